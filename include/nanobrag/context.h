@@ -1,0 +1,64 @@
+/*
+ * context.h - threads, device, log and the message of the last failure.
+ *
+ * A context is made once and passed to what is made from it. One thread at a time may
+ * use a context and the objects made from it; threads inside a call are the library's.
+ * The environment (NANOBRAG_THREADS, NANOBRAG_ISA) is read when the context is made.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NANOBRAG_CONTEXT_H
+#define NANOBRAG_CONTEXT_H
+
+#include <nanobrag/export.h>
+#include <nanobrag/status.h>
+
+NB_BEGIN_DECLS
+
+#define NB_API_VERSION 1 /* layout of the public structs; passed to nb_context_create() */
+
+typedef struct nb_context nb_context;
+
+enum { NB_COMPILE_ON, NB_COMPILE_OFF, NB_COMPILE_TUNE, NB_COMPILE_REQUIRE };
+
+/* levels of a log line */
+enum { NB_LOG_WARNING, NB_LOG_NOTE, NB_LOG_INFO };
+
+typedef struct nb_context_options {
+    int threads; /* 0: NANOBRAG_THREADS, else every core the process may use */
+    int device, device_id; /* 0 or NB_CPU: the host */
+    int compile; /* NB_COMPILE_...; NANOBRAGG_DISABLE_COMPILE=1 wins */
+    /* One line without its newline. NULL: silence. `topic` names the part that speaks. */
+    void (*log)(void *user, int level, const char *topic, const char *line);
+    /* Called from the thread that called the library, with what is done (0 to 1).
+     * Non-zero stops the call with NB_ERR_CANCELLED. NULL: never called. */
+    int (*progress)(void *user, double fraction);
+    void *user; /* handed to both */
+} nb_context_options;
+
+/*
+ * Make a context.
+ *
+ *   api_version  [in]   NB_API_VERSION
+ *   options      [in]   NULL: all defaults
+ *   out          [out]  free with nb_context_free(), after what was made from it
+ *
+ * Errors: NB_ERR_ARGUMENT (another version, a negative thread count), NB_ERR_UNSUPPORTED
+ * (a device this build lacks), NB_ERR_MEMORY.
+ */
+NB_API nb_status nb_context_create(int api_version, const nb_context_options *options,
+                                   nb_context **out);
+
+/* Accepts NULL. */
+NB_API void nb_context_free(nb_context *ctx);
+
+/* What the last failure in this context was about; "" before the first. Valid until the
+ * next call that fails. */
+NB_API const char *nb_context_message(const nb_context *ctx);
+
+/* Threads a call of this context will use. */
+NB_API int nb_context_threads(const nb_context *ctx);
+
+NB_END_DECLS
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * params.h - the scene's numbers that may be free: names, units, scales.
+ *
+ * One registry. A name stands for one number ("cell_a"); a group name ("cell",
+ * "misset") for several, in the order of the registry. Values are those of the RESOLVED
+ * scene, in the scene's units, so x = 0 is the number 0. Counts, seeds and steps are no
+ * parameters: they are fixed by nb_simulator_create().
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NANOBRAG_PARAMS_H
+#define NANOBRAG_PARAMS_H
+
+#include <nanobrag/export.h>
+
+NB_BEGIN_DECLS
+
+/* how the image depends on a parameter */
+enum {
+    NB_SMOOTH_EVERYWHERE = 1,
+    NB_SMOOTH_ALMOST = 2, /* jumps where a sample changes its nearest hkl */
+    NB_SMOOTH_ZERO = 4 /* no influence in this scene */
+};
+
+typedef struct nb_param {
+    char name[32];
+    const char *unit, *doc;
+    double value; /* in the resolved scene; the default in the registry */
+    double scale; /* a change of this size matters */
+    double lower, upper; /* bounds, both allowed */
+    unsigned smooth; /* NB_SMOOTH_... */
+} nb_param;
+
+/*
+ * Row i of the registry.
+ *
+ *   i    [in]   0, 1, ...
+ *   out  [out]  the row
+ *
+ * Returns 1, or 0 past the end (out is then untouched).
+ */
+NB_API int nb_param_registry(int i, nb_param *out);
+
+NB_END_DECLS
+
+#endif

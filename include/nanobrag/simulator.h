@@ -1,0 +1,166 @@
+/*
+ * simulator.h - images of a scene at any value of its parameters.
+ *
+ * A simulator is a scene made ready to run: every default is filled in and every count
+ * decided by nb_simulator_create(), then frozen. The calls after it evaluate the image at
+ * parameters x; none remembers another, none allocates. Inputs are never written to.
+ * Results do not depend on the number of threads, to the bit.
+ *
+ * Thread rule: that of context.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NANOBRAG_SIMULATOR_H
+#define NANOBRAG_SIMULATOR_H
+
+#include <stddef.h>
+
+#include <nanobrag/array.h>
+#include <nanobrag/context.h>
+#include <nanobrag/params.h>
+#include <nanobrag/scene.h>
+#include <nanobrag/status.h>
+
+NB_BEGIN_DECLS
+
+typedef struct nb_simulator nb_simulator;
+
+enum nb_precision { NB_DOUBLE, NB_SINGLE }; /* NB_SINGLE: not in this version */
+enum nb_strategy { NB_STRATEGY_AUTO, NB_REFERENCE, NB_LANES, NB_SPOTS };
+
+typedef struct nb_options {
+    int precision; /* enum nb_precision */
+    int strategy; /* enum nb_strategy; NB_SPOTS: not in this version */
+    double tolerance; /* of the image's peak; 0: 1e-10. Strategies that drop nothing
+                         keep it whatever it is */
+} nb_options;
+
+/*
+ * Make a scene ready to run.
+ *
+ *   scene       [in]   read during this call only
+ *   free_names  [in]   parameters and groups, separated by blanks, order kept; NULL: none
+ *   options     [in]   NULL: all defaults
+ *   out         [out]  free with nb_simulator_free(), before the context
+ *
+ * Errors: NB_ERR_ARGUMENT (a number out of range, an unknown name), NB_ERR_SCENE
+ * (members that contradict each other), NB_ERR_UNIT_CELL, NB_ERR_UNSUPPORTED,
+ * NB_ERR_MEMORY.
+ */
+NB_API nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
+                                     const char *free_names, const nb_options *options,
+                                     nb_simulator **out);
+
+/* Accepts NULL. */
+NB_API void nb_simulator_free(nb_simulator *sim);
+
+/* How many parameters are free, and each of them (0 <= i < nparam). */
+NB_API size_t nb_nparam(const nb_simulator *sim);
+NB_API nb_status nb_param_at(const nb_simulator *sim, size_t i, nb_param *out);
+
+/*
+ * The resolved scene at x: every default filled in, every count decided. Without quirks,
+ * a simulator made from it gives the same image.
+ *
+ *   x    [in]   parameters; NULL: the values of the scene          (nparam)
+ *   out  [out]  its pointers are the simulator's
+ */
+NB_API nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene *out);
+
+/*
+ * image = I(x).
+ *
+ *   x      [in]   parameters; NULL: the values of the scene        (nparam)
+ *   image  [out]  photons per pixel, float32 or float64            (nslow x nfast)
+ *
+ * Pixels outside the ROI and masked ones are 0. float32 is the rounded float64.
+ *
+ * Errors: NB_ERR_SHAPE, NB_ERR_UNIT_CELL, NB_ERR_CANCELLED (image is then incomplete).
+ */
+NB_API nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image);
+
+/* What a scene comes to: its geometry in every convention, its counts. */
+typedef struct nb_description {
+    /* crystal, after misset, at phi = 0 and in the first domain */
+    double cell[6], cell_star[6]; /* a b c al be ga, and reciprocal     A, 1/A, degree */
+    double volume; /*                                                           A^3    */
+    double real_axes[3][3]; /* a, b, c                                          A      */
+    double star_axes[3][3]; /* a*, b*, c*                                       1/A    */
+    double misset[3]; /*                                                        degree */
+    double ncells[3];
+    double star_sines[3], star_cosines[3]; /* of the reciprocal angles, before clipping */
+    /* detector, in place */
+    int nslow, nfast, convention, pivot; /* pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE */
+    double pixel, size[2]; /* size: fast, slow                                  mm     */
+    double fast[3], slow[3], normal[3], twotheta_axis[3]; /* unit vectors */
+    double origin[3]; /* outer corner of the first pixel (pix0)                 mm     */
+    double distance, close_distance; /*                                         mm     */
+    double beam_fast, beam_slow; /* direct beam, from the outer corner          mm     */
+    double close_fast, close_slow; /* nearest point, from the outer corner      mm     */
+    double xbeam, ybeam; /* in the convention, as given or defaulted            mm     */
+    double adxv[2], mosflm[2], denzo[2], dials_origin[3]; /* beam centre, x y   mm     */
+    double xds_org[2]; /*                                                       pixel  */
+    double thickness, mu; /* mu < 0: not given, 0: no sensor model         um, 1/m     */
+    double layer_step; /*                                                       um     */
+    /* beam */
+    double beam[3], polarization_axis[3], vertical[3], spindle[3]; /* unit vectors */
+    double fluence; /*                                                   photons/m^2   */
+    double dispersion, dispersion_step; /* fraction */
+    double divergence[2], divergence_step[2]; /* horizontal, vertical           radian */
+    /* counts */
+    int nsource, ngrid, ndispersion, nphi, ndomains, nlayers; /* ngrid: directions, 0
+                                                           when sources were given */
+    int oversample, oversample_wanted; /* wanted: what the rule asks for */
+    int interpolate; /* 1 nearest, 2 tricubic; without a list of reflections no effect */
+    int interpolate_auto; /* 1: chosen by rule */
+    int strategy; /* enum nb_strategy: what runs */
+    double phi_step; /*                                                         degree */
+    double sample_max, pixel_reciprocal; /* largest N |a|; lambda D/pixel       A      */
+    double qmax; /* largest |q| on the detector                                 1/A    */
+    int64_t pixels; /* rendered: in the ROI and not masked */
+    double evaluations; /* pixels x sub-pixels x layers x sources x phi x domains */
+    double background_intensity; /* nanoBragg's I_bg under NB_QUIRK_WATER, else 0 */
+} nb_description;
+
+/*
+ *   x    [in]   parameters; NULL: the values of the scene          (nparam)
+ *   out  [out]  filled
+ */
+NB_API nb_status nb_describe(nb_simulator *sim, const double *x, nb_description *out);
+
+/*
+ * Source i of the beam at x.
+ *
+ *   out        [out]  unit direction; weight as given, or 1/n for a generated one
+ *   deviation  [out]  horizontal, vertical angle, 0 when sources were given; may be
+ *                     NULL                                          radian   (2)
+ */
+NB_API nb_status nb_source_at(nb_simulator *sim, const double *x, int i, nb_source *out,
+                              double *deviation);
+
+/* Orientation of phi step i and domain j: rows a, b, c.             A      (3 x 3) */
+NB_API nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, int j,
+                                   double out[9]);
+
+/* The last sample of one pixel, and what the pixel adds up to. */
+typedef struct nb_pixel_trace {
+    double stol; /* sin(theta)/lambda                                           1/A    */
+    double position[3]; /* of the sample                                        m      */
+    double h[3]; /* Miller indices of the sample */
+    int hkl[3]; /* the nearest integers */
+    double f_cell; /*                                                         electron */
+    double f_latt;
+    double sum; /* of F^2 over all samples of the pixel */
+    double steps; /* sources x domains x phi steps x sub-pixels */
+    double polarization, omega, capture; /* factors; omega in steradian */
+    double intensity; /* of the pixel, before the point spread             photons     */
+    double axes[3][3]; /* real-space axes of the sample: a, b, c                A      */
+} nb_pixel_trace;
+
+/* Evaluate pixel (slow, fast) by the reference kernel. Errors: NB_ERR_ARGUMENT. */
+NB_API nb_status nb_trace_pixel(nb_simulator *sim, const double *x, int slow, int fast,
+                                nb_pixel_trace *out);
+
+NB_END_DECLS
+
+#endif

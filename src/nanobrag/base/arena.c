@@ -1,0 +1,50 @@
+/* arena.c - bump allocation from one block. SPDX-License-Identifier: MIT */
+#include "base/arena.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARENA_ALIGN = 64 };
+
+/* bytes of n items, rounded up to the alignment; SIZE_MAX when they overflow */
+static size_t rounded(size_t n, size_t item)
+{
+    if (item && n > (SIZE_MAX - ARENA_ALIGN) / item) return SIZE_MAX;
+    return (n * item + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+}
+
+int arena_reserve(struct arena *arena, size_t n, size_t item)
+{
+    const size_t bytes = rounded(n, item);
+
+    if (bytes > SIZE_MAX / 2 - arena->size) return 0;
+    arena->size += bytes;
+    return 1;
+}
+
+int arena_make(struct arena *arena)
+{
+    assert(!arena->base);
+    arena->base = aligned_alloc(ARENA_ALIGN, arena->size ? arena->size : ARENA_ALIGN);
+    if (!arena->base) return 0;
+    memset(arena->base, 0, arena->size);
+    arena->used = 0;
+    return 1;
+}
+
+void *arena_take(struct arena *arena, size_t n, size_t item)
+{
+    void *at = arena->base + arena->used;
+
+    arena->used += rounded(n, item);
+    assert(arena->used <= arena->size);
+    return at;
+}
+
+void arena_free(struct arena *arena)
+{
+    free(arena->base);
+    memset(arena, 0, sizeof *arena);
+}

@@ -1,0 +1,30 @@
+/*
+ * arena.h - one block of memory per simulator, handed out from the bottom.
+ *
+ * Sizes are added up first (arena_reserve), then the block is made once and parts are
+ * taken in the same order. Nothing is freed before the whole.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_BASE_ARENA_H
+#define NB_BASE_ARENA_H
+
+#include <stddef.h>
+
+struct arena {
+    char *base;
+    size_t size, used;
+};
+
+/* Count n items of `item` bytes; 0 when the sum overflows. Before arena_make(). */
+int arena_reserve(struct arena *arena, size_t n, size_t item);
+
+/* Allocate what was reserved, zeroed; 0 without memory. */
+int arena_make(struct arena *arena);
+
+/* n items of `item` bytes, aligned to a cache line; what was reserved always fits. */
+void *arena_take(struct arena *arena, size_t n, size_t item);
+
+void arena_free(struct arena *arena);
+
+#endif

@@ -1,0 +1,97 @@
+/* array.c - shapes, types and strides of the caller's images. SPDX-License-Identifier: MIT */
+#include "base/array.h"
+
+#include <stddef.h>
+
+#include "base/context.h"
+
+static nb_array host_image(void *data, int64_t nslow, int64_t nfast, int type, int bits)
+{
+    nb_array array = {0};
+
+    array.data = data;
+    array.device = NB_CPU;
+    array.type = type;
+    array.bits = bits;
+    array.ndim = 2;
+    array.shape[0] = nslow;
+    array.shape[1] = nfast;
+    return array;
+}
+
+nb_array nb_array_f32(float *data, int64_t nslow, int64_t nfast)
+{
+    return host_image(data, nslow, nfast, NB_FLOAT, 32);
+}
+
+nb_array nb_array_f64(double *data, int64_t nslow, int64_t nfast)
+{
+    return host_image(data, nslow, nfast, NB_FLOAT, 64);
+}
+
+nb_array nb_array_u16(uint16_t *data, int64_t nslow, int64_t nfast)
+{
+    return host_image(data, nslow, nfast, NB_UINT, 16);
+}
+
+nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
+                      int64_t nslow, int64_t nfast, int type, int bits_a, int bits_b)
+{
+    static const char *const type_name[] = {"int", "uint", "float"};
+
+    if (!array || !array->data)
+        return fail(ctx, NB_ERR_ARGUMENT, "%s: no array was given", name);
+    if (array->name) name = array->name;
+    if (array->flags & NB_DONATED)
+        return fail(ctx, NB_ERR_DONATED,
+                    "%s was donated to an earlier call; pass an array that was kept", name);
+    if (array->device != NB_CPU)
+        return fail(ctx, NB_ERR_SHAPE,
+                    "%s lies on device type %d, expected %d (host memory)", name,
+                    array->device, NB_CPU);
+    if (array->type != type || (array->bits != bits_a && array->bits != bits_b))
+        return fail(ctx, NB_ERR_SHAPE, "%s: element type %d of %d bits, expected %s%d%s",
+                    name, array->type, array->bits, type_name[type], bits_a,
+                    bits_b == bits_a ? "" : " or its other width");
+    if (array->ndim != 2 || array->shape[0] != nslow || array->shape[1] != nfast)
+        return fail(ctx, NB_ERR_SHAPE,
+                    "%s has %d axes of %lld x %lld, expected 2 of %lld x %lld "
+                    "(slow x fast)",
+                    name, array->ndim, (long long)array->shape[0],
+                    (long long)array->shape[1], (long long)nslow, (long long)nfast);
+    return NB_OK;
+}
+
+static int64_t stride(const nb_array *array, int axis)
+{
+    if (array->stride[0] == 0 && array->stride[1] == 0)
+        return axis == 0 ? array->shape[1] : 1;
+    return array->stride[axis];
+}
+
+int array_is_dense(const nb_array *array)
+{
+    return stride(array, 1) == 1 && stride(array, 0) == array->shape[1];
+}
+
+int array_is_dense_f64(const nb_array *array)
+{
+    return array->type == NB_FLOAT && array->bits == 64 && array_is_dense(array);
+}
+
+double array_get(const nb_array *array, int64_t s, int64_t f)
+{
+    const ptrdiff_t at = (ptrdiff_t)(s * stride(array, 0) + f * stride(array, 1));
+
+    if (array->bits == 64) return ((const double *)array->data)[at];
+    return (double)((const float *)array->data)[at];
+}
+
+void array_set(const nb_array *array, int64_t s, int64_t f, double value)
+{
+    const ptrdiff_t at = (ptrdiff_t)(s * stride(array, 0) + f * stride(array, 1));
+
+    if (array->bits == 64) ((double *)array->data)[at] = value;
+    else
+        ((float *)array->data)[at] = (float)value;
+}

@@ -1,0 +1,29 @@
+/*
+ * array.h - checks on the caller's images, and copies in and out of them.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_BASE_ARRAY_H
+#define NB_BASE_ARRAY_H
+
+#include <nanobrag/array.h>
+#include <nanobrag/context.h>
+
+/*
+ * NB_OK when `array` is a host image of nslow x nfast whose type and bits are among those
+ * allowed; `name` stands in messages when the array has none.
+ */
+nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
+                      int64_t nslow, int64_t nfast, int type, int bits_a, int bits_b);
+
+/* Dense float64 of the host: the array may be used in place. */
+int array_is_dense_f64(const nb_array *array);
+
+/* Dense, whatever its type. */
+int array_is_dense(const nb_array *array);
+
+/* Read pixel (s, f) of a float image, and write it (rounded to its type). */
+double array_get(const nb_array *array, int64_t s, int64_t f);
+void array_set(const nb_array *array, int64_t s, int64_t f, double value);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * context.h - the inside of a context, and the two ways of leaving a function early.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_BASE_CONTEXT_H
+#define NB_BASE_CONTEXT_H
+
+#include <nanobrag/context.h>
+
+#include "base/env.h"
+
+enum { CONTEXT_MESSAGE = 1024 };
+
+struct nb_context {
+    nb_context_options options;
+    struct env env; /* as it was when the context was made */
+    int threads;
+    char message[CONTEXT_MESSAGE];
+};
+
+/* leave with the status of a call that failed; the message is already set */
+#define NB_TRY(call)                                                                       \
+    do {                                                                                   \
+        const nb_status s_ = (call);                                                       \
+        if (s_ != NB_OK) return s_;                                                        \
+    } while (0)
+
+/* Keep the message of a failure and return its status. Never called with NB_OK. */
+nb_status fail(nb_context *ctx, nb_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* NB_ERR_MEMORY for an allocation of `what` that did not succeed. */
+nb_status fail_memory(nb_context *ctx, const char *what);
+
+#endif

@@ -1,0 +1,22 @@
+/* threads.c - the thread count of a context. SPDX-License-Identifier: MIT */
+#include "base/threads.h"
+
+#ifdef _OPENMP
+#include <omp.h>
+
+int threads_count(int asked, int environment)
+{
+    if (asked > 0) return asked;
+    return environment > 0 ? environment : omp_get_max_threads();
+}
+
+#else
+
+int threads_count(int asked, int environment)
+{
+    (void)asked;
+    (void)environment;
+    return 1;
+}
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * amorphous.h - structure factor of the amorphous material in the beam: a constant, or a
+ * table over sin(theta)/lambda (docs/theory.md, 7).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_PHYSICS_AMORPHOUS_H
+#define NB_PHYSICS_AMORPHOUS_H
+
+#include "frame.h"
+#include "phys.h"
+
+/* the cubic through four nodes about x, at x; n >= 4 pairs (x, y), x ascending; the end
+ * values outside. Evaluated in double: it is rare, and tables have narrow intervals */
+PHYS_FN double phys_table_cubic(const double *pair, int n, double x)
+{
+    int low = 0, high = n - 1, first;
+    double sum = 0;
+
+    if (x <= pair[0]) return pair[1];
+    if (x >= pair[2 * high]) return pair[2 * high + 1];
+    while (high - low > 1) {
+        const int middle = (low + high) / 2;
+
+        if (pair[2 * middle] <= x) low = middle;
+        else
+            high = middle;
+    }
+    first = low - 1 < 0 ? 0 : low - 1 > n - 4 ? n - 4 : low - 1;
+    for (int i = first; i < first + 4; i++) {
+        double w = pair[2 * i + 1];
+
+        for (int j = first; j < first + 4; j++)
+            if (j != i) w *= (x - pair[2 * j]) / (pair[2 * i] - pair[2 * j]);
+        sum += w;
+    }
+    return sum;
+}
+
+/* stol: sin(theta)/lambda, 1/A */
+PHYS_FN real phys_amorphous(const struct phys_frame *frame, real stol)
+{
+    return frame->nstol ? (real)phys_table_cubic(frame->stol, frame->nstol, stol)
+                        : (real)frame->amorphous_f;
+}
+
+#endif

@@ -1,0 +1,165 @@
+/*
+ * lattice.h - interference function F_latt of a small crystal: value and slopes in h, k
+ * and l (docs/theory.md, 5).
+ *
+ * Everything starts from the distance of (h, k, l) to the nearest lattice point: F_latt of
+ * a whole number of cells is periodic up to its sign, which its square forgets, and for
+ * other numbers the periodic continuation is the definition.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_PHYSICS_LATTICE_H
+#define NB_PHYSICS_LATTICE_H
+
+#include "frame.h"
+#include "spec.h"
+#include "trig.h"
+#include "vec3.h"
+
+/* the crystal in `real`, made once per kernel */
+struct phys_crystal {
+    struct phys_vec3 n; /* cells along a, b, c */
+    real peak, fudge;
+    real hh, kk, ll, hk, hl, kl; /* metric of rho^2 */
+};
+
+PHYS_FN struct phys_crystal phys_crystal(const struct phys_frame *frame)
+{
+    struct phys_crystal c;
+
+    c.n = phys_load(frame->ncells);
+    c.peak = (real)frame->peak;
+    c.fudge = (real)frame->fudge;
+    c.hh = (real)frame->metric[0];
+    c.kk = (real)frame->metric[1];
+    c.ll = (real)frame->metric[2];
+    c.hk = (real)frame->metric[3];
+    c.hl = (real)frame->metric[4];
+    c.kl = (real)frame->metric[5];
+    return c;
+}
+
+/* F_latt, sign of the square shape left out, and its slopes */
+struct phys_lattice {
+    real f, dh, dk, dl;
+};
+
+/* x, or a length that changes nothing where x is smaller: stands in for the limits 0/0 */
+PHYS_FN real phys_off_zero(real x)
+{
+    return fabs(x) < (real)1e-18 ? (real)1e-18 : x;
+}
+
+/* one axis of a parallelepiped: sin(pi n v) and sin(pi v) up to sign, and the slope of
+ * the logarithm of their quotient */
+struct phys_slit {
+    real above, below, dlog;
+};
+
+/* v is the fraction of a Miller index, n the cells. With t = n v - m, m its nearest
+ * integer, the slope is m/(t v) - n t Q(t^2) + v Q(v^2), Q = phys_cot_rest: nothing
+ * cancels in the peak, where m = 0 */
+PHYS_FN struct phys_slit phys_slit(real fraction, real n)
+{
+    const real v = phys_off_zero(fraction);
+    const real m = phys_nearest(n * v);
+    const real t = phys_off_zero(n * v - m);
+    struct phys_slit s;
+
+    s.above = phys_sinpi_core(t);
+    s.below = phys_sinpi_core(v);
+    s.dlog = m / (t * v) - n * t * phys_cot_rest(t * t) + v * phys_cot_rest(v * v);
+    return s;
+}
+
+PHYS_FN struct phys_lattice phys_square(const struct phys_crystal *c, struct phys_vec3 d)
+{
+    const struct phys_slit a = phys_slit(d.x, c->n.x);
+    const struct phys_slit b = phys_slit(d.y, c->n.y);
+    const struct phys_slit l = phys_slit(d.z, c->n.z);
+    struct phys_lattice r;
+
+    r.f = a.above * b.above * l.above / (a.below * b.below * l.below);
+    r.dh = r.f * a.dlog;
+    r.dk = r.f * b.dlog;
+    r.dl = r.f * l.dlog;
+    return r;
+}
+
+/* S = 3 (sin x/x - cos x)/x^2 of a sphere as a function of u = (x/pi)^2: entire, so no
+ * square root is left in its slope. Below x^2 = 1 the closed form cancels and the series
+ * takes over: 8 terms, remainder below 1e-15 */
+PHYS_FN struct phys_dual phys_sphere(real u)
+{
+    const real x2 = PHYS_PI * PHYS_PI * u;
+    const real z = x2 < 1 ? x2 : 1; /* argument of the series */
+    const real w = x2 < 1 ? 1 : x2; /* argument of the closed form */
+    const real y = sqrt(w) * ((real)1 / PHYS_PI);
+    const real sinc = phys_sinpi(y) / sqrt(w);
+    const real closed = 3 * (sinc - phys_cospi(y)) / w;
+    real series = (real)-1.3495248570534745e-13; /* 3 (-1)^k (2k+2)/(2k+3)! x^2k */
+    real slope = 7 * (real)-1.3495248570534745e-13; /* of the series in x^2 */
+    struct phys_dual r;
+
+    series = series * z + (real)3.2118691597872693e-11;
+    slope = slope * z + 6 * (real)3.2118691597872693e-11;
+    series = series * z - (real)5.7813644876170847e-9;
+    slope = slope * z - 5 * (real)5.7813644876170847e-9;
+    series = series * z + (real)7.5156252156252156e-7;
+    slope = slope * z + 4 * (real)7.5156252156252156e-7;
+    series = series * z - (real)6.6137566137566138e-5;
+    slope = slope * z - 3 * (real)6.6137566137566138e-5;
+    series = series * z + (real)3.5714285714285714e-3;
+    slope = slope * z + 2 * (real)3.5714285714285714e-3;
+    series = series * z - (real)0.1;
+    slope = slope * z - (real)0.1;
+    series = series * z + 1;
+    r.f = x2 < 1 ? series : closed;
+    /* dS/dx^2 = -3 j2(x)/(2 x^2) = -(3/2) (S - sin x/x)/x^2 */
+    r.df = PHYS_PI * PHYS_PI * (x2 < 1 ? slope : (real)-1.5 * (closed - sinc) / w);
+    return r;
+}
+
+/* F_latt over its peak as a function of rho^2 */
+PHYS_FN struct phys_dual phys_profile(int shape, real fudge, real rho2)
+{
+    const real u = fudge * rho2;
+    struct phys_dual r;
+
+    if (shape == PHYS_ROUND) {
+        r = phys_sphere(u);
+        r.f *= (real)0.723601254558268;
+        r.df *= (real)0.723601254558268 * fudge;
+    }
+    else if (shape == PHYS_GAUSS) {
+        r.f = phys_exp(u * (-1 / (real)0.63));
+        r.df = r.f * fudge * (-1 / (real)0.63);
+    }
+    else {
+        r.f = u < (real)0.3969 ? 1 : 0;
+        r.df = 0;
+    }
+    return r;
+}
+
+/* d: distance to the nearest lattice point in h, k, l */
+PHYS_FN struct phys_lattice phys_lattice(struct phys_spec spec,
+                                         const struct phys_crystal *c, struct phys_vec3 d)
+{
+    struct phys_vec3 slope;
+    struct phys_dual p;
+    struct phys_lattice r;
+
+    if (spec.shape == PHYS_SQUARE) return phys_square(c, d);
+    slope = phys_vec3(2 * c->hh * d.x + c->hk * d.y + c->hl * d.z,
+                      c->hk * d.x + 2 * c->kk * d.y + c->kl * d.z,
+                      c->hl * d.x + c->kl * d.y + 2 * c->ll * d.z);
+    p = phys_profile(spec.shape, c->fudge, phys_dot(slope, d) / 2);
+    r.f = c->peak * p.f;
+    r.dh = c->peak * p.df * slope.x;
+    r.dk = c->peak * p.df * slope.y;
+    r.dl = c->peak * p.df * slope.z;
+    return r;
+}
+
+#endif

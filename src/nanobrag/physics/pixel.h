@@ -1,0 +1,157 @@
+/*
+ * pixel.h - the sum over all samples of one pixel: layers x sub-pixels x sources x
+ * orientations, the loops of docs/theory.md (1) as they stand there.
+ *
+ * Solid angle, polarization and capture are slow functions of the sample. Unless the frame
+ * asks for each sample, they are taken once per pixel, as nanoBragg does: the solid angle
+ * at the first sub-pixel of the first layer, the capture at the first sub-pixel of a
+ * layer, the polarization at the first sample that dmin lets through.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_PHYSICS_PIXEL_H
+#define NB_PHYSICS_PIXEL_H
+
+#include "amorphous.h"
+#include "pixel_position.h"
+#include "polarization.h"
+#include "step.h"
+
+/* the frame in `real`, made once per kernel */
+struct phys_view {
+    struct phys_detector detector;
+    struct phys_crystal crystal;
+    struct phys_box box;
+};
+
+PHYS_FN struct phys_view phys_view(const struct phys_frame *frame)
+{
+    struct phys_view v;
+
+    v.detector = phys_detector(frame);
+    v.crystal = phys_crystal(frame);
+    v.box = phys_box(frame);
+    return v;
+}
+
+/* sums of a pixel and the factors that wait until its end */
+struct phys_sums {
+    real bragg, amorphous;
+    real omega, polarization, capture;
+    int lit; /* 1 once a sample fixed the polarization */
+};
+
+PHYS_FN struct phys_sums phys_sums_start(void)
+{
+    struct phys_sums s;
+
+    s.bragg = s.amorphous = 0;
+    s.omega = s.polarization = s.capture = 1;
+    s.lit = 0;
+    return s;
+}
+
+/* 1 where dmin lets a scattering vector of this squared length through */
+PHYS_FN int phys_passes_dmin(real dmin, real q2)
+{
+    return !(dmin > 0 && dmin * dmin * q2 > 1);
+}
+
+/* isotropic displacement: exp(-2 B (sin(theta)/lambda)^2) */
+PHYS_FN real phys_displacement(real b_factor, real q2)
+{
+    return b_factor == 0 ? 1 : phys_exp((real)-0.5 * b_factor * q2);
+}
+
+/* one source at one sub-pixel: adds its samples, weighted by `weight` */
+PHYS_FN void phys_pixel_source(struct phys_spec spec, const struct phys_frame *frame,
+                               const struct phys_view *view, struct phys_vec3 d, int index,
+                               real weight, struct phys_sums *sums)
+{
+    const struct phys_source *source = frame->source + index;
+    const struct phys_vec3 incident = phys_load(source->direction);
+    const struct phys_vec3 q =
+        phys_scattering(d, incident, (real)source->inverse_wavelength);
+    const real q2 = phys_dot(q, q);
+    const int passes = phys_passes_dmin((real)frame->dmin, q2);
+    real polar = 1, sum = 0;
+
+    if (frame->polarised)
+        polar = phys_polarization((real)frame->kahn, incident, phys_load(source->e),
+                                  phys_load(source->b), d);
+    if (frame->each_polar) weight *= polar;
+    else if (passes && !sums->lit) {
+        sums->polarization = polar;
+        sums->lit = 1;
+    }
+    weight *= (real)source->weight;
+    if (frame->amorphous_scale != 0) {
+        const real f = phys_amorphous(frame, sqrt(q2) / 2);
+
+        sums->amorphous += weight * f * f;
+    }
+    if (!passes) return;
+    for (int i = 0; i < frame->norientation; i++)
+        sum += phys_step(spec, &view->crystal, &view->box,
+                         phys_axes(frame->orientation[i].axes), q)
+                   .f2;
+    sums->bragg += weight * phys_displacement((real)frame->b_factor, q2) * sum;
+}
+
+/* polarization of the first sample of a pixel: what stands in where dmin lets none pass */
+PHYS_FN real phys_first_polarization(const struct phys_frame *frame, struct phys_vec3 d)
+{
+    const struct phys_source *source = frame->source;
+
+    if (frame->dark_polar) return 0;
+    if (!frame->polarised) return 1;
+    return phys_polarization((real)frame->kahn, phys_load(source->direction),
+                             phys_load(source->e), phys_load(source->b), d);
+}
+
+/* photons from the sums */
+PHYS_FN real phys_finish(const struct phys_frame *frame, struct phys_sums s)
+{
+    return ((real)frame->bragg_scale * s.bragg + (real)frame->amorphous_scale * s.amorphous)
+           * s.omega * s.polarization * s.capture;
+}
+
+/* the sums of pixel (f, s) */
+PHYS_FN struct phys_sums phys_pixel(struct phys_spec spec, const struct phys_frame *frame,
+                                    const struct phys_view *view, int s, int f)
+{
+    const int n = frame->oversample;
+    const struct phys_detector *det = &view->detector;
+    struct phys_sums sums = phys_sums_start();
+    real first_polar = 1;
+
+    for (int layer = 0; layer < frame->nlayers; layer++) {
+        const real depth = det->layer_offset + (real)layer * det->layer_step;
+        real capture = 1;
+
+        for (int sub = 0; sub < n * n; sub++) {
+            const int sub_slow = sub / n, sub_fast = sub - n * sub_slow;
+            const struct phys_point point =
+                phys_point(det, (real)(f * n + sub_fast) + (real)0.5,
+                           (real)(s * n + sub_slow) + (real)0.5, depth);
+            real weight = 1;
+
+            if (layer == 0 && sub == 0) {
+                first_polar = phys_first_polarization(frame, point.d);
+                if (!frame->each_omega) sums.omega = phys_solid_angle(det, point);
+            }
+            if (frame->each_omega) weight *= phys_solid_angle(det, point);
+            if (sub == 0 || frame->each_capture)
+                capture = phys_capture(det, point, (real)layer);
+            if (frame->last_capture) sums.capture = capture;
+            else
+                weight *= capture;
+            for (int i = 0; i < frame->nsource; i++)
+                phys_pixel_source(spec, frame, view, point.d, i, weight, &sums);
+        }
+    }
+    if (!frame->each_polar && !sums.lit) sums.polarization = first_polar;
+    return sums;
+}
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * pixel_position.h - from a place on the detector to a direction, a solid angle and a
+ * captured fraction (docs/theory.md, 2 and 3).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_PHYSICS_PIXEL_POSITION_H
+#define NB_PHYSICS_PIXEL_POSITION_H
+
+#include "frame.h"
+#include "trig.h"
+#include "vec3.h"
+
+/* the detector in `real`, made once per kernel */
+struct phys_detector {
+    struct phys_vec3 pix0, fast, slow, normal, beam;
+    real sub; /* edge of a sub-pixel */
+    real area; /* of a pixel; 1 for a point pixel */
+    real distance, close_distance;
+    real layer_step, layer_offset, layer_mu;
+    int surface, point_pixel;
+};
+
+PHYS_FN struct phys_detector phys_detector(const struct phys_frame *frame)
+{
+    struct phys_detector d;
+
+    d.pix0 = phys_load(frame->pix0);
+    d.fast = phys_load(frame->fast);
+    d.slow = phys_load(frame->slow);
+    d.normal = phys_load(frame->normal);
+    d.beam = phys_load(frame->beam);
+    d.sub = (real)(frame->pixel / frame->oversample);
+    d.area = frame->point_pixel ? 1 : (real)(frame->pixel * frame->pixel);
+    d.distance = (real)frame->distance;
+    d.close_distance = (real)frame->close_distance;
+    d.layer_step = (real)frame->layer_step;
+    d.layer_offset = (real)frame->layer_offset;
+    d.layer_mu = (real)frame->layer_mu;
+    d.surface = frame->surface;
+    d.point_pixel = frame->point_pixel;
+    return d;
+}
+
+/* where a sample lies, seen from the crystal */
+struct phys_point {
+    struct phys_vec3 d; /* unit vector */
+    real r; /* distance, m */
+};
+
+/* v rotated by angle/pi half turns about k, k of any length */
+PHYS_FN struct phys_vec3 phys_rotate(struct phys_vec3 k, real turns, struct phys_vec3 v)
+{
+    const real c = phys_cospi(turns), s = phys_sinpi(turns);
+
+    return phys_axpy(c, v,
+                     phys_axpy(s, phys_cross(k, v),
+                               phys_scale((1 - c) * phys_dot(k, v), k)));
+}
+
+/* fast, slow: offset of the sub-pixel from the outer corner, in sub-pixels; `depth` below
+ * the front of the sensor, m */
+PHYS_FN struct phys_point phys_point(const struct phys_detector *det, real fast, real slow,
+                                     real depth)
+{
+    const struct phys_vec3 flat = phys_axpy(
+        det->sub * fast, det->fast,
+        phys_axpy(det->sub * slow, det->slow, phys_axpy(depth, det->normal, det->pix0)));
+    struct phys_vec3 p = flat;
+    struct phys_point point;
+    real inverse;
+
+    if (det->surface == PHYS_CURVED_QUIRK) {
+        /* nanoBragg: two rotations by the lab components of the flat position */
+        const real per_turn = 1 / (det->distance * PHYS_PI);
+
+        p = phys_rotate(
+            det->fast, flat.z * per_turn,
+            phys_rotate(det->slow, flat.y * per_turn, phys_scale(det->distance, det->beam)));
+    }
+    inverse = 1 / sqrt(phys_dot(p, p));
+    point.d = phys_scale(inverse, p);
+    point.r = det->surface == PHYS_CURVED ? det->distance : phys_dot(p, p) * inverse;
+    return point;
+}
+
+/* steradian; per square metre of a point pixel */
+PHYS_FN real phys_solid_angle(const struct phys_detector *det, struct phys_point point)
+{
+    const real r2 = 1 / (point.r * point.r);
+    const real oblique = det->point_pixel || det->surface == PHYS_CURVED
+                             ? 1
+                             : det->close_distance / point.r;
+
+    return det->area * r2 * oblique;
+}
+
+/* fraction of the photons absorbed in layer t (0, 1, ...) of the sensor; 1 without one */
+PHYS_FN real phys_capture(const struct phys_detector *det, struct phys_point point, real t)
+{
+    const real cosine =
+        det->surface == PHYS_CURVED ? 1 : phys_dot(point.d, det->normal);
+    const real per_layer = -det->layer_mu / cosine;
+
+    return det->layer_mu == 0 ? 1 : phys_exp(t * per_layer) - phys_exp((t + 1) * per_layer);
+}
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * polarization.h - the Kahn factor (Kahn et al., J. Appl. Cryst. 15, 1982, 330-337).
+ *
+ * With c = i.d and psi the azimuth of d about i, the factor is
+ * (1 + c^2 - K cos(2 psi) sin^2(2 theta))/2. Because cos(2 psi) sin^2(2 theta) =
+ * (d.e)^2 - (d.b)^2, no angle is ever formed and nothing happens at 2 theta = 0.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_PHYSICS_POLARIZATION_H
+#define NB_PHYSICS_POLARIZATION_H
+
+#include "vec3.h"
+
+PHYS_FN real phys_polarization(real kahn, struct phys_vec3 incident, struct phys_vec3 e,
+                               struct phys_vec3 b, struct phys_vec3 d)
+{
+    const real c = phys_dot(incident, d), de = phys_dot(e, d), db = phys_dot(b, d);
+
+    return (1 + c * c - kahn * (de * de - db * db)) / 2;
+}
+
+#endif

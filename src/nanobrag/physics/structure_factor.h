@@ -1,0 +1,179 @@
+/*
+ * structure_factor.h - F of the unit cell from a dense box of reflections: nearest
+ * neighbour or tricubic, value and slopes in h, k and l (docs/theory.md, 6).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_PHYSICS_STRUCTURE_FACTOR_H
+#define NB_PHYSICS_STRUCTURE_FACTOR_H
+
+#include "frame.h"
+#include "spec.h"
+#include "trig.h"
+#include "vec3.h"
+
+/* the box in `real`, made once per kernel */
+struct phys_box {
+    const double *f;
+    struct phys_vec3 first, last; /* bounds of h, k, l, both inside */
+    int stride_h, stride_k, origin; /* F(h, k, l) lies at h stride_h + k stride_k + l - origin */
+    real outside;
+};
+
+PHYS_FN struct phys_box phys_box(const struct phys_frame *frame)
+{
+    struct phys_box b;
+
+    b.f = frame->f;
+    b.first = phys_vec3((real)frame->hkl_min[0], (real)frame->hkl_min[1],
+                        (real)frame->hkl_min[2]);
+    b.last = phys_vec3((real)(frame->hkl_min[0] + frame->hkl_size[0] - 1),
+                       (real)(frame->hkl_min[1] + frame->hkl_size[1] - 1),
+                       (real)(frame->hkl_min[2] + frame->hkl_size[2] - 1));
+    b.stride_k = frame->hkl_size[2];
+    b.stride_h = frame->hkl_size[1] * frame->hkl_size[2];
+    b.origin = frame->hkl_min[0] * b.stride_h + frame->hkl_min[1] * b.stride_k
+               + frame->hkl_min[2];
+    b.outside = (real)frame->default_f;
+    return b;
+}
+
+struct phys_f {
+    real f, dh, dk, dl;
+};
+
+PHYS_FN real phys_clamp(real x, real low, real high)
+{
+    const real y = x < low ? low : x;
+
+    return y > high ? high : y;
+}
+
+/* F at whole numbers n; outside the box the default */
+PHYS_FN real phys_f_nearest(const struct phys_box *box, struct phys_vec3 n)
+{
+    const real h = phys_clamp(n.x, box->first.x, box->last.x);
+    const real k = phys_clamp(n.y, box->first.y, box->last.y);
+    const real l = phys_clamp(n.z, box->first.z, box->last.z);
+    const int at = (int)h * box->stride_h + (int)k * box->stride_k + (int)l - box->origin;
+    const real inside = (real)box->f[at];
+
+    return ((h == n.x) & (k == n.y) & (l == n.z)) ? inside : box->outside;
+}
+
+/* cubic Lagrange weights of the nodes -1, 0, 1, 2 at t in [0, 1), and their slopes */
+struct phys_cubic {
+    real w0, w1, w2, w3, d0, d1, d2, d3;
+};
+
+PHYS_FN struct phys_cubic phys_cubic(real t)
+{
+    const real sixth = (real)1 / 6, half = (real)0.5;
+    struct phys_cubic c;
+
+    c.w0 = -t * (t - 1) * (t - 2) * sixth;
+    c.w1 = (t + 1) * (t - 1) * (t - 2) * half;
+    c.w2 = -(t + 1) * t * (t - 2) * half;
+    c.w3 = (t + 1) * t * (t - 1) * sixth;
+    c.d0 = -(3 * t * t - 6 * t + 2) * sixth;
+    c.d1 = (3 * t * t - 4 * t - 1) * half;
+    c.d2 = -(3 * t * t - 2 * t - 2) * half;
+    c.d3 = (3 * t * t - 1) * sixth;
+    return c;
+}
+
+/* four nodes along l, then four such lines along k: unrolled, as an inner loop would keep
+ * the loop over lanes from being vectorised */
+PHYS_FN struct phys_f phys_line(const struct phys_box *box, int at,
+                                const struct phys_cubic *l)
+{
+    const double *f = box->f;
+    const real f0 = (real)f[at], f1 = (real)f[at + 1];
+    const real f2 = (real)f[at + 2], f3 = (real)f[at + 3];
+    struct phys_f r;
+
+    r.f = l->w0 * f0 + l->w1 * f1 + l->w2 * f2 + l->w3 * f3;
+    r.dl = l->d0 * f0 + l->d1 * f1 + l->d2 * f2 + l->d3 * f3;
+    r.dh = r.dk = 0;
+    return r;
+}
+
+PHYS_FN struct phys_f phys_plane(const struct phys_box *box, int at,
+                                 const struct phys_cubic *k, const struct phys_cubic *l)
+{
+    const struct phys_f a = phys_line(box, at, l);
+    const struct phys_f b = phys_line(box, at + box->stride_k, l);
+    const struct phys_f c = phys_line(box, at + 2 * box->stride_k, l);
+    const struct phys_f d = phys_line(box, at + 3 * box->stride_k, l);
+    struct phys_f r;
+
+    r.f = k->w0 * a.f + k->w1 * b.f + k->w2 * c.f + k->w3 * d.f;
+    r.dk = k->d0 * a.f + k->d1 * b.f + k->d2 * c.f + k->d3 * d.f;
+    r.dl = k->w0 * a.dl + k->w1 * b.dl + k->w2 * c.dl + k->w3 * d.dl;
+    r.dh = 0;
+    return r;
+}
+
+PHYS_FN struct phys_f phys_block(const struct phys_box *box, int at,
+                                 const struct phys_cubic *h, const struct phys_cubic *k,
+                                 const struct phys_cubic *l)
+{
+    const struct phys_f a = phys_plane(box, at, k, l);
+    const struct phys_f b = phys_plane(box, at + box->stride_h, k, l);
+    const struct phys_f c = phys_plane(box, at + 2 * box->stride_h, k, l);
+    const struct phys_f d = phys_plane(box, at + 3 * box->stride_h, k, l);
+    struct phys_f r;
+
+    r.f = h->w0 * a.f + h->w1 * b.f + h->w2 * c.f + h->w3 * d.f;
+    r.dh = h->d0 * a.f + h->d1 * b.f + h->d2 * c.f + h->d3 * d.f;
+    r.dk = h->w0 * a.dk + h->w1 * b.dk + h->w2 * c.dk + h->w3 * d.dk;
+    r.dl = h->w0 * a.dl + h->w1 * b.dl + h->w2 * c.dl + h->w3 * d.dl;
+    return r;
+}
+
+/* 1 where x lies far enough inside for its four nodes to be in the box */
+PHYS_FN int phys_interpolable(real x, real first, real last)
+{
+    return (x >= first + 2) & (x <= last - 2);
+}
+
+/* 4 x 4 x 4 nodes about x inside the box, at least 5 indices wide; the nearest reflection
+ * where they would not fit. Without a branch: out there the sum is made over some nodes of
+ * the box and then dropped */
+PHYS_FN struct phys_f phys_f_tricubic(const struct phys_box *box, struct phys_vec3 x,
+                                      struct phys_vec3 nearest)
+{
+    const int fits = phys_interpolable(x.x, box->first.x, box->last.x)
+                     & phys_interpolable(x.y, box->first.y, box->last.y)
+                     & phys_interpolable(x.z, box->first.z, box->last.z);
+    const struct phys_vec3 i =
+        phys_vec3(phys_clamp(floor(x.x), box->first.x + 1, box->last.x - 2),
+                  phys_clamp(floor(x.y), box->first.y + 1, box->last.y - 2),
+                  phys_clamp(floor(x.z), box->first.z + 1, box->last.z - 2));
+    const struct phys_cubic ch = phys_cubic(x.x - i.x), ck = phys_cubic(x.y - i.y),
+                            cl = phys_cubic(x.z - i.z);
+    const int corner = ((int)i.x - 1) * box->stride_h + ((int)i.y - 1) * box->stride_k
+                       + (int)i.z - 1 - box->origin;
+    const real alone = phys_f_nearest(box, nearest);
+    struct phys_f r = phys_block(box, corner, &ch, &ck, &cl);
+
+    r.f = fits ? r.f : alone;
+    r.dh = fits ? r.dh : 0;
+    r.dk = fits ? r.dk : 0;
+    r.dl = fits ? r.dl : 0;
+    return r;
+}
+
+PHYS_FN struct phys_f phys_structure_factor(struct phys_spec spec,
+                                            const struct phys_box *box, struct phys_vec3 x,
+                                            struct phys_vec3 nearest)
+{
+    struct phys_f r;
+
+    if (spec.lookup == PHYS_TRICUBIC) return phys_f_tricubic(box, x, nearest);
+    r.f = spec.lookup == PHYS_NEAREST ? phys_f_nearest(box, nearest) : box->outside;
+    r.dh = r.dk = r.dl = 0;
+    return r;
+}
+
+#endif

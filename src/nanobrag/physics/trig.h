@@ -1,0 +1,132 @@
+/*
+ * trig.h - sin and cos of pi x, and exp, as polynomials: no libm call, so lanes, CUDA
+ * threads and NVRTC share them and every compiler can vectorise them.
+ *
+ * The coefficients are minimax fits of relative error below 3e-18, so what is left is the
+ * rounding of the evaluation, 1 to 2 units in the last place.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_PHYSICS_TRIG_H
+#define NB_PHYSICS_TRIG_H
+
+#include "phys.h"
+
+/* sin(pi t)/t from u = t^2, |t| <= 1/2 */
+PHYS_FN real phys_sinpi_over(real u)
+{
+    real s = (real)7.69472755492475099e-7;
+
+    s = s * u - (real)2.19031854483187489e-5;
+    s = s * u + (real)4.66299688787584622e-4;
+    s = s * u - (real)7.37043047876660219e-3;
+    s = s * u + (real)8.2145886569893296e-2;
+    s = s * u - (real)0.59926452931873828;
+    s = s * u + (real)2.55016403987729394;
+    s = s * u - (real)5.16771278004996953;
+    return s * u + PHYS_PI;
+}
+
+/* sin(pi t), |t| <= 1/2 */
+PHYS_FN real phys_sinpi_core(real t)
+{
+    return t * phys_sinpi_over(t * t);
+}
+
+/* nearest integer, halves downwards: nanoBragg's rounding of Miller indices */
+PHYS_FN real phys_nearest(real x)
+{
+    return ceil(x - (real)0.5);
+}
+
+/* -1 for odd integers, 1 for even ones; k is an integer held in a real */
+PHYS_FN real phys_parity(real k)
+{
+    return 1 - 2 * fabs(k - 2 * floor(k / 2));
+}
+
+PHYS_FN real phys_sinpi(real x)
+{
+    const real m = phys_nearest(x);
+    return phys_parity(m) * phys_sinpi_core(x - m);
+}
+
+PHYS_FN real phys_cospi(real x)
+{
+    const real m = phys_nearest(x);
+    return phys_parity(m) * phys_sinpi_core((real)0.5 - fabs(x - m));
+}
+
+/* (1 - pi t cot(pi t))/t^2 from u = t^2, |t| <= 1/2: what pi cot(pi t) holds besides
+ * 1/t. The sum of 2 zeta(2k) u^(k-1) with the pole at u = 1 taken out; the first term
+ * left out is below 1e-16 of the sum */
+PHYS_FN real phys_cot_rest(real u)
+{
+    real s = (real)2.9803109656730082e-8;
+
+    s = s * u + (real)1.1921637810251896e-7;
+    s = s * u + (real)4.7690100545546598e-7;
+    s = s * u + (real)1.9079240677455922e-6;
+    s = s * u + (real)7.6345865299996797e-6;
+    s = s * u + (real)3.0564518817303743e-5;
+    s = s * u + (real)0.00012249627011740966;
+    s = s * u + (real)0.0004921731066160966;
+    s = s * u + (real)0.0019891502556361707;
+    s = s * u + (real)0.0081547123958886788;
+    s = s * u + (real)0.034686123968898279;
+    s = s * u + (real)0.16464646742227638;
+    s = s * u + (real)1.2898681336964529;
+    return 2 / (1 - u) + s;
+}
+
+/* 2^n, n an integer held in a real, within the range of normal numbers. Adding 1.5 2^52
+ * (2^23) leaves n in the low bits of the sum; a shift makes it an exponent */
+PHYS_FN real phys_exp2_integer(real n)
+{
+#ifdef PHYS_SINGLE
+    const float shifted = n + 12582912.0f;
+    int bits;
+#else
+    const double shifted = n + 6755399441055744.0;
+    long long bits;
+#endif
+    real power;
+
+    memcpy(&bits, &shifted, sizeof bits);
+#ifdef PHYS_SINGLE
+    bits = (int)(((unsigned)bits + 127u) << 23);
+#else
+    bits = (long long)(((unsigned long long)bits + 1023u) << 52);
+#endif
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
+
+/* e^x for x <= 0; 0 where the result would not be a normal number */
+PHYS_FN real phys_exp(real x)
+{
+#ifdef PHYS_SINGLE
+    const real lowest = -87;
+#else
+    const real lowest = -708;
+#endif
+    const real y = x < lowest ? lowest : x;
+    const real n = floor(y * (real)1.44269504088896341 + (real)0.5);
+    const real t = (y - n * (real)0.693145751953125) - n * (real)1.42860682030941723e-6;
+    real s = (real)2.499428843220305e-8;
+
+    s = s * t + (real)2.76322931543631815e-7;
+    s = s * t + (real)2.7557622582577962e-6;
+    s = s * t + (real)2.48014865218002723e-5;
+    s = s * t + (real)1.98412694326203886e-4;
+    s = s * t + (real)1.38888889512235892e-3;
+    s = s * t + (real)8.33333333355930076e-3;
+    s = s * t + (real)4.16666666664927692e-2;
+    s = s * t + (real)0.166666666666661686;
+    s = s * t + (real)0.500000000000001769;
+    s = s * t + (real)1.0;
+    s = s * t + (real)1.0;
+    return x < lowest ? 0 : s * phys_exp2_integer(n);
+}
+
+#endif
