@@ -1,0 +1,21 @@
+/*
+ * digitize.h - photons to 16-bit counts.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_IMAGE_DIGITIZE_H
+#define NB_IMAGE_DIGITIZE_H
+
+#include <nanobrag/array.h>
+#include <nanobrag/image.h>
+
+#include "image/window.h"
+#include "scene/random.h"
+
+/* counts = digitised image; both already checked. `quirk`: the generator of nanoBragg as
+ * the scene left it, for its noise; NULL: ours. Threads share the rows of our noise, any
+ * number of them giving the same counts. */
+void digitize(const struct window *window, const nb_digitizer *how, const nb_array *image,
+              const struct random_stream *quirk, int threads, nb_array *counts);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * psf.h - point spread of the detector: a convolution by FFTW, zero padded so that edges
+ * are linear, with a kernel of sum 1.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_IMAGE_PSF_H
+#define NB_IMAGE_PSF_H
+
+#include <nanobrag/context.h>
+#include <nanobrag/scene.h>
+
+struct psf; /* transforms and buffers for one image size */
+
+/* The radius in pixels that a kernel of this kind gets when none is asked for. */
+int psf_default_radius(int kind, double fwhm_pixels);
+
+/* NB_ERR_UNSUPPORTED in a build without FFTW. `psf->radius` must be decided. */
+nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
+                     struct psf **out);
+
+/* image := kernel * image, dense nslow x nfast; allocates nothing. The kernel is made
+ * anew from fwhm (in pixels), so that it may be a parameter. */
+void psf_apply(struct psf *psf, double fwhm_pixels, double *image);
+
+void psf_free(struct psf *psf);
+
+#endif

@@ -1,0 +1,252 @@
+/*
+ * crystal.c - the crystal's part of the scene (docs/theory.md, 8).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "scene/crystal.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "base/log.h"
+#include "scene/linear.h"
+#include "scene/mosaic.h"
+
+static int has_matrix(const nb_crystal *crystal)
+{
+    for (int i = 0; i < 9; i++)
+        if (crystal->matrix[i] != 0) return 1;
+    return 0;
+}
+
+nb_status crystal_resolve(nb_context *ctx, nb_scene *scene, struct random_stream *random)
+{
+    nb_crystal *c = &scene->crystal;
+
+    if (c->cell[0] == 0 && !has_matrix(c))
+        return fail(ctx, NB_ERR_UNIT_CELL,
+                    "no unit cell was given; set crystal.cell or crystal.matrix (-cell or "
+                    "-matrix)");
+    if (c->cell[0] != 0) {
+        for (int i = 1; i < 3; i++)
+            if (c->cell[i] == 0) c->cell[i] = c->cell[0];
+        for (int i = 3; i < 6; i++)
+            if (c->cell[i] == 0) c->cell[i] = 90;
+    }
+    if (c->fudge == 0 && !(scene->given & NB_GIVEN_FUDGE)) c->fudge = 1;
+    if (c->scale == 0 && !(scene->given & NB_GIVEN_SCALE)) c->scale = 1;
+    if (c->mosaic_seed == 0 && !(scene->given & NB_GIVEN_MOSAIC_SEED))
+        c->mosaic_seed = 12345678;
+    scene->given |= NB_GIVEN_FUDGE | NB_GIVEN_SCALE | NB_GIVEN_MOSAIC_SEED;
+    if (c->random_misset) {
+        mosaic_random_misset(c->misset_seed, (scene->quirks & NB_QUIRK_RANDOM_MISSET) != 0,
+                             random, c->misset);
+        c->random_misset = 0;
+    }
+    for (int i = 0; i < 3; i++)
+        if (c->ncells[i] == 0) c->ncells[i] = 1;
+    return NB_OK;
+}
+
+nb_status crystal_resolve_cells(nb_context *ctx, nb_scene *scene)
+{
+    static const char *const name[] = {"a", "b", "c"};
+    nb_crystal *c = &scene->crystal;
+    struct crystal_axes axes;
+
+    NB_TRY(crystal_derive(ctx, scene, &axes));
+    for (int i = 1; i < 3; i++)
+        if (scene->beam.size >= 0 && c->size[i] > scene->beam.size) {
+            log_line(ctx, NB_LOG_WARNING, "crystal",
+                     "crystal size along %s clipped from %g to %g mm, the size of the beam",
+                     name[i], c->size[i], scene->beam.size);
+            c->size[i] = scene->beam.size;
+        }
+    for (int i = 0; i < 3; i++) {
+        if (c->size[i] > 0)
+            c->ncells[i] = ceil(c->size[i] * 1e7 / linear_norm(axes.real[i]));
+        if (c->ncells[i] < 1) c->ncells[i] = 1;
+        c->size[i] = 0;
+    }
+    return NB_OK;
+}
+
+/* cosines and sines of the six angles of a cell, and its volume; 0 when it is flat */
+struct cell_angles {
+    double cosine[3], sine[3], cosine_star[3], sine_star_c, volume;
+};
+
+static int cell_angles(const double cell[6], struct cell_angles *out)
+{
+    double *c = out->cosine, *s = out->sine, square;
+
+    for (int i = 0; i < 3; i++) {
+        /* exact at 90 degrees, where sin and cos of the radian are not */
+        c[i] = cell[3 + i] == 90 ? 0 : cos(linear_radian(cell[3 + i]));
+        s[i] = sin(linear_radian(cell[3 + i]));
+    }
+    square = 1 - c[0] * c[0] - c[1] * c[1] - c[2] * c[2] + 2 * c[0] * c[1] * c[2];
+    if (!(square > 1e-12)) return 0;
+    out->volume = cell[0] * cell[1] * cell[2] * sqrt(square);
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+
+        out->cosine_star[i] = (c[j] * c[k] - c[i]) / (s[j] * s[k]);
+    }
+    out->sine_star_c = sqrt(square) / (s[0] * s[1]);
+    return 1;
+}
+
+/* reciprocal axes of a cell in the standard setting: a* along x, b* in the x-y plane */
+static int standard_setting(const double cell[6], int quirk, double star[3][3],
+                            double *volume)
+{
+    struct cell_angles t;
+    double length[3];
+
+    if (!cell_angles(cell, &t)) return 0;
+    for (int i = 0; i < 3; i++)
+        length[i] = cell[(i + 1) % 3] * cell[(i + 2) % 3] * t.sine[i] / t.volume;
+    star[0][0] = length[0];
+    star[0][1] = star[0][2] = 0;
+    star[1][0] = length[1] * t.cosine_star[2];
+    star[1][1] = length[1] * t.sine_star_c;
+    star[1][2] = 0;
+    star[2][0] = length[2] * t.cosine_star[1];
+    star[2][1] =
+        length[2] * (t.cosine_star[0] - t.cosine_star[1] * t.cosine_star[2]) / t.sine_star_c;
+    /* nanoBragg: the volume of the direct cell where that of the unit cell belongs */
+    star[2][2] = quirk ? length[2] * t.volume
+                             / (cell[0] * cell[1] * cell[2] * t.sine_star_c)
+                       : 1 / cell[2];
+    *volume = t.volume;
+    return 1;
+}
+
+/* The rotation part of a matrix A = U B, B in the standard setting, put onto `star`. A
+ * left-handed A mirrors c*_z of B. */
+static int orient_like(const double a[3][3], double star[3][3])
+{
+    double e[3][3], r[3][3];
+
+    linear_unit(a[0], e[0]);
+    linear_cross(a[0], a[1], e[2]);
+    if (linear_norm(e[2]) == 0) return 0;
+    linear_unit(e[2], e[2]);
+    linear_cross(e[2], e[0], e[1]);
+    if (linear_dot(e[2], a[2]) < 0) star[2][2] = -star[2][2];
+    for (int i = 0; i < 3; i++) {
+        r[i][0] = r[i][1] = r[i][2] = 0;
+        for (int j = 0; j < 3; j++) linear_add(star[i][j], e[j], r[i]);
+    }
+    memcpy(star, r, sizeof r);
+    return 1;
+}
+
+/* reciprocal axes before the misset; `cell_volume` is 0 unless a cell was given */
+static nb_status unrotated_star(nb_context *ctx, const nb_scene *scene, double star[3][3],
+                                double *cell_volume)
+{
+    const nb_crystal *c = &scene->crystal;
+    const int quirk = (scene->quirks & NB_QUIRK_CELL_VECTORS) != 0;
+    double matrix[3][3];
+
+    *cell_volume = 0;
+    if (c->cell[0] != 0 && !standard_setting(c->cell, quirk, star, cell_volume))
+        return fail(ctx, NB_ERR_UNIT_CELL, "the cell %g %g %g %g %g %g has no volume",
+                    c->cell[0], c->cell[1], c->cell[2], c->cell[3], c->cell[4], c->cell[5]);
+    if (!has_matrix(c)) return NB_OK;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) matrix[j][i] = c->matrix[3 * i + j];
+    if (c->cell[0] == 0 || quirk) memcpy(star, matrix, sizeof matrix);
+    else if (!orient_like((const double(*)[3])matrix, star))
+        return fail(ctx, NB_ERR_UNIT_CELL, "a* and b* of the matrix are parallel");
+    return NB_OK;
+}
+
+nb_status crystal_derive(nb_context *ctx, const nb_scene *scene, struct crystal_axes *out)
+{
+    double star[3][3], cell_volume, inverse, bulk;
+
+    NB_TRY(unrotated_star(ctx, scene, star, &cell_volume));
+    for (int i = 0; i < 3; i++)
+        linear_rotate_xyz(scene->crystal.misset, star[i], star[i]);
+    for (int i = 0; i < 3; i++)
+        linear_cross(star[(i + 1) % 3], star[(i + 2) % 3], out->real[i]);
+    inverse = linear_dot(star[0], out->real[0]); /* volume of the reciprocal cell */
+    bulk = linear_norm(star[0]) * linear_norm(star[1]) * linear_norm(star[2]);
+    if (!(fabs(inverse) > 1e-9 * bulk) || !isfinite(inverse))
+        return fail(ctx, NB_ERR_UNIT_CELL, "the reciprocal axes lie in a plane");
+    if (cell_volume > 0 && (scene->quirks & NB_QUIRK_CELL_VECTORS)) {
+        /* nanoBragg: directions kept, lengths and volume of the cell forced on them */
+        inverse = 1 / cell_volume;
+        for (int i = 0; i < 3; i++)
+            linear_scale(scene->crystal.cell[i] / cell_volume / linear_norm(out->real[i]),
+                         out->real[i], out->real[i]);
+    }
+    for (int i = 0; i < 3; i++) linear_scale(1 / inverse, out->real[i], out->real[i]);
+    for (int i = 0; i < 3; i++) {
+        linear_cross(out->real[(i + 1) % 3], out->real[(i + 2) % 3], out->star[i]);
+        linear_scale(inverse, out->star[i], out->star[i]);
+    }
+    out->volume = 1 / inverse;
+    return NB_OK;
+}
+
+double crystal_largest_edge(const nb_scene *scene, const struct crystal_axes *axes)
+{
+    double largest = 0;
+
+    for (int i = 0; i < 3; i++)
+        largest = fmax(largest, scene->crystal.ncells[i] * linear_norm(axes->real[i]));
+    return largest;
+}
+
+void crystal_lattice(const nb_scene *scene, const struct crystal_axes *axes,
+                     struct phys_frame *frame)
+{
+    const nb_crystal *c = &scene->crystal;
+    const double *n = c->ncells;
+    const double cells = n[0] * n[1] * n[2];
+    const int star_quirk = (c->shape == NB_GAUSS || c->shape == NB_TOPHAT)
+                           && (scene->quirks & NB_QUIRK_GAUSS_METRIC);
+
+    linear_copy(n, frame->ncells);
+    frame->peak = cells;
+    frame->fudge = c->fudge;
+    if (c->shape == NB_GAUSS_STAR || star_quirk) {
+        /* rho = |dh a* + dk b* + dl c*| times the edge of a cube of the crystal's volume;
+         * nanoBragg: times the number of cells */
+        double edge = cells;
+
+        if (!star_quirk)
+            edge = cbrt(cells * linear_norm(axes->real[0]) * linear_norm(axes->real[1])
+                        * linear_norm(axes->real[2]));
+        for (int i = 0; i < 3; i++)
+            frame->metric[i] = linear_dot(axes->star[i], axes->star[i]) * edge * edge;
+        for (int i = 0; i < 3; i++) {
+            const int j = i == 2 ? 1 : 0, k = i == 0 ? 1 : 2; /* hk, hl, kl */
+
+            frame->metric[3 + i] =
+                2 * linear_dot(axes->star[j], axes->star[k]) * edge * edge;
+        }
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        frame->metric[i] = n[i] * n[i];
+        frame->metric[3 + i] = 0;
+    }
+}
+
+void crystal_cell_of(const double axes[3][3], double cell[6])
+{
+    for (int i = 0; i < 3; i++) cell[i] = linear_norm(axes[i]);
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+        double cross[3];
+
+        linear_cross(axes[j], axes[k], cross);
+        cell[3 + i] = linear_degree(atan2(linear_norm(cross), linear_dot(axes[j], axes[k])));
+    }
+}

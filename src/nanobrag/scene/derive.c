@@ -1,0 +1,126 @@
+/*
+ * derive.c - runs the parts of the scene in order: scene_resolve once, scene_derive for
+ * each x. SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "scene/background.h"
+#include "scene/beam.h"
+#include "scene/crystal.h"
+#include "scene/detector.h"
+#include "scene/hkl_table.h"
+#include "scene/linear.h"
+#include "scene/mosaic.h"
+#include "scene/sampling.h"
+#include "scene/scene.h"
+
+void nb_scene_set_profile(nb_scene *scene, int profile)
+{
+    scene->quirks = profile == NB_PROFILE_NANOBRAGG ? NB_QUIRK_ALL : 0;
+}
+
+nb_status scene_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fixed)
+{
+    struct crystal_axes axes;
+    struct detector_place place;
+
+    NB_TRY(scene_validate(ctx, scene));
+    NB_TRY(crystal_resolve(ctx, scene, &fixed->random));
+    memcpy(fixed->ncells_asked, scene->crystal.ncells, sizeof fixed->ncells_asked);
+    NB_TRY(beam_resolve(ctx, scene));
+    NB_TRY(crystal_resolve_cells(ctx, scene));
+    NB_TRY(detector_resolve(ctx, scene));
+    NB_TRY(sampling_resolve(ctx, scene, fixed));
+    NB_TRY(background_resolve(ctx, scene));
+    NB_TRY(beam_count(ctx, scene, fixed));
+    NB_TRY(crystal_derive(ctx, scene, &axes));
+    NB_TRY(detector_derive(ctx, scene, &place));
+    NB_TRY(sampling_resolve_placed(ctx, scene, &axes, &place, fixed));
+    if ((double)scene->scan.nphi * scene->crystal.ndomains > 1e8)
+        return fail(ctx, NB_ERR_SCENE,
+                    "%d phi steps x %d mosaic domains are too many; at most 1e8",
+                    scene->scan.nphi, scene->crystal.ndomains);
+    return NB_OK;
+}
+
+void scene_fill(const nb_scene *scene, struct scene_fixed *fixed, double *box)
+{
+    const nb_hkl *hkl = scene->crystal.hkl;
+
+    beam_fill(scene, fixed);
+    mosaic_fill(scene, &fixed->random, fixed->domain);
+    fixed->f = NULL;
+    if (!hkl) return;
+    for (int i = 0; i < 3; i++) {
+        fixed->f_min[i] = hkl->min[i];
+        fixed->f_size[i] = hkl->size[i];
+    }
+    for (size_t i = 0; i < (size_t)hkl->size[0] * hkl->size[1] * hkl->size[2]; i++)
+        box[i] = isnan(hkl->box[i]) ? scene->crystal.default_f : hkl->box[i];
+    fixed->f = box;
+}
+
+/* axes of every phi step in every domain, phi outside */
+static void derive_orientations(const nb_scene *scene, const struct scene_fixed *fixed,
+                                const struct crystal_axes *axes,
+                                struct phys_orientation *out)
+{
+    const int ndomains = scene->crystal.ndomains;
+    double spindle[3];
+
+    linear_unit(scene->scan.axis, spindle);
+    for (int d = 0; d < ndomains; d++) {
+        double rotation[3][3];
+
+        mosaic_rotation(scene, fixed->domain + d, rotation);
+        for (int p = 0; p < scene->scan.nphi; p++) {
+            double *rows = out[(size_t)p * (size_t)ndomains + (size_t)d].axes;
+            const double phi = linear_radian(sampling_phi(scene, fixed, p));
+
+            for (int i = 0; i < 3; i++) {
+                double turned[3];
+
+                linear_rotate(spindle, phi, axes->real[i], turned);
+                for (int j = 0; j < 3; j++)
+                    rows[3 * i + j] = linear_dot(rotation[j], turned);
+            }
+        }
+    }
+}
+
+nb_status scene_derive(nb_context *ctx, const nb_scene *scene,
+                       const struct scene_fixed *fixed, struct phys_source *sources,
+                       struct phys_orientation *orientations, struct phys_frame *frame)
+{
+    const double nsub = (double)scene->oversample * scene->oversample;
+    const double layer_step =
+        sampling_step(&fixed->layer, scene->detector.thickness) * 1e-6;
+    struct crystal_axes axes;
+    struct detector_place place;
+
+    memset(frame, 0, sizeof *frame);
+    NB_TRY(crystal_derive(ctx, scene, &axes));
+    NB_TRY(detector_derive(ctx, scene, &place));
+    NB_TRY(beam_derive(ctx, scene, fixed, sources));
+    derive_orientations(scene, fixed, &axes, orientations);
+    detector_frame(scene, &place, layer_step, frame);
+    crystal_lattice(scene, &axes, frame);
+    frame->nsource = fixed->nsource;
+    frame->source = sources;
+    frame->polarised = !scene->beam.unpolarised;
+    frame->kahn = scene->beam.polarization;
+    frame->norientation = scene->scan.nphi * scene->crystal.ndomains;
+    frame->orientation = orientations;
+    frame->b_factor = scene->crystal.b_factor;
+    frame->dmin = scene->dmin;
+    memcpy(frame->hkl_min, fixed->f_min, sizeof frame->hkl_min);
+    memcpy(frame->hkl_size, fixed->f_size, sizeof frame->hkl_size);
+    frame->f = fixed->f;
+    frame->default_f = scene->crystal.default_f;
+    frame->bragg_scale = BEAM_RE2 * scene->beam.fluence * scene->crystal.scale
+                         / (nsub * frame->norientation);
+    background_frame(scene, frame);
+    return NB_OK;
+}

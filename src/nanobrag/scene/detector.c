@@ -1,0 +1,457 @@
+/*
+ * detector.c - the detector's part of the scene (docs/conventions.md).
+ *
+ * Two statements fix an unrotated detector: where the direct beam hits it, or which of its
+ * points is nearest to the crystal. Either gives the other; then the detector is turned
+ * about one of the two, the pivot.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "scene/detector.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "base/context.h"
+#include "base/log.h"
+#include "scene/linear.h"
+
+/* vectors of a convention: beam, fast, slow, normal, two-theta axis, polarization,
+ * spindle */
+enum { BEAM, FAST, SLOW, NORMAL, TWOTHETA, POLARIZATION, SPINDLE, VECTORS };
+
+static const double *convention_vector(int convention, int which)
+{
+    static const double table[][VECTORS][3] = {
+        /* MOSFLM, DENZO */
+        {{1, 0, 0}, {0, 0, 1}, {0, -1, 0}, {1, 0, 0}, {0, 0, -1}, {0, 0, 1}, {0, 0, 1}},
+        /* ADXV */
+        {{0, 0, 1}, {1, 0, 0}, {0, -1, 0}, {0, 0, 1}, {-1, 0, 0}, {1, 0, 0}, {1, 0, 0}},
+        /* XDS */
+        {{0, 0, 1}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 0, 0}, {1, 0, 0}, {1, 0, 0}},
+        /* DIALS */
+        {{0, 0, 1}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0, 1, 0}, {0, 1, 0}, {0, 1, 0}},
+        /* CUSTOM */
+        {{1, 0, 0}, {0, 0, 1}, {0, -1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0, 0, 1}},
+    };
+    static const int row[] = {0, 0, 1, 2, 3, 4}; /* by enum nb_convention */
+
+    return table[row[convention]][which];
+}
+
+static void fill_vector(int convention, int which, double v[3])
+{
+    if (linear_is_zero(v)) linear_copy(convention_vector(convention, which), v);
+}
+
+static void resolve_size(nb_detector *d)
+{
+    int *const count[2] = {&d->nfast, &d->nslow};
+
+    if (d->pixel == 0) d->pixel = 0.1;
+    for (int i = 0; i < 2; i++) {
+        if (*count[i] == 0) {
+            if (d->size[i] == 0) d->size[i] = 102.4;
+            *count[i] = (int)ceil(d->size[i] / d->pixel - 0.5);
+        }
+        else if (d->size[i] == 0)
+            d->size[i] = d->pixel * *count[i];
+    }
+}
+
+/* ROI inside the image; all 0 means everything, an empty ROI stays empty */
+static void resolve_roi(nb_detector *d)
+{
+    const int limit[4] = {d->nfast, d->nfast, d->nslow, d->nslow};
+
+    if (d->roi[0] == 0 && d->roi[1] == 0 && d->roi[2] == 0 && d->roi[3] == 0) {
+        d->roi[1] = d->nfast;
+        d->roi[3] = d->nslow;
+    }
+    for (int i = 0; i < 4; i++) {
+        if (d->roi[i] < 0) d->roi[i] = 0;
+        if (d->roi[i] > limit[i]) d->roi[i] = limit[i];
+    }
+    for (int i = 0; i < 4; i += 2)
+        if (d->roi[i + 1] <= d->roi[i]) d->roi[0] = d->roi[1] = d->roi[2] = d->roi[3] = 1;
+}
+
+static void resolve_vectors(nb_context *ctx, nb_scene *scene)
+{
+    nb_detector *d = &scene->detector;
+    double *normal = d->vectors[2];
+
+    for (int i = 0; i < 4; i++) fill_vector(d->convention, FAST + i, d->vectors[i]);
+    fill_vector(d->convention, BEAM, scene->beam.direction);
+    fill_vector(d->convention, POLARIZATION, scene->beam.polarization_axis);
+    fill_vector(d->convention, SPINDLE, scene->scan.axis);
+    if ((scene->quirks & NB_QUIRK_NORMAL_SIGN) && linear_norm(normal) != 1) {
+        linear_cross(d->vectors[0], d->vectors[1], normal);
+        linear_unit(normal, normal);
+        log_line(ctx, NB_LOG_WARNING, "detector", "auto-generating odet_vector");
+    }
+    else if (fabs(linear_dot(normal, d->vectors[0]))
+                 > 1e-6 * linear_norm(normal) * linear_norm(d->vectors[0])
+             || fabs(linear_dot(normal, d->vectors[1]))
+                    > 1e-6 * linear_norm(normal) * linear_norm(d->vectors[1]))
+        log_line(ctx, NB_LOG_WARNING, "detector",
+                 "the normal of the detector is not at right angles to its fast and slow "
+                 "axes; give -odet_vector to match");
+}
+
+static int convention_pivot(int convention)
+{
+    return convention == NB_XDS || convention == NB_DIALS ? NB_PIVOT_SAMPLE
+                                                          : NB_PIVOT_BEAM;
+}
+
+/* the convention's own origin, written out */
+static void resolve_origin(nb_detector *d)
+{
+    const double *size = d->size, p = d->pixel;
+
+    if (d->origin_kind == NB_ORIGIN_NEAR) { /* pixels: millimetres from here on */
+        d->origin_kind = NB_ORIGIN_CLOSE;
+        for (int i = 0; i < 2; i++) d->origin[i] = (d->origin[i] - 0.5) * p;
+    }
+    if (d->origin_kind != NB_ORIGIN_DEFAULT) return;
+    switch (d->convention) {
+    case NB_MOSFLM:
+    case NB_DENZO:
+        d->origin_kind = NB_ORIGIN_BEAM;
+        d->origin[0] = (size[1] + p) / 2;
+        d->origin[1] = (size[0] + p) / 2;
+        break;
+    case NB_ADXV:
+        d->origin_kind = NB_ORIGIN_BEAM;
+        d->origin[0] = (size[0] + p) / 2;
+        d->origin[1] = (size[1] - p) / 2;
+        break;
+    default:
+        d->origin_kind = NB_ORIGIN_CLOSE;
+        d->origin[0] = size[0] / 2;
+        d->origin[1] = size[1] / 2;
+    }
+}
+
+/* direct beam (metres from the outer corner) from Xbeam, Ybeam of the convention */
+static void beam_from_centre(const nb_detector *d, const double xy[2], double *fast,
+                             double *slow)
+{
+    const double x = xy[0] / 1000, y = xy[1] / 1000, p = d->pixel / 1000;
+
+    switch (d->convention) {
+    case NB_ADXV:
+        *fast = x;
+        *slow = d->size[1] / 1000 - y;
+        break;
+    case NB_MOSFLM:
+        *fast = y + p / 2;
+        *slow = x + p / 2;
+        break;
+    case NB_DENZO:
+        *fast = y;
+        *slow = x;
+        break;
+    default:
+        *fast = x;
+        *slow = y;
+    }
+}
+
+void detector_beam_centre(int convention, const double size[2], double pixel, double fast,
+                          double slow, double xy[2])
+{
+    switch (convention) {
+    case NB_ADXV:
+        xy[0] = fast;
+        xy[1] = size[1] - slow;
+        break;
+    case NB_MOSFLM:
+        xy[0] = slow - pixel / 2;
+        xy[1] = fast - pixel / 2;
+        break;
+    case NB_DENZO:
+        xy[0] = slow;
+        xy[1] = fast;
+        break;
+    default:
+        xy[0] = fast;
+        xy[1] = slow;
+    }
+}
+
+/* the unrotated detector by one of its two statements, metres; -1: pix0 is given */
+struct statement {
+    int kind; /* NB_PIVOT_BEAM, NB_PIVOT_SAMPLE or -1 */
+    double fast, slow;
+};
+
+static struct statement state(const nb_detector *d, int kind, const double value[3])
+{
+    struct statement s = {NB_PIVOT_SAMPLE, 0, 0};
+
+    switch (kind) {
+    case NB_ORIGIN_BEAM:
+        s.kind = NB_PIVOT_BEAM;
+        beam_from_centre(d, value, &s.fast, &s.slow);
+        break;
+    case NB_ORIGIN_NEAR:
+        s.fast = (value[0] - 0.5) * d->pixel / 1000;
+        s.slow = (value[1] - 0.5) * d->pixel / 1000;
+        break;
+    case NB_ORIGIN_CLOSE:
+        s.fast = value[0] / 1000;
+        s.slow = value[1] / 1000;
+        break;
+    default: s.kind = -1;
+    }
+    return s;
+}
+
+/* the other statement about the same unrotated detector at `distance` along the beam */
+static struct statement restate(const struct detector_place *unrotated, double distance,
+                                struct statement s)
+{
+    const double *f = unrotated->fast, *o = unrotated->normal, *b = unrotated->beam;
+    const double *l = unrotated->slow, fs = linear_dot(f, l);
+    struct statement t;
+    double v[3] = {0, 0, 0};
+
+    if (s.kind == NB_PIVOT_BEAM) { /* pix0 = -Fb f - Sb s + D b */
+        linear_add(-s.fast, f, v);
+        linear_add(-s.slow, l, v);
+        linear_add(distance, b, v);
+        t.kind = NB_PIVOT_SAMPLE;
+        t.fast = -linear_dot(v, f);
+        t.slow = -linear_dot(v, l);
+        return t;
+    }
+    /* pix0 = -Fc f - Sc s + D (b.o) o; solve Fb f + Sb s = D b - pix0 in the plane */
+    linear_add(distance, b, v);
+    linear_add(s.fast, f, v);
+    linear_add(s.slow, l, v);
+    linear_add(-distance * linear_dot(b, o), o, v);
+    t.kind = NB_PIVOT_BEAM;
+    t.fast = (linear_dot(v, f) - fs * linear_dot(v, l)) / (1 - fs * fs);
+    t.slow = (linear_dot(v, l) - fs * linear_dot(v, f)) / (1 - fs * fs);
+    return t;
+}
+
+static void unrotated_place(const nb_scene *scene, struct detector_place *place)
+{
+    const nb_detector *d = &scene->detector;
+
+    linear_unit(scene->beam.direction, place->beam);
+    linear_unit(d->vectors[0], place->fast);
+    linear_unit(d->vectors[1], place->slow);
+    linear_unit(d->vectors[2], place->normal);
+    linear_unit(d->vectors[3], place->twotheta_axis);
+}
+
+/* distance along the beam of the unrotated detector, metres */
+static double unrotated_distance(const nb_detector *d, const struct detector_place *place)
+{
+    const double r = linear_dot(place->beam, place->normal);
+
+    return (d->close_distance != 0 ? d->close_distance / (r == 0 ? DBL_MIN : r)
+                                   : d->distance)
+           / 1000;
+}
+
+/* two statements of the origin must be one */
+static nb_status check_also(nb_context *ctx, const nb_scene *scene)
+{
+    const nb_detector *d = &scene->detector;
+    struct detector_place place;
+    struct statement a, b;
+    double apart;
+
+    if (d->also_kind == NB_ORIGIN_DEFAULT) return NB_OK;
+    unrotated_place(scene, &place);
+    a = state(d, d->origin_kind, d->origin);
+    b = state(d, d->also_kind, d->also);
+    if (a.kind < 0 || b.kind < 0)
+        return fail(ctx, NB_ERR_SCENE,
+                    "pix0 fixes the detector; give no beam centre or near point beside it");
+    if (a.kind != b.kind) b = restate(&place, unrotated_distance(d, &place), b);
+    apart = hypot(a.fast - b.fast, a.slow - b.slow) * 1000 / d->pixel;
+    if (apart <= 1e-6) return NB_OK;
+    return fail(ctx, NB_ERR_SCENE,
+                "the beam centre and the point nearest to the crystal were both given and "
+                "differ by %.9g pixels on the unrotated detector; leave one out",
+                apart);
+}
+
+nb_status detector_resolve(nb_context *ctx, nb_scene *scene)
+{
+    nb_detector *d = &scene->detector;
+
+    resolve_size(d);
+    if (d->nfast < 1 || d->nslow < 1 || (double)d->nfast * d->nslow > 2147483647.0)
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "the detector has %d x %d pixels; expected at least 1 and at most 2^31 "
+                    "(-detpixels, -detsize, -pixel)",
+                    d->nfast, d->nslow);
+    resolve_roi(d);
+    resolve_vectors(ctx, scene);
+    if (d->distance == 0) d->distance = 100;
+    resolve_origin(d);
+    NB_TRY(check_also(ctx, scene));
+    d->also_kind = NB_ORIGIN_DEFAULT;
+    if (d->pivot == NB_PIVOT_DEFAULT) d->pivot = convention_pivot(d->convention);
+    if (d->thickness == 0 || isinf(d->attenuation)) {
+        d->thickness = 0; /* no sensor model, whatever else was said */
+        d->nlayers = 1;
+    }
+    return NB_OK;
+}
+
+/* the rotations about the lab axes, then two theta about its own */
+static void turn(const nb_detector *d, const double axis[3], const double *v, double *out)
+{
+    linear_rotate_xyz(d->rotation, v, out);
+    if (d->twotheta != 0) linear_rotate(axis, linear_radian(d->twotheta), out, out);
+}
+
+/* outer corner of the first pixel; `place` holds the unrotated vectors on entry and the
+ * rotated ones on return */
+static void place_origin(const nb_scene *scene, struct detector_place *place)
+{
+    const nb_detector *d = &scene->detector;
+    struct statement s = state(d, d->origin_kind, d->origin);
+
+    place->pivot = d->pivot;
+    if (s.kind >= 0 && s.kind != d->pivot)
+        s = restate(place, unrotated_distance(d, place), s);
+    place->pix0[0] = place->pix0[1] = place->pix0[2] = 0;
+    if (s.kind == NB_PIVOT_SAMPLE) {
+        linear_add(-s.fast, place->fast, place->pix0);
+        linear_add(-s.slow, place->slow, place->pix0);
+        linear_add(place->close, place->normal, place->pix0);
+        turn(d, place->twotheta_axis, place->pix0, place->pix0);
+    }
+    turn(d, place->twotheta_axis, place->fast, place->fast);
+    turn(d, place->twotheta_axis, place->slow, place->slow);
+    turn(d, place->twotheta_axis, place->normal, place->normal);
+    if (s.kind == NB_PIVOT_BEAM) {
+        linear_add(-s.fast, place->fast, place->pix0);
+        linear_add(-s.slow, place->slow, place->pix0);
+        linear_add(place->distance, place->beam, place->pix0);
+    }
+    else if (s.kind < 0)
+        linear_scale(1e-3, d->origin, place->pix0);
+}
+
+/* beam centre of the convention: as stated, or from where the direct beam lands */
+static void place_centre(const nb_detector *d, struct detector_place *place)
+{
+    const double size[2] = {d->size[0] / 1000, d->size[1] / 1000};
+    const int near_convention = d->convention >= NB_XDS;
+    double xy[2];
+
+    if (d->origin_kind == NB_ORIGIN_BEAM) {
+        place->xbeam = d->origin[0] / 1000;
+        place->ybeam = d->origin[1] / 1000;
+        return;
+    }
+    detector_beam_centre(d->convention, size, d->pixel / 1000, place->beam_fast,
+                         place->beam_slow, xy);
+    if (near_convention && d->origin_kind != NB_ORIGIN_PIX0) {
+        const struct statement s = state(d, d->origin_kind, d->origin);
+
+        xy[0] = s.fast;
+        xy[1] = s.slow;
+    }
+    place->xbeam = xy[0];
+    place->ybeam = xy[1];
+}
+
+nb_status detector_derive(nb_context *ctx, const nb_scene *scene,
+                          struct detector_place *out)
+{
+    const nb_detector *d = &scene->detector;
+    double rotated[3], to_beam[3], ratio;
+
+    unrotated_place(scene, out);
+    linear_rotate_xyz(d->rotation, out->normal, rotated);
+    ratio = linear_dot(out->beam, rotated);
+    if (ratio == 0) ratio = DBL_MIN;
+    out->close = d->close_distance != 0 ? d->close_distance / 1000
+                                        : fabs(ratio * d->distance / 1000);
+    out->distance = out->close / ratio;
+    place_origin(scene, out);
+
+    out->close_fast = -linear_dot(out->pix0, out->fast);
+    out->close_slow = -linear_dot(out->pix0, out->slow);
+    out->close = linear_dot(out->pix0, out->normal);
+    if (!(scene->quirks & NB_QUIRK_TWOTHETA_DISTANCE)) {
+        ratio = linear_dot(out->beam, out->normal);
+        if (ratio == 0) ratio = DBL_MIN;
+    }
+    out->distance = out->close / ratio;
+    linear_scale(-1, out->pix0, to_beam);
+    linear_add(out->distance, out->beam, to_beam);
+    out->beam_fast = linear_dot(out->fast, to_beam);
+    out->beam_slow = linear_dot(out->slow, to_beam);
+    place_centre(d, out);
+    if (out->close < 0 && !(scene->quirks & NB_QUIRK_TWOTHETA_DISTANCE))
+        return fail(ctx, NB_ERR_SCENE,
+                    "the detector lies behind the crystal (close distance %g mm); turn its "
+                    "normal or its two theta",
+                    out->close * 1000);
+    return NB_OK;
+}
+
+void detector_frame(const nb_scene *scene, const struct detector_place *place,
+                    double layer_step, struct phys_frame *frame)
+{
+    const nb_detector *d = &scene->detector;
+    const int from_front = (scene->quirks & NB_QUIRK_LAYER_STEP) != 0;
+
+    frame->nfast = d->nfast;
+    frame->nslow = d->nslow;
+    frame->oversample = scene->oversample;
+    frame->nlayers = d->nlayers;
+    linear_copy(place->pix0, frame->pix0);
+    linear_copy(place->fast, frame->fast);
+    linear_copy(place->slow, frame->slow);
+    linear_copy(place->normal, frame->normal);
+    linear_copy(place->beam, frame->beam);
+    frame->pixel = d->pixel / 1000;
+    frame->distance = place->distance;
+    frame->close_distance = place->close;
+    frame->layer_step = layer_step;
+    frame->layer_offset = from_front ? 0 : layer_step / 2;
+    frame->layer_mu = layer_step > 0 ? layer_step / (d->attenuation * 1e-6) : 0;
+    frame->surface = PHYS_FLAT;
+    if (d->curved)
+        frame->surface =
+            scene->quirks & NB_QUIRK_CURVED ? PHYS_CURVED_QUIRK : PHYS_CURVED;
+    frame->point_pixel = d->point_pixel;
+    frame->each_omega = scene->oversample_omega;
+    frame->each_polar = scene->oversample_polar;
+    frame->each_capture = scene->oversample_thick;
+    frame->last_capture =
+        (scene->quirks & NB_QUIRK_LAST_CAPTURE) && !scene->oversample_thick;
+    frame->dark_polar = (scene->quirks & NB_QUIRK_DMIN_POLAR) != 0;
+}
+
+double detector_qmax(const nb_scene *scene, const struct detector_place *place,
+                     double shortest)
+{
+    const nb_detector *d = &scene->detector;
+    double largest = 0;
+
+    for (int corner = 0; corner < 4; corner++) {
+        double p[3];
+
+        linear_copy(place->pix0, p);
+        linear_add((corner & 1) * d->nfast * d->pixel / 1000, place->fast, p);
+        linear_add((corner >> 1) * d->nslow * d->pixel / 1000, place->slow, p);
+        linear_unit(p, p);
+        linear_add(-1, place->beam, p);
+        largest = fmax(largest, linear_norm(p) / shortest);
+    }
+    return largest;
+}

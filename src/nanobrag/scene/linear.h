@@ -1,0 +1,105 @@
+/*
+ * linear.h - vectors and rotations of the host, in double.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_SCENE_LINEAR_H
+#define NB_SCENE_LINEAR_H
+
+#include <math.h>
+
+#define LINEAR_PI 3.14159265358979323846
+
+static inline double linear_radian(double degree)
+{
+    return degree * (LINEAR_PI / 180);
+}
+
+static inline double linear_degree(double radian)
+{
+    return radian * (180 / LINEAR_PI);
+}
+
+static inline double linear_dot(const double *a, const double *b)
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static inline double linear_norm(const double *a)
+{
+    return sqrt(linear_dot(a, a));
+}
+
+static inline int linear_is_zero(const double *a)
+{
+    return a[0] == 0 && a[1] == 0 && a[2] == 0;
+}
+
+static inline void linear_copy(const double *a, double *out)
+{
+    out[0] = a[0];
+    out[1] = a[1];
+    out[2] = a[2];
+}
+
+static inline void linear_cross(const double *a, const double *b, double *out)
+{
+    const double x = a[1] * b[2] - a[2] * b[1], y = a[2] * b[0] - a[0] * b[2];
+    const double z = a[0] * b[1] - a[1] * b[0];
+
+    out[0] = x;
+    out[1] = y;
+    out[2] = z;
+}
+
+static inline void linear_scale(double s, const double *a, double *out)
+{
+    out[0] = s * a[0];
+    out[1] = s * a[1];
+    out[2] = s * a[2];
+}
+
+/* out += s a */
+static inline void linear_add(double s, const double *a, double *out)
+{
+    out[0] += s * a[0];
+    out[1] += s * a[1];
+    out[2] += s * a[2];
+}
+
+/* a of length 1; a zero vector stays */
+static inline void linear_unit(const double *a, double *out)
+{
+    const double n = linear_norm(a);
+
+    linear_scale(n > 0 ? 1 / n : 0, a, out);
+}
+
+/* v rotated by `angle` (radian) about k, which has length 1 */
+static inline void linear_rotate(const double *k, double angle, const double *v,
+                                 double *out)
+{
+    const double c = cos(angle), s = sin(angle);
+    const double along = (1 - c) * linear_dot(k, v);
+    double across[3], r[3];
+
+    linear_cross(k, v, across);
+    linear_scale(c, v, r);
+    linear_add(s, across, r);
+    linear_add(along, k, r);
+    linear_copy(r, out);
+}
+
+/* v rotated about lab x, then y, then z by angles in degree */
+static inline void linear_rotate_xyz(const double degree[3], const double *v, double *out)
+{
+    static const double axis[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    double r[3];
+
+    linear_copy(v, r);
+    for (int i = 0; i < 3; i++)
+        if (degree[i] != 0) linear_rotate(axis[i], linear_radian(degree[i]), r, r);
+    linear_copy(r, out);
+}
+
+#endif

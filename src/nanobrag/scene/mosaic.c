@@ -1,0 +1,118 @@
+/*
+ * mosaic.c - the draws are made once and kept per unit of spread, so that the spread can
+ * be a parameter (docs/theory.md, 9). SPDX-License-Identifier: MIT
+ */
+#include "scene/mosaic.h"
+
+#include <math.h>
+
+#include "scene/linear.h"
+
+/* A rotation from three uniforms: axis uniform on the sphere, angle such that the cap
+ * `spread` is filled evenly. Under the quirk every step of the angle is a float. */
+static struct scene_domain draw(struct random_stream *random, int quirk)
+{
+    const double r1 = 2 * (double)random_uniform(random) - 1;
+    const double r2 = 2 * (double)random_uniform(random) - 1;
+    const double r3 = 2 * (double)random_uniform(random) - 1;
+    const double z = sqrt(1 - r2 * r2);
+    struct scene_domain d;
+
+    d.axis[0] = z * sin(LINEAR_PI * r1);
+    d.axis[1] = z * cos(LINEAR_PI * r1);
+    d.axis[2] = r2;
+    if (quirk) d.angle = (double)(float)pow((double)(float)(1 - r3 * r3), (double)(1.0F / 3));
+    else
+        d.angle = cbrt(1 - r3 * r3);
+    return d;
+}
+
+static double angle_of(const struct scene_domain *domain, double spread, int quirk)
+{
+    if (quirk) return (double)((float)spread * (float)domain->angle);
+    return spread * domain->angle;
+}
+
+static void matrix_of(const double axis[3], double angle, double rotation[3][3])
+{
+    static const double unit[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+
+    for (int i = 0; i < 3; i++) {
+        double column[3];
+
+        linear_rotate(axis, angle, unit[i], column);
+        for (int j = 0; j < 3; j++) rotation[j][i] = column[j];
+    }
+}
+
+static void start(struct random_stream *random, int64_t seed, int quirk)
+{
+    if (quirk) random_seed_quirk(random, seed);
+    else
+        random_seed(random, seed);
+}
+
+/* Shoemake's uniform unit quaternion from three uniforms (Graphics Gems III, 1992) */
+static void uniform_rotation(struct random_stream *random, double rotation[3][3])
+{
+    const double u = (double)random_uniform(random);
+    const double t = 2 * LINEAR_PI * (double)random_uniform(random);
+    const double p = 2 * LINEAR_PI * (double)random_uniform(random);
+    const double x = sqrt(1 - u) * sin(t), y = sqrt(1 - u) * cos(t);
+    const double z = sqrt(u) * sin(p), w = sqrt(u) * cos(p);
+
+    rotation[0][0] = 1 - 2 * (y * y + z * z);
+    rotation[0][1] = 2 * (x * y - z * w);
+    rotation[0][2] = 2 * (x * z + y * w);
+    rotation[1][0] = 2 * (x * y + z * w);
+    rotation[1][1] = 1 - 2 * (x * x + z * z);
+    rotation[1][2] = 2 * (y * z - x * w);
+    rotation[2][0] = 2 * (x * z - y * w);
+    rotation[2][1] = 2 * (y * z + x * w);
+    rotation[2][2] = 1 - 2 * (x * x + y * y);
+}
+
+void mosaic_random_misset(int64_t seed, int quirk, struct random_stream *random,
+                          double misset[3])
+{
+    double u[3][3];
+
+    start(random, seed, quirk);
+    if (quirk) {
+        const struct scene_domain d = draw(random, 1);
+
+        matrix_of(d.axis, angle_of(&d, 90, 1), u);
+    }
+    else
+        uniform_rotation(random, u);
+    if (u[2][0] * u[2][0] < 1) {
+        misset[0] = atan2(u[2][1], u[2][2]);
+        misset[1] = atan2(-u[2][0], sqrt(u[2][1] * u[2][1] + u[2][2] * u[2][2]));
+        misset[2] = atan2(u[1][0], u[0][0]);
+    }
+    else { /* y at 90 degrees: x and z turn about the same axis */
+        misset[0] = LINEAR_PI;
+        misset[1] = LINEAR_PI / 2;
+        misset[2] = atan2(u[0][1], -u[1][1]);
+    }
+    for (int i = 0; i < 3; i++) misset[i] = linear_degree(misset[i]);
+}
+
+void mosaic_fill(const nb_scene *scene, struct random_stream *random,
+                 struct scene_domain *domain)
+{
+    const int quirk = (scene->quirks & NB_QUIRK_MOSAIC_F32) != 0;
+
+    start(random, scene->crystal.mosaic_seed, quirk);
+    for (int i = 0; i < scene->crystal.ndomains; i++) domain[i] = draw(random, quirk);
+    domain[0].angle = 0;
+}
+
+void mosaic_rotation(const nb_scene *scene, const struct scene_domain *domain,
+                     double rotation[3][3])
+{
+    const int quirk = (scene->quirks & NB_QUIRK_MOSAIC_F32) != 0;
+    const double spread = linear_radian(scene->crystal.mosaic[0]);
+
+    matrix_of(domain->axis, angle_of(domain, spread, quirk), rotation);
+}

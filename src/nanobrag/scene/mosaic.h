@@ -1,0 +1,24 @@
+/*
+ * mosaic.h - random rotations: the crystal's misset and its mosaic domains.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_SCENE_MOSAIC_H
+#define NB_SCENE_MOSAIC_H
+
+#include "scene/scene.h"
+
+/* Angles (degree, about x, y, z) of a random orientation from three uniforms of the
+ * stream that `seed` starts. `quirk`: nanoBragg's cap of 90 radian, not uniform. */
+void mosaic_random_misset(int64_t seed, int quirk, struct random_stream *random,
+                          double misset[3]);
+
+/* Draw the domains of the scene; the first is undisturbed. */
+void mosaic_fill(const nb_scene *scene, struct random_stream *random,
+                 struct scene_domain *domain);
+
+/* Rotation matrix (rows) of a domain in a scene. */
+void mosaic_rotation(const nb_scene *scene, const struct scene_domain *domain,
+                     double rotation[3][3]);
+
+#endif

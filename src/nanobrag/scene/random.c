@@ -1,0 +1,59 @@
+/*
+ * random.c - the minimal standard generator of Park and Miller (1988) behind a table that
+ * shuffles it, as Bays and Durham proposed. What nanoBragg draws is drawn here, bit for
+ * bit. SPDX-License-Identifier: MIT
+ */
+#include "scene/random.h"
+
+enum { MODULUS = 2147483647, MULTIPLIER = 16807, DISCARDED = 8 };
+
+static int32_t step(struct random_stream *random)
+{
+    random->x = random->x % MODULUS * MULTIPLIER % MODULUS;
+    return (int32_t)random->x;
+}
+
+/* a positive state that has no table yet starts from 1, as in nanoBragg */
+static void fill(struct random_stream *random)
+{
+    random->x = random->x < 0 ? -random->x : 1;
+    for (int i = 0; i < DISCARDED; i++) (void)step(random);
+    for (int i = RANDOM_TABLE - 1; i >= 0; i--) random->table[i] = step(random);
+    random->y = random->table[0];
+    random->filled = 1;
+}
+
+void random_seed_quirk(struct random_stream *random, int64_t seed)
+{
+    /* the one seed without a negative */
+    random->x = seed == INT64_MIN ? INT64_MAX : -seed;
+}
+
+void random_seed(struct random_stream *random, int64_t seed)
+{
+    if (seed < 1 || seed >= MODULUS) {
+        /* the finaliser of SplitMix64 (Steele, Lea and Flood, 2014) */
+        uint64_t z = (uint64_t)seed + 0x9e3779b97f4a7c15U;
+
+        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
+        z = (z ^ z >> 27) * 0x94d049bb133111ebU;
+        seed = (int64_t)((z ^ z >> 31) % (MODULUS - 1)) + 1;
+    }
+    random->x = -seed;
+    random->filled = 0;
+}
+
+float random_uniform(struct random_stream *random)
+{
+    static const float largest = (float)(1 - 1.2e-7);
+    float u;
+    int j;
+
+    if (random->x <= 0 || !random->filled) fill(random);
+    (void)step(random);
+    j = random->y >> 26;
+    random->y = random->table[j];
+    random->table[j] = (int32_t)random->x;
+    u = (float)(random->y * (1.0 / MODULUS));
+    return u < largest ? u : largest;
+}

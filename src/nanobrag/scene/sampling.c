@@ -1,0 +1,343 @@
+/*
+ * sampling.c - the step rules, ours and nanoBragg's (docs/theory.md, 11).
+ *
+ * A sampled quantity has a range, a step and a count, of which the user gives some. Ours
+ * honours what is given and refuses what contradicts itself; nanoBragg's rules are kept
+ * under NB_QUIRK_STEP_RULES, table by table.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "scene/sampling.h"
+
+#include <math.h>
+
+#include "base/context.h"
+#include "base/log.h"
+#include "scene/beam.h"
+
+enum { PHI_STEPS_MOST = 1000, PHI_STEPS_PER_ROCKING_WIDTH = 5 };
+
+double sampling_step(const struct scene_steps *steps, double range)
+{
+    return steps->ratio * range + steps->absolute;
+}
+
+static struct scene_steps steps_of(double range, double step)
+{
+    struct scene_steps s = {0, 0};
+
+    if (range != 0) s.ratio = step / range;
+    else
+        s.absolute = step;
+    return s;
+}
+
+/* how many steps reach over a range; a quotient a hair above a whole number is that
+ * number */
+static int steps_over(double range, double step)
+{
+    const double n = ceil(fabs(range / step) * (1 - 1e-12));
+
+    return n < 1 ? 1 : n > 1e8 ? 100000000 : (int)n;
+}
+
+/* nanoBragg's rules for a beam range; `blind` is the range it assumes for a count alone */
+static void range_quirk(struct scene_range *r, double blind)
+{
+    const int stepped = r->step_given && r->step > 0;
+
+    if (r->count <= 0) {
+        if (r->range_given && stepped) r->count = (int)ceil(r->range / r->step);
+        else if (r->range_given) {
+            r->step = r->range;
+            r->count = 2;
+        }
+        else if (stepped) {
+            r->range = r->step;
+            r->count = 2;
+        }
+    }
+    else if (!r->range_given && stepped) {
+        r->range = r->step;
+        r->count = 2;
+    }
+    else if (!r->range_given) {
+        r->range = blind;
+        r->step = r->range / r->count;
+    }
+    else if (!stepped) {
+        if (r->count < 2) r->count = 2;
+        r->step = r->range / (r->count - 1);
+    }
+    if (!(r->range > 0) || !(r->step > 0) || r->count <= 0) {
+        r->count = 1;
+        r->range = r->step = 0;
+    }
+}
+
+static nb_status range_resolve(nb_context *ctx, struct scene_range *r, const char *what,
+                               const char *option)
+{
+    if (r->count > 1 && !r->range_given && !r->step_given)
+        return fail(ctx, NB_ERR_SCENE, "%d steps of %s need a range; give %s", r->count,
+                    what, option);
+    if (r->count > 1 && r->range_given && r->step_given && r->range > 0
+        && r->count != steps_over(r->range, r->step)
+        && fabs(r->step * (r->count - 1) - r->range) > 1e-9 * r->range)
+        return fail(ctx, NB_ERR_SCENE,
+                    "%d steps of %g do not make a %s of %g; leave one of the three out",
+                    r->count, r->step, what, r->range);
+    if (r->count == 0) {
+        if (r->range_given && r->step_given && r->step > 0)
+            r->count = steps_over(r->range, r->step);
+        else
+            r->count = r->range_given || r->step_given ? 2 : 1;
+        if (!r->range_given) r->range = r->step;
+    }
+    else if (!r->range_given)
+        r->range = r->step * (r->count - 1);
+    if (!(r->range > 0)) r->count = 1;
+    if (r->count == 1) r->step = 0;
+    else if (!r->step_given || !(r->step > 0))
+        r->step = r->range / (r->count - 1);
+    return NB_OK;
+}
+
+static nb_status resolve_divergence(nb_context *ctx, nb_scene *scene,
+                                    struct scene_fixed *fixed)
+{
+    static const char *const what[] = {"horizontal divergence", "vertical divergence"};
+    static const char *const option[] = {"-hdivrange", "-vdivrange"};
+    static const uint64_t given[] = {NB_GIVEN_DIVERGENCE_H, NB_GIVEN_DIVERGENCE_V};
+    nb_beam *b = &scene->beam;
+
+    for (int i = 0; i < 2; i++) {
+        struct scene_range r = {b->divergence[i], b->divergence_step[i],
+                                b->ndivergence[i], 0, 0, b->ndivergence[i] > 0};
+
+        r.range_given = r.range > 0 || (scene->given & given[i]);
+        r.step_given = r.step > 0;
+        if (scene->quirks & NB_QUIRK_STEP_RULES) range_quirk(&r, 1000); /* 1 radian */
+        else
+            NB_TRY(range_resolve(ctx, &r, what[i], option[i]));
+        b->divergence[i] = r.range;
+        b->divergence_step[i] = r.step;
+        b->ndivergence[i] = r.count;
+        fixed->divergence[i] = steps_of(r.range, r.step);
+        scene->given |= given[i];
+    }
+    return NB_OK;
+}
+
+static nb_status resolve_dispersion(nb_context *ctx, nb_scene *scene,
+                                    struct scene_fixed *fixed)
+{
+    nb_beam *b = &scene->beam;
+    struct scene_range r = {b->dispersion, 0, b->ndispersion, 0, 0, b->ndispersion > 0};
+
+    r.range_given = b->dispersion > 0 || (scene->given & NB_GIVEN_DISPERSION);
+    if (scene->quirks & NB_QUIRK_STEP_RULES) {
+        r.range_given = 1; /* 0 counts as given */
+        range_quirk(&r, 0);
+    }
+    else
+        NB_TRY(range_resolve(ctx, &r, "dispersion", "-dispersion"));
+    b->dispersion = r.range;
+    b->ndispersion = r.count;
+    fixed->dispersion = steps_of(r.range, r.step);
+    scene->given |= NB_GIVEN_DISPERSION;
+    return NB_OK;
+}
+
+static nb_status resolve_layers(nb_context *ctx, nb_scene *scene,
+                                struct scene_fixed *fixed)
+{
+    nb_detector *d = &scene->detector;
+
+    fixed->layer.ratio = fixed->layer.absolute = 0;
+    if (d->thickness == 0) {
+        d->nlayers = 1;
+        return NB_OK;
+    }
+    if (d->attenuation == 0) {
+        if (!(scene->quirks & NB_QUIRK_LAYER_STEP))
+            return fail(ctx, NB_ERR_SCENE,
+                        "a sensor of %g um needs an attenuation depth; give -detector_abs",
+                        d->thickness);
+        d->attenuation = d->thickness;
+        log_line(ctx, NB_LOG_WARNING, "detector",
+                 "setting detector attenuation depth to %g um", d->attenuation);
+    }
+    if (!(scene->quirks & NB_QUIRK_LAYER_STEP)) {
+        if (d->nlayers == 0) d->nlayers = 1;
+        fixed->layer.ratio = 1.0 / d->nlayers;
+    }
+    else if (d->nlayers == 0) {
+        d->nlayers = 2;
+        fixed->layer.ratio = 0.5;
+    }
+    else {
+        if (d->nlayers < 2) d->nlayers = 2;
+        fixed->layer.ratio = 1.0 / (d->nlayers - 1);
+    }
+    return NB_OK;
+}
+
+static nb_status resolve_mosaic(nb_context *ctx, nb_scene *scene)
+{
+    nb_crystal *c = &scene->crystal;
+    const int quirk = (scene->quirks & NB_QUIRK_STEP_RULES) != 0;
+    const int given = c->mosaic[0] > 0 || (!quirk && (scene->given & NB_GIVEN_MOSAIC));
+
+    if (c->ndomains > 1 && !given && !quirk)
+        return fail(ctx, NB_ERR_SCENE, "%d mosaic domains need a spread; give -mosaic",
+                    c->ndomains);
+    if (c->ndomains == 0) {
+        c->ndomains = c->mosaic[0] > 0 ? 10 : 1;
+        if (c->mosaic[0] > 0)
+            log_line(ctx, NB_LOG_NOTE, "crystal",
+                     "a mosaic spread without -mosaic_dom: 10 domains");
+    }
+    else if (!given)
+        c->ndomains = 1;
+    scene->given |= NB_GIVEN_MOSAIC;
+    return NB_OK;
+}
+
+nb_status sampling_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fixed)
+{
+    NB_TRY(resolve_divergence(ctx, scene, fixed));
+    NB_TRY(resolve_dispersion(ctx, scene, fixed));
+    NB_TRY(resolve_layers(ctx, scene, fixed));
+    return resolve_mosaic(ctx, scene);
+}
+
+static void phi_quirk(struct scene_range *r)
+{
+    const int ranged = r->range_given && r->range >= 0;
+    const int stepped = r->step_given && r->step > 0;
+
+    if (!ranged && stepped) {
+        r->range = r->step;
+        r->count = 2;
+    }
+    else if (!r->count_given) {
+        if (!ranged) {
+            r->count = 1;
+            r->range = r->step = 0;
+        }
+        else if (stepped)
+            r->count = (int)ceil(r->range / r->step);
+        else {
+            r->count = 2;
+            r->step = r->range / 2;
+        }
+    }
+    else if (!ranged) {
+        r->range = 1;
+        r->step = r->range / r->count;
+    }
+    else if (!r->step_given || r->step < 0)
+        r->step = r->range / r->count;
+    if (r->count < 1) r->count = 1;
+}
+
+/* phi steps that sample the rocking width 1/(L q) of the narrowest reflection */
+static int phi_count(nb_context *ctx, double osc, double edge, double qmax)
+{
+    const double turn = fabs(osc) * (3.14159265358979323846 / 180);
+    const double wanted = ceil(PHI_STEPS_PER_ROCKING_WIDTH * turn * edge * qmax);
+    const int n = wanted < 1 ? 1 : wanted > PHI_STEPS_MOST ? PHI_STEPS_MOST : (int)wanted;
+
+    if (wanted > PHI_STEPS_MOST)
+        log_line(ctx, NB_LOG_WARNING, "scan",
+                 "%g degrees would need %.0f phi steps; %d are used (-phisteps)", osc,
+                 wanted, PHI_STEPS_MOST);
+    else
+        log_line(ctx, NB_LOG_NOTE, "scan", "%d phi steps for %g degrees (-phisteps)", n,
+                 osc);
+    return n;
+}
+
+static nb_status phi_resolve(nb_context *ctx, struct scene_range *r, double edge,
+                             double qmax)
+{
+    if (r->count > 1 && !r->range_given && !r->step_given)
+        return fail(ctx, NB_ERR_SCENE, "%d phi steps need an oscillation range; give -osc",
+                    r->count);
+    if (r->count > 0 && r->range_given && r->step_given && r->range != 0
+        && r->count != steps_over(r->range, r->step))
+        return fail(ctx, NB_ERR_SCENE,
+                    "%d phi steps of %g degrees do not make %g degrees; leave one of "
+                    "-phisteps, -phistep, -osc out",
+                    r->count, r->step, r->range);
+    if (r->count > 0 && !r->range_given) r->range = r->step * r->count;
+    else if (r->count == 0 && r->range_given)
+        r->count = r->range == 0                     ? 1
+                   : r->step_given && r->step != 0 ? steps_over(r->range, r->step)
+                                                   : phi_count(ctx, r->range, edge, qmax);
+    else if (r->count == 0) {
+        r->range = r->step;
+        r->count = r->step_given ? 2 : 1;
+    }
+    r->step = r->range / r->count;
+    return NB_OK;
+}
+
+static nb_status resolve_phi(nb_context *ctx, nb_scene *scene, double edge, double qmax,
+                             struct scene_fixed *fixed)
+{
+    nb_scan *scan = &scene->scan;
+    struct scene_range r = {scan->osc, scan->step, scan->nphi, 0, 0, scan->nphi > 0};
+
+    r.range_given = r.range != 0 || (scene->given & NB_GIVEN_OSC);
+    r.step_given = r.step != 0 || (scene->given & NB_GIVEN_PHI_STEP);
+    if (scene->quirks & NB_QUIRK_STEP_RULES) phi_quirk(&r);
+    else
+        NB_TRY(phi_resolve(ctx, &r, edge, qmax));
+    scan->osc = r.range;
+    scan->step = r.step;
+    scan->nphi = r.count;
+    fixed->phi = steps_of(r.range, r.step);
+    scene->given |= NB_GIVEN_OSC | NB_GIVEN_PHI_STEP;
+    return NB_OK;
+}
+
+/* 1 nearest, 2 tricubic */
+static int interpolation(const nb_scene *scene, struct scene_fixed *fixed)
+{
+    const nb_crystal *c = &scene->crystal;
+    const double *n = scene->quirks & NB_QUIRK_INTERPOLATE ? fixed->ncells_asked
+                                                           : c->ncells;
+    int wanted = c->interpolate;
+
+    fixed->interpolate_auto = wanted == 0;
+    if (wanted == 0) wanted = n[0] <= 2 || n[1] <= 2 || n[2] <= 2 ? 2 : 1;
+    return wanted;
+}
+
+nb_status sampling_resolve_placed(nb_context *ctx, nb_scene *scene,
+                                  const struct crystal_axes *axes,
+                                  const struct detector_place *place,
+                                  struct scene_fixed *fixed)
+{
+    const double edge = crystal_largest_edge(scene, axes);
+    const double qmax = detector_qmax(scene, place, beam_shortest(scene));
+    const double reciprocal_pixel =
+        scene->beam.wavelength * place->distance / (scene->detector.pixel / 1000);
+    const double wanted = ceil(3 * edge / reciprocal_pixel);
+
+    fixed->oversample_wanted = wanted < 1 ? 1 : wanted > 10000 ? 10000 : (int)wanted;
+    if (scene->oversample <= 0) scene->oversample = fixed->oversample_wanted;
+    fixed->interpolate = interpolation(scene, fixed);
+    scene->crystal.interpolate = fixed->interpolate;
+    return resolve_phi(ctx, scene, edge, qmax, fixed);
+}
+
+double sampling_phi(const nb_scene *scene, const struct scene_fixed *fixed, int i)
+{
+    const double step = sampling_step(&fixed->phi, scene->scan.osc);
+    const double start = scene->quirks & NB_QUIRK_STEP_RULES ? i : i + 0.5;
+
+    return scene->scan.phi0 + step * start;
+}

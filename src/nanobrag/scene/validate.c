@@ -1,0 +1,184 @@
+/*
+ * validate.c - every range check on what the caller hands in, one table of rules.
+ *
+ * Checks of single numbers only: what contradicts what is decided where it is resolved.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stddef.h>
+
+#include "base/context.h"
+#include "scene/scene.h"
+
+struct rule {
+    const char *name;
+    size_t offset; /* of `count` doubles in nb_scene */
+    int count;
+    double lower, upper;
+};
+
+#define ANY HUGE_VAL
+#define RULE(member, count, lower, upper)                                                  \
+    {#member, offsetof(nb_scene, member), count, lower, upper}
+
+static const struct rule number_rules[] = {
+    RULE(crystal.cell[0], 3, 0, 1e6),
+    RULE(crystal.cell[3], 3, 0, 180),
+    RULE(crystal.matrix, 9, -1e6, 1e6),
+    RULE(crystal.misset, 3, -1e6, 1e6),
+    RULE(crystal.ncells, 3, 0, 1e9),
+    RULE(crystal.mosaic, 1, 0, 360),
+    RULE(crystal.fudge, 1, 0, 1e30),
+    RULE(crystal.b_factor, 1, -1e4, 1e6),
+    RULE(crystal.scale, 1, -1e30, 1e30),
+    RULE(crystal.default_f, 1, -1e30, 1e30),
+    RULE(crystal.size, 3, 0, 1e6),
+    RULE(detector.origin, 3, -1e9, 1e9),
+    RULE(detector.also, 3, -1e9, 1e9),
+    RULE(detector.distance, 1, -1e9, 1e9),
+    RULE(detector.close_distance, 1, -1e9, 1e9),
+    RULE(detector.pixel, 1, 0, 1e6),
+    RULE(detector.rotation, 3, -1e6, 1e6),
+    RULE(detector.twotheta, 1, -1e6, 1e6),
+    RULE(detector.vectors, 12, -1e9, 1e9),
+    RULE(detector.thickness, 1, 0, 1e9),
+    RULE(detector.attenuation, 1, 0, ANY),
+    RULE(detector.size, 2, 0, 1e9),
+    RULE(beam.wavelength, 1, 0, 1e6),
+    RULE(beam.direction, 3, -1e9, 1e9),
+    RULE(beam.fluence, 1, 0, 1e60),
+    RULE(beam.polarization, 1, -1e6, 1e6),
+    RULE(beam.polarization_axis, 3, -1e9, 1e9),
+    RULE(beam.dispersion, 1, 0, 2),
+    RULE(beam.divergence, 2, 0, 6284),
+    RULE(beam.divergence_step, 2, 0, 6284),
+    RULE(beam.flux, 1, 0, 1e60),
+    RULE(beam.exposure, 1, 0, 1e30),
+    RULE(beam.size, 1, -1e9, 1e9),
+    RULE(scan.phi0, 1, -1e6, 1e6),
+    RULE(scan.osc, 1, -1e6, 1e6),
+    RULE(scan.axis, 3, -1e9, 1e9),
+    RULE(scan.step, 1, -1e6, 1e6),
+    RULE(background.water, 1, 0, 1e9),
+    RULE(background.density, 1, 0, 1e6),
+    RULE(background.molecular_weight, 1, 0, 1e9),
+    RULE(dmin, 1, 0, 1e9),
+    RULE(psf.fwhm, 1, 0, 1e6),
+};
+
+struct count_rule {
+    const char *name;
+    size_t offset; /* of an int in nb_scene */
+    int lower, upper;
+};
+
+#define COUNT(member, lower, upper) {#member, offsetof(nb_scene, member), lower, upper}
+
+static const struct count_rule count_rules[] = {
+    COUNT(crystal.ndomains, 0, 100000000),
+    COUNT(crystal.shape, NB_SQUARE, NB_GAUSS_STAR),
+    COUNT(crystal.interpolate, 0, 2),
+    COUNT(detector.nslow, 0, 1000000),
+    COUNT(detector.nfast, 0, 1000000),
+    COUNT(detector.convention, NB_MOSFLM, NB_CUSTOM),
+    COUNT(detector.origin_kind, NB_ORIGIN_DEFAULT, NB_ORIGIN_CLOSE),
+    COUNT(detector.also_kind, NB_ORIGIN_DEFAULT, NB_ORIGIN_CLOSE),
+    COUNT(detector.pivot, NB_PIVOT_DEFAULT, NB_PIVOT_SAMPLE),
+    COUNT(detector.nlayers, 0, 1000000),
+    COUNT(beam.ndispersion, 0, 100000000),
+    COUNT(beam.ndivergence[0], 0, 100000000),
+    COUNT(beam.ndivergence[1], 0, 100000000),
+    COUNT(beam.nsource, 0, 100000000),
+    COUNT(scan.nphi, 0, 100000000),
+    COUNT(oversample, 0, 10000),
+    COUNT(psf.kind, NB_PSF_NONE, NB_PSF_FIBER),
+    COUNT(psf.radius, 0, 1000000),
+};
+
+static nb_status check_numbers(nb_context *ctx, const nb_scene *scene)
+{
+    for (size_t i = 0; i < sizeof number_rules / sizeof *number_rules; i++) {
+        const struct rule *r = number_rules + i;
+        const double *v = (const double *)(const void *)((const char *)scene + r->offset);
+
+        for (int k = 0; k < r->count; k++)
+            if (!(v[k] >= r->lower && v[k] <= r->upper))
+                return fail(ctx, NB_ERR_ARGUMENT, "%s (number %d) is %g, expected %g to %g",
+                            r->name, k + 1, v[k], r->lower, r->upper);
+    }
+    return NB_OK;
+}
+
+static nb_status check_counts(nb_context *ctx, const nb_scene *scene)
+{
+    for (size_t i = 0; i < sizeof count_rules / sizeof *count_rules; i++) {
+        const struct count_rule *r = count_rules + i;
+        const int v = *(const int *)(const void *)((const char *)scene + r->offset);
+
+        if (v < r->lower || v > r->upper)
+            return fail(ctx, NB_ERR_ARGUMENT, "%s is %d, expected %d to %d", r->name, v,
+                        r->lower, r->upper);
+    }
+    return NB_OK;
+}
+
+static nb_status check_lists(nb_context *ctx, const nb_scene *scene)
+{
+    if (scene->beam.nsource > 0 && !scene->beam.source)
+        return fail(ctx, NB_ERR_ARGUMENT, "beam.source is NULL but beam.nsource is %d",
+                    scene->beam.nsource);
+    for (int i = 0; i < scene->beam.nsource; i++) {
+        const nb_source *s = scene->beam.source + i;
+
+        if (!isfinite(s->direction[0]) || !isfinite(s->direction[1])
+            || !isfinite(s->direction[2]) || !isfinite(s->wavelength)
+            || !isfinite(s->weight))
+            return fail(ctx, NB_ERR_ARGUMENT, "source %d holds a number that is not finite",
+                        i + 1);
+    }
+    if (scene->background.nstol > 0 && !scene->background.stol)
+        return fail(ctx, NB_ERR_ARGUMENT, "background.stol is NULL but nstol is %zu",
+                    scene->background.nstol);
+    if (scene->background.nstol > 1000000)
+        return fail(ctx, NB_ERR_ARGUMENT, "background.nstol is %zu, expected up to 1000000",
+                    scene->background.nstol);
+    for (size_t i = 0; i < 2 * scene->background.nstol; i++)
+        if (!isfinite(scene->background.stol[i]))
+            return fail(ctx, NB_ERR_ARGUMENT,
+                        "row %zu of background.stol holds a number that is not finite",
+                        i / 2 + 1);
+    return NB_OK;
+}
+
+/* members of the interface that this version cannot honour yet */
+static nb_status check_supported(nb_context *ctx, const nb_scene *scene)
+{
+    const nb_crystal *c = &scene->crystal;
+
+    if (scene->detector.npanel < 0 || scene->detector.npanel > 1)
+        return fail(ctx, NB_ERR_UNSUPPORTED, "detector.npanel is %d; this version has 1",
+                    scene->detector.npanel);
+    if (c->ncells_off[0] != 0 || c->ncells_off[1] != 0 || c->ncells_off[2] != 0)
+        return fail(ctx, NB_ERR_UNSUPPORTED,
+                    "crystal.ncells_off must be 0 0 0 in this version");
+    if (c->mosaic[1] != 0 || c->mosaic[2] != 0)
+        return fail(ctx, NB_ERR_UNSUPPORTED,
+                    "crystal.mosaic[1] and [2] must be 0 in this version (isotropic)");
+    return NB_OK;
+}
+
+nb_status scene_validate(nb_context *ctx, const nb_scene *scene)
+{
+    NB_TRY(check_numbers(ctx, scene));
+    NB_TRY(check_counts(ctx, scene));
+    NB_TRY(check_lists(ctx, scene));
+    NB_TRY(check_supported(ctx, scene));
+    if (scene->psf.kind != NB_PSF_NONE && !(scene->psf.fwhm > 0))
+        return fail(ctx, NB_ERR_SCENE, "a point spread needs a width; give -psf_fwhm");
+    if (scene->psf.kind == NB_PSF_NONE && (scene->psf.fwhm > 0 || scene->psf.radius > 0))
+        return fail(ctx, NB_ERR_SCENE,
+                    "a point-spread width or radius needs a kind; give -psf gauss or -psf "
+                    "fiber");
+    return NB_OK;
+}
