@@ -1,0 +1,32 @@
+/* specialize.c - from a resolved scene to the key of its kernel. SPDX-License-Identifier:
+ * MIT */
+#include "compile/compile.h"
+#include <nanobrag/io.h>
+
+/* tricubic interpolation needs its four nodes and a neighbour: five indices per axis */
+static int is_wide(const nb_hkl *hkl)
+{
+    nb_hkl_info info;
+
+    nb_hkl_info_get(hkl, &info);
+    for (int i = 0; i < 3; i++)
+        if (info.max[i] - info.min[i] < 4) return 0;
+    return 1;
+}
+
+struct phys_spec specialize_scene(const nb_scene *scene)
+{
+    static const int shape[] = {
+        [NB_SQUARE] = PHYS_SQUARE, [NB_ROUND] = PHYS_ROUND,       [NB_GAUSS] = PHYS_GAUSS,
+        [NB_TOPHAT] = PHYS_TOPHAT, [NB_GAUSS_STAR] = PHYS_GAUSS,
+    };
+    const nb_crystal *c = &scene->crystal;
+    struct phys_spec spec;
+
+    spec.shape = shape[c->shape];
+    spec.lookup = PHYS_CONSTANT;
+    if (c->hkl)
+        spec.lookup =
+            c->interpolate == 2 && is_wide(c->hkl) ? PHYS_TRICUBIC : PHYS_NEAREST;
+    return spec;
+}

@@ -1,0 +1,197 @@
+/*
+ * create.c - making a simulator: resolve the scene, add up the memory, take it from one
+ * arena, fill what x never changes. SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "grad/grad.h"
+#include "scene/hkl_table.h"
+#include "simulator.h"
+
+/* how many of each thing the arena holds */
+struct sizes {
+    size_t pixels, mask, sources, given_sources, beamlets, orientations, domains;
+    size_t stol, box, unlisted;
+};
+
+static size_t box_size(const nb_hkl *hkl)
+{
+    return hkl ? (size_t)hkl->size[0] * (size_t)hkl->size[1] * (size_t)hkl->size[2] : 0;
+}
+
+static int default_f_is_free(const nb_simulator *sim)
+{
+    const int row = params_row("default_f");
+
+    for (size_t i = 0; i < sim->nparam; i++)
+        if (sim->rows[i] == row) return 1;
+    return 0;
+}
+
+static size_t count_unlisted(const nb_hkl *hkl)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < box_size(hkl); i++) n += isnan(hkl->box[i]) != 0;
+    return n;
+}
+
+static struct sizes sizes_of(const nb_simulator *sim)
+{
+    const nb_scene *s = &sim->scene;
+    struct sizes n = {0};
+
+    n.pixels = (size_t)s->detector.nslow * (size_t)s->detector.nfast;
+    n.mask = s->detector.mask ? n.pixels : 0;
+    n.sources = (size_t)sim->fixed.nsource;
+    n.given_sources = (size_t)s->beam.nsource;
+    n.beamlets = sim->fixed.ngrid > 0 ? n.sources : 0;
+    n.domains = (size_t)s->crystal.ndomains;
+    n.orientations = (size_t)s->scan.nphi * n.domains;
+    n.stol = 2 * s->background.nstol;
+    n.box = box_size(s->crystal.hkl);
+    n.unlisted = default_f_is_free(sim) ? count_unlisted(s->crystal.hkl) : 0;
+    return n;
+}
+
+static nb_status reserve(nb_simulator *sim, const struct sizes *n)
+{
+    struct arena *a = &sim->arena;
+    const nb_scene *s = &sim->scene;
+    const int fits = arena_reserve(a, n->pixels, sizeof(double))
+                     && arena_reserve(a, (size_t)s->detector.nslow, sizeof(double))
+                     && arena_reserve(a, n->mask, 1)
+                     && arena_reserve(a, n->sources, sizeof *sim->sources)
+                     && arena_reserve(a, n->given_sources, sizeof(nb_source))
+                     && arena_reserve(a, n->beamlets, sizeof *sim->fixed.beamlet)
+                     && arena_reserve(a, n->orientations, sizeof *sim->orientations)
+                     && arena_reserve(a, n->domains, sizeof *sim->fixed.domain)
+                     && arena_reserve(a, n->stol, sizeof(double))
+                     && arena_reserve(a, n->box, sizeof(double))
+                     && arena_reserve(a, n->unlisted, sizeof *sim->unlisted);
+
+    if (!fits || !arena_make(a)) return fail_memory(sim->ctx, "a simulator");
+    return NB_OK;
+}
+
+static const void *keep(struct arena *arena, const void *from, size_t n, size_t item)
+{
+    void *to = arena_take(arena, n, item);
+
+    if (n == 0) return NULL;
+    memcpy(to, from, n * item);
+    return to;
+}
+
+/* hand the memory out, in the order in which it was reserved */
+static void take(nb_simulator *sim, const struct sizes *n)
+{
+    struct arena *a = &sim->arena;
+    nb_scene *s = &sim->scene;
+
+    sim->photons = arena_take(a, n->pixels, sizeof(double));
+    sim->rows_of_image = arena_take(a, (size_t)s->detector.nslow, sizeof(double));
+    s->detector.mask = keep(a, s->detector.mask, n->mask, 1);
+    sim->sources = arena_take(a, n->sources, sizeof *sim->sources);
+    s->beam.source = keep(a, s->beam.source, n->given_sources, sizeof(nb_source));
+    sim->fixed.beamlet = arena_take(a, n->beamlets, sizeof *sim->fixed.beamlet);
+    sim->orientations = arena_take(a, n->orientations, sizeof *sim->orientations);
+    sim->fixed.domain = arena_take(a, n->domains, sizeof *sim->fixed.domain);
+    s->background.stol = keep(a, s->background.stol, n->stol, sizeof(double));
+    sim->box = arena_take(a, n->box, sizeof(double));
+    sim->unlisted = arena_take(a, n->unlisted, sizeof *sim->unlisted);
+    sim->nunlisted = 0;
+    for (size_t i = 0; n->unlisted > 0 && i < n->box; i++)
+        if (isnan(s->crystal.hkl->box[i])) sim->unlisted[sim->nunlisted++] = i;
+}
+
+static nb_status select_params(nb_simulator *sim, const char *names)
+{
+    NB_TRY(params_select(sim->ctx, &sim->scene, names, &sim->nparam, NULL));
+    if (sim->nparam == 0) return NB_OK;
+    sim->rows = calloc(sim->nparam, sizeof *sim->rows);
+    if (!sim->rows) return fail_memory(sim->ctx, "the list of parameters");
+    return params_select(sim->ctx, &sim->scene, names, &sim->nparam, sim->rows);
+}
+
+static nb_status make_psf(nb_simulator *sim)
+{
+    nb_psf *psf = &sim->scene.psf;
+    const nb_detector *d = &sim->scene.detector;
+
+    if (psf->kind == NB_PSF_NONE) return NB_OK;
+    if (psf->radius == 0)
+        psf->radius =
+            psf_default_radius(psf->kind, psf->fwhm / d->pixel);
+    return psf_create(sim->ctx, psf, d->nslow, d->nfast, &sim->psf);
+}
+
+/* the caller may free its list from now on; the scene points to ours */
+static void keep_reflections(nb_simulator *sim)
+{
+    if (!sim->scene.crystal.hkl) return;
+    sim->hkl = *sim->scene.crystal.hkl;
+    sim->hkl.box = sim->box;
+    sim->scene.crystal.hkl = &sim->hkl;
+}
+
+static nb_status build(nb_simulator *sim, const char *free_names,
+                       const nb_options *options)
+{
+    nb_scene *scene = &sim->scene;
+    struct phys_frame frame;
+    nb_scene unused;
+    struct sizes n;
+
+    NB_TRY(policy_kernels(sim->ctx, options, &sim->kernels, &sim->strategy));
+    NB_TRY(scene_resolve(sim->ctx, scene, &sim->fixed));
+    NB_TRY(select_params(sim, free_names));
+    NB_TRY(make_psf(sim));
+    n = sizes_of(sim);
+    NB_TRY(reserve(sim, &n));
+    take(sim, &n);
+    scene_fill(scene, &sim->fixed, sim->box);
+    sim->spec = specialize_scene(scene);
+    keep_reflections(sim);
+    sim->window.nslow = scene->detector.nslow;
+    sim->window.nfast = scene->detector.nfast;
+    memcpy(sim->window.roi, scene->detector.roi, sizeof sim->window.roi);
+    sim->window.mask = scene->detector.mask;
+    /* what is wrong with the scene's own numbers is said here, not at the first image */
+    return simulator_frame(sim, NULL, &unused, &frame);
+}
+
+nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
+                              const char *free_names, const nb_options *options,
+                              nb_simulator **out)
+{
+    nb_simulator *sim;
+    nb_status status;
+
+    if (!ctx || !out) return NB_ERR_ARGUMENT;
+    *out = NULL;
+    if (!scene) return fail(ctx, NB_ERR_ARGUMENT, "no scene was given");
+    sim = calloc(1, sizeof *sim);
+    if (!sim) return fail_memory(ctx, "a simulator");
+    sim->ctx = ctx;
+    sim->scene = *scene;
+    status = build(sim, free_names, options);
+    if (status != NB_OK) {
+        nb_simulator_free(sim);
+        return status;
+    }
+    *out = sim;
+    return NB_OK;
+}
+
+void nb_simulator_free(nb_simulator *sim)
+{
+    if (!sim) return;
+    psf_free(sim->psf);
+    free(sim->rows);
+    arena_free(&sim->arena);
+    free(sim);
+}

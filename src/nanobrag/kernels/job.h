@@ -1,0 +1,31 @@
+/*
+ * job.h - what one kernel launch gets: plain data, nothing that points into a scene.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_JOB_H
+#define NB_KERNELS_JOB_H
+
+#include <stdint.h>
+
+#include "physics/frame.h"
+#include "physics/spec.h"
+
+/* Tiles lie on a fixed grid of the detector, whatever the ROI or the threads. */
+enum { TILE_FAST = 32, TILE_SLOW = 8, TILE_PIXELS = TILE_FAST * TILE_SLOW };
+
+/* pixels fast .. fast + TILE_FAST - 1, slow .. slow + TILE_SLOW - 1; those outside the
+ * image are computed and dropped */
+struct tile {
+    int fast, slow;
+};
+
+struct job {
+    const struct phys_frame *frame;
+    struct phys_spec spec;
+    int roi[4]; /* fast0 fast1 slow0 slow1, ends excluded */
+    const uint8_t *mask; /* nslow x nfast, 0 = skip; NULL: none */
+    double *photons; /* nslow x nfast; pixels that are not rendered become 0 */
+};
+
+#endif

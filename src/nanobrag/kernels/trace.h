@@ -1,0 +1,21 @@
+/*
+ * trace.h - the last sample of one pixel in full, by the reference arithmetic.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_TRACE_H
+#define NB_KERNELS_TRACE_H
+
+#include "kernels/job.h"
+
+struct trace {
+    double stol, position[3], h[3], f_cell, f_latt, axes[9];
+    int hkl[3];
+    double sum; /* of F^2 over the pixel */
+    double polarization, omega, capture, photons;
+};
+
+void trace_pixel(const struct phys_frame *frame, struct phys_spec spec, int s, int f,
+                 struct trace *out);
+
+#endif

@@ -1,0 +1,195 @@
+/*
+ * query.c - what a simulator can be asked besides an image.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <string.h>
+
+#include <nanobrag/image.h>
+#include <nanobrag/nanobrag.h>
+
+#include "base/array.h"
+#include "base/context.h"
+#include "grad/grad.h"
+#include "image/digitize.h"
+#include "image/solid_angle.h"
+#include "image/statistics.h"
+#include "kernels/trace.h"
+#include "scene/beam.h"
+#include "simulator.h"
+
+const char *nb_version(void)
+{
+    return NANOBRAG_VERSION;
+}
+
+const char *nb_features(void)
+{
+    return ""
+#ifdef _OPENMP
+           "openmp "
+#endif
+#ifdef NANOBRAG_FFTW
+           "fftw "
+#endif
+#ifdef NANOBRAG_PNG
+           "png "
+#endif
+           "double";
+}
+
+size_t nb_nparam(const nb_simulator *sim)
+{
+    return sim ? sim->nparam : 0;
+}
+
+nb_status nb_param_at(const nb_simulator *sim, size_t i, nb_param *out)
+{
+    if (!sim || !out) return NB_ERR_ARGUMENT;
+    if (i >= sim->nparam)
+        return fail(sim->ctx, NB_ERR_ARGUMENT, "parameter %zu of %zu", i, sim->nparam);
+    params_describe(&sim->scene, sim->rows[i], out);
+    return NB_OK;
+}
+
+nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene *out)
+{
+    if (!sim || !out) return NB_ERR_ARGUMENT;
+    *out = sim->scene;
+    if (x) params_unpack(sim->rows, sim->nparam, x, out);
+    return NB_OK;
+}
+
+static int64_t count_rendered(const struct window *w)
+{
+    int64_t count = 0;
+
+    for (int s = w->roi[2]; s < w->roi[3]; s++)
+        for (int f = w->roi[0]; f < w->roi[1]; f++)
+            count += !w->mask || w->mask[(size_t)s * (size_t)w->nfast + (size_t)f];
+    return count;
+}
+
+nb_status nb_describe(nb_simulator *sim, const double *x, nb_description *out)
+{
+    nb_scene scene;
+    struct phys_frame frame;
+
+    if (!sim || !out) return NB_ERR_ARGUMENT;
+    NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    NB_TRY(scene_describe(sim->ctx, &scene, &sim->fixed, out));
+    out->strategy = sim->strategy;
+    out->pixels = count_rendered(&sim->window);
+    out->evaluations = (double)out->pixels * frame.oversample * frame.oversample
+                       * frame.nlayers * frame.nsource * frame.norientation;
+    return NB_OK;
+}
+
+nb_status nb_source_at(nb_simulator *sim, const double *x, int i, nb_source *out,
+                       double *deviation)
+{
+    nb_scene scene;
+    struct phys_source source;
+
+    if (!sim || !out) return NB_ERR_ARGUMENT;
+    if (i < 0 || i >= sim->fixed.nsource)
+        return fail(sim->ctx, NB_ERR_ARGUMENT, "source %d of %d", i, sim->fixed.nsource);
+    NB_TRY(nb_resolved(sim, x, &scene));
+    NB_TRY(beam_source(sim->ctx, &scene, &sim->fixed, i, &source));
+    memcpy(out->direction, source.direction, sizeof out->direction);
+    out->wavelength = 1 / source.inverse_wavelength;
+    out->weight = scene.beam.nsource > 0 ? scene.beam.source[i].weight
+                                         : 1.0 / sim->fixed.nsource;
+    if (deviation) beam_deviation(&scene, &sim->fixed, i, deviation);
+    return NB_OK;
+}
+
+nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, int j,
+                            double out[9])
+{
+    nb_scene scene;
+    struct phys_frame frame;
+
+    if (!sim || !out) return NB_ERR_ARGUMENT;
+    if (i < 0 || i >= sim->scene.scan.nphi || j < 0 || j >= sim->scene.crystal.ndomains)
+        return fail(sim->ctx, NB_ERR_ARGUMENT, "phi step %d of %d, domain %d of %d", i,
+                    sim->scene.scan.nphi, j, sim->scene.crystal.ndomains);
+    NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    memcpy(out,
+           frame.orientation[(size_t)i * (size_t)sim->scene.crystal.ndomains + (size_t)j]
+               .axes,
+           9 * sizeof *out);
+    return NB_OK;
+}
+
+nb_status nb_trace_pixel(nb_simulator *sim, const double *x, int slow, int fast,
+                         nb_pixel_trace *out)
+{
+    nb_scene scene;
+    struct phys_frame frame;
+    struct trace t;
+
+    if (!sim || !out) return NB_ERR_ARGUMENT;
+    if (slow < 0 || slow >= sim->window.nslow || fast < 0 || fast >= sim->window.nfast)
+        return fail(sim->ctx, NB_ERR_ARGUMENT,
+                    "pixel %d %d (fast slow) lies outside the image of %d x %d", fast, slow,
+                    sim->window.nfast, sim->window.nslow);
+    NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    trace_pixel(&frame, sim->spec, slow, fast, &t);
+    memset(out, 0, sizeof *out);
+    out->stol = t.stol;
+    memcpy(out->position, t.position, sizeof out->position);
+    memcpy(out->h, t.h, sizeof out->h);
+    memcpy(out->hkl, t.hkl, sizeof out->hkl);
+    out->f_cell = t.f_cell;
+    out->f_latt = t.f_latt;
+    out->sum = t.sum;
+    out->steps =
+        (double)frame.oversample * frame.oversample * frame.nsource * frame.norientation;
+    out->polarization = t.polarization;
+    out->omega = t.omega;
+    out->capture = t.capture;
+    out->intensity = t.photons;
+    memcpy(out->axes, t.axes, sizeof out->axes);
+    return NB_OK;
+}
+
+nb_status nb_statistics_get(nb_simulator *sim, const double *x, const nb_array *image,
+                            nb_statistics *out)
+{
+    nb_scene scene;
+    struct phys_frame frame;
+    int quirk, at[2];
+    double sub;
+
+    if (!sim || !out) return NB_ERR_ARGUMENT;
+    NB_TRY(array_check(sim->ctx, image, "image", sim->window.nslow, sim->window.nfast,
+                       NB_FLOAT, 32, 64));
+    NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    quirk = (scene.quirks & NB_QUIRK_STATISTICS) != 0;
+    statistics_of(&sim->window, image, quirk, out, at);
+    sub = scene.detector.pixel / frame.oversample;
+    out->max_slow = out->max_fast = 0;
+    if (at[0] >= 0) { /* the centre of the pixel's last sub-pixel */
+        out->max_slow = sub * ((at[0] + 1) * frame.oversample - 1) + sub / 2;
+        out->max_fast = sub * ((at[1] + 1) * frame.oversample - 1) + sub / 2;
+    }
+    out->solid_angle = solid_angle_of(&sim->window, &frame, quirk, sim->ctx->threads,
+                                      sim->rows_of_image);
+    return NB_OK;
+}
+
+nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *image,
+                      nb_array *counts)
+{
+    const int quirk = sim && (sim->scene.quirks & NB_QUIRK_NOISE) != 0;
+
+    if (!sim || !how) return NB_ERR_ARGUMENT;
+    NB_TRY(array_check(sim->ctx, image, "image", sim->window.nslow, sim->window.nfast,
+                       NB_FLOAT, 32, 64));
+    NB_TRY(array_check(sim->ctx, counts, "counts", sim->window.nslow, sim->window.nfast,
+                       NB_UINT, 16, 16));
+    digitize(&sim->window, how, image, quirk ? &sim->fixed.random : NULL,
+             sim->ctx->threads, counts);
+    return NB_OK;
+}

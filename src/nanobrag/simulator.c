@@ -1,0 +1,100 @@
+/*
+ * simulator.c - the life of a call:
+ *
+ *   x -> scene -> frame -> photons -> image
+ *
+ *   params_unpack   x into the resolved scene                        grad/params.c
+ *   scene_derive    the scene to vectors and lists, in double        scene/derive.c
+ *   tiles_forward   the frame to photons, by the kernel of the plan  kernels/
+ *   finish          point spread, ROI and mask                       image/
+ *
+ * Each line is a pure function of the one before. This is the only file that knows them
+ * all; making a simulator and asking it questions live beside it, in create.c and query.c.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "simulator.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/context.h"
+#include "grad/grad.h"
+#include "kernels/kernels.h"
+
+nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
+                          struct phys_frame *frame)
+{
+    *scene = sim->scene;
+    if (x)
+        for (size_t i = 0; i < sim->nparam; i++)
+            if (!isfinite(x[i]))
+                return fail(sim->ctx, NB_ERR_ARGUMENT, "x[%zu] is %g", i, x[i]);
+    if (x) params_unpack(sim->rows, sim->nparam, x, scene);
+    for (size_t i = 0; i < sim->nunlisted; i++)
+        sim->box[sim->unlisted[i]] = scene->crystal.default_f;
+    return scene_derive(sim->ctx, scene, &sim->fixed, sim->sources, sim->orientations,
+                        frame);
+}
+
+static struct job job_of(const nb_simulator *sim, const struct phys_frame *frame,
+                         double *photons)
+{
+    struct job job;
+
+    job.frame = frame;
+    job.spec = sim->spec;
+    memcpy(job.roi, sim->window.roi, sizeof job.roi);
+    job.mask = sim->window.mask;
+    job.photons = photons;
+    return job;
+}
+
+/* pixels that are not rendered stay 0, whatever the point spread carried into them */
+static void blank(const struct window *window, double *photons)
+{
+    for (int s = 0; s < window->nslow; s++)
+        for (int f = 0; f < window->nfast; f++) {
+            const size_t at = (size_t)s * (size_t)window->nfast + (size_t)f;
+            const int inside = f >= window->roi[0] && f < window->roi[1]
+                               && s >= window->roi[2] && s < window->roi[3];
+
+            if (!inside || (window->mask && !window->mask[at])) photons[at] = 0;
+        }
+}
+
+static void finish(nb_simulator *sim, const nb_scene *scene, double *photons)
+{
+    if (!sim->psf) return;
+    psf_apply(sim->psf, scene->psf.fwhm / scene->detector.pixel, photons);
+    blank(&sim->window, photons);
+}
+
+static void deliver(const nb_simulator *sim, const double *photons, nb_array *image)
+{
+    for (int s = 0; s < sim->window.nslow; s++)
+        for (int f = 0; f < sim->window.nfast; f++)
+            array_set(image, s, f,
+                      photons[(size_t)s * (size_t)sim->window.nfast + (size_t)f]);
+}
+
+nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
+{
+    nb_scene scene;
+    struct phys_frame frame;
+    struct job job;
+    double *photons;
+
+    if (!sim) return NB_ERR_ARGUMENT;
+    NB_TRY(array_check(sim->ctx, image, "image", sim->window.nslow, sim->window.nfast,
+                       NB_FLOAT, 32, 64));
+    photons = array_is_dense_f64(image) ? image->data : sim->photons;
+
+    NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    job = job_of(sim, &frame, photons);
+    NB_TRY(tiles_forward(sim->ctx, sim->kernels, &job));
+    finish(sim, &scene, photons);
+    if (photons != image->data) deliver(sim, photons, image);
+    return NB_OK;
+}

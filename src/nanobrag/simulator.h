@@ -1,0 +1,46 @@
+/*
+ * simulator.h - the inside of a simulator, for simulator.c and its public companions.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_SIMULATOR_H
+#define NB_SIMULATOR_H
+
+#include <nanobrag/simulator.h>
+
+#include "base/arena.h"
+#include "compile/compile.h"
+#include "image/psf.h"
+#include "image/window.h"
+#include "scene/hkl_table.h"
+#include "scene/scene.h"
+
+struct nb_simulator {
+    nb_context *ctx;
+    struct arena arena;
+    /* decided by nb_simulator_create() and never written again */
+    nb_scene scene; /* resolved; its pointers are ours */
+    struct nb_hkl hkl; /* the reflections, over `box` */
+    struct scene_fixed fixed;
+    struct phys_spec spec;
+    const struct kernels *kernels;
+    int strategy;
+    struct window window;
+    size_t nparam;
+    int *rows; /* of the registry, one per free parameter */
+    size_t nunlisted; /* reflections of the box that hold default_f; 0 unless it is free */
+    size_t *unlisted;
+    /* work memory: carries nothing from one call to the next */
+    double *box;
+    struct phys_source *sources;
+    struct phys_orientation *orientations;
+    double *photons;
+    double *rows_of_image; /* one number per image row */
+    struct psf *psf;
+};
+
+/* The frame at x (NULL: the scene's own values) and the scene it came from. */
+nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
+                          struct phys_frame *frame);
+
+#endif
