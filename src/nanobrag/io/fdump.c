@@ -1,0 +1,289 @@
+/*
+ * fdump.c - reflections in binary: the bounds of the box as text, LF FF, then doubles.
+ *
+ * nanoBragg writes one more plane of zeros at the end of each axis and nothing after the
+ * doubles; ours has no such planes and ends in a tag and a checksum. The length tells the
+ * two apart: theirs is a whole number of doubles, ours is not. Numbers are little endian.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nanobrag/scene.h>
+
+#include "base/context.h"
+#include "io/file.h"
+#include "io/parse.h"
+#include "scene/hkl_table.h"
+
+enum { WORD = 8, TAG = 6, CHECK = 4, TRAILER = TAG + CHECK, BUFFER = 1 << 13 };
+
+static const char tag[] = "NBSUM1";
+static const size_t size_limit = (size_t)3 << 30;
+
+/* CRC-32 as in zlib and PNG, four bits at a time; starts at 0 */
+static uint32_t checksum(uint32_t crc, const unsigned char *bytes, size_t n)
+{
+    static const uint32_t table[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
+                                       0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+                                       0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+                                       0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
+
+    crc = ~crc;
+    for (size_t i = 0; i < n; i++) {
+        crc ^= bytes[i];
+        crc = table[crc & 15] ^ (crc >> 4);
+        crc = table[crc & 15] ^ (crc >> 4);
+    }
+    return ~crc;
+}
+
+static uint64_t load(const unsigned char *bytes, int n)
+{
+    uint64_t word = 0;
+
+    for (int i = n - 1; i >= 0; i--) word = word << 8 | bytes[i];
+    return word;
+}
+
+static void store(unsigned char *bytes, int n, uint64_t word)
+{
+    for (int i = 0; i < n; i++) bytes[i] = (unsigned char)(word >> 8 * i);
+}
+
+/* ---- reading ---- */
+
+/* a dump in memory: its header and how the doubles lie */
+struct dump {
+    const unsigned char *doubles;
+    int min[3], max[3];
+    int planes; /* zero planes at the end of each axis: 0 ours, 1 nanoBragg's */
+};
+
+/* one bound: an optional minus and up to six digits; bytes used, 0 for none */
+static size_t read_bound(const unsigned char *at, size_t n, int *bound)
+{
+    size_t i = n > 0 && at[0] == '-' ? 1 : 0;
+    const size_t first = i;
+    int value = 0;
+
+    for (; i < n && at[i] >= '0' && at[i] <= '9'; i++) {
+        value = 10 * value + (at[i] - '0');
+        if (value > HKL_INDEX_MAX) return 0;
+    }
+    *bound = first ? -value : value;
+    return i > first ? i : 0;
+}
+
+/* "hmin hmax kmin kmax lmin lmax" LF FF: bytes used, 0 when it is not that */
+static size_t read_header(const unsigned char *at, size_t n, struct dump *dump)
+{
+    size_t used = 0;
+
+    for (int i = 0; i < 6; i++) {
+        int *bound = i % 2 ? dump->max + i / 2 : dump->min + i / 2;
+        const size_t length = read_bound(at + used, n - used, bound);
+
+        used += length;
+        if (length == 0 || used == n || at[used] != (i < 5 ? ' ' : '\n')) return 0;
+        used++;
+    }
+    if (used == n || at[used] != '\f') return 0;
+    for (int axis = 0; axis < 3; axis++)
+        if (dump->min[axis] > dump->max[axis]) return 0;
+    return used + 1;
+}
+
+/* at most 200002^3, which 64 bits hold even as bytes */
+static uint64_t count_cells(const struct dump *dump, int planes)
+{
+    uint64_t cells = 1;
+
+    for (int i = 0; i < 3; i++)
+        cells *= (uint64_t)(dump->max[i] - dump->min[i] + 1 + planes);
+    return cells;
+}
+
+/* which layout the length says it is, and its checksum */
+static nb_status check_layout(nb_context *ctx, const char *name, size_t n,
+                              struct dump *dump)
+{
+    const uint64_t ours = count_cells(dump, 0) * WORD;
+    const uint64_t theirs = count_cells(dump, 1) * WORD;
+    const unsigned char *trailer;
+
+    if (n == theirs) {
+        dump->planes = 1;
+        return NB_OK;
+    }
+    dump->planes = 0;
+    if (n != ours + TRAILER)
+        return fail(ctx, NB_ERR_FORMAT,
+                    "%s: %zu bytes after the header, expected %llu, or %llu in a dump of "
+                    "nanoBragg; write the dump again from the reflection list",
+                    name, n, (unsigned long long)ours + TRAILER,
+                    (unsigned long long)theirs);
+    trailer = dump->doubles + ours;
+    if (memcmp(trailer, tag, TAG) != 0
+        || load(trailer + TAG, CHECK) != checksum(0, dump->doubles, (size_t)ours))
+        return fail(ctx, NB_ERR_FORMAT,
+                    "%s: the checksum does not fit the amplitudes, so the file is damaged; "
+                    "write the dump again from the reflection list",
+                    name);
+    return NB_OK;
+}
+
+/* copy the listed part of the doubles into the box */
+static nb_status fill(nb_context *ctx, const char *name, const struct dump *dump,
+                      nb_hkl *hkl)
+{
+    const size_t row = (size_t)(hkl->size[2] + dump->planes) * WORD;
+    const unsigned char *at = dump->doubles;
+    double *box = hkl->box;
+
+    for (int h = dump->min[0]; h <= dump->max[0]; h++) {
+        for (int k = dump->min[1]; k <= dump->max[1]; k++, at += row) {
+            for (int l = 0; l < hkl->size[2]; l++, box++) {
+                const uint64_t word = load(at + (size_t)l * WORD, WORD);
+
+                memcpy(box, &word, sizeof word);
+                if (!isfinite(*box))
+                    return fail(ctx, NB_ERR_FORMAT,
+                                "%s: F of %d %d %d is %g, expected a finite number; write "
+                                "the dump again from the reflection list",
+                                name, h, k, l + dump->min[2], *box);
+            }
+        }
+        if (dump->planes) at += row;
+    }
+    return NB_OK;
+}
+
+nb_status fdump_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
+                      nb_hkl **out)
+{
+    struct dump dump;
+    const size_t header = read_header(bytes, n, &dump);
+    nb_hkl *hkl;
+    nb_status status;
+
+    *out = NULL;
+    if (header == 0)
+        return fail(ctx, NB_ERR_FORMAT,
+                    "%s: no binary dump of reflections, expected 'hmin hmax kmin kmax lmin "
+                    "lmax' LF FF at its start; check that it is the right file",
+                    name);
+    dump.doubles = (const unsigned char *)bytes + header;
+    status = check_layout(ctx, name, n - header, &dump);
+    if (status != NB_OK) return status;
+    status = hkl_box_create(ctx, dump.min, dump.max, &hkl);
+    if (status != NB_OK) return file_fail(ctx, status, name);
+    status = fill(ctx, name, &dump, hkl);
+    if (status != NB_OK) {
+        nb_hkl_free(hkl);
+        return status;
+    }
+    hkl->count = (size_t)count_cells(&dump, 0);
+    *out = hkl;
+    return NB_OK;
+}
+
+nb_status nb_fdump_read(nb_context *ctx, const char *path, nb_hkl **out)
+{
+    unsigned char *bytes;
+    size_t n;
+    nb_status status;
+
+    if (!ctx || !out) return NB_ERR_ARGUMENT;
+    *out = NULL;
+    if (!path) return fail(ctx, NB_ERR_ARGUMENT, "dump: path is NULL");
+    NB_TRY(file_read(ctx, path, size_limit, &bytes, &n));
+    status = fdump_parse(ctx, path, bytes, n, out);
+    free(bytes);
+    return status;
+}
+
+/* ---- writing ---- */
+
+/* doubles on their way to the file */
+struct stream {
+    struct file_out *file;
+    uint32_t crc;
+    size_t used;
+    unsigned char buffer[BUFFER];
+};
+
+static void flush(struct stream *stream)
+{
+    stream->crc = checksum(stream->crc, stream->buffer, stream->used);
+    file_put(stream->file, stream->buffer, stream->used);
+    stream->used = 0;
+}
+
+static void put(struct stream *stream, double value)
+{
+    uint64_t word;
+
+    if (stream->used == BUFFER) flush(stream);
+    memcpy(&word, &value, sizeof word);
+    store(stream->buffer + stream->used, WORD, word);
+    stream->used += WORD;
+}
+
+static void put_cells(struct stream *stream, const nb_hkl *hkl, double default_f,
+                      int planes)
+{
+    for (int h = 0; h < hkl->size[0] + planes; h++) {
+        for (int k = 0; k < hkl->size[1] + planes; k++) {
+            const int inside = h < hkl->size[0] && k < hkl->size[1];
+            const double *row =
+                inside ? hkl_box_at(hkl, hkl->min[0] + h, hkl->min[1] + k, hkl->min[2])
+                       : NULL;
+
+            for (int l = 0; l < hkl->size[2]; l++)
+                put(stream, !row ? 0 : isnan(row[l]) ? default_f : row[l]);
+            if (planes) put(stream, 0);
+        }
+    }
+    flush(stream);
+}
+
+nb_status nb_fdump_write(nb_context *ctx, const char *path, const nb_hkl *hkl,
+                         double default_f, int profile)
+{
+    struct file_out file;
+    struct stream stream;
+    nb_hkl_info info;
+    char header[64];
+    unsigned char trailer[TRAILER];
+
+    if (!ctx) return NB_ERR_ARGUMENT;
+    if (!path || !hkl)
+        return fail(ctx, NB_ERR_ARGUMENT, "dump: %s is NULL", path ? "hkl" : "path");
+    if (!isfinite(default_f))
+        return fail(ctx, NB_ERR_ARGUMENT, "dump: default_f is %g, expected a finite number",
+                    default_f);
+    if (profile != NB_PROFILE_NANOBRAG && profile != NB_PROFILE_NANOBRAGG)
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "dump: profile %d, expected NB_PROFILE_NANOBRAG or _NANOBRAGG",
+                    profile);
+    nb_hkl_info_get(hkl, &info);
+    (void)snprintf(header, sizeof header, "%d %d %d %d %d %d\n\f", info.min[0], info.max[0],
+                   info.min[1], info.max[1], info.min[2], info.max[2]);
+    NB_TRY(file_begin(ctx, path, &file));
+    file_put(&file, header, strlen(header));
+    stream.file = &file;
+    stream.crc = 0;
+    stream.used = 0;
+    put_cells(&stream, hkl, default_f, profile == NB_PROFILE_NANOBRAGG);
+    if (profile == NB_PROFILE_NANOBRAG) {
+        memcpy(trailer, tag, TAG);
+        store(trailer + TAG, CHECK, stream.crc);
+        file_put(&file, trailer, sizeof trailer);
+    }
+    return file_end(&file);
+}

@@ -1,0 +1,311 @@
+/*
+ * file.c - reading a file whole, and writing one so that the target is whole or untouched.
+ *
+ * There is no fsync: a reader never sees half a file, but the last image before a power
+ * cut may be lost. Pipes and devices cannot be renamed onto and are written directly.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _XOPEN_SOURCE 700 // NOLINT(readability-identifier-naming)
+
+#include "io/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <nanobrag/io.h>
+
+#include "base/context.h"
+
+enum {
+    READ_STEP = 1 << 16, /* first guess where the size is not known */
+    CALL_MAX = 1 << 30, /* bytes per read or write call; Linux stops at 2 GiB */
+    NAME_TRIES = 10000,
+    LINKS_MAX = 40
+};
+
+static const char *remedy(int error)
+{
+    static const struct {
+        int error;
+        const char *text;
+    } remedies[] = {
+        {ENOENT, "check the name and that the folder exists"},
+        {ENOTDIR, "a part of the path is no folder; check the name"},
+        {EISDIR, "give the name of a file"},
+        {EACCES, "change its permissions or choose another place"},
+        {EPERM, "change its permissions or choose another place"},
+        {EROFS, "choose a place that can be written"},
+        {ENOSPC, "free some space or choose another place"},
+        {EDQUOT, "free some space or choose another place"},
+        {EFBIG, "raise the limit on file sizes (ulimit -f) or choose another place"},
+        {EMFILE, "close some files or raise the limit (ulimit -n)"},
+        {ENAMETOOLONG, "choose a shorter name"},
+        {ELOOP, "the symbolic links lead in a circle; choose another name"},
+    };
+
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++)
+        if (remedies[i].error == error) return remedies[i].text;
+    return "check the path and the disk";
+}
+
+static nb_status fail_system(nb_context *ctx, const char *verb, const char *path, int error)
+{
+    return fail(ctx, NB_ERR_FILE, "%s: cannot %s: %s; %s", path, verb, strerror(error),
+                remedy(error));
+}
+
+nb_status file_fail(nb_context *ctx, nb_status status, const char *name)
+{
+    char message[CONTEXT_MESSAGE];
+
+    memcpy(message, ctx->message, sizeof message);
+    return fail(ctx, status, "%s: %s", name, message);
+}
+
+long long file_size(const char *path)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) return -1;
+    return (long long)st.st_size;
+}
+
+/* ---- reading ---- */
+
+static nb_status fail_size(nb_context *ctx, const char *path, size_t limit)
+{
+    return fail(ctx, NB_ERR_FORMAT,
+                "%s: larger than the %zu bytes such a file may have; check that it is the "
+                "right file",
+                path, limit);
+}
+
+/* read until the end or until `limit` + 1 bytes, the block growing as needed */
+static nb_status read_all(nb_context *ctx, const char *path, int fd, size_t limit,
+                          size_t capacity, unsigned char **bytes, size_t *n)
+{
+    unsigned char *block = malloc(capacity);
+    size_t used = 0;
+    nb_status status = block ? NB_OK : fail_memory(ctx, path);
+
+    while (status == NB_OK) {
+        const size_t room = capacity - used;
+        const ssize_t got = read(fd, block + used, room < CALL_MAX ? room : CALL_MAX);
+
+        if (got == 0) break;
+        if (got < 0) {
+            if (errno != EINTR) status = fail_system(ctx, "read", path, errno);
+            continue;
+        }
+        used += (size_t)got;
+        if (used > limit) {
+            status = fail_size(ctx, path, limit);
+        } else if (used == capacity) {
+            unsigned char *larger = realloc(block, 2 * capacity);
+
+            if (larger) {
+                block = larger;
+                capacity *= 2;
+            } else {
+                status = fail_memory(ctx, path);
+            }
+        }
+    }
+    if (status != NB_OK) {
+        free(block);
+        return status;
+    }
+    *bytes = block;
+    *n = used;
+    return NB_OK;
+}
+
+nb_status file_read(nb_context *ctx, const char *path, size_t limit, unsigned char **bytes,
+                    size_t *n)
+{
+    struct stat st;
+    size_t capacity = READ_STEP;
+    nb_status status = NB_OK;
+    int fd;
+
+    *bytes = NULL;
+    *n = 0;
+    do fd = open(path, O_RDONLY | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0) return fail_system(ctx, "read", path, errno);
+    if (fstat(fd, &st) != 0)
+        status = fail_system(ctx, "read", path, errno);
+    else if (S_ISREG(st.st_mode) && (unsigned long long)st.st_size > limit)
+        status = fail_size(ctx, path, limit);
+    else if (S_ISREG(st.st_mode) && st.st_size >= READ_STEP)
+        capacity = (size_t)st.st_size + 1;
+    if (status == NB_OK) status = read_all(ctx, path, fd, limit, capacity, bytes, n);
+    (void)close(fd);
+    return status;
+}
+
+/* ---- writing ---- */
+
+/* the folder of `path` with its slash, then `name`; free() it */
+static char *beside(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    const size_t folder = slash && name[0] != '/' ? (size_t)(slash - path) + 1 : 0;
+    const size_t length = strlen(name);
+    char *joined = malloc(folder + length + 1);
+
+    if (!joined) return NULL;
+    memcpy(joined, path, folder);
+    memcpy(joined + folder, name, length + 1);
+    return joined;
+}
+
+/* where a chain of links that ends nowhere points to; free() it, NULL with errno */
+static char *follow_links(const char *path)
+{
+    char *target = strdup(path);
+
+    for (int links = 0; target; links++) {
+        char link[PATH_MAX], *next = NULL;
+        ssize_t length;
+        struct stat st;
+        int error;
+
+        if (lstat(target, &st) != 0 || !S_ISLNK(st.st_mode)) return target;
+        length = readlink(target, link, sizeof link - 1);
+        if (links == LINKS_MAX) {
+            errno = ELOOP;
+        } else if (length >= 0) {
+            link[length] = '\0';
+            next = beside(target, link);
+        }
+        error = errno;
+        free(target);
+        errno = error;
+        target = next;
+    }
+    return NULL;
+}
+
+/* a new file in the folder of `target`, under a name that nothing has */
+static int make_temporary(const char *target, char **temporary)
+{
+    for (int i = 0; i < NAME_TRIES; i++) {
+        char name[64];
+        int fd, error;
+
+        (void)snprintf(name, sizeof name, ".nanobrag-%ld-%d.tmp", (long)getpid(), i);
+        *temporary = beside(target, name);
+        if (!*temporary) return -1;
+        fd = open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0) return fd;
+        error = errno;
+        free(*temporary);
+        *temporary = NULL;
+        errno = error;
+        if (error != EEXIST && error != EINTR) return -1;
+    }
+    errno = EEXIST;
+    return -1;
+}
+
+static void forget(struct file_out *out)
+{
+    free(out->target);
+    free(out->temporary);
+    out->target = out->temporary = NULL;
+    out->fd = -1;
+}
+
+/* open a temporary file for the target, `old` is what it is now or NULL; 0 or an errno */
+static int open_beside(struct file_out *out, const struct stat *old)
+{
+    char *temporary = NULL;
+
+    out->target = old ? realpath(out->path, NULL) : follow_links(out->path);
+    if (!out->target) return errno;
+    /* a rename would go over a file that may not be written */
+    if (old && faccessat(AT_FDCWD, out->target, W_OK, AT_EACCESS) != 0) return errno;
+    out->fd = make_temporary(out->target, &temporary);
+    out->temporary = temporary;
+    if (out->fd < 0) return errno;
+    if (old && fchmod(out->fd, old->st_mode & 0777) != 0) {
+        const int error = errno;
+
+        (void)close(out->fd);
+        (void)unlink(out->temporary);
+        return error;
+    }
+    return 0;
+}
+
+nb_status file_begin(nb_context *ctx, const char *path, struct file_out *out)
+{
+    struct stat st;
+    const int exists = stat(path, &st) == 0;
+    int error = 0;
+
+    memset(out, 0, sizeof *out);
+    out->ctx = ctx;
+    out->path = path;
+    out->status = NB_OK;
+    if (exists && !S_ISREG(st.st_mode)) {
+        do out->fd = open(path, O_WRONLY | O_CLOEXEC);
+        while (out->fd < 0 && errno == EINTR);
+        if (out->fd < 0) error = errno;
+    } else {
+        error = open_beside(out, exists ? &st : NULL);
+    }
+    if (error == 0) return NB_OK;
+    forget(out);
+    return fail_system(ctx, "write", path, error);
+}
+
+void file_put(struct file_out *out, const void *bytes, size_t n)
+{
+    const char *at = bytes;
+
+    while (n > 0 && out->status == NB_OK) {
+        const ssize_t done = write(out->fd, at, n < CALL_MAX ? n : CALL_MAX);
+
+        if (done > 0) {
+            at += done;
+            n -= (size_t)done;
+        } else if (done == 0 || errno != EINTR) {
+            out->status =
+                fail_system(out->ctx, "write", out->path, done == 0 ? EIO : errno);
+        }
+    }
+}
+
+nb_status file_end(struct file_out *out)
+{
+    if (close(out->fd) != 0 && errno != EINTR && out->status == NB_OK)
+        out->status = fail_system(out->ctx, "write", out->path, errno);
+    if (out->temporary) {
+        if (out->status == NB_OK && rename(out->temporary, out->target) != 0)
+            out->status = fail_system(out->ctx, "write", out->path, errno);
+        if (out->status != NB_OK) (void)unlink(out->temporary);
+    }
+    forget(out);
+    return out->status;
+}
+
+nb_status nb_file_write(nb_context *ctx, const char *path, const void *bytes, size_t n)
+{
+    struct file_out out;
+
+    if (!ctx) return NB_ERR_ARGUMENT;
+    if (!path || (!bytes && n > 0))
+        return fail(ctx, NB_ERR_ARGUMENT, "file: %s is NULL", path ? "bytes" : "path");
+    NB_TRY(file_begin(ctx, path, &out));
+    file_put(&out, bytes, n);
+    return file_end(&out);
+}

@@ -1,0 +1,134 @@
+/*
+ * hkl.c - reflection lists in text: h k l F, whole groups on each line.
+ *
+ * nanoBragg: stops silently at the first group it cannot read. Here that is an error.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/context.h"
+#include "io/file.h"
+#include "io/parse.h"
+#include "io/text.h"
+#include "scene/hkl_table.h"
+
+enum { GROUP = 4, SHORTEST = 8 }; /* "0 0 0 0" and what ends it */
+
+static const size_t size_limit = (size_t)1 << 30;
+
+struct list {
+    int *hkl; /* n x 3 */
+    double *f;
+    size_t n;
+};
+
+static int count_words(const struct text *text, struct span line)
+{
+    struct span word;
+    int n = 0;
+
+    while (text_word(text, &line, &word)) n++;
+    return n;
+}
+
+static nb_status read_index(nb_context *ctx, const struct text *text, struct span word,
+                            int *index)
+{
+    double value;
+
+    if (!text_number(word, &value))
+        return fail(ctx, NB_ERR_FORMAT,
+                    "%s, line %ld: '%s' is no number, expected h k l F; correct the line "
+                    "or begin it with #",
+                    text->name, text->line, text_show(word).s);
+    if (value != floor(value))
+        return fail(ctx, NB_ERR_FORMAT,
+                    "%s, line %ld: index %s, expected a whole number (h k l F); correct "
+                    "the line or begin it with #",
+                    text->name, text->line, text_show(word).s);
+    if (fabs(value) > HKL_INDEX_MAX)
+        return fail(ctx, NB_ERR_FORMAT,
+                    "%s, line %ld: index %s is beyond +-%d; correct the line or begin it "
+                    "with #",
+                    text->name, text->line, text_show(word).s, (int)HKL_INDEX_MAX);
+    *index = (int)value;
+    return NB_OK;
+}
+
+static nb_status read_line(nb_context *ctx, const struct text *text, struct span line,
+                           struct list *list)
+{
+    const int columns = count_words(text, line);
+    struct span word;
+
+    if (columns % GROUP != 0)
+        return fail(ctx, NB_ERR_FORMAT, "%s, line %ld: %d column%s, expected h k l F; %s",
+                    text->name, text->line, columns, columns == 1 ? "" : "s",
+                    columns > GROUP ? "keep the first four columns"
+                                    : "complete the line or begin it with #");
+    for (int group = 0; group < columns / GROUP; group++) {
+        for (int axis = 0; axis < 3; axis++) {
+            (void)text_word(text, &line, &word);
+            NB_TRY(read_index(ctx, text, word, list->hkl + 3 * list->n + axis));
+        }
+        (void)text_word(text, &line, &word);
+        if (!text_number(word, list->f + list->n))
+            return fail(ctx, NB_ERR_FORMAT,
+                        "%s, line %ld: F is '%s', expected a finite number; remove "
+                        "reflections without an amplitude",
+                        text->name, text->line, text_show(word).s);
+        list->n++;
+    }
+    return NB_OK;
+}
+
+nb_status hkl_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
+                    nb_hkl **out)
+{
+    const size_t capacity = n / SHORTEST + 1;
+    struct list list = {NULL, NULL, 0};
+    struct text text;
+    struct span line;
+    nb_status status = NB_OK;
+
+    *out = NULL;
+    NB_TRY(text_open(ctx, name, bytes, n, "h k l F on each line", &text));
+    list.hkl = malloc(capacity * 3 * sizeof *list.hkl);
+    list.f = malloc(capacity * sizeof *list.f);
+    if (!list.hkl || !list.f) {
+        free(list.hkl);
+        free(list.f);
+        return fail_memory(ctx, name);
+    }
+    while (status == NB_OK && text_line(&text, &line))
+        status = read_line(ctx, &text, line, &list);
+    if (status == NB_OK && list.n == 0)
+        status = fail(ctx, NB_ERR_FORMAT,
+                      "%s: no reflections, expected h k l F on each line; check that it is "
+                      "the right file",
+                      name);
+    if (status == NB_OK) {
+        status = nb_hkl_create(ctx, list.n, list.hkl, list.f, out);
+        if (status != NB_OK) status = file_fail(ctx, status, name);
+    }
+    free(list.hkl);
+    free(list.f);
+    return status;
+}
+
+nb_status nb_hkl_read(nb_context *ctx, const char *path, nb_hkl **out)
+{
+    unsigned char *bytes;
+    size_t n;
+    nb_status status;
+
+    if (!ctx || !out) return NB_ERR_ARGUMENT;
+    *out = NULL;
+    if (!path) return fail(ctx, NB_ERR_ARGUMENT, "reflections: path is NULL");
+    NB_TRY(file_read(ctx, path, size_limit, &bytes, &n));
+    status = hkl_parse(ctx, path, bytes, n, out);
+    free(bytes);
+    return status;
+}

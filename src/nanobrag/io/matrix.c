@@ -1,0 +1,58 @@
+/*
+ * matrix.c - orientation matrices: the first nine numbers of a text, whatever follows.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+
+#include "base/context.h"
+#include "io/file.h"
+#include "io/parse.h"
+#include "io/text.h"
+
+enum { NUMBERS = 9 };
+
+static const size_t size_limit = (size_t)1 << 20;
+
+nb_status matrix_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
+                       double matrix[9])
+{
+    double numbers[NUMBERS];
+    struct text text;
+    struct span line, word;
+    int count = 0;
+
+    NB_TRY(text_open(ctx, name, bytes, n, "the nine numbers of a matrix", &text));
+    while (count < NUMBERS && text_line(&text, &line)) {
+        while (count < NUMBERS && text_word(&text, &line, &word)) {
+            if (!text_number(word, numbers + count))
+                return fail(ctx, NB_ERR_FORMAT,
+                            "%s, line %ld: '%s' is no finite number, expected number %d of "
+                            "the nine of a matrix; correct the line or begin it with #",
+                            name, text.line, text_show(word).s, count + 1);
+            count++;
+        }
+    }
+    if (count < NUMBERS)
+        return fail(ctx, NB_ERR_FORMAT,
+                    "%s, line %ld: the file ends after %d number%s, expected the nine of a "
+                    "matrix, row by row; add the rest",
+                    name, text.line, count, count == 1 ? "" : "s");
+    for (int i = 0; i < NUMBERS; i++) matrix[i] = numbers[i];
+    return NB_OK;
+}
+
+nb_status nb_matrix_read(nb_context *ctx, const char *path, double matrix[9])
+{
+    unsigned char *bytes;
+    size_t n;
+    nb_status status;
+
+    if (!ctx) return NB_ERR_ARGUMENT;
+    if (!path || !matrix)
+        return fail(ctx, NB_ERR_ARGUMENT, "matrix: %s is NULL", path ? "matrix" : "path");
+    NB_TRY(file_read(ctx, path, size_limit, &bytes, &n));
+    status = matrix_parse(ctx, path, bytes, n, matrix);
+    free(bytes);
+    return status;
+}

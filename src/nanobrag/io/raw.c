@@ -1,0 +1,122 @@
+/*
+ * raw.c - pixels without a header, row by row, in the byte order of the host.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/context.h"
+#include "io/file.h"
+#include "io/parse.h"
+
+enum { BUFFER = 1 << 12 /* pixels */ };
+
+/* a dense host image of some pixels, of any type or, when asked for, of floats */
+static nb_status check_image(nb_context *ctx, const nb_array *image, int floats)
+{
+    const char *name = image->name ? image->name : "image";
+    const int whole = image->type == NB_INT || image->type == NB_UINT;
+    const int bits = image->bits;
+
+    if (!(image->type == NB_FLOAT && (bits == 32 || bits == 64))
+        && (floats || !whole || (bits != 8 && bits != 16 && bits != 32 && bits != 64)))
+        return fail(ctx, NB_ERR_SHAPE, "%s: element type %d of %d bits, expected %s", name,
+                    image->type, bits,
+                    floats ? "float of 32 or 64 bits" : "int, uint or float");
+    NB_TRY(array_check(ctx, image, name, image->shape[0], image->shape[1], image->type,
+                       bits, bits));
+    if (image->shape[0] < 1 || image->shape[1] < 1 || !array_is_dense(image))
+        return fail(ctx, NB_ERR_SHAPE, "%s: not a dense image with pixels", name);
+    return NB_OK;
+}
+
+static size_t count_pixels(const nb_array *image)
+{
+    return (size_t)image->shape[0] * (size_t)image->shape[1];
+}
+
+static void put_narrowed(struct file_out *file, const double *pixels, size_t n)
+{
+    float part[BUFFER];
+
+    for (size_t done = 0; done < n;) {
+        const size_t length = n - done < BUFFER ? n - done : BUFFER;
+
+        for (size_t i = 0; i < length; i++) part[i] = (float)pixels[done + i];
+        file_put(file, part, length * sizeof *part);
+        done += length;
+    }
+}
+
+static void put_widened(struct file_out *file, const float *pixels, size_t n)
+{
+    double part[BUFFER];
+
+    for (size_t done = 0; done < n;) {
+        const size_t length = n - done < BUFFER ? n - done : BUFFER;
+
+        for (size_t i = 0; i < length; i++) part[i] = (double)pixels[done + i];
+        file_put(file, part, length * sizeof *part);
+        done += length;
+    }
+}
+
+nb_status nb_raw_write(nb_context *ctx, const char *path, const nb_array *image, int bits)
+{
+    struct file_out file;
+    size_t n;
+
+    if (!ctx) return NB_ERR_ARGUMENT;
+    if (!path || !image)
+        return fail(ctx, NB_ERR_ARGUMENT, "raw image: %s is NULL", path ? "image" : "path");
+    NB_TRY(check_image(ctx, image, 0));
+    if (image->type == NB_FLOAT && bits != 32 && bits != 64)
+        return fail(ctx, NB_ERR_ARGUMENT, "raw image: floats of %d bits, expected 32 or 64",
+                    bits);
+    NB_TRY(file_begin(ctx, path, &file));
+    n = count_pixels(image);
+    if (image->type != NB_FLOAT || image->bits == bits)
+        file_put(&file, image->data, n * (size_t)(image->bits / 8));
+    else if (bits == 32)
+        put_narrowed(&file, image->data, n);
+    else
+        put_widened(&file, image->data, n);
+    return file_end(&file);
+}
+
+static nb_status fail_length(nb_context *ctx, const char *path, long long found,
+                             const nb_array *image)
+{
+    return fail(ctx, NB_ERR_FORMAT,
+                "%s: %lld bytes, expected %zu (%lld x %lld floats of %d bits); check the "
+                "size of the image",
+                path, found, count_pixels(image) * (size_t)(image->bits / 8),
+                (long long)image->shape[1], (long long)image->shape[0], image->bits);
+}
+
+nb_status nb_raw_read(nb_context *ctx, const char *path, nb_array *image)
+{
+    unsigned char *bytes;
+    long long found;
+    size_t n, expected;
+    nb_status status = NB_OK;
+
+    if (!ctx) return NB_ERR_ARGUMENT;
+    if (!path || !image)
+        return fail(ctx, NB_ERR_ARGUMENT, "raw image: %s is NULL", path ? "image" : "path");
+    NB_TRY(check_image(ctx, image, 1));
+    expected = count_pixels(image) * (size_t)(image->bits / 8);
+    found = file_size(path);
+    if (found >= 0 && (unsigned long long)found != expected)
+        return fail_length(ctx, path, found, image);
+    NB_TRY(file_read(ctx, path, expected, &bytes, &n));
+    if (n == expected)
+        memcpy(image->data, bytes, n);
+    else
+        status = fail_length(ctx, path, (long long)n, image);
+    free(bytes);
+    return status;
+}

@@ -1,0 +1,313 @@
+/*
+ * smv.c - SMV images: a text header padded with blanks, then unsigned 16-bit pixels.
+ *
+ * Header values are looked up as nanoBragg does: the last occurrence of the keyword,
+ * inside another word too, then the first '=' after it.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/context.h"
+#include "io/file.h"
+#include "io/parse.h"
+#include "io/text.h"
+
+enum {
+    BLOCK = 512, /* headers are written in multiples of this */
+    HEADER_MIN = 16,
+    HEADER_MAX = 1 << 20,
+    SIDE_MAX = 1 << 20,
+    BUFFER = 1 << 12 /* pixels */
+};
+
+static const size_t size_limit = (size_t)3 << 30;
+static const char start[] = "{\nHEADER_BYT";
+
+struct nb_smv {
+    struct span header; /* at is owned */
+    int nfast, nslow;
+    uint16_t *pixels;
+};
+
+static int host_is_big(void)
+{
+    const uint16_t one = 1;
+    unsigned char first;
+
+    memcpy(&first, &one, 1);
+    return first == 0;
+}
+
+/* what follows the '=' of a keyword, blanks skipped; n = 0 without one */
+static struct span look_up(struct span header, const char *keyword)
+{
+    const struct span none = {NULL, 0};
+    const size_t length = strlen(keyword);
+    const char *end = header.at + header.n;
+
+    if (length == 0 || length > header.n) return none;
+    for (size_t i = header.n - length + 1; i-- > 0;) {
+        struct span value;
+
+        if (memcmp(header.at + i, keyword, length) != 0) continue;
+        value.at = memchr(header.at + i + length, '=', header.n - i - length);
+        if (!value.at) return none;
+        do value.at++;
+        while (value.at < end && (*value.at == ' ' || *value.at == '\t'));
+        value.n = (size_t)(end - value.at);
+        return value;
+    }
+    return none;
+}
+
+static int header_number(struct span header, const char *keyword, double *value)
+{
+    double number;
+
+    if (text_number_prefix(look_up(header, keyword), &number) == 0) return 0;
+    if (!isfinite(number)) return 0;
+    *value = number;
+    return 1;
+}
+
+/* BYTE_ORDER=big_endian; little endian is the rule where nothing is said */
+static int is_big(struct span header)
+{
+    const struct span order = look_up(header, "BYTE_ORDER");
+
+    return order.n >= 3 && memcmp(order.at, "big", 3) == 0;
+}
+
+/* ---- reading ---- */
+
+/* HEADER_BYTES; 0 with the message of the failure */
+static size_t read_length(nb_context *ctx, const char *name, const char *bytes, size_t n)
+{
+    const size_t known = sizeof start - 1;
+    struct span line = {bytes, n};
+    const char *end;
+    double value;
+
+    if (n < known || memcmp(bytes, start, known) != 0) {
+        (void)
+            fail(ctx, NB_ERR_FORMAT,
+                 "%s: no SMV image, expected '{' and HEADER_BYTES at its start; check that "
+                 "it is the right file",
+                 name);
+        return 0;
+    }
+    end = memchr(bytes + known, '\n', n - known);
+    if (end) line.n = (size_t)(end - bytes);
+    if (!header_number(line, "HEADER_BYT", &value) || value != floor(value)
+        || value < HEADER_MIN || value > HEADER_MAX) {
+        (void)fail(ctx, NB_ERR_FORMAT,
+                   "%s, line 2: HEADER_BYTES is missing or out of range, expected a whole "
+                   "number from %d to %d; repair the header",
+                   name, (int)HEADER_MIN, (int)HEADER_MAX);
+        return 0;
+    }
+    if (value > (double)n) {
+        (void)fail(ctx, NB_ERR_FORMAT,
+                   "%s, line 2: HEADER_BYTES=%.0f but the file has %zu bytes, so it is cut "
+                   "off; copy it again",
+                   name, value, n);
+        return 0;
+    }
+    return (size_t)value;
+}
+
+static nb_status read_side(nb_context *ctx, const char *name, struct span header,
+                           const char *keyword, int *side)
+{
+    double value = 0;
+
+    (void)header_number(header, keyword, &value);
+    if (value < 0 || value > SIDE_MAX || value != floor(value))
+        return fail(ctx, NB_ERR_FORMAT,
+                    "%s: %s=%g in the header, expected a whole number of pixels up to %d; "
+                    "repair the header",
+                    name, keyword, value, (int)SIDE_MAX);
+    *side = (int)value;
+    return NB_OK;
+}
+
+static nb_status read_sides(nb_context *ctx, const char *name, nb_smv *smv)
+{
+    NB_TRY(read_side(ctx, name, smv->header, "SIZE1", &smv->nfast));
+    NB_TRY(read_side(ctx, name, smv->header, "SIZE2", &smv->nslow));
+    if (smv->nfast > 0) return NB_OK;
+    NB_TRY(read_side(ctx, name, smv->header, "DETECTOR_DIMENSIONS", &smv->nfast));
+    smv->nslow = smv->nfast;
+    return NB_OK;
+}
+
+static nb_status read_pixels(nb_context *ctx, const char *name, const unsigned char *bytes,
+                             size_t n, nb_smv *smv)
+{
+    const uint64_t pixels = (uint64_t)smv->nfast * (uint64_t)smv->nslow;
+    const int big = is_big(smv->header);
+
+    if (pixels == 0 || pixels > n / 2) return NB_OK;
+    smv->pixels = malloc((size_t)pixels * sizeof *smv->pixels);
+    if (!smv->pixels) return fail_memory(ctx, name);
+    for (size_t i = 0; i < pixels; i++) {
+        const unsigned low = bytes[2 * i + (big ? 1 : 0)];
+        const unsigned high = bytes[2 * i + (big ? 0 : 1)];
+
+        smv->pixels[i] = (uint16_t)(high << 8 | low);
+    }
+    return NB_OK;
+}
+
+nb_status smv_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
+                    nb_smv **out)
+{
+    const size_t length = read_length(ctx, name, bytes, n);
+    char *header;
+    nb_smv *smv;
+    nb_status status;
+
+    *out = NULL;
+    if (length == 0) return NB_ERR_FORMAT;
+    smv = calloc(1, sizeof *smv);
+    header = malloc(length);
+    if (!smv || !header) {
+        free(smv);
+        free(header);
+        return fail_memory(ctx, name);
+    }
+    memcpy(header, bytes, length);
+    smv->header.at = header;
+    smv->header.n = length;
+    status = read_sides(ctx, name, smv);
+    if (status == NB_OK)
+        status =
+            read_pixels(ctx, name, (const unsigned char *)bytes + length, n - length, smv);
+    if (status != NB_OK) {
+        nb_smv_free(smv);
+        return status;
+    }
+    *out = smv;
+    return NB_OK;
+}
+
+nb_status nb_smv_read(nb_context *ctx, const char *path, nb_smv **out)
+{
+    unsigned char *bytes;
+    size_t n;
+    nb_status status;
+
+    if (!ctx || !out) return NB_ERR_ARGUMENT;
+    *out = NULL;
+    if (!path) return fail(ctx, NB_ERR_ARGUMENT, "SMV image: path is NULL");
+    NB_TRY(file_read(ctx, path, size_limit, &bytes, &n));
+    status = smv_parse(ctx, path, bytes, n, out);
+    free(bytes);
+    return status;
+}
+
+void nb_smv_free(nb_smv *smv)
+{
+    if (!smv) return;
+    free((void *)smv->header.at);
+    free(smv->pixels);
+    free(smv);
+}
+
+int nb_smv_number(const nb_smv *smv, const char *keyword, double *value)
+{
+    return smv && keyword && value && header_number(smv->header, keyword, value);
+}
+
+void nb_smv_image(const nb_smv *smv, int *nfast, int *nslow, const uint16_t **pixels)
+{
+    if (nfast) *nfast = smv ? smv->nfast : 0;
+    if (nslow) *nslow = smv ? smv->nslow : 0;
+    if (pixels) *pixels = smv ? smv->pixels : NULL;
+}
+
+/* ---- writing ---- */
+
+/* the whole header with its padding; free() it, NULL without memory */
+static char *compose(const char *lines, size_t *length)
+{
+    const size_t room = strlen(lines) + 64;
+    size_t total = BLOCK, used;
+    char *text = malloc(room + BLOCK);
+
+    if (!text) return NULL;
+    /* a longer number can push the text over the length that it states */
+    for (;;) {
+        used = (size_t)snprintf(text, room, "{\nHEADER_BYTES=%zu;\n%s}\f", total, lines);
+        if (used <= total) break;
+        total = (used + BLOCK - 1) / BLOCK * BLOCK;
+    }
+    memset(text + used, ' ', total - used);
+    *length = total;
+    return text;
+}
+
+/* pixels in the byte order that the header announces */
+static void put_pixels(struct file_out *file, const uint16_t *pixels, size_t n, int swap)
+{
+    uint16_t swapped[BUFFER];
+
+    if (!swap) {
+        file_put(file, pixels, n * sizeof *pixels);
+        return;
+    }
+    for (size_t done = 0; done < n;) {
+        const size_t part = n - done < BUFFER ? n - done : BUFFER;
+
+        for (size_t i = 0; i < part; i++) {
+            const unsigned pixel = pixels[done + i];
+
+            swapped[i] = (uint16_t)(pixel << 8 | pixel >> 8);
+        }
+        file_put(file, swapped, part * sizeof *swapped);
+        done += part;
+    }
+}
+
+nb_status nb_smv_write(nb_context *ctx, const char *path, const char *header,
+                       const nb_array *counts)
+{
+    struct file_out file;
+    struct span span;
+    nb_status status;
+    char *text;
+
+    if (!ctx) return NB_ERR_ARGUMENT;
+    if (!path || !header || !counts)
+        return fail(ctx, NB_ERR_ARGUMENT, "SMV image: %s is NULL",
+                    !path     ? "path"
+                    : !header ? "header"
+                              : "counts");
+    NB_TRY(array_check(ctx, counts, "counts", counts->shape[0], counts->shape[1], NB_UINT,
+                       16, 16));
+    if (counts->shape[0] < 1 || counts->shape[1] < 1 || !array_is_dense(counts))
+        return fail(ctx, NB_ERR_SHAPE, "%s: not a dense image with pixels",
+                    counts->name ? counts->name : "counts");
+    if (strlen(header) > HEADER_MAX - BLOCK)
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "SMV image: the header is longer than the %d bytes a reader takes",
+                    (int)(HEADER_MAX - BLOCK));
+    text = compose(header, &span.n);
+    if (!text) return fail_memory(ctx, path);
+    span.at = text;
+    status = file_begin(ctx, path, &file);
+    if (status == NB_OK) {
+        file_put(&file, text, span.n);
+        put_pixels(&file, counts->data, (size_t)(counts->shape[0] * counts->shape[1]),
+                   is_big(span) != host_is_big());
+        status = file_end(&file);
+    }
+    free(text);
+    return status;
+}

@@ -1,0 +1,25 @@
+/* fuzz_hkl.c - reflection lists in text. SPDX-License-Identifier: MIT */
+#include <math.h>
+
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    nb_context *ctx = fuzz_context();
+    nb_hkl *hkl;
+    const nb_status status = hkl_parse(ctx, "input", data, size, &hkl);
+
+    fuzz_check(ctx, status);
+    if (status == NB_OK) {
+        nb_hkl_info info;
+        double f = 0;
+
+        nb_hkl_info_get(hkl, &info);
+        fuzz_require(info.count >= 1);
+        if (nb_hkl_get(hkl, info.min[0], info.min[1], info.min[2], &f))
+            fuzz_require(isfinite(f));
+        fuzz_require(!nb_hkl_get(hkl, info.max[0] + 1, info.max[1], info.max[2], &f));
+    }
+    nb_hkl_free(hkl);
+    return 0;
+}
