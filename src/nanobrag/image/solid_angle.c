@@ -27,6 +27,7 @@ double solid_angle_of(const struct window *window, const struct phys_frame *fram
     const struct phys_detector det = phys_detector(frame);
     double sum = 0;
 
+    (void)threads; /* unused without OpenMP */
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int s = window->roi[2]; s < window->roi[3]; s++) {
         row[s] = 0;

@@ -6,8 +6,7 @@
 #ifndef NB_KERNELS_KERNELS_H
 #define NB_KERNELS_KERNELS_H
 
-#include <nanobrag/context.h>
-
+#include "base/context.h"
 #include "kernels/job.h"
 
 /* photons of the TILE_PIXELS pixels of a tile, fast axis innermost */
