@@ -114,6 +114,7 @@ typedef struct nb_description {
     int interpolate; /* 1 nearest, 2 tricubic; without a list of reflections no effect */
     int interpolate_auto; /* 1: chosen by rule */
     int strategy; /* enum nb_strategy: what runs */
+    const char *kernel; /* its instruction set: "v2", "v3", "v4", "base"; or "reference" */
     double phi_step; /*                                                         degree */
     double sample_max, pixel_reciprocal; /* largest N |a|; lambda D/pixel       A      */
     double qmax; /* largest |q| on the detector                                 1/A    */

@@ -123,9 +123,7 @@ static nb_status make_psf(nb_simulator *sim)
     const nb_detector *d = &sim->scene.detector;
 
     if (psf->kind == NB_PSF_NONE) return NB_OK;
-    if (psf->radius == 0)
-        psf->radius =
-            psf_default_radius(psf->kind, psf->fwhm / d->pixel);
+    if (psf->radius == 0) psf->radius = psf_default_radius(psf->kind, psf->fwhm / d->pixel);
     return psf_create(sim->ctx, psf, d->nslow, d->nfast, &sim->psf);
 }
 
@@ -138,8 +136,7 @@ static void keep_reflections(nb_simulator *sim)
     sim->scene.crystal.hkl = &sim->hkl;
 }
 
-static nb_status build(nb_simulator *sim, const char *free_names,
-                       const nb_options *options)
+static nb_status build(nb_simulator *sim, const char *free_names, const nb_options *options)
 {
     nb_scene *scene = &sim->scene;
     struct phys_frame frame;

@@ -16,6 +16,7 @@
 #include "image/statistics.h"
 #include "kernels/trace.h"
 #include "scene/beam.h"
+#include "scene/sampling.h"
 #include "simulator.h"
 
 const char *nb_version(void)
@@ -56,7 +57,13 @@ nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene *out)
 {
     if (!sim || !out) return NB_ERR_ARGUMENT;
     *out = sim->scene;
-    if (x) params_unpack(sim->rows, sim->nparam, x, out);
+    if (!x) return NB_OK;
+    params_unpack(sim->rows, sim->nparam, x, out);
+    /* counts stay, so the steps follow their ranges */
+    out->scan.step = sampling_step(&sim->fixed.phi, out->scan.osc);
+    for (int i = 0; i < 2; i++)
+        out->beam.divergence_step[i] =
+            sampling_step(&sim->fixed.divergence[i], out->beam.divergence[i]);
     return NB_OK;
 }
 
@@ -79,6 +86,7 @@ nb_status nb_describe(nb_simulator *sim, const double *x, nb_description *out)
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     NB_TRY(scene_describe(sim->ctx, &scene, &sim->fixed, out));
     out->strategy = sim->strategy;
+    out->kernel = sim->kernels->name;
     out->pixels = count_rendered(&sim->window);
     out->evaluations = (double)out->pixels * frame.oversample * frame.oversample
                        * frame.nlayers * frame.nsource * frame.norientation;
@@ -98,14 +106,13 @@ nb_status nb_source_at(nb_simulator *sim, const double *x, int i, nb_source *out
     NB_TRY(beam_source(sim->ctx, &scene, &sim->fixed, i, &source));
     memcpy(out->direction, source.direction, sizeof out->direction);
     out->wavelength = 1 / source.inverse_wavelength;
-    out->weight = scene.beam.nsource > 0 ? scene.beam.source[i].weight
-                                         : 1.0 / sim->fixed.nsource;
+    out->weight =
+        scene.beam.nsource > 0 ? scene.beam.source[i].weight : 1.0 / sim->fixed.nsource;
     if (deviation) beam_deviation(&scene, &sim->fixed, i, deviation);
     return NB_OK;
 }
 
-nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, int j,
-                            double out[9])
+nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, int j, double out[9])
 {
     nb_scene scene;
     struct phys_frame frame;
@@ -174,8 +181,8 @@ nb_status nb_statistics_get(nb_simulator *sim, const double *x, const nb_array *
         out->max_slow = sub * ((at[0] + 1) * frame.oversample - 1) + sub / 2;
         out->max_fast = sub * ((at[1] + 1) * frame.oversample - 1) + sub / 2;
     }
-    out->solid_angle = solid_angle_of(&sim->window, &frame, quirk, sim->ctx->threads,
-                                      sim->rows_of_image);
+    out->solid_angle =
+        solid_angle_of(&sim->window, &frame, quirk, sim->ctx->threads, sim->rows_of_image);
     return NB_OK;
 }
 
@@ -189,7 +196,7 @@ nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *imag
                        NB_FLOAT, 32, 64));
     NB_TRY(array_check(sim->ctx, counts, "counts", sim->window.nslow, sim->window.nfast,
                        NB_UINT, 16, 16));
-    digitize(&sim->window, how, image, quirk ? &sim->fixed.random : NULL,
-             sim->ctx->threads, counts);
+    digitize(&sim->window, how, image, quirk ? &sim->fixed.random : NULL, sim->ctx->threads,
+             counts);
     return NB_OK;
 }

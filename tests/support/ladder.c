@@ -90,8 +90,8 @@ static void fill(const struct ladder *l, struct table *table)
         table->amplitude = fmaxl(table->amplitude, fmaxl(fabsl(f), fabsl(g)));
         for (int k = 1; k < COLUMNS && k <= j; k++) {
             factor *= 4;
-            table->t[j][k] = (factor * table->t[j][k - 1] - table->t[j - 1][k - 1])
-                             / (factor - 1);
+            table->t[j][k] =
+                (factor * table->t[j][k - 1] - table->t[j - 1][k - 1]) / (factor - 1);
         }
     }
 }
@@ -107,8 +107,8 @@ static void choose(const struct table *table, long double noise, struct ladder_s
 
         for (int k = 0; k < COLUMNS && k < j; k++) {
             const long double t = table->t[j][k];
-            long double bar = fmaxl(apart(t, table->t[j - 1][k]),
-                                    apart(table->t[j + 1][k], t));
+            long double bar =
+                fmaxl(apart(t, table->t[j - 1][k]), apart(table->t[j + 1][k], t));
 
             if (k > 0) {
                 factor *= 4;
@@ -134,7 +134,8 @@ struct ladder_slope ladder_run(const struct ladder *ladder)
 
     fill(ladder, &table);
     choose(&table, noise.level, &out);
-    out.scale = fmax((double)table.amplitude / ladder->length, fabs(out.slope));
+    out.scale =
+        fmax(fmax((double)table.amplitude, ladder->size) / ladder->length, fabs(out.slope));
     if (noise.steps > 0
         && table.steepest * (long double)noise.spacing
                > 4 * (long double)DBL_EPSILON * table.amplitude)

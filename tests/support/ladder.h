@@ -18,12 +18,13 @@ struct ladder {
     double x;
     double length; /* of x, over which f changes by about its own size */
     double limit; /* nearest point where f is not smooth; 0: none */
+    double size; /* of f, where rounding is not in proportion to f; 0: what f is about x */
 };
 
 struct ladder_slope {
     enum ladder_verdict verdict;
     double slope, bar;
-    double scale; /* what the slope is measured against: |f|/length or |slope| */
+    double scale; /* what the slope is measured against: size/length or |slope| */
     double h; /* step and column that won */
     int column;
 };

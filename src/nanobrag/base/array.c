@@ -1,4 +1,5 @@
-/* array.c - shapes, types and strides of the caller's images. SPDX-License-Identifier: MIT */
+/* array.c - shapes, types and strides of the caller's images. SPDX-License-Identifier: MIT
+ */
 #include "base/array.h"
 
 #include <stddef.h>
@@ -91,7 +92,8 @@ void array_set(const nb_array *array, int64_t s, int64_t f, double value)
 {
     const ptrdiff_t at = (ptrdiff_t)(s * stride(array, 0) + f * stride(array, 1));
 
-    if (array->bits == 64) ((double *)array->data)[at] = value;
+    if (array->bits == 64)
+        ((double *)array->data)[at] = value;
     else
         ((float *)array->data)[at] = (float)value;
 }

@@ -36,8 +36,9 @@ nb_status nb_context_create(int api_version, const nb_context_options *options,
     if (!out) return NB_ERR_ARGUMENT;
     *out = NULL;
     if (api_version != NB_API_VERSION) return NB_ERR_ARGUMENT;
-    if (options && (options->threads < 0 || options->compile < NB_COMPILE_ON
-                    || options->compile > NB_COMPILE_REQUIRE))
+    if (options
+        && (options->threads < 0 || options->compile < NB_COMPILE_ON
+            || options->compile > NB_COMPILE_REQUIRE))
         return NB_ERR_ARGUMENT;
     if (options && options->device != 0 && options->device != NB_CPU)
         return NB_ERR_UNSUPPORTED;

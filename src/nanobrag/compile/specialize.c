@@ -1,7 +1,8 @@
 /* specialize.c - from a resolved scene to the key of its kernel. SPDX-License-Identifier:
  * MIT */
-#include "compile/compile.h"
 #include <nanobrag/io.h>
+
+#include "compile/compile.h"
 
 /* tricubic interpolation needs its four nodes and a neighbour: five indices per axis */
 static int is_wide(const nb_hkl *hkl)
@@ -17,7 +18,7 @@ static int is_wide(const nb_hkl *hkl)
 struct phys_spec specialize_scene(const nb_scene *scene)
 {
     static const int shape[] = {
-        [NB_SQUARE] = PHYS_SQUARE, [NB_ROUND] = PHYS_ROUND,       [NB_GAUSS] = PHYS_GAUSS,
+        [NB_SQUARE] = PHYS_SQUARE, [NB_ROUND] = PHYS_ROUND,      [NB_GAUSS] = PHYS_GAUSS,
         [NB_TOPHAT] = PHYS_TOPHAT, [NB_GAUSS_STAR] = PHYS_GAUSS,
     };
     const nb_crystal *c = &scene->crystal;
@@ -26,7 +27,6 @@ struct phys_spec specialize_scene(const nb_scene *scene)
     spec.shape = shape[c->shape];
     spec.lookup = PHYS_CONSTANT;
     if (c->hkl)
-        spec.lookup =
-            c->interpolate == 2 && is_wide(c->hkl) ? PHYS_TRICUBIC : PHYS_NEAREST;
+        spec.lookup = c->interpolate == 2 && is_wide(c->hkl) ? PHYS_TRICUBIC : PHYS_NEAREST;
     return spec;
 }

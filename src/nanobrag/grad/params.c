@@ -59,21 +59,32 @@ static const char *lacking(const nb_scene *scene, int applies)
 
     for (int i = 0; i < 9; i++) matrix |= scene->crystal.matrix[i] != 0;
     switch (applies) {
-    case CELL: return scene->crystal.cell[0] != 0 ? NULL : "a cell";
-    case MATRIX: return matrix ? NULL : "a matrix";
-    case PIX0: return d->origin_kind == NB_ORIGIN_PIX0 ? NULL : "a pix0 vector";
-    case DISTANCE: return d->close_distance == 0 ? NULL : "a distance along the beam";
-    case CLOSE: return d->close_distance != 0 ? NULL : "a close distance";
-    case SENSOR: return d->thickness > 0 ? NULL : "a sensor thickness";
-    case BEAM: return b->nsource == 0 ? NULL : "a wavelength (its sources have their own)";
-    case SPECTRUM: return b->nsource == 0 && b->ndispersion > 1 ? NULL : "dispersion steps";
+    case CELL:
+        return scene->crystal.cell[0] != 0 ? NULL : "a cell";
+    case MATRIX:
+        return matrix ? NULL : "a matrix";
+    case PIX0:
+        return d->origin_kind == NB_ORIGIN_PIX0 ? NULL : "a pix0 vector";
+    case DISTANCE:
+        return d->close_distance == 0 ? NULL : "a distance along the beam";
+    case CLOSE:
+        return d->close_distance != 0 ? NULL : "a close distance";
+    case SENSOR:
+        return d->thickness > 0 ? NULL : "a sensor thickness";
+    case BEAM:
+        return b->nsource == 0 ? NULL : "a wavelength (its sources have their own)";
+    case SPECTRUM:
+        return b->nsource == 0 && b->ndispersion > 1 ? NULL : "dispersion steps";
     case HDIV:
         return b->nsource == 0 && b->ndivergence[0] > 1 ? NULL : "horizontal divergence";
     case VDIV:
         return b->nsource == 0 && b->ndivergence[1] > 1 ? NULL : "vertical divergence";
-    case PHI: return scene->scan.osc != 0 ? NULL : "an oscillation range";
-    case PSF: return scene->psf.kind != NB_PSF_NONE ? NULL : "a point spread";
-    default: return NULL;
+    case PHI:
+        return scene->scan.osc != 0 ? NULL : "an oscillation range";
+    case PSF:
+        return scene->psf.kind != NB_PSF_NONE ? NULL : "a point spread";
+    default:
+        return NULL;
     }
 }
 

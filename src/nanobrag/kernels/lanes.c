@@ -65,11 +65,14 @@ static void points(const struct phys_view *view, const struct phys_frame *frame,
                    const struct tile *tile, int sub, real depth, struct lanes *l)
 {
     switch (view->detector.surface) {
-    case PHYS_CURVED: points_on(PHYS_CURVED, view, frame, tile, sub, depth, l); break;
+    case PHYS_CURVED:
+        points_on(PHYS_CURVED, view, frame, tile, sub, depth, l);
+        break;
     case PHYS_CURVED_QUIRK:
         points_on(PHYS_CURVED_QUIRK, view, frame, tile, sub, depth, l);
         break;
-    default: points_on(PHYS_FLAT, view, frame, tile, sub, depth, l);
+    default:
+        points_on(PHYS_FLAT, view, frame, tile, sub, depth, l);
     }
 }
 
@@ -159,8 +162,7 @@ static void add_amorphous(const struct phys_frame *frame, struct lanes *l)
 
 /* sum[i] += F^2 of every lane in one orientation */
 PHYS_FN void add_orientation(struct phys_spec spec, const struct phys_view *view,
-                             const struct phys_orientation *orientation,
-                             struct lanes *l)
+                             const struct phys_orientation *orientation, struct lanes *l)
 {
     const struct phys_axes axes = phys_axes(orientation->axes);
     const struct phys_crystal crystal = view->crystal;
@@ -170,8 +172,7 @@ PHYS_FN void add_orientation(struct phys_spec spec, const struct phys_view *view
 
 #pragma omp simd
     for (int i = 0; i < TILE_PIXELS; i++)
-        sum[i] +=
-            phys_step(spec, &crystal, &box, axes, phys_vec3(qx[i], qy[i], qz[i])).f2;
+        sum[i] += phys_step(spec, &crystal, &box, axes, phys_vec3(qx[i], qy[i], qz[i])).f2;
 }
 
 /* bragg[i] += the sum of a source, unless dmin keeps it out */
@@ -211,7 +212,8 @@ static void weigh(const struct phys_view *view, const struct phys_frame *frame, 
     if (frame->each_omega) times_omega(view, l, l->weight);
     if (frame->layer_mu == 0) return;
     if (sub == 0 || frame->each_capture) captures(view, l, layer, capture);
-    if (!frame->last_capture) multiply(l->weight, capture);
+    if (!frame->last_capture)
+        multiply(l->weight, capture);
     else
         memcpy(l->capture, capture, sizeof l->capture);
 }

@@ -74,11 +74,14 @@ nb_status tiles_forward(nb_context *ctx, const struct kernels *kernels,
             (void)deliver(job, &tile, photons);
         }
         atomic_fetch_add(&done, 1);
-        if (ctx->options.progress && is_first_thread()
+        if (ctx->options.progress && is_first_thread() && atomic_load(&done) < ntiles
             && ctx->options.progress(ctx->options.user,
                                      (double)atomic_load(&done) / ntiles))
             atomic_store(&stop, 1);
     }
+    if (ctx->options.progress && !atomic_load(&stop)
+        && ctx->options.progress(ctx->options.user, 1))
+        atomic_store(&stop, 1);
     if (atomic_load(&stop)) return fail(ctx, NB_ERR_CANCELLED, "stopped on request");
     return NB_OK;
 }

@@ -26,8 +26,8 @@ static void last_sample(const struct phys_frame *frame, struct phys_spec spec,
 {
     const struct phys_source *source = frame->source + frame->nsource - 1;
     const double *rows = frame->orientation[frame->norientation - 1].axes;
-    const struct phys_vec3 q = phys_scattering(point.d, phys_load(source->direction),
-                                               source->inverse_wavelength);
+    const struct phys_vec3 q =
+        phys_scattering(point.d, phys_load(source->direction), source->inverse_wavelength);
     const struct phys_vec3 x = phys_miller(phys_axes(rows), q);
     const struct phys_vec3 n =
         phys_vec3(phys_nearest(x.x), phys_nearest(x.y), phys_nearest(x.z));
@@ -59,8 +59,9 @@ static double bare_sum(const struct phys_frame *frame, struct phys_spec spec,
 
             for (int i = 0; i < frame->nsource; i++) {
                 const struct phys_source *source = frame->source + i;
-                const struct phys_vec3 q = phys_scattering(
-                    point.d, phys_load(source->direction), source->inverse_wavelength);
+                const struct phys_vec3 q =
+                    phys_scattering(point.d, phys_load(source->direction),
+                                    source->inverse_wavelength);
 
                 if (!phys_passes_dmin(frame->dmin, phys_dot(q, q))) continue;
                 for (int k = 0; k < frame->norientation; k++)

@@ -22,7 +22,8 @@ PHYS_FN double phys_table_cubic(const double *pair, int n, double x)
     while (high - low > 1) {
         const int middle = (low + high) / 2;
 
-        if (pair[2 * middle] <= x) low = middle;
+        if (pair[2 * middle] <= x)
+            low = middle;
         else
             high = middle;
     }

@@ -79,7 +79,8 @@ PHYS_FN void phys_pixel_source(struct phys_spec spec, const struct phys_frame *f
     if (frame->polarised)
         polar = phys_polarization((real)frame->kahn, incident, phys_load(source->e),
                                   phys_load(source->b), d);
-    if (frame->each_polar) weight *= polar;
+    if (frame->each_polar)
+        weight *= polar;
     else if (passes && !sums->lit) {
         sums->polarization = polar;
         sums->lit = 1;
@@ -143,7 +144,8 @@ PHYS_FN struct phys_sums phys_pixel(struct phys_spec spec, const struct phys_fra
             if (frame->each_omega) weight *= phys_solid_angle(det, point);
             if (sub == 0 || frame->each_capture)
                 capture = phys_capture(det, point, (real)layer);
-            if (frame->last_capture) sums.capture = capture;
+            if (frame->last_capture)
+                sums.capture = capture;
             else
                 weight *= capture;
             for (int i = 0; i < frame->nsource; i++)

@@ -63,9 +63,10 @@ PHYS_FN struct phys_vec3 phys_rotate(struct phys_vec3 k, real turns, struct phys
 PHYS_FN struct phys_point phys_point(const struct phys_detector *det, real fast, real slow,
                                      real depth)
 {
-    const struct phys_vec3 flat = phys_axpy(
-        det->sub * fast, det->fast,
-        phys_axpy(det->sub * slow, det->slow, phys_axpy(depth, det->normal, det->pix0)));
+    const struct phys_vec3 flat =
+        phys_axpy(det->sub * fast, det->fast,
+                  phys_axpy(det->sub * slow, det->slow,
+                            phys_axpy(depth, det->normal, det->pix0)));
     struct phys_vec3 p = flat;
     struct phys_point point;
     real inverse;
@@ -74,9 +75,9 @@ PHYS_FN struct phys_point phys_point(const struct phys_detector *det, real fast,
         /* nanoBragg: two rotations by the lab components of the flat position */
         const real per_turn = 1 / (det->distance * PHYS_PI);
 
-        p = phys_rotate(
-            det->fast, flat.z * per_turn,
-            phys_rotate(det->slow, flat.y * per_turn, phys_scale(det->distance, det->beam)));
+        p = phys_rotate(det->fast, flat.z * per_turn,
+                        phys_rotate(det->slow, flat.y * per_turn,
+                                    phys_scale(det->distance, det->beam)));
     }
     inverse = 1 / sqrt(phys_dot(p, p));
     point.d = phys_scale(inverse, p);
@@ -88,9 +89,8 @@ PHYS_FN struct phys_point phys_point(const struct phys_detector *det, real fast,
 PHYS_FN real phys_solid_angle(const struct phys_detector *det, struct phys_point point)
 {
     const real r2 = 1 / (point.r * point.r);
-    const real oblique = det->point_pixel || det->surface == PHYS_CURVED
-                             ? 1
-                             : det->close_distance / point.r;
+    const real oblique =
+        det->point_pixel || det->surface == PHYS_CURVED ? 1 : det->close_distance / point.r;
 
     return det->area * r2 * oblique;
 }
@@ -98,8 +98,7 @@ PHYS_FN real phys_solid_angle(const struct phys_detector *det, struct phys_point
 /* fraction of the photons absorbed in layer t (0, 1, ...) of the sensor; 1 without one */
 PHYS_FN real phys_capture(const struct phys_detector *det, struct phys_point point, real t)
 {
-    const real cosine =
-        det->surface == PHYS_CURVED ? 1 : phys_dot(point.d, det->normal);
+    const real cosine = det->surface == PHYS_CURVED ? 1 : phys_dot(point.d, det->normal);
     const real per_layer = -det->layer_mu / cosine;
 
     return det->layer_mu == 0 ? 1 : phys_exp(t * per_layer) - phys_exp((t + 1) * per_layer);

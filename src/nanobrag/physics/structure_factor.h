@@ -16,7 +16,8 @@
 struct phys_box {
     const double *f;
     struct phys_vec3 first, last; /* bounds of h, k, l, both inside */
-    int stride_h, stride_k, origin; /* F(h, k, l) lies at h stride_h + k stride_k + l - origin */
+    int stride_h, stride_k,
+        origin; /* F(h, k, l) lies at h stride_h + k stride_k + l - origin */
     real outside;
 };
 
@@ -32,8 +33,8 @@ PHYS_FN struct phys_box phys_box(const struct phys_frame *frame)
                        (real)(frame->hkl_min[2] + frame->hkl_size[2] - 1));
     b.stride_k = frame->hkl_size[2];
     b.stride_h = frame->hkl_size[1] * frame->hkl_size[2];
-    b.origin = frame->hkl_min[0] * b.stride_h + frame->hkl_min[1] * b.stride_k
-               + frame->hkl_min[2];
+    b.origin =
+        frame->hkl_min[0] * b.stride_h + frame->hkl_min[1] * b.stride_k + frame->hkl_min[2];
     b.outside = (real)frame->default_f;
     return b;
 }

@@ -14,8 +14,8 @@ nb_status beam_resolve(nb_context *ctx, nb_scene *scene)
     double sum = 0;
 
     if (fabs(b->polarization) > 1 && !scene->quirks)
-        return fail(ctx, NB_ERR_ARGUMENT, "the Kahn factor is %g, expected -1 to 1 (-polar)",
-                    b->polarization);
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "the Kahn factor is %g, expected -1 to 1 (-polar)", b->polarization);
     if (b->wavelength == 0) b->wavelength = 1;
     if (b->exposure == 0) b->exposure = 1;
     if (b->size == 0) b->size = 0.1;
@@ -40,8 +40,8 @@ nb_status beam_resolve(nb_context *ctx, nb_scene *scene)
         sum += s->weight;
     }
     if (b->nsource > 0 && !(sum > 0) && !(scene->quirks & NB_QUIRK_UNIT_WEIGHTS))
-        return fail(ctx, NB_ERR_SCENE, "the source weights add up to %g, expected more than 0",
-                    sum);
+        return fail(ctx, NB_ERR_SCENE,
+                    "the source weights add up to %g, expected more than 0", sum);
     return NB_OK;
 }
 
@@ -113,8 +113,8 @@ void beam_fill(const nb_scene *scene, struct scene_fixed *fixed)
         for (int iv = 0; iv < b->ndivergence[1]; iv++) {
             if (!grid_point(scene, ih, iv, at)) continue;
             for (int il = 0; il < b->ndispersion; il++) {
-                const double step = fixed->dispersion.ratio * b->dispersion
-                                    + fixed->dispersion.absolute;
+                const double step =
+                    fixed->dispersion.ratio * b->dispersion + fixed->dispersion.absolute;
 
                 next->horizontal = at[0];
                 next->vertical = at[1];
@@ -170,8 +170,7 @@ nb_status beam_source(nb_context *ctx, const nb_scene *scene,
 
         wavelength = b->wavelength * (1 + step * fixed->beamlet[i].wavelength);
         generated_direction(scene, fixed, beam, axis, i, out->direction);
-    }
-    else {
+    } else {
         wavelength = b->source[i].wavelength;
         linear_unit(b->source[i].direction, out->direction);
     }
@@ -211,7 +210,6 @@ double beam_shortest(const nb_scene *scene)
     if (b->nsource == 0)
         return b->wavelength * (1 - (b->ndispersion > 1 ? b->dispersion / 2 : 0));
     shortest = b->source[0].wavelength;
-    for (int i = 1; i < b->nsource; i++)
-        shortest = fmin(shortest, b->source[i].wavelength);
+    for (int i = 1; i < b->nsource; i++) shortest = fmin(shortest, b->source[i].wavelength);
     return shortest;
 }

@@ -114,12 +114,12 @@ static int standard_setting(const double cell[6], int quirk, double star[3][3],
     star[1][1] = length[1] * t.sine_star_c;
     star[1][2] = 0;
     star[2][0] = length[2] * t.cosine_star[1];
-    star[2][1] =
-        length[2] * (t.cosine_star[0] - t.cosine_star[1] * t.cosine_star[2]) / t.sine_star_c;
+    star[2][1] = length[2] * (t.cosine_star[0] - t.cosine_star[1] * t.cosine_star[2])
+                 / t.sine_star_c;
     /* nanoBragg: the volume of the direct cell where that of the unit cell belongs */
-    star[2][2] = quirk ? length[2] * t.volume
-                             / (cell[0] * cell[1] * cell[2] * t.sine_star_c)
-                       : 1 / cell[2];
+    star[2][2] = quirk
+                     ? length[2] * t.volume / (cell[0] * cell[1] * cell[2] * t.sine_star_c)
+                     : 1 / cell[2];
     *volume = t.volume;
     return 1;
 }
@@ -159,7 +159,8 @@ static nb_status unrotated_star(nb_context *ctx, const nb_scene *scene, double s
     if (!has_matrix(c)) return NB_OK;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) matrix[j][i] = c->matrix[3 * i + j];
-    if (c->cell[0] == 0 || quirk) memcpy(star, matrix, sizeof matrix);
+    if (c->cell[0] == 0 || quirk)
+        memcpy(star, matrix, sizeof matrix);
     else if (!orient_like((const double(*)[3])matrix, star))
         return fail(ctx, NB_ERR_UNIT_CELL, "a* and b* of the matrix are parallel");
     return NB_OK;
@@ -170,8 +171,7 @@ nb_status crystal_derive(nb_context *ctx, const nb_scene *scene, struct crystal_
     double star[3][3], cell_volume, inverse, bulk;
 
     NB_TRY(unrotated_star(ctx, scene, star, &cell_volume));
-    for (int i = 0; i < 3; i++)
-        linear_rotate_xyz(scene->crystal.misset, star[i], star[i]);
+    for (int i = 0; i < 3; i++) linear_rotate_xyz(scene->crystal.misset, star[i], star[i]);
     for (int i = 0; i < 3; i++)
         linear_cross(star[(i + 1) % 3], star[(i + 2) % 3], out->real[i]);
     inverse = linear_dot(star[0], out->real[0]); /* volume of the reciprocal cell */
@@ -247,6 +247,7 @@ void crystal_cell_of(const double axes[3][3], double cell[6])
         double cross[3];
 
         linear_cross(axes[j], axes[k], cross);
-        cell[3 + i] = linear_degree(atan2(linear_norm(cross), linear_dot(axes[j], axes[k])));
+        cell[3 + i] =
+            linear_degree(atan2(linear_norm(cross), linear_dot(axes[j], axes[k])));
     }
 }

@@ -53,8 +53,7 @@ static void resolve_size(nb_detector *d)
         if (*count[i] == 0) {
             if (d->size[i] == 0) d->size[i] = 102.4;
             *count[i] = (int)ceil(d->size[i] / d->pixel - 0.5);
-        }
-        else if (d->size[i] == 0)
+        } else if (d->size[i] == 0)
             d->size[i] = d->pixel * *count[i];
     }
 }
@@ -89,11 +88,10 @@ static void resolve_vectors(nb_context *ctx, nb_scene *scene)
         linear_cross(d->vectors[0], d->vectors[1], normal);
         linear_unit(normal, normal);
         log_line(ctx, NB_LOG_WARNING, "detector", "auto-generating odet_vector");
-    }
-    else if (fabs(linear_dot(normal, d->vectors[0]))
-                 > 1e-6 * linear_norm(normal) * linear_norm(d->vectors[0])
-             || fabs(linear_dot(normal, d->vectors[1]))
-                    > 1e-6 * linear_norm(normal) * linear_norm(d->vectors[1]))
+    } else if (fabs(linear_dot(normal, d->vectors[0]))
+                   > 1e-6 * linear_norm(normal) * linear_norm(d->vectors[0])
+               || fabs(linear_dot(normal, d->vectors[1]))
+                      > 1e-6 * linear_norm(normal) * linear_norm(d->vectors[1]))
         log_line(ctx, NB_LOG_WARNING, "detector",
                  "the normal of the detector is not at right angles to its fast and slow "
                  "axes; give -odet_vector to match");
@@ -101,8 +99,7 @@ static void resolve_vectors(nb_context *ctx, nb_scene *scene)
 
 static int convention_pivot(int convention)
 {
-    return convention == NB_XDS || convention == NB_DIALS ? NB_PIVOT_SAMPLE
-                                                          : NB_PIVOT_BEAM;
+    return convention == NB_XDS || convention == NB_DIALS ? NB_PIVOT_SAMPLE : NB_PIVOT_BEAM;
 }
 
 /* the convention's own origin, written out */
@@ -204,7 +201,8 @@ static struct statement state(const nb_detector *d, int kind, const double value
         s.fast = value[0] / 1000;
         s.slow = value[1] / 1000;
         break;
-    default: s.kind = -1;
+    default:
+        s.kind = -1;
     }
     return s;
 }
@@ -338,8 +336,7 @@ static void place_origin(const nb_scene *scene, struct detector_place *place)
         linear_add(-s.fast, place->fast, place->pix0);
         linear_add(-s.slow, place->slow, place->pix0);
         linear_add(place->distance, place->beam, place->pix0);
-    }
-    else if (s.kind < 0)
+    } else if (s.kind < 0)
         linear_scale(1e-3, d->origin, place->pix0);
 }
 
@@ -426,8 +423,7 @@ void detector_frame(const nb_scene *scene, const struct detector_place *place,
     frame->layer_mu = layer_step > 0 ? layer_step / (d->attenuation * 1e-6) : 0;
     frame->surface = PHYS_FLAT;
     if (d->curved)
-        frame->surface =
-            scene->quirks & NB_QUIRK_CURVED ? PHYS_CURVED_QUIRK : PHYS_CURVED;
+        frame->surface = scene->quirks & NB_QUIRK_CURVED ? PHYS_CURVED_QUIRK : PHYS_CURVED;
     frame->point_pixel = d->point_pixel;
     frame->each_omega = scene->oversample_omega;
     frame->each_polar = scene->oversample_polar;

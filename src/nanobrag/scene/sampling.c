@@ -26,7 +26,8 @@ static struct scene_steps steps_of(double range, double step)
 {
     struct scene_steps s = {0, 0};
 
-    if (range != 0) s.ratio = step / range;
+    if (range != 0)
+        s.ratio = step / range;
     else
         s.absolute = step;
     return s;
@@ -47,25 +48,22 @@ static void range_quirk(struct scene_range *r, double blind)
     const int stepped = r->step_given && r->step > 0;
 
     if (r->count <= 0) {
-        if (r->range_given && stepped) r->count = (int)ceil(r->range / r->step);
+        if (r->range_given && stepped)
+            r->count = (int)ceil(r->range / r->step);
         else if (r->range_given) {
             r->step = r->range;
             r->count = 2;
-        }
-        else if (stepped) {
+        } else if (stepped) {
             r->range = r->step;
             r->count = 2;
         }
-    }
-    else if (!r->range_given && stepped) {
+    } else if (!r->range_given && stepped) {
         r->range = r->step;
         r->count = 2;
-    }
-    else if (!r->range_given) {
+    } else if (!r->range_given) {
         r->range = blind;
         r->step = r->range / r->count;
-    }
-    else if (!stepped) {
+    } else if (!stepped) {
         if (r->count < 2) r->count = 2;
         r->step = r->range / (r->count - 1);
     }
@@ -81,7 +79,7 @@ static nb_status range_resolve(nb_context *ctx, struct scene_range *r, const cha
     if (r->count > 1 && !r->range_given && !r->step_given)
         return fail(ctx, NB_ERR_SCENE, "%d steps of %s need a range; give %s", r->count,
                     what, option);
-    if (r->count > 1 && r->range_given && r->step_given && r->range > 0
+    if (r->count > 0 && r->range_given && r->step_given && r->range > 0
         && r->count != steps_over(r->range, r->step)
         && fabs(r->step * (r->count - 1) - r->range) > 1e-9 * r->range)
         return fail(ctx, NB_ERR_SCENE,
@@ -93,11 +91,11 @@ static nb_status range_resolve(nb_context *ctx, struct scene_range *r, const cha
         else
             r->count = r->range_given || r->step_given ? 2 : 1;
         if (!r->range_given) r->range = r->step;
-    }
-    else if (!r->range_given)
+    } else if (!r->range_given)
         r->range = r->step * (r->count - 1);
     if (!(r->range > 0)) r->count = 1;
-    if (r->count == 1) r->step = 0;
+    if (r->count == 1)
+        r->step = 0;
     else if (!r->step_given || !(r->step > 0))
         r->step = r->range / (r->count - 1);
     return NB_OK;
@@ -112,12 +110,17 @@ static nb_status resolve_divergence(nb_context *ctx, nb_scene *scene,
     nb_beam *b = &scene->beam;
 
     for (int i = 0; i < 2; i++) {
-        struct scene_range r = {b->divergence[i], b->divergence_step[i],
-                                b->ndivergence[i], 0, 0, b->ndivergence[i] > 0};
+        struct scene_range r = {b->divergence[i],
+                                b->divergence_step[i],
+                                b->ndivergence[i],
+                                0,
+                                0,
+                                b->ndivergence[i] > 0};
 
         r.range_given = r.range > 0 || (scene->given & given[i]);
         r.step_given = r.step > 0;
-        if (scene->quirks & NB_QUIRK_STEP_RULES) range_quirk(&r, 1000); /* 1 radian */
+        if (scene->quirks & NB_QUIRK_STEP_RULES)
+            range_quirk(&r, 1000); /* 1 radian */
         else
             NB_TRY(range_resolve(ctx, &r, what[i], option[i]));
         b->divergence[i] = r.range;
@@ -139,8 +142,7 @@ static nb_status resolve_dispersion(nb_context *ctx, nb_scene *scene,
     if (scene->quirks & NB_QUIRK_STEP_RULES) {
         r.range_given = 1; /* 0 counts as given */
         range_quirk(&r, 0);
-    }
-    else
+    } else
         NB_TRY(range_resolve(ctx, &r, "dispersion", "-dispersion"));
     b->dispersion = r.range;
     b->ndispersion = r.count;
@@ -149,8 +151,7 @@ static nb_status resolve_dispersion(nb_context *ctx, nb_scene *scene,
     return NB_OK;
 }
 
-static nb_status resolve_layers(nb_context *ctx, nb_scene *scene,
-                                struct scene_fixed *fixed)
+static nb_status resolve_layers(nb_context *ctx, nb_scene *scene, struct scene_fixed *fixed)
 {
     nb_detector *d = &scene->detector;
 
@@ -171,12 +172,10 @@ static nb_status resolve_layers(nb_context *ctx, nb_scene *scene,
     if (!(scene->quirks & NB_QUIRK_LAYER_STEP)) {
         if (d->nlayers == 0) d->nlayers = 1;
         fixed->layer.ratio = 1.0 / d->nlayers;
-    }
-    else if (d->nlayers == 0) {
+    } else if (d->nlayers == 0) {
         d->nlayers = 2;
         fixed->layer.ratio = 0.5;
-    }
-    else {
+    } else {
         if (d->nlayers < 2) d->nlayers = 2;
         fixed->layer.ratio = 1.0 / (d->nlayers - 1);
     }
@@ -197,8 +196,7 @@ static nb_status resolve_mosaic(nb_context *ctx, nb_scene *scene)
         if (c->mosaic[0] > 0)
             log_line(ctx, NB_LOG_NOTE, "crystal",
                      "a mosaic spread without -mosaic_dom: 10 domains");
-    }
-    else if (!given)
+    } else if (!given)
         c->ndomains = 1;
     scene->given |= NB_GIVEN_MOSAIC;
     return NB_OK;
@@ -220,24 +218,20 @@ static void phi_quirk(struct scene_range *r)
     if (!ranged && stepped) {
         r->range = r->step;
         r->count = 2;
-    }
-    else if (!r->count_given) {
+    } else if (!r->count_given) {
         if (!ranged) {
             r->count = 1;
             r->range = r->step = 0;
-        }
-        else if (stepped)
+        } else if (stepped)
             r->count = (int)ceil(r->range / r->step);
         else {
             r->count = 2;
             r->step = r->range / 2;
         }
-    }
-    else if (!ranged) {
+    } else if (!ranged) {
         r->range = 1;
         r->step = r->range / r->count;
-    }
-    else if (!r->step_given || r->step < 0)
+    } else if (!r->step_given || r->step < 0)
         r->step = r->range / r->count;
     if (r->count < 1) r->count = 1;
 }
@@ -271,9 +265,10 @@ static nb_status phi_resolve(nb_context *ctx, struct scene_range *r, double edge
                     "%d phi steps of %g degrees do not make %g degrees; leave one of "
                     "-phisteps, -phistep, -osc out",
                     r->count, r->step, r->range);
-    if (r->count > 0 && !r->range_given) r->range = r->step * r->count;
+    if (r->count > 0 && !r->range_given)
+        r->range = r->step * r->count;
     else if (r->count == 0 && r->range_given)
-        r->count = r->range == 0                     ? 1
+        r->count = r->range == 0                   ? 1
                    : r->step_given && r->step != 0 ? steps_over(r->range, r->step)
                                                    : phi_count(ctx, r->range, edge, qmax);
     else if (r->count == 0) {
@@ -292,7 +287,8 @@ static nb_status resolve_phi(nb_context *ctx, nb_scene *scene, double edge, doub
 
     r.range_given = r.range != 0 || (scene->given & NB_GIVEN_OSC);
     r.step_given = r.step != 0 || (scene->given & NB_GIVEN_PHI_STEP);
-    if (scene->quirks & NB_QUIRK_STEP_RULES) phi_quirk(&r);
+    if (scene->quirks & NB_QUIRK_STEP_RULES)
+        phi_quirk(&r);
     else
         NB_TRY(phi_resolve(ctx, &r, edge, qmax));
     scan->osc = r.range;
@@ -307,8 +303,8 @@ static nb_status resolve_phi(nb_context *ctx, nb_scene *scene, double edge, doub
 static int interpolation(const nb_scene *scene, struct scene_fixed *fixed)
 {
     const nb_crystal *c = &scene->crystal;
-    const double *n = scene->quirks & NB_QUIRK_INTERPOLATE ? fixed->ncells_asked
-                                                           : c->ncells;
+    const double *n =
+        scene->quirks & NB_QUIRK_INTERPOLATE ? fixed->ncells_asked : c->ncells;
     int wanted = c->interpolate;
 
     fixed->interpolate_auto = wanted == 0;

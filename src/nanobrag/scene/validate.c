@@ -20,7 +20,9 @@ struct rule {
 
 #define ANY HUGE_VAL
 #define RULE(member, count, lower, upper)                                                  \
-    {#member, offsetof(nb_scene, member), count, lower, upper}
+    {                                                                                      \
+#member, offsetof(nb_scene, member), count, lower, upper                           \
+    }
 
 static const struct rule number_rules[] = {
     RULE(crystal.cell[0], 3, 0, 1e6),
@@ -73,7 +75,10 @@ struct count_rule {
     int lower, upper;
 };
 
-#define COUNT(member, lower, upper) {#member, offsetof(nb_scene, member), lower, upper}
+#define COUNT(member, lower, upper)                                                        \
+    {                                                                                      \
+#member, offsetof(nb_scene, member), lower, upper                                  \
+    }
 
 static const struct count_rule count_rules[] = {
     COUNT(crystal.ndomains, 0, 100000000),

@@ -1,0 +1,32 @@
+# What `cmake --install` puts where.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS nanobrag nanobrag_static EXPORT nanobragTargets)
+install(TARGETS nanobrag_program)
+install(DIRECTORY include/nanobrag TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
+install(FILES LICENSE CITATION.cff TYPE DOC)
+install(FILES ${PROJECT_BINARY_DIR}/src/nanobrag/nanobrag.1
+        DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${PROJECT_BINARY_DIR}/src/nanobrag/nanobrag.bash RENAME nanobrag
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+
+set(nanobrag_config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/nanobrag)
+install(EXPORT nanobragTargets NAMESPACE nanobrag:: DESTINATION ${nanobrag_config_dir})
+configure_package_config_file(cmake/nanobragConfig.cmake.in nanobragConfig.cmake
+                              INSTALL_DESTINATION ${nanobrag_config_dir})
+write_basic_package_version_file(nanobragConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/nanobragConfig.cmake
+              ${PROJECT_BINARY_DIR}/nanobragConfigVersion.cmake cmake/FindFFTW.cmake
+        DESTINATION ${nanobrag_config_dir})
+# relative, so that the tree may be moved
+file(RELATIVE_PATH nanobrag_pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(cmake/nanobrag.pc.in nanobrag.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/nanobrag.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+if(NANOBRAG_INSTALL_NANOBRAGG_LINK)
+  install(CODE "
+    file(CREATE_LINK nanobrag
+         \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/nanoBragg\" SYMBOLIC)")
+endif()

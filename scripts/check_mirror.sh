@@ -1,0 +1,33 @@
+#!/bin/sh
+# check_mirror.sh - every file of scene/ and image/ is known here as one that parameters
+# pass through or one they do not; from the first derivative on, each of the former must
+# have its namesake in grad/. SPDX-License-Identifier: MIT
+set -eu
+cd "$(dirname "$0")/../src/nanobrag"
+
+with_parameters="scene/crystal.c scene/detector.c scene/beam.c scene/mosaic.c
+    scene/sampling.c scene/background.c image/psf.c"
+without="scene/validate.c scene/derive.c scene/hkl_table.c scene/random.c scene/describe.c image/noise.c
+    image/noise_quirk.c image/digitize.c image/statistics.c image/solid_angle.c"
+known=" $(printf '%s ' $with_parameters $without)"
+
+bad=0
+for file in $(find scene image -name '*.c' | sort); do
+    case $known in
+    *" $file "*) ;;
+    *)
+        echo "$file: not listed in scripts/check_mirror.sh: do parameters pass through it?"
+        bad=1
+        ;;
+    esac
+done
+
+# params.c is the registry, not a derivative
+derivatives=$(find grad -name '*.c' ! -name params.c | wc -l)
+if [ "$derivatives" -gt 0 ]; then
+    for file in $with_parameters; do
+        [ -e "grad/${file##*/}" ] || { echo "$file: no grad/${file##*/}"; bad=1; }
+    done
+fi
+echo "check_mirror: $derivatives derivative files in grad/"
+exit $bad

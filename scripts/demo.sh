@@ -1,0 +1,17 @@
+#!/bin/sh
+# demo.sh - from a fresh clone to a picture: installs what is missing, builds, renders
+# the structure 2ERL to demo/2erl.bin (float32 photons), demo/2erl_00001.img (SMV with
+# noise) and demo/2erl.png. SPDX-License-Identifier: MIT
+set -eu
+cd "$(dirname "$0")/.."
+
+sh scripts/build.sh
+mkdir -p demo
+set -x
+build/release/bin/nanobrag -quiet -hkl examples/data/2erl_p1.hkl \
+    -cell 53.91 23.10 23.10 90 110.4 90 -misset 25 40 10 -lambda 1 \
+    -distance 80 -detpixels 1024 -pixel 0.1 -Na 8 -Nb 18 -Nc 18 -gauss_xtal \
+    -mosaic 0.3 -mosaic_domains 25 -osc 2 -phisteps 20 -oversample 2 \
+    -fluence 1e28 -water 0.08 -psf gauss -psf_fwhm 0.15 -seed 1 \
+    -floatfile demo/2erl.bin -noisefile demo/2erl_00001.img -pngfile demo/2erl.png
+ls -l demo

@@ -1,0 +1,98 @@
+#!/bin/sh
+# setup.sh - installs what building nanobrag needs and this machine lacks.
+#
+#   scripts/setup.sh            compiler, CMake, Ninja, FFTW, cJSON, libpng
+#   scripts/setup.sh --tests    and what the tests need
+#   scripts/setup.sh --dev      and what .ci/run needs
+#   scripts/setup.sh --dials    and DIALS, for the closed loop (about 2 GB)
+#   scripts/setup.sh --minimal  only what the build cannot do without
+#
+# Debian 12, Ubuntu 22.04 or newer, as root or with sudo. Elsewhere it names what is
+# missing. SPDX-License-Identifier: MIT
+set -eu
+
+usage()
+{
+    sed -n '2,/^# missing/p' "$0" | sed 's/^# \{0,1\}//; s/SPDX.*//'
+}
+
+libraries=1 tests=0 dev=0 dials=0
+for argument in "$@"; do
+    case $argument in
+    --minimal) libraries=0 ;;
+    --tests) tests=1 ;;
+    --dev) tests=1 dev=1 ;;
+    --dials) dials=1 ;;
+    -h | --help) usage; exit 0 ;;
+    *) echo "setup.sh: unknown option $argument" >&2; usage >&2; exit 2 ;;
+    esac
+done
+
+missing=
+command_of() # COMMAND PACKAGE
+{
+    command -v "$1" > /dev/null 2>&1 || missing="$missing $2"
+}
+header_of() # HEADER PACKAGE
+{
+    for folder in /usr/include /usr/local/include /usr/include/*-linux-gnu; do
+        [ ! -e "$folder/$1" ] || return 0
+    done
+    missing="$missing $2"
+}
+package() # PACKAGE
+{
+    dpkg-query -W -f '${Status}' "$1" 2> /dev/null | grep -q 'ok installed' \
+        || missing="$missing $1"
+}
+
+command_of gcc gcc
+header_of stdio.h libc6-dev
+command_of cmake cmake
+command_of ninja ninja-build
+if [ $libraries = 1 ]; then
+    header_of fftw3.h libfftw3-dev
+    header_of cjson/cJSON.h libcjson-dev
+    header_of png.h libpng-dev
+fi
+if [ $tests = 1 ]; then
+    command_of g++ g++
+    command_of pkg-config pkg-config
+fi
+if [ $dev = 1 ]; then
+    command_of clang clang
+    command_of clang-format-14 clang-format-14
+    command_of clang-tidy-14 clang-tidy-14
+    command_of man man-db
+    command_of shellcheck shellcheck
+    if command -v apt-get > /dev/null 2>&1; then
+        package libomp-dev
+        package libclang-rt-14-dev
+    fi
+fi
+[ $dials = 0 ] || command_of dials.import dials
+
+if [ -z "$missing" ]; then
+    echo "setup: nothing is missing"
+    exit 0
+fi
+echo "setup: missing:$missing"
+if ! command -v apt-get > /dev/null 2>&1; then
+    echo "setup: no apt-get here; install these (Debian names) and run again" >&2
+    exit 1
+fi
+
+sudo=
+if [ "$(id -u)" != 0 ]; then
+    command -v sudo > /dev/null 2>&1 || {
+        echo "setup: run as root: apt-get install$missing" >&2
+        exit 1
+    }
+    sudo=sudo
+fi
+echo "setup: installing them with apt-get"
+$sudo apt-get update -qq
+# shellcheck disable=SC2086
+$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+    --no-install-recommends -o DPkg::Lock::Timeout=300 $missing
+echo "setup: done"

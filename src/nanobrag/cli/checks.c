@@ -1,0 +1,190 @@
+/*
+ * checks.c - warnings about what will look wrong in the image or in other programs.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/run.h"
+#include "cli/view.h"
+
+#define RADIAN (3.14159265358979323846 / 180)
+
+/* full width of a spot, pixels; at the narrowest */
+static double spot_width(const struct run *run)
+{
+    const nb_description *d = &run->description;
+    const int shape = run->resolved.crystal.shape;
+    const double *n = d->ncells;
+    double edge = d->sample_max;
+    if ((shape == NB_GAUSS || shape == NB_TOPHAT)
+        && (run->resolved.quirks & NB_QUIRK_GAUSS_METRIC))
+        edge = n[0] * n[1] * n[2];
+    return edge > 0 ? fabs(d->pixel_reciprocal) / edge : INFINITY;
+}
+
+static void check_spots(struct run *run)
+{
+    const nb_description *d = &run->description;
+    const double width = spot_width(run);
+    if (width * d->oversample >= 1) return;
+    say_warning(run->say,
+                "the spots are %.3g pixels wide, the sub-pixels 1/%d: intensity is lost "
+                "between them; use -oversample %d",
+                width, d->oversample, (int)fmin(ceil(3 / width), 10000));
+}
+
+/* a spot must not slip through between two phi steps */
+static void check_rocking(struct run *run)
+{
+    const nb_description *d = &run->description;
+    const nb_scene *scene = &run->resolved;
+    const double step = fabs(d->phi_step) * RADIAN;
+    const double reach = scene->dmin > 0 ? fmin(d->qmax, 1 / scene->dmin) : d->qmax;
+    const double divergence = fmax(d->divergence[0], d->divergence[1]);
+    const double width = 1 / (d->sample_max * reach) + 2 * scene->crystal.mosaic[0] * RADIAN
+                         + divergence + d->dispersion;
+    if (!(step > width)) return;
+    const double turn = fabs(scene->scan.osc) * RADIAN;
+    say_warning(run->say,
+                "the phi step of %.3g degree is wider than the rocking width of %.3g "
+                "degree: "
+                "spots are missed; use -phisteps %.0f",
+                step / RADIAN, width / RADIAN, ceil(2 * turn / width));
+}
+
+static int is_outside(const nb_hkl_info *info, const double axes[9], const double q[3])
+{
+    for (int k = 0; k < 3; k++) {
+        const double *edge = axes + (size_t)k * 3;
+        const double h = ceil(edge[0] * q[0] + edge[1] * q[1] + edge[2] * q[2] - 0.5);
+        if (h < info->min[k] || h > info->max[k]) return 1;
+    }
+    return 0;
+}
+
+/* share of a coarse grid of pixels whose nearest hkl lies outside the list's box */
+static double outside_share(struct run *run, int phi)
+{
+    enum { GRID = 48 };
+    const nb_scene *scene = &run->resolved;
+    const struct view view = {&run->description, scene->beam.wavelength};
+    const int *roi = scene->detector.roi;
+    const double step[2] = {(roi[1] - roi[0]) / (double)GRID,
+                            (roi[3] - roi[2]) / (double)GRID};
+    double axes[9], q[3];
+    int outside = 0;
+    if (nb_orientation_at(run->sim, NULL, phi, 0, axes) != NB_OK) return 0;
+    for (int slow = 0; slow < GRID; slow++)
+        for (int fast = 0; fast < GRID; fast++) {
+            view_q(&view, roi[0] + (fast + 0.5) * step[0], roi[2] + (slow + 0.5) * step[1],
+                   q);
+            const double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2]);
+            if (!(scene->dmin > 0 && length * scene->dmin > 1))
+                outside += is_outside(&run->inputs.hkl_info, axes, q);
+        }
+    return outside / (double)(GRID * GRID);
+}
+
+static void check_list(struct run *run)
+{
+    const nb_hkl_info *info = &run->inputs.hkl_info;
+    if (!run->inputs.hkl) return;
+    const double share =
+        fmax(outside_share(run, 0), outside_share(run, run->description.nphi - 1));
+    if (!(share > 0)) return;
+    say_warning(run->say,
+                "%.3g %% of the pixels ask for hkl outside the list (h %d to %d, k %d "
+                "to %d, l %d to %d), which get F = %g; the detector reaches %.3g A",
+                100 * share, info->min[0], info->max[0], info->min[1], info->max[1],
+                info->min[2], info->max[2], run->resolved.crystal.default_f,
+                1 / run->description.qmax);
+}
+
+static int writes_smv(const struct settings *s)
+{
+    return s->out[OUT_INT] || s->out[OUT_NOISE];
+}
+
+/* what dxtbx makes of an SMV header: upright, flat, the spindle along the fast axis */
+static void check_header(struct run *run)
+{
+    const nb_description *d = &run->description;
+    double upright = 0, along = 0;
+    if (!writes_smv(run->s)) return;
+    for (int i = 0; i < 3; i++) {
+        upright += d->beam[i] * d->normal[i];
+        along += d->spindle[i] * d->fast[i];
+    }
+    const char *what = NULL;
+    if (run->resolved.detector.curved)
+        what = "a curved detector";
+    else if (upright < 1 - 1e-10)
+        what = "a tilted detector";
+    else if (fabs(fabs(along) - 1) > 1e-10 && run->resolved.scan.osc != 0)
+        what = "a spindle that is not along the fast axis";
+    if (what)
+        say_warning(run->say,
+                    "the SMV header cannot carry %s: other programs will read a wrong "
+                    "geometry from it; -json has the true one",
+                    what);
+    if (run->s->adc != floor(run->s->adc))
+        say_warning(run->say,
+                    "-adc %g is no whole number: dxtbx may refuse the header's ADC_OFFSET",
+                    run->s->adc);
+}
+
+static void check_names(struct run *run)
+{
+    static const int kinds[] = {OUT_INT, OUT_NOISE};
+    if (run->s->given[OPT_IMAGES]) return;
+    for (int i = 0; i < 2; i++) {
+        const char *const name = run->s->out[kinds[i]];
+        const char *slash = name ? strrchr(name, '/') : NULL;
+        const char *base = slash ? slash + 1 : name;
+        if (name && !strpbrk(base, "0123456789") && strncmp(name, "/dev/", 5) != 0)
+            say_note(run->say, "%s holds no number; dials.import refuses such names", name);
+    }
+}
+
+static void check_seeds(struct run *run)
+{
+    const struct settings *s = run->s;
+    if (s->noise && s->seed_from_clock)
+        say_note(run->say, "noise seed from the clock: -seed %lld makes this image again",
+                 (long long)s->seed);
+    if (s->random_misset && s->misset_seed_from_clock)
+        say_note(run->say,
+                 "orientation seed from the clock: -misset_seed %lld makes it again",
+                 (long long)s->misset_seed);
+}
+
+void checks_before(struct run *run)
+{
+    check_spots(run);
+    check_rocking(run);
+    check_list(run);
+    if (run->s->compat) return;
+    check_header(run);
+    check_names(run);
+    check_seeds(run);
+}
+
+void checks_after(struct run *run)
+{
+    long long saturated = 0, overloads = 0;
+    for (int i = 0; i < run->done; i++) {
+        saturated += run->results[i].saturated;
+        overloads += run->results[i].overloads;
+    }
+    if (run->s->compat) return;
+    if (saturated > 0)
+        say_warning(run->say, "%lld pixels of the scaled image are saturated at 65535",
+                    saturated);
+    if (overloads > 0)
+        say_warning(run->say, "%lld pixels of the image with noise are saturated at 65535",
+                    overloads);
+}

@@ -1,0 +1,63 @@
+/*
+ * explain.c - what a command line comes to, without rendering it.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+
+#include "cli/run.h"
+#include "cli/view.h"
+
+static void explain_geometry(const struct run *run)
+{
+    const nb_description *d = &run->description;
+    const struct view view = {d, run->resolved.beam.wavelength};
+    double beam[2];
+    printf("\ngeometry\n");
+    printf("  first pixel's outer corner  %.9g %.9g %.9g mm (lab)\n", d->origin[0],
+           d->origin[1], d->origin[2]);
+    printf("  distance along the beam     %.9g mm, along the normal %.9g mm\n", d->distance,
+           d->close_distance);
+    if (view_beam(&view, beam))
+        printf("  direct beam                 %.9g %.9g pixels (fast, slow, from the "
+               "corner)\n",
+               beam[0], beam[1]);
+    else
+        printf("  direct beam                 misses the detector's plane\n");
+    printf("  nearest point               %.9g %.9g pixels\n", d->close_fast / d->pixel,
+           d->close_slow / d->pixel);
+    printf("  ADXV                        %.9g %.9g mm\n", d->adxv[0], d->adxv[1]);
+    printf("  MOSFLM                      %.9g %.9g mm\n", d->mosflm[0], d->mosflm[1]);
+    printf("  DENZO                       %.9g %.9g mm\n", d->denzo[0], d->denzo[1]);
+    printf("  XDS ORGX, ORGY              %.9g %.9g pixels\n", d->xds_org[0],
+           d->xds_org[1]);
+    printf("  DIALS origin                %.9g %.9g %.9g mm\n", d->dials_origin[0],
+           d->dials_origin[1], d->dials_origin[2]);
+    printf("  resolution limit            %.6g A (corner)\n", 1 / d->qmax);
+}
+
+static void explain_work(const struct run *run)
+{
+    static const char *const strategies[] = {"auto", "reference", "lanes", "spots"};
+    const nb_description *d = &run->description;
+    const double width = d->pixel_reciprocal / d->sample_max;
+    printf("\nsampling\n");
+    printf("  spot width                  %.4g pixels (sub-pixel 1/%d, %d wanted)\n", width,
+           d->oversample, d->oversample_wanted);
+    printf("  evaluations                 %.4g = %lld pixels x %d^2 sub-pixels x %d layers "
+           "x "
+           "%d sources x %d phi steps x %d domains\n",
+           d->evaluations, (long long)d->pixels, d->oversample, d->nlayers, d->nsource,
+           d->nphi, d->ndomains);
+    printf("  pixel loop                  %s, %d threads\n",
+           strategies[d->strategy >= 0 && d->strategy < 4 ? d->strategy : 0],
+           nb_context_threads(run->ctx));
+    printf("  images                      %d\n", run->s->images);
+}
+
+void explain(struct run *run)
+{
+    explain_geometry(run);
+    explain_work(run);
+    printf("\nnothing was rendered or written (-explain)\n");
+}

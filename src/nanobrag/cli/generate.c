@@ -1,0 +1,262 @@
+/*
+ * generate.c - --help, the man page, the bash completion and docs/cli.md.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cli/generate.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <nanobrag/nanobrag.h>
+
+#include "cli/options.h"
+
+static int is_shown(const struct option *option, int group)
+{
+    return (int)option->group == group && !(option->flags & OPTION_HIDDEN);
+}
+
+static const char *const summary =
+    "X-ray diffraction images of small crystals, as nanoBragg makes them";
+
+/* ---- help ---- */
+
+/* words wrapped between two columns; the cursor stands at `column` */
+static void wrap(const char *text, int column, int indent, int width)
+{
+    char word[256];
+    while (option_word(&text, word, sizeof word)) {
+        const int n = (int)strlen(word);
+        if (column > indent && column + 1 + n > width) {
+            printf("\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            printf(" ");
+            column++;
+        }
+        printf("%s", word);
+        column += n;
+    }
+    printf("\n");
+}
+
+static void help_option(const struct option *option)
+{
+    enum { INDENT = 30, WIDTH = 92 };
+    char text[1024];
+    int column =
+        printf("  %s%s%s", option->name, option->values[0] ? " " : "", option->values);
+    if (column + 2 > INDENT) {
+        printf("\n");
+        column = 0;
+    }
+    printf("%*s", INDENT - column, "");
+    size_t n = (size_t)snprintf(text, sizeof text, "%s", option->help);
+    if (option->unit[0])
+        n += (size_t)snprintf(text + n, sizeof text - n, " [%s]", option->unit);
+    if (option->preset[0])
+        n += (size_t)snprintf(text + n, sizeof text - n, " Default: %s.", option->preset);
+    if (option->aliases[0])
+        snprintf(text + n, sizeof text - n, " Also: %s.", option->aliases);
+    wrap(text, INDENT, INDENT, WIDTH);
+}
+
+void generate_help(void)
+{
+    printf("nanobrag %s - %s\n\n", nb_version(), summary);
+    printf("  nanobrag -cell 50 60 70 90 90 90 -hkl p1.hkl -N 10 -floatfile image.bin\n\n");
+    printf("Numbers take no suffix; --x is -x; later options win.\n");
+    for (int group = 0; group < GROUP_COUNT; group++) {
+        printf("\n%s\n", option_group_title(group));
+        for (int i = 0; i < OPT_COUNT; i++)
+            if (is_shown(option_at(i), group)) help_option(option_at(i));
+    }
+    printf(
+        "\nExit status: 0 done, 1 the run failed, 2 wrong usage or input, 130 interrupted; "
+        "9 for\nevery failure under -compat nanobragg.\n");
+}
+
+/* ---- man ---- */
+
+/* text for troff: hyphens that may be copied, no requests by accident */
+static void roff(const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '-')
+            printf("\\-");
+        else if (*text == '\\')
+            printf("\\e");
+        else
+            putchar(*text);
+    }
+}
+
+static void man_option(const struct option *option)
+{
+    printf(".TP\n.B ");
+    roff(option->name);
+    if (option->values[0]) {
+        printf("\\fR \\fI");
+        roff(option->values);
+    }
+    printf("\\fR\n");
+    roff(option->help);
+    printf("\n");
+    if (option->unit[0]) {
+        printf("Unit: ");
+        roff(option->unit);
+        printf(".\n");
+    }
+    if (option->preset[0]) {
+        printf("Default: ");
+        roff(option->preset);
+        printf(".\n");
+    }
+    if (option->aliases[0]) {
+        printf("Also: ");
+        roff(option->aliases);
+        printf(".\n");
+    }
+}
+
+void generate_man(void)
+{
+    printf(".TH NANOBRAG 1 \"\" \"nanobrag %s\" \"User Commands\"\n", nb_version());
+    printf(".SH NAME\nnanobrag \\- ");
+    roff(summary);
+    printf("\n.SH SYNOPSIS\n.B nanobrag\n.I option value ...\n");
+    printf(
+        ".SH DESCRIPTION\nRenders the diffraction of a small crystal on a detector, pixel "
+        "by pixel, and writes\nthe files that options name. Nothing is written that was "
+        "not asked for.\n.PP\nRun as\n.B nanoBragg\nor with\n.B \\-compat nanobragg\nit "
+        "reads its command line as nanoBragg does and writes nanoBragg's files and "
+        "numbers.\n");
+    printf(".SH OPTIONS\nNames are exact; \\-\\-x is \\-x; later options win.\n");
+    for (int group = 0; group < GROUP_COUNT; group++) {
+        printf(".SS ");
+        roff(option_group_title(group));
+        printf("\n");
+        for (int i = 0; i < OPT_COUNT; i++)
+            if (is_shown(option_at(i), group)) man_option(option_at(i));
+    }
+    printf(".SH EXIT STATUS\n0 done, 1 the run failed, 2 wrong usage or input, 130 "
+           "interrupted; 9 for every failure\nunder \\-compat nanobragg.\n");
+    printf(".SH ENVIRONMENT\n.TP\n.B NANOBRAG_COMPAT\nnanobragg: as \\-compat nanobragg.\n"
+           ".TP\n.B NANOBRAG_THREADS\nThreads, where \\-threads is not given.\n.TP\n.B "
+           "NANOBRAG_ISA\nInstruction set of the pixel loop.\n");
+    printf(
+        ".SH SEE ALSO\ndocs/cli.md, docs/from_nanobragg.md and docs/conventions.md of the "
+        "project.\n");
+}
+
+/* ---- bash completion ---- */
+
+static void bash_names(const struct option *option, const char *separator)
+{
+    printf("%s", option->name);
+    char word[64];
+    const char *list = option->aliases;
+    while (option_word(&list, word, sizeof word)) printf("%s%s", separator, word);
+}
+
+/* the words of a choice like "sample|beam" */
+static void bash_choices(const char *choices)
+{
+    for (; *choices; choices++) putchar(*choices == '|' ? ' ' : *choices);
+}
+
+void generate_bash(void)
+{
+    printf("# bash completion of nanobrag, made by nanobrag -generate bash\n");
+    printf("_nanobrag()\n{\n    local word=${COMP_WORDS[COMP_CWORD]}\n");
+    printf("    local last=${COMP_WORDS[COMP_CWORD-1]}\n    case $last in\n");
+    for (int i = 0; i < OPT_COUNT; i++) {
+        const struct option *option = option_at(i);
+        if (option->flags & OPTION_HIDDEN) continue;
+        if (option->kind == KIND_INPUT || option->kind == KIND_OUTPUT) {
+            printf("    ");
+            bash_names(option, "|");
+            printf(") COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n");
+        } else if (option->kind == KIND_WORD) {
+            printf("    %s) COMPREPLY=($(compgen -W \"", option->name);
+            bash_choices(option->values);
+            printf("\" -- \"$word\")); return ;;\n");
+        }
+    }
+    printf("    esac\n    COMPREPLY=($(compgen -W \"\n");
+    for (int i = 0; i < OPT_COUNT; i++) {
+        if (option_at(i)->flags & OPTION_HIDDEN) continue;
+        printf("        ");
+        bash_names(option_at(i), " ");
+        printf("\n");
+    }
+    printf("    \" -- \"$word\"))\n}\n");
+    printf("complete -o filenames -F _nanobrag nanobrag nanoBragg\n");
+}
+
+/* ---- docs/cli.md ---- */
+
+/* a table cell: '|' would end it */
+static void cell(const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '|')
+            printf("\\|");
+        else
+            putchar(*text);
+    }
+}
+
+static void markdown_option(const struct option *option)
+{
+    printf("| `%s", option->name);
+    if (option->values[0]) {
+        printf(" ");
+        cell(option->values);
+    }
+    printf("` | ");
+    cell(option->unit);
+    printf(" | ");
+    cell(option->preset);
+    printf(" | ");
+    cell(option->help);
+    if (option->flags & OPTION_OURS) printf(" *(not in nanoBragg)*");
+    if (option->aliases[0]) {
+        char word[64];
+        const char *list = option->aliases, *separator = " Also ";
+        while (option_word(&list, word, sizeof word)) {
+            printf("%s`%s`", separator, word);
+            separator = ", ";
+        }
+        printf(".");
+    }
+    printf(" |\n");
+}
+
+void generate_markdown(void)
+{
+    printf("# The command line\n\n");
+    printf(
+        "Made by `nanobrag -generate markdown` from `src/nanobrag/cli/options.def`; do not "
+        "edit.\n\n");
+    printf(
+        "In the default profile names are exact, `--x` is `-x`, a value that an option has "
+        "taken is never read as an option, and an unknown option, a missing value or a "
+        "number with text behind it is an error (exit status 2, nothing written). Under "
+        "`-compat nanobragg` the command line is read as nanoBragg reads it: "
+        "[from_nanobragg.md](from_nanobragg.md).\n\n");
+    printf(
+        "Exit status: 0 done, 1 the run failed, 2 wrong usage or input, 130 interrupted; 9 "
+        "for every failure under `-compat nanobragg`.\n");
+    for (int group = 0; group < GROUP_COUNT; group++) {
+        printf("\n## %s\n\n", option_group_title(group));
+        printf("| option | unit | default | meaning |\n|---|---|---|---|\n");
+        for (int i = 0; i < OPT_COUNT; i++)
+            if (is_shown(option_at(i), group)) markdown_option(option_at(i));
+    }
+    printf("\n## Environment\n\n| variable | meaning |\n|---|---|\n");
+    printf("| `NANOBRAG_COMPAT` | `nanobragg`: as `-compat nanobragg` |\n");
+    printf("| `NANOBRAG_THREADS` | threads, where `-threads` is not given |\n");
+    printf("| `NANOBRAG_ISA` | instruction set of the pixel loop |\n");
+}

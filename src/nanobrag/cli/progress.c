@@ -1,0 +1,99 @@
+/*
+ * progress.c - a line that is rewritten on a terminal, or nanoBragg's lines on stdout.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cli/progress.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+double progress_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void progress_catch_interrupt(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_interrupt;
+    action.sa_flags = (int)SA_RESETHAND | SA_RESTART;
+    sigaction(SIGINT, &action, NULL);
+}
+
+int progress_interrupted(void)
+{
+    return interrupted != 0;
+}
+
+void progress_start(struct progress *progress, int kind, int images)
+{
+    *progress = (struct progress){.images = images, .percent = -1};
+    progress->kind = kind == PROGRESS_TERMINAL ? PROGRESS_TERMINAL
+                     : kind == PROGRESS_LINES  ? PROGRESS_LINES
+                                               : PROGRESS_NONE;
+    progress->start = progress_clock();
+}
+
+void progress_image(struct progress *progress, int image)
+{
+    progress->image = image;
+    progress->percent = -1;
+}
+
+static void show_time(double seconds)
+{
+    if (seconds < 120)
+        fprintf(stderr, "%.0f s", seconds);
+    else if (seconds < 7200)
+        fprintf(stderr, "%.0f min", seconds / 60);
+    else
+        fprintf(stderr, "%.1f h", seconds / 3600);
+}
+
+static void show_terminal(struct progress *progress, int percent, double fraction)
+{
+    const double all = (progress->image + fraction) / progress->images;
+    const double passed = progress_clock() - progress->start;
+    fprintf(stderr, "\r\033[K%3d %%", percent);
+    if (progress->images > 1)
+        fprintf(stderr, " of image %d of %d", progress->image + 1, progress->images);
+    if (all > 0.001 && passed > 1) {
+        fprintf(stderr, ", ");
+        show_time(passed * (1 - all) / all);
+        fprintf(stderr, " left");
+    }
+    fflush(stderr);
+    progress->shown = 1;
+}
+
+int progress_show(struct progress *progress, double fraction)
+{
+    const int percent = (int)(100 * fraction);
+    if (percent != progress->percent && progress->kind == PROGRESS_TERMINAL)
+        show_terminal(progress, percent, fraction);
+    if (progress->kind == PROGRESS_LINES)
+        for (int p = progress->percent + 1; p <= percent; p++)
+            if (p % 5 == 0 || p < 10 || p > 90) printf("%d%% done\n", p);
+    progress->percent = percent;
+    return progress_interrupted();
+}
+
+void progress_end(struct progress *progress)
+{
+    if (progress->shown) fprintf(stderr, "\r\033[K");
+    progress->shown = 0;
+}

@@ -1,0 +1,226 @@
+/*
+ * run.c - a run, read from top to bottom: settings, inputs, simulator, images, files.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cli/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void on_log(void *user, int level, const char *topic, const char *line)
+{
+    const struct run *run = user;
+    (void)topic;
+    if (level == NB_LOG_WARNING) say_warning(run->say, "%s", line);
+    if (level == NB_LOG_NOTE) say_note(run->say, "%s", line);
+}
+
+static int on_progress(void *user, double fraction)
+{
+    struct run *run = user;
+    return progress_show(&run->progress, fraction);
+}
+
+static int last_threads(const struct event_list *events)
+{
+    int threads = 0;
+    for (size_t i = 0; i < events->n; i++)
+        if (events->at[i].option == OPT_THREADS) threads = (int)events->at[i].integer[0];
+    return threads;
+}
+
+static int create_context(struct run *run, const struct event_list *events)
+{
+    const nb_context_options options = {.threads = last_threads(events),
+                                        .log = on_log,
+                                        .progress = on_progress,
+                                        .user = run};
+    const nb_status status = nb_context_create(NB_API_VERSION, &options, &run->ctx);
+    if (status != NB_OK) return say_status(run->say, status, "", 0);
+    return 0;
+}
+
+static int library_failed(struct run *run, nb_status status)
+{
+    return say_status(run->say, status, nb_context_message(run->ctx), 0);
+}
+
+/* the simulator of image i; phi alone moves */
+static int create_simulator(struct run *run, int i)
+{
+    const nb_options options = {.strategy = run->s->strategy};
+    nb_scene scene = run->s->scene;
+    scene.scan.phi0 += i * run->resolved.scan.osc;
+    nb_simulator_free(run->sim);
+    run->sim = NULL;
+    nb_status status = nb_simulator_create(run->ctx, &scene, NULL, &options, &run->sim);
+    if (status == NB_OK) status = nb_resolved(run->sim, NULL, &run->resolved);
+    if (status == NB_OK && i == 0) status = nb_describe(run->sim, NULL, &run->description);
+    return status == NB_OK ? 0 : library_failed(run, status);
+}
+
+static int write_dump(struct run *run)
+{
+    const struct settings *s = run->s;
+    if (!s->hkl || !s->dump) return 0;
+    const nb_status status =
+        nb_fdump_write(run->ctx, s->dump, run->inputs.hkl, s->scene.crystal.default_f,
+                       s->compat ? NB_PROFILE_NANOBRAGG : NB_PROFILE_NANOBRAG);
+    if (status == NB_OK) return 0;
+    if (!s->compat) return say_status(run->say, status, nb_context_message(run->ctx), 1);
+    say_warning(run->say, "%s", nb_context_message(run->ctx));
+    return 0;
+}
+
+static int allocate(struct run *run)
+{
+    const size_t n = (size_t)run->description.nslow * (size_t)run->description.nfast;
+    run->image = calloc(n, sizeof *run->image);
+    run->counts = calloc(n, sizeof *run->counts);
+    run->results = calloc((size_t)run->s->images, sizeof *run->results);
+    if (run->image && run->counts && run->results) return 0;
+    return say_failure(run->say, "out of memory for an image of %d x %d pixels",
+                       run->description.nfast, run->description.nslow);
+}
+
+static int progress_kind(const struct run *run)
+{
+    const struct settings *s = run->s;
+    const int *roi = s->roi;
+    if (!s->progress || s->printout || s->quiet) return PROGRESS_NONE;
+    if (!s->compat) return isatty(STDERR_FILENO) ? PROGRESS_TERMINAL : PROGRESS_NONE;
+    const double pixels = (roi[1] - roi[0] + 1.0) * (roi[3] - roi[2] + 1.0);
+    return pixels >= 100 ? PROGRESS_LINES : PROGRESS_NONE;
+}
+
+static int stopped(const struct run *run)
+{
+    const struct result *last = run->done ? &run->results[run->done - 1] : NULL;
+    fflush(stdout);
+    fprintf(stderr, "nanobrag: interrupted; ");
+    if (!last) {
+        fprintf(stderr, "no image was finished, no image file was written\n");
+        return EXIT_INTERRUPTED;
+    }
+    fprintf(stderr, "%d of %d images are finished and kept", run->done, run->s->images);
+    for (int kind = 0; kind < OUT_COUNT; kind++) {
+        if (!last->file[kind]) continue;
+        if (run->done > 1)
+            fprintf(stderr, ", %s to %s", run->results[0].file[kind], last->file[kind]);
+        else
+            fprintf(stderr, ", %s", last->file[kind]);
+    }
+    fprintf(stderr, "\n");
+    return EXIT_INTERRUPTED;
+}
+
+static int make_image(struct run *run, int i)
+{
+    struct result *result = &run->results[i];
+    const double start = progress_clock();
+    int code = i > 0 ? create_simulator(run, i) : 0;
+    if (code) return code;
+    result->phi = run->resolved.scan.phi0;
+    if (i > 0 && !run->s->quiet) printf("\nimage %d: phi0 = %g\n", i + 1, result->phi);
+    progress_image(&run->progress, i);
+    nb_array image =
+        nb_array_f64(run->image, run->description.nslow, run->description.nfast);
+    image.name = "image";
+    const nb_status status = nb_forward(run->sim, NULL, &image);
+    if (status == NB_OK) (void)progress_show(&run->progress, 1);
+    progress_end(&run->progress);
+    if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
+    if (status != NB_OK) return library_failed(run, status);
+    result->seconds = progress_clock() - start;
+    if (!run->s->quiet) printf("\n");
+    return outputs_write(run, i);
+}
+
+static int make_images(struct run *run)
+{
+    progress_start(&run->progress, progress_kind(run), run->s->images);
+    for (int i = 0; i < run->s->images; i++) {
+        if (progress_interrupted()) return stopped(run);
+        const int code = make_image(run, i);
+        if (code == EXIT_INTERRUPTED) return stopped(run);
+        if (code) return code;
+        run->done = i + 1;
+    }
+    return 0;
+}
+
+/* from the command line to a simulator that is ready */
+static int prepare(struct run *run, const struct event_list *events)
+{
+    struct settings *s = run->s;
+    struct say *say = run->say;
+    settings_start(s, say->compat);
+    int code = header_inherit(s, say, run->ctx, events, &run->inputs.mask);
+    if (!code) code = settings_apply(s, say, events);
+    if (!code) code = settings_finish(s, say);
+    if (!code) code = outputs_check(s, say);
+    if (!code) code = inputs_read(&run->inputs, s, say, run->ctx);
+    if (!code) code = create_simulator(run, 0);
+    return code;
+}
+
+static int check_printout(const struct run *run)
+{
+    const int *pixel = run->s->printout_pixel;
+    const nb_description *d = &run->description;
+    if (run->s->compat || (pixel[0] < d->nfast && pixel[1] < d->nslow)) return 0;
+    return say_usage(run->say, "-printout_pixel %d %d lies outside the %d x %d detector",
+                     pixel[0], pixel[1], d->nfast, d->nslow);
+}
+
+static int carry_out(struct run *run)
+{
+    notes(run);
+    checks_before(run);
+    int code = check_printout(run);
+    if (code) return code;
+    if (!run->s->quiet || run->s->explain) report_start(run);
+    if (run->s->explain) {
+        explain(run);
+        return 0;
+    }
+    code = allocate(run);
+    if (!code) code = write_dump(run);
+    if (!code && run->s->printout) code = report_printout(run);
+    if (!code) code = make_images(run);
+    if (code) return code;
+    checks_after(run);
+    return run->s->json ? json_write(run, run->s->json) : 0;
+}
+
+static void free_run(struct run *run)
+{
+    for (int i = 0; run->results && i < run->s->images; i++)
+        for (int kind = 0; kind < OUT_COUNT; kind++) free(run->results[i].file[kind]);
+    free(run->results);
+    free(run->image);
+    free(run->counts);
+    nb_simulator_free(run->sim);
+    inputs_free(&run->inputs);
+    nb_context_free(run->ctx);
+}
+
+int run_program(struct say *say, int argc, char **argv, const struct event_list *events)
+{
+    struct settings settings;
+    struct run run = {.s = &settings, .say = say, .argc = argc, .argv = argv};
+    const double start = progress_clock();
+    progress_catch_interrupt();
+    settings_start(&settings, say->compat);
+    int code = create_context(&run, events);
+    if (!code) code = prepare(&run, events);
+    run.seconds_setup = progress_clock() - start;
+    if (!code) code = carry_out(&run);
+    if (fflush(stdout) != 0 && !code)
+        code = say_failure(say, "the report could not be written to stdout");
+    free_run(&run);
+    return code;
+}

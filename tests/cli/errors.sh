@@ -1,0 +1,112 @@
+#!/bin/sh
+# errors.sh PROGRAM DATA - bad input ends with one line, the right status and no file.
+# SPDX-License-Identifier: MIT
+. "$(dirname "$0")/lib.sh"
+bare="-N 4 -detpixels 24 -pixel 1"
+cell="-cell 30 40 50"
+
+refuses 2 'nanobrag -help'
+refuses 2 'no unit cell' $bare -default_F 1 -floatfile f
+refuses 2 'no structure factors' $bare $cell -floatfile f
+refuses 2 'nothing to write' $scene
+
+# combinations that cannot be meant
+refuses 2 'needs -detector_abs' $scene -detector_thick 300 -floatfile f
+refuses 2 'needs -water' $scene -stol "$data/golden/water_like.stol" -floatfile f
+refuses 2 'stolout is not supported' $scene -stolout o -floatfile f
+refuses 2 'give -osc' $scene -phisteps 5 -floatfile f
+refuses 2 'give -mosaic' $scene -mosaic_domains 5 -floatfile f
+refuses 2 'give -hdivrange' $scene -hdivsteps 3 -floatfile f
+refuses 2 'give -vdivrange' $scene -vdivsteps 3 -floatfile f
+refuses 2 'give -dispersion' $scene -dispsteps 3 -floatfile f
+refuses 2 'psf_fwhm' $scene -psf gauss -floatfile f
+refuses 2 'differ' $scene -Xbeam 10 -Ybeam 10 -ORGX 3 -ORGY 3 -floatfile f
+refuses 2 'same point' $scene -Xclose 10 -Yclose 10 -ORGX 3 -ORGY 3 -floatfile f
+refuses 2 'holds no pixel' $scene -roi 30 40 0 10 -floatfile f
+refuses 2 'holds no pixel' $scene -roi 9 3 0 10 -floatfile f
+refuses 2 'outside the 24 x 24' $scene -printout_pixel 24 3 -floatfile f
+refuses 2 'vector needs a length' $scene -fdet_vector 0 0 0 -floatfile f
+refuses 2 'infinite' $scene -beamsize 0 -flux 1e10 -floatfile f
+refuses 2 'behind the crystal' $scene -twotheta 120 -floatfile f
+refuses 2 'get the same names' $scene -images 3 -intfile n_1.img -noisefile n_3.img
+refuses 2 'have the same name' $scene -floatfile f -doublefile f
+
+# files that are not there, not readable as such, or not what they should be
+refuses 2 'absent.hkl' $bare $cell -hkl absent.hkl -floatfile f
+refuses 2 'absent.mat' $bare -mat absent.mat -default_F 1 -floatfile f
+refuses 2 'absent.src' $scene -sourcefile absent.src -floatfile f
+refuses 2 'absent.stol' $scene -water 1 -stol absent.stol -floatfile f
+refuses 2 'absent.bin' $bare $cell -dump absent.bin -floatfile f
+refuses 2 'absent.img' $scene -img absent.img -floatfile f
+refuses 2 'absent.img' $scene -mask absent.img -floatfile f
+
+: > empty
+printf '1 0 0 10\n0 1 0 x\n' > word.hkl
+printf '1 0 0 10\n0.5 1 0 3\n' > half.hkl
+printf '1 0 0 10 3\n' > five.hkl
+printf '1 0 0\n' > three.hkl
+printf '1 2 3\n4 5 6\n' > six.mat
+printf '0 0 0 1 1e-10\n' > nowhere.src
+printf '%s\n' '-1 0 0 -2' > negative.src
+printf '%s\n' '-1 0 0 1 0' > dark.src
+printf '0.1 2\n0.1 3\n' > flat.stol
+printf '{\nHEADER_BYTES=512;\nSIZE1=24;\n' > short.img
+head -c 2000 /dev/zero > zero
+inputs="$place/empty $place/word.hkl $place/half.hkl $place/five.hkl $place/three.hkl
+    $place/six.mat $place/nowhere.src $place/negative.src $place/dark.src $place/flat.stol
+    $place/short.img $place/zero"
+for file in empty zero; do
+    refuses 2 "$file" $bare $cell -hkl $file -floatfile f
+    refuses 2 "$file" $bare -mat $file -default_F 1 -floatfile f
+    refuses 2 "$file" $scene -sourcefile $file -floatfile f
+    refuses 2 "$file" $scene -water 1 -stol $file -floatfile f
+    refuses 2 "$file" $bare $cell -dump $file -floatfile f
+    refuses 2 "$file" $scene -img $file -floatfile f
+    refuses 2 "$file" $scene -mask $file -floatfile f
+done
+refuses 2 'word.hkl.*2' $bare $cell -hkl word.hkl -floatfile f
+refuses 2 'half.hkl.*2' $bare $cell -hkl half.hkl -floatfile f
+refuses 2 'five.hkl.*1' $bare $cell -hkl five.hkl -floatfile f
+refuses 2 'three.hkl.*1' $bare $cell -hkl three.hkl -floatfile f
+refuses 2 'six.mat' $bare -mat six.mat -default_F 1 -floatfile f
+refuses 2 'source 1' $scene -sourcefile nowhere.src -floatfile f
+refuses 2 'weight' $scene -sourcefile negative.src -floatfile f
+refuses 2 'wavelength' $scene -sourcefile dark.src -floatfile f
+refuses 2 'must rise' $scene -water 1 -stol flat.stol -floatfile f
+refuses 2 'short.img' $scene -img short.img -floatfile f
+refuses 2 'is an input' $bare $cell -default_F 1 -sourcefile dark.src -floatfile dark.src
+inputs=$data/golden/mask.img
+refuses 2 '96 x 80' $scene -mask mask.img -floatfile f
+
+# outputs that cannot be written
+inputs=
+refuses 1 'no directory' $scene -floatfile absent/f
+refuses 1 'no directory' $scene -json absent/f
+refuses 1 'directory' $scene -floatfile .
+if [ -w /dev/full ]; then
+    refuses 1 '/dev/full' $scene -floatfile /dev/full
+    refuses 1 '/dev/full' $scene -intfile /dev/full
+fi
+
+# reference profile: status 9, the message on stdout
+compat_refuses()
+{
+    pattern=$1
+    shift
+    run -compat nanobragg "$@"
+    [ "$code" -eq 9 ] && grep -q -e "^ERROR: .*$pattern" out && [ ! -s listing ]
+    report $? "refuses (9): $*"
+}
+compat_refuses 'no unit cell' $bare -default_F 1
+compat_refuses 'no structure factors' $bare $cell
+compat_refuses 'absent' $bare $cell -hkl absent
+compat_refuses 'absent' $bare $cell -mat absent -default_F 1
+compat_refuses 'absent' $scene -sourcefile absent
+compat_refuses 'absent' $scene -img absent
+compat_refuses 'absent' $scene -stol absent
+compat_refuses 'no directory' $scene -floatfile absent/f
+inputs="$place/empty $place/zero $data/golden/mask.img"
+compat_refuses 'empty' $bare $cell -hkl empty
+compat_refuses 'zero' $scene -img zero
+compat_refuses '96 x 80' $scene -mask mask.img -detpixels 24
+finish

@@ -1,0 +1,43 @@
+#!/bin/sh
+# generated.sh PROGRAM DATA - texts made from the option table are complete and current.
+# SPDX-License-Identifier: MIT
+. "$(dirname "$0")/lib.sh"
+docs=$(cd "$data/../../docs" && pwd)
+
+"$program" -generate markdown > cli.md
+is "docs/cli.md is current" cmp -s cli.md "$docs/cli.md"
+"$program" -generate man > man.1
+"$program" -generate bash > completion
+"$program" -help > help
+is "--help is -help" sh -c "\"$program\" --help | cmp -s - help"
+"$program" --version > version
+is "--version names the program" grep -q '^nanobrag [0-9]' version
+
+# every option of the table is in all four, with what -help shows
+sed -n 's/^  \(-[A-Za-z0-9_]*\).*/\1/p' help > options
+is "-help lists more than a hundred options" test "$(wc -l < options)" -gt 100
+missing=0
+while read -r option; do
+    grep -q -F "\`$option" cli.md || { echo "# $option is not in cli.md"; missing=1; }
+    escaped=$(printf '%s' "$option" | sed 's/-/\\\\-/')
+    grep -q "^\\.B $escaped\\\\fR" man.1 || { echo "# $option is not in man.1"; missing=1; }
+    grep -q -e "^ *$option\\( \\|\$\\)" completion \
+        || { echo "# $option is not in the completion"; missing=1; }
+done < options
+is "every option is everywhere" test $missing -eq 0
+if command -v bash > /dev/null; then
+    is "the completion is bash" bash -n completion
+    is "it completes names" bash -c '. ./completion
+        COMP_WORDS=(nanobrag -detpix) COMP_CWORD=1; _nanobrag
+        [ "${COMPREPLY[0]}" = -detpixels ]'
+    is "it completes choices" bash -c '. ./completion
+        COMP_WORDS=(nanobrag -pivot s) COMP_CWORD=2; _nanobrag
+        [ "${COMPREPLY[0]}" = sample ]'
+fi
+if command -v mandoc > /dev/null; then
+    is "the man page is clean" sh -c 'mandoc -T lint -W error man.1 > lint'
+elif command -v groff > /dev/null; then
+    groff -man -Tascii -ww man.1 > formatted 2> lint
+    is "the man page is clean" test ! -s lint
+fi
+finish

@@ -1,0 +1,59 @@
+#!/bin/sh
+# images.sh PROGRAM DATA - sweeps: numbered names, phi, noise, interruption.
+# SPDX-License-Identifier: MIT
+. "$(dirname "$0")/lib.sh"
+
+names()
+{
+    tr '\n' ' ' < listing
+}
+run $scene -osc 1 -phisteps 2 -images 3 -floatfile x.bin
+is "x.bin is numbered" test "$(names)" = "x_00001.bin x_00002.bin x_00003.bin "
+run $scene -osc 1 -phisteps 2 -images 3 -floatfile 'a###b.bin'
+is "a run of # is replaced" test "$(names)" = "a001b.bin a002b.bin a003b.bin "
+run $scene -osc 1 -phisteps 2 -images 3 -floatfile n_0099.bin
+is "digits count on" test "$(names)" = "n_0099.bin n_0100.bin n_0101.bin "
+run $scene -osc 1 -phisteps 2 -images 2 -noise -seed 1
+is "default names count on" test "$(names)" = "noise_00001.img noise_00002.img "
+is "their noise differs" sh -c '! cmp -s work/noise_00001.img work/noise_00002.img'
+run $scene -osc 1 -phisteps 2 -floatfile x.bin
+is "no number without -images" test "$(names)" = "x.bin "
+
+# image i is the single image at phi0 + i osc
+run $scene -phi 10 -osc 0.7 -phisteps 3 -images 3 -doublefile x.bin
+cp work/x_00003.bin third.bin
+run $scene -phi 11.4 -osc 0.7 -phisteps 3 -doublefile x.bin
+is "phi advances by -osc" cmp -s third.bin work/x.bin
+run $scene -phi 10 -osc 0.7 -phisteps 3 -images 3 -intfile x.img
+is "the header's PHI too" sh -c 'head -c 512 work/x_00003.img | grep -a -q "^PHI=11.4;"'
+
+# noise of image i depends on its number, not on the sweep's length
+run $scene -osc 1 -phisteps 2 -images 3 -noise -seed 4
+cp work/noise_00002.img second.img
+run $scene -osc 1 -phisteps 2 -images 2 -noise -seed 4
+is "noise of image 2" cmp -s second.img work/noise_00002.img
+
+# an interrupt: what is finished stays, nothing is half-written
+rm -rf work
+mkdir work
+big="-cell 30 40 50 -default_F 10 -N 4 -detpixels 300 -pixel 0.3 -osc 1 -phisteps 20"
+(cd work && exec "$program" $big -images 100000 -strategy reference -threads 1 -quiet \
+    -floatfile x.bin > ../out 2> ../err) &
+child=$!
+tries=0
+while [ ! -e work/x_00001.bin ] && [ $tries -lt 300 ]; do
+    sleep 0.1
+    tries=$((tries + 1))
+done
+kill -INT $child
+wait $child
+code=$?
+is "status 130" test $code -eq 130
+is "tells what is kept" grep -q 'interrupted; [0-9]* of 100000 images are finished and kept' err
+whole=0
+for file in work/* work/.[!.]*; do
+    [ -e "$file" ] || continue
+    [ "$(wc -c < "$file")" -eq $((300 * 300 * 4)) ] || whole=1
+done
+is "every file is whole" test $whole -eq 0
+finish

@@ -1,0 +1,102 @@
+# lib.sh - what the tests of the program share: `. lib.sh` after setting program and data.
+# Each test runs in a fresh directory and prints ok / not ok lines.
+# SPDX-License-Identifier: MIT
+program=$1
+data=$2
+case $program in /*) ;; *) program=$PWD/$program ;; esac
+case $data in /*) ;; *) data=$PWD/$data ;; esac
+unset NANOBRAG_COMPAT NANOBRAG_THREADS NANOBRAG_ISA
+place=$(mktemp -d) || exit 1
+trap 'rm -rf "$place"' EXIT
+cd "$place" || exit 1
+failures=0
+
+# a scene that renders at once
+scene="-cell 30 40 50 90 90 90 -default_F 10 -N 4 -detpixels 24 -pixel 1"
+
+report()
+{
+    if [ "$1" -eq 0 ]; then
+        echo "ok - $2"
+    else
+        echo "not ok - $2"
+        failures=$((failures + 1))
+    fi
+}
+
+# is DESCRIPTION COMMAND...: the command succeeds
+is()
+{
+    what=$1
+    shift
+    "$@"
+    report $? "$what"
+}
+
+# run ARGUMENTS...: the program in an empty directory; leaves $code, out and err beside it
+run()
+{
+    rm -rf work
+    mkdir work
+    if [ -n "${inputs:-}" ]; then cp $inputs work; fi
+    (cd work && "$program" "$@" > ../out 2> ../err)
+    code=$?
+    rm -f listing
+    ls -A work > listing
+    if [ -n "${inputs:-}" ]; then
+        for input in $inputs; do
+            grep -v -x "$(basename "$input")" listing > rest
+            mv rest listing
+        done
+    fi
+}
+
+# refuses CODE PATTERN ARGUMENTS...: that exit status, one line on stderr that matches,
+# and no file
+refuses()
+{
+    wanted=$1
+    pattern=$2
+    shift 2
+    run "$@"
+    grep -v -e ': note: ' -e ': warning: ' err > errors
+    lines=$(wc -l < errors)
+    [ "$code" -eq "$wanted" ] && grep -q -e "$pattern" errors && [ "$lines" -eq 1 ] \
+        && [ ! -s listing ]
+    refused=$?
+    report $refused "refuses ($wanted): $*"
+    [ $refused -eq 0 ] || { echo "# exit $code, files: $(tr '\n' ' ' < listing)"; \
+        sed 's/^/# /' err; }
+}
+
+# accepts PATTERN ARGUMENTS...: exit status 0 and a line of stdout or stderr that matches
+accepts()
+{
+    pattern=$1
+    shift
+    run "$@"
+    [ "$code" -eq 0 ] && cat out err | grep -q -e "$pattern"
+    accepted=$?
+    report $accepted "accepts: $*"
+    [ $accepted -eq 0 ] || { echo "# exit $code"; sed 's/^/# /' err; }
+}
+
+# same_image DESCRIPTION FIRST -- SECOND: both command lines render the same float image
+same_image()
+{
+    what=$1
+    first=$2
+    second=$3
+    run $first -floatfile f.bin
+    one=$code
+    cp work/f.bin first.bin 2> /dev/null
+    run $second -floatfile f.bin
+    [ "$one" -eq 0 ] && [ "$code" -eq 0 ] && cmp -s first.bin work/f.bin
+    report $? "$what"
+}
+
+finish()
+{
+    [ "$failures" -eq 0 ] || { echo "# $failures failed"; exit 1; }
+    exit 0
+}

@@ -1,0 +1,68 @@
+#!/bin/sh
+# options.sh PROGRAM DATA - how the default profile reads its command line.
+# SPDX-License-Identifier: MIT
+. "$(dirname "$0")/lib.sh"
+
+# exact names, the nearest one named
+refuses 2 'unknown option -distanse; the nearest is -distance' $scene -floatfile f -distanse 100
+refuses 2 'nearest is -detpixels' $scene -floatfile f -detpixel 24
+refuses 2 'nearest is -wavelength' $scene -floatfile f -wavelenght 1
+refuses 2 'unknown option -N9' $scene -floatfile f -N9
+refuses 2 'unknown option -foo-osc' $scene -floatfile f -foo-osc 1
+refuses 2 'unexpected "image.bin"' $scene -floatfile f.bin image.bin
+refuses 2 'unknown option -compat_nanobragg' $scene -floatfile f -compat_nanobragg
+
+# values
+refuses 2 'missing value' $scene -floatfile f -distance
+refuses 2 'missing value' $scene -floatfile f -distance -pixel 1
+refuses 2 'missing value' $scene -floatfile f -misset 1 2
+refuses 2 'missing value' $scene -floatfile -distance 100
+refuses 2 'missing value' $scene -floatfile f -detector_abs
+refuses 2 'missing value' $scene -floatfile f -detector_thick
+refuses 2 'missing value' $scene -floatfile f -thicksteps
+refuses 2 'expected a number' $scene -floatfile f -distance 100mm
+refuses 2 'expected a number' $scene -floatfile f -distance nan
+refuses 2 'expected a number' $scene -floatfile f -distance inf
+refuses 2 'expected a number' $scene -floatfile f -distance 1e999
+refuses 2 'expected a number' $scene -floatfile f -distance 0x10
+refuses 2 'expected a number' $scene -floatfile f -distance ''
+refuses 2 'expected a whole number' $scene -floatfile f -oversample 2.7
+refuses 2 'expected a whole number' $scene -floatfile f -seed 12x
+refuses 2 'expected a whole number' $scene -floatfile f -seed 99999999999999999999
+refuses 2 'too large' $scene -floatfile f -oversample 5000000000
+refuses 2 'greater than 0' $scene -floatfile f -pixel 0
+refuses 2 'not be negative' $scene -floatfile f -dmin -1
+refuses 2 'expected gauss|fiber' $scene -floatfile f -psf wide
+refuses 2 'expected sample|beam' $scene -floatfile f -pivot samples
+refuses 2 'expected -1 to 1' $scene -floatfile f -polar 1.5
+
+# what is legal all the same
+accepts 'max_I' -cell 30 -default_F 10 -N 4 -detpixels 24 -pixel 1 -floatfile f
+accepts 'Unit Cell: 30 40 30 90 90 90' -cell 30 40 -default_F 10 -N 4 -detpixels 24 -pixel 1 \
+    -floatfile f
+accepts 'max_I' $scene -detector_thick 300 -detector_abs inf -floatfile f
+accepts 'max_I' $scene -misset -10 -20 -30 -floatfile f
+accepts 'max_I' $scene -seed -9223372036854775808 -noise
+accepts 'max_I' $scene -floatfile -my-osc.bin
+accepts 'max_I' $scene --distance 120 --floatfile f
+
+# aliases say the same
+same_image "-wavelength is -lambda" "$scene -lambda 1.1" "$scene -wavelength 1.1"
+same_image "-energy is a wavelength" "$scene -lambda 1.1" "$scene -energy 11271.290909090909"
+same_image "-oscillation is -osc" "$scene -osc 1 -phisteps 2" "$scene -oscillation 1 -phisteps 2"
+same_image "-mosaic_spread is -mosaic" "$scene -mosaic 1" "$scene -mosaic_spread 1"
+same_image "-binary_spots is -tophat_spots" "$scene -tophat_spots" "$scene -binary_spots"
+same_image "-N is -Na -Nb -Nc" "$scene" "$scene -N 9 -Na 4 -Nb 4 -Nc 4"
+same_image "later options win" "$scene -distance 90" "$scene -distance 50 -distance 90"
+same_image "-polar cancels -nopolar" "$scene -polar 0.5" "$scene -nopolar -polar 0.5"
+same_image "-misset cancels random" "$scene -misset 1 2 3" "$scene -misset random -misset 1 2 3"
+
+# the profile of the environment, and -compat over it
+NANOBRAG_COMPAT=nanobragg
+export NANOBRAG_COMPAT
+accepts 'nanoBragg nanocrystal' $scene -nonoise -nopgm
+refuses 2 'nothing to write' $scene -compat none
+NANOBRAG_COMPAT=nanobrag
+refuses 2 'NANOBRAG_COMPAT is nanobrag' $scene
+unset NANOBRAG_COMPAT
+finish

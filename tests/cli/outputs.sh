@@ -1,0 +1,93 @@
+#!/bin/sh
+# outputs.sh PROGRAM DATA - which files are written, their names, what lies in them.
+# SPDX-License-Identifier: MIT
+. "$(dirname "$0")/lib.sh"
+
+# only what was asked for
+run $scene -floatfile f.bin
+is "one file" test "$(cat listing)" = f.bin
+is "of 4-byte floats" test "$(wc -c < work/f.bin)" -eq $((24 * 24 * 4))
+run $scene -noise -pgmscale 1
+is "unnamed images get numbers" test "$(tr '\n' ' ' < listing)" \
+    = "image_00001.pgm noise_00001.img "
+run $scene -noisefile n.img -nonoise -pgmfile p.pgm -nopgm -floatfile f.bin
+is "-nonoise and -nopgm after" test "$(cat listing)" = f.bin
+run $scene -explain -floatfile f.bin -json j
+is "-explain writes nothing" test ! -s listing
+is "-explain tells" grep -q 'XDS ORGX' out
+run $scene -printout_pixel 3 4
+is "-printout_pixel needs no file" grep -q '^   3    4 : stol' out
+run $scene -floatfile f.bin -quiet
+is "-quiet is quiet" test ! -s out -a ! -s err
+
+# -double is the unrounded -float, threads and pixel loops change nothing
+run $scene -floatfile f.bin -doublefile d.bin -threads 1
+cp work/f.bin work/d.bin .
+run $scene -floatfile f.bin -doublefile d.bin -threads 3
+is "threads change nothing" cmp -s d.bin work/d.bin
+
+# noise: a seed makes it again, another one does not
+run $scene -noisefile n.img -seed 5
+cp work/n.img n5.img
+run $scene -noisefile n.img -seed 5
+is "the same seed, the same noise" cmp -s n5.img work/n.img
+run $scene -noisefile n.img -seed 6
+is "another seed, other noise" sh -c '! cmp -s n5.img work/n.img'
+run $scene -noisefile n1.img
+seed=$(sed -n 's/.*-seed \([0-9]*\) makes.*/\1/p' err)
+cp work/n1.img clock.img
+run $scene -noisefile n1.img -seed "$seed"
+is "the clock's seed is told" cmp -s clock.img work/n1.img
+
+# the dump: written with -hkl, read without, the same image
+inputs=$data/golden/p1.hkl
+small="-cell 30 40 50 -N 3 -detpixels 24 -pixel 1"
+run $small -hkl p1.hkl -dump d.bin -floatfile f.bin
+cp work/f.bin f1.bin
+cp work/d.bin d.bin
+inputs="$place/d.bin"
+run $small -dump d.bin -floatfile f.bin
+is "the dump gives the same image" cmp -s f1.bin work/f.bin
+inputs=
+
+# SMV headers
+header()
+{
+    head -c 512 work/i.img | tr -d '\f' | sed -n "s/^$1=\(.*\);\$/\1/p"
+}
+run $scene -detpixels 100 -pixel 0.1 -Xbeam 4 -Ybeam 6 -intfile i.img -adc 10
+is "pedestal" test "$(header ADC_OFFSET)" = 10
+# MOSFLM: Fb = Ybeam + p/2, Sb = Xbeam + p/2
+is "BEAM_CENTER_X is Fb - p" test "$(header BEAM_CENTER_X)" = 5.95
+is "BEAM_CENTER_Y is size - (Sb - p)" test "$(header BEAM_CENTER_Y)" = 6.05
+is "header of 512 bytes" test "$(wc -c < work/i.img)" -eq $((512 + 100 * 100 * 2))
+
+# -json
+if command -v python3 > /dev/null && "$program" $scene -explain > /dev/null; then
+    run $scene -noisefile n_1.img -seed 3 -json j.json -osc 1 -phisteps 2
+    if grep -q 'lacks cJSON' err; then
+        echo "ok - # skip -json: this build lacks cJSON"
+    else
+        is "-json is valid and exact" python3 -c '
+import json
+j = json.load(open("work/j.json"))
+assert j["crystal"]["ncells"] == [4, 4, 4]
+assert abs(j["crystal"]["cell"][1] - 40) < 1e-12
+assert j["scan"]["steps"] == 2 and j["scan"]["osc_degree"] == 1
+assert j["seeds"]["noise"] == 3
+assert j["images"][0]["files"] == ["n_1.img"]
+assert j["images"][0]["statistics"]["pixels"] == 576
+assert len(j["detector"]["origin_mm"]) == 3
+assert any("middle" in note for note in j["notes"])
+'
+    fi
+fi
+
+# -pngfile
+run $scene -pngfile p.png
+if grep -q 'lacks libpng' err; then
+    echo "ok - # skip -pngfile: this build lacks libpng"
+else
+    is "-pngfile is a PNG" sh -c 'head -c 4 work/p.png | tail -c 3 | grep -q PNG'
+fi
+finish

@@ -1,0 +1,54 @@
+#!/bin/sh
+# install.sh CMAKE BUILD GENERATOR - what is installed can be used: by find_package (shared
+# and static), by pkg-config, and as a program. SPDX-License-Identifier: MIT
+set -eu
+cmake=$1
+build=$2
+generator=$3
+rm -rf prefix user user.log
+"$cmake" --install "$build" --prefix "$PWD/prefix" > install.log
+
+for file in include/nanobrag/nanobrag.h bin/nanobrag share/man/man1/nanobrag.1 \
+    share/bash-completion/completions/nanobrag; do
+    [ -s "prefix/$file" ] || { echo "prefix/$file is missing"; exit 1; }
+done
+prefix/bin/nanobrag --version
+bash -n prefix/share/bash-completion/completions/nanobrag
+
+mkdir user
+cat > user/main.c << 'END'
+#include <stdio.h>
+#include <nanobrag/nanobrag.h>
+int main(void)
+{
+    nb_context *ctx;
+    if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK) return 1;
+    puts(nb_version());
+    nb_context_free(ctx);
+    return 0;
+}
+END
+cat > user/CMakeLists.txt << 'END'
+cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES C)
+find_package(nanobrag 0.1 REQUIRED)
+add_executable(shared main.c)
+target_link_libraries(shared PRIVATE nanobrag::nanobrag)
+add_executable(static main.c)
+target_link_libraries(static PRIVATE nanobrag::nanobrag_static)
+END
+"$cmake" -S user -B user/build -G "$generator" -DCMAKE_PREFIX_PATH="$PWD/prefix" \
+    -DCMAKE_BUILD_TYPE=Release > user.log
+"$cmake" --build user/build >> user.log
+user/build/shared
+user/build/static
+
+if command -v pkg-config > /dev/null 2>&1; then
+    pc=$(find "$PWD/prefix" -name nanobrag.pc)
+    PKG_CONFIG_PATH=${pc%/*}
+    export PKG_CONFIG_PATH
+    # shellcheck disable=SC2046
+    cc user/main.c -o user/pc $(pkg-config --cflags --libs nanobrag) \
+        "-Wl,-rpath,$(pkg-config --variable=libdir nanobrag)"
+    user/pc
+fi
