@@ -16,6 +16,5 @@ esac
 mode=-i
 [ "${1-}" != --check ] || mode="--dry-run -Werror"
 # shellcheck disable=SC2086
-find include src tests examples bench \
-    \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' \) -print0 \
-    | xargs -0 "$tool" $mode
+find . \( -path ./build -o -path ./.git -o -path ./demo \) -prune -o -type f \
+    \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' \) -print0 | xargs -0 "$tool" $mode

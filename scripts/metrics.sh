@@ -4,9 +4,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-find include src tests examples bench \
-    \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.def' \) \
-    | sort | xargs awk '
+find . \( -path ./build -o -path ./.git -o -path ./demo \) -prune -o -type f \
+    \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.def' \) -print | sort | xargs awk '
 function over(what, value, limit, where, unit) {
     if (value > largest[what]) { largest[what] = value; place[what] = where }
     if (value > limit) { printf "%s: %s %d %s, limit %d\n", where, what, value, unit, limit; bad++ }

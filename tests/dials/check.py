@@ -1,6 +1,6 @@
 """check.py - what DIALS made of the sweep of closed_loop.sh against what went into it.
 
-Run by dials.python in the directory of that sweep:  check.py JSON HKL
+Run by the python of DIALS in the directory of that sweep:  check.py JSON HKL
 The cell and the orientation are worked out here from the command line that JSON repeats,
 not taken from the program; structure factors come from HKL.
 
@@ -60,7 +60,8 @@ def reciprocal_axes(cell, misset):
                        [a * b * cg, b * b, b * c * ca],
                        [a * c * cb, b * c * ca, c * c]])
     upper = np.linalg.cholesky(np.linalg.inv(metric)).T
-    return LAB_TO_DXTBX @ turn(2, misset[2]) @ turn(1, misset[1]) @ turn(0, misset[0]) @ upper
+    turned = turn(2, misset[2]) @ turn(1, misset[1]) @ turn(0, misset[0])
+    return LAB_TO_DXTBX @ turned @ upper
 
 
 def cell_of(axes):
@@ -85,7 +86,8 @@ def load(name):
 
 
 def direct_beam(experiment):
-    return np.array(experiment.detector[0].get_ray_intersection_px(experiment.beam.get_s0()))
+    panel = experiment.detector[0]
+    return np.array(panel.get_ray_intersection_px(experiment.beam.get_s0()))
 
 
 def check_import(truth, beam):
@@ -93,8 +95,7 @@ def check_import(truth, beam):
     first, last = imported.scan.get_image_range()
     close("images", [first, last], [1, 60], 0)
     close("oscillation", imported.scan.get_oscillation(), [0, 0.5], 1e-9, " degree")
-    close("pedestal", imported.detector[0].get_pedestal(), truth["adc_offset"], 0)
-    close("pedestal is the default of 40", imported.detector[0].get_pedestal(), 40, 0)
+    close("pedestal, the default of -adc", imported.detector[0].get_pedestal(), 40, 0)
     close("wavelength", imported.beam.get_wavelength(),
           truth["beam"]["wavelength_angstrom"], 1e-9, " A")
     close("direct beam in the header", direct_beam(imported), beam, 1e-3, " pixel")

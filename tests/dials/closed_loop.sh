@@ -11,8 +11,7 @@ need_dials dials.import dials.find_spots dials.index dials.refine dials.integrat
     dials.symmetry dials.scale dials.merge
 unset NANOBRAG_COMPAT
 "$NANOBRAG" -version | grep -q fftw || skip "this build has no point spread (no FFTW)"
-"$NANOBRAG" -cell 50 -default_F 1 -detpixels 1 -explain -quiet -json probe.json \
-    > /dev/null 2>&1 || skip "this build has no -json (no cJSON)"
+need_json
 
 rm -rf sweep
 mkdir sweep
@@ -47,5 +46,6 @@ timed symmetry.out dials.symmetry integrated.expt integrated.refl
 timed scale.out dials.scale symmetrized.expt symmetrized.refl d_min=1.5 \
     physical.absorption_correction=False nproc=2
 timed merge.out dials.merge scaled.expt scaled.refl
+# shellcheck disable=SC2154 # need_dials sets $python
 "$python" "$tests/check.py" erl.json "$hkl"
 rm -f erl_*.img

@@ -51,7 +51,7 @@ class Worst:
     def report(self):
         check(self.count > 0 and self.off <= self.allowed,
               "%s: %d compared, off by at most %.2g%s (%s), allowed %g"
-              % (self.name, self.count, self.off, self.unit, self.where or "none",
+              % (self.name, self.count, self.off, self.unit, self.where or "exact",
                  self.allowed))
 
 
@@ -187,8 +187,9 @@ def check_two_theta(program):
     whole = Worst("nanobrag -img, two theta: axes and origin", 1e-3, " pixel")
     for convention in CONVENTIONS:
         for pivot in ("beam", "sample"):
-            options = ("-detpixels_f %d -detpixels_s %d -pixel %g -distance %g -%s -pivot %s"
-                       % (FAST, SLOW, PIXEL, DISTANCE, convention, pivot)).split()
+            options = ("-detpixels_f %d -detpixels_s %d -pixel %g -distance %g -%s "
+                       "-pivot %s" % (FAST, SLOW, PIXEL, DISTANCE, convention,
+                                      pivot)).split()
             truth = described(program, "truth.json", *options, *PLACES["inside"],
                               "-twotheta", "15", "-intfile", "swung_001.img")
             again = described(program, "again.json", "-img", "swung_001.img",

@@ -57,10 +57,13 @@ PHYS_FN int phys_passes_dmin(real dmin, real q2)
     return !(dmin > 0 && dmin * dmin * q2 > 1);
 }
 
-/* isotropic displacement: exp(-2 B (sin(theta)/lambda)^2) */
+/* isotropic displacement: exp(-2 B (sin(theta)/lambda)^2). A negative B stops at e^80,
+ * where phys_exp still holds in either precision */
 PHYS_FN real phys_displacement(real b_factor, real q2)
 {
-    return b_factor == 0 ? 1 : phys_exp((real)-0.5 * b_factor * q2);
+    const real x = (real)-0.5 * b_factor * q2;
+
+    return b_factor == 0 ? 1 : phys_exp(x < 80 ? x : 80);
 }
 
 /* one source at one sub-pixel: adds its samples, weighted by `weight` */

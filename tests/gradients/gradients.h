@@ -1,0 +1,83 @@
+/*
+ * gradients.h - what the parts of test_gradients share: a tally of slopes, and the cases
+ * that its table names.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_TESTS_GRADIENTS_H
+#define NB_TESTS_GRADIENTS_H
+
+#include <stdint.h>
+
+#include "physics/phys.h"
+#include "support/ladder.h"
+#include "support/tap.h"
+
+#define LENGTH(list) (sizeof(list) / sizeof *(list))
+
+/* the slopes of one case */
+struct tally {
+    int checks, failures;
+    double steepest; /* largest slope over its scale */
+    double worst; /* largest difference over what is allowed */
+    double bar; /* largest bar over its scale */
+};
+
+void tally_slope(struct tally *tally, const char *what, const struct ladder *ladder,
+                 double slope);
+
+/* The checks of a case: none failed, and the slopes were not all 0. Returns TAP_PASS. */
+int tally_finish(const struct tally *tally);
+
+/* Reproducible numbers in [0, 1). */
+double random_number(uint64_t *state);
+
+/* ladder.c: the instrument itself */
+int ladder_known_slopes(void);
+int ladder_wrong_slopes(void);
+int ladder_staircase(void);
+int ladder_noise(void);
+int ladder_kinks(void);
+
+/* values.c: values against closed forms */
+int values_sinpi(void);
+int values_cot_rest(void);
+int values_exp(void);
+int values_sphere(void);
+int values_slit(void);
+int values_slit_slope(void);
+int values_tricubic(void);
+
+/* primitives.c */
+int slit_peak(void);
+int slit_zeros(void);
+int slit_between(void);
+int sphere_series(void);
+int sphere_switch(void);
+int sphere_far(void);
+int profile_round(void);
+int profile_gauss(void);
+int profile_tophat(void);
+
+/* step.c */
+int lattice_square(void);
+int lattice_real_cells(void);
+int lattice_round(void);
+int lattice_gauss(void);
+int tricubic_inside(void);
+int tricubic_at_integers(void);
+int tricubic_outside(void);
+int step_square_constant(void);
+int step_square_nearest(void);
+int step_square_tricubic(void);
+int step_round_constant(void);
+int step_round_nearest(void);
+int step_round_tricubic(void);
+int step_gauss_constant(void);
+int step_gauss_nearest(void);
+int step_gauss_tricubic(void);
+int step_tophat_tricubic(void);
+int step_tophat_flat(void);
+int step_along_q(void);
+
+#endif

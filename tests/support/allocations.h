@@ -1,0 +1,20 @@
+/*
+ * allocations.h - counts what the process asks of malloc and its kin, and refuses on
+ * request. Works by standing in for them, with glibc and without a sanitizer.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_TESTS_ALLOCATIONS_H
+#define NB_TESTS_ALLOCATIONS_H
+
+/* 0 where nothing can be counted. */
+int allocations_counted(void);
+
+/* Calls so far that gave memory, and blocks given and not yet freed. */
+long allocations_made(void);
+long allocations_held(void);
+
+/* The n-th call from now on (1: the next) gets no memory; 0: all do. */
+void allocations_refuse(long n);
+
+#endif
