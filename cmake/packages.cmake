@@ -2,13 +2,15 @@
 # is what the rest of the build asks.
 set(nanobrag_summary "")
 
+# nanobrag_package(NAME FOUND WHAT PACKAGE [REMARK]): what it gives; Debian's name for it;
+# what to know when it is in
 macro(nanobrag_package name found what package)
   if(NOT NANOBRAG_${name})
     set(NANOBRAG_WITH_${name} OFF)
     list(APPEND nanobrag_summary "  ${name}: off (NANOBRAG_${name}=OFF), no ${what}")
   elseif(${found})
     set(NANOBRAG_WITH_${name} ON)
-    list(APPEND nanobrag_summary "  ${name}: in, ${what}")
+    list(APPEND nanobrag_summary "  ${name}: in, ${what}${ARGN}")
   else()
     set(NANOBRAG_WITH_${name} OFF)
     list(APPEND nanobrag_summary
@@ -24,9 +26,8 @@ nanobrag_package(OPENMP OpenMP_C_FOUND "threads" "gcc, or libomp-dev for clang")
 if(NANOBRAG_FFTW)
   find_package(FFTW QUIET)
 endif()
-nanobrag_package(FFTW FFTW_FOUND
-                 "-psf (FFTW is GPL-2+, and so is a build with it)"
-                 "libfftw3-dev")
+nanobrag_package(FFTW FFTW_FOUND "-psf" "libfftw3-dev"
+                 " (FFTW is GPL-2+, and so is a build with it)")
 
 if(NANOBRAG_PNG)
   find_package(PNG QUIET)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # isolated_root_test.sh [FOLDER] - the README's two commands on a fresh Debian 12: makes a
 # minimal root with debootstrap, clones the repository into it and runs them there.
-# Needs root, debootstrap and the network; takes about 15 minutes. By hand, not in CI.
+# Needs root, debootstrap and the network; takes about 3 minutes. By hand, not in CI.
 # FOLDER (default: a temporary one, removed at the end) keeps the root.
 # SPDX-License-Identifier: MIT
 set -eu

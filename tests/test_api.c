@@ -40,8 +40,7 @@ static int status_texts(void)
     for (int i = 0; i < NB_STATUS_COUNT; i++) {
         const char *text = nb_status_text((nb_status)i);
 
-        tap_check(text && *text && strcmp(text, "unknown status") != 0, "status %d: %s", i,
-                  text);
+        tap_check(*text && strcmp(text, "unknown status") != 0, "status %d: %s", i, text);
         for (int k = 0; k < i; k++)
             if (strcmp(text, nb_status_text((nb_status)k)) == 0)
                 tap_check(0, "statuses %d and %d have the same text", i, k);
@@ -83,7 +82,6 @@ static nb_status without_memory(void)
     nb_context *own;
     nb_status status;
 
-    if (!allocations_counted()) return NB_ERR_MEMORY;
     allocations_refuse(1);
     status = nb_context_create(NB_API_VERSION, NULL, &own);
     allocations_refuse(0);
@@ -116,16 +114,16 @@ static int every_status(void)
     reached[nb_hkl_read(ctx, in_folder("absent"), &hkl)]++;
     reached[nb_hkl_read(ctx, in_folder("words"), &hkl)]++;
     reached[cancelled()]++;
-    reached[without_memory()]++;
+    if (allocations_counted()) reached[without_memory()]++;
     nb_simulator_free(sim);
     for (int i = 0; i < NB_STATUS_COUNT; i++) {
         count += reached[i];
-        if (i != NB_ERR_DEVICE)
+        if (i != NB_ERR_DEVICE && (i != NB_ERR_MEMORY || allocations_counted()))
             tap_check(reached[i] == 1, "'%s' was returned %d times",
                       nb_status_text((nb_status)i), reached[i]);
     }
-    tap_check(count == NB_STATUS_COUNT - 1, "%d calls, each with a status of its own",
-              count);
+    tap_check(count == NB_STATUS_COUNT - (allocations_counted() ? 1 : 2),
+              "%d calls, each with a status of its own", count);
     return TAP_PASS;
 }
 
@@ -237,7 +235,7 @@ static int names_that_do_not_apply(void)
     check_refused(nb_simulator_create(ctx, &scene, "osc", NULL, &sim), NB_ERR_ARGUMENT,
                   "osc", "oscillation");
     memset(scene.crystal.cell, 0, sizeof scene.crystal.cell);
-    for (int i = 0; i < 3; i++) scene.crystal.matrix[4 * i] = 0.02;
+    for (size_t i = 0; i < 9; i += 4) scene.crystal.matrix[i] = 0.02;
     check_refused(nb_simulator_create(ctx, &scene, "cell", NULL, &sim), NB_ERR_ARGUMENT,
                   "cell_a", "a cell");
     return TAP_PASS;
@@ -362,8 +360,8 @@ static int query_misuse(void)
                   && nb_source_at(sim, NULL, 0, NULL, NULL) == NB_ERR_ARGUMENT
                   && nb_orientation_at(NULL, NULL, 0, 0, axes) == NB_ERR_ARGUMENT
                   && nb_orientation_at(sim, NULL, 0, 0, NULL) == NB_ERR_ARGUMENT
-                  && nb_trace_pixel(NULL, NULL, 0, 0, &trace) == NB_ERR_ARGUMENT
-                  && nb_trace_pixel(sim, NULL, 0, 0, NULL) == NB_ERR_ARGUMENT
+                  && nb_trace_pixel(NULL, NULL, 0, 0, 0, &trace) == NB_ERR_ARGUMENT
+                  && nb_trace_pixel(sim, NULL, 0, 0, 0, NULL) == NB_ERR_ARGUMENT
                   && nb_statistics_get(NULL, NULL, &image, &statistics) == NB_ERR_ARGUMENT
                   && nb_statistics_get(sim, NULL, &image, NULL) == NB_ERR_ARGUMENT,
               "no simulator, no place for the answer");
@@ -377,9 +375,9 @@ static int query_misuse(void)
     check_refused(nb_orientation_at(sim, NULL, 0, 6, axes), NB_ERR_ARGUMENT, "domain 6",
                   "of 6");
     check_refused(nb_orientation_at(sim, NULL, -1, 0, axes), NB_ERR_ARGUMENT, "-1", "");
-    check_refused(nb_trace_pixel(sim, NULL, NSLOW, 0, &trace), NB_ERR_ARGUMENT, "0 37",
+    check_refused(nb_trace_pixel(sim, NULL, 0, NSLOW, 0, &trace), NB_ERR_ARGUMENT, "0 37",
                   "40 x 37");
-    check_refused(nb_trace_pixel(sim, NULL, 0, -1, &trace), NB_ERR_ARGUMENT, "-1 0", "");
+    check_refused(nb_trace_pixel(sim, NULL, 0, 0, -1, &trace), NB_ERR_ARGUMENT, "-1 0", "");
     nb_simulator_free(sim);
     return TAP_PASS;
 }
@@ -397,7 +395,7 @@ static int registry(void)
     }
     kept = param;
     tap_check(n > 30 && !nb_param_registry(n, &param) && !nb_param_registry(-1, &param)
-                  && memcmp(&kept, &param, sizeof param) == 0,
+                  && !strcmp(kept.name, param.name),
               "%d rows, nothing beyond them", n);
     tap_check(!nb_param_registry(0, NULL), "no place for the row");
     return TAP_PASS;
@@ -426,7 +424,8 @@ static int bad_x(void)
             check_refused(nb_describe(sim, x, &about), NB_ERR_ARGUMENT, name, "");
             check_refused(nb_statistics_get(sim, x, &image, &statistics), NB_ERR_ARGUMENT,
                           name, "");
-            check_refused(nb_trace_pixel(sim, x, 0, 0, &trace), NB_ERR_ARGUMENT, name, "");
+            check_refused(nb_trace_pixel(sim, x, 0, 0, 0, &trace), NB_ERR_ARGUMENT, name,
+                          "");
             check_refused(nb_orientation_at(sim, x, 0, 0, axes), NB_ERR_ARGUMENT, name, "");
             check_refused(nb_source_at(sim, x, 0, &source, NULL), NB_ERR_ARGUMENT, name,
                           "");

@@ -139,6 +139,7 @@ static int hkl_text(void)
         "1.0 2. 3e0 4.5\n-1 -0 +0 9",
         "1 2 3 4.5 -1 0 0 9\n",
         "\357\273\2771 2 3 4.5\n-1 0 0 9\n",
+        "1 2 3 4.5\n-1 0 0 9\nEND of list\n",
     };
 
     for (size_t i = 0; i < COUNT(texts); i++) {
@@ -171,7 +172,7 @@ static int hkl_refused(void)
         {"1 2 3 -inf\n", 0, "line 1: F is '-inf'"},
         {"1 2 3 1e999\n", 0, "line 1: F is '1e999'"},
         {"H K L F\n1 2 3 4\n", 0, "line 1: 'H' is no number"},
-        {"1 2 3 4\n\033[2J 2 3 4\n", 0, "line 2: '?[2J' is no number"},
+        {"1 2 3 4\n\033[2J 2 3 4\n5 6 7 8\n", 0, "line 2: '?[2J' is no number"},
         {"100001 2 3 4\n", 0, "line 1: index 100001 is beyond"},
         {"99999999999999999999 2 3 4\n", 0, "line 1: index 99999999999999999999 is beyond"},
         {"", 0, "no reflections"},

@@ -175,7 +175,7 @@ static int shapes_on_the_detector(void)
             nb_pixel_trace t;
             double f;
 
-            if (nb_trace_pixel(sim, NULL, i / 40, i % 40, &t) != NB_OK) abort();
+            if (nb_trace_pixel(sim, NULL, 0, i / 40, i % 40, &t) != NB_OK) abort();
             f = lattice_formula(&scene, &d, &t);
             lit += f != 0;
             for (int k = 0; k < 3; k++)
@@ -247,7 +247,7 @@ static void check_structure_factors(int most, int gaps, int interpolate)
         double f;
         int fits = interpolate == 2 && most >= 2;
 
-        if (nb_trace_pixel(sim, NULL, i / 40, i % 40, &t) != NB_OK) abort();
+        if (nb_trace_pixel(sim, NULL, 0, i / 40, i % 40, &t) != NB_OK) abort();
         for (int k = 0; k < 3; k++) fits = fits && fabs(t.h[k]) <= most - 2;
         f = fits ? cubic(t.h[0], t.h[1], t.h[2]) : nearest_formula(most, gaps, 77, t.h);
         inside += fits;
@@ -301,7 +301,7 @@ static int tricubic_image(void)
         double f;
         int fits = 1;
 
-        if (nb_trace_pixel(sim, NULL, i / 40, i % 40, &t) != NB_OK) abort();
+        if (nb_trace_pixel(sim, NULL, 0, i / 40, i % 40, &t) != NB_OK) abort();
         for (int k = 0; k < 3; k++) fits = fits && fabs(t.h[k]) <= 3;
         f = fits ? cubic(t.h[0], t.h[1], t.h[2]) : nearest_formula(5, 0, 77, t.h);
         worst = fmax(worst, fabs(image[i] - f * f * one[i]) / peak);

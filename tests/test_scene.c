@@ -463,7 +463,7 @@ static int layers_of_a_sensor(void)
             sum *= polar[0] / polar[1];
         }
         worst = fmax(worst, fabs(with[i] / without[i] / sum - 1));
-        if (nb_trace_pixel(sim, NULL, i / 40, i % 40, &t) != NB_OK) abort();
+        if (nb_trace_pixel(sim, NULL, 0, i / 40, i % 40, &t) != NB_OK) abort();
         sample_at(&d, i, 6, 1, p);
         for (int j = 0; j < 3; j++) far = fmax(far, fabs(t.position[j] - p[j]));
     }
@@ -498,7 +498,7 @@ static int curved_detector(void)
             nb_pixel_trace t;
             double flat[3], at[3];
 
-            if (nb_trace_pixel(sim, NULL, i / 40, i % 40, &t) != NB_OK) abort();
+            if (nb_trace_pixel(sim, NULL, 0, i / 40, i % 40, &t) != NB_OK) abort();
             sample_at(&d, i, 0, 1, flat);
             probe_unit(flat, flat);
             r = fmax(r, fabs(sqrt(probe_dot(t.position, t.position)) - d.distance / 1000));

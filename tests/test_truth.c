@@ -17,7 +17,7 @@ static nb_pixel_trace trace(nb_simulator *sim, int i)
 {
     nb_pixel_trace t;
 
-    if (nb_trace_pixel(sim, NULL, i / 40, i % 40, &t) != NB_OK) abort();
+    if (nb_trace_pixel(sim, NULL, 0, i / 40, i % 40, &t) != NB_OK) abort();
     return t;
 }
 
@@ -451,7 +451,7 @@ static int quirk_of_curvature(void)
         nb_pixel_trace t;
         double p[3];
 
-        if (nb_trace_pixel(sim, NULL, i / SIDE, i % SIDE, &t) != NB_OK) abort();
+        if (nb_trace_pixel(sim, NULL, 0, i / SIDE, i % SIDE, &t) != NB_OK) abort();
         probe_turn(slow, y / 0.3 / PROBE_RADIAN, beam, p);
         probe_turn(fast, z / 0.3 / PROBE_RADIAN, p, p);
         for (int k = 0; k < 3; k++) worst = fmax(worst, fabs(p[k] - t.position[k]));

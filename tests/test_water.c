@@ -15,7 +15,7 @@ static nb_pixel_trace trace(nb_simulator *sim, int i)
 {
     nb_pixel_trace t;
 
-    if (nb_trace_pixel(sim, NULL, i / 40, i % 40, &t) != NB_OK) abort();
+    if (nb_trace_pixel(sim, NULL, 0, i / 40, i % 40, &t) != NB_OK) abort();
     return t;
 }
 

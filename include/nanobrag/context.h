@@ -3,7 +3,8 @@
  *
  * A context is made once and passed to what is made from it. One thread at a time may
  * use a context and the objects made from it; threads inside a call are the library's.
- * The environment (NANOBRAG_THREADS, NANOBRAG_ISA) is read when the context is made.
+ * The environment (NANOBRAG_THREADS, NANOBRAG_ISA, NANOBRAGG_DISABLE_COMPILE) is read when
+ * the context is made.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -27,7 +28,8 @@ enum { NB_LOG_WARNING, NB_LOG_NOTE, NB_LOG_INFO };
 typedef struct nb_context_options {
     int threads; /* 0: NANOBRAG_THREADS, else every core the process may use */
     int device, device_id; /* 0 or NB_CPU: the host */
-    int compile; /* NB_COMPILE_...; NANOBRAGG_DISABLE_COMPILE=1 wins */
+    int compile; /* NB_COMPILE_...; this version has no compiled mode: every call runs
+                    uncompiled, and NB_COMPILE_REQUIRE makes simulators fail */
     /* One line without its newline. NULL: silence. `topic` names the part that speaks. */
     void (*log)(void *user, int level, const char *topic, const char *line);
     /* Called from the thread that called the library, with what is done (0 to 1).

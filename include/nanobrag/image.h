@@ -23,6 +23,8 @@ typedef struct nb_statistics {
     double rms; /* sqrt(sum of squares/(count - 1)) */
     double rmsd; /* sample standard deviation; NB_QUIRK_STATISTICS: see there */
     double solid_angle; /* of the rendered pixels                            steradian */
+    int64_t nonfinite; /* pixels that are NaN or infinite; the sums hold them */
+    int max_panel; /* where the maximum lies: 0 in this version */
 } nb_statistics;
 
 /*

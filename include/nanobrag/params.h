@@ -18,7 +18,7 @@ NB_BEGIN_DECLS
 /* how the image depends on a parameter */
 enum {
     NB_SMOOTH_EVERYWHERE = 1,
-    NB_SMOOTH_ALMOST = 2, /* jumps where a sample changes its nearest hkl */
+    NB_SMOOTH_ALMOST = 2, /* jumps where a sample changes its nearest hkl, or passes dmin */
     NB_SMOOTH_ZERO = 4 /* no influence in this scene */
 };
 

@@ -21,6 +21,9 @@
 
 NB_BEGIN_DECLS
 
+/* how F of the unit cell is found between the listed reflections */
+enum nb_interpolation { NB_INTERPOLATE_AUTO, NB_NEAREST, NB_TRICUBIC };
+
 /* lattice factor of the crystal (docs/theory.md, 5) */
 enum nb_shape { NB_SQUARE, NB_ROUND, NB_GAUSS, NB_TOPHAT, NB_GAUSS_STAR };
 
@@ -67,7 +70,7 @@ typedef struct nb_crystal {
     double scale; /* multiplies the Bragg intensity; 0: 1 */
     double default_f; /* structure factor of an hkl that is not listed     electron */
     const nb_hkl *hkl; /* NULL: default_f everywhere */
-    int interpolate; /* 0: tricubic where any N <= 2; 1 nearest, 2 tricubic */
+    int interpolate; /* enum nb_interpolation; AUTO: tricubic where any N <= 2 */
     double size[3]; /* along a b c; > 0 sets N = ceil(size/edge)             mm     */
     int random_misset; /* 1: misset is drawn at random from misset_seed */
     int64_t misset_seed;

@@ -73,9 +73,11 @@ NB_API nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene 
  *   x      [in]   parameters; NULL: the values of the scene        (nparam)
  *   image  [out]  photons per pixel, float32 or float64            (nslow x nfast)
  *
- * Pixels outside the ROI and masked ones are 0. float32 is the rounded float64.
+ * Pixels outside the ROI and masked ones are 0; a point spread still carries their light
+ * into their neighbours. float32 is the rounded float64.
  *
- * Errors: NB_ERR_SHAPE, NB_ERR_UNIT_CELL, NB_ERR_CANCELLED (image is then incomplete).
+ * Errors: NB_ERR_ARGUMENT (a parameter outside its bounds), NB_ERR_SHAPE, NB_ERR_UNIT_CELL,
+ * NB_ERR_CANCELLED (image is then incomplete).
  */
 NB_API nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image);
 
@@ -111,7 +113,8 @@ typedef struct nb_description {
     int nsource, ngrid, ndispersion, nphi, ndomains, nlayers; /* ngrid: directions, 0
                                                            when sources were given */
     int oversample, oversample_wanted; /* wanted: what the rule asks for */
-    int interpolate; /* 1 nearest, 2 tricubic; without a list of reflections no effect */
+    int interpolate; /* NB_NEAREST or NB_TRICUBIC; without a list of reflections no effect
+                      */
     int interpolate_auto; /* 1: chosen by rule */
     int strategy; /* enum nb_strategy: what runs */
     const char *kernel; /* its instruction set: "v2", "v3", "v4", "base"; or "reference" */
@@ -158,9 +161,10 @@ typedef struct nb_pixel_trace {
     double axes[3][3]; /* real-space axes of the sample: a, b, c                A      */
 } nb_pixel_trace;
 
-/* Evaluate pixel (slow, fast) by the reference kernel. Errors: NB_ERR_ARGUMENT. */
-NB_API nb_status nb_trace_pixel(nb_simulator *sim, const double *x, int slow, int fast,
-                                nb_pixel_trace *out);
+/* Evaluate pixel (slow, fast) of a panel (0) by the reference kernel. Errors:
+ * NB_ERR_ARGUMENT. */
+NB_API nb_status nb_trace_pixel(nb_simulator *sim, const double *x, int panel, int slow,
+                                int fast, nb_pixel_trace *out);
 
 NB_END_DECLS
 

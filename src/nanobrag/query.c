@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <math.h>
 #include <string.h>
 
 #include <nanobrag/image.h>
@@ -58,6 +59,7 @@ nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene *out)
     if (!sim || !out) return NB_ERR_ARGUMENT;
     *out = sim->scene;
     if (!x) return NB_OK;
+    NB_TRY(params_check(sim->ctx, sim->rows, sim->nparam, x));
     params_unpack(sim->rows, sim->nparam, x, out);
     /* counts stay, so the steps follow their ranges */
     out->scan.step = sampling_step(&sim->fixed.phi, out->scan.osc);
@@ -72,8 +74,7 @@ static int64_t count_rendered(const struct window *w)
     int64_t count = 0;
 
     for (int s = w->roi[2]; s < w->roi[3]; s++)
-        for (int f = w->roi[0]; f < w->roi[1]; f++)
-            count += !w->mask || w->mask[(size_t)s * (size_t)w->nfast + (size_t)f];
+        for (int f = w->roi[0]; f < w->roi[1]; f++) count += window_shows(w, s, f);
     return count;
 }
 
@@ -87,6 +88,8 @@ nb_status nb_describe(nb_simulator *sim, const double *x, nb_description *out)
     NB_TRY(scene_describe(sim->ctx, &scene, &sim->fixed, out));
     out->strategy = sim->strategy;
     out->kernel = sim->kernels->name;
+    if (sim->scene.crystal.hkl && sim->spec.lookup == PHYS_NEAREST)
+        out->interpolate = NB_NEAREST;
     out->pixels = count_rendered(&sim->window);
     out->evaluations = (double)out->pixels * frame.oversample * frame.oversample
                        * frame.nlayers * frame.nsource * frame.norientation;
@@ -129,7 +132,7 @@ nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, int j, do
     return NB_OK;
 }
 
-nb_status nb_trace_pixel(nb_simulator *sim, const double *x, int slow, int fast,
+nb_status nb_trace_pixel(nb_simulator *sim, const double *x, int panel, int slow, int fast,
                          nb_pixel_trace *out)
 {
     nb_scene scene;
@@ -137,6 +140,7 @@ nb_status nb_trace_pixel(nb_simulator *sim, const double *x, int slow, int fast,
     struct trace t;
 
     if (!sim || !out) return NB_ERR_ARGUMENT;
+    if (panel != 0) return fail(sim->ctx, NB_ERR_ARGUMENT, "panel %d of 1", panel);
     if (slow < 0 || slow >= sim->window.nslow || fast < 0 || fast >= sim->window.nfast)
         return fail(sim->ctx, NB_ERR_ARGUMENT,
                     "pixel %d %d (fast slow) lies outside the image of %d x %d", fast, slow,
@@ -177,9 +181,10 @@ nb_status nb_statistics_get(nb_simulator *sim, const double *x, const nb_array *
     statistics_of(&sim->window, image, quirk, out, at);
     sub = scene.detector.pixel / frame.oversample;
     out->max_slow = out->max_fast = 0;
+    out->max_panel = 0;
     if (at[0] >= 0) { /* the centre of the pixel's last sub-pixel */
-        out->max_slow = sub * ((at[0] + 1) * frame.oversample - 1) + sub / 2;
-        out->max_fast = sub * ((at[1] + 1) * frame.oversample - 1) + sub / 2;
+        out->max_slow = sub * ((at[0] + 1.0) * frame.oversample - 0.5);
+        out->max_fast = sub * ((at[1] + 1.0) * frame.oversample - 0.5);
     }
     out->solid_angle =
         solid_angle_of(&sim->window, &frame, quirk, sim->ctx->threads, sim->rows_of_image);
@@ -192,6 +197,11 @@ nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *imag
     const int quirk = sim && (sim->scene.quirks & NB_QUIRK_NOISE) != 0;
 
     if (!sim || !how) return NB_ERR_ARGUMENT;
+    if (!(how->scale >= 0) || !isfinite(how->scale) || !isfinite(how->offset))
+        return fail(sim->ctx, NB_ERR_ARGUMENT,
+                    "digitizer: scale %g, offset %g; expected finite numbers, scale 0 or "
+                    "more",
+                    how->scale, how->offset);
     NB_TRY(array_check(sim->ctx, image, "image", sim->window.nslow, sim->window.nfast,
                        NB_FLOAT, 32, 64));
     NB_TRY(array_check(sim->ctx, counts, "counts", sim->window.nslow, sim->window.nfast,

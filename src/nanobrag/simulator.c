@@ -15,7 +15,6 @@
  */
 #include "simulator.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -27,19 +26,23 @@ nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
                           struct phys_frame *frame)
 {
     *scene = sim->scene;
-    if (x)
-        for (size_t i = 0; i < sim->nparam; i++)
-            if (!isfinite(x[i]))
-                return fail(sim->ctx, NB_ERR_ARGUMENT, "x[%zu] is %g", i, x[i]);
-    if (x) params_unpack(sim->rows, sim->nparam, x, scene);
+    if (x) {
+        NB_TRY(params_check(sim->ctx, sim->rows, sim->nparam, x));
+        params_unpack(sim->rows, sim->nparam, x, scene);
+    }
     for (size_t i = 0; i < sim->nunlisted; i++)
         sim->box[sim->unlisted[i]] = scene->crystal.default_f;
     return scene_derive(sim->ctx, scene, &sim->fixed, sim->sources, sim->orientations,
                         frame);
 }
 
-static struct job job_of(const nb_simulator *sim, const struct phys_frame *frame,
-                         double *photons)
+static int add_up_to(int a, int b, int most)
+{
+    return b < most - a ? a + b : most;
+}
+
+static struct job job_of(const nb_simulator *sim, const nb_scene *scene,
+                         const struct phys_frame *frame, double *photons)
 {
     struct job job;
 
@@ -47,6 +50,15 @@ static struct job job_of(const nb_simulator *sim, const struct phys_frame *frame
     job.spec = sim->spec;
     memcpy(job.roi, sim->window.roi, sizeof job.roi);
     job.mask = sim->window.mask;
+    if (sim->psf) { /* what lies around the window, and under the mask, gives it light */
+        const int reach = scene->psf.radius;
+
+        job.roi[0] -= reach < job.roi[0] ? reach : job.roi[0];
+        job.roi[2] -= reach < job.roi[2] ? reach : job.roi[2];
+        job.roi[1] = add_up_to(job.roi[1], reach, sim->window.nfast);
+        job.roi[3] = add_up_to(job.roi[3], reach, sim->window.nslow);
+        job.mask = NULL;
+    }
     job.photons = photons;
     return job;
 }
@@ -60,7 +72,7 @@ static void blank(const struct window *window, double *photons)
             const int inside = f >= window->roi[0] && f < window->roi[1]
                                && s >= window->roi[2] && s < window->roi[3];
 
-            if (!inside || (window->mask && !window->mask[at])) photons[at] = 0;
+            if (!inside || !window_shows(window, s, f)) photons[at] = 0;
         }
 }
 
@@ -92,7 +104,7 @@ nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
     photons = array_is_dense_f64(image) ? image->data : sim->photons;
 
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
-    job = job_of(sim, &frame, photons);
+    job = job_of(sim, &scene, &frame, photons);
     NB_TRY(tiles_forward(sim->ctx, sim->kernels, &job));
     finish(sim, &scene, photons);
     if (photons != image->data) deliver(sim, photons, image);

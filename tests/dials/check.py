@@ -121,12 +121,15 @@ def check_refined(truth, beam, axes, cell):
           / truth["detector"]["distance_mm"], 1, 1e-3)
     u, _, v = np.linalg.svd(fitted @ np.linalg.inv(axes))
     angle = np.degrees(np.arccos(np.clip((np.trace(u @ v) - 1) / 2, -1, 1)))
-    close("orientation", angle, 0, 0.1, " degree")
+    close("orientation", angle, 0, 0.03, " degree")
 
 
 def merged_pairs(axes, hkl):
     """resolution, merged intensity and F^2 of every merged reflection, no F: left out"""
-    whole, _, off = to_true_indices(load("scaled.expt"), axes)
+    scaled = load("scaled.expt")
+    close("symmetry operations found, C 2 has 4",
+          scaled.crystal.get_space_group().order_z(), 4, 0)
+    whole, _, off = to_true_indices(scaled, axes)
     close("scaled indices are ours, times integers", off, 0, 0.05)
     table = np.loadtxt(hkl)
     square = {tuple(row[:3].astype(int)): row[3] ** 2 for row in table}

@@ -32,7 +32,7 @@ timed() {
 
 timed nanobrag.out "$NANOBRAG" -hkl "$hkl" -cell 53.91 23.10 23.10 90 110.4 90 \
     -misset 12 34 56 -Na 8 -Nb 18 -Nc 18 -gauss_xtal \
-    -mosaic 0.25 -mosaic_domains 8 -mosaic_seed 7 \
+    -mosaic 0.1 -mosaic_domains 8 -mosaic_seed 7 \
     -lambda 1 -polar 0.998 -fluence 3e27 -water 0.06 \
     -distance 50 -detpixels 512 -pixel 0.172 -Xbeam 46.3 -Ybeam 41.9 \
     -psf gauss -psf_fwhm 0.3 -osc 0.5 -phisteps 6 -oversample 2 \

@@ -95,7 +95,7 @@ static long double lattice_truth(const struct setting *s, double x)
 
 static double table_at(const struct setting *s, int h, int k, int l)
 {
-    return s->box.f[h * s->box.stride_h + k * s->box.stride_k + l - s->box.origin];
+    return s->box.f[((h - FIRST_H) * SIDE_K + k - FIRST_K) * SIDE_L + l - FIRST_L];
 }
 
 static int fits(const struct setting *s)
@@ -225,10 +225,11 @@ static void place(struct setting *s, int i, uint64_t *state)
     static const int side[] = {SIDE_H, SIDE_K, SIDE_L};
 
     for (int axis = 0; axis < 3; axis++) {
-        const double beyond = i % 5 == 4 ? 3 : -2; /* one in five may lie outside */
+        const int beyond = i % 5 == 4 ? 3 : -2; /* one in five may lie outside */
         const double x =
             first[axis] - beyond + (side[axis] - 1 + 2 * beyond) * random_number(state);
-        const size_t pick = (size_t)(random_number(state) * LENGTH(special));
+        const size_t choices = LENGTH(special);
+        const size_t pick = (size_t)(random_number(state) * (double)choices);
 
         s->at[axis] = i % 2 ? x : phys_nearest(x) + special[pick];
     }

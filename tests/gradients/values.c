@@ -192,8 +192,10 @@ int values_tricubic(void)
 
     for (int i = 0; i < 3; i++) frame.hkl_size[i] = SIDE;
     frame.hkl_min[0] = -6, frame.hkl_min[1] = -3, frame.hkl_min[2] = 1;
-    for (int i = 0; i < SIDE * SIDE * SIDE; i++)
-        f[i] = cubic_field(i / (SIDE * SIDE) - 6, i / SIDE % SIDE - 3, i % SIDE + 1);
+    for (int h = 0; h < SIDE; h++)
+        for (int k = 0; k < SIDE; k++)
+            for (int l = 0; l < SIDE; l++)
+                f[(h * SIDE + k) * SIDE + l] = cubic_field(h - 6, k - 3, l + 1);
     frame.f = f;
     box = phys_box(&frame);
     for (int i = 0; i < 3000; i++) {

@@ -1,4 +1,5 @@
 /* allocations.c - see allocations.h. SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200112L
 #include "support/allocations.h"
 
 #include <errno.h>
@@ -15,7 +16,17 @@
 
 #if defined(__GLIBC__) && !defined(SANITIZED)
 
-static atomic_long made, held, refused;
+static atomic_long made, elsewhere, held, refused;
+
+/* set by the linker: the ends of the program's own code */
+// NOLINTBEGIN(readability-identifier-naming)
+extern const char __executable_start[], etext[];
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *block, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+void __libc_free(void *block);
+// NOLINTEND(readability-identifier-naming)
 
 int allocations_counted(void)
 {
@@ -25,6 +36,11 @@ int allocations_counted(void)
 long allocations_made(void)
 {
     return atomic_load(&made);
+}
+
+long allocations_elsewhere(void)
+{
+    return atomic_load(&elsewhere);
 }
 
 long allocations_held(void)
@@ -37,66 +53,72 @@ void allocations_refuse(long n)
     atomic_store(&refused, n);
 }
 
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t n, size_t size);
-void *__libc_realloc(void *block, size_t size);
-void *__libc_memalign(size_t alignment, size_t size);
-void __libc_free(void *block);
-int posix_memalign(void **block, size_t alignment, size_t size);
 void *memalign(size_t alignment, size_t size);
 
-static int is_refused(void)
+static int is_ours(const char *caller)
 {
-    if (atomic_load(&refused) == 0 || atomic_fetch_sub(&refused, 1) != 1) return 0;
-    errno = ENOMEM;
+    return caller >= __executable_start && caller < etext;
+}
+
+/* whether a call from here gets memory; counts it */
+static int is_granted(const char *caller)
+{
+    if (!is_ours(caller)) {
+        atomic_fetch_add(&elsewhere, 1);
+        return 1;
+    }
+    if (atomic_load(&refused) > 0 && atomic_fetch_sub(&refused, 1) == 1) {
+        errno = ENOMEM;
+        return 0;
+    }
+    atomic_fetch_add(&made, 1);
     return 1;
 }
 
-static void *counted(void *block)
+static void *kept(void *block)
 {
-    atomic_fetch_add(&made, 1);
     if (block) atomic_fetch_add(&held, 1);
     return block;
 }
 
+#define CALLER ((const char *)__builtin_return_address(0))
+
 void *malloc(size_t size)
 {
-    return is_refused() ? NULL : counted(__libc_malloc(size));
+    return is_granted(CALLER) ? kept(__libc_malloc(size)) : NULL;
 }
 
-void *calloc(size_t n, size_t size)
+void *calloc(size_t nmemb, size_t size)
 {
-    return is_refused() ? NULL : counted(__libc_calloc(n, size));
+    return is_granted(CALLER) ? kept(__libc_calloc(nmemb, size)) : NULL;
 }
 
-void *realloc(void *block, size_t size)
+void *realloc(void *ptr, size_t size)
 {
-    if (is_refused()) return NULL;
-    if (!block) return counted(__libc_malloc(size));
-    atomic_fetch_add(&made, 1);
-    return __libc_realloc(block, size);
+    if (!is_granted(CALLER)) return NULL;
+    return ptr ? __libc_realloc(ptr, size) : kept(__libc_malloc(size));
 }
 
 void *aligned_alloc(size_t alignment, size_t size)
 {
-    return is_refused() ? NULL : counted(__libc_memalign(alignment, size));
+    return is_granted(CALLER) ? kept(__libc_memalign(alignment, size)) : NULL;
 }
 
-int posix_memalign(void **block, size_t alignment, size_t size)
+int posix_memalign(void **memptr, size_t alignment, size_t size)
 {
-    *block = is_refused() ? NULL : counted(__libc_memalign(alignment, size));
-    return *block ? 0 : ENOMEM;
+    *memptr = is_granted(CALLER) ? kept(__libc_memalign(alignment, size)) : NULL;
+    return *memptr ? 0 : ENOMEM;
 }
 
 void *memalign(size_t alignment, size_t size)
 {
-    return is_refused() ? NULL : counted(__libc_memalign(alignment, size));
+    return is_granted(CALLER) ? kept(__libc_memalign(alignment, size)) : NULL;
 }
 
-void free(void *block)
+void free(void *ptr)
 {
-    if (block) atomic_fetch_sub(&held, 1);
-    __libc_free(block);
+    if (ptr) atomic_fetch_sub(&held, 1);
+    __libc_free(ptr);
 }
 
 #else
@@ -107,6 +129,11 @@ int allocations_counted(void)
 }
 
 long allocations_made(void)
+{
+    return 0;
+}
+
+long allocations_elsewhere(void)
 {
     return 0;
 }

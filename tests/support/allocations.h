@@ -10,11 +10,13 @@
 /* 0 where nothing can be counted. */
 int allocations_counted(void);
 
-/* Calls so far that gave memory, and blocks given and not yet freed. */
+/* Calls so far: by the program itself, with what is linked into it, and by shared
+ * libraries. Blocks given to either and not yet freed. */
 long allocations_made(void);
+long allocations_elsewhere(void);
 long allocations_held(void);
 
-/* The n-th call from now on (1: the next) gets no memory; 0: all do. */
+/* The n-th call of the program from now on (1: the next) gets no memory; 0: all do. */
 void allocations_refuse(long n);
 
 #endif

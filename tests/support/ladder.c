@@ -4,7 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-enum { ROWS = 12, COLUMNS = 5, POINTS = 9 };
+enum { ROWS = 12, COLUMNS = 5, POINTS = 9, MIDDLE = POINTS / 2 };
 
 /* A bar above this fraction of the scale says nothing. */
 static const double conclusive = 1e-8;
@@ -45,7 +45,7 @@ static struct noise measure_noise(const struct ladder *l)
     long double v[POINTS], level[4];
 
     for (int i = 0; i < POINTS; i++)
-        v[i] = l->f(l->context, l->x + (i - POINTS / 2) * noise.spacing);
+        v[i] = l->f(l->context, l->x + (i - MIDDLE) * noise.spacing);
     for (int i = 1; i < POINTS; i++) noise.steps += v[i] == v[i - 1];
     for (int order = 1; order <= 6; order++) {
         long double sum = 0;

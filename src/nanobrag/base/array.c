@@ -54,6 +54,10 @@ nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
         return fail(ctx, NB_ERR_SHAPE, "%s: element type %d of %d bits, expected %s%d%s",
                     name, array->type, array->bits, type_name[type], bits_a,
                     bits_b == bits_a ? "" : " or its other width");
+    if ((array->stride[0] == 0) != (array->stride[1] == 0))
+        return fail(ctx, NB_ERR_SHAPE,
+                    "%s repeats one element along an axis (stride 0); pass a full copy",
+                    name);
     if (array->ndim != 2 || array->shape[0] != nslow || array->shape[1] != nfast)
         return fail(ctx, NB_ERR_SHAPE,
                     "%s has %d axes of %lld x %lld, expected 2 of %lld x %lld "

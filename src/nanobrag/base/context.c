@@ -37,8 +37,8 @@ nb_status nb_context_create(int api_version, const nb_context_options *options,
     *out = NULL;
     if (api_version != NB_API_VERSION) return NB_ERR_ARGUMENT;
     if (options
-        && (options->threads < 0 || options->compile < NB_COMPILE_ON
-            || options->compile > NB_COMPILE_REQUIRE))
+        && (options->threads < 0 || options->threads > CONTEXT_THREADS_MOST
+            || options->compile < NB_COMPILE_ON || options->compile > NB_COMPILE_REQUIRE))
         return NB_ERR_ARGUMENT;
     if (options && options->device != 0 && options->device != NB_CPU)
         return NB_ERR_UNSUPPORTED;

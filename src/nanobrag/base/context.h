@@ -10,7 +10,7 @@
 
 #include "base/env.h"
 
-enum { CONTEXT_MESSAGE = 1024 };
+enum { CONTEXT_MESSAGE = 1024, CONTEXT_THREADS_MOST = 1024 };
 
 struct nb_context {
     nb_context_options options;

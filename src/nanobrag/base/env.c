@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/log.h"
 
 static int read_switch(const nb_context *ctx, const char *name)
@@ -31,7 +32,7 @@ static int read_count(const nb_context *ctx, const char *name)
 
     if (!value || !*value) return 0;
     count = strtol(value, &end, 10);
-    if (*end || count < 1 || count > 65536) {
+    if (*end || count < 1 || count > CONTEXT_THREADS_MOST) {
         log_line(ctx, NB_LOG_WARNING, "env", "%s=%s is not a count from 1; ignored", name,
                  value);
         return 0;

@@ -113,11 +113,13 @@ static int writes_smv(const struct settings *s)
 static void check_header(struct run *run)
 {
     const nb_description *d = &run->description;
-    double upright = 0, along = 0;
+    double upright = 0, along = 0, facing = 0;
     if (!writes_smv(run->s)) return;
     for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
         upright += d->beam[i] * d->normal[i];
         along += d->spindle[i] * d->fast[i];
+        facing += d->beam[i] * (d->fast[j] * d->slow[k] - d->fast[k] * d->slow[j]);
     }
     const char *what = NULL;
     if (run->resolved.detector.curved)
@@ -126,6 +128,11 @@ static void check_header(struct run *run)
         what = "a tilted detector";
     else if (fabs(fabs(along) - 1) > 1e-10 && run->resolved.scan.osc != 0)
         what = "a spindle that is not along the fast axis";
+    else if (facing < 0 && run->resolved.scan.osc != 0)
+        what = "a rotation on a detector whose axes are mirrored (fast x slow against the "
+               "beam, as with -adxv)";
+    else if (run->resolved.scan.osc < 0)
+        what = "a negative oscillation";
     if (what)
         say_warning(run->say,
                     "the SMV header cannot carry %s: other programs will read a wrong "

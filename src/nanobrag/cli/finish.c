@@ -21,7 +21,7 @@ static int count_or_rule(int count)
 }
 
 /* nanoBragg takes a negative number for "not given" */
-static void forget_negatives(nb_scene *scene)
+static void forget_negatives(nb_scene *scene, int phisteps_given)
 {
     nb_crystal *crystal = &scene->crystal;
     nb_beam *beam = &scene->beam;
@@ -41,7 +41,8 @@ static void forget_negatives(nb_scene *scene)
     beam->ndispersion = count_or_rule(beam->ndispersion);
     scene->scan.osc = at_least_0(scene->scan.osc);
     scene->scan.step = at_least_0(scene->scan.step);
-    scene->scan.nphi = count_or_rule(scene->scan.nphi);
+    scene->scan.nphi =
+        phisteps_given && scene->scan.nphi == 0 ? 1 : count_or_rule(scene->scan.nphi);
     scene->detector.nlayers = count_or_rule(scene->detector.nlayers);
     scene->oversample = count_or_rule(scene->oversample);
     scene->dmin = at_least_0(scene->dmin);
@@ -128,7 +129,7 @@ int settings_finish(struct settings *s, struct say *say)
     nb_scene *scene = &s->scene;
     mark_given(s);
     if (s->compat) {
-        forget_negatives(scene);
+        forget_negatives(scene, s->given[OPT_PHISTEPS]);
         s->thickness = at_least_0(s->thickness);
         s->depth = at_least_0(s->depth);
     }
@@ -138,6 +139,8 @@ int settings_finish(struct settings *s, struct say *say)
     scene->detector.attenuation = s->depth;
     finish_seeds(s);
     finish_outputs(s);
+    if (scene->beam.wavelength == 0 && (s->given[OPT_LAMBDA] || s->given[OPT_ENERGY]))
+        return say_usage(say, "the wavelength is 0; give -lambda in A or -energy in eV");
     const int status = finish_beam(s, say);
     return status ? status : geometry_finish(s, say);
 }

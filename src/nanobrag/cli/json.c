@@ -124,7 +124,7 @@ static void add_crystal(cJSON *root, const struct run *run)
                                      : NULL);
     add_whole(f, "count", (long long)run->inputs.hkl_info.count);
     add_real(f, "default_f", c->default_f);
-    add_whole(f, "interpolate", d->interpolate);
+    add_text(f, "interpolate", d->interpolate == NB_TRICUBIC ? "tricubic" : "nearest");
     add_real(f, "dmin", run->resolved.dmin);
 }
 

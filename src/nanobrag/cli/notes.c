@@ -40,12 +40,12 @@ static void note_pivot(struct run *run)
 }
 
 /* the user's normal against the one that follows from the other two axes */
-static int normal_differs(const struct settings *s)
+static int normal_differs(const struct settings *s, const nb_detector *resolved)
 {
     const double *o = s->vector[VECTOR_NORMAL];
     const double length = sqrt(o[0] * o[0] + o[1] * o[1] + o[2] * o[2]);
     if (!s->vector_given[VECTOR_NORMAL] || length == 1) return 0;
-    const double *f = s->scene.detector.vectors[0], *l = s->scene.detector.vectors[1];
+    const double *f = resolved->vectors[0], *l = resolved->vectors[1];
     const double c[3] = {f[1] * l[2] - f[2] * l[1], f[2] * l[0] - f[0] * l[2],
                          f[0] * l[1] - f[1] * l[0]};
     const double across = sqrt(c[0] * c[0] + c[1] * c[1] + c[2] * c[2]);
@@ -88,7 +88,7 @@ static void notes_geometry(struct run *run)
     differ(run,
            s->inherited.has_twotheta && s->inherited.twotheta != 0 && !given[OPT_TWOTHETA],
            "TWOTHETA of the header is used", "ignores it");
-    differ(run, normal_differs(s), "-odet_vector is used as given",
+    differ(run, normal_differs(s, &run->resolved.detector), "-odet_vector is used as given",
            "replaces it by fast x slow");
     differ(run, run->resolved.detector.twotheta != 0 && d->pivot == NB_PIVOT_BEAM,
            "distance and beam centre are those of the turned detector",

@@ -120,5 +120,5 @@ const char *option_nearest(const char *argument)
             }
         }
     }
-    return best;
+    return distance <= 1 + strlen(argument) / 3 ? best : NULL;
 }

@@ -66,7 +66,7 @@ const char *option_group_title(int group);
 /* The id of the option of exactly this name or alias, `--x` being `-x`; -1: none. */
 int option_named(const char *argument);
 
-/* The name or alias nearest to an argument by edit distance. */
+/* The name or alias nearest to an argument by edit distance; NULL when none is near. */
 const char *option_nearest(const char *argument);
 
 /* 1 when `word` is among the blank-separated words of `list`. */

@@ -82,10 +82,31 @@ static int check_place(struct say *say, const char *path)
     return code;
 }
 
+static int folder_of(const char *path, struct stat *out)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strdup(path) : strdup(".");
+    if (!folder) return 0;
+    if (slash) folder[slash == path ? 1 : slash - path] = 0;
+    const int found = stat(folder, out) == 0;
+    free(folder);
+    return found;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* one file by two names: through its folder, or through a link */
 static int same_file(const char *a, const char *b)
 {
     struct stat sa, sb;
     if (strcmp(a, b) == 0) return 1;
+    if (strcmp(last_part(a), last_part(b)) == 0 && folder_of(a, &sa) && folder_of(b, &sb)
+        && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino)
+        return 1;
     return stat(a, &sa) == 0 && stat(b, &sb) == 0 && S_ISREG(sa.st_mode)
            && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
@@ -130,6 +151,22 @@ static int check_sweep(const struct settings *s, struct say *say)
     return 0;
 }
 
+/* the one file that a sweep has only one of must not be an image of it */
+static int check_single(const struct settings *s, struct say *say)
+{
+    for (int kind = 0; s->json && kind < OUT_COUNT; kind++)
+        for (int i = 0; s->out[kind] && i < s->images; i++) {
+            char *name = output_name(s->out[kind], i, s->images > 1);
+            const int same = name && same_file(name, s->json);
+            free(name);
+            if (same)
+                return say_usage(say,
+                                 "-json %s would overwrite an image; name it otherwise",
+                                 s->json);
+        }
+    return 0;
+}
+
 static int has_feature(const char *word)
 {
     return option_listed(nb_features(), word);
@@ -156,7 +193,8 @@ int outputs_check(const struct settings *s, struct say *say)
         const int code = check_place(say, names[i]);
         if (code) return code;
     }
-    const int code = check_sweep(s, say);
+    int code = check_sweep(s, say);
+    if (!code) code = check_single(s, say);
     return code || s->compat ? code : check_clashes(s, say, names, n);
 }
 
@@ -284,8 +322,13 @@ static int take_statistics(struct run *run, struct result *result)
     const struct settings *s = run->s;
     nb_statistics *const t = &result->statistics;
     const nb_array image = photons_of(run);
-    const nb_status status = nb_statistics_get(run->sim, NULL, &image, t);
+    const nb_status status = nb_statistics_get(run->sim, &run->phi0, &image, t);
     if (status != NB_OK) return write_failed(run, status);
+    if (t->nonfinite > 0 && !s->compat)
+        return say_failure(run->say,
+                           "%lld pixels of the image are not finite numbers; nothing was "
+                           "written for it (look for huge or tiny numbers in -explain)",
+                           (long long)t->nonfinite);
     result->int_scale = s->scale > 0 ? s->scale : t->max > 0 ? 55000 / t->max : 1;
     result->pgm_scale = s->pgm_scale > 0 ? s->pgm_scale
                         : t->rmsd > 0    ? 250 / (5 * t->rmsd)

@@ -174,6 +174,14 @@ int parse_option(struct say *say, int argc, char **argv, int *i, int id,
     return 0;
 }
 
+static int unknown_option(struct say *say, const char *argument)
+{
+    const char *nearest = option_nearest(argument);
+    if (!nearest)
+        return say_usage(say, "unknown option %s (nanobrag -help lists them)", argument);
+    return say_usage(say, "unknown option %s; the nearest is %s", argument, nearest);
+}
+
 static int parse_strict(struct say *say, int argc, char **argv, struct event_list *out)
 {
     for (int i = 1; i < argc; i++) {
@@ -181,9 +189,7 @@ static int parse_strict(struct say *say, int argc, char **argv, struct event_lis
         if (id < 0 && argv[i][0] != '-')
             return say_usage(say, "unexpected \"%s\": no option takes it (nanobrag -help)",
                              argv[i]);
-        if (id < 0)
-            return say_usage(say, "unknown option %s; the nearest is %s", argv[i],
-                             option_nearest(argv[i]));
+        if (id < 0) return unknown_option(say, argv[i]);
         const int status = parse_option(say, argc, argv, &i, id, out);
         if (status) return status;
     }

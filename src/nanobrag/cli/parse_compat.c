@@ -93,8 +93,7 @@ static int scan(struct say *say, int argc, char **argv, int i, int *used,
         if (ends_scan(option, n)) break;
     }
     if (!known && i > *used && !parse_is_number(argv[i]))
-        say_warning(say, "unknown option %s is ignored; the nearest is %s", argv[i],
-                    option_nearest(argv[i]));
+        say_warning(say, "unknown option %s is ignored", argv[i]);
     return 0;
 }
 

@@ -32,6 +32,11 @@ void progress_catch_interrupt(void)
     action.sa_handler = on_interrupt;
     action.sa_flags = (int)SA_RESETHAND | SA_RESTART;
     sigaction(SIGINT, &action, NULL);
+    /* a reader that goes away, or a file-size limit, is a failed write with a message */
+    action.sa_handler = SIG_IGN;
+    action.sa_flags = 0;
+    sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL);
 }
 
 int progress_interrupted(void)

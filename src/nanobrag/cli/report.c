@@ -219,7 +219,7 @@ static double scattering_angle(const struct run *run, const double at[3])
 static int print_pixel(struct run *run, int fast, int slow)
 {
     nb_pixel_trace t;
-    const nb_status status = nb_trace_pixel(run->sim, NULL, slow, fast, &t);
+    const nb_status status = nb_trace_pixel(run->sim, NULL, 0, slow, fast, &t);
     if (status != NB_OK)
         return say_status(run->say, status, nb_context_message(run->ctx), 0);
     printf("%4d %4d : stol = %g or %g\n", fast, slow, t.stol * 1e10,

@@ -48,17 +48,14 @@ static int library_failed(struct run *run, nb_status status)
     return say_status(run->say, status, nb_context_message(run->ctx), 0);
 }
 
-/* the simulator of image i; phi alone moves */
-static int create_simulator(struct run *run, int i)
+/* one simulator for the whole sweep, in which phi alone moves */
+static int create_simulator(struct run *run)
 {
     const nb_options options = {.strategy = run->s->strategy};
-    nb_scene scene = run->s->scene;
-    scene.scan.phi0 += i * run->resolved.scan.osc;
-    nb_simulator_free(run->sim);
-    run->sim = NULL;
-    nb_status status = nb_simulator_create(run->ctx, &scene, NULL, &options, &run->sim);
+    nb_status status =
+        nb_simulator_create(run->ctx, &run->s->scene, "phi0", &options, &run->sim);
     if (status == NB_OK) status = nb_resolved(run->sim, NULL, &run->resolved);
-    if (status == NB_OK && i == 0) status = nb_describe(run->sim, NULL, &run->description);
+    if (status == NB_OK) status = nb_describe(run->sim, NULL, &run->description);
     return status == NB_OK ? 0 : library_failed(run, status);
 }
 
@@ -121,15 +118,14 @@ static int make_image(struct run *run, int i)
 {
     struct result *result = &run->results[i];
     const double start = progress_clock();
-    int code = i > 0 ? create_simulator(run, i) : 0;
-    if (code) return code;
-    result->phi = run->resolved.scan.phi0;
+    run->phi0 = run->resolved.scan.phi0 + i * run->resolved.scan.osc;
+    result->phi = run->phi0;
     if (i > 0 && !run->s->quiet) printf("\nimage %d: phi0 = %g\n", i + 1, result->phi);
     progress_image(&run->progress, i);
     nb_array image =
         nb_array_f64(run->image, run->description.nslow, run->description.nfast);
     image.name = "image";
-    const nb_status status = nb_forward(run->sim, NULL, &image);
+    const nb_status status = nb_forward(run->sim, &run->phi0, &image);
     if (status == NB_OK) (void)progress_show(&run->progress, 1);
     progress_end(&run->progress);
     if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
@@ -163,7 +159,7 @@ static int prepare(struct run *run, const struct event_list *events)
     if (!code) code = settings_finish(s, say);
     if (!code) code = outputs_check(s, say);
     if (!code) code = inputs_read(&run->inputs, s, say, run->ctx);
-    if (!code) code = create_simulator(run, 0);
+    if (!code) code = create_simulator(run);
     return code;
 }
 

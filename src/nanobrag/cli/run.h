@@ -52,7 +52,8 @@ struct run {
     struct progress progress;
     nb_simulator *sim;
     nb_description description; /* of the first image */
-    nb_scene resolved;
+    nb_scene resolved; /* of the first image */
+    double phi0; /* the one parameter: start of the image in hand, degree */
     double *image; /* photons, nslow x nfast */
     uint16_t *counts;
     struct result *results;

@@ -12,6 +12,9 @@ nb_status policy_kernels(nb_context *ctx, const nb_options *options,
         return fail(ctx, NB_ERR_UNSUPPORTED,
                     "options.precision is %d; this version computes in double (%d)",
                     options->precision, NB_DOUBLE);
+    if (ctx->options.compile == NB_COMPILE_REQUIRE)
+        return fail(ctx, NB_ERR_UNSUPPORTED,
+                    "the context requires compiled mode, which this version has not got");
     if (!(options->tolerance >= 0 && options->tolerance < 1))
         return fail(ctx, NB_ERR_ARGUMENT, "options.tolerance is %g, expected 0 to 1",
                     options->tolerance);

@@ -27,6 +27,7 @@ struct phys_spec specialize_scene(const nb_scene *scene)
     spec.shape = shape[c->shape];
     spec.lookup = PHYS_CONSTANT;
     if (c->hkl)
-        spec.lookup = c->interpolate == 2 && is_wide(c->hkl) ? PHYS_TRICUBIC : PHYS_NEAREST;
+        spec.lookup =
+            c->interpolate == NB_TRICUBIC && is_wide(c->hkl) ? PHYS_TRICUBIC : PHYS_NEAREST;
     return spec;
 }

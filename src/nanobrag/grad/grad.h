@@ -19,6 +19,9 @@ nb_status params_select(nb_context *ctx, const nb_scene *scene, const char *name
 /* The registry's row with its value in a scene. */
 void params_describe(const nb_scene *scene, int row, nb_param *out);
 
+/* NB_ERR_ARGUMENT unless every x is a number within the bounds of its row. */
+nb_status params_check(nb_context *ctx, const int *rows, size_t nparam, const double *x);
+
 /* scene := scene with x in the places of the rows. */
 void params_unpack(const int *rows, size_t nparam, const double *x, nb_scene *scene);
 

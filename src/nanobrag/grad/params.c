@@ -27,6 +27,9 @@ enum applies {
     PSF
 };
 
+/* how a parameter acts */
+enum { EVERYWHERE = NB_SMOOTH_EVERYWHERE, MOVES = NB_SMOOTH_ALMOST };
+
 struct row {
     const char *name, *group, *unit, *doc;
     size_t offset;
@@ -38,7 +41,7 @@ struct row {
 static const struct row registry[] = {
 #define PARAM(name, group, member, applies, unit, scale, lower, upper, smooth, doc)        \
     {#name,   #group, unit,  doc,   offsetof(nb_scene, member),                            \
-     applies, scale,  lower, upper, NB_SMOOTH_##smooth},
+     applies, scale,  lower, upper, smooth},
 #include "grad/params.def"
 #undef PARAM
 };
@@ -107,11 +110,34 @@ int nb_param_registry(int i, nb_param *out)
     return 1;
 }
 
+/* whether the image depends on which reflection is nearest to a sample: not for a grating
+ * of whole cells with one structure factor, whose fringes repeat */
+static int has_jumps(const nb_scene *scene)
+{
+    const nb_crystal *c = &scene->crystal;
+    int jumps = c->shape != NB_SQUARE || c->hkl != NULL || scene->dmin > 0;
+
+    for (int i = 0; i < 3; i++) jumps |= c->ncells[i] != floor(c->ncells[i]);
+    return jumps;
+}
+
+/* parameters that this scene does not listen to */
+static int has_no_influence(nb_scene *scene, int row)
+{
+    const double *member_of_row = member(scene, row);
+
+    return (member_of_row == &scene->crystal.fudge && scene->crystal.shape == NB_SQUARE)
+           || (member_of_row == scene->crystal.mosaic && scene->crystal.ndomains == 1)
+           || (member_of_row == &scene->beam.polarization && scene->beam.unpolarised);
+}
+
 void params_describe(const nb_scene *scene, int row, nb_param *out)
 {
     nb_scene copy = *scene;
 
     describe(&registry[row], out);
+    if (registry[row].smooth == MOVES && !has_jumps(scene)) out->smooth = EVERYWHERE;
+    if (has_no_influence(&copy, row)) out->smooth = NB_SMOOTH_ZERO;
     out->value = *member(&copy, row);
 }
 
@@ -122,12 +148,24 @@ int params_row(const char *name)
     return -1;
 }
 
+nb_status params_check(nb_context *ctx, const int *rows, size_t nparam, const double *x)
+{
+    for (size_t i = 0; i < nparam; i++) {
+        const struct row *r = &registry[rows[i]];
+
+        if (!(x[i] >= r->lower && x[i] <= r->upper))
+            return fail(ctx, NB_ERR_ARGUMENT, "x[%zu] (%s) is %g, expected %g to %g", i,
+                        r->name, x[i], r->lower, r->upper);
+    }
+    return NB_OK;
+}
+
 void params_unpack(const int *rows, size_t nparam, const double *x, nb_scene *scene)
 {
     for (size_t i = 0; i < nparam; i++) *member(scene, rows[i]) = x[i];
 }
 
-/* append the rows of one word; a group takes those of its rows that apply */
+/* append the rows of one word, all of which must apply */
 static nb_status select_word(nb_context *ctx, const nb_scene *scene, const char *word,
                              size_t length, size_t *n, int *rows)
 {

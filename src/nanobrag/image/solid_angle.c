@@ -14,10 +14,9 @@ static double pixel_omega(const struct phys_frame *frame, const struct phys_dete
 
     for (int layer = 0; layer < layers; layer++)
         for (int sub = 0; sub < subs; sub++)
-            sum += phys_solid_angle(det, phys_point(det, f * n + sub % n + 0.5,
-                                                    s * n + sub / n + 0.5,
-                                                    det->layer_offset
-                                                        + layer * det->layer_step));
+            sum += phys_solid_angle(det, phys_sub_pixel(det, n, s, f, sub,
+                                                        det->layer_offset
+                                                            + layer * det->layer_step));
     return sum / ((double)layers * subs);
 }
 
@@ -32,9 +31,7 @@ double solid_angle_of(const struct window *window, const struct phys_frame *fram
     for (int s = window->roi[2]; s < window->roi[3]; s++) {
         row[s] = 0;
         for (int f = window->roi[0]; f < window->roi[1]; f++)
-            if (!window->mask
-                || window->mask[(size_t)s * (size_t)window->nfast + (size_t)f])
-                row[s] += pixel_omega(frame, &det, s, f);
+            if (window_shows(window, s, f)) row[s] += pixel_omega(frame, &det, s, f);
     }
     for (int s = window->roi[2]; s < window->roi[3]; s++) sum += row[s];
     /* nanoBragg divides by sources x phi steps x domains, but not by layers */

@@ -45,6 +45,7 @@ void statistics_of(const struct window *window, const nb_array *image, int quirk
 
     out->count = 0;
     out->max = out->sum = 0;
+    out->nonfinite = 0;
     max_at[0] = max_at[1] = -1;
     for (int s = window->roi[2]; s < window->roi[3]; s++)
         for (int f = window->roi[0]; f < window->roi[1]; f++) {
@@ -53,6 +54,7 @@ void statistics_of(const struct window *window, const nb_array *image, int quirk
             if (!window_shows(window, s, f)) continue;
             p = pixel(image, s, f);
             out->count++;
+            out->nonfinite += !isfinite(p);
             out->sum += p;
             squares += p * p;
             if (p > out->max) {

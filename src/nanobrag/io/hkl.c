@@ -1,7 +1,8 @@
 /*
  * hkl.c - reflection lists in text: h k l F, whole groups on each line.
  *
- * nanoBragg: stops silently at the first group it cannot read. Here that is an error.
+ * nanoBragg: stops silently at the first group it cannot read. Here that is an error, but
+ * for words after the last reflection, which are left over with a warning.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/context.h"
+#include "base/log.h"
 #include "io/file.h"
 #include "io/parse.h"
 #include "io/text.h"
@@ -84,6 +86,18 @@ static nb_status read_line(nb_context *ctx, const struct text *text, struct span
     return NB_OK;
 }
 
+/* whether this line and all after it begin with words: what follows a list, no damage */
+static int is_left_over(struct text text, struct span line)
+{
+    do {
+        struct span word;
+        double value;
+
+        if (text_word(&text, &line, &word) && text_number(word, &value)) return 0;
+    } while (text_line(&text, &line));
+    return 1;
+}
+
 nb_status hkl_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
                     nb_hkl **out)
 {
@@ -102,8 +116,15 @@ nb_status hkl_parse(nb_context *ctx, const char *name, const void *bytes, size_t
         free(list.f);
         return fail_memory(ctx, name);
     }
-    while (status == NB_OK && text_line(&text, &line))
+    while (status == NB_OK && text_line(&text, &line)) {
+        if (list.n > 0 && is_left_over(text, line)) {
+            log_line(ctx, NB_LOG_WARNING, "hkl",
+                     "%s, line %ld: the text after the last reflection is left out", name,
+                     text.line);
+            break;
+        }
         status = read_line(ctx, &text, line, &list);
+    }
     if (status == NB_OK && list.n == 0)
         status = fail(ctx, NB_ERR_FORMAT,
                       "%s: no reflections, expected h k l F on each line; check that it is "

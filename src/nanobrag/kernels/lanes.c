@@ -41,17 +41,19 @@ PHYS_FN void points_on(int surface, const struct phys_view *view,
                        real depth, struct lanes *l)
 {
     const int n = frame->oversample;
+    const real half = (real)0.5;
     struct phys_detector det = view->detector;
 
     det.surface = surface;
     for (int row = 0; row < TILE_SLOW; row++) {
-        const real slow = (real)((tile->slow + row) * n + sub / n) + (real)0.5;
-        const real fast = (real)(tile->fast * n + sub % n) + (real)0.5;
+        const real slow = (real)(tile->slow + row) * (real)n + (real)(sub / n) + half;
+        const real fast = (real)tile->fast * (real)n + (real)(sub % n) + half;
         const int at = row * TILE_FAST;
 
 #pragma omp simd
         for (int i = 0; i < TILE_FAST; i++) {
-            const struct phys_point p = phys_point(&det, fast + (real)(i * n), slow, depth);
+            const struct phys_point p =
+                phys_point(&det, fast + (real)i * (real)n, slow, depth);
 
             l->dx[at + i] = p.d.x;
             l->dy[at + i] = p.d.y;

@@ -62,7 +62,8 @@ nb_status tiles_forward(nb_context *ctx, const struct kernels *kernels,
 
     memset(job->photons, 0,
            sizeof *job->photons * (size_t)job->frame->nslow * (size_t)job->frame->nfast);
-#pragma omp parallel for schedule(dynamic) num_threads(ctx->threads)
+#pragma omp parallel for schedule(dynamic)                                                 \
+    num_threads(min_int(ctx->threads, ntiles > 0 ? ntiles : 1))
     for (int t = 0; t < ntiles; t++) {
         const struct tile tile = {(fast0 + t % nfast) * TILE_FAST,
                                   (slow0 + t / nfast) * TILE_SLOW};

@@ -54,8 +54,8 @@ static double bare_sum(const struct phys_frame *frame, struct phys_spec spec,
     for (int layer = 0; layer < frame->nlayers; layer++)
         for (int sub = 0; sub < n * n; sub++) {
             const struct phys_point point =
-                phys_point(det, f * n + sub % n + 0.5, s * n + sub / n + 0.5,
-                           det->layer_offset + layer * det->layer_step);
+                phys_sub_pixel(det, n, s, f, sub,
+                               det->layer_offset + layer * det->layer_step);
 
             for (int i = 0; i < frame->nsource; i++) {
                 const struct phys_source *source = frame->source + i;
@@ -81,9 +81,8 @@ void trace_pixel(const struct phys_frame *frame, struct phys_spec spec, int s, i
     const struct phys_detector *det = &view.detector;
     const struct phys_sums sums = phys_pixel(spec, frame, &view, s, f);
     const double depth = det->layer_offset + layer * det->layer_step;
-    const struct phys_point last =
-        phys_point(det, (f + 1) * n - 0.5, (s + 1) * n - 0.5, depth);
-    const struct phys_point first = phys_point(det, f * n + 0.5, s * n + 0.5, depth);
+    const struct phys_point last = phys_sub_pixel(det, n, s, f, n * n - 1, depth);
+    const struct phys_point first = phys_sub_pixel(det, n, s, f, 0, depth);
     const struct phys_source *source = frame->source + frame->nsource - 1;
 
     last_sample(frame, spec, &view, last, out);

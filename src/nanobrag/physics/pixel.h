@@ -57,13 +57,10 @@ PHYS_FN int phys_passes_dmin(real dmin, real q2)
     return !(dmin > 0 && dmin * dmin * q2 > 1);
 }
 
-/* isotropic displacement: exp(-2 B (sin(theta)/lambda)^2). A negative B stops at e^80,
- * where phys_exp still holds in either precision */
+/* isotropic displacement: exp(-2 B (sin(theta)/lambda)^2) */
 PHYS_FN real phys_displacement(real b_factor, real q2)
 {
-    const real x = (real)-0.5 * b_factor * q2;
-
-    return b_factor == 0 ? 1 : phys_exp(x < 80 ? x : 80);
+    return b_factor == 0 ? 1 : phys_exp((real)-0.5 * b_factor * q2);
 }
 
 /* one source at one sub-pixel: adds its samples, weighted by `weight` */
@@ -134,10 +131,7 @@ PHYS_FN struct phys_sums phys_pixel(struct phys_spec spec, const struct phys_fra
         real capture = 1;
 
         for (int sub = 0; sub < n * n; sub++) {
-            const int sub_slow = sub / n, sub_fast = sub - n * sub_slow;
-            const struct phys_point point =
-                phys_point(det, (real)(f * n + sub_fast) + (real)0.5,
-                           (real)(s * n + sub_slow) + (real)0.5, depth);
+            const struct phys_point point = phys_sub_pixel(det, n, s, f, sub, depth);
             real weight = 1;
 
             if (layer == 0 && sub == 0) {

@@ -85,6 +85,16 @@ PHYS_FN struct phys_point phys_point(const struct phys_detector *det, real fast,
     return point;
 }
 
+/* sub-pixel `sub` (n x n of them, fast innermost) of pixel (f, s) */
+PHYS_FN struct phys_point phys_sub_pixel(const struct phys_detector *det, int n, int s,
+                                         int f, int sub, real depth)
+{
+    const real fast = (real)f * (real)n + (real)(sub % n) + (real)0.5;
+    const real slow = (real)s * (real)n + (real)(sub / n) + (real)0.5;
+
+    return phys_point(det, fast, slow, depth);
+}
+
 /* steradian; per square metre of a point pixel */
 PHYS_FN real phys_solid_angle(const struct phys_detector *det, struct phys_point point)
 {

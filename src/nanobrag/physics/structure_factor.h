@@ -16,8 +16,7 @@
 struct phys_box {
     const double *f;
     struct phys_vec3 first, last; /* bounds of h, k, l, both inside */
-    int stride_h, stride_k,
-        origin; /* F(h, k, l) lies at h stride_h + k stride_k + l - origin */
+    int stride_h, stride_k; /* of indices counted from `first` */
     real outside;
 };
 
@@ -33,8 +32,6 @@ PHYS_FN struct phys_box phys_box(const struct phys_frame *frame)
                        (real)(frame->hkl_min[2] + frame->hkl_size[2] - 1));
     b.stride_k = frame->hkl_size[2];
     b.stride_h = frame->hkl_size[1] * frame->hkl_size[2];
-    b.origin =
-        frame->hkl_min[0] * b.stride_h + frame->hkl_min[1] * b.stride_k + frame->hkl_min[2];
     b.outside = (real)frame->default_f;
     return b;
 }
@@ -43,11 +40,12 @@ struct phys_f {
     real f, dh, dk, dl;
 };
 
+/* a number that is none becomes the lower bound, so that no load leaves the box */
 PHYS_FN real phys_clamp(real x, real low, real high)
 {
-    const real y = x < low ? low : x;
+    const real y = x > low ? x : low;
 
-    return y > high ? high : y;
+    return y < high ? y : high;
 }
 
 /* F at whole numbers n; outside the box the default */
@@ -56,7 +54,8 @@ PHYS_FN real phys_f_nearest(const struct phys_box *box, struct phys_vec3 n)
     const real h = phys_clamp(n.x, box->first.x, box->last.x);
     const real k = phys_clamp(n.y, box->first.y, box->last.y);
     const real l = phys_clamp(n.z, box->first.z, box->last.z);
-    const int at = (int)h * box->stride_h + (int)k * box->stride_k + (int)l - box->origin;
+    const int at = (int)(h - box->first.x) * box->stride_h
+                   + (int)(k - box->first.y) * box->stride_k + (int)(l - box->first.z);
     const real inside = (real)box->f[at];
 
     return ((h == n.x) & (k == n.y) & (l == n.z)) ? inside : box->outside;
@@ -153,8 +152,9 @@ PHYS_FN struct phys_f phys_f_tricubic(const struct phys_box *box, struct phys_ve
                   phys_clamp(floor(x.z), box->first.z + 1, box->last.z - 2));
     const struct phys_cubic ch = phys_cubic(x.x - i.x), ck = phys_cubic(x.y - i.y),
                             cl = phys_cubic(x.z - i.z);
-    const int corner = ((int)i.x - 1) * box->stride_h + ((int)i.y - 1) * box->stride_k
-                       + (int)i.z - 1 - box->origin;
+    const int corner = (int)(i.x - 1 - box->first.x) * box->stride_h
+                       + (int)(i.y - 1 - box->first.y) * box->stride_k
+                       + (int)(i.z - 1 - box->first.z);
     const real alone = phys_f_nearest(box, nearest);
     struct phys_f r = phys_block(box, corner, &ch, &ck, &cl);
 

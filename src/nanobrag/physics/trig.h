@@ -102,7 +102,8 @@ PHYS_FN real phys_exp2_integer(real n)
     return power;
 }
 
-/* e^x for x <= 0; 0 where the result would not be a normal number */
+/* e^x; 0 where the result would not be a normal number, and the largest power that is one
+ * in either precision from x = 80 on: only a negative B factor leads there */
 PHYS_FN real phys_exp(real x)
 {
 #ifdef PHYS_SINGLE
@@ -110,7 +111,8 @@ PHYS_FN real phys_exp(real x)
 #else
     const real lowest = -708;
 #endif
-    const real y = x < lowest ? lowest : x;
+    const real capped = x < 80 ? x : 80;
+    const real y = capped > lowest ? capped : lowest;
     const real n = floor(y * (real)1.44269504088896341 + (real)0.5);
     const real t = (y - n * (real)0.693145751953125) - n * (real)1.42860682030941723e-6;
     real s = (real)2.499428843220305e-8;

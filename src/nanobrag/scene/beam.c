@@ -6,7 +6,9 @@
 #include <math.h>
 
 #include "base/context.h"
+#include "base/log.h"
 #include "scene/linear.h"
+#include "scene/sampling.h"
 
 nb_status beam_resolve(nb_context *ctx, nb_scene *scene)
 {
@@ -34,6 +36,10 @@ nb_status beam_resolve(nb_context *ctx, nb_scene *scene)
             return fail(ctx, NB_ERR_SCENE,
                         "source %d has wavelength %g A, expected more than 0", i + 1,
                         s->wavelength);
+        if (s->wavelength > 1000)
+            log_line(ctx, NB_LOG_WARNING, "beam",
+                     "source %d has a wavelength of %g A; source files give metres", i + 1,
+                     s->wavelength);
         if (!(s->weight >= 0) && !(scene->quirks & NB_QUIRK_UNIT_WEIGHTS))
             return fail(ctx, NB_ERR_SCENE, "source %d has weight %g, expected 0 or more",
                         i + 1, s->weight);
@@ -125,11 +131,6 @@ void beam_fill(const nb_scene *scene, struct scene_fixed *fixed)
         }
 }
 
-static double step_of(const struct scene_steps *steps, double range)
-{
-    return steps->ratio * range + steps->absolute;
-}
-
 void beam_deviation(const nb_scene *scene, const struct scene_fixed *fixed, int i,
                     double deviation[2])
 {
@@ -138,9 +139,9 @@ void beam_deviation(const nb_scene *scene, const struct scene_fixed *fixed, int 
     deviation[0] = deviation[1] = 0;
     if (fixed->ngrid == 0) return;
     deviation[0] = fixed->beamlet[i].horizontal
-                   * step_of(&fixed->divergence[0], b->divergence[0]) / 1000;
+                   * sampling_step(&fixed->divergence[0], b->divergence[0]) / 1000;
     deviation[1] = fixed->beamlet[i].vertical
-                   * step_of(&fixed->divergence[1], b->divergence[1]) / 1000;
+                   * sampling_step(&fixed->divergence[1], b->divergence[1]) / 1000;
 }
 
 /* incident direction of generated source i */
@@ -166,7 +167,7 @@ nb_status beam_source(nb_context *ctx, const nb_scene *scene,
     linear_unit(b->direction, beam);
     linear_unit(b->polarization_axis, axis);
     if (fixed->ngrid > 0) {
-        const double step = step_of(&fixed->dispersion, b->dispersion);
+        const double step = sampling_step(&fixed->dispersion, b->dispersion);
 
         wavelength = b->wavelength * (1 + step * fixed->beamlet[i].wavelength);
         generated_direction(scene, fixed, beam, axis, i, out->direction);

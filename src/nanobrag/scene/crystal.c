@@ -67,6 +67,9 @@ nb_status crystal_resolve_cells(nb_context *ctx, nb_scene *scene)
         if (c->size[i] > 0)
             c->ncells[i] = ceil(c->size[i] * 1e7 / linear_norm(axes.real[i]));
         if (c->ncells[i] < 1) c->ncells[i] = 1;
+        if (c->ncells[i] > 1e9)
+            return fail(ctx, NB_ERR_SCENE, "%g cells along %s are too many; at most 1e9",
+                        c->ncells[i], name[i]);
         c->size[i] = 0;
     }
     return NB_OK;

@@ -18,7 +18,7 @@
 
 void nb_scene_set_profile(nb_scene *scene, int profile)
 {
-    scene->quirks = profile == NB_PROFILE_NANOBRAGG ? NB_QUIRK_ALL : 0;
+    if (scene) scene->quirks = profile == NB_PROFILE_NANOBRAGG ? NB_QUIRK_ALL : 0;
 }
 
 nb_status scene_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fixed)

@@ -141,8 +141,7 @@ nb_status scene_describe(nb_context *ctx, const nb_scene *scene,
     describe_detector(scene, &place, out);
     describe_beam(scene, &place, fixed, out);
     describe_counts(scene, fixed, out);
-    out->pixel_reciprocal =
-        scene->beam.wavelength * place.distance / (scene->detector.pixel / 1000);
+    out->pixel_reciprocal = detector_reciprocal_pixel(scene, &place);
     out->qmax = detector_qmax(scene, &place, beam_shortest(scene));
     if (scene->quirks & NB_QUIRK_WATER)
         out->background_intensity = background_quirk_intensity(scene);

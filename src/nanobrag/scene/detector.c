@@ -16,6 +16,8 @@
 #include "base/log.h"
 #include "scene/linear.h"
 
+enum { DETECTOR_EDGE_MOST = 1000000 };
+
 /* vectors of a convention: beam, fast, slow, normal, two-theta axis, polarization,
  * spindle */
 enum { BEAM, FAST, SLOW, NORMAL, TWOTHETA, POLARIZATION, SPINDLE, VECTORS };
@@ -52,7 +54,7 @@ static void resolve_size(nb_detector *d)
     for (int i = 0; i < 2; i++) {
         if (*count[i] == 0) {
             if (d->size[i] == 0) d->size[i] = 102.4;
-            *count[i] = (int)ceil(d->size[i] / d->pixel - 0.5);
+            *count[i] = (int)fmin(ceil(d->size[i] / d->pixel - 0.5), 1e9);
         } else if (d->size[i] == 0)
             d->size[i] = d->pixel * *count[i];
     }
@@ -75,7 +77,30 @@ static void resolve_roi(nb_detector *d)
         if (d->roi[i + 1] <= d->roi[i]) d->roi[0] = d->roi[1] = d->roi[2] = d->roi[3] = 1;
 }
 
-static void resolve_vectors(nb_context *ctx, nb_scene *scene)
+/* directions that span a plane, and a polarization that is at an angle to the beam */
+static nb_status check_vectors(nb_context *ctx, const nb_scene *scene)
+{
+    const nb_beam *b = &scene->beam;
+    const nb_detector *d = &scene->detector;
+    double cross[3];
+
+    linear_cross(d->vectors[0], d->vectors[1], cross);
+    if (!(linear_norm(cross)
+          > 1e-6 * linear_norm(d->vectors[0]) * linear_norm(d->vectors[1])))
+        return fail(ctx, NB_ERR_SCENE,
+                    "the fast and slow axes of the detector are parallel; give both "
+                    "-fdet_vector and -sdet_vector");
+    linear_cross(b->direction, b->polarization_axis, cross);
+    if (!(linear_norm(cross)
+          > 1e-6 * linear_norm(b->direction) * linear_norm(b->polarization_axis))
+        && ((b->polarization != 0 && !b->unpolarised) || b->divergence[0] != 0
+            || b->divergence[1] != 0))
+        return fail(ctx, NB_ERR_SCENE,
+                    "the polarization axis lies along the beam; give -polar_vector");
+    return NB_OK;
+}
+
+static nb_status resolve_vectors(nb_context *ctx, nb_scene *scene)
 {
     nb_detector *d = &scene->detector;
     double *normal = d->vectors[2];
@@ -95,6 +120,7 @@ static void resolve_vectors(nb_context *ctx, nb_scene *scene)
         log_line(ctx, NB_LOG_WARNING, "detector",
                  "the normal of the detector is not at right angles to its fast and slow "
                  "axes; give -odet_vector to match");
+    return check_vectors(ctx, scene);
 }
 
 static int convention_pivot(int convention)
@@ -286,14 +312,26 @@ nb_status detector_resolve(nb_context *ctx, nb_scene *scene)
     nb_detector *d = &scene->detector;
 
     resolve_size(d);
-    if (d->nfast < 1 || d->nslow < 1 || (double)d->nfast * d->nslow > 2147483647.0)
+    if (d->nfast < 1 || d->nslow < 1 || d->nfast > DETECTOR_EDGE_MOST
+        || d->nslow > DETECTOR_EDGE_MOST || (double)d->nfast * d->nslow > 2147483647.0)
         return fail(ctx, NB_ERR_ARGUMENT,
-                    "the detector has %d x %d pixels; expected at least 1 and at most 2^31 "
-                    "(-detpixels, -detsize, -pixel)",
-                    d->nfast, d->nslow);
+                    "the detector has %d x %d pixels; expected 1 to %d along an edge and "
+                    "at "
+                    "most 2^31 (-detpixels, -detsize, -pixel)",
+                    d->nfast, d->nslow, DETECTOR_EDGE_MOST);
     resolve_roi(d);
-    resolve_vectors(ctx, scene);
-    if (d->distance == 0) d->distance = 100;
+    NB_TRY(resolve_vectors(ctx, scene));
+    if (d->distance < 0 && !(scene->quirks & NB_QUIRK_TWOTHETA_DISTANCE))
+        return fail(ctx, NB_ERR_SCENE, "the distance is %g mm, expected more than 0",
+                    d->distance);
+    if (d->distance != 0 && d->close_distance != 0)
+        log_line(ctx, NB_LOG_WARNING, "detector",
+                 "a close distance and a distance were both given; the distance is "
+                 "ignored");
+    if (d->close_distance != 0)
+        d->distance = 0;
+    else if (d->distance == 0)
+        d->distance = 100;
     resolve_origin(d);
     NB_TRY(check_also(ctx, scene));
     d->also_kind = NB_ORIGIN_DEFAULT;
@@ -364,6 +402,28 @@ static void place_centre(const nb_detector *d, struct detector_place *place)
     place->ybeam = xy[1];
 }
 
+/* a detector that the crystal can see */
+static nb_status check_place(nb_context *ctx, const nb_scene *scene,
+                             const struct detector_place *place)
+{
+    const double facing = linear_dot(place->beam, place->normal);
+
+    if (!isfinite(place->close) || !isfinite(place->distance)
+        || !isfinite(linear_norm(place->pix0)))
+        return fail(ctx, NB_ERR_SCENE, "the geometry of the detector is not finite");
+    if (scene->quirks & NB_QUIRK_TWOTHETA_DISTANCE) return NB_OK;
+    if (!(place->close > 1e-9 * linear_norm(place->pix0)))
+        return fail(ctx, NB_ERR_SCENE,
+                    "the detector lies behind the crystal or edge-on to it (close distance "
+                    "%g mm); turn its normal or its two theta",
+                    place->close * 1000);
+    if (scene->detector.curved && facing < 0.01)
+        return fail(ctx, NB_ERR_SCENE,
+                    "a curved detector needs a plane that the beam can hit; reduce two "
+                    "theta");
+    return NB_OK;
+}
+
 nb_status detector_derive(nb_context *ctx, const nb_scene *scene,
                           struct detector_place *out)
 {
@@ -392,12 +452,7 @@ nb_status detector_derive(nb_context *ctx, const nb_scene *scene,
     out->beam_fast = linear_dot(out->fast, to_beam);
     out->beam_slow = linear_dot(out->slow, to_beam);
     place_centre(d, out);
-    if (out->close < 0 && !(scene->quirks & NB_QUIRK_TWOTHETA_DISTANCE))
-        return fail(ctx, NB_ERR_SCENE,
-                    "the detector lies behind the crystal (close distance %g mm); turn its "
-                    "normal or its two theta",
-                    out->close * 1000);
-    return NB_OK;
+    return check_place(ctx, scene, out);
 }
 
 void detector_frame(const nb_scene *scene, const struct detector_place *place,
@@ -433,18 +488,35 @@ void detector_frame(const nb_scene *scene, const struct detector_place *place,
     frame->dark_polar = (scene->quirks & NB_QUIRK_DMIN_POLAR) != 0;
 }
 
+/* corner 0 .. 3 of the detector, metres */
+static void corner_of(const nb_detector *d, const struct detector_place *place, int corner,
+                      double p[3])
+{
+    linear_copy(place->pix0, p);
+    linear_add((corner & 1) * d->nfast * d->pixel / 1000, place->fast, p);
+    linear_add((corner >> 1) * d->nslow * d->pixel / 1000, place->slow, p);
+}
+
+double detector_reciprocal_pixel(const nb_scene *scene, const struct detector_place *place)
+{
+    const nb_detector *d = &scene->detector;
+    double farthest = 0, p[3];
+
+    for (int i = 0; i < 4; i++) {
+        corner_of(d, place, i, p);
+        farthest = fmax(farthest, linear_norm(p));
+    }
+    return scene->beam.wavelength * fmin(fabs(place->distance), farthest)
+           / (d->pixel / 1000);
+}
+
 double detector_qmax(const nb_scene *scene, const struct detector_place *place,
                      double shortest)
 {
-    const nb_detector *d = &scene->detector;
-    double largest = 0;
+    double largest = 0, p[3];
 
-    for (int corner = 0; corner < 4; corner++) {
-        double p[3];
-
-        linear_copy(place->pix0, p);
-        linear_add((corner & 1) * d->nfast * d->pixel / 1000, place->fast, p);
-        linear_add((corner >> 1) * d->nslow * d->pixel / 1000, place->slow, p);
+    for (int i = 0; i < 4; i++) {
+        corner_of(&scene->detector, place, i, p);
         linear_unit(p, p);
         linear_add(-1, place->beam, p);
         largest = fmax(largest, linear_norm(p) / shortest);

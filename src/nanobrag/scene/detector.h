@@ -32,6 +32,11 @@ nb_status detector_derive(nb_context *ctx, const nb_scene *scene,
 void detector_frame(const nb_scene *scene, const struct detector_place *place,
                     double layer_step, struct phys_frame *frame);
 
+/* What a pixel spans in reciprocal space, as a length: wavelength x distance/pixel, A. The
+ * distance along the beam, but never more than that of the farthest corner: a detector at
+ * a large two theta has no pixel out there. */
+double detector_reciprocal_pixel(const nb_scene *scene, const struct detector_place *place);
+
 /* Largest |q| on the detector, 1/A, for wavelengths down to `shortest`. */
 double detector_qmax(const nb_scene *scene, const struct detector_place *place,
                      double shortest);

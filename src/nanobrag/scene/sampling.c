@@ -15,7 +15,8 @@
 #include "base/log.h"
 #include "scene/beam.h"
 
-enum { PHI_STEPS_MOST = 1000, PHI_STEPS_PER_ROCKING_WIDTH = 5 };
+/* a count that reaches COUNT_MOST is refused where the totals are known */
+enum { COUNT_MOST = 2000000000, PHI_STEPS_MOST = 1000, PHI_STEPS_PER_ROCKING_WIDTH = 5 };
 
 double sampling_step(const struct scene_steps *steps, double range)
 {
@@ -39,7 +40,15 @@ static int steps_over(double range, double step)
 {
     const double n = ceil(fabs(range / step) * (1 - 1e-12));
 
-    return n < 1 ? 1 : n > 1e8 ? 100000000 : (int)n;
+    return !(n >= 1) ? 1 : n > COUNT_MOST ? COUNT_MOST : (int)n;
+}
+
+/* the same to the letter: 0 steps over a range of 0 */
+static int quirk_steps_over(double range, double step)
+{
+    const double n = ceil(range / step);
+
+    return !(n >= 0) ? 0 : n > COUNT_MOST ? COUNT_MOST : (int)n;
 }
 
 /* nanoBragg's rules for a beam range; `blind` is the range it assumes for a count alone */
@@ -49,7 +58,7 @@ static void range_quirk(struct scene_range *r, double blind)
 
     if (r->count <= 0) {
         if (r->range_given && stepped)
-            r->count = (int)ceil(r->range / r->step);
+            r->count = quirk_steps_over(r->range, r->step);
         else if (r->range_given) {
             r->step = r->range;
             r->count = 2;
@@ -110,12 +119,10 @@ static nb_status resolve_divergence(nb_context *ctx, nb_scene *scene,
     nb_beam *b = &scene->beam;
 
     for (int i = 0; i < 2; i++) {
-        struct scene_range r = {b->divergence[i],
-                                b->divergence_step[i],
-                                b->ndivergence[i],
-                                0,
-                                0,
-                                b->ndivergence[i] > 0};
+        struct scene_range r = {.range = b->divergence[i],
+                                .step = b->divergence_step[i],
+                                .count = b->ndivergence[i],
+                                .count_given = b->ndivergence[i] > 0};
 
         r.range_given = r.range > 0 || (scene->given & given[i]);
         r.step_given = r.step > 0;
@@ -136,7 +143,9 @@ static nb_status resolve_dispersion(nb_context *ctx, nb_scene *scene,
                                     struct scene_fixed *fixed)
 {
     nb_beam *b = &scene->beam;
-    struct scene_range r = {b->dispersion, 0, b->ndispersion, 0, 0, b->ndispersion > 0};
+    struct scene_range r = {.range = b->dispersion,
+                            .count = b->ndispersion,
+                            .count_given = b->ndispersion > 0};
 
     r.range_given = b->dispersion > 0 || (scene->given & NB_GIVEN_DISPERSION);
     if (scene->quirks & NB_QUIRK_STEP_RULES) {
@@ -223,7 +232,7 @@ static void phi_quirk(struct scene_range *r)
             r->count = 1;
             r->range = r->step = 0;
         } else if (stepped)
-            r->count = (int)ceil(r->range / r->step);
+            r->count = quirk_steps_over(r->range, r->step);
         else {
             r->count = 2;
             r->step = r->range / 2;
@@ -275,6 +284,11 @@ static nb_status phi_resolve(nb_context *ctx, struct scene_range *r, double edge
         r->range = r->step;
         r->count = r->step_given ? 2 : 1;
     }
+    if (r->step_given && r->count > 1
+        && fabs(fabs(r->step) - fabs(r->range) / r->count) > 1e-9 * fabs(r->step))
+        log_line(ctx, NB_LOG_WARNING, "scan",
+                 "%d phi steps of %g degrees are used, not of %g: they fill a range of %g",
+                 r->count, r->range / r->count, r->step, r->range);
     r->step = r->range / r->count;
     return NB_OK;
 }
@@ -283,7 +297,10 @@ static nb_status resolve_phi(nb_context *ctx, nb_scene *scene, double edge, doub
                              struct scene_fixed *fixed)
 {
     nb_scan *scan = &scene->scan;
-    struct scene_range r = {scan->osc, scan->step, scan->nphi, 0, 0, scan->nphi > 0};
+    struct scene_range r = {.range = scan->osc,
+                            .step = scan->step,
+                            .count = scan->nphi,
+                            .count_given = scan->nphi > 0};
 
     r.range_given = r.range != 0 || (scene->given & NB_GIVEN_OSC);
     r.step_given = r.step != 0 || (scene->given & NB_GIVEN_PHI_STEP);
@@ -299,7 +316,7 @@ static nb_status resolve_phi(nb_context *ctx, nb_scene *scene, double edge, doub
     return NB_OK;
 }
 
-/* 1 nearest, 2 tricubic */
+/* NB_NEAREST or NB_TRICUBIC */
 static int interpolation(const nb_scene *scene, struct scene_fixed *fixed)
 {
     const nb_crystal *c = &scene->crystal;
@@ -307,8 +324,9 @@ static int interpolation(const nb_scene *scene, struct scene_fixed *fixed)
         scene->quirks & NB_QUIRK_INTERPOLATE ? fixed->ncells_asked : c->ncells;
     int wanted = c->interpolate;
 
-    fixed->interpolate_auto = wanted == 0;
-    if (wanted == 0) wanted = n[0] <= 2 || n[1] <= 2 || n[2] <= 2 ? 2 : 1;
+    fixed->interpolate_auto = wanted == NB_INTERPOLATE_AUTO;
+    if (fixed->interpolate_auto)
+        wanted = n[0] <= 2 || n[1] <= 2 || n[2] <= 2 ? NB_TRICUBIC : NB_NEAREST;
     return wanted;
 }
 
@@ -319,12 +337,19 @@ nb_status sampling_resolve_placed(nb_context *ctx, nb_scene *scene,
 {
     const double edge = crystal_largest_edge(scene, axes);
     const double qmax = detector_qmax(scene, place, beam_shortest(scene));
-    const double reciprocal_pixel =
-        scene->beam.wavelength * place->distance / (scene->detector.pixel / 1000);
-    const double wanted = ceil(3 * edge / reciprocal_pixel);
+    const double wanted = ceil(3 * edge / detector_reciprocal_pixel(scene, place));
 
-    fixed->oversample_wanted = wanted < 1 ? 1 : wanted > 10000 ? 10000 : (int)wanted;
-    if (scene->oversample <= 0) scene->oversample = fixed->oversample_wanted;
+    fixed->oversample_wanted = !(wanted >= 1) ? 1 : wanted > 10000 ? 10000 : (int)wanted;
+    if (scene->oversample <= 0) {
+        scene->oversample = fixed->oversample_wanted;
+        if (wanted > 100)
+            log_line(ctx, NB_LOG_WARNING, "sampling",
+                     "%d-fold oversampling was chosen for %.3g-fold fringes: %.3g samples "
+                     "a "
+                     "pixel; use a smaller crystal, -gauss_xtal, or -oversample",
+                     scene->oversample, wanted,
+                     (double)scene->oversample * scene->oversample);
+    }
     fixed->interpolate = interpolation(scene, fixed);
     scene->crystal.interpolate = fixed->interpolate;
     return resolve_phi(ctx, scene, edge, qmax, fixed);

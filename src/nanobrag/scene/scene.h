@@ -44,7 +44,7 @@ struct scene_fixed {
     struct scene_steps phi, divergence[2], dispersion, layer;
     struct random_stream random; /* as the draws for the crystal left it */
     double ncells_asked[3]; /* before sizes: what nanoBragg's interpolation rule reads */
-    int interpolate; /* 1 nearest, 2 tricubic */
+    int interpolate; /* NB_NEAREST or NB_TRICUBIC */
     int interpolate_auto; /* by rule */
     int oversample_wanted;
     const double *f; /* the box of reflections with default_f filled in; or NULL */
