@@ -4,6 +4,7 @@
  */
 #define _POSIX_C_SOURCE 200112L
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,6 +142,35 @@ static int roi_same_bits(void)
     return TAP_PASS;
 }
 
+/* a cropped image equals the crop: what lies around the ROI, and under the mask, gives its
+ * light to the pixels beside it */
+static int roi_point_spread(void)
+{
+    static double whole[PIXELS], part[PIXELS];
+    static uint8_t mask[PIXELS];
+    nb_scene scene = scenes_base();
+    double worst = 0;
+
+#ifndef NANOBRAG_FFTW
+    return tap_skip("this build has no FFTW");
+#endif
+    scene.psf.kind = NB_PSF_GAUSS;
+    scene.psf.fwhm = 1.2;
+    if (!render(&scene, NB_LANES, 2, "", whole)) abort();
+    for (int i = 0; i < PIXELS; i++) mask[i] = i % 7 != 0;
+    scene.detector.mask = mask;
+    scene.detector.roi[0] = 5, scene.detector.roi[1] = 23;
+    scene.detector.roi[2] = 7, scene.detector.roi[3] = 30;
+    if (!render(&scene, NB_LANES, 2, "", part)) abort();
+    for (int s = 7; s < 30; s++)
+        for (int f = 5; f < 23; f++)
+            if (mask[40 * s + f])
+                worst = fmax(worst, fabs(part[40 * s + f] - whole[40 * s + f]));
+    tap_close("worst pixel over peak", worst / peak_of(whole), 0, 1e-12);
+    tap_check(part[40 * 14] == 0 && part[0] == 0, "masked and outside pixels are 0");
+    return TAP_PASS;
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
@@ -150,6 +180,7 @@ int main(int argc, char **argv)
         {"lanes_far_out", lanes_far_out},
         {"threads_same_bits", threads_same_bits},
         {"roi_same_bits", roi_same_bits},
+        {"roi_point_spread", roi_point_spread},
     };
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
