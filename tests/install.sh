@@ -1,10 +1,11 @@
 #!/bin/sh
-# install.sh CMAKE BUILD GENERATOR - what is installed can be used: by find_package (shared
-# and static), by pkg-config, and as a program. SPDX-License-Identifier: MIT
+# install.sh CMAKE BUILD GENERATOR CC - what is installed can be used: by find_package
+# (shared and static), by pkg-config, and as a program. SPDX-License-Identifier: MIT
 set -eu
 cmake=$1
 build=$2
 generator=$3
+compiler=$4
 rm -rf prefix user user.log
 "$cmake" --install "$build" --prefix "$PWD/prefix" > install.log
 
@@ -38,7 +39,7 @@ add_executable(static main.c)
 target_link_libraries(static PRIVATE nanobrag::nanobrag_static)
 END
 "$cmake" -S user -B user/build -G "$generator" -DCMAKE_PREFIX_PATH="$PWD/prefix" \
-    -DCMAKE_BUILD_TYPE=Release > user.log
+    -DCMAKE_C_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release > user.log
 "$cmake" --build user/build >> user.log
 user/build/shared
 user/build/static
@@ -48,7 +49,7 @@ if command -v pkg-config > /dev/null 2>&1; then
     PKG_CONFIG_PATH=${pc%/*}
     export PKG_CONFIG_PATH
     # shellcheck disable=SC2046
-    cc user/main.c -o user/pc $(pkg-config --cflags --libs nanobrag) \
+    "$compiler" user/main.c -o user/pc $(pkg-config --cflags --libs nanobrag) \
         "-Wl,-rpath,$(pkg-config --variable=libdir nanobrag)"
     user/pc
 fi

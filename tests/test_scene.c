@@ -424,8 +424,8 @@ static int layers_of_a_sensor(void)
     double worst = 0, far = 0;
 
     scene.crystal.default_f = 0;
-    scene.background.water = 100;
-    scene.oversample = 2;
+    scene.background.water = 100; /* taken at the centre of a pixel */
+    scene.oversample = 1;
     scene.detector.convention = NB_XDS;
     bare = scene;
     scene.detector.thickness = 450;

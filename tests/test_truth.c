@@ -189,7 +189,6 @@ static int oversampling_is_binning(void)
     nb_scene s = named("each_factor");
 
     s.crystal.hkl = scenes_reflections();
-    s.background.water = 300;
     s.oversample = 3;
     s.detector.origin_kind = NB_ORIGIN_CLOSE;
     s.detector.origin[0] = 7, s.detector.origin[1] = 8;

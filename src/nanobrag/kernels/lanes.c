@@ -24,7 +24,7 @@ struct lanes {
     _Alignas(64) lane weight; /* of the sub-pixel: flagged factors */
     _Alignas(64) lane qx, qy, qz, share; /* per source; share: weight of its samples */
     _Alignas(64) lane sum; /* of F^2 over orientations */
-    _Alignas(64) lane bragg, amorphous;
+    _Alignas(64) lane bragg, amorphous, centre;
     _Alignas(64) lane omega, polarization, capture; /* factors that wait until the end */
     _Alignas(64) lane lit; /* 1 once a sample fixed the polarization */
 };
@@ -35,7 +35,8 @@ static void fill(real *restrict a, real value)
     for (int i = 0; i < TILE_PIXELS; i++) a[i] = value;
 }
 
-/* directions of sub-pixel `sub` of each pixel at a depth; `surface` is a literal */
+/* directions of sub-pixel `sub` of each pixel, or (-1) of its centre, at a depth;
+ * `surface` is a literal */
 PHYS_FN void points_on(int surface, const struct phys_view *view,
                        const struct phys_frame *frame, const struct tile *tile, int sub,
                        real depth, struct lanes *l)
@@ -46,8 +47,10 @@ PHYS_FN void points_on(int surface, const struct phys_view *view,
 
     det.surface = surface;
     for (int row = 0; row < TILE_SLOW; row++) {
-        const real slow = (real)(tile->slow + row) * (real)n + (real)(sub / n) + half;
-        const real fast = (real)tile->fast * (real)n + (real)(sub % n) + half;
+        const real slow = (real)(tile->slow + row) * (real)n
+                          + (sub < 0 ? half * (real)n : (real)(sub / n) + half);
+        const real fast = (real)tile->fast * (real)n
+                          + (sub < 0 ? half * (real)n : (real)(sub % n) + half);
         const int at = row * TILE_FAST;
 
 #pragma omp simd
@@ -192,14 +195,48 @@ static void add_bragg(const struct phys_frame *frame, struct lanes *l)
     }
 }
 
-/* what stands in for the polarization where no sample fixes it */
+/* polarization of the first source, which a pixel keeps unless each sample has its own */
 static void first_polarization(const struct phys_frame *frame, struct lanes *l)
 {
     for (int i = 0; i < TILE_PIXELS; i++)
         l->polarization[i] =
             frame->each_polar
                 ? 1
-                : phys_first_polarization(frame, phys_vec3(l->dx[i], l->dy[i], l->dz[i]));
+                : phys_source_polarization(frame, 0,
+                                           phys_vec3(l->dx[i], l->dy[i], l->dz[i]));
+}
+
+/* centre[i] = photons of the amorphous material, at the centres of the pixels; leaves its
+ * traces in `l`, so it comes first */
+static void amorphous_at_centre(const struct phys_view *view,
+                                const struct phys_frame *frame, const struct tile *tile,
+                                struct lanes *l)
+{
+    _Alignas(64) lane capture;
+
+    fill(l->amorphous, 0);
+    fill(l->omega, 1);
+    fill(l->lit, 1);
+    for (int layer = 0; layer < frame->nlayers; layer++) {
+        points(view, frame, tile, -1,
+               view->detector.layer_offset + (real)layer * view->detector.layer_step, l);
+        if (layer == 0) {
+            first_polarization(frame, l);
+            if (!frame->each_omega) times_omega(view, l, l->omega);
+        }
+        fill(l->weight, 1);
+        if (frame->each_omega) times_omega(view, l, l->weight);
+        captures(view, l, layer, capture);
+        multiply(l->weight, capture);
+        for (int i = 0; i < frame->nsource; i++) {
+            scatter(frame, frame->source + i, l);
+            add_amorphous(frame, l);
+        }
+    }
+#pragma omp simd
+    for (int i = 0; i < TILE_PIXELS; i++)
+        l->centre[i] = (real)frame->amorphous_scale * l->amorphous[i] * l->omega[i]
+                       * l->polarization[i];
 }
 
 /* weights of a sub-pixel, and the factors that are taken at the first one */
@@ -208,6 +245,7 @@ static void weigh(const struct phys_view *view, const struct phys_frame *frame, 
 {
     if (layer == 0 && sub == 0) {
         first_polarization(frame, l);
+        if (frame->dark_polar && !frame->each_polar) fill(l->polarization, 0);
         if (!frame->each_omega) times_omega(view, l, l->omega);
     }
     fill(l->weight, 1);
@@ -227,6 +265,9 @@ PHYS_FN void run(struct phys_spec spec, const struct phys_frame *frame,
     struct lanes l;
     _Alignas(64) lane capture;
 
+    fill(l.centre, 0);
+    if (frame->amorphous_scale != 0 && !frame->amorphous_in_samples)
+        amorphous_at_centre(&view, frame, tile, &l);
     fill(l.bragg, 0);
     fill(l.amorphous, 0);
     fill(l.omega, 1);
@@ -241,7 +282,7 @@ PHYS_FN void run(struct phys_spec spec, const struct phys_frame *frame,
             weigh(&view, frame, layer, sub, &l, capture);
             for (int i = 0; i < frame->nsource; i++) {
                 scatter(frame, frame->source + i, &l);
-                if (frame->amorphous_scale != 0) add_amorphous(frame, &l);
+                if (frame->amorphous_in_samples) add_amorphous(frame, &l);
                 for (int k = 0; k < frame->norientation; k++)
                     add_orientation(spec, &view, frame->orientation + k, &l);
                 add_bragg(frame, &l);
@@ -253,6 +294,7 @@ PHYS_FN void run(struct phys_spec spec, const struct phys_frame *frame,
 
         s.bragg = l.bragg[i];
         s.amorphous = l.amorphous[i];
+        s.centre = l.centre[i];
         s.omega = l.omega[i];
         s.polarization = l.polarization[i];
         s.capture = l.capture[i];

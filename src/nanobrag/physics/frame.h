@@ -58,8 +58,10 @@ struct phys_frame {
     int nstol;
     const double *stol; /* pairs, ascending */
     double amorphous_f;
-    /* photons per unit of F^2 weight */
+    /* photons per unit of F^2 weight; the amorphous part is taken at the pixel's centre, or
+     * (nanoBragg) in every sample */
     double bragg_scale, amorphous_scale;
+    int amorphous_in_samples;
 };
 
 enum phys_surface { PHYS_FLAT, PHYS_CURVED, PHYS_CURVED_QUIRK };

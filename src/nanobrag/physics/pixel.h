@@ -36,7 +36,9 @@ PHYS_FN struct phys_view phys_view(const struct phys_frame *frame)
 
 /* sums of a pixel and the factors that wait until its end */
 struct phys_sums {
-    real bragg, amorphous;
+    real bragg;
+    real amorphous; /* in the samples */
+    real centre; /* photons of the amorphous part that is taken at the centre */
     real omega, polarization, capture;
     int lit; /* 1 once a sample fixed the polarization */
 };
@@ -45,7 +47,7 @@ PHYS_FN struct phys_sums phys_sums_start(void)
 {
     struct phys_sums s;
 
-    s.bragg = s.amorphous = 0;
+    s.bragg = s.amorphous = s.centre = 0;
     s.omega = s.polarization = s.capture = 1;
     s.lit = 0;
     return s;
@@ -86,7 +88,7 @@ PHYS_FN void phys_pixel_source(struct phys_spec spec, const struct phys_frame *f
         sums->lit = 1;
     }
     weight *= (real)source->weight;
-    if (frame->amorphous_scale != 0) {
+    if (frame->amorphous_in_samples) {
         const real f = phys_amorphous(frame, sqrt(q2) / 2);
 
         sums->amorphous += weight * f * f;
@@ -99,22 +101,65 @@ PHYS_FN void phys_pixel_source(struct phys_spec spec, const struct phys_frame *f
     sums->bragg += weight * phys_displacement((real)frame->b_factor, q2) * sum;
 }
 
-/* polarization of the first sample of a pixel: what stands in where dmin lets none pass */
-PHYS_FN real phys_first_polarization(const struct phys_frame *frame, struct phys_vec3 d)
+/* polarization of source `index` in direction d */
+PHYS_FN real phys_source_polarization(const struct phys_frame *frame, int index,
+                                      struct phys_vec3 d)
 {
-    const struct phys_source *source = frame->source;
+    const struct phys_source *source = frame->source + index;
 
-    if (frame->dark_polar) return 0;
     if (!frame->polarised) return 1;
     return phys_polarization((real)frame->kahn, phys_load(source->direction),
                              phys_load(source->e), phys_load(source->b), d);
+}
+
+/* centre of pixel (f, s) at a depth */
+PHYS_FN struct phys_point phys_centre(const struct phys_detector *det, int n, int s, int f,
+                                      real depth)
+{
+    return phys_point(det, ((real)f + (real)0.5) * (real)n, ((real)s + (real)0.5) * (real)n,
+                      depth);
+}
+
+/* photons of the amorphous material in pixel (f, s), factors taken as for the Bragg part
+ * but at the centre of the pixel: they are smooth there, and so do not move with the
+ * number of sub-pixels */
+PHYS_FN real phys_pixel_amorphous(const struct phys_frame *frame,
+                                  const struct phys_detector *det, int s, int f)
+{
+    const struct phys_point front =
+        phys_centre(det, frame->oversample, s, f, det->layer_offset);
+    const real omega = phys_solid_angle(det, front);
+    const real polar = phys_source_polarization(frame, 0, front.d);
+    real sum = 0;
+
+    for (int layer = 0; layer < frame->nlayers; layer++) {
+        const struct phys_point point =
+            phys_centre(det, frame->oversample, s, f,
+                        det->layer_offset + (real)layer * det->layer_step);
+        const real weight = phys_capture(det, point, (real)layer)
+                            * (frame->each_omega ? phys_solid_angle(det, point) : omega);
+
+        for (int i = 0; i < frame->nsource; i++) {
+            const struct phys_source *source = frame->source + i;
+            const struct phys_vec3 q =
+                phys_scattering(point.d, phys_load(source->direction),
+                                (real)source->inverse_wavelength);
+            const real amplitude = phys_amorphous(frame, sqrt(phys_dot(q, q)) / 2);
+
+            sum +=
+                weight * (real)source->weight * amplitude * amplitude
+                * (frame->each_polar ? phys_source_polarization(frame, i, point.d) : polar);
+        }
+    }
+    return (real)frame->amorphous_scale * sum;
 }
 
 /* photons from the sums */
 PHYS_FN real phys_finish(const struct phys_frame *frame, struct phys_sums s)
 {
     return ((real)frame->bragg_scale * s.bragg + (real)frame->amorphous_scale * s.amorphous)
-           * s.omega * s.polarization * s.capture;
+               * s.omega * s.polarization * s.capture
+           + s.centre;
 }
 
 /* the sums of pixel (f, s) */
@@ -135,7 +180,7 @@ PHYS_FN struct phys_sums phys_pixel(struct phys_spec spec, const struct phys_fra
             real weight = 1;
 
             if (layer == 0 && sub == 0) {
-                first_polar = phys_first_polarization(frame, point.d);
+                first_polar = phys_source_polarization(frame, 0, point.d);
                 if (!frame->each_omega) sums.omega = phys_solid_angle(det, point);
             }
             if (frame->each_omega) weight *= phys_solid_angle(det, point);
@@ -149,7 +194,10 @@ PHYS_FN struct phys_sums phys_pixel(struct phys_spec spec, const struct phys_fra
                 phys_pixel_source(spec, frame, view, point.d, i, weight, &sums);
         }
     }
-    if (!frame->each_polar && !sums.lit) sums.polarization = first_polar;
+    if (!frame->each_polar && !sums.lit)
+        sums.polarization = frame->dark_polar ? 0 : first_polar;
+    if (frame->amorphous_scale != 0 && !frame->amorphous_in_samples)
+        sums.centre = phys_pixel_amorphous(frame, det, s, f);
     return sums;
 }
 

@@ -57,7 +57,6 @@ void background_frame(const nb_scene *scene, struct phys_frame *frame)
 {
     const nb_background *b = &scene->background;
     const double per_electron2 = BEAM_RE2 * scene->beam.fluence;
-    const double nsub = (double)scene->oversample * scene->oversample;
 
     frame->amorphous_f = WATER_F;
     frame->nstol = (int)b->nstol;
@@ -65,13 +64,16 @@ void background_frame(const nb_scene *scene, struct phys_frame *frame)
     if (scene->quirks & NB_QUIRK_WATER) {
         /* I_bg enters the sum of F^2 once, so it is divided by all steps and multiplied
          * by r_e^2 fluence a second time */
+        const double nsub = (double)scene->oversample * scene->oversample;
         const double steps = (double)frame->nsource * frame->norientation * nsub;
         const double layers = frame->each_capture ? 1 : frame->nlayers;
 
         frame->nstol = 0;
+        frame->amorphous_in_samples = 1;
         frame->amorphous_scale =
             per_electron2 / steps * per_electron2 * quirk_molecules(b) / (nsub * layers);
         return;
     }
-    frame->amorphous_scale = per_electron2 * molecules(b) / nsub;
+    frame->amorphous_in_samples = 0;
+    frame->amorphous_scale = per_electron2 * molecules(b);
 }
