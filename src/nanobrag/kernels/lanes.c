@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
+#include "kernels/variants.h"
 #include "physics/pixel.h"
 
 #define CAT_(a, b) a##b
@@ -303,14 +304,7 @@ PHYS_FN void run(struct phys_spec spec, const struct phys_frame *frame,
     }
 }
 
-#define VARIANT(shape, lookup)                                                             \
-    static void shape##_##lookup(const struct phys_frame *frame, const struct tile *tile,  \
-                                 double *photons)                                          \
-    {                                                                                      \
-        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup};                       \
-                                                                                           \
-        run(spec, frame, tile, photons);                                                   \
-    }
+#define VARIANT VARIANT_FUNCTION
 #include "kernels/variants.def"
 #undef VARIANT
 

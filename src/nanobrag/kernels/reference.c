@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kernels/kernels.h"
+#include "kernels/variants.h"
 #include "physics/pixel.h"
 
 static inline void run(struct phys_spec spec, const struct phys_frame *frame,
@@ -21,14 +22,7 @@ static inline void run(struct phys_spec spec, const struct phys_frame *frame,
     }
 }
 
-#define VARIANT(shape, lookup)                                                             \
-    static void shape##_##lookup(const struct phys_frame *frame, const struct tile *tile,  \
-                                 double *photons)                                          \
-    {                                                                                      \
-        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup};                       \
-                                                                                           \
-        run(spec, frame, tile, photons);                                                   \
-    }
+#define VARIANT VARIANT_FUNCTION
 #include "kernels/variants.def"
 #undef VARIANT
 

@@ -1,0 +1,17 @@
+/*
+ * variants.h - a file that has a function run(spec, frame, tile, photons) gets from here
+ * its specialised copies: VARIANT_FUNCTION over variants.def. SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_VARIANTS_H
+#define NB_KERNELS_VARIANTS_H
+
+#define VARIANT_FUNCTION(shape, lookup)                                                    \
+    static void shape##_##lookup(const struct phys_frame *frame, const struct tile *tile,  \
+                                 double *photons)                                          \
+    {                                                                                      \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup};                       \
+                                                                                           \
+        run(spec, frame, tile, photons);                                                   \
+    }
+
+#endif
