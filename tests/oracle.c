@@ -144,8 +144,8 @@ static double pixel_of(const struct oracle *o, int slow, int fast)
     for (int layer = 0; layer < o->d.nlayers; layer++)
         for (int sub = 0; sub < n * n; sub++) {
             const double edge = o->d.pixel / n;
-            const double at[2] = {(fast * n + sub % n + 0.5) * edge,
-                                  (slow * n + sub / n + 0.5) * edge};
+            const int row = slow * n + sub / n, column = fast * n + sub % n;
+            const double at[2] = {(column + 0.5) * edge, (row + 0.5) * edge};
             double p[3], weight = 1;
 
             position(o, at, layer, p);

@@ -187,6 +187,9 @@ static int carry_out(struct run *run)
     if (!code) code = write_dump(run);
     if (!code && run->s->printout) code = report_printout(run);
     if (!code) code = make_images(run);
+    /* the numbers of the finished images are worth keeping too */
+    if (code == EXIT_INTERRUPTED && run->done > 0 && run->s->json)
+        (void)json_write(run, run->s->json);
     if (code) return code;
     checks_after(run);
     return run->s->json ? json_write(run, run->s->json) : 0;

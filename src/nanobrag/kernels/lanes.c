@@ -43,15 +43,16 @@ PHYS_FN void points_on(int surface, const struct phys_view *view,
                        real depth, struct lanes *l)
 {
     const int n = frame->oversample;
+    const int sub_row = sub / n, sub_column = sub - n * sub_row;
     const real half = (real)0.5;
+    const real in_slow = sub < 0 ? half * (real)n : (real)sub_row + half;
+    const real in_fast = sub < 0 ? half * (real)n : (real)sub_column + half;
     struct phys_detector det = view->detector;
 
     det.surface = surface;
     for (int row = 0; row < TILE_SLOW; row++) {
-        const real slow = (real)(tile->slow + row) * (real)n
-                          + (sub < 0 ? half * (real)n : (real)(sub / n) + half);
-        const real fast = (real)tile->fast * (real)n
-                          + (sub < 0 ? half * (real)n : (real)(sub % n) + half);
+        const real slow = (real)(tile->slow + row) * (real)n + in_slow;
+        const real fast = (real)tile->fast * (real)n + in_fast;
         const int at = row * TILE_FAST;
 
 #pragma omp simd

@@ -10,29 +10,29 @@
 #include "frame.h"
 #include "phys.h"
 
-/* the cubic through four nodes about x, at x; n >= 4 pairs (x, y), x ascending; the end
- * values outside. Evaluated in double: it is rare, and tables have narrow intervals */
-PHYS_FN double phys_table_cubic(const double *pair, int n, double x)
+/* the cubic through four nodes about x, at x; n >= 4 nodes, ascending; the end values
+ * outside. Evaluated in double: it is rare, and tables have narrow intervals */
+PHYS_FN double phys_table_cubic(const struct phys_node *node, int n, double x)
 {
     int low = 0, high = n - 1, first;
     double sum = 0;
 
-    if (x <= pair[0]) return pair[1];
-    if (x >= pair[2 * high]) return pair[2 * high + 1];
+    if (x <= node[0].stol) return node[0].f;
+    if (x >= node[high].stol) return node[high].f;
     while (high - low > 1) {
         const int middle = (low + high) / 2;
 
-        if (pair[2 * middle] <= x)
+        if (node[middle].stol <= x)
             low = middle;
         else
             high = middle;
     }
     first = low - 1 < 0 ? 0 : low - 1 > n - 4 ? n - 4 : low - 1;
     for (int i = first; i < first + 4; i++) {
-        double w = pair[2 * i + 1];
+        double w = node[i].f;
 
         for (int j = first; j < first + 4; j++)
-            if (j != i) w *= (x - pair[2 * j]) / (pair[2 * i] - pair[2 * j]);
+            if (j != i) w *= (x - node[j].stol) / (node[i].stol - node[j].stol);
         sum += w;
     }
     return sum;

@@ -23,6 +23,11 @@ struct phys_orientation {
     double axes[9];
 };
 
+/* a node of a table over sin(theta)/lambda */
+struct phys_node {
+    double stol, f; /* 1/A, electron */
+};
+
 struct phys_frame {
     /* detector */
     int nfast, nslow, oversample, nlayers;
@@ -56,7 +61,7 @@ struct phys_frame {
     double default_f;
     /* amorphous material: F at nstol values of sin(theta)/lambda; 0: constant */
     int nstol;
-    const double *stol; /* pairs, ascending */
+    const struct phys_node *stol; /* ascending */
     double amorphous_f;
     /* photons per unit of F^2 weight; the amorphous part is taken at the pixel's centre, or
      * (nanoBragg) in every sample */

@@ -89,8 +89,9 @@ PHYS_FN struct phys_point phys_point(const struct phys_detector *det, real fast,
 PHYS_FN struct phys_point phys_sub_pixel(const struct phys_detector *det, int n, int s,
                                          int f, int sub, real depth)
 {
-    const real fast = (real)f * (real)n + (real)(sub % n) + (real)0.5;
-    const real slow = (real)s * (real)n + (real)(sub / n) + (real)0.5;
+    const int row = sub / n, column = sub - n * row;
+    const real fast = (real)f * (real)n + (real)column + (real)0.5;
+    const real slow = (real)s * (real)n + (real)row + (real)0.5;
 
     return phys_point(det, fast, slow, depth);
 }

@@ -60,7 +60,7 @@ void background_frame(const nb_scene *scene, struct phys_frame *frame)
 
     frame->amorphous_f = WATER_F;
     frame->nstol = (int)b->nstol;
-    frame->stol = b->stol;
+    frame->stol = (const struct phys_node *)(const void *)b->stol;
     if (scene->quirks & NB_QUIRK_WATER) {
         /* I_bg enters the sum of F^2 once, so it is divided by all steps and multiplied
          * by r_e^2 fluence a second time */

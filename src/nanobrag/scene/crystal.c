@@ -20,14 +20,10 @@ static int has_matrix(const nb_crystal *crystal)
     return 0;
 }
 
-nb_status crystal_resolve(nb_context *ctx, nb_scene *scene, struct random_stream *random)
+void crystal_resolve(nb_scene *scene, struct random_stream *random)
 {
     nb_crystal *c = &scene->crystal;
 
-    if (c->cell[0] == 0 && !has_matrix(c))
-        return fail(ctx, NB_ERR_UNIT_CELL,
-                    "no unit cell was given; set crystal.cell or crystal.matrix (-cell or "
-                    "-matrix)");
     if (c->cell[0] != 0) {
         for (int i = 1; i < 3; i++)
             if (c->cell[i] == 0) c->cell[i] = c->cell[0];
@@ -46,7 +42,6 @@ nb_status crystal_resolve(nb_context *ctx, nb_scene *scene, struct random_stream
     }
     for (int i = 0; i < 3; i++)
         if (c->ncells[i] == 0) c->ncells[i] = 1;
-    return NB_OK;
 }
 
 nb_status crystal_resolve_cells(nb_context *ctx, nb_scene *scene)
@@ -159,6 +154,10 @@ static nb_status unrotated_star(nb_context *ctx, const nb_scene *scene, double s
     if (c->cell[0] != 0 && !standard_setting(c->cell, quirk, star, cell_volume))
         return fail(ctx, NB_ERR_UNIT_CELL, "the cell %g %g %g %g %g %g has no volume",
                     c->cell[0], c->cell[1], c->cell[2], c->cell[3], c->cell[4], c->cell[5]);
+    if (!has_matrix(c) && c->cell[0] == 0)
+        return fail(ctx, NB_ERR_UNIT_CELL,
+                    "no unit cell was given; set crystal.cell or crystal.matrix (-cell or "
+                    "-matrix)");
     if (!has_matrix(c)) return NB_OK;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) matrix[j][i] = c->matrix[3 * i + j];

@@ -19,7 +19,7 @@ struct crystal_axes {
 };
 
 /* Defaults of the cell; draws a random misset from `random` into misset. */
-nb_status crystal_resolve(nb_context *ctx, nb_scene *scene, struct random_stream *random);
+void crystal_resolve(nb_scene *scene, struct random_stream *random);
 
 /* N from sizes, at least 1. Needs the beam's size resolved. */
 nb_status crystal_resolve_cells(nb_context *ctx, nb_scene *scene);

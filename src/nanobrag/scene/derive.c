@@ -27,7 +27,7 @@ nb_status scene_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fi
     struct detector_place place;
 
     NB_TRY(scene_validate(ctx, scene));
-    NB_TRY(crystal_resolve(ctx, scene, &fixed->random));
+    crystal_resolve(scene, &fixed->random);
     memcpy(fixed->ncells_asked, scene->crystal.ncells, sizeof fixed->ncells_asked);
     NB_TRY(beam_resolve(ctx, scene));
     NB_TRY(crystal_resolve_cells(ctx, scene));
