@@ -138,7 +138,7 @@ static int orient_like(const double a[3][3], double star[3][3])
         r[i][0] = r[i][1] = r[i][2] = 0;
         for (int j = 0; j < 3; j++) linear_add(star[i][j], e[j], r[i]);
     }
-    memcpy(star, r, sizeof r);
+    for (int i = 0; i < 3; i++) linear_copy(r[i], star[i]);
     return 1;
 }
 
@@ -148,21 +148,25 @@ static nb_status unrotated_star(nb_context *ctx, const nb_scene *scene, double s
 {
     const nb_crystal *c = &scene->crystal;
     const int quirk = (scene->quirks & NB_QUIRK_CELL_VECTORS) != 0;
+    const int has_cell = c->cell[0] != 0;
     double matrix[3][3];
 
     *cell_volume = 0;
-    if (c->cell[0] != 0 && !standard_setting(c->cell, quirk, star, cell_volume))
+    if (has_cell && !standard_setting(c->cell, quirk, star, cell_volume))
         return fail(ctx, NB_ERR_UNIT_CELL, "the cell %g %g %g %g %g %g has no volume",
                     c->cell[0], c->cell[1], c->cell[2], c->cell[3], c->cell[4], c->cell[5]);
-    if (!has_matrix(c) && c->cell[0] == 0)
+    if (!has_cell && !has_matrix(c))
         return fail(ctx, NB_ERR_UNIT_CELL,
                     "no unit cell was given; set crystal.cell or crystal.matrix (-cell or "
                     "-matrix)");
     if (!has_matrix(c)) return NB_OK;
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) matrix[j][i] = c->matrix[3 * i + j];
-    if (c->cell[0] == 0 || quirk)
-        memcpy(star, matrix, sizeof matrix);
+    for (int j = 0; j < 3; j++) {
+        matrix[j][0] = c->matrix[j];
+        matrix[j][1] = c->matrix[3 + j];
+        matrix[j][2] = c->matrix[6 + j];
+    }
+    if (!has_cell || quirk)
+        for (int j = 0; j < 3; j++) linear_copy(matrix[j], star[j]);
     else if (!orient_like((const double(*)[3])matrix, star))
         return fail(ctx, NB_ERR_UNIT_CELL, "a* and b* of the matrix are parallel");
     return NB_OK;
@@ -170,7 +174,7 @@ static nb_status unrotated_star(nb_context *ctx, const nb_scene *scene, double s
 
 nb_status crystal_derive(nb_context *ctx, const nb_scene *scene, struct crystal_axes *out)
 {
-    double star[3][3], cell_volume, inverse, bulk;
+    double star[3][3] = {{0}}, cell_volume, inverse, bulk;
 
     NB_TRY(unrotated_star(ctx, scene, star, &cell_volume));
     for (int i = 0; i < 3; i++) linear_rotate_xyz(scene->crystal.misset, star[i], star[i]);
