@@ -81,7 +81,11 @@ refuses 2 '96 x 80' $scene -mask mask.img -floatfile f
 # outputs that cannot be written
 inputs=
 refuses 1 'no directory' $scene -floatfile absent/f
-refuses 1 'no directory' $scene -json absent/f
+if "$program" -version | grep -q cjson; then
+    refuses 1 'no directory' $scene -json absent/f
+else
+    refuses 2 'lacks cJSON' $scene -json absent/f
+fi
 refuses 1 'directory' $scene -floatfile .
 if [ -w /dev/full ]; then
     refuses 1 '/dev/full' $scene -floatfile /dev/full
