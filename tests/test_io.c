@@ -140,6 +140,7 @@ static int hkl_text(void)
         "1 2 3 4.5 -1 0 0 9\n",
         "\357\273\2771 2 3 4.5\n-1 0 0 9\n",
         "1 2 3 4.5\n-1 0 0 9\nEND of list\n",
+        "1 2 3\n4.5\n-1\n0\n0\n9\n",
     };
 
     for (size_t i = 0; i < COUNT(texts); i++) {

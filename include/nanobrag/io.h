@@ -45,7 +45,8 @@ typedef struct nb_hkl_info {
 NB_API nb_status nb_hkl_create(nb_context *ctx, size_t n, const int *hkl, const double *f,
                                nb_hkl **out);
 
-/* Reflections from a text file: h k l F a line, '#' starts a comment line. */
+/* Reflections from a text file: h k l F a line (a group may go on on the next), '#' starts
+ * a comment line. */
 NB_API nb_status nb_hkl_read(nb_context *ctx, const char *path, nb_hkl **out);
 
 /* Reflections from a binary dump (Fdump.bin), nanoBragg's or ours. */

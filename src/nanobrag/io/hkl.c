@@ -1,5 +1,6 @@
 /*
- * hkl.c - reflection lists in text: h k l F, whole groups on each line.
+ * hkl.c - reflection lists in text: h k l F, whole groups on each line, or one group on
+ * several.
  *
  * nanoBragg: stops silently at the first group it cannot read. Here that is an error, but
  * for words after the last reflection, which are left over with a warning.
@@ -24,6 +25,10 @@ struct list {
     int *hkl; /* n x 3 */
     double *f;
     size_t n;
+    /* a group that goes on on the next line */
+    struct span begun[GROUP];
+    int nbegun;
+    long begun_line;
 };
 
 static int count_words(const struct text *text, struct span line)
@@ -59,29 +64,56 @@ static nb_status read_index(nb_context *ctx, const struct text *text, struct spa
     return NB_OK;
 }
 
+static nb_status fail_columns(nb_context *ctx, const struct text *text, long line,
+                              int columns)
+{
+    return fail(ctx, NB_ERR_FORMAT, "%s, line %ld: %d column%s, expected h k l F; %s",
+                text->name, line, columns, columns == 1 ? "" : "s",
+                columns > GROUP ? "keep the first four columns"
+                                : "complete the line or begin it with #");
+}
+
+static nb_status read_group(nb_context *ctx, const struct text *text,
+                            const struct span word[GROUP], struct list *list)
+{
+    for (int axis = 0; axis < 3; axis++)
+        NB_TRY(read_index(ctx, text, word[axis], list->hkl + 3 * list->n + axis));
+    if (!text_number(word[3], list->f + list->n))
+        return fail(ctx, NB_ERR_FORMAT,
+                    "%s, line %ld: F is '%s', expected a finite number; remove "
+                    "reflections without an amplitude",
+                    text->name, text->line, text_show(word[3]).s);
+    list->n++;
+    return NB_OK;
+}
+
+/* a short line begins a group or goes on with one; the group must end with a line */
+static nb_status read_part(nb_context *ctx, const struct text *text, struct span line,
+                           int columns, struct list *list)
+{
+    if (list->nbegun == 0) list->begun_line = text->line;
+    if (list->nbegun + columns > GROUP)
+        return fail_columns(ctx, text, list->begun_line, list->nbegun);
+    for (int i = 0; i < columns; i++)
+        (void)text_word(text, &line, &list->begun[list->nbegun++]);
+    if (list->nbegun < GROUP) return NB_OK;
+    list->nbegun = 0;
+    return read_group(ctx, text, list->begun, list);
+}
+
 static nb_status read_line(nb_context *ctx, const struct text *text, struct span line,
                            struct list *list)
 {
     const int columns = count_words(text, line);
-    struct span word;
 
-    if (columns % GROUP != 0)
-        return fail(ctx, NB_ERR_FORMAT, "%s, line %ld: %d column%s, expected h k l F; %s",
-                    text->name, text->line, columns, columns == 1 ? "" : "s",
-                    columns > GROUP ? "keep the first four columns"
-                                    : "complete the line or begin it with #");
+    if (list->nbegun > 0 || columns < GROUP)
+        return read_part(ctx, text, line, columns, list);
+    if (columns % GROUP != 0) return fail_columns(ctx, text, text->line, columns);
     for (int group = 0; group < columns / GROUP; group++) {
-        for (int axis = 0; axis < 3; axis++) {
-            (void)text_word(text, &line, &word);
-            NB_TRY(read_index(ctx, text, word, list->hkl + 3 * list->n + axis));
-        }
-        (void)text_word(text, &line, &word);
-        if (!text_number(word, list->f + list->n))
-            return fail(ctx, NB_ERR_FORMAT,
-                        "%s, line %ld: F is '%s', expected a finite number; remove "
-                        "reflections without an amplitude",
-                        text->name, text->line, text_show(word).s);
-        list->n++;
+        struct span word[GROUP];
+
+        for (int i = 0; i < GROUP; i++) (void)text_word(text, &line, &word[i]);
+        NB_TRY(read_group(ctx, text, word, list));
     }
     return NB_OK;
 }
@@ -102,7 +134,7 @@ nb_status hkl_parse(nb_context *ctx, const char *name, const void *bytes, size_t
                     nb_hkl **out)
 {
     const size_t capacity = n / SHORTEST + 1;
-    struct list list = {NULL, NULL, 0};
+    struct list list = {0};
     struct text text;
     struct span line;
     nb_status status = NB_OK;
@@ -125,6 +157,8 @@ nb_status hkl_parse(nb_context *ctx, const char *name, const void *bytes, size_t
         }
         status = read_line(ctx, &text, line, &list);
     }
+    if (status == NB_OK && list.nbegun > 0)
+        status = fail_columns(ctx, &text, list.begun_line, list.nbegun);
     if (status == NB_OK && list.n == 0)
         status = fail(ctx, NB_ERR_FORMAT,
                       "%s: no reflections, expected h k l F on each line; check that it is "
