@@ -57,6 +57,11 @@ same_image "later options win" "$scene -distance 90" "$scene -distance 50 -dista
 same_image "-polar cancels -nopolar" "$scene -polar 0.5" "$scene -nopolar -polar 0.5"
 same_image "-misset cancels random" "$scene -misset 1 2 3" "$scene -misset random -misset 1 2 3"
 
+# options that change nothing say so
+accepts 'warning: -detector_thicksteps has no effect' $scene -thicksteps 3 -floatfile f
+accepts 'warning: -density has no effect without -water' $scene -density 1.3 -floatfile f
+accepts 'warning: -images 2 without -osc' $scene -images 2 -floatfile f
+
 # the profile of the environment, and -compat over it
 NANOBRAG_COMPAT=nanobragg
 export NANOBRAG_COMPAT

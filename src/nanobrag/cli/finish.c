@@ -162,6 +162,26 @@ static const struct needs needs[] = {
     {OPT_PSF_RADIUS, OPT_PSF, "the kind of point spread"},
 };
 
+/* pairs of which the first has no effect without the second */
+static const int idle[][2] = {
+    {OPT_THICKSTEPS, OPT_DETECTOR_THICK},
+    {OPT_DETECTOR_ABS, OPT_DETECTOR_THICK},
+    {OPT_DENSITY, OPT_WATER},
+    {OPT_MW, OPT_WATER},
+    {OPT_EXPOSURE, OPT_FLUX},
+};
+
+static void warn_idle(const struct settings *s, struct say *say)
+{
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
+        if (s->given[idle[i][0]] && !s->given[idle[i][1]])
+            say_warning(say, "%s has no effect without %s", option_at(idle[i][0])->name,
+                        option_at(idle[i][1])->name);
+    if (s->images > 1 && !s->given[OPT_OSC] && !s->img && !s->mask)
+        say_warning(say, "-images %d without -osc: every image shows the same angles",
+                    s->images);
+}
+
 static int check_counts(const struct settings *s, struct say *say)
 {
     const nb_scene *scene = &s->scene;
@@ -194,6 +214,7 @@ int settings_check(const struct settings *s, struct say *say)
     if (s->given[OPT_STOLOUT])
         return say_usage(say,
                          "-stolout is not supported (nanoBragg writes nothing either)");
+    warn_idle(s, say);
     const double kahn = s->scene.beam.polarization;
     if (!(kahn >= -1 && kahn <= 1))
         return say_usage(say, "-polar %g: expected -1 to 1", kahn);
