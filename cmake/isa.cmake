@@ -18,9 +18,7 @@ function(nanobrag_isa target source)
     target_compile_definitions(${objects} PRIVATE KERNEL_ISA=${set})
     target_compile_options(${objects} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3> -fopenmp-simd
                            -fno-math-errno -fno-trapping-math -ffp-contract=fast
-                           ${flags_${set}}
-                           # a loop clang leaves scalar is slow, not wrong
-                           $<$<C_COMPILER_ID:Clang>:-Wno-error=pass-failed>)
+                           ${flags_${set}})
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
   endforeach()
 endfunction()
