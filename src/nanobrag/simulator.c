@@ -68,11 +68,11 @@ static void blank(const struct window *window, double *photons)
 {
     for (int s = 0; s < window->nslow; s++)
         for (int f = 0; f < window->nfast; f++) {
-            const size_t at = (size_t)s * (size_t)window->nfast + (size_t)f;
             const int inside = f >= window->roi[0] && f < window->roi[1]
                                && s >= window->roi[2] && s < window->roi[3];
 
-            if (!inside || !window_shows(window, s, f)) photons[at] = 0;
+            if (!inside || !window_shows(window, s, f))
+                photons[(size_t)s * (size_t)window->nfast + (size_t)f] = 0;
         }
 }
 
