@@ -25,14 +25,30 @@ NB_BEGIN_DECLS
 
 typedef struct nb_simulator nb_simulator;
 
-enum nb_precision { NB_DOUBLE, NB_SINGLE }; /* NB_SINGLE: not in this version */
+/* Of the arithmetic in the pixel loops; everything before them is in double. NB_SINGLE
+ * counts Miller indices from the middle of a tile, so that what is rounded is their change
+ * across it. */
+enum nb_precision { NB_DOUBLE, NB_SINGLE };
+
+/*
+ * How the sum is carried out.
+ *
+ *   NB_REFERENCE  one pixel after the other, in double: what the others are tested against
+ *   NB_LANES      every sample, many pixels at a time
+ *   NB_SPOTS      only samples near enough to a reflection to matter
+ *   NB_STRATEGY_AUTO  NB_SPOTS for gauss, gauss_star and tophat crystals whose spots fill
+ *                 less than a third of reciprocal space, else NB_LANES
+ */
 enum nb_strategy { NB_STRATEGY_AUTO, NB_REFERENCE, NB_LANES, NB_SPOTS };
 
+/* Precision, strategy, tolerance and the instruction set decide the bits of an image, and
+ * nothing else does. */
 typedef struct nb_options {
     int precision; /* enum nb_precision */
-    int strategy; /* enum nb_strategy; NB_SPOTS: not in this version */
-    double tolerance; /* of the image's peak; 0: 1e-10. Strategies that drop nothing
-                         keep it whatever it is */
+    int strategy; /* enum nb_strategy */
+    double tolerance; /* of the image's peak; 0: 1e-10, with NB_SINGLE 1e-5. NB_SPOTS drops
+                         no more than this from any pixel; where NB_SINGLE would round by
+                         more, a tile is made smaller, then computed in double */
 } nb_options;
 
 /*
@@ -116,8 +132,16 @@ typedef struct nb_description {
     int interpolate; /* NB_NEAREST or NB_TRICUBIC; without a list of reflections no effect
                       */
     int interpolate_auto; /* 1: chosen by rule */
-    int strategy; /* enum nb_strategy: what runs */
+    /* what runs */
+    int strategy; /* enum nb_strategy, never NB_STRATEGY_AUTO */
+    const char *strategy_why; /* one clause: why this one */
     const char *kernel; /* its instruction set: "v2", "v3", "v4", "base"; or "reference" */
+    int precision; /* enum nb_precision */
+    double tolerance; /* of the image's peak */
+    double rounding; /* estimated rounding error of the image at this precision, of its peak
+                      */
+    int tiles, tiles_small, tiles_double; /* tiles of NB_LANES; those divided, and those
+                                             done in double, to keep the tolerance */
     double phi_step; /*                                                         degree */
     double sample_max, pixel_reciprocal; /* largest N |a|; lambda D/pixel       A      */
     double qmax; /* largest |q| on the detector                                 1/A    */
