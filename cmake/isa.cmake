@@ -1,24 +1,43 @@
-# nanobrag_isa(TARGET SOURCE): compile SOURCE once per instruction set of the machine and
-# add the objects to TARGET. In the source KERNEL_ISA is the set's name: v2, v3, v4 on
-# x86-64 (run-time choice in kernels/dispatch.c), base elsewhere.
+# nanobrag_isa(TARGET SOURCE): compile SOURCE once per instruction set and precision and
+# add the objects to TARGET. In the source KERNEL_ISA is the set's name as a string, KERNELS
+# a symbol made of set and precision, and PHYS_SINGLE asks for float. The sets: scalar
+# (what vectorisation is measured against), and v2, v3, v4 on x86-64, base elsewhere; chosen
+# at run time in kernels/dispatch.c.
+set(nanobrag_isa_flags -fno-math-errno -fno-trapping-math -ffp-contract=fast)
+set(nanobrag_isa_flags_scalar -fno-tree-vectorize -fno-tree-slp-vectorize)
+if(CMAKE_C_COMPILER_ID MATCHES "Clang")
+  set(nanobrag_isa_flags_scalar -fno-vectorize -fno-slp-vectorize)
+endif()
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+  set(nanobrag_isa_sets scalar v2 v3 v4)
+  # rounding is then an instruction there too, not a call
+  list(APPEND nanobrag_isa_flags_scalar -march=x86-64-v2)
+else()
+  set(nanobrag_isa_sets scalar base)
+endif()
+set(nanobrag_isa_flags_base -fopenmp-simd)
+set(nanobrag_isa_flags_v2 -fopenmp-simd -march=x86-64-v2)
+set(nanobrag_isa_flags_v3 ${nanobrag_isa_flags_v2} -mavx2 -mfma -mbmi -mbmi2)
+set(nanobrag_isa_flags_v4 ${nanobrag_isa_flags_v3} -mavx512f -mavx512dq -mavx512bw
+    -mavx512vl -mavx512cd -mprefer-vector-width=512)
+
 function(nanobrag_isa target source)
-  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
-    set(sets v2 v3 v4)
-  else()
-    set(sets base)
-  endif()
-  set(flags_v2 -march=x86-64-v2)
-  set(flags_v3 -march=x86-64-v2 -mavx2 -mfma -mbmi -mbmi2)
-  set(flags_v4 ${flags_v3} -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512cd
-      -mprefer-vector-width=512)
-  foreach(set IN LISTS sets)
-    set(objects ${target}_${set})
-    add_library(${objects} OBJECT ${source})
-    target_link_libraries(${objects} PRIVATE nanobrag_flags)
-    target_compile_definitions(${objects} PRIVATE KERNEL_ISA=${set})
-    target_compile_options(${objects} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3> -fopenmp-simd
-                           -fno-math-errno -fno-trapping-math -ffp-contract=fast
-                           ${flags_${set}})
-    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
+  get_filename_component(name ${source} NAME_WE)
+  foreach(set IN LISTS nanobrag_isa_sets)
+    foreach(precision double single)
+      set(objects ${target}_${name}_${set}_${precision})
+      add_library(${objects} OBJECT ${source})
+      target_link_libraries(${objects} PRIVATE nanobrag_flags)
+      target_compile_definitions(${objects} PRIVATE
+        KERNEL_ISA="${set}" KERNELS=${name}_${set}_${precision}
+        $<$<STREQUAL:${precision},single>:PHYS_SINGLE>)
+      target_compile_options(${objects} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3>
+                             ${nanobrag_isa_flags} ${nanobrag_isa_flags_${set}})
+      if(set STREQUAL scalar)
+        # -fopenmp would ask for the loops to be vectorised all the same
+        target_compile_options(${objects} PRIVATE -fno-openmp -Wno-unknown-pragmas)
+      endif()
+      target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
+    endforeach()
   endforeach()
 endfunction()

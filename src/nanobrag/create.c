@@ -14,13 +14,8 @@
 /* how many of each thing the arena holds */
 struct sizes {
     size_t pixels, mask, sources, given_sources, beamlets, orientations, domains;
-    size_t stol, box, unlisted;
+    size_t stol, box, box_single, unlisted;
 };
-
-static size_t box_size(const nb_hkl *hkl)
-{
-    return hkl ? (size_t)hkl->size[0] * (size_t)hkl->size[1] * (size_t)hkl->size[2] : 0;
-}
 
 static int default_f_is_free(const nb_simulator *sim)
 {
@@ -33,9 +28,10 @@ static int default_f_is_free(const nb_simulator *sim)
 
 static size_t count_unlisted(const nb_hkl *hkl)
 {
-    size_t n = 0;
+    size_t n = 1; /* the place behind the last */
 
-    for (size_t i = 0; i < box_size(hkl); i++) n += isnan(hkl->box[i]) != 0;
+    if (!hkl) return 0;
+    for (size_t i = 0; i < hkl_box_size(hkl); i++) n += isnan(hkl->box[i]) != 0;
     return n;
 }
 
@@ -52,7 +48,9 @@ static struct sizes sizes_of(const nb_simulator *sim)
     n.domains = (size_t)s->crystal.ndomains;
     n.orientations = (size_t)s->scan.nphi * n.domains;
     n.stol = 2 * s->background.nstol;
-    n.box = box_size(s->crystal.hkl);
+    /* behind the last, the default */
+    n.box = s->crystal.hkl ? hkl_box_size(s->crystal.hkl) + 1 : 0;
+    n.box_single = sim->policy.kernels.single ? n.box : 0;
     n.unlisted = default_f_is_free(sim) ? count_unlisted(s->crystal.hkl) : 0;
     return n;
 }
@@ -71,6 +69,7 @@ static nb_status reserve(nb_simulator *sim, const struct sizes *n)
                      && arena_reserve(a, n->domains, sizeof *sim->fixed.domain)
                      && arena_reserve(a, n->stol, sizeof(double))
                      && arena_reserve(a, n->box, sizeof(double))
+                     && arena_reserve(a, n->box_single, sizeof(float))
                      && arena_reserve(a, n->unlisted, sizeof *sim->unlisted);
 
     if (!fits || !arena_make(a)) return fail_memory(sim->ctx, "a simulator");
@@ -102,10 +101,13 @@ static void take(nb_simulator *sim, const struct sizes *n)
     sim->fixed.domain = arena_take(a, n->domains, sizeof *sim->fixed.domain);
     s->background.stol = keep(a, s->background.stol, n->stol, sizeof(double));
     sim->box = arena_take(a, n->box, sizeof(double));
+    sim->box_single = arena_take(a, n->box_single, sizeof(float));
+    if (n->box_single == 0) sim->box_single = NULL;
     sim->unlisted = arena_take(a, n->unlisted, sizeof *sim->unlisted);
     sim->nunlisted = 0;
     for (size_t i = 0; n->unlisted > 0 && i < n->box; i++)
-        if (isnan(s->crystal.hkl->box[i])) sim->unlisted[sim->nunlisted++] = i;
+        if (i == n->box - 1 || isnan(s->crystal.hkl->box[i]))
+            sim->unlisted[sim->nunlisted++] = i;
 }
 
 static nb_status select_params(nb_simulator *sim, const char *names)
@@ -143,7 +145,7 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     nb_scene unused;
     struct sizes n;
 
-    NB_TRY(policy_kernels(sim->ctx, options, &sim->kernels, &sim->strategy));
+    NB_TRY(policy_kernels(sim->ctx, options, &sim->policy));
     NB_TRY(scene_resolve(sim->ctx, scene, &sim->fixed));
     NB_TRY(select_params(sim, free_names));
     NB_TRY(make_psf(sim));
@@ -151,6 +153,8 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     NB_TRY(reserve(sim, &n));
     take(sim, &n);
     scene_fill(scene, &sim->fixed, sim->box);
+    for (size_t i = 0; i < n.box_single; i++) sim->box_single[i] = (float)sim->box[i];
+    sim->fixed.f_single = sim->box_single;
     sim->spec = specialize_scene(scene);
     keep_reflections(sim);
     sim->window.nslow = scene->detector.nslow;

@@ -37,7 +37,7 @@ const char *nb_features(void)
 #ifdef NANOBRAG_PNG
            "png "
 #endif
-           "double";
+           "double single";
 }
 
 size_t nb_nparam(const nb_simulator *sim)
@@ -78,6 +78,24 @@ static int64_t count_rendered(const struct window *w)
     return count;
 }
 
+static void describe_policy(const nb_simulator *sim, const nb_scene *scene,
+                            const struct phys_frame *frame, nb_description *out)
+{
+    const struct policy *policy = &sim->policy;
+    const struct job job = simulator_job(sim, scene, frame, NULL);
+    const struct tiles_summary tiles = tiles_survey(&policy->kernels, &job);
+
+    out->strategy = policy->strategy;
+    out->strategy_why = policy->why;
+    out->kernel = policy->kernels.precise->name;
+    out->precision = policy->precision;
+    out->tolerance = policy->tolerance;
+    out->rounding = tiles.rounding;
+    out->tiles = tiles.tiles;
+    out->tiles_small = tiles.divided;
+    out->tiles_double = tiles.precise;
+}
+
 nb_status nb_describe(nb_simulator *sim, const double *x, nb_description *out)
 {
     nb_scene scene;
@@ -86,8 +104,7 @@ nb_status nb_describe(nb_simulator *sim, const double *x, nb_description *out)
     if (!sim || !out) return NB_ERR_ARGUMENT;
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     NB_TRY(scene_describe(sim->ctx, &scene, &sim->fixed, out));
-    out->strategy = sim->strategy;
-    out->kernel = sim->kernels->name;
+    describe_policy(sim, &scene, &frame, out);
     if (sim->scene.crystal.hkl && sim->spec.lookup == PHYS_NEAREST)
         out->interpolate = NB_NEAREST;
     out->pixels = count_rendered(&sim->window);

@@ -32,6 +32,8 @@ nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
     }
     for (size_t i = 0; i < sim->nunlisted; i++)
         sim->box[sim->unlisted[i]] = scene->crystal.default_f;
+    for (size_t i = 0; sim->box_single && i < sim->nunlisted; i++)
+        sim->box_single[sim->unlisted[i]] = (float)scene->crystal.default_f;
     return scene_derive(sim->ctx, scene, &sim->fixed, sim->sources, sim->orientations,
                         frame);
 }
@@ -41,13 +43,14 @@ static int add_up_to(int a, int b, int most)
     return b < most - a ? a + b : most;
 }
 
-static struct job job_of(const nb_simulator *sim, const nb_scene *scene,
+struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
                          const struct phys_frame *frame, double *photons)
 {
     struct job job;
 
     job.frame = frame;
     job.spec = sim->spec;
+    job.tolerance = sim->policy.tolerance;
     memcpy(job.roi, sim->window.roi, sizeof job.roi);
     job.mask = sim->window.mask;
     if (sim->psf) { /* what lies around the window, and under the mask, gives it light */
@@ -104,8 +107,8 @@ nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
     photons = array_is_dense_f64(image) ? image->data : sim->photons;
 
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
-    job = job_of(sim, &scene, &frame, photons);
-    NB_TRY(tiles_forward(sim->ctx, sim->kernels, &job));
+    job = simulator_job(sim, &scene, &frame, photons);
+    NB_TRY(tiles_forward(sim->ctx, &sim->policy.kernels, &job));
     finish(sim, &scene, photons);
     if (photons != image->data) deliver(sim, photons, image);
     return NB_OK;

@@ -23,8 +23,7 @@ struct nb_simulator {
     struct nb_hkl hkl; /* the reflections, over `box` */
     struct scene_fixed fixed;
     struct phys_spec spec;
-    const struct kernels *kernels;
-    int strategy;
+    struct policy policy;
     struct window window;
     size_t nparam;
     int *rows; /* of the registry, one per free parameter */
@@ -32,6 +31,7 @@ struct nb_simulator {
     size_t *unlisted;
     /* work memory: carries nothing from one call to the next */
     double *box;
+    float *box_single; /* the same for kernels in float, else NULL */
     struct phys_source *sources;
     struct phys_orientation *orientations;
     double *photons;
@@ -42,5 +42,9 @@ struct nb_simulator {
 /* The frame at x (NULL: the scene's own values) and the scene it came from. */
 nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
                           struct phys_frame *frame);
+
+/* The pixels of a frame to compute, into `photons` (nslow x nfast). */
+struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
+                         const struct phys_frame *frame, double *photons);
 
 #endif

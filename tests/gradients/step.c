@@ -21,14 +21,14 @@ struct setting {
     struct phys_spec spec;
     struct phys_crystal crystal;
     struct phys_box box;
-    struct phys_axes axes;
+    struct phys_anchor anchor;
     double at[3]; /* h, k, l */
     int axis; /* along which a ladder moves */
 };
 
 static struct setting setting_of(int shape, int lookup)
 {
-    static double f[SIDE_H * SIDE_K * SIDE_L];
+    static double f[SIDE_H * SIDE_K * SIDE_L + 1];
     static const double unit[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     struct setting s = {{shape, lookup}, .axis = 0};
     struct phys_frame frame = {0};
@@ -38,6 +38,7 @@ static struct setting setting_of(int shape, int lookup)
         f[i] = 100 * (random_number(&state) - 0.3);
     frame.hkl_min[0] = FIRST_H, frame.hkl_min[1] = FIRST_K, frame.hkl_min[2] = FIRST_L;
     frame.hkl_size[0] = SIDE_H, frame.hkl_size[1] = SIDE_K, frame.hkl_size[2] = SIDE_L;
+    f[SIDE_H * SIDE_K * SIDE_L] = 37; /* the default stands behind the last */
     frame.f = f;
     frame.default_f = 37;
     frame.ncells[0] = 5, frame.ncells[1] = 4, frame.ncells[2] = 7;
@@ -47,7 +48,7 @@ static struct setting setting_of(int shape, int lookup)
     frame.metric[3] = 8, frame.metric[4] = -11, frame.metric[5] = 6;
     s.crystal = phys_crystal(&frame);
     s.box = phys_box(&frame);
-    s.axes = phys_axes(unit);
+    s.anchor = phys_anchor_none(unit);
     return s;
 }
 
@@ -113,7 +114,7 @@ static long double factor_truth(const struct setting *s, double x)
 
     if (s->spec.lookup == PHYS_CONSTANT) return s->box.outside;
     if (s->spec.lookup == PHYS_NEAREST || !fits(s))
-        return phys_f_nearest(&s->box, nearest_of(s->at));
+        return s->box.f[phys_f_place(0, &s->box, nearest_of(s->at))];
     closed_cubic((long double)to.x - h, wh);
     closed_cubic((long double)to.y - k, wk);
     closed_cubic((long double)to.z - l, wl);
@@ -163,14 +164,14 @@ static long double factor_own(const void *context, double x)
 {
     const struct setting *s = context;
 
-    return phys_f_tricubic(&s->box, moved(s, x), nearest_of(s->at)).f;
+    return phys_f_tricubic(0, &s->box, moved(s, x), nearest_of(s->at)).f;
 }
 
 static long double step_own(const void *context, double x)
 {
     const struct setting *s = context;
 
-    return phys_step(s->spec, &s->crystal, &s->box, s->axes, moved(s, x)).f2;
+    return phys_step(s->spec, &s->crystal, &s->box, &s->anchor, moved(s, x)).f2;
 }
 
 /* ---- where ---- */
@@ -302,7 +303,7 @@ int lattice_gauss(void)
 /* ---- tricubic ---- */
 static void check_tricubic(struct tally *tally, struct setting *s)
 {
-    const struct phys_f r = phys_f_tricubic(&s->box, phys_load(s->at), nearest_of(s->at));
+    const struct phys_f r = phys_f_tricubic(0, &s->box, phys_load(s->at), nearest_of(s->at));
     const double slope[3] = {r.dh, r.dk, r.dl};
 
     check_slopes(tally, s, slope, factor_function, factor_own);
@@ -362,10 +363,10 @@ int tricubic_outside(void)
 
         place(&s, i, &state);
         if (fits(&s)) continue;
-        r = phys_f_tricubic(&s.box, phys_load(s.at), nearest_of(s.at));
+        r = phys_f_tricubic(0, &s.box, phys_load(s.at), nearest_of(s.at));
         tested++;
         sloping += r.dh != 0 || r.dk != 0 || r.dl != 0;
-        wrong += r.f != phys_f_nearest(&s.box, nearest_of(s.at));
+        wrong += r.f != s.box.f[phys_f_place(0, &s.box, nearest_of(s.at))];
     }
     tap_check(tested > 100, "%d points lie outside", tested);
     tap_check(sloping == 0, "%d of them have a slope", sloping);
@@ -389,7 +390,7 @@ static int step_of(int shape, int lookup)
             && (s.at[0] == FIRST_H + SIDE_H - 3 || s.at[1] == FIRST_K + SIDE_K - 3
                 || s.at[2] == FIRST_L + SIDE_L - 3))
             continue;
-        r = phys_step(s.spec, &s.crystal, &s.box, s.axes, phys_load(s.at));
+        r = phys_step(s.spec, &s.crystal, &s.box, &s.anchor, phys_load(s.at));
         check_slopes(&tally, &s, (const double[3]){r.dh, r.dk, r.dl}, step_function,
                      step_own);
     }
@@ -458,7 +459,7 @@ int step_tophat_flat(void)
             struct phys_sample r;
 
             place(&s, i, &state);
-            r = phys_step(s.spec, &s.crystal, &s.box, s.axes, phys_load(s.at));
+            r = phys_step(s.spec, &s.crystal, &s.box, &s.anchor, phys_load(s.at));
             bright += r.f2 > 0;
             sloping += r.dh != 0 || r.dk != 0 || r.dl != 0;
         }
@@ -479,24 +480,24 @@ int step_along_q(void)
     for (int shape = PHYS_SQUARE; shape <= PHYS_GAUSS; shape++) {
         struct setting s = setting_of(shape, PHYS_CONSTANT);
 
-        s.axes = phys_axes(rows);
+        s.anchor = phys_anchor_none(rows);
         for (int i = 0; i < 60; i++) {
             struct phys_sample r;
             double room_left = 0.5;
             struct phys_vec3 x;
 
             for (int k = 0; k < 3; k++) s.at[k] = 0.2 * (random_number(&state) - 0.5);
-            x = phys_miller(s.axes, phys_load(s.at));
+            x = phys_miller(s.anchor.axes, phys_load(s.at));
             for (int k = 0; k < 3; k++) {
                 const double h = component(x, k);
 
                 room_left = fmin(room_left, 0.5 - fabs(h - phys_nearest(h)));
             }
-            r = phys_step(s.spec, &s.crystal, &s.box, s.axes, phys_load(s.at));
+            r = phys_step(s.spec, &s.crystal, &s.box, &s.anchor, phys_load(s.at));
             for (s.axis = 0; s.axis < 3; s.axis++) {
-                const double slope = r.dh * component(s.axes.a, s.axis)
-                                     + r.dk * component(s.axes.b, s.axis)
-                                     + r.dl * component(s.axes.c, s.axis);
+                const double slope = r.dh * component(s.anchor.axes.a, s.axis)
+                                     + r.dk * component(s.anchor.axes.b, s.axis)
+                                     + r.dl * component(s.anchor.axes.c, s.axis);
                 const struct ladder ladder = {step_own,       &s, s.at[s.axis], 0.002,
                                               room_left / 50, 0};
 

@@ -184,7 +184,7 @@ static double cubic_field(double h, double k, double l)
 int values_tricubic(void)
 {
     enum { SIDE = 12 };
-    static double f[SIDE * SIDE * SIDE];
+    static double f[SIDE * SIDE * SIDE + 1];
     struct phys_frame frame = {0};
     struct phys_box box;
     struct worst worst = {0};
@@ -205,7 +205,7 @@ int values_tricubic(void)
         for (int k = 0; k < 3; k++)
             at[k] = frame.hkl_min[k] + 2 + (SIDE - 5) * random_number(&state);
         x = phys_load(at);
-        note_error(&worst, at[0], phys_f_tricubic(&box, x, phys_vec3(0, 0, 4)).f,
+        note_error(&worst, at[0], phys_f_tricubic(0, &box, x, phys_vec3(0, 0, 4)).f,
                    cubic_field(at[0], at[1], at[2]), 1000);
     }
     check_worst("tricubic of a cubic, of its largest value", &worst, 2e-15);

@@ -10,9 +10,16 @@
 
 #include "kernels/kernels.h"
 
-/* Kernels of the strategy asked for; AUTO: lanes. `strategy` says which it came to. */
-nb_status policy_kernels(nb_context *ctx, const nb_options *options,
-                         const struct kernels **kernels, int *strategy);
+/* how a simulator computes, for all its life */
+struct policy {
+    int strategy, precision; /* enums nb_strategy, nb_precision */
+    double tolerance; /* of the image's peak */
+    struct kernel_pair kernels;
+    const char *why; /* this strategy */
+};
+
+/* Decide by what was asked for, the machine and the environment. */
+nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct policy *out);
 
 /* What a kernel for this resolved scene is specialised on. */
 struct phys_spec specialize_scene(const nb_scene *scene);

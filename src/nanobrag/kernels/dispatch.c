@@ -6,9 +6,21 @@
 
 #include "kernels/kernels.h"
 
+/* one row per instruction set: its tables, from lanes.c, and whether the machine has it */
+struct level {
+    struct kernel_pair kernels;
+    int (*supported)(void);
+};
+
+extern const struct kernels lanes_scalar_double, lanes_scalar_single;
+
+#define LEVEL(set, supported) {{&lanes_##set##_double, &lanes_##set##_single}, supported}
+
 #if defined(__x86_64__)
 
-extern const struct kernels kernels_v2, kernels_v3, kernels_v4;
+extern const struct kernels lanes_v2_double, lanes_v2_single;
+extern const struct kernels lanes_v3_double, lanes_v3_single;
+extern const struct kernels lanes_v4_double, lanes_v4_single;
 
 /* the features of the x86-64 levels that the loops use; the level names themselves are
  * not known to every compiler */
@@ -30,42 +42,50 @@ static int has_v4(void)
            && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
 }
 
-static const struct {
-    const struct kernels *kernels;
-    int (*supported)(void);
-} levels[] = {{&kernels_v4, has_v4}, {&kernels_v3, has_v3}, {&kernels_v2, has_v2}};
+/* best first */
+static const struct level levels[] = {
+    LEVEL(v4, has_v4),
+    LEVEL(v3, has_v3),
+    LEVEL(v2, has_v2),
+    LEVEL(scalar, has_v2),
+};
 
 const char *kernels_lanes_names(void)
 {
-    if (has_v4()) return "v2 v3 v4";
-    return has_v3() ? "v2 v3" : has_v2() ? "v2" : "none";
+    if (has_v4()) return "v2 v3 v4 scalar";
+    return has_v3() ? "v2 v3 scalar" : has_v2() ? "v2 scalar" : "none";
 }
 
 #else
 
-extern const struct kernels kernels_base;
+extern const struct kernels lanes_base_double, lanes_base_single;
 
 static int always(void)
 {
     return 1;
 }
 
-static const struct {
-    const struct kernels *kernels;
-    int (*supported)(void);
-} levels[] = {{&kernels_base, always}};
+static const struct level levels[] = {
+    LEVEL(base, always),
+    LEVEL(scalar, always),
+};
 
 const char *kernels_lanes_names(void)
 {
-    return "base";
+    return "base scalar";
 }
 
 #endif
 
-const struct kernels *kernels_lanes(const char *isa)
+struct kernel_pair kernels_lanes(const char *isa)
 {
-    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
-        if (levels[i].supported() && (!*isa || strcmp(isa, levels[i].kernels->name) == 0))
-            return levels[i].kernels;
-    return NULL;
+    const struct kernel_pair none = {NULL, NULL};
+
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        const struct level *level = levels + i;
+
+        if (level->supported() && (!*isa || strcmp(isa, level->kernels.precise->name) == 0))
+            return level->kernels;
+    }
+    return none;
 }

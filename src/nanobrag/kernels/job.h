@@ -14,15 +14,16 @@
 /* Tiles lie on a fixed grid of the detector, whatever the ROI or the threads. */
 enum { TILE_FAST = 32, TILE_SLOW = 8, TILE_PIXELS = TILE_FAST * TILE_SLOW };
 
-/* pixels fast .. fast + TILE_FAST - 1, slow .. slow + TILE_SLOW - 1; those outside the
- * image are computed and dropped */
+/* pixels fast .. fast + width - 1, slow .. slow + height - 1; those outside the image are
+ * computed and dropped */
 struct tile {
-    int fast, slow;
+    int fast, slow, width, height;
 };
 
 struct job {
     const struct phys_frame *frame;
     struct phys_spec spec;
+    double tolerance; /* of the image's peak */
     int roi[4]; /* fast0 fast1 slow0 slow1, ends excluded */
     const uint8_t *mask; /* nslow x nfast, 0 = skip; NULL: none */
     double *photons; /* nslow x nfast; pixels that are not rendered become 0 */

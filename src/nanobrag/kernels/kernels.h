@@ -1,5 +1,5 @@
 /*
- * kernels.h - the table that a backend fills, and how a job is run on one.
+ * kernels.h - the tables that a backend fills, and how a job is run on them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,7 +9,7 @@
 #include "base/context.h"
 #include "kernels/job.h"
 
-/* photons of the TILE_PIXELS pixels of a tile, fast axis innermost */
+/* photons of the width x height pixels of a tile, fast axis innermost */
 typedef void tile_forward(const struct phys_frame *frame, const struct tile *tile,
                           double *photons);
 
@@ -18,18 +18,33 @@ struct kernels {
     tile_forward *forward[PHYS_SHAPES][PHYS_LOOKUPS];
 };
 
+/* what a job runs on: `single` where its rounding keeps to the tolerance, else `precise` */
+struct kernel_pair {
+    const struct kernels *precise, *single; /* single: NULL when all is in double */
+};
+
 extern const struct kernels kernels_reference;
 
-/* Best lanes this machine can run; `isa` (may be "") names one. NULL when the build or the
- * machine lacks the one that was named. */
-const struct kernels *kernels_lanes(const char *isa);
+/* Best lanes this machine can run; `isa` (may be "") names one. precise is NULL when the
+ * build or the machine lacks the one that was named. */
+struct kernel_pair kernels_lanes(const char *isa);
 
-/* Names of the lanes this machine can run, for messages: "v2 v3". */
+/* Names of the lanes this machine can run, for messages: "v2 v3 scalar". */
 const char *kernels_lanes_names(void);
+
+/* How the tiles of a job are computed, and the worst estimate of what rounding does to a
+ * pixel, of the image's peak. */
+struct tiles_summary {
+    int tiles, divided, precise;
+    double rounding;
+};
+
+/* Without computing a pixel. */
+struct tiles_summary tiles_survey(const struct kernel_pair *kernels, const struct job *job);
 
 /* Run a job tile by tile on the threads of the context. The same bits for any number of
  * threads. NB_ERR_CANCELLED when the context's progress handler asks to stop. */
-nb_status tiles_forward(nb_context *ctx, const struct kernels *kernels,
+nb_status tiles_forward(nb_context *ctx, const struct kernel_pair *kernels,
                         const struct job *job);
 
 #endif

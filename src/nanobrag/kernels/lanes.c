@@ -1,7 +1,12 @@
 /*
  * lanes.c - the same sum as physics/pixel.h with the loops turned inside out: the pixels
  * of a tile are the lanes of the innermost loop, which then has no branch, no call and no
- * memory but its own arrays. Compiled once per instruction set, without intrinsics.
+ * memory but its own arrays. Compiled for each instruction set in double and in float,
+ * without intrinsics.
+ *
+ * Directions and Miller indices are counted from those of the tile's middle, which are
+ * found in double (physics/patch.h, anchor.h): so float rounds only what changes across a
+ * tile. Sums over more than a few orientations are in double either way.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,312 +14,506 @@
 
 #include "kernels/kernels.h"
 #include "kernels/variants.h"
+#include "physics/patch.h"
 #include "physics/pixel.h"
 
-#define CAT_(a, b) a##b
-#define CAT(a, b)  CAT_(a, b)
-#define STR_(a)    #a
-#define STR(a)     STR_(a)
+/* orientations whose sum is in `real` before it joins a sum in double */
+enum { CHUNK = 64 };
 
 /* one number for each pixel of a tile */
 typedef real lane[TILE_PIXELS];
+typedef double wide[TILE_PIXELS];
 
 /* what a tile needs: all of it stays in the innermost cache */
 struct lanes {
-    _Alignas(64) lane dx, dy, dz, r; /* direction and distance of the sample */
+    int n; /* lanes in use */
+    struct phys_patch patch;
+    real radius; /* no step is longer */
+    _Alignas(64) lane x, y, z; /* direction of the sample, less that of the middle */
+    _Alignas(64) lane ratio; /* its distance over that of the middle */
     _Alignas(64) lane weight; /* of the sub-pixel: flagged factors */
-    _Alignas(64) lane qx, qy, qz, share; /* per source; share: weight of its samples */
-    _Alignas(64) lane sum; /* of F^2 over orientations */
-    _Alignas(64) lane bragg, amorphous, centre;
+    _Alignas(64) lane share; /* of the sub-pixel and the source */
+    _Alignas(64) lane sum; /* of F^2 over a chunk of orientations */
+    _Alignas(64) wide bragg, amorphous;
+    _Alignas(64) lane centre; /* photons of the amorphous part taken at the centre */
     _Alignas(64) lane omega, polarization, capture; /* factors that wait until the end */
     _Alignas(64) lane lit; /* 1 once a sample fixed the polarization */
 };
 
-static void fill(real *restrict a, real value)
+/* where the lanes lie in one orientation: phys_site in pieces */
+struct sites {
+    _Alignas(64) lane h, k, l, cell;
+    _Alignas(64) int place[TILE_PIXELS]; /* of F, where it is looked up */
+};
+
+/* what a launch makes of the frame before its first tile */
+struct launch {
+    const struct phys_frame *frame;
+    const struct tile *tile;
+    struct phys_view view;
+    int weighted; /* the lanes of a sub-pixel differ in weight */
+    int per_source; /* a factor of each source and lane */
+};
+
+static struct launch launch_of(const struct phys_frame *frame, const struct tile *tile)
 {
-#pragma omp simd
-    for (int i = 0; i < TILE_PIXELS; i++) a[i] = value;
+    struct launch a;
+
+    a.frame = frame;
+    a.tile = tile;
+    a.view = phys_view(frame);
+    a.weighted = frame->each_omega || (frame->layer_mu != 0 && !frame->last_capture);
+    a.per_source =
+        frame->dmin > 0 || frame->b_factor != 0 || (frame->each_polar && frame->polarised);
+    return a;
 }
 
-/* directions of sub-pixel `sub` of each pixel, or (-1) of its centre, at a depth;
- * `surface` is a literal */
-PHYS_FN void points_on(int surface, const struct phys_view *view,
-                       const struct phys_frame *frame, const struct tile *tile, int sub,
-                       real depth, struct lanes *l)
+static void fill(int n, real *restrict a, real value)
 {
-    const int n = frame->oversample;
+#pragma omp simd
+    for (int i = 0; i < n; i++) a[i] = value;
+}
+
+static void fill_wide(int n, double *restrict a, double value)
+{
+#pragma omp simd
+    for (int i = 0; i < n; i++) a[i] = value;
+}
+
+static void multiply(int n, real *restrict a, const real *restrict b)
+{
+#pragma omp simd
+    for (int i = 0; i < n; i++) a[i] *= b[i];
+}
+
+#ifndef PHYS_SINGLE
+/* nanoBragg's curved detector is not flat in any coordinate, so its directions are made one
+ * by one; in float a tile of it is done in double */
+static void places_bent(const struct launch *a, real fast, real slow, real depth, int at,
+                        struct lanes *l)
+{
+    const struct phys_detector det = a->view.detector;
+    const real n = (real)a->frame->oversample;
+
+#pragma omp simd
+    for (int i = 0; i < a->tile->width; i++) {
+        const struct phys_point p = phys_point(&det, fast + (real)i * n, slow, depth);
+
+        l->x[at + i] = p.d.x - l->patch.d.x;
+        l->y[at + i] = p.d.y - l->patch.d.y;
+        l->z[at + i] = p.d.z - l->patch.d.z;
+        l->ratio[at + i] = p.r / l->patch.distance;
+    }
+}
+#endif
+
+/* a row of the tile; offsets from its middle in sub-pixels */
+static void places_flat(const struct launch *a, real fast, real slow, int at,
+                        struct lanes *l)
+{
+    const struct phys_patch patch = l->patch;
+    const real n = (real)a->frame->oversample;
+
+#pragma omp simd
+    for (int i = 0; i < a->tile->width; i++) {
+        const struct phys_place p = phys_patch_place(&patch, fast + (real)i * n, slow);
+
+        l->x[at + i] = p.step.x;
+        l->y[at + i] = p.step.y;
+        l->z[at + i] = p.step.z;
+        l->ratio[at + i] = p.ratio;
+    }
+}
+
+/* the patch of the tile at a depth */
+static void place_patch(const struct launch *a, double depth, struct lanes *l)
+{
+    const struct tile *tile = a->tile;
+    const int n = a->frame->oversample;
+    struct phys_vec3 corner;
+
+    l->patch = phys_patch_at(a->frame, n * (tile->fast + 0.5 * tile->width),
+                             n * (tile->slow + 0.5 * tile->height), depth);
+    /* twice half the diagonal: a direction turns by less than a step over the distance */
+    corner = phys_axpy((real)(n * tile->width), l->patch.fast,
+                       phys_scale((real)(n * tile->height), l->patch.slow));
+    l->radius = 2 * sqrt(phys_dot(corner, corner));
+}
+
+/* sub-pixel `sub` of each pixel, or (-1) its centre, at a depth */
+static void places(const struct launch *a, int sub, double depth, struct lanes *l)
+{
+    const struct tile *tile = a->tile;
+    const int n = a->frame->oversample;
     const int sub_row = sub / n, sub_column = sub - n * sub_row;
-    const real half = (real)0.5;
+    const real half = (real)0.5, middle_fast = half * (real)(n * tile->width),
+               middle_slow = half * (real)(n * tile->height);
     const real in_slow = sub < 0 ? half * (real)n : (real)sub_row + half;
     const real in_fast = sub < 0 ? half * (real)n : (real)sub_column + half;
-    struct phys_detector det = view->detector;
 
-    det.surface = surface;
-    for (int row = 0; row < TILE_SLOW; row++) {
-        const real slow = (real)(tile->slow + row) * (real)n + in_slow;
-        const real fast = (real)tile->fast * (real)n + in_fast;
-        const int at = row * TILE_FAST;
+    for (int row = 0; row < tile->height; row++) {
+        const real slow = (real)(row * n) + in_slow;
+        const int at = row * tile->width;
 
-#pragma omp simd
-        for (int i = 0; i < TILE_FAST; i++) {
-            const struct phys_point p =
-                phys_point(&det, fast + (real)i * (real)n, slow, depth);
-
-            l->dx[at + i] = p.d.x;
-            l->dy[at + i] = p.d.y;
-            l->dz[at + i] = p.d.z;
-            l->r[at + i] = p.r;
+#ifndef PHYS_SINGLE
+        if (a->frame->surface == PHYS_CURVED_QUIRK) {
+            places_bent(a, (real)tile->fast * (real)n + in_fast,
+                        (real)tile->slow * (real)n + slow, depth, at, l);
+            continue;
         }
+#endif
+        places_flat(a, in_fast - middle_fast, slow - middle_slow, at, l);
     }
 }
 
-static void points(const struct phys_view *view, const struct phys_frame *frame,
-                   const struct tile *tile, int sub, real depth, struct lanes *l)
+static double depth_of(const struct launch *a, int layer)
 {
-    switch (view->detector.surface) {
-    case PHYS_CURVED:
-        points_on(PHYS_CURVED, view, frame, tile, sub, depth, l);
-        break;
-    case PHYS_CURVED_QUIRK:
-        points_on(PHYS_CURVED_QUIRK, view, frame, tile, sub, depth, l);
-        break;
-    default:
-        points_on(PHYS_FLAT, view, frame, tile, sub, depth, l);
-    }
+    return a->frame->layer_offset + layer * a->frame->layer_step;
 }
 
-PHYS_FN struct phys_point point_of(const struct lanes *l, int i)
+PHYS_FN struct phys_vec3 step_of(const struct lanes *l, int i)
 {
-    struct phys_point p;
-
-    p.d = phys_vec3(l->dx[i], l->dy[i], l->dz[i]);
-    p.r = l->r[i];
-    return p;
+    return phys_vec3(l->x[i], l->y[i], l->z[i]);
 }
 
 /* factor[i] *= solid angle of the sample */
-static void times_omega(const struct phys_view *view, const struct lanes *l,
+static void times_omega(const struct launch *a, const struct lanes *l,
                         real *restrict factor)
 {
-    const struct phys_detector det = view->detector;
+    const struct phys_detector det = a->view.detector;
+    const struct phys_patch patch = l->patch;
 
 #pragma omp simd
-    for (int i = 0; i < TILE_PIXELS; i++)
-        factor[i] *= phys_solid_angle(&det, point_of(l, i));
+    for (int i = 0; i < l->n; i++)
+        factor[i] *= phys_solid_angle(
+            &det, phys_patch_point(&patch, &det, step_of(l, i), l->ratio[i]));
 }
 
 /* factor[i] = captured fraction of the sample in a layer */
-static void captures(const struct phys_view *view, const struct lanes *l, int layer,
+static void captures(const struct launch *a, const struct lanes *l, int layer,
                      real *restrict factor)
 {
-    const struct phys_detector det = view->detector;
+    const struct phys_detector det = a->view.detector;
+    const struct phys_patch patch = l->patch;
 
 #pragma omp simd
-    for (int i = 0; i < TILE_PIXELS; i++)
-        factor[i] = phys_capture(&det, point_of(l, i), (real)layer);
+    for (int i = 0; i < l->n; i++)
+        factor[i] = phys_capture(
+            &det, phys_patch_point(&patch, &det, step_of(l, i), l->ratio[i]), (real)layer);
 }
 
-static void multiply(real *restrict a, const real *restrict b)
+/* share[i] = weight of the samples of a source, without what depends on the source */
+static void weigh_source(const struct phys_source *source, struct lanes *l)
 {
+    const real weight = (real)source->weight;
+
 #pragma omp simd
-    for (int i = 0; i < TILE_PIXELS; i++) a[i] *= b[i];
+    for (int i = 0; i < l->n; i++) l->share[i] = weight * l->weight[i];
 }
 
-/* q of each lane, its share of the sum, and the polarization where a sample fixes it */
-static void scatter(const struct phys_frame *frame, const struct phys_source *source,
-                    struct lanes *l)
+/* share[i] *= polarization of the source, displacement, dmin; and the polarization of the
+ * pixel where a sample fixes it */
+static void weigh_samples(const struct phys_frame *frame, const struct phys_source *source,
+                          struct lanes *l)
 {
     const struct phys_vec3 incident = phys_load(source->direction);
     const struct phys_vec3 e = phys_load(source->e), b = phys_load(source->b);
-    const real inverse = (real)source->inverse_wavelength, weight = (real)source->weight;
-    const real dmin = (real)frame->dmin, kahn = (real)frame->kahn;
+    const struct phys_vec3 d = l->patch.d;
+    const real unit = (real)source->inverse_wavelength;
+    const real kahn = (real)frame->kahn, b_factor = (real)frame->b_factor;
     const real each = frame->each_polar ? 1 : 0, polarised = frame->polarised ? 1 : 0;
+    const real cut = frame->dmin > 0 ? 1 : 0;
+    double q[3], q2;
+    struct phys_vec3 middle;
+    real beyond, at_middle;
 
+    phys_patch_scattering(&l->patch, source, q);
+    middle = phys_load(q);
+    q2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2];
+    at_middle = (real)q2;
+    beyond = frame->dmin > 0 ? (real)(q2 - 1 / (frame->dmin * frame->dmin)) : 0;
 #pragma omp simd
-    for (int i = 0; i < TILE_PIXELS; i++) {
-        const struct phys_vec3 d = phys_vec3(l->dx[i], l->dy[i], l->dz[i]);
-        const struct phys_vec3 q = phys_scattering(d, incident, inverse);
-        const real passes = phys_passes_dmin(dmin, phys_dot(q, q)) ? 1 : 0;
-        const real kahns = phys_polarization(kahn, incident, e, b, d);
+    for (int i = 0; i < l->n; i++) {
+        const struct phys_vec3 step = phys_scale(unit, step_of(l, i));
+        const real change = phys_dot(step, phys_axpy(2, middle, step)); /* of q^2 */
+        const real passes = cut * (beyond + change) > 0 ? 0 : 1;
+        const real kahns = phys_polarization(kahn, incident, e, b,
+                                             phys_axpy(1, d, step_of(l, i)));
         const real polar = polarised != 0 ? kahns : 1;
         const real first = passes * (1 - l->lit[i]) * (1 - each);
 
-        l->qx[i] = q.x;
-        l->qy[i] = q.y;
-        l->qz[i] = q.z;
         l->polarization[i] = first != 0 ? polar : l->polarization[i];
         l->lit[i] = first != 0 ? 1 : l->lit[i];
-        l->share[i] = l->weight[i] * weight * (each != 0 ? polar : 1);
-        l->sum[i] = 0;
+        l->share[i] *= passes * phys_displacement(b_factor, at_middle + change)
+                       * (each != 0 ? polar : 1);
     }
 }
 
-static void add_amorphous(const struct phys_frame *frame, struct lanes *l)
+/* the amorphous part of a source, which neither dmin nor displacement touches */
+static void add_amorphous(const struct launch *a, const struct phys_source *source,
+                          struct lanes *l)
 {
-    if (frame->nstol == 0) {
-        const real f2 = (real)(frame->amorphous_f * frame->amorphous_f);
+    const struct phys_frame *frame = a->frame;
+    const real weight = (real)source->weight, unit = (real)source->inverse_wavelength;
+    const int each = frame->each_polar && frame->polarised;
 
-#pragma omp simd
-        for (int i = 0; i < TILE_PIXELS; i++) l->amorphous[i] += l->share[i] * f2;
-        return;
-    }
-    /* a table look-up with a search in it: one lane at a time */
-    for (int i = 0; i < TILE_PIXELS; i++) {
-        const struct phys_vec3 q = phys_vec3(l->qx[i], l->qy[i], l->qz[i]);
+    for (int i = 0; i < l->n; i++) {
+        const struct phys_vec3 d = phys_axpy(1, l->patch.d, step_of(l, i));
+        const struct phys_vec3 q =
+            phys_scattering(d, phys_load(source->direction), unit);
         const real f = phys_amorphous(frame, sqrt(phys_dot(q, q)) / 2);
+        const real polar =
+            each ? phys_polarization((real)frame->kahn, phys_load(source->direction),
+                                     phys_load(source->e), phys_load(source->b), d)
+                 : 1;
 
-        l->amorphous[i] += l->share[i] * f * f;
+        l->amorphous[i] += (double)(weight * l->weight[i] * polar * f * f);
     }
 }
 
-/* sum[i] += F^2 of every lane in one orientation. Restrict parameters: clang proves the
- * look-ups in `f` apart from the sums by nothing else */
-PHYS_FN void add_orientation(struct phys_spec spec, const struct phys_view *view,
-                             const double *rows, const double *restrict f,
-                             const real *restrict qx, const real *restrict qy,
-                             const real *restrict qz, real *restrict sum)
+/* 1 when no lane of the tile looks up F outside the box: neither its nearest reflection
+ * nor, with a margin of two more, the nodes of the interpolation */
+static int stays_inside(const struct launch *a, const struct phys_anchor *anchor,
+                        const struct lanes *l)
 {
-    const struct phys_axes axes = phys_axes(rows);
-    const struct phys_crystal crystal = view->crystal;
-    struct phys_box box = view->box;
+    const struct phys_box *box = &a->view.box;
+    const struct phys_axes *axes = &anchor->axes;
+    const struct phys_vec3 rows[3] = {axes->a, axes->b, axes->c};
+    const real whole[3] = {anchor->whole.x, anchor->whole.y, anchor->whole.z};
+    const real first[3] = {box->first.x, box->first.y, box->first.z};
+    const real last[3] = {box->last.x, box->last.y, box->last.z};
+    const real stride[3] = {(real)box->stride_h, (real)box->stride_k, 1};
+    const real most = 8388608; /* whole numbers of a float are exact up to twice this */
+    real farthest = 0;
+    int inside = 1;
+
+    for (int i = 0; i < 3; i++) {
+        const real reach = 4 + l->radius * sqrt(phys_dot(rows[i], rows[i]));
+
+        inside &= whole[i] - reach >= first[i] && whole[i] + reach <= last[i];
+        farthest += reach * stride[i];
+    }
+    return inside && farthest < most;
+}
+
+/* where every lane lies in one orientation, and F there or (nearest) the place where it is
+ * kept: loads of places just computed would hold up the loop. Restrict parameters: clang
+ * proves the look-ups in `f` apart from the results by nothing else */
+PHYS_FN void find_sites(struct phys_spec spec, const struct phys_view *view,
+                        const struct phys_anchor *at, const real *restrict f,
+                        const struct lanes *restrict l, struct sites *restrict out)
+{
+    const struct phys_anchor anchor = *at;
+    struct phys_box box = phys_box_from(view->box, anchor.whole);
 
     box.f = f;
 #pragma omp simd
-    for (int i = 0; i < TILE_PIXELS; i++)
-        sum[i] += phys_step(spec, &crystal, &box, axes, phys_vec3(qx[i], qy[i], qz[i])).f2;
+    for (int i = 0; i < l->n; i++) {
+        const struct phys_vec3 x = phys_anchor_indices(&anchor, step_of(l, i));
+        const struct phys_vec3 n = phys_lattice_point(spec, x);
+        const struct phys_vec3 d = phys_axpy(-1, n, x);
+
+        out->h[i] = d.x;
+        out->k[i] = d.y;
+        out->l[i] = d.z;
+        if (spec.lookup == PHYS_NEAREST)
+            out->place[i] = phys_f_place(spec.inside, &box, n);
+        if (spec.lookup == PHYS_TRICUBIC)
+            out->cell[i] = phys_structure_factor(spec, &box, x, n).f;
+    }
+    if (spec.lookup == PHYS_NEAREST)
+        for (int i = 0; i < l->n; i++) out->cell[i] = f[out->place[i]];
 }
 
-/* bragg[i] += the sum of a source, unless dmin keeps it out */
-static void add_bragg(const struct phys_frame *frame, struct lanes *l)
+/* what all samples have in common, and add_samples() leaves out */
+PHYS_FN double constant_factor(struct phys_spec spec, const struct phys_frame *frame)
 {
-    const real dmin = (real)frame->dmin, b_factor = (real)frame->b_factor;
+    const double latt = spec.shape == PHYS_SQUARE ? 1 : frame->peak;
+    const double f = spec.lookup == PHYS_CONSTANT ? latt * frame->default_f : latt;
 
+    return f * f;
+}
+
+/* sum[i] += F^2. A loop of its own: the two together are a chain of operations so long that
+ * too few of them are under way at once */
+PHYS_FN void add_samples(struct phys_spec spec, const struct phys_view *view, int n,
+                         const struct sites *restrict in, real *restrict sum)
+{
+    struct phys_crystal crystal = view->crystal;
+
+    crystal.peak = 1; /* see constant_factor() */
 #pragma omp simd
-    for (int i = 0; i < TILE_PIXELS; i++) {
-        const struct phys_vec3 q = phys_vec3(l->qx[i], l->qy[i], l->qz[i]);
-        const real q2 = phys_dot(q, q);
-        const real added = l->share[i] * phys_displacement(b_factor, q2) * l->sum[i];
+    for (int i = 0; i < n; i++) {
+        struct phys_site site;
 
-        l->bragg[i] += phys_passes_dmin(dmin, q2) ? added : 0;
+        site.d = phys_vec3(in->h[i], in->k[i], in->l[i]);
+        site.cell.f = spec.lookup == PHYS_CONSTANT ? 1 : in->cell[i];
+        site.cell.dh = site.cell.dk = site.cell.dl = 0;
+        sum[i] += phys_sample(spec, &crystal, site).f2;
+    }
+}
+
+/* bragg[i] += share[i] sum[i] */
+static void join(int n, const real *restrict share, const real *restrict sum,
+                 double *restrict bragg)
+{
+#pragma omp simd
+    for (int i = 0; i < n; i++) bragg[i] += (double)(share[i] * sum[i]);
+}
+
+/* all orientations under one source */
+PHYS_FN void add_bragg(struct phys_spec spec, const struct launch *a,
+                       const struct phys_source *source, struct lanes *l)
+{
+    const struct phys_frame *frame = a->frame;
+    struct sites sites;
+    double q[3];
+
+    phys_patch_scattering(&l->patch, source, q);
+    for (int first = 0; first < frame->norientation; first += CHUNK) {
+        const int left = frame->norientation - first, n = left < CHUNK ? left : CHUNK;
+
+        fill(l->n, l->sum, 0);
+        for (int k = first; k < first + n; k++) {
+            const struct phys_anchor anchor = phys_anchor_at(
+                frame->orientation[k].axes, q, source->inverse_wavelength);
+
+            struct phys_spec inside = spec;
+
+            inside.inside = 1;
+            if (spec.lookup != PHYS_CONSTANT && stays_inside(a, &anchor, l))
+                find_sites(inside, &a->view, &anchor, a->view.box.f, l, &sites);
+            else
+                find_sites(spec, &a->view, &anchor, a->view.box.f, l, &sites);
+            add_samples(spec, &a->view, l->n, &sites, l->sum);
+        }
+        join(l->n, l->share, l->sum, l->bragg);
     }
 }
 
 /* polarization of the first source, which a pixel keeps unless each sample has its own */
 static void first_polarization(const struct phys_frame *frame, struct lanes *l)
 {
-    for (int i = 0; i < TILE_PIXELS; i++)
+    for (int i = 0; i < l->n; i++)
         l->polarization[i] =
             frame->each_polar
                 ? 1
                 : phys_source_polarization(frame, 0,
-                                           phys_vec3(l->dx[i], l->dy[i], l->dz[i]));
+                                           phys_axpy(1, l->patch.d, step_of(l, i)));
 }
 
 /* centre[i] = photons of the amorphous material, at the centres of the pixels; leaves its
  * traces in `l`, so it comes first */
-static void amorphous_at_centre(const struct phys_view *view,
-                                const struct phys_frame *frame, const struct tile *tile,
-                                struct lanes *l)
+static void amorphous_at_centre(const struct launch *a, struct lanes *l)
 {
+    const struct phys_frame *frame = a->frame;
     _Alignas(64) lane capture;
 
-    fill(l->amorphous, 0);
-    fill(l->omega, 1);
-    fill(l->lit, 1);
+    fill_wide(l->n, l->amorphous, 0);
+    fill(l->n, l->omega, 1);
     for (int layer = 0; layer < frame->nlayers; layer++) {
-        points(view, frame, tile, -1,
-               view->detector.layer_offset + (real)layer * view->detector.layer_step, l);
+        place_patch(a, depth_of(a, layer), l);
+        places(a, -1, depth_of(a, layer), l);
         if (layer == 0) {
             first_polarization(frame, l);
-            if (!frame->each_omega) times_omega(view, l, l->omega);
+            if (!frame->each_omega) times_omega(a, l, l->omega);
         }
-        fill(l->weight, 1);
-        if (frame->each_omega) times_omega(view, l, l->weight);
-        captures(view, l, layer, capture);
-        multiply(l->weight, capture);
-        for (int i = 0; i < frame->nsource; i++) {
-            scatter(frame, frame->source + i, l);
-            add_amorphous(frame, l);
-        }
+        fill(l->n, l->weight, 1);
+        if (frame->each_omega) times_omega(a, l, l->weight);
+        captures(a, l, layer, capture);
+        multiply(l->n, l->weight, capture);
+        for (int i = 0; i < frame->nsource; i++) add_amorphous(a, frame->source + i, l);
     }
 #pragma omp simd
-    for (int i = 0; i < TILE_PIXELS; i++)
-        l->centre[i] = (real)frame->amorphous_scale * l->amorphous[i] * l->omega[i]
+    for (int i = 0; i < l->n; i++)
+        l->centre[i] = (real)(frame->amorphous_scale * l->amorphous[i]) * l->omega[i]
                        * l->polarization[i];
 }
 
 /* weights of a sub-pixel, and the factors that are taken at the first one */
-static void weigh(const struct phys_view *view, const struct phys_frame *frame, int layer,
-                  int sub, struct lanes *l, real *restrict capture)
+static void weigh(const struct launch *a, int layer, int sub, struct lanes *l,
+                  real *restrict capture)
 {
+    const struct phys_frame *frame = a->frame;
+
     if (layer == 0 && sub == 0) {
         first_polarization(frame, l);
-        if (frame->dark_polar && !frame->each_polar) fill(l->polarization, 0);
-        if (!frame->each_omega) times_omega(view, l, l->omega);
+        if (frame->dmin > 0 && frame->dark_polar && !frame->each_polar)
+            fill(l->n, l->polarization, 0);
+        if (!frame->each_omega) times_omega(a, l, l->omega);
+        fill(l->n, l->weight, 1);
     }
-    fill(l->weight, 1);
-    if (frame->each_omega) times_omega(view, l, l->weight);
+    if (a->weighted) fill(l->n, l->weight, 1);
+    if (frame->each_omega) times_omega(a, l, l->weight);
     if (frame->layer_mu == 0) return;
-    if (sub == 0 || frame->each_capture) captures(view, l, layer, capture);
+    if (sub == 0 || frame->each_capture) captures(a, l, layer, capture);
     if (!frame->last_capture)
-        multiply(l->weight, capture);
+        multiply(l->n, l->weight, capture);
     else
         memcpy(l->capture, capture, sizeof l->capture);
 }
 
-PHYS_FN void run(struct phys_spec spec, const struct phys_frame *frame,
-                 const struct tile *tile, double *restrict photons)
+static void start(const struct launch *a, struct lanes *l)
 {
-    const struct phys_view view = phys_view(frame);
+    l->n = a->tile->width * a->tile->height;
+    fill(l->n, l->centre, 0);
+    if (a->frame->amorphous_scale != 0 && !a->frame->amorphous_in_samples)
+        amorphous_at_centre(a, l);
+    fill_wide(l->n, l->bragg, 0);
+    fill_wide(l->n, l->amorphous, 0);
+    fill(l->n, l->omega, 1);
+    fill(l->n, l->capture, 1);
+    fill(l->n, l->lit, 0);
+}
+
+/* `factor`: of the Bragg part */
+static void finish(const struct launch *a, double factor, const struct lanes *l,
+                   double *restrict photons)
+{
+    const double bragg = factor * a->frame->bragg_scale;
+    const double amorphous = a->frame->amorphous_scale;
+
+#pragma omp simd
+    for (int i = 0; i < l->n; i++)
+        photons[i] = (bragg * l->bragg[i] + amorphous * l->amorphous[i])
+                         * (double)l->omega[i] * (double)l->polarization[i]
+                         * (double)l->capture[i]
+                     + (double)l->centre[i];
+}
+
+PHYS_FN void run(struct phys_spec spec, const struct phys_frame *frame,
+                 const struct tile *tile, double *photons)
+{
+    const struct launch a = launch_of(frame, tile);
     struct lanes l;
     _Alignas(64) lane capture;
 
-    fill(l.centre, 0);
-    if (frame->amorphous_scale != 0 && !frame->amorphous_in_samples)
-        amorphous_at_centre(&view, frame, tile, &l);
-    fill(l.bragg, 0);
-    fill(l.amorphous, 0);
-    fill(l.omega, 1);
-    fill(l.capture, 1);
-    fill(l.lit, 0);
+    start(&a, &l);
     for (int layer = 0; layer < frame->nlayers; layer++) {
-        const real depth =
-            view.detector.layer_offset + (real)layer * view.detector.layer_step;
-
+        place_patch(&a, depth_of(&a, layer), &l);
         for (int sub = 0; sub < frame->oversample * frame->oversample; sub++) {
-            points(&view, frame, tile, sub, depth, &l);
-            weigh(&view, frame, layer, sub, &l, capture);
+            places(&a, sub, depth_of(&a, layer), &l);
+            weigh(&a, layer, sub, &l, capture);
             for (int i = 0; i < frame->nsource; i++) {
-                scatter(frame, frame->source + i, &l);
-                if (frame->amorphous_in_samples) add_amorphous(frame, &l);
-                for (int k = 0; k < frame->norientation; k++)
-                    add_orientation(spec, &view, frame->orientation[k].axes, frame->f, l.qx,
-                                    l.qy, l.qz, l.sum);
-                add_bragg(frame, &l);
+                const struct phys_source *source = frame->source + i;
+
+                weigh_source(source, &l);
+                if (a.per_source) weigh_samples(frame, source, &l);
+                if (frame->amorphous_in_samples) add_amorphous(&a, source, &l);
+                add_bragg(spec, &a, source, &l);
             }
         }
     }
-    for (int i = 0; i < TILE_PIXELS; i++) {
-        struct phys_sums s;
-
-        s.bragg = l.bragg[i];
-        s.amorphous = l.amorphous[i];
-        s.centre = l.centre[i];
-        s.omega = l.omega[i];
-        s.polarization = l.polarization[i];
-        s.capture = l.capture[i];
-        s.lit = 1;
-        photons[i] = phys_finish(frame, s);
-    }
+    finish(&a, constant_factor(spec, frame), &l, photons);
 }
 
 #define VARIANT VARIANT_FUNCTION
 #include "kernels/variants.def"
 #undef VARIANT
 
-extern const struct kernels CAT(kernels_, KERNEL_ISA);
-const struct kernels CAT(kernels_, KERNEL_ISA) = {
-    STR(KERNEL_ISA),
+extern const struct kernels KERNELS;
+const struct kernels KERNELS = {
+    KERNEL_ISA,
     {
 #define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = shape##_##lookup,
 #include "kernels/variants.def"

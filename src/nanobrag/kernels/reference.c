@@ -13,8 +13,8 @@ static inline void run(struct phys_spec spec, const struct phys_frame *frame,
 {
     const struct phys_view view = phys_view(frame);
 
-    for (int i = 0; i < TILE_PIXELS; i++) {
-        const int s = tile->slow + i / TILE_FAST, f = tile->fast + i % TILE_FAST;
+    for (int i = 0; i < tile->width * tile->height; i++) {
+        const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
 
         photons[i] = 0;
         if (s < frame->nslow && f < frame->nfast)

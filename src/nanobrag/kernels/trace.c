@@ -64,10 +64,12 @@ static double bare_sum(const struct phys_frame *frame, struct phys_spec spec,
                                     source->inverse_wavelength);
 
                 if (!phys_passes_dmin(frame->dmin, phys_dot(q, q))) continue;
-                for (int k = 0; k < frame->norientation; k++)
-                    sum += phys_step(spec, &view->crystal, &view->box,
-                                     phys_axes(frame->orientation[k].axes), q)
-                               .f2;
+                for (int k = 0; k < frame->norientation; k++) {
+                    const struct phys_anchor anchor =
+                        phys_anchor_none(frame->orientation[k].axes);
+
+                    sum += phys_step(spec, &view->crystal, &view->box, &anchor, q).f2;
+                }
             }
         }
     return sum;

@@ -9,7 +9,7 @@
     static void shape##_##lookup(const struct phys_frame *frame, const struct tile *tile,  \
                                  double *photons)                                          \
     {                                                                                      \
-        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup};                       \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0};                    \
                                                                                            \
         run(spec, frame, tile, photons);                                                   \
     }

@@ -55,10 +55,12 @@ struct phys_frame {
     double fudge;
     double b_factor; /* A^2 */
     double dmin; /* A; 0: none */
-    /* structure factors: [h][k][l] from min, in a box of size */
+    /* structure factors: [h][k][l] from min, in a box of size; behind the last default_f */
     int hkl_min[3], hkl_size[3];
     const double *f;
+    const float *f_single; /* the same rounded; NULL unless the kernels are in float */
     double default_f;
+    double f_max; /* the largest |F| */
     /* amorphous material: F at nstol values of sin(theta)/lambda; 0: constant */
     int nstol;
     const struct phys_node *stol; /* ascending */

@@ -44,10 +44,16 @@ struct phys_lattice {
     real f, dh, dk, dl;
 };
 
-/* x, or a length that changes nothing where x is smaller: stands in for the limits 0/0 */
+/* |x| and a length that is lost in all but the smallest: stands in for the limits 0/0. Its
+ * third power is a normal number */
 PHYS_FN real phys_off_zero(real x)
 {
-    return fabs(x) < (real)1e-18 ? (real)1e-18 : x;
+#ifdef PHYS_SINGLE
+    const real least = 1e-10f;
+#else
+    const real least = 1e-18;
+#endif
+    return fabs(x) + least;
 }
 
 /* one axis of a parallelepiped: sin(pi n v) and sin(pi v) up to sign, and the slope of
@@ -56,19 +62,22 @@ struct phys_slit {
     real above, below, dlog;
 };
 
-/* v is the fraction of a Miller index, n the cells. With t = n v - m, m its nearest
- * integer, the slope is m/(t v) - n t Q(t^2) + v Q(v^2), Q = phys_cot_rest: nothing
- * cancels in the peak, where m = 0 */
+/* n cells at a fraction of a Miller index; odd in it, so that v = |fraction| will do. With
+ * t = n v - m, m its nearest integer, the slope is m/(t v) - n t Q(t^2) + v Q(v^2), Q =
+ * phys_cot_rest: nothing cancels in the peak, where m = 0 */
 PHYS_FN struct phys_slit phys_slit(real fraction, real n)
 {
     const real v = phys_off_zero(fraction);
-    const real m = phys_nearest(n * v);
-    const real t = phys_off_zero(n * v - m);
+    const real m = rint(n * v);
+    const real t = n * v - m;
+    const real off = t < 0 ? -phys_off_zero(t) : phys_off_zero(t);
+    const real dlog =
+        m / (off * v) - n * t * phys_cot_rest(t * t) + v * phys_cot_rest(v * v);
     struct phys_slit s;
 
     s.above = phys_sinpi_core(t);
     s.below = phys_sinpi_core(v);
-    s.dlog = m / (t * v) - n * t * phys_cot_rest(t * t) + v * phys_cot_rest(v * v);
+    s.dlog = fraction < 0 ? -dlog : dlog;
     return s;
 }
 

@@ -13,6 +13,7 @@ enum phys_lookup { PHYS_CONSTANT, PHYS_NEAREST, PHYS_TRICUBIC, PHYS_LOOKUPS };
 struct phys_spec {
     int shape; /* enum phys_shape */
     int lookup; /* enum phys_lookup: where F comes from */
+    int inside; /* 1: no look-up leaves the box, so none asks (a kernel's own finding) */
 };
 
 #endif

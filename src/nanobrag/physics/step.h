@@ -7,8 +7,8 @@
 #ifndef NB_PHYSICS_STEP_H
 #define NB_PHYSICS_STEP_H
 
+#include "anchor.h"
 #include "lattice.h"
-#include "scattering.h"
 #include "structure_factor.h"
 
 struct phys_sample {
@@ -16,16 +16,38 @@ struct phys_sample {
     real dh, dk, dl;
 };
 
-PHYS_FN struct phys_sample phys_step(struct phys_spec spec, const struct phys_crystal *c,
-                                     const struct phys_box *box, struct phys_axes axes,
-                                     struct phys_vec3 q)
+/* The lattice point that x belongs to. Which one a point halfway between two takes is
+ * nanoBragg's choice where F is looked up there, and free where it is not. */
+PHYS_FN struct phys_vec3 phys_lattice_point(struct phys_spec spec, struct phys_vec3 x)
 {
-    const struct phys_vec3 x = phys_miller(axes, q);
-    const struct phys_vec3 n =
-        phys_vec3(phys_nearest(x.x), phys_nearest(x.y), phys_nearest(x.z));
-    const struct phys_vec3 d = phys_axpy(-1, n, x);
-    const struct phys_lattice latt = phys_lattice(spec, c, d);
-    const struct phys_f cell = phys_structure_factor(spec, box, x, n);
+    if (spec.lookup == PHYS_CONSTANT) return phys_vec3(rint(x.x), rint(x.y), rint(x.z));
+    return phys_vec3(phys_nearest(x.x), phys_nearest(x.y), phys_nearest(x.z));
+}
+
+/* where a sample lies: how far from its lattice point, and F of the unit cell there */
+struct phys_site {
+    struct phys_vec3 d; /* in h, k, l */
+    struct phys_f cell;
+};
+
+/* a step away from the anchor, from whose whole part the box counts its indices */
+PHYS_FN struct phys_site phys_site(struct phys_spec spec, const struct phys_box *box,
+                                   const struct phys_anchor *anchor, struct phys_vec3 step)
+{
+    const struct phys_vec3 x = phys_anchor_indices(anchor, step);
+    const struct phys_vec3 n = phys_lattice_point(spec, x);
+    struct phys_site site;
+
+    site.d = phys_axpy(-1, n, x);
+    site.cell = phys_structure_factor(spec, box, x, n);
+    return site;
+}
+
+PHYS_FN struct phys_sample phys_sample(struct phys_spec spec, const struct phys_crystal *c,
+                                       struct phys_site site)
+{
+    const struct phys_lattice latt = phys_lattice(spec, c, site.d);
+    const struct phys_f cell = site.cell;
     const real f = cell.f * latt.f;
     struct phys_sample s;
 
@@ -34,6 +56,14 @@ PHYS_FN struct phys_sample phys_step(struct phys_spec spec, const struct phys_cr
     s.dk = 2 * f * (cell.f * latt.dk + cell.dk * latt.f);
     s.dl = 2 * f * (cell.f * latt.dl + cell.dl * latt.f);
     return s;
+}
+
+PHYS_FN struct phys_sample phys_step(struct phys_spec spec, const struct phys_crystal *c,
+                                     const struct phys_box *box,
+                                     const struct phys_anchor *anchor,
+                                     struct phys_vec3 step)
+{
+    return phys_sample(spec, c, phys_site(spec, box, anchor, step));
 }
 
 #endif

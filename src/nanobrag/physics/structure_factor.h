@@ -14,9 +14,11 @@
 
 /* the box in `real`, made once per kernel */
 struct phys_box {
-    const double *f;
+    const real *f;
     struct phys_vec3 first, last; /* bounds of h, k, l, both inside */
     int stride_h, stride_k; /* of indices counted from `first` */
+    int origin; /* place of h = k = l = 0 */
+    int beyond; /* place of the default, behind the last reflection */
     real outside;
 };
 
@@ -24,7 +26,11 @@ PHYS_FN struct phys_box phys_box(const struct phys_frame *frame)
 {
     struct phys_box b;
 
+#ifdef PHYS_SINGLE
+    b.f = frame->f_single;
+#else
     b.f = frame->f;
+#endif
     b.first = phys_vec3((real)frame->hkl_min[0], (real)frame->hkl_min[1],
                         (real)frame->hkl_min[2]);
     b.last = phys_vec3((real)(frame->hkl_min[0] + frame->hkl_size[0] - 1),
@@ -32,8 +38,21 @@ PHYS_FN struct phys_box phys_box(const struct phys_frame *frame)
                        (real)(frame->hkl_min[2] + frame->hkl_size[2] - 1));
     b.stride_k = frame->hkl_size[2];
     b.stride_h = frame->hkl_size[1] * frame->hkl_size[2];
+    b.origin = 0;
+    b.beyond = frame->hkl_size[0] * b.stride_h;
     b.outside = (real)frame->default_f;
     return b;
+}
+
+/* the box with its indices counted from `whole`, which lies inside where the origin is
+ * asked for */
+PHYS_FN struct phys_box phys_box_from(struct phys_box box, struct phys_vec3 whole)
+{
+    box.first = phys_axpy(-1, whole, box.first);
+    box.last = phys_axpy(-1, whole, box.last);
+    box.origin = -((int)box.first.x * box.stride_h + (int)box.first.y * box.stride_k
+                   + (int)box.first.z);
+    return box;
 }
 
 struct phys_f {
@@ -48,17 +67,22 @@ PHYS_FN real phys_clamp(real x, real low, real high)
     return y < high ? y : high;
 }
 
-/* F at whole numbers n; outside the box the default */
-PHYS_FN real phys_f_nearest(const struct phys_box *box, struct phys_vec3 n)
+/* Where F at whole numbers n is kept; outside the box the default. `inside`: n is known to
+ * lie in it, and so near the origin that its place is a whole number of `real`: fewer
+ * conversions */
+PHYS_FN int phys_f_place(int inside, const struct phys_box *box, struct phys_vec3 n)
 {
     const real h = phys_clamp(n.x, box->first.x, box->last.x);
     const real k = phys_clamp(n.y, box->first.y, box->last.y);
     const real l = phys_clamp(n.z, box->first.z, box->last.z);
-    const int at = (int)(h - box->first.x) * box->stride_h
-                   + (int)(k - box->first.y) * box->stride_k + (int)(l - box->first.z);
-    const real inside = (real)box->f[at];
+    int at;
 
-    return ((h == n.x) & (k == n.y) & (l == n.z)) ? inside : box->outside;
+    if (inside)
+        return box->origin
+               + (int)(n.x * (real)box->stride_h + n.y * (real)box->stride_k + n.z);
+    at = (int)(h - box->first.x) * box->stride_h + (int)(k - box->first.y) * box->stride_k
+         + (int)(l - box->first.z);
+    return ((h == n.x) & (k == n.y) & (l == n.z)) ? at : box->beyond;
 }
 
 /* cubic Lagrange weights of the nodes -1, 0, 1, 2 at t in [0, 1), and their slopes */
@@ -87,9 +111,8 @@ PHYS_FN struct phys_cubic phys_cubic(real t)
 PHYS_FN struct phys_f phys_line(const struct phys_box *box, int at,
                                 const struct phys_cubic *l)
 {
-    const double *f = box->f;
-    const real f0 = (real)f[at], f1 = (real)f[at + 1];
-    const real f2 = (real)f[at + 2], f3 = (real)f[at + 3];
+    const real *f = box->f;
+    const real f0 = f[at], f1 = f[at + 1], f2 = f[at + 2], f3 = f[at + 3];
     struct phys_f r;
 
     r.f = l->w0 * f0 + l->w1 * f1 + l->w2 * f2 + l->w3 * f3;
@@ -140,39 +163,43 @@ PHYS_FN int phys_interpolable(real x, real first, real last)
 /* 4 x 4 x 4 nodes about x inside the box, at least 5 indices wide; the nearest reflection
  * where they would not fit. Without a branch: out there the sum is made over some nodes of
  * the box and then dropped */
-PHYS_FN struct phys_f phys_f_tricubic(const struct phys_box *box, struct phys_vec3 x,
-                                      struct phys_vec3 nearest)
+PHYS_FN struct phys_f phys_f_tricubic(int inside, const struct phys_box *box,
+                                      struct phys_vec3 x, struct phys_vec3 nearest)
 {
     const int fits = phys_interpolable(x.x, box->first.x, box->last.x)
                      & phys_interpolable(x.y, box->first.y, box->last.y)
                      & phys_interpolable(x.z, box->first.z, box->last.z);
+    const struct phys_vec3 down = phys_vec3(floor(x.x), floor(x.y), floor(x.z));
     const struct phys_vec3 i =
-        phys_vec3(phys_clamp(floor(x.x), box->first.x + 1, box->last.x - 2),
-                  phys_clamp(floor(x.y), box->first.y + 1, box->last.y - 2),
-                  phys_clamp(floor(x.z), box->first.z + 1, box->last.z - 2));
+        inside ? down
+               : phys_vec3(phys_clamp(down.x, box->first.x + 1, box->last.x - 2),
+                           phys_clamp(down.y, box->first.y + 1, box->last.y - 2),
+                           phys_clamp(down.z, box->first.z + 1, box->last.z - 2));
     const struct phys_cubic ch = phys_cubic(x.x - i.x), ck = phys_cubic(x.y - i.y),
                             cl = phys_cubic(x.z - i.z);
     const int corner = (int)(i.x - 1 - box->first.x) * box->stride_h
                        + (int)(i.y - 1 - box->first.y) * box->stride_k
                        + (int)(i.z - 1 - box->first.z);
-    const real alone = phys_f_nearest(box, nearest);
     struct phys_f r = phys_block(box, corner, &ch, &ck, &cl);
 
-    r.f = fits ? r.f : alone;
+    if (inside) return r;
+    r.f = fits ? r.f : box->f[phys_f_place(0, box, nearest)];
     r.dh = fits ? r.dh : 0;
     r.dk = fits ? r.dk : 0;
     r.dl = fits ? r.dl : 0;
     return r;
 }
 
+/* F at x, whose nearest whole numbers are n */
 PHYS_FN struct phys_f phys_structure_factor(struct phys_spec spec,
                                             const struct phys_box *box, struct phys_vec3 x,
-                                            struct phys_vec3 nearest)
+                                            struct phys_vec3 n)
 {
     struct phys_f r;
 
-    if (spec.lookup == PHYS_TRICUBIC) return phys_f_tricubic(box, x, nearest);
-    r.f = spec.lookup == PHYS_NEAREST ? phys_f_nearest(box, nearest) : box->outside;
+    if (spec.lookup == PHYS_TRICUBIC) return phys_f_tricubic(spec.inside, box, x, n);
+    r.f = spec.lookup == PHYS_NEAREST ? box->f[phys_f_place(spec.inside, box, n)]
+                                      : box->outside;
     r.dh = r.dk = r.dl = 0;
     return r;
 }

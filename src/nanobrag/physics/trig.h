@@ -2,8 +2,8 @@
  * trig.h - sin and cos of pi x, and exp, as polynomials: no libm call, so lanes, CUDA
  * threads and NVRTC share them and every compiler can vectorise them.
  *
- * The coefficients are minimax fits of relative error below 3e-18, so what is left is the
- * rounding of the evaluation, 1 to 2 units in the last place.
+ * The coefficients are minimax fits, in double and in float each of just the degree whose
+ * relative error lies below the rounding of the evaluation, 1 to 2 units in the last place.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,19 +12,27 @@
 
 #include "phys.h"
 
-/* sin(pi t)/t from u = t^2, |t| <= 1/2 */
+/* sin(pi t)/t from u = t^2, |t| <= 1/2; relative error of the fit 1.5e-16, in float 6e-9 */
 PHYS_FN real phys_sinpi_over(real u)
 {
-    real s = (real)7.69472755492475099e-7;
+#ifdef PHYS_SINGLE
+    real s = 0.0775603870f;
 
-    s = s * u - (real)2.19031854483187489e-5;
-    s = s * u + (real)4.66299688787584622e-4;
-    s = s * u - (real)7.37043047876660219e-3;
-    s = s * u + (real)8.2145886569893296e-2;
-    s = s * u - (real)0.59926452931873828;
-    s = s * u + (real)2.55016403987729394;
-    s = s * u - (real)5.16771278004996953;
+    s = s * u - 0.598242126f;
+    s = s * u + 2.55006973f;
+    s = s * u - 5.16770968f;
+    return s * u + 3.14159264f;
+#else
+    real s = -2.11282730485071325e-5;
+
+    s = s * u + 4.65982664160173369e-4;
+    s = s * u - 7.37036298986449478e-3;
+    s = s * u + 8.21458786284288643e-2;
+    s = s * u - 0.599264528814383218;
+    s = s * u + 2.55016403986184282;
+    s = s * u - 5.1677127800498012;
     return s * u + PHYS_PI;
+#endif
 }
 
 /* sin(pi t), |t| <= 1/2 */
@@ -115,19 +123,29 @@ PHYS_FN real phys_exp(real x)
     const real y = capped > lowest ? capped : lowest;
     const real n = floor(y * (real)1.44269504088896341 + (real)0.5);
     const real t = (y - n * (real)0.693145751953125) - n * (real)1.42860682030941723e-6;
-    real s = (real)2.499428843220305e-8;
+#ifdef PHYS_SINGLE
+    real s = 1.406124e-3f;
 
-    s = s * t + (real)2.76322931543631815e-7;
-    s = s * t + (real)2.7557622582577962e-6;
-    s = s * t + (real)2.48014865218002723e-5;
-    s = s * t + (real)1.98412694326203886e-4;
-    s = s * t + (real)1.38888889512235892e-3;
-    s = s * t + (real)8.33333333355930076e-3;
-    s = s * t + (real)4.16666666664927692e-2;
-    s = s * t + (real)0.166666666666661686;
-    s = s * t + (real)0.500000000000001769;
-    s = s * t + (real)1.0;
-    s = s * t + (real)1.0;
+    s = s * t + 8.37901116e-3f;
+    s = s * t + 4.16647773e-2f;
+    s = s * t + 0.1666636544f;
+    s = s * t + 0.5000000434f;
+    s = s * t + 1.00000005f;
+#else
+    real s = 2.499428843220305e-8;
+
+    s = s * t + 2.76322931543631815e-7;
+    s = s * t + 2.7557622582577962e-6;
+    s = s * t + 2.48014865218002723e-5;
+    s = s * t + 1.98412694326203886e-4;
+    s = s * t + 1.38888889512235892e-3;
+    s = s * t + 8.33333333355930076e-3;
+    s = s * t + 4.16666666664927692e-2;
+    s = s * t + 0.166666666666661686;
+    s = s * t + 0.500000000000001769;
+    s = s * t + 1.0;
+#endif
+    s = s * t + 1;
     return x < lowest ? 0 : s * phys_exp2_integer(n);
 }
 

@@ -57,8 +57,14 @@ void scene_fill(const nb_scene *scene, struct scene_fixed *fixed, double *box)
         fixed->f_min[i] = hkl->min[i];
         fixed->f_size[i] = hkl->size[i];
     }
-    for (size_t i = 0; i < (size_t)hkl->size[0] * hkl->size[1] * hkl->size[2]; i++)
-        box[i] = isnan(hkl->box[i]) ? scene->crystal.default_f : hkl->box[i];
+    fixed->f_listed = 0;
+    for (size_t i = 0; i < hkl_box_size(hkl); i++) {
+        const int listed = !isnan(hkl->box[i]);
+
+        box[i] = listed ? hkl->box[i] : scene->crystal.default_f;
+        if (listed) fixed->f_listed = fmax(fixed->f_listed, fabs(box[i]));
+    }
+    box[hkl_box_size(hkl)] = scene->crystal.default_f;
     fixed->f = box;
 }
 
@@ -118,6 +124,8 @@ nb_status scene_derive(nb_context *ctx, const nb_scene *scene,
     memcpy(frame->hkl_min, fixed->f_min, sizeof frame->hkl_min);
     memcpy(frame->hkl_size, fixed->f_size, sizeof frame->hkl_size);
     frame->f = fixed->f;
+    frame->f_single = fixed->f_single;
+    frame->f_max = fmax(fixed->f ? fixed->f_listed : 0, fabs(scene->crystal.default_f));
     frame->default_f = scene->crystal.default_f;
     frame->bragg_scale = BEAM_RE2 * scene->beam.fluence * scene->crystal.scale
                          / (nsub * frame->norientation);

@@ -51,6 +51,11 @@ nb_status hkl_box_create(nb_context *ctx, const int min[3], const int max[3], nb
     return NB_OK;
 }
 
+size_t hkl_box_size(const nb_hkl *hkl)
+{
+    return (size_t)hkl->size[0] * (size_t)hkl->size[1] * (size_t)hkl->size[2];
+}
+
 double *hkl_box_at(const nb_hkl *hkl, int h, int k, int l)
 {
     const size_t row =

@@ -20,6 +20,9 @@ struct nb_hkl {
  * NB_ERR_FORMAT when the box would be absurdly large. */
 nb_status hkl_box_create(nb_context *ctx, const int min[3], const int max[3], nb_hkl **out);
 
+/* Places of the box. */
+size_t hkl_box_size(const nb_hkl *hkl);
+
 /* Address of a reflection inside the box. */
 double *hkl_box_at(const nb_hkl *hkl, int h, int k, int l);
 

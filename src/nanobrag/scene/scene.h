@@ -48,6 +48,8 @@ struct scene_fixed {
     int interpolate_auto; /* by rule */
     int oversample_wanted;
     const double *f; /* the box of reflections with default_f filled in; or NULL */
+    const float *f_single; /* the same rounded, for kernels in float; or NULL */
+    double f_listed; /* the largest of the list, as a modulus */
     int f_min[3], f_size[3]; /* its bounds */
 };
 

@@ -1,0 +1,110 @@
+/*
+ * bench.h - what was asked for, and what was found: every section fills its part of the
+ * report and prints it, then the whole goes to JSON and into the plot.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_BENCH_BENCH_H
+#define NB_BENCH_BENCH_H
+
+#include "cases.h"
+#include "library.h"
+#include "machine.h"
+
+struct options {
+    const char *letters; /* of the cases */
+    const char *program, *peer; /* paths; peer NULL: none */
+    const char *json, *plot; /* files; NULL: none */
+    const char *hkl; /* list of structure factors */
+    const char *threads_word, *repeat_word;
+    int threads, repeat;
+    int quick, longer, ladder, floor, help;
+};
+
+enum { ROWS = 64, PEERS = 32, SERIES = 12, POINTS = 16, SCALES = 16, SHOTS = 8, PEAKS = 4 };
+
+/* a case in one precision and strategy */
+struct row {
+    const struct bench_case *c;
+    int profile, precision, strategy;
+    int is_auto; /* the strategy that NB_STRATEGY_AUTO takes */
+    char kernel[16];
+    double part; /* of the image that was computed in the library, 1: all */
+    double evaluations; /* of the whole image */
+    double library, scalar, program; /* seconds for the whole image; 0: not run */
+    double roof; /* fewest seconds that the loop's arithmetic takes; 0: not counted */
+    double per_sine; /* evaluations of the program for each libm sin() of a core */
+    double times; /* that over what nanoBragg.c does; 0: not known */
+    double target_times, target_seconds; /* of the program; 0: none */
+    struct machine machine; /* in the same minute */
+    char said[NAME]; /* why something was not run */
+};
+
+/* another program and ours in turn */
+struct peer {
+    const struct bench_case *c;
+    int precision, runs;
+    double theirs, ours; /* median seconds */
+    double worst; /* largest difference over the peak */
+    double decorrelation; /* 1 - correlation of the two images */
+    size_t differ, pixels; /* float32 that differ in any bit */
+    char said[NAME];
+};
+
+/* one axis of the ladder */
+struct series {
+    const char *axis, *label;
+    int precision, n;
+    double x[POINTS], evaluations[POINTS], seconds[POINTS];
+    double spread; /* largest cost per evaluation over the smallest */
+    int flat; /* 1: that is allowed */
+    char said[NAME];
+};
+
+struct scale {
+    int precision, threads, same; /* same: the bits of one thread */
+    double seconds, speedup;
+};
+
+struct shot {
+    int precision, orientations;
+    double pixel, tile, overhead; /* seconds: one-pixel image, a tile, the rest */
+};
+
+struct peak {
+    char what[NAME];
+    int strategy;
+    double seconds, resident; /* byte */
+    char said[NAME];
+};
+
+struct report {
+    const struct options *options;
+    int cores; /* that this process may use */
+    struct machine machine; /* at the start */
+    struct row rows[ROWS];
+    struct peer peers[PEERS];
+    struct series series[SERIES];
+    struct scale scales[SCALES];
+    struct shot shots[SHOTS];
+    struct peak peaks[PEAKS];
+    double own_resident; /* of this program: no child can be found to be smaller   byte */
+    int nrows, npeers, nseries, nscales, nshots, npeaks;
+};
+
+/* sections */
+void figures_run(struct report *report);
+void peers_run(struct report *report);
+void ladder_run(struct report *report);
+void shots_run(struct report *report);
+void memory_run(struct report *report);
+int floor_run(void); /* an exit status */
+
+/* "1.23 ms"; returns `text` */
+const char *seconds_text(double seconds, char *text, size_t room);
+
+/* 0 when the file cannot be written */
+int json_write(const struct report *report, const char *path);
+int plot_write(const struct report *report, const char *path);
+
+#endif

@@ -1,0 +1,28 @@
+/*
+ * rounding.h - how much of the image's peak rounding may cost in a tile.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_ROUNDING_H
+#define NB_KERNELS_ROUNDING_H
+
+#include "kernels/job.h"
+
+/* what an estimate needs of a frame, found once per image */
+struct rounding {
+    const struct phys_frame *frame;
+    int never; /* no number of digits in float is enough */
+    double reach[3]; /* slope of F^2 over its peak, per unit of h, k, l */
+    double edges[3]; /* |a|, |b|, |c| over the shortest wavelength */
+};
+
+struct rounding rounding_of(const struct phys_frame *frame, struct phys_spec spec);
+
+/* Of float, in a tile; in the sense of an error bar: tests hold the worst pixel of an image
+ * to it. */
+double rounding_single(const struct rounding *rounding, const struct tile *tile);
+
+/* Of double, in all tiles. */
+double rounding_double(const struct rounding *rounding);
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * anchor.h - Miller indices counted from those of a point nearby: the whole part is set
+ * aside, so that what is computed in `real` is the fraction and its change. In float this
+ * is what keeps digits; in double it changes nothing but the last ones.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_PHYSICS_ANCHOR_H
+#define NB_PHYSICS_ANCHOR_H
+
+#include "scattering.h"
+
+/* indices = whole + fraction + axes . step, where `step` leads away from the anchor */
+struct phys_anchor {
+    struct phys_axes axes;
+    struct phys_vec3 whole, fraction;
+};
+
+/* the anchor at q = 0: steps are scattering vectors themselves */
+PHYS_FN struct phys_anchor phys_anchor_none(const double *rows)
+{
+    struct phys_anchor a;
+
+    a.axes = phys_axes(rows);
+    a.whole = a.fraction = phys_vec3(0, 0, 0);
+    return a;
+}
+
+/* the whole number next to x, in double */
+PHYS_FN double phys_anchor_whole(double x)
+{
+    return floor(x + 0.5);
+}
+
+/* the anchor at scattering vector q, for steps in units of `unit`: 1/wavelength for steps
+ * of the direction, 1 for steps of q */
+PHYS_FN struct phys_anchor phys_anchor_at(const double *rows, const double *q, double unit)
+{
+    const double h = rows[0] * q[0] + rows[1] * q[1] + rows[2] * q[2];
+    const double k = rows[3] * q[0] + rows[4] * q[1] + rows[5] * q[2];
+    const double l = rows[6] * q[0] + rows[7] * q[1] + rows[8] * q[2];
+    const double nh = phys_anchor_whole(h), nk = phys_anchor_whole(k),
+                 nl = phys_anchor_whole(l);
+    struct phys_anchor a;
+
+    a.axes.a = phys_vec3((real)(unit * rows[0]), (real)(unit * rows[1]),
+                         (real)(unit * rows[2]));
+    a.axes.b = phys_vec3((real)(unit * rows[3]), (real)(unit * rows[4]),
+                         (real)(unit * rows[5]));
+    a.axes.c = phys_vec3((real)(unit * rows[6]), (real)(unit * rows[7]),
+                         (real)(unit * rows[8]));
+    a.whole = phys_vec3((real)nh, (real)nk, (real)nl);
+    a.fraction = phys_vec3((real)(h - nh), (real)(k - nk), (real)(l - nl));
+    return a;
+}
+
+/* indices less the whole part of the anchor, in the order that contracts to three fused
+ * operations each */
+PHYS_FN struct phys_vec3 phys_anchor_indices(const struct phys_anchor *a,
+                                             struct phys_vec3 step)
+{
+    const struct phys_axes x = a->axes;
+
+    return phys_vec3(
+        a->fraction.x + x.a.x * step.x + x.a.y * step.y + x.a.z * step.z,
+        a->fraction.y + x.b.x * step.x + x.b.y * step.y + x.b.z * step.z,
+        a->fraction.z + x.c.x * step.x + x.c.y * step.y + x.c.z * step.z);
+}
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * patch.h - places on a small piece of the detector, counted from its middle: the middle in
+ * double, steps away from it in `real` without loss of digits (docs/theory.md, 2).
+ *
+ * With p the middle, r its distance, d = p/r, and a step s r along the surface, the
+ * direction of p + s r is (d + s)/w, w = sqrt(1 + u), u = s.(s + 2 d), and differs from d
+ * by s/w + d (1/w - 1), where 1/w - 1 = -u/(w (1 + w)) takes no difference of near numbers.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_PHYSICS_PATCH_H
+#define NB_PHYSICS_PATCH_H
+
+#include "pixel_position.h"
+
+struct phys_patch {
+    double direction[3], distance; /* of the middle: unit vector, m */
+    struct phys_vec3 d; /* the same in `real` */
+    struct phys_vec3 fast, slow; /* a sub-pixel, over the distance */
+};
+
+/* the patch about a place of the flat detector; offsets from the outer corner in
+ * sub-pixels, depth below the front of the sensor in m */
+PHYS_FN struct phys_patch phys_patch_at(const struct phys_frame *frame, double fast,
+                                        double slow, double depth)
+{
+    const double sub = frame->pixel / frame->oversample;
+    const double f = sub * fast, s = sub * slow;
+    const double x =
+        frame->pix0[0] + depth * frame->normal[0] + s * frame->slow[0] + f * frame->fast[0];
+    const double y =
+        frame->pix0[1] + depth * frame->normal[1] + s * frame->slow[1] + f * frame->fast[1];
+    const double z =
+        frame->pix0[2] + depth * frame->normal[2] + s * frame->slow[2] + f * frame->fast[2];
+    const double r = sqrt(x * x + y * y + z * z), unit = sub / r;
+    struct phys_patch p;
+
+    p.direction[0] = x / r;
+    p.direction[1] = y / r;
+    p.direction[2] = z / r;
+    p.distance = r;
+    p.d = phys_load(p.direction);
+    p.fast = phys_vec3((real)(unit * frame->fast[0]), (real)(unit * frame->fast[1]),
+                       (real)(unit * frame->fast[2]));
+    p.slow = phys_vec3((real)(unit * frame->slow[0]), (real)(unit * frame->slow[1]),
+                       (real)(unit * frame->slow[2]));
+    return p;
+}
+
+/* a place of the patch */
+struct phys_place {
+    struct phys_vec3 step; /* its direction less that of the middle */
+    real ratio; /* its distance over that of the middle */
+};
+
+/* offsets from the middle in sub-pixels */
+PHYS_FN struct phys_place phys_patch_place(const struct phys_patch *patch, real fast,
+                                           real slow)
+{
+    const struct phys_vec3 d = patch->d;
+    const struct phys_vec3 s =
+        phys_axpy(fast, patch->fast, phys_scale(slow, patch->slow));
+    const real u = phys_dot(s, phys_axpy(2, d, s));
+    const real w = sqrt(1 + u), less = -u / (w * (1 + w));
+    struct phys_place place;
+
+    place.step = phys_axpy(1 + less, s, phys_scale(less, d));
+    place.ratio = w;
+    return place;
+}
+
+/* the place as a point seen from the crystal; `surface` as in the frame */
+PHYS_FN struct phys_point phys_patch_point(const struct phys_patch *patch,
+                                           const struct phys_detector *det,
+                                           struct phys_vec3 step, real ratio)
+{
+    struct phys_point point;
+
+    point.d = phys_axpy(1, patch->d, step);
+    point.r = det->surface == PHYS_CURVED ? det->distance : (real)patch->distance * ratio;
+    return point;
+}
+
+/* scattering vector of the middle for a source, 1/A */
+PHYS_FN void phys_patch_scattering(const struct phys_patch *patch,
+                                   const struct phys_source *source, double *q)
+{
+    for (int i = 0; i < 3; i++)
+        q[i] = source->inverse_wavelength * (patch->direction[i] - source->direction[i]);
+}
+
+#endif
