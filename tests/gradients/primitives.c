@@ -15,7 +15,7 @@ static const double cells_tested[] = {1, 2, 5, 200, 4.3};
 
 static double slit_sign(double v, double n)
 {
-    return phys_parity(phys_nearest(n * v));
+    return phys_parity(rint(n * v));
 }
 
 static long double slit_truth(const void *n, double v)
@@ -33,7 +33,7 @@ static long double slit_own(const void *n, double v)
 static void check_slit(struct tally *tally, double v, double n)
 {
     const struct phys_slit s = phys_slit(v, n);
-    const double slope = slit_sign(v, n) * s.above / s.below * s.dlog;
+    const double slope = slit_sign(v, n) * s.slope / s.below;
     struct ladder ladder = {slit_truth, &n, v, 1 / fmax(n, 2), 0, 0};
 
     tally_slope(tally, "slit against its closed form", &ladder, slope);

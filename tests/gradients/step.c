@@ -30,7 +30,7 @@ static struct setting setting_of(int shape, int lookup)
 {
     static double f[SIDE_H * SIDE_K * SIDE_L + 1];
     static const double unit[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    struct setting s = {{shape, lookup}, .axis = 0};
+    struct setting s = {{shape, lookup, 0}, .axis = 0};
     struct phys_frame frame = {0};
     uint64_t state = 5;
 
@@ -57,9 +57,9 @@ static double component(struct phys_vec3 v, int axis)
     return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
 }
 
-static struct phys_vec3 nearest_of(const double at[3])
+static struct phys_vec3 nearest_of(const struct setting *s)
 {
-    return phys_vec3(phys_nearest(at[0]), phys_nearest(at[1]), phys_nearest(at[2]));
+    return phys_lattice_point(s->spec, phys_load(s->at));
 }
 
 /* at, moved to x along the axis of the ladder */
@@ -75,7 +75,7 @@ static struct phys_vec3 moved(const struct setting *s, double x)
 static long double lattice_truth(const struct setting *s, double x)
 {
     const struct phys_crystal *c = &s->crystal;
-    const struct phys_vec3 n = nearest_of(s->at), to = moved(s, x);
+    const struct phys_vec3 n = nearest_of(s), to = moved(s, x);
     const long double h = (long double)to.x - n.x, k = (long double)to.y - n.y,
                       l = (long double)to.z - n.z;
     const long double rho2 = c->hh * h * h + c->kk * k * k + c->ll * l * l + c->hk * h * k
@@ -114,7 +114,7 @@ static long double factor_truth(const struct setting *s, double x)
 
     if (s->spec.lookup == PHYS_CONSTANT) return s->box.outside;
     if (s->spec.lookup == PHYS_NEAREST || !fits(s))
-        return s->box.f[phys_f_place(0, &s->box, nearest_of(s->at))];
+        return s->box.f[phys_f_place(0, &s->box, nearest_of(s))];
     closed_cubic((long double)to.x - h, wh);
     closed_cubic((long double)to.y - k, wk);
     closed_cubic((long double)to.z - l, wl);
@@ -148,14 +148,14 @@ static double square_sign(const struct setting *s, struct phys_vec3 d)
     const struct phys_vec3 n = s->crystal.n;
 
     if (s->spec.shape != PHYS_SQUARE) return 1;
-    return phys_parity(phys_nearest(n.x * d.x)) * phys_parity(phys_nearest(n.y * d.y))
-           * phys_parity(phys_nearest(n.z * d.z));
+    return phys_parity(rint(n.x * d.x)) * phys_parity(rint(n.y * d.y))
+           * phys_parity(rint(n.z * d.z));
 }
 
 static long double lattice_own(const void *context, double x)
 {
     const struct setting *s = context;
-    const struct phys_vec3 d = phys_axpy(-1, nearest_of(s->at), moved(s, x));
+    const struct phys_vec3 d = phys_axpy(-1, nearest_of(s), moved(s, x));
 
     return square_sign(s, d) * phys_lattice(s->spec, &s->crystal, d).f;
 }
@@ -164,7 +164,7 @@ static long double factor_own(const void *context, double x)
 {
     const struct setting *s = context;
 
-    return phys_f_tricubic(0, &s->box, moved(s, x), nearest_of(s->at)).f;
+    return phys_f_tricubic(0, &s->box, moved(s, x), nearest_of(s)).f;
 }
 
 static long double step_own(const void *context, double x)
@@ -190,7 +190,7 @@ static double length_of(const struct setting *s)
  * still have theirs. On top of sin(pi n v)/sin(pi v) that is 1/sin(pi v) */
 static double size_of_lattice(const struct setting *s)
 {
-    const struct phys_vec3 nearest = nearest_of(s->at);
+    const struct phys_vec3 nearest = nearest_of(s);
     double size = 1;
 
     if (s->spec.shape != PHYS_SQUARE) return 0;
@@ -257,7 +257,7 @@ static void check_slopes(struct tally *tally, struct setting *s, const double sl
 /* ---- lattice ---- */
 static void check_lattice(struct tally *tally, struct setting *s)
 {
-    const struct phys_vec3 d = phys_axpy(-1, nearest_of(s->at), phys_load(s->at));
+    const struct phys_vec3 d = phys_axpy(-1, nearest_of(s), phys_load(s->at));
     const struct phys_lattice r = phys_lattice(s->spec, &s->crystal, d);
     const double sign = square_sign(s, d);
     const double slope[3] = {sign * r.dh, sign * r.dk, sign * r.dl};
@@ -303,7 +303,7 @@ int lattice_gauss(void)
 /* ---- tricubic ---- */
 static void check_tricubic(struct tally *tally, struct setting *s)
 {
-    const struct phys_f r = phys_f_tricubic(0, &s->box, phys_load(s->at), nearest_of(s->at));
+    const struct phys_f r = phys_f_tricubic(0, &s->box, phys_load(s->at), nearest_of(s));
     const double slope[3] = {r.dh, r.dk, r.dl};
 
     check_slopes(tally, s, slope, factor_function, factor_own);
@@ -363,10 +363,10 @@ int tricubic_outside(void)
 
         place(&s, i, &state);
         if (fits(&s)) continue;
-        r = phys_f_tricubic(0, &s.box, phys_load(s.at), nearest_of(s.at));
+        r = phys_f_tricubic(0, &s.box, phys_load(s.at), nearest_of(&s));
         tested++;
         sloping += r.dh != 0 || r.dk != 0 || r.dl != 0;
-        wrong += r.f != s.box.f[phys_f_place(0, &s.box, nearest_of(s.at))];
+        wrong += r.f != s.box.f[phys_f_place(0, &s.box, nearest_of(&s))];
     }
     tap_check(tested > 100, "%d points lie outside", tested);
     tap_check(sloping == 0, "%d of them have a slope", sloping);

@@ -162,6 +162,7 @@ static void places(const struct launch *a, int sub, double depth, struct lanes *
             continue;
         }
 #endif
+        (void)depth;
         places_flat(a, in_fast - middle_fast, slow - middle_slow, at, l);
     }
 }

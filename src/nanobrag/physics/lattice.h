@@ -57,27 +57,29 @@ PHYS_FN real phys_off_zero(real x)
 }
 
 /* one axis of a parallelepiped: sin(pi n v) and sin(pi v) up to sign, and the slope of
- * the logarithm of their quotient */
+ * their quotient times the latter */
 struct phys_slit {
-    real above, below, dlog;
+    real above, below, slope;
 };
 
-/* n cells at a fraction of a Miller index; odd in it, so that v = |fraction| will do. With
- * t = n v - m, m its nearest integer, the slope is m/(t v) - n t Q(t^2) + v Q(v^2), Q =
- * phys_cot_rest: nothing cancels in the peak, where m = 0 */
+/* n cells at a fraction of a Miller index. The quotient is even in it, so v = |fraction|
+ * will do. With t = n v - m, m the integer nearest to n v, and S(t^2) = sin(pi t)/t, the
+ * slope is S m/v - sin(pi t) (n t Q(t^2) - v Q(v^2)), Q = phys_cot_rest: nothing cancels
+ * in the peak, where m = 0, and there is no pole at the zeros, where t = 0 */
 PHYS_FN struct phys_slit phys_slit(real fraction, real n)
 {
-    const real v = phys_off_zero(fraction);
-    const real m = rint(n * v);
-    const real t = n * v - m;
-    const real off = t < 0 ? -phys_off_zero(t) : phys_off_zero(t);
-    const real dlog =
-        m / (off * v) - n * t * phys_cot_rest(t * t) + v * phys_cot_rest(v * v);
+    const real v = fabs(fraction), off = phys_off_zero(fraction);
+    const real m = rint(n * off);
+    const real t = n * off - m, exact = n * v - m;
+    const real over = phys_sinpi_over(t * t);
+    real slope;
     struct phys_slit s;
 
-    s.above = phys_sinpi_core(t);
-    s.below = phys_sinpi_core(v);
-    s.dlog = fraction < 0 ? -dlog : dlog;
+    s.above = t * over;
+    s.below = phys_sinpi_core(off);
+    slope = over * m / off
+            - s.above * (n * exact * phys_cot_rest(t * t) - v * phys_cot_rest(v * v));
+    s.slope = fraction < 0 ? -slope : slope;
     return s;
 }
 
@@ -86,12 +88,13 @@ PHYS_FN struct phys_lattice phys_square(const struct phys_crystal *c, struct phy
     const struct phys_slit a = phys_slit(d.x, c->n.x);
     const struct phys_slit b = phys_slit(d.y, c->n.y);
     const struct phys_slit l = phys_slit(d.z, c->n.z);
+    const real below = a.below * b.below * l.below;
     struct phys_lattice r;
 
-    r.f = a.above * b.above * l.above / (a.below * b.below * l.below);
-    r.dh = r.f * a.dlog;
-    r.dk = r.f * b.dlog;
-    r.dl = r.f * l.dlog;
+    r.f = a.above * b.above * l.above / below;
+    r.dh = a.slope * b.above * l.above / below;
+    r.dk = a.above * b.slope * l.above / below;
+    r.dl = a.above * b.above * l.slope / below;
     return r;
 }
 

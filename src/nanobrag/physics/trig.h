@@ -12,7 +12,8 @@
 
 #include "phys.h"
 
-/* sin(pi t)/t from u = t^2, |t| <= 1/2; relative error of the fit 1.5e-16, in float 6e-9 */
+/* sin(pi t)/t from u = t^2, |t| <= 1/2; relative error of the fit 1.5e-16, in float 6e-9.
+ * Three coefficients are a unit off, so that sin(pi/2) is 1 to the bit */
 PHYS_FN real phys_sinpi_over(real u)
 {
 #ifdef PHYS_SINGLE
@@ -28,9 +29,9 @@ PHYS_FN real phys_sinpi_over(real u)
     s = s * u + 4.65982664160173369e-4;
     s = s * u - 7.37036298986449478e-3;
     s = s * u + 8.21458786284288643e-2;
-    s = s * u - 0.599264528814383218;
-    s = s * u + 2.55016403986184282;
-    s = s * u - 5.1677127800498012;
+    s = s * u - 0.59926452881438341;
+    s = s * u + 2.5501640398618437;
+    s = s * u - 5.1677127800498006;
     return s * u + PHYS_PI;
 #endif
 }
