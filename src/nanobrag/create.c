@@ -162,7 +162,9 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     memcpy(sim->window.roi, scene->detector.roi, sizeof sim->window.roi);
     sim->window.mask = scene->detector.mask;
     /* what is wrong with the scene's own numbers is said here, not at the first image */
-    return simulator_frame(sim, NULL, &unused, &frame);
+    NB_TRY(simulator_frame(sim, NULL, &unused, &frame));
+    policy_strategy(&sim->policy, &frame, sim->spec);
+    return NB_OK;
 }
 
 nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
@@ -192,6 +194,7 @@ void nb_simulator_free(nb_simulator *sim)
 {
     if (!sim) return;
     psf_free(sim->psf);
+    spots_free(&sim->spots);
     free(sim->rows);
     arena_free(&sim->arena);
     free(sim);

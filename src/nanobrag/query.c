@@ -83,8 +83,15 @@ static void describe_policy(const nb_simulator *sim, const nb_scene *scene,
 {
     const struct policy *policy = &sim->policy;
     const struct job job = simulator_job(sim, scene, frame, NULL);
-    const struct tiles_summary tiles = tiles_survey(&policy->kernels, &job);
+    const int spots = policy->strategy == NB_SPOTS;
+    struct tiles_summary tiles = {0};
 
+    if (spots && policy->kernels.single)
+        tiles.rounding = spots_rounding(frame, sim->spec, policy->tolerance);
+    else if (spots)
+        tiles.rounding = spots_rounding_double(frame, sim->spec);
+    else
+        tiles = tiles_survey(&policy->kernels, &job);
     out->strategy = policy->strategy;
     out->strategy_why = policy->why;
     out->kernel = policy->kernels.precise->name;

@@ -5,7 +5,8 @@
  *
  *   params_unpack   x into the resolved scene                        grad/params.c
  *   scene_derive    the scene to vectors and lists, in double        scene/derive.c
- *   tiles_forward   the frame to photons, by the kernel of the plan  kernels/
+ *   render          the frame to photons, tile by tile or spot by    kernels/
+ *                   spot
  *   finish          point spread, ROI and mask                       image/
  *
  * Each line is a pure function of the one before. This is the only file that knows them
@@ -66,6 +67,15 @@ struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
     return job;
 }
 
+static nb_status render(nb_simulator *sim, const struct job *job)
+{
+    const struct kernel_set *kernels = &sim->policy.kernels;
+
+    if (sim->policy.strategy == NB_SPOTS)
+        return spots_forward(sim->ctx, kernels, job, &sim->spots);
+    return tiles_forward(sim->ctx, kernels, job);
+}
+
 /* pixels that are not rendered stay 0, whatever the point spread carried into them */
 static void blank(const struct window *window, double *photons)
 {
@@ -108,7 +118,7 @@ nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
 
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     job = simulator_job(sim, &scene, &frame, photons);
-    NB_TRY(tiles_forward(sim->ctx, &sim->policy.kernels, &job));
+    NB_TRY(render(sim, &job));
     finish(sim, &scene, photons);
     if (photons != image->data) deliver(sim, photons, image);
     return NB_OK;

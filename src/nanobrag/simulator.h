@@ -12,6 +12,7 @@
 #include "compile/compile.h"
 #include "image/psf.h"
 #include "image/window.h"
+#include "kernels/spots.h"
 #include "scene/hkl_table.h"
 #include "scene/scene.h"
 
@@ -34,6 +35,7 @@ struct nb_simulator {
     float *box_single; /* the same for kernels in float, else NULL */
     struct phys_source *sources;
     struct phys_orientation *orientations;
+    struct spots_work spots;
     double *photons;
     double *rows_of_image; /* one number per image row */
     struct psf *psf;

@@ -14,12 +14,17 @@
 struct policy {
     int strategy, precision; /* enums nb_strategy, nb_precision */
     double tolerance; /* of the image's peak */
-    struct kernel_pair kernels;
+    struct kernel_set kernels;
     const char *why; /* this strategy */
 };
 
 /* Decide by what was asked for, the machine and the environment. */
 nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct policy *out);
+
+/* Settle the strategy for a first frame: spots or lanes where that was left open, lanes where
+ * spots cannot do; and drop the kernels in float where their rounding would never do. */
+void policy_strategy(struct policy *policy, const struct phys_frame *frame,
+                     struct phys_spec spec);
 
 /* What a kernel for this resolved scene is specialised on. */
 struct phys_spec specialize_scene(const nb_scene *scene);

@@ -1,6 +1,7 @@
 /* policy.c - strategy and instruction set of a simulator. SPDX-License-Identifier: MIT */
 #include "base/context.h"
 #include "compile/compile.h"
+#include "kernels/spots.h"
 
 nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct policy *out)
 {
@@ -27,28 +28,50 @@ nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct poli
                     "NANOBRAG_ISA=%s is not among what this machine can run: %s",
                     ctx->env.isa, kernels_lanes_names());
     if (out->precision == NB_DOUBLE) out->kernels.single = NULL;
+    out->strategy = options->strategy;
+    out->why = "asked for";
     switch (options->strategy) {
     case NB_REFERENCE:
         if (options->precision == NB_SINGLE)
             return fail(ctx, NB_ERR_UNSUPPORTED,
                         "options.strategy NB_REFERENCE computes in double only");
         out->kernels.precise = &kernels_reference;
-        out->strategy = NB_REFERENCE;
-        out->why = "asked for";
         return NB_OK;
     case NB_STRATEGY_AUTO:
-        out->strategy = NB_LANES;
-        out->why = "every sample of this shape counts";
-        return NB_OK;
     case NB_LANES:
-        out->strategy = NB_LANES;
-        out->why = "asked for";
-        return NB_OK;
-    case NB_SPOTS:
-        return fail(ctx, NB_ERR_UNSUPPORTED,
-                    "options.strategy NB_SPOTS is not in this version; use NB_LANES");
+    case NB_SPOTS: return NB_OK;
     default:
         return fail(ctx, NB_ERR_ARGUMENT, "options.strategy %d is none of enum nb_strategy",
                     options->strategy);
     }
+}
+
+/* fuller than this, and visiting spot by spot costs more than visiting all */
+static const double FULL = 1.0 / 3;
+
+static void choose(struct policy *policy, const struct phys_frame *frame,
+                   struct phys_spec spec)
+{
+    policy->strategy = NB_LANES;
+    if (spec.shape == PHYS_SQUARE || spec.shape == PHYS_ROUND)
+        policy->why = "the spots of this crystal shape reach everywhere";
+    else if (spots_share(frame, spec, policy->tolerance) > FULL)
+        policy->why = "the spots fill more than a third of reciprocal space";
+    else {
+        policy->strategy = NB_SPOTS;
+        policy->why = "the spots fill less than a third of reciprocal space";
+    }
+}
+
+void policy_strategy(struct policy *policy, const struct phys_frame *frame,
+                     struct phys_spec spec)
+{
+    if (policy->strategy == NB_STRATEGY_AUTO) choose(policy, frame, spec);
+    if (policy->strategy == NB_SPOTS && frame->surface == PHYS_CURVED_QUIRK) {
+        policy->strategy = NB_LANES;
+        policy->why = "spots need a detector that is flat, or curved about the crystal";
+    }
+    if (policy->strategy == NB_SPOTS && policy->kernels.single
+        && spots_rounding(frame, spec, policy->tolerance) > policy->tolerance)
+        policy->kernels.single = NULL;
 }

@@ -6,21 +6,28 @@
 
 #include "kernels/kernels.h"
 
-/* one row per instruction set: its tables, from lanes.c, and whether the machine has it */
+/* one row per instruction set: its tables, from lanes.c and paint.c, and whether the machine has it */
 struct level {
-    struct kernel_pair kernels;
+    struct kernel_set kernels;
     int (*supported)(void);
 };
 
-extern const struct kernels lanes_scalar_double, lanes_scalar_single;
+#define TABLES(set)                                                                        \
+    extern const struct kernels lanes_##set##_double, lanes_##set##_single;                \
+    extern const struct painter paint_##set##_double, paint_##set##_single
 
-#define LEVEL(set, supported) {{&lanes_##set##_double, &lanes_##set##_single}, supported}
+#define LEVEL(set, supported)                                                              \
+    {{&lanes_##set##_double, &lanes_##set##_single, &paint_##set##_double,                 \
+      &paint_##set##_single},                                                              \
+     supported}
+
+TABLES(scalar);
 
 #if defined(__x86_64__)
 
-extern const struct kernels lanes_v2_double, lanes_v2_single;
-extern const struct kernels lanes_v3_double, lanes_v3_single;
-extern const struct kernels lanes_v4_double, lanes_v4_single;
+TABLES(v2);
+TABLES(v3);
+TABLES(v4);
 
 /* the features of the x86-64 levels that the loops use; the level names themselves are
  * not known to every compiler */
@@ -58,7 +65,7 @@ const char *kernels_lanes_names(void)
 
 #else
 
-extern const struct kernels lanes_base_double, lanes_base_single;
+TABLES(base);
 
 static int always(void)
 {
@@ -77,9 +84,9 @@ const char *kernels_lanes_names(void)
 
 #endif
 
-struct kernel_pair kernels_lanes(const char *isa)
+struct kernel_set kernels_lanes(const char *isa)
 {
-    const struct kernel_pair none = {NULL, NULL};
+    const struct kernel_set none = {NULL, NULL, NULL, NULL};
 
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
         const struct level *level = levels + i;

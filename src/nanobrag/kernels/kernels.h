@@ -8,26 +8,34 @@
 
 #include "base/context.h"
 #include "kernels/job.h"
+#include "kernels/paint.h"
 
 /* photons of the width x height pixels of a tile, fast axis innermost */
 typedef void tile_forward(const struct phys_frame *frame, const struct tile *tile,
                           double *photons);
 
+/* photons of a tile whose Bragg sums over samples are known: `photons` holds them, less
+ * their constant factor, and is overwritten */
+typedef void tile_finish(const struct phys_frame *frame, const struct tile *tile,
+                         double factor, double *photons);
+
 struct kernels {
     const char *name; /* of the instruction set, or "reference" */
+    tile_finish *finish; /* NULL: this backend has none */
     tile_forward *forward[PHYS_SHAPES][PHYS_LOOKUPS];
 };
 
 /* what a job runs on: `single` where its rounding keeps to the tolerance, else `precise` */
-struct kernel_pair {
+struct kernel_set {
     const struct kernels *precise, *single; /* single: NULL when all is in double */
+    const struct painter *paint_precise, *paint_single;
 };
 
 extern const struct kernels kernels_reference;
 
 /* Best lanes this machine can run; `isa` (may be "") names one. precise is NULL when the
  * build or the machine lacks the one that was named. */
-struct kernel_pair kernels_lanes(const char *isa);
+struct kernel_set kernels_lanes(const char *isa);
 
 /* Names of the lanes this machine can run, for messages: "v2 v3 scalar". */
 const char *kernels_lanes_names(void);
@@ -40,11 +48,26 @@ struct tiles_summary {
 };
 
 /* Without computing a pixel. */
-struct tiles_summary tiles_survey(const struct kernel_pair *kernels, const struct job *job);
+struct tiles_summary tiles_survey(const struct kernel_set *kernels, const struct job *job);
+
+/* The tiles that a job touches, row after row; a tile is TILE_FAST x TILE_SLOW pixels. */
+int tiles_count(const struct job *job);
+struct tile tiles_at(const struct job *job, int i);
+
+/* How many pixels of a tile are rendered. */
+int tiles_rendered(const struct job *job, const struct tile *tile);
+
+/* The numbers of a tile out of an image, 0 beyond it, and back: only rendered pixels are
+ * written, others become 0; returns the largest written. */
+void tiles_collect(const struct job *job, const struct tile *tile, double *photons);
+double tiles_deliver(const struct job *job, const struct tile *tile, const double *photons);
+
+/* 1 on the thread that reports progress. */
+int tiles_first_thread(void);
 
 /* Run a job tile by tile on the threads of the context. The same bits for any number of
  * threads. NB_ERR_CANCELLED when the context's progress handler asks to stop. */
-nb_status tiles_forward(nb_context *ctx, const struct kernel_pair *kernels,
+nb_status tiles_forward(nb_context *ctx, const struct kernel_set *kernels,
                         const struct job *job);
 
 #endif

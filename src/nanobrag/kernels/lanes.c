@@ -326,15 +326,6 @@ PHYS_FN void find_sites(struct phys_spec spec, const struct phys_view *view,
         for (int i = 0; i < l->n; i++) out->cell[i] = f[out->place[i]];
 }
 
-/* what all samples have in common, and add_samples() leaves out */
-PHYS_FN double constant_factor(struct phys_spec spec, const struct phys_frame *frame)
-{
-    const double latt = spec.shape == PHYS_SQUARE ? 1 : frame->peak;
-    const double f = spec.lookup == PHYS_CONSTANT ? latt * frame->default_f : latt;
-
-    return f * f;
-}
-
 /* sum[i] += F^2. A loop of its own: the two together are a chain of operations so long that
  * too few of them are under way at once */
 PHYS_FN void add_samples(struct phys_spec spec, const struct phys_view *view, int n,
@@ -342,7 +333,7 @@ PHYS_FN void add_samples(struct phys_spec spec, const struct phys_view *view, in
 {
     struct phys_crystal crystal = view->crystal;
 
-    crystal.peak = 1; /* see constant_factor() */
+    crystal.peak = 1; /* see phys_constant_factor() */
 #pragma omp simd
     for (int i = 0; i < n; i++) {
         struct phys_site site;
@@ -505,7 +496,40 @@ PHYS_FN void run(struct phys_spec spec, const struct phys_frame *frame,
             }
         }
     }
-    finish(&a, constant_factor(spec, frame), &l, photons);
+    finish(&a, phys_constant_factor(spec, frame), &l, photons);
+}
+
+/* Is there anything besides the first sample that the factors of a pixel depend on? */
+static int needs_all_samples(const struct phys_frame *frame)
+{
+    return frame->amorphous_in_samples || frame->dmin > 0 || frame->last_capture;
+}
+
+static void finish_tile(const struct phys_frame *frame, const struct tile *tile,
+                        double factor, double *photons)
+{
+    const struct launch a = launch_of(frame, tile);
+    const int all = needs_all_samples(frame);
+    struct lanes l;
+    _Alignas(64) lane capture;
+
+    start(&a, &l);
+    memcpy(l.bragg, photons, sizeof *photons * (size_t)l.n);
+    for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
+        place_patch(&a, depth_of(&a, layer), &l);
+        for (int sub = 0; sub < (all ? frame->oversample * frame->oversample : 1); sub++) {
+            places(&a, sub, depth_of(&a, layer), &l);
+            weigh(&a, layer, sub, &l, capture);
+            for (int i = 0; all && i < frame->nsource; i++) {
+                const struct phys_source *source = frame->source + i;
+
+                weigh_source(source, &l);
+                if (a.per_source) weigh_samples(frame, source, &l);
+                if (frame->amorphous_in_samples) add_amorphous(&a, source, &l);
+            }
+        }
+    }
+    finish(&a, factor, &l, photons);
 }
 
 #define VARIANT VARIANT_FUNCTION
@@ -515,6 +539,7 @@ PHYS_FN void run(struct phys_spec spec, const struct phys_frame *frame,
 extern const struct kernels KERNELS;
 const struct kernels KERNELS = {
     KERNEL_ISA,
+    finish_tile,
     {
 #define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = shape##_##lookup,
 #include "kernels/variants.def"

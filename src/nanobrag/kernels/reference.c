@@ -4,6 +4,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <stddef.h>
+
 #include "kernels/kernels.h"
 #include "kernels/variants.h"
 #include "physics/pixel.h"
@@ -28,6 +30,7 @@ static inline void run(struct phys_spec spec, const struct phys_frame *frame,
 
 const struct kernels kernels_reference = {
     "reference",
+    NULL,
     {
 #define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = shape##_##lookup,
 #include "kernels/variants.def"

@@ -91,6 +91,15 @@ double rounding_single(const struct rounding *rounding, const struct tile *tile)
     return estimate(rounding, SINGLE, half_width(rounding->frame, tile), 0.5);
 }
 
+double rounding_spot(const struct rounding *rounding, double radius)
+{
+    const double waves = shortest_wave(rounding->frame);
+
+    if (rounding->never) return 1;
+    /* indices start at 0; a patch is as wide as the spot */
+    return estimate(rounding, SINGLE, 2 * radius / waves, 0);
+}
+
 double rounding_double(const struct rounding *rounding)
 {
     /* the whole index is rounded once, at the middle of the tile: |d - i| <= 2 */

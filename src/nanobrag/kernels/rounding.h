@@ -22,6 +22,9 @@ struct rounding rounding_of(const struct phys_frame *frame, struct phys_spec spe
  * to it. */
 double rounding_single(const struct rounding *rounding, const struct tile *tile);
 
+/* Of float, in the samples about a reflection, up to a distance in reciprocal space. */
+double rounding_spot(const struct rounding *rounding, double radius);
+
 /* Of double, in all tiles. */
 double rounding_double(const struct rounding *rounding);
 

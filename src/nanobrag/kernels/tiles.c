@@ -20,7 +20,7 @@
 /* a tile is divided twice at most: into quarters of 16 x 4 and of 8 x 2 pixels */
 enum { MOST_DIVISIONS = 2, IN_DOUBLE = -1 };
 
-static int is_first_thread(void)
+int tiles_first_thread(void)
 {
 #ifdef _OPENMP
     return omp_get_thread_num() == 0;
@@ -58,9 +58,67 @@ static int deliver(const struct job *job, const struct tile *tile, const double 
     return count;
 }
 
+int tiles_rendered(const struct job *job, const struct tile *tile)
+{
+    return deliver(job, tile, NULL);
+}
+
+void tiles_collect(const struct job *job, const struct tile *tile, double *photons)
+{
+    const int last_slow = min_int(tile->slow + tile->height, job->frame->nslow);
+    const int last_fast = min_int(tile->fast + tile->width, job->frame->nfast);
+
+    memset(photons, 0, sizeof *photons * (size_t)(tile->width * tile->height));
+    for (int s = tile->slow; s < last_slow; s++)
+        memcpy(photons + (s - tile->slow) * tile->width,
+               job->photons + (size_t)s * (size_t)job->frame->nfast + (size_t)tile->fast,
+               sizeof *photons * (size_t)(last_fast - tile->fast));
+}
+
+double tiles_deliver(const struct job *job, const struct tile *tile, const double *photons)
+{
+    const int last_slow = min_int(tile->slow + tile->height, job->frame->nslow);
+    const int last_fast = min_int(tile->fast + tile->width, job->frame->nfast);
+    double largest = 0;
+
+    for (int s = tile->slow; s < last_slow; s++)
+        for (int f = tile->fast; f < last_fast; f++) {
+            const double value = photons[(s - tile->slow) * tile->width + f - tile->fast];
+            const int shown = is_rendered(job, s, f);
+
+            job->photons[(size_t)s * (size_t)job->frame->nfast + (size_t)f] =
+                shown ? value : 0;
+            if (shown && value > largest) largest = value;
+        }
+    return largest;
+}
+
+/* tiles along the fast axis, from that of the first pixel */
+static int tiles_across(const struct job *job)
+{
+    return (job->roi[1] + TILE_FAST - 1) / TILE_FAST - job->roi[0] / TILE_FAST;
+}
+
+int tiles_count(const struct job *job)
+{
+    const int slow0 = job->roi[2] / TILE_SLOW;
+
+    return tiles_across(job) * ((job->roi[3] + TILE_SLOW - 1) / TILE_SLOW - slow0);
+}
+
+struct tile tiles_at(const struct job *job, int i)
+{
+    const int across = tiles_across(job);
+    const struct tile tile = {(job->roi[0] / TILE_FAST + i % across) * TILE_FAST,
+                              (job->roi[2] / TILE_SLOW + i / across) * TILE_SLOW, TILE_FAST,
+                              TILE_SLOW};
+
+    return tile;
+}
+
 /* how a tile is to be computed: so many divisions in float, or IN_DOUBLE; and what
  * rounding then leaves */
-static int divisions(const struct kernel_pair *kernels, const struct job *job,
+static int divisions(const struct kernel_set *kernels, const struct job *job,
                      const struct rounding *rounding, const struct tile *tile,
                      double *left)
 {
@@ -81,7 +139,7 @@ static int divisions(const struct kernel_pair *kernels, const struct job *job,
     return IN_DOUBLE;
 }
 
-static void compute(const struct kernel_pair *kernels, const struct job *job,
+static void compute(const struct kernel_set *kernels, const struct job *job,
                     const struct rounding *rounding, const struct tile *tile)
 {
     const int shape = job->spec.shape, lookup = job->spec.lookup;
@@ -95,48 +153,24 @@ static void compute(const struct kernel_pair *kernels, const struct job *job,
         const struct tile part = {tile->fast + i % parts * width,
                                   tile->slow + i / parts * height, width, height};
 
-        if (deliver(job, &part, NULL) == 0) continue;
+        if (tiles_rendered(job, &part) == 0) continue;
         use->forward[shape][lookup](job->frame, &part, photons);
         (void)deliver(job, &part, photons);
     }
 }
 
-/* the tiles that a job touches */
-struct grid {
-    int fast0, slow0, nfast, n;
-};
-
-static struct grid grid_of(const struct job *job)
-{
-    struct grid g;
-
-    g.fast0 = job->roi[0] / TILE_FAST;
-    g.slow0 = job->roi[2] / TILE_SLOW;
-    g.nfast = (job->roi[1] + TILE_FAST - 1) / TILE_FAST - g.fast0;
-    g.n = g.nfast * ((job->roi[3] + TILE_SLOW - 1) / TILE_SLOW - g.slow0);
-    return g;
-}
-
-static struct tile tile_of(const struct grid *g, int i)
-{
-    const struct tile tile = {(g->fast0 + i % g->nfast) * TILE_FAST,
-                              (g->slow0 + i / g->nfast) * TILE_SLOW, TILE_FAST, TILE_SLOW};
-
-    return tile;
-}
-
-struct tiles_summary tiles_survey(const struct kernel_pair *kernels, const struct job *job)
+struct tiles_summary tiles_survey(const struct kernel_set *kernels, const struct job *job)
 {
     const struct rounding rounding = rounding_of(job->frame, job->spec);
-    const struct grid grid = grid_of(job);
+    const int count = tiles_count(job);
     struct tiles_summary sum = {0};
 
-    for (int t = 0; t < grid.n; t++) {
-        const struct tile tile = tile_of(&grid, t);
+    for (int t = 0; t < count; t++) {
+        const struct tile tile = tiles_at(job, t);
         double left;
         int n;
 
-        if (deliver(job, &tile, NULL) == 0) continue;
+        if (tiles_rendered(job, &tile) == 0) continue;
         n = divisions(kernels, job, &rounding, &tile, &left);
         sum.tiles++;
         sum.divided += n > 0;
@@ -146,26 +180,26 @@ struct tiles_summary tiles_survey(const struct kernel_pair *kernels, const struc
     return sum;
 }
 
-nb_status tiles_forward(nb_context *ctx, const struct kernel_pair *kernels,
+nb_status tiles_forward(nb_context *ctx, const struct kernel_set *kernels,
                         const struct job *job)
 {
     const struct rounding rounding = rounding_of(job->frame, job->spec);
-    const struct grid grid = grid_of(job);
+    const int count = tiles_count(job);
     atomic_int done = 0, stop = 0;
 
     memset(job->photons, 0,
            sizeof *job->photons * (size_t)job->frame->nslow * (size_t)job->frame->nfast);
 #pragma omp parallel for schedule(dynamic)                                                 \
-    num_threads(min_int(ctx->threads, grid.n > 0 ? grid.n : 1))
-    for (int t = 0; t < grid.n; t++) {
-        const struct tile tile = tile_of(&grid, t);
+    num_threads(min_int(ctx->threads, count > 0 ? count : 1))
+    for (int t = 0; t < count; t++) {
+        const struct tile tile = tiles_at(job, t);
 
         if (atomic_load(&stop)) continue;
         compute(kernels, job, &rounding, &tile);
         atomic_fetch_add(&done, 1);
-        if (ctx->options.progress && is_first_thread() && atomic_load(&done) < grid.n
+        if (ctx->options.progress && tiles_first_thread() && atomic_load(&done) < count
             && ctx->options.progress(ctx->options.user,
-                                     (double)atomic_load(&done) / grid.n))
+                                     (double)atomic_load(&done) / count))
             atomic_store(&stop, 1);
     }
     if (ctx->options.progress && !atomic_load(&stop)

@@ -24,6 +24,16 @@ PHYS_FN struct phys_vec3 phys_lattice_point(struct phys_spec spec, struct phys_v
     return phys_vec3(phys_nearest(x.x), phys_nearest(x.y), phys_nearest(x.z));
 }
 
+/* What F^2 of all samples have in common. Loops over samples leave it out, with 1 for F and
+ * for the peak of the profile: an operation less, and float keeps its range. */
+PHYS_FN double phys_constant_factor(struct phys_spec spec, const struct phys_frame *frame)
+{
+    const double latt = spec.shape == PHYS_SQUARE ? 1 : frame->peak;
+    const double f = spec.lookup == PHYS_CONSTANT ? latt * frame->default_f : latt;
+
+    return f * f;
+}
+
 /* where a sample lies: how far from its lattice point, and F of the unit cell there */
 struct phys_site {
     struct phys_vec3 d; /* in h, k, l */

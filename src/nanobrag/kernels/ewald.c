@@ -1,0 +1,320 @@
+/*
+ * ewald.c - see ewald.h. A reflection q scatters where |q + k| = |k|, that is where
+ * T(q) = q^2 + 2 q.k vanishes; within a radius r of the sphere |T| <= r (2 |k| + r). All
+ * bounds here are on the generous side: a candidate too many costs a comparison.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "kernels/ewald.h"
+
+#include <math.h>
+#include <string.h>
+
+static double dot(const double *a, const double *b)
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static void cross(const double *a, const double *b, double *out)
+{
+    out[0] = a[1] * b[2] - a[2] * b[1];
+    out[1] = a[2] * b[0] - a[0] * b[2];
+    out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+double ewald_stars(const double *axes, double *stars)
+{
+    double volume;
+
+    cross(axes + 3, axes + 6, stars);
+    cross(axes + 6, axes, stars + 3);
+    cross(axes, axes + 3, stars + 6);
+    volume = dot(axes, stars);
+    for (int i = 0; i < 9; i++) stars[i] /= volume;
+    return fabs(volume);
+}
+
+/* ---- how far a spot reaches ---- */
+
+/* longest vector with |h| <= reach[0], |k| <= reach[1], |l| <= reach[2] */
+static double farthest_corner(const double *stars, const double reach[3])
+{
+    double most = 0;
+
+    for (int corner = 0; corner < 4; corner++) {
+        const double s = corner & 1 ? -1 : 1, t = corner & 2 ? -1 : 1;
+        double v[3];
+
+        for (int i = 0; i < 3; i++)
+            v[i] = reach[0] * stars[i] + s * reach[1] * stars[3 + i]
+                   + t * reach[2] * stars[6 + i];
+        most = fmax(most, sqrt(dot(v, v)));
+    }
+    return most;
+}
+
+/* the smallest rho^2 of a unit vector in reciprocal space: the least eigenvalue of the
+ * metric, from its characteristic polynomial (Smith, Comm. ACM 4, 1961, 168) */
+static double least_rho2(const struct phys_frame *frame, const double *axes)
+{
+    const double *g = frame->metric; /* hh kk ll hk hl kl, cross terms already twice */
+    const double form[3][3] = {{g[0], g[3] / 2, g[4] / 2},
+                               {g[3] / 2, g[1], g[5] / 2},
+                               {g[4] / 2, g[5] / 2, g[2]}};
+    double m[3][3] = {{0}}, mean, off, p, det, angle;
+
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            for (int a = 0; a < 3; a++)
+                for (int b = 0; b < 3; b++)
+                    m[i][j] += axes[3 * a + i] * form[a][b] * axes[3 * b + j];
+    mean = (m[0][0] + m[1][1] + m[2][2]) / 3;
+    off = m[0][1] * m[0][1] + m[0][2] * m[0][2] + m[1][2] * m[1][2];
+    for (int i = 0; i < 3; i++) m[i][i] -= mean;
+    p = sqrt((m[0][0] * m[0][0] + m[1][1] * m[1][1] + m[2][2] * m[2][2] + 2 * off) / 6);
+    if (p <= 1e-14 * mean) return mean;
+    det = m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1])
+          - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
+          + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
+    angle = acos(fmax(-1, fmin(1, det / (2 * p * p * p)))) / 3;
+    return mean + 2 * p * cos(angle + 2 * M_PI / 3);
+}
+
+/* rho^2 at which the square of a profile has fallen to a share of its peak for good */
+static double rho2_of(const struct phys_frame *frame, int shape, double share)
+{
+    if (shape == PHYS_TOPHAT) return 0.3969 / frame->fudge;
+    if (shape == PHYS_GAUSS) return -0.63 * log(share) / (2 * frame->fudge);
+    /* |3 (sin x - x cos x)/x^3| <= 6/x^2, x^2 = pi^2 fudge rho^2, and a factor 0.7236 */
+    return 4.35 / sqrt(share) / (M_PI * M_PI * frame->fudge);
+}
+
+double ewald_radius(const struct phys_frame *frame, struct phys_spec spec, double share)
+{
+    const double *axes = frame->orientation[0].axes;
+    double reach[3] = {0.5, 0.5, 0.5}, stars[9], most, least, radius;
+
+    (void)ewald_stars(axes, stars);
+    /* beyond half an index a sample is another reflection's */
+    most = farthest_corner(stars, reach) * (1 + 1e-9);
+    if (spec.shape == PHYS_SQUARE) {
+        for (int i = 0; i < 3; i++) {
+            const double sine = 1 / (frame->ncells[i] * sqrt(share));
+
+            if (sine < 1) reach[i] = asin(sine) / M_PI;
+        }
+        return fmin(most, farthest_corner(stars, reach) * (1 + 1e-9));
+    }
+    least = least_rho2(frame, axes);
+    if (!(frame->fudge > 0) || !(least > 0)) return most;
+    radius = sqrt(rho2_of(frame, spec.shape, share) / least) * (1 + 1e-9);
+    return radius < most ? radius : most;
+}
+
+/* ---- the sources and the detector ---- */
+
+static void add_sources(struct ewald *e, const struct phys_frame *frame)
+{
+    double mean[3] = {0}, length;
+
+    for (int s = 0; s < frame->nsource; s++) {
+        const struct phys_source *source = frame->source + s;
+
+        for (int i = 0; i < 3; i++) mean[i] += source->direction[i];
+        e->wave += source->inverse_wavelength / frame->nsource;
+    }
+    length = sqrt(dot(mean, mean));
+    for (int i = 0; i < 3; i++) {
+        mean[i] /= length;
+        e->k[i] = e->wave * mean[i];
+    }
+    for (int s = 0; s < frame->nsource; s++) {
+        const struct phys_source *source = frame->source + s;
+        double off[3], turn[3];
+
+        for (int i = 0; i < 3; i++) {
+            turn[i] = source->direction[i] - mean[i];
+            off[i] = source->inverse_wavelength * source->direction[i] - e->k[i];
+        }
+        e->tilt = fmax(e->tilt, sqrt(dot(turn, turn)));
+        e->shift = fmax(e->shift, sqrt(dot(off, off)));
+        e->spread = fmax(e->spread, fabs(source->inverse_wavelength - e->wave));
+    }
+}
+
+/* |q| at the corner of the detector that scatters farthest, for any source; twice the wave
+ * number where a corner lies behind the crystal */
+static double largest_q(const struct phys_frame *frame, double wave)
+{
+    double most = 0;
+
+    for (int corner = 0; corner < 8; corner++) {
+        const double f = (corner & 1) * frame->nfast * frame->pixel;
+        const double s = (corner >> 1 & 1) * frame->nslow * frame->pixel;
+        const double depth = (corner >> 2) * frame->nlayers * frame->layer_step;
+        double p[3], length;
+
+        for (int i = 0; i < 3; i++)
+            p[i] = frame->pix0[i] + f * frame->fast[i] + s * frame->slow[i]
+                   + depth * frame->normal[i];
+        length = sqrt(dot(p, p));
+        for (int i = 0; i < frame->nsource; i++) {
+            const double cosine = dot(p, frame->source[i].direction) / length;
+
+            if (cosine <= 0) return 2 * wave;
+            most = fmax(most, wave * sqrt(fmax(0, 2 - 2 * cosine)));
+        }
+    }
+    return most;
+}
+
+struct ewald ewald_of(const struct phys_frame *frame, double radius)
+{
+    struct ewald e;
+
+    memset(&e, 0, sizeof e);
+    e.radius = radius;
+    add_sources(&e, frame);
+    e.front = phys_screen(frame, frame->layer_offset);
+    e.back = phys_screen(frame, frame->layer_offset
+                                    + (frame->nlayers - 1) * frame->layer_step);
+    e.rows = (double)frame->nslow * frame->oversample;
+    e.columns = (double)frame->nfast * frame->oversample;
+    e.qmax = largest_q(frame, e.wave + e.spread) * (1 + 1e-9) + radius;
+    return e;
+}
+
+/* ---- orientations ---- */
+
+/* how far an orientation is turned from another: the chord of the largest turn */
+static double turn_between(const double *stars, const double *axes)
+{
+    double trace = 0; /* of the rotation: sum of a_i a*_i, over axes */
+
+    for (int i = 0; i < 9; i++) trace += stars[i] * axes[i];
+    return sqrt(fmax(0, 3 - trace));
+}
+
+int ewald_group(struct ewald *ewald, const struct phys_frame *frame, int first, int most,
+                double turn)
+{
+    const double *axes = frame->orientation[first].axes;
+    int n = 1;
+
+    (void)ewald_stars(axes, ewald->stars);
+    for (int i = 0; i < 3; i++)
+        ewald->limit[i] =
+            floor(ewald->qmax * sqrt(dot(axes + 3 * i, axes + 3 * i))) + 1;
+    ewald->turn = 0;
+    while (n < most && first + n < frame->norientation) {
+        const double by = turn_between(ewald->stars, frame->orientation[first + n].axes);
+
+        if (by > turn) break;
+        ewald->turn = fmax(ewald->turn, by + 1e-7);
+        n++;
+    }
+    return n;
+}
+
+/* ---- candidates ---- */
+
+/* bound of |T| for a reflection of length q that some source and orientation of the group
+ * brings within the radius */
+static double bound(const struct ewald *e, double q)
+{
+    const double wave = e->wave + e->spread;
+    const double near = e->radius * (2 * wave + e->radius);
+    const double turned = 2 * q * wave * (e->turn + e->tilt);
+    /* a longer wave vector moves T by 2 q.k dk/k, and 2 q.k is about -q^2 there */
+    const double stretched =
+        (q * q + near + turned) * e->spread / fmax(e->wave - e->spread, 1e-300);
+
+    return near + turned + stretched + 1e-9 * (q * q + q * wave);
+}
+
+/* rows and columns that the spots of q may reach; 0 if none */
+static int reaches(const struct ewald *e, const double q[3], double length,
+                   struct candidate *c)
+{
+    const double v[3] = {q[0] + e->k[0], q[1] + e->k[1], q[2] + e->k[2]};
+    const double norm = sqrt(dot(v, v));
+    const double off = e->radius + length * e->turn + e->shift;
+    const double sine = norm > off ? off / norm : 1;
+    double low = 1e9, high = -1e9, left = 1e9, right = -1e9;
+
+    for (int layer = 0; layer < 2; layer++) {
+        const struct phys_screen *screen = layer ? &e->back : &e->front;
+        const struct phys_range s =
+            phys_screen_range(screen, &screen->slow, v, norm, sine);
+        const struct phys_range f =
+            phys_screen_range(screen, &screen->fast, v, norm, sine);
+
+        low = fmin(low, s.low), high = fmax(high, s.high);
+        left = fmin(left, f.low), right = fmax(right, f.high);
+    }
+    /* a float keeps seven digits: half a row to spare */
+    c->low = (float)(fmax(low, -1) - 0.5);
+    c->high = (float)(fmin(high, e->rows + 1) + 0.5);
+    return high >= 0 && low <= e->rows && right >= 0 && left <= e->columns;
+}
+
+/* l for which |p + l c|^2 + 2 (p + l c).k <= value: low .. high; 0 when there is none */
+static int below(double cc, double half, double constant, double value, double *low,
+                 double *high)
+{
+    const double inside = half * half - cc * (constant - value);
+    const double root = sqrt(fmax(0, inside));
+
+    *low = (-half - root) / cc;
+    *high = (-half + root) / cc;
+    return inside >= 0;
+}
+
+static size_t take(const struct ewald *e, double h, double k, double first, double last,
+                   struct candidate *out)
+{
+    const double start = fmax(ceil(first), -e->limit[2]);
+    const double end = fmin(floor(last), e->limit[2]);
+    size_t n = 0;
+
+    for (double l = start; l <= end; l++) {
+        struct candidate c = {(float)h, (float)k, (float)l, 0, 0};
+        double q[3], q2, length;
+
+        for (int i = 0; i < 3; i++)
+            q[i] = h * e->stars[i] + k * e->stars[3 + i] + l * e->stars[6 + i];
+        q2 = dot(q, q);
+        length = sqrt(q2);
+        if (length > e->qmax) continue;
+        if (fabs(q2 + 2 * dot(q, e->k)) > bound(e, length)) continue;
+        if (!reaches(e, q, length, &c)) continue;
+        if (out) out[n] = c;
+        n++;
+    }
+    return n;
+}
+
+size_t ewald_layer(const struct ewald *e, int h, struct candidate *out)
+{
+    const double *c = e->stars + 6;
+    const double cc = dot(c, c), most = bound(e, e->qmax);
+    size_t n = 0;
+
+    for (double k = -e->limit[1]; k <= e->limit[1]; k++) {
+        double p[3], half, constant, low, high, from, to;
+
+        for (int i = 0; i < 3; i++) p[i] = h * e->stars[i] + k * e->stars[3 + i];
+        half = dot(c, p) + dot(c, e->k);
+        constant = dot(p, p) + 2 * dot(p, e->k);
+        if (!below(cc, half, constant, most, &low, &high)) continue;
+        if (!below(cc, half, constant, -most, &from, &to)) {
+            n += take(e, h, k, low, high, out ? out + n : NULL);
+            continue;
+        }
+        /* between `from` and `to` the row is deep inside the sphere */
+        n += take(e, h, k, low, from, out ? out + n : NULL);
+        if (ceil(to) <= floor(from)) to = floor(from) + 1;
+        n += take(e, h, k, to, high, out ? out + n : NULL);
+    }
+    return n;
+}

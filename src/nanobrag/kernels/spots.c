@@ -1,0 +1,345 @@
+/*
+ * spots.c - see spots.h. The detector is cut into bands of rows. For each group of
+ * orientations the candidates near the Ewald sphere are listed once; then threads share the
+ * bands, and each paints its own, pair by pair in the same order whatever their number.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "kernels/spots.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/ewald.h"
+#include "kernels/rounding.h"
+#include "physics/step.h"
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+/* rows of pixels in a band; orientations in a group and the largest turn among them; times
+ * that the radius is enlarged when the image turns out to be weak */
+enum { BAND_ROWS = 32, GROUP = 256, MOST_TRIES = 12 };
+static const double MOST_TURN = 0.02;
+
+/* a cut at this share of a peak is none: the image holds no such numbers */
+static const double LEAST_SHARE = 1e-300;
+
+/* The first guess of what may be dropped from a spot when `tolerance` may be dropped from
+ * the image: spots are spread over pairs and pixels, so its peak lies below theirs. */
+static double first_share(double tolerance)
+{
+    return 1e-4 * tolerance;
+}
+
+double spots_share(const struct phys_frame *frame, struct phys_spec spec, double tolerance)
+{
+    const double radius = ewald_radius(frame, spec, first_share(tolerance));
+    double stars[9];
+    const double volume = ewald_stars(frame->orientation[0].axes, stars);
+
+    return 4 * 3.14159265358979323846 / 3 * radius * radius * radius * volume;
+}
+
+double spots_rounding(const struct phys_frame *frame, struct phys_spec spec,
+                      double tolerance)
+{
+    const struct rounding r = rounding_of(frame, spec);
+
+    return rounding_spot(&r, ewald_radius(frame, spec, first_share(tolerance)));
+}
+
+double spots_rounding_double(const struct phys_frame *frame, struct phys_spec spec)
+{
+    const struct rounding r = rounding_of(frame, spec);
+
+    return rounding_double(&r);
+}
+
+/* ---- memory ---- */
+
+void spots_free(struct spots_work *work)
+{
+    free(work->candidates);
+    free(work->lists);
+    free(work->hits);
+    memset(work, 0, sizeof *work);
+}
+
+static size_t padded(size_t n)
+{
+    return (n + PAINT_PAD - 1) / PAINT_PAD * PAINT_PAD + PAINT_PAD;
+}
+
+/* room for so many candidates on each of so many threads */
+static int grow(struct spots_work *work, size_t candidates, int threads)
+{
+    const size_t capacity = candidates + candidates / 4 + 1024;
+    const size_t each = padded(capacity);
+
+    if (candidates <= work->capacity && threads <= work->threads) return 1;
+    spots_free(work);
+    work->candidates = malloc(capacity * sizeof *work->candidates);
+    work->lists = calloc(each * 3 * (size_t)threads, sizeof *work->lists);
+    work->hits = malloc(each * (size_t)threads * sizeof *work->hits);
+    work->capacity = capacity;
+    work->threads = threads;
+    if (work->candidates && work->lists && work->hits) return 1;
+    spots_free(work);
+    return 0;
+}
+
+/* ---- one band ---- */
+
+/* what all bands of a group share */
+struct group {
+    const struct job *job;
+    const struct painter *painter;
+    struct spots_work *work;
+    struct ewald ewald;
+    int first, n; /* orientations */
+    size_t ncandidates;
+    double (*stars)[9]; /* of each orientation */
+};
+
+static int thread_number(void)
+{
+#ifdef _OPENMP
+    return omp_get_thread_num();
+#else
+    return 0;
+#endif
+}
+
+/* the candidates that reach a band, in the thread's own arrays */
+static struct reflections list_of(const struct group *g, const int rows[2], int thread)
+{
+    const struct candidate *c = g->work->candidates;
+    const size_t each = padded(g->work->capacity);
+    float *h = g->work->lists + each * 3 * (size_t)thread, *k = h + each, *l = k + each;
+    struct reflections list = {h, k, l, 0};
+    size_t n = 0;
+
+    for (size_t i = 0; i < g->ncandidates; i++) {
+        h[n] = c[i].h, k[n] = c[i].k, l[n] = c[i].l;
+        n += c[i].high >= (float)rows[0] && c[i].low <= (float)rows[1];
+    }
+    list.n = (int)n;
+    return list;
+}
+
+static void paint_pair(const struct group *g, const struct canvas *canvas,
+                       const struct pairing *pair, const struct reflections *list,
+                       int *hits)
+{
+    const struct phys_spec spec = g->job->spec;
+    const int n = g->painter->scan(pair, list, hits);
+
+    for (int i = 0; i < n; i++) {
+        const float hkl[3] = {list->h[hits[i]], list->k[hits[i]], list->l[hits[i]]};
+
+        g->painter->spot[spec.shape][spec.lookup](canvas, pair, hkl);
+    }
+}
+
+static void paint_band(const struct group *g, int band)
+{
+    const struct phys_frame *frame = g->job->frame;
+    const int *roi = g->job->roi, n = frame->oversample, thread = thread_number();
+    const int end = (band + 1) * BAND_ROWS;
+    int *hits = g->work->hits + padded(g->work->capacity) * (size_t)thread;
+    const double wave = g->ewald.wave + g->ewald.spread, q = g->ewald.qmax;
+    struct reflections list;
+    struct canvas canvas;
+
+    canvas.frame = frame;
+    canvas.bragg = g->job->photons;
+    canvas.fast[0] = roi[0] * n;
+    canvas.fast[1] = roi[1] * n;
+    canvas.slow[0] = (band * BAND_ROWS > roi[2] ? band * BAND_ROWS : roi[2]) * n;
+    canvas.slow[1] = (end < roi[3] ? end : roi[3]) * n;
+    list = list_of(g, canvas.slow, thread);
+    for (int layer = 0; layer < frame->nlayers && list.n > 0; layer++) {
+        canvas.layer = layer;
+        canvas.depth = frame->layer_offset + layer * frame->layer_step;
+        canvas.screen = phys_screen(frame, canvas.depth);
+        for (int i = 0; i < g->n; i++)
+            for (int s = 0; s < frame->nsource; s++) {
+                const struct pairing pair = {frame->source + s,
+                                             frame->orientation[g->first + i].axes,
+                                             g->stars[i], g->ewald.radius,
+                                             (float)(1e-6 * q * (q + 2 * wave))};
+
+                paint_pair(g, &canvas, &pair, &list, hits);
+            }
+    }
+}
+
+/* ---- one group of orientations ---- */
+
+/* candidates of the group, layer after layer of h */
+static nb_status list_candidates(nb_context *ctx, struct group *g)
+{
+    const int most = (int)g->ewald.limit[0], layers = 2 * most + 1;
+    size_t *count = calloc((size_t)layers + 1, sizeof *count);
+    int enough;
+
+    if (!count) return fail_memory(ctx, "the list of reflections");
+#pragma omp parallel for schedule(dynamic) num_threads(ctx->threads)
+    for (int i = 0; i < layers; i++) count[i + 1] = ewald_layer(&g->ewald, i - most, NULL);
+    for (int i = 0; i < layers; i++) count[i + 1] += count[i];
+    g->ncandidates = count[layers];
+    enough = grow(g->work, g->ncandidates, ctx->threads);
+#pragma omp parallel for schedule(dynamic) num_threads(ctx->threads)
+    for (int i = 0; i < layers; i++)
+        if (enough && count[i + 1] > count[i])
+            (void)ewald_layer(&g->ewald, i - most, g->work->candidates + count[i]);
+    free(count);
+    return enough ? NB_OK : fail_memory(ctx, "the list of reflections");
+}
+
+/* how far a run is, for the progress handler */
+struct progress {
+    nb_context *ctx;
+    double base, step; /* before this group, and each band's share */
+    atomic_int done, stop;
+};
+
+static void report(struct progress *p)
+{
+    const nb_context_options *options = &p->ctx->options;
+    const int done = atomic_fetch_add(&p->done, 1) + 1;
+    const double fraction = p->base + p->step * done;
+
+    if (options->progress && tiles_first_thread() && fraction < 1
+        && options->progress(options->user, fraction))
+        atomic_store(&p->stop, 1);
+}
+
+static nb_status paint_group(nb_context *ctx, struct group *g, struct progress *progress)
+{
+    const int *roi = g->job->roi, threads = ctx->threads;
+    const int first = roi[2] / BAND_ROWS, end = (roi[3] + BAND_ROWS - 1) / BAND_ROWS;
+    const double share = (double)g->n / g->job->frame->norientation;
+
+    for (int i = 0; i < g->n; i++)
+        (void)ewald_stars(g->job->frame->orientation[g->first + i].axes, g->stars[i]);
+    NB_TRY(list_candidates(ctx, g));
+    progress->step = share / (end - first > 0 ? end - first : 1);
+    atomic_store(&progress->done, 0);
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int band = first; band < end; band++) {
+        if (atomic_load(&progress->stop)) continue;
+        paint_band(g, band);
+        report(progress);
+    }
+    progress->base += share;
+    if (atomic_load(&progress->stop))
+        return fail(ctx, NB_ERR_CANCELLED, "stopped on request");
+    return NB_OK;
+}
+
+/* ---- the image ---- */
+
+/* the Bragg sums of all samples within the radius */
+static nb_status paint(nb_context *ctx, const struct painter *painter,
+                       const struct job *job, double radius, struct spots_work *work)
+{
+    const struct phys_frame *frame = job->frame;
+    double stars[GROUP][9];
+    struct progress progress = {ctx, 0, 0, 0, 0};
+    struct group g = {job, painter, work, ewald_of(frame, radius), 0, 0, 0, stars};
+
+    memset(job->photons, 0,
+           sizeof *job->photons * (size_t)frame->nslow * (size_t)frame->nfast);
+    while (g.first < frame->norientation) {
+        g.n = ewald_group(&g.ewald, frame, g.first, GROUP, MOST_TURN);
+        NB_TRY(paint_group(ctx, &g, &progress));
+        g.first += g.n;
+    }
+    return NB_OK;
+}
+
+static int is_dark(const struct job *job, const struct tile *tile)
+{
+    const int last_slow = tile->slow + tile->height, last_fast = tile->fast + tile->width;
+
+    if (job->frame->amorphous_scale != 0) return 0;
+    for (int s = tile->slow; s < last_slow && s < job->roi[3]; s++)
+        for (int f = tile->fast; f < last_fast && f < job->roi[1]; f++)
+            if (job->photons[(size_t)s * (size_t)job->frame->nfast + (size_t)f] != 0)
+                return 0;
+    return 1;
+}
+
+/* sums to photons, and the brightest pixel */
+static double finish(nb_context *ctx, const struct kernels *kernels, const struct job *job)
+{
+    const double factor = phys_constant_factor(job->spec, job->frame);
+    const int count = tiles_count(job), threads = ctx->threads;
+    double peak = 0;
+
+#pragma omp parallel for schedule(dynamic, 16) num_threads(threads) reduction(max : peak)
+    for (int t = 0; t < count; t++) {
+        const struct tile tile = tiles_at(job, t);
+        double photons[TILE_PIXELS];
+
+        if (is_dark(job, &tile)) continue;
+        tiles_collect(job, &tile, photons);
+        kernels->finish(job->frame, &tile, factor, photons);
+        peak = fmax(peak, tiles_deliver(job, &tile, photons));
+    }
+    return peak;
+}
+
+/* the most that a cut at a share of their peaks can take from any pixel, photons */
+static double most_dropped(const struct job *job, double share)
+{
+    const struct phys_frame *f = job->frame;
+    const double samples = (double)f->oversample * f->oversample * f->norientation;
+    const double near = f->surface == PHYS_CURVED ? f->distance : f->close_distance;
+    const double area = f->point_pixel ? 1 : f->pixel * f->pixel;
+    /* of the four weights on each axis of a tricubic look-up: at most 5/4 in sum */
+    const double over = job->spec.lookup == PHYS_TRICUBIC ? 1.953125 : 1;
+    const double cells =
+        job->spec.shape == PHYS_SQUARE ? f->ncells[0] * f->ncells[1] * f->ncells[2] : f->peak;
+    const double amplitude = over * f->f_max * cells;
+    double bright = 0;
+
+    if (job->spec.shape == PHYS_TOPHAT) return 0;
+    for (int i = 0; i < f->nsource && f->b_factor < 0; i++) {
+        const double wave = f->source[i].inverse_wavelength;
+
+        bright = fmax(bright, -2 * f->b_factor * wave * wave);
+    }
+    return share * amplitude * amplitude * exp(bright) * samples * f->bragg_scale * area
+           / (near * near);
+}
+
+nb_status spots_forward(nb_context *ctx, const struct kernel_set *kernels,
+                        const struct job *job, struct spots_work *work)
+{
+    const struct painter *painter =
+        kernels->single ? kernels->paint_single : kernels->paint_precise;
+    double share = first_share(job->tolerance);
+
+    for (int attempt = 0; attempt < MOST_TRIES; attempt++) {
+        const double radius = ewald_radius(job->frame, job->spec, share);
+        double peak, dropped;
+
+        NB_TRY(paint(ctx, painter, job, radius, work));
+        peak = finish(ctx, kernels->precise, job);
+        dropped = most_dropped(job, share);
+        if (dropped <= job->tolerance * peak || share <= LEAST_SHARE) break;
+        if (radius >= ewald_radius(job->frame, job->spec, 0)) break;
+        /* weaker than guessed: as far as the bound asks, or much farther into the dark */
+        share = peak > 0 ? 0.25 * share * job->tolerance * peak / dropped : share * share;
+        share = fmax(share, LEAST_SHARE);
+    }
+    if (ctx->options.progress && ctx->options.progress(ctx->options.user, 1))
+        return fail(ctx, NB_ERR_CANCELLED, "stopped on request");
+    return NB_OK;
+}

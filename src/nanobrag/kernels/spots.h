@@ -1,0 +1,42 @@
+/*
+ * spots.h - the sum over reflections instead of samples: for each source and orientation
+ * only those near the Ewald sphere are visited, and of those only the samples within a
+ * radius. Every sample still belongs to its nearest reflection alone, so nothing is counted
+ * twice; what lies outside the radius is dropped, and bounded.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_SPOTS_H
+#define NB_KERNELS_SPOTS_H
+
+#include "kernels/kernels.h"
+#include "kernels/paint.h"
+
+/* Lists of reflections, grown as a frame needs them and kept; they carry nothing from one
+ * call to the next. Zero before the first use. */
+struct spots_work {
+    size_t capacity; /* reflections */
+    int threads;
+    struct candidate *candidates;
+    float *lists; /* of every thread */
+    int *hits;
+};
+
+void spots_free(struct spots_work *work);
+
+/* Share of reciprocal space that the spots fill when no more than `tolerance` of a peak is
+ * dropped; 1 or more where nothing may be dropped. */
+double spots_share(const struct phys_frame *frame, struct phys_spec spec, double tolerance);
+
+/* What rounding costs in float, of the peak. */
+double spots_rounding(const struct phys_frame *frame, struct phys_spec spec,
+                      double tolerance);
+
+/* The same in double. */
+double spots_rounding_double(const struct phys_frame *frame, struct phys_spec spec);
+
+/* Run a job. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+nb_status spots_forward(nb_context *ctx, const struct kernel_set *kernels,
+                        const struct job *job, struct spots_work *work);
+
+#endif
