@@ -13,7 +13,6 @@
 #include "base/context.h"
 #include "grad/grad.h"
 #include "image/digitize.h"
-#include "image/solid_angle.h"
 #include "image/statistics.h"
 #include "kernels/trace.h"
 #include "scene/beam.h"
@@ -194,6 +193,7 @@ nb_status nb_statistics_get(nb_simulator *sim, const double *x, const nb_array *
 {
     nb_scene scene;
     struct phys_frame frame;
+    struct job job;
     int quirk, at[2];
     double sub;
 
@@ -210,8 +210,14 @@ nb_status nb_statistics_get(nb_simulator *sim, const double *x, const nb_array *
         out->max_slow = sub * ((at[0] + 1.0) * frame.oversample - 0.5);
         out->max_fast = sub * ((at[1] + 1.0) * frame.oversample - 0.5);
     }
-    out->solid_angle =
-        solid_angle_of(&sim->window, &frame, quirk, sim->ctx->threads, sim->rows_of_image);
+    job = simulator_job(sim, &scene, &frame, NULL);
+    memcpy(job.roi, sim->window.roi, sizeof job.roi); /* without a point spread's margin */
+    job.mask = sim->window.mask;
+    out->solid_angle = tiles_solid_angle(sim->policy.kernels.precise, &job,
+                                         sim->ctx->threads, sim->rows_of_image);
+    /* nanoBragg divides by sources x phi steps x domains, but not by layers */
+    if (quirk)
+        out->solid_angle *= frame.nlayers / ((double)frame.nsource * frame.norientation);
     return NB_OK;
 }
 

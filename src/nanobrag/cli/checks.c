@@ -104,6 +104,15 @@ static void check_list(struct run *run)
                 1 / run->description.qmax);
 }
 
+/* what the tolerance bounds is done by spots and in float only */
+static void check_tolerance(struct run *run)
+{
+    const nb_description *d = &run->description;
+    if (run->s->given[OPT_TOLERANCE] && d->precision == NB_DOUBLE
+        && d->strategy != NB_SPOTS)
+        say_warning(run->say, "-tolerance has no effect: every sample is summed in double");
+}
+
 static int writes_smv(const struct settings *s)
 {
     return s->out[OUT_INT] || s->out[OUT_NOISE];
@@ -174,6 +183,7 @@ void checks_before(struct run *run)
     check_spots(run);
     check_rocking(run);
     check_list(run);
+    check_tolerance(run);
     if (run->s->compat) return;
     check_header(run);
     check_names(run);

@@ -36,9 +36,34 @@ static void explain_geometry(const struct run *run)
     printf("  resolution limit            %.6g A (corner)\n", 1 / d->qmax);
 }
 
+const char *strategy_word(const nb_description *d)
+{
+    return d->strategy == NB_REFERENCE ? "reference"
+           : d->strategy == NB_SPOTS   ? "spots"
+                                       : "lanes";
+}
+
+const char *precision_word(const nb_description *d)
+{
+    return d->precision == NB_SINGLE ? "float" : "double";
+}
+
+static void explain_loop(const struct run *run)
+{
+    const nb_description *d = &run->description;
+    printf("  pixel loop                  %s in %s, kernel %s, %d threads\n",
+           strategy_word(d), precision_word(d), d->kernel, nb_context_threads(run->ctx));
+    if (d->strategy_why) printf("  why %-23s %s\n", strategy_word(d), d->strategy_why);
+    printf("  tolerance                   %.3g of the peak, rounding about %.2g\n",
+           d->tolerance, d->rounding);
+    if (d->precision == NB_SINGLE)
+        printf("  tiles                       %d, of which %d are divided and %d done in "
+               "double\n",
+               d->tiles, d->tiles_small, d->tiles_double);
+}
+
 static void explain_work(const struct run *run)
 {
-    static const char *const strategies[] = {"auto", "reference", "lanes", "spots"};
     const nb_description *d = &run->description;
     const double width = d->pixel_reciprocal / d->sample_max;
     printf("\nsampling\n");
@@ -49,9 +74,7 @@ static void explain_work(const struct run *run)
            "%d sources x %d phi steps x %d domains\n",
            d->evaluations, (long long)d->pixels, d->oversample, d->nlayers, d->nsource,
            d->nphi, d->ndomains);
-    printf("  pixel loop                  %s, %d threads\n",
-           strategies[d->strategy >= 0 && d->strategy < 4 ? d->strategy : 0],
-           nb_context_threads(run->ctx));
+    explain_loop(run);
     printf("  images                      %d\n", run->s->images);
 }
 

@@ -141,6 +141,9 @@ int settings_finish(struct settings *s, struct say *say)
     finish_outputs(s);
     if (scene->beam.wavelength == 0 && (s->given[OPT_LAMBDA] || s->given[OPT_ENERGY]))
         return say_usage(say, "the wavelength is 0; give -lambda in A or -energy in eV");
+    if (s->how.strategy == NB_REFERENCE && s->how.precision == NB_SINGLE)
+        return say_usage(say,
+                         "-strategy reference is in double; leave out -precision float");
     const int status = finish_beam(s, say);
     return status ? status : geometry_finish(s, say);
 }

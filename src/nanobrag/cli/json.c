@@ -196,6 +196,21 @@ static void add_beam(cJSON *root, const struct run *run)
     add_text(to, "source_file", run->s->sources);
 }
 
+static void add_loop(cJSON *to, const struct run *run)
+{
+    const nb_description *d = &run->description;
+    add_text(to, "strategy", strategy_word(d));
+    add_text(to, "strategy_why", d->strategy_why);
+    add_text(to, "precision", precision_word(d));
+    add_text(to, "kernel", d->kernel);
+    add_real(to, "tolerance", d->tolerance);
+    add_real(to, "rounding", d->rounding);
+    add_whole(to, "tiles", d->tiles);
+    add_whole(to, "tiles_divided", d->tiles_small);
+    add_whole(to, "tiles_in_double", d->tiles_double);
+    add_whole(to, "threads", nb_context_threads(run->ctx));
+}
+
 static void add_sampling(cJSON *root, const struct run *run)
 {
     const nb_description *d = &run->description;
@@ -217,9 +232,7 @@ static void add_sampling(cJSON *root, const struct run *run)
     add_real(to, "qmax_per_angstrom", d->qmax);
     add_whole(to, "pixels", (long long)d->pixels);
     add_real(to, "evaluations", d->evaluations);
-    add_text(to, "strategy", d->strategy == NB_REFERENCE ? "reference" : "lanes");
-    add_text(to, "kernel", d->kernel);
-    add_whole(to, "threads", nb_context_threads(run->ctx));
+    add_loop(to, run);
     cJSON *background = cJSON_AddObjectToObject(root, "background");
     add_real(background, "water_um", scene->background.water);
     add_real(background, "density_g_per_cm3", scene->background.density);

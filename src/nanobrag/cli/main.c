@@ -22,7 +22,7 @@ static const char json_feature[] = "";
 static int asks(int argc, char **argv, int option)
 {
     for (int i = 1; i < argc; i++)
-        if (option_named(argv[i]) == option) return 1;
+        if (option_is(option, argv[i])) return 1;
     return 0;
 }
 

@@ -51,10 +51,22 @@ int option_word(const char **list, char *word, size_t size)
 
 int option_listed(const char *list, const char *word)
 {
-    char entry[NAME_BYTES];
-    while (option_word(&list, entry, sizeof entry))
-        if (strcmp(entry, word) == 0) return 1;
+    const size_t n = strlen(word);
+    for (const char *p = list; n > 0 && (p = strstr(p, word)); p++)
+        if ((p == list || p[-1] == ' ') && (p[n] == ' ' || !p[n])) return 1;
     return 0;
+}
+
+static int is_name(const struct option *option, const char *argument)
+{
+    return (option->name[1] == argument[1] && strcmp(option->name, argument) == 0)
+           || (option->aliases[0] && option_listed(option->aliases, argument));
+}
+
+int option_is(int id, const char *argument)
+{
+    if (argument[0] != '-') return 0;
+    return is_name(&table[id], argument + (argument[1] == '-'));
 }
 
 int option_named(const char *argument)
@@ -62,9 +74,7 @@ int option_named(const char *argument)
     if (argument[0] != '-') return -1;
     if (argument[1] == '-') argument++;
     for (int i = 0; i < OPT_COUNT; i++)
-        if (strcmp(table[i].name, argument) == 0
-            || option_listed(table[i].aliases, argument))
-            return i;
+        if (is_name(&table[i], argument)) return i;
     return -1;
 }
 

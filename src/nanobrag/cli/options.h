@@ -28,7 +28,7 @@ enum option_kind {
     KIND_DEPTH /* a real or inf */
 };
 
-enum option_range { RANGE_ANY, RANGE_NONNEG, RANGE_POSITIVE };
+enum option_range { RANGE_ANY, RANGE_NONNEG, RANGE_POSITIVE, RANGE_FRACTION };
 
 enum option_group {
     GROUP_CRYSTAL,
@@ -68,6 +68,9 @@ int option_named(const char *argument);
 
 /* The name or alias nearest to an argument by edit distance; NULL when none is near. */
 const char *option_nearest(const char *argument);
+
+/* 1 when an argument is option `id`, by one of its names. */
+int option_is(int id, const char *argument);
 
 /* 1 when `word` is among the blank-separated words of `list`. */
 int option_listed(const char *list, const char *word);

@@ -24,7 +24,7 @@ int parse_profile(int argc, char **argv, const char **wrong)
     *wrong = NULL;
     const char *word = NULL;
     for (int i = 1; i + 1 < argc; i++)
-        if (option_named(argv[i]) == OPT_COMPAT) word = argv[i + 1];
+        if (option_is(OPT_COMPAT, argv[i])) word = argv[i + 1];
     if (!word) word = getenv("NANOBRAG_COMPAT");
     if (word) return is_compat_name(word, wrong);
     const char *name = argc > 0 ? argv[0] : "";
@@ -76,10 +76,13 @@ int parse_is_number(const char *text)
 static int check_range(struct say *say, const struct option *option, const char *text,
                        double value)
 {
-    if (option->range == RANGE_POSITIVE && !(value > 0))
+    const int above_0 = option->range == RANGE_POSITIVE || option->range == RANGE_FRACTION;
+    if (above_0 && !(value > 0))
         return say_usage(say, "%s %s: must be greater than 0", option->name, text);
     if (option->range == RANGE_NONNEG && !(value >= 0))
         return say_usage(say, "%s %s: must not be negative", option->name, text);
+    if (option->range == RANGE_FRACTION && !(value < 1))
+        return say_usage(say, "%s %s: must be less than 1", option->name, text);
     return 0;
 }
 

@@ -16,17 +16,27 @@
 #include "cli/options.h"
 #include "cli/parse.h"
 
+/* The first place of a pattern of n bytes in an argument; NULL: none. Both begin with '-'.
+ */
+static const char *find(const char *argument, const char *pattern, size_t n)
+{
+    for (const char *p = argument; p; p = strchr(p + 1, '-'))
+        if (p[1] == pattern[1] && strncmp(p, pattern, n) == 0) return p;
+    return NULL;
+}
+
 static int fires(int id, const char *argument)
 {
     if (id == OPT_MISSET && strstr(argument, "-misset_seed")) return 0;
     if (id == OPT_TWOTHETA && strstr(argument, "-twotheta_axis")) return 0;
-    const char *list = option_at(id)->patterns;
-    char pattern[64];
-    while (option_word(&list, pattern, sizeof pattern)) {
-        const int anywhere = pattern[0] == '*';
-        if (anywhere ? strstr(argument, pattern + 1) != NULL
-                     : strcmp(argument, pattern) == 0)
-            return 1;
+    for (const char *p = option_at(id)->patterns; *p;) {
+        const int anywhere = *p == '*';
+        const char *const pattern = anywhere ? p + 1 : p;
+        while (*p && *p != ' ') p++;
+        const size_t n = (size_t)(p - pattern);
+        while (*p == ' ') p++;
+        const char *const found = find(argument, pattern, n);
+        if (found && (anywhere || (found == argument && !argument[n]))) return 1;
     }
     return 0;
 }

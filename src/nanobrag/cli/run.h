@@ -55,7 +55,7 @@ struct run {
     nb_scene resolved; /* of the first image */
     double phi0; /* the one parameter: start of the image in hand, degree */
     double *image; /* photons, nslow x nfast */
-    uint16_t *counts;
+    uint16_t *counts; /* NULL where no file holds any */
     struct result *results;
     int done; /* images that are finished */
     double seconds_setup;
@@ -97,6 +97,10 @@ int report_printout(struct run *run);
 
 /* -explain: geometry in every convention, sampling, work. */
 void explain(struct run *run);
+
+/* The words of -strategy and -precision for what runs. */
+const char *strategy_word(const nb_description *d);
+const char *precision_word(const nb_description *d);
 
 /* ---- warnings and notes on stderr ---- */
 

@@ -140,6 +140,7 @@ static const struct target targets[] = {
     {OPT_NOPROGRESS, FLAG, AT(progress), 0},
     {OPT_QUIET, FLAG, AT(quiet), 1},
     {OPT_THREADS, COUNT, AT(threads), 0},
+    {OPT_TOLERANCE, REAL, AT(how.tolerance), 0},
 };
 // clang-format on
 
@@ -224,10 +225,22 @@ static void apply_compound(struct settings *s, const struct event *e)
     case OPT_STOLQ:
         set_stol(s, e, 1 / (4 * 3.14159265358979323846));
         break;
+    default:
+        break;
+    }
+}
+
+static void apply_loop(nb_options *how, const struct event *e)
+{
+    switch (e->option) {
+    case OPT_PRECISION:
+        how->precision = strcmp(e->text, "float") == 0 ? NB_SINGLE : NB_DOUBLE;
+        break;
     case OPT_STRATEGY:
-        s->strategy = strcmp(e->text, "auto") == 0    ? NB_STRATEGY_AUTO
-                      : strcmp(e->text, "lanes") == 0 ? NB_LANES
-                                                      : NB_REFERENCE;
+        how->strategy = strcmp(e->text, "auto") == 0    ? NB_STRATEGY_AUTO
+                        : strcmp(e->text, "spots") == 0 ? NB_SPOTS
+                        : strcmp(e->text, "lanes") == 0 ? NB_LANES
+                                                        : NB_REFERENCE;
         break;
     default:
         break;
@@ -381,6 +394,7 @@ int settings_apply(struct settings *s, struct say *say, const struct event_list 
         s->given[e->option]++;
         apply_target(s, e);
         apply_compound(s, e);
+        apply_loop(&s->how, e);
         apply_detector(s, e);
         apply_place(s, e);
         apply_frame(s, e);

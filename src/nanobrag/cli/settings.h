@@ -86,7 +86,8 @@ struct settings {
     int images;
 
     /* the run */
-    int explain, printout, printout_pixel[2], progress, quiet, threads, strategy;
+    int explain, printout, printout_pixel[2], progress, quiet, threads;
+    nb_options how; /* the pixel loop */
 };
 
 void settings_start(struct settings *s, int compat);

@@ -9,8 +9,8 @@
 #include "image/noise.h"
 #include "image/statistics.h"
 
-/* rows whose sums are kept until they are folded */
-enum { ROWS = 128 };
+/* rows whose sums are kept until they are folded; pixels of a piece of a row */
+enum { ROWS = 128, PIECE = 512 };
 
 static const double largest_count = 65535;
 
@@ -28,19 +28,6 @@ static uint16_t clamped(double v, int64_t *overloads)
         return (uint16_t)largest_count;
     }
     return (uint16_t)v;
-}
-
-/* the value whose integer part is the count, rounded up to a float as nanoBragg does */
-static uint16_t rounded(float pixel, double scale, double offset, int64_t *overloads)
-{
-    double v = (double)pixel * scale + offset;
-
-    if (v > largest_count) {
-        (*overloads)++;
-        v = largest_count;
-    }
-    if (!(v > 0)) v = 0;
-    return (uint16_t)(float)(v + 0.5);
 }
 
 static double automatic_scale(const struct window *window, const nb_array *image)
@@ -61,12 +48,16 @@ static uint16_t *row_of(const nb_array *counts, int s, int64_t *step)
     return (uint16_t *)counts->data + s * row;
 }
 
-static void clear_row(const nb_array *counts, int s)
+/* 0 outside the ROI, which the other pixels of the row do not pass through */
+static void clear_outside(const struct window *window, const nb_array *counts, int s)
 {
+    const int inside = s >= window->roi[2] && s < window->roi[3];
+    const int first = inside ? window->roi[0] : window->nfast;
     int64_t step;
     uint16_t *row = row_of(counts, s, &step);
 
-    for (int64_t f = 0; f < counts->shape[1]; f++) row[f * step] = 0;
+    for (int f = 0; f < first; f++) row[f * step] = 0;
+    for (int f = inside ? window->roi[1] : first; f < window->nfast; f++) row[f * step] = 0;
 }
 
 /* what a row does not draw from a stream */
@@ -78,7 +69,50 @@ struct rows {
     double scale;
 };
 
-static struct tally digitize_row(const struct rows *rows, int s)
+/* The values whose integer parts are the counts, rounded up to a float as nanoBragg does.
+ * One choice a loop: that is what compilers vectorise. */
+static int64_t round_piece(const float *pixel, int n, double scale, double offset,
+                           uint16_t *out)
+{
+    double v[PIECE];
+    int32_t count[PIECE], any = 0;
+    int64_t overloads = 0;
+
+    for (int i = 0; i < n; i++) {
+        const double value = (double)pixel[i] * scale + offset;
+
+        v[i] = value > 0 ? value : 0; /* NaN too */
+    }
+    for (int i = 0; i < n; i++) v[i] = v[i] < largest_count ? v[i] : largest_count;
+    for (int i = 0; i < n; i++) count[i] = (int32_t)(float)(v[i] + 0.5);
+    for (int i = 0; i < n; i++) out[i] = (uint16_t)count[i];
+    for (int i = 0; i < n; i++) any |= count[i] + 1; /* its bit 16: one is 65535 */
+    for (int i = 0; any > UINT16_MAX && i < n; i++)
+        overloads += (double)pixel[i] * scale + offset > largest_count;
+    return overloads;
+}
+
+static struct tally round_row(const struct rows *rows, int s)
+{
+    const struct window *window = rows->window;
+    struct tally tally = {0};
+    int64_t step;
+    uint16_t *row = row_of(rows->counts, s, &step);
+
+    for (int f = window->roi[0]; f < window->roi[1]; f += PIECE) {
+        const int left = window->roi[1] - f, n = left < PIECE ? left : PIECE;
+        float pixel[PIECE];
+        uint16_t count[PIECE];
+
+        statistics_pixels(window, rows->image, s, f, n, pixel);
+        tally.overloads += round_piece(pixel, n, rows->scale, rows->how->offset,
+                                       step == 1 ? row + f : count);
+        for (int i = 0; step != 1 && i < n; i++) row[(f + i) * step] = count[i];
+    }
+    return tally;
+}
+
+static struct tally draw_row(const struct rows *rows, int s)
 {
     const struct window *window = rows->window;
     const nb_digitizer *how = rows->how;
@@ -89,14 +123,8 @@ static struct tally digitize_row(const struct rows *rows, int s)
     for (int f = window->roi[0]; f < window->roi[1]; f++) {
         const double mean = window_shows(window, s, f) ? array_get(rows->image, s, f) : 0;
         const uint64_t at = (uint64_t)s * (uint64_t)window->nfast + (uint64_t)f;
-        double photons;
+        const double photons = noise_poisson((uint64_t)how->seed, how->image, at, mean);
 
-        if (!how->noise) {
-            row[f * step] =
-                rounded((float)mean, rows->scale, how->offset, &tally.overloads);
-            continue;
-        }
-        photons = noise_poisson((uint64_t)how->seed, how->image, at, mean);
         tally.photons += photons;
         row[f * step] = clamped(photons + how->offset, &tally.overloads);
     }
@@ -113,7 +141,8 @@ static struct tally digitize_rows(const struct rows *rows, int threads)
         struct tally tally[ROWS];
 
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
-        for (int s = first; s < last; s++) tally[s - first] = digitize_row(rows, s);
+        for (int s = first; s < last; s++)
+            tally[s - first] = rows->how->noise ? draw_row(rows, s) : round_row(rows, s);
         for (int s = first; s < last; s++) {
             total.photons += tally[s - first].photons;
             total.overloads += tally[s - first].overloads;
@@ -152,7 +181,7 @@ void digitize(const struct window *window, const nb_digitizer *how, const nb_arr
     struct rows rows = {window, how, image, counts, how->scale};
     struct tally tally;
 
-    for (int s = 0; s < window->nslow; s++) clear_row(counts, s);
+    for (int s = 0; s < window->nslow; s++) clear_outside(window, counts, s);
     if (!how->noise && !(how->scale > 0)) rows.scale = automatic_scale(window, image);
     if (how->noise && quirk)
         tally = digitize_quirk(&rows, *quirk);

@@ -1,6 +1,9 @@
 /*
- * statistics.c - sums in raster order, in double, of pixels rounded to float: the same for
- * any thread count because one thread makes them. SPDX-License-Identifier: MIT
+ * statistics.c - one pass over the pixels, rounded to float, in pieces of rows that stay in
+ * the cache: mean and squared deviations of each piece, then of all by Chan's rule
+ * (COMPSTAT 1982), in raster order.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "image/statistics.h"
 
@@ -8,9 +11,119 @@
 
 #include "base/array.h"
 
-static double pixel(const nb_array *image, int s, int f)
+/* pixels of a piece, and sums that are kept side by side for SIMD */
+enum { PIECE = 1024, LANES = 8 };
+
+void statistics_pixels(const struct window *window, const nb_array *image, int s, int f,
+                       int n, float *out)
 {
-    return (double)(float)array_get(image, s, f);
+    const int plain = image->stride[0] == 0 && image->stride[1] == 0;
+    const int64_t at = (int64_t)s * image->shape[1] + f;
+
+    if (plain && image->bits == 64) {
+        const double *from = (const double *)image->data + at;
+
+        for (int i = 0; i < n; i++) out[i] = (float)from[i];
+    } else {
+        for (int i = 0; i < n; i++) out[i] = (float)array_get(image, s, f + i);
+    }
+    for (int i = 0; window->mask && i < n; i++)
+        if (!window_shows(window, s, f + i)) out[i] = 0;
+}
+
+/* what is known of some pixels */
+struct part {
+    int64_t count, nonfinite;
+    double sum, mean, spread; /* spread: of squared deviations from the mean */
+    float max;
+};
+
+static double folded(const double lane[LANES])
+{
+    return ((lane[0] + lane[4]) + (lane[1] + lane[5]))
+           + ((lane[2] + lane[6]) + (lane[3] + lane[7]));
+}
+
+static void add_up(const float *p, int n, struct part *part)
+{
+    double sum[LANES] = {0};
+    float max[LANES] = {0};
+    int i = 0;
+
+    for (; i + LANES <= n; i += LANES)
+        for (int k = 0; k < LANES; k++) {
+            sum[k] += (double)p[i + k];
+            max[k] = p[i + k] > max[k] ? p[i + k] : max[k];
+        }
+    for (int k = 0; i < n; i++, k++) {
+        sum[k] += (double)p[i];
+        max[k] = p[i] > max[k] ? p[i] : max[k];
+    }
+    part->count = n;
+    part->sum = folded(sum);
+    part->mean = part->sum / (n > 1 ? n : 1);
+    part->max = 0;
+    for (int k = 0; k < LANES; k++)
+        if (max[k] > part->max) part->max = max[k];
+    /* a sum of finite floats is finite */
+    part->nonfinite = 0;
+    if (!isfinite(part->sum))
+        for (i = 0; i < n; i++) part->nonfinite += !isfinite(p[i]);
+}
+
+static double spread_of(const float *p, int n, double mean)
+{
+    double squares[LANES] = {0};
+    int i = 0;
+
+    for (; i + LANES <= n; i += LANES)
+        for (int k = 0; k < LANES; k++) {
+            const double d = (double)p[i + k] - mean;
+
+            squares[k] += d * d;
+        }
+    for (int k = 0; i < n; i++, k++) {
+        const double d = (double)p[i] - mean;
+
+        squares[k] += d * d;
+    }
+    return folded(squares);
+}
+
+/* drop what is masked; returns how many are left */
+static int squeeze(const struct window *window, int s, int f, int n, float *p)
+{
+    int left = 0;
+
+    if (!window->mask) return n;
+    for (int i = 0; i < n; i++)
+        if (window_shows(window, s, f + i)) p[left++] = p[i];
+    return left;
+}
+
+static void merge(struct part *all, const struct part *part)
+{
+    const double n = (double)all->count, m = (double)part->count;
+    const double apart = part->mean - all->mean;
+
+    if (part->count == 0) return;
+    all->spread += part->spread + apart * apart * (n * m / (n + m));
+    all->count += part->count;
+    all->nonfinite += part->nonfinite;
+    all->sum += part->sum;
+    all->mean = all->sum / (double)all->count;
+}
+
+/* fast index of the first of the pixels f .. f + n - 1 that has this value */
+static int find(const struct window *window, const nb_array *image, int s, int f, int n,
+                float value)
+{
+    float p[PIECE];
+    int i = 0;
+
+    statistics_pixels(window, image, s, f, n, p);
+    while (i < n - 1 && p[i] != value) i++;
+    return f + i;
 }
 
 /* sqrt(sum/(n - 1)); one pixel or none counts as two */
@@ -19,51 +132,40 @@ static double sample_root(double sum, int64_t n)
     return sqrt(sum / (double)(n > 1 ? n - 1 : 1));
 }
 
-static double deviation(const struct window *window, const nb_array *image, double mean,
-                        int masked_too)
-{
-    double squares = 0;
-    int64_t n = 0;
-
-    for (int s = window->roi[2]; s < window->roi[3]; s++)
-        for (int f = window->roi[0]; f < window->roi[1]; f++) {
-            const int seen = window_shows(window, s, f);
-            double d;
-
-            if (!seen && !masked_too) continue;
-            d = (seen ? pixel(image, s, f) : 0) - mean;
-            squares += d * d;
-            n++;
-        }
-    return sample_root(squares, n);
-}
-
 void statistics_of(const struct window *window, const nb_array *image, int quirk_rmsd,
                    nb_statistics *out, int max_at[2])
 {
-    double squares = 0;
+    struct part all = {0};
+    int64_t hidden = 0;
 
-    out->count = 0;
-    out->max = out->sum = 0;
-    out->nonfinite = 0;
     max_at[0] = max_at[1] = -1;
     for (int s = window->roi[2]; s < window->roi[3]; s++)
-        for (int f = window->roi[0]; f < window->roi[1]; f++) {
-            double p;
+        for (int f = window->roi[0]; f < window->roi[1]; f += PIECE) {
+            const int left = window->roi[1] - f, n = left < PIECE ? left : PIECE;
+            struct part part;
+            float p[PIECE];
+            int shown;
 
-            if (!window_shows(window, s, f)) continue;
-            p = pixel(image, s, f);
-            out->count++;
-            out->nonfinite += !isfinite(p);
-            out->sum += p;
-            squares += p * p;
-            if (p > out->max) {
-                out->max = p;
+            statistics_pixels(window, image, s, f, n, p);
+            shown = squeeze(window, s, f, n, p);
+            add_up(p, shown, &part);
+            part.spread = spread_of(p, shown, part.mean);
+            hidden += n - shown;
+            if (part.max > all.max) {
+                all.max = part.max;
                 max_at[0] = s;
-                max_at[1] = f;
+                max_at[1] = find(window, image, s, f, n, part.max);
             }
+            merge(&all, &part);
         }
-    out->mean = out->sum / (double)(out->count > 1 ? out->count : 1);
-    out->rms = sample_root(squares, out->count);
-    out->rmsd = deviation(window, image, out->mean, quirk_rmsd);
+    out->count = all.count;
+    out->nonfinite = all.nonfinite;
+    out->max = (double)all.max;
+    out->sum = all.sum;
+    out->mean = all.mean;
+    out->rms = sample_root(all.spread + all.sum * all.mean, all.count);
+    out->rmsd = sample_root(all.spread, all.count);
+    if (quirk_rmsd)
+        out->rmsd = sample_root(all.spread + (double)hidden * all.mean * all.mean,
+                                all.count + hidden);
 }

@@ -16,4 +16,8 @@
 void statistics_of(const struct window *window, const nb_array *image, int quirk_rmsd,
                    nb_statistics *out, int max_at[2]);
 
+/* Pixels f .. f + n - 1 of row s as floats, those that are not rendered as 0. */
+void statistics_pixels(const struct window *window, const nb_array *image, int s, int f,
+                       int n, float *out);
+
 #endif

@@ -20,7 +20,7 @@
 #include "io/parse.h"
 #include "scene/hkl_table.h"
 
-enum { WORD = 8, TAG = 6, CHECK = 4, TRAILER = TAG + CHECK, BUFFER = 1 << 13 };
+enum { WORD = 8, TAG = 6, CHECK = 4, TRAILER = TAG + CHECK, BUFFER = 1 << 16 };
 
 static const char tag[] = "NBSUM1";
 static const size_t size_limit = (size_t)3 << 30;
@@ -212,6 +212,7 @@ nb_status nb_fdump_read(nb_context *ctx, const char *path, nb_hkl **out)
 /* doubles on their way to the file */
 struct stream {
     struct file_out *file;
+    int checked; /* crc is wanted */
     uint32_t crc;
     size_t used;
     unsigned char buffer[BUFFER];
@@ -219,7 +220,7 @@ struct stream {
 
 static void flush(struct stream *stream)
 {
-    stream->crc = checksum(stream->crc, stream->buffer, stream->used);
+    if (stream->checked) stream->crc = checksum(stream->crc, stream->buffer, stream->used);
     file_put(stream->file, stream->buffer, stream->used);
     stream->used = 0;
 }
@@ -255,11 +256,13 @@ static void put_cells(struct stream *stream, const nb_hkl *hkl, double default_f
 nb_status nb_fdump_write(nb_context *ctx, const char *path, const nb_hkl *hkl,
                          double default_f, int profile)
 {
+    const int planes = profile == NB_PROFILE_NANOBRAGG;
     struct file_out file;
     struct stream stream;
     nb_hkl_info info;
     char header[64];
     unsigned char trailer[TRAILER];
+    size_t cells = 1;
 
     if (!ctx) return NB_ERR_ARGUMENT;
     if (!path || !hkl)
@@ -274,13 +277,16 @@ nb_status nb_fdump_write(nb_context *ctx, const char *path, const nb_hkl *hkl,
     nb_hkl_info_get(hkl, &info);
     (void)snprintf(header, sizeof header, "%d %d %d %d %d %d\n\f", info.min[0], info.max[0],
                    info.min[1], info.max[1], info.min[2], info.max[2]);
+    for (int i = 0; i < 3; i++) cells *= (size_t)(hkl->size[i] + planes);
     NB_TRY(file_begin(ctx, path, &file));
+    file_expect(&file, strlen(header) + cells * WORD + (planes ? 0 : TRAILER));
     file_put(&file, header, strlen(header));
     stream.file = &file;
+    stream.checked = !planes;
     stream.crc = 0;
     stream.used = 0;
-    put_cells(&stream, hkl, default_f, profile == NB_PROFILE_NANOBRAGG);
-    if (profile == NB_PROFILE_NANOBRAG) {
+    put_cells(&stream, hkl, default_f, planes);
+    if (stream.checked) {
         memcpy(trailer, tag, TAG);
         store(trailer + TAG, CHECK, stream.crc);
         file_put(&file, trailer, sizeof trailer);

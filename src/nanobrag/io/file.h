@@ -10,6 +10,10 @@
 
 #include <nanobrag/context.h>
 
+/* n bytes as from malloc(), on large pages where there are many and the system has them:
+ * 4 KiB at a time, touching them takes longer than filling them. free() them. */
+void *file_memory(size_t n);
+
 /*
  * All bytes of a file (or pipe) of at most `limit` bytes; free() them. An empty file gives
  * memory and n = 0. NB_ERR_FORMAT when it holds more.
@@ -34,6 +38,9 @@ struct file_out {
 };
 
 nb_status file_begin(nb_context *ctx, const char *path, struct file_out *out);
+
+/* `n` bytes are about to be put: let the file system look for room once. */
+void file_expect(const struct file_out *out, size_t n);
 void file_put(struct file_out *out, const void *bytes, size_t n);
 nb_status file_end(struct file_out *out);
 

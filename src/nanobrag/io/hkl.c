@@ -118,6 +118,30 @@ static nb_status read_line(nb_context *ctx, const struct text *text, struct span
     return NB_OK;
 }
 
+/* h k l F alone on the next line, as most lists have all of theirs; 0, nothing taken, for
+ * a line that wants a closer look */
+static int read_plain_line(struct text *text, struct list *list)
+{
+    const char *at = text->rest.at;
+    const char *const end = at + text->rest.n;
+    double value[GROUP];
+
+    while (at < end && *at == ' ') at++;
+    for (int i = 0; i < GROUP; i++)
+        if (!text_plain_number(&at, end, value + i)) return 0;
+    if (at < end && *at++ != '\n') return 0;
+    for (int axis = 0; axis < 3; axis++) {
+        if (!(fabs(value[axis]) <= HKL_INDEX_MAX)) return 0;
+        list->hkl[3 * list->n + (size_t)axis] = (int)value[axis];
+        if (value[axis] != (int)value[axis]) return 0;
+    }
+    list->f[list->n++] = value[3];
+    text->rest.n = (size_t)(end - at);
+    text->rest.at = at;
+    text->line++;
+    return 1;
+}
+
 /* whether this line and all after it begin with words: what follows a list, no damage */
 static int is_left_over(struct text text, struct span line)
 {
@@ -141,14 +165,16 @@ nb_status hkl_parse(nb_context *ctx, const char *name, const void *bytes, size_t
 
     *out = NULL;
     NB_TRY(text_open(ctx, name, bytes, n, "h k l F on each line", &text));
-    list.hkl = malloc(capacity * 3 * sizeof *list.hkl);
-    list.f = malloc(capacity * sizeof *list.f);
+    list.hkl = file_memory(capacity * 3 * sizeof *list.hkl);
+    list.f = file_memory(capacity * sizeof *list.f);
     if (!list.hkl || !list.f) {
         free(list.hkl);
         free(list.f);
         return fail_memory(ctx, name);
     }
-    while (status == NB_OK && text_line(&text, &line)) {
+    while (status == NB_OK) {
+        if (list.nbegun == 0 && read_plain_line(&text, &list)) continue;
+        if (!text_line(&text, &line)) break;
         if (list.n > 0 && is_left_over(text, line)) {
             log_line(ctx, NB_LOG_WARNING, "hkl",
                      "%s, line %ld: the text after the last reflection is left out", name,

@@ -12,7 +12,7 @@
 #include "io/file.h"
 #include "io/parse.h"
 
-enum { BUFFER = 1 << 12 /* pixels */ };
+enum { BUFFER = 1 << 15 /* pixels */ };
 
 /* a dense host image of some pixels, of any type or, when asked for, of floats */
 static nb_status check_image(nb_context *ctx, const nb_array *image, int floats)
@@ -38,12 +38,16 @@ static size_t count_pixels(const nb_array *image)
     return (size_t)image->shape[0] * (size_t)image->shape[1];
 }
 
-static void put_narrowed(struct file_out *file, const double *pixels, size_t n)
+static size_t part_size(size_t n, size_t done)
 {
-    float part[BUFFER];
+    return n - done < BUFFER ? n - done : BUFFER;
+}
 
+/* through `part` of part_size(n, 0) floats */
+static void put_narrowed(struct file_out *file, const double *pixels, size_t n, float *part)
+{
     for (size_t done = 0; done < n;) {
-        const size_t length = n - done < BUFFER ? n - done : BUFFER;
+        const size_t length = part_size(n, done);
 
         for (size_t i = 0; i < length; i++) part[i] = (float)pixels[done + i];
         file_put(file, part, length * sizeof *part);
@@ -51,12 +55,10 @@ static void put_narrowed(struct file_out *file, const double *pixels, size_t n)
     }
 }
 
-static void put_widened(struct file_out *file, const float *pixels, size_t n)
+static void put_widened(struct file_out *file, const float *pixels, size_t n, double *part)
 {
-    double part[BUFFER];
-
     for (size_t done = 0; done < n;) {
-        const size_t length = n - done < BUFFER ? n - done : BUFFER;
+        const size_t length = part_size(n, done);
 
         for (size_t i = 0; i < length; i++) part[i] = (double)pixels[done + i];
         file_put(file, part, length * sizeof *part);
@@ -67,7 +69,10 @@ static void put_widened(struct file_out *file, const float *pixels, size_t n)
 nb_status nb_raw_write(nb_context *ctx, const char *path, const nb_array *image, int bits)
 {
     struct file_out file;
-    size_t n;
+    void *part = NULL;
+    nb_status status;
+    size_t n, bytes;
+    int converted;
 
     if (!ctx) return NB_ERR_ARGUMENT;
     if (!path || !image)
@@ -76,15 +81,26 @@ nb_status nb_raw_write(nb_context *ctx, const char *path, const nb_array *image,
     if (image->type == NB_FLOAT && bits != 32 && bits != 64)
         return fail(ctx, NB_ERR_ARGUMENT, "raw image: floats of %d bits, expected 32 or 64",
                     bits);
-    NB_TRY(file_begin(ctx, path, &file));
     n = count_pixels(image);
-    if (image->type != NB_FLOAT || image->bits == bits)
-        file_put(&file, image->data, n * (size_t)(image->bits / 8));
-    else if (bits == 32)
-        put_narrowed(&file, image->data, n);
-    else
-        put_widened(&file, image->data, n);
-    return file_end(&file);
+    converted = image->type == NB_FLOAT && image->bits != bits;
+    bytes = (size_t)(converted ? bits : image->bits) / 8;
+    if (converted) {
+        part = malloc(part_size(n, 0) * bytes);
+        if (!part) return fail_memory(ctx, path);
+    }
+    status = file_begin(ctx, path, &file);
+    if (status == NB_OK) {
+        file_expect(&file, n * bytes);
+        if (!converted)
+            file_put(&file, image->data, n * bytes);
+        else if (bits == 32)
+            put_narrowed(&file, image->data, n, part);
+        else
+            put_widened(&file, image->data, n, part);
+        status = file_end(&file);
+    }
+    free(part);
+    return status;
 }
 
 static nb_status fail_length(nb_context *ctx, const char *path, long long found,

@@ -303,6 +303,7 @@ nb_status nb_smv_write(nb_context *ctx, const char *path, const char *header,
     span.at = text;
     status = file_begin(ctx, path, &file);
     if (status == NB_OK) {
+        file_expect(&file, span.n + (size_t)(counts->shape[0] * counts->shape[1]) * 2);
         file_put(&file, text, span.n);
         put_pixels(&file, counts->data, (size_t)(counts->shape[0] * counts->shape[1]),
                    is_big(span) != host_is_big());

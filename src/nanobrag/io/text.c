@@ -155,11 +155,13 @@ static size_t scan_exponent(struct span span, size_t i, int *exponent)
     return j;
 }
 
+/* powers of ten that are doubles */
+static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                               1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                               1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
 size_t text_number_prefix(struct span span, double *value)
 {
-    static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                   1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
     struct digits d = {0, 0, 1, 0};
     size_t end = 0;
     int negative = 0, exponent = 0;
@@ -181,6 +183,40 @@ size_t text_number_prefix(struct span span, double *value)
         *value = convert(span.at, end);
     }
     return end;
+}
+
+static int is_digit(char c)
+{
+    return (unsigned char)(c - '0') < 10;
+}
+
+int text_plain_number(const char **at, const char *end, double *value)
+{
+    enum { DIGITS = 15 }; /* whole numbers of so many are doubles */
+    const char *p = *at, *first, *point;
+    int64_t mantissa = 0;
+    ptrdiff_t digits, decimals;
+    int negative = 0;
+
+    if (p < end && (*p == '-' || *p == '+')) negative = *p++ == '-';
+    for (first = p; p < end && is_digit(*p) && p - first < DIGITS; p++)
+        mantissa = 10 * mantissa + (*p - '0');
+    digits = p - first;
+    decimals = 0;
+    if (p < end && *p == '.') {
+        point = p;
+        for (p++; p < end && is_digit(*p) && p - first <= DIGITS; p++)
+            mantissa = 10 * mantissa + (*p - '0');
+        decimals = p - point - 1;
+    }
+    if (digits + decimals < 1) return 0;
+    if (p < end && *p != ' ' && *p != '\t' && *p != '\r' && *p != '\n') return 0;
+    while (p < end && (*p == ' ' || *p == '\t' || *p == '\r')) p++;
+    /* a quotient of exact numbers is the correctly rounded one */
+    *value = decimals ? (double)mantissa / power[decimals] : (double)mantissa;
+    if (negative) *value = -*value;
+    *at = p;
+    return 1;
 }
 
 int text_number(struct span word, double *value)

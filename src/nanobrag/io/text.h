@@ -30,6 +30,11 @@ struct text {
 nb_status text_open(nb_context *ctx, const char *name, const void *bytes, size_t n,
                     const char *expected, struct text *text);
 
+/* The next number and the blanks after it, none of which ends a line: 1 and `at` moved on.
+ * 0, nothing moved, for anything but an optional sign and at most 15 digits with a point
+ * among them or none: text_number() may know better. */
+int text_plain_number(const char **at, const char *end, double *value);
+
 /* The next line that is neither blank nor a comment; 0 at the end. */
 int text_line(struct text *text, struct span *line);
 

@@ -236,18 +236,24 @@ static double bound(const struct ewald *e, double q)
 static int reaches(const struct ewald *e, const double q[3], double length,
                    struct candidate *c)
 {
-    const double v[3] = {q[0] + e->k[0], q[1] + e->k[1], q[2] + e->k[2]};
-    const double norm = sqrt(dot(v, v));
+    const struct phys_wide3 v =
+        phys_wide3(q[0] + e->k[0], q[1] + e->k[1], q[2] + e->k[2]);
     const double off = e->radius + length * e->turn + e->shift;
-    const double sine = norm > off ? off / norm : 1;
+    const double n = phys_wide_dot(v, e->front.normal);
     double low = 1e9, high = -1e9, left = 1e9, right = -1e9;
 
+    if (n <= -off) return 0;
+    if (n <= off) { /* some of its directions never meet the plane */
+        c->low = -1;
+        c->high = (float)(e->rows + 1);
+        return 1;
+    }
     for (int layer = 0; layer < 2; layer++) {
         const struct phys_screen *screen = layer ? &e->back : &e->front;
         const struct phys_range s =
-            phys_screen_range(screen, &screen->slow, v, norm, sine);
+            phys_screen_range(screen, &screen->slow, v, 1 / n, off);
         const struct phys_range f =
-            phys_screen_range(screen, &screen->fast, v, norm, sine);
+            phys_screen_range(screen, &screen->fast, v, 1 / n, off);
 
         low = fmin(low, s.low), high = fmax(high, s.high);
         left = fmin(left, f.low), right = fmax(right, f.high);

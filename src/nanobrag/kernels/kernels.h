@@ -19,8 +19,13 @@ typedef void tile_forward(const struct phys_frame *frame, const struct tile *til
 typedef void tile_finish(const struct phys_frame *frame, const struct tile *tile,
                          double factor, double *photons);
 
+/* solid angles of a tile's pixels, as their samples are weighted with on average, sr */
+typedef void tile_omega(const struct phys_frame *frame, const struct tile *tile,
+                        double *omega);
+
 struct kernels {
     const char *name; /* of the instruction set, or "reference" */
+    tile_omega *omega;
     tile_finish *finish; /* NULL: this backend has none */
     tile_forward *forward[PHYS_SHAPES][PHYS_LOOKUPS];
 };
@@ -61,6 +66,11 @@ int tiles_rendered(const struct job *job, const struct tile *tile);
  * written, others become 0; returns the largest written. */
 void tiles_collect(const struct job *job, const struct tile *tile, double *photons);
 double tiles_deliver(const struct job *job, const struct tile *tile, const double *photons);
+
+/* The solid angle that the rendered pixels see, sr. `rows`: work memory, one number per row
+ * of the image. */
+double tiles_solid_angle(const struct kernels *kernels, const struct job *job, int threads,
+                         double *rows);
 
 /* 1 on the thread that reports progress. */
 int tiles_first_thread(void);

@@ -386,12 +386,17 @@ PHYS_FN void add_bragg(struct phys_spec spec, const struct launch *a,
 /* polarization of the first source, which a pixel keeps unless each sample has its own */
 static void first_polarization(const struct phys_frame *frame, struct lanes *l)
 {
+    const struct phys_source *source = frame->source;
+    const struct phys_vec3 incident = phys_load(source->direction), d = l->patch.d;
+    const struct phys_vec3 e = phys_load(source->e), b = phys_load(source->b);
+    const real kahn = (real)frame->kahn;
+
+    fill(l->n, l->polarization, 1);
+    if (frame->each_polar || !frame->polarised) return;
+#pragma omp simd
     for (int i = 0; i < l->n; i++)
         l->polarization[i] =
-            frame->each_polar
-                ? 1
-                : phys_source_polarization(frame, 0,
-                                           phys_axpy(1, l->patch.d, step_of(l, i)));
+            phys_polarization(kahn, incident, e, b, phys_axpy(1, d, step_of(l, i)));
 }
 
 /* centre[i] = photons of the amorphous material, at the centres of the pixels; leaves its
@@ -502,7 +507,66 @@ PHYS_FN void run(struct phys_spec spec, const struct phys_frame *frame,
 /* Is there anything besides the first sample that the factors of a pixel depend on? */
 static int needs_all_samples(const struct phys_frame *frame)
 {
-    return frame->amorphous_in_samples || frame->dmin > 0 || frame->last_capture;
+    return frame->amorphous_in_samples || frame->dmin > 0
+           || (frame->last_capture && frame->layer_mu != 0);
+}
+
+/* first sub-pixels of the pixels of a tile whose numbers are listed */
+static void places_listed(const struct launch *a, int n, const int *listed,
+                          struct lanes *l)
+{
+    const struct phys_patch patch = l->patch;
+    const int width = a->tile->width;
+    const real over = (real)a->frame->oversample, half = (real)0.5;
+    const real middle_fast = half * over * (real)width - half;
+    const real middle_slow = half * over * (real)a->tile->height - half;
+    _Alignas(64) lane fast, slow;
+
+    for (int i = 0; i < n; i++) {
+        fast[i] = over * (real)(listed[i] % width) - middle_fast;
+        slow[i] = over * (real)(listed[i] / width) - middle_slow;
+    }
+#pragma omp simd
+    for (int i = 0; i < n; i++) {
+        const struct phys_place p = phys_patch_place(&patch, fast[i], slow[i]);
+
+        l->x[i] = p.step.x;
+        l->y[i] = p.step.y;
+        l->z[i] = p.step.z;
+        l->ratio[i] = p.ratio;
+    }
+}
+
+/* The pixels of a tile that have a sum, when nothing but their first sample and the sum
+ * counts. The list is filled up to a multiple of every vector's length, so that a pixel is
+ * computed by the same instructions whatever stands beside it. */
+static void finish_lit(const struct phys_frame *frame, const struct tile *tile,
+                       double factor, double *photons)
+{
+    enum { STRIDE = 16 };
+    const struct launch a = launch_of(frame, tile);
+    int listed[TILE_PIXELS], n = 0, lit;
+    double sums[TILE_PIXELS];
+    struct lanes l;
+    _Alignas(64) lane capture;
+
+    for (int i = 0; i < tile->width * tile->height; i++) {
+        listed[n] = i;
+        n += photons[i] != 0;
+    }
+    lit = n;
+    while (n % STRIDE) listed[n++] = listed[0];
+    l.n = n;
+    fill(n, l.centre, 0);
+    fill_wide(n, l.amorphous, 0);
+    fill(n, l.omega, 1);
+    fill(n, l.capture, 1);
+    for (int i = 0; i < n; i++) l.bragg[i] = photons[listed[i]];
+    place_patch(&a, depth_of(&a, 0), &l);
+    places_listed(&a, n, listed, &l);
+    weigh(&a, 0, 0, &l, capture);
+    finish(&a, factor, &l, sums);
+    for (int i = 0; i < lit; i++) photons[listed[i]] = sums[i];
 }
 
 static void finish_tile(const struct phys_frame *frame, const struct tile *tile,
@@ -513,6 +577,10 @@ static void finish_tile(const struct phys_frame *frame, const struct tile *tile,
     struct lanes l;
     _Alignas(64) lane capture;
 
+    if (!all && frame->amorphous_scale == 0 && frame->surface != PHYS_CURVED_QUIRK) {
+        finish_lit(frame, tile, factor, photons);
+        return;
+    }
     start(&a, &l);
     memcpy(l.bragg, photons, sizeof *photons * (size_t)l.n);
     for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
@@ -532,6 +600,28 @@ static void finish_tile(const struct phys_frame *frame, const struct tile *tile,
     finish(&a, factor, &l, photons);
 }
 
+static void omega_of(const struct phys_frame *frame, const struct tile *tile,
+                     double *omega)
+{
+    const struct launch a = launch_of(frame, tile);
+    const int all = frame->each_omega;
+    const int layers = all ? frame->nlayers : 1;
+    const int subs = all ? frame->oversample * frame->oversample : 1;
+    struct lanes l;
+
+    l.n = tile->width * tile->height;
+    fill_wide(l.n, omega, 0);
+    for (int layer = 0; layer < layers; layer++) {
+        place_patch(&a, depth_of(&a, layer), &l);
+        for (int sub = 0; sub < subs; sub++) {
+            places(&a, sub, depth_of(&a, layer), &l);
+            fill(l.n, l.omega, (real)1 / (real)(layers * subs));
+            times_omega(&a, &l, l.omega);
+            for (int i = 0; i < l.n; i++) omega[i] += (double)l.omega[i];
+        }
+    }
+}
+
 #define VARIANT VARIANT_FUNCTION
 #include "kernels/variants.def"
 #undef VARIANT
@@ -539,6 +629,7 @@ static void finish_tile(const struct phys_frame *frame, const struct tile *tile,
 extern const struct kernels KERNELS;
 const struct kernels KERNELS = {
     KERNEL_ISA,
+    omega_of,
     finish_tile,
     {
 #define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = shape##_##lookup,

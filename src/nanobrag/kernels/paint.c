@@ -55,41 +55,83 @@ struct rectangle {
     int fast, slow, width, height;
 };
 
-static int clip(const struct phys_range *range, const int limits[2], int *first)
-{
-    const double low = ceil(range->low - 0.5), high = floor(range->high - 0.5) + 1;
-    const int start = low > limits[0] ? (int)fmin(low, limits[1]) : limits[0];
-    const int end = high < limits[1] ? (int)fmax(high, limits[0]) : limits[1];
+/* some reflections: v = q + k, and where their spots lie on the screen */
+struct located {
+    double h[STRIP], k[STRIP], l[STRIP];
+    double x[STRIP], y[STRIP], z[STRIP];
+    double first_fast[STRIP], last_fast[STRIP], first_slow[STRIP], last_slow[STRIP];
+    double seen[STRIP]; /* above 0 where the spot may hold a sample of the canvas */
+};
 
-    *first = start;
-    return end - start;
+/* the first sample at or above an end of a range, and the last below, within a limit */
+PHYS_FN double first_in(double low, double limit)
+{
+    const double sample = ceil(low - 0.5);
+
+    return sample > limit ? sample : limit;
 }
 
-/* samples whose direction lies within the radius of the reflection: those in the cone about
- * v = q + k in which |k d - v| <= radius; 0 when there is none */
-static int samples_about(const struct canvas *canvas, const double *v, double k,
-                         double radius, struct rectangle *out)
+PHYS_FN double last_in(double high, double limit)
 {
-    const double length2 = phys_screen_dot(v, v), length = sqrt(length2);
-    const double cosine = (k * k + length2 - radius * radius) / (2 * k * length);
-    const double sine = cosine > 0 ? sqrt(fmax(0, 1 - cosine * cosine)) : 1;
-    struct phys_range range;
+    const double sample = floor(high - 0.5);
 
-    if (cosine > 1) return 0;
-    range =
-        phys_screen_range(&canvas->screen, &canvas->screen.slow, v, length, sine);
-    out->height = clip(&range, canvas->slow, &out->slow);
-    if (out->height <= 0) return 0;
-    range =
-        phys_screen_range(&canvas->screen, &canvas->screen.fast, v, length, sine);
-    out->width = clip(&range, canvas->fast, &out->fast);
-    return out->width > 0;
+    return sample < limit ? sample : limit;
+}
+
+/*
+ * Samples whose direction d lies within the radius of a reflection, |k d - v| <= radius with
+ * v = q + k: |k d - v|^2 = (|v| - k)^2 + 4 k |v| sin(a/2)^2, a the angle between d and v, so
+ * that 2 |v| sin(a/2) is at most `reach`. In double and many at a time: most spots of a
+ * large crystal fall between the samples, and this is all that is done about them.
+ */
+static void locate(const struct canvas *canvas, const struct pairing *pair,
+                   struct located *at)
+{
+    const struct phys_screen screen = canvas->screen;
+    const double *s = pair->stars, k = pair->source->inverse_wavelength;
+    const double a0 = s[0], a1 = s[1], a2 = s[2], b0 = s[3], b1 = s[4], b2 = s[5];
+    const double c0 = s[6], c1 = s[7], c2 = s[8];
+    const double k0 = k * pair->source->direction[0], k1 = k * pair->source->direction[1];
+    const double k2 = k * pair->source->direction[2];
+    const double radius2 = pair->radius * pair->radius, per_k = 1 / k;
+    const double fast0 = canvas->fast[0], fast1 = canvas->fast[1] - 1;
+    const double slow0 = canvas->slow[0], slow1 = canvas->slow[1] - 1;
+
+#pragma omp simd
+    for (int i = 0; i < STRIP; i++) {
+        const double h = at->h[i], m = at->k[i], l = at->l[i];
+        const struct phys_wide3 v =
+            phys_wide3(h * a0 + m * b0 + l * c0 + k0, h * a1 + m * b1 + l * c1 + k1,
+                       h * a2 + m * b2 + l * c2 + k2);
+        const double length = sqrt(phys_wide_dot(v, v)), off = length - k;
+        const double left = radius2 - off * off;
+        const double positive = left > 0 ? left : 0;
+        const double reach = sqrt(positive * length * per_k);
+        const double n = phys_wide_dot(v, screen.normal), per_normal = 1 / n;
+        const struct phys_range f =
+            phys_screen_range(&screen, &screen.fast, v, per_normal, reach);
+        const struct phys_range t =
+            phys_screen_range(&screen, &screen.slow, v, per_normal, reach);
+        const double all = n > reach ? 0 : 1e9; /* the cone reaches the horizon */
+        const double fast_low = first_in(f.low - all, fast0);
+        const double fast_high = last_in(f.high + all, fast1);
+        const double slow_low = first_in(t.low - all, slow0);
+        const double slow_high = last_in(t.high + all, slow1);
+        const double ahead = n > -reach ? positive : 0;
+        const double wide = fast_low <= fast_high ? ahead : 0;
+
+        at->x[i] = v.x, at->y[i] = v.y, at->z[i] = v.z;
+        at->first_fast[i] = fast_low, at->last_fast[i] = fast_high;
+        at->first_slow[i] = slow_low, at->last_slow[i] = slow_high;
+        at->seen[i] = slow_low <= slow_high ? wide : 0;
+    }
 }
 
 /* the anchor of a patch: steps of the direction from the patch's middle, indices from the
  * reflection */
 static struct phys_anchor anchor_of(const struct pairing *pair, const double *v,
-                                    const struct phys_patch *patch, const float hkl[3])
+                                    const struct phys_patch *patch,
+                                    struct phys_vec3 whole)
 {
     const double unit = pair->source->inverse_wavelength;
     const double off[3] = {unit * patch->direction[0] - v[0],
@@ -99,7 +141,7 @@ static struct phys_anchor anchor_of(const struct pairing *pair, const double *v,
 
     /* off is short, but its indices may pass 1/2 */
     a.fraction = phys_axpy(1, a.whole, a.fraction);
-    a.whole = phys_vec3((real)hkl[0], (real)hkl[1], (real)hkl[2]);
+    a.whole = whole;
     return a;
 }
 
@@ -231,7 +273,8 @@ static void drop(const struct canvas *canvas, const struct rectangle *r, int fir
 }
 
 static struct spot spot_of(const struct canvas *canvas, const struct pairing *pair,
-                           const double *v, const struct rectangle *r, const float hkl[3])
+                           const double *v, const struct rectangle *r,
+                           struct phys_vec3 whole)
 {
     const struct phys_frame *frame = canvas->frame;
     struct spot s;
@@ -239,7 +282,7 @@ static struct spot spot_of(const struct canvas *canvas, const struct pairing *pa
     s.r = *r;
     s.patch = phys_patch_at(frame, r->fast + 0.5 * r->width, r->slow + 0.5 * r->height,
                             canvas->depth);
-    s.anchor = anchor_of(pair, v, &s.patch, hkl);
+    s.anchor = anchor_of(pair, v, &s.patch, whole);
     s.middle_fast = (real)(0.5 * (r->width - 1));
     s.middle_slow = (real)(0.5 * (r->height - 1));
     s.per_row = (real)1 / (real)r->width;
@@ -247,32 +290,31 @@ static struct spot spot_of(const struct canvas *canvas, const struct pairing *pa
     return s;
 }
 
-PHYS_FN void run(struct phys_spec spec, const struct canvas *canvas,
-                 const struct pairing *pair, const float hkl[3])
+/* add reflection i of a strip */
+PHYS_FN void paint_one(struct phys_spec spec, const struct canvas *canvas,
+                       const struct pairing *pair, const struct located *at, int i)
 {
     const struct phys_frame *frame = canvas->frame;
-    const double unit = pair->source->inverse_wavelength, *stars = pair->stars;
+    const double v[3] = {at->x[i], at->y[i], at->z[i]};
     const struct phys_vec3 whole =
-        phys_vec3((real)hkl[0], (real)hkl[1], (real)hkl[2]);
+        phys_vec3((real)at->h[i], (real)at->k[i], (real)at->l[i]);
+    const struct rectangle r = {(int)at->first_fast[i], (int)at->first_slow[i],
+                                (int)(at->last_fast[i] - at->first_fast[i]) + 1,
+                                (int)(at->last_slow[i] - at->first_slow[i]) + 1};
     struct phys_crystal crystal = phys_crystal(frame);
     struct phys_box box = phys_box(frame);
-    double v[3], weight = pair->source->weight;
-    struct rectangle r;
+    double weight = pair->source->weight;
     struct spot s;
     real f2[STRIP];
     int weighed;
 
-    for (int i = 0; i < 3; i++)
-        v[i] = (double)hkl[0] * stars[i] + (double)hkl[1] * stars[3 + i]
-               + (double)hkl[2] * stars[6 + i] + unit * pair->source->direction[i];
-    if (!samples_about(canvas, v, unit, pair->radius, &r)) return;
     if (spec.lookup == PHYS_NEAREST) {
         const double f = (double)box.f[phys_f_place(0, &box, whole)];
 
         weight *= f * f;
         if (weight == 0) return;
     }
-    s = spot_of(canvas, pair, v, &r, hkl);
+    s = spot_of(canvas, pair, v, &r, whole);
     weighed = s.weighing.omega | s.weighing.polar | s.weighing.capture | s.weighing.dmin
               | s.weighing.displacement;
     if (weighed) s.detector = phys_detector(frame);
@@ -287,13 +329,35 @@ PHYS_FN void run(struct phys_spec spec, const struct canvas *canvas,
     }
 }
 
+PHYS_FN void run(struct phys_spec spec, const struct canvas *canvas,
+                 const struct pairing *pair, const struct reflections *list,
+                 const int *hits, int n)
+{
+    struct located at;
+
+    for (int first = 0; first < n; first += STRIP) {
+        const int left = n - first, strip = left < STRIP ? left : STRIP;
+
+        for (int i = 0; i < STRIP; i++) {
+            const int hit = hits[first + (i < strip ? i : 0)];
+
+            at.h[i] = (double)list->h[hit];
+            at.k[i] = (double)list->k[hit];
+            at.l[i] = (double)list->l[hit];
+        }
+        locate(canvas, pair, &at);
+        for (int i = 0; i < strip; i++)
+            if (at.seen[i] != 0) paint_one(spec, canvas, pair, &at, i);
+    }
+}
+
 #define VARIANT(shape, lookup)                                                             \
     static void shape##_##lookup(const struct canvas *canvas, const struct pairing *pair,  \
-                                 const float hkl[3])                                       \
+                                 const struct reflections *list, const int *hits, int n)   \
     {                                                                                      \
         const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0};                    \
                                                                                            \
-        run(spec, canvas, pair, hkl);                                                      \
+        run(spec, canvas, pair, list, hits, n);                                            \
     }
 #include "kernels/variants.def"
 #undef VARIANT

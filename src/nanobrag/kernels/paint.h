@@ -41,13 +41,13 @@ struct canvas {
 typedef int paint_scan(const struct pairing *pair, const struct reflections *list,
                        int *hits);
 
-/* Add reflection (h, k, l) to the canvas. */
-typedef void paint_spot(const struct canvas *canvas, const struct pairing *pair,
-                        const float hkl[3]);
+/* Add the n reflections of `list` at `hits` to the canvas. */
+typedef void paint_spots(const struct canvas *canvas, const struct pairing *pair,
+                         const struct reflections *list, const int *hits, int n);
 
 struct painter {
     paint_scan *scan;
-    paint_spot *spot[PHYS_SHAPES][PHYS_LOOKUPS];
+    paint_spots *spots[PHYS_SHAPES][PHYS_LOOKUPS];
 };
 
 #endif

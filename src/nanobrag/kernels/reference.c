@@ -24,12 +24,33 @@ static inline void run(struct phys_spec spec, const struct phys_frame *frame,
     }
 }
 
+static void omega_of(const struct phys_frame *frame, const struct tile *tile,
+                     double *omega)
+{
+    const struct phys_detector det = phys_detector(frame);
+    const int n = frame->oversample, all = frame->each_omega;
+    const int layers = all ? frame->nlayers : 1, subs = all ? n * n : 1;
+
+    for (int i = 0; i < tile->width * tile->height; i++) {
+        const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
+
+        omega[i] = 0;
+        for (int layer = 0; layer < layers; layer++)
+            for (int sub = 0; sub < subs; sub++)
+                omega[i] += phys_solid_angle(
+                    &det, phys_sub_pixel(&det, n, s, f, sub,
+                                         det.layer_offset + layer * det.layer_step));
+        omega[i] /= (double)layers * subs;
+    }
+}
+
 #define VARIANT VARIANT_FUNCTION
 #include "kernels/variants.def"
 #undef VARIANT
 
 const struct kernels kernels_reference = {
     "reference",
+    omega_of,
     NULL,
     {
 #define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = shape##_##lookup,

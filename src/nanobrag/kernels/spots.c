@@ -138,11 +138,7 @@ static void paint_pair(const struct group *g, const struct canvas *canvas,
     const struct phys_spec spec = g->job->spec;
     const int n = g->painter->scan(pair, list, hits);
 
-    for (int i = 0; i < n; i++) {
-        const float hkl[3] = {list->h[hits[i]], list->k[hits[i]], list->l[hits[i]]};
-
-        g->painter->spot[spec.shape][spec.lookup](canvas, pair, hkl);
-    }
+    g->painter->spots[spec.shape][spec.lookup](canvas, pair, list, hits, n);
 }
 
 static void paint_band(const struct group *g, int band)

@@ -116,6 +116,18 @@ struct tile tiles_at(const struct job *job, int i)
     return tile;
 }
 
+static double sum_rendered(const struct job *job, const struct tile *tile,
+                           const double *values)
+{
+    double sum = 0;
+
+    for (int s = tile->slow; s < tile->slow + tile->height && s < job->roi[3]; s++)
+        for (int f = tile->fast; f < tile->fast + tile->width && f < job->roi[1]; f++)
+            if (is_rendered(job, s, f))
+                sum += values[(s - tile->slow) * tile->width + f - tile->fast];
+    return sum;
+}
+
 /* how a tile is to be computed: so many divisions in float, or IN_DOUBLE; and what
  * rounding then leaves */
 static int divisions(const struct kernel_set *kernels, const struct job *job,
@@ -157,6 +169,28 @@ static void compute(const struct kernel_set *kernels, const struct job *job,
         use->forward[shape][lookup](job->frame, &part, photons);
         (void)deliver(job, &part, photons);
     }
+}
+
+double tiles_solid_angle(const struct kernels *kernels, const struct job *job, int threads,
+                         double *rows)
+{
+    const int count = tiles_count(job), across = count > 0 ? tiles_across(job) : 1;
+    double sum = 0;
+
+    (void)threads; /* unused without OpenMP */
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int row = 0; row < count / across; row++) {
+        rows[row] = 0;
+        for (int t = row * across; t < (row + 1) * across; t++) {
+            const struct tile tile = tiles_at(job, t);
+            double omega[TILE_PIXELS];
+
+            kernels->omega(job->frame, &tile, omega);
+            rows[row] += sum_rendered(job, &tile, omega);
+        }
+    }
+    for (int row = 0; row < count / across; row++) sum += rows[row];
+    return sum;
 }
 
 struct tiles_summary tiles_survey(const struct kernel_set *kernels, const struct job *job)

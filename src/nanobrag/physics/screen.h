@@ -10,42 +10,56 @@
 #include "frame.h"
 #include "phys.h"
 
+/* three doubles with names */
+struct phys_wide3 {
+    double x, y, z;
+};
+
+PHYS_FN struct phys_wide3 phys_wide3(double x, double y, double z)
+{
+    struct phys_wide3 r;
+
+    r.x = x;
+    r.y = y;
+    r.z = z;
+    return r;
+}
+
+PHYS_FN double phys_wide_dot(struct phys_wide3 a, struct phys_wide3 b)
+{
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+
 /* one axis of the screen: the unit vector in its plane that is perpendicular to the other
  * axis, and how a coordinate along it counts sub-pixels */
 struct phys_edge {
-    double along[3];
+    struct phys_wide3 along;
     double start, per_metre;
 };
 
 struct phys_screen {
     struct phys_edge fast, slow;
-    double normal[3], distance; /* of the plane, m */
+    struct phys_wide3 normal;
+    double distance; /* of the plane, m */
 };
-
-PHYS_FN double phys_screen_dot(const double *a, const double *b)
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
 
 PHYS_FN struct phys_edge phys_edge(const struct phys_frame *frame, const double *axis,
                                    const double *other, double depth)
 {
-    const double sub = frame->pixel / frame->oversample;
-    const double part =
-        phys_screen_dot(axis, other) / phys_screen_dot(other, other);
-    double length = 0;
+    const struct phys_wide3 a = phys_wide3(axis[0], axis[1], axis[2]);
+    const struct phys_wide3 o = phys_wide3(other[0], other[1], other[2]);
+    const struct phys_wide3 corner = phys_wide3(frame->pix0[0] + depth * frame->normal[0],
+                                                frame->pix0[1] + depth * frame->normal[1],
+                                                frame->pix0[2] + depth * frame->normal[2]);
+    const double part = phys_wide_dot(a, o) / phys_wide_dot(o, o);
     struct phys_edge e;
+    double length;
 
-    for (int i = 0; i < 3; i++) {
-        e.along[i] = axis[i] - part * other[i];
-        length += e.along[i] * e.along[i];
-    }
-    e.start = 0;
-    for (int i = 0; i < 3; i++) {
-        e.along[i] /= sqrt(length);
-        e.start += e.along[i] * (frame->pix0[i] + depth * frame->normal[i]);
-    }
-    e.per_metre = 1 / (sub * phys_screen_dot(axis, e.along));
+    e.along = phys_wide3(a.x - part * o.x, a.y - part * o.y, a.z - part * o.z);
+    length = sqrt(phys_wide_dot(e.along, e.along));
+    e.along = phys_wide3(e.along.x / length, e.along.y / length, e.along.z / length);
+    e.start = phys_wide_dot(e.along, corner);
+    e.per_metre = frame->oversample / (frame->pixel * phys_wide_dot(a, e.along));
     return e;
 }
 
@@ -56,8 +70,10 @@ PHYS_FN struct phys_screen phys_screen(const struct phys_frame *frame, double de
 
     s.fast = phys_edge(frame, frame->fast, frame->slow, depth);
     s.slow = phys_edge(frame, frame->slow, frame->fast, depth);
-    for (int i = 0; i < 3; i++) s.normal[i] = frame->normal[i];
-    s.distance = phys_screen_dot(frame->pix0, frame->normal) + depth;
+    s.normal = phys_wide3(frame->normal[0], frame->normal[1], frame->normal[2]);
+    s.distance = phys_wide_dot(
+                     phys_wide3(frame->pix0[0], frame->pix0[1], frame->pix0[2]), s.normal)
+                 + depth;
     return s;
 }
 
@@ -67,37 +83,28 @@ struct phys_range {
 };
 
 /*
- * Where the cone about v whose half angle has sine `sine` meets the screen, along one of
- * its edges. The planes through the crystal that hold the other axis and touch the cone
- * cut the edge at distance x tan(angle +- beta), sin(beta) = sine/rho, where angle is that
- * of v in the plane of normal and edge and rho the length of v/|v| in it. Everything where
- * the cone reaches the horizon, nothing (low > high) behind it.
+ * Where the cone of directions about v that pass within `reach` of its end meets the screen,
+ * along one of its edges; v points at the screen's side. The planes through the crystal that
+ * hold the other axis and touch the cone cut the edge at distance x tan(a -+ b), with tan a
+ * = t = v.edge/v.normal and tan b = s/sqrt(1 + t^2 - s^2), s = reach/v.normal. Both lie
+ * within s (1 + t^2)/(sqrt(1 + t^2 - s^2) - s |t|) of x t; everything where the cone reaches
+ * the horizon.
  */
 PHYS_FN struct phys_range phys_screen_range(const struct phys_screen *screen,
-                                            const struct phys_edge *edge, const double *v,
-                                            double length, double sine)
+                                            const struct phys_edge *edge,
+                                            struct phys_wide3 v, double per_normal,
+                                            double reach)
 {
-    const double n = phys_screen_dot(v, screen->normal);
-    const double e = phys_screen_dot(v, edge->along);
-    const double reach = sine * length, reach2 = reach * reach;
-    const double rho2 = n * n + e * e;
-    struct phys_range r = {-1e9, 1e9};
+    const double x = screen->distance * edge->per_metre;
+    const double t = phys_wide_dot(v, edge->along) * per_normal, s = reach * per_normal;
+    const double secant2 = 1 + t * t, left2 = secant2 - s * s;
+    const double gap = sqrt(left2 > 0 ? left2 : 0) - s * fabs(t);
+    const double middle = x * t - edge->start * edge->per_metre;
+    const double half = gap > 1e-6 ? x * s * secant2 / gap * (1 + 1e-9) : 1e9;
+    struct phys_range r;
 
-    if (n <= -reach) {
-        r.high = -2e9;
-        return r;
-    }
-    if (rho2 > reach2) {
-        const double beta = reach / sqrt(rho2 - reach2), t = e / n;
-
-        if (n > 0 && fabs(t) * beta < 1) {
-            const double x = screen->distance * edge->per_metre;
-            const double start = edge->start * edge->per_metre;
-
-            r.low = x * (t - beta) / (1 + t * beta) - start;
-            r.high = x * (t + beta) / (1 - t * beta) - start;
-        }
-    }
+    r.low = middle - half;
+    r.high = middle + half;
     return r;
 }
 

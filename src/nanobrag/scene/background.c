@@ -69,7 +69,7 @@ void background_frame(const nb_scene *scene, struct phys_frame *frame)
         const double layers = frame->each_capture ? 1 : frame->nlayers;
 
         frame->nstol = 0;
-        frame->amorphous_in_samples = 1;
+        frame->amorphous_in_samples = quirk_molecules(b) > 0;
         frame->amorphous_scale =
             per_electron2 / steps * per_electron2 * quirk_molecules(b) / (nsub * layers);
         return;
