@@ -10,7 +10,10 @@
 #include "image/statistics.h"
 
 /* rows whose sums are kept until they are folded; pixels of a piece of a row */
-enum { ROWS = 128, PIECE = 512 };
+enum { ROWS = 1024, PIECE = 512 };
+
+/* how many pixels are worth a second thread */
+enum { SHARED_ROUNDED = 1 << 20, SHARED_DRAWN = 1 << 12 };
 
 static const double largest_count = 65535;
 
@@ -69,25 +72,22 @@ struct rows {
     double scale;
 };
 
-/* The values whose integer parts are the counts, rounded up to a float as nanoBragg does.
- * One choice a loop: that is what compilers vectorise. */
+/* The counts are the integer parts of values that were rounded to floats, as nanoBragg
+ * does. One choice a loop: that is what compilers vectorise. */
 static int64_t round_piece(const float *pixel, int n, double scale, double offset,
                            uint16_t *out)
 {
-    double v[PIECE];
-    int32_t count[PIECE], any = 0;
+    const float most = UINT16_MAX;
+    float v[PIECE];
     int64_t overloads = 0;
+    uint16_t full = 0;
 
-    for (int i = 0; i < n; i++) {
-        const double value = (double)pixel[i] * scale + offset;
-
-        v[i] = value > 0 ? value : 0; /* NaN too */
-    }
-    for (int i = 0; i < n; i++) v[i] = v[i] < largest_count ? v[i] : largest_count;
-    for (int i = 0; i < n; i++) count[i] = (int32_t)(float)(v[i] + 0.5);
-    for (int i = 0; i < n; i++) out[i] = (uint16_t)count[i];
-    for (int i = 0; i < n; i++) any |= count[i] + 1; /* its bit 16: one is 65535 */
-    for (int i = 0; any > UINT16_MAX && i < n; i++)
+    for (int i = 0; i < n; i++) v[i] = (float)((double)pixel[i] * scale + offset + 0.5);
+    for (int i = 0; i < n; i++) v[i] = v[i] > 0 ? v[i] : 0; /* NaN too */
+    for (int i = 0; i < n; i++) v[i] = v[i] < most ? v[i] : most;
+    for (int i = 0; i < n; i++) out[i] = (uint16_t)(int32_t)v[i];
+    for (int i = 0; i < n; i++) full |= out[i] == UINT16_MAX;
+    for (int i = 0; full && i < n; i++)
         overloads += (double)pixel[i] * scale + offset > largest_count;
     return overloads;
 }
@@ -133,14 +133,17 @@ static struct tally draw_row(const struct rows *rows, int s)
 
 static struct tally digitize_rows(const struct rows *rows, int threads)
 {
-    const int end = rows->window->roi[3];
+    const int *roi = rows->window->roi;
+    const int64_t pixels = (int64_t)(roi[1] - roi[0]) * (roi[3] - roi[2]);
+    const int shared = pixels >= (rows->how->noise ? SHARED_DRAWN : SHARED_ROUNDED);
+    const int end = roi[3];
     struct tally total = {0};
 
-    for (int first = rows->window->roi[2]; first < end; first += ROWS) {
+    for (int first = roi[2]; first < end; first += ROWS) {
         const int last = end - first < ROWS ? end : first + ROWS;
         struct tally tally[ROWS];
 
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 4)
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 4) if (shared)
         for (int s = first; s < last; s++)
             tally[s - first] = rows->how->noise ? draw_row(rows, s) : round_row(rows, s);
         for (int s = first; s < last; s++) {
@@ -148,7 +151,7 @@ static struct tally digitize_rows(const struct rows *rows, int threads)
             total.overloads += tally[s - first].overloads;
         }
     }
-    (void)threads; /* without OpenMP */
+    (void)threads, (void)shared; /* without OpenMP */
     return total;
 }
 

@@ -8,6 +8,7 @@
 #include "image/statistics.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/array.h"
 
@@ -24,6 +25,8 @@ void statistics_pixels(const struct window *window, const nb_array *image, int s
         const double *from = (const double *)image->data + at;
 
         for (int i = 0; i < n; i++) out[i] = (float)from[i];
+    } else if (plain) {
+        memcpy(out, (const float *)image->data + at, (size_t)n * sizeof *out);
     } else {
         for (int i = 0; i < n; i++) out[i] = (float)array_get(image, s, f + i);
     }

@@ -55,18 +55,6 @@ struct tiles_summary {
 /* Without computing a pixel. */
 struct tiles_summary tiles_survey(const struct kernel_set *kernels, const struct job *job);
 
-/* The tiles that a job touches, row after row; a tile is TILE_FAST x TILE_SLOW pixels. */
-int tiles_count(const struct job *job);
-struct tile tiles_at(const struct job *job, int i);
-
-/* How many pixels of a tile are rendered. */
-int tiles_rendered(const struct job *job, const struct tile *tile);
-
-/* The numbers of a tile out of an image, 0 beyond it, and back: only rendered pixels are
- * written, others become 0; returns the largest written. */
-void tiles_collect(const struct job *job, const struct tile *tile, double *photons);
-double tiles_deliver(const struct job *job, const struct tile *tile, const double *photons);
-
 /* The solid angle that the rendered pixels see, sr. `rows`: work memory, one number per row
  * of the image. */
 double tiles_solid_angle(const struct kernels *kernels, const struct job *job, int threads,

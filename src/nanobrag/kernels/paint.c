@@ -8,8 +8,8 @@
 #include "physics/patch.h"
 #include "physics/pixel.h"
 
-/* samples of a patch that are computed at a time */
-enum { STRIP = 16 };
+/* reflections that are looked at, and samples of a spot that are computed, at a time */
+enum { STRIP = 16, SAMPLES = 8 };
 
 static int scan(const struct pairing *pair, const struct reflections *list, int *hits)
 {
@@ -207,7 +207,7 @@ PHYS_FN struct phys_place place_of(const struct spot *s, real i, real *fast, rea
     return phys_patch_place(&s->patch, *fast - s->middle_fast, row - s->middle_slow);
 }
 
-/* f2[i] of samples first .. first + STRIP - 1; those of other reflections are 0 */
+/* f2[i] of samples first .. first + SAMPLES - 1; those of other reflections are 0 */
 PHYS_FN void strip_of(struct phys_spec spec, const struct phys_crystal *c,
                       const struct phys_box *box, const struct spot *spot, int first,
                       real *restrict f2)
@@ -215,7 +215,7 @@ PHYS_FN void strip_of(struct phys_spec spec, const struct phys_crystal *c,
     const struct spot s = *spot;
 
 #pragma omp simd
-    for (int i = 0; i < STRIP; i++) {
+    for (int i = 0; i < SAMPLES; i++) {
         real fast, slow;
         const struct phys_place place = place_of(&s, (real)(first + i), &fast, &slow);
         const struct phys_vec3 x = phys_anchor_indices(&s.anchor, place.step);
@@ -305,7 +305,7 @@ PHYS_FN void paint_one(struct phys_spec spec, const struct canvas *canvas,
     struct phys_box box = phys_box(frame);
     double weight = pair->source->weight;
     struct spot s;
-    real f2[STRIP];
+    real f2[SAMPLES];
     int weighed;
 
     if (spec.lookup == PHYS_NEAREST) {
@@ -320,8 +320,8 @@ PHYS_FN void paint_one(struct phys_spec spec, const struct canvas *canvas,
     if (weighed) s.detector = phys_detector(frame);
     crystal.peak = 1; /* see phys_constant_factor() */
     if (spec.lookup == PHYS_TRICUBIC) box = phys_box_from(box, whole);
-    for (int first = 0; first < r.width * r.height; first += STRIP) {
-        const int left = r.width * r.height - first, n = left < STRIP ? left : STRIP;
+    for (int first = 0; first < r.width * r.height; first += SAMPLES) {
+        const int left = r.width * r.height - first, n = left < SAMPLES ? left : SAMPLES;
 
         strip_of(spec, &crystal, &box, &s, first, f2);
         if (weighed) weigh_strip(canvas, pair->source, &s, first, n, f2);

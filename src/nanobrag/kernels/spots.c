@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "kernels/ewald.h"
+#include "kernels/grid.h"
 #include "kernels/rounding.h"
 #include "physics/step.h"
 
@@ -259,15 +260,10 @@ static nb_status paint(nb_context *ctx, const struct painter *painter,
     return NB_OK;
 }
 
-static int is_dark(const struct job *job, const struct tile *tile)
+static int is_dark(const struct tile *tile, const double *sums)
 {
-    const int last_slow = tile->slow + tile->height, last_fast = tile->fast + tile->width;
-
-    if (job->frame->amorphous_scale != 0) return 0;
-    for (int s = tile->slow; s < last_slow && s < job->roi[3]; s++)
-        for (int f = tile->fast; f < last_fast && f < job->roi[1]; f++)
-            if (job->photons[(size_t)s * (size_t)job->frame->nfast + (size_t)f] != 0)
-                return 0;
+    for (int i = 0; i < tile->width * tile->height; i++)
+        if (sums[i] != 0) return 0;
     return 1;
 }
 
@@ -275,18 +271,19 @@ static int is_dark(const struct job *job, const struct tile *tile)
 static double finish(nb_context *ctx, const struct kernels *kernels, const struct job *job)
 {
     const double factor = phys_constant_factor(job->spec, job->frame);
-    const int count = tiles_count(job), threads = ctx->threads;
+    const int count = grid_count(job), threads = ctx->threads;
     double peak = 0;
 
 #pragma omp parallel for schedule(dynamic, 16) num_threads(threads) reduction(max : peak)
     for (int t = 0; t < count; t++) {
-        const struct tile tile = tiles_at(job, t);
+        const struct tile tile = grid_tile(job, t);
         double photons[TILE_PIXELS];
 
-        if (is_dark(job, &tile)) continue;
-        tiles_collect(job, &tile, photons);
+        grid_collect(job, &tile, photons);
+        if (job->frame->amorphous_scale == 0 && is_dark(&tile, photons) && !job->mask)
+            continue;
         kernels->finish(job->frame, &tile, factor, photons);
-        peak = fmax(peak, tiles_deliver(job, &tile, photons));
+        peak = fmax(peak, grid_deliver(job, &tile, photons));
     }
     return peak;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "kernels/grid.h"
 #include "kernels/kernels.h"
 #include "kernels/rounding.h"
 
@@ -29,103 +30,9 @@ int tiles_first_thread(void)
 #endif
 }
 
-static int is_rendered(const struct job *job, int s, int f)
-{
-    return f >= job->roi[0] && f < job->roi[1] && s >= job->roi[2] && s < job->roi[3]
-           && (!job->mask || job->mask[(size_t)s * (size_t)job->frame->nfast + (size_t)f]);
-}
-
 static int min_int(int a, int b)
 {
     return a < b ? a : b;
-}
-
-/* write the rendered pixels of a tile; returns how many, without photons only counts */
-static int deliver(const struct job *job, const struct tile *tile, const double *photons)
-{
-    const int last_slow = min_int(tile->slow + tile->height, job->frame->nslow);
-    const int last_fast = min_int(tile->fast + tile->width, job->frame->nfast);
-    int count = 0;
-
-    for (int s = tile->slow; s < last_slow; s++)
-        for (int f = tile->fast; f < last_fast; f++) {
-            if (!is_rendered(job, s, f)) continue;
-            count++;
-            if (photons)
-                job->photons[(size_t)s * (size_t)job->frame->nfast + (size_t)f] =
-                    photons[(s - tile->slow) * tile->width + f - tile->fast];
-        }
-    return count;
-}
-
-int tiles_rendered(const struct job *job, const struct tile *tile)
-{
-    return deliver(job, tile, NULL);
-}
-
-void tiles_collect(const struct job *job, const struct tile *tile, double *photons)
-{
-    const int last_slow = min_int(tile->slow + tile->height, job->frame->nslow);
-    const int last_fast = min_int(tile->fast + tile->width, job->frame->nfast);
-
-    memset(photons, 0, sizeof *photons * (size_t)(tile->width * tile->height));
-    for (int s = tile->slow; s < last_slow; s++)
-        memcpy(photons + (s - tile->slow) * tile->width,
-               job->photons + (size_t)s * (size_t)job->frame->nfast + (size_t)tile->fast,
-               sizeof *photons * (size_t)(last_fast - tile->fast));
-}
-
-double tiles_deliver(const struct job *job, const struct tile *tile, const double *photons)
-{
-    const int last_slow = min_int(tile->slow + tile->height, job->frame->nslow);
-    const int last_fast = min_int(tile->fast + tile->width, job->frame->nfast);
-    double largest = 0;
-
-    for (int s = tile->slow; s < last_slow; s++)
-        for (int f = tile->fast; f < last_fast; f++) {
-            const double value = photons[(s - tile->slow) * tile->width + f - tile->fast];
-            const int shown = is_rendered(job, s, f);
-
-            job->photons[(size_t)s * (size_t)job->frame->nfast + (size_t)f] =
-                shown ? value : 0;
-            if (shown && value > largest) largest = value;
-        }
-    return largest;
-}
-
-/* tiles along the fast axis, from that of the first pixel */
-static int tiles_across(const struct job *job)
-{
-    return (job->roi[1] + TILE_FAST - 1) / TILE_FAST - job->roi[0] / TILE_FAST;
-}
-
-int tiles_count(const struct job *job)
-{
-    const int slow0 = job->roi[2] / TILE_SLOW;
-
-    return tiles_across(job) * ((job->roi[3] + TILE_SLOW - 1) / TILE_SLOW - slow0);
-}
-
-struct tile tiles_at(const struct job *job, int i)
-{
-    const int across = tiles_across(job);
-    const struct tile tile = {(job->roi[0] / TILE_FAST + i % across) * TILE_FAST,
-                              (job->roi[2] / TILE_SLOW + i / across) * TILE_SLOW, TILE_FAST,
-                              TILE_SLOW};
-
-    return tile;
-}
-
-static double sum_rendered(const struct job *job, const struct tile *tile,
-                           const double *values)
-{
-    double sum = 0;
-
-    for (int s = tile->slow; s < tile->slow + tile->height && s < job->roi[3]; s++)
-        for (int f = tile->fast; f < tile->fast + tile->width && f < job->roi[1]; f++)
-            if (is_rendered(job, s, f))
-                sum += values[(s - tile->slow) * tile->width + f - tile->fast];
-    return sum;
 }
 
 /* how a tile is to be computed: so many divisions in float, or IN_DOUBLE; and what
@@ -165,16 +72,16 @@ static void compute(const struct kernel_set *kernels, const struct job *job,
         const struct tile part = {tile->fast + i % parts * width,
                                   tile->slow + i / parts * height, width, height};
 
-        if (tiles_rendered(job, &part) == 0) continue;
+        if (grid_rendered(job, &part) == 0) continue;
         use->forward[shape][lookup](job->frame, &part, photons);
-        (void)deliver(job, &part, photons);
+        (void)grid_deliver(job, &part, photons);
     }
 }
 
 double tiles_solid_angle(const struct kernels *kernels, const struct job *job, int threads,
                          double *rows)
 {
-    const int count = tiles_count(job), across = count > 0 ? tiles_across(job) : 1;
+    const int count = grid_count(job), across = count > 0 ? grid_across(job) : 1;
     double sum = 0;
 
     (void)threads; /* unused without OpenMP */
@@ -182,11 +89,11 @@ double tiles_solid_angle(const struct kernels *kernels, const struct job *job, i
     for (int row = 0; row < count / across; row++) {
         rows[row] = 0;
         for (int t = row * across; t < (row + 1) * across; t++) {
-            const struct tile tile = tiles_at(job, t);
+            const struct tile tile = grid_tile(job, t);
             double omega[TILE_PIXELS];
 
             kernels->omega(job->frame, &tile, omega);
-            rows[row] += sum_rendered(job, &tile, omega);
+            rows[row] += grid_sum(job, &tile, omega);
         }
     }
     for (int row = 0; row < count / across; row++) sum += rows[row];
@@ -196,15 +103,15 @@ double tiles_solid_angle(const struct kernels *kernels, const struct job *job, i
 struct tiles_summary tiles_survey(const struct kernel_set *kernels, const struct job *job)
 {
     const struct rounding rounding = rounding_of(job->frame, job->spec);
-    const int count = tiles_count(job);
+    const int count = grid_count(job);
     struct tiles_summary sum = {0};
 
     for (int t = 0; t < count; t++) {
-        const struct tile tile = tiles_at(job, t);
+        const struct tile tile = grid_tile(job, t);
         double left;
         int n;
 
-        if (tiles_rendered(job, &tile) == 0) continue;
+        if (grid_rendered(job, &tile) == 0) continue;
         n = divisions(kernels, job, &rounding, &tile, &left);
         sum.tiles++;
         sum.divided += n > 0;
@@ -218,7 +125,7 @@ nb_status tiles_forward(nb_context *ctx, const struct kernel_set *kernels,
                         const struct job *job)
 {
     const struct rounding rounding = rounding_of(job->frame, job->spec);
-    const int count = tiles_count(job);
+    const int count = grid_count(job);
     atomic_int done = 0, stop = 0;
 
     memset(job->photons, 0,
@@ -226,7 +133,7 @@ nb_status tiles_forward(nb_context *ctx, const struct kernel_set *kernels,
 #pragma omp parallel for schedule(dynamic)                                                 \
     num_threads(min_int(ctx->threads, count > 0 ? count : 1))
     for (int t = 0; t < count; t++) {
-        const struct tile tile = tiles_at(job, t);
+        const struct tile tile = grid_tile(job, t);
 
         if (atomic_load(&stop)) continue;
         compute(kernels, job, &rounding, &tile);

@@ -1,0 +1,115 @@
+/* grid.c - see grid.h. SPDX-License-Identifier: MIT */
+#include "kernels/grid.h"
+
+#include <stddef.h>
+#include <string.h>
+
+int grid_across(const struct job *job)
+{
+    return (job->roi[1] + TILE_FAST - 1) / TILE_FAST - job->roi[0] / TILE_FAST;
+}
+
+int grid_count(const struct job *job)
+{
+    const int first = job->roi[2] / TILE_SLOW;
+
+    return grid_across(job) * ((job->roi[3] + TILE_SLOW - 1) / TILE_SLOW - first);
+}
+
+struct tile grid_tile(const struct job *job, int i)
+{
+    const int across = grid_across(job);
+    const struct tile tile = {(job->roi[0] / TILE_FAST + i % across) * TILE_FAST,
+                              (job->roi[2] / TILE_SLOW + i / across) * TILE_SLOW, TILE_FAST,
+                              TILE_SLOW};
+
+    return tile;
+}
+
+/* the part of a tile in the ROI, which lies inside the image */
+struct part {
+    int fast, slow, width, height;
+};
+
+static int overlap(int first, int size, int low, int high, int *start)
+{
+    const int end = first + size < high ? first + size : high;
+
+    *start = first > low ? first : low;
+    return end > *start ? end - *start : 0;
+}
+
+static struct part part_of(const struct job *job, const struct tile *tile)
+{
+    struct part p;
+
+    p.width = overlap(tile->fast, tile->width, job->roi[0], job->roi[1], &p.fast);
+    p.height = overlap(tile->slow, tile->height, job->roi[2], job->roi[3], &p.slow);
+    return p;
+}
+
+static size_t pixel_at(const struct job *job, int slow, int fast)
+{
+    return (size_t)slow * (size_t)job->frame->nfast + (size_t)fast;
+}
+
+int grid_rendered(const struct job *job, const struct tile *tile)
+{
+    const struct part p = part_of(job, tile);
+    int count = 0;
+
+    if (!job->mask) return p.width * p.height;
+    for (int s = p.slow; s < p.slow + p.height; s++)
+        for (int i = 0; i < p.width; i++)
+            count += job->mask[pixel_at(job, s, p.fast) + (size_t)i] != 0;
+    return count;
+}
+
+double grid_sum(const struct job *job, const struct tile *tile, const double *values)
+{
+    const struct part p = part_of(job, tile);
+    double sum = 0;
+
+    for (int s = p.slow; s < p.slow + p.height; s++) {
+        const double *row = values + (s - tile->slow) * tile->width + p.fast - tile->fast;
+        const uint8_t *mask = job->mask ? job->mask + pixel_at(job, s, p.fast) : NULL;
+
+        for (int i = 0; i < p.width; i++) sum += mask && !mask[i] ? 0 : row[i];
+    }
+    return sum;
+}
+
+void grid_collect(const struct job *job, const struct tile *tile, double *values)
+{
+    const struct part p = part_of(job, tile);
+
+    memset(values, 0, sizeof *values * (size_t)(tile->width * tile->height));
+    for (int s = p.slow; s < p.slow + p.height; s++) {
+        double *row = values + (s - tile->slow) * tile->width + p.fast - tile->fast;
+        const uint8_t *mask = job->mask ? job->mask + pixel_at(job, s, p.fast) : NULL;
+
+        memcpy(row, job->photons + pixel_at(job, s, p.fast), sizeof *row * (size_t)p.width);
+        for (int i = 0; mask && i < p.width; i++)
+            if (!mask[i]) row[i] = 0;
+    }
+}
+
+double grid_deliver(const struct job *job, const struct tile *tile, const double *values)
+{
+    const struct part p = part_of(job, tile);
+    double largest = 0;
+
+    for (int s = p.slow; s < p.slow + p.height; s++) {
+        const double *row = values + (s - tile->slow) * tile->width + p.fast - tile->fast;
+        double *to = job->photons + pixel_at(job, s, p.fast);
+        const uint8_t *mask = job->mask ? job->mask + pixel_at(job, s, p.fast) : NULL;
+
+        for (int i = 0; i < p.width; i++) {
+            const double value = mask && !mask[i] ? 0 : row[i];
+
+            to[i] = value;
+            largest = value > largest ? value : largest;
+        }
+    }
+    return largest;
+}

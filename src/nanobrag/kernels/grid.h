@@ -1,0 +1,29 @@
+/*
+ * grid.h - the tiles of a detector: which of them a job touches, and the numbers of one in
+ * and out of an image.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_GRID_H
+#define NB_KERNELS_GRID_H
+
+#include "kernels/job.h"
+
+/* The tiles that a job touches, row after row; each TILE_FAST x TILE_SLOW pixels. */
+int grid_count(const struct job *job);
+int grid_across(const struct job *job); /* in a row */
+struct tile grid_tile(const struct job *job, int i);
+
+/* How many pixels of a tile are rendered: in the ROI and not masked. */
+int grid_rendered(const struct job *job, const struct tile *tile);
+
+/* The sum of a tile's numbers over its rendered pixels. */
+double grid_sum(const struct job *job, const struct tile *tile, const double *values);
+
+/* The numbers of a tile out of the image, 0 for pixels that are not rendered. */
+void grid_collect(const struct job *job, const struct tile *tile, double *values);
+
+/* And into it: rendered pixels only. Returns the largest written, at least 0. */
+double grid_deliver(const struct job *job, const struct tile *tile, const double *values);
+
+#endif
