@@ -248,9 +248,8 @@ static int options_misuse(void)
         nb_status expected;
         const char *part, *other;
     } cases[] = {
-        {{NB_SINGLE, 0, 0}, NB_ERR_UNSUPPORTED, "precision", "1"},
-        {{7, 0, 0}, NB_ERR_UNSUPPORTED, "precision", "7"},
-        {{0, NB_SPOTS, 0}, NB_ERR_UNSUPPORTED, "NB_SPOTS", "NB_LANES"},
+        {{NB_SINGLE, NB_REFERENCE, 0}, NB_ERR_UNSUPPORTED, "NB_REFERENCE", "NB_SINGLE"},
+        {{7, 0, 0}, NB_ERR_ARGUMENT, "precision", "7"},
         {{0, 99, 0}, NB_ERR_ARGUMENT, "strategy", "99"},
         {{0, -1, 0}, NB_ERR_ARGUMENT, "strategy", "-1"},
         {{0, 0, -1e-3}, NB_ERR_ARGUMENT, "tolerance", "-0.001"},

@@ -30,6 +30,8 @@ refuses 2 'infinite' $scene -beamsize 0 -flux 1e10 -floatfile f
 refuses 2 'behind the crystal' $scene -twotheta 120 -floatfile f
 refuses 2 'get the same names' $scene -images 3 -intfile n_1.img -noisefile n_3.img
 refuses 2 'have the same name' $scene -floatfile f -doublefile f
+refuses 2 'strategy reference is in double' $scene -strategy reference -precision float \
+    -floatfile f
 
 # files that are not there, not readable as such, or not what they should be
 refuses 2 'absent.hkl' $bare $cell -hkl absent.hkl -floatfile f
@@ -109,6 +111,8 @@ compat_refuses 'absent' $scene -sourcefile absent
 compat_refuses 'absent' $scene -img absent
 compat_refuses 'absent' $scene -stol absent
 compat_refuses 'no directory' $scene -floatfile absent/f
+compat_refuses 'strategy reference is in double' $scene -strategy reference -precision float
+compat_refuses 'less than 1' $scene -tolerance 2
 inputs="$place/empty $place/zero $data/golden/mask.img"
 compat_refuses 'empty' $bare $cell -hkl empty
 compat_refuses 'zero' $scene -img zero

@@ -35,6 +35,14 @@ refuses 2 'not be negative' $scene -floatfile f -dmin -1
 refuses 2 'expected gauss|fiber' $scene -floatfile f -psf wide
 refuses 2 'expected sample|beam' $scene -floatfile f -pivot samples
 refuses 2 'expected -1 to 1' $scene -floatfile f -polar 1.5
+refuses 2 'expected double|float' $scene -floatfile f -precision single
+refuses 2 'missing value' $scene -floatfile f -precision
+refuses 2 'expected auto|reference|lanes|spots' $scene -floatfile f -strategy fast
+refuses 2 'missing value' $scene -floatfile f -tolerance
+refuses 2 'expected a number' $scene -floatfile f -tolerance tight
+refuses 2 'greater than 0' $scene -floatfile f -tolerance 0
+refuses 2 'greater than 0' $scene -floatfile f -tolerance -1e-6
+refuses 2 'less than 1' $scene -floatfile f -tolerance 1
 
 # what is legal all the same
 accepts 'max_I' -cell 30 -default_F 10 -N 4 -detpixels 24 -pixel 1 -floatfile f
@@ -61,6 +69,35 @@ same_image "-misset cancels random" "$scene -misset 1 2 3" "$scene -misset rando
 accepts 'warning: -detector_thicksteps has no effect' $scene -thicksteps 3 -floatfile f
 accepts 'warning: -density has no effect without -water' $scene -density 1.3 -floatfile f
 accepts 'warning: -images 2 without -osc' $scene -images 2 -floatfile f
+accepts 'warning: -tolerance has no effect' $scene -strategy lanes -tolerance 1e-6 -floatfile f
+
+# the pixel loops: within their tolerance of one another; later options win
+loop_agrees()
+{
+    allowed=$1
+    shift
+    run $scene "$@" -strategy reference -precision double -doublefile d.bin
+    cp work/d.bin reference.bin
+    run $scene "$@" -doublefile d.bin
+    off=$( (od -A n -v -t f8 -w8 reference.bin; od -A n -v -t f8 -w8 work/d.bin) | awk '
+        NR <= 576 { one[NR] = $1; if ($1 > peak) peak = $1; next }
+        { d = $1 - one[NR - 576]; if (d < 0) d = -d; if (d > most) most = d }
+        END { if (NR == 1152 && peak > 0) print most / peak; else print "nothing" }')
+    awk "BEGIN { exit !(\"$off\" != \"nothing\" && $off + 0 <= $allowed) }"
+    report $? "of the reference's peak off by $off, allowed $allowed: $*"
+}
+loop_agrees 1e-12 -strategy lanes
+loop_agrees 1e-12 -precision float -precision double
+loop_agrees 1e-5 -precision float
+loop_agrees 1e-8 -precision float -tolerance 1e-8
+loop_agrees 1e-5 -precision float -round_xtal
+loop_agrees 1.01e-10 -strategy spots -gauss_xtal
+loop_agrees 1.01e-4 -strategy spots -gauss_star -tolerance 1e-4
+loop_agrees 2e-5 -strategy spots -precision float -tophat_spots
+run $scene -precision float -doublefile d.bin
+cp work/d.bin float.bin
+run $scene -strategy lanes -doublefile d.bin
+is "-precision float is another arithmetic" sh -c 'test -s float.bin && ! cmp -s float.bin work/d.bin'
 
 # the profile of the environment, and -compat over it
 NANOBRAG_COMPAT=nanobragg

@@ -15,6 +15,18 @@ is "-nonoise and -nopgm after" test "$(cat listing)" = f.bin
 run $scene -explain -floatfile f.bin -json j
 is "-explain writes nothing" test ! -s listing
 is "-explain tells" grep -q 'XDS ORGX' out
+run $scene -explain -strategy reference
+is "and which loop would run" grep -q '^  pixel loop  *reference in double, kernel reference, ' \
+    out
+is "and why" grep -q '^  why reference  *asked for$' out
+run $scene -explain -precision float -tolerance 1e-6 -detpixels 40
+is "in float too" grep -q '^  pixel loop  *lanes in float, kernel [a-z0-9]*, ' out
+is "to which tolerance" grep -q '^  tolerance  *1e-06 of the peak, rounding about [0-9.e-]*$' \
+    out
+is "in how many tiles" grep -q '^  tiles  *10, of which [0-9]* are divided and [0-9]* done in' \
+    out
+run $scene -explain -gauss_xtal -strategy spots
+is "spots as well" grep -q '^  pixel loop  *spots in double, kernel [a-z0-9]*, ' out
 run $scene -printout_pixel 3 4
 is "-printout_pixel needs no file" grep -q '^   3    4 : stol' out
 run $scene -floatfile f.bin -quiet
@@ -79,6 +91,15 @@ assert j["images"][0]["files"] == ["n_1.img"]
 assert j["images"][0]["statistics"]["pixels"] == 576
 assert len(j["detector"]["origin_mm"]) == 3
 assert any("middle" in note for note in j["notes"])
+'
+        run $scene -floatfile f -precision float -tolerance 1e-4 -json j.json
+        is "-json tells how the pixels were computed" python3 -c '
+import json
+s = json.load(open("work/j.json"))["sampling"]
+assert s["strategy"] == "lanes" and s["strategy_why"] and s["kernel"]
+assert s["precision"] == "float" and s["tolerance"] == 1e-4
+assert 0 < s["rounding"] <= 1e-4
+assert s["tiles"] == 3 and 0 <= s["tiles_in_double"] <= s["tiles_divided"] <= 3
 '
     fi
 fi

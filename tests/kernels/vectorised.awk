@@ -5,9 +5,9 @@
 # Set: source, the folder whose files count.
 #
 # clang names the line of the pragma. gcc names the first operation of the loop, which may
-# lie in a function that was inlined, so a position counts for every loop that can reach
-# the function around it ("<="). Loops without the pragma have their verdict on the line of their
-# `for` or `while`, and are nobody's business here.
+# lie in a function that was inlined; such a position counts for every loop that can reach
+# the function around it ("<="; "unsure": one of these was refused). Loops without the
+# pragma have their verdict on the line of their `for` or `while`, and do not count.
 #
 # SPDX-License-Identifier: MIT
 
@@ -129,6 +129,7 @@ function read_report(    path, at, n, i, own, where, width) {
         if (n > 1) shared[own[i]] = 1
         if (width == "") {
             refused[own[i]]++
+            if (n == 1) surely[own[i]] = 1
             refused_at[own[i]] = short(path) ":" at
         } else {
             if (!((own[i], width) in seen)) widths[own[i]] = widths[own[i]] ", " width
@@ -144,8 +145,10 @@ function read_report(    path, at, n, i, own, where, width) {
 
 END {
     for (i = 1; i <= nloops; i++) {
-        verdict = reports[i] && !refused[i] ? "ok    " : "not ok"
-        if (verdict == "not ok") bad++
+        verdict = "ok    "
+        if (refused[i]) verdict = surely[i] ? "not ok" : "unsure"
+        if (!reports[i]) verdict = "not ok"
+        if (verdict != "ok    ") bad++
         printf "  %s %-24s vectorised %s%3d times (%s)%s\n", verdict,
             short(loop_file[i]) ":" loop_for[i], shared[i] ? "<=" : "  ", reports[i],
             reports[i] ? substr(widths[i], 3) : "never reported",

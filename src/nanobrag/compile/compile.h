@@ -21,8 +21,9 @@ struct policy {
 /* Decide by what was asked for, the machine and the environment. */
 nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct policy *out);
 
-/* Settle the strategy for a first frame: spots or lanes where that was left open, lanes where
- * spots cannot do; and drop the kernels in float where their rounding would never do. */
+/* Settle the strategy for a first frame: spots or lanes where that was left open, lanes
+ * where spots cannot do; and drop the kernels in float where their rounding would never do.
+ */
 void policy_strategy(struct policy *policy, const struct phys_frame *frame,
                      struct phys_spec spec);
 

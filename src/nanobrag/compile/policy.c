@@ -3,6 +3,29 @@
 #include "compile/compile.h"
 #include "kernels/spots.h"
 
+static nb_status use_reference(nb_context *ctx, struct policy *out)
+{
+    static const struct kernel_set reference = {&kernels_reference, NULL, NULL, NULL};
+
+    if (out->precision == NB_SINGLE)
+        return fail(ctx, NB_ERR_UNSUPPORTED,
+                    "options.strategy NB_REFERENCE computes in double, not with "
+                    "options.precision NB_SINGLE");
+    out->kernels = reference;
+    return NB_OK;
+}
+
+static nb_status use_lanes(nb_context *ctx, struct policy *out)
+{
+    out->kernels = kernels_lanes(ctx->env.isa);
+    if (!out->kernels.precise)
+        return fail(ctx, NB_ERR_UNSUPPORTED,
+                    "NANOBRAG_ISA=%s is not among what this machine can run: %s",
+                    ctx->env.isa, kernels_lanes_names());
+    if (out->precision == NB_DOUBLE) out->kernels.single = NULL;
+    return NB_OK;
+}
+
 nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct policy *out)
 {
     static const nb_options defaults = {0};
@@ -22,24 +45,15 @@ nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct poli
     out->tolerance = options->tolerance > 0            ? options->tolerance
                      : options->precision == NB_SINGLE ? 1e-5
                                                        : 1e-10;
-    out->kernels = kernels_lanes(ctx->env.isa);
-    if (!out->kernels.precise)
-        return fail(ctx, NB_ERR_UNSUPPORTED,
-                    "NANOBRAG_ISA=%s is not among what this machine can run: %s",
-                    ctx->env.isa, kernels_lanes_names());
-    if (out->precision == NB_DOUBLE) out->kernels.single = NULL;
     out->strategy = options->strategy;
     out->why = "asked for";
     switch (options->strategy) {
     case NB_REFERENCE:
-        if (options->precision == NB_SINGLE)
-            return fail(ctx, NB_ERR_UNSUPPORTED,
-                        "options.strategy NB_REFERENCE computes in double only");
-        out->kernels.precise = &kernels_reference;
-        return NB_OK;
+        return use_reference(ctx, out);
     case NB_STRATEGY_AUTO:
     case NB_LANES:
-    case NB_SPOTS: return NB_OK;
+    case NB_SPOTS:
+        return use_lanes(ctx, out);
     default:
         return fail(ctx, NB_ERR_ARGUMENT, "options.strategy %d is none of enum nb_strategy",
                     options->strategy);

@@ -6,7 +6,8 @@
 
 #include "kernels/kernels.h"
 
-/* one row per instruction set: its tables, from lanes.c and paint.c, and whether the machine has it */
+/* one row per instruction set: its tables, from lanes.c and paint.c, and whether the
+ * machine has it */
 struct level {
     struct kernel_set kernels;
     int (*supported)(void);
@@ -17,9 +18,11 @@ struct level {
     extern const struct painter paint_##set##_double, paint_##set##_single
 
 #define LEVEL(set, supported)                                                              \
-    {{&lanes_##set##_double, &lanes_##set##_single, &paint_##set##_double,                 \
-      &paint_##set##_single},                                                              \
-     supported}
+    {                                                                                      \
+        {&lanes_##set##_double, &lanes_##set##_single, &paint_##set##_double,              \
+         &paint_##set##_single},                                                           \
+            supported                                                                      \
+    }
 
 TABLES(scalar);
 

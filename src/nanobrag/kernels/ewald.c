@@ -176,8 +176,8 @@ struct ewald ewald_of(const struct phys_frame *frame, double radius)
     e.radius = radius;
     add_sources(&e, frame);
     e.front = phys_screen(frame, frame->layer_offset);
-    e.back = phys_screen(frame, frame->layer_offset
-                                    + (frame->nlayers - 1) * frame->layer_step);
+    e.back =
+        phys_screen(frame, frame->layer_offset + (frame->nlayers - 1) * frame->layer_step);
     e.rows = (double)frame->nslow * frame->oversample;
     e.columns = (double)frame->nfast * frame->oversample;
     e.qmax = largest_q(frame, e.wave + e.spread) * (1 + 1e-9) + radius;
@@ -203,8 +203,7 @@ int ewald_group(struct ewald *ewald, const struct phys_frame *frame, int first, 
 
     (void)ewald_stars(axes, ewald->stars);
     for (int i = 0; i < 3; i++)
-        ewald->limit[i] =
-            floor(ewald->qmax * sqrt(dot(axes + 3 * i, axes + 3 * i))) + 1;
+        ewald->limit[i] = floor(ewald->qmax * sqrt(dot(axes + 3 * i, axes + 3 * i))) + 1;
     ewald->turn = 0;
     while (n < most && first + n < frame->norientation) {
         const double by = turn_between(ewald->stars, frame->orientation[first + n].axes);
@@ -236,8 +235,7 @@ static double bound(const struct ewald *e, double q)
 static int reaches(const struct ewald *e, const double q[3], double length,
                    struct candidate *c)
 {
-    const struct phys_wide3 v =
-        phys_wide3(q[0] + e->k[0], q[1] + e->k[1], q[2] + e->k[2]);
+    const struct phys_wide3 v = phys_wide3(q[0] + e->k[0], q[1] + e->k[1], q[2] + e->k[2]);
     const double off = e->radius + length * e->turn + e->shift;
     const double n = phys_wide_dot(v, e->front.normal);
     double low = 1e9, high = -1e9, left = 1e9, right = -1e9;
@@ -250,10 +248,8 @@ static int reaches(const struct ewald *e, const double q[3], double length,
     }
     for (int layer = 0; layer < 2; layer++) {
         const struct phys_screen *screen = layer ? &e->back : &e->front;
-        const struct phys_range s =
-            phys_screen_range(screen, &screen->slow, v, 1 / n, off);
-        const struct phys_range f =
-            phys_screen_range(screen, &screen->fast, v, 1 / n, off);
+        const struct phys_range s = phys_screen_range(screen, &screen->slow, v, 1 / n, off);
+        const struct phys_range f = phys_screen_range(screen, &screen->fast, v, 1 / n, off);
 
         low = fmin(low, s.low), high = fmax(high, s.high);
         left = fmin(left, f.low), right = fmax(right, f.high);

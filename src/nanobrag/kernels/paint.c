@@ -79,10 +79,10 @@ PHYS_FN double last_in(double high, double limit)
 }
 
 /*
- * Samples whose direction d lies within the radius of a reflection, |k d - v| <= radius with
- * v = q + k: |k d - v|^2 = (|v| - k)^2 + 4 k |v| sin(a/2)^2, a the angle between d and v, so
- * that 2 |v| sin(a/2) is at most `reach`. In double and many at a time: most spots of a
- * large crystal fall between the samples, and this is all that is done about them.
+ * Samples whose direction d lies within the radius of a reflection, |k d - v| <= radius
+ * with v = q + k: |k d - v|^2 = (|v| - k)^2 + 4 k |v| sin(a/2)^2, a the angle between d and
+ * v, so that 2 |v| sin(a/2) is at most `reach`. In double and many at a time: most spots of
+ * a large crystal fall between the samples, and this is all that is done about them.
  */
 static void locate(const struct canvas *canvas, const struct pairing *pair,
                    struct located *at)
@@ -130,8 +130,7 @@ static void locate(const struct canvas *canvas, const struct pairing *pair,
 /* the anchor of a patch: steps of the direction from the patch's middle, indices from the
  * reflection */
 static struct phys_anchor anchor_of(const struct pairing *pair, const double *v,
-                                    const struct phys_patch *patch,
-                                    struct phys_vec3 whole)
+                                    const struct phys_patch *patch, struct phys_vec3 whole)
 {
     const double unit = pair->source->inverse_wavelength;
     const double off[3] = {unit * patch->direction[0] - v[0],
@@ -180,8 +179,8 @@ PHYS_FN real weight_of(const struct canvas *canvas, const struct phys_source *so
         weight *= phys_polarization((real)frame->kahn, incident, phys_load(source->e),
                                     phys_load(source->b), point.d);
     if (w.capture)
-        weight *= phys_capture(det, frame->each_capture ? point : front,
-                               (real)canvas->layer);
+        weight *=
+            phys_capture(det, frame->each_capture ? point : front, (real)canvas->layer);
     if (w.dmin) weight *= phys_passes_dmin((real)frame->dmin, q2) ? 1 : 0;
     if (w.displacement) weight *= phys_displacement((real)frame->b_factor, q2);
     return weight;
@@ -207,9 +206,22 @@ PHYS_FN struct phys_place place_of(const struct spot *s, real i, real *fast, rea
     return phys_patch_place(&s->patch, *fast - s->middle_fast, row - s->middle_slow);
 }
 
-/* f2[i] of samples first .. first + SAMPLES - 1; those of other reflections are 0 */
+/* F at samples first .. first + SAMPLES - 1; 64 loads each, which lanes do not speed up */
+static void interpolate(struct phys_spec spec, const struct phys_box *box,
+                        const struct spot *s, int first, real *cell)
+{
+    for (int i = 0; i < SAMPLES; i++) {
+        real fast, slow;
+        const struct phys_place place = place_of(s, (real)(first + i), &fast, &slow);
+        const struct phys_vec3 x = phys_anchor_indices(&s->anchor, place.step);
+
+        cell[i] = phys_structure_factor(spec, box, x, phys_vec3(0, 0, 0)).f;
+    }
+}
+
+/* f2[i] of those samples, times cell[i]^2; samples of other reflections are 0 */
 PHYS_FN void strip_of(struct phys_spec spec, const struct phys_crystal *c,
-                      const struct phys_box *box, const struct spot *spot, int first,
+                      const struct spot *spot, int first, const real *restrict cell,
                       real *restrict f2)
 {
     const struct spot s = *spot;
@@ -224,9 +236,7 @@ PHYS_FN void strip_of(struct phys_spec spec, const struct phys_crystal *c,
         struct phys_site site;
 
         site.d = x;
-        site.cell.f = 1;
-        if (spec.lookup == PHYS_TRICUBIC)
-            site.cell = phys_structure_factor(spec, box, x, n);
+        site.cell.f = spec.lookup == PHYS_TRICUBIC ? cell[i] : 1;
         site.cell.dh = site.cell.dk = site.cell.dl = 0;
         f2[i] = own * phys_sample(spec, c, site).f2;
     }
@@ -246,10 +256,10 @@ static void weigh_strip(const struct canvas *canvas, const struct phys_source *s
             phys_patch_place(&s->patch, fast - (real)(f % over) - s->middle_fast,
                              slow - (real)(l % over) - s->middle_slow);
 
-        f2[i] *= weight_of(
-            canvas, source, &s->detector, s->weighing,
-            phys_patch_point(&s->patch, &s->detector, place.step, place.ratio),
-            phys_patch_point(&s->patch, &s->detector, front.step, front.ratio));
+        f2[i] *=
+            weight_of(canvas, source, &s->detector, s->weighing,
+                      phys_patch_point(&s->patch, &s->detector, place.step, place.ratio),
+                      phys_patch_point(&s->patch, &s->detector, front.step, front.ratio));
     }
 }
 
@@ -305,7 +315,7 @@ PHYS_FN void paint_one(struct phys_spec spec, const struct canvas *canvas,
     struct phys_box box = phys_box(frame);
     double weight = pair->source->weight;
     struct spot s;
-    real f2[SAMPLES];
+    real f2[SAMPLES], cell[SAMPLES];
     int weighed;
 
     if (spec.lookup == PHYS_NEAREST) {
@@ -323,7 +333,8 @@ PHYS_FN void paint_one(struct phys_spec spec, const struct canvas *canvas,
     for (int first = 0; first < r.width * r.height; first += SAMPLES) {
         const int left = r.width * r.height - first, n = left < SAMPLES ? left : SAMPLES;
 
-        strip_of(spec, &crystal, &box, &s, first, f2);
+        if (spec.lookup == PHYS_TRICUBIC) interpolate(spec, &box, &s, first, cell);
+        strip_of(spec, &crystal, &s, first, cell, f2);
         if (weighed) weigh_strip(canvas, pair->source, &s, first, n, f2);
         drop(canvas, &r, first, n, weight, f2);
     }

@@ -24,8 +24,7 @@ static inline void run(struct phys_spec spec, const struct phys_frame *frame,
     }
 }
 
-static void omega_of(const struct phys_frame *frame, const struct tile *tile,
-                     double *omega)
+static void omega_of(const struct phys_frame *frame, const struct tile *tile, double *omega)
 {
     const struct phys_detector det = phys_detector(frame);
     const int n = frame->oversample, all = frame->each_omega;
@@ -37,9 +36,10 @@ static void omega_of(const struct phys_frame *frame, const struct tile *tile,
         omega[i] = 0;
         for (int layer = 0; layer < layers; layer++)
             for (int sub = 0; sub < subs; sub++)
-                omega[i] += phys_solid_angle(
-                    &det, phys_sub_pixel(&det, n, s, f, sub,
-                                         det.layer_offset + layer * det.layer_step));
+                omega[i] +=
+                    phys_solid_angle(&det, phys_sub_pixel(&det, n, s, f, sub,
+                                                          det.layer_offset
+                                                              + layer * det.layer_step));
         omega[i] /= (double)layers * subs;
     }
 }

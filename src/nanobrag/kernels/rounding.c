@@ -64,8 +64,8 @@ static double half_width(const struct phys_frame *frame, const struct tile *tile
     double square = 0, distance;
 
     for (int i = 0; i < AXES; i++) {
-        const double p = frame->pix0[i]
-                         + frame->pixel * (fast * frame->fast[i] + slow * frame->slow[i]);
+        const double p =
+            frame->pix0[i] + frame->pixel * (fast * frame->fast[i] + slow * frame->slow[i]);
 
         square += p * p;
     }

@@ -67,6 +67,7 @@ void spots_free(struct spots_work *work)
     free(work->candidates);
     free(work->lists);
     free(work->hits);
+    free(work->layers);
     memset(work, 0, sizeof *work);
 }
 
@@ -82,15 +83,27 @@ static int grow(struct spots_work *work, size_t candidates, int threads)
     const size_t each = padded(capacity);
 
     if (candidates <= work->capacity && threads <= work->threads) return 1;
-    spots_free(work);
+    free(work->candidates);
+    free(work->lists);
+    free(work->hits);
     work->candidates = malloc(capacity * sizeof *work->candidates);
     work->lists = calloc(each * 3 * (size_t)threads, sizeof *work->lists);
     work->hits = malloc(each * (size_t)threads * sizeof *work->hits);
     work->capacity = capacity;
     work->threads = threads;
     if (work->candidates && work->lists && work->hits) return 1;
-    spots_free(work);
+    work->capacity = 0; /* what there is will be freed */
     return 0;
+}
+
+static int grow_layers(struct spots_work *work, int layers)
+{
+    if (layers <= work->nlayers) return 1;
+    free(work->layers);
+    work->nlayers = 0;
+    work->layers = malloc((size_t)layers * sizeof *work->layers);
+    if (work->layers) work->nlayers = layers;
+    return work->layers != NULL;
 }
 
 /* ---- one band ---- */
@@ -181,10 +194,12 @@ static void paint_band(const struct group *g, int band)
 static nb_status list_candidates(nb_context *ctx, struct group *g)
 {
     const int most = (int)g->ewald.limit[0], layers = 2 * most + 1;
-    size_t *count = calloc((size_t)layers + 1, sizeof *count);
+    size_t *count;
     int enough;
 
-    if (!count) return fail_memory(ctx, "the list of reflections");
+    if (!grow_layers(g->work, layers + 1)) return fail_memory(ctx, "reflections");
+    count = g->work->layers;
+    count[0] = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(ctx->threads)
     for (int i = 0; i < layers; i++) count[i + 1] = ewald_layer(&g->ewald, i - most, NULL);
     for (int i = 0; i < layers; i++) count[i + 1] += count[i];
@@ -194,8 +209,7 @@ static nb_status list_candidates(nb_context *ctx, struct group *g)
     for (int i = 0; i < layers; i++)
         if (enough && count[i + 1] > count[i])
             (void)ewald_layer(&g->ewald, i - most, g->work->candidates + count[i]);
-    free(count);
-    return enough ? NB_OK : fail_memory(ctx, "the list of reflections");
+    return enough ? NB_OK : fail_memory(ctx, "reflections");
 }
 
 /* how far a run is, for the progress handler */
@@ -297,8 +311,9 @@ static double most_dropped(const struct job *job, double share)
     const double area = f->point_pixel ? 1 : f->pixel * f->pixel;
     /* of the four weights on each axis of a tricubic look-up: at most 5/4 in sum */
     const double over = job->spec.lookup == PHYS_TRICUBIC ? 1.953125 : 1;
-    const double cells =
-        job->spec.shape == PHYS_SQUARE ? f->ncells[0] * f->ncells[1] * f->ncells[2] : f->peak;
+    const double cells = job->spec.shape == PHYS_SQUARE
+                             ? f->ncells[0] * f->ncells[1] * f->ncells[2]
+                             : f->peak;
     const double amplitude = over * f->f_max * cells;
     double bright = 0;
 

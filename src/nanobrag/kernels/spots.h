@@ -20,6 +20,8 @@ struct spots_work {
     struct candidate *candidates;
     float *lists; /* of every thread */
     int *hits;
+    int nlayers; /* of h */
+    size_t *layers; /* candidates below each */
 };
 
 void spots_free(struct spots_work *work);

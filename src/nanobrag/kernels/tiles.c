@@ -38,8 +38,7 @@ static int min_int(int a, int b)
 /* how a tile is to be computed: so many divisions in float, or IN_DOUBLE; and what
  * rounding then leaves */
 static int divisions(const struct kernel_set *kernels, const struct job *job,
-                     const struct rounding *rounding, const struct tile *tile,
-                     double *left)
+                     const struct rounding *rounding, const struct tile *tile, double *left)
 {
     struct tile part = *tile;
 
@@ -139,8 +138,7 @@ nb_status tiles_forward(nb_context *ctx, const struct kernel_set *kernels,
         compute(kernels, job, &rounding, &tile);
         atomic_fetch_add(&done, 1);
         if (ctx->options.progress && tiles_first_thread() && atomic_load(&done) < count
-            && ctx->options.progress(ctx->options.user,
-                                     (double)atomic_load(&done) / count))
+            && ctx->options.progress(ctx->options.user, (double)atomic_load(&done) / count))
             atomic_store(&stop, 1);
     }
     if (ctx->options.progress && !atomic_load(&stop)

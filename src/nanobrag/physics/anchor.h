@@ -43,12 +43,12 @@ PHYS_FN struct phys_anchor phys_anchor_at(const double *rows, const double *q, d
                  nl = phys_anchor_whole(l);
     struct phys_anchor a;
 
-    a.axes.a = phys_vec3((real)(unit * rows[0]), (real)(unit * rows[1]),
-                         (real)(unit * rows[2]));
-    a.axes.b = phys_vec3((real)(unit * rows[3]), (real)(unit * rows[4]),
-                         (real)(unit * rows[5]));
-    a.axes.c = phys_vec3((real)(unit * rows[6]), (real)(unit * rows[7]),
-                         (real)(unit * rows[8]));
+    a.axes.a =
+        phys_vec3((real)(unit * rows[0]), (real)(unit * rows[1]), (real)(unit * rows[2]));
+    a.axes.b =
+        phys_vec3((real)(unit * rows[3]), (real)(unit * rows[4]), (real)(unit * rows[5]));
+    a.axes.c =
+        phys_vec3((real)(unit * rows[6]), (real)(unit * rows[7]), (real)(unit * rows[8]));
     a.whole = phys_vec3((real)nh, (real)nk, (real)nl);
     a.fraction = phys_vec3((real)(h - nh), (real)(k - nk), (real)(l - nl));
     return a;
@@ -61,10 +61,9 @@ PHYS_FN struct phys_vec3 phys_anchor_indices(const struct phys_anchor *a,
 {
     const struct phys_axes x = a->axes;
 
-    return phys_vec3(
-        a->fraction.x + x.a.x * step.x + x.a.y * step.y + x.a.z * step.z,
-        a->fraction.y + x.b.x * step.x + x.b.y * step.y + x.b.z * step.z,
-        a->fraction.z + x.c.x * step.x + x.c.y * step.y + x.c.z * step.z);
+    return phys_vec3(a->fraction.x + x.a.x * step.x + x.a.y * step.y + x.a.z * step.z,
+                     a->fraction.y + x.b.x * step.x + x.b.y * step.y + x.b.z * step.z,
+                     a->fraction.z + x.c.x * step.x + x.c.y * step.y + x.c.z * step.z);
 }
 
 #endif

@@ -58,8 +58,7 @@ PHYS_FN struct phys_place phys_patch_place(const struct phys_patch *patch, real 
                                            real slow)
 {
     const struct phys_vec3 d = patch->d;
-    const struct phys_vec3 s =
-        phys_axpy(fast, patch->fast, phys_scale(slow, patch->slow));
+    const struct phys_vec3 s = phys_axpy(fast, patch->fast, phys_scale(slow, patch->slow));
     const real u = phys_dot(s, phys_axpy(2, d, s));
     const real w = sqrt(1 + u), less = -u / (w * (1 + w));
     struct phys_place place;

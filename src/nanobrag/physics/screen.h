@@ -71,9 +71,9 @@ PHYS_FN struct phys_screen phys_screen(const struct phys_frame *frame, double de
     s.fast = phys_edge(frame, frame->fast, frame->slow, depth);
     s.slow = phys_edge(frame, frame->slow, frame->fast, depth);
     s.normal = phys_wide3(frame->normal[0], frame->normal[1], frame->normal[2]);
-    s.distance = phys_wide_dot(
-                     phys_wide3(frame->pix0[0], frame->pix0[1], frame->pix0[2]), s.normal)
-                 + depth;
+    s.distance =
+        phys_wide_dot(phys_wide3(frame->pix0[0], frame->pix0[1], frame->pix0[2]), s.normal)
+        + depth;
     return s;
 }
 
@@ -83,12 +83,12 @@ struct phys_range {
 };
 
 /*
- * Where the cone of directions about v that pass within `reach` of its end meets the screen,
- * along one of its edges; v points at the screen's side. The planes through the crystal that
- * hold the other axis and touch the cone cut the edge at distance x tan(a -+ b), with tan a
- * = t = v.edge/v.normal and tan b = s/sqrt(1 + t^2 - s^2), s = reach/v.normal. Both lie
- * within s (1 + t^2)/(sqrt(1 + t^2 - s^2) - s |t|) of x t; everything where the cone reaches
- * the horizon.
+ * Where the cone of directions about v that pass within `reach` of its end meets the
+ * screen, along one of its edges; v points at the screen's side. The planes through the
+ * crystal that hold the other axis and touch the cone cut the edge at distance x tan(a -+
+ * b), with tan a = t = v.edge/v.normal and tan b = s/sqrt(1 + t^2 - s^2), s =
+ * reach/v.normal. Both lie within s (1 + t^2)/(sqrt(1 + t^2 - s^2) - s |t|) of x t;
+ * everything where the cone reaches the horizon.
  */
 PHYS_FN struct phys_range phys_screen_range(const struct phys_screen *screen,
                                             const struct phys_edge *edge,
