@@ -260,26 +260,56 @@ static int reaches(const struct ewald *e, const double q[3], double length,
     return high >= 0 && low <= e->rows && right >= 0 && left <= e->columns;
 }
 
-/* l for which |p + l c|^2 + 2 (p + l c).k <= value: low .. high; 0 when there is none */
-static int below(double cc, double half, double constant, double value, double *low,
-                 double *high)
-{
-    const double inside = half * half - cc * (constant - value);
-    const double root = sqrt(fmax(0, inside));
+/* whole numbers first .. last, as doubles */
+struct run {
+    double first, last;
+};
 
-    *low = (-half - root) / cc;
-    *high = (-half + root) / cc;
+static size_t length_of(struct run run)
+{
+    return run.last >= run.first ? (size_t)(run.last - run.first) + 1 : 0;
+}
+
+/* l for which a l^2 + 2 b l + c <= value, as real numbers; 0 when there is none */
+static int below(double a, double b, double c, double value, double *low, double *high)
+{
+    const double inside = b * b - a * (c - value);
+    const double root = sqrt(inside > 0 ? inside : 0);
+
+    *low = (-b - root) / a;
+    *high = (-b + root) / a;
     return inside >= 0;
 }
 
-static size_t take(const struct ewald *e, double h, double k, double first, double last,
+/* The one or two runs of l in row (h, k) in which |T| is small enough for the longest q:
+ * T is a parabola in l, and deep inside the sphere it is too negative. */
+static int runs_of(const struct ewald *e, double h, double k, double most,
+                   struct run runs[2])
+{
+    const double *star = e->stars + 6;
+    double p[3], a, b, c, low, high, from, to;
+
+    for (int i = 0; i < 3; i++) p[i] = h * e->stars[i] + k * e->stars[3 + i];
+    a = dot(star, star);
+    b = dot(star, p) + dot(star, e->k);
+    c = dot(p, p) + 2 * dot(p, e->k);
+    if (!below(a, b, c, most, &low, &high)) return 0;
+    runs[0].first = ceil(low) > -e->limit[2] ? ceil(low) : -e->limit[2];
+    runs[0].last = floor(high) < e->limit[2] ? floor(high) : e->limit[2];
+    if (!below(a, b, c, -most, &from, &to)) return 1;
+    runs[1] = runs[0];
+    if (floor(from) < runs[0].last) runs[0].last = floor(from);
+    if (ceil(to) > runs[1].first) runs[1].first = ceil(to);
+    if (runs[1].first <= runs[0].last) runs[1].first = runs[0].last + 1;
+    return 2;
+}
+
+static size_t take(const struct ewald *e, double h, double k, struct run run,
                    struct candidate *out)
 {
-    const double start = fmax(ceil(first), -e->limit[2]);
-    const double end = fmin(floor(last), e->limit[2]);
     size_t n = 0;
 
-    for (double l = start; l <= end; l++) {
+    for (double l = run.first; l <= run.last; l++) {
         struct candidate c = {(float)h, (float)k, (float)l, 0, 0};
         double q[3], q2, length;
 
@@ -289,34 +319,35 @@ static size_t take(const struct ewald *e, double h, double k, double first, doub
         length = sqrt(q2);
         if (length > e->qmax) continue;
         if (fabs(q2 + 2 * dot(q, e->k)) > bound(e, length)) continue;
-        if (!reaches(e, q, length, &c)) continue;
-        if (out) out[n] = c;
-        n++;
+        if (reaches(e, q, length, &c)) out[n++] = c;
+    }
+    return n;
+}
+
+size_t ewald_room(const struct ewald *e, int h)
+{
+    const double most = bound(e, e->qmax);
+    size_t n = 0;
+
+    for (double k = -e->limit[1]; k <= e->limit[1]; k++) {
+        struct run runs[2];
+        const int count = runs_of(e, h, k, most, runs);
+
+        for (int i = 0; i < count; i++) n += length_of(runs[i]);
     }
     return n;
 }
 
 size_t ewald_layer(const struct ewald *e, int h, struct candidate *out)
 {
-    const double *c = e->stars + 6;
-    const double cc = dot(c, c), most = bound(e, e->qmax);
+    const double most = bound(e, e->qmax);
     size_t n = 0;
 
     for (double k = -e->limit[1]; k <= e->limit[1]; k++) {
-        double p[3], half, constant, low, high, from, to;
+        struct run runs[2];
+        const int count = runs_of(e, h, k, most, runs);
 
-        for (int i = 0; i < 3; i++) p[i] = h * e->stars[i] + k * e->stars[3 + i];
-        half = dot(c, p) + dot(c, e->k);
-        constant = dot(p, p) + 2 * dot(p, e->k);
-        if (!below(cc, half, constant, most, &low, &high)) continue;
-        if (!below(cc, half, constant, -most, &from, &to)) {
-            n += take(e, h, k, low, high, out ? out + n : NULL);
-            continue;
-        }
-        /* between `from` and `to` the row is deep inside the sphere */
-        n += take(e, h, k, low, from, out ? out + n : NULL);
-        if (ceil(to) <= floor(from)) to = floor(from) + 1;
-        n += take(e, h, k, to, high, out ? out + n : NULL);
+        for (int i = 0; i < count; i++) n += take(e, h, k, runs[i], out + n);
     }
     return n;
 }

@@ -46,7 +46,10 @@ struct ewald ewald_of(const struct phys_frame *frame, double radius);
 int ewald_group(struct ewald *ewald, const struct phys_frame *frame, int first, int most,
                 double turn);
 
-/* Candidates with index h; writes them unless `out` is NULL, and returns how many. */
+/* How many candidates with index h there can be at most; cheap. */
+size_t ewald_room(const struct ewald *ewald, int h);
+
+/* Write those there are; returns how many. */
 size_t ewald_layer(const struct ewald *ewald, int h, struct candidate *out);
 
 #endif

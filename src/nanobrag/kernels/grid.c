@@ -26,6 +26,16 @@ struct tile grid_tile(const struct job *job, int i)
     return tile;
 }
 
+void grid_blank(const struct job *job)
+{
+    const int nfast = job->frame->nfast, nslow = job->frame->nslow;
+    const int *roi = job->roi;
+
+    if (!job->mask && roi[0] == 0 && roi[1] == nfast && roi[2] == 0 && roi[3] == nslow)
+        return;
+    memset(job->photons, 0, sizeof *job->photons * (size_t)nslow * (size_t)nfast);
+}
+
 /* the part of a tile in the ROI, which lies inside the image */
 struct part {
     int fast, slow, width, height;

@@ -14,6 +14,9 @@ int grid_count(const struct job *job);
 int grid_across(const struct job *job); /* in a row */
 struct tile grid_tile(const struct job *job, int i);
 
+/* Make 0 of an image, unless every pixel of it is rendered. */
+void grid_blank(const struct job *job);
+
 /* How many pixels of a tile are rendered: in the ROI and not masked. */
 int grid_rendered(const struct job *job, const struct tile *tile);
 

@@ -23,7 +23,7 @@
 
 /* rows of pixels in a band; orientations in a group and the largest turn among them; times
  * that the radius is enlarged when the image turns out to be weak */
-enum { BAND_ROWS = 32, GROUP = 256, MOST_TRIES = 12 };
+enum { BAND_ROWS = 64, GROUP = 256, MOST_TRIES = 12 };
 static const double MOST_TURN = 0.02;
 
 /* a cut at this share of a peak is none: the image holds no such numbers */
@@ -115,7 +115,7 @@ struct group {
     struct spots_work *work;
     struct ewald ewald;
     int first, n; /* orientations */
-    size_t ncandidates;
+    int nlayers;
     double (*stars)[9]; /* of each orientation */
 };
 
@@ -131,15 +131,19 @@ static int thread_number(void)
 /* the candidates that reach a band, in the thread's own arrays */
 static struct reflections list_of(const struct group *g, const int rows[2], int thread)
 {
-    const struct candidate *c = g->work->candidates;
     const size_t each = padded(g->work->capacity);
     float *h = g->work->lists + each * 3 * (size_t)thread, *k = h + each, *l = k + each;
     struct reflections list = {h, k, l, 0};
     size_t n = 0;
 
-    for (size_t i = 0; i < g->ncandidates; i++) {
-        h[n] = c[i].h, k[n] = c[i].k, l[n] = c[i].l;
-        n += c[i].high >= (float)rows[0] && c[i].low <= (float)rows[1];
+    for (int i = 0; i < g->nlayers; i++) {
+        const struct layer *layer = g->work->layers + i;
+        const struct candidate *c = g->work->candidates + layer->first;
+
+        for (size_t j = 0; j < layer->n; j++) {
+            h[n] = c[j].h, k[n] = c[j].k, l[n] = c[j].l;
+            n += c[j].high >= (float)rows[0] && c[j].low <= (float)rows[1];
+        }
     }
     list.n = (int)n;
     return list;
@@ -190,26 +194,28 @@ static void paint_band(const struct group *g, int band)
 
 /* ---- one group of orientations ---- */
 
-/* candidates of the group, layer after layer of h */
+/* candidates of the group, layer after layer of h, each in the room made for it */
 static nb_status list_candidates(nb_context *ctx, struct group *g)
 {
     const int most = (int)g->ewald.limit[0], layers = 2 * most + 1;
-    size_t *count;
-    int enough;
+    struct spots_work *work = g->work;
+    struct layer *layer;
+    size_t room = 0;
 
-    if (!grow_layers(g->work, layers + 1)) return fail_memory(ctx, "reflections");
-    count = g->work->layers;
-    count[0] = 0;
-#pragma omp parallel for schedule(dynamic) num_threads(ctx->threads)
-    for (int i = 0; i < layers; i++) count[i + 1] = ewald_layer(&g->ewald, i - most, NULL);
-    for (int i = 0; i < layers; i++) count[i + 1] += count[i];
-    g->ncandidates = count[layers];
-    enough = grow(g->work, g->ncandidates, ctx->threads);
-#pragma omp parallel for schedule(dynamic) num_threads(ctx->threads)
+    if (!grow_layers(work, layers)) return fail_memory(ctx, "a list of reflections");
+    layer = work->layers;
+#pragma omp parallel for schedule(dynamic, 4) num_threads(ctx->threads)
+    for (int i = 0; i < layers; i++) layer[i].n = ewald_room(&g->ewald, i - most);
+    for (int i = 0; i < layers; i++) {
+        layer[i].first = room;
+        room += layer[i].n;
+    }
+    if (!grow(work, room, ctx->threads)) return fail_memory(ctx, "a list of reflections");
+#pragma omp parallel for schedule(dynamic, 4) num_threads(ctx->threads)
     for (int i = 0; i < layers; i++)
-        if (enough && count[i + 1] > count[i])
-            (void)ewald_layer(&g->ewald, i - most, g->work->candidates + count[i]);
-    return enough ? NB_OK : fail_memory(ctx, "reflections");
+        layer[i].n = ewald_layer(&g->ewald, i - most, work->candidates + layer[i].first);
+    g->nlayers = layers;
+    return NB_OK;
 }
 
 /* how far a run is, for the progress handler */

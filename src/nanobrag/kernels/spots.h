@@ -12,6 +12,11 @@
 #include "kernels/kernels.h"
 #include "kernels/paint.h"
 
+/* the candidates of one index h: `n` of them from `first` on */
+struct layer {
+    size_t first, n;
+};
+
 /* Lists of reflections, grown as a frame needs them and kept; they carry nothing from one
  * call to the next. Zero before the first use. */
 struct spots_work {
@@ -20,8 +25,8 @@ struct spots_work {
     struct candidate *candidates;
     float *lists; /* of every thread */
     int *hits;
-    int nlayers; /* of h */
-    size_t *layers; /* candidates below each */
+    int nlayers;
+    struct layer *layers;
 };
 
 void spots_free(struct spots_work *work);

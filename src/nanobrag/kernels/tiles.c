@@ -127,8 +127,7 @@ nb_status tiles_forward(nb_context *ctx, const struct kernel_set *kernels,
     const int count = grid_count(job);
     atomic_int done = 0, stop = 0;
 
-    memset(job->photons, 0,
-           sizeof *job->photons * (size_t)job->frame->nslow * (size_t)job->frame->nfast);
+    grid_blank(job);
 #pragma omp parallel for schedule(dynamic)                                                 \
     num_threads(min_int(ctx->threads, count > 0 ? count : 1))
     for (int t = 0; t < count; t++) {
