@@ -202,8 +202,14 @@ int ewald_group(struct ewald *ewald, const struct phys_frame *frame, int first, 
     int n = 1;
 
     (void)ewald_stars(axes, ewald->stars);
-    for (int i = 0; i < 3; i++)
-        ewald->limit[i] = floor(ewald->qmax * sqrt(dot(axes + 3 * i, axes + 3 * i))) + 1;
+    ewald->skew = 0;
+    for (int i = 0; i < 3; i++) {
+        const double edge = sqrt(dot(axes + 3 * i, axes + 3 * i));
+        const double *star = ewald->stars + 3 * i;
+
+        ewald->limit[i] = floor(ewald->qmax * edge) + 1;
+        ewald->skew += edge * sqrt(dot(star, star));
+    }
     ewald->turn = 0;
     while (n < most && first + n < frame->norientation) {
         const double by = turn_between(ewald->stars, frame->orientation[first + n].axes);

@@ -34,6 +34,7 @@ struct ewald {
     double shift; /* largest difference from the mean wave vector */
     double qmax; /* of the detector, 1/A */
     double limit[3]; /* of |h|, |k|, |l| */
+    double skew; /* sum of |a||a*|: 3 or more; how much sums of index times star cancel */
     struct phys_screen front, back; /* first and last layer */
     double rows, columns; /* of sub-pixels */
 };

@@ -185,7 +185,8 @@ static void paint_band(const struct group *g, int band)
                 const struct pairing pair = {frame->source + s,
                                              frame->orientation[g->first + i].axes,
                                              g->stars[i], g->ewald.radius,
-                                             (float)(1e-6 * q * (q + 2 * wave))};
+                                             (float)(4e-7 * g->ewald.skew * q
+                                                     * (q + 2 * wave))};
 
                 paint_pair(g, &canvas, &pair, &list, hits);
             }
