@@ -177,10 +177,13 @@ static void run_all(struct report *report)
     (void)printf("nanobrag %s (%s)\n"
                  "core: %.2f GHz, %s; %.1f double, %.1f float multiply-adds a cycle; "
                  "%.1f million sin() a second\n"
-                 "%d of %d cores, medians of %d\n",
+                 "threads %d (%s), cores that this process may use %d, medians of %d, "
+                 "load %.1f\n",
                  nb_version(), nb_features(), 1e-9 * m->hertz, m->isa,
                  m->peak[NB_DOUBLE] / m->hertz, m->peak[NB_SINGLE] / m->hertz,
-                 1e-6 * m->sines, options->threads, report->cores, options->repeat);
+                 1e-6 * m->sines, options->threads,
+                 options->threads == 1 ? "CPU time" : "wall time", report->cores,
+                 options->repeat, machine_load());
     memory_run(report); /* first: see there */
     figures_run(report);
     if (options->peer) peers_run(report);
@@ -206,9 +209,10 @@ static int write_files(const struct report *report)
 int main(int argc, char **argv)
 {
     static struct report report;
-    struct options options = options_read(argc, argv);
-    char folder[FOLDER], hkl[FOLDER + 8];
+    static struct options options;
+    static char folder[FOLDER], hkl[FOLDER + 8];
 
+    options = options_read(argc, argv);
     if (options.help) {
         (void)fputs(help, stdout);
         return 0;

@@ -29,12 +29,14 @@ struct row {
     int profile, precision, strategy;
     int is_auto; /* the strategy that NB_STRATEGY_AUTO takes */
     char kernel[16];
+    int tiles, tiles_small, tiles_double; /* as in nb_description */
     double part; /* of the image that was computed in the library, 1: all */
     double evaluations; /* of the whole image */
     double library, scalar, program; /* seconds for the whole image; 0: not run */
     double roof; /* fewest seconds that the loop's arithmetic takes; 0: not counted */
-    double per_sine; /* evaluations of the program for each libm sin() of a core */
-    double times; /* that over what nanoBragg.c does; 0: not known */
+    /* evaluations for each libm sin() of a core, and that over what nanoBragg.c does, whole
+     * process; 0: not known */
+    double library_per_sine, library_times, program_per_sine, program_times;
     double target_times, target_seconds; /* of the program; 0: none */
     struct machine machine; /* in the same minute */
     char said[NAME]; /* why something was not run */
@@ -56,6 +58,7 @@ struct series {
     const char *axis, *label;
     int precision, n;
     double x[POINTS], evaluations[POINTS], seconds[POINTS];
+    double small[POINTS], precise[POINTS]; /* share of tiles that are divided, in double */
     double spread; /* largest cost per evaluation over the smallest */
     int flat; /* 1: that is allowed */
     char said[NAME];

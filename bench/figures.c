@@ -23,7 +23,7 @@ static const struct limits *limits_of(const struct options *options)
 }
 
 /* The case with fewer rows about the middle, so that it has at most `most` evaluations or
- * a single row of tiles. Lanes cost the same everywhere in an image. */
+ * a single row of tiles. Lanes cost the same everywhere in an image; spots do not. */
 static struct bench_case cut(const struct row *row, double most, double *part)
 {
     struct bench_case less = *row->c;
@@ -32,10 +32,8 @@ static struct bench_case cut(const struct row *row, double most, double *part)
     *part = 1;
     if (rows < TILE_SLOW) rows = TILE_SLOW;
     if (rows >= less.nslow || row->strategy == NB_SPOTS) return less;
-    less.roi[1] = less.nfast;
-    less.roi[2] = (less.nslow - rows) / 2 / TILE_SLOW * TILE_SLOW;
-    less.roi[3] = less.roi[2] + rows;
     *part = (double)rows / less.nslow;
+    less.nslow = rows;
     return less;
 }
 
@@ -56,6 +54,9 @@ static double time_library(struct row *row, const char *isa, double most,
     manner.isa = isa;
     if (library_open(&lib, &less, &manner)) {
         (void)snprintf(row->kernel, sizeof row->kernel, "%s", lib.description.kernel);
+        row->tiles = lib.description.tiles;
+        row->tiles_small = lib.description.tiles_small;
+        row->tiles_double = lib.description.tiles_double;
         seconds = library_time(&lib, options->repeat, limits_of(options)->seconds);
     }
     if (seconds == 0)
@@ -86,28 +87,38 @@ static double time_program(struct row *row, const struct options *options)
         }
         times[n++] = p.seconds;
     } while (n < options->repeat && n < MOST && p.seconds < limits_of(options)->seconds);
-    return median_of(times, n);
+    return machine_median(times, n);
 }
 
-/* Multiplications and multiply-adds of one evaluation where F is constant, as the loop of
- * physics/step.h has them; they share the same pipelines. Additions and roundings have
- * others to themselves on most cores and are left out, so the roof is a bound. */
+/* Multiplications and multiply-adds of one evaluation: finding the place in reciprocal
+ * space and F there, then the lattice factor, counted in the machine code by
+ * bench/operations.sh. They share the same pipelines; additions, roundings, divisions and
+ * loads have others on most cores and are left out, so the roof is a bound. */
 static double operations(const struct row *row)
 {
-    static const double square[2] = {86, 56};
+    static const double site[] = {[0] = 9, [NB_NEAREST] = 11, [NB_TRICUBIC] = 126};
+    static const double square[2] = {62, 44}, gauss[2] = {31, 26};
 
-    if (row->strategy != NB_LANES || row->c->interpolate || row->c->shape != NB_SQUARE)
-        return 0;
-    return square[row->precision];
+    if (row->strategy != NB_LANES) return 0;
+    return site[row->c->interpolate]
+           + (row->c->shape == NB_SQUARE ? square : gauss)[row->precision];
+}
+
+static double per_sine(const struct row *row, double seconds, int threads)
+{
+    return seconds > 0 ? row->evaluations / seconds / threads / row->machine.sines : 0;
 }
 
 static void compare_with_nanobragg(struct row *row, int threads)
 {
     const struct bench_case *c = row->c;
 
-    if (row->program > 0)
-        row->per_sine = row->evaluations / row->program / threads / row->machine.sines;
-    if (c->nanobragg > 0) row->times = row->per_sine / c->nanobragg;
+    row->library_per_sine = per_sine(row, row->library, threads);
+    row->program_per_sine = per_sine(row, row->program, threads);
+    if (c->nanobragg > 0) {
+        row->library_times = row->library_per_sine / c->nanobragg;
+        row->program_times = row->program_per_sine / c->nanobragg;
+    }
     if (row->profile != NB_PROFILE_NANOBRAGG) return;
     if (row->strategy == NB_LANES) row->target_times = c->target[row->precision];
     if (row->strategy == NB_SPOTS) {
@@ -137,14 +148,18 @@ static void measure(struct row *row, const struct options *options)
 
 static void print_heading(void)
 {
-    (void)puts("\n"
-               "case      precision strategy |  library  Meval/s cycles scalar  roof |"
-               "  program per sin  target      x");
+    (void)puts(
+        "\n                       |            library, image after image            |"
+        "   program, whole process\n"
+        "case                   |     time Meval/s cycles scalar roof   x nB |"
+        "     time  / sin target  x nB");
 }
 
 /* a number in a column of a given width, '-' where there is none */
 static void print_number(int width, int digits, double value, const char *after)
 {
+    if (value >= 100 && digits > 1) digits = 1;
+    if (value >= 1000) digits = 0;
     if (value > 0)
         (void)printf(" %*.*f%s", width, digits, value, after);
     else
@@ -156,26 +171,27 @@ static void print_row(const struct row *row, const struct options *options)
     const double per_core = row->library * options->threads;
     char text[16];
 
-    (void)printf("%c %-7s %-9s %-7s%s%s |", row->c->letter,
+    (void)printf("%c %-7s %-6s %-5s%s%s|", row->c->letter,
                  row->profile == NB_PROFILE_NANOBRAGG ? "compat" : "default",
                  precision_word(row->precision), strategy_word(row->strategy),
                  row->is_auto ? "*" : " ", row->part < 1 ? "~" : " ");
     if (row->library == 0) {
-        (void)printf(" not run: %.56s\n", row->said);
+        (void)printf(" not run: %.64s\n", row->said);
         return;
     }
     (void)printf(" %8s", seconds_text(row->library, text, sizeof text));
-    print_number(8, 0, 1e-6 * row->evaluations / row->library, "");
+    print_number(7, 0, 1e-6 * row->evaluations / row->library, "");
     print_number(6, 2, per_core * row->machine.hertz / row->evaluations, "");
     print_number(6, 1, row->scalar / row->library, "");
-    print_number(4, 0, 100 * row->roof / row->library, "%");
+    print_number(3, 0, 100 * row->roof / row->library, "%");
+    print_number(6, 1, row->library_times, "");
     (void)printf(" | %8s", seconds_text(row->program, text, sizeof text));
-    print_number(7, 3, row->per_sine, "");
+    print_number(6, 2, row->program_per_sine, "");
     if (row->target_seconds > 0)
-        (void)printf(" %7s", seconds_text(row->target_seconds, text, sizeof text));
+        (void)printf(" %6s", seconds_text(row->target_seconds, text, sizeof text));
     else
-        print_number(7, 3, row->target_times * row->c->nanobragg, "");
-    print_number(6, 1, row->times, "");
+        print_number(6, 2, row->target_times * row->c->nanobragg, "");
+    print_number(5, 1, row->program_times, "");
     (void)putchar('\n');
     if (*row->said) (void)printf("  (%.90s)\n", row->said);
 }
@@ -184,15 +200,16 @@ static void print_legend(const struct report *report)
 {
     const struct machine *m = &report->machine;
 
-    (void)printf(
-        "* the strategy that auto takes; ~ a part of the image, scaled up. cycles: of a "
-        "core at\n  %.2f GHz, per evaluation. scalar: times the same loops not "
-        "vectorised. roof: share of the\n  peak, %.1f (double) and %.1f (float) "
-        "multiply-adds a cycle with %s, where the loop's\n  operations are counted. "
-        "per sin: evaluations of the whole process per libm sin(),\n  %.1f million a "
-        "second here; target: the figure to reach, x: over nanoBragg.c's.\n",
-        1e-9 * m->hertz, m->peak[NB_DOUBLE] / m->hertz, m->peak[NB_SINGLE] / m->hertz,
-        m->isa, 1e-6 * m->sines);
+    (void)printf("* what auto takes   ~ a part of the image, scaled up\n"
+                 "cycles  of a core of %.2f GHz, for an evaluation\n"
+                 "scalar  times as fast as the same loops not vectorised\n"
+                 "roof    share of the peak: %.1f (double) or %.1f (float) multiply-adds a "
+                 "cycle with %s\n"
+                 "/ sin   evaluations for each libm sin(), %.1f million a second; target: "
+                 "to be reached\n"
+                 "x nB    times nanoBragg.c's evaluations for each sin(), whole process\n",
+                 1e-9 * m->hertz, m->peak[NB_DOUBLE] / m->hertz,
+                 m->peak[NB_SINGLE] / m->hertz, m->isa, 1e-6 * m->sines);
 }
 
 /* ---- all of them ---- */

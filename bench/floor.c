@@ -11,10 +11,18 @@
 
 enum { SKIPPED = 77, ROUNDS = 9 };
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED
+#endif
+#endif
+
 /* Why the figures would mean nothing; NULL: they do. */
 static const char *no_floor(const struct machine *m)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(SANITIZED)
     return "this build has a sanitizer";
 #elif !defined(__OPTIMIZE__)
     return "this build is not optimised";

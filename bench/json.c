@@ -66,6 +66,9 @@ static void add_row(cJSON *array, const struct row *row, const struct report *re
     (void)cJSON_AddBoolToObject(to, "auto", row->is_auto);
     add_text(to, "kernel", row->kernel);
     add_figure(to, "evaluations", row->evaluations);
+    add_real(to, "tiles", row->tiles);
+    add_real(to, "tiles_small", row->tiles_small);
+    add_real(to, "tiles_double", row->tiles_double);
     add_figure(to, "part_computed", row->part);
     add_figure(to, "library_seconds", row->library);
     add_figure(to, "mevals_per_second", 1e-6 * row->evaluations / row->library);
@@ -75,8 +78,10 @@ static void add_row(cJSON *array, const struct row *row, const struct report *re
     add_figure(to, "times_scalar", row->scalar / row->library);
     add_figure(to, "fraction_of_roof", row->roof / row->library);
     add_figure(to, "program_seconds", row->program);
-    add_figure(to, "program_evaluations_per_sine", row->per_sine);
-    add_figure(to, "times_nanobragg", row->times);
+    add_figure(to, "library_evaluations_per_sine", row->library_per_sine);
+    add_figure(to, "library_times_nanobragg", row->library_times);
+    add_figure(to, "program_evaluations_per_sine", row->program_per_sine);
+    add_figure(to, "program_times_nanobragg", row->program_times);
     add_figure(to, "target_times_nanobragg", row->target_times);
     add_figure(to, "target_seconds", row->target_seconds);
     add_machine(cJSON_AddObjectToObject(to, "machine"), &row->machine);
@@ -115,6 +120,8 @@ static void add_series(cJSON *array, const struct series *series)
         add_figure(point, "x", series->x[i]);
         add_figure(point, "evaluations", series->evaluations[i]);
         add_figure(point, "seconds", series->seconds[i]);
+        add_real(point, "share_of_tiles_small", series->small[i]);
+        add_real(point, "share_of_tiles_double", series->precise[i]);
     }
     if (*series->said) add_text(to, "not_run", series->said);
 }

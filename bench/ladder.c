@@ -12,13 +12,16 @@
 /* cost per evaluation over an axis, largest over smallest; two threads over one */
 static const double spread_allowed = 1.2, speedup_wanted = 1.9;
 
-/* sizes for 10^5 ... 10^10 evaluations. Pixels in whole tiles, so that the first steps do
+/* sizes for 10^6 ... 10^10 evaluations. Pixels in whole tiles, so that the first steps do
  * not show the cut tiles at the edges */
-enum { FIRST = 5, DECADES = 6 };
+enum { DECADES = 5 };
 
-static const int sides[DECADES][2] = {{32, 8},    {64, 32},     {160, 128},
-                                      {512, 400}, {1600, 1280}, {5120, 4000}};
-static const int counts[DECADES] = {6, 61, 610, 6100, 61000, 610000};
+static const int sides[DECADES][2] = {{64, 32},
+                                      {160, 128},
+                                      {512, 400},
+                                      {1600, 1280},
+                                      {5120, 4000}};
+static const int counts[DECADES] = {61, 610, 6100, 61000, 610000};
 static const int cells[] = {5, 10, 20, 50, 100, 200, 500, 1000};
 
 enum axis { PIXELS, DOMAINS, SOURCES, CELLS, AXES };
@@ -28,7 +31,7 @@ static const struct {
 } axes[AXES] = {{"pixels", "pixels (500 evaluations each)"},
                 {"domains", "mosaic domains (16384 pixels)"},
                 {"sources", "sources (16384 pixels)"},
-                {"cells", "cells along a, b, c"}};
+                {"cells", "cells along a, b, c (819200 evaluations)"}};
 
 /* step i of an axis: case B of other sizes; returns the place on the axis */
 static double step(enum axis axis, int i, struct bench_case *c)
@@ -54,15 +57,11 @@ static double step(enum axis axis, int i, struct bench_case *c)
     }
 }
 
-static void steps_of(enum axis axis, const struct options *options, int *from, int *to)
+static int steps_of(enum axis axis, const struct options *options)
 {
-    if (axis == CELLS) {
-        *from = 0;
-        *to = options->quick ? 3 : (int)(sizeof cells / sizeof *cells);
-    } else {
-        *from = options->quick ? 0 : 6 - FIRST;
-        *to = (options->quick ? 6 : options->longer ? 10 : 9) - FIRST + 1;
-    }
+    if (options->quick) return 2;
+    if (axis == CELLS) return (int)(sizeof cells / sizeof *cells);
+    return options->longer ? DECADES : DECADES - 1;
 }
 
 /* one more point; 0 when it cannot be computed */
@@ -80,7 +79,11 @@ static int add_point(struct series *series, const struct options *options, doubl
     series->x[n] = x;
     series->seconds[n] = 0;
     if (library_open(&lib, c, &manner)) {
-        series->evaluations[n] = lib.description.evaluations;
+        const nb_description *d = &lib.description;
+
+        series->evaluations[n] = d->evaluations;
+        series->small[n] = d->tiles > 0 ? (double)d->tiles_small / d->tiles : 0;
+        series->precise[n] = d->tiles > 0 ? (double)d->tiles_double / d->tiles : 0;
         series->seconds[n] = library_time(&lib, options->repeat, budget);
     }
     if (series->seconds[n] > 0)
@@ -96,11 +99,16 @@ static void print_series(const struct series *series)
     char text[16];
 
     (void)printf("\n%s, %s\n", series->label, precision_word(series->precision));
-    for (int i = 0; i < series->n; i++)
-        (void)printf("  %10.0f  %8.2g evaluations  %9s  %8.3f ns each\n", series->x[i],
+    for (int i = 0; i < series->n; i++) {
+        (void)printf("  %10.0f  %8.2g evaluations  %8s  %7.3f ns each", series->x[i],
                      series->evaluations[i],
                      seconds_text(series->seconds[i], text, sizeof text),
                      1e9 * series->seconds[i] / series->evaluations[i]);
+        if (series->precision == NB_SINGLE && series->small[i] + series->precise[i] > 0)
+            (void)printf("  tiles: %.0f%% divided, %.0f%% double", 100 * series->small[i],
+                         100 * series->precise[i]);
+        (void)putchar('\n');
+    }
     if (*series->said) (void)printf("  not run: %.80s\n", series->said);
     if (series->n > 1)
         (void)printf("  cost of an evaluation: largest %.2f x the smallest, allowed %.2f: "
@@ -114,12 +122,10 @@ static void run_series(struct report *report, enum axis axis, int precision)
 {
     struct series *series = &report->series[report->nseries++];
     double least = 0, most = 0;
-    int from, to;
 
     *series = (struct series){.axis = axes[axis].name, .label = axes[axis].label};
     series->precision = precision;
-    steps_of(axis, report->options, &from, &to);
-    for (int i = from; i < to && series->n < POINTS; i++) {
+    for (int i = 0; i < steps_of(axis, report->options); i++) {
         struct bench_case c;
         const double x = step(axis, i, &c);
 
@@ -159,8 +165,8 @@ static void measure_scale(struct scale *scale, struct library *one, struct libra
         together[n] = library_run(many, NULL);
         n++;
     }
-    scale->seconds = median_of(together, n);
-    scale->speedup = median_of(alone, n) / scale->seconds;
+    scale->seconds = machine_median(together, n);
+    scale->speedup = machine_median(alone, n) / scale->seconds;
     scale->same = same_bits(one, many);
 }
 
@@ -188,7 +194,7 @@ static void run_scale(struct report *report, const struct bench_case *c, int pre
     *scale = (struct scale){.precision = precision, .threads = threads};
     manner.options.precision = precision;
     manner.options.strategy = NB_LANES;
-    manner.threads = 1;
+    manner.threads = manner.wall = 1;
     if (library_open(&one, c, &manner)) {
         manner.threads = threads;
         if (library_open(&many, c, &manner)) {
@@ -208,7 +214,7 @@ static void threads_run(struct report *report)
 {
     const struct bench_case *c = &cases_list[report->options->quick ? 1 : 3];
 
-    (void)printf("\nthreads, case %c; this process may use %d cores\n", c->letter,
+    (void)printf("\nthreads, case %c; cores that this process may use: %d\n", c->letter,
                  report->cores);
     for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++)
         for (int threads = 1; report->nscales < SCALES;) {

@@ -34,6 +34,8 @@ int library_open(struct library *lib, const struct bench_case *c,
     nb_status status;
 
     memset(lib, 0, sizeof *lib);
+    lib->clock =
+        manner->threads == 1 && !manner->wall ? machine_cpu_seconds : machine_seconds;
     if (make_context(manner, &lib->ctx) != NB_OK) {
         (void)snprintf(lib->said, sizeof lib->said, "no context");
         return 0;
@@ -64,25 +66,11 @@ double library_run(struct library *lib, const double *x)
 {
     nb_array image =
         nb_array_f32(lib->pixels, lib->description.nslow, lib->description.nfast);
-    const double start = machine_seconds();
+    const double start = lib->clock();
 
-    if (nb_forward(lib->sim, x, &image) == NB_OK) return machine_seconds() - start;
+    if (nb_forward(lib->sim, x, &image) == NB_OK) return lib->clock() - start;
     (void)snprintf(lib->said, sizeof lib->said, "%s", nb_context_message(lib->ctx));
     return 0;
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-double median_of(double *values, int n)
-{
-    if (n == 0) return 0;
-    qsort(values, (size_t)n, sizeof *values, compare);
-    return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }
 
 double library_time(struct library *lib, int repeat, double budget)
@@ -100,5 +88,5 @@ double library_time(struct library *lib, int repeat, double budget)
         if (times[n] == 0) return 0;
         spent += times[n++];
     }
-    return median_of(times, n);
+    return machine_median(times, n);
 }

@@ -15,6 +15,7 @@ struct manner {
     int profile; /* enum nb_profile */
     nb_options options;
     int threads;
+    int wall; /* 1: time by the clock on the wall even with one thread */
     const char *isa; /* for NANOBRAG_ISA; NULL: as the environment has it */
     const char *free_names; /* NULL: none */
     const char *hkl; /* file of structure factors */
@@ -25,6 +26,7 @@ struct library {
     nb_hkl *hkl;
     nb_simulator *sim;
     nb_description description;
+    double (*clock)(void); /* with one thread that of the processor */
     float *pixels; /* nslow x nfast; NULL: the simulator could not be made */
     char said[NAME]; /* ... and why */
 };
@@ -40,8 +42,5 @@ double library_run(struct library *lib, const double *x);
 /* median of `repeat` images or more, after a first that does not count; fewer once
  * `budget` seconds are spent. 0 on failure */
 double library_time(struct library *lib, int repeat, double budget);
-
-/* median; sorts its argument */
-double median_of(double *values, int n);
 
 #endif

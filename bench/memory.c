@@ -46,9 +46,9 @@ static void run_one(struct report *report, const struct bench_case *c, int strat
     char text[16];
 
     *peak = (struct peak){.strategy = strategy};
-    (void)snprintf(peak->what, sizeof peak->what,
-                   "%.1f megapixels, %d domains x %d sources%s", 1e-6 * c->nfast * c->nslow,
-                   c->ndomains, c->nsource, c->roi[1] > 0 ? ", one tile of it" : "");
+    (void)snprintf(peak->what, sizeof peak->what, "%.1f Mpixel, %d domains x %d sources%s",
+                   1e-6 * c->nfast * c->nslow, c->ndomains, c->nsource,
+                   c->roi[1] > 0 ? ", one tile" : "");
     command_add(&command, "%s", options->program);
     cases_command(c, options->hkl, &command);
     command_image(&command);
@@ -57,9 +57,9 @@ static void run_one(struct report *report, const struct bench_case *c, int strat
     p = process_run(&command, NULL, 0, 600);
     peak->seconds = p.seconds;
     peak->resident = p.resident;
-    (void)printf("%-50s %-6s ", peak->what, strategy_word(strategy));
+    (void)printf("%-48s %-6s ", peak->what, strategy_word(strategy));
     if (p.ok)
-        (void)printf("%9s %8.0f MB, wanted %.0f: %s\n",
+        (void)printf("%9s %6.0f MB, wanted %.0f: %s\n",
                      seconds_text(p.seconds, text, sizeof text), 1e-6 * p.resident,
                      1e-6 * resident_wanted,
                      p.resident < resident_wanted ? "reached" : "NOT REACHED");

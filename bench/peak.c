@@ -11,7 +11,13 @@ struct set {
     peak_loop *loop[2];
 };
 
-#define SET(name) {#name, {peak_loop_##name##_double, peak_loop_##name##_single}}
+#define SET(name)                                                                          \
+    {                                                                                      \
+#name,                                                                             \
+        {                                                                                  \
+            peak_loop_##name##_double, peak_loop_##name##_single                           \
+        }                                                                                  \
+    }
 
 #if defined(__x86_64__)
 
@@ -52,8 +58,8 @@ static double rate_of(peak_loop *loop)
     double most = 0, out;
 
     for (int run = 0; run < RUNS; run++) {
-        const double start = machine_seconds(), done = loop(TURNS, in, &out);
-        const double rate = done / (machine_seconds() - start);
+        const double start = machine_cpu_seconds(), done = loop(TURNS, in, &out);
+        const double rate = done / (machine_cpu_seconds() - start);
 
         unknown = out;
         if (rate > most) most = rate;

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,29 +26,48 @@ struct turns {
     char said[NAME];
 };
 
+static uint32_t bits_of(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* 1 - correlation of two images as half the squared distance of their unit vectors, which
+ * does not cancel; a0 and b0 are their means */
+static double decorrelation(const float *a, const float *b, size_t n, double a0, double b0)
+{
+    double aa = 0, bb = 0, distance2 = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        aa += (a[i] - a0) * (a[i] - a0);
+        bb += (b[i] - b0) * (b[i] - b0);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const double d = (a[i] - a0) / sqrt(aa) - (b[i] - b0) / sqrt(bb);
+
+        distance2 += d * d;
+    }
+    return distance2 / 2;
+}
+
 static void compare_images(struct peer *peer, const float *theirs, const float *ours)
 {
     const double n = (double)peer->pixels;
-    double most = 0, worst = 0, a1 = 0, b1 = 0, aa = 0, bb = 0, ab = 0;
+    double most = 0, worst = 0, a = 0, b = 0;
 
     for (size_t i = 0; i < peer->pixels; i++) {
-        const double a = theirs[i], b = ours[i];
+        const double difference = fabs((double)theirs[i] - (double)ours[i]);
 
-        peer->differ += memcmp(&theirs[i], &ours[i], sizeof *ours) != 0;
-        if (a > most) most = a;
-        if (fabs(a - b) > worst) worst = fabs(a - b);
-        a1 += a;
-        b1 += b;
-    }
-    for (size_t i = 0; i < peer->pixels; i++) {
-        const double a = theirs[i] - a1 / n, b = ours[i] - b1 / n;
-
-        aa += a * a;
-        bb += b * b;
-        ab += a * b;
+        peer->differ += bits_of(theirs[i]) != bits_of(ours[i]);
+        if (theirs[i] > most) most = theirs[i];
+        if (difference > worst) worst = difference;
+        a += theirs[i];
+        b += ours[i];
     }
     peer->worst = most > 0 ? worst / most : worst;
-    peer->decorrelation = 1 - ab / sqrt(aa * bb);
+    peer->decorrelation = decorrelation(theirs, ours, peer->pixels, a / n, b / n);
 }
 
 static struct process run_one(const struct options *options, const struct bench_case *c,
@@ -125,8 +145,8 @@ static void run_case(struct report *report, const struct bench_case *c)
         peer->pixels = pixels;
         memcpy(peer->said, turns.said, sizeof peer->said);
         if (turns.runs > 0) {
-            peer->theirs = median_of(turns.times[THEIRS], turns.runs);
-            peer->ours = median_of(turns.times[OURS + precision], turns.runs);
+            peer->theirs = machine_median(turns.times[THEIRS], turns.runs);
+            peer->ours = machine_median(turns.times[OURS + precision], turns.runs);
             compare_images(peer, turns.image[THEIRS], turns.image[OURS + precision]);
         }
         print_peer(peer);
@@ -141,7 +161,7 @@ void peers_run(struct report *report)
 
     (void)printf("\npeer: %s\n"
                  "case precision |     peer     ours   n    ratio   target | worst/peak"
-                 "  float32 that differ   1 - corr\n",
+                 " float32 that differ  1 - corr\n",
                  options->peer);
     process_environment(options->threads, 1);
     for (size_t i = 0; i < cases_count && report->npeers + 2 <= PEERS; i++)

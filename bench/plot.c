@@ -140,8 +140,10 @@ static void draw_curve(FILE *file, const struct panel *p, const struct curve *c)
 
 static void draw_panel(FILE *file, struct panel *p, int index)
 {
-    p->left = PANEL_WIDTH * (index % COLUMNS) + LEFT;
-    p->top = TOP + PANEL_HEIGHT * (index / COLUMNS) + ABOVE;
+    const int row = index / COLUMNS, column = index % COLUMNS;
+
+    p->left = PANEL_WIDTH * column + LEFT;
+    p->top = TOP + PANEL_HEIGHT * row + ABOVE;
     p->width = PANEL_WIDTH - LEFT - RIGHT;
     p->height = PANEL_HEIGHT - ABOVE - BELOW;
     set_range(p);
@@ -181,9 +183,10 @@ static void add_to_panel(struct panel *panels, int *n, const struct series *seri
     memcpy(c->y, series->seconds, sizeof c->y);
 }
 
-/* thread counts as one more axis */
+/* thread counts as one more axis, where there is more than one */
 static void add_threads(struct panel *panels, int *n, const struct report *report)
 {
+    if (report->cores < 2) return;
     for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
         struct series series = {.label = "threads", .precision = precision};
 
@@ -200,25 +203,28 @@ static void add_threads(struct panel *panels, int *n, const struct report *repor
 
 static void draw_legend(FILE *file, int index, const struct report *report)
 {
-    const double x = PANEL_WIDTH * (index % COLUMNS) + LEFT;
-    double y = TOP + PANEL_HEIGHT * (index / COLUMNS) + ABOVE + 30;
+    const int row = index / COLUMNS, column = index % COLUMNS, between = 26;
+    const int x = PANEL_WIDTH * column + LEFT;
+    int y = TOP + PANEL_HEIGHT * row + ABOVE + between;
 
-    for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++, y += 26)
+    for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
         (void)fprintf(file,
-                      "<path d=\"M%.1f %.1fh36\" stroke=\"%s\" stroke-width=\"2\"/>\n"
-                      "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\"/>\n"
-                      "<text x=\"%.1f\" y=\"%.1f\" class=\"name\">%s</text>\n",
+                      "<path d=\"M%d %dh36\" stroke=\"%s\" stroke-width=\"2\"/>\n"
+                      "<circle cx=\"%d\" cy=\"%d\" r=\"3.5\" fill=\"%s\"/>\n"
+                      "<text x=\"%d\" y=\"%d\" class=\"name\">%s</text>\n",
                       x, y, colour[precision], x + 18, y, colour[precision], x + 46, y + 4,
                       precision_word(precision));
+        y += between;
+    }
     (void)fprintf(file,
-                  "<text x=\"%.1f\" y=\"%.1f\" class=\"name\">strategy lanes, %s, "
+                  "<text x=\"%d\" y=\"%d\" class=\"name\">strategy lanes, %s, "
                   "%d thread%s</text>\n",
                   x, y + 4, report->machine.isa, report->options->threads,
                   report->options->threads == 1 ? "" : "s");
     (void)fprintf(file,
-                  "<text x=\"%.1f\" y=\"%.1f\" class=\"name\">%.2f GHz, square crystal, "
+                  "<text x=\"%d\" y=\"%d\" class=\"name\">%.2f GHz, square crystal, "
                   "F = 100</text>\n",
-                  x, y + 26, 1e-9 * report->machine.hertz);
+                  x, y + 4 + between, 1e-9 * report->machine.hertz);
 }
 
 int plot_write(const struct report *report, const char *path)

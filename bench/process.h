@@ -14,7 +14,7 @@ enum { FOLDER = 512 }; /* room for the path of a temporary folder */
 
 struct process {
     int ok; /* ended with status 0 and, when it was asked for, wrote a whole image */
-    double seconds; /* from its start to its end */
+    double seconds; /* of its processor, if it has one thread, else from start to end */
     double resident; /* largest resident size                                   byte */
     char said[NAME]; /* why it is not ok: the last line it wrote */
 };
@@ -28,8 +28,8 @@ struct process {
 struct process process_run(const struct command *command, float *image, size_t n,
                            double limit);
 
-/* threads and profile that programs started from now on find in their environment: the
- * command lines stay those of nanoBragg */
+/* threads (also for the seconds above) and profile that programs started from now on find
+ * in their environment: the command lines stay those of nanoBragg */
 void process_environment(int threads, int compat);
 
 /* largest resident size of this program so far, which no child can be found to be smaller

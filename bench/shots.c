@@ -17,7 +17,7 @@ static double time_shots(struct library *lib, int quick)
 {
     enum { MOST = 1000 };
     const int shots = quick ? 50 : MOST;
-    double times[MOST], x[PARAMETERS];
+    double times[MOST], x[PARAMETERS] = {0};
     nb_param param;
 
     for (size_t i = 0; i < nb_nparam(lib->sim) && i < PARAMETERS; i++) {
@@ -30,7 +30,7 @@ static double time_shots(struct library *lib, int quick)
         times[shot] = library_run(lib, x);
         if (times[shot] == 0) return 0;
     }
-    return median_of(times, shots);
+    return machine_median(times, shots);
 }
 
 /* An image of one pixel costs the call and the tile of that pixel; an image of all tiles

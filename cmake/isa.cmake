@@ -21,6 +21,11 @@ set(nanobrag_isa_flags_v3 ${nanobrag_isa_flags_v2} -mavx2 -mfma -mbmi -mbmi2)
 set(nanobrag_isa_flags_v4 ${nanobrag_isa_flags_v3} -mavx512f -mavx512dq -mavx512bw
     -mavx512vl -mavx512cd -mprefer-vector-width=512)
 
+# -fopenmp comes with nanobrag_flags and asks for the loops to be vectorised all the same;
+# this is linked after it, so that it has the last word
+add_library(nanobrag_scalar INTERFACE)
+target_compile_options(nanobrag_scalar INTERFACE -fno-openmp -Wno-unknown-pragmas)
+
 function(nanobrag_isa target source)
   get_filename_component(name ${source} NAME_WE)
   foreach(set IN LISTS nanobrag_isa_sets)
@@ -34,8 +39,7 @@ function(nanobrag_isa target source)
       target_compile_options(${objects} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3>
                              ${nanobrag_isa_flags} ${nanobrag_isa_flags_${set}})
       if(set STREQUAL scalar)
-        # -fopenmp would ask for the loops to be vectorised all the same
-        target_compile_options(${objects} PRIVATE -fno-openmp -Wno-unknown-pragmas)
+        target_link_libraries(${objects} PRIVATE nanobrag_scalar)
       endif()
       target_sources(${target} PRIVATE $<TARGET_OBJECTS:${objects}>)
     endforeach()

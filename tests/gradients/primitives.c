@@ -177,7 +177,8 @@ static int profile_of(int shape)
     struct profile p = {shape, 0};
 
     for (p.fudge = 0.3; p.fudge < 4; p.fudge *= 1.7)
-        for (double rho2 = 0; rho2 < 120; rho2 += 0.01 + rho2 / 3) {
+        /* a gauss is 0 from fudge rho^2 = 223 on: there its square would be no number */
+        for (double rho2 = 0; p.fudge * rho2 < 200 && rho2 < 120; rho2 += 0.01 + rho2 / 3) {
             const double length = shape == PHYS_ROUND
                                       ? 0.3 * fmax(0.3, sqrt(p.fudge * rho2)) / p.fudge
                                       : 0.3 / p.fudge;

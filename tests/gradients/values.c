@@ -81,15 +81,15 @@ int values_exp(void)
     struct worst worst = {0};
 
     for (int i = 0; i <= 100000; i++) {
-        const double x = -700 * (i / 1e5) * (i / 1e5);
+        const double x = -350 * (i / 1e5) * (i / 1e5);
 
         note_error(&worst, x, phys_exp(x), expl(x), expl(x));
     }
-    check_worst("exp(x), -700 <= x <= 0, relative", &worst, 4e-16);
+    check_worst("exp(x), -350 <= x <= 0, relative", &worst, 4e-16);
     tap_check(phys_exp(0) == 1, "exp(0) is 1");
-    tap_check(phys_exp(-709) == 0 && phys_exp(-1e300) == 0 && phys_exp(-HUGE_VAL) == 0,
-              "0 below the smallest normal number");
-    tap_check(phys_exp(-708) >= DBL_MIN, "exp(-708) is still normal");
+    tap_check(phys_exp(-355) == 0 && phys_exp(-1e300) == 0 && phys_exp(-HUGE_VAL) == 0,
+              "0 below the root of the smallest normal number");
+    tap_check(phys_exp(-354) * phys_exp(-354) >= DBL_MIN, "exp(-354)^2 is still normal");
     return TAP_PASS;
 }
 

@@ -65,8 +65,9 @@ static void weigh_samples(const struct phys_frame *frame, const struct phys_sour
         const real polar = polarised != 0 ? kahns : 1;
         const real first = passes * (1 - l->lit[i]) * (1 - each);
 
-        l->polarization[i] = first != 0 ? polar : l->polarization[i];
-        l->lit[i] = first != 0 ? 1 : l->lit[i];
+        /* sums of one and nothing: a choice would become a masked store, and a slow loop */
+        l->polarization[i] = first * polar + (1 - first) * l->polarization[i];
+        l->lit[i] += first;
         l->share[i] *= passes * phys_displacement(b_factor, at_middle + change)
                        * (each != 0 ? polar : 1);
     }
@@ -81,7 +82,9 @@ static void add_amorphous(const struct launch *a, const struct phys_source *sour
     const int each = frame->each_polar && frame->polarised;
 
     for (int i = 0; i < l->n; i++) {
-        const struct phys_vec3 d = phys_axpy(1, l->patch.d, step_of(l, i));
+        /* spelt out: a compiler that reports why it left this loop alone names this line */
+        const struct phys_vec3 step = phys_vec3(l->x[i], l->y[i], l->z[i]);
+        const struct phys_vec3 d = phys_axpy(1, l->patch.d, step);
         const struct phys_vec3 q = phys_scattering(d, phys_load(source->direction), unit);
         const real f = phys_amorphous(frame, sqrt(phys_dot(q, q)) / 2);
         const real polar =

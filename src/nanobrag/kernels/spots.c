@@ -26,6 +26,9 @@
 enum { BAND_ROWS = 64, GROUP = 256, MOST_TRIES = 12 };
 static const double MOST_TURN = 0.02;
 
+/* a list that takes a gigabyte */
+static const size_t MOST_CANDIDATES = (size_t)1 << 25;
+
 /* a cut at this share of a peak is none: the image holds no such numbers */
 static const double LEAST_SHARE = 1e-300;
 
@@ -211,6 +214,11 @@ static nb_status list_candidates(nb_context *ctx, struct group *g)
         layer[i].first = room;
         room += layer[i].n;
     }
+    if (room > MOST_CANDIDATES)
+        return fail(ctx, NB_ERR_MEMORY,
+                    "%.2g reflections lie near the Ewald sphere, too many to list; use "
+                    "NB_LANES (-strategy lanes)",
+                    (double)room);
     if (!grow(work, room, ctx->threads)) return fail_memory(ctx, "a list of reflections");
 #pragma omp parallel for schedule(dynamic, 4) num_threads(ctx->threads)
     for (int i = 0; i < layers; i++)

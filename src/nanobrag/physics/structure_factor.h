@@ -180,10 +180,11 @@ PHYS_FN struct phys_f phys_f_tricubic(int inside, const struct phys_box *box,
     const int corner = (int)(i.x - 1 - box->first.x) * box->stride_h
                        + (int)(i.y - 1 - box->first.y) * box->stride_k
                        + (int)(i.z - 1 - box->first.z);
+    const real alone = inside ? 0 : box->f[phys_f_place(0, box, nearest)];
     struct phys_f r = phys_block(box, corner, &ch, &ck, &cl);
 
     if (inside) return r;
-    r.f = fits ? r.f : box->f[phys_f_place(0, box, nearest)];
+    r.f = fits ? r.f : alone;
     r.dh = fits ? r.dh : 0;
     r.dk = fits ? r.dk : 0;
     r.dl = fits ? r.dl : 0;

@@ -111,14 +111,15 @@ PHYS_FN real phys_exp2_integer(real n)
     return power;
 }
 
-/* e^x; 0 where the result would not be a normal number, and the largest power that is one
- * in either precision from x = 80 on: only a negative B factor leads there */
+/* e^x; 0 where its square would not be a normal number (what is computed of it is squared,
+ * and numbers that are not normal are slow), and the largest power that is one in either
+ * precision from x = 80 on: only a negative B factor leads there */
 PHYS_FN real phys_exp(real x)
 {
 #ifdef PHYS_SINGLE
-    const real lowest = -87;
+    const real lowest = -43;
 #else
-    const real lowest = -708;
+    const real lowest = -354;
 #endif
     const real capped = x < 80 ? x : 80;
     const real y = capped > lowest ? capped : lowest;
