@@ -51,16 +51,20 @@ int option_word(const char **list, char *word, size_t size)
 
 int option_listed(const char *list, const char *word)
 {
-    const size_t n = strlen(word);
-    for (const char *p = list; n > 0 && (p = strstr(p, word)); p++)
-        if ((p == list || p[-1] == ' ') && (p[n] == ' ' || !p[n])) return 1;
+    for (const char *p = list; *p;) {
+        const char *w = word;
+        for (; *w && *p == *w; w++) p++;
+        if (!*w && w != word && (*p == ' ' || !*p)) return 1;
+        while (*p && *p != ' ') p++;
+        while (*p == ' ') p++;
+    }
     return 0;
 }
 
 static int is_name(const struct option *option, const char *argument)
 {
     return (option->name[1] == argument[1] && strcmp(option->name, argument) == 0)
-           || (option->aliases[0] && option_listed(option->aliases, argument));
+           || option_listed(option->aliases, argument);
 }
 
 int option_is(int id, const char *argument)

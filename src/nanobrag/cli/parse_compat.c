@@ -16,27 +16,33 @@
 #include "cli/options.h"
 #include "cli/parse.h"
 
-/* The first place of a pattern of n bytes in an argument; NULL: none. Both begin with '-'.
- */
-static const char *find(const char *argument, const char *pattern, size_t n)
+/* bytes of a pattern that a text begins with, 0 if it does not */
+static size_t begins(const char *text, const char *pattern)
 {
-    for (const char *p = argument; p; p = strchr(p + 1, '-'))
-        if (p[1] == pattern[1] && strncmp(p, pattern, n) == 0) return p;
-    return NULL;
+    size_t n = 0;
+    while (pattern[n] && pattern[n] != ' ' && text[n] == pattern[n]) n++;
+    return !pattern[n] || pattern[n] == ' ' ? n : 0;
 }
 
-static int fires(int id, const char *argument)
+/* Whether a pattern stands anywhere in an argument; both begin with '-', `later` is the
+ * argument's second one or NULL. */
+static int stands_in(const char *argument, const char *later, const char *pattern)
+{
+    if (begins(argument, pattern)) return 1;
+    for (; later; later = strchr(later + 1, '-'))
+        if (begins(later, pattern)) return 1;
+    return 0;
+}
+
+static int fires(int id, const char *argument, const char *later)
 {
     if (id == OPT_MISSET && strstr(argument, "-misset_seed")) return 0;
     if (id == OPT_TWOTHETA && strstr(argument, "-twotheta_axis")) return 0;
-    for (const char *p = option_at(id)->patterns; *p;) {
-        const int anywhere = *p == '*';
-        const char *const pattern = anywhere ? p + 1 : p;
-        while (*p && *p != ' ') p++;
-        const size_t n = (size_t)(p - pattern);
-        while (*p == ' ') p++;
-        const char *const found = find(argument, pattern, n);
-        if (found && (anywhere || (found == argument && !argument[n]))) return 1;
+    for (const char *p = option_at(id)->patterns; p && *p; p = strchr(p, ' ')) {
+        p += *p == ' ';
+        if (*p == '*' && stands_in(argument, later, p + 1)) return 1;
+        const size_t n = begins(argument, p);
+        if (n > 0 && !argument[n]) return 1;
     }
     return 0;
 }
@@ -86,9 +92,10 @@ static int ends_scan(const struct option *option, int nvalues)
 static int scan(struct say *say, int argc, char **argv, int i, int *used,
                 struct event_list *out)
 {
+    const char *const later = strchr(argv[i] + 1, '-');
     int known = 0;
     for (int id = 0; id < OPT_COUNT; id++) {
-        if (!fires(id, argv[i])) continue;
+        if (!fires(id, argv[i], later)) continue;
         known = 1;
         const struct option *option = option_at(id);
         const int n = count_values(option, argc - i - 1, argv + i + 1);

@@ -62,7 +62,7 @@ PHYS_FN int phys_passes_dmin(real dmin, real q2)
 /* isotropic displacement: exp(-2 B (sin(theta)/lambda)^2) */
 PHYS_FN real phys_displacement(real b_factor, real q2)
 {
-    return b_factor == 0 ? 1 : phys_exp((real)-0.5 * b_factor * q2);
+    return phys_exp((real)-0.5 * b_factor * q2); /* e^0 is 1 to the bit */
 }
 
 /* one source at one sub-pixel: adds its samples, weighted by `weight` */
