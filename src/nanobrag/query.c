@@ -13,6 +13,7 @@
 #include "base/context.h"
 #include "grad/grad.h"
 #include "image/digitize.h"
+#include "image/solid_angle.h"
 #include "image/statistics.h"
 #include "kernels/trace.h"
 #include "scene/beam.h"
@@ -72,6 +73,7 @@ static int64_t count_rendered(const struct window *w)
 {
     int64_t count = 0;
 
+    if (!w->mask) return (int64_t)(w->roi[1] - w->roi[0]) * (w->roi[3] - w->roi[2]);
     for (int s = w->roi[2]; s < w->roi[3]; s++)
         for (int f = w->roi[0]; f < w->roi[1]; f++) count += window_shows(w, s, f);
     return count;
@@ -213,8 +215,9 @@ nb_status nb_statistics_get(nb_simulator *sim, const double *x, const nb_array *
     job = simulator_job(sim, &scene, &frame, NULL);
     memcpy(job.roi, sim->window.roi, sizeof job.roi); /* without a point spread's margin */
     job.mask = sim->window.mask;
-    out->solid_angle = tiles_solid_angle(sim->policy.kernels.precise, &job,
-                                         sim->ctx->threads, sim->rows_of_image);
+    if (!solid_angle_of_rows(&sim->window, &frame, &out->solid_angle))
+        out->solid_angle = tiles_solid_angle(sim->policy.kernels.precise, &job,
+                                             sim->ctx->threads, sim->rows_of_image);
     /* nanoBragg divides by sources x phi steps x domains, but not by layers */
     if (quirk)
         out->solid_angle *= frame.nlayers / ((double)frame.nsource * frame.norientation);

@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pages.h"
+
+#include "base/pages.h"
+
 enum { ARENA_ALIGN = 64 };
 
 /* bytes of n items, rounded up to the alignment; SIZE_MAX when they overflow */
@@ -27,9 +31,12 @@ int arena_reserve(struct arena *arena, size_t n, size_t item)
 int arena_make(struct arena *arena)
 {
     assert(!arena->base);
-    arena->base = aligned_alloc(ARENA_ALIGN, arena->size ? arena->size : ARENA_ALIGN);
-    if (!arena->base) return 0;
-    memset(arena->base, 0, arena->size);
+    /* not aligned_alloc() and memset(): memory that no call comes to use, such as that of
+     * an image where the caller's own does, then costs neither time nor space */
+    arena->block = calloc(1, arena->size + ARENA_ALIGN);
+    if (!arena->block) return 0;
+    pages_advise(arena->block, arena->size + ARENA_ALIGN);
+    arena->base = (char *)arena->block + (-(uintptr_t)arena->block & (ARENA_ALIGN - 1));
     arena->used = 0;
     return 1;
 }
@@ -45,6 +52,6 @@ void *arena_take(struct arena *arena, size_t n, size_t item)
 
 void arena_free(struct arena *arena)
 {
-    free(arena->base);
+    free(arena->block);
     memset(arena, 0, sizeof *arena);
 }

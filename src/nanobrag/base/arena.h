@@ -12,7 +12,8 @@
 #include <stddef.h>
 
 struct arena {
-    char *base;
+    void *block; /* as allocated */
+    char *base; /* the first aligned place in it */
     size_t size, used;
 };
 

@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#define _GNU_SOURCE // NOLINT(readability-identifier-naming): fallocate, madvise
+#define _GNU_SOURCE // NOLINT(readability-identifier-naming): fallocate
 
 #include "io/file.h"
 
@@ -17,18 +17,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <nanobrag/io.h>
 
 #include "base/context.h"
+#include "base/pages.h"
 
 enum {
     READ_STEP = 1 << 16, /* first guess where the size is not known */
     CALL_MAX = 1 << 30, /* bytes per read or write call; Linux stops at 2 GiB */
-    LARGE_PAGE = 1 << 21,
     NAME_TRIES = 10000,
     LINKS_MAX = 40
 };
@@ -80,19 +79,6 @@ long long file_size(const char *path)
     return (long long)st.st_size;
 }
 
-void *file_memory(size_t n)
-{
-    void *memory;
-
-    if (n < LARGE_PAGE / 4 || n > SIZE_MAX - LARGE_PAGE) return malloc(n);
-    n = (n + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
-    memory = aligned_alloc(LARGE_PAGE, n);
-#ifdef MADV_HUGEPAGE
-    if (memory) (void)madvise(memory, n, MADV_HUGEPAGE);
-#endif
-    return memory;
-}
-
 /* ---- reading ---- */
 
 static nb_status fail_size(nb_context *ctx, const char *path, size_t limit)
@@ -107,7 +93,7 @@ static nb_status fail_size(nb_context *ctx, const char *path, size_t limit)
 static nb_status read_all(nb_context *ctx, const char *path, int fd, size_t limit,
                           size_t capacity, unsigned char **bytes, size_t *n)
 {
-    unsigned char *block = file_memory(capacity);
+    unsigned char *block = pages_alloc(capacity);
     size_t used = 0;
     nb_status status = block ? NB_OK : fail_memory(ctx, path);
 

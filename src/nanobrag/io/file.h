@@ -10,10 +10,6 @@
 
 #include <nanobrag/context.h>
 
-/* n bytes as from malloc(), on large pages where there are many and the system has them:
- * 4 KiB at a time, touching them takes longer than filling them. free() them. */
-void *file_memory(size_t n);
-
 /*
  * All bytes of a file (or pipe) of at most `limit` bytes; free() them. An empty file gives
  * memory and n = 0. NB_ERR_FORMAT when it holds more.

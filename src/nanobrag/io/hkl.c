@@ -12,6 +12,7 @@
 
 #include "base/context.h"
 #include "base/log.h"
+#include "base/pages.h"
 #include "io/file.h"
 #include "io/parse.h"
 #include "io/text.h"
@@ -165,8 +166,8 @@ nb_status hkl_parse(nb_context *ctx, const char *name, const void *bytes, size_t
 
     *out = NULL;
     NB_TRY(text_open(ctx, name, bytes, n, "h k l F on each line", &text));
-    list.hkl = file_memory(capacity * 3 * sizeof *list.hkl);
-    list.f = file_memory(capacity * sizeof *list.f);
+    list.hkl = pages_alloc(capacity * 3 * sizeof *list.hkl);
+    list.f = pages_alloc(capacity * sizeof *list.f);
     if (!list.hkl || !list.f) {
         free(list.hkl);
         free(list.f);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/context.h"
+#include "base/pages.h"
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 enum { CELLS_MAX = 1 << 18 }; /* a fuzzer would spend its time filling boxes */
@@ -37,7 +38,7 @@ nb_status hkl_box_create(nb_context *ctx, const int min[3], const int max[3], nb
         cells *= (size_t)size;
     }
     hkl = calloc(1, sizeof *hkl);
-    if (hkl) hkl->box = malloc(cells * sizeof *hkl->box);
+    if (hkl) hkl->box = pages_alloc(cells * sizeof *hkl->box);
     if (!hkl || !hkl->box) {
         free(hkl);
         return fail_memory(ctx, "a box of reflections");
