@@ -268,13 +268,15 @@ static void drop(const struct canvas *canvas, const struct rectangle *r, int fir
                  double weight, const real *f2)
 {
     const int over = canvas->frame->oversample;
+    const int *roi = canvas->roi;
     const size_t nfast = (size_t)canvas->frame->nfast;
     int row = first / r->width, column = first - row * r->width;
 
     for (int i = 0; i < n; i++) {
         const int s = (r->slow + row) / over, f = (r->fast + column) / over;
 
-        canvas->bragg[(size_t)s * nfast + (size_t)f] += weight * (double)f2[i];
+        if (f >= roi[0] && f < roi[1] && s >= roi[2] && s < roi[3])
+            canvas->bragg[(size_t)s * nfast + (size_t)f] += weight * (double)f2[i];
         if (++column == r->width) {
             column = 0;
             row++;
@@ -340,6 +342,15 @@ PHYS_FN void paint_one(struct phys_spec spec, const struct canvas *canvas,
     }
 }
 
+/* does a spot reach into the ROI? */
+static int is_wanted(const struct canvas *canvas, const struct located *at, int i)
+{
+    const int *roi = canvas->roi, n = canvas->frame->oversample;
+
+    return at->last_fast[i] >= roi[0] * n && at->first_fast[i] < roi[1] * n
+           && at->last_slow[i] >= roi[2] * n && at->first_slow[i] < roi[3] * n;
+}
+
 PHYS_FN void run(struct phys_spec spec, const struct canvas *canvas,
                  const struct pairing *pair, const struct reflections *list,
                  const int *hits, int n)
@@ -358,7 +369,8 @@ PHYS_FN void run(struct phys_spec spec, const struct canvas *canvas,
         }
         locate(canvas, pair, &at);
         for (int i = 0; i < strip; i++)
-            if (at.seen[i] != 0) paint_one(spec, canvas, pair, &at, i);
+            if (at.seen[i] != 0 && is_wanted(canvas, &at, i))
+                paint_one(spec, canvas, pair, &at, i);
     }
 }
 

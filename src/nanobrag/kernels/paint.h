@@ -33,7 +33,9 @@ struct canvas {
     struct phys_screen screen;
     int layer;
     double depth;
-    int fast[2], slow[2]; /* samples, ends excluded */
+    int fast[2], slow[2]; /* samples, ends excluded: all columns, a band of rows */
+    const int *roi; /* fast0 fast1 slow0 slow1, pixels: what is wanted of it. It moves no
+                       patch, and so no bits */
     double *bragg; /* nslow x nfast: sums of F^2 less constant factors */
 };
 

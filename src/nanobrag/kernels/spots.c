@@ -174,10 +174,11 @@ static void paint_band(const struct group *g, int band)
 
     canvas.frame = frame;
     canvas.bragg = g->job->photons;
-    canvas.fast[0] = roi[0] * n;
-    canvas.fast[1] = roi[1] * n;
-    canvas.slow[0] = (band * BAND_ROWS > roi[2] ? band * BAND_ROWS : roi[2]) * n;
-    canvas.slow[1] = (end < roi[3] ? end : roi[3]) * n;
+    canvas.roi = roi;
+    canvas.fast[0] = 0;
+    canvas.fast[1] = frame->nfast * n;
+    canvas.slow[0] = band * BAND_ROWS * n;
+    canvas.slow[1] = (end < frame->nslow ? end : frame->nslow) * n;
     list = list_of(g, canvas.slow, thread);
     for (int layer = 0; layer < frame->nlayers && list.n > 0; layer++) {
         canvas.layer = layer;
