@@ -1,160 +1,228 @@
 /*
- * test_kernels.c - every instruction set and variant against the reference kernel, and the
- * same bits for any number of threads. SPDX-License-Identifier: MIT
+ * test_kernels.c - every instruction set, precision and strategy against the reference
+ * kernel on every scene; and what must not change a bit: threads, ROI, mask.
+ *
+ * SPDX-License-Identifier: MIT
  */
-#define _POSIX_C_SOURCE 200112L
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/kernels.h"
+#include "support/renders.h"
 #include "support/scenes.h"
 #include "support/tap.h"
 
-enum { PIXELS = 40 * 37 };
+#define COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* image of a scene; threads and instruction set as asked */
-static int render(const nb_scene *scene, int strategy, int threads, const char *isa,
-                  double *image)
+enum { NFAST = 40, NSLOW = 37, PIXELS = NFAST * NSLOW };
+
+static const struct renders_way reference = {NB_DOUBLE, NB_REFERENCE, 0, 1, NULL};
+
+/* all ways but the reference */
+static const struct {
+    const char *name;
+    struct renders_way way;
+} ways[] = {
+    {"lanes in double", {NB_DOUBLE, NB_LANES, 0, 1, NULL}},
+    {"lanes in float", {NB_SINGLE, NB_LANES, 0, 1, NULL}},
+    {"spots in double", {NB_DOUBLE, NB_SPOTS, 0, 1, NULL}},
+    {"spots in float", {NB_SINGLE, NB_SPOTS, 0, 1, NULL}},
+};
+
+/* ---- against the reference ---- */
+
+/* Do the scene's factors leave a picture with contrast? On a flat one the coefficient of
+ * correlation compares rounding with rounding. */
+static int has_contrast(const double *image)
 {
-    const nb_options options = {NB_DOUBLE, strategy, 0};
-    nb_context_options with = {0};
-    nb_context *ctx;
-    nb_simulator *sim = NULL;
-    nb_array array = nb_array_f64(image, scene->detector.nslow, scene->detector.nfast);
-    nb_status status;
+    double low = image[0], high = image[0];
 
-    with.threads = threads;
-    (void)setenv("NANOBRAG_ISA", isa, 1);
-    if (nb_context_create(NB_API_VERSION, &with, &ctx) != NB_OK) abort();
-    status = nb_simulator_create(ctx, scene, NULL, &options, &sim);
-    if (status == NB_OK) status = nb_forward(sim, NULL, &array);
-    if (status != NB_OK) tap_note("%s", nb_context_message(ctx));
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-    return status == NB_OK;
+    for (int i = 0; i < PIXELS; i++) {
+        low = fmin(low, image[i]);
+        high = fmax(high, image[i]);
+    }
+    return high - low > 0.1 * high;
 }
 
-static double peak_of(const double *image)
+/* `allowed`: of the peak, for the worst pixel */
+static void check_scene(const char *name, const nb_scene *scene,
+                        const struct renders_way *way, double allowed)
 {
-    double peak = 0;
+    static double truth[PIXELS], image[PIXELS];
+    nb_description about;
+    struct renders_gap gap;
+    double estimate;
 
-    for (int i = 0; i < PIXELS; i++) peak = fmax(peak, fabs(image[i]));
-    return peak;
+    if (!renders_image(scene, &reference, truth, NULL)
+        || !renders_image(scene, way, image, &about))
+        return;
+    gap = renders_compare(image, truth, PIXELS);
+    tap_check(gap.peak > 0 && has_contrast(truth), "%s has a picture: peak %g", name,
+              gap.peak);
+    tap_close(name, gap.worst, 0, allowed);
+    if (way->precision == NB_SINGLE)
+        tap_check(gap.uncorrelated < 1e-10, "%s: 1 - correlation %.2g allowed 1e-10", name,
+                  gap.uncorrelated);
+    /* what spots drop comes on top */
+    estimate = about.rounding + (about.strategy == NB_SPOTS ? about.tolerance : 0);
+    tap_check(gap.worst <= estimate, "%s: off %.2g estimated %.2g", name, gap.worst,
+              estimate);
+    tap_check(!way->isa || strcmp(about.kernel, way->isa) == 0, "%s: ran on %s", name,
+              about.kernel);
 }
 
-static int lanes_agree(const char *isa)
+static int agree(const char *isa, size_t which, double allowed)
 {
-    static double reference[PIXELS], lanes[PIXELS];
+    struct renders_way way = ways[which].way;
 
     if (!kernels_lanes(isa).precise) return tap_skip("this machine cannot run %s", isa);
+    way.isa = isa;
     for (size_t i = 0; i < scenes_count; i++) {
         const nb_scene scene = scenes_make(&scenes_list[i]);
-        double peak, worst = 0;
 
-        if (!tap_check(render(&scene, NB_REFERENCE, 1, "", reference)
-                           && render(&scene, NB_LANES, 1, isa, lanes),
-                       "%s renders", scenes_list[i].name))
-            continue;
-        peak = peak_of(reference);
-        tap_check(peak > 0, "%s is not dark: peak %g", scenes_list[i].name, peak);
-        for (int k = 0; k < PIXELS; k++)
-            worst = fmax(worst, fabs(lanes[k] - reference[k]) / peak);
-        tap_close(scenes_list[i].name, worst, 0, 1e-12);
+        check_scene(scenes_list[i].name, &scene, &way, allowed);
     }
     return TAP_PASS;
 }
 
-static int lanes_v2(void)
-{
-    return lanes_agree("v2");
-}
+/* the rounding of some hundred operations; float's tolerance; what spots drop by default
+ * on top */
+#define CASES_OF(isa)                                                                      \
+    static int lanes_##isa(void)                                                           \
+    {                                                                                      \
+        return agree(#isa, 0, 1e-12);                                                      \
+    }                                                                                      \
+    static int float_##isa(void)                                                           \
+    {                                                                                      \
+        return agree(#isa, 1, 1e-5);                                                       \
+    }                                                                                      \
+    static int spots_##isa(void)                                                           \
+    {                                                                                      \
+        return agree(#isa, 2, 1e-10 + 1e-12);                                              \
+    }                                                                                      \
+    static int spots_float_##isa(void)                                                     \
+    {                                                                                      \
+        return agree(#isa, 3, 1e-5 + 1e-5);                                                \
+    }
 
-static int lanes_v3(void)
-{
-    return lanes_agree("v3");
-}
-
-static int lanes_v4(void)
-{
-    return lanes_agree("v4");
-}
-
-/* largest |q| on the detector, 1/A */
-static double qmax_of(const nb_scene *scene)
-{
-    nb_context *ctx;
-    nb_simulator *sim;
-    nb_description about;
-
-    if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK
-        || nb_simulator_create(ctx, scene, NULL, NULL, &sim) != NB_OK
-        || nb_describe(sim, NULL, &about) != NB_OK)
-        abort();
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-    return about.qmax;
-}
+CASES_OF(v2)
+CASES_OF(v3)
+CASES_OF(v4)
+CASES_OF(base)
+CASES_OF(scalar)
 
 /* pi N |h| roundings of h are all that a long crystal at a high index may cost */
 static int lanes_far_out(void)
 {
-    static double reference[PIXELS], lanes[PIXELS];
+    static double truth[PIXELS], image[PIXELS];
     nb_scene scene = scenes_base();
-    double worst = 0, allowed, hmax;
 
     for (int i = 0; i < 3; i++) scene.crystal.ncells[i] = 300;
     scene.crystal.cell[2] = 400;
     scene.detector.distance = 30;
-    tap_check(render(&scene, NB_REFERENCE, 1, "", reference)
-                  && render(&scene, NB_LANES, 1, "", lanes),
-              "a crystal of 300 cells renders");
-    for (int k = 0; k < PIXELS; k++) worst = fmax(worst, fabs(lanes[k] - reference[k]));
-    hmax = 400 * qmax_of(&scene);
-    allowed = fmax(1e-12, 4 * 2.2e-16 * 3.15 * 300 * hmax);
-    tap_close("worst pixel over peak", worst / peak_of(reference), 0, allowed);
+    if (renders_image(&scene, &reference, truth, NULL)
+        && renders_image(&scene, &ways[0].way, image, NULL))
+        tap_close("300 cells", renders_compare(image, truth, PIXELS).worst, 0,
+                  renders_allowed(&scene));
     return TAP_PASS;
+}
+
+/* ---- the same bits ---- */
+static int same(const double *a, const double *b)
+{
+    return memcmp((const char *)a, (const char *)b, PIXELS * sizeof *a) == 0;
 }
 
 static int threads_same_bits(void)
 {
+    static const int threads[] = {2, 3, 5};
     static double one[PIXELS], many[PIXELS];
 
-    for (size_t i = 0; i < scenes_count; i++) {
-        const nb_scene scene = scenes_make(&scenes_list[i]);
+    for (size_t i = 0; i < scenes_count; i++)
+        for (size_t w = 0; w < COUNT(ways); w++) {
+            const nb_scene scene = scenes_make(&scenes_list[i]);
+            struct renders_way way = ways[w].way;
 
-        for (int threads = 2; threads <= 5; threads += threads == 2 ? 1 : 2) {
-            if (!render(&scene, NB_LANES, 1, "", one)
-                || !render(&scene, NB_LANES, threads, "", many))
-                abort();
-            tap_check(memcmp(one, many, sizeof one) == 0,
-                      "%s: %d threads give the bits of one", scenes_list[i].name, threads);
+            if (!renders_image(&scene, &way, one, NULL)) continue;
+            for (size_t t = 0; t < COUNT(threads); t++) {
+                way.threads = threads[t];
+                if (renders_image(&scene, &way, many, NULL))
+                    tap_check(same(one, many), "%s, %s: %d threads give the bits of one",
+                              scenes_list[i].name, ways[w].name, threads[t]);
+            }
         }
-    }
     return TAP_PASS;
+}
+
+static int inside(const nb_scene *scene, int slow, int fast)
+{
+    const int *roi = scene->detector.roi;
+
+    return fast >= roi[0] && fast < roi[1] && slow >= roi[2] && slow < roi[3];
+}
+
+/* a part of the image, which holds its brightest spots, against the whole; `shows`: a mask
+ * or NULL */
+static void check_part(const char *name, nb_scene scene, const struct renders_way *way,
+                       const uint8_t *shows)
+{
+    static double whole[PIXELS], part[PIXELS];
+    int differ = 0, dark = 0, lit = 0;
+
+    if (!renders_image(&scene, way, whole, NULL)) return;
+    scene.detector.mask = shows;
+    if (!shows) {
+        scene.detector.roi[0] = 5, scene.detector.roi[1] = 23;
+        scene.detector.roi[2] = 7, scene.detector.roi[3] = 30;
+    } else
+        scene.detector.roi[1] = NFAST, scene.detector.roi[3] = NSLOW;
+    if (!renders_image(&scene, way, part, NULL)) return;
+    for (int s = 0; s < NSLOW; s++)
+        for (int f = 0; f < NFAST; f++) {
+            const int at = NFAST * s + f;
+            const int rendered = inside(&scene, s, f) && (!shows || shows[at]);
+
+            differ += rendered && memcmp(whole + at, part + at, sizeof *whole) != 0;
+            dark += !rendered && part[at] != 0;
+            lit += rendered && part[at] != 0;
+        }
+    tap_check(differ == 0 && lit > 0, "%s: %d of %d pixels differ from the whole image",
+              name, differ, lit);
+    tap_check(dark == 0, "%s: %d pixels that are not rendered are not 0", name, dark);
 }
 
 static int roi_same_bits(void)
 {
-    static double whole[PIXELS], part[PIXELS];
-    nb_scene scene = scenes_base();
-    int differ = 0, outside = 0;
+    for (int shape = NB_SQUARE; shape <= NB_GAUSS_STAR; shape++)
+        for (size_t w = 0; w < COUNT(ways); w++) {
+            nb_scene scene = scenes_base();
+            char name[80];
 
-    if (!render(&scene, NB_LANES, 2, "", whole)) abort();
-    scene.detector.roi[0] = 5, scene.detector.roi[1] = 23;
-    scene.detector.roi[2] = 7, scene.detector.roi[3] = 30;
-    if (!render(&scene, NB_LANES, 2, "", part)) abort();
-    for (int s = 0; s < 37; s++)
-        for (int f = 0; f < 40; f++) {
-            const int inside = f >= 5 && f < 23 && s >= 7 && s < 30;
-            const double *a = whole + 40 * s + f, *b = part + 40 * s + f;
-
-            differ += inside && memcmp(a, b, sizeof *a) != 0;
-            outside += !inside && *b != 0;
+            scene.crystal.shape = shape;
+            (void)snprintf(name, sizeof name, "shape %d, %s", shape, ways[w].name);
+            check_part(name, scene, &ways[w].way, NULL);
         }
-    tap_check(differ == 0, "%d pixels of the ROI differ from the whole image", differ);
-    tap_check(outside == 0, "%d pixels outside the ROI are not 0", outside);
+    return TAP_PASS;
+}
+
+static int mask_same_bits(void)
+{
+    static uint8_t shows[PIXELS];
+
+    for (int i = 0; i < PIXELS; i++) shows[i] = i % 7 != 0;
+    for (int shape = NB_SQUARE; shape <= NB_GAUSS_STAR; shape++)
+        for (size_t w = 0; w < COUNT(ways); w++) {
+            nb_scene scene = scenes_base();
+            char name[80];
+
+            scene.crystal.shape = shape;
+            scene.background.water = w % 2 ? 100 : 0;
+            (void)snprintf(name, sizeof name, "shape %d, %s", shape, ways[w].name);
+            check_part(name, scene, &ways[w].way, shows);
+        }
     return TAP_PASS;
 }
 
@@ -164,39 +232,86 @@ static int roi_point_spread(void)
 {
     static double whole[PIXELS], part[PIXELS];
     static uint8_t mask[PIXELS];
-    nb_scene scene = scenes_base();
-    double worst = 0;
 
 #ifndef NANOBRAG_FFTW
     return tap_skip("this build has no FFTW");
 #endif
-    scene.psf.kind = NB_PSF_GAUSS;
-    scene.psf.fwhm = 1.2;
-    if (!render(&scene, NB_LANES, 2, "", whole)) abort();
     for (int i = 0; i < PIXELS; i++) mask[i] = i % 7 != 0;
-    scene.detector.mask = mask;
-    scene.detector.roi[0] = 5, scene.detector.roi[1] = 23;
-    scene.detector.roi[2] = 7, scene.detector.roi[3] = 30;
-    if (!render(&scene, NB_LANES, 2, "", part)) abort();
-    for (int s = 7; s < 30; s++)
-        for (int f = 5; f < 23; f++)
-            if (mask[40 * s + f])
-                worst = fmax(worst, fabs(part[40 * s + f] - whole[40 * s + f]));
-    tap_close("worst pixel over peak", worst / peak_of(whole), 0, 1e-12);
-    tap_check(part[40 * 14] == 0 && part[0] == 0, "masked and outside pixels are 0");
+    for (size_t w = 0; w < COUNT(ways); w++) {
+        nb_scene scene = scenes_base();
+        double worst = 0;
+
+        scene.crystal.shape = NB_GAUSS;
+        scene.psf.kind = NB_PSF_GAUSS;
+        scene.psf.fwhm = 1.2;
+        if (!renders_image(&scene, &ways[w].way, whole, NULL)) continue;
+        scene.detector.mask = mask;
+        scene.detector.roi[0] = 5, scene.detector.roi[1] = 23;
+        scene.detector.roi[2] = 7, scene.detector.roi[3] = 30;
+        if (!renders_image(&scene, &ways[w].way, part, NULL)) continue;
+        for (int i = 0; i < PIXELS; i++)
+            if (inside(&scene, i / NFAST, i % NFAST) && mask[i])
+                worst = fmax(worst, fabs(part[i] - whole[i]));
+        /* the rounding of the transforms */
+        tap_close(ways[w].name, worst / renders_compare(whole, whole, PIXELS).peak, 0,
+                  1e-12);
+        tap_check(part[NFAST * 14] == 0 && part[0] == 0, "masked and outside pixels are 0");
+    }
     return TAP_PASS;
 }
+
+/* ---- images in float32 ---- */
+
+/* the photons of a way, rounded once, whatever the way */
+static int float32_is_rounded(void)
+{
+    static double wide[PIXELS];
+    static float narrow[PIXELS];
+    nb_context *ctx;
+
+    if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK) abort();
+    for (size_t i = 0; i < scenes_count; i++)
+        for (size_t w = 0; w < COUNT(ways); w++) {
+            const nb_scene scene = scenes_make(&scenes_list[i]);
+            const nb_options options = {ways[w].way.precision, ways[w].way.strategy, 0};
+            nb_array a = nb_array_f64(wide, NSLOW, NFAST);
+            nb_array b = nb_array_f32(narrow, NSLOW, NFAST);
+            nb_simulator *sim;
+            int differ = 0, ok;
+
+            for (int k = 0; k < PIXELS; k++) narrow[k] = NAN;
+            if (nb_simulator_create(ctx, &scene, NULL, &options, &sim) != NB_OK) abort();
+            ok = nb_forward(sim, NULL, &a) == NB_OK && nb_forward(sim, NULL, &b) == NB_OK;
+            for (int k = 0; k < PIXELS; k++) differ += narrow[k] != (float)wide[k];
+            tap_check(ok && differ == 0, "%s, %s: %d pixels differ", scenes_list[i].name,
+                      ways[w].name, differ);
+            nb_simulator_free(sim);
+        }
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+#define NAMED(name)                                                                        \
+    {                                                                                      \
+#name, name                                                                        \
+    }
+#define NAMED_OF(isa)                                                                      \
+    NAMED(lanes_##isa), NAMED(float_##isa), NAMED(spots_##isa), NAMED(spots_float_##isa)
 
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        {"lanes_v2", lanes_v2},
-        {"lanes_v3", lanes_v3},
-        {"lanes_v4", lanes_v4},
-        {"lanes_far_out", lanes_far_out},
-        {"threads_same_bits", threads_same_bits},
-        {"roi_same_bits", roi_same_bits},
-        {"roi_point_spread", roi_point_spread},
+        NAMED_OF(v2),
+        NAMED_OF(v3),
+        NAMED_OF(v4),
+        NAMED_OF(base),
+        NAMED_OF(scalar),
+        NAMED(lanes_far_out),
+        NAMED(threads_same_bits),
+        NAMED(roi_same_bits),
+        NAMED(mask_same_bits),
+        NAMED(roi_point_spread),
+        NAMED(float32_is_rounded),
     };
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);

@@ -60,6 +60,15 @@ cp work/d.bin d.bin
 inputs="$place/d.bin"
 run $small -dump d.bin -floatfile f.bin
 is "the dump gives the same image" cmp -s f1.bin work/f.bin
+
+# a list read the quick way, and one whose numbers all need a closer look
+awk '!/^#/ && NF == 4 { printf "%.1f %d.0e0\t%+d %.17e\n", $1, $2, $3, $4 }' \
+    "$data/golden/p1.hkl" > spelt.hkl
+is "the other list has as many lines" test "$(wc -l < spelt.hkl)" \
+    -eq "$(grep -c '^ *[-0-9]' "$data/golden/p1.hkl")"
+inputs="$place/spelt.hkl"
+run $small -hkl spelt.hkl -floatfile f.bin
+is "and gives the same image" cmp -s f1.bin work/f.bin
 inputs=
 
 # SMV headers

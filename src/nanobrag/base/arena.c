@@ -8,8 +8,6 @@
 
 #include "base/pages.h"
 
-#include "base/pages.h"
-
 enum { ARENA_ALIGN = 64 };
 
 /* bytes of n items, rounded up to the alignment; SIZE_MAX when they overflow */
