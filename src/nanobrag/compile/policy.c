@@ -71,6 +71,8 @@ static void choose(struct policy *policy, const struct phys_frame *frame,
         policy->why = "the spots of this crystal shape reach everywhere";
     else if (spots_share(frame, spec, policy->tolerance) > FULL)
         policy->why = "the spots fill more than a third of reciprocal space";
+    else if (!spots_fit(frame, spec, policy->tolerance))
+        policy->why = "too many reflections lie near the Ewald spheres of the sources";
     else {
         policy->strategy = NB_SPOTS;
         policy->why = "the spots fill less than a third of reciprocal space";

@@ -15,7 +15,7 @@
  * profile, squared, per rho */
 enum { AXES = 3 };
 static const double SLIT_SLOPE = 1.7, PROFILE_SLOPE = 1.6;
-static const double SINGLE = 5.9604644775390625e-8, DOUBLE = 1.1102230246251565e-16;
+static const double SINGLE = 5.9604644775390625e-8, DOUBLE = 2.220446049250313e-16;
 
 static double shortest_wave(const struct phys_frame *frame)
 {
@@ -82,7 +82,8 @@ static double estimate(const struct rounding *r, double unit, double width, doub
 
         square += error * error;
     }
-    return sqrt(square);
+    /* what polynomials, products and sums round besides */
+    return 1.2 * sqrt(square) + 25 * unit;
 }
 
 double rounding_single(const struct rounding *rounding, const struct tile *tile)

@@ -32,6 +32,9 @@ static const size_t MOST_CANDIDATES = (size_t)1 << 25;
 /* a cut at this share of a peak is none: the image holds no such numbers */
 static const double LEAST_SHARE = 1e-300;
 
+/* and in float, where F^2 over its peak rounds to about this much of it */
+static const double LEAST_SINGLE = 1e-30;
+
 /* The first guess of what may be dropped from a spot when `tolerance` may be dropped from
  * the image: spots are spread over pairs and pixels, so its peak lies below theirs. */
 static double first_share(double tolerance)
@@ -46,6 +49,17 @@ double spots_share(const struct phys_frame *frame, struct phys_spec spec, double
     const double volume = ewald_stars(frame->orientation[0].axes, stars);
 
     return 4 * 3.14159265358979323846 / 3 * radius * radius * radius * volume;
+}
+
+int spots_fit(const struct phys_frame *frame, struct phys_spec spec, double tolerance)
+{
+    struct ewald e = ewald_of(frame, ewald_radius(frame, spec, first_share(tolerance)));
+    size_t room = 0;
+
+    (void)ewald_group(&e, frame, 0, GROUP, MOST_TURN);
+    for (int h = -(int)e.limit[0]; h <= (int)e.limit[0] && room <= MOST_CANDIDATES; h++)
+        room += ewald_room(&e, h);
+    return room <= MOST_CANDIDATES;
 }
 
 double spots_rounding(const struct phys_frame *frame, struct phys_spec spec,
@@ -346,17 +360,21 @@ static double most_dropped(const struct job *job, double share)
 nb_status spots_forward(nb_context *ctx, const struct kernel_set *kernels,
                         const struct job *job, struct spots_work *work)
 {
-    const struct painter *painter =
-        kernels->single ? kernels->paint_single : kernels->paint_precise;
+    int single = kernels->single != NULL;
     double share = first_share(job->tolerance);
 
     for (int attempt = 0; attempt < MOST_TRIES; attempt++) {
         const double radius = ewald_radius(job->frame, job->spec, share);
         double peak, dropped;
 
-        NB_TRY(paint(ctx, painter, job, radius, work));
+        NB_TRY(paint(ctx, single ? kernels->paint_single : kernels->paint_precise, job,
+                     radius, work));
         peak = finish(ctx, kernels->precise, job);
         dropped = most_dropped(job, share);
+        if (single && most_dropped(job, LEAST_SINGLE) > job->tolerance * peak) {
+            single = 0; /* an image of tails: out of the range of a float */
+            continue;
+        }
         if (dropped <= job->tolerance * peak || share <= LEAST_SHARE) break;
         if (radius >= ewald_radius(job->frame, job->spec, 0)) break;
         /* weaker than guessed: as far as the bound asks, or much farther into the dark */

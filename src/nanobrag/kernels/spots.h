@@ -35,6 +35,10 @@ void spots_free(struct spots_work *work);
  * dropped; 1 or more where nothing may be dropped. */
 double spots_share(const struct phys_frame *frame, struct phys_spec spec, double tolerance);
 
+/* 1 when the lists of reflections for a frame's first orientations have a sensible length.
+ */
+int spots_fit(const struct phys_frame *frame, struct phys_spec spec, double tolerance);
+
 /* What rounding costs in float, of the peak. */
 double spots_rounding(const struct phys_frame *frame, struct phys_spec spec,
                       double tolerance);

@@ -63,6 +63,20 @@ PHYS_FN struct phys_edge phys_edge(const struct phys_frame *frame, const double 
     return e;
 }
 
+/* unit normal of the plane of the pixels, on the side of the frame's: the two differ where
+ * a user gave a normal of his own */
+PHYS_FN struct phys_wide3 phys_plane_normal(const struct phys_frame *frame)
+{
+    const double *f = frame->fast, *s = frame->slow, *n = frame->normal;
+    const struct phys_wide3 cross =
+        phys_wide3(f[1] * s[2] - f[2] * s[1], f[2] * s[0] - f[0] * s[2],
+                   f[0] * s[1] - f[1] * s[0]);
+    const double side = phys_wide_dot(cross, phys_wide3(n[0], n[1], n[2])) < 0 ? -1 : 1;
+    const double scale = side / sqrt(phys_wide_dot(cross, cross));
+
+    return phys_wide3(scale * cross.x, scale * cross.y, scale * cross.z);
+}
+
 /* the detector at a depth below the front of its sensor */
 PHYS_FN struct phys_screen phys_screen(const struct phys_frame *frame, double depth)
 {
