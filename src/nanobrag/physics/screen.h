@@ -63,11 +63,11 @@ PHYS_FN struct phys_edge phys_edge(const struct phys_frame *frame, const double 
     return e;
 }
 
-/* unit normal of the plane of the pixels, on the side of the frame's: the two differ where
- * a user gave a normal of his own */
+/* unit normal of the plane of the pixels, away from the crystal; a user may have given the
+ * detector a normal of his own */
 PHYS_FN struct phys_wide3 phys_plane_normal(const struct phys_frame *frame)
 {
-    const double *f = frame->fast, *s = frame->slow, *n = frame->normal;
+    const double *f = frame->fast, *s = frame->slow, *n = frame->pix0;
     const struct phys_wide3 cross =
         phys_wide3(f[1] * s[2] - f[2] * s[1], f[2] * s[0] - f[0] * s[2],
                    f[0] * s[1] - f[1] * s[0]);
