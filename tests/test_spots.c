@@ -157,6 +157,54 @@ static int nothing_to_see(void)
     return TAP_PASS;
 }
 
+/* A sample exactly halfway between reflections, h = -1/2 and k = 1/2, belongs to one of
+ * them: all numbers are powers of 2, so nothing is rounded. */
+static int halfway_counts_once(void)
+{
+    static const double vectors[4][3] = {{0, 0, 1}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    static double truth[PIXELS], image[PIXELS];
+    const int slow = 20, fast = 32, at = SPOTS_NFAST * slow + fast;
+    nb_scene scene = spots_base();
+    nb_pixel_trace trace;
+    nb_context *ctx;
+    nb_simulator *sim;
+
+    memset(scene.crystal.misset, 0, sizeof scene.crystal.misset);
+    for (int i = 0; i < 3; i++) {
+        scene.crystal.ncells[i] = 1;
+        scene.crystal.cell[i] = 8;
+        scene.crystal.cell[3 + i] = 90;
+    }
+    scene.crystal.ndomains = 1;
+    scene.crystal.mosaic[0] = 0;
+    scene.beam.wavelength = 16;
+    scene.beam.direction[0] = 1; /* the pixel lies at 90 degrees, along y */
+    scene.beam.polarization_axis[2] = 1;
+    scene.detector.convention = NB_CUSTOM;
+    memcpy(scene.detector.vectors, vectors, sizeof vectors);
+    scene.detector.pixel = 1000.0 / 1024;
+    scene.detector.origin_kind = NB_ORIGIN_PIX0;
+    scene.detector.origin[0] = -(slow + 0.5) * scene.detector.pixel;
+    scene.detector.origin[1] = 64 * scene.detector.pixel;
+    scene.detector.origin[2] = -(fast + 0.5) * scene.detector.pixel;
+    if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK
+        || nb_simulator_create(ctx, &scene, NULL, NULL, &sim) != NB_OK
+        || nb_trace_pixel(sim, NULL, 0, slow, fast, &trace) != NB_OK)
+        abort();
+    tap_check(trace.h[0] == -0.5 && trace.h[1] == 0.5 && trace.h[2] == 0,
+              "the sample lies at %.17g %.17g %.17g", trace.h[0], trace.h[1], trace.h[2]);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
+        const struct renders_way way = {precision, NB_SPOTS, 1e-5, 1, NULL};
+
+        if (renders_image(&scene, &reference, truth, NULL)
+            && renders_image(&scene, &way, image, NULL))
+            tap_close("share of its intensity", image[at] / truth[at], 1, 2e-5);
+    }
+    return TAP_PASS;
+}
+
 /* ---- calls ---- */
 static nb_context *context_with(const nb_context_options *options)
 {
@@ -499,6 +547,7 @@ int main(int argc, char **argv)
         NAMED(bound_on_request),
         NAMED(bound_of_tails),
         NAMED(nothing_to_see),
+        NAMED(halfway_counts_once),
         NAMED(forward_at_x),
         NAMED(threads_same_bits),
         NAMED(progress_and_cancelling),
