@@ -111,61 +111,40 @@ double ewald_radius(const struct phys_frame *frame, struct phys_spec spec, doubl
     return radius < most ? radius : most;
 }
 
-/* ---- the sources and the detector ---- */
+/* ---- the detector ---- */
 
-static void add_sources(struct ewald *e, const struct phys_frame *frame)
+enum { CORNERS = 8 };
+
+/* direction of a corner of the sensor, front or back */
+static void corner_of(const struct phys_frame *frame, int corner, double *d)
 {
-    double mean[3] = {0}, length;
+    const double f = (corner & 1) * frame->nfast * frame->pixel;
+    const double s = (corner >> 1 & 1) * frame->nslow * frame->pixel;
+    const double depth =
+        frame->layer_offset + (corner >> 2) * frame->nlayers * frame->layer_step;
+    double length;
 
-    for (int s = 0; s < frame->nsource; s++) {
-        const struct phys_source *source = frame->source + s;
-
-        for (int i = 0; i < 3; i++) mean[i] += source->direction[i];
-        e->wave += source->inverse_wavelength / frame->nsource;
-    }
-    length = sqrt(dot(mean, mean));
-    for (int i = 0; i < 3; i++) {
-        mean[i] /= length;
-        e->k[i] = e->wave * mean[i];
-    }
-    for (int s = 0; s < frame->nsource; s++) {
-        const struct phys_source *source = frame->source + s;
-        double off[3], turn[3];
-
-        for (int i = 0; i < 3; i++) {
-            turn[i] = source->direction[i] - mean[i];
-            off[i] = source->inverse_wavelength * source->direction[i] - e->k[i];
-        }
-        e->tilt = fmax(e->tilt, sqrt(dot(turn, turn)));
-        e->shift = fmax(e->shift, sqrt(dot(off, off)));
-        e->spread = fmax(e->spread, fabs(source->inverse_wavelength - e->wave));
-    }
+    for (int i = 0; i < 3; i++)
+        d[i] = frame->pix0[i] + f * frame->fast[i] + s * frame->slow[i]
+               + depth * frame->normal[i];
+    length = sqrt(dot(d, d));
+    for (int i = 0; i < 3; i++) d[i] /= length;
 }
 
-/* |q| at the corner of the detector that scatters farthest, for any source; twice the wave
- * number where a corner lies behind the crystal */
-static double largest_q(const struct phys_frame *frame, double wave)
+/* The cone about the middle of the corners that holds them all, and with them the detector:
+ * a cone of less than a half-space is convex. All directions otherwise. */
+static void add_cone(struct ewald *e, const struct phys_frame *frame)
 {
-    double most = 0;
+    double corners[CORNERS][3], least = 1, length;
 
-    for (int corner = 0; corner < 8; corner++) {
-        const double f = (corner & 1) * frame->nfast * frame->pixel;
-        const double s = (corner >> 1 & 1) * frame->nslow * frame->pixel;
-        const double depth = (corner >> 2) * frame->nlayers * frame->layer_step;
-        double p[3], length;
-
-        for (int i = 0; i < 3; i++)
-            p[i] = frame->pix0[i] + f * frame->fast[i] + s * frame->slow[i]
-                   + depth * frame->normal[i];
-        length = sqrt(dot(p, p));
-        for (int i = 0; i < frame->nsource; i++) {
-            const double cosine = dot(p, frame->source[i].direction) / length;
-
-            if (cosine <= 0) return 2 * wave;
-            most = fmax(most, wave * sqrt(fmax(0, 2 - 2 * cosine)));
-        }
+    for (int c = 0; c < CORNERS; c++) {
+        corner_of(frame, c, corners[c]);
+        for (int i = 0; i < 3; i++) e->towards[i] += corners[c][i];
     }
-    return most;
+    length = sqrt(dot(e->towards, e->towards));
+    for (int i = 0; i < 3 && length > 0; i++) e->towards[i] /= length;
+    for (int c = 0; c < CORNERS; c++) least = fmin(least, dot(corners[c], e->towards));
+    e->cone = least > 0.01 ? acos(fmin(1, least)) + 1e-6 : M_PI;
 }
 
 struct ewald ewald_of(const struct phys_frame *frame, double radius)
@@ -174,14 +153,74 @@ struct ewald ewald_of(const struct phys_frame *frame, double radius)
 
     memset(&e, 0, sizeof e);
     e.radius = radius;
-    add_sources(&e, frame);
     e.front = phys_screen(frame, frame->layer_offset);
     e.back =
         phys_screen(frame, frame->layer_offset + (frame->nlayers - 1) * frame->layer_step);
     e.rows = (double)frame->nslow * frame->oversample;
     e.columns = (double)frame->nfast * frame->oversample;
-    e.qmax = largest_q(frame, e.wave + e.spread) * (1 + 1e-9) + radius;
+    add_cone(&e, frame);
     return e;
+}
+
+/* ---- sources ---- */
+
+/* angle between two unit vectors, as the chord that is never shorter than half of it */
+static double chord(const double *a, const double *b)
+{
+    const double off[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+
+    return sqrt(dot(off, off));
+}
+
+static int count_sources(const struct phys_frame *frame, int first, double turn)
+{
+    const struct phys_source *source = frame->source + first;
+    int n = 1;
+
+    while (first + n < frame->nsource
+           && chord(source->direction, source[n].direction) <= turn
+           && fabs(source[n].inverse_wavelength / source->inverse_wavelength - 1) <= turn)
+        n++;
+    return n;
+}
+
+/* largest |q| of the detector, for directions within its cone */
+static double largest_q(const struct ewald *e, const double *incident)
+{
+    const double wave = e->wave + e->spread;
+    const double away = acos(fmax(-1, fmin(1, dot(e->towards, incident))));
+    const double angle = away + e->cone + 2 * e->tilt;
+
+    return angle < M_PI ? 2 * wave * sin(angle / 2) : 2 * wave;
+}
+
+int ewald_sources(struct ewald *e, const struct phys_frame *frame, int first, double turn)
+{
+    const struct phys_source *source = frame->source + first;
+    const int n = count_sources(frame, first, turn);
+    double mean[3] = {0}, length;
+
+    e->wave = e->tilt = e->spread = e->shift = 0;
+    for (int s = 0; s < n; s++) {
+        for (int i = 0; i < 3; i++) mean[i] += source[s].direction[i];
+        e->wave += source[s].inverse_wavelength / n;
+    }
+    length = sqrt(dot(mean, mean));
+    for (int i = 0; i < 3; i++) {
+        mean[i] /= length;
+        e->k[i] = e->wave * mean[i];
+    }
+    for (int s = 0; s < n; s++) {
+        double off[3];
+
+        for (int i = 0; i < 3; i++)
+            off[i] = source[s].inverse_wavelength * source[s].direction[i] - e->k[i];
+        e->tilt = fmax(e->tilt, chord(source[s].direction, mean));
+        e->shift = fmax(e->shift, sqrt(dot(off, off)));
+        e->spread = fmax(e->spread, fabs(source[s].inverse_wavelength - e->wave));
+    }
+    e->qmax = largest_q(e, mean) * (1 + 1e-9) + e->radius;
+    return n;
 }
 
 /* ---- orientations ---- */
@@ -195,28 +234,46 @@ static double turn_between(const double *stars, const double *axes)
     return sqrt(fmax(0, 3 - trace));
 }
 
-int ewald_group(struct ewald *ewald, const struct phys_frame *frame, int first, int most,
-                double turn)
+/* The indices that an axis of the cell sees: a.q with q = w s - k, s within the detector's
+ * cone, w any wave number; and what the radius and the group's spread add. */
+static void limit(struct ewald *e, const double *axis, double *low, double *high)
+{
+    const double edge = sqrt(dot(axis, axis));
+    const double angle = acos(fmax(-1, fmin(1, dot(axis, e->towards) / edge)));
+    const double most = edge * cos(fmax(0, angle - e->cone));
+    const double least = edge * cos(fmin(M_PI, angle + e->cone));
+    const double wave = e->wave + e->spread, less = e->wave - e->spread;
+    const double off =
+        edge * (e->radius + e->qmax * e->turn + e->shift + 1e-9 * wave) + 1e-9;
+    const double all = floor(e->qmax * edge) + 1;
+
+    *low = ceil(fmin(least * wave, least * less) - dot(axis, e->k) - off);
+    *high = floor(fmax(most * wave, most * less) - dot(axis, e->k) + off);
+    *low = fmax(*low, -all);
+    *high = fmin(*high, all);
+}
+
+int ewald_orientations(struct ewald *e, const struct phys_frame *frame, int first, int most,
+                       double turn)
 {
     const double *axes = frame->orientation[first].axes;
     int n = 1;
 
-    (void)ewald_stars(axes, ewald->stars);
-    ewald->skew = 0;
-    for (int i = 0; i < 3; i++) {
-        const double edge = sqrt(dot(axes + 3 * i, axes + 3 * i));
-        const double *star = ewald->stars + 3 * i;
-
-        ewald->limit[i] = floor(ewald->qmax * edge) + 1;
-        ewald->skew += edge * sqrt(dot(star, star));
-    }
-    ewald->turn = 0;
+    (void)ewald_stars(axes, e->stars);
+    e->turn = 0;
     while (n < most && first + n < frame->norientation) {
-        const double by = turn_between(ewald->stars, frame->orientation[first + n].axes);
+        const double by = turn_between(e->stars, frame->orientation[first + n].axes);
 
         if (by > turn) break;
-        ewald->turn = fmax(ewald->turn, by + 1e-7);
+        e->turn = fmax(e->turn, by + 1e-7);
         n++;
+    }
+    e->skew = 0;
+    for (int i = 0; i < 3; i++) {
+        const double *axis = axes + 3 * i, *star = e->stars + 3 * i;
+
+        limit(e, axis, e->low + i, e->high + i);
+        e->skew += sqrt(dot(axis, axis) * dot(star, star));
     }
     return n;
 }
@@ -300,8 +357,8 @@ static int runs_of(const struct ewald *e, double h, double k, double most,
     b = dot(star, p) + dot(star, e->k);
     c = dot(p, p) + 2 * dot(p, e->k);
     if (!below(a, b, c, most, &low, &high)) return 0;
-    runs[0].first = ceil(low) > -e->limit[2] ? ceil(low) : -e->limit[2];
-    runs[0].last = floor(high) < e->limit[2] ? floor(high) : e->limit[2];
+    runs[0].first = ceil(low) > e->low[2] ? ceil(low) : e->low[2];
+    runs[0].last = floor(high) < e->high[2] ? floor(high) : e->high[2];
     if (!below(a, b, c, -most, &from, &to)) return 1;
     runs[1] = runs[0];
     if (floor(from) < runs[0].last) runs[0].last = floor(from);
@@ -330,12 +387,12 @@ static size_t take(const struct ewald *e, double h, double k, struct run run,
     return n;
 }
 
-size_t ewald_room(const struct ewald *e, int h)
+size_t ewald_room(const struct ewald *e, double h)
 {
     const double most = bound(e, e->qmax);
     size_t n = 0;
 
-    for (double k = -e->limit[1]; k <= e->limit[1]; k++) {
+    for (double k = e->low[1]; k <= e->high[1]; k++) {
         struct run runs[2];
         const int count = runs_of(e, h, k, most, runs);
 
@@ -344,12 +401,12 @@ size_t ewald_room(const struct ewald *e, int h)
     return n;
 }
 
-size_t ewald_layer(const struct ewald *e, int h, struct candidate *out)
+size_t ewald_layer(const struct ewald *e, double h, struct candidate *out)
 {
     const double most = bound(e, e->qmax);
     size_t n = 0;
 
-    for (double k = -e->limit[1]; k <= e->limit[1]; k++) {
+    for (double k = e->low[1]; k <= e->high[1]; k++) {
         struct run runs[2];
         const int count = runs_of(e, h, k, most, runs);
 

@@ -24,33 +24,41 @@ double ewald_radius(const struct phys_frame *frame, struct phys_spec spec, doubl
 /* a*, b*, c* of rows a, b, c; returns the volume of the cell, A^3. */
 double ewald_stars(const double *axes, double *stars);
 
-/* what the candidates of a group have in common */
+/* what the candidates of a group of sources and orientations have in common */
 struct ewald {
-    double stars[9]; /* of the group's first orientation */
     double radius; /* of a spot */
-    double turn; /* largest turn of an orientation of the group from the first, radian */
+    struct phys_screen front, back; /* first and last layer */
+    double rows, columns; /* of sub-pixels */
+    double towards[3], cone; /* the detector's middle; largest angle to it, radian */
+    /* the sources */
     double k[3], wave; /* mean of the incident wave vectors and of their lengths, 1/A */
     double tilt, spread; /* largest angle to the mean, difference from the mean length */
     double shift; /* largest difference from the mean wave vector */
     double qmax; /* of the detector, 1/A */
-    double limit[3]; /* of |h|, |k|, |l| */
+    /* the orientations */
+    double stars[9]; /* of the first */
+    double turn; /* largest turn from the first, radian */
+    double low[3], high[3]; /* of h, k, l */
     double skew; /* sum of |a||a*|: 3 or more; how much sums of index times star cancel */
-    struct phys_screen front, back; /* first and last layer */
-    double rows, columns; /* of sub-pixels */
 };
 
-/* The sources of a frame and its detector; ewald_group() adds the orientations. */
+/* The detector; the next two add the sources and the orientations. */
 struct ewald ewald_of(const struct phys_frame *frame, double radius);
 
-/* Orientations first .. first + n - 1 of the frame turn by at most `turn` from the first:
- * how many (1 .. most), and the group. */
-int ewald_group(struct ewald *ewald, const struct phys_frame *frame, int first, int most,
-                double turn);
+/* Sources first .. first + n - 1 of the frame differ by at most `turn` from the first, in
+ * radian and in wavelength over wavelength: how many (1 .. all), and the group. */
+int ewald_sources(struct ewald *ewald, const struct phys_frame *frame, int first,
+                  double turn);
 
-/* How many candidates with index h there can be at most; cheap. */
-size_t ewald_room(const struct ewald *ewald, int h);
+/* Orientations first .. first + n - 1 turn by at most `turn` from the first: how many
+ * (1 .. most), and the group. */
+int ewald_orientations(struct ewald *ewald, const struct phys_frame *frame, int first,
+                       int most, double turn);
+
+/* How many candidates with index h, low[0] .. high[0], there can be at most; cheap. */
+size_t ewald_room(const struct ewald *ewald, double h);
 
 /* Write those there are; returns how many. */
-size_t ewald_layer(const struct ewald *ewald, int h, struct candidate *out);
+size_t ewald_layer(const struct ewald *ewald, double h, struct candidate *out);
 
 #endif

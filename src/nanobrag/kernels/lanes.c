@@ -42,24 +42,15 @@ static void weigh_samples(const struct phys_frame *frame, const struct phys_sour
     const struct phys_vec3 incident = phys_load(source->direction);
     const struct phys_vec3 e = phys_load(source->e), b = phys_load(source->b);
     const struct phys_vec3 d = l->patch.d;
-    const real unit = (real)source->inverse_wavelength;
+    const struct phys_square square = phys_patch_square(&l->patch, source, frame->dmin);
     const real kahn = (real)frame->kahn, b_factor = (real)frame->b_factor;
     const real each = frame->each_polar ? 1 : 0, polarised = frame->polarised ? 1 : 0;
     const real cut = frame->dmin > 0 ? 1 : 0;
-    double q[3], q2;
-    struct phys_vec3 middle;
-    real beyond, at_middle;
 
-    phys_patch_scattering(&l->patch, source, q);
-    middle = phys_load(q);
-    q2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2];
-    at_middle = (real)q2;
-    beyond = frame->dmin > 0 ? (real)(q2 - 1 / (frame->dmin * frame->dmin)) : 0;
 #pragma omp simd
     for (int i = 0; i < l->n; i++) {
-        const struct phys_vec3 step = phys_scale(unit, step_of(l, i));
-        const real change = phys_dot(step, phys_axpy(2, middle, step)); /* of q^2 */
-        const real passes = cut * (beyond + change) > 0 ? 0 : 1;
+        const real change = phys_square_change(&square, step_of(l, i));
+        const real passes = cut * (square.beyond + change) > 0 ? 0 : 1;
         const real kahns =
             phys_polarization(kahn, incident, e, b, phys_axpy(1, d, step_of(l, i)));
         const real polar = polarised != 0 ? kahns : 1;
@@ -68,7 +59,7 @@ static void weigh_samples(const struct phys_frame *frame, const struct phys_sour
         /* sums of one and nothing: a choice would become a masked store, and a slow loop */
         l->polarization[i] = first * polar + (1 - first) * l->polarization[i];
         l->lit[i] += first;
-        l->share[i] *= passes * phys_displacement(b_factor, at_middle + change)
+        l->share[i] *= passes * phys_displacement(b_factor, square.at_middle + change)
                        * (each != 0 ? polar : 1);
     }
 }

@@ -107,12 +107,13 @@ static void locate(const struct canvas *canvas, const struct pairing *pair,
         const double left = radius2 - off * off;
         const double positive = left > 0 ? left : 0;
         const double reach = sqrt(positive * length * per_k);
-        const double n = phys_wide_dot(v, screen.normal), per_normal = 1 / n;
+        const double n = phys_wide_dot(v, screen.normal);
+        const double all = n > reach ? 0 : 1e30; /* the cone reaches the horizon */
+        const double per_normal = 1 / (n > reach ? n : 1);
         const struct phys_range f =
             phys_screen_range(&screen, &screen.fast, v, per_normal, reach);
         const struct phys_range t =
             phys_screen_range(&screen, &screen.slow, v, per_normal, reach);
-        const double all = n > reach ? 0 : 1e9; /* the cone reaches the horizon */
         const double fast_low = first_in(f.low - all, fast0);
         const double fast_high = last_in(f.high + all, fast1);
         const double slow_low = first_in(t.low - all, slow0);
@@ -161,31 +162,6 @@ static struct weighing weighing_of(const struct phys_frame *frame)
     return w;
 }
 
-/* factor of a sample; `front`: the same place at the first sub-pixel of its pixel, where
- * the capture is taken unless each sample has its own */
-PHYS_FN real weight_of(const struct canvas *canvas, const struct phys_source *source,
-                       const struct phys_detector *det, struct weighing w,
-                       struct phys_point point, struct phys_point front)
-{
-    const struct phys_frame *frame = canvas->frame;
-    const struct phys_vec3 incident = phys_load(source->direction);
-    const struct phys_vec3 q =
-        phys_scattering(point.d, incident, (real)source->inverse_wavelength);
-    const real q2 = phys_dot(q, q);
-    real weight = 1;
-
-    if (w.omega) weight *= phys_solid_angle(det, point);
-    if (w.polar)
-        weight *= phys_polarization((real)frame->kahn, incident, phys_load(source->e),
-                                    phys_load(source->b), point.d);
-    if (w.capture)
-        weight *=
-            phys_capture(det, frame->each_capture ? point : front, (real)canvas->layer);
-    if (w.dmin) weight *= phys_passes_dmin((real)frame->dmin, q2) ? 1 : 0;
-    if (w.displacement) weight *= phys_displacement((real)frame->b_factor, q2);
-    return weight;
-}
-
 /* a patch and all that its samples are computed from */
 struct spot {
     struct rectangle r;
@@ -193,8 +169,38 @@ struct spot {
     struct phys_anchor anchor;
     real middle_fast, middle_slow, per_row;
     struct phys_detector detector;
+    struct phys_square square;
     struct weighing weighing;
 };
+
+/* factor of a sample; `front`: the same place at the first sub-pixel of its pixel, where
+ * the capture is taken unless each sample has its own */
+PHYS_FN real weight_of(const struct canvas *canvas, const struct phys_source *source,
+                       const struct spot *s, struct phys_place place,
+                       struct phys_place front)
+{
+    const struct phys_frame *frame = canvas->frame;
+    const struct phys_detector *det = &s->detector;
+    const struct phys_point point =
+        phys_patch_point(&s->patch, det, place.step, place.ratio);
+    const real change = phys_square_change(&s->square, place.step);
+    real weight = 1;
+
+    if (s->weighing.omega) weight *= phys_solid_angle(det, point);
+    if (s->weighing.polar)
+        weight *= phys_polarization((real)frame->kahn, phys_load(source->direction),
+                                    phys_load(source->e), phys_load(source->b), point.d);
+    if (s->weighing.capture) {
+        if (!frame->each_capture) place = front;
+        weight *=
+            phys_capture(det, phys_patch_point(&s->patch, det, place.step, place.ratio),
+                         (real)canvas->layer);
+    }
+    if (s->weighing.dmin) weight *= s->square.beyond + change > 0 ? 0 : 1;
+    if (s->weighing.displacement)
+        weight *= phys_displacement((real)frame->b_factor, s->square.at_middle + change);
+    return weight;
+}
 
 /* place of sample i of a rectangle, row after row */
 PHYS_FN struct phys_place place_of(const struct spot *s, real i, real *fast, real *slow)
@@ -231,8 +237,11 @@ PHYS_FN void strip_of(struct phys_spec spec, const struct phys_crystal *c,
         real fast, slow;
         const struct phys_place place = place_of(&s, (real)(first + i), &fast, &slow);
         const struct phys_vec3 x = phys_anchor_indices(&s.anchor, place.step);
-        const struct phys_vec3 n = phys_lattice_point(spec, x);
-        const real own = (n.x == 0) & (n.y == 0) & (n.z == 0) ? 1 : 0;
+        /* half open: a sample halfway between two reflections is painted once */
+        const real own =
+            (phys_nearest(x.x) == 0) & (phys_nearest(x.y) == 0) & (phys_nearest(x.z) == 0)
+                ? 1
+                : 0;
         struct phys_site site;
 
         site.d = x;
@@ -256,10 +265,7 @@ static void weigh_strip(const struct canvas *canvas, const struct phys_source *s
             phys_patch_place(&s->patch, fast - (real)(f % over) - s->middle_fast,
                              slow - (real)(l % over) - s->middle_slow);
 
-        f2[i] *=
-            weight_of(canvas, source, &s->detector, s->weighing,
-                      phys_patch_point(&s->patch, &s->detector, place.step, place.ratio),
-                      phys_patch_point(&s->patch, &s->detector, front.step, front.ratio));
+        f2[i] *= weight_of(canvas, source, s, place, front);
     }
 }
 
@@ -329,7 +335,10 @@ PHYS_FN void paint_one(struct phys_spec spec, const struct canvas *canvas,
     s = spot_of(canvas, pair, v, &r, whole);
     weighed = s.weighing.omega | s.weighing.polar | s.weighing.capture | s.weighing.dmin
               | s.weighing.displacement;
-    if (weighed) s.detector = phys_detector(frame);
+    if (weighed) {
+        s.detector = phys_detector(frame);
+        s.square = phys_patch_square(&s.patch, pair->source, frame->dmin);
+    }
     crystal.peak = 1; /* see phys_constant_factor() */
     if (spec.lookup == PHYS_TRICUBIC) box = phys_box_from(box, whole);
     for (int first = 0; first < r.width * r.height; first += SAMPLES) {

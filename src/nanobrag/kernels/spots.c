@@ -1,7 +1,7 @@
 /*
- * spots.c - see spots.h. The detector is cut into bands of rows. For each group of
- * orientations the candidates near the Ewald sphere are listed once; then threads share the
- * bands, and each paints its own, pair by pair in the same order whatever their number.
+ * spots.c - see spots.h. The detector is cut into bands of rows. For each group of sources
+ * and orientations the candidates near the Ewald sphere are listed once; then threads share
+ * the bands, and each paints its own, pair by pair in the same order whatever their number.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,10 +21,14 @@
 #include <omp.h>
 #endif
 
-/* rows of pixels in a band; orientations in a group and the largest turn among them; times
- * that the radius is enlarged when the image turns out to be weak */
+/* rows of pixels in a band; orientations in a group, and the largest turn among them or
+ * among its sources; times that the radius is enlarged when the image turns out to be weak
+ */
 enum { BAND_ROWS = 64, GROUP = 256, MOST_TRIES = 12 };
 static const double MOST_TURN = 0.02;
+
+/* reflections looked at and samples finished below which a thread is not worth waking */
+static const double LEAST_WORK = 2e4;
 
 /* a list that takes a gigabyte */
 static const size_t MOST_CANDIDATES = (size_t)1 << 25;
@@ -56,8 +60,9 @@ int spots_fit(const struct phys_frame *frame, struct phys_spec spec, double tole
     struct ewald e = ewald_of(frame, ewald_radius(frame, spec, first_share(tolerance)));
     size_t room = 0;
 
-    (void)ewald_group(&e, frame, 0, GROUP, MOST_TURN);
-    for (int h = -(int)e.limit[0]; h <= (int)e.limit[0] && room <= MOST_CANDIDATES; h++)
+    (void)ewald_sources(&e, frame, 0, MOST_TURN);
+    (void)ewald_orientations(&e, frame, 0, GROUP, MOST_TURN);
+    for (double h = e.low[0]; h <= e.high[0] && room <= MOST_CANDIDATES; h++)
         room += ewald_room(&e, h);
     return room <= MOST_CANDIDATES;
 }
@@ -132,7 +137,9 @@ struct group {
     struct spots_work *work;
     struct ewald ewald;
     int first, n; /* orientations */
+    int first_source, nsource;
     int nlayers;
+    size_t room; /* most candidates */
     double (*stars)[9]; /* of each orientation */
 };
 
@@ -199,8 +206,8 @@ static void paint_band(const struct group *g, int band)
         canvas.depth = frame->layer_offset + layer * frame->layer_step;
         canvas.screen = phys_screen(frame, canvas.depth);
         for (int i = 0; i < g->n; i++)
-            for (int s = 0; s < frame->nsource; s++) {
-                const struct pairing pair = {frame->source + s,
+            for (int s = 0; s < g->nsource; s++) {
+                const struct pairing pair = {frame->source + g->first_source + s,
                                              frame->orientation[g->first + i].axes,
                                              g->stars[i], g->ewald.radius,
                                              (float)(4e-7 * g->ewald.skew * q
@@ -211,34 +218,46 @@ static void paint_band(const struct group *g, int band)
     }
 }
 
-/* ---- one group of orientations ---- */
+/* ---- one group of sources and orientations ---- */
+
+/* how many of the threads allowed some work is worth */
+static int threads_for(const nb_context *ctx, double work)
+{
+    const double worth = 1 + work / LEAST_WORK;
+
+    return worth < ctx->threads ? (int)worth : ctx->threads;
+}
 
 /* candidates of the group, layer after layer of h, each in the room made for it */
 static nb_status list_candidates(nb_context *ctx, struct group *g)
 {
-    const int most = (int)g->ewald.limit[0], layers = 2 * most + 1;
+    const struct ewald *e = &g->ewald;
+    const int layers = e->high[0] >= e->low[0] ? (int)(e->high[0] - e->low[0]) + 1 : 0;
+    const double rows = layers * fmax(0, e->high[1] - e->low[1] + 1);
+    const int threads = threads_for(ctx, rows);
     struct spots_work *work = g->work;
     struct layer *layer;
-    size_t room = 0;
 
+    g->room = 0;
+    g->nlayers = layers;
     if (!grow_layers(work, layers)) return fail_memory(ctx, "a list of reflections");
     layer = work->layers;
-#pragma omp parallel for schedule(dynamic, 4) num_threads(ctx->threads)
-    for (int i = 0; i < layers; i++) layer[i].n = ewald_room(&g->ewald, i - most);
+#pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
+    for (int i = 0; i < layers; i++) layer[i].n = ewald_room(e, e->low[0] + i);
     for (int i = 0; i < layers; i++) {
-        layer[i].first = room;
-        room += layer[i].n;
+        layer[i].first = g->room;
+        g->room += layer[i].n;
     }
-    if (room > MOST_CANDIDATES)
+    if (g->room > MOST_CANDIDATES)
         return fail(ctx, NB_ERR_MEMORY,
                     "%.2g reflections lie near the Ewald sphere, too many to list; use "
                     "NB_LANES (-strategy lanes)",
-                    (double)room);
-    if (!grow(work, room, ctx->threads)) return fail_memory(ctx, "a list of reflections");
-#pragma omp parallel for schedule(dynamic, 4) num_threads(ctx->threads)
+                    (double)g->room);
+    if (!grow(work, g->room, ctx->threads))
+        return fail_memory(ctx, "a list of reflections");
+#pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
     for (int i = 0; i < layers; i++)
-        layer[i].n = ewald_layer(&g->ewald, i - most, work->candidates + layer[i].first);
-    g->nlayers = layers;
+        layer[i].n = ewald_layer(e, e->low[0] + i, work->candidates + layer[i].first);
     return NB_OK;
 }
 
@@ -246,6 +265,7 @@ static nb_status list_candidates(nb_context *ctx, struct group *g)
 struct progress {
     nb_context *ctx;
     double base, step; /* before this group, and each band's share */
+    double shown; /* never less than before, also when an image is painted again */
     atomic_int done, stop;
 };
 
@@ -255,20 +275,24 @@ static void report(struct progress *p)
     const int done = atomic_fetch_add(&p->done, 1) + 1;
     const double fraction = p->base + p->step * done;
 
-    if (options->progress && tiles_first_thread() && fraction < 1
-        && options->progress(options->user, fraction))
-        atomic_store(&p->stop, 1);
+    if (!options->progress || !tiles_first_thread() || fraction >= 1) return;
+    p->shown = fmax(p->shown, fraction); /* the first thread's alone */
+    if (options->progress(options->user, p->shown)) atomic_store(&p->stop, 1);
 }
 
 static nb_status paint_group(nb_context *ctx, struct group *g, struct progress *progress)
 {
-    const int *roi = g->job->roi, threads = ctx->threads;
+    const struct phys_frame *frame = g->job->frame;
+    const int *roi = g->job->roi;
     const int first = roi[2] / BAND_ROWS, end = (roi[3] + BAND_ROWS - 1) / BAND_ROWS;
-    const double share = (double)g->n / g->job->frame->norientation;
+    const double share =
+        (double)g->n / frame->norientation * ((double)g->nsource / frame->nsource);
+    int threads;
 
     for (int i = 0; i < g->n; i++)
-        (void)ewald_stars(g->job->frame->orientation[g->first + i].axes, g->stars[i]);
+        (void)ewald_stars(frame->orientation[g->first + i].axes, g->stars[i]);
     NB_TRY(list_candidates(ctx, g));
+    threads = threads_for(ctx, (double)g->room * g->n * g->nsource);
     progress->step = share / (end - first > 0 ? end - first : 1);
     atomic_store(&progress->done, 0);
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
@@ -286,20 +310,22 @@ static nb_status paint_group(nb_context *ctx, struct group *g, struct progress *
 /* ---- the image ---- */
 
 /* the Bragg sums of all samples within the radius */
-static nb_status paint(nb_context *ctx, const struct painter *painter,
+static nb_status paint(struct progress *progress, const struct painter *painter,
                        const struct job *job, double radius, struct spots_work *work)
 {
     const struct phys_frame *frame = job->frame;
     double stars[GROUP][9];
-    struct progress progress = {ctx, 0, 0, 0, 0};
-    struct group g = {job, painter, work, ewald_of(frame, radius), 0, 0, 0, stars};
+    struct group g = {job, painter, work, ewald_of(frame, radius), 0, 0, 0, 0, 0, 0, stars};
 
     memset(job->photons, 0,
            sizeof *job->photons * (size_t)frame->nslow * (size_t)frame->nfast);
-    while (g.first < frame->norientation) {
-        g.n = ewald_group(&g.ewald, frame, g.first, GROUP, MOST_TURN);
-        NB_TRY(paint_group(ctx, &g, &progress));
-        g.first += g.n;
+    progress->base = 0;
+    for (; g.first_source < frame->nsource; g.first_source += g.nsource) {
+        g.nsource = ewald_sources(&g.ewald, frame, g.first_source, MOST_TURN);
+        for (g.first = 0; g.first < frame->norientation; g.first += g.n) {
+            g.n = ewald_orientations(&g.ewald, frame, g.first, GROUP, MOST_TURN);
+            NB_TRY(paint_group(progress->ctx, &g, progress));
+        }
     }
     return NB_OK;
 }
@@ -315,7 +341,8 @@ static int is_dark(const struct tile *tile, const double *sums)
 static double finish(nb_context *ctx, const struct kernels *kernels, const struct job *job)
 {
     const double factor = phys_constant_factor(job->spec, job->frame);
-    const int count = grid_count(job), threads = ctx->threads;
+    const int count = grid_count(job);
+    const int threads = threads_for(ctx, (double)count * TILE_PIXELS);
     double peak = 0;
 
 #pragma omp parallel for schedule(dynamic, 16) num_threads(threads) reduction(max : peak)
@@ -337,8 +364,10 @@ static double most_dropped(const struct job *job, double share)
 {
     const struct phys_frame *f = job->frame;
     const double samples = (double)f->oversample * f->oversample * f->norientation;
-    const double near = f->surface == PHYS_CURVED ? f->distance : f->close_distance;
-    const double area = f->point_pixel ? 1 : f->pixel * f->pixel;
+    const double plane = phys_screen(f, 0).distance; /* not so far as a false normal says */
+    const double near = f->surface == PHYS_CURVED ? f->distance : plane;
+    const double slant = f->surface == PHYS_CURVED ? 1 : fmax(1, f->close_distance / plane);
+    const double area = f->point_pixel ? 1 : f->pixel * f->pixel * slant;
     /* of the four weights on each axis of a tricubic look-up: at most 5/4 in sum */
     const double over = job->spec.lookup == PHYS_TRICUBIC ? 1.953125 : 1;
     const double cells = job->spec.shape == PHYS_SQUARE
@@ -360,6 +389,7 @@ static double most_dropped(const struct job *job, double share)
 nb_status spots_forward(nb_context *ctx, const struct kernel_set *kernels,
                         const struct job *job, struct spots_work *work)
 {
+    struct progress progress = {ctx, 0, 0, 0, 0, 0};
     int single = kernels->single != NULL;
     double share = first_share(job->tolerance);
 
@@ -367,8 +397,8 @@ nb_status spots_forward(nb_context *ctx, const struct kernel_set *kernels,
         const double radius = ewald_radius(job->frame, job->spec, share);
         double peak, dropped;
 
-        NB_TRY(paint(ctx, single ? kernels->paint_single : kernels->paint_precise, job,
-                     radius, work));
+        NB_TRY(paint(&progress, single ? kernels->paint_single : kernels->paint_precise,
+                     job, radius, work));
         peak = finish(ctx, kernels->precise, job);
         dropped = most_dropped(job, share);
         if (single && most_dropped(job, LEAST_SINGLE) > job->tolerance * peak) {

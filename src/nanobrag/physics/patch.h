@@ -88,4 +88,34 @@ PHYS_FN void phys_patch_scattering(const struct phys_patch *patch,
         q[i] = source->inverse_wavelength * (patch->direction[i] - source->direction[i]);
 }
 
+/* the square of the scattering vector about the middle */
+struct phys_square {
+    struct phys_vec3 middle;
+    real unit, at_middle; /* of a step, 1/A; at the middle, 1/A^2 */
+    real beyond; /* by how much that passes 1/dmin^2; 0 without dmin */
+};
+
+PHYS_FN struct phys_square phys_patch_square(const struct phys_patch *patch,
+                                             const struct phys_source *source, double dmin)
+{
+    struct phys_square s;
+    double q[3], q2;
+
+    phys_patch_scattering(patch, source, q);
+    q2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2];
+    s.middle = phys_load(q);
+    s.unit = (real)source->inverse_wavelength;
+    s.at_middle = (real)q2;
+    s.beyond = dmin > 0 ? (real)(q2 - 1 / (dmin * dmin)) : 0;
+    return s;
+}
+
+/* what it changes by along a step */
+PHYS_FN real phys_square_change(const struct phys_square *s, struct phys_vec3 step)
+{
+    const struct phys_vec3 dq = phys_scale(s->unit, step);
+
+    return phys_dot(dq, phys_axpy(2, s->middle, dq));
+}
+
 #endif

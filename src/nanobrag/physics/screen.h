@@ -84,10 +84,11 @@ PHYS_FN struct phys_screen phys_screen(const struct phys_frame *frame, double de
 
     s.fast = phys_edge(frame, frame->fast, frame->slow, depth);
     s.slow = phys_edge(frame, frame->slow, frame->fast, depth);
-    s.normal = phys_wide3(frame->normal[0], frame->normal[1], frame->normal[2]);
-    s.distance =
-        phys_wide_dot(phys_wide3(frame->pix0[0], frame->pix0[1], frame->pix0[2]), s.normal)
-        + depth;
+    s.normal = phys_plane_normal(frame);
+    s.distance = phys_wide_dot(phys_wide3(frame->pix0[0] + depth * frame->normal[0],
+                                          frame->pix0[1] + depth * frame->normal[1],
+                                          frame->pix0[2] + depth * frame->normal[2]),
+                               s.normal);
     return s;
 }
 
@@ -114,7 +115,7 @@ PHYS_FN struct phys_range phys_screen_range(const struct phys_screen *screen,
     const double secant2 = 1 + t * t, left2 = secant2 - s * s;
     const double gap = sqrt(left2 > 0 ? left2 : 0) - s * fabs(t);
     const double middle = x * t - edge->start * edge->per_metre;
-    const double half = gap > 1e-6 ? x * s * secant2 / gap * (1 + 1e-9) : 1e9;
+    const double half = gap > 1e-6 ? x * s * secant2 / gap * (1 + 1e-9) : 1e30;
     struct phys_range r;
 
     r.low = middle - half;
