@@ -20,6 +20,8 @@ struct lanes {
     int n; /* lanes in use */
     struct phys_patch patch;
     real radius; /* no step is longer */
+    int small; /* phys_patch_is_small() */
+    _Alignas(64) lane fast, slow; /* corner of the pixel from the middle, sub-pixels */
     _Alignas(64) lane x, y, z; /* direction of the sample, less that of the middle */
     _Alignas(64) lane ratio; /* its distance over that of the middle */
     _Alignas(64) lane weight; /* of the sub-pixel: flagged factors */
@@ -74,39 +76,39 @@ static void multiply(int n, real *restrict a, const real *restrict b)
 #ifndef PHYS_SINGLE
 /* nanoBragg's curved detector is not flat in any coordinate, so its directions are made one
  * by one; in float a tile of it is done in double */
-static void places_bent(const struct launch *a, real fast, real slow, real depth, int at,
+static void places_bent(const struct launch *a, real fast, real slow, real depth,
                         struct lanes *l)
 {
     const struct phys_detector det = a->view.detector;
-    const real n = (real)a->frame->oversample;
+    const struct phys_patch patch = l->patch;
 
 #pragma omp simd
-    for (int i = 0; i < a->tile->width; i++) {
-        const struct phys_point p = phys_point(&det, fast + (real)i * n, slow, depth);
+    for (int i = 0; i < l->n; i++) {
+        const struct phys_point p =
+            phys_point(&det, fast + l->fast[i], slow + l->slow[i], depth);
 
-        l->x[at + i] = p.d.x - l->patch.d.x;
-        l->y[at + i] = p.d.y - l->patch.d.y;
-        l->z[at + i] = p.d.z - l->patch.d.z;
-        l->ratio[at + i] = p.r / l->patch.distance;
+        l->x[i] = p.d.x - patch.d.x;
+        l->y[i] = p.d.y - patch.d.y;
+        l->z[i] = p.d.z - patch.d.z;
+        l->ratio[i] = p.r / patch.distance;
     }
 }
 #endif
 
-/* a row of the tile; offsets from its middle in sub-pixels */
-static void places_flat(const struct launch *a, real fast, real slow, int at,
-                        struct lanes *l)
+/* `fast`, `slow`: of the sample from the corner of its pixel, in sub-pixels */
+PHYS_FN void places_flat(int small, real fast, real slow, struct lanes *l)
 {
     const struct phys_patch patch = l->patch;
-    const real n = (real)a->frame->oversample;
 
 #pragma omp simd
-    for (int i = 0; i < a->tile->width; i++) {
-        const struct phys_place p = phys_patch_place(&patch, fast + (real)i * n, slow);
+    for (int i = 0; i < l->n; i++) {
+        const struct phys_place p =
+            phys_patch_place(small, &patch, fast + l->fast[i], slow + l->slow[i]);
 
-        l->x[at + i] = p.step.x;
-        l->y[at + i] = p.step.y;
-        l->z[at + i] = p.step.z;
-        l->ratio[at + i] = p.ratio;
+        l->x[i] = p.step.x;
+        l->y[i] = p.step.y;
+        l->z[i] = p.step.z;
+        l->ratio[i] = p.ratio;
     }
 }
 
@@ -123,33 +125,60 @@ static void place_patch(const struct launch *a, double depth, struct lanes *l)
     corner = phys_axpy((real)(n * tile->width), l->patch.fast,
                        phys_scale((real)(n * tile->height), l->patch.slow));
     l->radius = 2 * sqrt(phys_dot(corner, corner));
+    l->small = phys_patch_is_small(&l->patch, (real)(n * tile->width) / 2,
+                                   (real)(n * tile->height) / 2);
+}
+
+/* the lanes are all pixels of the tile, row after row */
+static void take_tile(const struct launch *a, struct lanes *l)
+{
+    const struct tile *tile = a->tile;
+    const real n = (real)a->frame->oversample, half = (real)0.5 * n;
+
+    l->n = tile->width * tile->height;
+    for (int row = 0; row < tile->height; row++)
+        for (int i = 0; i < tile->width; i++) {
+            l->fast[row * tile->width + i] = n * (real)i - half * (real)tile->width;
+            l->slow[row * tile->width + i] = n * (real)row - half * (real)tile->height;
+        }
+}
+
+/* the lanes are some pixels of the tile */
+static void take_listed(const struct launch *a, int n, const int *listed, struct lanes *l)
+{
+    const struct tile *tile = a->tile;
+    const real over = (real)a->frame->oversample, half = (real)0.5 * over;
+
+    l->n = n;
+    for (int i = 0; i < n; i++) {
+        const int row = listed[i] / tile->width, column = listed[i] - row * tile->width;
+
+        l->fast[i] = over * (real)column - half * (real)tile->width;
+        l->slow[i] = over * (real)row - half * (real)tile->height;
+    }
 }
 
 /* sub-pixel `sub` of each pixel, or (-1) its centre, at a depth */
 static void places(const struct launch *a, int sub, double depth, struct lanes *l)
 {
-    const struct tile *tile = a->tile;
     const int n = a->frame->oversample;
-    const int sub_row = sub / n, sub_column = sub - n * sub_row;
-    const real half = (real)0.5, middle_fast = half * (real)(n * tile->width),
-               middle_slow = half * (real)(n * tile->height);
-    const real in_slow = sub < 0 ? half * (real)n : (real)sub_row + half;
-    const real in_fast = sub < 0 ? half * (real)n : (real)sub_column + half;
-
-    for (int row = 0; row < tile->height; row++) {
-        const real slow = (real)(row * n) + in_slow;
-        const int at = row * tile->width;
+    const int row = sub / n, column = sub - n * row;
+    const real half = (real)0.5;
+    const real slow = sub < 0 ? half * (real)n : (real)row + half;
+    const real fast = sub < 0 ? half * (real)n : (real)column + half;
 
 #ifndef PHYS_SINGLE
-        if (a->frame->surface == PHYS_CURVED_QUIRK) {
-            places_bent(a, (real)tile->fast * (real)n + in_fast,
-                        (real)tile->slow * (real)n + slow, depth, at, l);
-            continue;
-        }
-#endif
-        (void)depth;
-        places_flat(a, in_fast - middle_fast, slow - middle_slow, at, l);
+    if (a->frame->surface == PHYS_CURVED_QUIRK) {
+        places_bent(a, fast + (real)n * (a->tile->fast + half * a->tile->width),
+                    slow + (real)n * (a->tile->slow + half * a->tile->height), depth, l);
+        return;
     }
+#endif
+    (void)depth;
+    if (l->small)
+        places_flat(1, fast, slow, l);
+    else
+        places_flat(0, fast, slow, l);
 }
 
 static double depth_of(const struct launch *a, int layer)

@@ -87,29 +87,32 @@ static void add_amorphous(const struct launch *a, const struct phys_source *sour
     }
 }
 
-/* 1 when no lane of the tile looks up F outside the box: neither its nearest reflection
- * nor, with a margin of two more, the nodes of the interpolation */
-static int stays_inside(const struct launch *a, const struct phys_anchor *anchor,
-                        const struct lanes *l)
+/* how far the indices of the lanes lie from those of the anchor, at most, and with a margin
+ * of four more: alike in all orientations, which turn the same cell */
+static struct phys_vec3 reach_of(const struct phys_frame *frame, double unit,
+                                 const struct lanes *l)
 {
-    const struct phys_box *box = &a->view.box;
-    const struct phys_axes *axes = &anchor->axes;
-    const struct phys_vec3 rows[3] = {axes->a, axes->b, axes->c};
-    const real whole[3] = {anchor->whole.x, anchor->whole.y, anchor->whole.z};
-    const real first[3] = {box->first.x, box->first.y, box->first.z};
-    const real last[3] = {box->last.x, box->last.y, box->last.z};
-    const real stride[3] = {(real)box->stride_h, (real)box->stride_k, 1};
+    const struct phys_axes axes = phys_axes(frame->orientation[0].axes);
+    const real most = l->radius * (real)unit;
+
+    return phys_vec3(4 + most * sqrt(phys_dot(axes.a, axes.a)),
+                     4 + most * sqrt(phys_dot(axes.b, axes.b)),
+                     4 + most * sqrt(phys_dot(axes.c, axes.c)));
+}
+
+/* 1 when no lane of the tile looks up F outside the box: neither its nearest reflection
+ * nor the nodes of the interpolation */
+static int stays_inside(const struct phys_box *box, struct phys_vec3 at,
+                        struct phys_vec3 reach)
+{
     const real most = 8388608; /* whole numbers of a float are exact up to twice this */
-    real farthest = 0;
-    int inside = 1;
+    const real farthest =
+        reach.x * (real)box->stride_h + reach.y * (real)box->stride_k + reach.z;
 
-    for (int i = 0; i < 3; i++) {
-        const real reach = 4 + l->radius * sqrt(phys_dot(rows[i], rows[i]));
-
-        inside &= whole[i] - reach >= first[i] && whole[i] + reach <= last[i];
-        farthest += reach * stride[i];
-    }
-    return inside && farthest < most;
+    return at.x - reach.x >= box->first.x && at.x + reach.x <= box->last.x
+           && at.y - reach.y >= box->first.y && at.y + reach.y <= box->last.y
+           && at.z - reach.z >= box->first.z && at.z + reach.z <= box->last.z
+           && farthest < most;
 }
 
 /* where every lane lies in one orientation, and F there or (nearest) the place where it is
@@ -172,6 +175,8 @@ PHYS_FN void add_bragg(struct phys_spec spec, const struct launch *a,
                        const struct phys_source *source, struct lanes *l)
 {
     const struct phys_frame *frame = a->frame;
+    const double unit = source->inverse_wavelength;
+    const struct phys_vec3 reach = reach_of(frame, unit, l);
     struct sites sites;
     double q[3];
 
@@ -182,12 +187,12 @@ PHYS_FN void add_bragg(struct phys_spec spec, const struct launch *a,
         fill(l->n, l->sum, 0);
         for (int k = first; k < first + n; k++) {
             const struct phys_anchor anchor =
-                phys_anchor_at(frame->orientation[k].axes, q, source->inverse_wavelength);
-
+                phys_anchor_at(frame->orientation[k].axes, q, unit);
             struct phys_spec inside = spec;
 
             inside.inside = 1;
-            if (spec.lookup != PHYS_CONSTANT && stays_inside(a, &anchor, l))
+            if (spec.lookup != PHYS_CONSTANT
+                && stays_inside(&a->view.box, anchor.whole, reach))
                 find_sites(inside, &a->view, &anchor, a->view.box.f, l, &sites);
             else
                 find_sites(spec, &a->view, &anchor, a->view.box.f, l, &sites);
@@ -266,7 +271,7 @@ static void weigh(const struct launch *a, int layer, int sub, struct lanes *l,
 
 static void start(const struct launch *a, struct lanes *l)
 {
-    l->n = a->tile->width * a->tile->height;
+    take_tile(a, l);
     fill(l->n, l->centre, 0);
     if (a->frame->amorphous_scale != 0 && !a->frame->amorphous_in_samples)
         amorphous_at_centre(a, l);
@@ -325,31 +330,6 @@ static int needs_all_samples(const struct phys_frame *frame)
            || (frame->last_capture && frame->layer_mu != 0);
 }
 
-/* first sub-pixels of the pixels of a tile whose numbers are listed */
-static void places_listed(const struct launch *a, int n, const int *listed, struct lanes *l)
-{
-    const struct phys_patch patch = l->patch;
-    const int width = a->tile->width;
-    const real over = (real)a->frame->oversample, half = (real)0.5;
-    const real middle_fast = half * over * (real)width - half;
-    const real middle_slow = half * over * (real)a->tile->height - half;
-    _Alignas(64) lane fast, slow;
-
-    for (int i = 0; i < n; i++) {
-        fast[i] = over * (real)(listed[i] % width) - middle_fast;
-        slow[i] = over * (real)(listed[i] / width) - middle_slow;
-    }
-#pragma omp simd
-    for (int i = 0; i < n; i++) {
-        const struct phys_place p = phys_patch_place(&patch, fast[i], slow[i]);
-
-        l->x[i] = p.step.x;
-        l->y[i] = p.step.y;
-        l->z[i] = p.step.z;
-        l->ratio[i] = p.ratio;
-    }
-}
-
 /* The pixels of a tile that have a sum, when nothing but their first sample and the sum
  * counts. The list is filled up to a multiple of every vector's length, so that a pixel is
  * computed by the same instructions whatever stands beside it. */
@@ -369,14 +349,14 @@ static void finish_lit(const struct phys_frame *frame, const struct tile *tile,
     }
     lit = n;
     while (n % STRIDE) listed[n++] = listed[0];
-    l.n = n;
+    take_listed(&a, n, listed, &l);
     fill(n, l.centre, 0);
     fill_wide(n, l.amorphous, 0);
     fill(n, l.omega, 1);
     fill(n, l.capture, 1);
     for (int i = 0; i < n; i++) l.bragg[i] = photons[listed[i]];
     place_patch(&a, depth_of(&a, 0), &l);
-    places_listed(&a, n, listed, &l);
+    places(&a, 0, 0, &l);
     weigh(&a, 0, 0, &l, capture);
     finish(&a, factor, &l, sums);
     for (int i = 0; i < lit; i++) photons[listed[i]] = sums[i];
@@ -421,7 +401,7 @@ static void omega_of(const struct phys_frame *frame, const struct tile *tile, do
     const int subs = all ? frame->oversample * frame->oversample : 1;
     struct lanes l;
 
-    l.n = tile->width * tile->height;
+    take_tile(&a, &l);
     fill_wide(l.n, omega, 0);
     for (int layer = 0; layer < layers; layer++) {
         place_patch(&a, depth_of(&a, layer), &l);

@@ -209,7 +209,7 @@ PHYS_FN struct phys_place place_of(const struct spot *s, real i, real *fast, rea
 
     *slow = row;
     *fast = i - row * (real)s->r.width;
-    return phys_patch_place(&s->patch, *fast - s->middle_fast, row - s->middle_slow);
+    return phys_patch_place(0, &s->patch, *fast - s->middle_fast, row - s->middle_slow);
 }
 
 /* F at samples first .. first + SAMPLES - 1; 64 loads each, which lanes do not speed up */
@@ -262,7 +262,7 @@ static void weigh_strip(const struct canvas *canvas, const struct phys_source *s
         const struct phys_place place = place_of(s, (real)(first + i), &fast, &slow);
         const int f = s->r.fast + (int)fast, l = s->r.slow + (int)slow;
         const struct phys_place front =
-            phys_patch_place(&s->patch, fast - (real)(f % over) - s->middle_fast,
+            phys_patch_place(0, &s->patch, fast - (real)(f % over) - s->middle_fast,
                              slow - (real)(l % over) - s->middle_slow);
 
         f2[i] *= weight_of(canvas, source, s, place, front);
