@@ -135,6 +135,30 @@ static int bound_of_tails(void)
     return TAP_PASS;
 }
 
+/* and lanes in float: what they lost they compute again in double */
+static int tails_in_lanes(void)
+{
+    static const double off[] = {0.7, 1.5, 2.5, 3.5, 5, 7};
+    static double truth[PIXELS], image[PIXELS];
+
+    for (size_t i = 0; i < COUNT(off); i++)
+        for (int shape = NB_GAUSS; shape <= NB_GAUSS_STAR; shape += 2) {
+            const struct renders_way way = {NB_SINGLE, NB_LANES, 0, 1, NULL};
+            const nb_scene scene = spots_beside(shape, 30, off[i]);
+            struct renders_gap gap;
+            char name[80];
+
+            if (!renders_image(&scene, &reference, truth, NULL)
+                || !renders_image(&scene, &way, image, NULL))
+                continue;
+            gap = renders_compare(image, truth, PIXELS);
+            (void)snprintf(name, sizeof name, "%s, %g/N off, peak %.2g",
+                           shape == NB_GAUSS ? "gauss" : "gauss_star", off[i], gap.peak);
+            tap_close(name, gap.worst, 0, 1e-5);
+        }
+    return TAP_PASS;
+}
+
 /* where the truth is 0, so is the image */
 static int nothing_to_see(void)
 {
@@ -546,6 +570,7 @@ int main(int argc, char **argv)
         NAMED(bound_shapes),
         NAMED(bound_on_request),
         NAMED(bound_of_tails),
+        NAMED(tails_in_lanes),
         NAMED(nothing_to_see),
         NAMED(halfway_counts_once),
         NAMED(forward_at_x),

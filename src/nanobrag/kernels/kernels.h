@@ -60,9 +60,6 @@ struct tiles_summary tiles_survey(const struct kernel_set *kernels, const struct
 double tiles_solid_angle(const struct kernels *kernels, const struct job *job, int threads,
                          double *rows);
 
-/* 1 on the thread that reports progress. */
-int tiles_first_thread(void);
-
 /* Run a job tile by tile on the threads of the context. The same bits for any number of
  * threads. NB_ERR_CANCELLED when the context's progress handler asks to stop. */
 nb_status tiles_forward(nb_context *ctx, const struct kernel_set *kernels,

@@ -4,12 +4,14 @@
  * In a tile the Miller indices are a fraction and its change, h = f + a.s, |f| <= 1/2 and
  * |a.s| <= x, so float leaves an error of about 2^-24 (1/2 + x) in h; F^2 over its peak
  * changes by at most `reach` times that. Measured on scenes of every kind, the worst pixel
- * lies below the estimate (tests/test_rounding.c). SPDX-License-Identifier: MIT
+ * lies below the estimate (tests/test_precision.c). SPDX-License-Identifier: MIT
  */
 #include "kernels/rounding.h"
 
 #include <math.h>
 #include <stddef.h>
+
+#include "physics/screen.h"
 
 /* steepest slopes: of (sin n x/(n sin x))^2 per n h, and of the round and the gaussian
  * profile, squared, per rho */
@@ -25,6 +27,9 @@ static double shortest_wave(const struct phys_frame *frame)
         most = fmax(most, frame->source[i].inverse_wavelength);
     return most;
 }
+
+/* in float F^2 over its peak is known down to about this; below it tails end in 0 */
+static const double LEAST_SINGLE = 1e-24;
 
 /* the largest amplitude, which float must be able to square and to add up */
 static double amplitude(const struct phys_frame *frame, struct phys_spec spec)
@@ -105,4 +110,34 @@ double rounding_double(const struct rounding *rounding)
 {
     /* the whole index is rounded once, at the middle of the tile: |d - i| <= 2 */
     return estimate(rounding, DOUBLE, 2, 0.5);
+}
+
+/* ---- against the brightest spot ---- */
+
+double rounding_brightest(const struct job *job)
+{
+    const struct phys_frame *f = job->frame;
+    const double samples = (double)f->oversample * f->oversample * f->norientation;
+    const double plane = phys_screen(f, 0).distance; /* not so far as a false normal says */
+    const double near = f->surface == PHYS_CURVED ? f->distance : plane;
+    const double slant = f->surface == PHYS_CURVED ? 1 : fmax(1, f->close_distance / plane);
+    const double area = f->point_pixel ? 1 : f->pixel * f->pixel * slant;
+    /* of the four weights on each axis of a tricubic look-up: at most 5/4 in sum */
+    const double over = job->spec.lookup == PHYS_TRICUBIC ? 1.953125 : 1;
+    const double largest = over * amplitude(f, job->spec);
+    double bright = 0;
+
+    for (int i = 0; i < f->nsource && f->b_factor < 0; i++) {
+        const double wave = f->source[i].inverse_wavelength;
+
+        bright = fmax(bright, -2 * f->b_factor * wave * wave);
+    }
+    return largest * largest * exp(bright) * samples * f->bragg_scale * area
+           / (near * near);
+}
+
+int rounding_is_lost(const struct job *job, double peak)
+{
+    if (job->spec.shape != PHYS_GAUSS) return 0;
+    return LEAST_SINGLE * rounding_brightest(job) > job->tolerance * peak;
 }

@@ -28,4 +28,11 @@ double rounding_spot(const struct rounding *rounding, double radius);
 /* Of double, in all tiles. */
 double rounding_double(const struct rounding *rounding);
 
+/* Photons of a pixel whose samples all stand on the brightest reflection there can be. */
+double rounding_brightest(const struct job *job);
+
+/* 1 when an image with such a peak is so far below that, all of it the tails of spots, that
+ * float lost it. */
+int rounding_is_lost(const struct job *job, double peak);
+
 #endif

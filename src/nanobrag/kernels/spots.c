@@ -8,12 +8,12 @@
 #include "kernels/spots.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/ewald.h"
 #include "kernels/grid.h"
+#include "kernels/progress.h"
 #include "kernels/rounding.h"
 #include "physics/step.h"
 
@@ -35,9 +35,6 @@ static const size_t MOST_CANDIDATES = (size_t)1 << 25;
 
 /* a cut at this share of a peak is none: the image holds no such numbers */
 static const double LEAST_SHARE = 1e-300;
-
-/* and in float, where F^2 over its peak rounds to about this much of it */
-static const double LEAST_SINGLE = 1e-30;
 
 /* The first guess of what may be dropped from a spot when `tolerance` may be dropped from
  * the image: spots are spread over pairs and pixels, so its peak lies below theirs. */
@@ -261,50 +258,34 @@ static nb_status list_candidates(nb_context *ctx, struct group *g)
     return NB_OK;
 }
 
-/* how far a run is, for the progress handler */
-struct progress {
-    nb_context *ctx;
-    double base, step; /* before this group, and each band's share */
-    double shown; /* never less than before, also when an image is painted again */
-    atomic_int done, stop;
-};
-
-static void report(struct progress *p)
+/* of all pairs */
+static double share_of(const struct group *g)
 {
-    const nb_context_options *options = &p->ctx->options;
-    const int done = atomic_fetch_add(&p->done, 1) + 1;
-    const double fraction = p->base + p->step * done;
+    const struct phys_frame *frame = g->job->frame;
 
-    if (!options->progress || !tiles_first_thread() || fraction >= 1) return;
-    p->shown = fmax(p->shown, fraction); /* the first thread's alone */
-    if (options->progress(options->user, p->shown)) atomic_store(&p->stop, 1);
+    return (double)g->n / frame->norientation * ((double)g->nsource / frame->nsource);
 }
 
-static nb_status paint_group(nb_context *ctx, struct group *g, struct progress *progress)
+static nb_status paint_group(struct progress *progress, double begin, struct group *g)
 {
+    nb_context *ctx = progress->ctx;
     const struct phys_frame *frame = g->job->frame;
     const int *roi = g->job->roi;
     const int first = roi[2] / BAND_ROWS, end = (roi[3] + BAND_ROWS - 1) / BAND_ROWS;
-    const double share =
-        (double)g->n / frame->norientation * ((double)g->nsource / frame->nsource);
     int threads;
 
     for (int i = 0; i < g->n; i++)
         (void)ewald_stars(frame->orientation[g->first + i].axes, g->stars[i]);
     NB_TRY(list_candidates(ctx, g));
     threads = threads_for(ctx, (double)g->room * g->n * g->nsource);
-    progress->step = share / (end - first > 0 ? end - first : 1);
-    atomic_store(&progress->done, 0);
+    progress_part(progress, begin, share_of(g), end - first);
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int band = first; band < end; band++) {
-        if (atomic_load(&progress->stop)) continue;
+        if (progress_stopped(progress)) continue;
         paint_band(g, band);
-        report(progress);
+        progress_step(progress);
     }
-    progress->base += share;
-    if (atomic_load(&progress->stop))
-        return fail(ctx, NB_ERR_CANCELLED, "stopped on request");
-    return NB_OK;
+    return progress_check(progress);
 }
 
 /* ---- the image ---- */
@@ -314,17 +295,17 @@ static nb_status paint(struct progress *progress, const struct painter *painter,
                        const struct job *job, double radius, struct spots_work *work)
 {
     const struct phys_frame *frame = job->frame;
-    double stars[GROUP][9];
+    double stars[GROUP][9], begin = 0;
     struct group g = {job, painter, work, ewald_of(frame, radius), 0, 0, 0, 0, 0, 0, stars};
 
     memset(job->photons, 0,
            sizeof *job->photons * (size_t)frame->nslow * (size_t)frame->nfast);
-    progress->base = 0;
     for (; g.first_source < frame->nsource; g.first_source += g.nsource) {
         g.nsource = ewald_sources(&g.ewald, frame, g.first_source, MOST_TURN);
         for (g.first = 0; g.first < frame->norientation; g.first += g.n) {
             g.n = ewald_orientations(&g.ewald, frame, g.first, GROUP, MOST_TURN);
-            NB_TRY(paint_group(progress->ctx, &g, progress));
+            NB_TRY(paint_group(progress, begin, &g));
+            begin += share_of(&g);
         }
     }
     return NB_OK;
@@ -362,37 +343,17 @@ static double finish(nb_context *ctx, const struct kernels *kernels, const struc
 /* the most that a cut at a share of their peaks can take from any pixel, photons */
 static double most_dropped(const struct job *job, double share)
 {
-    const struct phys_frame *f = job->frame;
-    const double samples = (double)f->oversample * f->oversample * f->norientation;
-    const double plane = phys_screen(f, 0).distance; /* not so far as a false normal says */
-    const double near = f->surface == PHYS_CURVED ? f->distance : plane;
-    const double slant = f->surface == PHYS_CURVED ? 1 : fmax(1, f->close_distance / plane);
-    const double area = f->point_pixel ? 1 : f->pixel * f->pixel * slant;
-    /* of the four weights on each axis of a tricubic look-up: at most 5/4 in sum */
-    const double over = job->spec.lookup == PHYS_TRICUBIC ? 1.953125 : 1;
-    const double cells = job->spec.shape == PHYS_SQUARE
-                             ? f->ncells[0] * f->ncells[1] * f->ncells[2]
-                             : f->peak;
-    const double amplitude = over * f->f_max * cells;
-    double bright = 0;
-
-    if (job->spec.shape == PHYS_TOPHAT) return 0;
-    for (int i = 0; i < f->nsource && f->b_factor < 0; i++) {
-        const double wave = f->source[i].inverse_wavelength;
-
-        bright = fmax(bright, -2 * f->b_factor * wave * wave);
-    }
-    return share * amplitude * amplitude * exp(bright) * samples * f->bragg_scale * area
-           / (near * near);
+    return job->spec.shape == PHYS_TOPHAT ? 0 : share * rounding_brightest(job);
 }
 
 nb_status spots_forward(nb_context *ctx, const struct kernel_set *kernels,
                         const struct job *job, struct spots_work *work)
 {
-    struct progress progress = {ctx, 0, 0, 0, 0, 0};
+    struct progress progress;
     int single = kernels->single != NULL;
     double share = first_share(job->tolerance);
 
+    progress_start(&progress, ctx);
     for (int attempt = 0; attempt < MOST_TRIES; attempt++) {
         const double radius = ewald_radius(job->frame, job->spec, share);
         double peak, dropped;
@@ -401,8 +362,8 @@ nb_status spots_forward(nb_context *ctx, const struct kernel_set *kernels,
                      job, radius, work));
         peak = finish(ctx, kernels->precise, job);
         dropped = most_dropped(job, share);
-        if (single && most_dropped(job, LEAST_SINGLE) > job->tolerance * peak) {
-            single = 0; /* an image of tails: out of the range of a float */
+        if (single && rounding_is_lost(job, peak)) {
+            single = 0;
             continue;
         }
         if (dropped <= job->tolerance * peak || share <= LEAST_SHARE) break;
@@ -411,7 +372,5 @@ nb_status spots_forward(nb_context *ctx, const struct kernel_set *kernels,
         share = peak > 0 ? 0.25 * share * job->tolerance * peak / dropped : share * share;
         share = fmax(share, LEAST_SHARE);
     }
-    if (ctx->options.progress && ctx->options.progress(ctx->options.user, 1))
-        return fail(ctx, NB_ERR_CANCELLED, "stopped on request");
-    return NB_OK;
+    return progress_end(&progress);
 }

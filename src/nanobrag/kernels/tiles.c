@@ -6,29 +6,16 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/context.h"
 #include "kernels/grid.h"
 #include "kernels/kernels.h"
+#include "kernels/progress.h"
 #include "kernels/rounding.h"
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 /* a tile is divided twice at most: into quarters of 16 x 4 and of 8 x 2 pixels */
 enum { MOST_DIVISIONS = 2, IN_DOUBLE = -1 };
-
-int tiles_first_thread(void)
-{
-#ifdef _OPENMP
-    return omp_get_thread_num() == 0;
-#else
-    return 1;
-#endif
-}
 
 static int min_int(int a, int b)
 {
@@ -57,11 +44,12 @@ static int divisions(const struct kernel_set *kernels, const struct job *job,
     return IN_DOUBLE;
 }
 
-static void compute(const struct kernel_set *kernels, const struct job *job,
-                    const struct rounding *rounding, const struct tile *tile)
+/* returns the brightest pixel */
+static double compute(const struct kernel_set *kernels, const struct job *job,
+                      const struct rounding *rounding, const struct tile *tile)
 {
     const int shape = job->spec.shape, lookup = job->spec.lookup;
-    double photons[TILE_PIXELS], left;
+    double photons[TILE_PIXELS], left, peak = 0;
     const int n = divisions(kernels, job, rounding, tile, &left);
     const int parts = n == IN_DOUBLE ? 1 : 1 << n;
     const struct kernels *use = n == IN_DOUBLE ? kernels->precise : kernels->single;
@@ -73,8 +61,9 @@ static void compute(const struct kernel_set *kernels, const struct job *job,
 
         if (grid_rendered(job, &part) == 0) continue;
         use->forward[shape][lookup](job->frame, &part, photons);
-        (void)grid_deliver(job, &part, photons);
+        peak = fmax(peak, grid_deliver(job, &part, photons));
     }
+    return peak;
 }
 
 double tiles_solid_angle(const struct kernels *kernels, const struct job *job, int threads,
@@ -120,29 +109,43 @@ struct tiles_summary tiles_survey(const struct kernel_set *kernels, const struct
     return sum;
 }
 
-nb_status tiles_forward(nb_context *ctx, const struct kernel_set *kernels,
-                        const struct job *job)
+/* all tiles, and the brightest pixel */
+static nb_status compute_all(const struct kernel_set *kernels, const struct job *job,
+                             struct progress *progress, double *brightest)
 {
     const struct rounding rounding = rounding_of(job->frame, job->spec);
     const int count = grid_count(job);
-    atomic_int done = 0, stop = 0;
+    const int threads = min_int(progress->ctx->threads, count > 0 ? count : 1);
+    double peak = 0;
 
-    grid_blank(job);
-#pragma omp parallel for schedule(dynamic)                                                 \
-    num_threads(min_int(ctx->threads, count > 0 ? count : 1))
+    progress_part(progress, 0, 1, count);
+#pragma omp parallel for schedule(dynamic) num_threads(threads) reduction(max : peak)
     for (int t = 0; t < count; t++) {
         const struct tile tile = grid_tile(job, t);
 
-        if (atomic_load(&stop)) continue;
-        compute(kernels, job, &rounding, &tile);
-        atomic_fetch_add(&done, 1);
-        if (ctx->options.progress && tiles_first_thread() && atomic_load(&done) < count
-            && ctx->options.progress(ctx->options.user, (double)atomic_load(&done) / count))
-            atomic_store(&stop, 1);
+        if (progress_stopped(progress)) continue;
+        peak = fmax(peak, compute(kernels, job, &rounding, &tile));
+        progress_step(progress);
     }
-    if (ctx->options.progress && !atomic_load(&stop)
-        && ctx->options.progress(ctx->options.user, 1))
-        atomic_store(&stop, 1);
-    if (atomic_load(&stop)) return fail(ctx, NB_ERR_CANCELLED, "stopped on request");
-    return NB_OK;
+    (void)threads; /* unused without OpenMP */
+    *brightest = peak;
+    return progress_check(progress);
+}
+
+nb_status tiles_forward(nb_context *ctx, const struct kernel_set *kernels,
+                        const struct job *job)
+{
+    struct progress progress;
+    double peak;
+
+    progress_start(&progress, ctx);
+    grid_blank(job);
+    NB_TRY(compute_all(kernels, job, &progress, &peak));
+    if (kernels->single && rounding_is_lost(job, peak)) {
+        struct kernel_set precise = *kernels;
+
+        precise.single = NULL;
+        NB_TRY(compute_all(&precise, job, &progress, &peak));
+    }
+    return progress_end(&progress);
 }
