@@ -238,10 +238,9 @@ PHYS_FN void strip_of(struct phys_spec spec, const struct phys_crystal *c,
         const struct phys_place place = place_of(&s, (real)(first + i), &fast, &slow);
         const struct phys_vec3 x = phys_anchor_indices(&s.anchor, place.step);
         /* half open: a sample halfway between two reflections is painted once */
-        const real own =
-            (phys_nearest(x.x) == 0) & (phys_nearest(x.y) == 0) & (phys_nearest(x.z) == 0)
-                ? 1
-                : 0;
+        const real off =
+            fabs(phys_nearest(x.x)) + fabs(phys_nearest(x.y)) + fabs(phys_nearest(x.z));
+        const real own = off == 0 ? 1 : 0;
         struct phys_site site;
 
         site.d = x;

@@ -255,6 +255,7 @@ static nb_status list_candidates(nb_context *ctx, struct group *g)
 #pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
     for (int i = 0; i < layers; i++)
         layer[i].n = ewald_layer(e, e->low[0] + i, work->candidates + layer[i].first);
+    (void)threads; /* here and below: unused without OpenMP */
     return NB_OK;
 }
 
@@ -285,6 +286,7 @@ static nb_status paint_group(struct progress *progress, double begin, struct gro
         paint_band(g, band);
         progress_step(progress);
     }
+    (void)threads;
     return progress_check(progress);
 }
 
@@ -337,6 +339,7 @@ static double finish(nb_context *ctx, const struct kernels *kernels, const struc
         kernels->finish(job->frame, &tile, factor, photons);
         peak = fmax(peak, grid_deliver(job, &tile, photons));
     }
+    (void)threads;
     return peak;
 }
 
