@@ -36,7 +36,8 @@ extern "C" __global__ void anchored(struct phys_frame frame, real *image)
     const struct phys_patch patch =
         phys_patch_at(&frame, blockIdx.x, blockIdx.y, frame.layer_offset);
     const struct phys_place place =
-        phys_patch_place(&patch, (real)threadIdx.x, (real)threadIdx.y);
+        phys_patch_place(phys_patch_is_small(&patch, 32, 8), &patch, (real)threadIdx.x,
+                         (real)threadIdx.y);
     double q[3];
     real sum = 0;
 
