@@ -135,6 +135,20 @@ static int bound_of_tails(void)
     return TAP_PASS;
 }
 
+/* Ten million samples in one spot, more than a float counts; and the same below zero, as a
+ * difference of two images has it. */
+static int bound_of_wide_spots(void)
+{
+    for (int sign = 1; sign >= -1; sign -= 2) {
+        nb_scene scene = spots_beside(NB_GAUSS, 10, 0.6);
+
+        scene.crystal.scale = sign;
+        scene.oversample = sign > 0 ? 64 : 3;
+        check_bound(sign > 0 ? "wide" : "below zero", &scene, renders_allowed(&scene));
+    }
+    return TAP_PASS;
+}
+
 /* and lanes in float: what they lost they compute again in double */
 static int tails_in_lanes(void)
 {
@@ -393,124 +407,6 @@ static int progress_and_cancelling(void)
     return TAP_PASS;
 }
 
-/* ---- which strategy ---- */
-static void check_choice(const char *name, const nb_scene *scene,
-                         const struct renders_way *way, int expected, const char *why)
-{
-    const nb_description about = renders_describe(scene, way);
-
-    tap_check(about.strategy == expected && about.strategy_why
-                  && strstr(about.strategy_why, why),
-              "%s: strategy %d expected %d, '%s' expected '%s'", name, about.strategy,
-              expected, about.strategy_why ? about.strategy_why : "(none)", why);
-}
-
-static int chosen_by_itself(void)
-{
-    static const struct {
-        const char *name;
-        int shape;
-        double count, tolerance;
-        int expected;
-        const char *why;
-    } cases[] = {
-        {"gauss", NB_GAUSS, 20, 0, NB_SPOTS, "less than a third"},
-        {"gauss_star", NB_GAUSS_STAR, 20, 0, NB_SPOTS, "less than a third"},
-        {"tophat", NB_TOPHAT, 20, 0, NB_SPOTS, "less than a third"},
-        {"gauss of 1 cell", NB_GAUSS, 1, 0, NB_LANES, "more than a third"},
-        {"gauss_star of 1 cell", NB_GAUSS_STAR, 1, 0, NB_LANES, "more than a third"},
-        {"tophat of 1 cell", NB_TOPHAT, 1, 0, NB_LANES, "more than a third"},
-        {"gauss of 7 cells to 1e-2", NB_GAUSS, 7, 1e-2, NB_SPOTS, "less than a third"},
-        {"gauss of 7 cells to 1e-12", NB_GAUSS, 7, 1e-12, NB_LANES, "more than a third"},
-        {"square", NB_SQUARE, 1000, 0, NB_LANES, "shape"},
-        {"round", NB_ROUND, 1000, 0, NB_LANES, "shape"},
-    };
-
-    for (size_t i = 0; i < COUNT(cases); i++)
-        for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
-            const struct renders_way way = {precision, NB_STRATEGY_AUTO, cases[i].tolerance,
-                                            1, NULL};
-            nb_scene scene = spots_base();
-
-            scene.crystal.shape = cases[i].shape;
-            for (int k = 0; k < 3; k++) {
-                scene.crystal.ncells[k] = cases[i].count;
-                scene.crystal.cell[3 + k] = 90;
-            }
-            check_choice(cases[i].name, &scene, &way, cases[i].expected, cases[i].why);
-        }
-    return TAP_PASS;
-}
-
-/* nanoBragg's curved detector is bent in a way that spots cannot follow */
-static int lanes_instead(void)
-{
-    static double truth[PIXELS], image[PIXELS];
-    nb_scene scene = spots_base();
-
-    scene.detector.curved = 1;
-    scene.quirks = NB_QUIRK_CURVED;
-    for (int strategy = NB_STRATEGY_AUTO; strategy <= NB_SPOTS; strategy += NB_SPOTS) {
-        const struct renders_way way = {NB_DOUBLE, strategy, 0, 1, NULL};
-
-        check_choice("quirk of curvature", &scene, &way, NB_LANES, "flat");
-        if (renders_image(&scene, &reference, truth, NULL)
-            && renders_image(&scene, &way, image, NULL))
-            tap_close("worst pixel over peak", renders_compare(image, truth, PIXELS).worst,
-                      0, 1e-12);
-    }
-    return TAP_PASS;
-}
-
-static int always_a_reason(void)
-{
-    for (size_t i = 0; i < scenes_count; i++)
-        for (int strategy = NB_STRATEGY_AUTO; strategy <= NB_SPOTS; strategy++)
-            for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
-                const nb_scene scene = scenes_make(&scenes_list[i]);
-                const struct renders_way way = {precision, strategy, 0, 1, NULL};
-                nb_description about;
-
-                if (strategy == NB_REFERENCE && precision == NB_SINGLE) continue;
-                about = renders_describe(&scene, &way);
-                tap_check(about.strategy_why && *about.strategy_why
-                              && about.strategy != NB_STRATEGY_AUTO
-                              && about.precision == precision && about.tolerance > 0
-                              && about.rounding > 0 && about.rounding < 1e-4,
-                          "%s, asked for %d: %d, '%s', rounding %.2g", scenes_list[i].name,
-                          strategy, about.strategy, about.strategy_why, about.rounding);
-            }
-    return TAP_PASS;
-}
-
-/* more reflections between the spheres of the shortest and the longest wave than anybody
- * wants to list: what is chosen without being asked for must run */
-static int chosen_and_runs(void)
-{
-    static double truth[PIXELS], image[PIXELS];
-    const struct renders_way way = {NB_DOUBLE, NB_STRATEGY_AUTO, 0, 2, NULL};
-    nb_scene scene = spots_base();
-    nb_description about;
-
-    for (int i = 0; i < 3; i++) {
-        scene.crystal.cell[i] = 500;
-        scene.crystal.cell[3 + i] = 90;
-        scene.crystal.ncells[i] = 20;
-    }
-    scene.crystal.ndomains = 1;
-    scene.crystal.mosaic[0] = 0;
-    scene.beam.dispersion = 0.5;
-    scene.beam.ndispersion = 10;
-    scene.detector.distance = 20;
-    if (renders_image(&scene, &reference, truth, NULL)
-        && renders_image(&scene, &way, image, &about)) {
-        tap_note("strategy %d: %s", about.strategy, about.strategy_why);
-        tap_close("worst pixel over peak", renders_compare(image, truth, PIXELS).worst, 0,
-                  about.tolerance + renders_allowed(&scene));
-    }
-    return TAP_PASS;
-}
-
 /* ---- memory ---- */
 
 /* largest resident size so far, MB */
@@ -563,23 +459,13 @@ static int memory_of_many_pairs(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        NAMED(bound_crystals),
-        NAMED(bound_beams),
-        NAMED(bound_detectors),
-        NAMED(bound_factors),
-        NAMED(bound_shapes),
-        NAMED(bound_on_request),
-        NAMED(bound_of_tails),
-        NAMED(tails_in_lanes),
-        NAMED(nothing_to_see),
-        NAMED(halfway_counts_once),
-        NAMED(forward_at_x),
-        NAMED(threads_same_bits),
-        NAMED(progress_and_cancelling),
-        NAMED(chosen_by_itself),
-        NAMED(lanes_instead),
-        NAMED(always_a_reason),
-        NAMED(chosen_and_runs),
+        NAMED(bound_crystals),       NAMED(bound_beams),
+        NAMED(bound_detectors),      NAMED(bound_factors),
+        NAMED(bound_shapes),         NAMED(bound_on_request),
+        NAMED(bound_of_tails),       NAMED(bound_of_wide_spots),
+        NAMED(tails_in_lanes),       NAMED(nothing_to_see),
+        NAMED(halfway_counts_once),  NAMED(forward_at_x),
+        NAMED(threads_same_bits),    NAMED(progress_and_cancelling),
         NAMED(memory_of_many_pairs),
     };
 

@@ -3,7 +3,8 @@
  *
  * A simulator is a scene made ready to run: every default is filled in and every count
  * decided by nb_simulator_create(), then frozen. The calls after it evaluate the image at
- * parameters x; none remembers another, none allocates. Inputs are never written to.
+ * parameters x; none remembers another, none allocates, but for the
+ * lists of NB_SPOTS, which grow to what a frame needs. Inputs are never written to.
  * Results do not depend on the number of threads, to the bit.
  *
  * Thread rule: that of context.h.
@@ -37,12 +38,16 @@ enum nb_precision { NB_DOUBLE, NB_SINGLE };
  *   NB_LANES      every sample, many pixels at a time
  *   NB_SPOTS      only samples near enough to a reflection to matter
  *   NB_STRATEGY_AUTO  NB_SPOTS for gauss, gauss_star and tophat crystals whose spots fill
- *                 less than a third of reciprocal space, else NB_LANES
+ *                 less than a third of reciprocal space, where to find them costs less
+ *                 than to sum every sample of the ROI; else NB_LANES, also for an x whose
+ *                 reflections are too many to list
  */
 enum nb_strategy { NB_STRATEGY_AUTO, NB_REFERENCE, NB_LANES, NB_SPOTS };
 
-/* Precision, strategy, tolerance and the instruction set decide the bits of an image, and
- * nothing else does. */
+/* Precision, strategy, tolerance and the instruction set decide the bits of an image; the
+ * number of threads does not. The ROI and the mask decide which pixel is the peak that the
+ * tolerance is a part of, and what NB_STRATEGY_AUTO takes. Below 1e-300 of what the crystal
+ * can scatter NB_SPOTS gives 0. */
 typedef struct nb_options {
     int precision; /* enum nb_precision */
     int strategy; /* enum nb_strategy */
@@ -93,7 +98,8 @@ NB_API nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene 
  * into their neighbours. float32 is the rounded float64.
  *
  * Errors: NB_ERR_ARGUMENT (a parameter outside its bounds), NB_ERR_SHAPE, NB_ERR_UNIT_CELL,
- * NB_ERR_CANCELLED (image is then incomplete).
+ * NB_ERR_CANCELLED (image is then incomplete), NB_ERR_MEMORY (NB_SPOTS asked for, and too
+ * many reflections to list).
  */
 NB_API nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image);
 
@@ -135,8 +141,9 @@ typedef struct nb_description {
     /* what runs */
     int strategy; /* enum nb_strategy, never NB_STRATEGY_AUTO */
     const char *strategy_why; /* one clause: why this one */
-    const char *kernel; /* its instruction set: "v2", "v3", "v4", "base"; or "reference" */
-    int precision; /* enum nb_precision */
+    const char *kernel; /* its instruction set: "scalar", "v2", "v3", "v4" or "base";
+                           or "reference" */
+    int precision; /* enum nb_precision: NB_SINGLE when any of it is in float */
     double tolerance; /* of the image's peak */
     double rounding; /* estimated rounding error of the image at this precision, of its peak
                       */

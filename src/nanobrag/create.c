@@ -138,6 +138,15 @@ static void keep_reflections(nb_simulator *sim)
     sim->scene.crystal.hkl = &sim->hkl;
 }
 
+/* of the ROI */
+static double samples_of(const nb_simulator *sim, const struct phys_frame *frame)
+{
+    const int *roi = sim->window.roi;
+
+    return (double)(roi[1] - roi[0]) * (roi[3] - roi[2]) * frame->nlayers
+           * frame->oversample * frame->oversample;
+}
+
 static nb_status build(nb_simulator *sim, const char *free_names, const nb_options *options)
 {
     nb_scene *scene = &sim->scene;
@@ -163,7 +172,7 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     sim->window.mask = scene->detector.mask;
     /* what is wrong with the scene's own numbers is said here, not at the first image */
     NB_TRY(simulator_frame(sim, NULL, &unused, &frame));
-    policy_strategy(&sim->policy, &frame, sim->spec);
+    policy_strategy(&sim->policy, &frame, sim->spec, samples_of(sim, &frame));
     return NB_OK;
 }
 

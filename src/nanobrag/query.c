@@ -96,7 +96,9 @@ static void describe_policy(const nb_simulator *sim, const nb_scene *scene,
     out->strategy = policy->strategy;
     out->strategy_why = policy->why;
     out->kernel = policy->kernels.precise->name;
-    out->precision = policy->precision;
+    out->precision = NB_DOUBLE;
+    if (policy->kernels.single && (spots || tiles.precise < tiles.tiles))
+        out->precision = NB_SINGLE;
     out->tolerance = policy->tolerance;
     out->rounding = tiles.rounding;
     out->tiles = tiles.tiles;

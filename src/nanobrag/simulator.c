@@ -71,8 +71,12 @@ static nb_status render(nb_simulator *sim, const struct job *job)
 {
     const struct kernel_set *kernels = &sim->policy.kernels;
 
-    if (sim->policy.strategy == NB_SPOTS)
-        return spots_forward(sim->ctx, kernels, job, &sim->spots);
+    if (sim->policy.strategy == NB_SPOTS) {
+        const nb_status status = spots_forward(sim->ctx, kernels, job, &sim->spots);
+
+        /* x may have led to where there are too many; whoever left it open gets an image */
+        if (status != NB_ERR_MEMORY || !sim->policy.automatic) return status;
+    }
     return tiles_forward(sim->ctx, kernels, job);
 }
 

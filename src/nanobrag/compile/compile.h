@@ -13,6 +13,7 @@
 /* how a simulator computes, for all its life */
 struct policy {
     int strategy, precision; /* enums nb_strategy, nb_precision */
+    int automatic; /* the strategy was left open */
     double tolerance; /* of the image's peak */
     struct kernel_set kernels;
     const char *why; /* this strategy */
@@ -21,11 +22,12 @@ struct policy {
 /* Decide by what was asked for, the machine and the environment. */
 nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct policy *out);
 
-/* Settle the strategy for a first frame: spots or lanes where that was left open, lanes
+/* Settle the strategy for a first frame and its number of samples (sub-pixels, layers):
+ * spots or lanes where that was left open, lanes
  * where spots cannot do; and drop the kernels in float where their rounding would never do.
  */
 void policy_strategy(struct policy *policy, const struct phys_frame *frame,
-                     struct phys_spec spec);
+                     struct phys_spec spec, double samples);
 
 /* What a kernel for this resolved scene is specialised on. */
 struct phys_spec specialize_scene(const nb_scene *scene);

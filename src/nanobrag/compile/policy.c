@@ -61,28 +61,40 @@ nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct poli
 }
 
 /* fuller than this, and visiting spot by spot costs more than visiting all */
-static const double FULL = 1.0 / 3;
+static const double full = 1.0 / 3;
+
+/* nanoseconds of a sample in lanes, of the same core as in kernels/spots.c */
+static const double per_sample = 4, per_sample_single = 2;
 
 static void choose(struct policy *policy, const struct phys_frame *frame,
-                   struct phys_spec spec)
+                   struct phys_spec spec, double samples)
 {
+    const double pairs = (double)frame->nsource * frame->norientation;
+    const double lanes =
+        samples * pairs * (policy->kernels.single ? per_sample_single : per_sample);
+
     policy->strategy = NB_LANES;
     if (spec.shape == PHYS_SQUARE || spec.shape == PHYS_ROUND)
         policy->why = "the spots of this crystal shape reach everywhere";
-    else if (spots_share(frame, spec, policy->tolerance) > FULL)
-        policy->why = "the spots fill more than a third of reciprocal space";
-    else if (!spots_fit(frame, spec, policy->tolerance))
-        policy->why = "too many reflections lie near the Ewald spheres of the sources";
+    else if (spots_share(frame, spec, policy->tolerance) > full)
+        policy->why =
+            "at this tolerance the spots fill more than a third of reciprocal space";
+    else if (spots_cost(frame, spec, policy->tolerance, samples, lanes) > lanes)
+        policy->why = "to find the spots would cost more than to sum every sample";
     else {
         policy->strategy = NB_SPOTS;
-        policy->why = "the spots fill less than a third of reciprocal space";
+        policy->why = "the spots are few and fill less than a third of reciprocal space";
     }
 }
 
 void policy_strategy(struct policy *policy, const struct phys_frame *frame,
-                     struct phys_spec spec)
+                     struct phys_spec spec, double samples)
 {
-    if (policy->strategy == NB_STRATEGY_AUTO) choose(policy, frame, spec);
+    policy->automatic = policy->strategy == NB_STRATEGY_AUTO;
+    if (policy->automatic) choose(policy, frame, spec, samples);
+    if (!policy->automatic && policy->strategy == NB_SPOTS
+        && (spec.shape == PHYS_SQUARE || spec.shape == PHYS_ROUND))
+        policy->why = "asked for, though spots of this crystal shape reach everywhere";
     if (policy->strategy == NB_SPOTS && frame->surface == PHYS_CURVED_QUIRK) {
         policy->strategy = NB_LANES;
         policy->why = "spots need a detector that is flat, or curved about the crystal";

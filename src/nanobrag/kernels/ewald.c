@@ -10,12 +10,18 @@
 #include <math.h>
 #include <string.h>
 
+/* row i of three */
+static const double *row_of(const double *rows, int i)
+{
+    return rows + (size_t)3 * (size_t)i;
+}
+
 static double dot(const double *a, const double *b)
 {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-static void cross(const double *a, const double *b, double *out)
+static void cross_product(const double *a, const double *b, double *out)
 {
     out[0] = a[1] * b[2] - a[2] * b[1];
     out[1] = a[2] * b[0] - a[0] * b[2];
@@ -26,9 +32,9 @@ double ewald_stars(const double *axes, double *stars)
 {
     double volume;
 
-    cross(axes + 3, axes + 6, stars);
-    cross(axes + 6, axes, stars + 3);
-    cross(axes, axes + 3, stars + 6);
+    cross_product(axes + 3, axes + 6, stars);
+    cross_product(axes + 6, axes, stars + 3);
+    cross_product(axes, axes + 3, stars + 6);
     volume = dot(axes, stars);
     for (int i = 0; i < 9; i++) stars[i] /= volume;
     return fabs(volume);
@@ -109,6 +115,16 @@ double ewald_radius(const struct phys_frame *frame, struct phys_spec spec, doubl
     if (!(frame->fudge > 0) || !(least > 0)) return most;
     radius = sqrt(rho2_of(frame, spec.shape, share) / least) * (1 + 1e-9);
     return radius < most ? radius : most;
+}
+
+double ewald_widest(const struct phys_frame *frame, double radius)
+{
+    const double *axes = frame->orientation[0].axes;
+    double longest = 0;
+
+    for (int i = 0; i < 3; i++)
+        longest = fmax(longest, sqrt(dot(row_of(axes, i), row_of(axes, i))));
+    return radius * longest;
 }
 
 /* ---- the detector ---- */
@@ -270,7 +286,7 @@ int ewald_orientations(struct ewald *e, const struct phys_frame *frame, int firs
     }
     e->skew = 0;
     for (int i = 0; i < 3; i++) {
-        const double *axis = axes + 3 * i, *star = e->stars + 3 * i;
+        const double *axis = row_of(axes, i), *star = row_of(e->stars, i);
 
         limit(e, axis, e->low + i, e->high + i);
         e->skew += sqrt(dot(axis, axis) * dot(star, star));
@@ -370,9 +386,11 @@ static int runs_of(const struct ewald *e, double h, double k, double most,
 static size_t take(const struct ewald *e, double h, double k, struct run run,
                    struct candidate *out)
 {
+    const size_t count = length_of(run);
     size_t n = 0;
 
-    for (double l = run.first; l <= run.last; l++) {
+    for (size_t j = 0; j < count; j++) {
+        const double l = run.first + (double)j;
         struct candidate c = {(float)h, (float)k, (float)l, 0, 0};
         double q[3], q2, length;
 
@@ -387,30 +405,48 @@ static size_t take(const struct ewald *e, double h, double k, struct run run,
     return n;
 }
 
+double ewald_rows(const struct ewald *e)
+{
+    return fmax(0, e->high[0] - e->low[0] + 1) * fmax(0, e->high[1] - e->low[1] + 1);
+}
+
+double ewald_hits(const struct ewald *e, double radius)
+{
+    const double *s = e->stars;
+    double cross[3], volume;
+
+    cross_product(s + 3, s + 6, cross);
+    volume = fabs(dot(s, cross)); /* of the reciprocal cell */
+    /* a rectangle fills 2/pi of the circle about it */
+    return 4 * (1 - cos(e->cone)) * e->wave * e->wave * 2 * radius / volume;
+}
+
 size_t ewald_room(const struct ewald *e, double h)
 {
     const double most = bound(e, e->qmax);
     size_t n = 0;
 
-    for (double k = e->low[1]; k <= e->high[1]; k++) {
+    for (int i = 0; e->low[1] + i <= e->high[1]; i++) {
+        const double k = e->low[1] + i;
         struct run runs[2];
         const int count = runs_of(e, h, k, most, runs);
 
-        for (int i = 0; i < count; i++) n += length_of(runs[i]);
+        for (int j = 0; j < count; j++) n += length_of(runs[j]);
     }
     return n;
 }
 
-size_t ewald_layer(const struct ewald *e, double h, struct candidate *out)
+size_t ewald_sheet(const struct ewald *e, double h, struct candidate *out)
 {
     const double most = bound(e, e->qmax);
     size_t n = 0;
 
-    for (double k = e->low[1]; k <= e->high[1]; k++) {
+    for (int i = 0; e->low[1] + i <= e->high[1]; i++) {
+        const double k = e->low[1] + i;
         struct run runs[2];
         const int count = runs_of(e, h, k, most, runs);
 
-        for (int i = 0; i < count; i++) n += take(e, h, k, runs[i], out + n);
+        for (int j = 0; j < count; j++) n += take(e, h, k, runs[j], out + n);
     }
     return n;
 }

@@ -21,6 +21,9 @@ struct candidate {
  * what the cell about a reciprocal lattice point reaches. */
 double ewald_radius(const struct phys_frame *frame, struct phys_spec spec, double share);
 
+/* The largest change of an index within such a radius. */
+double ewald_widest(const struct phys_frame *frame, double radius);
+
 /* a*, b*, c* of rows a, b, c; returns the volume of the cell, A^3. */
 double ewald_stars(const double *axes, double *stars);
 
@@ -55,10 +58,17 @@ int ewald_sources(struct ewald *ewald, const struct phys_frame *frame, int first
 int ewald_orientations(struct ewald *ewald, const struct phys_frame *frame, int first,
                        int most, double turn);
 
+/* Reflections that one source and one orientation bring within a radius of the detector's
+ * part of the sphere, about. */
+double ewald_hits(const struct ewald *ewald, double radius);
+
+/* How many rows (h, k) there are to look at. */
+double ewald_rows(const struct ewald *ewald);
+
 /* How many candidates with index h, low[0] .. high[0], there can be at most; cheap. */
 size_t ewald_room(const struct ewald *ewald, double h);
 
 /* Write those there are; returns how many. */
-size_t ewald_layer(const struct ewald *ewald, double h, struct candidate *out);
+size_t ewald_sheet(const struct ewald *ewald, double h, struct candidate *out);
 
 #endif

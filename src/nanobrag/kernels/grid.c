@@ -1,6 +1,7 @@
 /* grid.c - see grid.h. SPDX-License-Identifier: MIT */
 #include "kernels/grid.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -36,11 +37,6 @@ void grid_blank(const struct job *job)
     memset(job->photons, 0, sizeof *job->photons * (size_t)nslow * (size_t)nfast);
 }
 
-/* the part of a tile in the ROI, which lies inside the image */
-struct part {
-    int fast, slow, width, height;
-};
-
 static int overlap(int first, int size, int low, int high, int *start)
 {
     const int end = first + size < high ? first + size : high;
@@ -49,13 +45,19 @@ static int overlap(int first, int size, int low, int high, int *start)
     return end > *start ? end - *start : 0;
 }
 
-static struct part part_of(const struct job *job, const struct tile *tile)
+/* the part of a tile in the ROI, which lies inside the image */
+static struct tile part_of(const struct job *job, const struct tile *tile)
 {
-    struct part p;
+    struct tile p;
 
     p.width = overlap(tile->fast, tile->width, job->roi[0], job->roi[1], &p.fast);
     p.height = overlap(tile->slow, tile->height, job->roi[2], job->roi[3], &p.slow);
     return p;
+}
+
+static size_t place_in(const struct tile *tile, int slow, int fast)
+{
+    return (size_t)(slow - tile->slow) * (size_t)tile->width + (size_t)(fast - tile->fast);
 }
 
 static size_t pixel_at(const struct job *job, int slow, int fast)
@@ -65,7 +67,7 @@ static size_t pixel_at(const struct job *job, int slow, int fast)
 
 int grid_rendered(const struct job *job, const struct tile *tile)
 {
-    const struct part p = part_of(job, tile);
+    const struct tile p = part_of(job, tile);
     int count = 0;
 
     if (!job->mask) return p.width * p.height;
@@ -77,11 +79,11 @@ int grid_rendered(const struct job *job, const struct tile *tile)
 
 double grid_sum(const struct job *job, const struct tile *tile, const double *values)
 {
-    const struct part p = part_of(job, tile);
+    const struct tile p = part_of(job, tile);
     double sum = 0;
 
     for (int s = p.slow; s < p.slow + p.height; s++) {
-        const double *row = values + (s - tile->slow) * tile->width + p.fast - tile->fast;
+        const double *row = values + place_in(tile, s, p.fast);
         const uint8_t *mask = job->mask ? job->mask + pixel_at(job, s, p.fast) : NULL;
 
         for (int i = 0; i < p.width; i++) sum += mask && !mask[i] ? 0 : row[i];
@@ -91,11 +93,11 @@ double grid_sum(const struct job *job, const struct tile *tile, const double *va
 
 void grid_collect(const struct job *job, const struct tile *tile, double *values)
 {
-    const struct part p = part_of(job, tile);
+    const struct tile p = part_of(job, tile);
 
     memset(values, 0, sizeof *values * (size_t)(tile->width * tile->height));
     for (int s = p.slow; s < p.slow + p.height; s++) {
-        double *row = values + (s - tile->slow) * tile->width + p.fast - tile->fast;
+        double *row = values + place_in(tile, s, p.fast);
         const uint8_t *mask = job->mask ? job->mask + pixel_at(job, s, p.fast) : NULL;
 
         memcpy(row, job->photons + pixel_at(job, s, p.fast), sizeof *row * (size_t)p.width);
@@ -106,11 +108,11 @@ void grid_collect(const struct job *job, const struct tile *tile, double *values
 
 double grid_deliver(const struct job *job, const struct tile *tile, const double *values)
 {
-    const struct part p = part_of(job, tile);
+    const struct tile p = part_of(job, tile);
     double largest = 0;
 
     for (int s = p.slow; s < p.slow + p.height; s++) {
-        const double *row = values + (s - tile->slow) * tile->width + p.fast - tile->fast;
+        const double *row = values + place_in(tile, s, p.fast);
         double *to = job->photons + pixel_at(job, s, p.fast);
         const uint8_t *mask = job->mask ? job->mask + pixel_at(job, s, p.fast) : NULL;
 
@@ -118,7 +120,7 @@ double grid_deliver(const struct job *job, const struct tile *tile, const double
             const double value = mask && !mask[i] ? 0 : row[i];
 
             to[i] = value;
-            largest = value > largest ? value : largest;
+            largest = fmax(largest, fabs(value));
         }
     }
     return largest;

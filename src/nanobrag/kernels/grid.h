@@ -26,7 +26,7 @@ double grid_sum(const struct job *job, const struct tile *tile, const double *va
 /* The numbers of a tile out of the image, 0 for pixels that are not rendered. */
 void grid_collect(const struct job *job, const struct tile *tile, double *values);
 
-/* And into it: rendered pixels only. Returns the largest written, at least 0. */
+/* And into it: rendered pixels only. Returns the largest written, as a modulus. */
 double grid_deliver(const struct job *job, const struct tile *tile, const double *values);
 
 #endif

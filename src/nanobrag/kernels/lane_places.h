@@ -20,6 +20,8 @@ struct lanes {
     int n; /* lanes in use */
     struct phys_patch patch;
     real radius; /* no step is longer */
+    double depth; /* of the patch below the front of the sensor, m */
+    real sub_fast, sub_slow; /* the sample in its pixel, sub-pixels */
     int small; /* phys_patch_is_small() */
     _Alignas(64) lane fast, slow; /* corner of the pixel from the middle, sub-pixels */
     _Alignas(64) lane x, y, z; /* direction of the sample, less that of the middle */
@@ -117,14 +119,15 @@ static void place_patch(const struct launch *a, double depth, struct lanes *l)
 {
     const struct tile *tile = a->tile;
     const int n = a->frame->oversample;
-    struct phys_vec3 corner;
 
+    l->depth = depth;
     l->patch = phys_patch_at(a->frame, n * (tile->fast + 0.5 * tile->width),
                              n * (tile->slow + 0.5 * tile->height), depth);
-    /* twice half the diagonal: a direction turns by less than a step over the distance */
-    corner = phys_axpy((real)(n * tile->width), l->patch.fast,
-                       phys_scale((real)(n * tile->height), l->patch.slow));
-    l->radius = 2 * sqrt(phys_dot(corner, corner));
+    /* half of each edge would do, as a direction turns by less than a step over the
+     * distance; twice that, for the part of the tile that may lie nearer */
+    l->radius = (real)n
+                * ((real)tile->width * sqrt(phys_dot(l->patch.fast, l->patch.fast))
+                   + (real)tile->height * sqrt(phys_dot(l->patch.slow, l->patch.slow)));
     l->small = phys_patch_is_small(&l->patch, (real)(n * tile->width) / 2,
                                    (real)(n * tile->height) / 2);
 }
@@ -136,11 +139,12 @@ static void take_tile(const struct launch *a, struct lanes *l)
     const real n = (real)a->frame->oversample, half = (real)0.5 * n;
 
     l->n = tile->width * tile->height;
-    for (int row = 0; row < tile->height; row++)
-        for (int i = 0; i < tile->width; i++) {
-            l->fast[row * tile->width + i] = n * (real)i - half * (real)tile->width;
-            l->slow[row * tile->width + i] = n * (real)row - half * (real)tile->height;
-        }
+    for (int i = 0; i < l->n; i++) {
+        const int row = i / tile->width, column = i - row * tile->width;
+
+        l->fast[i] = n * (real)column - half * (real)tile->width;
+        l->slow[i] = n * (real)row - half * (real)tile->height;
+    }
 }
 
 /* the lanes are some pixels of the tile */
@@ -175,6 +179,8 @@ static void places(const struct launch *a, int sub, double depth, struct lanes *
     }
 #endif
     (void)depth;
+    l->sub_fast = fast;
+    l->sub_slow = slow;
     if (l->small)
         places_flat(1, fast, slow, l);
     else

@@ -23,7 +23,20 @@ enum { CHUNK = 64 };
 struct sites {
     _Alignas(64) lane h, k, l, cell;
     _Alignas(64) int place[TILE_PIXELS]; /* of F, where it is looked up */
+    real farthest; /* of all distances to the lattice points along h, k and l */
 };
+
+/* 1 where it tells in the image which of two reflections a sample halfway between belongs
+ * to, so that float must not take the wrong one */
+PHYS_FN int has_jumps(struct phys_spec spec)
+{
+#ifdef PHYS_SINGLE
+    return spec.lookup == PHYS_NEAREST || spec.shape == PHYS_GAUSS;
+#else
+    (void)spec;
+    return 0;
+#endif
+}
 
 /* share[i] = weight of the samples of a source, without what depends on the source */
 static void weigh_source(const struct phys_source *source, struct lanes *l)
@@ -123,14 +136,19 @@ PHYS_FN void find_sites(struct phys_spec spec, const struct phys_view *view,
                         const struct lanes *restrict l, struct sites *restrict out)
 {
     const struct phys_anchor anchor = *at;
-    struct phys_box box = phys_box_from(view->box, anchor.whole);
+    struct phys_box box = phys_box_from(spec.inside, view->box, anchor.whole);
+    real farthest = 0;
 
     box.f = f;
-#pragma omp simd
+#pragma omp simd reduction(max : farthest)
     for (int i = 0; i < l->n; i++) {
         const struct phys_vec3 x = phys_anchor_indices(&anchor, step_of(l, i));
         const struct phys_vec3 n = phys_lattice_point(spec, x);
         const struct phys_vec3 d = phys_axpy(-1, n, x);
+        const real h = fabs(d.x), k = fabs(d.y), m = fabs(d.z), hk = h > k ? h : k;
+        const real off = has_jumps(spec) ? (hk > m ? hk : m) : 0;
+
+        farthest = off > farthest ? off : farthest;
 
         out->h[i] = d.x;
         out->k[i] = d.y;
@@ -139,9 +157,45 @@ PHYS_FN void find_sites(struct phys_spec spec, const struct phys_view *view,
         if (spec.lookup == PHYS_TRICUBIC)
             out->cell[i] = phys_structure_factor(spec, &box, x, n).f;
     }
+    out->farthest = farthest;
     if (spec.lookup == PHYS_NEAREST)
         for (int i = 0; i < l->n; i++) out->cell[i] = f[out->place[i]];
 }
+
+#ifdef PHYS_SINGLE
+/* Lanes halfway between two reflections, within what float can tell, are placed again in
+ * double. They are few. */
+static void place_again(struct phys_spec spec, const struct launch *a,
+                        const struct phys_source *source, const double *rows,
+                        const struct phys_anchor *anchor, const struct lanes *l, real limit,
+                        struct sites *out)
+{
+    const struct tile *tile = a->tile;
+    const struct phys_box box = phys_box_from(0, a->view.box, anchor->whole);
+    const double n = a->frame->oversample;
+
+    for (int i = 0; i < l->n; i++) {
+        struct phys_patch at;
+        struct phys_anchor exact;
+        double q[3];
+
+        if (fabs(out->h[i]) < limit && fabs(out->k[i]) < limit && fabs(out->l[i]) < limit)
+            continue;
+        at = phys_patch_at(a->frame,
+                           n * (tile->fast + 0.5 * tile->width) + l->fast[i] + l->sub_fast,
+                           n * (tile->slow + 0.5 * tile->height) + l->slow[i] + l->sub_slow,
+                           l->depth);
+        phys_patch_scattering(&at, source, q);
+        exact = phys_anchor_at(rows, q, source->inverse_wavelength);
+        out->h[i] = exact.fraction.x;
+        out->k[i] = exact.fraction.y;
+        out->l[i] = exact.fraction.z;
+        if (spec.lookup == PHYS_NEAREST)
+            out->cell[i] =
+                box.f[phys_f_place(0, &box, phys_axpy(-1, anchor->whole, exact.whole))];
+    }
+}
+#endif
 
 /* sum[i] += F^2. A loop of its own: the two together are a chain of operations so long that
  * too few of them are under way at once */
@@ -177,6 +231,10 @@ PHYS_FN void add_bragg(struct phys_spec spec, const struct launch *a,
     const struct phys_frame *frame = a->frame;
     const double unit = source->inverse_wavelength;
     const struct phys_vec3 reach = reach_of(frame, unit, l);
+#ifdef PHYS_SINGLE
+    /* indices reach this far from the anchor's, and are rounded several times */
+    const real halfway = (real)0.5 - (real)2.5e-7 * (reach.x + reach.y + reach.z);
+#endif
     struct sites sites;
     double q[3];
 
@@ -196,6 +254,11 @@ PHYS_FN void add_bragg(struct phys_spec spec, const struct launch *a,
                 find_sites(inside, &a->view, &anchor, a->view.box.f, l, &sites);
             else
                 find_sites(spec, &a->view, &anchor, a->view.box.f, l, &sites);
+#ifdef PHYS_SINGLE
+            if (has_jumps(spec) && sites.farthest > halfway)
+                place_again(spec, a, source, frame->orientation[k].axes, &anchor, l,
+                            halfway, &sites);
+#endif
             add_samples(spec, &a->view, l->n, &sites, l->sum);
         }
         join(l->n, l->share, l->sum, l->bragg);

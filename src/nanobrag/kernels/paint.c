@@ -8,8 +8,11 @@
 #include "physics/patch.h"
 #include "physics/pixel.h"
 
-/* reflections that are looked at, and samples of a spot that are computed, at a time */
-enum { STRIP = 16, SAMPLES = 8 };
+/* reflections that are looked at, and samples of a spot that are computed, at a time; the
+ * widest piece of a spot whose samples are numbered in one go: a float counts them */
+enum { STRIP = 16, SAMPLES = 8, PIECE = 512 };
+
+_Static_assert(PAINT_PAD % STRIP == 0, "scan() reads whole strips");
 
 static int scan(const struct pairing *pair, const struct reflections *list, int *hits)
 {
@@ -307,39 +310,28 @@ static struct spot spot_of(const struct canvas *canvas, const struct pairing *pa
     return s;
 }
 
-/* add reflection i of a strip */
-PHYS_FN void paint_one(struct phys_spec spec, const struct canvas *canvas,
-                       const struct pairing *pair, const struct located *at, int i)
+/* add the samples of a rectangle to reflection i of a strip */
+PHYS_FN void paint_piece(struct phys_spec spec, const struct canvas *canvas,
+                         const struct pairing *pair, const struct located *at, int i,
+                         struct rectangle r, double weight)
 {
     const struct phys_frame *frame = canvas->frame;
     const double v[3] = {at->x[i], at->y[i], at->z[i]};
     const struct phys_vec3 whole =
         phys_vec3((real)at->h[i], (real)at->k[i], (real)at->l[i]);
-    const struct rectangle r = {(int)at->first_fast[i], (int)at->first_slow[i],
-                                (int)(at->last_fast[i] - at->first_fast[i]) + 1,
-                                (int)(at->last_slow[i] - at->first_slow[i]) + 1};
     struct phys_crystal crystal = phys_crystal(frame);
     struct phys_box box = phys_box(frame);
-    double weight = pair->source->weight;
-    struct spot s;
+    struct spot s = spot_of(canvas, pair, v, &r, whole);
+    const int weighed = s.weighing.omega | s.weighing.polar | s.weighing.capture
+                        | s.weighing.dmin | s.weighing.displacement;
     real f2[SAMPLES], cell[SAMPLES];
-    int weighed;
 
-    if (spec.lookup == PHYS_NEAREST) {
-        const double f = (double)box.f[phys_f_place(0, &box, whole)];
-
-        weight *= f * f;
-        if (weight == 0) return;
-    }
-    s = spot_of(canvas, pair, v, &r, whole);
-    weighed = s.weighing.omega | s.weighing.polar | s.weighing.capture | s.weighing.dmin
-              | s.weighing.displacement;
     if (weighed) {
         s.detector = phys_detector(frame);
         s.square = phys_patch_square(&s.patch, pair->source, frame->dmin);
     }
     crystal.peak = 1; /* see phys_constant_factor() */
-    if (spec.lookup == PHYS_TRICUBIC) box = phys_box_from(box, whole);
+    if (spec.lookup == PHYS_TRICUBIC) box = phys_box_from(0, box, whole);
     for (int first = 0; first < r.width * r.height; first += SAMPLES) {
         const int left = r.width * r.height - first, n = left < SAMPLES ? left : SAMPLES;
 
@@ -348,6 +340,37 @@ PHYS_FN void paint_one(struct phys_spec spec, const struct canvas *canvas,
         if (weighed) weigh_strip(canvas, pair->source, &s, first, n, f2);
         drop(canvas, &r, first, n, weight, f2);
     }
+}
+
+static int min_int(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* add reflection i of a strip */
+PHYS_FN void paint_one(struct phys_spec spec, const struct canvas *canvas,
+                       const struct pairing *pair, const struct located *at, int i)
+{
+    const int fast = (int)at->first_fast[i], slow = (int)at->first_slow[i];
+    const int end_fast = (int)at->last_fast[i] + 1, end_slow = (int)at->last_slow[i] + 1;
+    double weight = pair->source->weight;
+
+    if (spec.lookup == PHYS_NEAREST) {
+        const struct phys_box box = phys_box(canvas->frame);
+        const struct phys_vec3 whole =
+            phys_vec3((real)at->h[i], (real)at->k[i], (real)at->l[i]);
+        const double f = (double)box.f[phys_f_place(0, &box, whole)];
+
+        weight *= f * f;
+        if (weight == 0) return;
+    }
+    for (int s = slow; s < end_slow; s += PIECE)
+        for (int f = fast; f < end_fast; f += PIECE) {
+            const struct rectangle r = {f, s, min_int(PIECE, end_fast - f),
+                                        min_int(PIECE, end_slow - s)};
+
+            paint_piece(spec, canvas, pair, at, i, r, weight);
+        }
 }
 
 /* does a spot reach into the ROI? */

@@ -9,15 +9,17 @@
 #include "kernels/rounding.h"
 
 #include <math.h>
-#include <stddef.h>
 
 #include "physics/screen.h"
 
-/* steepest slopes: of (sin n x/(n sin x))^2 per n h, and of the round and the gaussian
- * profile, squared, per rho */
+/* Steepest slopes: of (sin n x/(n sin x))^2 per n h, and of the round and the gaussian
+ * profile, squared, per rho. In the tails of a gaussian the slope is 2.2 sqrt(L) times that
+ * of what is left at e^-L of the peak: an image of tails alone is judged by its own peak,
+ * and so the gaussian counts threefold. */
 enum { AXES = 3 };
-static const double SLIT_SLOPE = 1.7, PROFILE_SLOPE = 1.6;
-static const double SINGLE = 5.9604644775390625e-8, DOUBLE = 2.220446049250313e-16;
+static const double slit_slope = 1.7, round_slope = 1.6, gauss_slope = 4.8;
+static const double unit_single = 5.9604644775390625e-8,
+                    unit_double = 2.220446049250313e-16;
 
 static double shortest_wave(const struct phys_frame *frame)
 {
@@ -28,40 +30,55 @@ static double shortest_wave(const struct phys_frame *frame)
     return most;
 }
 
-/* in float F^2 over its peak is known down to about this; below it tails end in 0 */
-static const double LEAST_SINGLE = 1e-24;
+/* below this share of the brightest there can be, an image is taken for tails so far out
+ * that float lost them */
+static const double least_single = 1e-9;
 
-/* the largest amplitude, which float must be able to square and to add up */
-static double amplitude(const struct phys_frame *frame, struct phys_spec spec)
+/* the largest displacement factor: a negative B makes spots brighter */
+static double displacement(const struct phys_frame *frame)
 {
-    if (spec.shape != PHYS_SQUARE) return frame->peak * frame->f_max;
-    return frame->ncells[0] * frame->ncells[1] * frame->ncells[2] * frame->f_max;
+    const double q = 2 * shortest_wave(frame);
+
+    return frame->b_factor < 0 ? exp(fmin(-0.5 * frame->b_factor * q * q, 80)) : 1;
+}
+
+/* the largest F^2, which float must be able to add up */
+static double largest(const struct phys_frame *frame, struct phys_spec spec)
+{
+    const double *n = frame->ncells;
+    const double cells = spec.shape == PHYS_SQUARE ? n[0] * n[1] * n[2] : frame->peak;
+    /* of the four weights on each axis of a tricubic look-up: at most 5/4 in sum */
+    const double over = spec.lookup == PHYS_TRICUBIC ? 1.953125 : 1;
+    const double f = over * frame->f_max * cells;
+
+    return f * f * displacement(frame);
 }
 
 struct rounding rounding_of(const struct phys_frame *frame, struct phys_spec spec)
 {
     const double waves = shortest_wave(frame);
-    const double *axes = frame->norientation ? frame->orientation[0].axes : NULL;
+    const double profile = spec.shape == PHYS_GAUSS ? gauss_slope : round_slope;
     struct rounding r;
 
     r.frame = frame;
     /* the edge of a top hat is sharper than any digit; nanoBragg's curved detector is only
      * known to double */
     r.never = spec.shape == PHYS_TOPHAT || frame->surface == PHYS_CURVED_QUIRK
-              || amplitude(frame, spec) > 1e16;
+              || largest(frame, spec) > 1e32;
     for (int i = 0; i < AXES; i++) {
-        const double *a = axes + 3 * i;
+        const double *a = frame->orientation[0].axes + (size_t)3 * (size_t)i;
 
         r.reach[i] = spec.shape == PHYS_SQUARE
-                         ? SLIT_SLOPE * frame->ncells[i]
-                         : PROFILE_SLOPE * sqrt(fabs(frame->fudge) * frame->metric[i]);
-        r.edges[i] = axes ? waves * sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]) : 0;
+                         ? slit_slope * frame->ncells[i]
+                         : profile * sqrt(fabs(frame->fudge) * frame->metric[i]);
+        r.edges[i] = waves * sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
     }
     return r;
 }
 
-/* half the diagonal of a tile, as an angle seen from the crystal */
-static double half_width(const struct phys_frame *frame, const struct tile *tile)
+/* how far directions within a part of a tile, one of `parts` along each edge, turn from its
+ * middle; wherever in the tile it lies */
+static double half_width(const struct phys_frame *frame, const struct tile *tile, int parts)
 {
     const double fast = tile->fast + 0.5 * tile->width;
     const double slow = tile->slow + 0.5 * tile->height;
@@ -75,7 +92,7 @@ static double half_width(const struct phys_frame *frame, const struct tile *tile
         square += p * p;
     }
     distance = sqrt(square) - half;
-    return distance > half ? half / distance : 1;
+    return distance > half ? half / parts / distance : 2;
 }
 
 static double estimate(const struct rounding *r, double unit, double width, double offset)
@@ -91,10 +108,10 @@ static double estimate(const struct rounding *r, double unit, double width, doub
     return 1.2 * sqrt(square) + 25 * unit;
 }
 
-double rounding_single(const struct rounding *rounding, const struct tile *tile)
+double rounding_single(const struct rounding *rounding, const struct tile *tile, int parts)
 {
     if (rounding->never) return 1;
-    return estimate(rounding, SINGLE, half_width(rounding->frame, tile), 0.5);
+    return estimate(rounding, unit_single, half_width(rounding->frame, tile, parts), 0.5);
 }
 
 double rounding_spot(const struct rounding *rounding, double radius)
@@ -103,13 +120,13 @@ double rounding_spot(const struct rounding *rounding, double radius)
 
     if (rounding->never) return 1;
     /* indices start at 0; a patch is as wide as the spot */
-    return estimate(rounding, SINGLE, 2 * radius / waves, 0);
+    return estimate(rounding, unit_single, 2 * radius / waves, 0);
 }
 
 double rounding_double(const struct rounding *rounding)
 {
     /* the whole index is rounded once, at the middle of the tile: |d - i| <= 2 */
-    return estimate(rounding, DOUBLE, 2, 0.5);
+    return estimate(rounding, unit_double, 2, 0.5);
 }
 
 /* ---- against the brightest spot ---- */
@@ -117,27 +134,19 @@ double rounding_double(const struct rounding *rounding)
 double rounding_brightest(const struct job *job)
 {
     const struct phys_frame *f = job->frame;
-    const double samples = (double)f->oversample * f->oversample * f->norientation;
+    /* layers share a photon; without absorption each counts it */
+    const double layers = f->layer_mu == 0 ? f->nlayers : 1;
+    const double samples = (double)f->oversample * f->oversample * f->norientation * layers;
     const double plane = phys_screen(f, 0).distance; /* not so far as a false normal says */
     const double near = f->surface == PHYS_CURVED ? f->distance : plane;
     const double slant = f->surface == PHYS_CURVED ? 1 : fmax(1, f->close_distance / plane);
     const double area = f->point_pixel ? 1 : f->pixel * f->pixel * slant;
-    /* of the four weights on each axis of a tricubic look-up: at most 5/4 in sum */
-    const double over = job->spec.lookup == PHYS_TRICUBIC ? 1.953125 : 1;
-    const double largest = over * amplitude(f, job->spec);
-    double bright = 0;
 
-    for (int i = 0; i < f->nsource && f->b_factor < 0; i++) {
-        const double wave = f->source[i].inverse_wavelength;
-
-        bright = fmax(bright, -2 * f->b_factor * wave * wave);
-    }
-    return largest * largest * exp(bright) * samples * f->bragg_scale * area
-           / (near * near);
+    return largest(f, job->spec) * samples * fabs(f->bragg_scale) * area / (near * near);
 }
 
 int rounding_is_lost(const struct job *job, double peak)
 {
     if (job->spec.shape != PHYS_GAUSS) return 0;
-    return LEAST_SINGLE * rounding_brightest(job) > job->tolerance * peak;
+    return peak < least_single * rounding_brightest(job);
 }

@@ -18,14 +18,15 @@ struct rounding {
 
 struct rounding rounding_of(const struct phys_frame *frame, struct phys_spec spec);
 
-/* Of float, in a tile; in the sense of an error bar: tests hold the worst pixel of an image
- * to it. */
-double rounding_single(const struct rounding *rounding, const struct tile *tile);
+/* Of float, in a tile cut into `parts` x `parts`; in the sense of an error bar: tests hold
+ * the worst pixel of an image to it. */
+double rounding_single(const struct rounding *rounding, const struct tile *tile, int parts);
 
 /* Of float, in the samples about a reflection, up to a distance in reciprocal space. */
 double rounding_spot(const struct rounding *rounding, double radius);
 
-/* Of double, in all tiles. */
+/* Of double, in all tiles, where an image holds the middle of a spot; of tails alone it is
+ * a larger share. */
 double rounding_double(const struct rounding *rounding);
 
 /* Photons of a pixel whose samples all stand on the brightest reflection there can be. */

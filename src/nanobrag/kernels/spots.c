@@ -25,16 +25,17 @@
  * among its sources; times that the radius is enlarged when the image turns out to be weak
  */
 enum { BAND_ROWS = 64, GROUP = 256, MOST_TRIES = 12 };
-static const double MOST_TURN = 0.02;
+static const double most_turn = 0.02;
 
 /* reflections looked at and samples finished below which a thread is not worth waking */
-static const double LEAST_WORK = 2e4;
+static const double least_work = 2e4;
 
-/* a list that takes a gigabyte */
-static const size_t MOST_CANDIDATES = (size_t)1 << 25;
+/* a list that takes 0.8 GB, and the rows of indices that are looked through in a second */
+static const size_t most_candidates = (size_t)1 << 25;
+static const double most_rows = 1e8;
 
 /* a cut at this share of a peak is none: the image holds no such numbers */
-static const double LEAST_SHARE = 1e-300;
+static const double least_share = 1e-300;
 
 /* The first guess of what may be dropped from a spot when `tolerance` may be dropped from
  * the image: spots are spread over pairs and pixels, so its peak lies below theirs. */
@@ -49,27 +50,48 @@ double spots_share(const struct phys_frame *frame, struct phys_spec spec, double
     double stars[9];
     const double volume = ewald_stars(frame->orientation[0].axes, stars);
 
-    return 4 * 3.14159265358979323846 / 3 * radius * radius * radius * volume;
+    return 4 * M_PI / 3 * radius * radius * radius * volume;
 }
 
-int spots_fit(const struct phys_frame *frame, struct phys_spec spec, double tolerance)
-{
-    struct ewald e = ewald_of(frame, ewald_radius(frame, spec, first_share(tolerance)));
-    size_t room = 0;
+/* nanoseconds of a row, of a candidate, of looking at it from a pair, of placing a spot and
+ * of computing a sample, plain or with a weight of its own: of one core of 2021, as the
+ * lanes' in compile/policy.c */
+static const double per_row = 40, per_candidate = 30, per_look = 0.7, per_place = 60,
+                    per_sample = 10, per_weighed = 60;
 
-    (void)ewald_sources(&e, frame, 0, MOST_TURN);
-    (void)ewald_orientations(&e, frame, 0, GROUP, MOST_TURN);
-    for (double h = e.low[0]; h <= e.high[0] && room <= MOST_CANDIDATES; h++)
-        room += ewald_room(&e, h);
-    return room <= MOST_CANDIDATES;
+double spots_cost(const struct phys_frame *frame, struct phys_spec spec, double tolerance,
+                  double samples, double worth)
+{
+    const double radius = ewald_radius(frame, spec, first_share(tolerance));
+    const double pairs = (double)frame->nsource * frame->norientation;
+    struct ewald e = ewald_of(frame, radius);
+    const double group = ewald_sources(&e, frame, 0, most_turn)
+                         * (double)ewald_orientations(&e, frame, 0, GROUP, most_turn);
+    double cost = pairs / group * ewald_rows(&e) * per_row, room = 0;
+    const int each = frame->each_omega || frame->each_polar || frame->layer_mu != 0
+                     || frame->dmin > 0 || frame->b_factor != 0;
+
+    cost += pairs * frame->nlayers * ewald_hits(&e, radius) * per_place;
+    cost += pairs * samples * spots_share(frame, spec, tolerance)
+            * (each ? per_weighed : per_sample);
+    if (ewald_rows(&e) > most_rows) return INFINITY;
+    for (int i = 0; e.low[0] + i <= e.high[0] && cost <= worth; i++) {
+        const double more = (double)ewald_room(&e, e.low[0] + i);
+
+        room += more;
+        cost += pairs * more * (per_candidate / group + frame->nlayers * per_look);
+    }
+    return room > (double)most_candidates ? INFINITY : cost;
 }
 
 double spots_rounding(const struct phys_frame *frame, struct phys_spec spec,
                       double tolerance)
 {
     const struct rounding r = rounding_of(frame, spec);
+    const double radius = ewald_radius(frame, spec, first_share(tolerance));
 
-    return rounding_spot(&r, ewald_radius(frame, spec, first_share(tolerance)));
+    /* halfway between two reflections float cannot tell whose a sample is */
+    return ewald_widest(frame, radius) < 0.499 ? rounding_spot(&r, radius) : 1;
 }
 
 double spots_rounding_double(const struct phys_frame *frame, struct phys_spec spec)
@@ -86,7 +108,7 @@ void spots_free(struct spots_work *work)
     free(work->candidates);
     free(work->lists);
     free(work->hits);
-    free(work->layers);
+    free(work->sheets);
     memset(work, 0, sizeof *work);
 }
 
@@ -95,34 +117,40 @@ static size_t padded(size_t n)
     return (n + PAINT_PAD - 1) / PAINT_PAD * PAINT_PAD + PAINT_PAD;
 }
 
-/* room for so many candidates on each of so many threads */
-static int grow(struct spots_work *work, size_t candidates, int threads)
+static int grow_candidates(struct spots_work *work, size_t n)
 {
-    const size_t capacity = candidates + candidates / 4 + 1024;
-    const size_t each = padded(capacity);
-
-    if (candidates <= work->capacity && threads <= work->threads) return 1;
+    if (n <= work->capacity) return 1;
     free(work->candidates);
-    free(work->lists);
-    free(work->hits);
-    work->candidates = malloc(capacity * sizeof *work->candidates);
-    work->lists = calloc(each * 3 * (size_t)threads, sizeof *work->lists);
-    work->hits = malloc(each * (size_t)threads * sizeof *work->hits);
-    work->capacity = capacity;
-    work->threads = threads;
-    if (work->candidates && work->lists && work->hits) return 1;
-    work->capacity = 0; /* what there is will be freed */
-    return 0;
+    work->capacity = 0;
+    work->candidates = malloc((n + n / 4 + 1024) * sizeof *work->candidates);
+    if (work->candidates) work->capacity = n + n / 4 + 1024;
+    return work->candidates != NULL;
 }
 
-static int grow_layers(struct spots_work *work, int layers)
+/* room for the list of a band on each of so many threads */
+static int grow_lists(struct spots_work *work, size_t candidates, int threads)
 {
-    if (layers <= work->nlayers) return 1;
-    free(work->layers);
-    work->nlayers = 0;
-    work->layers = malloc((size_t)layers * sizeof *work->layers);
-    if (work->layers) work->nlayers = layers;
-    return work->layers != NULL;
+    const size_t each = padded(candidates + candidates / 4);
+
+    if (padded(candidates) <= work->each && threads <= work->threads) return 1;
+    free(work->lists);
+    free(work->hits);
+    work->each = 0;
+    work->lists = calloc(each * 3 * (size_t)threads, sizeof *work->lists);
+    work->hits = malloc(each * (size_t)threads * sizeof *work->hits);
+    work->threads = threads;
+    if (work->lists && work->hits) work->each = each;
+    return work->each > 0; /* what there is will be freed */
+}
+
+static int grow_sheets(struct spots_work *work, int n)
+{
+    if (n <= work->nsheets) return 1;
+    free(work->sheets);
+    work->nsheets = 0;
+    work->sheets = malloc(((size_t)n + 1) * sizeof *work->sheets);
+    if (work->sheets) work->nsheets = n;
+    return work->sheets != NULL;
 }
 
 /* ---- one band ---- */
@@ -135,8 +163,8 @@ struct group {
     struct ewald ewald;
     int first, n; /* orientations */
     int first_source, nsource;
-    int nlayers;
-    size_t room; /* most candidates */
+    int nsheets;
+    size_t candidates;
     double (*stars)[9]; /* of each orientation */
 };
 
@@ -152,16 +180,16 @@ static int thread_number(void)
 /* the candidates that reach a band, in the thread's own arrays */
 static struct reflections list_of(const struct group *g, const int rows[2], int thread)
 {
-    const size_t each = padded(g->work->capacity);
+    const size_t each = g->work->each;
     float *h = g->work->lists + each * 3 * (size_t)thread, *k = h + each, *l = k + each;
     struct reflections list = {h, k, l, 0};
     size_t n = 0;
 
-    for (int i = 0; i < g->nlayers; i++) {
-        const struct layer *layer = g->work->layers + i;
-        const struct candidate *c = g->work->candidates + layer->first;
+    for (int i = 0; i < g->nsheets; i++) {
+        const struct sheet *sheet = g->work->sheets + i;
+        const struct candidate *c = g->work->candidates + sheet->first;
 
-        for (size_t j = 0; j < layer->n; j++) {
+        for (size_t j = 0; j < sheet->n; j++) {
             h[n] = c[j].h, k[n] = c[j].k, l[n] = c[j].l;
             n += c[j].high >= (float)rows[0] && c[j].low <= (float)rows[1];
         }
@@ -185,7 +213,7 @@ static void paint_band(const struct group *g, int band)
     const struct phys_frame *frame = g->job->frame;
     const int *roi = g->job->roi, n = frame->oversample, thread = thread_number();
     const int end = (band + 1) * BAND_ROWS;
-    int *hits = g->work->hits + padded(g->work->capacity) * (size_t)thread;
+    int *hits = g->work->hits + g->work->each * (size_t)thread;
     const double wave = g->ewald.wave + g->ewald.spread, q = g->ewald.qmax;
     struct reflections list;
     struct canvas canvas;
@@ -220,42 +248,60 @@ static void paint_band(const struct group *g, int band)
 /* how many of the threads allowed some work is worth */
 static int threads_for(const nb_context *ctx, double work)
 {
-    const double worth = 1 + work / LEAST_WORK;
+    const double worth = 1 + work / least_work;
 
     return worth < ctx->threads ? (int)worth : ctx->threads;
 }
 
-/* candidates of the group, layer after layer of h, each in the room made for it */
+/* room for the candidates of the group, sheet after sheet of h */
+static nb_status reserve_sheets(nb_context *ctx, struct group *g, int threads)
+{
+    const struct ewald *e = &g->ewald;
+    struct sheet *sheet;
+    size_t room = 0;
+
+    if (ewald_rows(e) > most_rows)
+        return fail(ctx, NB_ERR_MEMORY,
+                    "%.2g rows of reflections cross the Ewald sphere, too many to look "
+                    "through; use the strategy lanes",
+                    ewald_rows(e));
+    g->nsheets = e->high[0] >= e->low[0] ? (int)(e->high[0] - e->low[0]) + 1 : 0;
+    if (!grow_sheets(g->work, g->nsheets)) return fail_memory(ctx, "a list of reflections");
+    sheet = g->work->sheets;
+#pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
+    for (int i = 0; i < g->nsheets; i++) sheet[i].n = ewald_room(e, e->low[0] + i);
+    (void)threads; /* here and below: unused without OpenMP */
+    for (int i = 0; i < g->nsheets; i++) {
+        sheet[i].first = room;
+        room += sheet[i].n;
+    }
+    if (room > most_candidates)
+        return fail(ctx, NB_ERR_MEMORY,
+                    "%.2g reflections lie near the Ewald sphere, too many to list; use the "
+                    "strategy lanes",
+                    (double)room);
+    if (!grow_candidates(g->work, room)) return fail_memory(ctx, "a list of reflections");
+    return NB_OK;
+}
+
 static nb_status list_candidates(nb_context *ctx, struct group *g)
 {
     const struct ewald *e = &g->ewald;
-    const int layers = e->high[0] >= e->low[0] ? (int)(e->high[0] - e->low[0]) + 1 : 0;
-    const double rows = layers * fmax(0, e->high[1] - e->low[1] + 1);
-    const int threads = threads_for(ctx, rows);
-    struct spots_work *work = g->work;
-    struct layer *layer;
+    const int threads = threads_for(ctx, ewald_rows(e));
+    struct candidate *candidates;
+    struct sheet *sheet;
 
-    g->room = 0;
-    g->nlayers = layers;
-    if (!grow_layers(work, layers)) return fail_memory(ctx, "a list of reflections");
-    layer = work->layers;
+    NB_TRY(reserve_sheets(ctx, g, threads));
+    sheet = g->work->sheets;
+    candidates = g->work->candidates;
 #pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
-    for (int i = 0; i < layers; i++) layer[i].n = ewald_room(e, e->low[0] + i);
-    for (int i = 0; i < layers; i++) {
-        layer[i].first = g->room;
-        g->room += layer[i].n;
-    }
-    if (g->room > MOST_CANDIDATES)
-        return fail(ctx, NB_ERR_MEMORY,
-                    "%.2g reflections lie near the Ewald sphere, too many to list; use "
-                    "NB_LANES (-strategy lanes)",
-                    (double)g->room);
-    if (!grow(work, g->room, ctx->threads))
+    for (int i = 0; i < g->nsheets; i++)
+        sheet[i].n = ewald_sheet(e, e->low[0] + i, candidates + sheet[i].first);
+    (void)threads;
+    g->candidates = 0;
+    for (int i = 0; i < g->nsheets; i++) g->candidates += sheet[i].n;
+    if (!grow_lists(g->work, g->candidates, ctx->threads))
         return fail_memory(ctx, "a list of reflections");
-#pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
-    for (int i = 0; i < layers; i++)
-        layer[i].n = ewald_layer(e, e->low[0] + i, work->candidates + layer[i].first);
-    (void)threads; /* here and below: unused without OpenMP */
     return NB_OK;
 }
 
@@ -278,7 +324,7 @@ static nb_status paint_group(struct progress *progress, double begin, struct gro
     for (int i = 0; i < g->n; i++)
         (void)ewald_stars(frame->orientation[g->first + i].axes, g->stars[i]);
     NB_TRY(list_candidates(ctx, g));
-    threads = threads_for(ctx, (double)g->room * g->n * g->nsource);
+    threads = threads_for(ctx, (double)g->candidates * g->n * g->nsource);
     progress_part(progress, begin, share_of(g), end - first);
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int band = first; band < end; band++) {
@@ -303,9 +349,9 @@ static nb_status paint(struct progress *progress, const struct painter *painter,
     memset(job->photons, 0,
            sizeof *job->photons * (size_t)frame->nslow * (size_t)frame->nfast);
     for (; g.first_source < frame->nsource; g.first_source += g.nsource) {
-        g.nsource = ewald_sources(&g.ewald, frame, g.first_source, MOST_TURN);
+        g.nsource = ewald_sources(&g.ewald, frame, g.first_source, most_turn);
         for (g.first = 0; g.first < frame->norientation; g.first += g.n) {
-            g.n = ewald_orientations(&g.ewald, frame, g.first, GROUP, MOST_TURN);
+            g.n = ewald_orientations(&g.ewald, frame, g.first, GROUP, most_turn);
             NB_TRY(paint_group(progress, begin, &g));
             begin += share_of(&g);
         }
@@ -349,6 +395,18 @@ static double most_dropped(const struct job *job, double share)
     return job->spec.shape == PHYS_TOPHAT ? 0 : share * rounding_brightest(job);
 }
 
+static int is_empty(const struct job *job)
+{
+    const int count = grid_count(job);
+
+    for (int t = 0; t < count; t++) {
+        const struct tile tile = grid_tile(job, t);
+
+        if (grid_rendered(job, &tile) > 0) return 0;
+    }
+    return 1;
+}
+
 nb_status spots_forward(nb_context *ctx, const struct kernel_set *kernels,
                         const struct job *job, struct spots_work *work)
 {
@@ -357,6 +415,10 @@ nb_status spots_forward(nb_context *ctx, const struct kernel_set *kernels,
     double share = first_share(job->tolerance);
 
     progress_start(&progress, ctx);
+    if (is_empty(job)) {
+        grid_blank(job);
+        return progress_end(&progress);
+    }
     for (int attempt = 0; attempt < MOST_TRIES; attempt++) {
         const double radius = ewald_radius(job->frame, job->spec, share);
         double peak, dropped;
@@ -369,11 +431,11 @@ nb_status spots_forward(nb_context *ctx, const struct kernel_set *kernels,
             single = 0;
             continue;
         }
-        if (dropped <= job->tolerance * peak || share <= LEAST_SHARE) break;
+        if (dropped <= job->tolerance * peak || share <= least_share) break;
         if (radius >= ewald_radius(job->frame, job->spec, 0)) break;
         /* weaker than guessed: as far as the bound asks, or much farther into the dark */
         share = peak > 0 ? 0.25 * share * job->tolerance * peak / dropped : share * share;
-        share = fmax(share, LEAST_SHARE);
+        share = fmax(share, least_share);
     }
     return progress_end(&progress);
 }

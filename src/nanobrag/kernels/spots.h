@@ -13,20 +13,21 @@
 #include "kernels/paint.h"
 
 /* the candidates of one index h: `n` of them from `first` on */
-struct layer {
+struct sheet {
     size_t first, n;
 };
 
 /* Lists of reflections, grown as a frame needs them and kept; they carry nothing from one
  * call to the next. Zero before the first use. */
 struct spots_work {
-    size_t capacity; /* reflections */
-    int threads;
+    size_t capacity; /* candidates */
     struct candidate *candidates;
+    size_t each; /* candidates of a thread's lists */
+    int threads;
     float *lists; /* of every thread */
     int *hits;
-    int nlayers;
-    struct layer *layers;
+    int nsheets;
+    struct sheet *sheets;
 };
 
 void spots_free(struct spots_work *work);
@@ -35,9 +36,11 @@ void spots_free(struct spots_work *work);
  * dropped; 1 or more where nothing may be dropped. */
 double spots_share(const struct phys_frame *frame, struct phys_spec spec, double tolerance);
 
-/* 1 when the lists of reflections for a frame's first orientations have a sensible length.
- */
-int spots_fit(const struct phys_frame *frame, struct phys_spec spec, double tolerance);
+/* Estimate of what an image of so many samples costs in nanoseconds, judged by the first
+ * group of sources and orientations; gives up, and returns infinity, beyond `worth` or
+ * where the reflections are too many to list. A function of the numbers alone, no clock. */
+double spots_cost(const struct phys_frame *frame, struct phys_spec spec, double tolerance,
+                  double samples, double worth);
 
 /* What rounding costs in float, of the peak. */
 double spots_rounding(const struct phys_frame *frame, struct phys_spec spec,

@@ -27,19 +27,15 @@ static int min_int(int a, int b)
 static int divisions(const struct kernel_set *kernels, const struct job *job,
                      const struct rounding *rounding, const struct tile *tile, double *left)
 {
-    struct tile part = *tile;
-
     *left = rounding_double(rounding);
     if (!kernels->single) return IN_DOUBLE;
     for (int n = 0; n <= MOST_DIVISIONS; n++) {
-        const double single = rounding_single(rounding, &part);
+        const double single = rounding_single(rounding, tile, 1 << n);
 
         if (single <= job->tolerance) {
             *left = single;
             return n;
         }
-        part.width /= 2;
-        part.height /= 2;
     }
     return IN_DOUBLE;
 }

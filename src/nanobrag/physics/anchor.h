@@ -26,10 +26,10 @@ PHYS_FN struct phys_anchor phys_anchor_none(const double *rows)
     return a;
 }
 
-/* the whole number next to x, in double */
+/* the whole number next to x, in double; halves downwards, as phys_nearest() */
 PHYS_FN double phys_anchor_whole(double x)
 {
-    return floor(x + 0.5);
+    return ceil(x - 0.5);
 }
 
 /* the anchor at scattering vector q, for steps in units of `unit`: 1/wavelength for steps

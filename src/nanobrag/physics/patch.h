@@ -1,6 +1,6 @@
 /*
  * patch.h - places on a small piece of the detector, counted from its middle: the middle in
- * double, steps away from it in `real` without loss of digits (docs/theory.md, 2).
+ * double, steps away from it in `real` without loss of digits (docs/theory.md, 13).
  *
  * With p the middle, r its distance, d = p/r, and a step s r along the surface, the
  * direction of p + s r is (d + s)/w, w = sqrt(1 + u), u = s.(s + 2 d), and differs from d

@@ -17,7 +17,7 @@ struct phys_box {
     const real *f;
     struct phys_vec3 first, last; /* bounds of h, k, l, both inside */
     int stride_h, stride_k; /* of indices counted from `first` */
-    int origin; /* place of h = k = l = 0 */
+    int origin; /* place of h = k = l = 0; for what is known to lie inside */
     int beyond; /* place of the default, behind the last reflection */
     real outside;
 };
@@ -44,14 +44,15 @@ PHYS_FN struct phys_box phys_box(const struct phys_frame *frame)
     return b;
 }
 
-/* the box with its indices counted from `whole`, which lies inside where the origin is
- * asked for */
-PHYS_FN struct phys_box phys_box_from(struct phys_box box, struct phys_vec3 whole)
+/* the box with its indices counted from `whole`, which lies in it if `inside` */
+PHYS_FN struct phys_box phys_box_from(int inside, struct phys_box box,
+                                      struct phys_vec3 whole)
 {
     box.first = phys_axpy(-1, whole, box.first);
     box.last = phys_axpy(-1, whole, box.last);
-    box.origin = -((int)box.first.x * box.stride_h + (int)box.first.y * box.stride_k
-                   + (int)box.first.z);
+    if (inside)
+        box.origin = -((int)box.first.x * box.stride_h + (int)box.first.y * box.stride_k
+                       + (int)box.first.z);
     return box;
 }
 

@@ -18,6 +18,9 @@
 /* a count that reaches COUNT_MOST is refused where the totals are known */
 enum { COUNT_MOST = 2000000000, PHI_STEPS_MOST = 1000, PHI_STEPS_PER_ROCKING_WIDTH = 5 };
 
+/* along an edge of the detector: whole numbers of a float */
+enum { SUB_PIXELS_MOST = 1 << 24 };
+
 double sampling_step(const struct scene_steps *steps, double range)
 {
     return steps->ratio * range + steps->absolute;
@@ -335,6 +338,7 @@ nb_status sampling_resolve_placed(nb_context *ctx, nb_scene *scene,
                                   const struct detector_place *place,
                                   struct scene_fixed *fixed)
 {
+    const nb_detector *d = &scene->detector;
     const double edge = crystal_largest_edge(scene, axes);
     const double qmax = detector_qmax(scene, place, beam_shortest(scene));
     const double wanted = ceil(3 * edge / detector_reciprocal_pixel(scene, place));
@@ -350,6 +354,13 @@ nb_status sampling_resolve_placed(nb_context *ctx, nb_scene *scene,
                      scene->oversample, wanted,
                      (double)scene->oversample * scene->oversample);
     }
+    if ((double)scene->oversample * (d->nfast > d->nslow ? d->nfast : d->nslow)
+        > SUB_PIXELS_MOST)
+        return fail(ctx, NB_ERR_SCENE,
+                    "%d x %d pixels with %d x %d sub-pixels each are too many; at most %d "
+                    "sub-pixels along an edge (-oversample)",
+                    d->nfast, d->nslow, scene->oversample, scene->oversample,
+                    SUB_PIXELS_MOST);
     fixed->interpolate = interpolation(scene, fixed);
     scene->crystal.interpolate = fixed->interpolate;
     return resolve_phi(ctx, scene, edge, qmax, fixed);
