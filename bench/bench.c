@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "process.h"
 
@@ -16,7 +18,7 @@ enum { PATH = 4096, USAGE = 2 };
 static const char help[] =
     "usage: nanobrag_bench [OPTION]...\n"
     "How fast nanobrag is on this machine, beside what the machine can do.\n"
-    "  -cases A,B      of A to G (default: all)\n"
+    "  -cases A,B      of A to G, also as AB or a,b (default: all)\n"
     "  -ladder         also time against pixels, domains, sources, cells and threads,\n"
     "                  10^6 to 10^9 evaluations\n"
     "  -long           the ladder to 10^10 evaluations, and no part of an image for a "
@@ -31,7 +33,9 @@ static const char help[] =
     "  -quick          small sizes, cases A,B,C,E: seconds, for tests\n"
     "  -floor          only a test: are the loops vectorised? Exit status 0 yes, 1 no,\n"
     "                  77 cannot be told here\n"
-    "  -help           this text\n";
+    "  -help           this text; --x is -x\n"
+    "Exit status: 0 done, 1 a program could not be run or a file not written, 2 wrong "
+    "usage.\n";
 
 const char *seconds_text(double seconds, char *text, size_t room)
 {
@@ -44,6 +48,18 @@ const char *seconds_text(double seconds, char *text, size_t room)
     else
         (void)snprintf(text, room, "%.3g s", seconds);
     return text;
+}
+
+const char *verdict_text(int reached, const char *yes, const char *no)
+{
+    if (reached) return yes;
+    return machine_is_busy() ? TOO_BUSY : no;
+}
+
+void report_failure(struct report *report, const char *who, const char *why)
+{
+    if (!*report->failure)
+        (void)snprintf(report->failure, sizeof report->failure, "%.70s: %.80s", who, why);
 }
 
 /* ---- options ---- */
@@ -65,17 +81,20 @@ static int count_of(const char *option, const char *word)
     return (int)count;
 }
 
-/* "A,B" or "AB"; upper case */
+/* "A,B" or "AB", also in lower case; a comma stands between two letters */
 static const char *letters_of(const char *word)
 {
+    static const char known[] = "ABCDEFGabcdefg";
     static char letters[32];
     size_t n = 0;
 
     for (const char *p = word; *p; p++) {
-        if (*p == ',') continue;
-        if (*p < 'A' || *p > 'G' || n + 1 == sizeof letters)
+        const char *at = strchr(known, *p);
+
+        if (!at || n + 1 == sizeof letters)
             refuse("-cases expects letters of A to G, not", word);
-        letters[n++] = *p;
+        letters[n++] = known[(at - known) % 7];
+        if (p[1] == ',' && p[2]) p++;
     }
     if (n == 0) refuse("-cases expects letters of A to G", "");
     return letters;
@@ -101,6 +120,7 @@ static void read_words(struct options *o, int argc, char **argv)
                      {"-repeat", &o->repeat_word}};
         int known = 0;
 
+        if (word[0] == '-' && word[1] == '-') word++;
         for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
             if (strcmp(word, flags[k].name) == 0) known = *flags[k].flag = 1;
         for (size_t k = 0; !known && k < sizeof texts / sizeof *texts; k++) {
@@ -123,6 +143,26 @@ static const char *absolute(const char *path)
     resolved = realpath(path, NULL);
     if (!resolved) refuse("no such program:", path);
     return resolved; /* until the end */
+}
+
+/* refuse now what could not be written after minutes */
+static void check_place(const char *option, const char *path)
+{
+    static char folder[PATH];
+    const char *slash = strrchr(path, '/');
+    struct stat st;
+    int ok;
+
+    if (stat(path, &st) == 0) {
+        ok = !S_ISDIR(st.st_mode) && access(path, W_OK) == 0;
+    } else {
+        (void)snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1,
+                       slash ? path : ".");
+        ok = *path && (!slash || slash[1]) && access(folder, W_OK | X_OK) == 0;
+    }
+    if (ok) return;
+    (void)snprintf(folder, sizeof folder, "%s: cannot write", option);
+    refuse(folder, path);
 }
 
 static const char *program_beside(const char *self)
@@ -150,6 +190,8 @@ static struct options options_read(int argc, char **argv)
 #ifndef NANOBRAG_CJSON
     if (o.json) refuse("-json: this build lacks cJSON", "");
 #endif
+    if (o.json) check_place("-json", o.json);
+    if (o.plot) check_place("-plot", o.plot);
     return o;
 }
 
@@ -173,17 +215,19 @@ static void run_all(struct report *report)
     const struct machine *m = &report->machine;
 
     report->cores = cores_of_process();
+    report->load = machine_load();
     report->machine = machine_measure(options->quick);
     (void)printf("nanobrag %s (%s)\n"
                  "core: %.2f GHz, %s; %.1f double, %.1f float multiply-adds a cycle; "
                  "%.1f million sin() a second\n"
                  "threads %d (%s), cores that this process may use %d, medians of %d, "
-                 "load %.1f\n",
+                 "load %.1f%s\n",
                  nb_version(), nb_features(), 1e-9 * m->hertz, m->isa,
                  m->peak[NB_DOUBLE] / m->hertz, m->peak[NB_SINGLE] / m->hertz,
                  1e-6 * m->sines, options->threads,
                  options->threads == 1 ? "CPU time" : "wall time", report->cores,
-                 options->repeat, machine_load());
+                 options->repeat, report->load,
+                 machine_is_busy() ? "\nothers are at work: times mean little" : "");
     memory_run(report); /* first: see there */
     figures_run(report);
     if (options->peer) peers_run(report);
@@ -204,6 +248,16 @@ static int write_files(const struct report *report)
         return 1;
     }
     return 0;
+}
+
+/* the files, and what went wrong: an exit status */
+static int end_of(const struct report *report)
+{
+    const int status = write_files(report);
+
+    if (!*report->failure) return status;
+    (void)fprintf(stderr, "nanobrag_bench: %s\n", report->failure);
+    return 1;
 }
 
 int main(int argc, char **argv)
@@ -228,7 +282,7 @@ int main(int argc, char **argv)
     if (cases_write_hkl(hkl))
         run_all(&report);
     else
-        (void)fprintf(stderr, "nanobrag_bench: cannot write %s\n", hkl);
+        report_failure(&report, hkl, "cannot be written");
     folder_remove(folder);
-    return write_files(&report);
+    return end_of(&report);
 }

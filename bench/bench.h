@@ -21,7 +21,10 @@ struct options {
     int quick, longer, ladder, floor, help;
 };
 
-enum { ROWS = 64, PEERS = 32, SERIES = 12, POINTS = 16, SCALES = 16, SHOTS = 8, PEAKS = 4 };
+enum { ROWS = 64, PEERS = 32, SERIES = 12, POINTS = 16, SHOTS = 8, PEAKS = 4 };
+
+/* 1, 2, 4 ... and the count itself are at most 32 numbers of int, in two precisions */
+enum { SCALES = 2 * 32 };
 
 /* a case in one precision and strategy */
 struct row {
@@ -60,7 +63,7 @@ struct series {
     double x[POINTS], evaluations[POINTS], seconds[POINTS];
     double small[POINTS], precise[POINTS]; /* share of tiles that are divided, in double */
     double spread; /* largest cost per evaluation over the smallest */
-    int flat; /* 1: that is allowed */
+    int flat; /* 1: that is allowed; -1: cannot be told at this load */
     char said[NAME];
 };
 
@@ -84,6 +87,8 @@ struct peak {
 struct report {
     const struct options *options;
     int cores; /* that this process may use */
+    double load; /* at the start */
+    char failure[NAME]; /* the first program that could not be run, and why */
     struct machine machine; /* at the start */
     struct row rows[ROWS];
     struct peer peers[PEERS];
@@ -105,6 +110,14 @@ int floor_run(void); /* an exit status */
 
 /* "1.23 ms"; returns `text` */
 const char *seconds_text(double seconds, char *text, size_t room);
+
+#define TOO_BUSY "cannot be told at this load"
+
+/* `yes` when something was reached; else `no`, or that others are too busy to tell */
+const char *verdict_text(int reached, const char *yes, const char *no);
+
+/* A program could not be run: the exit status will be 1. */
+void report_failure(struct report *report, const char *who, const char *why);
 
 /* 0 when the file cannot be written */
 int json_write(const struct report *report, const char *path);

@@ -66,8 +66,9 @@ static double time_library(struct row *row, const char *isa, double most,
     return seconds / row->part;
 }
 
-static double time_program(struct row *row, const struct options *options)
+static double time_program(struct row *row, struct report *report)
 {
+    const struct options *options = report->options;
     enum { MOST = 16 };
     struct command command = {0};
     struct process p;
@@ -80,9 +81,11 @@ static double time_program(struct row *row, const struct options *options)
     command_manner(&command, row->precision, row->strategy);
     process_environment(options->threads, row->profile == NB_PROFILE_NANOBRAGG);
     do {
-        p = process_run(&command, NULL, 0, 3600);
+        p = process_run(&command, NULL, (size_t)row->c->nslow * (size_t)row->c->nfast,
+                        3600);
         if (!p.ok) {
             (void)snprintf(row->said, sizeof row->said, "program: %.140s", p.said);
+            report_failure(report, options->program, p.said);
             return 0;
         }
         times[n++] = p.seconds;
@@ -127,8 +130,9 @@ static void compare_with_nanobragg(struct row *row, int threads)
     }
 }
 
-static void measure(struct row *row, const struct options *options)
+static void measure(struct row *row, struct report *report)
 {
+    const struct options *options = report->options;
     const struct limits *limits = limits_of(options);
 
     row->machine = machine_measure(options->quick);
@@ -138,7 +142,7 @@ static void measure(struct row *row, const struct options *options)
         time_library(row, NULL, options->longer ? row->evaluations : limits->evaluations,
                      options);
     if (row->library > 0 && (row->part == 1 || options->quick))
-        row->program = time_program(row, options);
+        row->program = time_program(row, report);
     row->roof = operations(row) * row->evaluations / row->machine.peak[row->precision]
                 / options->threads;
     compare_with_nanobragg(row, options->threads);
@@ -248,7 +252,7 @@ static void add_rows(struct report *report, const struct bench_case *c, int prof
             *row = first;
             row->strategy = s;
             row->is_auto = s == best;
-            if (best != NB_STRATEGY_AUTO) measure(row, report->options);
+            if (best != NB_STRATEGY_AUTO) measure(row, report);
             print_row(row, report->options);
             (void)fflush(stdout);
             report->nrows++;

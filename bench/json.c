@@ -112,7 +112,10 @@ static void add_series(cJSON *array, const struct series *series)
     add_text(to, "axis", series->axis);
     add_text(to, "precision", precision_word(series->precision));
     add_figure(to, "spread", series->spread);
-    (void)cJSON_AddBoolToObject(to, "flat", series->flat);
+    if (series->flat >= 0)
+        (void)cJSON_AddBoolToObject(to, "flat", series->flat);
+    else
+        add_real(to, "flat", NAN);
     points = cJSON_AddArrayToObject(to, "points");
     for (int i = 0; i < series->n; i++) {
         cJSON *point = add_entry(points);
@@ -169,6 +172,7 @@ static cJSON *make_document(const struct report *report)
     add_text(root, "features", nb_features());
     add_real(root, "threads", report->options->threads);
     add_real(root, "cores", report->cores);
+    add_real(root, "load", report->load);
     add_real(root, "repeat", report->options->repeat);
     add_machine(cJSON_AddObjectToObject(root, "machine"), &report->machine);
     cases = cJSON_AddArrayToObject(root, "cases");

@@ -114,7 +114,9 @@ static void print_series(const struct series *series)
         (void)printf("  cost of an evaluation: largest %.2f x the smallest, allowed %.2f: "
                      "%s\n",
                      series->spread, spread_allowed,
-                     series->spread <= spread_allowed ? "flat" : "NOT FLAT");
+                     series->flat > 0   ? "flat"
+                     : series->flat < 0 ? TOO_BUSY
+                                        : "NOT FLAT");
     (void)fflush(stdout);
 }
 
@@ -139,6 +141,7 @@ static void run_series(struct report *report, enum axis axis, int precision)
     }
     series->spread = least > 0 ? most / least : 0;
     series->flat = series->spread <= spread_allowed;
+    if (!series->flat && machine_is_busy()) series->flat = -1;
     print_series(series);
 }
 
@@ -174,12 +177,14 @@ static void print_scale(const struct scale *scale)
 {
     char text[16];
 
-    (void)printf("  %-6s %3d threads  %9s  %6.3f x one%s  %s\n",
+    const char *verdict =
+        verdict_text(scale->speedup >= speedup_wanted, "reached", "NOT REACHED");
+
+    (void)printf("  %-6s %3d threads  %9s  %6.3f x one%s%s  %s\n",
                  precision_word(scale->precision), scale->threads,
                  seconds_text(scale->seconds, text, sizeof text), scale->speedup,
-                 scale->threads != 2                ? ""
-                 : scale->speedup >= speedup_wanted ? ", wanted 1.9: reached"
-                                                    : ", wanted 1.9: NOT REACHED",
+                 scale->threads == 2 ? ", wanted 1.9: " : "",
+                 scale->threads == 2 ? verdict : "",
                  scale->same ? "same bits" : "DIFFERENT BITS");
     (void)fflush(stdout);
 }
@@ -217,10 +222,10 @@ static void threads_run(struct report *report)
     (void)printf("\nthreads, case %c; cores that this process may use: %d\n", c->letter,
                  report->cores);
     for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++)
-        for (int threads = 1; report->nscales < SCALES;) {
+        for (int threads = 1;;) {
             run_scale(report, c, precision, threads);
             if (threads >= report->cores) break;
-            threads = 2 * threads < report->cores ? 2 * threads : report->cores;
+            threads = threads < (report->cores + 1) / 2 ? 2 * threads : report->cores;
         }
 }
 

@@ -54,7 +54,7 @@ static void run_one(struct report *report, const struct bench_case *c, int strat
     command_image(&command);
     command_manner(&command, NB_DOUBLE, strategy);
     process_environment(options->threads, 1);
-    p = process_run(&command, NULL, 0, 600);
+    p = process_run(&command, NULL, (size_t)c->nslow * (size_t)c->nfast, 600);
     peak->seconds = p.seconds;
     peak->resident = p.resident;
     (void)printf("%-48s %-6s ", peak->what, strategy_word(strategy));
@@ -65,6 +65,7 @@ static void run_one(struct report *report, const struct bench_case *c, int strat
                      p.resident < resident_wanted ? "reached" : "NOT REACHED");
     else {
         (void)snprintf(peak->said, sizeof peak->said, "%s", p.said);
+        report_failure(report, options->program, p.said);
         (void)printf("not run: %.40s\n", p.said);
     }
     (void)fflush(stdout);

@@ -82,9 +82,10 @@ static struct process run_one(const struct options *options, const struct bench_
     return process_run(&command, image, (size_t)c->nslow * (size_t)c->nfast, LONGEST);
 }
 
-static void take_turns(struct turns *turns, const struct options *options,
+static void take_turns(struct turns *turns, struct report *report,
                        const struct bench_case *c)
 {
+    const struct options *options = report->options;
     double spent = 0;
 
     while (turns->runs < options->repeat && turns->runs < RUNS && spent < PATIENCE) {
@@ -94,6 +95,8 @@ static void take_turns(struct turns *turns, const struct options *options,
             if (!p.ok) {
                 (void)snprintf(turns->said, sizeof turns->said, "%s: %.140s",
                                who == THEIRS ? "peer" : precision_word(who - OURS), p.said);
+                report_failure(report, who == THEIRS ? options->peer : options->program,
+                               p.said);
                 return;
             }
             turns->times[who][turns->runs] = p.seconds;
@@ -135,7 +138,7 @@ static void run_case(struct report *report, const struct bench_case *c)
         enough = enough && turns.image[who];
     }
     if (enough)
-        take_turns(&turns, report->options, c);
+        take_turns(&turns, report, c);
     else
         (void)snprintf(turns.said, sizeof turns.said, "out of memory");
     for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {

@@ -98,6 +98,16 @@ static int read_image(const char *folder, float *image, size_t n)
     return whole;
 }
 
+/* the image without its numbers */
+static int has_image(const char *folder, size_t n)
+{
+    char path[PATH];
+    struct stat st;
+
+    (void)snprintf(path, sizeof path, "%s/o.bin", folder);
+    return stat(path, &st) == 0 && (size_t)st.st_size == n * sizeof(float);
+}
+
 static double seconds_of(const struct timeval *t)
 {
     return (double)t->tv_sec + 1e-6 * (double)t->tv_usec;
@@ -140,6 +150,9 @@ static void wait_for(pid_t child, const char *folder, struct process *p)
         (void)snprintf(p->said, sizeof p->said, "could not be started");
     else
         last_line(folder, p->said, sizeof p->said);
+    if (!*p->said)
+        (void)snprintf(p->said, sizeof p->said, "exit status %d, without a word",
+                       WEXITSTATUS(status));
 }
 
 struct process process_run(const struct command *command, float *image, size_t n,
@@ -163,9 +176,9 @@ struct process process_run(const struct command *command, float *image, size_t n
     else
         (void)snprintf(p.said, sizeof p.said, "fork: %s", strerror(errno));
     if (p.seconds == 0) p.seconds = machine_seconds() - start;
-    if (p.ok && image && !read_image(folder, image, n)) {
+    if (p.ok && !(image ? read_image(folder, image, n) : has_image(folder, n))) {
         p.ok = 0;
-        (void)snprintf(p.said, sizeof p.said, "its o.bin does not hold %zu pixels", n);
+        (void)snprintf(p.said, sizeof p.said, "wrote no o.bin of %zu pixels", n);
     }
     folder_remove(folder);
     return p;

@@ -13,16 +13,16 @@
 enum { FOLDER = 512 }; /* room for the path of a temporary folder */
 
 struct process {
-    int ok; /* ended with status 0 and, when it was asked for, wrote a whole image */
+    int ok; /* ended with status 0 and wrote a whole image */
     double seconds; /* of its processor, if it has one thread, else from start to end */
     double resident; /* largest resident size                                   byte */
-    char said[NAME]; /* why it is not ok: the last line it wrote */
+    char said[NAME]; /* why it is not ok: the last line it wrote, or its end */
 };
 
 /*
  * Run a command to its end.
  *
- *   image  [out]  float32 pixels of the file o.bin it writes; NULL: not read    (n)
+ *   image  [out]  float32 pixels of the file o.bin it writes; NULL: only counted (n)
  *   limit  [in]   CPU seconds after which it is killed
  */
 struct process process_run(const struct command *command, float *image, size_t n,

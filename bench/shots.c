@@ -82,7 +82,8 @@ void shots_run(struct report *report)
                          seconds_text(shot->tile, tile, sizeof tile),
                          seconds_text(shot->overhead, call, sizeof call),
                          seconds_text(overhead_wanted, wanted, sizeof wanted),
-                         shot->overhead <= overhead_wanted ? "reached" : "NOT REACHED");
+                         verdict_text(shot->overhead <= overhead_wanted, "reached",
+                                      "NOT REACHED"));
             report->nshots++;
         }
 }

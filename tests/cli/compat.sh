@@ -15,6 +15,14 @@ run -compat nanobragg -cell 30 40 50 -hkl p1.hkl -N 4 -detpixels 24 -pixel 1 -no
 is "Fdump.bin after -hkl" test -s work/Fdump.bin
 inputs=
 
+# bit for bit, by the reference strategy
+mkdir stored
+gunzip -c "$data/golden/mosflm_beam.f32.gz" > stored/f.bin
+run -compat nanobragg -strategy reference -cell 32.1 38.7 43.9 81 96 103 -default_F 80 \
+    -lambda 1.1 -distance 80 -detpixels 96 -pixel 0.25 -Xbeam 9.3 -Ybeam 13.7 -N 6 \
+    -misset 12 -33 71 -nonoise -nopgm -floatfile f.bin
+is "nanoBragg's image, bit for bit" cmp -s stored/f.bin work/f.bin
+
 # the name of the program
 ln -s "$program" nanoBragg
 mkdir named

@@ -33,6 +33,17 @@ refuses 2 'have the same name' $scene -floatfile f -doublefile f
 refuses 2 'strategy reference is in double' $scene -strategy reference -precision float \
     -floatfile f
 
+# what goes to stdout
+refuses 2 'name a file' $scene -floatfile -
+refuses 2 'name a file' $scene -noisefile - -json -
+if "$program" -version | grep -q cjson; then
+    refuses 2 'both write to stdout' $scene -json - -printout_pixel 1 1
+    if [ -w /dev/full ]; then
+        "$program" $scene -json - -quiet > /dev/full 2> err
+        is "-json - to a full device fails" test $? -eq 1
+    fi
+fi
+
 # files that are not there, not readable as such, or not what they should be
 refuses 2 'absent.hkl' $bare $cell -hkl absent.hkl -floatfile f
 refuses 2 'absent.mat' $bare -mat absent.mat -default_F 1 -floatfile f
@@ -113,6 +124,7 @@ compat_refuses 'absent' $scene -stol absent
 compat_refuses 'no directory' $scene -floatfile absent/f
 compat_refuses 'strategy reference is in double' $scene -strategy reference -precision float
 compat_refuses 'less than 1' $scene -tolerance 2
+compat_refuses '-threads 1025: must be at most 1024' $scene -threads 1025
 inputs="$place/empty $place/zero $data/golden/mask.img"
 compat_refuses 'empty' $bare $cell -hkl empty
 compat_refuses 'zero' $scene -img zero

@@ -25,6 +25,10 @@ while read -r option; do
         || { echo "# $option is not in the completion"; missing=1; }
 done < options
 is "every option is everywhere" test $missing -eq 0
+for variable in NANOBRAG_COMPAT NANOBRAG_THREADS OMP_NUM_THREADS NANOBRAG_ISA; do
+    is "$variable is in -help, cli.md and man.1" sh -c "grep -q $variable help \
+        && grep -q $variable cli.md && grep -q $variable man.1"
+done
 if command -v bash > /dev/null; then
     is "the completion is bash" bash -n completion
     is "it completes names" bash -c '. ./completion

@@ -31,6 +31,8 @@ refuses 2 'expected a whole number' $scene -floatfile f -seed 12x
 refuses 2 'expected a whole number' $scene -floatfile f -seed 99999999999999999999
 refuses 2 'too large' $scene -floatfile f -oversample 5000000000
 refuses 2 'greater than 0' $scene -floatfile f -pixel 0
+refuses 2 '-threads 0: must be greater than 0' $scene -floatfile f -threads 0
+refuses 2 '-threads 1025: must be at most 1024' $scene -floatfile f -threads 1025
 refuses 2 'not be negative' $scene -floatfile f -dmin -1
 refuses 2 'expected gauss|fiber' $scene -floatfile f -psf wide
 refuses 2 'expected sample|beam' $scene -floatfile f -pivot samples
@@ -70,6 +72,12 @@ accepts 'warning: -detector_thicksteps has no effect' $scene -thicksteps 3 -floa
 accepts 'warning: -density has no effect without -water' $scene -density 1.3 -floatfile f
 accepts 'warning: -images 2 without -osc' $scene -images 2 -floatfile f
 accepts 'warning: -tolerance has no effect' $scene -strategy lanes -tolerance 1e-6 -floatfile f
+accepts 'warning: -tolerance has no effect' $scene -tolerance 1e-6 -floatfile f
+accepts 'warning: -precision float has no effect' $scene -precision float -tolerance 1e-12 \
+    -floatfile f
+is "once" test "$(grep -c 'has no effect' err)" -eq 1
+run $scene -precision float -floatfile f
+is "float that is used is not warned of" sh -c '! grep -q "no effect" err'
 
 # the pixel loops: within their tolerance of one another; later options win
 loop_agrees()

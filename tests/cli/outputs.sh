@@ -19,14 +19,26 @@ run $scene -explain -strategy reference
 is "and which loop would run" grep -q '^  pixel loop  *reference in double, kernel reference, ' \
     out
 is "and why" grep -q '^  why reference  *asked for$' out
-run $scene -explain -precision float -tolerance 1e-6 -detpixels 40
+run $scene -explain -precision float -tolerance 2e-5 -detpixels 40
 is "in float too" grep -q '^  pixel loop  *lanes in float, kernel [a-z0-9]*, ' out
-is "to which tolerance" grep -q '^  tolerance  *1e-06 of the peak, rounding about [0-9.e-]*$' \
+is "to which tolerance" grep -q '^  tolerance  *2e-05 of the peak, rounding about [0-9.e-]*$' \
     out
 is "in how many tiles" grep -q '^  tiles  *10, of which [0-9]* are divided and [0-9]* done in' \
     out
 run $scene -explain -gauss_xtal -strategy spots
 is "spots as well" grep -q '^  pixel loop  *spots in double, kernel [a-z0-9]*, ' out
+is "whose sum is not visited" grep -q '^  *in the sum; spots visit only those near' out
+run $scene -explain -gauss_xtal -strategy spots -precision float
+is "and which have no tiles" sh -c '! grep -q "^  tiles " out'
+run $scene -explain -precision float -tolerance 1e-12
+is "float that would pass the tolerance is double" \
+    grep -q '^  pixel loop  *lanes in double (float would pass -tolerance), kernel ' out
+run $scene -N 10 -explain -gauss_xtal
+is "no tolerance decides against spots" grep -q '^  pixel loop  *spots ' out
+run $scene -N 10 -explain -gauss_xtal -tolerance 1e-300
+is "but a small one does" grep -q '^  pixel loop  *lanes ' out
+is "and is named as the reason" grep -q '^  why lanes .*at this tolerance' out
+is "and not told to have no effect" sh -c '! grep -q "no effect" err'
 run $scene -printout_pixel 3 4
 is "-printout_pixel needs no file" grep -q '^   3    4 : stol' out
 run $scene -floatfile f.bin -quiet
@@ -37,6 +49,33 @@ run $scene -floatfile f.bin -doublefile d.bin -threads 1
 cp work/f.bin work/d.bin .
 run $scene -floatfile f.bin -doublefile d.bin -threads 3
 is "threads change nothing" cmp -s d.bin work/d.bin
+
+# threads: -threads, then NANOBRAG_THREADS, then OMP_NUM_THREADS
+threads()
+{
+    sed -n 's/^  pixel loop .*, \([0-9]*\) threads$/\1/p' out
+}
+if "$program" -version | grep -q openmp; then
+    OMP_NUM_THREADS=3
+    export OMP_NUM_THREADS
+    run $scene -explain
+    is "OMP_NUM_THREADS" test "$(threads)" = 3
+    NANOBRAG_THREADS=5
+    export NANOBRAG_THREADS
+    run $scene -explain
+    is "NANOBRAG_THREADS over it" test "$(threads)" = 5
+    run $scene -explain -threads 7
+    is "-threads over both" test "$(threads)" = 7
+    NANOBRAG_THREADS=100000
+    run $scene -floatfile f.bin
+    is "a count of 100000 is not taken" test "$code" -eq 0
+    is "with a warning" grep -q 'warning: NANOBRAG_THREADS=100000 ' err
+    unset NANOBRAG_THREADS
+    OMP_NUM_THREADS=100000
+    run $scene -explain
+    is "from OMP_NUM_THREADS neither" test "$(threads)" = 1024
+    unset OMP_NUM_THREADS
+fi
 
 # noise: a seed makes it again, another one does not
 run $scene -noisefile n.img -seed 5
@@ -106,10 +145,22 @@ assert any("middle" in note for note in j["notes"])
 import json
 s = json.load(open("work/j.json"))["sampling"]
 assert s["strategy"] == "lanes" and s["strategy_why"] and s["kernel"]
-assert s["precision"] == "float" and s["tolerance"] == 1e-4
+assert s["precision"] == s["precision_asked"] == "float" and s["tolerance"] == 1e-4
 assert 0 < s["rounding"] <= 1e-4
 assert s["tiles"] == 3 and 0 <= s["tiles_in_double"] <= s["tiles_divided"] <= 3
 '
+        run $scene -floatfile f -precision float -tolerance 1e-12 -json -
+        is "-json - writes to stdout, what runs and what was asked for" python3 -c '
+import json
+s = json.load(open("out"))["sampling"]
+assert s["precision"] == "double" and s["precision_asked"] == "float"
+assert s["tiles_in_double"] == s["tiles"]
+'
+        is "and makes no file" test "$(cat listing)" = f
+        is "and leaves the notes on stderr" grep -q 'has no effect' err
+        run $scene -json -
+        is "-json - alone is enough" python3 -c 'import json; json.load(open("out"))'
+        is "without a file" test ! -s listing
     fi
 fi
 

@@ -104,12 +104,28 @@ static void check_list(struct run *run)
                 1 / run->description.qmax);
 }
 
-/* what the tolerance bounds is done by spots and in float only */
-static void check_tolerance(struct run *run)
+/* 1 when it had a say in the strategy: auto, for spots that end somewhere */
+static int tolerance_decides(const struct run *run)
+{
+    const int shape = run->resolved.crystal.shape;
+    const int bent =
+        run->resolved.detector.curved && (run->resolved.quirks & NB_QUIRK_CURVED);
+    return run->s->how.strategy == NB_STRATEGY_AUTO && shape != NB_SQUARE
+           && shape != NB_ROUND && !bent;
+}
+
+/* What the tolerance bounds is done by spots and in float only; and it may be why there
+ * are neither. */
+static void check_loop(struct run *run)
 {
     const nb_description *d = &run->description;
-    if (run->s->given[OPT_TOLERANCE] && d->precision == NB_DOUBLE
-        && d->strategy != NB_SPOTS)
+    if (float_is_idle(run))
+        say_warning(run->say,
+                    "-precision float has no effect: float would pass -tolerance %.3g, so "
+                    "the run is in double",
+                    d->tolerance);
+    else if (run->s->given[OPT_TOLERANCE] && d->precision == NB_DOUBLE
+             && d->strategy != NB_SPOTS && !tolerance_decides(run))
         say_warning(run->say, "-tolerance has no effect: every sample is summed in double");
 }
 
@@ -183,7 +199,7 @@ void checks_before(struct run *run)
     check_spots(run);
     check_rocking(run);
     check_list(run);
-    check_tolerance(run);
+    check_loop(run);
     if (run->s->compat) return;
     check_header(run);
     check_names(run);

@@ -48,15 +48,23 @@ const char *precision_word(const nb_description *d)
     return d->precision == NB_SINGLE ? "float" : "double";
 }
 
+int float_is_idle(const struct run *run)
+{
+    return run->s->how.precision == NB_SINGLE && run->description.precision == NB_DOUBLE;
+}
+
 static void explain_loop(const struct run *run)
 {
     const nb_description *d = &run->description;
-    printf("  pixel loop                  %s in %s, kernel %s, %d threads\n",
-           strategy_word(d), precision_word(d), d->kernel, nb_context_threads(run->ctx));
+    const int asked_float = run->s->how.precision == NB_SINGLE;
+    printf("  pixel loop                  %s in %s%s, kernel %s, %d threads\n",
+           strategy_word(d), precision_word(d),
+           float_is_idle(run) ? " (float would pass -tolerance)" : "", d->kernel,
+           nb_context_threads(run->ctx));
     if (d->strategy_why) printf("  why %-23s %s\n", strategy_word(d), d->strategy_why);
     printf("  tolerance                   %.3g of the peak, rounding about %.2g\n",
            d->tolerance, d->rounding);
-    if (d->precision == NB_SINGLE)
+    if (asked_float && d->strategy == NB_LANES)
         printf("  tiles                       %d, of which %d are divided and %d done in "
                "double\n",
                d->tiles, d->tiles_small, d->tiles_double);
@@ -74,6 +82,8 @@ static void explain_work(const struct run *run)
            "%d sources x %d phi steps x %d domains\n",
            d->evaluations, (long long)d->pixels, d->oversample, d->nlayers, d->nsource,
            d->nphi, d->ndomains);
+    if (d->strategy == NB_SPOTS)
+        printf("%30sin the sum; spots visit only those near a reflection\n", "");
     explain_loop(run);
     printf("  images                      %d\n", run->s->images);
 }

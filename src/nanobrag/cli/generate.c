@@ -20,6 +20,25 @@ static int is_shown(const struct option *option, int group)
 static const char *const summary =
     "X-ray diffraction images of small crystals, as nanoBragg makes them";
 
+/* NANOBRAG_ISA is said in full: it is the one that moves bits */
+static const struct {
+    const char *name, *text;
+} environment[] = {
+    {"NANOBRAG_COMPAT", "nanobragg: as -compat nanobragg."},
+    {"NANOBRAG_THREADS",
+     "Threads, 1 to 1024, where -threads is not given. Never changes a bit of an image."},
+    {"OMP_NUM_THREADS",
+     "The same, where neither of the two is given; without it, all cores that the process "
+     "may use."},
+    {"NANOBRAG_ISA",
+     "Instruction set of the pixel loop; without it, the best that the machine has. On "
+     "x86-64 its level: v2 (SSE4.2), v3 (AVX2, FMA), v4 (AVX-512); elsewhere base, what "
+     "the compiler targets; scalar, everywhere: not vectorised, for comparison. It moves "
+     "the last bits of an image."},
+};
+
+enum { VARIABLES = sizeof environment / sizeof *environment };
+
 /* ---- help ---- */
 
 /* words wrapped between two columns; the cursor stands at `column` */
@@ -41,9 +60,10 @@ static void wrap(const char *text, int column, int indent, int width)
     printf("\n");
 }
 
+enum { INDENT = 30, WIDTH = 92 }; /* of the help's second column */
+
 static void help_option(const struct option *option)
 {
-    enum { INDENT = 30, WIDTH = 92 };
     char text[1024];
     int column =
         printf("  %s%s%s", option->name, option->values[0] ? " " : "", option->values);
@@ -71,6 +91,12 @@ void generate_help(void)
         printf("\n%s\n", option_group_title(group));
         for (int i = 0; i < OPT_COUNT; i++)
             if (is_shown(option_at(i), group)) help_option(option_at(i));
+    }
+    printf("\nEnvironment\n");
+    for (int i = 0; i < VARIABLES; i++) {
+        const int column = printf("  %s", environment[i].name);
+        printf("%*s", INDENT - column, "");
+        wrap(environment[i].text, INDENT, INDENT, WIDTH);
     }
     printf(
         "\nExit status: 0 done, 1 the run failed, 2 wrong usage or input, 130 interrupted; "
@@ -142,9 +168,12 @@ void generate_man(void)
     }
     printf(".SH EXIT STATUS\n0 done, 1 the run failed, 2 wrong usage or input, 130 "
            "interrupted; 9 for every failure\nunder \\-compat nanobragg.\n");
-    printf(".SH ENVIRONMENT\n.TP\n.B NANOBRAG_COMPAT\nnanobragg: as \\-compat nanobragg.\n"
-           ".TP\n.B NANOBRAG_THREADS\nThreads, where \\-threads is not given.\n.TP\n.B "
-           "NANOBRAG_ISA\nInstruction set of the pixel loop.\n");
+    printf(".SH ENVIRONMENT\n");
+    for (int i = 0; i < VARIABLES; i++) {
+        printf(".TP\n.B %s\n", environment[i].name);
+        roff(environment[i].text);
+        printf("\n");
+    }
     printf(
         ".SH SEE ALSO\ndocs/cli.md, docs/from_nanobragg.md and docs/conventions.md of the "
         "project.\n");
@@ -256,7 +285,6 @@ void generate_markdown(void)
             if (is_shown(option_at(i), group)) markdown_option(option_at(i));
     }
     printf("\n## Environment\n\n| variable | meaning |\n|---|---|\n");
-    printf("| `NANOBRAG_COMPAT` | `nanobragg`: as `-compat nanobragg` |\n");
-    printf("| `NANOBRAG_THREADS` | threads, where `-threads` is not given |\n");
-    printf("| `NANOBRAG_ISA` | instruction set of the pixel loop |\n");
+    for (int i = 0; i < VARIABLES; i++)
+        printf("| `%s` | %s |\n", environment[i].name, environment[i].text);
 }

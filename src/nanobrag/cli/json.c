@@ -202,6 +202,8 @@ static void add_loop(cJSON *to, const struct run *run)
     add_text(to, "strategy", strategy_word(d));
     add_text(to, "strategy_why", d->strategy_why);
     add_text(to, "precision", precision_word(d));
+    add_text(to, "precision_asked",
+             run->s->how.precision == NB_SINGLE ? "float" : "double");
     add_text(to, "kernel", d->kernel);
     add_real(to, "tolerance", d->tolerance);
     add_real(to, "rounding", d->rounding);
@@ -324,6 +326,11 @@ int json_write(struct run *run, const char *path)
     char *text = root ? cJSON_Print(root) : NULL;
     cJSON_Delete(root);
     if (!text) return say_failure(run->say, "out of memory for %s", path);
+    if (outputs_to_stdout(path)) {
+        const int failed = puts(text) < 0 || fflush(stdout) != 0;
+        cJSON_free(text);
+        return failed ? say_failure(run->say, "-json -: stdout cannot be written") : 0;
+    }
     const nb_status status = nb_file_write(run->ctx, path, text, strlen(text));
     cJSON_free(text);
     if (status != NB_OK)

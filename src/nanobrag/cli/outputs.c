@@ -167,6 +167,23 @@ static int check_single(const struct settings *s, struct say *say)
     return 0;
 }
 
+int outputs_to_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+/* the report and the images are not for one pipe; nanoBragg makes a file of this name */
+static int check_stdout(const struct settings *s, struct say *say)
+{
+    for (int kind = 0; kind < OUT_COUNT && !s->compat; kind++)
+        if (outputs_to_stdout(s->out[kind]))
+            return say_usage(say, "an image cannot be written to \"-\"; name a file (./- "
+                                  "for one of that name)");
+    if (s->printout && outputs_to_stdout(s->json))
+        return say_usage(say, "-json - and -printout both write to stdout; name a file");
+    return 0;
+}
+
 static int has_feature(const char *word)
 {
     return option_listed(nb_features(), word);
@@ -179,9 +196,9 @@ int outputs_check(const struct settings *s, struct say *say)
     if (s->explain) return 0;
     for (int kind = 0; kind < OUT_COUNT; kind++)
         if (s->out[kind]) names[n++] = s->out[kind];
-    if (s->json) names[n++] = s->json;
+    if (s->json && !outputs_to_stdout(s->json)) names[n++] = s->json;
     if (s->hkl && s->dump && !s->compat) names[n++] = s->dump;
-    if (n == 0 && !s->printout)
+    if (n == 0 && !s->printout && !s->json)
         return say_usage(say, "nothing to write: give -floatfile, -intfile, -noisefile, "
                               "-pngfile or another output file, or -explain");
     if (s->out[OUT_PNG] && !has_feature("png"))
@@ -193,7 +210,8 @@ int outputs_check(const struct settings *s, struct say *say)
         const int code = check_place(say, names[i]);
         if (code) return code;
     }
-    int code = check_sweep(s, say);
+    int code = check_stdout(s, say);
+    if (!code) code = check_sweep(s, say);
     if (!code) code = check_single(s, say);
     return code || s->compat ? code : check_clashes(s, say, names, n);
 }

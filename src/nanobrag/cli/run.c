@@ -37,7 +37,12 @@ static int last_threads(const struct event_list *events)
 
 static int create_context(struct run *run, const struct event_list *events)
 {
-    const nb_context_options options = {.threads = last_threads(events),
+    enum { THREADS_MOST = 1024 }; /* of the library */
+    const int threads = last_threads(events);
+    if (threads > THREADS_MOST)
+        return say_usage(run->say, "-threads %d: must be at most %d", threads,
+                         THREADS_MOST);
+    const nb_context_options options = {.threads = threads,
                                         .log = on_log,
                                         .progress = on_progress,
                                         .user = run};

@@ -71,6 +71,9 @@ int run_program(struct say *say, int argc, char **argv, const struct event_list 
 /* Refuse before rendering what cannot be written in the end. */
 int outputs_check(const struct settings *s, struct say *say);
 
+/* 1 for the name "-". */
+int outputs_to_stdout(const char *path);
+
 /* Write image `i` of the run. Returns 0 or the exit status. */
 int outputs_write(struct run *run, int i);
 
@@ -101,6 +104,9 @@ void explain(struct run *run);
 /* The words of -strategy and -precision for what runs. */
 const char *strategy_word(const nb_description *d);
 const char *precision_word(const nb_description *d);
+
+/* 1 when -precision float was asked for and nothing is done in it. */
+int float_is_idle(const struct run *run);
 
 /* ---- warnings and notes on stderr ---- */
 

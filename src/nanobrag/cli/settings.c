@@ -400,5 +400,7 @@ int settings_apply(struct settings *s, struct say *say, const struct event_list 
         apply_frame(s, e);
     }
     say->quiet = s->quiet;
+    /* stdout is for the numbers alone; the notes are on stderr */
+    if (s->json && strcmp(s->json, "-") == 0) s->quiet = 1;
     return s->compat ? 0 : settings_check(s, say);
 }
