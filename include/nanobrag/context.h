@@ -26,7 +26,8 @@ enum { NB_COMPILE_ON, NB_COMPILE_OFF, NB_COMPILE_TUNE, NB_COMPILE_REQUIRE };
 enum { NB_LOG_WARNING, NB_LOG_NOTE, NB_LOG_INFO };
 
 typedef struct nb_context_options {
-    int threads; /* 0: NANOBRAG_THREADS, else every core the process may use */
+    int threads; /* 0: NANOBRAG_THREADS, else OMP_NUM_THREADS, else every core the process
+                    may use; at most 1024 */
     int device, device_id; /* 0 or NB_CPU: the host */
     int compile; /* NB_COMPILE_...; this version has no compiled mode: every call runs
                     uncompiled, and NB_COMPILE_REQUIRE makes simulators fail */

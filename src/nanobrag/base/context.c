@@ -47,6 +47,12 @@ nb_status nb_context_create(int api_version, const nb_context_options *options,
     if (options) ctx->options = *options;
     ctx->env = env_read(ctx);
     ctx->threads = threads_count(ctx->options.threads, ctx->env.threads);
+    if (ctx->threads > CONTEXT_THREADS_MOST) {
+        log_line(ctx, NB_LOG_WARNING, "env",
+                 "OMP_NUM_THREADS=%d: %d threads are used, the most", ctx->threads,
+                 CONTEXT_THREADS_MOST);
+        ctx->threads = CONTEXT_THREADS_MOST;
+    }
     *out = ctx;
     return NB_OK;
 }

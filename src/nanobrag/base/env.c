@@ -33,8 +33,8 @@ static int read_count(const nb_context *ctx, const char *name)
     if (!value || !*value) return 0;
     count = strtol(value, &end, 10);
     if (*end || count < 1 || count > CONTEXT_THREADS_MOST) {
-        log_line(ctx, NB_LOG_WARNING, "env", "%s=%s is not a count from 1; ignored", name,
-                 value);
+        log_line(ctx, NB_LOG_WARNING, "env", "%s=%s is not a count from 1 to %d; ignored",
+                 name, value, CONTEXT_THREADS_MOST);
         return 0;
     }
     return (int)count;

@@ -117,10 +117,10 @@ double grid_deliver(const struct job *job, const struct tile *tile, const double
         const uint8_t *mask = job->mask ? job->mask + pixel_at(job, s, p.fast) : NULL;
 
         for (int i = 0; i < p.width; i++) {
-            const double value = mask && !mask[i] ? 0 : row[i];
+            const double value = mask && !mask[i] ? 0 : row[i], size = fabs(value);
 
             to[i] = value;
-            largest = fmax(largest, fabs(value));
+            largest = size > largest ? size : largest;
         }
     }
     return largest;

@@ -137,13 +137,15 @@ static void take_tile(const struct launch *a, struct lanes *l)
 {
     const struct tile *tile = a->tile;
     const real n = (real)a->frame->oversample, half = (real)0.5 * n;
+    const real width = (real)tile->width, per_width = 1 / width;
 
     l->n = tile->width * tile->height;
+#pragma omp simd
     for (int i = 0; i < l->n; i++) {
-        const int row = i / tile->width, column = i - row * tile->width;
+        const real row = floor(((real)i + (real)0.5) * per_width);
 
-        l->fast[i] = n * (real)column - half * (real)tile->width;
-        l->slow[i] = n * (real)row - half * (real)tile->height;
+        l->fast[i] = n * ((real)i - row * width) - half * width;
+        l->slow[i] = n * row - half * (real)tile->height;
     }
 }
 
