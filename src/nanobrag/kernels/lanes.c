@@ -153,8 +153,9 @@ PHYS_FN void find_sites(struct phys_spec spec, const struct phys_view *view,
         out->h[i] = d.x;
         out->k[i] = d.y;
         out->l[i] = d.z;
-        if (spec.lookup == PHYS_NEAREST) out->place[i] = phys_f_place(spec.inside, &box, n);
-        if (spec.lookup == PHYS_TRICUBIC)
+        if (spec.lookup == PHYS_NEAREST)
+            out->place[i] = phys_f_place(spec.inside, &box, n);
+        else if (spec.lookup != PHYS_CONSTANT)
             out->cell[i] = phys_structure_factor(spec, &box, x, n).f;
     }
     out->farthest = farthest;
@@ -401,7 +402,7 @@ static void finish_lit(const struct phys_frame *frame, const struct tile *tile,
 {
     enum { STRIDE = 16 };
     const struct launch a = launch_of(frame, tile);
-    int listed[TILE_PIXELS], n = 0, lit;
+    int listed[TILE_PIXELS] = {0}, n = 0, lit;
     double sums[TILE_PIXELS];
     struct lanes l;
     _Alignas(64) lane capture;
