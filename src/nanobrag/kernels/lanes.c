@@ -23,7 +23,7 @@ enum { CHUNK = 64 };
 struct sites {
     _Alignas(64) lane h, k, l, cell;
     _Alignas(64) int place[TILE_PIXELS]; /* of F, where it is looked up */
-    real farthest; /* of all distances to the lattice points along h, k and l */
+    int any_halfway; /* 1 when a lane lies nearly halfway between two reflections */
 };
 
 /* 1 where it tells in the image which of two reflections a sample halfway between belongs
@@ -132,24 +132,23 @@ static int stays_inside(const struct phys_box *box, struct phys_vec3 at,
  * kept: loads of places just computed would hold up the loop. Restrict parameters: clang
  * proves the look-ups in `f` apart from the results by nothing else */
 PHYS_FN void find_sites(struct phys_spec spec, const struct phys_view *view,
-                        const struct phys_anchor *at, const real *restrict f,
+                        const struct phys_anchor *at, const real *restrict f, real halfway,
                         const struct lanes *restrict l, struct sites *restrict out)
 {
     const struct phys_anchor anchor = *at;
     struct phys_box box = phys_box_from(spec.inside, view->box, anchor.whole);
-    real farthest = 0;
+    int any = 0;
 
     box.f = f;
-#pragma omp simd reduction(max : farthest)
+#pragma omp simd reduction(| : any)
     for (int i = 0; i < l->n; i++) {
         const struct phys_vec3 x = phys_anchor_indices(&anchor, step_of(l, i));
         const struct phys_vec3 n = phys_lattice_point(spec, x);
         const struct phys_vec3 d = phys_axpy(-1, n, x);
-        const real h = fabs(d.x), k = fabs(d.y), m = fabs(d.z), hk = h > k ? h : k;
-        const real off = has_jumps(spec) ? (hk > m ? hk : m) : 0;
+        const real h = fabs(d.x), k = fabs(d.y), m = fabs(d.z);
+        const real hk = h > k ? h : k, off = hk > m ? hk : m;
 
-        farthest = off > farthest ? off : farthest;
-
+        any |= has_jumps(spec) && off > halfway ? 1 : 0;
         out->h[i] = d.x;
         out->k[i] = d.y;
         out->l[i] = d.z;
@@ -158,7 +157,7 @@ PHYS_FN void find_sites(struct phys_spec spec, const struct phys_view *view,
         else if (spec.lookup != PHYS_CONSTANT)
             out->cell[i] = phys_structure_factor(spec, &box, x, n).f;
     }
-    out->farthest = farthest;
+    out->any_halfway = any;
     if (spec.lookup == PHYS_NEAREST)
         for (int i = 0; i < l->n; i++) out->cell[i] = f[out->place[i]];
 }
@@ -232,10 +231,8 @@ PHYS_FN void add_bragg(struct phys_spec spec, const struct launch *a,
     const struct phys_frame *frame = a->frame;
     const double unit = source->inverse_wavelength;
     const struct phys_vec3 reach = reach_of(frame, unit, l);
-#ifdef PHYS_SINGLE
-    /* indices reach this far from the anchor's, and are rounded several times */
+    /* in float: indices reach so far from the anchor's, and are rounded several times */
     const real halfway = (real)0.5 - (real)2.5e-7 * (reach.x + reach.y + reach.z);
-#endif
     struct sites sites;
     double q[3];
 
@@ -252,11 +249,11 @@ PHYS_FN void add_bragg(struct phys_spec spec, const struct launch *a,
             inside.inside = 1;
             if (spec.lookup != PHYS_CONSTANT
                 && stays_inside(&a->view.box, anchor.whole, reach))
-                find_sites(inside, &a->view, &anchor, a->view.box.f, l, &sites);
+                find_sites(inside, &a->view, &anchor, a->view.box.f, halfway, l, &sites);
             else
-                find_sites(spec, &a->view, &anchor, a->view.box.f, l, &sites);
+                find_sites(spec, &a->view, &anchor, a->view.box.f, halfway, l, &sites);
 #ifdef PHYS_SINGLE
-            if (has_jumps(spec) && sites.farthest > halfway)
+            if (sites.any_halfway)
                 place_again(spec, a, source, frame->orientation[k].axes, &anchor, l,
                             halfway, &sites);
 #endif
