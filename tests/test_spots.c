@@ -328,7 +328,7 @@ static int watch(void *user, double fraction)
     struct progress *p = user;
 
     p->backwards += fraction < p->last;
-    p->outside += !(fraction > 0 && fraction <= 1);
+    p->outside += !(fraction >= 0 && fraction <= 1);
     p->last = fraction;
     return ++p->calls == p->stop_at;
 }

@@ -9,7 +9,7 @@
  *                   spot
  *   finish          point spread, ROI and mask                       image/
  *
- * Each line is a pure function of the one before. This is the only file that knows them
+ * Each line is a pure function of the one before. This is the only file that runs them
  * all; making a simulator and asking it questions live beside it, in create.c and query.c.
  *
  * SPDX-License-Identifier: MIT

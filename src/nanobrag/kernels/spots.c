@@ -13,7 +13,7 @@
 
 #include "kernels/ewald.h"
 #include "kernels/grid.h"
-#include "kernels/progress.h"
+#include "kernels/headway.h"
 #include "kernels/rounding.h"
 #include "physics/step.h"
 
@@ -208,7 +208,7 @@ static void paint_pair(const struct group *g, const struct canvas *canvas,
     g->painter->spots[spec.shape][spec.lookup](canvas, pair, list, hits, n);
 }
 
-static void paint_band(const struct group *g, int band)
+static void paint_band(const struct group *g, int band, struct headway *headway)
 {
     const struct phys_frame *frame = g->job->frame;
     const int *roi = g->job->roi, n = frame->oversample, thread = thread_number();
@@ -230,7 +230,7 @@ static void paint_band(const struct group *g, int band)
         canvas.layer = layer;
         canvas.depth = frame->layer_offset + layer * frame->layer_step;
         canvas.screen = phys_screen(frame, canvas.depth);
-        for (int i = 0; i < g->n; i++)
+        for (int i = 0; i < g->n && !headway_asked(headway); i++)
             for (int s = 0; s < g->nsource; s++) {
                 const struct pairing pair = {frame->source + g->first_source + s,
                                              frame->orientation[g->first + i].axes,
@@ -313,9 +313,9 @@ static double share_of(const struct group *g)
     return (double)g->n / frame->norientation * ((double)g->nsource / frame->nsource);
 }
 
-static nb_status paint_group(struct progress *progress, double begin, struct group *g)
+static nb_status paint_group(struct headway *headway, double begin, struct group *g)
 {
-    nb_context *ctx = progress->ctx;
+    nb_context *ctx = headway->ctx;
     const struct phys_frame *frame = g->job->frame;
     const int *roi = g->job->roi;
     const int first = roi[2] / BAND_ROWS, end = (roi[3] + BAND_ROWS - 1) / BAND_ROWS;
@@ -325,21 +325,21 @@ static nb_status paint_group(struct progress *progress, double begin, struct gro
         (void)ewald_stars(frame->orientation[g->first + i].axes, g->stars[i]);
     NB_TRY(list_candidates(ctx, g));
     threads = threads_for(ctx, (double)g->candidates * g->n * g->nsource);
-    progress_part(progress, begin, share_of(g), end - first);
+    headway_part(headway, begin, share_of(g), end - first);
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int band = first; band < end; band++) {
-        if (progress_stopped(progress)) continue;
-        paint_band(g, band);
-        progress_step(progress);
+        if (headway_stopped(headway)) continue;
+        paint_band(g, band, headway);
+        headway_step(headway);
     }
     (void)threads;
-    return progress_check(progress);
+    return headway_check(headway);
 }
 
 /* ---- the image ---- */
 
 /* the Bragg sums of all samples within the radius */
-static nb_status paint(struct progress *progress, const struct painter *painter,
+static nb_status paint(struct headway *headway, const struct painter *painter,
                        const struct job *job, double radius, struct spots_work *work)
 {
     const struct phys_frame *frame = job->frame;
@@ -352,7 +352,7 @@ static nb_status paint(struct progress *progress, const struct painter *painter,
         g.nsource = ewald_sources(&g.ewald, frame, g.first_source, most_turn);
         for (g.first = 0; g.first < frame->norientation; g.first += g.n) {
             g.n = ewald_orientations(&g.ewald, frame, g.first, GROUP, most_turn);
-            NB_TRY(paint_group(progress, begin, &g));
+            NB_TRY(paint_group(headway, begin, &g));
             begin += share_of(&g);
         }
     }
@@ -410,21 +410,21 @@ static int is_empty(const struct job *job)
 nb_status spots_forward(nb_context *ctx, const struct kernel_set *kernels,
                         const struct job *job, struct spots_work *work)
 {
-    struct progress progress;
+    struct headway headway;
     int single = kernels->single != NULL;
     double share = first_share(job->tolerance);
 
-    progress_start(&progress, ctx);
+    headway_start(&headway, ctx);
     if (is_empty(job)) {
         grid_blank(job);
-        return progress_end(&progress);
+        return headway_end(&headway);
     }
     for (int attempt = 0; attempt < MOST_TRIES; attempt++) {
         const double radius = ewald_radius(job->frame, job->spec, share);
         double peak, dropped;
 
-        NB_TRY(paint(&progress, single ? kernels->paint_single : kernels->paint_precise,
-                     job, radius, work));
+        NB_TRY(paint(&headway, single ? kernels->paint_single : kernels->paint_precise, job,
+                     radius, work));
         peak = finish(ctx, kernels->precise, job);
         dropped = most_dropped(job, share);
         if (single && rounding_is_lost(job, peak)) {
@@ -437,5 +437,5 @@ nb_status spots_forward(nb_context *ctx, const struct kernel_set *kernels,
         share = peak > 0 ? 0.25 * share * job->tolerance * peak / dropped : share * share;
         share = fmax(share, least_share);
     }
-    return progress_end(&progress);
+    return headway_end(&headway);
 }

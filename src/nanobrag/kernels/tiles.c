@@ -10,8 +10,8 @@
 
 #include "base/context.h"
 #include "kernels/grid.h"
+#include "kernels/headway.h"
 #include "kernels/kernels.h"
-#include "kernels/progress.h"
 #include "kernels/rounding.h"
 
 /* a tile is divided twice at most: into quarters of 16 x 4 and of 8 x 2 pixels */
@@ -107,41 +107,41 @@ struct tiles_summary tiles_survey(const struct kernel_set *kernels, const struct
 
 /* all tiles, and the brightest pixel */
 static nb_status compute_all(const struct kernel_set *kernels, const struct job *job,
-                             struct progress *progress, double *brightest)
+                             struct headway *headway, double *brightest)
 {
     const struct rounding rounding = rounding_of(job->frame, job->spec);
     const int count = grid_count(job);
-    const int threads = min_int(progress->ctx->threads, count > 0 ? count : 1);
+    const int threads = min_int(headway->ctx->threads, count > 0 ? count : 1);
     double peak = 0;
 
-    progress_part(progress, 0, 1, count);
+    headway_part(headway, 0, 1, count);
 #pragma omp parallel for schedule(dynamic) num_threads(threads) reduction(max : peak)
     for (int t = 0; t < count; t++) {
         const struct tile tile = grid_tile(job, t);
 
-        if (progress_stopped(progress)) continue;
+        if (headway_stopped(headway)) continue;
         peak = fmax(peak, compute(kernels, job, &rounding, &tile));
-        progress_step(progress);
+        headway_step(headway);
     }
     (void)threads; /* unused without OpenMP */
     *brightest = peak;
-    return progress_check(progress);
+    return headway_check(headway);
 }
 
 nb_status tiles_forward(nb_context *ctx, const struct kernel_set *kernels,
                         const struct job *job)
 {
-    struct progress progress;
+    struct headway headway;
     double peak;
 
-    progress_start(&progress, ctx);
+    headway_start(&headway, ctx);
     grid_blank(job);
-    NB_TRY(compute_all(kernels, job, &progress, &peak));
+    NB_TRY(compute_all(kernels, job, &headway, &peak));
     if (kernels->single && rounding_is_lost(job, peak)) {
         struct kernel_set precise = *kernels;
 
         precise.single = NULL;
-        NB_TRY(compute_all(&precise, job, &progress, &peak));
+        NB_TRY(compute_all(&precise, job, &headway, &peak));
     }
-    return progress_end(&progress);
+    return headway_end(&headway);
 }

@@ -1,39 +1,42 @@
 /*
- * progress.h - how far a run is. Threads finish steps; the first of them tells the handler
+ * headway.h - how far a run is. Threads finish steps; the first of them tells the handler
  * of the context, which may ask to stop. What is told never goes back, also when an image
  * is computed a second time.
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_KERNELS_PROGRESS_H
-#define NB_KERNELS_PROGRESS_H
+#ifndef NB_KERNELS_HEADWAY_H
+#define NB_KERNELS_HEADWAY_H
 
 #include <stdatomic.h>
 
 #include "base/context.h"
 
-struct progress {
+struct headway {
     nb_context *ctx;
     double base, step; /* done before this part of the run, and each step's share */
     double told;
     atomic_int done, stop;
 };
 
-void progress_start(struct progress *progress, nb_context *ctx);
+void headway_start(struct headway *headway, nb_context *ctx);
 
 /* The part of a run that begins at a share of it and takes another, in so many steps. */
-void progress_part(struct progress *progress, double begin, double share, int steps);
+void headway_part(struct headway *headway, double begin, double share, int steps);
 
 /* A step is done; any thread. */
-void progress_step(struct progress *progress);
+void headway_step(struct headway *headway);
 
 /* 1 once the handler asked to stop. */
-int progress_stopped(struct progress *progress);
+int headway_stopped(struct headway *headway);
+
+/* The same, after asking it again: within a long step. */
+int headway_asked(struct headway *headway);
 
 /* NB_ERR_CANCELLED once the handler asked to stop. */
-nb_status progress_check(struct progress *progress);
+nb_status headway_check(struct headway *headway);
 
 /* All is done: tells so, as the last. */
-nb_status progress_end(struct progress *progress);
+nb_status headway_end(struct headway *headway);
 
 #endif

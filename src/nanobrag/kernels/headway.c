@@ -1,0 +1,72 @@
+/* headway.c - see headway.h. SPDX-License-Identifier: MIT */
+#include "kernels/headway.h"
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+void headway_start(struct headway *headway, nb_context *ctx)
+{
+    headway->ctx = ctx;
+    headway->base = headway->step = headway->told = 0;
+    atomic_init(&headway->done, 0);
+    atomic_init(&headway->stop, 0);
+}
+
+void headway_part(struct headway *headway, double begin, double share, int steps)
+{
+    headway->base = begin;
+    headway->step = share / (steps > 0 ? steps : 1);
+    atomic_store(&headway->done, 0);
+}
+
+static int is_first_thread(void)
+{
+#ifdef _OPENMP
+    return omp_get_thread_num() == 0;
+#else
+    return 1;
+#endif
+}
+
+static void tell(struct headway *headway, double fraction)
+{
+    const nb_context_options *options = &headway->ctx->options;
+
+    if (!options->progress) return;
+    if (fraction > headway->told) headway->told = fraction; /* the first thread's alone */
+    if (options->progress(options->user, headway->told)) atomic_store(&headway->stop, 1);
+}
+
+void headway_step(struct headway *headway)
+{
+    const int done = atomic_fetch_add(&headway->done, 1) + 1;
+    const double fraction = headway->base + headway->step * done;
+
+    /* all of it is told at the end, by headway_end() */
+    if (is_first_thread() && fraction < 1 - 0.5 * headway->step) tell(headway, fraction);
+}
+
+int headway_stopped(struct headway *headway)
+{
+    return atomic_load(&headway->stop);
+}
+
+int headway_asked(struct headway *headway)
+{
+    if (is_first_thread()) tell(headway, headway->told);
+    return headway_stopped(headway);
+}
+
+nb_status headway_check(struct headway *headway)
+{
+    if (headway_stopped(headway))
+        return fail(headway->ctx, NB_ERR_CANCELLED, "stopped on request");
+    return NB_OK;
+}
+
+nb_status headway_end(struct headway *headway)
+{
+    if (!headway_stopped(headway)) tell(headway, 1);
+    return headway_check(headway);
+}
