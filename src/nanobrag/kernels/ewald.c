@@ -421,7 +421,8 @@ double ewald_hits(const struct ewald *e, double radius)
     return 4 * (1 - cos(e->cone)) * e->wave * e->wave * 2 * radius / volume;
 }
 
-size_t ewald_room(const struct ewald *e, double h)
+/* the candidates with index h, or (out NULL) how many there can be at most */
+static size_t sweep(const struct ewald *e, double h, struct candidate *out)
 {
     const double most = bound(e, e->qmax);
     size_t n = 0;
@@ -431,22 +432,18 @@ size_t ewald_room(const struct ewald *e, double h)
         struct run runs[2];
         const int count = runs_of(e, h, k, most, runs);
 
-        for (int j = 0; j < count; j++) n += length_of(runs[j]);
+        for (int j = 0; j < count; j++)
+            n += out ? take(e, h, k, runs[j], out + n) : length_of(runs[j]);
     }
     return n;
 }
 
+size_t ewald_room(const struct ewald *e, double h)
+{
+    return sweep(e, h, NULL);
+}
+
 size_t ewald_sheet(const struct ewald *e, double h, struct candidate *out)
 {
-    const double most = bound(e, e->qmax);
-    size_t n = 0;
-
-    for (int i = 0; e->low[1] + i <= e->high[1]; i++) {
-        const double k = e->low[1] + i;
-        struct run runs[2];
-        const int count = runs_of(e, h, k, most, runs);
-
-        for (int j = 0; j < count; j++) n += take(e, h, k, runs[j], out + n);
-    }
-    return n;
+    return sweep(e, h, out);
 }
