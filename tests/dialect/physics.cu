@@ -47,7 +47,7 @@ extern "C" __global__ void anchored(struct phys_frame frame, real *image)
             const struct phys_anchor anchor =
                 phys_anchor_at(frame.orientation[k].axes, q,
                                frame.source[s].inverse_wavelength);
-            const struct phys_box box = phys_box_from(view.box, anchor.whole);
+            const struct phys_box box = phys_box_from(0, view.box, anchor.whole);
 
             sum += phys_step(spec, &view.crystal, &box, &anchor, place.step).f2;
         }
