@@ -59,6 +59,14 @@ int profile_round(void);
 int profile_gauss(void);
 int profile_tophat(void);
 
+/* factors.c */
+int factor_solid_angle(void);
+int factor_capture(void);
+int factor_polarization(void);
+int crystal_square(void);
+int crystal_round(void);
+int crystal_gauss(void);
+
 /* step.c */
 int lattice_square(void);
 int lattice_real_cells(void);

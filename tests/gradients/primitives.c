@@ -168,7 +168,7 @@ static long double profile_own(const void *context, double rho2)
 {
     const struct profile *p = context;
 
-    return phys_profile(p->shape, p->fudge, rho2).f;
+    return phys_profile(p->shape, p->fudge * rho2).f;
 }
 
 static int profile_of(int shape)
@@ -183,7 +183,7 @@ static int profile_of(int shape)
                                       ? 0.3 * fmax(0.3, sqrt(p.fudge * rho2)) / p.fudge
                                       : 0.3 / p.fudge;
             struct ladder ladder = {profile_truth, &p, rho2, length, 0, 0};
-            const double slope = phys_profile(shape, p.fudge, rho2).df;
+            const double slope = p.fudge * phys_profile(shape, p.fudge * rho2).df;
 
             tally_slope(&tally, "profile against its closed form", &ladder, slope);
             ladder.limit = rho2;
@@ -210,7 +210,7 @@ int profile_tophat(void)
     int inside = 0, outside = 0, sloping = 0;
 
     for (double rho2 = 0; rho2 < 2; rho2 += 0.01) {
-        const struct phys_dual p = phys_profile(PHYS_TOPHAT, 0.7, rho2);
+        const struct phys_dual p = phys_profile(PHYS_TOPHAT, 0.7 * rho2);
 
         inside += p.f == 1 && 0.7 * rho2 < 0.63 * 0.63;
         outside += p.f == 0 && 0.7 * rho2 > 0.63 * 0.63;

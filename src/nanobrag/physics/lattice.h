@@ -56,10 +56,10 @@ PHYS_FN real phys_off_zero(real x)
     return fabs(x) + least;
 }
 
-/* one axis of a parallelepiped: sin(pi n v) and sin(pi v) up to sign, and the slope of
- * their quotient times the latter */
+/* one axis of a parallelepiped: sin(pi n v) and sin(pi v) up to sign, the slope of their
+ * quotient times the latter, and the slope of the former in n */
 struct phys_slit {
-    real above, below, slope;
+    real above, below, slope, dn;
 };
 
 /* n cells at a fraction of a Miller index. The quotient is even in it, so v = |fraction|
@@ -80,6 +80,7 @@ PHYS_FN struct phys_slit phys_slit(real fraction, real n)
     slope = over * m / off
             - s.above * (n * exact * phys_cot_rest(t * t) - v * phys_cot_rest(v * v));
     s.slope = fraction < 0 ? -slope : slope;
+    s.dn = PHYS_PI * off * phys_sinpi_core((real)0.5 - fabs(t)); /* pi v cos(pi t) */
     return s;
 }
 
@@ -134,19 +135,18 @@ PHYS_FN struct phys_dual phys_sphere(real u)
     return r;
 }
 
-/* F_latt over its peak as a function of rho^2 */
-PHYS_FN struct phys_dual phys_profile(int shape, real fudge, real rho2)
+/* F_latt over its peak as a function of u = fudge rho^2 */
+PHYS_FN struct phys_dual phys_profile(int shape, real u)
 {
-    const real u = fudge * rho2;
     struct phys_dual r;
 
     if (shape == PHYS_ROUND) {
         r = phys_sphere(u);
         r.f *= (real)0.723601254558268;
-        r.df *= (real)0.723601254558268 * fudge;
+        r.df *= (real)0.723601254558268;
     } else if (shape == PHYS_GAUSS) {
         r.f = phys_exp(u * (-1 / (real)0.63));
-        r.df = r.f * fudge * (-1 / (real)0.63);
+        r.df = r.f * (-1 / (real)0.63);
     } else {
         r.f = u < (real)0.3969 ? 1 : 0;
         r.df = 0;
@@ -161,17 +161,66 @@ PHYS_FN struct phys_lattice phys_lattice(struct phys_spec spec,
     struct phys_vec3 slope;
     struct phys_dual p;
     struct phys_lattice r;
+    real scale;
 
     if (spec.shape == PHYS_SQUARE) return phys_square(c, d);
     slope = phys_vec3(2 * c->hh * d.x + c->hk * d.y + c->hl * d.z,
                       c->hk * d.x + 2 * c->kk * d.y + c->kl * d.z,
                       c->hl * d.x + c->kl * d.y + 2 * c->ll * d.z);
-    p = phys_profile(spec.shape, c->fudge, phys_dot(slope, d) / 2);
+    p = phys_profile(spec.shape, c->fudge * (phys_dot(slope, d) / 2));
+    scale = c->peak * p.df * c->fudge;
     r.f = c->peak * p.f;
-    r.dh = c->peak * p.df * slope.x;
-    r.dk = c->peak * p.df * slope.y;
-    r.dl = c->peak * p.df * slope.z;
+    r.dh = scale * slope.x;
+    r.dk = scale * slope.y;
+    r.dl = scale * slope.z;
     return r;
+}
+
+/* the same with respect to the crystal: its cells (square only), else the peak of the
+ * profile, the fudge factor and the metric */
+struct phys_crystal_slopes {
+    struct phys_vec3 dn;
+    real dpeak, dfudge, dhh, dkk, dll, dhk, dhl, dkl;
+};
+
+PHYS_FN struct phys_crystal_slopes phys_square_cells(const struct phys_crystal *c,
+                                                     struct phys_vec3 d)
+{
+    const struct phys_slit a = phys_slit(d.x, c->n.x);
+    const struct phys_slit b = phys_slit(d.y, c->n.y);
+    const struct phys_slit l = phys_slit(d.z, c->n.z);
+    const real per = 1 / (a.below * b.below * l.below);
+    struct phys_crystal_slopes s;
+
+    s.dn = phys_vec3(a.dn * b.above * l.above * per, a.above * b.dn * l.above * per,
+                     a.above * b.above * l.dn * per);
+    s.dpeak = s.dfudge = s.dhh = s.dkk = s.dll = s.dhk = s.dhl = s.dkl = 0;
+    return s;
+}
+
+PHYS_FN struct phys_crystal_slopes phys_lattice_crystal(struct phys_spec spec,
+                                                        const struct phys_crystal *c,
+                                                        struct phys_vec3 d)
+{
+    const real rho2 = c->hh * d.x * d.x + c->kk * d.y * d.y + c->ll * d.z * d.z
+                      + c->hk * d.x * d.y + c->hl * d.x * d.z + c->kl * d.y * d.z;
+    struct phys_crystal_slopes s;
+    struct phys_dual p;
+    real metric;
+
+    if (spec.shape == PHYS_SQUARE) return phys_square_cells(c, d);
+    p = phys_profile(spec.shape, c->fudge * rho2);
+    metric = c->peak * p.df * c->fudge;
+    s.dn = phys_vec3(0, 0, 0);
+    s.dpeak = p.f;
+    s.dfudge = c->peak * p.df * rho2;
+    s.dhh = metric * d.x * d.x;
+    s.dkk = metric * d.y * d.y;
+    s.dll = metric * d.z * d.z;
+    s.dhk = metric * d.x * d.y;
+    s.dhl = metric * d.x * d.z;
+    s.dkl = metric * d.y * d.z;
+    return s;
 }
 
 #endif

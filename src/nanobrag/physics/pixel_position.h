@@ -106,6 +106,26 @@ PHYS_FN real phys_solid_angle(const struct phys_detector *det, struct phys_point
     return det->area * r2 * oblique;
 }
 
+/* what the solid angle changes by with the distance r of the sample, the close distance of
+ * the detector and the area of a pixel */
+struct phys_omega_slopes {
+    real dr, dclose, darea;
+};
+
+PHYS_FN struct phys_omega_slopes phys_solid_angle_slopes(const struct phys_detector *det,
+                                                         struct phys_point point)
+{
+    const int square =
+        det->point_pixel || det->surface == PHYS_CURVED; /* 1/r^2, else 1/r^3 */
+    const real omega = phys_solid_angle(det, point);
+    struct phys_omega_slopes s;
+
+    s.dr = (square ? -2 : -3) * omega / point.r;
+    s.dclose = square ? 0 : omega / det->close_distance;
+    s.darea = omega / det->area;
+    return s;
+}
+
 /* fraction of the photons absorbed in layer t (0, 1, ...) of the sensor; 1 without one */
 PHYS_FN real phys_capture(const struct phys_detector *det, struct phys_point point, real t)
 {
@@ -113,6 +133,26 @@ PHYS_FN real phys_capture(const struct phys_detector *det, struct phys_point poi
     const real per_layer = -det->layer_mu / cosine;
 
     return det->layer_mu == 0 ? 1 : phys_exp(t * per_layer) - phys_exp((t + 1) * per_layer);
+}
+
+/* what it changes by with the cosine d.normal and with the absorption in a layer; 0 on a
+ * curved detector, whose normal is the direction, and without a sensor */
+struct phys_capture_slopes {
+    real dcosine, dmu;
+};
+
+PHYS_FN struct phys_capture_slopes phys_capture_slopes(const struct phys_detector *det,
+                                                       struct phys_point point, real t)
+{
+    const int curved = det->surface == PHYS_CURVED;
+    const real cosine = curved ? 1 : phys_dot(point.d, det->normal);
+    const real path = det->layer_mu / cosine; /* over the absorption length */
+    const real slope = (t + 1) * phys_exp(-(t + 1) * path) - t * phys_exp(-t * path);
+    struct phys_capture_slopes s;
+
+    s.dmu = det->layer_mu == 0 ? 0 : slope / cosine;
+    s.dcosine = curved || det->layer_mu == 0 ? 0 : -slope * path / cosine;
+    return s;
 }
 
 #endif

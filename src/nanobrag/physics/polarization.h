@@ -20,4 +20,28 @@ PHYS_FN real phys_polarization(real kahn, struct phys_vec3 incident, struct phys
     return (1 + c * c - kahn * (de * de - db * db)) / 2;
 }
 
+/* what it changes by with each of the vectors and with K */
+struct phys_polarization_slopes {
+    struct phys_vec3 dincident, de, db, dd;
+    real dkahn;
+};
+
+PHYS_FN struct phys_polarization_slopes phys_polarization_slopes(real kahn,
+                                                                 struct phys_vec3 incident,
+                                                                 struct phys_vec3 e,
+                                                                 struct phys_vec3 b,
+                                                                 struct phys_vec3 d)
+{
+    const real c = phys_dot(incident, d), along = phys_dot(e, d), across = phys_dot(b, d);
+    struct phys_polarization_slopes s;
+
+    s.dincident = phys_scale(c, d);
+    s.de = phys_scale(-kahn * along, d);
+    s.db = phys_scale(kahn * across, d);
+    s.dd =
+        phys_axpy(c, incident, phys_axpy(-kahn * along, e, phys_scale(kahn * across, b)));
+    s.dkahn = (across * across - along * along) / 2;
+    return s;
+}
+
 #endif
