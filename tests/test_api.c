@@ -335,6 +335,58 @@ static int counts_misuse(void)
 }
 
 /* ---- questions ---- */
+/* two directions at once are each what it is alone, and nothing changes along nothing */
+static void check_directions(void)
+{
+    static double one[2][NSLOW * NFAST], both[2][NSLOW * NFAST], none[NSLOW * NFAST];
+    static const double dx[6] = {1, 0, 0, 0.3, -2, 0.5}, still[3] = {0, 0, 0};
+    const nb_scene scene = scenes_base();
+    nb_simulator *sim = make(&scene, "misset");
+    nb_array apart[2] = {nb_array_f64(one[0], NSLOW, NFAST),
+                         nb_array_f64(one[1], NSLOW, NFAST)};
+    nb_array together[2] = {nb_array_f64(both[0], NSLOW, NFAST),
+                            nb_array_f64(both[1], NSLOW, NFAST)};
+    nb_array nothing = nb_array_f64(none, NSLOW, NFAST);
+    double sum = 0;
+
+    check_ok(nb_jvp(sim, NULL, 2, dx, together), "two directions");
+    check_ok(nb_jvp(sim, NULL, 1, dx, apart), "the first");
+    check_ok(nb_jvp(sim, NULL, 1, dx + 3, apart + 1), "the second");
+    check_ok(nb_jvp(sim, NULL, 1, still, &nothing), "no direction");
+    for (int i = 0; i < NSLOW * NFAST; i++) sum += fabs(none[i]);
+    tap_check(memcmp((char *)one, (char *)both, sizeof one) == 0,
+              "two directions at once give the bits of each alone");
+    tap_check(sum == 0, "along 0 the image changes by %g", sum);
+    nb_simulator_free(sim);
+}
+
+static int jvp_misuse(void)
+{
+    static const double dx[3] = {1, 0, 0}, bad[3] = {0, NAN, 0};
+    nb_scene scene = scenes_base();
+    nb_simulator *sim = make(&scene, "misset"), *fixed = make(&scene, NULL);
+    nb_array image = nb_array_f64(photons, NSLOW, NFAST);
+    nb_array turned = nb_array_f64(photons, NFAST, NSLOW);
+
+    tap_check(nb_jvp(NULL, NULL, 1, dx, &image) == NB_ERR_ARGUMENT, "no simulator");
+    check_refused(nb_jvp(fixed, NULL, 1, dx, &image), NB_ERR_ARGUMENT, "free", "");
+    check_refused(nb_jvp(sim, NULL, 0, dx, &image), NB_ERR_ARGUMENT, "directions", "");
+    check_refused(nb_jvp(sim, NULL, 1, NULL, &image), NB_ERR_ARGUMENT, "directions", "");
+    check_refused(nb_jvp(sim, NULL, 1, dx, NULL), NB_ERR_ARGUMENT, "images", "");
+    check_refused(nb_jvp(sim, NULL, 1, bad, &image), NB_ERR_ARGUMENT, "dx[1]", "");
+    check_refused(nb_jvp(sim, NULL, 1, dx, &turned), NB_ERR_SHAPE, "dimage", "");
+    check_refused(nb_jvp(sim, bad, 1, dx, &image), NB_ERR_ARGUMENT, "misset_y", "");
+    nb_simulator_free(sim);
+    nb_simulator_free(fixed);
+    scene.detector.curved = 1;
+    scene.quirks = NB_QUIRK_CURVED;
+    sim = make(&scene, "misset");
+    check_refused(nb_jvp(sim, NULL, 1, dx, &image), NB_ERR_UNSUPPORTED, "curved", "");
+    nb_simulator_free(sim);
+    check_directions();
+    return TAP_PASS;
+}
+
 static int query_misuse(void)
 {
     const nb_scene scene = scenes_base();
@@ -501,6 +553,7 @@ int main(int argc, char **argv)
         {"options_misuse", options_misuse},
         {"array_misuse", array_misuse},
         {"counts_misuse", counts_misuse},
+        {"jvp_misuse", jvp_misuse},
         {"query_misuse", query_misuse},
         {"registry", registry},
         {"bad_x", bad_x},

@@ -76,6 +76,8 @@ int main(int argc, char **argv)
         {"gradcheck.crystal.square", crystal_square},
         {"gradcheck.crystal.round", crystal_round},
         {"gradcheck.crystal.gauss", crystal_gauss},
+        {"gradcheck.frame.tangents", frame_tangents},
+        {"gradcheck.image.jvp", image_jvp},
         {"gradcheck.lattice.square", lattice_square},
         {"gradcheck.lattice.real_cells", lattice_real_cells},
         {"gradcheck.lattice.round", lattice_round},

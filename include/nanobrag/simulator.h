@@ -103,6 +103,22 @@ NB_API nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene 
  */
 NB_API nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image);
 
+/*
+ * dimage = J dx: what the image changes by along directions of the parameters.
+ *
+ *   x       [in]   parameters; NULL: the values of the scene       (nparam)
+ *   dx      [in]   directions                                      (ndir x nparam)
+ *   dimage  [out]  an array for each, photons                      (ndir x nslow x nfast)
+ *
+ * In double and by the reference kernel, whatever the options say. Where a sample changes
+ * its nearest reflection the derivative is that of the side it lies on.
+ *
+ * Errors: those of nb_forward(); NB_ERR_UNSUPPORTED with a point spread or nanoBragg's
+ * curved detector.
+ */
+NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
+                        nb_array *dimage);
+
 /* What a scene comes to: its geometry in every convention, its counts. */
 typedef struct nb_description {
     /* crystal, after misset, at phi = 0 and in the first domain */

@@ -15,6 +15,7 @@
 struct sizes {
     size_t pixels, mask, sources, given_sources, beamlets, orientations, domains;
     size_t stol, box, box_single, unlisted;
+    size_t source_change, turns, box_change;
 };
 
 static int default_f_is_free(const nb_simulator *sim)
@@ -51,6 +52,9 @@ static struct sizes sizes_of(const nb_simulator *sim)
     /* behind the last, the default */
     n.box = s->crystal.hkl ? hkl_box_size(s->crystal.hkl) + 1 : 0;
     n.box_single = sim->policy.kernels.single ? n.box : 0;
+    n.source_change = sim->nparam > 0 ? n.sources : 0;
+    n.turns = sim->nparam > 0 ? n.orientations : 0;
+    n.box_change = sim->nparam > 0 ? n.box : 0;
     n.unlisted = default_f_is_free(sim) ? count_unlisted(s->crystal.hkl) : 0;
     return n;
 }
@@ -70,7 +74,10 @@ static nb_status reserve(nb_simulator *sim, const struct sizes *n)
                      && arena_reserve(a, n->stol, sizeof(double))
                      && arena_reserve(a, n->box, sizeof(double))
                      && arena_reserve(a, n->box_single, sizeof(float))
-                     && arena_reserve(a, n->unlisted, sizeof *sim->unlisted);
+                     && arena_reserve(a, n->unlisted, sizeof *sim->unlisted)
+                     && arena_reserve(a, n->source_change, sizeof *sim->source_change)
+                     && arena_reserve(a, n->turns, sizeof *sim->turn)
+                     && arena_reserve(a, n->box_change, sizeof(double));
 
     if (!fits || !arena_make(a)) return fail_memory(sim->ctx, "a simulator");
     return NB_OK;
@@ -104,6 +111,9 @@ static void take(nb_simulator *sim, const struct sizes *n)
     sim->box_single = arena_take(a, n->box_single, sizeof(float));
     if (n->box_single == 0) sim->box_single = NULL;
     sim->unlisted = arena_take(a, n->unlisted, sizeof *sim->unlisted);
+    sim->source_change = arena_take(a, n->source_change, sizeof *sim->source_change);
+    sim->turn = arena_take(a, n->turns, sizeof *sim->turn);
+    sim->box_change = arena_take(a, n->box_change, sizeof(double));
     sim->nunlisted = 0;
     for (size_t i = 0; n->unlisted > 0 && i < n->box; i++)
         if (i == n->box - 1 || isnan(s->crystal.hkl->box[i]))

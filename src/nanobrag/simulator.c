@@ -16,11 +16,13 @@
  */
 #include "simulator.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/context.h"
 #include "grad/grad.h"
+#include "grad/tangent.h"
 #include "kernels/kernels.h"
 
 nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
@@ -125,5 +127,69 @@ nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
     NB_TRY(render(sim, &job));
     finish(sim, &scene, photons);
     if (photons != image->data) deliver(sim, photons, image);
+    return NB_OK;
+}
+
+/* ---- the tangent: the same stages, each with its change ---- */
+
+/* what the frame of `scene` changes by along dx */
+static nb_status tangent(nb_simulator *sim, const nb_scene *scene,
+                         const struct phys_frame *frame, const double *dx,
+                         struct phys_slope *out)
+{
+    struct crystal_axes axes;
+    nb_scene dot;
+
+    memset(&dot, 0, sizeof dot);
+    params_unpack(sim->rows, sim->nparam, dx, &dot);
+    NB_TRY(crystal_derive(sim->ctx, scene, &axes));
+    out->source = sim->source_change;
+    out->turn = sim->turn;
+    out->f = sim->box_change;
+    scene_derive_tangent(scene, &dot, &sim->fixed, &axes, frame, out);
+    for (size_t i = 0; i < sim->nunlisted; i++)
+        sim->box_change[sim->unlisted[i]] = dot.crystal.default_f;
+    return NB_OK;
+}
+
+static nb_status check_directions(const nb_simulator *sim, int ndir, const double *dx,
+                                  const nb_array *dimage)
+{
+    if (sim->nparam == 0 || ndir < 1 || !dx || !dimage)
+        return fail(sim->ctx, NB_ERR_ARGUMENT,
+                    "a tangent needs free parameters, directions and images for them");
+    if (sim->psf)
+        return fail(sim->ctx, NB_ERR_UNSUPPORTED,
+                    "an image with a point spread has no derivative in this version");
+    if (sim->scene.detector.curved && (sim->scene.quirks & NB_QUIRK_CURVED))
+        return fail(sim->ctx, NB_ERR_UNSUPPORTED,
+                    "nanoBragg's curved detector has no derivative; leave "
+                    "NB_QUIRK_CURVED out");
+    for (size_t i = 0; i < sim->nparam * (size_t)ndir; i++)
+        if (!isfinite(dx[i]))
+            return fail(sim->ctx, NB_ERR_ARGUMENT, "dx[%zu] is not a number", i);
+    return NB_OK;
+}
+
+nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
+                 nb_array *dimage)
+{
+    nb_scene scene;
+    struct phys_frame frame;
+
+    if (!sim) return NB_ERR_ARGUMENT;
+    NB_TRY(check_directions(sim, ndir, dx, dimage));
+    for (int i = 0; i < ndir; i++)
+        NB_TRY(array_check(sim->ctx, dimage + i, "dimage", sim->window.nslow,
+                           sim->window.nfast, NB_FLOAT, 32, 64));
+    NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    for (int i = 0; i < ndir; i++) {
+        const struct job job = simulator_job(sim, &scene, &frame, sim->photons);
+        struct phys_slope dot;
+
+        NB_TRY(tangent(sim, &scene, &frame, dx + (size_t)i * sim->nparam, &dot));
+        NB_TRY(tiles_jvp(sim->ctx, &job, &dot));
+        deliver(sim, sim->photons, dimage + i);
+    }
     return NB_OK;
 }

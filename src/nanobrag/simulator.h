@@ -35,6 +35,9 @@ struct nb_simulator {
     float *box_single; /* the same for kernels in float, else NULL */
     struct phys_source *sources;
     struct phys_orientation *orientations;
+    struct phys_source *source_change; /* these three only where parameters are free */
+    double (*turn)[3];
+    double *box_change;
     struct spots_work spots;
     double *photons;
     double *rows_of_image; /* one number per image row */

@@ -67,6 +67,12 @@ int crystal_square(void);
 int crystal_round(void);
 int crystal_gauss(void);
 
+/* frame.c */
+int frame_tangents(void);
+
+/* image.c */
+int image_jvp(void);
+
 /* step.c */
 int lattice_square(void);
 int lattice_real_cells(void);

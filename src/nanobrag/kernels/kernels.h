@@ -9,6 +9,7 @@
 #include "base/context.h"
 #include "kernels/job.h"
 #include "kernels/paint.h"
+#include "physics/slope.h"
 
 /* photons of the width x height pixels of a tile, fast axis innermost */
 typedef void tile_forward(const struct phys_frame *frame, const struct tile *tile,
@@ -38,6 +39,10 @@ struct kernel_set {
 
 extern const struct kernels kernels_reference;
 
+/* what the photons of a tile's pixels change by along a change of the frame */
+void reference_jvp(struct phys_spec spec, const struct phys_frame *frame,
+                   const struct phys_slope *dot, const struct tile *tile, double *change);
+
 /* Best lanes this machine can run; `isa` (may be "") names one. precise is NULL when the
  * build or the machine lacks the one that was named. */
 struct kernel_set kernels_lanes(const char *isa);
@@ -64,5 +69,8 @@ double tiles_solid_angle(const struct kernels *kernels, const struct job *job, i
  * threads. NB_ERR_CANCELLED when the context's progress handler asks to stop. */
 nb_status tiles_forward(nb_context *ctx, const struct kernel_set *kernels,
                         const struct job *job);
+
+/* The same for what the photons change by along `dot`, into job->photons. */
+nb_status tiles_jvp(nb_context *ctx, const struct job *job, const struct phys_slope *dot);
 
 #endif

@@ -9,6 +9,7 @@
 #include "kernels/kernels.h"
 #include "kernels/variants.h"
 #include "physics/pixel.h"
+#include "physics/pixel_jvp.h"
 
 static inline void run(struct phys_spec spec, const struct phys_frame *frame,
                        const struct tile *tile, double *photons)
@@ -41,6 +42,20 @@ static void omega_of(const struct phys_frame *frame, const struct tile *tile, do
                                                           det.layer_offset
                                                               + layer * det.layer_step));
         omega[i] /= (double)layers * subs;
+    }
+}
+
+void reference_jvp(struct phys_spec spec, const struct phys_frame *frame,
+                   const struct phys_slope *dot, const struct tile *tile, double *change)
+{
+    const struct phys_view view = phys_view(frame);
+
+    for (int i = 0; i < tile->width * tile->height; i++) {
+        const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
+
+        change[i] = 0;
+        if (s < frame->nslow && f < frame->nfast)
+            change[i] = phys_pixel_jvp(spec, frame, &view, dot, s, f).dot;
     }
 }
 

@@ -10,15 +10,11 @@
 #include "frame.h"
 #include "phys.h"
 
-/* the cubic through four nodes about x, at x; n >= 4 nodes, ascending; the end values
- * outside. Evaluated in double: it is rare, and tables have narrow intervals */
-PHYS_FN double phys_table_cubic(const struct phys_node *node, int n, double x)
+/* the first of the four nodes about x, which lies inside the table */
+PHYS_FN int phys_table_first(const struct phys_node *node, int n, double x)
 {
-    int low = 0, high = n - 1, first;
-    double sum = 0;
+    int low = 0, high = n - 1;
 
-    if (x <= node[0].stol) return node[0].f;
-    if (x >= node[high].stol) return node[high].f;
     while (high - low > 1) {
         const int middle = (low + high) / 2;
 
@@ -27,7 +23,19 @@ PHYS_FN double phys_table_cubic(const struct phys_node *node, int n, double x)
         else
             high = middle;
     }
-    first = low - 1 < 0 ? 0 : low - 1 > n - 4 ? n - 4 : low - 1;
+    return low - 1 < 0 ? 0 : low - 1 > n - 4 ? n - 4 : low - 1;
+}
+
+/* the cubic through four nodes about x, at x; n >= 4 nodes, ascending; the end values
+ * outside. Evaluated in double: it is rare, and tables have narrow intervals */
+PHYS_FN double phys_table_cubic(const struct phys_node *node, int n, double x)
+{
+    double sum = 0;
+    int first;
+
+    if (x <= node[0].stol) return node[0].f;
+    if (x >= node[n - 1].stol) return node[n - 1].f;
+    first = phys_table_first(node, n, x);
     for (int i = first; i < first + 4; i++) {
         double w = node[i].f;
 
@@ -38,11 +46,37 @@ PHYS_FN double phys_table_cubic(const struct phys_node *node, int n, double x)
     return sum;
 }
 
+/* its slope in x */
+PHYS_FN double phys_table_slope(const struct phys_node *node, int n, double x)
+{
+    double sum = 0;
+    int first;
+
+    if (x <= node[0].stol || x >= node[n - 1].stol) return 0;
+    first = phys_table_first(node, n, x);
+    for (int i = first; i < first + 4; i++)
+        for (int m = first; m < first + 4; m++) {
+            double w = node[i].f;
+
+            if (m == i) continue;
+            for (int j = first; j < first + 4; j++)
+                if (j != i)
+                    w *= (j == m ? 1 : x - node[j].stol) / (node[i].stol - node[j].stol);
+            sum += w;
+        }
+    return sum;
+}
+
 /* stol: sin(theta)/lambda, 1/A */
 PHYS_FN real phys_amorphous(const struct phys_frame *frame, real stol)
 {
     return frame->nstol ? (real)phys_table_cubic(frame->stol, frame->nstol, stol)
                         : (real)frame->amorphous_f;
+}
+
+PHYS_FN real phys_amorphous_slope(const struct phys_frame *frame, real stol)
+{
+    return frame->nstol ? (real)phys_table_slope(frame->stol, frame->nstol, stol) : 0;
 }
 
 #endif

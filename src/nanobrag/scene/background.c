@@ -7,8 +7,7 @@
 #include "base/context.h"
 #include "scene/beam.h"
 
-#define AVOGADRO 6.02214179e23
-#define WATER_F  2.57 /* electrons: forward scattering of a water molecule in nanoBragg */
+#define WATER_F 2.57 /* electrons: forward scattering of a water molecule in nanoBragg */
 
 nb_status background_resolve(nb_context *ctx, nb_scene *scene)
 {

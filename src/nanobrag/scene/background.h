@@ -8,6 +8,8 @@
 
 #include "scene/scene.h"
 
+#define AVOGADRO 6.02214179e23
+
 nb_status background_resolve(nb_context *ctx, nb_scene *scene);
 
 /* The members of the frame that belong to the background; after all counts are in it. */

@@ -1,0 +1,285 @@
+/*
+ * crystal.c - unit cell, matrix, misset and size of the crystal in a direction; the mirror
+ * of scene/crystal.c. x_dot is the change of x.
+ *
+ * With A the rows a, b, c and R the rows a*, b*, c*, A R^T = 1, the strain of the axes is
+ * dA R^T = -A dR^T. SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+
+#include "grad/linear_tangent.h"
+#include "grad/tangent.h"
+#include "scene/linear.h"
+
+static int has_matrix(const nb_crystal *crystal)
+{
+    for (int i = 0; i < 9; i++)
+        if (crystal->matrix[i] != 0) return 1;
+    return 0;
+}
+
+/* cosines and sines of the six angles of a cell, 1 - cos^2 ... under the root of its
+ * volume, and the volume */
+struct cell_angles {
+    double cosine[3], sine[3], cosine_star[3], sine_star_c, square, volume;
+};
+
+static void cell_angles(const double cell[6], struct cell_angles *out)
+{
+    double *c = out->cosine, *s = out->sine;
+
+    for (int i = 0; i < 3; i++) {
+        c[i] = cell[3 + i] == 90 ? 0 : cos(linear_radian(cell[3 + i]));
+        s[i] = sin(linear_radian(cell[3 + i]));
+    }
+    out->square = 1 - c[0] * c[0] - c[1] * c[1] - c[2] * c[2] + 2 * c[0] * c[1] * c[2];
+    out->volume = cell[0] * cell[1] * cell[2] * sqrt(out->square);
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+
+        out->cosine_star[i] = (c[j] * c[k] - c[i]) / (s[j] * s[k]);
+    }
+    out->sine_star_c = sqrt(out->square) / (s[0] * s[1]);
+}
+
+static void cell_angles_tangent(const double cell[6], const double cell_dot[6],
+                                const struct cell_angles *t, struct cell_angles *out)
+{
+    const double *c = t->cosine, *s = t->sine;
+    double *c_dot = out->cosine, *s_dot = out->sine, half;
+
+    for (int i = 0; i < 3; i++) {
+        c_dot[i] = -s[i] * linear_radian(cell_dot[3 + i]);
+        s_dot[i] = c[i] * linear_radian(cell_dot[3 + i]);
+    }
+    out->square = 0;
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+
+        out->square += 2 * c_dot[i] * (c[j] * c[k] - c[i]);
+        out->cosine_star[i] = (c_dot[j] * c[k] + c[j] * c_dot[k] - c_dot[i]) / (s[j] * s[k])
+                              - t->cosine_star[i] * (s_dot[j] / s[j] + s_dot[k] / s[k]);
+    }
+    half = out->square / (2 * t->square); /* change of log(sqrt(square)) */
+    out->volume =
+        t->volume
+        * (cell_dot[0] / cell[0] + cell_dot[1] / cell[1] + cell_dot[2] / cell[2] + half);
+    out->sine_star_c = t->sine_star_c * (half - s_dot[0] / s[0] - s_dot[1] / s[1]);
+}
+
+/* of standard_setting(): star and volume with their changes */
+static void standard_setting_tangent(const double cell[6], const double cell_dot[6],
+                                     int quirk, double star[3][3], double star_dot[3][3],
+                                     double volume[2])
+{
+    struct cell_angles t, t_dot;
+    double length[3], length_dot[3], middle, middle_dot;
+
+    cell_angles(cell, &t);
+    cell_angles_tangent(cell, cell_dot, &t, &t_dot);
+    for (int i = 0; i < 3; i++) {
+        const int j = (i + 1) % 3, k = (i + 2) % 3;
+
+        length[i] = cell[j] * cell[k] * t.sine[i] / t.volume;
+        length_dot[i] = length[i]
+                        * (cell_dot[j] / cell[j] + cell_dot[k] / cell[k]
+                           + t_dot.sine[i] / t.sine[i] - t_dot.volume / t.volume);
+    }
+    middle = t.cosine_star[0] - t.cosine_star[1] * t.cosine_star[2];
+    middle_dot = t_dot.cosine_star[0] - t_dot.cosine_star[1] * t.cosine_star[2]
+                 - t.cosine_star[1] * t_dot.cosine_star[2];
+    star[0][0] = length[0];
+    star_dot[0][0] = length_dot[0];
+    star[0][1] = star[0][2] = star[1][2] = 0;
+    star_dot[0][1] = star_dot[0][2] = star_dot[1][2] = 0;
+    star[1][0] = length[1] * t.cosine_star[2];
+    star_dot[1][0] = length_dot[1] * t.cosine_star[2] + length[1] * t_dot.cosine_star[2];
+    star[1][1] = length[1] * t.sine_star_c;
+    star_dot[1][1] = length_dot[1] * t.sine_star_c + length[1] * t_dot.sine_star_c;
+    star[2][0] = length[2] * t.cosine_star[1];
+    star_dot[2][0] = length_dot[2] * t.cosine_star[1] + length[2] * t_dot.cosine_star[1];
+    star[2][1] = length[2] * middle / t.sine_star_c;
+    star_dot[2][1] =
+        (length_dot[2] * middle + length[2] * middle_dot - star[2][1] * t_dot.sine_star_c)
+        / t.sine_star_c;
+    if (quirk) { /* sqrt(square)/sine_star_c is s0 s1 */
+        star[2][2] = length[2] * t.sine[0] * t.sine[1];
+        star_dot[2][2] =
+            length_dot[2] * t.sine[0] * t.sine[1]
+            + length[2] * (t_dot.sine[0] * t.sine[1] + t.sine[0] * t_dot.sine[1]);
+    } else {
+        star[2][2] = 1 / cell[2];
+        star_dot[2][2] = -star[2][2] * cell_dot[2] / cell[2];
+    }
+    volume[0] = t.volume;
+    volume[1] = t_dot.volume;
+}
+
+/* of orient_like() */
+static void orient_like_tangent(const double a[3][3], const double a_dot[3][3],
+                                double star[3][3], double star_dot[3][3])
+{
+    double e[3][3], e_dot[3][3], normal[3], normal_dot[3];
+
+    linear_unit(a[0], e[0]);
+    linear_unit_tangent(a[0], a_dot[0], e_dot[0]);
+    linear_cross(a[0], a[1], normal);
+    linear_cross_tangent(a[0], a_dot[0], a[1], a_dot[1], normal_dot);
+    linear_unit(normal, e[2]);
+    linear_unit_tangent(normal, normal_dot, e_dot[2]);
+    linear_cross(e[2], e[0], e[1]);
+    linear_cross_tangent(e[2], e_dot[2], e[0], e_dot[0], e_dot[1]);
+    if (linear_dot(e[2], a[2]) < 0) {
+        star[2][2] = -star[2][2];
+        star_dot[2][2] = -star_dot[2][2];
+    }
+    for (int i = 0; i < 3; i++) {
+        double r[3] = {0, 0, 0}, r_dot[3] = {0, 0, 0};
+
+        for (int j = 0; j < 3; j++) {
+            linear_add(star[i][j], e[j], r);
+            linear_add_tangent(star[i][j], star_dot[i][j], e[j], e_dot[j], r_dot);
+        }
+        linear_copy(r, star[i]);
+        linear_copy(r_dot, star_dot[i]);
+    }
+}
+
+/* of unrotated_star(); volume of the cell and its change, 0 unless a cell was given */
+static void unrotated_star_tangent(const nb_scene *scene, const nb_scene *dot,
+                                   double star[3][3], double star_dot[3][3],
+                                   double volume[2])
+{
+    const nb_crystal *c = &scene->crystal, *c_dot = &dot->crystal;
+    const int quirk = (scene->quirks & NB_QUIRK_CELL_VECTORS) != 0;
+    const int has_cell = c->cell[0] != 0;
+    double matrix[3][3], matrix_dot[3][3];
+
+    volume[0] = volume[1] = 0;
+    if (has_cell)
+        standard_setting_tangent(c->cell, c_dot->cell, quirk, star, star_dot, volume);
+    if (!has_matrix(c)) return;
+    for (int j = 0; j < 3; j++)
+        for (int i = 0; i < 3; i++) {
+            matrix[j][i] = c->matrix[3 * i + j];
+            matrix_dot[j][i] = c_dot->matrix[3 * i + j];
+        }
+    if (has_cell && !quirk) {
+        orient_like_tangent((const double(*)[3])matrix, (const double(*)[3])matrix_dot,
+                            star, star_dot);
+        return;
+    }
+    for (int j = 0; j < 3; j++) {
+        linear_copy(matrix[j], star[j]);
+        linear_copy(matrix_dot[j], star_dot[j]);
+    }
+}
+
+/* of crystal_derive(): the strain, and as the result d log(volume of the axes) less
+ * d log(the volume that a*, b*, c* are made with) */
+static double crystal_derive_tangent(const nb_scene *scene, const nb_scene *dot,
+                                     const struct crystal_axes *axes, double strain[9])
+{
+    const double *cell = scene->crystal.cell, *cell_dot = dot->crystal.cell;
+    double star[3][3] = {{0}}, star_dot[3][3] = {{0}}, volume[2];
+
+    unrotated_star_tangent(scene, dot, star, star_dot, volume);
+    for (int i = 0; i < 3; i++) {
+        linear_rotate_xyz_tangent(scene->crystal.misset, dot->crystal.misset, star[i],
+                                  star_dot[i], star_dot[i]);
+        linear_rotate_xyz(scene->crystal.misset, star[i], star[i]);
+    }
+    /* a . a* is 1 but for the lengths that nanoBragg forces */
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            strain[3 * i + j] = -linear_dot(axes->real[i], star_dot[j])
+                                / linear_dot(axes->real[j], star[j]);
+    if (!(volume[0] > 0 && (scene->quirks & NB_QUIRK_CELL_VECTORS))) return 0;
+    for (int i = 0; i < 3; i++) {
+        const double *a = axes->real[i];
+        double along = 0;
+
+        for (int j = 0; j < 3; j++)
+            along += strain[3 * i + j] * linear_dot(axes->real[j], a);
+        strain[3 * i + i] += cell_dot[i] / cell[i] - along / linear_dot(a, a);
+    }
+    return strain[0] + strain[4] + strain[8] - volume[1] / volume[0];
+}
+
+/* metric of rho = |dh a* + dk b* + dl c*| edge */
+static void star_metric_tangent(const struct crystal_axes *axes, const double strain[9],
+                                double stretch, const double edge[2], double metric[6])
+{
+    double star_dot[3][3];
+
+    /* the reciprocal axes of strained axes change by -strain^T, and where their volume is
+     * not that of the axes by `stretch` */
+    for (int i = 0; i < 3; i++) {
+        linear_scale(stretch, axes->star[i], star_dot[i]);
+        for (int j = 0; j < 3; j++)
+            linear_add(-strain[3 * j + i], axes->star[j], star_dot[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        const double *r = axes->star[i];
+
+        metric[i] = 2 * edge[0]
+                    * (linear_dot(r, star_dot[i]) * edge[0] + linear_dot(r, r) * edge[1]);
+    }
+    for (int i = 0; i < 3; i++) {
+        const int j = i == 2 ? 1 : 0, k = i == 0 ? 1 : 2; /* hk, hl, kl */
+        const double *r = axes->star[j], *s = axes->star[k];
+        const double change = linear_dot_tangent(r, star_dot[j], s, star_dot[k]);
+
+        metric[3 + i] = 2 * edge[0] * (change * edge[0] + 2 * linear_dot(r, s) * edge[1]);
+    }
+}
+
+/* of crystal_lattice() */
+static void crystal_lattice_tangent(const nb_scene *scene, const nb_scene *dot,
+                                    const struct crystal_axes *axes, double stretch,
+                                    struct phys_slope *out)
+{
+    const nb_crystal *c = &scene->crystal;
+    const double *n = c->ncells, *n_dot = dot->crystal.ncells;
+    const double cells = n[0] * n[1] * n[2];
+    const int star_quirk = (c->shape == NB_GAUSS || c->shape == NB_TOPHAT)
+                           && (scene->quirks & NB_QUIRK_GAUSS_METRIC);
+
+    linear_copy(n_dot, out->ncells);
+    out->peak = n_dot[0] * n[1] * n[2] + n[0] * n_dot[1] * n[2] + n[0] * n[1] * n_dot[2];
+    out->fudge = dot->crystal.fudge;
+    if (c->shape == NB_GAUSS_STAR || star_quirk) {
+        double edge[2] = {cells, out->peak};
+
+        if (!star_quirk) {
+            double cube = cells, grown = out->peak / cells; /* d log(cube) */
+
+            for (int i = 0; i < 3; i++) {
+                const double *a = axes->real[i];
+
+                cube *= linear_norm(a);
+                for (int j = 0; j < 3; j++)
+                    grown += out->strain[3 * i + j] * linear_dot(axes->real[j], a)
+                             / linear_dot(a, a);
+            }
+            edge[0] = cbrt(cube);
+            edge[1] = edge[0] * grown / 3;
+        }
+        star_metric_tangent(axes, out->strain, stretch, edge, out->metric);
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        out->metric[i] = 2 * n[i] * n_dot[i];
+        out->metric[3 + i] = 0;
+    }
+}
+
+void crystal_tangent(const nb_scene *scene, const nb_scene *dot,
+                     const struct crystal_axes *axes, struct phys_slope *out)
+{
+    const double stretch = crystal_derive_tangent(scene, dot, axes, out->strain);
+
+    crystal_lattice_tangent(scene, dot, axes, stretch, out);
+    out->b_factor = dot->crystal.b_factor;
+    out->default_f = dot->crystal.default_f;
+}

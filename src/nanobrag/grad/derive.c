@@ -1,0 +1,67 @@
+/*
+ * derive.c - the mirror of scene/derive.c: orientations, and all stages in its order.
+ *
+ * The axes of an orientation are M Q A, with Q of the spindle, M of the domain and A the
+ * cell. What M and Q turn by is d axes = (turn of M + M (turn of Q)) x axes, and a strain
+ * of A is the same number in all orientations. SPDX-License-Identifier: MIT
+ */
+#include <stddef.h>
+
+#include "grad/linear_tangent.h"
+#include "grad/tangent.h"
+#include "scene/linear.h"
+#include "scene/mosaic.h"
+#include "scene/sampling.h"
+
+/* What the rotation by `angle` about the unit vector k turns by when both change:
+ * angle_dot k + sin(angle) k_dot + (1 - cos(angle)) k x k_dot, as k_dot is normal to k. */
+static void turn_of_rotation(const double k[3], double angle, const double k_dot[3],
+                             double angle_dot, double turn[3])
+{
+    const double half = sin(angle / 2);
+    double across[3];
+
+    linear_cross(k, k_dot, across);
+    linear_scale(angle_dot, k, turn);
+    linear_add(sin(angle), k_dot, turn);
+    linear_add(2 * half * half, across, turn);
+}
+
+/* turn of every phi step in every domain */
+static void derive_orientations_tangent(const nb_scene *scene, const nb_scene *dot,
+                                        const struct scene_fixed *fixed,
+                                        struct phys_slope *out)
+{
+    const int ndomains = scene->crystal.ndomains;
+    double spindle[3], spindle_dot[3];
+
+    linear_unit(scene->scan.axis, spindle);
+    linear_unit_tangent(scene->scan.axis, dot->scan.axis, spindle_dot);
+    for (int d = 0; d < ndomains; d++) {
+        double rotation[3][3], turned[3];
+
+        mosaic_rotation(scene, fixed->domain + d, rotation);
+        mosaic_rotation_tangent(dot, fixed->domain + d, turned);
+        for (int p = 0; p < scene->scan.nphi; p++) {
+            double *turn = out->turn[(size_t)p * (size_t)ndomains + (size_t)d];
+            const double phi = linear_radian(sampling_phi(scene, fixed, p));
+            const double phi_dot =
+                linear_radian(sampling_phi_tangent(scene, dot, fixed, p));
+            double spun[3];
+
+            turn_of_rotation(spindle, phi, spindle_dot, phi_dot, spun);
+            for (int j = 0; j < 3; j++) turn[j] = turned[j] + linear_dot(rotation[j], spun);
+        }
+    }
+}
+
+void scene_derive_tangent(const nb_scene *scene, const nb_scene *dot,
+                          const struct scene_fixed *fixed, const struct crystal_axes *axes,
+                          const struct phys_frame *frame, struct phys_slope *out)
+{
+    crystal_tangent(scene, dot, axes, out);
+    detector_tangent(scene, dot, fixed, out);
+    beam_tangent(scene, dot, fixed, out);
+    derive_orientations_tangent(scene, dot, fixed, out);
+    background_tangent(scene, dot, frame, out);
+}

@@ -1,0 +1,90 @@
+/*
+ * linear_tangent.h - the changes of scene/linear.h's results: each function is named after
+ * the one it belongs to, and takes behind every argument its change.
+ *
+ * `out` may be one of the changes, never one of the values.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GRAD_LINEAR_TANGENT_H
+#define NB_GRAD_LINEAR_TANGENT_H
+
+#include "scene/linear.h"
+
+static inline double linear_dot_tangent(const double *a, const double *a_dot,
+                                        const double *b, const double *b_dot)
+{
+    return linear_dot(a_dot, b) + linear_dot(a, b_dot);
+}
+
+static inline void linear_cross_tangent(const double *a, const double *a_dot,
+                                        const double *b, const double *b_dot, double *out)
+{
+    double left[3], right[3];
+
+    linear_cross(a_dot, b, left);
+    linear_cross(a, b_dot, right);
+    linear_add(1, left, right);
+    linear_copy(right, out);
+}
+
+/* out += change of s a */
+static inline void linear_add_tangent(double s, double s_dot, const double *a,
+                                      const double *a_dot, double *out)
+{
+    linear_add(s_dot, a, out);
+    linear_add(s, a_dot, out);
+}
+
+/* the part of a_dot across a, over |a|; 0 for a zero vector, which stays */
+static inline void linear_unit_tangent(const double *a, const double *a_dot, double *out)
+{
+    const double n = linear_norm(a), inverse = n > 0 ? 1 / n : 0;
+    double unit[3], r[3];
+
+    linear_scale(inverse, a, unit);
+    linear_copy(a_dot, r);
+    linear_add(-linear_dot(unit, a_dot), unit, r);
+    linear_scale(inverse, r, out);
+}
+
+/* k keeps its length 1, so that k_dot is across it */
+static inline void linear_rotate_tangent(const double *k, const double *k_dot, double angle,
+                                         double angle_dot, const double *v,
+                                         const double *v_dot, double *out)
+{
+    const double c = cos(angle), s = sin(angle), kv = linear_dot(k, v);
+    const double along = (1 - c) * kv;
+    const double along_dot =
+        (1 - c) * linear_dot_tangent(k, k_dot, v, v_dot) + s * angle_dot * kv;
+    double across[3], across_dot[3], r[3];
+
+    linear_cross(k, v, across);
+    linear_cross_tangent(k, k_dot, v, v_dot, across_dot);
+    linear_scale(-s * angle_dot, v, r);
+    linear_add(c, v_dot, r);
+    linear_add_tangent(s, c * angle_dot, across, across_dot, r);
+    linear_add_tangent(along, along_dot, k, k_dot, r);
+    linear_copy(r, out);
+}
+
+/* angles of 0 are not skipped: they may change */
+static inline void linear_rotate_xyz_tangent(const double degree[3],
+                                             const double degree_dot[3], const double *v,
+                                             const double *v_dot, double *out)
+{
+    static const double axis[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    static const double still[3] = {0, 0, 0};
+    double r[3], r_dot[3];
+
+    linear_copy(v, r);
+    linear_copy(v_dot, r_dot);
+    for (int i = 0; i < 3; i++) {
+        linear_rotate_tangent(axis[i], still, linear_radian(degree[i]),
+                              linear_radian(degree_dot[i]), r, r_dot, r_dot);
+        if (degree[i] != 0) linear_rotate(axis[i], linear_radian(degree[i]), r, r);
+    }
+    linear_copy(r_dot, out);
+}
+
+#endif

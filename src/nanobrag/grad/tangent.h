@@ -1,0 +1,52 @@
+/*
+ * tangent.h - scene_derive() in a direction: what the frame changes by per unit of `dot`.
+ *
+ * `scene` is resolved; the doubles of `dot` hold the change of each parameter in the
+ * scene's own unit, all else of it is 0. Each function fills the members of `out` that its
+ * part of scene/ owns, and follows its namesake there formula by formula: X_tangent is the
+ * change of what X computes. None of them allocates; the arrays of `out` are the caller's.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GRAD_TANGENT_H
+#define NB_GRAD_TANGENT_H
+
+#include <nanobrag/scene.h>
+
+#include "physics/slope.h"
+#include "scene/crystal.h"
+#include "scene/scene.h"
+
+/* strain, ncells, peak, metric, fudge, b_factor, default_f from cell, matrix, misset,
+ * ncells, fudge, b_factor, default_f of the crystal; `axes` from crystal_derive(). */
+void crystal_tangent(const nb_scene *scene, const nb_scene *dot,
+                     const struct crystal_axes *axes, struct phys_slope *out);
+
+/* Of a step, in the unit of its range; of phi step i, degree; of the rotation of a domain,
+ * as a rotation vector, radian. */
+double sampling_step_tangent(const struct scene_steps *steps, double range_dot);
+double sampling_phi_tangent(const nb_scene *scene, const nb_scene *dot,
+                            const struct scene_fixed *fixed, int i);
+void mosaic_rotation_tangent(const nb_scene *dot, const struct scene_domain *domain,
+                             double turn[3]);
+
+/* pix0 to layer_mu from the detector, and from what of the beam moves it. */
+void detector_tangent(const nb_scene *scene, const nb_scene *dot,
+                      const struct scene_fixed *fixed, struct phys_slope *out);
+
+/* source (nsource) and kahn from the beam. */
+void beam_tangent(const nb_scene *scene, const nb_scene *dot,
+                  const struct scene_fixed *fixed, struct phys_slope *out);
+
+/* bragg_scale and amorphous_scale from fluence, scale of the crystal and thickness of the
+ * water; counts from the frame of the scene. */
+void background_tangent(const nb_scene *scene, const nb_scene *dot,
+                        const struct phys_frame *frame, struct phys_slope *out);
+
+/* All of it, with turn (nphi x ndomains) from the mosaic spread and from phi0, osc and axis
+ * of the scan, but without the box of structure factors. */
+void scene_derive_tangent(const nb_scene *scene, const nb_scene *dot,
+                          const struct scene_fixed *fixed, const struct crystal_axes *axes,
+                          const struct phys_frame *frame, struct phys_slope *out);
+
+#endif

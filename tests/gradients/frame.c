@@ -1,0 +1,214 @@
+/*
+ * frame.c - the tangent of the frame in every parameter that a scene has, against
+ * differences of the frame itself. Its hundreds of members are looked at through random
+ * sums, each member in units of its size.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grad/grad.h"
+#include "grad/tangent.h"
+#include "gradients/gradients.h"
+#include "scene/crystal.h"
+#include "simulator.h"
+#include "support/scenes.h"
+
+enum {
+    MOST_SOURCES = 60,
+    MOST_ORIENTATIONS = 100,
+    MEMBERS = 60 + 11 * MOST_SOURCES + 9 * MOST_ORIENTATIONS
+};
+
+/* the numbers of a frame in a row */
+struct members {
+    double at[MEMBERS];
+    int n;
+};
+
+static void put(struct members *m, const double *from, int n)
+{
+    memcpy(m->at + m->n, from, sizeof *from * (size_t)n);
+    m->n += n;
+}
+
+static void put_source(struct members *m, const struct phys_source *s)
+{
+    put(m, s->direction, 3);
+    put(m, &s->inverse_wavelength, 1);
+    put(m, &s->weight, 1);
+    put(m, s->e, 3);
+    put(m, s->b, 3);
+}
+
+static struct members members_of(const struct phys_frame *f)
+{
+    struct members m = {{0}, 0};
+
+    put(&m, f->pix0, 3), put(&m, f->fast, 3), put(&m, f->slow, 3), put(&m, f->normal, 3);
+    put(&m, &f->pixel, 1), put(&m, &f->distance, 1), put(&m, &f->close_distance, 1);
+    put(&m, &f->layer_step, 1), put(&m, &f->layer_offset, 1), put(&m, &f->layer_mu, 1);
+    put(&m, &f->kahn, 1), put(&m, f->ncells, 3), put(&m, &f->peak, 1);
+    put(&m, f->metric, 6), put(&m, &f->fudge, 1), put(&m, &f->b_factor, 1);
+    put(&m, &f->default_f, 1), put(&m, &f->bragg_scale, 1), put(&m, &f->amorphous_scale, 1);
+    for (int i = 0; i < f->nsource && i < MOST_SOURCES; i++) put_source(&m, f->source + i);
+    for (int i = 0; i < f->norientation && i < MOST_ORIENTATIONS; i++)
+        put(&m, f->orientation[i].axes, 9);
+    return m;
+}
+
+/* strain and turn of one orientation, as a change of its axes */
+static void put_axes(struct members *m, const double *axes, const double *strain,
+                     const double *turn)
+{
+    for (int i = 0; i < 3; i++) {
+        const double *a = axes + 3 * i;
+        const double turned[3] = {turn[1] * a[2] - turn[2] * a[1],
+                                  turn[2] * a[0] - turn[0] * a[2],
+                                  turn[0] * a[1] - turn[1] * a[0]};
+
+        for (int k = 0; k < 3; k++) {
+            double change = turned[k];
+
+            for (int j = 0; j < 3; j++) change += strain[3 * i + j] * axes[3 * j + k];
+            put(m, &change, 1);
+        }
+    }
+}
+
+static struct members changes_of(const struct phys_frame *f, const struct phys_slope *s)
+{
+    struct members m = {{0}, 0};
+
+    put(&m, s->pix0, 3), put(&m, s->fast, 3), put(&m, s->slow, 3), put(&m, s->normal, 3);
+    put(&m, &s->pixel, 1), put(&m, &s->distance, 1), put(&m, &s->close_distance, 1);
+    put(&m, &s->layer_step, 1), put(&m, &s->layer_offset, 1), put(&m, &s->layer_mu, 1);
+    put(&m, &s->kahn, 1), put(&m, s->ncells, 3), put(&m, &s->peak, 1);
+    put(&m, s->metric, 6), put(&m, &s->fudge, 1), put(&m, &s->b_factor, 1);
+    put(&m, &s->default_f, 1), put(&m, &s->bragg_scale, 1), put(&m, &s->amorphous_scale, 1);
+    for (int i = 0; i < f->nsource && i < MOST_SOURCES; i++) put_source(&m, s->source + i);
+    for (int i = 0; i < f->norientation && i < MOST_ORIENTATIONS; i++)
+        put_axes(&m, f->orientation[i].axes, s->strain, s->turn[i]);
+    return m;
+}
+
+/* one parameter of one scene, and the sum that is looked at */
+struct look {
+    nb_simulator *sim;
+    double weight[MEMBERS];
+    int n;
+};
+
+static struct phys_frame frame_at(nb_simulator *sim, double x)
+{
+    struct phys_frame frame;
+    nb_scene scene;
+
+    if (simulator_frame(sim, &x, &scene, &frame) != NB_OK) abort();
+    return frame;
+}
+
+static long double sum_of(const struct look *look, const struct members *m)
+{
+    long double sum = 0;
+
+    for (int i = 0; i < m->n; i++) sum += (long double)look->weight[i] * m->at[i];
+    return sum;
+}
+
+static long double look_at(const void *context, double x)
+{
+    const struct look *look = context;
+    const struct phys_frame frame = frame_at(look->sim, x);
+    const struct members m = members_of(&frame);
+
+    return sum_of(look, &m);
+}
+
+/* the tangent at x in the simulator's only parameter */
+static struct members tangent_at(nb_simulator *sim, double x)
+{
+    static struct phys_source sources[1000];
+    static double turns[10000][3];
+    struct phys_slope slope = {.source = sources, .turn = turns};
+    const double one = 1;
+    struct phys_frame frame;
+    struct crystal_axes axes;
+    nb_scene scene, dot;
+
+    if (simulator_frame(sim, &x, &scene, &frame) != NB_OK || frame.nsource > 1000
+        || frame.norientation > 10000 || crystal_derive(sim->ctx, &scene, &axes) != NB_OK)
+        abort();
+    memset(&dot, 0, sizeof dot);
+    params_unpack(sim->rows, 1, &one, &dot);
+    scene_derive_tangent(&scene, &dot, &sim->fixed, &axes, &frame, &slope);
+    return changes_of(&frame, &slope);
+}
+
+/* over which length a parameter is moved, and the nearest end of its range */
+static struct ladder ladder_of(const nb_param *p, const struct look *look)
+{
+    struct ladder l = {look_at, look, p->value, p->scale, 0, 0};
+    const double below = p->value - p->lower, above = p->upper - p->value;
+
+    l.limit = fmin(below, above);
+    if (p->value != 0) l.length = fmin(fabs(p->value), 100 * p->scale);
+    return l;
+}
+
+static void check(const char *scene, nb_simulator *sim, struct tally *tally,
+                  uint64_t *state)
+{
+    static struct look look;
+    nb_param param;
+    struct members values, changes;
+    struct phys_frame frame;
+    struct ladder ladder;
+    char what[100];
+
+    if (nb_param_at(sim, 0, &param) != NB_OK) abort();
+    frame = frame_at(sim, param.value);
+    values = members_of(&frame);
+    changes = tangent_at(sim, param.value);
+    look.sim = sim;
+    ladder = ladder_of(&param, &look);
+    if (!(ladder.limit > 0)) return; /* at the end of its range: there is one side only */
+    for (int i = 0; i < values.n; i++) {
+        const double size = fmax(fabs(values.at[i]), fabs(changes.at[i]) * ladder.length);
+
+        look.weight[i] = size > 0 ? (random_number(state) - 0.5) / size : 1;
+        ladder.size += fabs(look.weight[i]) * size;
+    }
+    (void)snprintf(what, sizeof what, "%s in %s", scene, param.name);
+    tally_slope(tally, what, &ladder, (double)sum_of(&look, &changes));
+}
+
+int frame_tangents(void)
+{
+    struct tally tally = {0};
+    uint64_t state = 7;
+
+    for (size_t i = 0; i < scenes_count; i++) {
+        nb_scene scene = scenes_make(&scenes_list[i]);
+        nb_param param;
+        nb_context *ctx;
+
+        /* angles rounded to float make a staircase */
+        scene.quirks &= ~(uint64_t)NB_QUIRK_MOSAIC_F32;
+
+        if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK) abort();
+        for (int p = 0; nb_param_registry(p, &param); p++) {
+            nb_simulator *sim;
+
+            /* not every parameter applies */
+            if (nb_simulator_create(ctx, &scene, param.name, NULL, &sim) != NB_OK) continue;
+            check(scenes_list[i].name, sim, &tally, &state);
+            nb_simulator_free(sim);
+        }
+        nb_context_free(ctx);
+    }
+    return tally_finish(&tally);
+}
