@@ -62,7 +62,7 @@ void scene_fill(const nb_scene *scene, struct scene_fixed *fixed, double *box)
         const int listed = !isnan(hkl->box[i]);
 
         box[i] = listed ? hkl->box[i] : scene->crystal.default_f;
-        if (listed) fixed->f_listed = fmax(fixed->f_listed, fabs(box[i]));
+        if (listed && fabs(box[i]) > fixed->f_listed) fixed->f_listed = fabs(box[i]);
     }
     box[hkl_box_size(hkl)] = scene->crystal.default_f;
     fixed->f = box;
