@@ -1,7 +1,8 @@
 /*
- * image.c - nb_jvp() in every parameter of every scene, against differences of nb_forward()
- * by the reference kernel, in a random sum over a window of pixels. Parameters by which the
- * image jumps (NB_SMOOTH_ALMOST) need masks and are left to the harness.
+ * image.c - nb_jvp() in a third of all pairs of a parameter and a scene, against
+ * differences of nb_forward() by the reference kernel, in a random sum over a window of
+ * pixels. Parameters by which the image jumps (NB_SMOOTH_ALMOST) need masks and are left to
+ * the harness.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -48,8 +49,8 @@ static nb_simulator *window_of(nb_context *ctx, const struct named_scene *named,
     nb_scene scene = scenes_make(named);
     nb_simulator *sim;
 
-    scene.detector.roi[0] = 14, scene.detector.roi[1] = 22;
-    scene.detector.roi[2] = 10, scene.detector.roi[3] = 16;
+    scene.detector.roi[0] = 16, scene.detector.roi[1] = 20;
+    scene.detector.roi[2] = 12, scene.detector.roi[3] = 14;
     scene.psf.kind = NB_PSF_NONE;
     scene.quirks &= ~(uint64_t)NB_QUIRK_MOSAIC_F32;
     if (nb_simulator_create(ctx, &scene, name, &options, &sim) != NB_OK) return NULL;
@@ -98,7 +99,7 @@ int image_jvp(void)
 
     if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK) abort();
     for (size_t i = 0; i < scenes_count; i++)
-        for (int p = 0; nb_param_registry(p, &param); p++) {
+        for (int p = (int)(i % 3); nb_param_registry(p, &param); p += 3) {
             nb_simulator *sim = window_of(ctx, &scenes_list[i], param.name);
 
             if (!sim) continue; /* not every parameter applies */
