@@ -119,6 +119,79 @@ NB_API nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
 NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
                         nb_array *dimage);
 
+/*
+ * bar_x += J^T bar_image: the gradient of sum(bar_image * image), for several such sums.
+ *
+ *   x          [in]      parameters; NULL: the values of the scene (nparam)
+ *   bar_image  [in]      cotangents, float32 or float64            (ncot x nslow x nfast)
+ *   bar_x      [in,out]  gradients are added to it                 (ncot x nparam)
+ *
+ * One pass over the samples for each cotangent, whatever the number of parameters. What
+ * lies under the mask or outside the ROI has no say. Errors: those of nb_jvp().
+ */
+NB_API nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot,
+                        const nb_array *bar_image, double *bar_x);
+
+/* How many of the free parameters are not structure factors: rows of nb_normal.matrix. */
+NB_API size_t nb_ndense(const nb_simulator *sim);
+
+/* Results of nb_jtj() and nb_loss(): what is not NULL is added to. Dense are the parameters
+ * but the structure factors F[h,k,l], in the order of x. */
+typedef struct nb_normal {
+    double *matrix; /* J^T W J over the dense parameters            (ndense x ndense) */
+    double *diagonal; /* its diagonal over all                                (nparam) */
+    double *coupling; /* its block dense x F                            (ndense x nF) */
+    double *gradient; /* J^T W r                                              (nparam) */
+} nb_normal;
+
+/*
+ * The normal matrix of a weighted least-squares fit, added up pixel by pixel: no Jacobian
+ * is stored.
+ *
+ *   x         [in]      parameters; NULL: the values of the scene  (nparam)
+ *   weight    [in]      W, one weight per pixel; NULL: 1           (nslow x nfast)
+ *   residual  [in]      r, image less data; NULL: no gradient      (nslow x nfast)
+ *   out       [in,out]  what is asked for
+ *
+ * Errors: those of nb_jvp(); NB_ERR_ARGUMENT for a gradient without a residual.
+ */
+NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weight,
+                        const nb_array *residual, nb_normal *out);
+
+/* L of a pixel, I what is computed and y what was observed, w its weight:
+ *
+ *   NB_GAUSSIAN         w (I - y)^2/2
+ *   NB_POISSON          w (I - y log(I))               curvature w/I
+ *   NB_POISSON_READOUT  w ((I - y)^2/v + log(v))/2, v = I/gain + sigma_readout^2
+ *                                                      curvature w/v
+ *   NB_HUBER            w times (I - y)^2/2 for |I - y| < delta, else
+ *                       delta |I - y| - delta^2/2      curvature w or 0
+ */
+enum nb_loss_kind { NB_GAUSSIAN, NB_POISSON, NB_POISSON_READOUT, NB_HUBER };
+
+typedef struct nb_target {
+    int kind; /* enum nb_loss_kind */
+    const nb_array *observed; /* photons, float32 or float64         (nslow x nfast) */
+    const nb_array *weight; /* NULL: 1                               (nslow x nfast) */
+    double sigma_readout; /* photons */
+    double gain; /* 0: 1 */
+    double delta; /* photons; 0: 1 */
+} nb_target;
+
+/*
+ * value = sum of L over the pixels, and its gradient, in one pass that keeps no image.
+ *
+ *   x       [in]      parameters; NULL: the values of the scene    (nparam)
+ *   value   [out]     the loss
+ *   out     [in,out]  NULL: the value alone. W is then the curvature of L at I (Gauss and
+ *                     Newton's, never negative) and gradient that of the loss
+ *
+ * Errors: those of nb_jtj(); NB_ERR_ARGUMENT for NB_POISSON where a pixel that expects no
+ * photon observed one.
+ */
+NB_API nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
+                         double *value, nb_normal *out);
+
 /* What a scene comes to: its geometry in every convention, its counts. */
 typedef struct nb_description {
     /* crystal, after misset, at phi = 0 and in the first domain */
