@@ -59,10 +59,20 @@ static struct sizes sizes_of(const nb_simulator *sim)
     return n;
 }
 
+/* of the adjoint: structure factors only where they may change */
+static struct adjoint_sizes adjoint_sizes_of(const struct sizes *n)
+{
+    const struct adjoint_sizes sizes = {n->source_change, n->turns,
+                                        n->unlisted > 0 ? n->box : 0};
+
+    return sizes;
+}
+
 static nb_status reserve(nb_simulator *sim, const struct sizes *n)
 {
     struct arena *a = &sim->arena;
     const nb_scene *s = &sim->scene;
+    const struct adjoint_sizes adjoint = adjoint_sizes_of(n);
     const int fits = arena_reserve(a, n->pixels, sizeof(double))
                      && arena_reserve(a, (size_t)s->detector.nslow, sizeof(double))
                      && arena_reserve(a, n->mask, 1)
@@ -77,7 +87,8 @@ static nb_status reserve(nb_simulator *sim, const struct sizes *n)
                      && arena_reserve(a, n->unlisted, sizeof *sim->unlisted)
                      && arena_reserve(a, n->source_change, sizeof *sim->source_change)
                      && arena_reserve(a, n->turns, sizeof *sim->turn)
-                     && arena_reserve(a, n->box_change, sizeof(double));
+                     && arena_reserve(a, n->box_change, sizeof(double))
+                     && (sim->nparam == 0 || adjoint_reserve(a, &adjoint));
 
     if (!fits || !arena_make(a)) return fail_memory(sim->ctx, "a simulator");
     return NB_OK;
@@ -95,6 +106,7 @@ static const void *keep(struct arena *arena, const void *from, size_t n, size_t 
 /* hand the memory out, in the order in which it was reserved */
 static void take(nb_simulator *sim, const struct sizes *n)
 {
+    const struct adjoint_sizes adjoint = adjoint_sizes_of(n);
     struct arena *a = &sim->arena;
     nb_scene *s = &sim->scene;
 
@@ -114,6 +126,7 @@ static void take(nb_simulator *sim, const struct sizes *n)
     sim->source_change = arena_take(a, n->source_change, sizeof *sim->source_change);
     sim->turn = arena_take(a, n->turns, sizeof *sim->turn);
     sim->box_change = arena_take(a, n->box_change, sizeof(double));
+    if (sim->nparam > 0) adjoint_take(a, &adjoint, &sim->adjoint);
     sim->nunlisted = 0;
     for (size_t i = 0; n->unlisted > 0 && i < n->box; i++)
         if (i == n->box - 1 || isnan(s->crystal.hkl->box[i]))

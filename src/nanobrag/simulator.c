@@ -23,6 +23,7 @@
 #include "base/context.h"
 #include "grad/grad.h"
 #include "grad/tangent.h"
+#include "kernels/adjoint.h"
 #include "kernels/kernels.h"
 
 nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
@@ -132,16 +133,17 @@ nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
 
 /* ---- the tangent: the same stages, each with its change ---- */
 
-/* what the frame of `scene` changes by along dx */
+/* what the frame of `scene` changes by along dx, the change of n parameters from `first` on
+ */
 static nb_status tangent(nb_simulator *sim, const nb_scene *scene,
-                         const struct phys_frame *frame, const double *dx,
-                         struct phys_slope *out)
+                         const struct phys_frame *frame, size_t first, size_t n,
+                         const double *dx, struct phys_slope *out)
 {
     struct crystal_axes axes;
     nb_scene dot;
 
     memset(&dot, 0, sizeof dot);
-    params_unpack(sim->rows, sim->nparam, dx, &dot);
+    params_unpack(sim->rows + first, n, dx, &dot);
     NB_TRY(crystal_derive(sim->ctx, scene, &axes));
     out->source = sim->source_change;
     out->turn = sim->turn;
@@ -152,12 +154,12 @@ static nb_status tangent(nb_simulator *sim, const nb_scene *scene,
     return NB_OK;
 }
 
-static nb_status check_directions(const nb_simulator *sim, int ndir, const double *dx,
-                                  const nb_array *dimage)
+static nb_status check_derivable(const nb_simulator *sim)
 {
-    if (sim->nparam == 0 || ndir < 1 || !dx || !dimage)
+    if (sim->nparam == 0)
         return fail(sim->ctx, NB_ERR_ARGUMENT,
-                    "a tangent needs free parameters, directions and images for them");
+                    "no parameter is free: name some of them in "
+                    "nb_simulator_create()");
     if (sim->psf)
         return fail(sim->ctx, NB_ERR_UNSUPPORTED,
                     "an image with a point spread has no derivative in this version");
@@ -165,6 +167,19 @@ static nb_status check_directions(const nb_simulator *sim, int ndir, const doubl
         return fail(sim->ctx, NB_ERR_UNSUPPORTED,
                     "nanoBragg's curved detector has no derivative; leave "
                     "NB_QUIRK_CURVED out");
+    return NB_OK;
+}
+
+static nb_status check_directions(const nb_simulator *sim, int ndir, const double *dx,
+                                  const nb_array *dimage)
+{
+    NB_TRY(check_derivable(sim));
+    if (ndir < 1 || !dx || !dimage)
+        return fail(sim->ctx, NB_ERR_ARGUMENT,
+                    "a tangent needs directions and images for them");
+    for (int i = 0; i < ndir; i++)
+        NB_TRY(array_check(sim->ctx, dimage + i, "dimage", sim->window.nslow,
+                           sim->window.nfast, NB_FLOAT, 32, 64));
     for (size_t i = 0; i < sim->nparam * (size_t)ndir; i++)
         if (!isfinite(dx[i]))
             return fail(sim->ctx, NB_ERR_ARGUMENT, "dx[%zu] is not a number", i);
@@ -179,17 +194,92 @@ nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
 
     if (!sim) return NB_ERR_ARGUMENT;
     NB_TRY(check_directions(sim, ndir, dx, dimage));
-    for (int i = 0; i < ndir; i++)
-        NB_TRY(array_check(sim->ctx, dimage + i, "dimage", sim->window.nslow,
-                           sim->window.nfast, NB_FLOAT, 32, 64));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     for (int i = 0; i < ndir; i++) {
         const struct job job = simulator_job(sim, &scene, &frame, sim->photons);
         struct phys_slope dot;
 
-        NB_TRY(tangent(sim, &scene, &frame, dx + (size_t)i * sim->nparam, &dot));
+        NB_TRY(tangent(sim, &scene, &frame, 0, sim->nparam, dx + (size_t)i * sim->nparam,
+                       &dot));
         NB_TRY(tiles_jvp(sim->ctx, &job, &dot));
         deliver(sim, sim->photons, dimage + i);
+    }
+    return NB_OK;
+}
+
+/* ---- the adjoint: photons pull on the frame, and the frame on the parameters ---- */
+
+/* bar_x += what the frame's cotangent says about each parameter: its inner product with
+ * the tangent along that parameter alone */
+static nb_status gather(nb_simulator *sim, const nb_scene *scene,
+                        const struct phys_frame *frame, const struct phys_slope *bar,
+                        double *bar_x)
+{
+    static const double one = 1;
+
+    for (size_t i = 0; i < sim->nparam; i++) {
+        struct phys_slope dot;
+
+        NB_TRY(tangent(sim, scene, frame, i, 1, &one, &dot));
+        bar_x[i] += slope_inner(frame, bar, &dot);
+        for (size_t k = 0; dot.default_f != 0 && k < sim->nunlisted; k++)
+            bar_x[i] += bar->f[sim->unlisted[k]];
+    }
+    return NB_OK;
+}
+
+/* run the adjoint of the photons; the frame's cotangent stays in sim->adjoint.bar[0] */
+static nb_status pull_back(nb_simulator *sim, const nb_scene *scene,
+                           const struct phys_frame *frame, const struct pull *pull)
+{
+    const struct job job = simulator_job(sim, scene, frame, NULL);
+
+    return adjoint_run(sim->ctx, &sim->policy.kernels, &job, pull, &sim->adjoint);
+}
+
+/* an image, or several of the same shape, beside each other */
+struct images {
+    size_t nfast;
+    const nb_array *bar;
+};
+
+static double pull_image(const void *user, size_t first, int n, const double *photons,
+                         double *bar)
+{
+    const struct images *images = user;
+    const int64_t s = (int64_t)(first / images->nfast);
+    const int64_t f = (int64_t)(first % images->nfast);
+    double sum = 0;
+
+    for (int i = 0; i < n; i++) {
+        bar[i] = array_get(images->bar, s, f + i);
+        sum += bar[i] * photons[i];
+    }
+    return sum;
+}
+
+nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *bar_image,
+                 double *bar_x)
+{
+    nb_scene scene;
+    struct phys_frame frame;
+
+    if (!sim) return NB_ERR_ARGUMENT;
+    NB_TRY(check_derivable(sim));
+    if (ncot < 1 || !bar_image || !bar_x)
+        return fail(sim->ctx, NB_ERR_ARGUMENT,
+                    "an adjoint needs cotangent images and gradients for them");
+    for (int i = 0; i < ncot; i++)
+        NB_TRY(array_check(sim->ctx, bar_image + i, "bar_image", sim->window.nslow,
+                           sim->window.nfast, NB_FLOAT, 32, 64));
+    NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    for (int i = 0; i < ncot; i++) {
+        const struct images images = {(size_t)sim->window.nfast, bar_image + i};
+        const struct pull pull = {pull_image, &images};
+
+        NB_TRY(pull_back(sim, &scene, &frame, &pull));
+        NB_TRY(
+            gather(sim, &scene, &frame, sim->adjoint.bar, bar_x + (size_t)i * sim->nparam));
     }
     return NB_OK;
 }

@@ -12,6 +12,7 @@
 #include "compile/compile.h"
 #include "image/psf.h"
 #include "image/window.h"
+#include "kernels/adjoint.h"
 #include "kernels/spots.h"
 #include "scene/hkl_table.h"
 #include "scene/scene.h"
@@ -38,6 +39,7 @@ struct nb_simulator {
     struct phys_source *source_change; /* these three only where parameters are free */
     double (*turn)[3];
     double *box_change;
+    struct adjoint_work adjoint;
     struct spots_work spots;
     double *photons;
     double *rows_of_image; /* one number per image row */

@@ -7,6 +7,7 @@
 #include "physics/patch.h"
 #include "physics/pixel.h"
 #include "physics/pixel_jvp.h"
+#include "physics/pixel_vjp.h"
 #include "physics/screen.h"
 
 #define KERNEL(name, shape, lookup)                                                        \

@@ -9,11 +9,17 @@
 #include "base/context.h"
 #include "kernels/job.h"
 #include "kernels/paint.h"
+#include "kernels/pull.h"
 #include "physics/slope.h"
 
 /* photons of the width x height pixels of a tile, fast axis innermost */
 typedef void tile_forward(const struct phys_frame *frame, const struct tile *tile,
                           double *photons);
+
+/* adds to `bar` the cotangent of the frame for a tile that `pull` pulls on; returns what
+ * the tile adds to the value */
+typedef double tile_vjp(const struct job *job, const struct tile *tile,
+                        const struct pull *pull, struct phys_slope *bar);
 
 /* photons of a tile whose Bragg sums over samples are known: `photons` holds them, less
  * their constant factor, and is overwritten */
@@ -29,6 +35,7 @@ struct kernels {
     tile_omega *omega;
     tile_finish *finish; /* NULL: this backend has none */
     tile_forward *forward[PHYS_SHAPES][PHYS_LOOKUPS];
+    tile_vjp *vjp[PHYS_SHAPES][PHYS_LOOKUPS];
 };
 
 /* what a job runs on: `single` where its rounding keeps to the tolerance, else `precise` */

@@ -489,4 +489,5 @@ const struct kernels KERNELS = {
 #include "kernels/variants.def"
 #undef VARIANT
     },
+    {{NULL}},
 };

@@ -10,6 +10,7 @@
 #include "kernels/variants.h"
 #include "physics/pixel.h"
 #include "physics/pixel_jvp.h"
+#include "physics/pixel_vjp.h"
 
 static inline void run(struct phys_spec spec, const struct phys_frame *frame,
                        const struct tile *tile, double *photons)
@@ -59,7 +60,29 @@ void reference_jvp(struct phys_spec spec, const struct phys_frame *frame,
     }
 }
 
+static inline double pull_back(struct phys_spec spec, const struct job *job,
+                               const struct tile *tile, const struct pull *pull,
+                               struct phys_slope *bar)
+{
+    const struct phys_frame *frame = job->frame;
+    const struct phys_view view = phys_view(frame);
+    double photons[TILE_PIXELS], photons_bar[TILE_PIXELS], value;
+
+    run(spec, frame, tile, photons);
+    value = pull_tile(pull, job, tile, photons, photons_bar);
+    for (int i = 0; i < tile->width * tile->height; i++) {
+        const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
+
+        if (photons_bar[i] != 0)
+            (void)phys_pixel_vjp(spec, frame, &view, s, f, photons_bar[i], bar);
+    }
+    return value;
+}
+
 #define VARIANT VARIANT_FUNCTION
+#include "kernels/variants.def"
+#undef VARIANT
+#define VARIANT VARIANT_ADJOINT
 #include "kernels/variants.def"
 #undef VARIANT
 
@@ -69,6 +92,11 @@ const struct kernels kernels_reference = {
     NULL,
     {
 #define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = shape##_##lookup,
+#include "kernels/variants.def"
+#undef VARIANT
+    },
+    {
+#define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = shape##_##lookup##_vjp,
 #include "kernels/variants.def"
 #undef VARIANT
     },

@@ -14,4 +14,14 @@
         run(spec, frame, tile, photons);                                                   \
     }
 
+/* and of a function pull_back(spec, job, tile, pull, bar) from here */
+#define VARIANT_ADJOINT(shape, lookup)                                                     \
+    static double shape##_##lookup##_vjp(const struct job *job, const struct tile *tile,   \
+                                         const struct pull *pull, struct phys_slope *bar)  \
+    {                                                                                      \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0};                    \
+                                                                                           \
+        return pull_back(spec, job, tile, pull, bar);                                      \
+    }
+
 #endif

@@ -19,16 +19,18 @@ struct phys_slope {
     double pix0[3], fast[3], slow[3], normal[3];
     double pixel, distance, close_distance;
     double layer_step, layer_offset, layer_mu;
-    /* beam: (nsource), its members in the sense of the above */
-    struct phys_source *source;
+    /* beam */
     double kahn;
     /* crystal */
     double strain[9]; /* axes_i += sum over j of strain[3 i + j] axes_j */
-    double (*turn)[3]; /* axes += turn x axes, radian                 (norientation) */
     double ncells[3], peak, metric[6], fudge, b_factor, default_f;
-    double *f; /* the box as in the frame, its default behind the last */
     /* photons */
     double bragg_scale, amorphous_scale;
+    /* behind the numbers, the lists */
+    struct phys_source *source; /* members in the sense of the above  (nsource)      */
+    double (*turn)[3]; /* axes += turn x axes, radian        (norientation) */
+    double *f; /* the box as in the frame, its default behind the last; a cotangent
+                  may do without (NULL) */
 };
 
 #endif

@@ -206,4 +206,39 @@ PHYS_FN struct phys_f phys_structure_factor(struct phys_spec spec,
     return r;
 }
 
+/* adds f_bar to what F at x was taken from: places of `f` (NULL: nobody asks), laid out as
+ * the box, or `outside` where there is no box */
+PHYS_FN void phys_structure_factor_vjp(struct phys_spec spec, const struct phys_box *box,
+                                       struct phys_vec3 x, struct phys_vec3 n, real f_bar,
+                                       double *f, double *outside)
+{
+    const int fits = phys_interpolable(x.x, box->first.x, box->last.x)
+                     & phys_interpolable(x.y, box->first.y, box->last.y)
+                     & phys_interpolable(x.z, box->first.z, box->last.z);
+    const struct phys_vec3 i = phys_vec3(floor(x.x), floor(x.y), floor(x.z));
+    const struct phys_cubic h = phys_cubic(x.x - i.x), k = phys_cubic(x.y - i.y),
+                            l = phys_cubic(x.z - i.z);
+    const real wh[4] = {h.w0, h.w1, h.w2, h.w3}, wk[4] = {k.w0, k.w1, k.w2, k.w3};
+    const real wl[4] = {l.w0, l.w1, l.w2, l.w3};
+    int corner;
+
+    if (spec.lookup == PHYS_CONSTANT) {
+        *outside += (double)f_bar;
+        return;
+    }
+    if (!f) return;
+    if (spec.lookup == PHYS_NEAREST || !fits) {
+        f[phys_f_place(0, box, n)] += (double)f_bar;
+        return;
+    }
+    corner = (int)(i.x - 1 - box->first.x) * box->stride_h
+             + (int)(i.y - 1 - box->first.y) * box->stride_k
+             + (int)(i.z - 1 - box->first.z);
+    for (int a = 0; a < 4; a++)
+        for (int b = 0; b < 4; b++)
+            for (int c = 0; c < 4; c++)
+                f[corner + a * box->stride_h + b * box->stride_k + c] +=
+                    (double)(f_bar * wh[a] * wk[b] * wl[c]);
+}
+
 #endif

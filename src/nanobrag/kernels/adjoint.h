@@ -1,0 +1,41 @@
+/*
+ * adjoint.h - the adjoint of a whole image: tiles hand their cotangents to the frame.
+ *
+ * Tiles are dealt out to a number of chunks that the scene alone decides; each chunk sums
+ * its tiles in order, and the chunks are summed in order: the same bits for any number of
+ * threads.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_ADJOINT_H
+#define NB_KERNELS_ADJOINT_H
+
+#include "base/arena.h"
+#include "base/context.h"
+#include "kernels/kernels.h"
+#include "physics/slope.h"
+
+/* sizes of the arrays of a cotangent; box: 0 when nobody asks for structure factors */
+struct adjoint_sizes {
+    size_t sources, orientations, box;
+};
+
+struct adjoint_work {
+    struct adjoint_sizes sizes;
+    int chunks;
+    struct phys_slope *bar; /* one per chunk; the first ends as the sum of all */
+    double *value; /* the same of what the pull returned */
+};
+
+/* Memory for it, counted and then taken in the same order; 0 when it overflows. */
+int adjoint_reserve(struct arena *arena, const struct adjoint_sizes *sizes);
+void adjoint_take(struct arena *arena, const struct adjoint_sizes *sizes,
+                  struct adjoint_work *out);
+
+/* Run a job (whose photons are not written) and leave the cotangent of its frame in
+ * work->bar[0], what the pull adds up to in work->value[0]. */
+nb_status adjoint_run(nb_context *ctx, const struct kernel_set *kernels,
+                      const struct job *job, const struct pull *pull,
+                      struct adjoint_work *work);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * pull.h - what pulls on the photons of an image: turns them into cotangents, pixel by
+ * pixel, in the middle of an adjoint.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_PULL_H
+#define NB_KERNELS_PULL_H
+
+#include <stddef.h>
+
+#include "kernels/job.h"
+
+struct pull {
+    /* of n pixels of a row from number `first` of the image on: bar[i] from photons[i];
+     * returns what they add to a value */
+    double (*row)(const void *user, size_t first, int n, const double *photons,
+                  double *bar);
+    const void *user;
+};
+
+/* bar of a tile: 0 where the job renders no pixel. Returns what the tile adds to the
+ * value. */
+double pull_tile(const struct pull *pull, const struct job *job, const struct tile *tile,
+                 const double *photons, double *bar);
+
+#endif
