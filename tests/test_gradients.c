@@ -55,7 +55,7 @@ int main(int argc, char **argv)
         {"ladder.noise", ladder_noise},
         {"ladder.kinks", ladder_kinks},
         {"values.sinpi", values_sinpi},
-        {"values.cot_rest", values_cot_rest},
+        {"values.sinpi_slope", values_sinpi_slope},
         {"values.exp", values_exp},
         {"values.sphere", values_sphere},
         {"values.slit", values_slit},

@@ -41,7 +41,7 @@ int ladder_kinks(void);
 
 /* values.c: values against closed forms */
 int values_sinpi(void);
-int values_cot_rest(void);
+int values_sinpi_slope(void);
 int values_exp(void);
 int values_sphere(void);
 int values_slit(void);

@@ -33,7 +33,7 @@ static long double slit_own(const void *n, double v)
 static void check_slit(struct tally *tally, double v, double n)
 {
     const struct phys_slit s = phys_slit(v, n);
-    const double slope = slit_sign(v, n) * s.slope / s.below;
+    const double slope = slit_sign(v, n) * s.slope / s.below / s.below;
     struct ladder ladder = {slit_truth, &n, v, 1 / fmax(n, 2), 0, 0};
 
     tally_slope(tally, "slit against its closed form", &ladder, slope);

@@ -56,32 +56,62 @@ PHYS_FN real phys_off_zero(real x)
     return fabs(x) + least;
 }
 
-/* one axis of a parallelepiped: sin(pi n v) and sin(pi v) up to sign, the slope of their
- * quotient times the latter, and the slope of the former in n */
+/* one axis of a parallelepiped: sin(pi n v) and sin(pi v) up to sign; the slope of their
+ * quotient times the square of the latter; and the slope of the former in n */
 struct phys_slit {
     real above, below, slope, dn;
 };
 
 /* n cells at a fraction of a Miller index. The quotient is even in it, so v = |fraction|
- * will do. With t = n v - m, m the integer nearest to n v, and S(t^2) = sin(pi t)/t, the
- * slope is S m/v - sin(pi t) (n t Q(t^2) - v Q(v^2)), Q = phys_cot_rest: nothing cancels
- * in the peak, where m = 0, and there is no pole at the zeros, where t = 0 */
+ * will do. With t = n v - m, m the integer nearest to n v, S(t^2) = sin(pi t)/t and
+ * E = -2 S', the slopes of t S(t^2) and v S(v^2) are S(t^2) - t^2 E(t^2) and the like,
+ * where in n v times the one less t times the other the S leave m S(t^2) S(v^2): nothing
+ * cancels in the peak, where m = 0, and there is no pole at the zeros, where t = 0 */
 PHYS_FN struct phys_slit phys_slit(real fraction, real n)
 {
-    const real v = fabs(fraction), off = phys_off_zero(fraction);
-    const real m = rint(n * off);
-    const real t = n * off - m, exact = n * v - m;
-    const real over = phys_sinpi_over(t * t);
-    real slope;
+    const real v = phys_off_zero(fraction), exact = fabs(fraction);
+    const real m = rint(n * v), t = n * v - m;
+    const real over_t = phys_sinpi_over(t * t), over_v = phys_sinpi_over(v * v);
+    const real bent_t = t * (n * exact - m) * phys_sinpi_over_slope(t * t);
+    const real bent_v = v * exact * phys_sinpi_over_slope(v * v);
     struct phys_slit s;
+    real slope;
 
-    s.above = t * over;
-    s.below = phys_sinpi_core(off);
-    slope = over * m / off
-            - s.above * (n * exact * phys_cot_rest(t * t) - v * phys_cot_rest(v * v));
+    s.above = t * over_t;
+    s.below = v * over_v;
+    slope = m * over_t * over_v + (s.above * bent_v - n * (s.below * bent_t));
+    slope = n == 1 ? 0 : slope; /* to the bit */
     s.slope = fraction < 0 ? -slope : slope;
-    s.dn = PHYS_PI * off * phys_sinpi_core((real)0.5 - fabs(t)); /* pi v cos(pi t) */
+    s.dn = v * (over_t - bent_t);
     return s;
+}
+
+/* the square of their product, and its slopes in h, k, l and in the numbers of cells, with
+ * one quotient for all */
+struct phys_grating {
+    real f2, dh, dk, dl;
+    struct phys_vec3 dn;
+};
+
+PHYS_FN struct phys_grating phys_grating(const struct phys_crystal *c, struct phys_vec3 d)
+{
+    const struct phys_slit a = phys_slit(d.x, c->n.x);
+    const struct phys_slit b = phys_slit(d.y, c->n.y);
+    const struct phys_slit l = phys_slit(d.z, c->n.z);
+    const real per = 1 / (a.below * b.below * l.below);
+    const real per_a = per * (b.below * l.below), per_b = per * (a.below * l.below);
+    const real per_l = per * (a.below * b.below);
+    const real fa = a.above * per_a, fb = b.above * per_b, fl = l.above * per_l;
+    const real f = fa * fb * fl, twice_a = 2 * f * fb * fl * per_a;
+    const real twice_b = 2 * f * fa * fl * per_b, twice_l = 2 * f * fa * fb * per_l;
+    struct phys_grating r;
+
+    r.f2 = f * f;
+    r.dh = twice_a * (a.slope * per_a);
+    r.dk = twice_b * (b.slope * per_b);
+    r.dl = twice_l * (l.slope * per_l);
+    r.dn = phys_vec3(twice_a * a.dn, twice_b * b.dn, twice_l * l.dn);
+    return r;
 }
 
 PHYS_FN struct phys_lattice phys_square(const struct phys_crystal *c, struct phys_vec3 d)
@@ -93,9 +123,9 @@ PHYS_FN struct phys_lattice phys_square(const struct phys_crystal *c, struct phy
     struct phys_lattice r;
 
     r.f = a.above * b.above * l.above / below;
-    r.dh = a.slope * b.above * l.above / below;
-    r.dk = a.above * b.slope * l.above / below;
-    r.dl = a.above * b.above * l.slope / below;
+    r.dh = a.slope * b.above * l.above / (below * a.below);
+    r.dk = a.above * b.slope * l.above / (below * b.below);
+    r.dl = a.above * b.above * l.slope / (below * l.below);
     return r;
 }
 

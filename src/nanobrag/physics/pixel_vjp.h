@@ -215,13 +215,14 @@ PHYS_FN void phys_amorphous_vjp(const struct phys_frame *frame, struct phys_vec3
 /* cotangents of the sums of a pixel and of the factors that wait until its end */
 struct phys_sums_bar {
     real bragg, amorphous, omega, polarization, capture;
+    real weight; /* no cotangent: that of the sub-pixel at hand */
     int lit;
 };
 
-/* returns the cotangent of `weight`, and adds that of the direction d */
+/* returns the cotangent of the weight, and adds that of the direction d */
 PHYS_FN real phys_pixel_source_vjp(struct phys_spec spec, const struct phys_frame *frame,
                                    const struct phys_view *view, struct phys_vec3 d,
-                                   int index, real weight, struct phys_sums_bar *sums_bar,
+                                   int index, struct phys_sums_bar *sums_bar,
                                    struct phys_point_bar *point_bar, struct phys_slope *bar)
 {
     const struct phys_source *source = frame->source + index;
@@ -230,7 +231,7 @@ PHYS_FN real phys_pixel_source_vjp(struct phys_spec spec, const struct phys_fram
     const real q2 = phys_dot(q, q), own = (real)source->weight;
     const int passes = phys_passes_dmin((real)frame->dmin, q2);
     const real polar = frame->each_polar ? phys_source_polarization(frame, index, d) : 1;
-    const real share = weight * polar * own;
+    const real weight = sums_bar->weight, share = weight * polar * own;
     struct phys_vec3 q_bar = phys_vec3(0, 0, 0);
     real share_bar = 0;
 
@@ -341,6 +342,7 @@ PHYS_FN struct phys_sums_bar phys_finish_vjp(const struct phys_frame *frame,
     r.omega = photons_bar * samples * s.polarization * s.capture;
     r.polarization = photons_bar * samples * s.omega * s.capture;
     r.capture = photons_bar * samples * s.omega * s.polarization;
+    r.weight = 1;
     r.lit = 0;
     return r;
 }
@@ -363,15 +365,15 @@ PHYS_FN void phys_pixel_layer_vjp(struct phys_spec spec, const struct phys_frame
         const struct phys_point point = phys_point_of(det, place);
         const real omega = frame->each_omega ? phys_solid_angle(det, point) : 1;
         struct phys_point_bar point_bar = {{0, 0, 0}, 0};
-        real weight_bar = 0, weight, capture_bar;
+        real weight_bar = 0, capture_bar;
 
         if (frame->each_capture) capture = phys_capture(det, point, place.t);
-        weight = omega * (frame->last_capture ? 1 : capture);
+        sums_bar->weight = omega * (frame->last_capture ? 1 : capture);
         if (layer == 0 && sub == 0 && !frame->each_omega)
             phys_solid_angle_vjp(frame, det, point, sums_bar->omega, &point_bar, bar);
         for (int i = 0; i < frame->nsource; i++)
-            weight_bar += phys_pixel_source_vjp(spec, frame, view, point.d, i, weight,
-                                                sums_bar, &point_bar, bar);
+            weight_bar += phys_pixel_source_vjp(spec, frame, view, point.d, i, sums_bar,
+                                                &point_bar, bar);
         if (frame->each_omega)
             phys_solid_angle_vjp(frame, det, point,
                                  weight_bar * (frame->last_capture ? 1 : capture),

@@ -36,6 +36,30 @@ PHYS_FN real phys_sinpi_over(real u)
 #endif
 }
 
+/* -2 times its slope in u; relative error of the fit 2e-17, in float 1.1e-9. So the slope
+ * of sin(pi t) is phys_sinpi_over(u) - u times this */
+PHYS_FN real phys_sinpi_over_slope(real u)
+{
+#ifdef PHYS_SINGLE
+    real s = 0.0702432305f;
+
+    s = s * u - 0.656403737f;
+    s = s * u + 3.59551783f;
+    s = s * u - 10.2006539f;
+    return s * u + 10.3354255f;
+#else
+    real s = -1.2313426736403656962e-5;
+
+    s = s * u + 3.0664780597361825287e-4;
+    s = s * u - 5.5955980303038148362e-3;
+    s = s * u + 7.3704305234941060743e-2;
+    s = s * u - 0.65716709261657855093;
+    s = s * u + 3.5955871759160880946;
+    s = s * u - 10.200656159509276308;
+    return s * u + 10.335425560099939847;
+#endif
+}
+
 /* sin(pi t), |t| <= 1/2 */
 PHYS_FN real phys_sinpi_core(real t)
 {
@@ -64,28 +88,6 @@ PHYS_FN real phys_cospi(real x)
 {
     const real m = phys_nearest(x);
     return phys_parity(m) * phys_sinpi_core((real)0.5 - fabs(x - m));
-}
-
-/* (1 - pi t cot(pi t))/t^2 from u = t^2, |t| <= 1/2: what pi cot(pi t) holds besides
- * 1/t. The sum of 2 zeta(2k) u^(k-1) with the pole at u = 1 taken out; the first term
- * left out is below 1e-16 of the sum */
-PHYS_FN real phys_cot_rest(real u)
-{
-    real s = (real)2.9803109656730082e-8;
-
-    s = s * u + (real)1.1921637810251896e-7;
-    s = s * u + (real)4.7690100545546598e-7;
-    s = s * u + (real)1.9079240677455922e-6;
-    s = s * u + (real)7.6345865299996797e-6;
-    s = s * u + (real)3.0564518817303743e-5;
-    s = s * u + (real)0.00012249627011740966;
-    s = s * u + (real)0.0004921731066160966;
-    s = s * u + (real)0.0019891502556361707;
-    s = s * u + (real)0.0081547123958886788;
-    s = s * u + (real)0.034686123968898279;
-    s = s * u + (real)0.16464646742227638;
-    s = s * u + (real)1.2898681336964529;
-    return 2 / (1 - u) + s;
 }
 
 /* 2^n, n an integer held in a real, within the range of normal numbers. Adding 1.5 2^52

@@ -1,0 +1,24 @@
+/*
+ * loss.h - what an image is compared with: the loss of a pixel, its slope and curvature in
+ * the photons (formulas: <nanobrag/simulator.h>).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_IMAGE_LOSS_H
+#define NB_IMAGE_LOSS_H
+
+#include <nanobrag/context.h>
+#include <nanobrag/simulator.h>
+
+struct loss {
+    double value, slope, curvature;
+};
+
+/* NB_OK when the target makes sense and its images have this shape. */
+nb_status loss_check(nb_context *ctx, const nb_target *target, int nslow, int nfast);
+
+/* Of one pixel; value infinite where photons were observed that cannot be. */
+struct loss loss_pixel(const nb_target *target, double photons, double observed,
+                       double weight);
+
+#endif
