@@ -60,11 +60,17 @@ static struct sizes sizes_of(const nb_simulator *sim)
 }
 
 /* of the adjoint: structure factors only where they may change */
-static struct adjoint_sizes adjoint_sizes_of(const struct sizes *n)
+static struct adjoint_sizes adjoint_sizes_of(const nb_simulator *sim, const struct sizes *n)
 {
-    const struct adjoint_sizes sizes = {n->source_change, n->turns,
-                                        n->unlisted > 0 ? n->box : 0};
+    const nb_scene *s = &sim->scene;
+    struct adjoint_sizes sizes;
 
+    sizes.sources = n->source_change;
+    sizes.orientations = n->turns;
+    sizes.box = n->unlisted > 0 ? n->box : 0;
+    sizes.samples = n->sources * (size_t)s->detector.nlayers * (size_t)s->oversample
+                    * (size_t)s->oversample;
+    sizes.threads = (size_t)sim->ctx->threads;
     return sizes;
 }
 
@@ -72,7 +78,7 @@ static nb_status reserve(nb_simulator *sim, const struct sizes *n)
 {
     struct arena *a = &sim->arena;
     const nb_scene *s = &sim->scene;
-    const struct adjoint_sizes adjoint = adjoint_sizes_of(n);
+    const struct adjoint_sizes adjoint = adjoint_sizes_of(sim, n);
     const int fits = arena_reserve(a, n->pixels, sizeof(double))
                      && arena_reserve(a, (size_t)s->detector.nslow, sizeof(double))
                      && arena_reserve(a, n->mask, 1)
@@ -106,7 +112,7 @@ static const void *keep(struct arena *arena, const void *from, size_t n, size_t 
 /* hand the memory out, in the order in which it was reserved */
 static void take(nb_simulator *sim, const struct sizes *n)
 {
-    const struct adjoint_sizes adjoint = adjoint_sizes_of(n);
+    const struct adjoint_sizes adjoint = adjoint_sizes_of(sim, n);
     struct arena *a = &sim->arena;
     nb_scene *s = &sim->scene;
 

@@ -249,13 +249,10 @@ static double pull_image(const void *user, size_t first, int n, const double *ph
     const struct images *images = user;
     const int64_t s = (int64_t)(first / images->nfast);
     const int64_t f = (int64_t)(first % images->nfast);
-    double sum = 0;
 
-    for (int i = 0; i < n; i++) {
-        bar[i] = array_get(images->bar, s, f + i);
-        sum += bar[i] * photons[i];
-    }
-    return sum;
+    (void)photons;
+    for (int i = 0; i < n; i++) bar[i] = array_get(images->bar, s, f + i);
+    return 0;
 }
 
 nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *bar_image,
@@ -275,7 +272,7 @@ nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *b
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     for (int i = 0; i < ncot; i++) {
         const struct images images = {(size_t)sim->window.nfast, bar_image + i};
-        const struct pull pull = {pull_image, &images};
+        const struct pull pull = {pull_image, &images, 1, NULL};
 
         NB_TRY(pull_back(sim, &scene, &frame, &pull));
         NB_TRY(

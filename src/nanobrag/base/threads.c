@@ -10,6 +10,11 @@ int threads_count(int asked, int environment)
     return environment > 0 ? environment : omp_get_max_threads();
 }
 
+int threads_own(void)
+{
+    return omp_get_thread_num();
+}
+
 #else
 
 int threads_count(int asked, int environment)
@@ -17,6 +22,11 @@ int threads_count(int asked, int environment)
     (void)asked;
     (void)environment;
     return 1;
+}
+
+int threads_own(void)
+{
+    return 0;
 }
 
 #endif

@@ -1,14 +1,21 @@
 /* adjoint.c - see adjoint.h. SPDX-License-Identifier: MIT */
 #include "kernels/adjoint.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "kernels/grid.h"
 #include "kernels/headway.h"
+#include "kernels/rounding.h"
 
 /* chunks share this much memory, but are enough for the threads of a large machine */
 enum { MOST_CHUNKS = 64, LEAST_CHUNKS = 4, CHUNK_MEMORY = 1 << 28 };
+
+/* slopes of a tile's samples are kept up to so many bytes, about a core's share of the last
+ * cache; more are computed twice */
+enum { ROOM_MOST = 1 << 24 };
 
 static int chunks_of(const struct adjoint_sizes *n)
 {
@@ -20,11 +27,22 @@ static int chunks_of(const struct adjoint_sizes *n)
     return fit > MOST_CHUNKS ? MOST_CHUNKS : fit < LEAST_CHUNKS ? LEAST_CHUNKS : (int)fit;
 }
 
+/* as the kernels count it, in double */
+static size_t room_of(const struct adjoint_sizes *n)
+{
+    const double bytes = (double)sizeof(double) * TILE_PIXELS * (double)n->samples
+                         * (1 + 3.0 * (double)n->orientations);
+
+    return bytes <= ROOM_MOST ? (size_t)bytes : 0;
+}
+
 int adjoint_reserve(struct arena *arena, const struct adjoint_sizes *n)
 {
     const size_t chunks = (size_t)chunks_of(n);
     int fits = arena_reserve(arena, chunks, sizeof(struct phys_slope))
-               && arena_reserve(arena, chunks, sizeof(double));
+               && arena_reserve(arena, chunks, sizeof(double))
+               && arena_reserve(arena, chunks, sizeof(double))
+               && arena_reserve(arena, n->threads, room_of(n));
 
     for (size_t i = 0; i < chunks; i++)
         fits = fits && arena_reserve(arena, n->sources, sizeof(struct phys_source))
@@ -40,6 +58,9 @@ void adjoint_take(struct arena *arena, const struct adjoint_sizes *n,
     out->chunks = chunks_of(n);
     out->bar = arena_take(arena, (size_t)out->chunks, sizeof *out->bar);
     out->value = arena_take(arena, (size_t)out->chunks, sizeof *out->value);
+    out->peak = arena_take(arena, (size_t)out->chunks, sizeof *out->peak);
+    out->room_size = room_of(n);
+    out->room = arena_take(arena, n->threads, out->room_size);
     for (int i = 0; i < out->chunks; i++) {
         struct phys_slope *bar = out->bar + i;
 
@@ -87,6 +108,10 @@ double pull_tile(const struct pull *pull, const struct job *job, const struct ti
     const int *roi = job->roi;
     double sum = 0;
 
+    if (pull->given) {
+        memcpy(bar, pull->given, sizeof *bar * (size_t)(tile->width * tile->height));
+        return 0;
+    }
     memset(bar, 0, sizeof *bar * (size_t)(tile->width * tile->height));
     for (int row = 0; row < tile->height; row++) {
         const int s = tile->slow + row;
@@ -108,36 +133,112 @@ double pull_tile(const struct pull *pull, const struct job *job, const struct ti
     return sum;
 }
 
-nb_status adjoint_run(nb_context *ctx, const struct kernel_set *kernels,
-                      const struct job *job, const struct pull *pull,
-                      struct adjoint_work *work)
-{
-    const struct kernels *use =
-        kernels->precise->vjp[0][0] ? kernels->precise : &kernels_reference;
-    tile_vjp *vjp = use->vjp[job->spec.shape][job->spec.lookup];
-    const int count = grid_count(job);
-    const int threads = ctx->threads < work->chunks ? ctx->threads : work->chunks;
-    struct headway headway;
+/* one run over all tiles */
+struct run {
+    const struct job *job;
+    const struct pull *pull;
+    const struct kernel_set *kernels;
+    struct rounding rounding;
+    struct adjoint_work *work;
+};
 
-    headway_start(&headway, ctx);
-    headway_part(&headway, 0, 1, count);
+/* nanoBragg's ways of taking factors are the reference kernel's alone */
+static int is_plain(const struct phys_frame *frame)
+{
+    return !frame->amorphous_in_samples && !frame->last_capture
+           && frame->surface != PHYS_CURVED_QUIRK;
+}
+
+/* a tile or a part of one; `single`: in float */
+static double part_back(const struct run *run, int single, const struct tile *tile,
+                        void *room, struct phys_slope *bar, double *photons)
+{
+    const struct job *job = run->job;
+    const struct kernel_set *k = run->kernels;
+    const struct puller *lanes = single ? k->pull_single : k->pull_precise;
+    const struct puller *puller = is_plain(job->frame) ? lanes : &pullers_reference;
+    tile_vjp *vjp = puller->vjp[job->spec.shape][job->spec.lookup];
+    const double needed = puller->room(job->frame);
+    double photons_bar[TILE_PIXELS], value;
+    struct pull pull = {NULL, NULL, 1, photons_bar};
+
+    if (run->pull->linear || needed == 0
+        || (needed <= (double)run->work->room_size && !bar->f))
+        return vjp(job, tile, run->pull, room, bar, photons);
+    (single ? k->single : k->precise)
+        ->forward[job->spec.shape][job->spec.lookup](job->frame, tile, photons);
+    value = pull_tile(run->pull, job, tile, photons, photons_bar);
+    (void)vjp(job, tile, &pull, NULL, bar, photons);
+    return value;
+}
+
+static double tile_back(const struct run *run, const struct tile *tile, void *room,
+                        struct phys_slope *bar, double *peak)
+{
+    double photons[TILE_PIXELS], value = 0, left;
+    const int n = tiles_divisions(run->kernels, run->job, &run->rounding, tile, &left);
+    const int parts = n == TILE_IN_DOUBLE ? 1 : 1 << n;
+
+    for (int i = 0; i < parts * parts; i++) {
+        const struct tile part = grid_part(tile, parts, i);
+
+        if (grid_rendered(run->job, &part) == 0) continue;
+        value += part_back(run, n != TILE_IN_DOUBLE, &part, room, bar, photons);
+        for (int k = 0; k < part.width * part.height; k++)
+            *peak = fmax(*peak, fabs(photons[k]));
+        if (run->job->photons) (void)grid_deliver(run->job, &part, photons);
+    }
+    return value;
+}
+
+static nb_status all_back(struct headway *headway, const struct run *run)
+{
+    struct adjoint_work *work = run->work;
+    const int count = grid_count(run->job);
+    const int threads =
+        headway->ctx->threads < work->chunks ? headway->ctx->threads : work->chunks;
+
+    headway_part(headway, 0, 1, count);
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int chunk = 0; chunk < work->chunks; chunk++) {
-        blank(&work->sizes, work->bar + chunk);
-        work->value[chunk] = 0;
-        for (int t = chunk; t < count; t += work->chunks) {
-            const struct tile tile = grid_tile(job, t);
+        void *room = work->room + (size_t)threads_own() * work->room_size;
 
-            if (headway_stopped(&headway)) continue;
-            if (grid_rendered(job, &tile) > 0)
-                work->value[chunk] += vjp(job, &tile, pull, work->bar + chunk);
-            headway_step(&headway);
+        blank(&work->sizes, work->bar + chunk);
+        work->value[chunk] = work->peak[chunk] = 0;
+        for (int t = chunk; t < count; t += work->chunks) {
+            const struct tile tile = grid_tile(run->job, t);
+
+            if (headway_stopped(headway)) continue;
+            if (grid_rendered(run->job, &tile) > 0)
+                work->value[chunk] +=
+                    tile_back(run, &tile, room, work->bar + chunk, work->peak + chunk);
+            headway_step(headway);
         }
     }
     (void)threads; /* unused without OpenMP */
     for (int chunk = 1; chunk < work->chunks; chunk++) {
         fold(&work->sizes, work->bar + chunk, work->bar);
         work->value[0] += work->value[chunk];
+        work->peak[0] = fmax(work->peak[0], work->peak[chunk]);
+    }
+    return headway_check(headway);
+}
+
+nb_status adjoint_run(nb_context *ctx, const struct kernel_set *kernels,
+                      const struct job *job, const struct pull *pull,
+                      struct adjoint_work *work)
+{
+    struct run run = {job, pull, kernels, rounding_of(job->frame, job->spec), work};
+    struct kernel_set precise = *kernels;
+    struct headway headway;
+
+    headway_start(&headway, ctx);
+    if (job->photons) grid_blank(job);
+    NB_TRY(all_back(&headway, &run));
+    if (kernels->single && rounding_is_lost(job, work->peak[0])) {
+        precise.single = NULL;
+        run.kernels = &precise;
+        NB_TRY(all_back(&headway, &run));
     }
     return headway_end(&headway);
 }

@@ -18,6 +18,8 @@
 /* sizes of the arrays of a cotangent; box: 0 when nobody asks for structure factors */
 struct adjoint_sizes {
     size_t sources, orientations, box;
+    size_t samples; /* of a pixel, times its sources */
+    size_t threads;
 };
 
 struct adjoint_work {
@@ -25,6 +27,9 @@ struct adjoint_work {
     int chunks;
     struct phys_slope *bar; /* one per chunk; the first ends as the sum of all */
     double *value; /* the same of what the pull returned */
+    double *peak; /* brightest pixel of a chunk */
+    char *room; /* for the slopes of a tile's samples, one for each thread */
+    size_t room_size; /* bytes of each; 0 where they would be too many to keep */
 };
 
 /* Memory for it, counted and then taken in the same order; 0 when it overflows. */
@@ -32,8 +37,8 @@ int adjoint_reserve(struct arena *arena, const struct adjoint_sizes *sizes);
 void adjoint_take(struct arena *arena, const struct adjoint_sizes *sizes,
                   struct adjoint_work *out);
 
-/* Run a job (whose photons are not written) and leave the cotangent of its frame in
- * work->bar[0], what the pull adds up to in work->value[0]. */
+/* Run a job and leave the cotangent of its frame in work->bar[0], what the pull adds up to
+ * in work->value[0]. job->photons: NULL, or where the image is wanted too. */
 nb_status adjoint_run(nb_context *ctx, const struct kernel_set *kernels,
                       const struct job *job, const struct pull *pull,
                       struct adjoint_work *work);

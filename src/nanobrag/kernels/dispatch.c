@@ -15,12 +15,13 @@ struct level {
 
 #define TABLES(set)                                                                        \
     extern const struct kernels lanes_##set##_double, lanes_##set##_single;                \
-    extern const struct painter paint_##set##_double, paint_##set##_single
+    extern const struct painter paint_##set##_double, paint_##set##_single;                \
+    extern const struct puller lanes_vjp_##set##_double, lanes_vjp_##set##_single
 
 #define LEVEL(set, supported)                                                              \
     {                                                                                      \
-        {&lanes_##set##_double, &lanes_##set##_single, &paint_##set##_double,              \
-         &paint_##set##_single},                                                           \
+        {&lanes_##set##_double, &lanes_##set##_single,     &paint_##set##_double,          \
+         &paint_##set##_single, &lanes_vjp_##set##_double, &lanes_vjp_##set##_single},     \
             supported                                                                      \
     }
 

@@ -27,6 +27,15 @@ struct tile grid_tile(const struct job *job, int i)
     return tile;
 }
 
+struct tile grid_part(const struct tile *tile, int parts, int i)
+{
+    const int width = tile->width / parts, height = tile->height / parts;
+    const struct tile part = {tile->fast + i % parts * width,
+                              tile->slow + i / parts * height, width, height};
+
+    return part;
+}
+
 void grid_blank(const struct job *job)
 {
     const int nfast = job->frame->nfast, nslow = job->frame->nslow;

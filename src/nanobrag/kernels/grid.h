@@ -14,6 +14,9 @@ int grid_count(const struct job *job);
 int grid_across(const struct job *job); /* in a row */
 struct tile grid_tile(const struct job *job, int i);
 
+/* Part i of a tile that is divided into parts x parts. */
+struct tile grid_part(const struct tile *tile, int parts, int i);
+
 /* Make 0 of an image, unless every pixel of it is rendered. */
 void grid_blank(const struct job *job);
 

@@ -16,10 +16,12 @@
 typedef void tile_forward(const struct phys_frame *frame, const struct tile *tile,
                           double *photons);
 
-/* adds to `bar` the cotangent of the frame for a tile that `pull` pulls on; returns what
- * the tile adds to the value */
+/* Adds to `bar` the cotangent of the frame for a tile that `pull` pulls on, and fills in
+ * its photons; returns what the tile adds to the value. `room`: memory for the slopes of
+ * all samples, needed unless the pull is linear. */
 typedef double tile_vjp(const struct job *job, const struct tile *tile,
-                        const struct pull *pull, struct phys_slope *bar);
+                        const struct pull *pull, void *room, struct phys_slope *bar,
+                        double *photons);
 
 /* photons of a tile whose Bragg sums over samples are known: `photons` holds them, less
  * their constant factor, and is overwritten */
@@ -35,6 +37,11 @@ struct kernels {
     tile_omega *omega;
     tile_finish *finish; /* NULL: this backend has none */
     tile_forward *forward[PHYS_SHAPES][PHYS_LOOKUPS];
+};
+
+/* the adjoints of a backend */
+struct puller {
+    double (*room)(const struct phys_frame *frame); /* bytes; 0: none is needed */
     tile_vjp *vjp[PHYS_SHAPES][PHYS_LOOKUPS];
 };
 
@@ -42,9 +49,11 @@ struct kernels {
 struct kernel_set {
     const struct kernels *precise, *single; /* single: NULL when all is in double */
     const struct painter *paint_precise, *paint_single;
+    const struct puller *pull_precise, *pull_single;
 };
 
 extern const struct kernels kernels_reference;
+extern const struct puller pullers_reference;
 
 /* what the photons of a tile's pixels change by along a change of the frame */
 void reference_jvp(struct phys_spec spec, const struct phys_frame *frame,
@@ -56,6 +65,13 @@ struct kernel_set kernels_lanes(const char *isa);
 
 /* Names of the lanes this machine can run, for messages: "v2 v3 scalar". */
 const char *kernels_lanes_names(void);
+
+/* How a tile is computed: so many divisions (each into four) in float, or TILE_IN_DOUBLE,
+ * and what rounding then leaves. */
+struct rounding;
+enum { TILE_IN_DOUBLE = -1 };
+int tiles_divisions(const struct kernel_set *kernels, const struct job *job,
+                    const struct rounding *rounding, const struct tile *tile, double *left);
 
 /* How the tiles of a job are computed, and the worst estimate of what rounding does to a
  * pixel, of the image's peak. */

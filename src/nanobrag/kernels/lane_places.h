@@ -149,21 +149,6 @@ static void take_tile(const struct launch *a, struct lanes *l)
     }
 }
 
-/* the lanes are some pixels of the tile */
-static void take_listed(const struct launch *a, int n, const int *listed, struct lanes *l)
-{
-    const struct tile *tile = a->tile;
-    const real over = (real)a->frame->oversample, half = (real)0.5 * over;
-
-    l->n = n;
-    for (int i = 0; i < n; i++) {
-        const int row = listed[i] / tile->width, column = listed[i] - row * tile->width;
-
-        l->fast[i] = over * (real)column - half * (real)tile->width;
-        l->slow[i] = over * (real)row - half * (real)tile->height;
-    }
-}
-
 /* sub-pixel `sub` of each pixel, or (-1) its centre, at a depth */
 static void places(const struct launch *a, int sub, double depth, struct lanes *l)
 {

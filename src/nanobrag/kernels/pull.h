@@ -17,6 +17,9 @@ struct pull {
     double (*row)(const void *user, size_t first, int n, const double *photons,
                   double *bar);
     const void *user;
+    int linear; /* 1: bar does not depend on the photons, and the value is the sum of bar
+                   times photons, whatever row returns */
+    const double *given; /* bar of the tile at hand, known already; else NULL */
 };
 
 /* bar of a tile: 0 where the job renders no pixel. Returns what the tile adds to the

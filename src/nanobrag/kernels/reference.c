@@ -61,22 +61,24 @@ void reference_jvp(struct phys_spec spec, const struct phys_frame *frame,
 }
 
 static inline double pull_back(struct phys_spec spec, const struct job *job,
-                               const struct tile *tile, const struct pull *pull,
-                               struct phys_slope *bar)
+                               const struct tile *tile, const struct pull *pull, void *room,
+                               struct phys_slope *bar, double *photons)
 {
     const struct phys_frame *frame = job->frame;
     const struct phys_view view = phys_view(frame);
-    double photons[TILE_PIXELS], photons_bar[TILE_PIXELS], value;
+    double photons_bar[TILE_PIXELS], value, sum = 0;
 
+    (void)room;
     run(spec, frame, tile, photons);
     value = pull_tile(pull, job, tile, photons, photons_bar);
     for (int i = 0; i < tile->width * tile->height; i++) {
         const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
 
+        sum += photons_bar[i] * photons[i];
         if (photons_bar[i] != 0)
-            (void)phys_pixel_vjp(spec, frame, &view, s, f, photons_bar[i], bar);
+            phys_pixel_vjp(spec, frame, &view, s, f, photons_bar[i], bar);
     }
-    return value;
+    return pull->linear ? sum : value;
 }
 
 #define VARIANT VARIANT_FUNCTION
@@ -95,6 +97,16 @@ const struct kernels kernels_reference = {
 #include "kernels/variants.def"
 #undef VARIANT
     },
+};
+
+static double no_room(const struct phys_frame *frame)
+{
+    (void)frame;
+    return 0;
+}
+
+const struct puller pullers_reference = {
+    no_room,
     {
 #define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = shape##_##lookup##_vjp,
 #include "kernels/variants.def"

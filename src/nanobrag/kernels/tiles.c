@@ -15,20 +15,18 @@
 #include "kernels/rounding.h"
 
 /* a tile is divided twice at most: into quarters of 16 x 4 and of 8 x 2 pixels */
-enum { MOST_DIVISIONS = 2, IN_DOUBLE = -1 };
+enum { MOST_DIVISIONS = 2 };
 
 static int min_int(int a, int b)
 {
     return a < b ? a : b;
 }
 
-/* how a tile is to be computed: so many divisions in float, or IN_DOUBLE; and what
- * rounding then leaves */
-static int divisions(const struct kernel_set *kernels, const struct job *job,
-                     const struct rounding *rounding, const struct tile *tile, double *left)
+int tiles_divisions(const struct kernel_set *kernels, const struct job *job,
+                    const struct rounding *rounding, const struct tile *tile, double *left)
 {
     *left = rounding_double(rounding);
-    if (!kernels->single) return IN_DOUBLE;
+    if (!kernels->single) return TILE_IN_DOUBLE;
     for (int n = 0; n <= MOST_DIVISIONS; n++) {
         const double single = rounding_single(rounding, tile, 1 << n);
 
@@ -37,7 +35,7 @@ static int divisions(const struct kernel_set *kernels, const struct job *job,
             return n;
         }
     }
-    return IN_DOUBLE;
+    return TILE_IN_DOUBLE;
 }
 
 /* returns the brightest pixel */
@@ -46,14 +44,12 @@ static double compute(const struct kernel_set *kernels, const struct job *job,
 {
     const int shape = job->spec.shape, lookup = job->spec.lookup;
     double photons[TILE_PIXELS], left, peak = 0;
-    const int n = divisions(kernels, job, rounding, tile, &left);
-    const int parts = n == IN_DOUBLE ? 1 : 1 << n;
-    const struct kernels *use = n == IN_DOUBLE ? kernels->precise : kernels->single;
+    const int n = tiles_divisions(kernels, job, rounding, tile, &left);
+    const int parts = n == TILE_IN_DOUBLE ? 1 : 1 << n;
+    const struct kernels *use = n == TILE_IN_DOUBLE ? kernels->precise : kernels->single;
 
     for (int i = 0; i < parts * parts; i++) {
-        const int width = tile->width / parts, height = tile->height / parts;
-        const struct tile part = {tile->fast + i % parts * width,
-                                  tile->slow + i / parts * height, width, height};
+        const struct tile part = grid_part(tile, parts, i);
 
         if (grid_rendered(job, &part) == 0) continue;
         use->forward[shape][lookup](job->frame, &part, photons);
@@ -96,10 +92,10 @@ struct tiles_summary tiles_survey(const struct kernel_set *kernels, const struct
         int n;
 
         if (grid_rendered(job, &tile) == 0) continue;
-        n = divisions(kernels, job, &rounding, &tile, &left);
+        n = tiles_divisions(kernels, job, &rounding, &tile, &left);
         sum.tiles++;
         sum.divided += n > 0;
-        sum.precise += n == IN_DOUBLE;
+        sum.precise += n == TILE_IN_DOUBLE;
         sum.rounding = fmax(sum.rounding, left);
     }
     return sum;

@@ -14,14 +14,15 @@
         run(spec, frame, tile, photons);                                                   \
     }
 
-/* and of a function pull_back(spec, job, tile, pull, bar) from here */
+/* and of a function pull_back(spec, job, tile, pull, room, bar, photons) from here */
 #define VARIANT_ADJOINT(shape, lookup)                                                     \
     static double shape##_##lookup##_vjp(const struct job *job, const struct tile *tile,   \
-                                         const struct pull *pull, struct phys_slope *bar)  \
+                                         const struct pull *pull, void *room,              \
+                                         struct phys_slope *bar, double *photons)          \
     {                                                                                      \
         const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0};                    \
                                                                                            \
-        return pull_back(spec, job, tile, pull, bar);                                      \
+        return pull_back(spec, job, tile, pull, room, bar, photons);                       \
     }
 
 #endif

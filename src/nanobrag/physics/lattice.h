@@ -206,8 +206,39 @@ PHYS_FN struct phys_lattice phys_lattice(struct phys_spec spec,
     return r;
 }
 
-/* the same with respect to the crystal: its cells (square only), else the peak of the
- * profile, the fudge factor and the metric */
+/* the square of a profile over its peak, and its slopes in h, k, l, in the fudge factor and
+ * in the metric (hh kk ll hk hl kl) */
+struct phys_bump {
+    real f2, dh, dk, dl, dfudge, dhh, dkk, dll, dhk, dhl, dkl;
+};
+
+PHYS_FN struct phys_bump phys_bump(int shape, const struct phys_crystal *c,
+                                   struct phys_vec3 d)
+{
+    const struct phys_vec3 slope = phys_vec3(2 * c->hh * d.x + c->hk * d.y + c->hl * d.z,
+                                             c->hk * d.x + 2 * c->kk * d.y + c->kl * d.z,
+                                             c->hl * d.x + c->kl * d.y + 2 * c->ll * d.z);
+    const real rho2 = phys_dot(slope, d) / 2;
+    const struct phys_dual p = phys_profile(shape, c->fudge * rho2);
+    const real twice = 2 * p.f * p.df, scale = twice * c->fudge;
+    struct phys_bump r;
+
+    r.f2 = p.f * p.f;
+    r.dh = scale * slope.x;
+    r.dk = scale * slope.y;
+    r.dl = scale * slope.z;
+    r.dfudge = twice * rho2;
+    r.dhh = scale * d.x * d.x;
+    r.dkk = scale * d.y * d.y;
+    r.dll = scale * d.z * d.z;
+    r.dhk = scale * d.x * d.y;
+    r.dhl = scale * d.x * d.z;
+    r.dkl = scale * d.y * d.z;
+    return r;
+}
+
+/* slopes of phys_lattice() with respect to the crystal: its cells (square only), else the
+ * peak of the profile, the fudge factor and the metric */
 struct phys_crystal_slopes {
     struct phys_vec3 dn;
     real dpeak, dfudge, dhh, dkk, dll, dhk, dhl, dkl;

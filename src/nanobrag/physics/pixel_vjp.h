@@ -391,9 +391,8 @@ PHYS_FN void phys_pixel_layer_vjp(struct phys_spec spec, const struct phys_frame
     phys_point_vjp(frame, det, first.fast, first.slow, first.t, front_bar, bar);
 }
 
-/* adds to `bar` what photons_bar times the photons of pixel (f, s) change by; returns the
- * photons */
-PHYS_FN real phys_pixel_vjp(struct phys_spec spec, const struct phys_frame *frame,
+/* adds to `bar` what photons_bar times the photons of pixel (f, s) change by */
+PHYS_FN void phys_pixel_vjp(struct phys_spec spec, const struct phys_frame *frame,
                             const struct phys_view *view, int s, int f, real photons_bar,
                             struct phys_slope *bar)
 {
@@ -412,7 +411,6 @@ PHYS_FN real phys_pixel_vjp(struct phys_spec spec, const struct phys_frame *fram
     }
     if (frame->amorphous_scale != 0 && !frame->amorphous_in_samples)
         phys_pixel_amorphous_vjp(frame, &view->detector, s, f, photons_bar, bar);
-    return phys_finish(frame, sums);
 }
 
 #endif

@@ -1,0 +1,305 @@
+/*
+ * lanes_vjp.c - the adjoint of lanes.c: the same loops over the lanes of a tile, and what a
+ * number changes by with the photons of each lane (photons_bar) handed back to the frame.
+ *
+ * A pair of source and orientation gives every lane the slopes of its F^2 in h, k, l. Their
+ * sum over orientations, turned into the laboratory, is what the lane's direction gets;
+ * their sum over lanes, times the scattering vector, is what the axes of the orientation
+ * get. Nothing is kept from a sample to the next but such sums, unless `photons_bar`
+ * depends on the photons: then the slopes wait until these are known.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "kernels/kernels.h"
+#include "kernels/lane_slopes.h"
+
+/* slopes of the pairs of one source: all of a tile, or one at a time */
+struct kept {
+    real *sum; /* of F^2 over the orientations */
+    real *slope; /* in h, k, l (norientation x 3 x TILE_PIXELS); NULL: not kept */
+};
+
+static struct kept kept_of(const struct phys_frame *frame, void *room, int place)
+{
+    struct kept k = {NULL, NULL};
+
+    if (!room) return k;
+    k.sum =
+        (real *)room + (size_t)place * (size_t)(1 + 3 * frame->norientation) * TILE_PIXELS;
+    k.slope = k.sum + TILE_PIXELS;
+    return k;
+}
+
+/* bytes that a tile's slopes take */
+static double room_of(const struct phys_frame *frame)
+{
+    return (double)sizeof(real) * TILE_PIXELS * (1 + 3.0 * frame->norientation)
+           * frame->nlayers * frame->oversample * frame->oversample * frame->nsource;
+}
+
+/* the slopes of a pair, and F^2 added to l->sum; from here on only this differs from one
+ * crystal shape to the next, so it alone is specialised */
+typedef struct phys_anchor pair_slopes(const struct launch *a, const struct aim *aim, int k,
+                                       struct lanes *l, struct sites *sites,
+                                       struct pulled *p);
+
+/* what a launch is specialised on */
+struct special {
+    struct phys_spec spec;
+    pair_slopes *pair;
+};
+
+/* forward under one source: sums of F^2, slopes to be kept, slopes in the crystal */
+static void slopes_of_source(const struct special *special, const struct launch *a,
+                             int index, const struct kept *kept, struct lanes *l,
+                             struct pulled *p)
+{
+    const struct phys_frame *frame = a->frame;
+    const struct aim aim = aim_of(frame, frame->source + index, l);
+    struct sites sites;
+
+    fill(l->n, l->sum, 0);
+    blank_crystal(special->spec, l->n, p);
+    for (int k = 0; k < frame->norientation; k++) {
+        real *to = kept->slope + (size_t)k * 3 * TILE_PIXELS;
+
+        (void)special->pair(a, &aim, k, l, &sites, p);
+        memcpy(to, p->gh, sizeof(lane));
+        memcpy(to + TILE_PIXELS, p->gk, sizeof(lane));
+        memcpy(to + 2 * TILE_PIXELS, p->gl, sizeof(lane));
+    }
+    memcpy(kept->sum, l->sum, sizeof(lane));
+    join(l->n, l->share, l->sum, l->bragg);
+    join_crystal(special->spec, l->n, l->share, p);
+}
+
+/* the slopes of a pair hand back what the lanes pull with */
+static void hand_back(const struct phys_frame *frame, const struct aim *aim,
+                      const struct phys_axes *axes, int k, const struct lanes *l,
+                      struct pulled *p, struct phys_slope *bar)
+{
+    const double *rows = frame->orientation[k].axes;
+    const double unit = aim->source->inverse_wavelength;
+    struct pair_sums sums;
+
+    pull_pair(axes, l, p, &sums);
+    for (int r = 0; r < 3; r++) {
+        double m[3], turn[3];
+
+        for (int c = 0; c < 3; c++)
+            m[c] = p->scale * (aim->q[c] * sums.slope[r] + unit * sums.moment[r][c]);
+        for (int c = 0; c < 3; c++)
+            bar->strain[3 * r + c] +=
+                m[0] * rows[3 * c] + m[1] * rows[3 * c + 1] + m[2] * rows[3 * c + 2];
+        turn[0] = rows[3 * r + 1] * m[2] - rows[3 * r + 2] * m[1];
+        turn[1] = rows[3 * r + 2] * m[0] - rows[3 * r] * m[2];
+        turn[2] = rows[3 * r] * m[1] - rows[3 * r + 1] * m[0];
+        for (int c = 0; c < 3; c++) bar->turn[k][c] += turn[c];
+    }
+}
+
+/* adjoint under one source */
+static void source_vjp(const struct special *special, const struct launch *a, int index,
+                       const struct kept *kept, struct lanes *l, struct pulled *p,
+                       struct phys_slope *bar)
+{
+    const struct phys_frame *frame = a->frame;
+    const struct aim aim = aim_of(frame, frame->source + index, l);
+    struct sites sites;
+
+    times(l->n, p->pull, l->share, p->w);
+    fill(l->n, p->x, 0);
+    fill(l->n, p->y, 0);
+    fill(l->n, p->z, 0);
+    if (!kept->slope) {
+        fill(l->n, l->sum, 0);
+        blank_crystal(special->spec, l->n, p);
+    }
+    for (int k = 0; k < frame->norientation; k++) {
+        struct phys_anchor anchor;
+
+        if (kept->slope) {
+            const real *from = kept->slope + (size_t)k * 3 * TILE_PIXELS;
+
+            memcpy(p->gh, from, sizeof(lane));
+            memcpy(p->gk, from + TILE_PIXELS, sizeof(lane));
+            memcpy(p->gl, from + 2 * TILE_PIXELS, sizeof(lane));
+            anchor = phys_anchor_at(frame->orientation[k].axes, aim.q,
+                                    aim.source->inverse_wavelength);
+        } else {
+            anchor = special->pair(a, &aim, k, l, &sites, p);
+            if (bar->f) scatter_f(special->spec, a, &anchor, &sites, l, p, bar->f);
+        }
+        hand_back(frame, &aim, &anchor.axes, k, l, p, bar);
+    }
+    if (kept->slope) {
+        memcpy(l->sum, kept->sum, sizeof(lane));
+    } else {
+        join(l->n, l->share, l->sum, l->bragg);
+        join_crystal(special->spec, l->n, l->share, p);
+    }
+    close_source(a, index, l, p, bar);
+}
+
+/* sums and factors of all lanes, slopes kept */
+static void forward_keeping(const struct special *special, const struct launch *a,
+                            void *room, struct lanes *l, struct pulled *p)
+{
+    const struct phys_frame *frame = a->frame;
+    const int subs = frame->oversample * frame->oversample;
+    _Alignas(64) lane capture;
+    int place = 0;
+
+    start(a, l);
+    for (int layer = 0; layer < frame->nlayers; layer++) {
+        place_patch(a, depth_of(a, layer), l);
+        for (int sub = 0; sub < subs; sub++) {
+            places(a, sub, depth_of(a, layer), l);
+            weigh(a, layer, sub, l, capture);
+            for (int i = 0; i < frame->nsource; i++, place++) {
+                const struct kept kept = kept_of(frame, room, place);
+
+                weigh_source(frame->source + i, l);
+                if (a->per_source) weigh_samples(frame, frame->source + i, l);
+                slopes_of_source(special, a, i, &kept, l, p);
+            }
+        }
+    }
+}
+
+/* the loops of lanes.c once more, each line with its cotangent */
+static void backward(const struct special *special, const struct launch *a, void *room,
+                     struct lanes *l, struct pulled *p, struct phys_slope *bar)
+{
+    const struct phys_frame *frame = a->frame;
+    const int subs = frame->oversample * frame->oversample;
+    _Alignas(64) lane capture;
+    int place = 0;
+
+    for (int layer = 0; layer < frame->nlayers; layer++) {
+        place_patch(a, depth_of(a, layer), l);
+        fill(l->n, p->capture_bar, 0);
+        for (int sub = 0; sub < subs; sub++) {
+            places(a, sub, depth_of(a, layer), l);
+            weigh_sample(a, layer, sub, l, capture);
+            start_sample(l->n, p);
+            for (int i = 0; i < frame->nsource; i++, place++) {
+                const struct kept kept = kept_of(frame, room, place);
+
+                weigh_rest(frame, i, l, p);
+                source_vjp(special, a, i, &kept, l, p, bar);
+            }
+            close_sample(a, layer, l, p, bar);
+        }
+        close_layer(a, layer, l, p, bar);
+    }
+}
+
+/* no sample is computed, only what weighs them all */
+static void factors_alone(const struct launch *a, struct lanes *l)
+{
+    const struct phys_frame *frame = a->frame;
+    const int all = needs_all_samples(frame);
+    const int subs = all ? frame->oversample * frame->oversample : 1;
+    _Alignas(64) lane capture;
+
+    start(a, l);
+    for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
+        place_patch(a, depth_of(a, layer), l);
+        for (int sub = 0; sub < subs; sub++) {
+            places(a, sub, depth_of(a, layer), l);
+            weigh(a, layer, sub, l, capture);
+            for (int i = 0; all && i < frame->nsource; i++) {
+                weigh_source(frame->source + i, l);
+                if (a->per_source) weigh_samples(frame, frame->source + i, l);
+            }
+        }
+    }
+}
+
+static void add_numbers(const struct phys_slope *from, struct phys_slope *to)
+{
+    const double *own = (const double *)(const void *)from;
+    double *sum = (double *)(void *)to;
+
+    for (size_t i = 0; i < offsetof(struct phys_slope, source) / sizeof(double); i++)
+        sum[i] += own[i];
+}
+
+static double value_of(const struct lanes *l, const struct pulled *p, const double *photons)
+{
+    double sum = 0;
+
+    for (int i = 0; i < l->n; i++) sum += p->photons_bar[i] * photons[i];
+    return sum;
+}
+
+static double pull_back(const struct special *special, const struct job *job,
+                        const struct tile *tile, const struct pull *pull, void *room,
+                        struct phys_slope *bar, double *photons)
+{
+    const struct phys_spec spec = special->spec;
+    const struct launch a = launch_of(job->frame, tile);
+    const double factor = phys_constant_factor(spec, job->frame);
+    struct phys_slope own = {0};
+    struct lanes l;
+    struct pulled p;
+    double value;
+
+    memset(p.crystal_sum, 0, sizeof p.crystal_sum);
+    if (pull->linear) {
+        room = NULL;
+        factors_alone(&a, &l);
+    } else {
+        forward_keeping(special, &a, room, &l, &p);
+    }
+    finish(&a, factor, &l, photons);
+    value = pull_tile(pull, job, tile, photons, p.photons_bar);
+    own.source = bar->source;
+    own.turn = bar->turn;
+    own.f = bar->f;
+    if (scale_pull(&a, factor, &l, &p) || pull->linear) {
+        backward(special, &a, room, &l, &p, &own);
+        if (pull->linear) finish(&a, factor, &l, photons);
+        factors_back(&a, factor, &l, &p, &own);
+        numbers_back(spec, a.frame, factor, &l, &p, &own);
+    }
+    amorphous_back(&a, &p, &own);
+    add_numbers(&own, bar);
+    return pull->linear ? value_of(&l, &p, photons) : value;
+}
+
+#define VARIANT(shape, lookup)                                                             \
+    static struct phys_anchor shape##_##lookup##_pair(const struct launch *a,              \
+                                                      const struct aim *aim, int k,        \
+                                                      struct lanes *l,                     \
+                                                      struct sites *sites,                 \
+                                                      struct pulled *p)                    \
+    {                                                                                      \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0};                    \
+        const struct phys_anchor anchor = sites_of(spec, 1, a, aim, k, l, sites);          \
+                                                                                           \
+        slopes_of(spec, &a->view, l->n, sites, l->sum, p);                                 \
+        return anchor;                                                                     \
+    }                                                                                      \
+    static double shape##_##lookup##_vjp(const struct job *job, const struct tile *tile,   \
+                                         const struct pull *pull, void *room,              \
+                                         struct phys_slope *bar, double *photons)          \
+    {                                                                                      \
+        const struct special special = {{PHYS_##shape, PHYS_##lookup, 0},                  \
+                                        shape##_##lookup##_pair};                          \
+                                                                                           \
+        return pull_back(&special, job, tile, pull, room, bar, photons);                   \
+    }
+#include "kernels/variants.def"
+#undef VARIANT
+
+extern const struct puller KERNELS;
+const struct puller KERNELS = {
+    room_of,
+    {
+#define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = shape##_##lookup##_vjp,
+#include "kernels/variants.def"
+#undef VARIANT
+    },
+};
