@@ -24,8 +24,9 @@ for file in $(find scene image -name '*.c' | sort); do
     esac
 done
 
-# params.c is the registry, not a derivative
-derivatives=$(find grad -name '*.c' ! -name params.c | wc -l)
+# these are the registry and x, not derivatives
+derivatives=$(find grad -name '*.c' ! -name params.c ! -name registry.c ! -name select.c \
+    ! -name reflections.c ! -name 'gradcheck*' | wc -l)
 if [ "$derivatives" -gt 0 ]; then
     for file in $with_parameters; do
         [ -e "grad/${file##*/}" ] || { echo "$file: no grad/${file##*/}"; bad=1; }

@@ -2,9 +2,16 @@
  * params.h - the scene's numbers that may be free: names, units, scales.
  *
  * One registry. A name stands for one number ("cell_a"); a group name ("cell",
- * "misset") for several, in the order of the registry. Values are those of the RESOLVED
- * scene, in the scene's units, so x = 0 is the number 0. Counts, seeds and steps are no
- * parameters: they are fixed by nb_simulator_create().
+ * "misset") for several, in the order of the registry. A row whose name ends in brackets is
+ * a list, and each of its members a parameter:
+ *
+ *   source_weight[i]   source_weight[3] is that of the fourth source, source_weight[*] or
+ *                      source_weight alone those of all
+ *   F[h,k,l]           F[1,-2,3] is one listed reflection, F[*] or F alone all that are
+ *                      listed, l fastest, then k, then h
+ *
+ * Values are those of the RESOLVED scene, in the scene's units, so x = 0 is the number 0.
+ * Counts, seeds and steps are no parameters: they are fixed by nb_simulator_create().
  *
  * SPDX-License-Identifier: MIT
  */
@@ -32,7 +39,7 @@ typedef struct nb_param {
 } nb_param;
 
 /*
- * Row i of the registry.
+ * Row i of the registry; the name of a list as it is spelled above.
  *
  *   i    [in]   0, 1, ...
  *   out  [out]  the row

@@ -84,7 +84,8 @@ NB_API nb_status nb_param_at(const nb_simulator *sim, size_t i, nb_param *out);
  * a simulator made from it gives the same image.
  *
  *   x    [in]   parameters; NULL: the values of the scene          (nparam)
- *   out  [out]  its pointers are the simulator's
+ *   out  [out]  its pointers are the simulator's, the lists of sources and reflections
+ *               those of the last such call
  */
 NB_API nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene *out);
 

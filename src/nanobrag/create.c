@@ -15,17 +15,9 @@
 struct sizes {
     size_t pixels, mask, sources, given_sources, beamlets, orientations, domains;
     size_t stol, box, box_single, unlisted;
-    size_t source_change, turns, box_change;
+    size_t source_change, turns, box_change, box_bar;
+    size_t lists_source, listed;
 };
-
-static int default_f_is_free(const nb_simulator *sim)
-{
-    const int row = params_row("default_f");
-
-    for (size_t i = 0; i < sim->nparam; i++)
-        if (sim->rows[i] == row) return 1;
-    return 0;
-}
 
 static size_t count_unlisted(const nb_hkl *hkl)
 {
@@ -52,18 +44,21 @@ static struct sizes sizes_of(const nb_simulator *sim)
     /* behind the last, the default */
     n.box = s->crystal.hkl ? hkl_box_size(s->crystal.hkl) + 1 : 0;
     n.box_single = sim->policy.kernels.single ? n.box : 0;
-    n.source_change = sim->nparam > 0 ? n.sources : 0;
-    n.turns = sim->nparam > 0 ? n.orientations : 0;
-    n.box_change = sim->nparam > 0 ? n.box : 0;
-    n.unlisted = default_f_is_free(sim) ? count_unlisted(s->crystal.hkl) : 0;
+    if (params_has(&sim->params, "default_f")) n.unlisted = count_unlisted(s->crystal.hkl);
+    if (sim->params.n == 0) return n;
+    n.source_change = n.sources;
+    n.turns = n.orientations;
+    n.box_change = n.box;
+    n.box_bar = n.unlisted > 0 || sim->params.f.n > 0 ? n.box : 0;
+    n.lists_source = n.given_sources;
+    n.listed = n.box;
     return n;
 }
 
 /* of the adjoint: structure factors only where they may change */
 static struct adjoint_sizes adjoint_sizes_of(const struct sizes *n)
 {
-    const struct adjoint_sizes sizes = {n->source_change, n->turns,
-                                        n->unlisted > 0 ? n->box : 0};
+    const struct adjoint_sizes sizes = {n->source_change, n->turns, n->box_bar};
 
     return sizes;
 }
@@ -88,7 +83,11 @@ static nb_status reserve(nb_simulator *sim, const struct sizes *n)
                      && arena_reserve(a, n->source_change, sizeof *sim->source_change)
                      && arena_reserve(a, n->turns, sizeof *sim->turn)
                      && arena_reserve(a, n->box_change, sizeof(double))
-                     && (sim->nparam == 0 || adjoint_reserve(a, &adjoint));
+                     && (sim->params.n == 0 || adjoint_reserve(a, &adjoint))
+                     && arena_reserve(a, n->lists_source, sizeof(nb_source))
+                     && arena_reserve(a, n->lists_source, sizeof(nb_source))
+                     && arena_reserve(a, n->lists_source, sizeof(nb_source))
+                     && arena_reserve(a, n->listed, sizeof(double));
 
     if (!fits || !arena_make(a)) return fail_memory(sim->ctx, "a simulator");
     return NB_OK;
@@ -101,6 +100,15 @@ static const void *keep(struct arena *arena, const void *from, size_t n, size_t 
     if (n == 0) return NULL;
     memcpy(to, from, n * item);
     return to;
+}
+
+static struct params_lists take_lists(struct arena *a, const struct sizes *n)
+{
+    struct params_lists lists = {0};
+    nb_source *source = arena_take(a, n->lists_source, sizeof *source);
+
+    if (n->lists_source > 0) lists.source = source;
+    return lists;
 }
 
 /* hand the memory out, in the order in which it was reserved */
@@ -126,20 +134,15 @@ static void take(nb_simulator *sim, const struct sizes *n)
     sim->source_change = arena_take(a, n->source_change, sizeof *sim->source_change);
     sim->turn = arena_take(a, n->turns, sizeof *sim->turn);
     sim->box_change = arena_take(a, n->box_change, sizeof(double));
-    if (sim->nparam > 0) adjoint_take(a, &adjoint, &sim->adjoint);
+    if (sim->params.n > 0) adjoint_take(a, &adjoint, &sim->adjoint);
+    sim->at_x = take_lists(a, n);
+    sim->change = take_lists(a, n);
+    sim->resolved = take_lists(a, n);
+    sim->listed = arena_take(a, n->listed, sizeof(double));
     sim->nunlisted = 0;
     for (size_t i = 0; n->unlisted > 0 && i < n->box; i++)
         if (i == n->box - 1 || isnan(s->crystal.hkl->box[i]))
             sim->unlisted[sim->nunlisted++] = i;
-}
-
-static nb_status select_params(nb_simulator *sim, const char *names)
-{
-    NB_TRY(params_select(sim->ctx, &sim->scene, names, &sim->nparam, NULL));
-    if (sim->nparam == 0) return NB_OK;
-    sim->rows = calloc(sim->nparam, sizeof *sim->rows);
-    if (!sim->rows) return fail_memory(sim->ctx, "the list of parameters");
-    return params_select(sim->ctx, &sim->scene, names, &sim->nparam, sim->rows);
 }
 
 static nb_status make_psf(nb_simulator *sim)
@@ -152,13 +155,34 @@ static nb_status make_psf(nb_simulator *sim)
     return psf_create(sim->ctx, psf, d->nslow, d->nfast, &sim->psf);
 }
 
-/* the caller may free its list from now on; the scene points to ours */
-static void keep_reflections(nb_simulator *sim)
+/* The caller may free its list from now on; the scene points to ours. Without parameters
+ * it may as well list the default. */
+static void keep_reflections(nb_simulator *sim, const struct sizes *n)
 {
-    if (!sim->scene.crystal.hkl) return;
-    sim->hkl = *sim->scene.crystal.hkl;
+    const nb_hkl *hkl = sim->scene.crystal.hkl;
+
+    if (!hkl) return;
+    sim->hkl = *hkl;
     sim->hkl.box = sim->box;
+    if (n->listed > 0) {
+        sim->hkl.box = sim->listed;
+        memcpy(sim->listed, hkl->box, hkl_box_size(hkl) * sizeof *hkl->box);
+    }
     sim->scene.crystal.hkl = &sim->hkl;
+}
+
+/* the largest |F| that is listed and not free */
+static double largest_fixed(const nb_simulator *sim)
+{
+    const struct params_f *f = &sim->params.f;
+    const nb_hkl *hkl = &sim->hkl;
+    double largest = 0;
+
+    for (size_t i = 0; i < f->start[f->n]; i++) hkl->box[f->place[i]] = NAN;
+    for (size_t i = 0; i < hkl_box_size(hkl); i++)
+        if (!isnan(hkl->box[i])) largest = fmax(largest, fabs(hkl->box[i]));
+    (void)params_write_f(&sim->params, NULL, hkl->box, NULL);
+    return largest;
 }
 
 /* of the ROI */
@@ -179,7 +203,7 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
 
     NB_TRY(policy_kernels(sim->ctx, options, &sim->policy));
     NB_TRY(scene_resolve(sim->ctx, scene, &sim->fixed));
-    NB_TRY(select_params(sim, free_names));
+    NB_TRY(params_select(sim->ctx, scene, free_names, &sim->params));
     NB_TRY(make_psf(sim));
     n = sizes_of(sim);
     NB_TRY(reserve(sim, &n));
@@ -188,7 +212,8 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     for (size_t i = 0; i < n.box_single; i++) sim->box_single[i] = (float)sim->box[i];
     sim->fixed.f_single = sim->box_single;
     sim->spec = specialize_scene(scene);
-    keep_reflections(sim);
+    keep_reflections(sim, &n);
+    if (sim->params.f.n > 0) sim->fixed.f_listed = largest_fixed(sim);
     sim->window.nslow = scene->detector.nslow;
     sim->window.nfast = scene->detector.nfast;
     memcpy(sim->window.roi, scene->detector.roi, sizeof sim->window.roi);
@@ -227,7 +252,7 @@ void nb_simulator_free(nb_simulator *sim)
     if (!sim) return;
     psf_free(sim->psf);
     spots_free(&sim->spots);
-    free(sim->rows);
+    params_free(&sim->params);
     arena_free(&sim->arena);
     free(sim);
 }

@@ -18,6 +18,7 @@
 #include "support/scenes.h"
 
 enum {
+    MOST_OF_A_LIST = 3, /* parameters */
     MOST_SOURCES = 60,
     MOST_ORIENTATIONS = 100,
     MEMBERS = 60 + 11 * MOST_SOURCES + 9 * MOST_ORIENTATIONS
@@ -142,8 +143,7 @@ static struct members tangent_at(nb_simulator *sim, double x)
     if (simulator_frame(sim, &x, &scene, &frame) != NB_OK || frame.nsource > 1000
         || frame.norientation > 10000 || crystal_derive(sim->ctx, &scene, &axes) != NB_OK)
         abort();
-    memset(&dot, 0, sizeof dot);
-    params_unpack(sim->rows, 1, &one, &dot);
+    params_unpack_change(&sim->params, 0, 1, &one, &scene, &sim->change, &dot);
     scene_derive_tangent(&scene, &dot, &sim->fixed, &axes, &frame, &slope);
     return changes_of(&frame, &slope);
 }
@@ -200,13 +200,19 @@ int frame_tangents(void)
         scene.quirks &= ~(uint64_t)NB_QUIRK_MOSAIC_F32;
 
         if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK) abort();
-        for (int p = 0; nb_param_registry(p, &param); p++) {
-            nb_simulator *sim;
+        for (int row = 0; nb_param_registry(row, &param); row++) {
+            nb_param params[MOST_OF_A_LIST];
+            const size_t n = scenes_parameters(ctx, &scene, row, params, MOST_OF_A_LIST);
 
-            /* not every parameter applies */
-            if (nb_simulator_create(ctx, &scene, param.name, NULL, &sim) != NB_OK) continue;
-            check(scenes_list[i].name, sim, &tally, &state);
-            nb_simulator_free(sim);
+            if (strncmp(param.name, "F[", 2) == 0) continue; /* the box is not looked at */
+            for (size_t p = 0; p < n; p++) {
+                nb_simulator *sim;
+
+                if (nb_simulator_create(ctx, &scene, params[p].name, NULL, &sim) != NB_OK)
+                    abort();
+                check(scenes_list[i].name, sim, &tally, &state);
+                nb_simulator_free(sim);
+            }
         }
         nb_context_free(ctx);
     }

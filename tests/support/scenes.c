@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 nb_scene scenes_base(void)
 {
@@ -292,4 +293,22 @@ nb_scene scenes_make(const struct named_scene *named)
 
     named->change(&s);
     return s;
+}
+
+size_t scenes_parameters(nb_context *ctx, const nb_scene *scene, int row, nb_param *out,
+                         size_t most)
+{
+    nb_param param;
+    nb_simulator *sim;
+    size_t n, count;
+
+    if (!nb_param_registry(row, &param)) return 0;
+    param.name[strcspn(param.name, "[")] = 0; /* all of a list */
+    if (nb_simulator_create(ctx, scene, param.name, NULL, &sim) != NB_OK) return 0;
+    n = nb_nparam(sim);
+    count = n < most ? n : most;
+    for (size_t i = 0; i < count; i++)
+        if (nb_param_at(sim, i * n / count, out + i) != NB_OK) abort();
+    nb_simulator_free(sim);
+    return count;
 }

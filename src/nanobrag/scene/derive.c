@@ -107,6 +107,7 @@ nb_status scene_derive(nb_context *ctx, const nb_scene *scene,
     struct detector_place place;
 
     memset(frame, 0, sizeof *frame);
+    NB_TRY(beam_check_directions(ctx, scene));
     NB_TRY(crystal_derive(ctx, scene, &axes));
     NB_TRY(detector_derive(ctx, scene, &place));
     NB_TRY(beam_derive(ctx, scene, fixed, sources));

@@ -1,0 +1,347 @@
+/*
+ * test_parameters.c - names of parameters that are members of a list, and structure
+ * factors as parameters. SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "grad/grad.h"
+#include "probe.h"
+#include "simulator.h"
+#include "support/scenes.h"
+#include "support/tap.h"
+
+enum { FAST = 40, SLOW = 37, PIXELS = FAST * SLOW };
+
+static nb_scene named(const char *name)
+{
+    for (size_t i = 0; i < scenes_count; i++)
+        if (strcmp(scenes_list[i].name, name) == 0) return scenes_make(&scenes_list[i]);
+    abort();
+}
+
+static void forward(nb_simulator *sim, const double *x, double *image)
+{
+    nb_array array = nb_array_f64(image, SLOW, FAST);
+
+    if (nb_forward(sim, x, &array) != NB_OK) {
+        tap_check(0, "%s", nb_context_message(probe_context()));
+        exit(1);
+    }
+}
+
+static double uniform(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*state >> 11) / 9007199254740992.0;
+}
+
+/* that the names give these parameters, in this order */
+static void check_names(const nb_scene *scene, const char *names, const char *expected)
+{
+    nb_simulator *sim = probe_make(scene, names);
+    char found[1000] = "";
+    nb_param p;
+
+    for (size_t i = 0; i < nb_nparam(sim) && strlen(found) < 900; i++) {
+        if (nb_param_at(sim, i, &p) != NB_OK) abort();
+        if (i > 0) strcat(found, " ");
+        strcat(found, p.name);
+    }
+    tap_check(strcmp(found, expected) == 0, "%s: %s", names, found);
+    nb_simulator_free(sim);
+}
+
+static void check_refused(const nb_scene *scene, const char *names, const char *clause)
+{
+    nb_simulator *sim;
+    const nb_status status = nb_simulator_create(probe_context(), scene, names, NULL, &sim);
+    const char *message = nb_context_message(probe_context());
+
+    tap_check(status == NB_ERR_ARGUMENT && !sim && strstr(message, clause), "%s: %s", names,
+              message);
+    nb_simulator_free(sim);
+}
+
+static nb_hkl *list_of(size_t n, const int (*hkl)[3], const double *f)
+{
+    nb_hkl *list;
+
+    if (nb_hkl_create(probe_context(), n, hkl[0], f, &list) != NB_OK) abort();
+    return list;
+}
+
+static int names_of_lists(void)
+{
+    static const int hkl[3][3] = {{1, 0, 0}, {-1, 2, -3}, {0, 0, 5}};
+    static const double f[3] = {1, 0, -3};
+    nb_scene s = named("list_of_sources");
+    nb_hkl *list = list_of(3, hkl, f);
+
+    s.crystal.hkl = list;
+    check_names(&s, "source_weight[2]", "source_weight[2]");
+    check_names(&s, "source_weight[ 1 ],scale", "source_weight[1] scale");
+    check_names(&s, "source_weight source_wavelength[*]",
+                "source_weight[0] source_weight[1] source_weight[2] source_wavelength[0] "
+                "source_wavelength[1] source_wavelength[2]");
+    check_names(&s, "F[*]", "F[-1,2,-3] F[0,0,5] F[1,0,0]");
+    check_names(&s, "F", "F[-1,2,-3] F[0,0,5] F[1,0,0]");
+    check_names(&s, "scale,F[1,0,0] F[ 0, 0, 5],fluence",
+                "scale F[1,0,0] F[0,0,5] fluence");
+    check_refused(&s, "source_weight[3]", "end at 2");
+    check_refused(&s, "source_weight[-1]", "end at 2");
+    check_refused(&s, "source_weight[1.5]", "expected source_weight[i]");
+    check_refused(&s, "source_weight[1", "expected source_weight[i]");
+    check_refused(&s, "source_weight[1]x", "expected source_weight[i]");
+    check_refused(&s, "source_weight[]", "expected source_weight[i]");
+    check_refused(&s, "source_weight[1] source_weight", "source_weight[1] is named twice");
+    check_refused(&s, "source_direction[1]", "no parameter or group");
+    check_refused(&s, "scale[1]", "scale has no index");
+    check_refused(&s, "scale[*]", "scale has no index");
+    check_refused(&s, "F[1,0]", "expected F[h,k,l]");
+    check_refused(&s, "F[1,0,0,0]", "expected F[h,k,l]");
+    check_refused(&s, "F[0,0,0]", "not listed");
+    check_refused(&s, "F[99999999999,0,0]", "not listed");
+    check_refused(&s, "F[1,0,0] F[*]", "F[1,0,0] is named twice");
+    s = scenes_base();
+    check_refused(&s, "source_weight", "a list of sources");
+    check_refused(&s, "F[*]", "a list of reflections");
+    nb_hkl_free(list);
+    return TAP_PASS;
+}
+
+/* ---- structure factors ---- */
+
+/* all listed ones of a scene at x against a scene with such a list */
+static void check_f(const char *name, int precision)
+{
+    static double at_x[PIXELS], fresh[PIXELS], before[PIXELS], after[PIXELS];
+    const nb_options options = {precision, NB_STRATEGY_AUTO, 0};
+    nb_scene s = named(name), resolved;
+    nb_simulator *sim, *second;
+    uint64_t state = 5;
+    size_t n, wrong = 0;
+    double *x;
+
+    if (nb_simulator_create(probe_context(), &s, "default_f F[*] scale", &options, &sim)
+        != NB_OK)
+        abort();
+    n = nb_nparam(sim);
+    x = calloc(n, sizeof *x);
+    tap_check(nb_ndense(sim) == 2 && n > 1000, "%s: %zu parameters, %zu are not F", name, n,
+              nb_ndense(sim));
+    for (size_t i = 0; i < n; i++) {
+        nb_param p;
+        double listed = 0;
+        int at[3];
+
+        if (nb_param_at(sim, i, &p) != NB_OK) abort();
+        x[i] = i == 7 ? 0 : 150 * uniform(&state);
+        if (sscanf(p.name, "F[%d,%d,%d]", at, at + 1, at + 2) != 3) continue;
+        wrong += !nb_hkl_get(s.crystal.hkl, at[0], at[1], at[2], &listed)
+                 || p.value != listed || p.scale != fmax(1, fabs(listed));
+    }
+    tap_check(wrong == 0, "values and scales: %zu are wrong", wrong);
+    forward(sim, NULL, before);
+    forward(sim, x, at_x);
+    if (nb_resolved(sim, x, &resolved) != NB_OK
+        || nb_simulator_create(probe_context(), &resolved, NULL, &options, &second)
+               != NB_OK)
+        abort();
+    forward(second, NULL, fresh);
+    tap_check(memcmp(at_x, fresh, sizeof fresh) == 0, "a scene with that list (%.2g apart)",
+              probe_off(at_x, fresh, PIXELS));
+    tap_check(probe_off(at_x, before, PIXELS) > 0.1, "it shows");
+    forward(sim, NULL, after);
+    tap_check(memcmp(before, after, sizeof before) == 0, "nothing is remembered");
+    if (nb_resolved(sim, NULL, &resolved) != NB_OK) abort();
+    nb_simulator_free(second);
+    second = probe_make(&resolved, "F");
+    tap_check(nb_nparam(second) == n - 2, "what is not listed stays so");
+    nb_simulator_free(second);
+    nb_simulator_free(sim);
+    free(x);
+}
+
+static int structure_factors(void)
+{
+    check_f("square_nearest", NB_DOUBLE);
+    check_f("square_tricubic", NB_DOUBLE);
+    check_f("gauss_nearest", NB_DOUBLE);
+    check_f("square_nearest", NB_SINGLE);
+    return TAP_PASS;
+}
+
+/* <bar, J dx> against <J^T bar, dx> at the scene's own values */
+static void check_transposed(const char *what, nb_simulator *sim, const double *dx)
+{
+    static double change[PIXELS], bar[PIXELS];
+    nb_array change_array = nb_array_f64(change, SLOW, FAST);
+    nb_array bar_array = nb_array_f64(bar, SLOW, FAST);
+    double *bar_x = calloc(nb_nparam(sim), sizeof *bar_x), forwards = 0, backwards = 0;
+    uint64_t state = 9;
+
+    for (int i = 0; i < PIXELS; i++) bar[i] = uniform(&state);
+    if (nb_jvp(sim, NULL, 1, dx, &change_array) != NB_OK
+        || nb_vjp(sim, NULL, 1, &bar_array, bar_x) != NB_OK)
+        abort();
+    for (int i = 0; i < PIXELS; i++) forwards += bar[i] * change[i];
+    for (size_t i = 0; i < nb_nparam(sim); i++) backwards += bar_x[i] * dx[i];
+    tap_close(what, backwards / forwards, 1, 1e-11);
+    free(bar_x);
+}
+
+/* the image is a quadratic form in F, so that a central difference is exact */
+static int change_with_f(void)
+{
+    static double change[PIXELS], up[PIXELS], down[PIXELS], x[6000], dx[6000];
+
+    for (int tricubic = 0; tricubic < 2; tricubic++) {
+        const nb_scene s = named(tricubic ? "round_tricubic" : "square_nearest");
+        nb_simulator *sim = probe_make(&s, "F");
+        nb_array array = nb_array_f64(change, SLOW, FAST);
+        uint64_t state = 6;
+        double forwards = 0, backwards = 0, *bar_x;
+        nb_param p;
+
+        for (size_t i = 0; i < nb_nparam(sim); i++) {
+            if (nb_param_at(sim, i, &p) != NB_OK) abort();
+            dx[i] = uniform(&state) - 0.5;
+            x[i] = p.value + dx[i];
+        }
+        forward(sim, x, up);
+        for (size_t i = 0; i < nb_nparam(sim); i++) x[i] -= 2 * dx[i];
+        forward(sim, x, down);
+        for (int i = 0; i < PIXELS; i++) up[i] = (up[i] - down[i]) / 2;
+        if (nb_jvp(sim, NULL, 1, dx, &array) != NB_OK) abort();
+        tap_close("tangent in all F", probe_off(change, up, PIXELS), 0, 1e-11);
+
+        bar_x = calloc(nb_nparam(sim), sizeof *bar_x);
+        memset(sim->box, 0, hkl_box_size(&sim->hkl) * sizeof *sim->box);
+        (void)params_write_f(&sim->params, dx, sim->box, NULL);
+        for (size_t i = 0; i < hkl_box_size(&sim->hkl); i++) {
+            sim->box_change[i] = uniform(&state) - 0.5;
+            forwards += sim->box_change[i] * sim->box[i];
+        }
+        params_gather_f(&sim->params, sim->box_change, bar_x);
+        for (size_t i = 0; i < nb_nparam(sim); i++) backwards += bar_x[i] * dx[i];
+        tap_close("to the box and back", forwards / backwards, 1, 1e-12);
+        free(bar_x);
+        check_transposed("the adjoint of that", sim, dx);
+        nb_simulator_free(sim);
+        sim = probe_make(&s, "misset F[1,0,2] default_f F[-3,1,1] F[0,1,1] scale");
+        check_transposed("among others", sim, dx);
+        nb_simulator_free(sim);
+    }
+    return TAP_PASS;
+}
+
+/* no step takes time as the square of their number */
+static int many_structure_factors(void)
+{
+    enum { SIDE = 60, N = SIDE * SIDE * SIDE };
+    int(*hkl)[3] = calloc(N, sizeof *hkl);
+    double *f = calloc(N, sizeof *f);
+    char *names = malloc((size_t)N * 16), *end = names;
+    nb_scene s = scenes_base();
+    const clock_t start = clock();
+    nb_simulator *sim;
+    nb_hkl *list;
+    nb_param p;
+
+    for (int i = 0; i < N; i++) {
+        hkl[i][0] = i / SIDE / SIDE, hkl[i][1] = i / SIDE % SIDE, hkl[i][2] = i % SIDE;
+        f[i] = i;
+        end += sprintf(end, "F[%d,%d,%d] ", hkl[i][2], hkl[i][0], hkl[i][1]);
+    }
+    list = list_of(N, (const int(*)[3])hkl, f);
+    s.crystal.hkl = list;
+    s.detector.nfast = s.detector.nslow = 4;
+    sim = probe_make(&s, names);
+    for (size_t i = 0; i < nb_nparam(sim); i++)
+        if (nb_param_at(sim, i, &p) != NB_OK) abort();
+    tap_check(nb_nparam(sim) == N && p.value == N - 1, "%zu parameters", nb_nparam(sim));
+    tap_check((double)(clock() - start) / CLOCKS_PER_SEC < 20, "in %.2f s",
+              (double)(clock() - start) / CLOCKS_PER_SEC);
+    nb_simulator_free(sim);
+    nb_hkl_free(list);
+    free(names);
+    free(f);
+    free(hkl);
+    return TAP_PASS;
+}
+
+/* ---- directions and lists at x ---- */
+
+/* x that leaves a direction or the light without a value */
+static int nothing_left(void)
+{
+    static double image[PIXELS];
+    static const struct {
+        const char *scene, *names, *clause;
+        double x[3];
+    } cases[] = {
+        {"base", "beam_direction", "the beam has no direction", {0, 0, 0}},
+        {"base", "spindle", "the spindle has no direction", {0, 0, 0}},
+        {"base", "polarization_axis", "lies along the beam", {2, 0, 0}},
+        {"list_of_sources", "source_weight", "add up to 0", {0, 0, 0}},
+        {"list_of_sources",
+         "source_x[2] source_y[2] source_z[2]",
+         "source 3 has no direction",
+         {0, 0, 0}},
+    };
+    nb_array array = nb_array_f64(image, SLOW, FAST);
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const nb_scene s = named(cases[i].scene);
+        nb_simulator *sim = probe_make(&s, cases[i].names);
+
+        tap_check(nb_forward(sim, cases[i].x, &array) == NB_ERR_SCENE
+                      && strstr(nb_context_message(probe_context()), cases[i].clause),
+                  "%s: %s", cases[i].names, nb_context_message(probe_context()));
+        nb_simulator_free(sim);
+    }
+    return TAP_PASS;
+}
+
+/* only the direction of a direction counts */
+static int any_length(void)
+{
+    static const char *const names[] = {"beam_direction", "spindle", "polarization_axis"};
+    static double one[PIXELS], other[PIXELS];
+    const nb_scene s = scenes_base();
+
+    for (size_t i = 0; i < COUNT(names); i++) {
+        nb_simulator *sim = probe_make(&s, names[i]);
+        nb_array array = nb_array_f64(other, SLOW, FAST);
+        const double x[3] = {0.9, -0.05, 0.1};
+        double longer[3];
+
+        for (int k = 0; k < 3; k++) longer[k] = 4 * x[k];
+        forward(sim, x, one);
+        forward(sim, longer, other);
+        tap_close(names[i], probe_off(other, one, PIXELS), 0, 1e-13);
+        if (nb_jvp(sim, x, 1, x, &array) != NB_OK) abort();
+        tap_close("along itself", probe_peak(other, PIXELS) / probe_peak(one, PIXELS), 0,
+                  1e-12);
+        nb_simulator_free(sim);
+    }
+    return TAP_PASS;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_case cases[] = {
+        {"names_of_lists", names_of_lists},
+        {"structure_factors", structure_factors},
+        {"change_with_f", change_with_f},
+        {"many_structure_factors", many_structure_factors},
+        {"nothing_left", nothing_left},
+        {"any_length", any_length},
+    };
+
+    return tap_main(argc, argv, cases, COUNT(cases));
+}
