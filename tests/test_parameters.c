@@ -232,7 +232,7 @@ static int change_with_f(void)
         free(bar_x);
         check_transposed("the adjoint of that", sim, dx);
         nb_simulator_free(sim);
-        sim = probe_make(&s, "misset F[1,0,2] default_f F[-3,1,1] F[0,1,1] scale");
+        sim = probe_make(&s, "misset F[1,0,2] default_f F[-3,1,1] F[0,1,2] scale");
         check_transposed("among others", sim, dx);
         nb_simulator_free(sim);
     }
