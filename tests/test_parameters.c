@@ -230,6 +230,7 @@ static int change_with_f(void)
         for (size_t i = 0; i < nb_nparam(sim); i++) backwards += bar_x[i] * dx[i];
         tap_close("to the box and back", forwards / backwards, 1, 1e-12);
         free(bar_x);
+        memset(sim->box_change, 0, hkl_box_size(&sim->hkl) * sizeof *sim->box);
         check_transposed("the adjoint of that", sim, dx);
         nb_simulator_free(sim);
         sim = probe_make(&s, "misset F[1,0,2] default_f F[-3,1,1] F[0,1,2] scale");
