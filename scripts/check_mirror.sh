@@ -9,7 +9,7 @@ with_parameters="scene/crystal.c scene/detector.c scene/beam.c scene/mosaic.c
     scene/sampling.c scene/background.c scene/derive.c"
 # derivatives of scenes with these are refused (simulator.c)
 refused="image/psf.c"
-without="scene/validate.c scene/hkl_table.c scene/random.c scene/describe.c image/noise.c
+without="scene/validate.c scene/hkl_table.c scene/random.c scene/describe.c scene/symmetry.c image/noise.c
     image/noise_quirk.c image/digitize.c image/statistics.c image/solid_angle.c"
 known=" $(printf '%s ' $with_parameters $refused $without)"
 

@@ -10,6 +10,7 @@
 
 #include "grad/grad.h"
 #include "probe.h"
+#include "scene/symmetry.h"
 #include "simulator.h"
 #include "support/scenes.h"
 #include "support/tap.h"
@@ -275,6 +276,209 @@ static int many_structure_factors(void)
     return TAP_PASS;
 }
 
+/* ---- symmetry ---- */
+
+/* the orders of the point groups, and that they keep the length of a scattering vector */
+static int point_groups(void)
+{
+    static const struct {
+        const char *rotations, *laue;
+        int order, system;
+    } cases[] = {
+        {"1", "-1", 1, NB_TRICLINIC},       {"2", "2/m", 2, NB_MONOCLINIC},
+        {"222", "mmm", 4, NB_ORTHORHOMBIC}, {"4", "4/m", 4, NB_TETRAGONAL},
+        {"422", "4/mmm", 8, NB_TETRAGONAL}, {"3", "-3", 3, NB_HEXAGONAL},
+        {"32", "-3m", 6, NB_HEXAGONAL},     {"6", "6/m", 6, NB_HEXAGONAL},
+        {"622", "6/mmm", 12, NB_HEXAGONAL}, {"23", "m-3", 12, NB_CUBIC},
+        {"432", "m-3m", 24, NB_CUBIC},
+    };
+    static const double cell[] = {30, 40, 50, 80, 100, 95};
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        static struct symmetry rotations, laue;
+        nb_scene s = scenes_base();
+        nb_description d;
+        double off = 0;
+        int determinants = 0;
+
+        for (int k = 0; k < 6; k++) /* what the system leaves free */
+            s.crystal.cell[k] = symmetry_leader(cases[i].system, k) == k ? cell[k] : 0;
+        s.crystal.system = cases[i].system;
+        d = probe_describe(&s);
+        symmetry_operators(cases[i].rotations, &rotations);
+        symmetry_operators(cases[i].laue, &laue);
+        for (int n = 0; n < laue.n; n++) {
+            const int(*m)[3] = (const int(*)[3])laue.matrix[n];
+            const double at[3] = {3, -1, 2};
+            double q[3] = {0}, turned[3] = {0};
+
+            for (int k = 0; k < 3; k++)
+                for (int x = 0; x < 3; x++) {
+                    q[x] += at[k] * d.star_axes[k][x];
+                    for (int j = 0; j < 3; j++)
+                        turned[x] += m[k][j] * at[j] * d.star_axes[k][x];
+                }
+            off = fmax(off, fabs(probe_dot(turned, turned) / probe_dot(q, q) - 1));
+            determinants += m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1])
+                            - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
+                            + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
+        }
+        tap_check(rotations.n == cases[i].order && laue.n == 2 * cases[i].order
+                      && determinants == 0,
+                  "%s has %d rotations, %s %d operations, half of them rotations",
+                  cases[i].rotations, rotations.n, cases[i].laue, laue.n);
+        tap_close("they keep lengths", off, 0, 1e-12);
+    }
+    return TAP_PASS;
+}
+
+/* equivalents are one parameter: values, images and gradients */
+static int tied_structure_factors(void)
+{
+    static const int hkl[6][3] = {{1, 0, 2},  {0, 1, -2}, {0, 1, 2},
+                                  {-1, 1, 2}, {2, 0, 0},  {-1, 0, -2}};
+    static const double f[6] = {10, 20, 30, 60, 7, 50};
+    static double own[PIXELS], fresh[PIXELS];
+    nb_scene s = scenes_base(), resolved;
+    nb_hkl *list = list_of(6, hkl, f);
+    nb_simulator *sim;
+    nb_param p;
+    double x[2], found;
+
+    s.crystal.cell[0] = s.crystal.cell[1] = 37, s.crystal.cell[3] = s.crystal.cell[4] = 90;
+    s.crystal.cell[5] = 120;
+    s.crystal.hkl = list;
+    check_names(&s, "F", "F[-1,0,-2] F[-1,1,2] F[0,1,-2] F[0,1,2] F[1,0,2] F[2,0,0]");
+    s.crystal.point_group = "3"; /* h k l, k i l, i h l */
+    check_names(&s, "F", "F[-1,0,-2] F[-1,1,2] F[0,1,2] F[2,0,0]");
+    s.crystal.point_group = "32"; /* 321: k h -l */
+    check_names(&s, "F", "F[-1,0,-2] F[0,1,2] F[2,0,0]");
+    check_names(&s, "F[1,0,2] F[0,1,2]", "F[-1,0,-2] F[0,1,2]");
+    check_refused(&s, "F[1,0,2] F[0,1,-2]", "F[-1,0,-2] is named twice");
+    check_refused(&s, "F[-1,0,2]", "not listed");
+    s.crystal.point_group = "-3m"; /* Friedel too */
+    check_names(&s, "F", "F[-1,0,-2] F[0,1,2] F[2,0,0]");
+    s.crystal.point_group = "622";
+    check_names(&s, "F", "F[-1,0,-2] F[2,0,0]");
+    s.crystal.point_group = "3m";
+    probe_refused(&s, NB_ERR_ARGUMENT, "'3m'");
+
+    s.crystal.point_group = "-3m";
+    sim = probe_make(&s, "scale F[1,0,2]");
+    tap_check(nb_nparam(sim) == 2 && nb_ndense(sim) == 1, "two parameters, one is not F");
+    if (nb_param_at(sim, 1, &p) != NB_OK) abort();
+    tap_close("the mean of its equivalents", p.value, (10 + 20 + 60 + 50) / 4.0, 0);
+    x[0] = 1.5;
+    x[1] = 33;
+    forward(sim, x, own);
+    if (nb_resolved(sim, x, &resolved) != NB_OK) abort();
+    for (int i = 0; i < 6; i++) {
+        const double expected = i == 2 || i == 4 ? f[i] : 33;
+
+        (void)nb_hkl_get(resolved.crystal.hkl, hkl[i][0], hkl[i][1], hkl[i][2], &found);
+        tap_check(found == expected, "%d %d %d: %g", hkl[i][0], hkl[i][1], hkl[i][2],
+                  found);
+    }
+    probe_image(&resolved, fresh);
+    tap_check(memcmp(own, fresh, sizeof own) == 0, "the image of that list");
+    check_transposed("one parameter, four reflections", sim, x);
+    nb_simulator_free(sim);
+    nb_hkl_free(list);
+    return TAP_PASS;
+}
+
+/* what a crystal system leaves free, and what it refuses */
+static int crystal_systems(void)
+{
+    static const struct {
+        int system;
+        double cell[6]; /* as given */
+        const char *names, *resolved;
+    } cases[] = {
+        {NB_SYSTEM_NONE,
+         {30},
+         "cell_a cell_b cell_c cell_alpha cell_beta cell_gamma",
+         "30 30 30 90 90 90"},
+        {NB_TRICLINIC,
+         {30, 40, 50, 80},
+         "cell_a cell_b cell_c cell_alpha cell_beta cell_gamma",
+         "30 40 50 80 90 90"},
+        {NB_MONOCLINIC,
+         {30, 40, 50, 0, 100},
+         "cell_a cell_b cell_c cell_beta",
+         "30 40 50 90 100 90"},
+        {NB_ORTHORHOMBIC, {30, 40, 50, 90}, "cell_a cell_b cell_c", "30 40 50 90 90 90"},
+        {NB_TETRAGONAL, {30, 30.00001, 50}, "cell_a cell_c", "30 30 50 90 90 90"},
+        {NB_HEXAGONAL, {30, 0, 50}, "cell_a cell_c", "30 30 50 90 90 120"},
+        {NB_RHOMBOHEDRAL, {30, 0, 0, 75}, "cell_a cell_alpha", "30 30 30 75 75 75"},
+        {NB_CUBIC, {30}, "cell_a", "30 30 30 90 90 90"},
+    };
+    nb_scene s = scenes_base(), resolved;
+    const double x = 33;
+    nb_simulator *sim;
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char found[100];
+        const double *c = resolved.crystal.cell;
+
+        memcpy(s.crystal.cell, cases[i].cell, sizeof s.crystal.cell);
+        s.crystal.system = cases[i].system;
+        check_names(&s, "cell", cases[i].names);
+        resolved = probe_resolve(&s);
+        (void)snprintf(found, sizeof found, "%.9g %.9g %.9g %.9g %.9g %.9g", c[0], c[1],
+                       c[2], c[3], c[4], c[5]);
+        tap_check(strcmp(found, cases[i].resolved) == 0, "%s", found);
+    }
+    sim = probe_make(&s, "cell_a"); /* cubic */
+    if (nb_resolved(sim, &x, &resolved) != NB_OK) abort();
+    tap_check(resolved.crystal.cell[2] == 33, "c follows a");
+    nb_simulator_free(sim);
+    check_refused(&s, "cell_b", "cell_b is free, but a cubic crystal ties it to cell_a");
+    check_refused(&s, "cell_gamma", "cell_gamma is free, but a cubic crystal fixes it");
+    s.crystal.cell[1] = 31;
+    probe_refused(&s, NB_ERR_SCENE,
+                  "b of the unit cell is 31, but in a cubic crystal it is 30");
+    s.crystal.cell[1] = 0;
+    s.crystal.cell[5] = 120;
+    probe_refused(&s, NB_ERR_SCENE, "gamma of the unit cell is 120");
+    memset(s.crystal.cell, 0, sizeof s.crystal.cell);
+    s.crystal.matrix[0] = s.crystal.matrix[4] = s.crystal.matrix[8] = 0.03;
+    probe_refused(&s, NB_ERR_SCENE, "a cubic crystal needs a unit cell");
+    s.crystal.system = NB_CUBIC + 1;
+    probe_refused(&s, NB_ERR_ARGUMENT, "crystal.system");
+    return TAP_PASS;
+}
+
+/* the rotation vector against a turn about its axis, after the misset */
+static int rotation_vector(void)
+{
+    const double vectors[][3] = {{0, 0, 0},      {1e-200, 0, 0}, {1e-9, 2e-9, -1e-9},
+                                 {20, -35, 5},   {0, 0, 180},    {300, 200, -100},
+                                 {0, 359.999, 0}};
+
+    for (size_t i = 0; i < COUNT(vectors); i++) {
+        const double *v = vectors[i];
+        nb_scene s = scenes_base();
+        const nb_description before = probe_describe(&s);
+        double off = 0;
+        nb_description d;
+
+        memcpy(s.crystal.rotation, v, sizeof s.crystal.rotation);
+        d = probe_describe(&s);
+        for (int k = 0; k < 3; k++) {
+            const double angle = sqrt(probe_dot(v, v));
+            double turned[3];
+
+            memcpy(turned, before.real_axes[k], sizeof turned);
+            if (angle > 0) probe_turn(v, angle, before.real_axes[k], turned);
+            for (int j = 0; j < 3; j++)
+                off = fmax(off, fabs(turned[j] - d.real_axes[k][j]));
+        }
+        tap_close("turned about its axis", off, 0, 1e-12);
+    }
+    return TAP_PASS;
+}
+
 /* ---- directions and lists at x ---- */
 
 /* x that leaves a direction or the light without a value */
@@ -340,6 +544,10 @@ int main(int argc, char **argv)
         {"structure_factors", structure_factors},
         {"change_with_f", change_with_f},
         {"many_structure_factors", many_structure_factors},
+        {"point_groups", point_groups},
+        {"tied_structure_factors", tied_structure_factors},
+        {"crystal_systems", crystal_systems},
+        {"rotation_vector", rotation_vector},
         {"nothing_left", nothing_left},
         {"any_length", any_length},
     };

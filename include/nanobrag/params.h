@@ -10,6 +10,12 @@
  *   F[h,k,l]           F[1,-2,3] is one listed reflection, F[*] or F alone all that are
  *                      listed, l fastest, then k, then h
  *
+ * Ties: with crystal.system set, the group "cell" is what that system leaves free and the
+ * rest of the cell follows. With crystal.point_group set, F[h,k,l] stands for all listed
+ * equivalents of that reflection, is called by the first of them in the order of F[*], and
+ * F[*] gives one parameter for each set of equivalents. Its value is the mean of theirs;
+ * x = NULL leaves each as it is listed, a number in x goes to all of them.
+ *
  * Values are those of the RESOLVED scene, in the scene's units, so x = 0 is the number 0.
  * Counts, seeds and steps are no parameters: they are fixed by nb_simulator_create().
  *

@@ -188,6 +188,23 @@ static void list_of_sources(nb_scene *s)
     s->beam.nsource = 3;
 }
 
+static void rotated(nb_scene *s)
+{
+    s->crystal.rotation[0] = 20;
+    s->crystal.rotation[1] = -35;
+    s->crystal.rotation[2] = 5;
+}
+
+static void tetragonal(nb_scene *s)
+{
+    static const double cell[6] = {37.2, 0, 43.9, 0, 0, 0};
+
+    square_nearest(s);
+    for (int i = 0; i < 6; i++) s->crystal.cell[i] = cell[i];
+    s->crystal.system = NB_TETRAGONAL;
+    s->crystal.point_group = "422";
+}
+
 static void dmin_and_water(nb_scene *s)
 {
     s->dmin = 7;
@@ -275,6 +292,8 @@ const struct named_scene scenes_list[] = {
     NAMED(point_pixel),
     NAMED(grid_of_sources),
     NAMED(list_of_sources),
+    NAMED(rotated),
+    NAMED(tetragonal),
     NAMED(dmin_and_water),
     NAMED(amorphous_table),
     NAMED(displacement),

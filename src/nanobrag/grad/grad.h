@@ -36,6 +36,7 @@ struct params {
     size_t n;
     struct param *at; /* (n), in the order of x */
     struct params_f f;
+    int system; /* enum nb_system: what ties the cell */
 };
 
 /* Memory for what a scene keeps in lists, so that x need not be written into the scene's
@@ -84,10 +85,5 @@ int params_is_f(const struct params *params, size_t i);
 
 /* 1 when a parameter of this name, which has no index, is among them. */
 int params_has(const struct params *params, const char *name);
-
-/* Places of the box behind the structure factors in `params`, whose index is the place of
- * one of them in the box of the scene's list; then their index is that of params_f. */
-nb_status reflections_collect(nb_context *ctx, const nb_scene *scene,
-                              struct params *params);
 
 #endif

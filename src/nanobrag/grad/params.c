@@ -8,6 +8,7 @@
 #include "base/context.h"
 #include "grad/grad.h"
 #include "grad/registry.h"
+#include "scene/symmetry.h"
 
 int params_is_f(const struct params *params, size_t i)
 {
@@ -87,6 +88,7 @@ void params_unpack(const struct params *params, const double *x,
         scene->beam.source = lists->source;
     }
     write(params->at, params->n, x, lists, scene);
+    symmetry_tie_cell(params->system, scene->crystal.cell);
 }
 
 void params_unpack_change(const struct params *params, size_t first, size_t n,
@@ -98,6 +100,7 @@ void params_unpack_change(const struct params *params, size_t first, size_t n,
         memset(lists->source, 0, (size_t)scene->beam.nsource * sizeof *lists->source);
     dot->beam.source = lists->source;
     write(params->at + first, n, dx, lists, dot);
+    symmetry_tie_cell(params->system, dot->crystal.cell);
 }
 
 double params_write_f(const struct params *params, const double *x, double *box,

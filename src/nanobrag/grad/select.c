@@ -8,6 +8,7 @@
 
 #include "base/context.h"
 #include "grad/grad.h"
+#include "grad/reflections.h"
 #include "grad/registry.h"
 #include "scene/hkl_table.h"
 
@@ -28,6 +29,7 @@ static int next_word(const char **names, struct word *word)
     word->text = at;
     word->name_length = word->length = strcspn(at, " \t\n,[");
     word->index = NULL;
+    word->index_length = 0;
     open = at + word->length;
     if (*open == '[') {
         word->index = open + 1;
@@ -56,41 +58,62 @@ static int parse_index(const struct word *word, int n, long *out)
     return at == end && *end == ']' && end + 1 == word->text + word->length;
 }
 
-static nb_status append(nb_context *ctx, int row, size_t index, struct params *out,
-                        size_t *room)
+/* what is being selected from, and what was */
+struct selection {
+    nb_context *ctx;
+    const nb_scene *scene;
+    struct symmetry symmetry;
+    struct params *out;
+    size_t room; /* for parameters */
+};
+
+static nb_status append(struct selection *s, int row, size_t index)
 {
-    if (out->n == *room) {
-        const size_t more = *room > 0 ? 2 * *room : 16;
+    struct params *out = s->out;
+
+    if (out->n == s->room) {
+        const size_t more = s->room > 0 ? 2 * s->room : 16;
         struct param *at = realloc(out->at, more * sizeof *at);
 
-        if (!at) return fail_memory(ctx, "the list of parameters");
+        if (!at) return fail_memory(s->ctx, "the list of parameters");
         out->at = at;
-        *room = more;
+        s->room = more;
     }
     out->at[out->n].row = row;
     out->at[out->n++].index = (int)index;
     return NB_OK;
 }
 
+/* the first in the box of the reflections that are one with the listed one at `place` */
+static size_t first_equivalent(const struct selection *s, size_t place)
+{
+    size_t list[48];
+
+    (void)reflections_equivalent(s->scene->crystal.hkl, &s->symmetry, place, list);
+    return list[0];
+}
+
 /* all that a row stands for */
-static nb_status append_row(nb_context *ctx, const nb_scene *scene, int i,
-                            struct params *out, size_t *room)
+static nb_status append_row(struct selection *s, int i)
 {
     const struct registry_row *row = registry_row(i);
-    const size_t length = registry_length(scene, row);
+    const size_t length = registry_length(s->scene, row);
 
     for (size_t k = 0; k < length; k++) {
-        if (row->list == REFLECTIONS && isnan(registry_value(scene, row, k))) continue;
-        NB_TRY(append(ctx, i, k, out, room));
+        if (row->list == REFLECTIONS
+            && (isnan(registry_value(s->scene, row, k)) || first_equivalent(s, k) != k))
+            continue;
+        NB_TRY(append(s, i, k));
     }
     return NB_OK;
 }
 
 /* one member of the list that a row is */
-static nb_status append_member(nb_context *ctx, const nb_scene *scene, int i,
-                               const struct word *word, struct params *out, size_t *room)
+static nb_status append_member(struct selection *s, int i, const struct word *word)
 {
     const struct registry_row *row = registry_row(i);
+    const nb_scene *scene = s->scene;
+    nb_context *ctx = s->ctx;
     const int length = (int)word->length;
     long at[3];
 
@@ -103,6 +126,7 @@ static nb_status append_member(nb_context *ctx, const nb_scene *scene, int i,
                     row->name);
     if (row->list == REFLECTIONS) {
         const nb_hkl *hkl = scene->crystal.hkl;
+        size_t place;
 
         for (int k = 0; k < 3; k++)
             if (labs(at[k]) > HKL_INDEX_MAX) at[k] = HKL_INDEX_MAX + 1; /* not listed */
@@ -110,16 +134,14 @@ static nb_status append_member(nb_context *ctx, const nb_scene *scene, int i,
             return fail(ctx, NB_ERR_ARGUMENT,
                         "parameter %.*s is free, but that reflection is not listed", length,
                         word->text);
-        return append(ctx, i,
-                      (size_t)(hkl_box_at(hkl, (int)at[0], (int)at[1], (int)at[2])
-                               - hkl->box),
-                      out, room);
+        place = (size_t)(hkl_box_at(hkl, (int)at[0], (int)at[1], (int)at[2]) - hkl->box);
+        return append(s, i, first_equivalent(s, place));
     }
     if (at[0] < 0 || (size_t)at[0] >= registry_length(scene, row))
         return fail(ctx, NB_ERR_ARGUMENT,
                     "parameter %.*s is free, but the indices end at %zu", length,
                     word->text, registry_length(scene, row) - 1);
-    return append(ctx, i, (size_t)at[0], out, room);
+    return append(s, i, (size_t)at[0]);
 }
 
 static int matches(const char *name, const struct word *word)
@@ -128,30 +150,62 @@ static int matches(const char *name, const struct word *word)
            && !strncmp(name, word->text, word->name_length);
 }
 
-/* append what one word names, all of which must apply */
-static nb_status select_word(nb_context *ctx, const nb_scene *scene,
-                             const struct word *word, struct params *out, size_t *room)
+/* the member of a cell that a row is; -1: none */
+static int member_of_cell(const struct registry_row *row)
 {
+    const size_t first = offsetof(nb_scene, crystal.cell);
+
+    if (row->list != NO_LIST || row->offset < first
+        || row->offset >= first + sizeof((nb_crystal *)0)->cell)
+        return -1;
+    return (int)((row->offset - first) / sizeof(double));
+}
+
+/* 1 where the crystal system ties the row; then naming it alone is refused */
+static nb_status check_tie(const struct selection *s, const struct registry_row *row,
+                           int is_name, int *tied)
+{
+    const int member = member_of_cell(row), system = s->scene->crystal.system;
+    const int leader = member < 0 ? -1 : symmetry_leader(system, member);
+
+    *tied = member >= 0 && leader != member;
+    if (!*tied || !is_name) return NB_OK;
+    return fail(s->ctx, NB_ERR_ARGUMENT, "parameter %s is free, but a %s crystal %s%s",
+                row->name, symmetry_system_name(system),
+                leader < 0 ? "fixes it" : "ties it to ",
+                leader < 0    ? ""
+                : leader == 0 ? "cell_a"
+                              : "cell_alpha");
+}
+
+/* append what one word names, all of which must apply */
+static nb_status select_word(struct selection *s, const struct word *word)
+{
+    nb_context *ctx = s->ctx;
+    const nb_scene *scene = s->scene;
     const int all = !word->index || (word->index_length == 1 && *word->index == '*');
-    const size_t before = out->n;
+    const size_t before = s->out->n;
     const struct registry_row *row;
 
     for (int i = 0; (row = registry_row(i)) != NULL; i++) {
+        const int is_name = matches(row->name, word);
         const char *lacks;
+        int tied;
 
-        if (!matches(row->name, word) && (word->index || !matches(row->group, word)))
-            continue;
+        if (!is_name && (word->index || !matches(row->group, word))) continue;
         lacks = registry_lacking(scene, row);
         if (lacks)
             return fail(ctx, NB_ERR_ARGUMENT,
                         "parameter %s is free, but the scene has not got %s", row->name,
                         lacks);
+        NB_TRY(check_tie(s, row, is_name, &tied));
+        if (tied) continue;
         if (all && (!word->index || row->list != NO_LIST))
-            NB_TRY(append_row(ctx, scene, i, out, room));
+            NB_TRY(append_row(s, i));
         else
-            NB_TRY(append_member(ctx, scene, i, word, out, room));
+            NB_TRY(append_member(s, i, word));
     }
-    if (out->n == before)
+    if (s->out->n == before)
         return fail(ctx, NB_ERR_ARGUMENT,
                     "there is no parameter or group '%.*s'; nb_param_registry() lists them",
                     (int)word->length, word->text);
@@ -193,14 +247,15 @@ static nb_status check_once(nb_context *ctx, const nb_scene *scene,
 nb_status params_select(nb_context *ctx, const nb_scene *scene, const char *names,
                         struct params *out)
 {
+    struct selection s = {ctx, scene, {0}, out, 0};
     struct word word;
-    size_t room = 0;
 
     memset(out, 0, sizeof *out);
-    while (names && next_word(&names, &word))
-        NB_TRY(select_word(ctx, scene, &word, out, &room));
+    out->system = scene->crystal.system;
+    symmetry_operators(scene->crystal.point_group, &s.symmetry);
+    while (names && next_word(&names, &word)) NB_TRY(select_word(&s, &word));
     NB_TRY(check_once(ctx, scene, out));
-    return reflections_collect(ctx, scene, out);
+    return reflections_collect(ctx, scene, &s.symmetry, out);
 }
 
 void params_free(struct params *params)

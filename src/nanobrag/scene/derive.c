@@ -15,6 +15,7 @@
 #include "scene/mosaic.h"
 #include "scene/sampling.h"
 #include "scene/scene.h"
+#include "scene/symmetry.h"
 
 void nb_scene_set_profile(nb_scene *scene, int profile)
 {
@@ -27,6 +28,7 @@ nb_status scene_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fi
     struct detector_place place;
 
     NB_TRY(scene_validate(ctx, scene));
+    NB_TRY(symmetry_resolve(ctx, &scene->crystal));
     crystal_resolve(scene, &fixed->random);
     memcpy(fixed->ncells_asked, scene->crystal.ncells, sizeof fixed->ncells_asked);
     NB_TRY(beam_resolve(ctx, scene));
