@@ -17,29 +17,6 @@
 
 enum { FAST = 40, SLOW = 37, PIXELS = FAST * SLOW };
 
-static nb_scene named(const char *name)
-{
-    for (size_t i = 0; i < scenes_count; i++)
-        if (strcmp(scenes_list[i].name, name) == 0) return scenes_make(&scenes_list[i]);
-    abort();
-}
-
-static void forward(nb_simulator *sim, const double *x, double *image)
-{
-    nb_array array = nb_array_f64(image, SLOW, FAST);
-
-    if (nb_forward(sim, x, &array) != NB_OK) {
-        tap_check(0, "%s", nb_context_message(probe_context()));
-        exit(1);
-    }
-}
-
-static double uniform(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(*state >> 11) / 9007199254740992.0;
-}
-
 /* that the names give these parameters, in this order */
 static void check_names(const nb_scene *scene, const char *names, const char *expected)
 {
@@ -79,7 +56,7 @@ static int names_of_lists(void)
 {
     static const int hkl[3][3] = {{1, 0, 0}, {-1, 2, -3}, {0, 0, 5}};
     static const double f[3] = {1, 0, -3};
-    nb_scene s = named("list_of_sources");
+    nb_scene s = probe_named("list_of_sources");
     nb_hkl *list = list_of(3, hkl, f);
 
     s.crystal.hkl = list;
@@ -121,7 +98,7 @@ static void check_f(const char *name, int precision)
 {
     static double at_x[PIXELS], fresh[PIXELS], before[PIXELS], after[PIXELS];
     const nb_options options = {precision, NB_STRATEGY_AUTO, 0};
-    nb_scene s = named(name), resolved;
+    nb_scene s = probe_named(name), resolved;
     nb_simulator *sim, *second;
     uint64_t state = 5;
     size_t n, wrong = 0;
@@ -140,23 +117,23 @@ static void check_f(const char *name, int precision)
         int at[3];
 
         if (nb_param_at(sim, i, &p) != NB_OK) abort();
-        x[i] = i == 7 ? 0 : 150 * uniform(&state);
+        x[i] = i == 7 ? 0 : 150 * probe_uniform(&state);
         if (sscanf(p.name, "F[%d,%d,%d]", at, at + 1, at + 2) != 3) continue;
         wrong += !nb_hkl_get(s.crystal.hkl, at[0], at[1], at[2], &listed)
                  || p.value != listed || p.scale != fmax(1, fabs(listed));
     }
     tap_check(wrong == 0, "values and scales: %zu are wrong", wrong);
-    forward(sim, NULL, before);
-    forward(sim, x, at_x);
+    probe_forward(sim, NULL, before);
+    probe_forward(sim, x, at_x);
     if (nb_resolved(sim, x, &resolved) != NB_OK
         || nb_simulator_create(probe_context(), &resolved, NULL, &options, &second)
                != NB_OK)
         abort();
-    forward(second, NULL, fresh);
+    probe_forward(second, NULL, fresh);
     tap_check(memcmp(at_x, fresh, sizeof fresh) == 0, "a scene with that list (%.2g apart)",
               probe_off(at_x, fresh, PIXELS));
     tap_check(probe_off(at_x, before, PIXELS) > 0.1, "it shows");
-    forward(sim, NULL, after);
+    probe_forward(sim, NULL, after);
     tap_check(memcmp(before, after, sizeof before) == 0, "nothing is remembered");
     if (nb_resolved(sim, NULL, &resolved) != NB_OK) abort();
     nb_simulator_free(second);
@@ -176,32 +153,13 @@ static int structure_factors(void)
     return TAP_PASS;
 }
 
-/* <bar, J dx> against <J^T bar, dx> at the scene's own values */
-static void check_transposed(const char *what, nb_simulator *sim, const double *dx)
-{
-    static double change[PIXELS], bar[PIXELS];
-    nb_array change_array = nb_array_f64(change, SLOW, FAST);
-    nb_array bar_array = nb_array_f64(bar, SLOW, FAST);
-    double *bar_x = calloc(nb_nparam(sim), sizeof *bar_x), forwards = 0, backwards = 0;
-    uint64_t state = 9;
-
-    for (int i = 0; i < PIXELS; i++) bar[i] = uniform(&state);
-    if (nb_jvp(sim, NULL, 1, dx, &change_array) != NB_OK
-        || nb_vjp(sim, NULL, 1, &bar_array, bar_x) != NB_OK)
-        abort();
-    for (int i = 0; i < PIXELS; i++) forwards += bar[i] * change[i];
-    for (size_t i = 0; i < nb_nparam(sim); i++) backwards += bar_x[i] * dx[i];
-    tap_close(what, backwards / forwards, 1, 1e-11);
-    free(bar_x);
-}
-
 /* the image is a quadratic form in F, so that a central difference is exact */
 static int change_with_f(void)
 {
     static double change[PIXELS], up[PIXELS], down[PIXELS], x[6000], dx[6000];
 
     for (int tricubic = 0; tricubic < 2; tricubic++) {
-        const nb_scene s = named(tricubic ? "round_tricubic" : "square_nearest");
+        const nb_scene s = probe_named(tricubic ? "round_tricubic" : "square_nearest");
         nb_simulator *sim = probe_make(&s, "F");
         nb_array array = nb_array_f64(change, SLOW, FAST);
         uint64_t state = 6;
@@ -210,12 +168,12 @@ static int change_with_f(void)
 
         for (size_t i = 0; i < nb_nparam(sim); i++) {
             if (nb_param_at(sim, i, &p) != NB_OK) abort();
-            dx[i] = uniform(&state) - 0.5;
+            dx[i] = probe_uniform(&state) - 0.5;
             x[i] = p.value + dx[i];
         }
-        forward(sim, x, up);
+        probe_forward(sim, x, up);
         for (size_t i = 0; i < nb_nparam(sim); i++) x[i] -= 2 * dx[i];
-        forward(sim, x, down);
+        probe_forward(sim, x, down);
         for (int i = 0; i < PIXELS; i++) up[i] = (up[i] - down[i]) / 2;
         if (nb_jvp(sim, NULL, 1, dx, &array) != NB_OK) abort();
         tap_close("tangent in all F", probe_off(change, up, PIXELS), 0, 1e-11);
@@ -224,7 +182,7 @@ static int change_with_f(void)
         memset(sim->box, 0, hkl_box_size(&sim->hkl) * sizeof *sim->box);
         (void)params_write_f(&sim->params, dx, sim->box, NULL);
         for (size_t i = 0; i < hkl_box_size(&sim->hkl); i++) {
-            sim->box_change[i] = uniform(&state) - 0.5;
+            sim->box_change[i] = probe_uniform(&state) - 0.5;
             forwards += sim->box_change[i] * sim->box[i];
         }
         params_gather_f(&sim->params, sim->box_change, bar_x);
@@ -232,10 +190,10 @@ static int change_with_f(void)
         tap_close("to the box and back", forwards / backwards, 1, 1e-12);
         free(bar_x);
         memset(sim->box_change, 0, hkl_box_size(&sim->hkl) * sizeof *sim->box);
-        check_transposed("the adjoint of that", sim, dx);
+        probe_transposed("the adjoint of that", sim, dx);
         nb_simulator_free(sim);
         sim = probe_make(&s, "misset F[1,0,2] default_f F[-3,1,1] F[0,1,2] scale");
-        check_transposed("among others", sim, dx);
+        probe_transposed("among others", sim, dx);
         nb_simulator_free(sim);
     }
     return TAP_PASS;
@@ -370,7 +328,7 @@ static int tied_structure_factors(void)
     tap_close("the mean of its equivalents", p.value, (10 + 20 + 60 + 50) / 4.0, 0);
     x[0] = 1.5;
     x[1] = 33;
-    forward(sim, x, own);
+    probe_forward(sim, x, own);
     if (nb_resolved(sim, x, &resolved) != NB_OK) abort();
     for (int i = 0; i < 6; i++) {
         const double expected = i == 2 || i == 4 ? f[i] : 33;
@@ -381,7 +339,7 @@ static int tied_structure_factors(void)
     }
     probe_image(&resolved, fresh);
     tap_check(memcmp(own, fresh, sizeof own) == 0, "the image of that list");
-    check_transposed("one parameter, four reflections", sim, x);
+    probe_transposed("one parameter, four reflections", sim, x);
     nb_simulator_free(sim);
     nb_hkl_free(list);
     return TAP_PASS;
@@ -501,7 +459,7 @@ static int nothing_left(void)
     nb_array array = nb_array_f64(image, SLOW, FAST);
 
     for (size_t i = 0; i < COUNT(cases); i++) {
-        const nb_scene s = named(cases[i].scene);
+        const nb_scene s = probe_named(cases[i].scene);
         nb_simulator *sim = probe_make(&s, cases[i].names);
 
         tap_check(nb_forward(sim, cases[i].x, &array) == NB_ERR_SCENE
@@ -526,8 +484,8 @@ static int any_length(void)
         double longer[3];
 
         for (int k = 0; k < 3; k++) longer[k] = 4 * x[k];
-        forward(sim, x, one);
-        forward(sim, longer, other);
+        probe_forward(sim, x, one);
+        probe_forward(sim, longer, other);
         tap_close(names[i], probe_off(other, one, PIXELS), 0, 1e-13);
         if (nb_jvp(sim, x, 1, x, &array) != NB_OK) abort();
         tap_close("along itself", probe_peak(other, PIXELS) / probe_peak(one, PIXELS), 0,

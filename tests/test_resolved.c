@@ -126,6 +126,17 @@ static double *number_of_source(nb_scene *s, const char *name)
     abort();
 }
 
+/* of the second mosaic domain */
+static double *number_of_domain(nb_scene *s)
+{
+    static double weights[1000];
+
+    for (int i = 0; i < s->crystal.ndomains; i++)
+        weights[i] = s->crystal.domain_weight ? s->crystal.domain_weight[i] : 1;
+    s->crystal.domain_weight = weights;
+    return weights + 1;
+}
+
 /* where a parameter lives: written by hand, not from the registry's table */
 static double *number(nb_scene *s, const char *name)
 {
@@ -199,6 +210,7 @@ static double *number(nb_scene *s, const char *name)
 
     for (size_t i = 0; i < COUNT(numbers); i++)
         if (strcmp(numbers[i].name, name) == 0) return numbers[i].at;
+    if (strcmp(name, "domain_weight[1]") == 0) return number_of_domain(s);
     if (strncmp(name, "source_", 7) == 0) return number_of_source(s, name);
     tap_check(0, "parameter %s is not known to this test", name);
     abort();

@@ -7,6 +7,7 @@
  *
  *   source_weight[i]   source_weight[3] is that of the fourth source, source_weight[*] or
  *                      source_weight alone those of all
+ *   domain_weight[i]   the same for mosaic domains
  *   F[h,k,l]           F[1,-2,3] is one listed reflection, F[*] or F alone all that are
  *                      listed, l fastest, then k, then h
  *

@@ -78,6 +78,8 @@ typedef struct nb_crystal {
     double ncells_off[3]; /* off-diagonal N: ab, ac, bc; must be 0 in this version */
     double mosaic[3]; /* spread; [1] and [2] must be 0 (isotropic)           degree */
     int ndomains; /* mosaic domains; 0: 10 with a spread, else 1 */
+    const double *domain_weight; /* ndomains of them, >= 0, divided by their mean; NULL:
+                                    all alike */
     int shape; /* enum nb_shape */
     int64_t mosaic_seed; /* 0: 12345678 */
     double fudge; /* multiplies the squared radius of a spot; 0: 1 */

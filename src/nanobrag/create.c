@@ -16,7 +16,7 @@ struct sizes {
     size_t pixels, mask, sources, given_sources, beamlets, orientations, domains;
     size_t stol, box, box_single, unlisted;
     size_t source_change, turns, box_change, box_bar;
-    size_t lists_source, listed;
+    size_t domain_weights, lists_source, lists_weight, listed;
 };
 
 static size_t count_unlisted(const nb_hkl *hkl)
@@ -39,6 +39,7 @@ static struct sizes sizes_of(const nb_simulator *sim)
     n.given_sources = (size_t)s->beam.nsource;
     n.beamlets = sim->fixed.ngrid > 0 ? n.sources : 0;
     n.domains = (size_t)s->crystal.ndomains;
+    n.domain_weights = s->crystal.domain_weight ? n.domains : 0;
     n.orientations = (size_t)s->scan.nphi * n.domains;
     n.stol = 2 * s->background.nstol;
     /* behind the last, the default */
@@ -51,6 +52,7 @@ static struct sizes sizes_of(const nb_simulator *sim)
     n.box_change = n.box;
     n.box_bar = n.unlisted > 0 || sim->params.f.n > 0 ? n.box : 0;
     n.lists_source = n.given_sources;
+    n.lists_weight = params_has(&sim->params, "domain_weight") ? n.domains : 0;
     n.listed = n.box;
     return n;
 }
@@ -61,6 +63,12 @@ static struct adjoint_sizes adjoint_sizes_of(const struct sizes *n)
     const struct adjoint_sizes sizes = {n->source_change, n->turns, n->box_bar};
 
     return sizes;
+}
+
+static int reserve_lists(struct arena *a, const struct sizes *n)
+{
+    return arena_reserve(a, n->lists_source, sizeof(nb_source))
+           && arena_reserve(a, n->lists_weight, sizeof(double));
 }
 
 static nb_status reserve(nb_simulator *sim, const struct sizes *n)
@@ -76,6 +84,7 @@ static nb_status reserve(nb_simulator *sim, const struct sizes *n)
                      && arena_reserve(a, n->beamlets, sizeof *sim->fixed.beamlet)
                      && arena_reserve(a, n->orientations, sizeof *sim->orientations)
                      && arena_reserve(a, n->domains, sizeof *sim->fixed.domain)
+                     && arena_reserve(a, n->domain_weights, sizeof(double))
                      && arena_reserve(a, n->stol, sizeof(double))
                      && arena_reserve(a, n->box, sizeof(double))
                      && arena_reserve(a, n->box_single, sizeof(float))
@@ -84,9 +93,7 @@ static nb_status reserve(nb_simulator *sim, const struct sizes *n)
                      && arena_reserve(a, n->turns, sizeof *sim->turn)
                      && arena_reserve(a, n->box_change, sizeof(double))
                      && (sim->params.n == 0 || adjoint_reserve(a, &adjoint))
-                     && arena_reserve(a, n->lists_source, sizeof(nb_source))
-                     && arena_reserve(a, n->lists_source, sizeof(nb_source))
-                     && arena_reserve(a, n->lists_source, sizeof(nb_source))
+                     && reserve_lists(a, n) && reserve_lists(a, n) && reserve_lists(a, n)
                      && arena_reserve(a, n->listed, sizeof(double));
 
     if (!fits || !arena_make(a)) return fail_memory(sim->ctx, "a simulator");
@@ -106,8 +113,10 @@ static struct params_lists take_lists(struct arena *a, const struct sizes *n)
 {
     struct params_lists lists = {0};
     nb_source *source = arena_take(a, n->lists_source, sizeof *source);
+    double *weight = arena_take(a, n->lists_weight, sizeof *weight);
 
     if (n->lists_source > 0) lists.source = source;
+    if (n->lists_weight > 0) lists.domain_weight = weight;
     return lists;
 }
 
@@ -126,6 +135,8 @@ static void take(nb_simulator *sim, const struct sizes *n)
     sim->fixed.beamlet = arena_take(a, n->beamlets, sizeof *sim->fixed.beamlet);
     sim->orientations = arena_take(a, n->orientations, sizeof *sim->orientations);
     sim->fixed.domain = arena_take(a, n->domains, sizeof *sim->fixed.domain);
+    s->crystal.domain_weight =
+        keep(a, s->crystal.domain_weight, n->domain_weights, sizeof(double));
     s->background.stol = keep(a, s->background.stol, n->stol, sizeof(double));
     sim->box = arena_take(a, n->box, sizeof(double));
     sim->box_single = arena_take(a, n->box_single, sizeof(float));

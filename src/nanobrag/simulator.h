@@ -37,7 +37,7 @@ struct nb_simulator {
     struct phys_source *sources;
     struct phys_orientation *orientations;
     struct phys_source *source_change; /* these three only where parameters are free */
-    double (*turn)[3];
+    struct phys_turn *turn;
     double *box_change;
     struct adjoint_work adjoint;
     struct params_lists at_x, change; /* lists of the scene at x, and of its change */

@@ -21,7 +21,7 @@ enum {
     MOST_OF_A_LIST = 3, /* parameters */
     MOST_SOURCES = 60,
     MOST_ORIENTATIONS = 100,
-    MEMBERS = 60 + 11 * MOST_SOURCES + 9 * MOST_ORIENTATIONS
+    MEMBERS = 60 + 11 * MOST_SOURCES + 10 * MOST_ORIENTATIONS
 };
 
 /* the numbers of a frame in a row */
@@ -56,8 +56,10 @@ static struct members members_of(const struct phys_frame *f)
     put(&m, f->metric, 6), put(&m, &f->fudge, 1), put(&m, &f->b_factor, 1);
     put(&m, &f->default_f, 1), put(&m, &f->bragg_scale, 1), put(&m, &f->amorphous_scale, 1);
     for (int i = 0; i < f->nsource && i < MOST_SOURCES; i++) put_source(&m, f->source + i);
-    for (int i = 0; i < f->norientation && i < MOST_ORIENTATIONS; i++)
+    for (int i = 0; i < f->norientation && i < MOST_ORIENTATIONS; i++) {
         put(&m, f->orientation[i].axes, 9);
+        put(&m, &f->orientation[i].weight, 1);
+    }
     return m;
 }
 
@@ -91,8 +93,10 @@ static struct members changes_of(const struct phys_frame *f, const struct phys_s
     put(&m, s->metric, 6), put(&m, &s->fudge, 1), put(&m, &s->b_factor, 1);
     put(&m, &s->default_f, 1), put(&m, &s->bragg_scale, 1), put(&m, &s->amorphous_scale, 1);
     for (int i = 0; i < f->nsource && i < MOST_SOURCES; i++) put_source(&m, s->source + i);
-    for (int i = 0; i < f->norientation && i < MOST_ORIENTATIONS; i++)
-        put_axes(&m, f->orientation[i].axes, s->strain, s->turn[i]);
+    for (int i = 0; i < f->norientation && i < MOST_ORIENTATIONS; i++) {
+        put_axes(&m, f->orientation[i].axes, s->strain, s->turn[i].by);
+        put(&m, &s->turn[i].weight, 1);
+    }
     return m;
 }
 
@@ -133,7 +137,7 @@ static long double look_at(const void *context, double x)
 static struct members tangent_at(nb_simulator *sim, double x)
 {
     static struct phys_source sources[1000];
-    static double turns[10000][3];
+    static struct phys_turn turns[10000];
     struct phys_slope slope = {.source = sources, .turn = turns};
     const double one = 1;
     struct phys_frame frame;

@@ -205,6 +205,14 @@ static void tetragonal(nb_scene *s)
     s->crystal.point_group = "422";
 }
 
+static void weighted_domains(nb_scene *s)
+{
+    static const double weight[6] = {1, 2.5, 0.3, 0, 1.2, 0.7};
+
+    gauss_nearest(s);
+    s->crystal.domain_weight = weight;
+}
+
 static void dmin_and_water(nb_scene *s)
 {
     s->dmin = 7;
@@ -293,6 +301,7 @@ const struct named_scene scenes_list[] = {
     NAMED(grid_of_sources),
     NAMED(list_of_sources),
     NAMED(rotated),
+    NAMED(weighted_domains),
     NAMED(tetragonal),
     NAMED(dmin_and_water),
     NAMED(amorphous_table),

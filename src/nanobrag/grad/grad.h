@@ -43,6 +43,7 @@ struct params {
  * own. NULL where the scene has no such list. */
 struct params_lists {
     nb_source *source; /* (nsource) */
+    double *domain_weight; /* (ndomains); NULL unless one of them is free */
 };
 
 /* The parameters chosen by `names`, in `out`, which params_free() takes. Each must exist,

@@ -75,6 +75,7 @@ static void write(const struct param *at, size_t n, const double *x,
 
         if (row->list == REFLECTIONS) continue;
         if (row->list == SOURCES) to = lists->source + at->index;
+        if (row->list == DOMAINS) to = lists->domain_weight + at->index;
         *(double *)(void *)((char *)to + row->offset) = x[i];
     }
 }
@@ -86,6 +87,13 @@ void params_unpack(const struct params *params, const double *x,
         memcpy(lists->source, scene->beam.source,
                (size_t)scene->beam.nsource * sizeof *lists->source);
         scene->beam.source = lists->source;
+    }
+    if (lists->domain_weight) {
+        const double *from = scene->crystal.domain_weight;
+
+        for (int i = 0; i < scene->crystal.ndomains; i++)
+            lists->domain_weight[i] = from ? from[i] : 1;
+        scene->crystal.domain_weight = lists->domain_weight;
     }
     write(params->at, params->n, x, lists, scene);
     symmetry_tie_cell(params->system, scene->crystal.cell);
@@ -99,6 +107,9 @@ void params_unpack_change(const struct params *params, size_t first, size_t n,
     if (lists->source)
         memset(lists->source, 0, (size_t)scene->beam.nsource * sizeof *lists->source);
     dot->beam.source = lists->source;
+    for (int i = 0; lists->domain_weight && i < scene->crystal.ndomains; i++)
+        lists->domain_weight[i] = 0;
+    dot->crystal.domain_weight = lists->domain_weight;
     write(params->at + first, n, dx, lists, dot);
     symmetry_tie_cell(params->system, dot->crystal.cell);
 }

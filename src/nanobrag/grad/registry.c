@@ -53,6 +53,7 @@ const struct registry_row *registry_row(int i)
 static const char *lacking_list(const nb_scene *scene, int list)
 {
     if (list == SOURCES) return scene->beam.nsource > 0 ? NULL : "a list of sources";
+    if (list == DOMAINS) return scene->crystal.ndomains > 1 ? NULL : "mosaic domains";
     return scene->crystal.hkl ? NULL : "a list of reflections";
 }
 
@@ -98,6 +99,7 @@ const char *registry_lacking(const nb_scene *scene, const struct registry_row *r
 size_t registry_length(const nb_scene *scene, const struct registry_row *row)
 {
     if (row->list == SOURCES) return (size_t)scene->beam.nsource;
+    if (row->list == DOMAINS) return (size_t)scene->crystal.ndomains;
     if (row->list == REFLECTIONS) return hkl_box_size(scene->crystal.hkl);
     return 1;
 }
@@ -115,7 +117,8 @@ static void describe(const struct registry_row *row, nb_param *out)
 
 int nb_param_registry(int i, nb_param *out)
 {
-    static const char *const index[] = {"", "[i]", "[h,k,l]"}; /* by enum registry_list */
+    static const char *const index[] = {"", "[i]", "[i]",
+                                        "[h,k,l]"}; /* by enum registry_list */
 
     if (i < 0 || i >= ROWS || !out) return 0;
     describe(&rows[i], out);
@@ -184,5 +187,7 @@ double registry_value(const nb_scene *scene, const struct registry_row *row, siz
 
     if (row->list == REFLECTIONS) return scene->crystal.hkl->box[index];
     if (row->list == SOURCES) from = scene->beam.source + index;
+    if (row->list == DOMAINS && !scene->crystal.domain_weight) return 1;
+    if (row->list == DOMAINS) from = scene->crystal.domain_weight + index;
     return *(const double *)(const void *)((const char *)from + row->offset);
 }

@@ -12,7 +12,7 @@
 #include <nanobrag/scene.h>
 
 /* what the index of a parameter counts */
-enum registry_list { NO_LIST, SOURCES, REFLECTIONS };
+enum registry_list { NO_LIST, SOURCES, DOMAINS, REFLECTIONS };
 
 struct registry_row {
     const char *name, *group, *unit, *doc;

@@ -13,7 +13,7 @@ enum { MOST_CHUNKS = 64, LEAST_CHUNKS = 4, CHUNK_MEMORY = 1 << 28 };
 static int chunks_of(const struct adjoint_sizes *n)
 {
     const double bytes = (double)n->sources * sizeof(struct phys_source)
-                         + (double)n->orientations * sizeof(double[3])
+                         + (double)n->orientations * sizeof(struct phys_turn)
                          + (double)n->box * sizeof(double);
     const double fit = CHUNK_MEMORY / (bytes + 1);
 
@@ -28,7 +28,7 @@ int adjoint_reserve(struct arena *arena, const struct adjoint_sizes *n)
 
     for (size_t i = 0; i < chunks; i++)
         fits = fits && arena_reserve(arena, n->sources, sizeof(struct phys_source))
-               && arena_reserve(arena, n->orientations, sizeof(double[3]))
+               && arena_reserve(arena, n->orientations, sizeof(struct phys_turn))
                && arena_reserve(arena, n->box, sizeof(double));
     return fits;
 }
@@ -76,7 +76,7 @@ static void fold(const struct adjoint_sizes *n, const struct phys_slope *from,
 {
     add(offsetof(struct phys_slope, source) / sizeof(double), from, to);
     add(n->sources * (sizeof *to->source / sizeof(double)), from->source, to->source);
-    add(3 * n->orientations, from->turn, to->turn);
+    add(n->orientations * (sizeof *to->turn / sizeof(double)), from->turn, to->turn);
     if (to->f) add(n->box, from->f, to->f);
 }
 

@@ -76,6 +76,7 @@ static void derive_orientations(const nb_scene *scene, const struct scene_fixed 
                                 struct phys_orientation *out)
 {
     const int ndomains = scene->crystal.ndomains;
+    const double mean = mosaic_mean_weight(scene);
     double spindle[3];
 
     linear_unit(scene->scan.axis, spindle);
@@ -84,7 +85,7 @@ static void derive_orientations(const nb_scene *scene, const struct scene_fixed 
 
         mosaic_rotation(scene, fixed->domain + d, rotation);
         for (int p = 0; p < scene->scan.nphi; p++) {
-            double *rows = out[(size_t)p * (size_t)ndomains + (size_t)d].axes;
+            struct phys_orientation *to = out + (size_t)p * (size_t)ndomains + (size_t)d;
             const double phi = linear_radian(sampling_phi(scene, fixed, p));
 
             for (int i = 0; i < 3; i++) {
@@ -92,8 +93,9 @@ static void derive_orientations(const nb_scene *scene, const struct scene_fixed 
 
                 linear_rotate(spindle, phi, axes->real[i], turned);
                 for (int j = 0; j < 3; j++)
-                    rows[3 * i + j] = linear_dot(rotation[j], turned);
+                    to->axes[3 * i + j] = linear_dot(rotation[j], turned);
             }
+            to->weight = mosaic_weight(scene, d, mean);
         }
     }
 }
@@ -113,6 +115,8 @@ nb_status scene_derive(nb_context *ctx, const nb_scene *scene,
     NB_TRY(crystal_derive(ctx, scene, &axes));
     NB_TRY(detector_derive(ctx, scene, &place));
     NB_TRY(beam_derive(ctx, scene, fixed, sources));
+    if (!(mosaic_mean_weight(scene) > 0))
+        return fail(ctx, NB_ERR_SCENE, "the weights of the mosaic domains add up to 0");
     derive_orientations(scene, fixed, &axes, orientations);
     detector_frame(scene, &place, layer_step, frame);
     crystal_lattice(scene, &axes, frame);

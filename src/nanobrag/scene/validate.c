@@ -146,6 +146,16 @@ static nb_status check_lists(nb_context *ctx, const nb_scene *scene)
             return fail(ctx, NB_ERR_ARGUMENT, "source %d holds a number that is not finite",
                         i + 1);
     }
+    if (scene->crystal.domain_weight && scene->crystal.ndomains < 1)
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "crystal.domain_weight needs their number, crystal.ndomains");
+    for (int i = 0; scene->crystal.domain_weight && i < scene->crystal.ndomains; i++) {
+        const double weight = scene->crystal.domain_weight[i];
+
+        if (!(weight >= 0) || !isfinite(weight))
+            return fail(ctx, NB_ERR_ARGUMENT,
+                        "crystal.domain_weight[%d] is %g, expected 0 or more", i, weight);
+    }
     if (scene->background.nstol > 0 && !scene->background.stol)
         return fail(ctx, NB_ERR_ARGUMENT, "background.stol is NULL but nstol is %zu",
                     scene->background.nstol);
