@@ -114,8 +114,7 @@ NB_API nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
  * In double and by the reference kernel, whatever the options say. Where a sample changes
  * its nearest reflection the derivative is that of the side it lies on.
  *
- * Errors: those of nb_forward(); NB_ERR_UNSUPPORTED with a point spread or nanoBragg's
- * curved detector.
+ * Errors: those of nb_forward(); NB_ERR_UNSUPPORTED with nanoBragg's curved detector.
  */
 NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
                         nb_array *dimage);
@@ -128,7 +127,8 @@ NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const doub
  *   bar_x      [in,out]  gradients are added to it                 (ncot x nparam)
  *
  * One pass over the samples for each cotangent, whatever the number of parameters. What
- * lies under the mask or outside the ROI has no say. Errors: those of nb_jvp().
+ * lies under the mask or outside the ROI has no say. Errors: those of nb_jvp();
+ * NB_ERR_UNSUPPORTED with a point spread.
  */
 NB_API nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot,
                         const nb_array *bar_image, double *bar_x);

@@ -15,7 +15,7 @@
 struct sizes {
     size_t pixels, mask, sources, given_sources, beamlets, orientations, domains;
     size_t stol, box, box_single, unlisted;
-    size_t source_change, turns, box_change, box_bar;
+    size_t source_change, turns, box_change, box_bar, unspread;
     size_t domain_weights, lists_source, lists_weight, listed;
 };
 
@@ -51,6 +51,7 @@ static struct sizes sizes_of(const nb_simulator *sim)
     n.turns = n.orientations;
     n.box_change = n.box;
     n.box_bar = n.unlisted > 0 || sim->params.f.n > 0 ? n.box : 0;
+    n.unspread = sim->psf ? n.pixels : 0;
     n.lists_source = n.given_sources;
     n.lists_weight = params_has(&sim->params, "domain_weight") ? n.domains : 0;
     n.listed = n.box;
@@ -93,6 +94,7 @@ static nb_status reserve(nb_simulator *sim, const struct sizes *n)
                      && arena_reserve(a, n->turns, sizeof *sim->turn)
                      && arena_reserve(a, n->box_change, sizeof(double))
                      && (sim->params.n == 0 || adjoint_reserve(a, &adjoint))
+                     && arena_reserve(a, n->unspread, sizeof(double))
                      && reserve_lists(a, n) && reserve_lists(a, n) && reserve_lists(a, n)
                      && arena_reserve(a, n->listed, sizeof(double));
 
@@ -146,6 +148,7 @@ static void take(nb_simulator *sim, const struct sizes *n)
     sim->turn = arena_take(a, n->turns, sizeof *sim->turn);
     sim->box_change = arena_take(a, n->box_change, sizeof(double));
     if (sim->params.n > 0) adjoint_take(a, &adjoint, &sim->adjoint);
+    sim->unspread = arena_take(a, n->unspread, sizeof(double));
     sim->at_x = take_lists(a, n);
     sim->change = take_lists(a, n);
     sim->resolved = take_lists(a, n);

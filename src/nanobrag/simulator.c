@@ -22,6 +22,7 @@
 #include "base/array.h"
 #include "base/context.h"
 #include "grad/grad.h"
+#include "grad/psf.h"
 #include "grad/tangent.h"
 #include "kernels/adjoint.h"
 #include "kernels/kernels.h"
@@ -169,9 +170,6 @@ static nb_status check_derivable(const nb_simulator *sim)
         return fail(sim->ctx, NB_ERR_ARGUMENT,
                     "no parameter is free: name some of them in "
                     "nb_simulator_create()");
-    if (sim->psf)
-        return fail(sim->ctx, NB_ERR_UNSUPPORTED,
-                    "an image with a point spread has no derivative in this version");
     if (sim->scene.detector.curved && (sim->scene.quirks & NB_QUIRK_CURVED))
         return fail(sim->ctx, NB_ERR_UNSUPPORTED,
                     "nanoBragg's curved detector has no derivative; leave "
@@ -195,6 +193,27 @@ static nb_status check_directions(const nb_simulator *sim, int ndir, const doubl
     return NB_OK;
 }
 
+/* the photons that a point spread starts from, as exact as their change */
+static nb_status render_unspread(nb_simulator *sim, const nb_scene *scene,
+                                 const struct phys_frame *frame)
+{
+    const struct kernel_set reference = {&kernels_reference, NULL, NULL, NULL};
+    const struct job job = simulator_job(sim, scene, frame, sim->unspread);
+
+    return sim->psf ? tiles_forward(sim->ctx, &reference, &job) : NB_OK;
+}
+
+static void finish_tangent(nb_simulator *sim, const nb_scene *scene, const double *dx,
+                           double *change)
+{
+    nb_scene dot;
+
+    if (!sim->psf) return;
+    params_unpack_change(&sim->params, 0, sim->params.n, dx, scene, &sim->change, &dot);
+    psf_tangent(sim->psf, scene, &dot, sim->unspread, change);
+    blank(&sim->window, change);
+}
+
 nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
                  nb_array *dimage)
 {
@@ -204,6 +223,7 @@ nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
     if (!sim) return NB_ERR_ARGUMENT;
     NB_TRY(check_directions(sim, ndir, dx, dimage));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    NB_TRY(render_unspread(sim, &scene, &frame));
     for (int i = 0; i < ndir; i++) {
         const struct job job = simulator_job(sim, &scene, &frame, sim->photons);
         struct phys_slope dot;
@@ -213,6 +233,7 @@ nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
         (void)params_write_f(&sim->params, dx + (size_t)i * sim->params.n, sim->box_change,
                              NULL);
         NB_TRY(tiles_jvp(sim->ctx, &job, &dot));
+        finish_tangent(sim, &scene, dx + (size_t)i * sim->params.n, sim->photons);
         deliver(sim, sim->photons, dimage + i);
     }
     return NB_OK;
@@ -279,6 +300,9 @@ nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *b
 
     if (!sim) return NB_ERR_ARGUMENT;
     NB_TRY(check_derivable(sim));
+    if (sim->psf)
+        return fail(sim->ctx, NB_ERR_UNSUPPORTED,
+                    "an image with a point spread has no adjoint in this version");
     if (ncot < 1 || !bar_image || !bar_x)
         return fail(sim->ctx, NB_ERR_ARGUMENT,
                     "an adjoint needs cotangent images and gradients for them");

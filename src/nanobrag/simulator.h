@@ -36,10 +36,11 @@ struct nb_simulator {
     float *box_single; /* the same for kernels in float, else NULL */
     struct phys_source *sources;
     struct phys_orientation *orientations;
-    struct phys_source *source_change; /* these three only where parameters are free */
+    struct phys_source *source_change; /* these only where parameters are free */
     struct phys_turn *turn;
     double *box_change;
     struct adjoint_work adjoint;
+    double *unspread; /* photons before the point spread; only with one */
     struct params_lists at_x, change; /* lists of the scene at x, and of its change */
     struct params_lists resolved; /* what nb_resolved() handed out last */
     double *listed; /* the box that goes with it, NaN where nothing is listed */
