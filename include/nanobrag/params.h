@@ -11,6 +11,8 @@
  *   F[h,k,l]           F[1,-2,3] is one listed reflection, F[*] or F alone all that are
  *                      listed, l fastest, then k, then h
  *
+ * "*" stands for all that apply to a scene but the structure factors.
+ *
  * Ties: with crystal.system set, the group "cell" is what that system leaves free and the
  * rest of the cell follows. With crystal.point_group set, F[h,k,l] stands for all listed
  * equivalents of that reflection, is called by the first of them in the order of F[*], and
@@ -39,6 +41,7 @@ enum {
 typedef struct nb_param {
     char name[32];
     const char *unit, *doc;
+    const char *group; /* name of its group; its own where it is alone */
     double value; /* in the resolved scene; the default in the registry */
     double scale; /* a change of this size matters */
     double lower, upper; /* bounds, both allowed */

@@ -109,6 +109,7 @@ static void describe(const struct registry_row *row, nb_param *out)
     memset(out, 0, sizeof *out);
     out->unit = row->unit;
     out->doc = row->doc;
+    out->group = row->group;
     out->scale = row->scale;
     out->lower = row->lower;
     out->upper = row->upper;

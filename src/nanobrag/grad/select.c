@@ -1,6 +1,7 @@
 /*
  * select.c - names to parameters. A word is a name, a group, or the name of a list with an
- * index in brackets, "*" for all of it. SPDX-License-Identifier: MIT
+ * index in brackets, "*" for all of it; "*" alone is all that applies but structure
+ * factors. SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <stdlib.h>
@@ -150,6 +151,17 @@ static int matches(const char *name, const struct word *word)
            && !strncmp(name, word->text, word->name_length);
 }
 
+static int is_everything(const struct word *word)
+{
+    return !word->index && matches("*", word);
+}
+
+static int means(const struct word *word, const struct registry_row *row)
+{
+    if (is_everything(word)) return row->list != REFLECTIONS;
+    return matches(row->name, word) || (!word->index && matches(row->group, word));
+}
+
 /* the member of a cell that a row is; -1: none */
 static int member_of_cell(const struct registry_row *row)
 {
@@ -192,8 +204,9 @@ static nb_status select_word(struct selection *s, const struct word *word)
         const char *lacks;
         int tied;
 
-        if (!is_name && (word->index || !matches(row->group, word))) continue;
+        if (!means(word, row)) continue;
         lacks = registry_lacking(scene, row);
+        if (lacks && is_everything(word)) continue;
         if (lacks)
             return fail(ctx, NB_ERR_ARGUMENT,
                         "parameter %s is free, but the scene has not got %s", row->name,
