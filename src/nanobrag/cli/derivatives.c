@@ -78,8 +78,8 @@ static nb_array image_of(const struct run *run, double *data)
 
 static double *allocate(size_t n, size_t each)
 {
-    return each && n > SIZE_MAX / sizeof(double) / each ? NULL
-                                                        : calloc(n * each, sizeof(double));
+    if (each > 0 && n > SIZE_MAX / sizeof(double) / each) return NULL;
+    return calloc(n * each + 1, sizeof(double));
 }
 
 static int read_weight(struct run *run, double *weight)
@@ -176,7 +176,8 @@ static int make_gradient(struct run *run, struct derivatives *d)
 static int make_jacobian(struct run *run, struct derivatives *d)
 {
     double *const direction = allocate(1, run->params.n);
-    int code = direction ? 0 : say_failure(run->say, "out of memory");
+    int code = 0;
+    if (!direction) return say_failure(run->say, "out of memory");
     for (size_t i = 0; i < d->jacobian.n && !code; i++) {
         const size_t at = d->jacobian.at[i];
         nb_array column = image_of(run, d->columns + i * pixels(run));

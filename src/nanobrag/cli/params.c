@@ -168,7 +168,7 @@ static int split(struct say *say, const char *text, char name[WORD_BYTES], doubl
 static int add_set(struct words *words, struct say *say, const char *text)
 {
     char name[WORD_BYTES];
-    double value;
+    double value = 0;
     nb_param row;
     const int code = split(say, text, name, &value);
     if (code) return code;
@@ -217,7 +217,7 @@ static int does_not_apply(struct say *say, int option, const char *name)
 static int set_one(struct params *params, struct say *say, const char *text)
 {
     char name[WORD_BYTES];
-    double value;
+    double value = 0;
     const int code = split(say, text, name, &value);
     if (code) return code;
     const size_t i = place(params, name);
