@@ -127,8 +127,7 @@ NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const doub
  *   bar_x      [in,out]  gradients are added to it                 (ncot x nparam)
  *
  * One pass over the samples for each cotangent, whatever the number of parameters. What
- * lies under the mask or outside the ROI has no say. Errors: those of nb_jvp();
- * NB_ERR_UNSUPPORTED with a point spread.
+ * lies under the mask or outside the ROI has no say. Errors: those of nb_jvp().
  */
 NB_API nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot,
                         const nb_array *bar_image, double *bar_x);

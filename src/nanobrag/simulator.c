@@ -292,6 +292,35 @@ static double pull_image(const void *user, size_t first, int n, const double *ph
     return sum;
 }
 
+/* back through ROI, mask and point spread: the cotangent of the photons before it goes to
+ * sim->photons, that of its width to `bar` */
+static void finish_adjoint(nb_simulator *sim, const nb_scene *scene,
+                           const nb_array *bar_image, nb_scene *bar)
+{
+    const size_t nfast = (size_t)sim->window.nfast;
+
+    for (int s = 0; s < sim->window.nslow; s++)
+        for (int f = 0; f < sim->window.nfast; f++)
+            sim->photons[(size_t)s * nfast + (size_t)f] = array_get(bar_image, s, f);
+    blank(&sim->window, sim->photons);
+    psf_adjoint(sim->psf, scene, sim->unspread, sim->photons, bar);
+}
+
+/* bar_x += what the width of the point spread says about each parameter */
+static void gather_spread(nb_simulator *sim, const nb_scene *scene, const nb_scene *bar,
+                          double *bar_x)
+{
+    static const double one = 1;
+
+    for (size_t i = 0; i < sim->params.n; i++) {
+        nb_scene dot;
+
+        if (params_is_f(&sim->params, i)) continue;
+        params_unpack_change(&sim->params, i, 1, &one, scene, &sim->change, &dot);
+        bar_x[i] += bar->psf.fwhm * dot.psf.fwhm + bar->detector.pixel * dot.detector.pixel;
+    }
+}
+
 nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *bar_image,
                  double *bar_x)
 {
@@ -300,9 +329,6 @@ nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *b
 
     if (!sim) return NB_ERR_ARGUMENT;
     NB_TRY(check_derivable(sim));
-    if (sim->psf)
-        return fail(sim->ctx, NB_ERR_UNSUPPORTED,
-                    "an image with a point spread has no adjoint in this version");
     if (ncot < 1 || !bar_image || !bar_x)
         return fail(sim->ctx, NB_ERR_ARGUMENT,
                     "an adjoint needs cotangent images and gradients for them");
@@ -310,13 +336,22 @@ nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *b
         NB_TRY(array_check(sim->ctx, bar_image + i, "bar_image", sim->window.nslow,
                            sim->window.nfast, NB_FLOAT, 32, 64));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    NB_TRY(render_unspread(sim, &scene, &frame));
     for (int i = 0; i < ncot; i++) {
-        const struct images images = {(size_t)sim->window.nfast, bar_image + i};
+        const nb_array before =
+            nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
+        const struct images images = {(size_t)sim->window.nfast,
+                                      sim->psf ? &before : bar_image + i};
         const struct pull pull = {pull_image, &images};
 
+        nb_scene spread = {0};
+
+        if (sim->psf) finish_adjoint(sim, &scene, bar_image + i, &spread);
         NB_TRY(pull_back(sim, &scene, &frame, &pull));
         NB_TRY(gather(sim, &scene, &frame, sim->adjoint.bar,
                       bar_x + (size_t)i * sim->params.n));
+        if (sim->psf)
+            gather_spread(sim, &scene, &spread, bar_x + (size_t)i * sim->params.n);
     }
     return NB_OK;
 }

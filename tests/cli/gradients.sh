@@ -161,6 +161,9 @@ check_gradient "distance:3e-2 misset_x:3e-3 default_f:1" -roi 2 9 3 12
 check_gradient "cell_b:3e-3 origin_x:3e-3" -param cell_b=38 -param origin_x=9
 check_gradient "cell_c:3e-3 thickness:1 attenuation:1" -strategy reference \
     -detector_thick 100 -detector_abs 200
+if "$program" -version | grep -q fftw; then
+    check_gradient "psf_fwhm:1e-2 pixel:1e-4 cell_a:3e-3" -psf gauss -psf_fwhm 2 -roi 2 12 3 12
+fi
 inputs=
 
 # ---- without weights, at x, in every spelling ----
