@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/scenes.h"
 #include "support/tap.h"
+
+enum { FAST = 40, SLOW = 37, PIXELS = FAST * SLOW }; /* of the base scene */
 
 static char lines[1 << 16];
 
@@ -187,4 +190,46 @@ void probe_dual(double u[3][3], double v[3][3])
     volume = probe_dot(u[0], v[0]);
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) v[i][j] /= volume;
+}
+
+nb_scene probe_named(const char *name)
+{
+    for (size_t i = 0; i < scenes_count; i++)
+        if (strcmp(scenes_list[i].name, name) == 0) return scenes_make(&scenes_list[i]);
+    abort();
+}
+
+void probe_forward(nb_simulator *sim, const double *x, double *image)
+{
+    nb_array array = nb_array_f64(image, SLOW, FAST);
+
+    if (nb_forward(sim, x, &array) != NB_OK) {
+        tap_check(0, "%s", nb_context_message(probe_context()));
+        exit(1);
+    }
+}
+
+double probe_uniform(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*state >> 11) / 9007199254740992.0;
+}
+
+/* <bar, J dx> against <J^T bar, dx> at the scene's own values */
+void probe_transposed(const char *what, nb_simulator *sim, const double *dx)
+{
+    static double change[PIXELS], bar[PIXELS];
+    nb_array change_array = nb_array_f64(change, SLOW, FAST);
+    nb_array bar_array = nb_array_f64(bar, SLOW, FAST);
+    double *bar_x = calloc(nb_nparam(sim), sizeof *bar_x), forwards = 0, backwards = 0;
+    uint64_t state = 9;
+
+    for (int i = 0; i < PIXELS; i++) bar[i] = probe_uniform(&state);
+    if (nb_jvp(sim, NULL, 1, dx, &change_array) != NB_OK
+        || nb_vjp(sim, NULL, 1, &bar_array, bar_x) != NB_OK)
+        abort();
+    for (int i = 0; i < PIXELS; i++) forwards += bar[i] * change[i];
+    for (size_t i = 0; i < nb_nparam(sim); i++) backwards += bar_x[i] * dx[i];
+    tap_close(what, backwards / forwards, 1, 1e-11);
+    free(bar_x);
 }

@@ -34,6 +34,16 @@ void probe_refused(const nb_scene *scene, nb_status expected, const char *part);
 /* Rows a, b, c of a phi step and a domain. */
 void probe_orientation(nb_simulator *sim, int phi, int domain, double axes[3][3]);
 
+/* One of the scenes of support/scenes.h; its image at x, 37 x 40 pixels. */
+nb_scene probe_named(const char *name);
+void probe_forward(nb_simulator *sim, const double *x, double *image);
+
+/* A check: <bar, J dx> is <J^T bar, dx> at the scene's own values. */
+void probe_transposed(const char *what, nb_simulator *sim, const double *dx);
+
+/* The next of a stream of numbers between 0 and 1. */
+double probe_uniform(uint64_t *state);
+
 /* Largest |a - b| over largest |b|. */
 double probe_off(const double *a, const double *b, size_t n);
 double probe_peak(const double *image, size_t n);

@@ -2,9 +2,25 @@
  * params.h - the scene's numbers that may be free: names, units, scales.
  *
  * One registry. A name stands for one number ("cell_a"); a group name ("cell",
- * "misset") for several, in the order of the registry. Values are those of the RESOLVED
- * scene, in the scene's units, so x = 0 is the number 0. Counts, seeds and steps are no
- * parameters: they are fixed by nb_simulator_create().
+ * "misset") for several, in the order of the registry. A row whose name ends in brackets is
+ * a list, and each of its members a parameter:
+ *
+ *   source_weight[i]   source_weight[3] is that of the fourth source, source_weight[*] or
+ *                      source_weight alone those of all
+ *   domain_weight[i]   the same for mosaic domains
+ *   F[h,k,l]           F[1,-2,3] is one listed reflection, F[*] or F alone all that are
+ *                      listed, l fastest, then k, then h
+ *
+ * "*" stands for all that apply to a scene but the structure factors.
+ *
+ * Ties: with crystal.system set, the group "cell" is what that system leaves free and the
+ * rest of the cell follows. With crystal.point_group set, F[h,k,l] stands for all listed
+ * equivalents of that reflection, is called by the first of them in the order of F[*], and
+ * F[*] gives one parameter for each set of equivalents. Its value is the mean of theirs;
+ * x = NULL leaves each as it is listed, a number in x goes to all of them.
+ *
+ * Values are those of the RESOLVED scene, in the scene's units, so x = 0 is the number 0.
+ * Counts, seeds and steps are no parameters: they are fixed by nb_simulator_create().
  *
  * SPDX-License-Identifier: MIT
  */
@@ -25,6 +41,7 @@ enum {
 typedef struct nb_param {
     char name[32];
     const char *unit, *doc;
+    const char *group; /* name of its group; its own where it is alone */
     double value; /* in the resolved scene; the default in the registry */
     double scale; /* a change of this size matters */
     double lower, upper; /* bounds, both allowed */
@@ -32,7 +49,7 @@ typedef struct nb_param {
 } nb_param;
 
 /*
- * Row i of the registry.
+ * Row i of the registry; the name of a list as it is spelled above.
  *
  *   i    [in]   0, 1, ...
  *   out  [out]  the row

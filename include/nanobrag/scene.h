@@ -27,6 +27,20 @@ enum nb_interpolation { NB_INTERPOLATE_AUTO, NB_NEAREST, NB_TRICUBIC };
 /* lattice factor of the crystal (docs/theory.md, 5) */
 enum nb_shape { NB_SQUARE, NB_ROUND, NB_GAUSS, NB_TOPHAT, NB_GAUSS_STAR };
 
+/* What equals what in a cell: its parameters are then only those that are free (params.h).
+ * Monoclinic with unique axis b; hexagonal is for trigonal crystals on hexagonal axes, too
+ */
+enum nb_system {
+    NB_SYSTEM_NONE, /* nothing is tied */
+    NB_TRICLINIC,
+    NB_MONOCLINIC, /* alpha = gamma = 90 */
+    NB_ORTHORHOMBIC, /* all angles 90 */
+    NB_TETRAGONAL, /* b = a, all angles 90 */
+    NB_HEXAGONAL, /* b = a, alpha = beta = 90, gamma = 120 */
+    NB_RHOMBOHEDRAL, /* c = b = a, gamma = beta = alpha */
+    NB_CUBIC /* c = b = a, all angles 90 */
+};
+
 /* beam-centre conventions and the vectors that go with them */
 enum nb_convention { NB_MOSFLM, NB_DENZO, NB_ADXV, NB_XDS, NB_DIALS, NB_CUSTOM };
 
@@ -59,10 +73,13 @@ typedef struct nb_crystal {
     double matrix[9]; /* rows x y z of (a* b* c*); all 0: from cell. With a cell too, the
                          cell gives lengths and angles, the matrix the orientation  1/A */
     double misset[3]; /* rotation about lab x, then y, then z                degree */
+    double rotation[3]; /* after it: about this vector, by its length        degree */
     double ncells[3]; /* along a b c, real so that it has a derivative; 0: 1 */
     double ncells_off[3]; /* off-diagonal N: ab, ac, bc; must be 0 in this version */
     double mosaic[3]; /* spread; [1] and [2] must be 0 (isotropic)           degree */
     int ndomains; /* mosaic domains; 0: 10 with a spread, else 1 */
+    const double *domain_weight; /* ndomains of them, >= 0, divided by their mean; NULL:
+                                    all alike */
     int shape; /* enum nb_shape */
     int64_t mosaic_seed; /* 0: 12345678 */
     double fudge; /* multiplies the squared radius of a spot; 0: 1 */
@@ -74,6 +91,13 @@ typedef struct nb_crystal {
     double size[3]; /* along a b c; > 0 sets N = ceil(size/edge)             mm     */
     int random_misset; /* 1: misset is drawn at random from misset_seed */
     int64_t misset_seed;
+    int system; /* enum nb_system; a cell that contradicts it is refused, one that leaves
+                   tied numbers 0 is filled */
+    const char *point_group; /* Which structure factors are one parameter: a group of
+                                rotations, 1 2 222 4 422 3 32 6 622 23 432, or with Friedel
+                                pairs -1 2/m mmm 4/m 4/mmm -3 -3m 6/m 6/mmm m-3 m-3m.
+                                2: about b; trigonal: hexagonal axes, 32 is 321. NULL: each
+                                is one of its own. The image does not depend on it. */
 } nb_crystal;
 
 typedef struct nb_detector {

@@ -84,7 +84,8 @@ NB_API nb_status nb_param_at(const nb_simulator *sim, size_t i, nb_param *out);
  * a simulator made from it gives the same image.
  *
  *   x    [in]   parameters; NULL: the values of the scene          (nparam)
- *   out  [out]  its pointers are the simulator's
+ *   out  [out]  its pointers are the simulator's, the lists of sources and reflections
+ *               those of the last such call
  */
 NB_API nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene *out);
 
@@ -113,8 +114,7 @@ NB_API nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
  * In double and by the reference kernel, whatever the options say. Where a sample changes
  * its nearest reflection the derivative is that of the side it lies on.
  *
- * Errors: those of nb_forward(); NB_ERR_UNSUPPORTED with a point spread or nanoBragg's
- * curved detector.
+ * Errors: those of nb_forward(); NB_ERR_UNSUPPORTED with nanoBragg's curved detector.
  */
 NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
                         nb_array *dimage);

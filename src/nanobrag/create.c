@@ -15,17 +15,9 @@
 struct sizes {
     size_t pixels, mask, sources, given_sources, beamlets, orientations, domains;
     size_t stol, box, box_single, unlisted;
-    size_t source_change, turns, box_change;
+    size_t source_change, turns, box_change, box_bar, unspread;
+    size_t domain_weights, lists_source, lists_weight, listed;
 };
-
-static int default_f_is_free(const nb_simulator *sim)
-{
-    const int row = params_row("default_f");
-
-    for (size_t i = 0; i < sim->nparam; i++)
-        if (sim->rows[i] == row) return 1;
-    return 0;
-}
 
 static size_t count_unlisted(const nb_hkl *hkl)
 {
@@ -47,15 +39,22 @@ static struct sizes sizes_of(const nb_simulator *sim)
     n.given_sources = (size_t)s->beam.nsource;
     n.beamlets = sim->fixed.ngrid > 0 ? n.sources : 0;
     n.domains = (size_t)s->crystal.ndomains;
+    n.domain_weights = s->crystal.domain_weight ? n.domains : 0;
     n.orientations = (size_t)s->scan.nphi * n.domains;
     n.stol = 2 * s->background.nstol;
     /* behind the last, the default */
     n.box = s->crystal.hkl ? hkl_box_size(s->crystal.hkl) + 1 : 0;
     n.box_single = sim->policy.kernels.single ? n.box : 0;
-    n.source_change = sim->nparam > 0 ? n.sources : 0;
-    n.turns = sim->nparam > 0 ? n.orientations : 0;
-    n.box_change = sim->nparam > 0 ? n.box : 0;
-    n.unlisted = default_f_is_free(sim) ? count_unlisted(s->crystal.hkl) : 0;
+    if (params_has(&sim->params, "default_f")) n.unlisted = count_unlisted(s->crystal.hkl);
+    if (sim->params.n == 0) return n;
+    n.source_change = n.sources;
+    n.turns = n.orientations;
+    n.box_change = n.box;
+    n.box_bar = n.unlisted > 0 || sim->params.f.n > 0 ? n.box : 0;
+    n.unspread = sim->psf ? n.pixels : 0;
+    n.lists_source = n.given_sources;
+    n.lists_weight = params_has(&sim->params, "domain_weight") ? n.domains : 0;
+    n.listed = n.box;
     return n;
 }
 
@@ -67,11 +66,17 @@ static struct adjoint_sizes adjoint_sizes_of(const nb_simulator *sim, const stru
 
     sizes.sources = n->source_change;
     sizes.orientations = n->turns;
-    sizes.box = n->unlisted > 0 ? n->box : 0;
+    sizes.box = n->box_bar;
     sizes.samples = n->sources * (size_t)s->detector.nlayers * (size_t)s->oversample
                     * (size_t)s->oversample;
     sizes.threads = (size_t)sim->ctx->threads;
     return sizes;
+}
+
+static int reserve_lists(struct arena *a, const struct sizes *n)
+{
+    return arena_reserve(a, n->lists_source, sizeof(nb_source))
+           && arena_reserve(a, n->lists_weight, sizeof(double));
 }
 
 static nb_status reserve(nb_simulator *sim, const struct sizes *n)
@@ -87,6 +92,7 @@ static nb_status reserve(nb_simulator *sim, const struct sizes *n)
                      && arena_reserve(a, n->beamlets, sizeof *sim->fixed.beamlet)
                      && arena_reserve(a, n->orientations, sizeof *sim->orientations)
                      && arena_reserve(a, n->domains, sizeof *sim->fixed.domain)
+                     && arena_reserve(a, n->domain_weights, sizeof(double))
                      && arena_reserve(a, n->stol, sizeof(double))
                      && arena_reserve(a, n->box, sizeof(double))
                      && arena_reserve(a, n->box_single, sizeof(float))
@@ -94,7 +100,10 @@ static nb_status reserve(nb_simulator *sim, const struct sizes *n)
                      && arena_reserve(a, n->source_change, sizeof *sim->source_change)
                      && arena_reserve(a, n->turns, sizeof *sim->turn)
                      && arena_reserve(a, n->box_change, sizeof(double))
-                     && (sim->nparam == 0 || adjoint_reserve(a, &adjoint));
+                     && (sim->params.n == 0 || adjoint_reserve(a, &adjoint))
+                     && arena_reserve(a, n->unspread, sizeof(double)) && reserve_lists(a, n)
+                     && reserve_lists(a, n) && reserve_lists(a, n)
+                     && arena_reserve(a, n->listed, sizeof(double));
 
     if (!fits || !arena_make(a)) return fail_memory(sim->ctx, "a simulator");
     return NB_OK;
@@ -107,6 +116,17 @@ static const void *keep(struct arena *arena, const void *from, size_t n, size_t 
     if (n == 0) return NULL;
     memcpy(to, from, n * item);
     return to;
+}
+
+static struct params_lists take_lists(struct arena *a, const struct sizes *n)
+{
+    struct params_lists lists = {0};
+    nb_source *source = arena_take(a, n->lists_source, sizeof *source);
+    double *weight = arena_take(a, n->lists_weight, sizeof *weight);
+
+    if (n->lists_source > 0) lists.source = source;
+    if (n->lists_weight > 0) lists.domain_weight = weight;
+    return lists;
 }
 
 /* hand the memory out, in the order in which it was reserved */
@@ -124,6 +144,8 @@ static void take(nb_simulator *sim, const struct sizes *n)
     sim->fixed.beamlet = arena_take(a, n->beamlets, sizeof *sim->fixed.beamlet);
     sim->orientations = arena_take(a, n->orientations, sizeof *sim->orientations);
     sim->fixed.domain = arena_take(a, n->domains, sizeof *sim->fixed.domain);
+    s->crystal.domain_weight =
+        keep(a, s->crystal.domain_weight, n->domain_weights, sizeof(double));
     s->background.stol = keep(a, s->background.stol, n->stol, sizeof(double));
     sim->box = arena_take(a, n->box, sizeof(double));
     sim->box_single = arena_take(a, n->box_single, sizeof(float));
@@ -132,20 +154,16 @@ static void take(nb_simulator *sim, const struct sizes *n)
     sim->source_change = arena_take(a, n->source_change, sizeof *sim->source_change);
     sim->turn = arena_take(a, n->turns, sizeof *sim->turn);
     sim->box_change = arena_take(a, n->box_change, sizeof(double));
-    if (sim->nparam > 0) adjoint_take(a, &adjoint, &sim->adjoint);
+    if (sim->params.n > 0) adjoint_take(a, &adjoint, &sim->adjoint);
+    sim->unspread = arena_take(a, n->unspread, sizeof(double));
+    sim->at_x = take_lists(a, n);
+    sim->change = take_lists(a, n);
+    sim->resolved = take_lists(a, n);
+    sim->listed = arena_take(a, n->listed, sizeof(double));
     sim->nunlisted = 0;
     for (size_t i = 0; n->unlisted > 0 && i < n->box; i++)
         if (i == n->box - 1 || isnan(s->crystal.hkl->box[i]))
             sim->unlisted[sim->nunlisted++] = i;
-}
-
-static nb_status select_params(nb_simulator *sim, const char *names)
-{
-    NB_TRY(params_select(sim->ctx, &sim->scene, names, &sim->nparam, NULL));
-    if (sim->nparam == 0) return NB_OK;
-    sim->rows = calloc(sim->nparam, sizeof *sim->rows);
-    if (!sim->rows) return fail_memory(sim->ctx, "the list of parameters");
-    return params_select(sim->ctx, &sim->scene, names, &sim->nparam, sim->rows);
 }
 
 static nb_status make_psf(nb_simulator *sim)
@@ -158,13 +176,34 @@ static nb_status make_psf(nb_simulator *sim)
     return psf_create(sim->ctx, psf, d->nslow, d->nfast, &sim->psf);
 }
 
-/* the caller may free its list from now on; the scene points to ours */
-static void keep_reflections(nb_simulator *sim)
+/* The caller may free its list from now on; the scene points to ours. Without parameters
+ * it may as well list the default. */
+static void keep_reflections(nb_simulator *sim, const struct sizes *n)
 {
-    if (!sim->scene.crystal.hkl) return;
-    sim->hkl = *sim->scene.crystal.hkl;
+    const nb_hkl *hkl = sim->scene.crystal.hkl;
+
+    if (!hkl) return;
+    sim->hkl = *hkl;
     sim->hkl.box = sim->box;
+    if (n->listed > 0) {
+        sim->hkl.box = sim->listed;
+        memcpy(sim->listed, hkl->box, hkl_box_size(hkl) * sizeof *hkl->box);
+    }
     sim->scene.crystal.hkl = &sim->hkl;
+}
+
+/* the largest |F| that is listed and not free */
+static double largest_fixed(const nb_simulator *sim)
+{
+    const struct params_f *f = &sim->params.f;
+    const nb_hkl *hkl = &sim->hkl;
+    double largest = 0;
+
+    for (size_t i = 0; i < f->start[f->n]; i++) hkl->box[f->place[i]] = NAN;
+    for (size_t i = 0; i < hkl_box_size(hkl); i++)
+        if (!isnan(hkl->box[i])) largest = fmax(largest, fabs(hkl->box[i]));
+    (void)params_write_f(&sim->params, NULL, hkl->box, NULL);
+    return largest;
 }
 
 /* of the ROI */
@@ -185,7 +224,7 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
 
     NB_TRY(policy_kernels(sim->ctx, options, &sim->policy));
     NB_TRY(scene_resolve(sim->ctx, scene, &sim->fixed));
-    NB_TRY(select_params(sim, free_names));
+    NB_TRY(params_select(sim->ctx, scene, free_names, &sim->params));
     NB_TRY(make_psf(sim));
     n = sizes_of(sim);
     NB_TRY(reserve(sim, &n));
@@ -194,7 +233,8 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     for (size_t i = 0; i < n.box_single; i++) sim->box_single[i] = (float)sim->box[i];
     sim->fixed.f_single = sim->box_single;
     sim->spec = specialize_scene(scene);
-    keep_reflections(sim);
+    keep_reflections(sim, &n);
+    if (sim->params.f.n > 0) sim->fixed.f_listed = largest_fixed(sim);
     sim->window.nslow = scene->detector.nslow;
     sim->window.nfast = scene->detector.nfast;
     memcpy(sim->window.roi, scene->detector.roi, sizeof sim->window.roi);
@@ -233,7 +273,7 @@ void nb_simulator_free(nb_simulator *sim)
     if (!sim) return;
     psf_free(sim->psf);
     spots_free(&sim->spots);
-    free(sim->rows);
+    params_free(&sim->params);
     arena_free(&sim->arena);
     free(sim);
 }

@@ -42,25 +42,31 @@ const char *nb_features(void)
 
 size_t nb_nparam(const nb_simulator *sim)
 {
-    return sim ? sim->nparam : 0;
+    return sim ? sim->params.n : 0;
+}
+
+size_t nb_ndense(const nb_simulator *sim)
+{
+    return sim ? sim->params.n - sim->params.f.n : 0;
 }
 
 nb_status nb_param_at(const nb_simulator *sim, size_t i, nb_param *out)
 {
     if (!sim || !out) return NB_ERR_ARGUMENT;
-    if (i >= sim->nparam)
-        return fail(sim->ctx, NB_ERR_ARGUMENT, "parameter %zu of %zu", i, sim->nparam);
-    params_describe(&sim->scene, sim->rows[i], out);
+    if (i >= sim->params.n)
+        return fail(sim->ctx, NB_ERR_ARGUMENT, "parameter %zu of %zu", i, sim->params.n);
+    params_describe(&sim->params, &sim->scene, i, out);
     return NB_OK;
 }
 
 nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene *out)
 {
     if (!sim || !out) return NB_ERR_ARGUMENT;
+    if (x) NB_TRY(params_check(sim->ctx, &sim->params, &sim->scene, x));
     *out = sim->scene;
+    (void)params_write_f(&sim->params, x, sim->listed, NULL);
     if (!x) return NB_OK;
-    NB_TRY(params_check(sim->ctx, sim->rows, sim->nparam, x));
-    params_unpack(sim->rows, sim->nparam, x, out);
+    params_unpack(&sim->params, x, &sim->resolved, out);
     /* counts stay, so the steps follow their ranges */
     out->scan.step = sampling_step(&sim->fixed.phi, out->scan.osc);
     for (int i = 0; i < 2; i++)
@@ -132,7 +138,7 @@ nb_status nb_source_at(nb_simulator *sim, const double *x, int i, nb_source *out
     if (!sim || !out) return NB_ERR_ARGUMENT;
     if (i < 0 || i >= sim->fixed.nsource)
         return fail(sim->ctx, NB_ERR_ARGUMENT, "source %d of %d", i, sim->fixed.nsource);
-    NB_TRY(nb_resolved(sim, x, &scene));
+    NB_TRY(simulator_scene(sim, x, &scene));
     NB_TRY(beam_source(sim->ctx, &scene, &sim->fixed, i, &source));
     memcpy(out->direction, source.direction, sizeof out->direction);
     out->wavelength = 1 / source.inverse_wavelength;

@@ -22,24 +22,35 @@
 #include "base/array.h"
 #include "base/context.h"
 #include "grad/grad.h"
+#include "grad/psf.h"
 #include "grad/tangent.h"
 #include "kernels/adjoint.h"
 #include "kernels/kernels.h"
 
+nb_status simulator_scene(nb_simulator *sim, const double *x, nb_scene *scene)
+{
+    *scene = sim->scene;
+    if (!x) return NB_OK;
+    NB_TRY(params_check(sim->ctx, &sim->params, scene, x));
+    params_unpack(&sim->params, x, &sim->at_x, scene);
+    return NB_OK;
+}
+
 nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
                           struct phys_frame *frame)
 {
-    *scene = sim->scene;
-    if (x) {
-        NB_TRY(params_check(sim->ctx, sim->rows, sim->nparam, x));
-        params_unpack(sim->rows, sim->nparam, x, scene);
-    }
+    double largest;
+
+    NB_TRY(simulator_scene(sim, x, scene));
+    largest = params_write_f(&sim->params, x, sim->box, sim->box_single);
     for (size_t i = 0; i < sim->nunlisted; i++)
         sim->box[sim->unlisted[i]] = scene->crystal.default_f;
     for (size_t i = 0; sim->box_single && i < sim->nunlisted; i++)
         sim->box_single[sim->unlisted[i]] = (float)scene->crystal.default_f;
-    return scene_derive(sim->ctx, scene, &sim->fixed, sim->sources, sim->orientations,
-                        frame);
+    NB_TRY(
+        scene_derive(sim->ctx, scene, &sim->fixed, sim->sources, sim->orientations, frame));
+    frame->f_max = fmax(frame->f_max, largest);
+    return NB_OK;
 }
 
 static int add_up_to(int a, int b, int most)
@@ -133,8 +144,8 @@ nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
 
 /* ---- the tangent: the same stages, each with its change ---- */
 
-/* what the frame of `scene` changes by along dx, the change of n parameters from `first` on
- */
+/* what the frame of `scene` changes by along dx, the change of n parameters from `first`
+ * on; structure factors that are free stay as they are */
 static nb_status tangent(nb_simulator *sim, const nb_scene *scene,
                          const struct phys_frame *frame, size_t first, size_t n,
                          const double *dx, struct phys_slope *out)
@@ -142,8 +153,7 @@ static nb_status tangent(nb_simulator *sim, const nb_scene *scene,
     struct crystal_axes axes;
     nb_scene dot;
 
-    memset(&dot, 0, sizeof dot);
-    params_unpack(sim->rows + first, n, dx, &dot);
+    params_unpack_change(&sim->params, first, n, dx, scene, &sim->change, &dot);
     NB_TRY(crystal_derive(sim->ctx, scene, &axes));
     out->source = sim->source_change;
     out->turn = sim->turn;
@@ -156,13 +166,10 @@ static nb_status tangent(nb_simulator *sim, const nb_scene *scene,
 
 static nb_status check_derivable(const nb_simulator *sim)
 {
-    if (sim->nparam == 0)
+    if (sim->params.n == 0)
         return fail(sim->ctx, NB_ERR_ARGUMENT,
                     "no parameter is free: name some of them in "
                     "nb_simulator_create()");
-    if (sim->psf)
-        return fail(sim->ctx, NB_ERR_UNSUPPORTED,
-                    "an image with a point spread has no derivative in this version");
     if (sim->scene.detector.curved && (sim->scene.quirks & NB_QUIRK_CURVED))
         return fail(sim->ctx, NB_ERR_UNSUPPORTED,
                     "nanoBragg's curved detector has no derivative; leave "
@@ -180,10 +187,31 @@ static nb_status check_directions(const nb_simulator *sim, int ndir, const doubl
     for (int i = 0; i < ndir; i++)
         NB_TRY(array_check(sim->ctx, dimage + i, "dimage", sim->window.nslow,
                            sim->window.nfast, NB_FLOAT, 32, 64));
-    for (size_t i = 0; i < sim->nparam * (size_t)ndir; i++)
+    for (size_t i = 0; i < sim->params.n * (size_t)ndir; i++)
         if (!isfinite(dx[i]))
             return fail(sim->ctx, NB_ERR_ARGUMENT, "dx[%zu] is not a number", i);
     return NB_OK;
+}
+
+/* the photons that a point spread starts from, as exact as their change */
+static nb_status render_unspread(nb_simulator *sim, const nb_scene *scene,
+                                 const struct phys_frame *frame)
+{
+    const struct kernel_set reference = {&kernels_reference, NULL, NULL, NULL};
+    const struct job job = simulator_job(sim, scene, frame, sim->unspread);
+
+    return sim->psf ? tiles_forward(sim->ctx, &reference, &job) : NB_OK;
+}
+
+static void finish_tangent(nb_simulator *sim, const nb_scene *scene, const double *dx,
+                           double *change)
+{
+    nb_scene dot;
+
+    if (!sim->psf) return;
+    params_unpack_change(&sim->params, 0, sim->params.n, dx, scene, &sim->change, &dot);
+    psf_tangent(sim->psf, scene, &dot, sim->unspread, change);
+    blank(&sim->window, change);
 }
 
 nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
@@ -195,13 +223,17 @@ nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
     if (!sim) return NB_ERR_ARGUMENT;
     NB_TRY(check_directions(sim, ndir, dx, dimage));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    NB_TRY(render_unspread(sim, &scene, &frame));
     for (int i = 0; i < ndir; i++) {
         const struct job job = simulator_job(sim, &scene, &frame, sim->photons);
         struct phys_slope dot;
 
-        NB_TRY(tangent(sim, &scene, &frame, 0, sim->nparam, dx + (size_t)i * sim->nparam,
-                       &dot));
+        NB_TRY(tangent(sim, &scene, &frame, 0, sim->params.n,
+                       dx + (size_t)i * sim->params.n, &dot));
+        (void)params_write_f(&sim->params, dx + (size_t)i * sim->params.n, sim->box_change,
+                             NULL);
         NB_TRY(tiles_jvp(sim->ctx, &job, &dot));
+        finish_tangent(sim, &scene, dx + (size_t)i * sim->params.n, sim->photons);
         deliver(sim, sim->photons, dimage + i);
     }
     return NB_OK;
@@ -217,14 +249,16 @@ static nb_status gather(nb_simulator *sim, const nb_scene *scene,
 {
     static const double one = 1;
 
-    for (size_t i = 0; i < sim->nparam; i++) {
+    for (size_t i = 0; i < sim->params.n; i++) {
         struct phys_slope dot;
 
+        if (params_is_f(&sim->params, i)) continue;
         NB_TRY(tangent(sim, scene, frame, i, 1, &one, &dot));
         bar_x[i] += slope_inner(frame, bar, &dot);
         for (size_t k = 0; dot.default_f != 0 && k < sim->nunlisted; k++)
             bar_x[i] += bar->f[sim->unlisted[k]];
     }
+    params_gather_f(&sim->params, bar->f, bar_x);
     return NB_OK;
 }
 
@@ -255,6 +289,35 @@ static double pull_image(const void *user, size_t first, int n, const double *ph
     return 0;
 }
 
+/* back through ROI, mask and point spread: the cotangent of the photons before it goes to
+ * sim->photons, that of its width to `bar` */
+static void finish_adjoint(nb_simulator *sim, const nb_scene *scene,
+                           const nb_array *bar_image, nb_scene *bar)
+{
+    const size_t nfast = (size_t)sim->window.nfast;
+
+    for (int s = 0; s < sim->window.nslow; s++)
+        for (int f = 0; f < sim->window.nfast; f++)
+            sim->photons[(size_t)s * nfast + (size_t)f] = array_get(bar_image, s, f);
+    blank(&sim->window, sim->photons);
+    psf_adjoint(sim->psf, scene, sim->unspread, sim->photons, bar);
+}
+
+/* bar_x += what the width of the point spread says about each parameter */
+static void gather_spread(nb_simulator *sim, const nb_scene *scene, const nb_scene *bar,
+                          double *bar_x)
+{
+    static const double one = 1;
+
+    for (size_t i = 0; i < sim->params.n; i++) {
+        nb_scene dot;
+
+        if (params_is_f(&sim->params, i)) continue;
+        params_unpack_change(&sim->params, i, 1, &one, scene, &sim->change, &dot);
+        bar_x[i] += bar->psf.fwhm * dot.psf.fwhm + bar->detector.pixel * dot.detector.pixel;
+    }
+}
+
 nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *bar_image,
                  double *bar_x)
 {
@@ -270,13 +333,22 @@ nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *b
         NB_TRY(array_check(sim->ctx, bar_image + i, "bar_image", sim->window.nslow,
                            sim->window.nfast, NB_FLOAT, 32, 64));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    NB_TRY(render_unspread(sim, &scene, &frame));
     for (int i = 0; i < ncot; i++) {
-        const struct images images = {(size_t)sim->window.nfast, bar_image + i};
+        const nb_array before =
+            nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
+        const struct images images = {(size_t)sim->window.nfast,
+                                      sim->psf ? &before : bar_image + i};
         const struct pull pull = {pull_image, &images, 1, NULL};
 
+        nb_scene spread = {0};
+
+        if (sim->psf) finish_adjoint(sim, &scene, bar_image + i, &spread);
         NB_TRY(pull_back(sim, &scene, &frame, &pull));
-        NB_TRY(
-            gather(sim, &scene, &frame, sim->adjoint.bar, bar_x + (size_t)i * sim->nparam));
+        NB_TRY(gather(sim, &scene, &frame, sim->adjoint.bar,
+                      bar_x + (size_t)i * sim->params.n));
+        if (sim->psf)
+            gather_spread(sim, &scene, &spread, bar_x + (size_t)i * sim->params.n);
     }
     return NB_OK;
 }

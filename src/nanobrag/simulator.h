@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "compile/compile.h"
+#include "grad/grad.h"
 #include "image/psf.h"
 #include "image/window.h"
 #include "kernels/adjoint.h"
@@ -22,13 +23,12 @@ struct nb_simulator {
     struct arena arena;
     /* decided by nb_simulator_create() and never written again */
     nb_scene scene; /* resolved; its pointers are ours */
-    struct nb_hkl hkl; /* the reflections, over `box` */
+    struct nb_hkl hkl; /* the reflections, over `listed` or else `box` */
     struct scene_fixed fixed;
     struct phys_spec spec;
     struct policy policy;
     struct window window;
-    size_t nparam;
-    int *rows; /* of the registry, one per free parameter */
+    struct params params; /* the free ones */
     size_t nunlisted; /* reflections of the box that hold default_f; 0 unless it is free */
     size_t *unlisted;
     /* work memory: carries nothing from one call to the next */
@@ -36,15 +36,22 @@ struct nb_simulator {
     float *box_single; /* the same for kernels in float, else NULL */
     struct phys_source *sources;
     struct phys_orientation *orientations;
-    struct phys_source *source_change; /* these three only where parameters are free */
-    double (*turn)[3];
+    struct phys_source *source_change; /* these only where parameters are free */
+    struct phys_turn *turn;
     double *box_change;
     struct adjoint_work adjoint;
+    double *unspread; /* photons before the point spread; only with one */
+    struct params_lists at_x, change; /* lists of the scene at x, and of its change */
+    struct params_lists resolved; /* what nb_resolved() handed out last */
+    double *listed; /* the box that goes with it, NaN where nothing is listed */
     struct spots_work spots;
     double *photons;
     double *rows_of_image; /* one number per image row */
     struct psf *psf;
 };
+
+/* The scene at x (NULL: its own values), its lists in sim->at_x. */
+nb_status simulator_scene(nb_simulator *sim, const double *x, nb_scene *scene);
 
 /* The frame at x (NULL: the scene's own values) and the scene it came from. */
 nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,

@@ -18,9 +18,10 @@
 #include "support/scenes.h"
 
 enum {
+    MOST_OF_A_LIST = 3, /* parameters */
     MOST_SOURCES = 60,
     MOST_ORIENTATIONS = 100,
-    MEMBERS = 60 + 11 * MOST_SOURCES + 9 * MOST_ORIENTATIONS
+    MEMBERS = 60 + 11 * MOST_SOURCES + 10 * MOST_ORIENTATIONS
 };
 
 /* the numbers of a frame in a row */
@@ -55,8 +56,10 @@ static struct members members_of(const struct phys_frame *f)
     put(&m, f->metric, 6), put(&m, &f->fudge, 1), put(&m, &f->b_factor, 1);
     put(&m, &f->default_f, 1), put(&m, &f->bragg_scale, 1), put(&m, &f->amorphous_scale, 1);
     for (int i = 0; i < f->nsource && i < MOST_SOURCES; i++) put_source(&m, f->source + i);
-    for (int i = 0; i < f->norientation && i < MOST_ORIENTATIONS; i++)
+    for (int i = 0; i < f->norientation && i < MOST_ORIENTATIONS; i++) {
         put(&m, f->orientation[i].axes, 9);
+        put(&m, &f->orientation[i].weight, 1);
+    }
     return m;
 }
 
@@ -90,8 +93,10 @@ static struct members changes_of(const struct phys_frame *f, const struct phys_s
     put(&m, s->metric, 6), put(&m, &s->fudge, 1), put(&m, &s->b_factor, 1);
     put(&m, &s->default_f, 1), put(&m, &s->bragg_scale, 1), put(&m, &s->amorphous_scale, 1);
     for (int i = 0; i < f->nsource && i < MOST_SOURCES; i++) put_source(&m, s->source + i);
-    for (int i = 0; i < f->norientation && i < MOST_ORIENTATIONS; i++)
-        put_axes(&m, f->orientation[i].axes, s->strain, s->turn[i]);
+    for (int i = 0; i < f->norientation && i < MOST_ORIENTATIONS; i++) {
+        put_axes(&m, f->orientation[i].axes, s->strain, s->turn[i].by);
+        put(&m, &s->turn[i].weight, 1);
+    }
     return m;
 }
 
@@ -132,7 +137,7 @@ static long double look_at(const void *context, double x)
 static struct members tangent_at(nb_simulator *sim, double x)
 {
     static struct phys_source sources[1000];
-    static double turns[10000][3];
+    static struct phys_turn turns[10000];
     struct phys_slope slope = {.source = sources, .turn = turns};
     const double one = 1;
     struct phys_frame frame;
@@ -142,8 +147,7 @@ static struct members tangent_at(nb_simulator *sim, double x)
     if (simulator_frame(sim, &x, &scene, &frame) != NB_OK || frame.nsource > 1000
         || frame.norientation > 10000 || crystal_derive(sim->ctx, &scene, &axes) != NB_OK)
         abort();
-    memset(&dot, 0, sizeof dot);
-    params_unpack(sim->rows, 1, &one, &dot);
+    params_unpack_change(&sim->params, 0, 1, &one, &scene, &sim->change, &dot);
     scene_derive_tangent(&scene, &dot, &sim->fixed, &axes, &frame, &slope);
     return changes_of(&frame, &slope);
 }
@@ -200,13 +204,19 @@ int frame_tangents(void)
         scene.quirks &= ~(uint64_t)NB_QUIRK_MOSAIC_F32;
 
         if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK) abort();
-        for (int p = 0; nb_param_registry(p, &param); p++) {
-            nb_simulator *sim;
+        for (int row = 0; nb_param_registry(row, &param); row++) {
+            nb_param params[MOST_OF_A_LIST];
+            const size_t n = scenes_parameters(ctx, &scene, row, params, MOST_OF_A_LIST);
 
-            /* not every parameter applies */
-            if (nb_simulator_create(ctx, &scene, param.name, NULL, &sim) != NB_OK) continue;
-            check(scenes_list[i].name, sim, &tally, &state);
-            nb_simulator_free(sim);
+            if (strncmp(param.name, "F[", 2) == 0) continue; /* the box is not looked at */
+            for (size_t p = 0; p < n; p++) {
+                nb_simulator *sim;
+
+                if (nb_simulator_create(ctx, &scene, params[p].name, NULL, &sim) != NB_OK)
+                    abort();
+                check(scenes_list[i].name, sim, &tally, &state);
+                nb_simulator_free(sim);
+            }
         }
         nb_context_free(ctx);
     }

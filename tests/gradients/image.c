@@ -99,12 +99,18 @@ int image_jvp(void)
 
     if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK) abort();
     for (size_t i = 0; i < scenes_count; i++)
-        for (int p = (int)(i % 5); nb_param_registry(p, &param); p += 5) {
-            nb_simulator *sim = window_of(ctx, &scenes_list[i], param.name);
+        for (int row = (int)(i % 5); nb_param_registry(row, &param); row += 5) {
+            const nb_scene scene = scenes_make(&scenes_list[i]);
+            nb_param params[2];
+            const size_t n = scenes_parameters(ctx, &scene, row, params, 2);
 
-            if (!sim) continue; /* not every parameter applies */
-            check(scenes_list[i].name, sim, &tally, &state);
-            nb_simulator_free(sim);
+            for (size_t p = 0; p < n; p++) {
+                nb_simulator *sim = window_of(ctx, &scenes_list[i], params[p].name);
+
+                if (!sim) continue; /* the window has no point spread */
+                check(scenes_list[i].name, sim, &tally, &state);
+                nb_simulator_free(sim);
+            }
         }
     nb_context_free(ctx);
     return tally_finish(&tally);

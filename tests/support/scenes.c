@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 nb_scene scenes_base(void)
 {
@@ -187,6 +188,31 @@ static void list_of_sources(nb_scene *s)
     s->beam.nsource = 3;
 }
 
+static void rotated(nb_scene *s)
+{
+    s->crystal.rotation[0] = 20;
+    s->crystal.rotation[1] = -35;
+    s->crystal.rotation[2] = 5;
+}
+
+static void tetragonal(nb_scene *s)
+{
+    static const double cell[6] = {37.2, 0, 43.9, 0, 0, 0};
+
+    square_nearest(s);
+    for (int i = 0; i < 6; i++) s->crystal.cell[i] = cell[i];
+    s->crystal.system = NB_TETRAGONAL;
+    s->crystal.point_group = "422";
+}
+
+static void weighted_domains(nb_scene *s)
+{
+    static const double weight[6] = {1, 2.5, 0.3, 0, 1.2, 0.7};
+
+    gauss_nearest(s);
+    s->crystal.domain_weight = weight;
+}
+
 static void dmin_and_water(nb_scene *s)
 {
     s->dmin = 7;
@@ -274,6 +300,9 @@ const struct named_scene scenes_list[] = {
     NAMED(point_pixel),
     NAMED(grid_of_sources),
     NAMED(list_of_sources),
+    NAMED(rotated),
+    NAMED(weighted_domains),
+    NAMED(tetragonal),
     NAMED(dmin_and_water),
     NAMED(amorphous_table),
     NAMED(displacement),
@@ -292,4 +321,22 @@ nb_scene scenes_make(const struct named_scene *named)
 
     named->change(&s);
     return s;
+}
+
+size_t scenes_parameters(nb_context *ctx, const nb_scene *scene, int row, nb_param *out,
+                         size_t most)
+{
+    nb_param param;
+    nb_simulator *sim;
+    size_t n, count;
+
+    if (!nb_param_registry(row, &param)) return 0;
+    param.name[strcspn(param.name, "[")] = 0; /* all of a list */
+    if (nb_simulator_create(ctx, scene, param.name, NULL, &sim) != NB_OK) return 0;
+    n = nb_nparam(sim);
+    count = n < most ? n : most;
+    for (size_t i = 0; i < count; i++)
+        if (nb_param_at(sim, i * n / count, out + i) != NB_OK) abort();
+    nb_simulator_free(sim);
+    return count;
 }

@@ -24,6 +24,11 @@ nb_scene scenes_base(void);
 /* The base scene after one of the changes. */
 nb_scene scenes_make(const struct named_scene *named);
 
+/* The parameters that a row of the registry stands for in a scene, at most `most` of a list
+ * and spread over it. Returns how many; 0 where the row does not apply. */
+size_t scenes_parameters(nb_context *ctx, const nb_scene *scene, int row, nb_param *out,
+                         size_t most);
+
 /* Reflections with -8 <= h, k, l <= 8, some of them left out; made once per process and
  * never freed. */
 const nb_hkl *scenes_reflections(void);

@@ -77,7 +77,7 @@ static double outside_share(struct run *run, int phi)
                             (roi[3] - roi[2]) / (double)GRID};
     double axes[9], q[3];
     int outside = 0;
-    if (nb_orientation_at(run->sim, NULL, phi, 0, axes) != NB_OK) return 0;
+    if (nb_orientation_at(run->sim, run->params.x, phi, 0, axes) != NB_OK) return 0;
     for (int slow = 0; slow < GRID; slow++)
         for (int fast = 0; fast < GRID; fast++) {
             view_q(&view, roi[0] + (fast + 0.5) * step[0], roi[2] + (slow + 0.5) * step[1],

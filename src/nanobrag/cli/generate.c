@@ -103,6 +103,18 @@ void generate_help(void)
         "9 for\nevery failure under -compat nanobragg.\n");
 }
 
+/* ---- -list_params ---- */
+
+void generate_params(void)
+{
+    nb_param p;
+    printf("%-20s %-18s %-10s %-8s %-8s %-8s %s\n", "name", "group", "unit", "scale",
+           "from", "to", "meaning");
+    for (int i = 0; nb_param_registry(i, &p); i++)
+        printf("%-20s %-18s %-10s %-8g %-8g %-8g %s\n", p.name, p.group, p.unit, p.scale,
+               p.lower, p.upper, p.doc);
+}
+
 /* ---- man ---- */
 
 /* text for troff: hyphens that may be copied, no requests by accident */

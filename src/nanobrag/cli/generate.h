@@ -7,6 +7,7 @@
 #define NB_CLI_GENERATE_H
 
 void generate_help(void);
+void generate_params(void);
 void generate_man(void);
 void generate_bash(void);
 void generate_markdown(void);

@@ -247,6 +247,20 @@ static void add_sampling(cJSON *root, const struct run *run)
     add_whole(psf, "radius_pixel", scene->psf.radius);
 }
 
+/* what -param set; the rest of the numbers follows from it */
+static void add_parameters(cJSON *root, const struct run *run)
+{
+    cJSON *array = cJSON_AddArrayToObject(root, "parameters");
+    for (size_t i = 0; i < run->params.n; i++) {
+        if (!run->params.set[i]) continue;
+        cJSON *to = cJSON_CreateObject();
+        cJSON_AddItemToArray(array, to);
+        cJSON_AddStringToObject(to, "name", run->params.at[i].name);
+        cJSON_AddStringToObject(to, "unit", run->params.at[i].unit);
+        add_real(to, "value", run->params.x[i]);
+    }
+}
+
 static void add_seeds(cJSON *root, const struct run *run)
 {
     const struct settings *s = run->s;
@@ -300,6 +314,7 @@ static cJSON *make_document(const struct run *run)
     cJSON_AddStringToObject(root, "features", nb_features());
     cJSON_AddStringToObject(root, "profile", s->compat ? "nanoBragg" : "nanobrag");
     add_texts(root, "command", run->argv, (size_t)run->argc);
+    add_parameters(root, run);
     add_crystal(root, run);
     add_detector(root, run);
     add_beam(root, run);

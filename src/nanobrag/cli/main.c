@@ -61,6 +61,10 @@ int main(int argc, char **argv)
         printf("nanobrag %s (%s%s)\n", nb_version(), nb_features(), json_feature);
         return printed(&say);
     }
+    if (asks(argc, argv, OPT_LIST_PARAMS)) {
+        generate_params();
+        return printed(&say);
+    }
     if (wrong)
         return say_usage(&say,
                          "-compat or NANOBRAG_COMPAT is %s; expected nanobragg or none",

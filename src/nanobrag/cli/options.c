@@ -23,7 +23,8 @@ static const char *const titles[GROUP_COUNT] = {
     [GROUP_BEAM] = "Beam",          [GROUP_DETECTOR] = "Detector geometry",
     [GROUP_SENSOR] = "Sensor",      [GROUP_SCAN] = "Scan",
     [GROUP_SAMPLING] = "Sampling",  [GROUP_BACKGROUND] = "Background",
-    [GROUP_FILES] = "Output files", [GROUP_PROGRAM] = "Program",
+    [GROUP_FILES] = "Output files", [GROUP_DERIVATIVES] = "Parameters and derivatives",
+    [GROUP_PROGRAM] = "Program",
 };
 
 const struct option *option_at(int id)

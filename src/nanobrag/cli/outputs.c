@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/derivatives.h"
 #include "cli/run.h"
 
 /* ---- names ---- */
@@ -114,7 +115,8 @@ static int same_file(const char *a, const char *b)
 static int check_clashes(const struct settings *s, struct say *say, const char **names,
                          int n)
 {
-    const char *const inputs[] = {s->hkl, s->matrix, s->sources, s->stol, s->img, s->mask};
+    const char *const inputs[] = {s->hkl, s->matrix, s->sources,  s->stol,
+                                  s->img, s->mask,   s->cotangent};
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < i; k++)
             if (same_file(names[i], names[k]) && strncmp(names[i], "/dev/", 5) != 0)
@@ -151,18 +153,31 @@ static int check_sweep(const struct settings *s, struct say *say)
     return 0;
 }
 
-/* the one file that a sweep has only one of must not be an image of it */
-static int check_single(const struct settings *s, struct say *say)
+/* files of which there is one, however many the images */
+enum { SINGLES = 4 };
+
+static void list_singles(const struct settings *s, const char *out[SINGLES])
 {
-    for (int kind = 0; s->json && kind < OUT_COUNT; kind++)
+    const char *const singles[SINGLES] = {s->json, s->gradfile, s->hklgradfile,
+                                          s->jacobianfile};
+    memcpy(out, singles, sizeof singles);
+}
+
+/* none of them must be an image of a sweep */
+static int check_singles(const struct settings *s, struct say *say)
+{
+    const char *singles[SINGLES];
+    list_singles(s, singles);
+    for (int kind = 0; kind < OUT_COUNT; kind++)
         for (int i = 0; s->out[kind] && i < s->images; i++) {
-            char *name = output_name(s->out[kind], i, s->images > 1);
-            const int same = name && same_file(name, s->json);
+            char *name = output_name(s->out[kind], i, s->given[OPT_IMAGES]);
+            int clash = -1;
+            for (int k = 0; name && k < SINGLES; k++)
+                if (singles[k] && same_file(name, singles[k])) clash = k;
             free(name);
-            if (same)
-                return say_usage(say,
-                                 "-json %s would overwrite an image; name it otherwise",
-                                 s->json);
+            if (clash >= 0)
+                return say_usage(say, "%s would overwrite an image; name it otherwise",
+                                 singles[clash]);
         }
     return 0;
 }
@@ -191,14 +206,18 @@ static int has_feature(const char *word)
 
 int outputs_check(const struct settings *s, struct say *say)
 {
-    const char *names[OUT_COUNT + 2];
+    const char *names[OUT_COUNT + SINGLES + 1], *singles[SINGLES];
     int n = 0;
     if (s->explain) return 0;
     for (int kind = 0; kind < OUT_COUNT; kind++)
         if (s->out[kind]) names[n++] = s->out[kind];
-    if (s->json && !outputs_to_stdout(s->json)) names[n++] = s->json;
+    list_singles(s, singles);
+    for (int i = 0; i < SINGLES; i++)
+        if (singles[i] && !outputs_to_stdout(singles[i])) names[n++] = singles[i];
     if (s->hkl && s->dump && !s->compat) names[n++] = s->dump;
-    if (n == 0 && !s->printout && !s->json)
+    const int status = derivatives_check(s, say);
+    if (status) return status;
+    if (n == 0 && !s->printout && !s->json && !s->gradient)
         return say_usage(say, "nothing to write: give -floatfile, -intfile, -noisefile, "
                               "-pngfile or another output file, or -explain");
     if (s->out[OUT_PNG] && !has_feature("png"))
@@ -212,7 +231,7 @@ int outputs_check(const struct settings *s, struct say *say)
     }
     int code = check_stdout(s, say);
     if (!code) code = check_sweep(s, say);
-    if (!code) code = check_single(s, say);
+    if (!code) code = check_singles(s, say);
     return code || s->compat ? code : check_clashes(s, say, names, n);
 }
 
@@ -340,7 +359,7 @@ static int take_statistics(struct run *run, struct result *result)
     const struct settings *s = run->s;
     nb_statistics *const t = &result->statistics;
     const nb_array image = photons_of(run);
-    const nb_status status = nb_statistics_get(run->sim, &run->phi0, &image, t);
+    const nb_status status = nb_statistics_get(run->sim, run->params.x, &image, t);
     if (status != NB_OK) return write_failed(run, status);
     if (t->nonfinite > 0 && !s->compat)
         return say_failure(run->say,

@@ -49,7 +49,7 @@ void events_free(struct event_list *events)
     *events = (struct event_list){0};
 }
 
-static int read_real(const char *text, double *value)
+int parse_real(const char *text, double *value)
 {
     if (!*text || strspn(text, "+-.0123456789eE") != strlen(text)) return 0;
     char *end;
@@ -70,7 +70,7 @@ static int read_integer(const char *text, int64_t *value)
 int parse_is_number(const char *text)
 {
     double value;
-    return read_real(text, &value);
+    return parse_real(text, &value);
 }
 
 static int check_range(struct say *say, const struct option *option, const char *text,
@@ -123,17 +123,21 @@ int parse_value(struct say *say, int id, const char *text, int i, struct event *
     case KIND_OUTPUT:
         if (!*text) return say_usage(say, "%s: the file name is empty", option->name);
         return 0;
+    case KIND_TEXT:
+        if (!*text) return say_usage(say, "%s: the text is empty", option->name);
+        return 0;
     default:
         break;
     }
-    if (!read_real(text, &event->real[i]))
+    if (!parse_real(text, &event->real[i]))
         return say_usage(say, "%s %s: expected a number", option->name, text);
     return check_range(say, option, text, event->real[i]);
 }
 
 static int takes_numbers(enum option_kind kind)
 {
-    return kind != KIND_WORD && kind != KIND_INPUT && kind != KIND_OUTPUT;
+    return kind != KIND_WORD && kind != KIND_INPUT && kind != KIND_OUTPUT
+           && kind != KIND_TEXT;
 }
 
 static int starts_number(const char *text)

@@ -46,7 +46,8 @@ int parse_value(struct say *say, int id, const char *text, int i, struct event *
 int parse_option(struct say *say, int argc, char **argv, int *i, int id,
                  struct event_list *out);
 
-/* 1 when the whole text is a number. */
+/* The whole text as a finite number; 0 when it is none. */
+int parse_real(const char *text, double *value);
 int parse_is_number(const char *text);
 
 int parse_compat(struct say *say, int argc, char **argv, struct event_list *out);

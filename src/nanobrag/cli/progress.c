@@ -46,7 +46,7 @@ int progress_interrupted(void)
 
 void progress_start(struct progress *progress, int kind, int images)
 {
-    *progress = (struct progress){.images = images, .percent = -1};
+    *progress = (struct progress){.what = "image", .images = images, .percent = -1};
     progress->kind = kind == PROGRESS_TERMINAL ? PROGRESS_TERMINAL
                      : kind == PROGRESS_LINES  ? PROGRESS_LINES
                                                : PROGRESS_NONE;
@@ -57,6 +57,15 @@ void progress_image(struct progress *progress, int image)
 {
     progress->image = image;
     progress->percent = -1;
+}
+
+void progress_part(struct progress *progress, const char *what, int i, int n)
+{
+    if (progress->kind == PROGRESS_LINES) progress->kind = PROGRESS_NONE; /* images only */
+    if (i == 0) progress->start = progress_clock();
+    progress->what = what;
+    progress->images = n;
+    progress_image(progress, i);
 }
 
 static void show_time(double seconds)
@@ -75,7 +84,10 @@ static void show_terminal(struct progress *progress, int percent, double fractio
     const double passed = progress_clock() - progress->start;
     fprintf(stderr, "\r\033[K%3d %%", percent);
     if (progress->images > 1)
-        fprintf(stderr, " of image %d of %d", progress->image + 1, progress->images);
+        fprintf(stderr, " of %s %d of %d", progress->what, progress->image + 1,
+                progress->images);
+    else if (strcmp(progress->what, "image") != 0)
+        fprintf(stderr, " of the %s", progress->what);
     if (all > 0.001 && passed > 1) {
         fprintf(stderr, ", ");
         show_time(passed * (1 - all) / all);

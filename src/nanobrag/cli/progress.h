@@ -8,7 +8,8 @@
 
 struct progress {
     enum { PROGRESS_NONE, PROGRESS_TERMINAL, PROGRESS_LINES } kind;
-    int image, images;
+    const char *what; /* image, gradient, ... */
+    int image, images; /* number of it, and how many there are */
     int percent; /* last one shown */
     double start;
     int shown; /* something stands on the terminal's line */
@@ -23,6 +24,9 @@ int progress_interrupted(void);
 
 void progress_start(struct progress *progress, int kind, int images);
 void progress_image(struct progress *progress, int image);
+
+/* What follows is not an image but part i of n of something else. */
+void progress_part(struct progress *progress, const char *what, int i, int n);
 
 /* `fraction` of the present image is done; returns 1 when the run is to stop. */
 int progress_show(struct progress *progress, double fraction);

@@ -132,8 +132,8 @@ static void report_files(const struct run *run)
     if (run->inputs.from_dump) printf("reading Fs from %s\n", s->dump);
     if (s->hkl) {
         printf("counting entries in %s\n", s->hkl);
-        if (s->scene.crystal.default_f != 0) {
-            printf("initializing to default_F = %g:\n", s->scene.crystal.default_f);
+        if (run->resolved.crystal.default_f != 0) {
+            printf("initializing to default_F = %g:\n", run->resolved.crystal.default_f);
             printf("done initializing:\n");
         }
         printf("re-reading %s\n", s->hkl);
@@ -159,9 +159,11 @@ static void report_source(const struct run *run, int i)
     const nb_description *d = &run->description;
     nb_source source;
     double deviation[2], place[3];
-    if (nb_source_at(run->sim, NULL, i, &source, deviation) != NB_OK) return;
+    if (nb_source_at(run->sim, run->params.x, i, &source, deviation) != NB_OK) return;
     for (int k = 0; k < 3; k++)
-        place[k] = run->inputs.nsource ? run->inputs.positions[i][k] : -10 * d->beam[k];
+        place[k] = !run->inputs.nsource ? -10 * d->beam[k]
+                   : run->params.nset   ? -10 * source.direction[k]
+                                        : run->inputs.positions[i][k];
     if (!run->inputs.nsource) {
         turn(d->polarization_axis, deviation[1], place);
         turn(d->vertical, deviation[0], place);
@@ -182,10 +184,10 @@ static void report_steps(const struct run *run)
     nb_source source;
     double deviation[2];
     for (int i = 0; i < d->ngrid; i++)
-        if (nb_source_at(run->sim, NULL, i * step, &source, deviation) == NB_OK)
+        if (nb_source_at(run->sim, run->params.x, i * step, &source, deviation) == NB_OK)
             printf("divergence deviation: %g %g\n", deviation[0], deviation[1]);
     for (int i = 0; i < step && d->ngrid > 0; i++)
-        if (nb_source_at(run->sim, NULL, i, &source, NULL) == NB_OK)
+        if (nb_source_at(run->sim, run->params.x, i, &source, NULL) == NB_OK)
             printf("lambda%d = %g\n", i, source.wavelength * 1e-10);
     printf("  created a total of %d sources:\n", d->nsource);
     for (int i = 0; i < d->nsource; i++) report_source(run, i);
@@ -219,7 +221,7 @@ static double scattering_angle(const struct run *run, const double at[3])
 static int print_pixel(struct run *run, int fast, int slow)
 {
     nb_pixel_trace t;
-    const nb_status status = nb_trace_pixel(run->sim, NULL, 0, slow, fast, &t);
+    const nb_status status = nb_trace_pixel(run->sim, run->params.x, 0, slow, fast, &t);
     if (status != NB_OK)
         return say_status(run->say, status, nb_context_message(run->ctx), 0);
     printf("%4d %4d : stol = %g or %g\n", fast, slow, t.stol * 1e10,

@@ -13,6 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cli/derivatives.h"
+
 static void on_log(void *user, int level, const char *topic, const char *line)
 {
     const struct run *run = user;
@@ -56,14 +58,33 @@ static int library_failed(struct run *run, nb_status status)
     return say_status(run->say, status, nb_context_message(run->ctx), 0);
 }
 
-/* one simulator for the whole sweep, in which phi alone moves */
-static int create_simulator(struct run *run)
+/* nanoBragg's own numbers for its report do not know of -param */
+static void forget_statements(struct run *run)
 {
+    struct settings *s = run->s;
+    if (run->params.nset == 0) return;
+    s->header_beam.given[0] = s->header_beam.given[1] = 0;
+    s->report_close[0] = run->description.close_fast;
+    s->report_close[1] = run->description.close_slow;
+}
+
+/* one simulator for the whole sweep, in which phi alone moves; -param moves it first */
+static int create_simulator(struct run *run, const struct event_list *events)
+{
+    char *names;
+    int code = params_names(run->s, run->say, events, &names);
+    if (code) return code;
     nb_status status =
-        nb_simulator_create(run->ctx, &run->s->scene, "phi0", &run->s->how, &run->sim);
-    if (status == NB_OK) status = nb_resolved(run->sim, NULL, &run->resolved);
-    if (status == NB_OK) status = nb_describe(run->sim, NULL, &run->description);
-    return status == NB_OK ? 0 : library_failed(run, status);
+        nb_simulator_create(run->ctx, &run->s->scene, names, &run->s->how, &run->sim);
+    free(names);
+    if (status != NB_OK) return library_failed(run, status);
+    code = params_set(&run->params, run->say, run->sim, events);
+    if (code) return code;
+    status = nb_resolved(run->sim, run->params.x, &run->resolved);
+    if (status == NB_OK) status = nb_describe(run->sim, run->params.x, &run->description);
+    if (status != NB_OK) return library_failed(run, status);
+    forget_statements(run);
+    return derivatives_asked(run->s) ? derivatives_start(run) : 0;
 }
 
 static int write_dump(struct run *run)
@@ -71,7 +92,7 @@ static int write_dump(struct run *run)
     const struct settings *s = run->s;
     if (!s->hkl || !s->dump) return 0;
     const nb_status status =
-        nb_fdump_write(run->ctx, s->dump, run->inputs.hkl, s->scene.crystal.default_f,
+        nb_fdump_write(run->ctx, s->dump, run->inputs.hkl, run->resolved.crystal.default_f,
                        s->compat ? NB_PROFILE_NANOBRAGG : NB_PROFILE_NANOBRAG);
     if (status == NB_OK) return 0;
     if (!s->compat) return say_status(run->say, status, nb_context_message(run->ctx), 1);
@@ -141,19 +162,21 @@ static int make_image(struct run *run, int i)
 {
     struct result *result = &run->results[i];
     const double start = progress_clock();
-    run->phi0 = run->resolved.scan.phi0 + i * run->resolved.scan.osc;
-    result->phi = run->phi0;
+    result->phi = run->resolved.scan.phi0 + i * run->resolved.scan.osc;
+    run->params.x[run->params.phi0] = result->phi;
     if (i > 0 && !run->s->quiet) printf("\nimage %d: phi0 = %g\n", i + 1, result->phi);
     progress_image(&run->progress, i);
     nb_array image =
         nb_array_f64(run->image, run->description.nslow, run->description.nfast);
     image.name = "image";
-    const nb_status status = nb_forward(run->sim, &run->phi0, &image);
+    const nb_status status = nb_forward(run->sim, run->params.x, &image);
     if (status == NB_OK) (void)progress_show(&run->progress, 1);
     progress_end(&run->progress);
     if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
     if (status != NB_OK) return library_failed(run, status);
     result->seconds = progress_clock() - start;
+    const int code = run->derivatives ? derivatives_make(run) : 0;
+    if (code) return code;
     if (!run->s->quiet) printf("\n");
     return outputs_write(run, i);
 }
@@ -182,7 +205,7 @@ static int prepare(struct run *run, const struct event_list *events)
     if (!code) code = settings_finish(s, say);
     if (!code) code = outputs_check(s, say);
     if (!code) code = inputs_read(&run->inputs, s, say, run->ctx);
-    if (!code) code = create_simulator(run);
+    if (!code) code = create_simulator(run, events);
     return code;
 }
 
@@ -210,6 +233,7 @@ static int carry_out(struct run *run)
     if (!code) code = write_dump(run);
     if (!code && run->s->printout) code = report_printout(run);
     if (!code) code = make_images(run);
+    if (!code && run->derivatives) code = derivatives_write(run);
     /* the numbers of the finished images are worth keeping too */
     if (code == EXIT_INTERRUPTED && run->done > 0 && run->s->json)
         (void)json_write(run, run->s->json);
@@ -225,6 +249,8 @@ static void free_run(struct run *run)
     free(run->results);
     free(run->image);
     free(run->counts);
+    derivatives_free(run);
+    params_free(&run->params);
     nb_simulator_free(run->sim);
     inputs_free(&run->inputs);
     nb_context_free(run->ctx);

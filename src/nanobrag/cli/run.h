@@ -12,6 +12,7 @@
 #include <nanobrag/nanobrag.h>
 
 #include "cli/header.h"
+#include "cli/params.h"
 #include "cli/progress.h"
 #include "cli/say.h"
 #include "cli/settings.h"
@@ -52,8 +53,9 @@ struct run {
     struct progress progress;
     nb_simulator *sim;
     nb_description description; /* of the first image */
-    nb_scene resolved; /* of the first image */
-    double phi0; /* the one parameter: start of the image in hand, degree */
+    nb_scene resolved; /* of the first image, at its parameters */
+    struct params params; /* what is free, and its values for the image in hand */
+    struct derivatives *derivatives; /* NULL: none are asked for */
     double *image; /* photons, nslow x nfast */
     uint16_t *counts; /* NULL where no file holds any */
     struct result *results;

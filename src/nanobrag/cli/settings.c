@@ -130,6 +130,12 @@ static const struct target targets[] = {
     {OPT_NOPGM, FLAG, AT(pgm), 0},
     {OPT_PNGFILE, TEXT, AT(out[OUT_PNG]), 0},
     {OPT_JSON, TEXT, AT(json), 0},
+    {OPT_GRADIENT, TEXT, AT(gradient), 0},
+    {OPT_COTANGENT, TEXT, AT(cotangent), 0},
+    {OPT_GRADFILE, TEXT, AT(gradfile), 0},
+    {OPT_HKLGRADFILE, TEXT, AT(hklgradfile), 0},
+    {OPT_JACOBIAN, TEXT, AT(jacobian), 0},
+    {OPT_JACOBIANFILE, TEXT, AT(jacobianfile), 0},
     {OPT_ADC, REAL, AT(adc), 0},
     {OPT_SCALE, REAL, AT(scale), 0},
     {OPT_SEED, SEED, AT(seed), 0},
@@ -402,5 +408,6 @@ int settings_apply(struct settings *s, struct say *say, const struct event_list 
     say->quiet = s->quiet;
     /* stdout is for the numbers alone; the notes are on stderr */
     if (s->json && strcmp(s->json, "-") == 0) s->quiet = 1;
+    if (s->gradfile && strcmp(s->gradfile, "-") == 0) s->quiet = 1;
     return s->compat ? 0 : settings_check(s, say);
 }

@@ -77,6 +77,8 @@ struct settings {
     double stol_factor; /* first column to sin(theta)/lambda in 1/A */
     const char *out[OUT_COUNT]; /* NULL: not asked for */
     const char *json;
+    const char *gradient, *jacobian; /* lists of parameters */
+    const char *cotangent, *gradfile, *hklgradfile, *jacobianfile;
     int noise, pgm; /* switched on */
 
     /* images */

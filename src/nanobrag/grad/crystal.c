@@ -181,13 +181,19 @@ static double crystal_derive_tangent(const nb_scene *scene, const nb_scene *dot,
                                      const struct crystal_axes *axes, double strain[9])
 {
     const double *cell = scene->crystal.cell, *cell_dot = dot->crystal.cell;
-    double star[3][3] = {{0}}, star_dot[3][3] = {{0}}, volume[2];
+    double star[3][3] = {{0}}, star_dot[3][3] = {{0}}, volume[2], r[3], r_dot[3];
 
     unrotated_star_tangent(scene, dot, star, star_dot, volume);
+    for (int i = 0; i < 3; i++) {
+        r[i] = linear_radian(scene->crystal.rotation[i]);
+        r_dot[i] = linear_radian(dot->crystal.rotation[i]);
+    }
     for (int i = 0; i < 3; i++) {
         linear_rotate_xyz_tangent(scene->crystal.misset, dot->crystal.misset, star[i],
                                   star_dot[i], star_dot[i]);
         linear_rotate_xyz(scene->crystal.misset, star[i], star[i]);
+        linear_turn_tangent(r, r_dot, star[i], star_dot[i], star_dot[i]);
+        linear_turn(r, star[i], star[i]);
     }
     /* a . a* is 1 but for the lengths that nanoBragg forces */
     for (int i = 0; i < 3; i++)

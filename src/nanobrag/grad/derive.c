@@ -27,12 +27,17 @@ static void turn_of_rotation(const double k[3], double angle, const double k_dot
     linear_add(2 * half * half, across, turn);
 }
 
-/* turn of every phi step in every domain */
+/* turn of every phi step in every domain, and its weight */
 static void derive_orientations_tangent(const nb_scene *scene, const nb_scene *dot,
                                         const struct scene_fixed *fixed,
                                         struct phys_slope *out)
 {
     const int ndomains = scene->crystal.ndomains;
+    const double mean = mosaic_mean_weight(scene);
+    const double mean_dot =
+        dot->crystal.domain_weight
+            ? mosaic_sum_weights(dot->crystal.domain_weight, ndomains) / ndomains
+            : 0;
     double spindle[3], spindle_dot[3];
 
     linear_unit(scene->scan.axis, spindle);
@@ -43,14 +48,16 @@ static void derive_orientations_tangent(const nb_scene *scene, const nb_scene *d
         mosaic_rotation(scene, fixed->domain + d, rotation);
         mosaic_rotation_tangent(dot, fixed->domain + d, turned);
         for (int p = 0; p < scene->scan.nphi; p++) {
-            double *turn = out->turn[(size_t)p * (size_t)ndomains + (size_t)d];
+            struct phys_turn *turn = out->turn + (size_t)p * (size_t)ndomains + (size_t)d;
             const double phi = linear_radian(sampling_phi(scene, fixed, p));
             const double phi_dot =
                 linear_radian(sampling_phi_tangent(scene, dot, fixed, p));
             double spun[3];
 
             turn_of_rotation(spindle, phi, spindle_dot, phi_dot, spun);
-            for (int j = 0; j < 3; j++) turn[j] = turned[j] + linear_dot(rotation[j], spun);
+            for (int j = 0; j < 3; j++)
+                turn->by[j] = turned[j] + linear_dot(rotation[j], spun);
+            turn->weight = mosaic_weight_tangent(scene, dot, d, mean, mean_dot);
         }
     }
 }
@@ -79,8 +86,9 @@ double slope_inner(const struct phys_frame *frame, const struct phys_slope *bar,
                    const struct phys_slope *dot)
 {
     const size_t per_source = sizeof *bar->source / sizeof(double);
+    const size_t per_turn = sizeof *bar->turn / sizeof(double);
 
     return inner(offsetof(struct phys_slope, source) / sizeof(double), bar, dot)
            + inner((size_t)frame->nsource * per_source, bar->source, dot->source)
-           + inner(3 * (size_t)frame->norientation, bar->turn, dot->turn);
+           + inner((size_t)frame->norientation * per_turn, bar->turn, dot->turn);
 }

@@ -1,216 +1,156 @@
 /*
- * params.c - the registry, and the vector x in and out of the resolved scene.
- *
- * SPDX-License-Identifier: MIT
+ * params.c - the vector x in and out of the resolved scene, its lists and the box of
+ * structure factors. SPDX-License-Identifier: MIT
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/context.h"
 #include "grad/grad.h"
+#include "grad/registry.h"
+#include "scene/symmetry.h"
 
-/* what a scene must have for a parameter to mean something in it */
-enum applies {
-    ALWAYS,
-    CELL,
-    MATRIX,
-    PIX0,
-    DISTANCE,
-    CLOSE,
-    SENSOR,
-    BEAM,
-    SPECTRUM,
-    HDIV,
-    VDIV,
-    PHI,
-    PSF
-};
-
-/* how a parameter acts */
-enum { EVERYWHERE = NB_SMOOTH_EVERYWHERE, MOVES = NB_SMOOTH_ALMOST };
-
-struct row {
-    const char *name, *group, *unit, *doc;
-    size_t offset;
-    int applies;
-    double scale, lower, upper;
-    unsigned smooth;
-};
-
-static const struct row registry[] = {
-#define PARAM(name, group, member, applies, unit, scale, lower, upper, smooth, doc)        \
-    {#name,   #group, unit,  doc,   offsetof(nb_scene, member),                            \
-     applies, scale,  lower, upper, smooth},
-#include "grad/params.def"
-#undef PARAM
-};
-
-enum { ROWS = sizeof registry / sizeof *registry };
-
-static double *member(nb_scene *scene, int row)
+int params_is_f(const struct params *params, size_t i)
 {
-    return (double *)(void *)((char *)scene + registry[row].offset);
+    return registry_row(params->at[i].row)->list == REFLECTIONS;
 }
 
-/* NULL when the row applies, else what the scene lacks */
-static const char *lacking(const nb_scene *scene, int applies)
+/* what registry_name() and registry_value() count by */
+static size_t index_of(const struct params *params, const struct param *at)
 {
-    const nb_detector *d = &scene->detector;
-    const nb_beam *b = &scene->beam;
-    int matrix = 0;
+    const size_t index = (size_t)at->index;
 
-    for (int i = 0; i < 9; i++) matrix |= scene->crystal.matrix[i] != 0;
-    switch (applies) {
-    case CELL:
-        return scene->crystal.cell[0] != 0 ? NULL : "a cell";
-    case MATRIX:
-        return matrix ? NULL : "a matrix";
-    case PIX0:
-        return d->origin_kind == NB_ORIGIN_PIX0 ? NULL : "a pix0 vector";
-    case DISTANCE:
-        return d->close_distance == 0 ? NULL : "a distance along the beam";
-    case CLOSE:
-        return d->close_distance != 0 ? NULL : "a close distance";
-    case SENSOR:
-        return d->thickness > 0 ? NULL : "a sensor thickness";
-    case BEAM:
-        return b->nsource == 0 ? NULL : "a wavelength (its sources have their own)";
-    case SPECTRUM:
-        return b->nsource == 0 && b->ndispersion > 1 ? NULL : "dispersion steps";
-    case HDIV:
-        return b->nsource == 0 && b->ndivergence[0] > 1 ? NULL : "horizontal divergence";
-    case VDIV:
-        return b->nsource == 0 && b->ndivergence[1] > 1 ? NULL : "vertical divergence";
-    case PHI:
-        return scene->scan.osc != 0 ? NULL : "an oscillation range";
-    case PSF:
-        return scene->psf.kind != NB_PSF_NONE ? NULL : "a point spread";
-    default:
-        return NULL;
-    }
+    if (registry_row(at->row)->list == REFLECTIONS)
+        return params->f.place[params->f.start[index]];
+    return index;
 }
 
-static void describe(const struct row *row, nb_param *out)
+/* the mean of the listed values that structure factor p stands for */
+static double listed_f(const struct params_f *f, size_t p)
 {
-    memset(out, 0, sizeof *out);
-    (void)snprintf(out->name, sizeof out->name, "%s", row->name);
-    out->unit = row->unit;
-    out->doc = row->doc;
-    out->scale = row->scale;
-    out->lower = row->lower;
-    out->upper = row->upper;
-    out->smooth = row->smooth;
+    const double first = f->listed[f->start[p]];
+    double above = 0; /* the first, where all agree */
+
+    for (size_t i = f->start[p]; i < f->start[p + 1]; i++) above += f->listed[i] - first;
+    return first + above / (double)(f->start[p + 1] - f->start[p]);
 }
 
-int nb_param_registry(int i, nb_param *out)
+void params_describe(const struct params *params, const nb_scene *scene, size_t i,
+                     nb_param *out)
 {
-    if (i < 0 || i >= ROWS || !out) return 0;
-    describe(&registry[i], out);
-    return 1;
+    const struct param *at = params->at + i;
+    const struct registry_row *row = registry_row(at->row);
+
+    registry_describe(scene, row, out);
+    registry_name(scene, row, index_of(params, at), out->name, sizeof out->name);
+    if (row->list == REFLECTIONS) {
+        out->value = listed_f(&params->f, (size_t)at->index);
+        out->scale = fmax(1, fabs(out->value));
+    } else
+        out->value = registry_value(scene, row, (size_t)at->index);
 }
 
-/* whether the image depends on which reflection is nearest to a sample: not for a grating
- * of whole cells with one structure factor, whose fringes repeat */
-static int has_jumps(const nb_scene *scene)
+nb_status params_check(nb_context *ctx, const struct params *params, const nb_scene *scene,
+                       const double *x)
 {
-    const nb_crystal *c = &scene->crystal;
-    int jumps = c->shape != NB_SQUARE || c->hkl != NULL || scene->dmin > 0;
+    for (size_t i = 0; i < params->n; i++) {
+        const struct registry_row *row = registry_row(params->at[i].row);
+        char name[sizeof(((nb_param *)0)->name)];
 
-    for (int i = 0; i < 3; i++) jumps |= c->ncells[i] != floor(c->ncells[i]);
-    return jumps;
-}
-
-/* parameters that this scene does not listen to */
-static int has_no_influence(nb_scene *scene, int row)
-{
-    const double *member_of_row = member(scene, row);
-
-    return (member_of_row == &scene->crystal.fudge && scene->crystal.shape == NB_SQUARE)
-           || (member_of_row == scene->crystal.mosaic && scene->crystal.ndomains == 1)
-           || (member_of_row == &scene->beam.polarization && scene->beam.unpolarised);
-}
-
-void params_describe(const nb_scene *scene, int row, nb_param *out)
-{
-    nb_scene copy = *scene;
-
-    describe(&registry[row], out);
-    if (registry[row].smooth == MOVES && !has_jumps(scene)) out->smooth = EVERYWHERE;
-    if (has_no_influence(&copy, row)) out->smooth = NB_SMOOTH_ZERO;
-    out->value = *member(&copy, row);
-}
-
-int params_row(const char *name)
-{
-    for (int i = 0; i < ROWS; i++)
-        if (strcmp(registry[i].name, name) == 0) return i;
-    return -1;
-}
-
-nb_status params_check(nb_context *ctx, const int *rows, size_t nparam, const double *x)
-{
-    for (size_t i = 0; i < nparam; i++) {
-        const struct row *r = &registry[rows[i]];
-
-        if (!(x[i] >= r->lower && x[i] <= r->upper))
-            return fail(ctx, NB_ERR_ARGUMENT, "x[%zu] (%s) is %g, expected %g to %g", i,
-                        r->name, x[i], r->lower, r->upper);
+        if (x[i] >= row->lower && x[i] <= row->upper) continue;
+        registry_name(scene, row, index_of(params, params->at + i), name, sizeof name);
+        return fail(ctx, NB_ERR_ARGUMENT, "x[%zu] (%s) is %g, expected %g to %g", i, name,
+                    x[i], row->lower, row->upper);
     }
     return NB_OK;
 }
 
-void params_unpack(const int *rows, size_t nparam, const double *x, nb_scene *scene)
+/* x into a scene whose lists are `lists` */
+static void write(const struct param *at, size_t n, const double *x,
+                  const struct params_lists *lists, nb_scene *scene)
 {
-    for (size_t i = 0; i < nparam; i++) *member(scene, rows[i]) = x[i];
+    for (size_t i = 0; i < n; i++, at++) {
+        const struct registry_row *row = registry_row(at->row);
+        void *to = scene;
+
+        if (row->list == REFLECTIONS) continue;
+        if (row->list == SOURCES) to = lists->source + at->index;
+        if (row->list == DOMAINS) to = lists->domain_weight + at->index;
+        *(double *)(void *)((char *)to + row->offset) = x[i];
+    }
 }
 
-/* append the rows of one word, all of which must apply */
-static nb_status select_word(nb_context *ctx, const nb_scene *scene, const char *word,
-                             size_t length, size_t *n, int *rows)
+void params_unpack(const struct params *params, const double *x,
+                   const struct params_lists *lists, nb_scene *scene)
 {
-    const size_t before = *n;
-    const char *lacks = NULL;
+    if (lists->source) {
+        memcpy(lists->source, scene->beam.source,
+               (size_t)scene->beam.nsource * sizeof *lists->source);
+        scene->beam.source = lists->source;
+    }
+    if (lists->domain_weight) {
+        const double *from = scene->crystal.domain_weight;
 
-    for (int i = 0; i < ROWS; i++) {
-        const struct row *r = &registry[i];
-        const int is_name = strlen(r->name) == length && !strncmp(r->name, word, length);
-        const int is_group = strlen(r->group) == length && !strncmp(r->group, word, length);
+        for (int i = 0; i < scene->crystal.ndomains; i++)
+            lists->domain_weight[i] = from ? from[i] : 1;
+        scene->crystal.domain_weight = lists->domain_weight;
+    }
+    write(params->at, params->n, x, lists, scene);
+    symmetry_tie_cell(params->system, scene->crystal.cell);
+}
 
-        if (!is_name && !is_group) continue;
-        lacks = lacking(scene, r->applies);
-        if (lacks)
-            return fail(ctx, NB_ERR_ARGUMENT,
-                        "parameter %s is free, but the scene has not got %s", r->name,
-                        lacks);
-        if (rows) {
-            for (size_t k = 0; k < *n; k++)
-                if (rows[k] == i)
-                    return fail(ctx, NB_ERR_ARGUMENT, "parameter %s is named twice",
-                                r->name);
-            rows[*n] = i;
+void params_unpack_change(const struct params *params, size_t first, size_t n,
+                          const double *dx, const nb_scene *scene,
+                          const struct params_lists *lists, nb_scene *dot)
+{
+    memset(dot, 0, sizeof *dot);
+    if (lists->source)
+        memset(lists->source, 0, (size_t)scene->beam.nsource * sizeof *lists->source);
+    dot->beam.source = lists->source;
+    for (int i = 0; lists->domain_weight && i < scene->crystal.ndomains; i++)
+        lists->domain_weight[i] = 0;
+    dot->crystal.domain_weight = lists->domain_weight;
+    write(params->at + first, n, dx, lists, dot);
+    symmetry_tie_cell(params->system, dot->crystal.cell);
+}
+
+double params_write_f(const struct params *params, const double *x, double *box,
+                      float *single)
+{
+    const struct params_f *f = &params->f;
+    double largest = 0;
+
+    for (size_t i = 0; f->n > 0 && i < params->n; i++) {
+        const size_t p = (size_t)params->at[i].index;
+
+        if (!params_is_f(params, i)) continue;
+        for (size_t k = f->start[p]; k < f->start[p + 1]; k++) {
+            const double value = x ? x[i] : f->listed[k];
+
+            box[f->place[k]] = value;
+            if (single) single[f->place[k]] = (float)value;
+            largest = fmax(largest, fabs(value));
         }
-        (*n)++;
     }
-    if (*n == before)
-        return fail(ctx, NB_ERR_ARGUMENT,
-                    "there is no parameter or group '%.*s'; nb_param_registry() lists them",
-                    (int)length, word);
-    return NB_OK;
+    return largest;
 }
 
-nb_status params_select(nb_context *ctx, const nb_scene *scene, const char *names,
-                        size_t *nparam, int *rows)
+void params_gather_f(const struct params *params, const double *f_bar, double *bar_x)
 {
-    static const char blank[] = " \t\n,";
+    const struct params_f *f = &params->f;
 
-    *nparam = 0;
-    if (!names) return NB_OK;
-    for (names += strspn(names, blank); *names; names += strspn(names, blank)) {
-        const size_t length = strcspn(names, blank);
+    for (size_t i = 0; f->n > 0 && i < params->n; i++) {
+        const size_t p = (size_t)params->at[i].index;
 
-        NB_TRY(select_word(ctx, scene, names, length, nparam, rows));
-        names += length;
+        if (!params_is_f(params, i)) continue;
+        for (size_t k = f->start[p]; k < f->start[p + 1]; k++)
+            bar_x[i] += f_bar[f->place[k]];
     }
-    return NB_OK;
+}
+
+int params_has(const struct params *params, const char *name)
+{
+    for (size_t i = 0; i < params->n; i++)
+        if (strcmp(registry_row(params->at[i].row)->name, name) == 0) return 1;
+    return 0;
 }

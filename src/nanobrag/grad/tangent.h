@@ -22,11 +22,14 @@
 void crystal_tangent(const nb_scene *scene, const nb_scene *dot,
                      const struct crystal_axes *axes, struct phys_slope *out);
 
-/* Of a step, in the unit of its range; of phi step i, degree; of the rotation of a domain,
- * as a rotation vector, radian. */
+/* Of a step, in the unit of its range; of phi step i, degree; of the weight of a domain,
+ * with mean_dot the change of their mean; of the rotation of a domain, as a rotation
+ * vector, radian. */
 double sampling_step_tangent(const struct scene_steps *steps, double range_dot);
 double sampling_phi_tangent(const nb_scene *scene, const nb_scene *dot,
                             const struct scene_fixed *fixed, int i);
+double mosaic_weight_tangent(const nb_scene *scene, const nb_scene *dot, int d, double mean,
+                             double mean_dot);
 void mosaic_rotation_tangent(const nb_scene *dot, const struct scene_domain *domain,
                              double turn[3]);
 

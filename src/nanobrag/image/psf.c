@@ -160,20 +160,41 @@ static void put(struct psf *psf, int i, int j, double value)
     psf->work[above + right] = psf->work[above + left] = value;
 }
 
-/* exp(-4 ln 2 r^2/fwhm^2): the integral over a pixel is a product of two differences of
- * error functions */
-static void gauss_kernel(struct psf *psf, double fwhm)
+/* what a kernel is filled with: itself, or what it changes by per unit of its fwhm */
+enum content { VALUE, SLOPE };
+
+/* x exp(-x^2), also where x overflows */
+static double wing(double x)
+{
+    return fabs(x) < 30 ? x * exp(-x * x) : 0;
+}
+
+/*
+ * exp(-4 ln 2 r^2/fwhm^2): the integral over a pixel is a product of two differences of
+ * error functions of (distance) c, with c in inverse proportion to fwhm, so that
+ * d erf(u c)/d fwhm = -2/sqrt(pi) wing(u c)/fwhm.
+ */
+static void gauss_kernel(struct psf *psf, double fwhm, enum content content)
 {
     const double c = 2 * sqrt(log(2)) / fwhm;
-    const double total = erf((psf->radius + 0.5) * c);
+    const double edge = (psf->radius + 0.5) * c, total = erf(edge);
+    const double unit = fwhm > 0 ? -2 / (sqrt(acos(-1)) * fwhm * total) : 0;
     const int reach = psf->reach[0] > psf->reach[1] ? psf->reach[0] : psf->reach[1];
-    double *weight = psf->line;
+    double *weight = psf->line, *slope = weight + reach + 1;
 
     weight[0] = erf(0.5 * c) / total;
     for (int i = 1; i <= reach; i++)
         weight[i] = 0.5 * (erfc((i - 0.5) * c) - erfc((i + 0.5) * c)) / total;
+    for (int i = 0; i <= reach && content == SLOPE; i++) {
+        const double outer = wing((i + 0.5) * c), inner = wing((i - 0.5) * c);
+
+        slope[i] = unit * (0.5 * (outer - inner) - weight[i] * wing(edge));
+    }
     for (int i = 0; i <= psf->reach[0]; i++)
-        for (int j = 0; j <= psf->reach[1]; j++) put(psf, i, j, weight[i] * weight[j]);
+        for (int j = 0; j <= psf->reach[1]; j++)
+            put(psf, i, j,
+                content == VALUE ? weight[i] * weight[j]
+                                 : slope[i] * weight[j] + weight[i] * slope[j]);
 }
 
 /* 2 pi times the integral of g/(2 pi (g^2 + r^2)^(3/2)) over 0..x, 0..y: the solid angle
@@ -183,44 +204,88 @@ static double solid_angle(double g, double x, double y)
     return atan2(x * y, g * sqrt(g * g + x * x + y * y));
 }
 
+/* d solid_angle/dg */
+static double solid_angle_slope(double g, double x, double y)
+{
+    const double x2 = g * g + x * x, y2 = g * g + y * y, r2 = x2 + y * y;
+
+    return -x * y * (g * g + r2) / (x2 * y2 * sqrt(r2));
+}
+
+/* value (solid angle) + slope (its slope) */
+struct corner {
+    double g, value, slope;
+};
+
+static double corner_at(struct corner corner, double x, double y)
+{
+    double sum = corner.value * solid_angle(corner.g, x, y);
+
+    if (corner.slope != 0) sum += corner.slope * solid_angle_slope(corner.g, x, y);
+    return sum;
+}
+
 /*
  * The profile is half its maximum where (1 + r^2/g^2)^(3/2) = 2. With r = fwhm/2:
  * g = fwhm/(2 sqrt(2^(2/3) - 1)).
  * A pixel is the second difference of the solid angle over its corners, which is odd in x
  * and in y; the whole square is four times its quadrant.
  */
-static void fiber_kernel(struct psf *psf, double fwhm)
+static void fiber_kernel(struct psf *psf, double fwhm, enum content content)
 {
-    const double g = fwhm / (2 * sqrt(cbrt(4) - 1));
-    const double edge = psf->radius + 0.5;
-    const double scale = 1 / (4 * solid_angle(g, edge, edge));
+    const double per_fwhm = 1 / (2 * sqrt(cbrt(4) - 1)), g = fwhm * per_fwhm;
+    const double edge = psf->radius + 0.5, quadrant = solid_angle(g, edge, edge);
+    const double scale = 1 / (4 * quadrant);
+    const double scale_slope = -scale * solid_angle_slope(g, edge, edge) / quadrant;
+    const struct corner corner = {g, content == VALUE ? scale : scale_slope * per_fwhm,
+                                  content == VALUE ? 0 : scale * per_fwhm};
     double *before = psf->line, *here = before + psf->reach[1] + 1;
 
-    for (int j = 0; j <= psf->reach[1]; j++) before[j] = -solid_angle(g, 0.5, j + 0.5);
+    for (int j = 0; j <= psf->reach[1]; j++) before[j] = -corner_at(corner, 0.5, j + 0.5);
     for (int i = 0; i <= psf->reach[0]; i++) {
         double *swap = before;
 
-        for (int j = 0; j <= psf->reach[1]; j++) here[j] = solid_angle(g, i + 0.5, j + 0.5);
-        put(psf, i, 0, scale * 2 * (here[0] - before[0]));
+        for (int j = 0; j <= psf->reach[1]; j++)
+            here[j] = corner_at(corner, i + 0.5, j + 0.5);
+        put(psf, i, 0, 2 * (here[0] - before[0]));
         for (int j = 1; j <= psf->reach[1]; j++)
-            put(psf, i, j, scale * ((here[j] - here[j - 1]) - (before[j] - before[j - 1])));
+            put(psf, i, j, (here[j] - here[j - 1]) - (before[j] - before[j - 1]));
         before = here;
         here = swap;
     }
 }
 
-static void make_transfer(struct psf *psf, double fwhm)
+static void make_transfer(struct psf *psf, double fwhm, enum content content)
 {
     const size_t n = (size_t)psf->pslow * psf->half;
     const double norm = 1 / ((double)psf->pslow * psf->pfast);
 
     memset(psf->work, 0, n * 2 * sizeof *psf->work);
     if (psf->kind == NB_PSF_GAUSS)
-        gauss_kernel(psf, fwhm);
+        gauss_kernel(psf, fwhm, content);
     else
-        fiber_kernel(psf, fwhm);
+        fiber_kernel(psf, fwhm, content);
     fftw_execute(psf->forward);
     for (size_t i = 0; i < n; i++) psf->transfer[i] = psf->work[2 * i] * norm;
+}
+
+/* the convolution of an image with the kernel, or with its slope, into psf->work */
+static void convolve(struct psf *psf, double fwhm, enum content content,
+                     const double *image)
+{
+    const size_t row = psf->half * 2, nfast = (size_t)psf->nfast;
+    const size_t n = (size_t)psf->pslow * psf->half;
+
+    make_transfer(psf, fwhm, content);
+    memset(psf->work, 0, n * 2 * sizeof *psf->work);
+    for (size_t s = 0; s < (size_t)psf->nslow; s++)
+        memcpy(psf->work + s * row, image + s * nfast, nfast * sizeof *image);
+    fftw_execute(psf->forward);
+    for (size_t i = 0; i < n; i++) {
+        psf->work[2 * i] *= psf->transfer[i];
+        psf->work[2 * i + 1] *= psf->transfer[i];
+    }
+    fftw_execute(psf->backward);
 }
 
 /*
@@ -232,20 +297,38 @@ static void make_transfer(struct psf *psf, double fwhm)
 void psf_apply(struct psf *psf, double fwhm_pixels, double *image)
 {
     const size_t row = psf->half * 2, nfast = (size_t)psf->nfast;
-    const size_t n = (size_t)psf->pslow * psf->half;
 
-    make_transfer(psf, fwhm_pixels);
-    memset(psf->work, 0, n * 2 * sizeof *psf->work);
-    for (size_t s = 0; s < (size_t)psf->nslow; s++)
-        memcpy(psf->work + s * row, image + s * nfast, nfast * sizeof *image);
-    fftw_execute(psf->forward);
-    for (size_t i = 0; i < n; i++) {
-        psf->work[2 * i] *= psf->transfer[i];
-        psf->work[2 * i + 1] *= psf->transfer[i];
-    }
-    fftw_execute(psf->backward);
+    convolve(psf, fwhm_pixels, VALUE, image);
     for (size_t s = 0; s < (size_t)psf->nslow; s++)
         memcpy(image + s * nfast, psf->work + s * row, nfast * sizeof *image);
+}
+
+void psf_add_slope(struct psf *psf, double fwhm_pixels, double factor,
+                   const double *photons, double *image)
+{
+    const size_t row = psf->half * 2, nfast = (size_t)psf->nfast;
+
+    convolve(psf, fwhm_pixels, SLOPE, photons);
+    for (size_t s = 0; s < (size_t)psf->nslow; s++)
+        for (size_t f = 0; f < nfast; f++)
+            image[s * nfast + f] += factor * psf->work[s * row + f];
+}
+
+double psf_slope_dot(struct psf *psf, double fwhm_pixels, const double *photons,
+                     const double *weight)
+{
+    const size_t row = psf->half * 2, nfast = (size_t)psf->nfast;
+    double sum = 0;
+
+    convolve(psf, fwhm_pixels, SLOPE, photons);
+    for (size_t s = 0; s < (size_t)psf->nslow; s++) {
+        double line = 0;
+
+        for (size_t f = 0; f < nfast; f++)
+            line += weight[s * nfast + f] * psf->work[s * row + f];
+        sum += line;
+    }
+    return sum;
 }
 
 #else
@@ -262,12 +345,32 @@ nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
                 "again, or leave the point spread out");
 }
 
-/* no struct psf exists in this build: the two below are there to link */
+/* no struct psf exists in this build: those below are there to link */
 void psf_apply(struct psf *psf, double fwhm_pixels, double *image)
 {
     (void)psf;
     (void)fwhm_pixels;
     (void)image;
+}
+
+void psf_add_slope(struct psf *psf, double fwhm_pixels, double factor,
+                   const double *photons, double *image)
+{
+    (void)psf;
+    (void)fwhm_pixels;
+    (void)factor;
+    (void)photons;
+    (void)image;
+}
+
+double psf_slope_dot(struct psf *psf, double fwhm_pixels, const double *photons,
+                     const double *weight)
+{
+    (void)psf;
+    (void)fwhm_pixels;
+    (void)photons;
+    (void)weight;
+    return 0;
 }
 
 void psf_free(struct psf *psf)

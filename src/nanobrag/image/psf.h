@@ -20,8 +20,17 @@ nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
                      struct psf **out);
 
 /* image := kernel * image, dense nslow x nfast; allocates nothing. The kernel is made
- * anew from fwhm (in pixels), so that it may be a parameter. */
+ * anew from fwhm (in pixels), so that it may be a parameter. Linear and its own adjoint. */
 void psf_apply(struct psf *psf, double fwhm_pixels, double *image);
+
+/* image += factor (slope * photons), where the slope is what the kernel changes by per unit
+ * of fwhm at its fixed radius; also linear and its own adjoint. */
+void psf_add_slope(struct psf *psf, double fwhm_pixels, double factor,
+                   const double *photons, double *image);
+
+/* The sum over pixels of weight (slope * photons). */
+double psf_slope_dot(struct psf *psf, double fwhm_pixels, const double *photons,
+                     const double *weight);
 
 void psf_free(struct psf *psf);
 

@@ -20,7 +20,7 @@ enum { ROOM_MOST = 1 << 24 };
 static int chunks_of(const struct adjoint_sizes *n)
 {
     const double bytes = (double)n->sources * sizeof(struct phys_source)
-                         + (double)n->orientations * sizeof(double[3])
+                         + (double)n->orientations * sizeof(struct phys_turn)
                          + (double)n->box * sizeof(double);
     const double fit = CHUNK_MEMORY / (bytes + 1);
 
@@ -31,7 +31,7 @@ static int chunks_of(const struct adjoint_sizes *n)
 static size_t room_of(const struct adjoint_sizes *n)
 {
     const double bytes = (double)sizeof(double) * TILE_PIXELS * (double)n->samples
-                         * (1 + 3.0 * (double)n->orientations);
+                         * (1 + 4.0 * (double)n->orientations);
 
     return bytes <= ROOM_MOST ? (size_t)bytes : 0;
 }
@@ -46,7 +46,7 @@ int adjoint_reserve(struct arena *arena, const struct adjoint_sizes *n)
 
     for (size_t i = 0; i < chunks; i++)
         fits = fits && arena_reserve(arena, n->sources, sizeof(struct phys_source))
-               && arena_reserve(arena, n->orientations, sizeof(double[3]))
+               && arena_reserve(arena, n->orientations, sizeof(struct phys_turn))
                && arena_reserve(arena, n->box, sizeof(double));
     return fits;
 }
@@ -97,7 +97,7 @@ static void fold(const struct adjoint_sizes *n, const struct phys_slope *from,
 {
     add(offsetof(struct phys_slope, source) / sizeof(double), from, to);
     add(n->sources * (sizeof *to->source / sizeof(double)), from->source, to->source);
-    add(3 * n->orientations, from->turn, to->turn);
+    add(n->orientations * (sizeof *to->turn / sizeof(double)), from->turn, to->turn);
     if (to->f) add(n->box, from->f, to->f);
 }
 

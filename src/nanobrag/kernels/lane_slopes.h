@@ -27,7 +27,7 @@ struct pulled {
     _Alignas(64) lane x, y, z; /* sum of slopes of F^2 in the direction of the sample */
     _Alignas(64) lane crystal[CRYSTAL]; /* sums of slopes of F^2 */
     /* of a pair */
-    _Alignas(64) lane gh, gk, gl; /* slopes of F^2 in h, k, l */
+    _Alignas(64) lane f2, gh, gk, gl; /* F^2 and its slopes in h, k, l */
     _Alignas(64) lane square; /* F^2 over that of the unit cell */
     /* of a sample: cotangents */
     _Alignas(64) lane dx, dy, dz, r, weight_bar, capture_bar;
@@ -69,8 +69,8 @@ static void join_crystal(struct phys_spec spec, int n, const real *restrict shar
 /* ---- a pair of source and orientation ---- */
 
 PHYS_FN void grating_slopes(struct phys_spec spec, const struct phys_crystal *of, int n,
-                            const struct sites *restrict in, real *restrict sum,
-                            struct pulled *restrict p)
+                            real weight, const struct sites *restrict in,
+                            real *restrict sum, struct pulled *restrict p)
 {
     const struct phys_crystal crystal = *of;
 
@@ -79,10 +79,11 @@ PHYS_FN void grating_slopes(struct phys_spec spec, const struct phys_crystal *of
         const struct phys_grating g =
             phys_grating(&crystal, phys_vec3(in->h[i], in->k[i], in->l[i]));
         const real cell = spec.lookup == PHYS_CONSTANT ? 1 : in->cell[i];
-        const real cell2 = cell * cell;
+        const real cell2 = cell * cell, weighted = weight * cell2;
         const real bend = spec.lookup == PHYS_TRICUBIC ? 2 * cell * g.f2 : 0;
 
-        sum[i] += cell2 * g.f2;
+        p->f2[i] = cell2 * g.f2;
+        sum[i] += weight * (cell2 * g.f2);
         p->gh[i] = cell2 * g.dh;
         p->gk[i] = cell2 * g.dk;
         p->gl[i] = cell2 * g.dl;
@@ -91,15 +92,15 @@ PHYS_FN void grating_slopes(struct phys_spec spec, const struct phys_crystal *of
             p->gk[i] += bend * in->cell_k[i];
             p->gl[i] += bend * in->cell_l[i];
         }
-        p->crystal[0][i] += cell2 * g.dn.x;
-        p->crystal[1][i] += cell2 * g.dn.y;
-        p->crystal[2][i] += cell2 * g.dn.z;
+        p->crystal[0][i] += weighted * g.dn.x;
+        p->crystal[1][i] += weighted * g.dn.y;
+        p->crystal[2][i] += weighted * g.dn.z;
         if (spec.lookup != PHYS_CONSTANT) p->square[i] = g.f2;
     }
 }
 
 PHYS_FN void bump_slopes(struct phys_spec spec, const struct phys_crystal *of, int n,
-                         const struct sites *restrict in, real *restrict sum,
+                         real weight, const struct sites *restrict in, real *restrict sum,
                          struct pulled *restrict p)
 {
     const struct phys_crystal crystal = *of;
@@ -109,10 +110,11 @@ PHYS_FN void bump_slopes(struct phys_spec spec, const struct phys_crystal *of, i
         const struct phys_bump g =
             phys_bump(spec.shape, &crystal, phys_vec3(in->h[i], in->k[i], in->l[i]));
         const real cell = spec.lookup == PHYS_CONSTANT ? 1 : in->cell[i];
-        const real cell2 = cell * cell;
+        const real cell2 = cell * cell, weighted = weight * cell2;
         const real bend = spec.lookup == PHYS_TRICUBIC ? 2 * cell * g.f2 : 0;
 
-        sum[i] += cell2 * g.f2;
+        p->f2[i] = cell2 * g.f2;
+        sum[i] += weight * (cell2 * g.f2);
         p->gh[i] = cell2 * g.dh;
         p->gk[i] = cell2 * g.dk;
         p->gl[i] = cell2 * g.dl;
@@ -121,47 +123,52 @@ PHYS_FN void bump_slopes(struct phys_spec spec, const struct phys_crystal *of, i
             p->gk[i] += bend * in->cell_k[i];
             p->gl[i] += bend * in->cell_l[i];
         }
-        p->crystal[0][i] += cell2 * g.dfudge;
-        p->crystal[1][i] += cell2 * g.dhh;
-        p->crystal[2][i] += cell2 * g.dkk;
-        p->crystal[3][i] += cell2 * g.dll;
-        p->crystal[4][i] += cell2 * g.dhk;
-        p->crystal[5][i] += cell2 * g.dhl;
-        p->crystal[6][i] += cell2 * g.dkl;
+        p->crystal[0][i] += weighted * g.dfudge;
+        p->crystal[1][i] += weighted * g.dhh;
+        p->crystal[2][i] += weighted * g.dkk;
+        p->crystal[3][i] += weighted * g.dll;
+        p->crystal[4][i] += weighted * g.dhk;
+        p->crystal[5][i] += weighted * g.dhl;
+        p->crystal[6][i] += weighted * g.dkl;
         if (spec.lookup != PHYS_CONSTANT) p->square[i] = g.f2;
     }
 }
 
-/* sum[i] += F^2; its slopes in h, k, l; and, added up, in the crystal */
+/* F^2 and its slopes in h, k, l; added up with a weight, F^2 and its slopes in the crystal
+ */
 PHYS_FN void slopes_of(struct phys_spec spec, const struct phys_view *view, int n,
-                       const struct sites *in, real *sum, struct pulled *p)
+                       real weight, const struct sites *in, real *sum, struct pulled *p)
 {
     if (spec.shape == PHYS_SQUARE)
-        grating_slopes(spec, &view->crystal, n, in, sum, p);
+        grating_slopes(spec, &view->crystal, n, weight, in, sum, p);
     else
-        bump_slopes(spec, &view->crystal, n, in, sum, p);
+        bump_slopes(spec, &view->crystal, n, weight, in, sum, p);
 }
 
-/* slopes in h, k, l over all lanes, and their moments about the tile's middle */
+/* F^2 and its slopes in h, k, l over all lanes, and their moments about the tile's middle
+ */
 struct pair_sums {
-    double slope[3], moment[3][3];
+    double f2, slope[3], moment[3][3];
 };
 
-/* x, y, z += slopes in the direction, and the sums of w times slopes. `axes` as in
+/* x, y, z += weighted slopes in the direction, and the sums of w times slopes. `axes` as in
  * phys_anchor: per step of the direction */
-static void pull_pair(const struct phys_axes *of, const struct lanes *restrict l,
-                      struct pulled *restrict p, struct pair_sums *out)
+static void pull_pair(const struct phys_axes *of, real weight,
+                      const struct lanes *restrict l, struct pulled *restrict p,
+                      struct pair_sums *out)
 {
-    const struct phys_axes axes = *of;
-    real h = 0, k = 0, m = 0, hx = 0, hy = 0, hz = 0, kx = 0, ky = 0, kz = 0, mx = 0,
+    const struct phys_axes axes = {phys_scale(weight, of->a), phys_scale(weight, of->b),
+                                   phys_scale(weight, of->c)};
+    real f = 0, h = 0, k = 0, m = 0, hx = 0, hy = 0, hz = 0, kx = 0, ky = 0, kz = 0, mx = 0,
          my = 0, mz = 0;
 
-#pragma omp simd reduction(+ : h, k, m, hx, hy, hz, kx, ky, kz, mx, my, mz)
+#pragma omp simd reduction(+ : f, h, k, m, hx, hy, hz, kx, ky, kz, mx, my, mz)
     for (int i = 0; i < l->n; i++) {
         const real x = l->x[i], y = l->y[i], z = l->z[i], w = p->w[i];
         const real gh = p->gh[i], gk = p->gk[i], gl = p->gl[i];
         const real wh = w * gh, wk = w * gk, wl = w * gl;
 
+        f += w * p->f2[i];
         p->x[i] += axes.a.x * gh + axes.b.x * gk + axes.c.x * gl;
         p->y[i] += axes.a.y * gh + axes.b.y * gk + axes.c.y * gl;
         p->z[i] += axes.a.z * gh + axes.b.z * gk + axes.c.z * gl;
@@ -169,6 +176,7 @@ static void pull_pair(const struct phys_axes *of, const struct lanes *restrict l
         k += wk, kx += wk * x, ky += wk * y, kz += wk * z;
         m += wl, mx += wl * x, my += wl * y, mz += wl * z;
     }
+    out->f2 = f;
     out->slope[0] = h, out->slope[1] = k, out->slope[2] = m;
     out->moment[0][0] = hx, out->moment[0][1] = hy, out->moment[0][2] = hz;
     out->moment[1][0] = kx, out->moment[1][1] = ky, out->moment[1][2] = kz;
@@ -176,15 +184,15 @@ static void pull_pair(const struct phys_axes *of, const struct lanes *restrict l
 }
 
 /* what the structure factors get from a pair */
-static void scatter_f(struct phys_spec spec, const struct launch *a,
+static void scatter_f(struct phys_spec spec, const struct launch *a, double weight,
                       const struct phys_anchor *anchor, const struct sites *sites,
                       const struct lanes *l, const struct pulled *p, double *f)
 {
     const struct phys_box box = phys_box_from(0, a->view.box, anchor->whole);
+    const double scale = weight * p->scale;
 
     for (int i = 0; i < l->n; i++) {
-        const double f_bar =
-            p->scale * (double)(2 * p->w[i] * p->square[i] * sites->cell[i]);
+        const double f_bar = scale * (double)(2 * p->w[i] * p->square[i] * sites->cell[i]);
         struct phys_vec3 x;
         double unused = 0;
 

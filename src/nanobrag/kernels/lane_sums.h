@@ -193,9 +193,11 @@ static void place_again(struct phys_spec spec, const struct launch *a,
         out->h[i] = exact.fraction.x;
         out->k[i] = exact.fraction.y;
         out->l[i] = exact.fraction.z;
-        if (spec.lookup == PHYS_NEAREST)
-            out->cell[i] =
-                box.f[phys_f_place(0, &box, phys_axpy(-1, anchor->whole, exact.whole))];
+        if (spec.lookup == PHYS_NEAREST) {
+            out->place[i] =
+                phys_f_place(0, &box, phys_axpy(-1, anchor->whole, exact.whole));
+            out->cell[i] = box.f[out->place[i]];
+        }
     }
 }
 #endif

@@ -16,7 +16,7 @@
 /* slopes of the pairs of one source: all of a tile, or one at a time */
 struct kept {
     real *sum; /* of F^2 over the orientations */
-    real *slope; /* in h, k, l (norientation x 3 x TILE_PIXELS); NULL: not kept */
+    real *slope; /* and F^2 itself (norientation x 4 x TILE_PIXELS); NULL: not kept */
 };
 
 static struct kept kept_of(const struct phys_frame *frame, void *room, int place)
@@ -25,7 +25,7 @@ static struct kept kept_of(const struct phys_frame *frame, void *room, int place
 
     if (!room) return k;
     k.sum =
-        (real *)room + (size_t)place * (size_t)(1 + 3 * frame->norientation) * TILE_PIXELS;
+        (real *)room + (size_t)place * (size_t)(1 + 4 * frame->norientation) * TILE_PIXELS;
     k.slope = k.sum + TILE_PIXELS;
     return k;
 }
@@ -33,7 +33,7 @@ static struct kept kept_of(const struct phys_frame *frame, void *room, int place
 /* bytes that a tile's slopes take */
 static double room_of(const struct phys_frame *frame)
 {
-    return (double)sizeof(real) * TILE_PIXELS * (1 + 3.0 * frame->norientation)
+    return (double)sizeof(real) * TILE_PIXELS * (1 + 4.0 * frame->norientation)
            * frame->nlayers * frame->oversample * frame->oversample * frame->nsource;
 }
 
@@ -61,12 +61,13 @@ static void slopes_of_source(const struct special *special, const struct launch 
     fill(l->n, l->sum, 0);
     blank_crystal(special->spec, l->n, p);
     for (int k = 0; k < frame->norientation; k++) {
-        real *to = kept->slope + (size_t)k * 3 * TILE_PIXELS;
+        real *to = kept->slope + (size_t)k * 4 * TILE_PIXELS;
 
         (void)special->pair(a, &aim, k, l, &sites, p);
         memcpy(to, p->gh, sizeof(lane));
         memcpy(to + TILE_PIXELS, p->gk, sizeof(lane));
-        memcpy(to + 2 * TILE_PIXELS, p->gl, sizeof(lane));
+        memcpy(to + (size_t)2 * TILE_PIXELS, p->gl, sizeof(lane));
+        memcpy(to + (size_t)3 * TILE_PIXELS, p->f2, sizeof(lane));
     }
     memcpy(kept->sum, l->sum, sizeof(lane));
     join(l->n, l->share, l->sum, l->bragg);
@@ -80,21 +81,23 @@ static void hand_back(const struct phys_frame *frame, const struct aim *aim,
 {
     const double *rows = frame->orientation[k].axes;
     const double unit = aim->source->inverse_wavelength;
+    const double weight = frame->orientation[k].weight, scale = weight * p->scale;
     struct pair_sums sums;
 
-    pull_pair(axes, l, p, &sums);
+    pull_pair(axes, (real)weight, l, p, &sums);
+    bar->turn[k].weight += p->scale * sums.f2;
     for (int r = 0; r < 3; r++) {
         double m[3], turn[3];
 
         for (int c = 0; c < 3; c++)
-            m[c] = p->scale * (aim->q[c] * sums.slope[r] + unit * sums.moment[r][c]);
+            m[c] = scale * (aim->q[c] * sums.slope[r] + unit * sums.moment[r][c]);
         for (int c = 0; c < 3; c++)
             bar->strain[3 * r + c] +=
                 m[0] * rows[3 * c] + m[1] * rows[3 * c + 1] + m[2] * rows[3 * c + 2];
         turn[0] = rows[3 * r + 1] * m[2] - rows[3 * r + 2] * m[1];
         turn[1] = rows[3 * r + 2] * m[0] - rows[3 * r] * m[2];
         turn[2] = rows[3 * r] * m[1] - rows[3 * r + 1] * m[0];
-        for (int c = 0; c < 3; c++) bar->turn[k][c] += turn[c];
+        for (int c = 0; c < 3; c++) bar->turn[k].by[c] += turn[c];
     }
 }
 
@@ -119,16 +122,19 @@ static void source_vjp(const struct special *special, const struct launch *a, in
         struct phys_anchor anchor;
 
         if (kept->slope) {
-            const real *from = kept->slope + (size_t)k * 3 * TILE_PIXELS;
+            const real *from = kept->slope + (size_t)k * 4 * TILE_PIXELS;
 
             memcpy(p->gh, from, sizeof(lane));
             memcpy(p->gk, from + TILE_PIXELS, sizeof(lane));
-            memcpy(p->gl, from + 2 * TILE_PIXELS, sizeof(lane));
+            memcpy(p->gl, from + (size_t)2 * TILE_PIXELS, sizeof(lane));
+            memcpy(p->f2, from + (size_t)3 * TILE_PIXELS, sizeof(lane));
             anchor = phys_anchor_at(frame->orientation[k].axes, aim.q,
                                     aim.source->inverse_wavelength);
         } else {
             anchor = special->pair(a, &aim, k, l, &sites, p);
-            if (bar->f) scatter_f(special->spec, a, &anchor, &sites, l, p, bar->f);
+            if (bar->f)
+                scatter_f(special->spec, a, frame->orientation[k].weight, &anchor, &sites,
+                          l, p, bar->f);
         }
         hand_back(frame, &aim, &anchor.axes, k, l, p, bar);
     }
@@ -279,7 +285,8 @@ static double pull_back(const struct special *special, const struct job *job,
         const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0};                    \
         const struct phys_anchor anchor = sites_of(spec, 1, a, aim, k, l, sites);          \
                                                                                            \
-        slopes_of(spec, &a->view, l->n, sites, l->sum, p);                                 \
+        slopes_of(spec, &a->view, l->n, (real)a->frame->orientation[k].weight, sites,      \
+                  l->sum, p);                                                              \
         return anchor;                                                                     \
     }                                                                                      \
     static double shape##_##lookup##_vjp(const struct job *job, const struct tile *tile,   \

@@ -353,7 +353,7 @@ PHYS_FN void paint_one(struct phys_spec spec, const struct canvas *canvas,
 {
     const int fast = (int)at->first_fast[i], slow = (int)at->first_slow[i];
     const int end_fast = (int)at->last_fast[i] + 1, end_slow = (int)at->last_slow[i] + 1;
-    double weight = pair->source->weight;
+    double weight = pair->weight;
 
     if (spec.lookup == PHYS_NEAREST) {
         const struct phys_box box = phys_box(canvas->frame);

@@ -25,6 +25,7 @@ struct pairing {
     const double *axes, *stars; /* rows a, b, c and a*, b*, c* */
     double radius; /* of a spot in reciprocal space, 1/A */
     float margin; /* rounding of scan(), 1/A^2 */
+    double weight; /* of the two */
 };
 
 /* The part of the detector that is painted, in samples of one layer. */

@@ -232,11 +232,15 @@ static void paint_band(const struct group *g, int band, struct headway *headway)
         canvas.screen = phys_screen(frame, canvas.depth);
         for (int i = 0; i < g->n && !headway_asked(headway); i++)
             for (int s = 0; s < g->nsource; s++) {
-                const struct pairing pair = {frame->source + g->first_source + s,
-                                             frame->orientation[g->first + i].axes,
-                                             g->stars[i], g->ewald.radius,
+                const struct phys_source *source = frame->source + g->first_source + s;
+                const struct phys_orientation *at = frame->orientation + g->first + i;
+                const struct pairing pair = {source,
+                                             at->axes,
+                                             g->stars[i],
+                                             g->ewald.radius,
                                              (float)(4e-7 * g->ewald.skew * q
-                                                     * (q + 2 * wave))};
+                                                     * (q + 2 * wave)),
+                                             source->weight * at->weight};
 
                 paint_pair(g, &canvas, &pair, &list, hits);
             }

@@ -68,7 +68,8 @@ static double bare_sum(const struct phys_frame *frame, struct phys_spec spec,
                     const struct phys_anchor anchor =
                         phys_anchor_none(frame->orientation[k].axes);
 
-                    sum += phys_step(spec, &view->crystal, &view->box, &anchor, q).f2;
+                    sum += frame->orientation[k].weight
+                           * phys_step(spec, &view->crystal, &view->box, &anchor, q).f2;
                 }
             }
         }

@@ -18,9 +18,10 @@ struct phys_source {
     double e[3], b[3]; /* polarization frame: along the field, and across it */
 };
 
-/* rows a, b, c of the crystal at one phi step in one mosaic domain, A */
+/* the crystal at one phi step in one mosaic domain */
 struct phys_orientation {
-    double axes[9];
+    double axes[9]; /* rows a, b, c, A */
+    double weight; /* of the domain; 1 on average, and 1 where all are alike */
 };
 
 /* a node of a table over sin(theta)/lambda */

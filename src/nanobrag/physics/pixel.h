@@ -97,7 +97,8 @@ PHYS_FN void phys_pixel_source(struct phys_spec spec, const struct phys_frame *f
     for (int i = 0; i < frame->norientation; i++) {
         const struct phys_anchor anchor = phys_anchor_none(frame->orientation[i].axes);
 
-        sum += phys_step(spec, &view->crystal, &view->box, &anchor, q).f2;
+        sum += (real)frame->orientation[i].weight
+               * phys_step(spec, &view->crystal, &view->box, &anchor, q).f2;
     }
     sums->bragg += weight * phys_displacement((real)frame->b_factor, q2) * sum;
 }

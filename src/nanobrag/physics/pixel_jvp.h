@@ -188,7 +188,7 @@ PHYS_FN struct phys_moving phys_step_jvp(struct phys_spec spec,
     const struct phys_vec3 x = phys_anchor_indices(&anchor, q.at);
     const struct phys_vec3 n = phys_lattice_point(spec, x);
     const struct phys_vec3 turned = /* (turn x a).q = a.(q x turn) */
-        phys_axpy(1, q.dot, phys_cross(q.at, phys_load(dot->turn[i])));
+        phys_axpy(1, q.dot, phys_cross(q.at, phys_load(dot->turn[i].by)));
     const struct phys_vec3 moved = phys_anchor_indices(&anchor, turned);
     const struct phys_vec3 h = phys_load(dot->strain), k = phys_load(dot->strain + 3),
                            l = phys_load(dot->strain + 6);
@@ -249,8 +249,12 @@ PHYS_FN void phys_pixel_source_jvp(struct phys_spec spec, const struct phys_fram
     if (frame->amorphous_in_samples)
         phys_gather(&sums->amorphous, phys_times(weight, phys_amorphous_jvp(frame, q)));
     if (!passes) return;
-    for (int i = 0; i < frame->norientation; i++)
-        phys_gather(&sum, phys_step_jvp(spec, frame, view, dot, i, q));
+    for (int i = 0; i < frame->norientation; i++) {
+        const struct phys_moving own =
+            phys_moving((real)frame->orientation[i].weight, (real)dot->turn[i].weight);
+
+        phys_gather(&sum, phys_times(own, phys_step_jvp(spec, frame, view, dot, i, q)));
+    }
     weight = phys_times(weight, phys_displacement_jvp(frame, dot, q));
     phys_gather(&sums->bragg, phys_times(weight, sum));
 }

@@ -193,7 +193,7 @@ PHYS_FN void phys_step_vjp(struct phys_spec spec, const struct phys_frame *frame
     const real latt = phys_lattice(spec, &view->crystal, site.d).f;
     const real f_bar = 2 * f2_bar * site.cell.f * latt;
 
-    phys_indices_vjp(anchor.axes, q, x, x_bar, bar->strain, bar->turn[i], q_bar);
+    phys_indices_vjp(anchor.axes, q, x, x_bar, bar->strain, bar->turn[i].by, q_bar);
     phys_crystal_vjp(phys_lattice_crystal(spec, &view->crystal, site.d),
                      f_bar * site.cell.f, bar);
     phys_structure_factor_vjp(spec, &view->box, x, phys_lattice_point(spec, x),
@@ -249,8 +249,12 @@ PHYS_FN real phys_pixel_source_vjp(struct phys_spec spec, const struct phys_fram
         for (int i = 0; i < frame->norientation; i++) {
             const struct phys_anchor anchor = phys_anchor_none(frame->orientation[i].axes);
 
-            sum += phys_step(spec, &view->crystal, &view->box, &anchor, q).f2;
-            phys_step_vjp(spec, frame, view, i, q, each, &q_bar, bar);
+            const real domain = (real)frame->orientation[i].weight;
+            const real f2 = phys_step(spec, &view->crystal, &view->box, &anchor, q).f2;
+
+            sum += domain * f2;
+            bar->turn[i].weight += (double)(each * f2);
+            phys_step_vjp(spec, frame, view, i, q, each * domain, &q_bar, bar);
         }
         share_bar += sums_bar->bragg * displaced * sum;
         phys_displacement_vjp(frame, q, sums_bar->bragg * share * sum, &q_bar, bar);

@@ -14,6 +14,12 @@
 
 #include "frame.h"
 
+/* of one orientation */
+struct phys_turn {
+    double by[3]; /* axes += by x axes, radian */
+    double weight;
+};
+
 struct phys_slope {
     /* detector, metres */
     double pix0[3], fast[3], slow[3], normal[3];
@@ -28,7 +34,7 @@ struct phys_slope {
     double bragg_scale, amorphous_scale;
     /* behind the numbers, the lists */
     struct phys_source *source; /* members in the sense of the above  (nsource)      */
-    double (*turn)[3]; /* axes += turn x axes, radian        (norientation) */
+    struct phys_turn *turn; /*                                (norientation) */
     double *f; /* the box as in the frame, its default behind the last; a cotangent
                   may do without (NULL) */
 };

@@ -51,6 +51,25 @@ nb_status beam_resolve(nb_context *ctx, nb_scene *scene)
     return NB_OK;
 }
 
+nb_status beam_check_directions(nb_context *ctx, const nb_scene *scene)
+{
+    const nb_beam *b = &scene->beam;
+    double cross[3];
+
+    if (linear_norm(b->direction) == 0)
+        return fail(ctx, NB_ERR_SCENE, "the beam has no direction; it is 0 0 0");
+    if (linear_norm(scene->scan.axis) == 0)
+        return fail(ctx, NB_ERR_SCENE, "the spindle has no direction; it is 0 0 0");
+    linear_cross(b->direction, b->polarization_axis, cross);
+    if (!(linear_norm(cross)
+          > 1e-6 * linear_norm(b->direction) * linear_norm(b->polarization_axis))
+        && ((b->polarization != 0 && !b->unpolarised) || b->divergence[0] != 0
+            || b->divergence[1] != 0))
+        return fail(ctx, NB_ERR_SCENE,
+                    "the polarization axis lies along the beam; give -polar_vector");
+    return NB_OK;
+}
+
 /* offset of grid point i of n, in steps: nanoBragg starts at -range/2 wherever that is,
  * otherwise the grid is centred */
 static double grid_offset(int i, int n, double range, double step, int quirk)
@@ -175,6 +194,8 @@ nb_status beam_source(nb_context *ctx, const nb_scene *scene,
         wavelength = b->source[i].wavelength;
         linear_unit(b->source[i].direction, out->direction);
     }
+    if (linear_norm(out->direction) == 0)
+        return fail(ctx, NB_ERR_SCENE, "source %d has no direction", i + 1);
     if (!(wavelength > 0))
         return fail(ctx, NB_ERR_SCENE,
                     "the dispersion reaches a wavelength of %g A; make it smaller",
@@ -199,6 +220,9 @@ nb_status beam_derive(nb_context *ctx, const nb_scene *scene,
         NB_TRY(beam_source(ctx, scene, fixed, i, out + i));
         sum += out[i].weight;
     }
+    if (!(sum > 0))
+        return fail(ctx, NB_ERR_SCENE,
+                    "the source weights add up to %g, expected more than 0", sum);
     for (int i = 0; i < fixed->nsource; i++) out[i].weight /= sum;
     return NB_OK;
 }

@@ -14,6 +14,10 @@
 /* Wavelength, fluence, size; before anything that depends on them. */
 nb_status beam_resolve(nb_context *ctx, nb_scene *scene);
 
+/* NB_ERR_SCENE unless beam and spindle have a direction, and the polarization axis is at an
+ * angle to the beam where it matters. */
+nb_status beam_check_directions(nb_context *ctx, const nb_scene *scene);
+
 /* How many sources the scene has: sets ngrid and nsource. Needs the step counts. */
 nb_status beam_count(nb_context *ctx, const nb_scene *scene, struct scene_fixed *fixed);
 

@@ -174,10 +174,14 @@ static nb_status unrotated_star(nb_context *ctx, const nb_scene *scene, double s
 
 nb_status crystal_derive(nb_context *ctx, const nb_scene *scene, struct crystal_axes *out)
 {
-    double star[3][3] = {{0}}, cell_volume, inverse, bulk;
+    double star[3][3] = {{0}}, rotation[3], cell_volume, inverse, bulk;
 
     NB_TRY(unrotated_star(ctx, scene, star, &cell_volume));
-    for (int i = 0; i < 3; i++) linear_rotate_xyz(scene->crystal.misset, star[i], star[i]);
+    for (int i = 0; i < 3; i++) rotation[i] = linear_radian(scene->crystal.rotation[i]);
+    for (int i = 0; i < 3; i++) {
+        linear_rotate_xyz(scene->crystal.misset, star[i], star[i]);
+        if (!linear_is_zero(rotation)) linear_turn(rotation, star[i], star[i]);
+    }
     for (int i = 0; i < 3; i++)
         linear_cross(star[(i + 1) % 3], star[(i + 2) % 3], out->real[i]);
     inverse = linear_dot(star[0], out->real[0]); /* volume of the reciprocal cell */

@@ -15,6 +15,7 @@
 #include "scene/mosaic.h"
 #include "scene/sampling.h"
 #include "scene/scene.h"
+#include "scene/symmetry.h"
 
 void nb_scene_set_profile(nb_scene *scene, int profile)
 {
@@ -27,6 +28,7 @@ nb_status scene_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fi
     struct detector_place place;
 
     NB_TRY(scene_validate(ctx, scene));
+    NB_TRY(symmetry_resolve(ctx, &scene->crystal));
     crystal_resolve(scene, &fixed->random);
     memcpy(fixed->ncells_asked, scene->crystal.ncells, sizeof fixed->ncells_asked);
     NB_TRY(beam_resolve(ctx, scene));
@@ -74,6 +76,7 @@ static void derive_orientations(const nb_scene *scene, const struct scene_fixed 
                                 struct phys_orientation *out)
 {
     const int ndomains = scene->crystal.ndomains;
+    const double mean = mosaic_mean_weight(scene);
     double spindle[3];
 
     linear_unit(scene->scan.axis, spindle);
@@ -82,7 +85,7 @@ static void derive_orientations(const nb_scene *scene, const struct scene_fixed 
 
         mosaic_rotation(scene, fixed->domain + d, rotation);
         for (int p = 0; p < scene->scan.nphi; p++) {
-            double *rows = out[(size_t)p * (size_t)ndomains + (size_t)d].axes;
+            struct phys_orientation *to = out + (size_t)p * (size_t)ndomains + (size_t)d;
             const double phi = linear_radian(sampling_phi(scene, fixed, p));
 
             for (int i = 0; i < 3; i++) {
@@ -90,8 +93,9 @@ static void derive_orientations(const nb_scene *scene, const struct scene_fixed 
 
                 linear_rotate(spindle, phi, axes->real[i], turned);
                 for (int j = 0; j < 3; j++)
-                    rows[3 * i + j] = linear_dot(rotation[j], turned);
+                    to->axes[3 * i + j] = linear_dot(rotation[j], turned);
             }
+            to->weight = mosaic_weight(scene, d, mean);
         }
     }
 }
@@ -107,9 +111,12 @@ nb_status scene_derive(nb_context *ctx, const nb_scene *scene,
     struct detector_place place;
 
     memset(frame, 0, sizeof *frame);
+    NB_TRY(beam_check_directions(ctx, scene));
     NB_TRY(crystal_derive(ctx, scene, &axes));
     NB_TRY(detector_derive(ctx, scene, &place));
     NB_TRY(beam_derive(ctx, scene, fixed, sources));
+    if (!(mosaic_mean_weight(scene) > 0))
+        return fail(ctx, NB_ERR_SCENE, "the weights of the mosaic domains add up to 0");
     derive_orientations(scene, fixed, &axes, orientations);
     detector_frame(scene, &place, layer_step, frame);
     crystal_lattice(scene, &axes, frame);

@@ -14,6 +14,7 @@
 
 #include "base/context.h"
 #include "base/log.h"
+#include "scene/beam.h"
 #include "scene/linear.h"
 
 enum { DETECTOR_EDGE_MOST = 1000000 };
@@ -77,10 +78,9 @@ static void resolve_roi(nb_detector *d)
         if (d->roi[i + 1] <= d->roi[i]) d->roi[0] = d->roi[1] = d->roi[2] = d->roi[3] = 1;
 }
 
-/* directions that span a plane, and a polarization that is at an angle to the beam */
+/* directions that span a plane */
 static nb_status check_vectors(nb_context *ctx, const nb_scene *scene)
 {
-    const nb_beam *b = &scene->beam;
     const nb_detector *d = &scene->detector;
     double cross[3];
 
@@ -90,14 +90,7 @@ static nb_status check_vectors(nb_context *ctx, const nb_scene *scene)
         return fail(ctx, NB_ERR_SCENE,
                     "the fast and slow axes of the detector are parallel; give both "
                     "-fdet_vector and -sdet_vector");
-    linear_cross(b->direction, b->polarization_axis, cross);
-    if (!(linear_norm(cross)
-          > 1e-6 * linear_norm(b->direction) * linear_norm(b->polarization_axis))
-        && ((b->polarization != 0 && !b->unpolarised) || b->divergence[0] != 0
-            || b->divergence[1] != 0))
-        return fail(ctx, NB_ERR_SCENE,
-                    "the polarization axis lies along the beam; give -polar_vector");
-    return NB_OK;
+    return beam_check_directions(ctx, scene);
 }
 
 static nb_status resolve_vectors(nb_context *ctx, nb_scene *scene)

@@ -65,6 +65,16 @@ double *hkl_box_at(const nb_hkl *hkl, int h, int k, int l)
     return hkl->box + row * (size_t)hkl->size[2] + (size_t)(l - hkl->min[2]);
 }
 
+void hkl_box_indices(const nb_hkl *hkl, size_t place, int out[3])
+{
+    for (int i = 2; i >= 0; i--) {
+        const size_t size = (size_t)hkl->size[i];
+
+        out[i] = hkl->min[i] + (int)(place % size);
+        place /= size;
+    }
+}
+
 /* smallest and largest index of each axis; NB_ERR_ARGUMENT for a reflection that is none */
 static nb_status bounds(nb_context *ctx, size_t n, const int *hkl, const double *f,
                         int min[3], int max[3])

@@ -26,4 +26,7 @@ size_t hkl_box_size(const nb_hkl *hkl);
 /* Address of a reflection inside the box. */
 double *hkl_box_at(const nb_hkl *hkl, int h, int k, int l);
 
+/* h, k, l of a place of the box. */
+void hkl_box_indices(const nb_hkl *hkl, size_t place, int out[3]);
+
 #endif

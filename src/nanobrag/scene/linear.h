@@ -102,4 +102,19 @@ static inline void linear_rotate_xyz(const double degree[3], const double *v, do
     linear_copy(r, out);
 }
 
+/* v rotated about r by the length of r, radian */
+static inline void linear_turn(const double r[3], const double *v, double *out)
+{
+    const double t = linear_norm(r), half = sin(t / 2);
+    const double a = t > 0 ? sin(t) / t : 1, b = t > 0 ? 2 * (half / t) * (half / t) : 0.5;
+    double once[3], twice[3], to[3];
+
+    linear_cross(r, v, once);
+    linear_cross(r, once, twice);
+    linear_copy(v, to);
+    linear_add(a, once, to);
+    linear_add(b, twice, to);
+    linear_copy(to, out);
+}
+
 #endif

@@ -120,3 +120,24 @@ void mosaic_rotation(const nb_scene *scene, const struct scene_domain *domain,
 
     matrix_of(domain->axis, angle_of(domain, spread, quirk), rotation);
 }
+
+double mosaic_sum_weights(const double *weight, int ndomains)
+{
+    double sum = 0;
+
+    for (int i = 0; i < ndomains; i++) sum += weight[i];
+    return sum;
+}
+
+double mosaic_mean_weight(const nb_scene *scene)
+{
+    const nb_crystal *c = &scene->crystal;
+
+    if (!c->domain_weight) return 1;
+    return mosaic_sum_weights(c->domain_weight, c->ndomains) / c->ndomains;
+}
+
+double mosaic_weight(const nb_scene *scene, int d, double mean)
+{
+    return scene->crystal.domain_weight ? scene->crystal.domain_weight[d] / mean : 1;
+}

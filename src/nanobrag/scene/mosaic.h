@@ -17,6 +17,13 @@ void mosaic_random_misset(int64_t seed, int quirk, struct random_stream *random,
 void mosaic_fill(const nb_scene *scene, struct random_stream *random,
                  struct scene_domain *domain);
 
+/* Mean of the weights of all domains; 1 where none are given. And their sum. */
+double mosaic_mean_weight(const nb_scene *scene);
+double mosaic_sum_weights(const double *weight, int ndomains);
+
+/* Weight of domain d over their mean. */
+double mosaic_weight(const nb_scene *scene, int d, double mean);
+
 /* Rotation matrix (rows) of a domain in a scene. */
 void mosaic_rotation(const nb_scene *scene, const struct scene_domain *domain,
                      double rotation[3][3]);

@@ -29,6 +29,7 @@ static const struct rule number_rules[] = {
     RULE(crystal.cell[3], 3, 0, 180, "-cell, angles"),
     RULE(crystal.matrix, 9, -1e6, 1e6, "-mat"),
     RULE(crystal.misset, 3, -1e6, 1e6, "-misset"),
+    RULE(crystal.rotation, 3, -1e6, 1e6, ""),
     RULE(crystal.ncells, 3, 0, 1e9, "-N"),
     RULE(crystal.mosaic, 1, 0, 360, "-mosaic"),
     RULE(crystal.fudge, 1, 0, 1e30, "-fudge"),
@@ -83,6 +84,7 @@ struct count_rule {
 
 static const struct count_rule count_rules[] = {
     COUNT(crystal.ndomains, 0, 100000000, "-mosaic_domains"),
+    COUNT(crystal.system, NB_SYSTEM_NONE, NB_CUBIC, ""),
     COUNT(crystal.shape, NB_SQUARE, NB_GAUSS_STAR, ""),
     COUNT(crystal.interpolate, NB_INTERPOLATE_AUTO, NB_TRICUBIC, ""),
     COUNT(detector.nslow, 0, 1000000, "-detpixels_s"),
@@ -143,6 +145,16 @@ static nb_status check_lists(nb_context *ctx, const nb_scene *scene)
             || !isfinite(s->weight))
             return fail(ctx, NB_ERR_ARGUMENT, "source %d holds a number that is not finite",
                         i + 1);
+    }
+    if (scene->crystal.domain_weight && scene->crystal.ndomains < 1)
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "crystal.domain_weight needs their number, crystal.ndomains");
+    for (int i = 0; scene->crystal.domain_weight && i < scene->crystal.ndomains; i++) {
+        const double weight = scene->crystal.domain_weight[i];
+
+        if (!(weight >= 0) || !isfinite(weight))
+            return fail(ctx, NB_ERR_ARGUMENT,
+                        "crystal.domain_weight[%d] is %g, expected 0 or more", i, weight);
     }
     if (scene->background.nstol > 0 && !scene->background.stol)
         return fail(ctx, NB_ERR_ARGUMENT, "background.stol is NULL but nstol is %zu",

@@ -1,0 +1,194 @@
+/*
+ * registry.c - the rows of the registry, and what a scene makes of them.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "grad/registry.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scene/hkl_table.h"
+
+/* what a scene must have for a parameter to mean something in it */
+enum applies {
+    ALWAYS,
+    CELL,
+    MATRIX,
+    PIX0,
+    DISTANCE,
+    CLOSE,
+    SENSOR,
+    BEAM,
+    SPECTRUM,
+    HDIV,
+    VDIV,
+    PHI,
+    PSF,
+    LIST
+};
+
+/* how a parameter acts */
+enum { EVERYWHERE = NB_SMOOTH_EVERYWHERE, MOVES = NB_SMOOTH_ALMOST };
+
+static const struct registry_row rows[] = {
+#define PARAM(name, group, member, applies, unit, scale, lower, upper, smooth, doc)        \
+    {#name, #group, unit,  doc,   offsetof(nb_scene, member), applies, NO_LIST,            \
+     scale, lower,  upper, smooth},
+#define LISTED(name, group, list, offset, unit, scale, lower, upper, smooth, doc)          \
+    {#name, #group, unit, doc, offset, LIST, list, scale, lower, upper, smooth},
+#include "grad/params.def"
+#undef PARAM
+#undef LISTED
+};
+
+enum { ROWS = sizeof rows / sizeof *rows };
+
+const struct registry_row *registry_row(int i)
+{
+    return i >= 0 && i < ROWS ? rows + i : NULL;
+}
+
+static const char *lacking_list(const nb_scene *scene, int list)
+{
+    if (list == SOURCES) return scene->beam.nsource > 0 ? NULL : "a list of sources";
+    if (list == DOMAINS) return scene->crystal.ndomains > 1 ? NULL : "mosaic domains";
+    return scene->crystal.hkl ? NULL : "a list of reflections";
+}
+
+const char *registry_lacking(const nb_scene *scene, const struct registry_row *row)
+{
+    const nb_detector *d = &scene->detector;
+    const nb_beam *b = &scene->beam;
+    int matrix = 0;
+
+    for (int i = 0; i < 9; i++) matrix |= scene->crystal.matrix[i] != 0;
+    switch (row->applies) {
+    case CELL:
+        return scene->crystal.cell[0] != 0 ? NULL : "a cell";
+    case MATRIX:
+        return matrix ? NULL : "a matrix";
+    case PIX0:
+        return d->origin_kind == NB_ORIGIN_PIX0 ? NULL : "a pix0 vector";
+    case DISTANCE:
+        return d->close_distance == 0 ? NULL : "a distance along the beam";
+    case CLOSE:
+        return d->close_distance != 0 ? NULL : "a close distance";
+    case SENSOR:
+        return d->thickness > 0 ? NULL : "a sensor thickness";
+    case BEAM:
+        return b->nsource == 0 ? NULL : "a wavelength (its sources have their own)";
+    case SPECTRUM:
+        return b->nsource == 0 && b->ndispersion > 1 ? NULL : "dispersion steps";
+    case HDIV:
+        return b->nsource == 0 && b->ndivergence[0] > 1 ? NULL : "horizontal divergence";
+    case VDIV:
+        return b->nsource == 0 && b->ndivergence[1] > 1 ? NULL : "vertical divergence";
+    case PHI:
+        return scene->scan.osc != 0 ? NULL : "an oscillation range";
+    case PSF:
+        return scene->psf.kind != NB_PSF_NONE ? NULL : "a point spread";
+    case LIST:
+        return lacking_list(scene, row->list);
+    default:
+        return NULL;
+    }
+}
+
+size_t registry_length(const nb_scene *scene, const struct registry_row *row)
+{
+    if (row->list == SOURCES) return (size_t)scene->beam.nsource;
+    if (row->list == DOMAINS) return (size_t)scene->crystal.ndomains;
+    if (row->list == REFLECTIONS) return hkl_box_size(scene->crystal.hkl);
+    return 1;
+}
+
+static void describe(const struct registry_row *row, nb_param *out)
+{
+    memset(out, 0, sizeof *out);
+    out->unit = row->unit;
+    out->doc = row->doc;
+    out->group = row->group;
+    out->scale = row->scale;
+    out->lower = row->lower;
+    out->upper = row->upper;
+    out->smooth = row->smooth;
+}
+
+int nb_param_registry(int i, nb_param *out)
+{
+    static const char *const index[] = {"", "[i]", "[i]",
+                                        "[h,k,l]"}; /* by enum registry_list */
+
+    if (i < 0 || i >= ROWS || !out) return 0;
+    describe(&rows[i], out);
+    (void)snprintf(out->name, sizeof out->name, "%s%s", rows[i].name, index[rows[i].list]);
+    return 1;
+}
+
+/* whether the image depends on which reflection is nearest to a sample: not for a grating
+ * of whole cells with one structure factor, whose fringes repeat */
+static int has_jumps(const nb_scene *scene)
+{
+    const nb_crystal *c = &scene->crystal;
+    int jumps = c->shape != NB_SQUARE || c->hkl != NULL || scene->dmin > 0;
+
+    for (int i = 0; i < 3; i++) jumps |= c->ncells[i] != floor(c->ncells[i]);
+    return jumps;
+}
+
+static int is(const struct registry_row *row, const char *name)
+{
+    return strcmp(row->name, name) == 0;
+}
+
+/* parameters that this scene does not listen to */
+static int has_no_influence(const nb_scene *scene, const struct registry_row *row)
+{
+    const nb_beam *b = &scene->beam;
+
+    return (is(row, "fudge") && scene->crystal.shape == NB_SQUARE)
+           || (is(row, "mosaic") && scene->crystal.ndomains == 1)
+           || (is(row, "polarization") && b->unpolarised)
+           || (!strcmp(row->group, "polarization_axis") && b->unpolarised
+               && (b->nsource > 0 || b->ndivergence[0] * b->ndivergence[1] == 1))
+           || (!strcmp(row->group, "spindle") && scene->scan.phi0 == 0
+               && scene->scan.osc == 0)
+           || (!strcmp(row->group, "amorphous")
+               && (scene->background.water == 0 || (scene->quirks & NB_QUIRK_WATER)))
+           || (is(row, "source_weight")
+               && (b->nsource == 1 || (scene->quirks & NB_QUIRK_UNIT_WEIGHTS)));
+}
+
+void registry_describe(const nb_scene *scene, const struct registry_row *row, nb_param *out)
+{
+    describe(row, out);
+    if (row->smooth == MOVES && !has_jumps(scene)) out->smooth = EVERYWHERE;
+    if (has_no_influence(scene, row)) out->smooth = NB_SMOOTH_ZERO;
+}
+
+void registry_name(const nb_scene *scene, const struct registry_row *row, size_t index,
+                   char *out, size_t size)
+{
+    if (row->list == REFLECTIONS) {
+        int at[3];
+
+        hkl_box_indices(scene->crystal.hkl, index, at);
+        (void)snprintf(out, size, "%s[%d,%d,%d]", row->name, at[0], at[1], at[2]);
+    } else if (row->list != NO_LIST)
+        (void)snprintf(out, size, "%s[%zu]", row->name, index);
+    else
+        (void)snprintf(out, size, "%s", row->name);
+}
+
+double registry_value(const nb_scene *scene, const struct registry_row *row, size_t index)
+{
+    const void *from = scene;
+
+    if (row->list == REFLECTIONS) return scene->crystal.hkl->box[index];
+    if (row->list == SOURCES) from = scene->beam.source + index;
+    if (row->list == DOMAINS && !scene->crystal.domain_weight) return 1;
+    if (row->list == DOMAINS) from = scene->crystal.domain_weight + index;
+    return *(const double *)(const void *)((const char *)from + row->offset);
+}
