@@ -25,8 +25,7 @@ struct both {
     quad truth[MOST_PIXELS], slopes[DUAL_MOST][MOST_PIXELS];
 };
 
-/* the names of all parameters that apply to the scene, as nb_simulator_create() takes them
- */
+/* the names of all parameters that apply to the scene, separated by blanks */
 static void free_names(nb_context *ctx, const nb_scene *scene, char *names)
 {
     nb_param param;
