@@ -4,9 +4,10 @@
 #include "oracle/slit.h"
 #include "physics/lattice.h"
 
+/* above/below; the slope comes times the square of the latter */
 struct slit slit_double(double v, double n)
 {
     const struct phys_slit s = phys_slit(v, n);
 
-    return (struct slit){s.above / s.below, s.slope / s.below, s.dn / s.below};
+    return (struct slit){s.above / s.below, s.slope / s.below / s.below, s.dn / s.below};
 }

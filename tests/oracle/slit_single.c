@@ -10,5 +10,5 @@ struct slit slit_single(double v, double n)
 {
     const struct phys_slit s = phys_slit((float)v, (float)n);
 
-    return (struct slit){s.above / s.below, s.slope / s.below, s.dn / s.below};
+    return (struct slit){s.above / s.below, s.slope / s.below / s.below, s.dn / s.below};
 }
