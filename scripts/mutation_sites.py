@@ -14,8 +14,8 @@ WHOLE = ["grad/background.c", "grad/beam.c", "grad/crystal.c", "grad/derive.c",
          "grad/detector.c", "grad/mosaic.c", "grad/sampling.c", "grad/linear_tangent.h",
          "physics/pixel_jvp.h", "physics/pixel_vjp.h"]
 SLOPES = ["physics/lattice.h", "physics/structure_factor.h", "physics/pixel_position.h",
-          "physics/polarization.h", "physics/step.h", "physics/amorphous.h"]
-SLOPE = re.compile(r"(\b[rsc]\.d\w*|\b\w*slope\w*|\bmetric|\bscale)$")
+          "physics/polarization.h", "physics/step.h", "physics/amorphous.h", "physics/trig.h"]
+SLOPE = re.compile(r"(\b[rsc]\.d\w*|\b\w*slope\w*|\bmetric|\bscale|\bbent_\w|\btwice_\w)$")
 SLOPE_FUNCTION = re.compile(r"_slopes?$|_vjp$|phys_square_cells$|phys_lattice_crystal$")
 VECTOR_CALLS = {"phys_axpy": "svv", "phys_scale": "sv", "phys_vec3": "sss"}
 OUTPUT_LAST = {"linear_cross_tangent", "linear_unit_tangent", "linear_rotate_tangent",
@@ -198,7 +198,7 @@ class File:
         call = re.match(r"(?:\(void\))?(\w+)\s*\(", text)
         returns = re.match(r"return\b", text)
         if returns:
-            if not slopes_only and not re.search(r"phys_finish\(", text):
+            if not slopes_only and not re.search(r"phys_finish\(|return \w$", text):
                 if "phys_moving" in text:
                     self.moving(begin, end)
                 else:
@@ -226,6 +226,10 @@ class File:
         left = text[:m.start()].strip()
         if slopes_only and not SLOPE.search(left):
             return
+        if left.startswith("*") and m.group(1) == "=" and kind:
+            return  # a pointer
+        if kind and re.search(r"\*\s*(const\s+)?\w+$", left):
+            return
         right = begin + m.end()
         if "phys_moving" in text[m.end():] or kind == "struct phys_moving":
             self.moving(right, end)
@@ -238,8 +242,7 @@ class File:
                 self.scalar(right, end)
 
     def run(self):
-        depth, begin, function = 0, 0, ""
-        parens, in_function = 0, False
+        depth, begin, function, parens = 0, 0, "", 0
         for i, c in enumerate(self.code):
             if c in "([":
                 parens += 1
@@ -251,17 +254,14 @@ class File:
                 before = self.code[begin:i]
                 if depth == 0:
                     name = re.search(r"(\w+)\s*\([^;{}]*\)\s*$", before, flags=re.S)
-                    in_function = bool(name) and "struct " != before.strip()[:7][:0] + ""
                     function = name.group(1) if name else ""
-                elif re.search(r"=\s*$", before):
-                    parens += 0  # an initialiser: its end comes with ';'
                 depth += 1
                 begin = i + 1
             elif c == "}":
                 depth -= 1
                 begin = i + 1
             elif c == ";":
-                if depth > 0 and function and in_function:
+                if depth > 0 and function:
                     self.statement(begin, i, function)
                 begin = i + 1
 
@@ -274,7 +274,7 @@ class File:
             sites.append("%d\t%s\t%d\t%s" % (number, self.name, line, what))
         # at one place: ends before beginnings, inner ends first, outer beginnings first
         inserts.sort(key=lambda x: (x[0], x[1], x[2]))
-        out, at = ["extern double mutation[];\n"], 0
+        out, at = ["extern double mutation[]; "], 0
         for place, _, _, text in inserts:
             out += [self.text[at:place], text]
             at = place

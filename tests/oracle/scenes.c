@@ -139,7 +139,7 @@ void oracle_scene_layers(nb_scene *s)
     s->detector.attenuation = 300;
     s->detector.nlayers = 3;
     s->oversample = 2;
-    s->background.water = 150;
+    s->background.water = 0.06;
 }
 
 void oracle_scene_each_sample(nb_scene *s)
@@ -171,7 +171,7 @@ void oracle_scene_curved_point(nb_scene *s)
 void oracle_scene_water(nb_scene *s)
 {
     s->dmin = 8;
-    s->background.water = 200;
+    s->background.water = 0.05;
     s->background.density = 1.2;
     s->oversample = 2;
     s->oversample_polar = 1;
@@ -218,7 +218,7 @@ void oracle_scene_list_of_sources(nb_scene *s)
 
     s->beam.source = source;
     s->beam.nsource = 3;
-    s->background.water = 100;
+    s->background.water = 0.06;
 }
 
 /* ---- matrices: columns a*, b*, c* ---- */
@@ -372,7 +372,7 @@ void oracle_scene_forward(nb_scene *s)
     s->detector.origin_kind = NB_ORIGIN_BEAM;
     set(s->detector.origin, 7.7, 9.9, 0);
     s->crystal.shape = NB_ROUND;
-    s->background.water = 100;
+    s->background.water = 0.06;
 }
 
 void oracle_scene_no_mosaic(nb_scene *s)
