@@ -108,6 +108,14 @@ void oracle_scene_round_tricubic(nb_scene *s)
     s->crystal.shape = NB_ROUND;
 }
 
+/* spots so wide that every sample lies near a middle */
+void oracle_scene_wide_balls(nb_scene *s)
+{
+    s->crystal.shape = NB_ROUND;
+    s->crystal.fudge = 0.4;
+    set(s->crystal.ncells, 1, 1.5, 1.2);
+}
+
 void oracle_scene_gauss(nb_scene *s)
 {
     s->crystal.shape = NB_GAUSS;

@@ -16,6 +16,7 @@
     X(tricubic)                                                                            \
     X(round_ball)                                                                          \
     X(round_tricubic)                                                                      \
+    X(wide_balls)                                                                          \
     X(gauss)                                                                               \
     X(gauss_star)                                                                          \
     X(tophat)                                                                              \
