@@ -1,4 +1,5 @@
 /* beam.c - the sources: docs/theory.md, 10. SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "oracle/truth.h"
@@ -35,8 +36,8 @@ static int is_inside(const struct truth *t, const quad at[2])
 static void generated(struct truth *t)
 {
     const nb_beam *b = &t->scene.beam;
-    const struct dual_vec forward = truth_vector(&t->scene, TRUTH_BEAM);
-    const struct dual_vec axis = truth_vector(&t->scene, TRUTH_POLARIZATION);
+    const struct dual_vec forward = truth_vector(t, TRUTH_BEAM);
+    const struct dual_vec axis = truth_vector(t, TRUTH_POLARIZATION);
     const struct dual_vec vertical = vec_unit(vec_cross(forward, axis));
     const int n[2] = {b->ndivergence[0] > 1 ? b->ndivergence[0] : 1,
                       b->ndivergence[1] > 1 ? b->ndivergence[1] : 1};
@@ -66,24 +67,38 @@ static void generated(struct truth *t)
     if (made != t->nsource) abort();
 }
 
+/* a number of source i */
+static struct dual number(const struct truth *t, const char *name, int i, double value)
+{
+    char full[40];
+
+    (void)snprintf(full, sizeof full, "%s[%d]", name, i);
+    return truth_listed(t, full, value);
+}
+
 static void listed(struct truth *t)
 {
-    quad sum = 0;
+    static const char *const axis[] = {"source_x", "source_y", "source_z"};
+    struct dual sum = dual_of(0);
 
-    for (int i = 0; i < t->nsource; i++) sum += t->scene.beam.source[i].weight;
     for (int i = 0; i < t->nsource; i++) {
         const nb_source *from = t->scene.beam.source + i;
         struct truth_source *to = t->source + i;
 
-        to->direction = vec_unit(vec_of(from->direction));
-        to->wavelength = dual_of(from->wavelength);
-        to->weight = dual_of(from->weight / sum);
+        for (int k = 0; k < 3; k++)
+            to->direction.at[k] = number(t, axis[k], i, from->direction[k]);
+        to->direction = vec_unit(to->direction);
+        to->wavelength = number(t, "source_wavelength", i, from->wavelength);
+        to->weight = number(t, "source_weight", i, from->weight);
+        sum = dual_add(sum, to->weight);
     }
+    for (int i = 0; i < t->nsource; i++)
+        t->source[i].weight = dual_div(t->source[i].weight, sum);
 }
 
 void truth_beam(struct truth *t)
 {
-    const struct dual_vec axis = truth_vector(&t->scene, TRUTH_POLARIZATION);
+    const struct dual_vec axis = truth_vector(t, TRUTH_POLARIZATION);
 
     t->nsource = t->counts.nsource;
     t->source = calloc((size_t)t->nsource, sizeof *t->source);

@@ -1,6 +1,7 @@
 /* crystal.c - axes of the crystal in each orientation: docs/theory.md, 8, 9, 11.
  * SPDX-License-Identifier: MIT */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "oracle/truth.h"
@@ -114,15 +115,52 @@ static quad random_rotation(struct shuffle *s, struct dual_vec *axis)
     return dual_cbrt(dual_of(1 - r3 * r3)).v;
 }
 
+/* 1 on average over the domains */
+static struct dual *shares(const struct truth *t)
+{
+    const int ndomains = t->counts.ndomains;
+    struct dual *share = calloc((size_t)t->norientation, sizeof *share);
+    struct dual mean = dual_of(0);
+
+    if (!share) abort();
+    for (int i = 0; i < t->norientation; i++) {
+        char name[40];
+
+        (void)snprintf(name, sizeof name, "domain_weight[%d]", i % ndomains);
+        share[i] = truth_listed(t, name, 1);
+        mean = dual_add(mean, dual_times((quad)1 / t->norientation, share[i]));
+    }
+    for (int i = 0; i < t->norientation; i++) share[i] = dual_div(share[i], mean);
+    return share;
+}
+
+/* v turned about `axis` by its length, radian: v + sin(a)/a axis x v
+ * + (1 - cos(a))/a^2 axis x (axis x v), power series in a^2 */
+static struct dual_vec turn_by_vector(struct dual_vec axis, struct dual_vec v)
+{
+    const struct dual square = vec_dot(axis, axis);
+    const struct dual_vec once = vec_cross(axis, v), twice = vec_cross(axis, once);
+    struct dual first = dual_of(0), second = first, power = dual_of(1);
+
+    for (int k = 0; k < 20; k++) {
+        first = dual_add(first, dual_times((quad)1 / (2 * k + 1), power));
+        power = dual_times((quad)1 / (2 * k + 1), power);
+        second = dual_add(second, dual_times((quad)1 / (2 * k + 2), power));
+        power = dual_times(-(quad)1 / (2 * k + 2), dual_mul(power, square));
+    }
+    return vec_add(v, vec_add(vec_times(first, once), vec_times(second, twice)));
+}
+
 static void orientations(struct truth *t, const struct dual_vec real[3])
 {
     const int nphi = t->counts.nphi, ndomains = t->counts.ndomains;
-    const struct dual_vec spindle = truth_vector(&t->scene, TRUTH_SPINDLE);
+    const struct dual_vec spindle = truth_vector(t, TRUTH_SPINDLE);
     struct shuffle random = shuffle_of(t->scene.crystal.mosaic_seed);
 
     t->norientation = nphi * ndomains;
     t->axes = calloc((size_t)t->norientation * 3, sizeof *t->axes);
     if (!t->axes) abort();
+    t->share = shares(t);
     for (int domain = 0; domain < ndomains; domain++) {
         struct dual_vec axis;
         const quad share = random_rotation(&random, &axis);
@@ -145,7 +183,7 @@ static void orientations(struct truth *t, const struct dual_vec real[3])
 
 void truth_crystal(struct truth *t)
 {
-    struct dual_vec real[3], matrix[3];
+    struct dual_vec real[3], matrix[3], by;
     int has_matrix = 0;
 
     for (int i = 0; i < 9; i++) has_matrix |= t->scene.crystal.matrix[i] != 0;
@@ -155,7 +193,9 @@ void truth_crystal(struct truth *t)
         if (has_matrix) orient(matrix, t->star);
     } else
         star_of_matrix(t->x.matrix, t->star);
-    for (int i = 0; i < 3; i++) t->star[i] = vec_turn_xyz(t->x.misset, t->star[i]);
+    for (int i = 0; i < 3; i++) by.at[i] = dual_radian(t->x.rotation_vector[i]);
+    for (int i = 0; i < 3; i++)
+        t->star[i] = turn_by_vector(by, vec_turn_xyz(t->x.misset, t->star[i]));
     dual_basis(t->star, real);
     orientations(t, real);
 }

@@ -20,7 +20,7 @@ quad ceilq(quad x);
 quad fabsq(quad x);
 quad fmaxq(quad x, quad y);
 
-enum { DUAL_MOST = 80 };
+enum { DUAL_MOST = 96 };
 
 struct dual {
     quad v;

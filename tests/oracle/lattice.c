@@ -2,6 +2,7 @@
 #include "oracle/lattice.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 void lattice_slit(quad v, quad n, quad *value, quad *slope_v, quad *slope_n)
 {
@@ -103,9 +104,12 @@ static struct dual f_at(const struct truth *t, const int n[3])
 {
     double f;
 
-    if (t->scene.crystal.hkl && nb_hkl_get(t->scene.crystal.hkl, n[0], n[1], n[2], &f))
-        return dual_of(f);
-    return t->x.default_f;
+    char name[40];
+
+    if (!t->scene.crystal.hkl || !nb_hkl_get(t->scene.crystal.hkl, n[0], n[1], n[2], &f))
+        return t->x.default_f;
+    (void)snprintf(name, sizeof name, "F[%d,%d,%d]", n[0], n[1], n[2]);
+    return truth_listed(t, name, f);
 }
 
 /* Lagrange's cubic through the nodes -1, 0, 1, 2 */

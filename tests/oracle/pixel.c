@@ -92,7 +92,8 @@ static struct dual over_sources(const struct truth *t, struct dual_vec d, struct
             once->polarization = polar;
         once->lit = 1;
         for (int m = 0; m < t->norientation; m++)
-            here = dual_add(here, lattice_square(t, t->axes + (size_t)m * 3, q));
+            here = dual_add(here, dual_mul(t->share[m],
+                                           lattice_square(t, t->axes + (size_t)m * 3, q)));
         sum = dual_add(sum, dual_mul(weight, here));
     }
     return sum;
@@ -144,11 +145,9 @@ static struct dual mean_polarization(const struct truth *t, struct dual_vec d)
 /* scattered by amorphous material, per fluence and r_e^2, at the middle of the pixel */
 static struct dual amorphous(const struct truth *t, int slow, int fast)
 {
-    const nb_background *b = &t->scene.background;
     const struct dual width = dual_times((quad)1 / 1000000, t->x.water);
-    const quad density = b->density > 0 ? b->density : 1;
-    const quad mass = b->molecular_weight > 0 ? b->molecular_weight : 18;
-    const quad each = (quad)2.57 * (quad)2.57 * 1000000 * density * AVOGADRO / mass;
+    const quad each = (quad)2.57 * (quad)2.57 * 1000000 * AVOGADRO;
+    const struct dual density = dual_div(t->x.density, t->x.molecular_weight);
     struct dual sum = dual_of(0), omega = sum, polar = sum;
 
     for (int layer = 0; layer < t->counts.nlayers; layer++) {
@@ -160,7 +159,8 @@ static struct dual amorphous(const struct truth *t, int slow, int fast)
         if (layer == 0 || t->scene.oversample_polar) polar = mean_polarization(t, d);
         sum = dual_add(sum, dual_mul(dual_mul(omega, polar), capture(t, d, layer)));
     }
-    return dual_times(each, dual_mul(dual_mul(width, dual_square(width)), sum));
+    sum = dual_mul(dual_mul(width, dual_square(width)), sum);
+    return dual_times(each, dual_mul(density, sum));
 }
 
 struct dual truth_pixel(const struct truth *t, int slow, int fast)

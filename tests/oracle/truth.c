@@ -60,28 +60,62 @@ static const struct place {
     PLACE("phi0", phi0, scan.phi0),
     PLACE("osc", osc, scan.osc),
     PLACE("water", water, background.water),
+    PLACE("density", density, background.density),
+    PLACE("molecular_weight", molecular_weight, background.molecular_weight),
+    PLACE("beam_x", beam[0], beam.direction[0]),
+    PLACE("beam_y", beam[1], beam.direction[1]),
+    PLACE("beam_z", beam[2], beam.direction[2]),
+    PLACE("polarization_x", polarization_axis[0], beam.polarization_axis[0]),
+    PLACE("polarization_y", polarization_axis[1], beam.polarization_axis[1]),
+    PLACE("polarization_z", polarization_axis[2], beam.polarization_axis[2]),
+    PLACE("spindle_x", spindle[0], scan.axis[0]),
+    PLACE("spindle_y", spindle[1], scan.axis[1]),
+    PLACE("spindle_z", spindle[2], scan.axis[2]),
 #undef PLACE
 };
 
 enum { PLACES = sizeof places / sizeof *places };
 
+/* names before a bracket */
+static const char *const lists[] =
+    {"source_x",      "source_y",          "source_z", "source_weight",
+     "domain_weight", "source_wavelength", "F"};
+static const char *const rotation_vector[] = {"rotation_x", "rotation_y", "rotation_z"};
+
 int truth_knows(const char *name)
 {
+    const size_t length = strcspn(name, "[");
+
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (name[length] && strlen(lists[i]) == length
+            && strncmp(lists[i], name, length) == 0)
+            return 1;
+    for (int i = 0; i < 3; i++)
+        if (strcmp(rotation_vector[i], name) == 0) return 1;
     for (int i = 0; i < PLACES; i++)
         if (strcmp(places[i].name, name) == 0) return 1;
     return 0;
 }
 
 /* which free parameter has this name, or -1 */
-static int seed_of(nb_simulator *sim, const char *name)
+static int seed_of(nb_simulator *sim, const char *name, double *value)
 {
     for (size_t i = 0; i < nb_nparam(sim); i++) {
         nb_param param;
 
         if (nb_param_at(sim, i, &param) != NB_OK) abort();
-        if (strcmp(param.name, name) == 0) return (int)i;
+        if (strcmp(param.name, name) != 0) continue;
+        *value = param.value;
+        return (int)i;
     }
     return -1;
+}
+
+struct dual truth_listed(const struct truth *t, const char *name, double value)
+{
+    const int seed = seed_of(t->sim, name, &value);
+
+    return dual_seed(value, seed);
 }
 
 struct truth *truth_create(const nb_scene *scene, nb_simulator *sim)
@@ -92,14 +126,17 @@ struct truth *truth_create(const nb_scene *scene, nb_simulator *sim)
         || nb_describe(sim, NULL, &t->counts) != NB_OK || nb_nparam(sim) > DUAL_MOST)
         abort();
     t->scene.crystal.hkl = scene->crystal.hkl;
+    t->sim = sim;
     dual_carry((int)nb_nparam(sim));
     for (int i = 0; i < PLACES; i++) {
         double value;
 
         memcpy(&value, (const char *)&t->scene + places[i].member, sizeof value);
         *(struct dual *)(void *)((char *)&t->x + places[i].dual) =
-            dual_seed(value, seed_of(sim, places[i].name));
+            truth_listed(t, places[i].name, value);
     }
+    for (int i = 0; i < 3; i++)
+        t->x.rotation_vector[i] = truth_listed(t, rotation_vector[i], 0);
     truth_crystal(t);
     truth_beam(t);
     truth_detector(t);
@@ -109,11 +146,12 @@ struct truth *truth_create(const nb_scene *scene, nb_simulator *sim)
 void truth_free(struct truth *t)
 {
     free(t->axes);
+    free(t->share);
     free(t->source);
     free(t);
 }
 
-struct dual_vec truth_vector(const nb_scene *scene, enum truth_vector which)
+struct dual_vec truth_vector(const struct truth *t, enum truth_vector which)
 {
     static const double table[][7][3] = {
         [NB_MOSFLM] =
@@ -129,13 +167,16 @@ struct dual_vec truth_vector(const nb_scene *scene, enum truth_vector which)
         [NB_CUSTOM] =
             {{1, 0, 0}, {0, 0, 1}, {0, -1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0, 0, 1}},
     };
-    const double *given = scene->beam.direction;
+    const nb_scene *scene = &t->scene;
+    const struct dual *from = t->x.beam;
+    struct dual_vec given;
 
+    if (which == TRUTH_POLARIZATION) from = t->x.polarization_axis;
+    if (which == TRUTH_SPINDLE) from = t->x.spindle;
+    for (int i = 0; i < 3; i++) given.at[i] = from[i];
     if (which >= TRUTH_FAST && which <= TRUTH_TWOTHETA)
-        given = scene->detector.vectors[which - TRUTH_FAST];
-    if (which == TRUTH_POLARIZATION) given = scene->beam.polarization_axis;
-    if (which == TRUTH_SPINDLE) given = scene->scan.axis;
-    if (given[0] == 0 && given[1] == 0 && given[2] == 0)
-        given = table[scene->detector.convention][which];
-    return vec_unit(vec_of(given));
+        given = vec_of(scene->detector.vectors[which - TRUTH_FAST]);
+    if (given.at[0].v == 0 && given.at[1].v == 0 && given.at[2].v == 0)
+        given = vec_of(table[scene->detector.convention][which]);
+    return vec_unit(given);
 }

@@ -22,7 +22,9 @@ struct truth_numbers {
     struct dual origin[3], distance, close_distance, pixel, rotation[3], twotheta;
     struct dual thickness, attenuation;
     struct dual wavelength, fluence, polarization, dispersion, divergence[2];
-    struct dual phi0, osc, water;
+    struct dual phi0, osc, water, density, molecular_weight;
+    struct dual beam[3], polarization_axis[3], spindle[3]; /* any length */
+    struct dual rotation_vector[3]; /* of the crystal, after its misset */
 };
 
 struct truth_detector {
@@ -39,15 +41,17 @@ struct truth_source {
 struct truth {
     nb_scene scene; /* resolved; hkl is that of the original */
     nb_description counts;
+    nb_simulator *sim; /* whose free parameters are seeded */
     struct truth_numbers x;
     struct dual_vec star[3]; /* after misset */
     struct dual_vec *axes; /* a, b, c of each orientation (norientation x 3) */
+    struct dual *share; /* of each orientation, 1 on average (norientation) */
     int norientation, nsource;
     struct truth_source *source;
     struct truth_detector detector;
 };
 
-/* Whether the registry's name is one of truth_numbers. */
+/* Whether the registry's name is one of truth_numbers or of a list that is known. */
 int truth_knows(const char *name);
 
 /* A scene with the free parameters of `sim` seeded in their order, at the scene's values.
@@ -73,6 +77,9 @@ enum truth_vector {
     TRUTH_POLARIZATION,
     TRUTH_SPINDLE
 };
-struct dual_vec truth_vector(const nb_scene *scene, enum truth_vector which);
+struct dual_vec truth_vector(const struct truth *truth, enum truth_vector which);
+
+/* Member `name` of a list, seeded if it is free, else `value`. */
+struct dual truth_listed(const struct truth *truth, const char *name, double value);
 
 #endif
