@@ -92,7 +92,7 @@ static void quirks(nb_scene *s)
     nb_scene_set_profile(s, NB_PROFILE_NANOBRAGG);
     s->quirks &= ~(uint64_t)NB_QUIRK_MOSAIC_F32;
     s->oversample_thick = 0;
-    s->background.water = 0.004;
+    s->background.water = 0.06;
     s->crystal.shape = NB_GAUSS;
 }
 
