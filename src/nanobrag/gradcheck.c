@@ -260,7 +260,8 @@ static nb_status check_adjoint(struct check *c, uint64_t seed,
         const double all = fabs(a) * s[NB_LOSS_RANDOM] + fabs(b) * s[NB_LOSS_RANDOM_2];
         const double miss = fabs(sum[p] - a * first[p] - b * second[p]);
 
-        if (miss > 0) summary->linearity = fmax(summary->linearity, miss / all);
+        if (miss > 0 && c->length[p] > 0)
+            summary->linearity = fmax(summary->linearity, miss / all);
     }
     if (!(summary->linearity <= linearity_rounding))
         judge(summary, NB_VERDICT_FAIL_DOT, "nb_vjp is not linear in its cotangent");
@@ -319,7 +320,7 @@ static int verdict_of(const struct check *c, const struct check_slopes *s,
     if (s->zero) return NB_VERDICT_FAIL_VACUOUS;
     if (s->masked_out) return NB_VERDICT_FAIL_MASK;
     if (s->staircase[row->loss]) return NB_VERDICT_FAIL_STAIRCASE;
-    if (!(row->scale > 0)) return NB_VERDICT_FAIL_VACUOUS;
+    if (s->flat || !(row->scale > 0)) return NB_VERDICT_FAIL_VACUOUS;
     if (!(row->bar <= conclusive * row->scale)) return NB_VERDICT_INCONCLUSIVE;
     if (!(fabs(row->vjp - row->fd) <= row->tolerance)
         || !(fabs(row->jvp - row->fd) <= row->tolerance))

@@ -24,6 +24,7 @@ struct check_item {
 /* the finite differences of an item */
 struct check_slopes {
     int masked_out, zero; /* FAIL_MASK; no pixel changed anywhere */
+    int flat; /* the derivative ends at 0 */
     struct romberg_slope slope[NB_GRADCHECK_LOSSES];
     double noise[NB_GRADCHECK_LOSSES], scale[NB_GRADCHECK_LOSSES],
         kept[NB_GRADCHECK_LOSSES];

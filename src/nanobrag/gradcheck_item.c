@@ -15,10 +15,14 @@
 
 /* h0 is divided by 4 so many times at most where too few pixels are smooth, and so many
  * times more where the bar is too wide */
-enum { MOST_SHORTER = 14, MOST_FINER = 3 };
+enum { MOST_SHORTER = 14, MOST_FINER = 5 };
 
 /* of S must lie in smooth pixels; a bar above this part of S says nothing */
 static const double least_kept = 0.9, conclusive = 1e-8;
+
+/* a derivative that falls by so much from the longest step to the shortest ends at 0, as
+ * that of a power does */
+static const double flat = 1e-3;
 
 static int is_whole(const double *v)
 {
@@ -179,10 +183,11 @@ static double robust_slope(const struct check *check, size_t i)
 
 /* The pixels that are smooth in all rows, what S is in them, and the share kept. Returns
  * the smallest of the shares. */
-static double find_mask(struct check *check, int last, unsigned char *mask,
+static double find_mask(struct check *check, int first, unsigned char *mask,
                         struct check_slopes *out)
 {
-    double all[NB_GRADCHECK_LOSSES] = {0}, least = 1;
+    const int last = (first + ROMBERG_ROWS - 1) % ROMBERG_ROWS;
+    double all[NB_GRADCHECK_LOSSES] = {0}, least = 1, near = 0, far = 0;
 
     memset(out->scale, 0, sizeof out->scale);
     for (size_t i = 0; i < check->n; i++) {
@@ -193,6 +198,7 @@ static double find_mask(struct check *check, int last, unsigned char *mask,
             mask[i] &= !check->unsmooth[(size_t)at * check->n + i];
         slope = mask[i] ? fabs(slope_of(check, last, i)) : robust_slope(check, i);
         if (!isfinite(slope)) slope = 0;
+        if (mask[i]) near += slope, far += fabs(slope_of(check, first % ROMBERG_ROWS, i));
         for (int loss = 0; loss < NB_GRADCHECK_LOSSES; loss++) {
             const double part = fabs(check->weight[loss][i]) * slope;
 
@@ -204,6 +210,7 @@ static double find_mask(struct check *check, int last, unsigned char *mask,
         out->kept[loss] = all[loss] > 0 ? out->scale[loss] / all[loss] : 1;
         least = fmin(least, out->kept[loss]);
     }
+    out->flat = near <= flat * far;
     return least;
 }
 
@@ -268,6 +275,14 @@ static int nothing_changes(const struct check *check)
            == 0;
 }
 
+static int is_dark(const struct check_slopes *s)
+{
+    int dark = 1;
+
+    for (int loss = 0; loss < NB_GRADCHECK_LOSSES; loss++) dark &= s->scale[loss] == 0;
+    return dark;
+}
+
 static nb_status sample_noise(struct check *check, const struct check_item *item,
                               double spacing)
 {
@@ -291,10 +306,10 @@ nb_status check_differences(struct check *check, const struct check_item *item,
         NB_TRY(sample_row(check, item, row, h));
     out->zero = nothing_changes(check);
     for (int shorter = 0; !out->zero; shorter++) {
-        const int first = 2 * shorter, last = (first + ROMBERG_ROWS - 1) % ROMBERG_ROWS;
+        const int first = 2 * shorter;
         struct check_slopes trial = *out;
 
-        if (find_mask(check, last, check->trial, &trial) >= least_kept) {
+        if (find_mask(check, first, check->trial, &trial) >= least_kept) {
             for (int loss = 0; loss < NB_GRADCHECK_LOSSES; loss++)
                 slope_of_loss(check, loss, first, item->side, check->trial, spacing,
                               &trial);
@@ -311,9 +326,15 @@ nb_status check_differences(struct check *check, const struct check_item *item,
             NB_TRY(sample_row(check, item, first + ROMBERG_ROWS + k, h));
     }
     out->masked_out = !out->zero && !found;
+    out->zero |= found && is_dark(out);
     out->evaluations = (int)(check->evaluations - before);
     return NB_OK;
 }
+
+/* A parameter that by its own scale changes less than this of the image does so by
+ * rounding. Under a large flat background the image is no measure of lengths, but the scale
+ * is. */
+static const double unnoticed = 1e-8, longest = 30;
 
 /* a small step; where nothing changes by it, a large one */
 static nb_status probe(struct check *check, size_t p)
@@ -343,8 +364,11 @@ static nb_status probe(struct check *check, size_t p)
             for (int loss = 0; loss < NB_GRADCHECK_LOSSES; loss++)
                 sensitivity[loss] += fabs(check->weight[loss][i]) * slope;
         }
-        if (change > 0) check->length[p] = sum / change;
+        if (change * param->scale > unnoticed * sum) check->length[p] = sum / change;
     }
+    if (check->length[p] == 0)
+        memset(sensitivity, 0, NB_GRADCHECK_LOSSES * sizeof *sensitivity);
+    check->length[p] = fmin(check->length[p], longest * param->scale);
     return NB_OK;
 }
 
