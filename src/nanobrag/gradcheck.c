@@ -310,8 +310,7 @@ static double remainder_rate(const struct check *c, int side)
     return (double)(logl(left[3] / left[0]) / logl(h[3] / h[0]));
 }
 
-static int verdict_of(const struct check *c, const struct check_slopes *s,
-                      const nb_gradcheck_row *row)
+static int verdict_of(const struct check_slopes *s, const nb_gradcheck_row *row)
 {
     if (!isfinite(row->vjp) || !isfinite(row->jvp)) return NB_VERDICT_FAIL_NAN;
     if (row->param.smooth == NB_SMOOTH_ZERO)
@@ -319,14 +318,13 @@ static int verdict_of(const struct check *c, const struct check_slopes *s,
                                                          : NB_VERDICT_FAIL_STRUCTURAL_ZERO;
     if (s->zero) return NB_VERDICT_FAIL_VACUOUS;
     if (s->masked_out) return NB_VERDICT_FAIL_MASK;
-    if (s->staircase[row->loss]) return NB_VERDICT_FAIL_STAIRCASE;
     if (s->flat || !(row->scale > 0)) return NB_VERDICT_FAIL_VACUOUS;
+    if (s->staircase[row->loss]) return NB_VERDICT_FAIL_STAIRCASE;
     if (!(row->bar <= conclusive * row->scale)) return NB_VERDICT_INCONCLUSIVE;
     if (!(fabs(row->vjp - row->fd) <= row->tolerance)
         || !(fabs(row->jvp - row->fd) <= row->tolerance))
         return NB_VERDICT_FAIL_VALUE;
     if (row->rate != 0 && !(fabs(row->rate - 2) <= 0.1)) return NB_VERDICT_FAIL_RATE;
-    (void)c;
     return NB_VERDICT_PASS;
 }
 
@@ -356,7 +354,7 @@ static void fill_row(struct check *c, const struct check_item *item,
         row->scale = s->scale[loss];
         row->tolerance = c->coverage * row->bar + adjoint_rounding * row->scale;
     }
-    row->verdict = verdict_of(c, s, row);
+    row->verdict = verdict_of(s, row);
 }
 
 /* the rows of one item */

@@ -336,39 +336,49 @@ nb_status check_differences(struct check *check, const struct check_item *item,
  * is. */
 static const double unnoticed = 1e-8, longest = 30;
 
-/* a small step; where nothing changes by it, a large one */
+/* the change of the image over a step of one parameter, per unit of it; S of every loss is
+ * added to `sensitivity` */
+static nb_status change_over(struct check *check, size_t p, double h, double *change,
+                             double *sensitivity)
+{
+    const double x = check->x[p], down = x - check->param[p].lower;
+    const double up = check->param[p].upper - x;
+    struct check_item item = {check->direction, x, 0, HUGE_VAL, ROMBERG_CENTRAL};
+
+    if (down < h || up < h) item.side = down < up ? ROMBERG_ABOVE : ROMBERG_BELOW;
+    NB_TRY(sample_row(check, &item, 0, romberg_power_below(fmin(h, fmax(down, up)))));
+    *change = 0;
+    for (size_t i = 0; i < check->n; i++) {
+        const double slope = check->unsmooth[i] ? 0 : fabs(slope_of(check, 0, i));
+
+        *change += slope;
+        for (int loss = 0; loss < NB_GRADCHECK_LOSSES; loss++)
+            sensitivity[loss] += fabs(check->weight[loss][i]) * slope;
+    }
+    return NB_OK;
+}
+
+/* a small step; where the value lies at a bound a large one as well: an image that only the
+ * large one changes has a derivative of 0 there, as that of a power */
 static nb_status probe(struct check *check, size_t p)
 {
-    static const double part[] = {1e-5, 1};
     double *sensitivity = check->sensitivity + p * NB_GRADCHECK_LOSSES;
-    struct check_item item = {check->direction, check->x[p], 0, HUGE_VAL, 0};
+    double unused[NB_GRADCHECK_LOSSES] = {0}, change, over_scale, sum = 0;
     const nb_param *param = check->param + p;
-    const double down = check->x[p] - param->lower, up = param->upper - check->x[p];
+    const int at_bound = check->x[p] == param->lower || check->x[p] == param->upper;
 
     memset(check->direction, 0, check->nparam * sizeof *check->direction);
     check->direction[p] = 1;
-    check->length[p] = 0;
-    for (size_t k = 0; k < sizeof part / sizeof *part && check->length[p] == 0; k++) {
-        double change = 0, sum = 0;
-        double h = part[k] * param->scale;
-
-        item.side = down < h ? ROMBERG_ABOVE : up < h ? ROMBERG_BELOW : ROMBERG_CENTRAL;
-        h = romberg_power_below(
-            fmin(h, item.side == ROMBERG_ABOVE ? 0.5 * up : 0.5 * fmax(down, h)));
-        NB_TRY(sample_row(check, &item, 0, h));
-        for (size_t i = 0; i < check->n; i++) {
-            const double slope = check->unsmooth[i] ? 0 : fabs(slope_of(check, 0, i));
-
-            change += slope;
-            sum += fabs(check->at_x[i]);
-            for (int loss = 0; loss < NB_GRADCHECK_LOSSES; loss++)
-                sensitivity[loss] += fabs(check->weight[loss][i]) * slope;
-        }
-        if (change * param->scale > unnoticed * sum) check->length[p] = sum / change;
+    for (size_t i = 0; i < check->n; i++) sum += fabs(check->at_x[i]);
+    NB_TRY(change_over(check, p, 1e-5 * param->scale, &change, sensitivity));
+    if (at_bound) {
+        NB_TRY(change_over(check, p, param->scale, &over_scale, unused));
+        if (change <= flat * over_scale) change = 0;
     }
-    if (check->length[p] == 0)
+    if (change * param->scale > unnoticed * sum)
+        check->length[p] = fmin(sum / change, longest * param->scale);
+    else
         memset(sensitivity, 0, NB_GRADCHECK_LOSSES * sizeof *sensitivity);
-    check->length[p] = fmin(check->length[p], longest * param->scale);
     return NB_OK;
 }
 
