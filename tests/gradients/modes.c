@@ -184,6 +184,8 @@ const char *modes_zero(const nb_scene *s, const char *name)
 
     if (strcmp(name, "water") == 0 && s->background.water == 0)
         return "the image grows with the cube of the thickness";
+    if (strcmp(name, "distance") == 0 && s->detector.origin_kind == NB_ORIGIN_PIX0)
+        return "the pix0 vector alone says where the detector is";
     if (s->crystal.shape != NB_TOPHAT) return NULL;
     if (strcmp(name, "fudge") == 0) return "moves the edge of a spot, in no sample";
     if (!tricubic && is_among(name, moves_samples))
