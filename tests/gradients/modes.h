@@ -63,7 +63,8 @@ int modes_value(const struct modes *modes, int kind);
 int modes_values(int kind);
 const char *modes_value_name(int kind, int value, char *name, size_t size);
 
-/* 12 x 12 pixels (8 x 8 with a grid of sources) of a small triclinic crystal in these modes. */
+/* 12 x 12 pixels (8 x 8 with a grid of sources) of a small triclinic crystal in these
+ * modes. */
 nb_scene modes_scene(const struct modes *modes);
 
 /* The base scene of docs/development/gradients.md, 16 x 16 pixels. */
