@@ -37,7 +37,7 @@ static nb_gradcheck_options with_defaults(const nb_gradcheck_options *options)
 
 static size_t count_items(const nb_simulator *sim, const nb_gradcheck_options *o)
 {
-    return o->ndirection > 0 ? (size_t)o->ndirection : sim->nparam;
+    return o->ndirection > 0 ? (size_t)o->ndirection : nb_nparam(sim);
 }
 
 size_t nb_gradcheck_rows(const nb_simulator *sim, const nb_gradcheck_options *options)
@@ -501,7 +501,7 @@ static nb_status refuse(nb_simulator *sim, const nb_array *bar_image,
 {
     if (bar_image && (bar_image->flags & (NB_DONATE | NB_DONATED)))
         return fail(sim->ctx, NB_ERR_DONATED, "Cannot call gradcheck on donated buffer");
-    if (sim->nparam == 0 || !rows)
+    if (nb_nparam(sim) == 0 || !rows)
         return fail(sim->ctx, NB_ERR_ARGUMENT,
                     "gradcheck needs free parameters and rows for the results");
     if (!(o->coverage > 0) || !isfinite(o->coverage) || o->ndirection < 0)
@@ -531,7 +531,7 @@ nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_i
     memset(summary, 0, sizeof *summary);
     check.sim = sim;
     check.ctx = sim->ctx;
-    check.nparam = sim->nparam;
+    check.nparam = nb_nparam(sim);
     policy = sim->policy;
     kept = sim->ctx->options;
     check.progress = kept.progress;
