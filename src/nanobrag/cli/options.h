@@ -23,6 +23,7 @@ enum option_kind {
     KIND_WORD,
     KIND_INPUT,
     KIND_OUTPUT,
+    KIND_TEXT, /* any text that is not empty */
     KIND_CELL, /* one to six reals */
     KIND_MISSET, /* three reals or the word random */
     KIND_DEPTH /* a real or inf */

@@ -193,7 +193,7 @@ int outputs_check(const struct settings *s, struct say *say)
 {
     const char *names[OUT_COUNT + 2];
     int n = 0;
-    if (s->explain) return 0;
+    if (s->explain || s->gradcheck) return 0;
     for (int kind = 0; kind < OUT_COUNT; kind++)
         if (s->out[kind]) names[n++] = s->out[kind];
     if (s->json && !outputs_to_stdout(s->json)) names[n++] = s->json;

@@ -123,6 +123,9 @@ int parse_value(struct say *say, int id, const char *text, int i, struct event *
     case KIND_OUTPUT:
         if (!*text) return say_usage(say, "%s: the file name is empty", option->name);
         return 0;
+    case KIND_TEXT:
+        if (!*text) return say_usage(say, "%s: the text is empty", option->name);
+        return 0;
     default:
         break;
     }
@@ -133,7 +136,8 @@ int parse_value(struct say *say, int id, const char *text, int i, struct event *
 
 static int takes_numbers(enum option_kind kind)
 {
-    return kind != KIND_WORD && kind != KIND_INPUT && kind != KIND_OUTPUT;
+    return kind != KIND_WORD && kind != KIND_INPUT && kind != KIND_OUTPUT
+           && kind != KIND_TEXT;
 }
 
 static int starts_number(const char *text)

@@ -77,6 +77,7 @@ struct settings {
     double stol_factor; /* first column to sin(theta)/lambda in 1/A */
     const char *out[OUT_COUNT]; /* NULL: not asked for */
     const char *json;
+    const char *gradcheck; /* "all" or names; NULL: no check */
     int noise, pgm; /* switched on */
 
     /* images */
