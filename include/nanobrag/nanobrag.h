@@ -8,6 +8,7 @@
 
 #include <nanobrag/array.h>
 #include <nanobrag/context.h>
+#include <nanobrag/gradcheck.h>
 #include <nanobrag/image.h>
 #include <nanobrag/io.h>
 #include <nanobrag/params.h>

@@ -70,8 +70,48 @@ int crystal_gauss(void);
 /* frame.c */
 int frame_tangents(void);
 
-/* image.c */
-int image_jvp(void);
+/* scenes.c: what the scenes of modes.def cover, and a fast and a full case of each */
+int modes_pairs(void);
+int coverage_complete(void);
+int coverage_modes(void);
+#define MODES(name, ...)                                                                   \
+    int scene_##name##_fast(void);                                                         \
+    int scene_##name##_full(void);
+#include "gradients/modes.def"
+#undef MODES
+
+/* points.c */
+int base_full(void);
+int base_figures(void);
+int float_gradients(void);
+#define POINT_LIST(X)                                                                      \
+    X(forward_scattering)                                                                  \
+    X(lattice_points)                                                                      \
+    X(right_angles)                                                                        \
+    X(no_mosaic)                                                                           \
+    X(one_cell)                                                                            \
+    X(no_rotations)                                                                        \
+    X(unpolarised)                                                                         \
+    X(unpolarised_light)                                                                   \
+    X(one_source)                                                                          \
+    X(no_spread)                                                                           \
+    X(some_water)
+#define POINT(name) int point_##name(void);
+POINT_LIST(POINT)
+#undef POINT
+
+/* verdicts.c: the harness itself */
+int verdict_vacuous(void);
+int verdict_staircase(void);
+int verdict_mask(void);
+int verdict_replay(void);
+int replay_threads(void);
+int cotangents(void);
+int guard(void);
+int donated(void);
+int refused(void);
+int hints(void);
+int report_is_json(void);
 
 /* step.c */
 int lattice_square(void);

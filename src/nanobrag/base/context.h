@@ -6,6 +6,8 @@
 #ifndef NB_BASE_CONTEXT_H
 #define NB_BASE_CONTEXT_H
 
+#include <stdint.h>
+
 #include <nanobrag/context.h>
 
 #include "base/env.h"
@@ -16,6 +18,7 @@ struct nb_context {
     nb_context_options options;
     struct env env; /* as it was when the context was made */
     int threads;
+    uint64_t launches, compiled_launches; /* of kernels; this version compiles none */
     char message[CONTEXT_MESSAGE];
 };
 

@@ -208,7 +208,7 @@ int outputs_check(const struct settings *s, struct say *say)
 {
     const char *names[OUT_COUNT + SINGLES + 1], *singles[SINGLES];
     int n = 0;
-    if (s->explain) return 0;
+    if (s->explain || s->gradcheck) return 0;
     for (int kind = 0; kind < OUT_COUNT; kind++)
         if (s->out[kind]) names[n++] = s->out[kind];
     list_singles(s, singles);

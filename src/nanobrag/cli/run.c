@@ -229,6 +229,7 @@ static int carry_out(struct run *run)
         explain(run);
         return 0;
     }
+    if (run->s->gradcheck) return gradcheck(run);
     code = allocate(run);
     if (!code) code = write_dump(run);
     if (!code && run->s->printout) code = report_printout(run);

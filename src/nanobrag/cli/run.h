@@ -103,6 +103,10 @@ int report_printout(struct run *run);
 /* -explain: geometry in every convention, sampling, work. */
 void explain(struct run *run);
 
+/* -gradcheck: a table of derivatives against finite differences. Returns the exit status.
+ */
+int gradcheck(struct run *run);
+
 /* The words of -strategy and -precision for what runs. */
 const char *strategy_word(const nb_description *d);
 const char *precision_word(const nb_description *d);

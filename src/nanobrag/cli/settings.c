@@ -129,6 +129,7 @@ static const struct target targets[] = {
     {OPT_PGMSCALE, FLAG, AT(pgm), 1},
     {OPT_NOPGM, FLAG, AT(pgm), 0},
     {OPT_PNGFILE, TEXT, AT(out[OUT_PNG]), 0},
+    {OPT_GRADCHECK, TEXT, AT(gradcheck), 0},
     {OPT_JSON, TEXT, AT(json), 0},
     {OPT_GRADIENT, TEXT, AT(gradient), 0},
     {OPT_COTANGENT, TEXT, AT(cotangent), 0},

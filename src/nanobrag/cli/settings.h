@@ -79,6 +79,7 @@ struct settings {
     const char *json;
     const char *gradient, *jacobian; /* lists of parameters */
     const char *cotangent, *gradfile, *hklgradfile, *jacobianfile;
+    const char *gradcheck; /* "all" or names; NULL: no check */
     int noise, pgm; /* switched on */
 
     /* images */

@@ -90,7 +90,7 @@ const char *kernels_lanes_names(void)
 
 struct kernel_set kernels_lanes(const char *isa)
 {
-    const struct kernel_set none = {NULL, NULL, NULL, NULL};
+    const struct kernel_set none = {NULL, NULL, NULL, NULL, NULL, NULL};
 
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
         const struct level *level = levels + i;

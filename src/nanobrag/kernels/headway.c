@@ -8,6 +8,7 @@
 void headway_start(struct headway *headway, nb_context *ctx)
 {
     headway->ctx = ctx;
+    ctx->launches++;
     headway->base = headway->step = headway->told = 0;
     atomic_init(&headway->done, 0);
     atomic_init(&headway->stop, 0);

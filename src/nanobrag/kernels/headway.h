@@ -19,6 +19,7 @@ struct headway {
     atomic_int done, stop;
 };
 
+/* Every launch of a kernel begins here, and is counted. */
 void headway_start(struct headway *headway, nb_context *ctx);
 
 /* The part of a run that begins at a share of it and takes another, in so many steps. */

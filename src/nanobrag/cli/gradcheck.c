@@ -1,0 +1,190 @@
+/*
+ * gradcheck.c - -gradcheck: the derivatives of the user's own command line against finite
+ * differences, in a window of the image, as a table.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/run.h"
+
+/* larger images are checked in the brightest window of this edge */
+enum { EDGE = 32 };
+
+static int failed(struct run *run, nb_status status)
+{
+    return say_status(run->say, status, nb_context_message(run->ctx), 0);
+}
+
+/* what "all" stands for: every parameter that applies, but the lists; free() it */
+static char *all_names(struct run *run)
+{
+    char *names = calloc(1, 1);
+    nb_param row;
+    for (int i = 0; names && nb_param_registry(i, &row); i++) {
+        nb_simulator *sim;
+        if (strchr(row.name, '[')) continue;
+        if (nb_simulator_create(run->ctx, &run->resolved, row.name, &run->s->how, &sim)
+            != NB_OK)
+            continue;
+        nb_simulator_free(sim);
+        const size_t before = strlen(names), more = strlen(row.name) + 2;
+        char *longer = realloc(names, before + more);
+        if (!longer) free(names);
+        names = longer;
+        if (names) (void)snprintf(names + before, more, "%s ", row.name);
+    }
+    return names;
+}
+
+/* the corner of the brightest EDGE x EDGE pixels of a region */
+static void brightest(const double *image, int nfast, const int roi[4], int corner[2])
+{
+    double best = -1;
+    for (int s = roi[2]; s + EDGE <= roi[3]; s += EDGE / 4)
+        for (int f = roi[0]; f + EDGE <= roi[1]; f += EDGE / 4) {
+            double sum = 0;
+            for (int i = 0; i < EDGE * EDGE; i++)
+                sum +=
+                    image[(size_t)(s + i / EDGE) * (size_t)nfast + (size_t)(f + i % EDGE)];
+            if (sum > best) best = sum, corner[0] = f, corner[1] = s;
+        }
+}
+
+/* shrink the region of a scene to a window that is checked in reasonable time */
+static int choose_window(struct run *run, nb_scene *scene)
+{
+    const nb_detector *d = &run->resolved.detector;
+    const size_t n = (size_t)d->nslow * (size_t)d->nfast;
+    int roi[4], corner[2];
+    memcpy(roi, d->roi, sizeof roi);
+    if (roi[1] - roi[0] <= 2 * EDGE && roi[3] - roi[2] <= 2 * EDGE) return 0;
+    double *image = calloc(n, sizeof *image);
+    if (!image) return say_failure(run->say, "out of memory for an image");
+    nb_array array = nb_array_f64(image, d->nslow, d->nfast);
+    nb_simulator *sim;
+    nb_status status = nb_simulator_create(run->ctx, scene, NULL, &run->s->how, &sim);
+    if (status == NB_OK) {
+        status = nb_forward(sim, NULL, &array);
+        nb_simulator_free(sim);
+    }
+    corner[0] = roi[0], corner[1] = roi[2];
+    if (status == NB_OK) brightest(image, d->nfast, roi, corner);
+    free(image);
+    if (status != NB_OK) return failed(run, status);
+    for (int i = 0; i < 2; i++) {
+        scene->detector.roi[2 * i] = corner[i];
+        if (scene->detector.roi[2 * i + 1] > corner[i] + EDGE)
+            scene->detector.roi[2 * i + 1] = corner[i] + EDGE;
+    }
+    return 0;
+}
+
+static double off(const nb_gradcheck_row *r)
+{
+    const double most = fmax(fabs(r->vjp - r->fd), fabs(r->jvp - r->fd));
+    return r->tolerance > 0 ? most / r->tolerance : 0;
+}
+
+/* of the losses of one parameter the one that fails, or that is nearest to it */
+static const nb_gradcheck_row *worst(const nb_gradcheck_row *rows)
+{
+    const nb_gradcheck_row *w = rows;
+    for (int i = 1; i < NB_GRADCHECK_LOSSES; i++)
+        if ((rows[i].verdict != NB_VERDICT_PASS && w->verdict == NB_VERDICT_PASS)
+            || (rows[i].verdict == w->verdict && off(rows + i) > off(w)))
+            w = rows + i;
+    return w;
+}
+
+/* A thickness of 0, of which the image is a power: no derivative to check, and none is
+ * claimed. Not a failure where all parameters were asked for. */
+static int nothing_there(const nb_gradcheck_row *r)
+{
+    return r->verdict == NB_VERDICT_FAIL_VACUOUS && r->vjp == 0 && r->jvp == 0
+           && (r->param.value == r->param.lower || r->param.value == r->param.upper);
+}
+
+/* returns how many parameters do not pass */
+static int print_table(const nb_gradcheck_row *rows, size_t n, int all)
+{
+    int bad = 0;
+    printf("%-16s %-9s %14s %22s %22s %8s %8s %5s  %s\n", "parameter", "unit", "value",
+           "gradient", "finite difference", "+-", "of all.", "kept", "verdict");
+    for (size_t i = 0; i < n; i += NB_GRADCHECK_LOSSES) {
+        const nb_gradcheck_row *r = worst(rows + i);
+        const int flat = r->param.smooth == NB_SMOOTH_ZERO && r->verdict == NB_VERDICT_PASS;
+        const int skipped = all && nothing_there(r);
+        bad += r->verdict != NB_VERDICT_PASS && !skipped;
+        printf("%-16s %-9s %14.8g %22.14g %22.14g %8.1e %8.2g %4.0f%%  %s%s\n",
+               r->param.name, r->param.unit, r->param.value, r->vjp, r->fd, r->bar, off(r),
+               100 * r->kept,
+               skipped ? "nothing to check at this bound" : nb_verdict_name(r->verdict),
+               flat ? " (no influence)" : "");
+    }
+    for (size_t i = 0; i < n; i += NB_GRADCHECK_LOSSES) {
+        const nb_gradcheck_row *r = worst(rows + i);
+        if (r->verdict == NB_VERDICT_PASS || (all && nothing_there(r))) continue;
+        printf("%s: %s%s%s\n", r->param.name, nb_verdict_text(r->verdict),
+               r->hint[0] ? "; the ratio looks like " : "", r->hint);
+    }
+    return bad;
+}
+
+static int check(struct run *run, nb_simulator *sim, int all)
+{
+    const size_t n = nb_gradcheck_rows(sim, NULL);
+    nb_gradcheck_row *rows = calloc(n, sizeof *rows);
+    nb_gradcheck_summary summary;
+    if (!rows) return say_failure(run->say, "out of memory for a check");
+    const nb_status status = nb_gradcheck(sim, NULL, NULL, NULL, rows, &summary);
+    progress_end(&run->progress);
+    if (status != NB_OK) {
+        free(rows);
+        return status == NB_ERR_CANCELLED ? EXIT_INTERRUPTED : failed(run, status);
+    }
+    const int bad = print_table(rows, n, all);
+    free(rows);
+    printf("dot test %.1e of 1e-12, linearity %.1e of 1e-13, the same bits with 1 to %d "
+           "threads, %llu images\n",
+           summary.dot, summary.linearity, summary.threads,
+           (unsigned long long)summary.evaluations);
+    const int vacuous = summary.verdict == NB_VERDICT_FAIL_VACUOUS
+                        && summary.verdicts[NB_VERDICT_FAIL_VACUOUS] < (int)n;
+    if (bad == 0 && (summary.verdict == NB_VERDICT_PASS || (all && vacuous))) {
+        printf("every derivative is right\n");
+        return EXIT_DONE;
+    }
+    if (bad == 0) printf("%s\n", summary.message);
+    (void)fflush(stdout);
+    return say_failure(run->say, "%s: %d of %zu parameters do not pass",
+                       nb_verdict_name(summary.verdict), bad, n / NB_GRADCHECK_LOSSES);
+}
+
+int gradcheck(struct run *run)
+{
+    const int all = strcmp(run->s->gradcheck, "all") == 0;
+    char *names = all ? all_names(run) : strdup(run->s->gradcheck);
+    nb_scene scene = run->resolved;
+    nb_simulator *sim;
+    if (!names) return say_failure(run->say, "out of memory for names");
+    int code = choose_window(run, &scene);
+    if (code) {
+        free(names);
+        return code;
+    }
+    const nb_status status =
+        nb_simulator_create(run->ctx, &scene, names, &run->s->how, &sim);
+    free(names);
+    if (status != NB_OK) return failed(run, status);
+    const int *roi = scene.detector.roi;
+    printf("\ngradcheck of pixels %d to %d (fast), %d to %d (slow), in double, nothing "
+           "compiled\n",
+           roi[0], roi[1] - 1, roi[2], roi[3] - 1);
+    code = check(run, sim, all);
+    nb_simulator_free(sim);
+    return code;
+}

@@ -1,0 +1,18 @@
+/*
+ * signature.h - which branches the samples of every pixel take (physics/pixel_signature.h),
+ * for gradcheck.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_SIGNATURE_H
+#define NB_KERNELS_SIGNATURE_H
+
+#include <stdint.h>
+
+#include "kernels/job.h"
+
+/* Of the pixels in the ROI of a job, masked or not, into signature (nslow x nfast).
+ * `repeats`: all lattice points of the crystal are the same. */
+void signature_of(const struct job *job, int repeats, int threads, uint64_t *signature);
+
+#endif

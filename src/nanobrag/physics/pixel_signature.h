@@ -1,0 +1,121 @@
+/*
+ * pixel_signature.h - which branches the samples of a pixel take, in one number: the loops
+ * of pixel.h, hashing every choice that the photons jump or bend at. Between two values of
+ * the parameters where it differs, the pixel is not a smooth function of them.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_PHYSICS_PIXEL_SIGNATURE_H
+#define NB_PHYSICS_PIXEL_SIGNATURE_H
+
+#include "pixel.h"
+
+typedef unsigned long long phys_hash;
+
+/* FNV's step, a word at a time; the shift lets high bits act on low ones */
+PHYS_FN phys_hash phys_hash_word(phys_hash hash, long long word)
+{
+    hash = (hash ^ (phys_hash)word) * 0x100000001b3ull;
+    return hash ^ (hash >> 29);
+}
+
+/* a whole number; one that no conversion can hold, or none at all, is a word of its own */
+PHYS_FN phys_hash phys_hash_whole(phys_hash hash, real x)
+{
+    return phys_hash_word(hash, fabs(x) < (real)1e9 ? (long long)x : 0x7fffffffffffll);
+}
+
+PHYS_FN phys_hash phys_hash_place(phys_hash hash, struct phys_vec3 n)
+{
+    return phys_hash_whole(phys_hash_whole(phys_hash_whole(hash, n.x), n.y), n.z);
+}
+
+/* one orientation of one sample. `repeats`: a grating of whole cells with one structure
+ * factor, to which all lattice points are the same */
+PHYS_FN phys_hash phys_step_signature(struct phys_spec spec, int repeats,
+                                      const struct phys_view *view,
+                                      const struct phys_anchor *anchor, struct phys_vec3 q,
+                                      phys_hash hash)
+{
+    const struct phys_box *box = &view->box;
+    const struct phys_vec3 x = phys_anchor_indices(anchor, q);
+    const struct phys_vec3 n = phys_lattice_point(spec, x);
+
+    if (!repeats) hash = phys_hash_place(hash, n);
+    if (spec.lookup == PHYS_TRICUBIC) {
+        const int fits = phys_interpolable(x.x, box->first.x, box->last.x)
+                         & phys_interpolable(x.y, box->first.y, box->last.y)
+                         & phys_interpolable(x.z, box->first.z, box->last.z);
+
+        hash = phys_hash_word(hash, fits);
+        hash = phys_hash_place(hash, phys_vec3(floor(x.x), floor(x.y), floor(x.z)));
+    }
+    if (spec.shape == PHYS_TOPHAT)
+        hash =
+            phys_hash_word(hash,
+                           phys_lattice(spec, &view->crystal, phys_axpy(-1, n, x)).f != 0);
+    return hash;
+}
+
+/* which cubic of the amorphous table holds at a squared length of the scattering vector;
+ * beyond its ends F is constant */
+PHYS_FN phys_hash phys_amorphous_signature(const struct phys_frame *frame, real q2,
+                                           phys_hash hash)
+{
+    const double stol = sqrt(q2) / 2;
+    const int n = frame->nstol;
+
+    if (n == 0) return hash;
+    if (stol <= frame->stol[0].stol) return phys_hash_word(hash, -1);
+    if (stol >= frame->stol[n - 1].stol) return phys_hash_word(hash, n);
+    return phys_hash_word(hash, phys_table_first(frame->stol, n, stol));
+}
+
+PHYS_FN real phys_source_q2(const struct phys_frame *frame, int index, struct phys_vec3 d,
+                            struct phys_vec3 *q)
+{
+    const struct phys_source *source = frame->source + index;
+
+    *q = phys_scattering(d, phys_load(source->direction), (real)source->inverse_wavelength);
+    return phys_dot(*q, *q);
+}
+
+PHYS_FN phys_hash phys_pixel_signature(struct phys_spec spec, int repeats,
+                                       const struct phys_frame *frame,
+                                       const struct phys_view *view, int s, int f)
+{
+    const int n = frame->oversample;
+    const struct phys_detector *det = &view->detector;
+    phys_hash hash = 0xcbf29ce484222325ull;
+    struct phys_vec3 q;
+
+    for (int layer = 0; layer < frame->nlayers; layer++) {
+        const real depth = det->layer_offset + (real)layer * det->layer_step;
+        const struct phys_point centre = phys_centre(det, n, s, f, depth);
+
+        for (int i = 0; i < frame->nsource; i++)
+            hash = phys_amorphous_signature(frame, phys_source_q2(frame, i, centre.d, &q),
+                                            hash);
+        for (int sub = 0; sub < n * n; sub++) {
+            const struct phys_point point = phys_sub_pixel(det, n, s, f, sub, depth);
+
+            for (int i = 0; i < frame->nsource; i++) {
+                const real q2 = phys_source_q2(frame, i, point.d, &q);
+                const int passes = phys_passes_dmin((real)frame->dmin, q2);
+
+                hash = phys_hash_word(hash, passes);
+                if (frame->amorphous_in_samples)
+                    hash = phys_amorphous_signature(frame, q2, hash);
+                for (int k = 0; passes && k < frame->norientation; k++) {
+                    const struct phys_anchor anchor =
+                        phys_anchor_none(frame->orientation[k].axes);
+
+                    hash = phys_step_signature(spec, repeats, view, &anchor, q, hash);
+                }
+            }
+        }
+    }
+    return hash;
+}
+
+#endif

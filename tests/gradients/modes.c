@@ -1,0 +1,194 @@
+/* modes.c - see modes.h. SPDX-License-Identifier: MIT */
+#include "gradients/modes.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "support/scenes.h"
+
+const struct modes modes_list[] = {
+#define MODES(name, ...) {#name, {__VA_ARGS__}},
+#include "gradients/modes.def"
+#undef MODES
+};
+const size_t modes_count = sizeof modes_list / sizeof *modes_list;
+
+static const char *const kind_name[] = {
+#define NAME(name, values) #name,
+    MODE_LIST(NAME)
+#undef NAME
+};
+
+static const char *const value_names[] = {
+#define VALUES(name, values) values,
+    MODE_LIST(VALUES)
+#undef VALUES
+};
+
+const char *modes_kind(int kind)
+{
+    return kind_name[kind];
+}
+
+int modes_value(const struct modes *modes, int kind)
+{
+    const int value[] = {
+#define VALUE(name, values) modes->is.name,
+        MODE_LIST(VALUE)
+#undef VALUE
+    };
+
+    return value[kind];
+}
+
+int modes_values(int kind)
+{
+    int n = 1;
+
+    for (const char *at = value_names[kind]; *at; at++) n += *at == ' ';
+    return n;
+}
+
+const char *modes_value_name(int kind, int value, char *name, size_t size)
+{
+    const char *at = value_names[kind];
+
+    for (; value > 0; value--) at = strchr(at, ' ') + 1;
+    (void)snprintf(name, size, "%.*s", (int)strcspn(at, " "), at);
+    return name;
+}
+
+nb_scene modes_base(void)
+{
+    nb_scene s = scenes_base();
+
+    s.detector.nfast = s.detector.nslow = 16;
+    s.detector.pixel = 1.1;
+    return s;
+}
+
+/* one row of mode values after the other, each adding its part to the scene */
+
+static void set_crystal(const struct modes *m, nb_crystal *c)
+{
+    static const int shape[] = {NB_SQUARE, NB_ROUND, NB_GAUSS, NB_GAUSS_STAR, NB_TOPHAT};
+    /* a*, b*, c* of the base cell, in columns, turned by nothing */
+    static const double matrix[9] = {0.0331,  0.0069,  0.0021, 0.0007, 0.0268,
+                                     -0.0039, -0.0013, 0.0011, 0.0227};
+    static const double real_cells[3] = {4.3, 5.6, 3.75};
+
+    c->shape = shape[m->is.shape];
+    c->fudge = 0.9;
+    c->b_factor = 8;
+    c->scale = 1.3;
+    if (m->is.axes == MATRIX) {
+        memcpy(c->matrix, matrix, sizeof matrix);
+        memset(c->cell, 0, sizeof c->cell);
+    }
+    for (int i = 0; i < 3; i++) c->ncells[i] = m->is.cells == REAL ? real_cells[i] : 4 + i;
+    if (m->is.shape == TOPHAT) /* wide enough to be met */
+        for (int i = 0; i < 3; i++) c->ncells[i] = m->is.cells == REAL ? 1.8 : 2;
+    c->mosaic[0] = m->is.mosaic == NONE ? 0 : 0.8;
+    c->ndomains = m->is.mosaic == MANY ? 3 : 1;
+    if (m->is.lookup == CONSTANT) return;
+    c->hkl = scenes_reflections();
+    c->interpolate = m->is.lookup == NEAREST ? NB_NEAREST : NB_TRICUBIC;
+}
+
+static void set_beam(const struct modes *m, nb_scene *s)
+{
+    static const nb_source source[] = {{{1, 0.001, 0.002}, 1.1, 2.5},
+                                       {{2, -0.003, 0.001}, 1.09, 1}};
+    nb_beam *b = &s->beam;
+
+    b->polarization = 0.6;
+    if (m->is.sources == LIST) {
+        b->source = source;
+        b->nsource = 2;
+    } else if (m->is.sources == GRID) {
+        b->dispersion = 0.02;
+        b->divergence[0] = 2;
+        b->divergence[1] = 3;
+        b->ndispersion = b->ndivergence[0] = b->ndivergence[1] = 2;
+        b->square_divergence = 1;
+    }
+    s->scan.phi0 = 2;
+    s->scan.osc = m->is.phi == STEPS ? 1.5 : 0;
+    s->scan.nphi = m->is.phi == STEPS ? 2 : 1;
+}
+
+static void set_detector(const struct modes *m, nb_detector *d)
+{
+    static const double pix0[3] = {80, 6.1, -7.2};
+
+    d->nfast = d->nslow = m->is.sources == GRID ? 8 : 12;
+    d->pixel = m->is.sources == GRID ? 1.9 : 1.3;
+    d->pivot = m->is.pivot == BEAM ? NB_PIVOT_BEAM : NB_PIVOT_SAMPLE;
+    d->curved = m->is.surface == CURVED;
+    d->point_pixel = m->is.surface == POINT;
+    if (m->is.surface == THICK) {
+        d->thickness = 450;
+        d->attenuation = 300;
+        d->nlayers = 2;
+    }
+    if (m->is.place == CLOSE) {
+        d->close_distance = 80;
+        d->distance = 0;
+    } else if (m->is.place == PIX0) {
+        d->origin_kind = NB_ORIGIN_PIX0;
+        memcpy(d->origin, pix0, sizeof pix0);
+    }
+}
+
+nb_scene modes_scene(const struct modes *m)
+{
+    static double table[40];
+    nb_scene s = scenes_base();
+
+    set_crystal(m, &s.crystal);
+    set_beam(m, &s);
+    set_detector(m, &s.detector);
+    s.oversample = m->is.factors == FIRST ? 1 : 2;
+    s.oversample_omega = s.oversample_polar = s.oversample_thick = m->is.factors == EACH;
+    s.dmin = m->is.cut == DMIN ? 7 : 0;
+    if (m->is.background == NONE) return s;
+    s.background.water = 0.2; /* about as bright as the spots */
+    if (m->is.background == WATER) return s;
+    for (int i = 0; i < 20; i++) {
+        table[2 * i] = 0.01 * i + 0.0002 * i * i;
+        table[2 * i + 1] = 2.5 + 3 * exp(-(i - 9.0) * (i - 9.0) / 9);
+    }
+    s.background.stol = table;
+    s.background.nstol = 20;
+    return s;
+}
+
+static int is_among(const char *name, const char *list)
+{
+    const size_t length = strcspn(name, "[");
+
+    for (const char *at = list; *at; at += strcspn(at, " "), at += strspn(at, " "))
+        if (strcspn(at, " ") == length && strncmp(at, name, length) == 0) return 1;
+    return 0;
+}
+
+const char *modes_zero(const nb_scene *s, const char *name)
+{
+    static const char moves_samples[] =
+        "cell_a cell_b cell_c cell_alpha cell_beta cell_gamma a_star_x a_star_y a_star_z "
+        "b_star_x b_star_y b_star_z c_star_x c_star_y c_star_z misset_x misset_y misset_z "
+        "rotation_x rotation_y rotation_z mosaic mosaic_b mosaic_c phi0 osc spindle_x "
+        "spindle_y spindle_z";
+    const int tricubic = s->crystal.hkl && s->crystal.interpolate == NB_TRICUBIC;
+
+    if (strcmp(name, "water") == 0 && s->background.water == 0)
+        return "the image grows with the cube of the thickness";
+    if (strcmp(name, "distance") == 0 && s->detector.origin_kind == NB_ORIGIN_PIX0)
+        return "the pix0 vector alone says where the detector is";
+    if (s->crystal.shape != NB_TOPHAT) return NULL;
+    if (strcmp(name, "fudge") == 0) return "moves the edge of a spot, in no sample";
+    if (!tricubic && is_among(name, moves_samples))
+        return "moves samples within spots that are flat";
+    return NULL;
+}
