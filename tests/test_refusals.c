@@ -232,7 +232,7 @@ CHANGE(panels, s->detector.npanel = 2)
 CHANGE(negative_panels, s->detector.npanel = -1)
 CHANGE(sheared, s->crystal.ncells_off[2] = 0.1)
 CHANGE(sheared_nan, s->crystal.ncells_off[0] = NAN)
-CHANGE(anisotropic, s->crystal.mosaic[1] = 0.1)
+CHANGE(sheared_too_far, (s->crystal.shape = NB_GAUSS, s->crystal.ncells_off[0] = 5.01))
 CHANGE(anisotropic_nan, s->crystal.mosaic[2] = NAN)
 
 CHANGE(no_cell, memset(s->crystal.cell, 0, sizeof s->crystal.cell))
@@ -305,10 +305,10 @@ static int unsupported(void)
     static const struct refusal list[] = {
         {panels, NB_ERR_UNSUPPORTED, "npanel", "2"},
         {negative_panels, NB_ERR_UNSUPPORTED, "npanel", "-1"},
-        {sheared, NB_ERR_UNSUPPORTED, "ncells_off", "0 0 0"},
-        {sheared_nan, NB_ERR_UNSUPPORTED, "ncells_off", "0 0 0"},
-        {anisotropic, NB_ERR_UNSUPPORTED, "mosaic", "isotropic"},
-        {anisotropic_nan, NB_ERR_UNSUPPORTED, "mosaic", "isotropic"},
+        {sheared, NB_ERR_SCENE, "square", "ncells_off"},
+        {sheared_too_far, NB_ERR_SCENE, "matrix N", "positive definite"},
+        {sheared_nan, NB_ERR_ARGUMENT, "crystal.ncells_off", "nan"},
+        {anisotropic_nan, NB_ERR_ARGUMENT, "crystal.mosaic", "nan"},
     };
 
     refuse_each(list, COUNT(list));

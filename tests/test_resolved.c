@@ -192,6 +192,12 @@ static double *number(nb_scene *s, const char *name)
         {"osc", &s->scan.osc},
         {"water", &s->background.water},
         {"psf_fwhm", &s->psf.fwhm},
+        {"ncells_ab", s->crystal.ncells_off},
+        {"ncells_ac", s->crystal.ncells_off + 1},
+        {"ncells_bc", s->crystal.ncells_off + 2},
+        {"mosaic_a", s->crystal.mosaic},
+        {"mosaic_b", s->crystal.mosaic + 1},
+        {"mosaic_c", s->crystal.mosaic + 2},
         {"rotation_x", s->crystal.rotation},
         {"rotation_y", s->crystal.rotation + 1},
         {"rotation_z", s->crystal.rotation + 2},
@@ -217,7 +223,7 @@ static double *number(nb_scene *s, const char *name)
 }
 
 /* scenes in which each parameter means something and shows */
-static size_t scenes_of_all(nb_scene scenes[4])
+static size_t scenes_of_all(nb_scene scenes[5])
 {
     nb_description d;
 
@@ -246,7 +252,8 @@ static size_t scenes_of_all(nb_scene scenes[4])
     scenes[2].detector.close_distance = 78;
     scenes[2].detector.convention = NB_DIALS;
     scenes[3] = named("list_of_sources");
-    return 4;
+    scenes[4] = named("anisotropic");
+    return 5;
 }
 
 /* "name[i]" stands for the list in general; its second member is looked at */
@@ -261,7 +268,7 @@ static void name_one(nb_param *p)
 static int forward_at_x(void)
 {
     static double changed[PIXELS], fresh[PIXELS], before[PIXELS];
-    nb_scene scenes[4];
+    nb_scene scenes[5];
     const size_t n = scenes_of_all(scenes);
     nb_param p;
 

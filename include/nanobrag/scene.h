@@ -75,8 +75,10 @@ typedef struct nb_crystal {
     double misset[3]; /* rotation about lab x, then y, then z                degree */
     double rotation[3]; /* after it: about this vector, by its length        degree */
     double ncells[3]; /* along a b c, real so that it has a derivative; 0: 1 */
-    double ncells_off[3]; /* off-diagonal N: ab, ac, bc; must be 0 in this version */
-    double mosaic[3]; /* spread; [1] and [2] must be 0 (isotropic)           degree */
+    double ncells_off[3]; /* off-diagonal ab, ac, bc of the symmetric matrix N, which must
+                             be positive definite; not for square crystals */
+    double mosaic[3]; /* spread; [1] and [2] 0: the same in all directions, else about a,
+                         c* x a and c*                                       degree */
     int ndomains; /* mosaic domains; 0: 10 with a spread, else 1 */
     const double *domain_weight; /* ndomains of them, >= 0, divided by their mean; NULL:
                                     all alike */
@@ -177,7 +179,8 @@ enum {
     NB_GIVEN_DIVERGENCE_V = 64,
     NB_GIVEN_FLUENCE = 128,
     NB_GIVEN_MOSAIC = 256,
-    NB_GIVEN_DISPERSION = 512
+    NB_GIVEN_DISPERSION = 512,
+    NB_GIVEN_MOSAIC_AXES = 1024 /* mosaic[1] and [2] */
 };
 
 /*

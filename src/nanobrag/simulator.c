@@ -197,8 +197,8 @@ static nb_status check_directions(const nb_simulator *sim, int ndir, const doubl
 static nb_status render_unspread(nb_simulator *sim, const nb_scene *scene,
                                  const struct phys_frame *frame)
 {
-    const struct kernel_set reference = {&kernels_reference, NULL, NULL, NULL, &pullers_reference,
-                                         NULL};
+    const struct kernel_set reference = {&kernels_reference, NULL, NULL, NULL,
+                                         &pullers_reference, NULL};
     const struct job job = simulator_job(sim, scene, frame, sim->unspread);
 
     return sim->psf ? tiles_forward(sim->ctx, &reference, &job) : NB_OK;

@@ -205,6 +205,22 @@ static void tetragonal(nb_scene *s)
     s->crystal.point_group = "422";
 }
 
+static void sheared(nb_scene *s)
+{
+    gauss_constant(s);
+    s->crystal.ncells_off[0] = 1.5;
+    s->crystal.ncells_off[1] = -0.7;
+    s->crystal.ncells_off[2] = 2;
+}
+
+static void anisotropic(nb_scene *s)
+{
+    round_nearest(s);
+    s->crystal.mosaic[1] = 0.2;
+    s->crystal.mosaic[2] = 1.5;
+    s->crystal.ncells_off[1] = 1.2;
+}
+
 static void weighted_domains(nb_scene *s)
 {
     static const double weight[6] = {1, 2.5, 0.3, 0, 1.2, 0.7};
@@ -302,6 +318,8 @@ const struct named_scene scenes_list[] = {
     NAMED(list_of_sources),
     NAMED(rotated),
     NAMED(weighted_domains),
+    NAMED(sheared),
+    NAMED(anisotropic),
     NAMED(tetragonal),
     NAMED(dmin_and_water),
     NAMED(amorphous_table),

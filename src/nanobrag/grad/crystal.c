@@ -240,19 +240,47 @@ static void star_metric_tangent(const struct crystal_axes *axes, const double st
     }
 }
 
+/* of crystal_cells_metric() */
+static double cells_metric_tangent(const nb_crystal *c, const nb_crystal *dot,
+                                   double metric[6])
+{
+    const double *n = c->ncells, *n_dot = dot->ncells;
+    const double ab = c->ncells_off[0], ac = c->ncells_off[1], bc = c->ncells_off[2];
+    const double ab_dot = dot->ncells_off[0], ac_dot = dot->ncells_off[1],
+                 bc_dot = dot->ncells_off[2];
+
+    metric[0] = 2 * (n[0] * n_dot[0] + ab * ab_dot + ac * ac_dot);
+    metric[1] = 2 * (n[1] * n_dot[1] + ab * ab_dot + bc * bc_dot);
+    metric[2] = 2 * (n[2] * n_dot[2] + ac * ac_dot + bc * bc_dot);
+    metric[3] =
+        2
+        * (ab_dot * (n[0] + n[1]) + ab * (n_dot[0] + n_dot[1]) + ac_dot * bc + ac * bc_dot);
+    metric[4] =
+        2
+        * (ac_dot * (n[0] + n[2]) + ac * (n_dot[0] + n_dot[2]) + ab_dot * bc + ab * bc_dot);
+    metric[5] =
+        2
+        * (bc_dot * (n[1] + n[2]) + bc * (n_dot[1] + n_dot[2]) + ab_dot * ac + ab * ac_dot);
+    return n_dot[0] * (n[1] * n[2] - bc * bc) + n_dot[1] * (n[0] * n[2] - ac * ac)
+           + n_dot[2] * (n[0] * n[1] - ab * ab)
+           + 2
+                 * (ab_dot * (ac * bc - n[2] * ab) + ac_dot * (ab * bc - n[1] * ac)
+                    + bc_dot * (ab * ac - n[0] * bc));
+}
+
 /* of crystal_lattice() */
 static void crystal_lattice_tangent(const nb_scene *scene, const nb_scene *dot,
                                     const struct crystal_axes *axes, double stretch,
                                     struct phys_slope *out)
 {
     const nb_crystal *c = &scene->crystal;
-    const double *n = c->ncells, *n_dot = dot->crystal.ncells;
-    const double cells = n[0] * n[1] * n[2];
+    double metric[6];
+    const double cells = crystal_cells_metric(c, metric);
     const int star_quirk = (c->shape == NB_GAUSS || c->shape == NB_TOPHAT)
                            && (scene->quirks & NB_QUIRK_GAUSS_METRIC);
 
-    linear_copy(n_dot, out->ncells);
-    out->peak = n_dot[0] * n[1] * n[2] + n[0] * n_dot[1] * n[2] + n[0] * n[1] * n_dot[2];
+    linear_copy(dot->crystal.ncells, out->ncells);
+    out->peak = cells_metric_tangent(c, &dot->crystal, out->metric);
     out->fudge = dot->crystal.fudge;
     if (c->shape == NB_GAUSS_STAR || star_quirk) {
         double edge[2] = {cells, out->peak};
@@ -272,11 +300,6 @@ static void crystal_lattice_tangent(const nb_scene *scene, const nb_scene *dot,
             edge[1] = edge[0] * grown / 3;
         }
         star_metric_tangent(axes, out->strain, stretch, edge, out->metric);
-        return;
-    }
-    for (int i = 0; i < 3; i++) {
-        out->metric[i] = 2 * n[i] * n_dot[i];
-        out->metric[3 + i] = 0;
     }
 }
 

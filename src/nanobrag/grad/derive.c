@@ -30,6 +30,7 @@ static void turn_of_rotation(const double k[3], double angle, const double k_dot
 /* turn of every phi step in every domain, and its weight */
 static void derive_orientations_tangent(const nb_scene *scene, const nb_scene *dot,
                                         const struct scene_fixed *fixed,
+                                        const struct crystal_axes *axes,
                                         struct phys_slope *out)
 {
     const int ndomains = scene->crystal.ndomains;
@@ -38,6 +39,7 @@ static void derive_orientations_tangent(const nb_scene *scene, const nb_scene *d
         dot->crystal.domain_weight
             ? mosaic_sum_weights(dot->crystal.domain_weight, ndomains) / ndomains
             : 0;
+    const struct mosaic_change spread = mosaic_frame_tangent(axes, out->strain);
     double spindle[3], spindle_dot[3];
 
     linear_unit(scene->scan.axis, spindle);
@@ -45,8 +47,8 @@ static void derive_orientations_tangent(const nb_scene *scene, const nb_scene *d
     for (int d = 0; d < ndomains; d++) {
         double rotation[3][3], turned[3];
 
-        mosaic_rotation(scene, fixed->domain + d, rotation);
-        mosaic_rotation_tangent(dot, fixed->domain + d, turned);
+        mosaic_rotation(scene, (const double(*)[3])spread.at, fixed->domain + d, rotation);
+        mosaic_rotation_tangent(scene, dot, &spread, fixed->domain + d, turned);
         for (int p = 0; p < scene->scan.nphi; p++) {
             struct phys_turn *turn = out->turn + (size_t)p * (size_t)ndomains + (size_t)d;
             const double phi = linear_radian(sampling_phi(scene, fixed, p));
@@ -69,7 +71,7 @@ void scene_derive_tangent(const nb_scene *scene, const nb_scene *dot,
     crystal_tangent(scene, dot, axes, out);
     detector_tangent(scene, dot, fixed, out);
     beam_tangent(scene, dot, fixed, out);
-    derive_orientations_tangent(scene, dot, fixed, out);
+    derive_orientations_tangent(scene, dot, fixed, axes, out);
     background_tangent(scene, dot, frame, out);
 }
 

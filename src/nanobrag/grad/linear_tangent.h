@@ -87,15 +87,14 @@ static inline void linear_rotate_xyz_tangent(const double degree[3],
     linear_copy(r_dot, out);
 }
 
-/* The turn is a r_dot + b r x r_dot + c r (r.r_dot) with a = sin t/t, b = (1 - cos t)/t^2
- * and c = (t - sin t)/t^3, which for small t is a series: 8 terms, remainder below 1e-19.
- */
-static inline void linear_turn_tangent(const double r[3], const double r_dot[3],
-                                       const double *v, const double *v_dot, double *out)
+/* What the rotation by the vector r turns by when r changes: a r_dot + b r x r_dot
+ * + c r (r.r_dot) with t = |r|, a = sin t/t, b = (1 - cos t)/t^2 and c = (t - sin t)/t^3,
+ * which for small t is a series: 8 terms, remainder below 1e-19. */
+static inline void linear_turn_of(const double r[3], const double r_dot[3], double turn[3])
 {
     const double t2 = linear_dot(r, r), t = sqrt(t2), half = sin(t / 2);
     const double a = t > 0 ? sin(t) / t : 1, b = t > 0 ? 2 * (half / t) * (half / t) : 0.5;
-    double c = 0, across[3], turn[3], at[3], turned[3], to[3];
+    double c = 0, across[3];
 
     if (t2 < 0.5)
         for (int k = 7; k >= 0; k--) c = (1 - t2 * c) / ((2 * k + 2) * (2 * k + 3));
@@ -105,6 +104,14 @@ static inline void linear_turn_tangent(const double r[3], const double r_dot[3],
     linear_scale(a, r_dot, turn);
     linear_add(b, across, turn);
     linear_add(c * linear_dot(r, r_dot), r, turn);
+}
+
+static inline void linear_turn_tangent(const double r[3], const double r_dot[3],
+                                       const double *v, const double *v_dot, double *out)
+{
+    double turn[3], at[3], turned[3], to[3];
+
+    linear_turn_of(r, r_dot, turn);
     linear_turn(r, v, at);
     linear_turn(r, v_dot, to);
     linear_cross(turn, at, turned);

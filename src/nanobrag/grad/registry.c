@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "scene/hkl_table.h"
+#include "scene/mosaic.h"
 
 /* what a scene must have for a parameter to mean something in it */
 enum applies {
@@ -26,6 +27,9 @@ enum applies {
     VDIV,
     PHI,
     PSF,
+    SHEAR,
+    ISOTROPIC,
+    ANISOTROPIC,
     LIST
 };
 
@@ -89,6 +93,12 @@ const char *registry_lacking(const nb_scene *scene, const struct registry_row *r
         return scene->scan.osc != 0 ? NULL : "an oscillation range";
     case PSF:
         return scene->psf.kind != NB_PSF_NONE ? NULL : "a point spread";
+    case SHEAR:
+        return scene->crystal.shape != NB_SQUARE ? NULL : "a shape other than square";
+    case ISOTROPIC:
+        return !mosaic_is_anisotropic(scene) ? NULL : "one spread in all directions";
+    case ANISOTROPIC:
+        return mosaic_is_anisotropic(scene) ? NULL : "spreads about three axes";
     case LIST:
         return lacking_list(scene, row->list);
     default:
@@ -149,7 +159,7 @@ static int has_no_influence(const nb_scene *scene, const struct registry_row *ro
     const nb_beam *b = &scene->beam;
 
     return (is(row, "fudge") && scene->crystal.shape == NB_SQUARE)
-           || (is(row, "mosaic") && scene->crystal.ndomains == 1)
+           || (!strncmp(row->group, "mosaic", 6) && scene->crystal.ndomains == 1)
            || (is(row, "polarization") && b->unpolarised)
            || (!strcmp(row->group, "polarization_axis") && b->unpolarised
                && (b->nsource > 0 || b->ndivergence[0] * b->ndivergence[1] == 1))

@@ -22,6 +22,11 @@
 void crystal_tangent(const nb_scene *scene, const nb_scene *dot,
                      const struct crystal_axes *axes, struct phys_slope *out);
 
+/* the frame of mosaic_frame() and its change */
+struct mosaic_change {
+    double at[3][3], dot[3][3];
+};
+
 /* Of a step, in the unit of its range; of phi step i, degree; of the weight of a domain,
  * with mean_dot the change of their mean; of the rotation of a domain, as a rotation
  * vector, radian. */
@@ -30,8 +35,13 @@ double sampling_phi_tangent(const nb_scene *scene, const nb_scene *dot,
                             const struct scene_fixed *fixed, int i);
 double mosaic_weight_tangent(const nb_scene *scene, const nb_scene *dot, int d, double mean,
                              double mean_dot);
-void mosaic_rotation_tangent(const nb_scene *dot, const struct scene_domain *domain,
-                             double turn[3]);
+void mosaic_rotation_tangent(const nb_scene *scene, const nb_scene *dot,
+                             const struct mosaic_change *frame,
+                             const struct scene_domain *domain, double turn[3]);
+
+/* From the axes and their strain. */
+struct mosaic_change mosaic_frame_tangent(const struct crystal_axes *axes,
+                                          const double strain[9]);
 
 /* pix0 to layer_mu from the detector, and from what of the beam moves it. */
 void detector_tangent(const nb_scene *scene, const nb_scene *dot,

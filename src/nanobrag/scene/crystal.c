@@ -213,16 +213,49 @@ double crystal_largest_edge(const nb_scene *scene, const struct crystal_axes *ax
     return largest;
 }
 
+nb_status crystal_check_cells(nb_context *ctx, const nb_scene *scene)
+{
+    const nb_crystal *c = &scene->crystal;
+    const double *n = c->ncells, *off = c->ncells_off;
+    double metric[6];
+
+    if (linear_is_zero(off)) return NB_OK;
+    if (c->shape == NB_SQUARE)
+        return fail(ctx, NB_ERR_SCENE,
+                    "a square crystal has no off-diagonal N (crystal.ncells_off); take "
+                    "another shape");
+    if (!(n[0] * n[1] - off[0] * off[0] > 0) || !(crystal_cells_metric(c, metric) > 0))
+        return fail(ctx, NB_ERR_SCENE,
+                    "the matrix N of %g %g %g cells, off its diagonal %g %g %g, is not "
+                    "positive definite",
+                    n[0], n[1], n[2], off[0], off[1], off[2]);
+    return NB_OK;
+}
+
+double crystal_cells_metric(const nb_crystal *crystal, double metric[6])
+{
+    const double *n = crystal->ncells, *off = crystal->ncells_off;
+    const double ab = off[0], ac = off[1], bc = off[2];
+
+    metric[0] = n[0] * n[0] + ab * ab + ac * ac;
+    metric[1] = n[1] * n[1] + ab * ab + bc * bc;
+    metric[2] = n[2] * n[2] + ac * ac + bc * bc;
+    metric[3] = 2 * (ab * (n[0] + n[1]) + ac * bc);
+    metric[4] = 2 * (ac * (n[0] + n[2]) + ab * bc);
+    metric[5] = 2 * (bc * (n[1] + n[2]) + ab * ac);
+    return n[0] * n[1] * n[2] + 2 * ab * ac * bc - n[0] * bc * bc - n[1] * ac * ac
+           - n[2] * ab * ab;
+}
+
 void crystal_lattice(const nb_scene *scene, const struct crystal_axes *axes,
                      struct phys_frame *frame)
 {
     const nb_crystal *c = &scene->crystal;
-    const double *n = c->ncells;
-    const double cells = n[0] * n[1] * n[2];
+    const double cells = crystal_cells_metric(c, frame->metric);
     const int star_quirk = (c->shape == NB_GAUSS || c->shape == NB_TOPHAT)
                            && (scene->quirks & NB_QUIRK_GAUSS_METRIC);
 
-    linear_copy(n, frame->ncells);
+    linear_copy(c->ncells, frame->ncells);
     frame->peak = cells;
     frame->fudge = c->fudge;
     if (c->shape == NB_GAUSS_STAR || star_quirk) {
@@ -241,11 +274,6 @@ void crystal_lattice(const nb_scene *scene, const struct crystal_axes *axes,
             frame->metric[3 + i] =
                 2 * linear_dot(axes->star[j], axes->star[k]) * edge * edge;
         }
-        return;
-    }
-    for (int i = 0; i < 3; i++) {
-        frame->metric[i] = n[i] * n[i];
-        frame->metric[3 + i] = 0;
     }
 }
 

@@ -27,6 +27,13 @@ nb_status crystal_resolve_cells(nb_context *ctx, nb_scene *scene);
 /* NB_ERR_UNIT_CELL when the cell is flat. */
 nb_status crystal_derive(nb_context *ctx, const nb_scene *scene, struct crystal_axes *out);
 
+/* NB_ERR_SCENE unless the matrix N is positive definite, and diagonal where the crystal is
+ * square. */
+nb_status crystal_check_cells(nb_context *ctx, const nb_scene *scene);
+
+/* N N, as a metric in hh kk ll hk hl kl, and the determinant of N. */
+double crystal_cells_metric(const nb_crystal *crystal, double metric[6]);
+
 /* The members of the frame that belong to the lattice factor. */
 void crystal_lattice(const nb_scene *scene, const struct crystal_axes *axes,
                      struct phys_frame *frame);

@@ -77,13 +77,14 @@ static void derive_orientations(const nb_scene *scene, const struct scene_fixed 
 {
     const int ndomains = scene->crystal.ndomains;
     const double mean = mosaic_mean_weight(scene);
-    double spindle[3];
+    double spindle[3], spread[3][3];
 
     linear_unit(scene->scan.axis, spindle);
+    mosaic_frame(axes, spread);
     for (int d = 0; d < ndomains; d++) {
         double rotation[3][3];
 
-        mosaic_rotation(scene, fixed->domain + d, rotation);
+        mosaic_rotation(scene, (const double(*)[3])spread, fixed->domain + d, rotation);
         for (int p = 0; p < scene->scan.nphi; p++) {
             struct phys_orientation *to = out + (size_t)p * (size_t)ndomains + (size_t)d;
             const double phi = linear_radian(sampling_phi(scene, fixed, p));
@@ -112,6 +113,7 @@ nb_status scene_derive(nb_context *ctx, const nb_scene *scene,
 
     memset(frame, 0, sizeof *frame);
     NB_TRY(beam_check_directions(ctx, scene));
+    NB_TRY(crystal_check_cells(ctx, scene));
     NB_TRY(crystal_derive(ctx, scene, &axes));
     NB_TRY(detector_derive(ctx, scene, &place));
     NB_TRY(beam_derive(ctx, scene, fixed, sources));

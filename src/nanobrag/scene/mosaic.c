@@ -112,12 +112,50 @@ void mosaic_fill(const nb_scene *scene, struct random_stream *random,
     domain[0].angle = 0;
 }
 
-void mosaic_rotation(const nb_scene *scene, const struct scene_domain *domain,
-                     double rotation[3][3])
+void mosaic_frame(const struct crystal_axes *axes, double frame[3][3])
 {
-    const int quirk = (scene->quirks & NB_QUIRK_MOSAIC_F32) != 0;
-    const double spread = linear_radian(scene->crystal.mosaic[0]);
+    linear_unit(axes->real[0], frame[0]);
+    linear_unit(axes->star[2], frame[2]);
+    linear_cross(frame[2], frame[0], frame[1]);
+}
 
+int mosaic_is_anisotropic(const nb_scene *scene)
+{
+    return (scene->given & NB_GIVEN_MOSAIC_AXES) != 0;
+}
+
+/* the first spread in all directions, and what the others differ from it in theirs */
+void mosaic_vector(const nb_scene *scene, const double frame[3][3],
+                   const struct scene_domain *domain, double out[3])
+{
+    const double *spread = scene->crystal.mosaic;
+
+    linear_scale(linear_radian(spread[0]) * domain->angle, domain->axis, out);
+    for (int k = 1; k < 3; k++)
+        linear_add(linear_radian(spread[k] - spread[0]) * domain->angle
+                       * linear_dot(frame[k], domain->axis),
+                   frame[k], out);
+}
+
+void mosaic_rotation(const nb_scene *scene, const double frame[3][3],
+                     const struct scene_domain *domain, double rotation[3][3])
+{
+    static const double unit[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    const int quirk = (scene->quirks & NB_QUIRK_MOSAIC_F32) != 0;
+    const double *mosaic = scene->crystal.mosaic;
+    const double spread = linear_radian(mosaic[0]);
+
+    if (mosaic_is_anisotropic(scene)
+        && (mosaic[1] != mosaic[0] || mosaic[2] != mosaic[0])) {
+        double by[3], column[3];
+
+        mosaic_vector(scene, frame, domain, by);
+        for (int i = 0; i < 3; i++) {
+            linear_turn(by, unit[i], column);
+            for (int j = 0; j < 3; j++) rotation[j][i] = column[j];
+        }
+        return;
+    }
     matrix_of(domain->axis, angle_of(domain, spread, quirk), rotation);
 }
 

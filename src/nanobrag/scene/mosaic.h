@@ -6,6 +6,7 @@
 #ifndef NB_SCENE_MOSAIC_H
 #define NB_SCENE_MOSAIC_H
 
+#include "scene/crystal.h"
 #include "scene/scene.h"
 
 /* Angles (degree, about x, y, z) of a random orientation from three uniforms of the
@@ -24,8 +25,19 @@ double mosaic_sum_weights(const double *weight, int ndomains);
 /* Weight of domain d over their mean. */
 double mosaic_weight(const nb_scene *scene, int d, double mean);
 
+/* Directions of the three spreads at phi = 0: along a, c* x a and c*. */
+void mosaic_frame(const struct crystal_axes *axes, double frame[3][3]);
+
+/* 1 where the spread depends on the direction. */
+int mosaic_is_anisotropic(const nb_scene *scene);
+
+/* Rotation vector of a domain whose spread is that of the scene's mosaic, anisotropic,
+ * radian. */
+void mosaic_vector(const nb_scene *scene, const double frame[3][3],
+                   const struct scene_domain *domain, double out[3]);
+
 /* Rotation matrix (rows) of a domain in a scene. */
-void mosaic_rotation(const nb_scene *scene, const struct scene_domain *domain,
-                     double rotation[3][3]);
+void mosaic_rotation(const nb_scene *scene, const double frame[3][3],
+                     const struct scene_domain *domain, double rotation[3][3]);
 
 #endif

@@ -198,19 +198,21 @@ static nb_status resolve_mosaic(nb_context *ctx, nb_scene *scene)
 {
     nb_crystal *c = &scene->crystal;
     const int quirk = (scene->quirks & NB_QUIRK_STEP_RULES) != 0;
-    const int given = c->mosaic[0] > 0 || (!quirk && (scene->given & NB_GIVEN_MOSAIC));
+    const double spread = fmax(c->mosaic[0], fmax(c->mosaic[1], c->mosaic[2]));
+    const int given = spread > 0 || (!quirk && (scene->given & NB_GIVEN_MOSAIC));
 
     if (c->ndomains > 1 && !given && !quirk)
         return fail(ctx, NB_ERR_SCENE, "%d mosaic domains need a spread; give -mosaic",
                     c->ndomains);
     if (c->ndomains == 0) {
-        c->ndomains = c->mosaic[0] > 0 ? 10 : 1;
-        if (c->mosaic[0] > 0)
+        c->ndomains = spread > 0 ? 10 : 1;
+        if (spread > 0)
             log_line(ctx, NB_LOG_NOTE, "crystal",
                      "a mosaic spread without -mosaic_dom: 10 domains");
     } else if (!given)
         c->ndomains = 1;
     scene->given |= NB_GIVEN_MOSAIC;
+    if (c->mosaic[1] != 0 || c->mosaic[2] != 0) scene->given |= NB_GIVEN_MOSAIC_AXES;
     return NB_OK;
 }
 

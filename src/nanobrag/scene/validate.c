@@ -31,7 +31,8 @@ static const struct rule number_rules[] = {
     RULE(crystal.misset, 3, -1e6, 1e6, "-misset"),
     RULE(crystal.rotation, 3, -1e6, 1e6, ""),
     RULE(crystal.ncells, 3, 0, 1e9, "-N"),
-    RULE(crystal.mosaic, 1, 0, 360, "-mosaic"),
+    RULE(crystal.ncells_off, 3, -1e9, 1e9, ""),
+    RULE(crystal.mosaic, 3, 0, 360, "-mosaic"),
     RULE(crystal.fudge, 1, 0, 1e30, "-fudge"),
     RULE(crystal.b_factor, 1, -1e4, 1e6, ""),
     RULE(crystal.scale, 1, -1e30, 1e30, ""),
@@ -173,17 +174,9 @@ static nb_status check_lists(nb_context *ctx, const nb_scene *scene)
 /* members of the interface that this version cannot honour yet */
 static nb_status check_supported(nb_context *ctx, const nb_scene *scene)
 {
-    const nb_crystal *c = &scene->crystal;
-
     if (scene->detector.npanel < 0 || scene->detector.npanel > 1)
         return fail(ctx, NB_ERR_UNSUPPORTED, "detector.npanel is %d; this version has 1",
                     scene->detector.npanel);
-    if (c->ncells_off[0] != 0 || c->ncells_off[1] != 0 || c->ncells_off[2] != 0)
-        return fail(ctx, NB_ERR_UNSUPPORTED,
-                    "crystal.ncells_off must be 0 0 0 in this version");
-    if (c->mosaic[1] != 0 || c->mosaic[2] != 0)
-        return fail(ctx, NB_ERR_UNSUPPORTED,
-                    "crystal.mosaic[1] and [2] must be 0 in this version (isotropic)");
     return NB_OK;
 }
 
