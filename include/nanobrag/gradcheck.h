@@ -84,7 +84,7 @@ typedef struct nb_gradcheck_row {
     double
         rate; /* at which the remainder of the first order shrinks; 0: too small to tell */
     int evaluations; /* images, shared by all losses */
-    char hint[48]; /* of FAIL_VALUE: what the ratio looks like; or "" */
+    char hint[80]; /* of FAIL_VALUE: what the ratio looks like; or "" */
 } nb_gradcheck_row;
 
 typedef struct nb_gradcheck_summary {

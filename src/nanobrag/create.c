@@ -274,6 +274,7 @@ void nb_simulator_free(nb_simulator *sim)
     psf_free(sim->psf);
     spots_free(&sim->spots);
     params_free(&sim->params);
+    arena_free(&sim->normal_memory);
     arena_free(&sim->arena);
     free(sim);
 }

@@ -114,6 +114,16 @@ static void finish(nb_simulator *sim, const nb_scene *scene, double *photons)
     blank(&sim->window, photons);
 }
 
+nb_status simulator_render(nb_simulator *sim, const nb_scene *scene,
+                           const struct phys_frame *frame, double *photons)
+{
+    const struct job job = simulator_job(sim, scene, frame, photons);
+
+    NB_TRY(render(sim, &job));
+    finish(sim, scene, photons);
+    return NB_OK;
+}
+
 static void deliver(const nb_simulator *sim, const double *photons, nb_array *image)
 {
     for (int s = 0; s < sim->window.nslow; s++)
@@ -126,7 +136,6 @@ nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
 {
     nb_scene scene;
     struct phys_frame frame;
-    struct job job;
     double *photons;
 
     if (!sim) return NB_ERR_ARGUMENT;
@@ -135,36 +144,40 @@ nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
     photons = array_is_dense_f64(image) ? image->data : sim->photons;
 
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
-    job = simulator_job(sim, &scene, &frame, photons);
-    NB_TRY(render(sim, &job));
-    finish(sim, &scene, photons);
+    NB_TRY(simulator_render(sim, &scene, &frame, photons));
     if (photons != image->data) deliver(sim, photons, image);
     return NB_OK;
 }
 
 /* ---- the tangent: the same stages, each with its change ---- */
 
-/* what the frame of `scene` changes by along dx, the change of n parameters from `first`
- * on; structure factors that are free stay as they are */
-static nb_status tangent(nb_simulator *sim, const nb_scene *scene,
-                         const struct phys_frame *frame, size_t first, size_t n,
-                         const double *dx, struct phys_slope *out)
+nb_status simulator_tangent(nb_simulator *sim, const nb_scene *scene,
+                            const struct phys_frame *frame, size_t first, size_t n,
+                            const double *dx, struct phys_slope *out)
 {
     struct crystal_axes axes;
     nb_scene dot;
 
     params_unpack_change(&sim->params, first, n, dx, scene, &sim->change, &dot);
     NB_TRY(crystal_derive(sim->ctx, scene, &axes));
-    out->source = sim->source_change;
-    out->turn = sim->turn;
-    out->f = sim->box_change;
     scene_derive_tangent(scene, &dot, &sim->fixed, &axes, frame, out);
-    for (size_t i = 0; i < sim->nunlisted; i++)
-        sim->box_change[sim->unlisted[i]] = dot.crystal.default_f;
+    for (size_t i = 0; out->f && i < sim->nunlisted; i++)
+        out->f[sim->unlisted[i]] = dot.crystal.default_f;
     return NB_OK;
 }
 
-static nb_status check_derivable(const nb_simulator *sim)
+/* a tangent over the simulator's own lists */
+static struct phys_slope slope_of(const nb_simulator *sim)
+{
+    struct phys_slope slope = {0};
+
+    slope.source = sim->source_change;
+    slope.turn = sim->turn;
+    slope.f = sim->box_change;
+    return slope;
+}
+
+nb_status simulator_derivable(const nb_simulator *sim)
 {
     if (sim->params.n == 0)
         return fail(sim->ctx, NB_ERR_ARGUMENT,
@@ -180,7 +193,7 @@ static nb_status check_derivable(const nb_simulator *sim)
 static nb_status check_directions(const nb_simulator *sim, int ndir, const double *dx,
                                   const nb_array *dimage)
 {
-    NB_TRY(check_derivable(sim));
+    NB_TRY(simulator_derivable(sim));
     if (ndir < 1 || !dx || !dimage)
         return fail(sim->ctx, NB_ERR_ARGUMENT,
                     "a tangent needs directions and images for them");
@@ -193,9 +206,8 @@ static nb_status check_directions(const nb_simulator *sim, int ndir, const doubl
     return NB_OK;
 }
 
-/* the photons that a point spread starts from, as exact as their change */
-static nb_status render_unspread(nb_simulator *sim, const nb_scene *scene,
-                                 const struct phys_frame *frame)
+nb_status simulator_unspread(nb_simulator *sim, const nb_scene *scene,
+                             const struct phys_frame *frame)
 {
     const struct kernel_set reference = {&kernels_reference, NULL, NULL, NULL,
                                          &pullers_reference, NULL};
@@ -224,13 +236,13 @@ nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
     if (!sim) return NB_ERR_ARGUMENT;
     NB_TRY(check_directions(sim, ndir, dx, dimage));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
-    NB_TRY(render_unspread(sim, &scene, &frame));
+    NB_TRY(simulator_unspread(sim, &scene, &frame));
     for (int i = 0; i < ndir; i++) {
         const struct job job = simulator_job(sim, &scene, &frame, sim->photons);
-        struct phys_slope dot;
+        struct phys_slope dot = slope_of(sim);
 
-        NB_TRY(tangent(sim, &scene, &frame, 0, sim->params.n,
-                       dx + (size_t)i * sim->params.n, &dot));
+        NB_TRY(simulator_tangent(sim, &scene, &frame, 0, sim->params.n,
+                                 dx + (size_t)i * sim->params.n, &dot));
         (void)params_write_f(&sim->params, dx + (size_t)i * sim->params.n, sim->box_change,
                              NULL);
         NB_TRY(tiles_jvp(sim->ctx, &job, &dot));
@@ -242,20 +254,18 @@ nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
 
 /* ---- the adjoint: photons pull on the frame, and the frame on the parameters ---- */
 
-/* bar_x += what the frame's cotangent says about each parameter: its inner product with
- * the tangent along that parameter alone */
-static nb_status gather(nb_simulator *sim, const nb_scene *scene,
-                        const struct phys_frame *frame, const struct phys_slope *bar,
-                        double *bar_x)
+nb_status simulator_gather(nb_simulator *sim, const nb_scene *scene,
+                           const struct phys_frame *frame, const struct phys_slope *bar,
+                           double *bar_x)
 {
     static const double one = 1;
 
     for (size_t i = 0; i < sim->params.n; i++) {
-        struct phys_slope dot;
+        struct phys_slope dot = slope_of(sim);
 
         if (params_is_f(&sim->params, i)) continue;
-        NB_TRY(tangent(sim, scene, frame, i, 1, &one, &dot));
-        bar_x[i] += slope_inner(frame, bar, &dot);
+        NB_TRY(simulator_tangent(sim, scene, frame, i, 1, &one, &dot));
+        bar_x[i] += phys_slope_inner(frame->nsource, frame->norientation, bar, &dot);
         for (size_t k = 0; dot.default_f != 0 && k < sim->nunlisted; k++)
             bar_x[i] += bar->f[sim->unlisted[k]];
     }
@@ -263,9 +273,8 @@ static nb_status gather(nb_simulator *sim, const nb_scene *scene,
     return NB_OK;
 }
 
-/* run the adjoint of the photons; the frame's cotangent stays in sim->adjoint.bar[0] */
-static nb_status pull_back(nb_simulator *sim, const nb_scene *scene,
-                           const struct phys_frame *frame, const struct pull *pull)
+nb_status simulator_pull_back(nb_simulator *sim, const nb_scene *scene,
+                              const struct phys_frame *frame, const struct pull *pull)
 {
     const struct job job = simulator_job(sim, scene, frame, NULL);
 
@@ -279,13 +288,14 @@ struct images {
 };
 
 static double pull_image(const void *user, size_t first, int n, const double *photons,
-                         double *bar)
+                         double *bar, double *weight)
 {
     const struct images *images = user;
     const int64_t s = (int64_t)(first / images->nfast);
     const int64_t f = (int64_t)(first % images->nfast);
 
     (void)photons;
+    (void)weight;
     for (int i = 0; i < n; i++) bar[i] = array_get(images->bar, s, f + i);
     return 0;
 }
@@ -319,6 +329,24 @@ static void gather_spread(nb_simulator *sim, const nb_scene *scene, const nb_sce
     }
 }
 
+nb_status simulator_vjp(nb_simulator *sim, const nb_scene *scene,
+                        const struct phys_frame *frame, const nb_array *bar_image,
+                        double *bar_x)
+{
+    const nb_array before =
+        nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
+    const struct images images = {(size_t)sim->window.nfast,
+                                  sim->psf ? &before : bar_image};
+    const struct pull pull = {pull_image, &images, 1, NULL};
+    nb_scene spread = {0};
+
+    if (sim->psf) finish_adjoint(sim, scene, bar_image, &spread);
+    NB_TRY(simulator_pull_back(sim, scene, frame, &pull));
+    NB_TRY(simulator_gather(sim, scene, frame, sim->adjoint.bar, bar_x));
+    if (sim->psf) gather_spread(sim, scene, &spread, bar_x);
+    return NB_OK;
+}
+
 nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *bar_image,
                  double *bar_x)
 {
@@ -326,7 +354,7 @@ nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *b
     struct phys_frame frame;
 
     if (!sim) return NB_ERR_ARGUMENT;
-    NB_TRY(check_derivable(sim));
+    NB_TRY(simulator_derivable(sim));
     if (ncot < 1 || !bar_image || !bar_x)
         return fail(sim->ctx, NB_ERR_ARGUMENT,
                     "an adjoint needs cotangent images and gradients for them");
@@ -334,22 +362,9 @@ nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *b
         NB_TRY(array_check(sim->ctx, bar_image + i, "bar_image", sim->window.nslow,
                            sim->window.nfast, NB_FLOAT, 32, 64));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
-    NB_TRY(render_unspread(sim, &scene, &frame));
-    for (int i = 0; i < ncot; i++) {
-        const nb_array before =
-            nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
-        const struct images images = {(size_t)sim->window.nfast,
-                                      sim->psf ? &before : bar_image + i};
-        const struct pull pull = {pull_image, &images, 1, NULL};
-
-        nb_scene spread = {0};
-
-        if (sim->psf) finish_adjoint(sim, &scene, bar_image + i, &spread);
-        NB_TRY(pull_back(sim, &scene, &frame, &pull));
-        NB_TRY(gather(sim, &scene, &frame, sim->adjoint.bar,
-                      bar_x + (size_t)i * sim->params.n));
-        if (sim->psf)
-            gather_spread(sim, &scene, &spread, bar_x + (size_t)i * sim->params.n);
-    }
+    NB_TRY(simulator_unspread(sim, &scene, &frame));
+    for (int i = 0; i < ncot; i++)
+        NB_TRY(simulator_vjp(sim, &scene, &frame, bar_image + i,
+                             bar_x + (size_t)i * sim->params.n));
     return NB_OK;
 }

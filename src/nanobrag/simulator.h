@@ -14,6 +14,7 @@
 #include "image/psf.h"
 #include "image/window.h"
 #include "kernels/adjoint.h"
+#include "kernels/normal.h"
 #include "kernels/spots.h"
 #include "scene/hkl_table.h"
 #include "scene/scene.h"
@@ -40,6 +41,8 @@ struct nb_simulator {
     struct phys_turn *turn;
     double *box_change;
     struct adjoint_work adjoint;
+    struct arena normal_memory; /* made when a normal matrix is first asked for */
+    struct normal_work normal;
     double *unspread; /* photons before the point spread; only with one */
     struct params_lists at_x, change; /* lists of the scene at x, and of its change */
     struct params_lists resolved; /* what nb_resolved() handed out last */
@@ -60,5 +63,38 @@ nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
 /* The pixels of a frame to compute, into `photons` (nslow x nfast). */
 struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
                          const struct phys_frame *frame, double *photons);
+
+/* All of nb_forward() but its image's type: photons, dense. */
+nb_status simulator_render(nb_simulator *sim, const nb_scene *scene,
+                           const struct phys_frame *frame, double *photons);
+
+/* NB_OK when the simulator has free parameters and a derivative. */
+nb_status simulator_derivable(const nb_simulator *sim);
+
+/* What the frame changes by along dx, the change of n parameters from `first` on; the lists
+ * of `out` are the caller's, its box of structure factors may be NULL. */
+nb_status simulator_tangent(nb_simulator *sim, const nb_scene *scene,
+                            const struct phys_frame *frame, size_t first, size_t n,
+                            const double *dx, struct phys_slope *out);
+
+/* The photons before the point spread, as exact as their change, to sim->unspread; nothing
+ * without one. */
+nb_status simulator_unspread(nb_simulator *sim, const nb_scene *scene,
+                             const struct phys_frame *frame);
+
+/* Pull on the photons: the frame's cotangent ends in sim->adjoint.bar[0]. */
+nb_status simulator_pull_back(nb_simulator *sim, const nb_scene *scene,
+                              const struct phys_frame *frame, const struct pull *pull);
+
+/* bar_x += what the frame's cotangent says about each parameter: its inner product with
+ * the tangent along that parameter alone. */
+nb_status simulator_gather(nb_simulator *sim, const nb_scene *scene,
+                           const struct phys_frame *frame, const struct phys_slope *bar,
+                           double *bar_x);
+
+/* bar_x += J^T bar_image, after simulator_unspread(). */
+nb_status simulator_vjp(nb_simulator *sim, const nb_scene *scene,
+                        const struct phys_frame *frame, const nb_array *bar_image,
+                        double *bar_x);
 
 #endif

@@ -74,23 +74,3 @@ void scene_derive_tangent(const nb_scene *scene, const nb_scene *dot,
     derive_orientations_tangent(scene, dot, fixed, axes, out);
     background_tangent(scene, dot, frame, out);
 }
-
-static double inner(size_t n, const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    double sum = 0;
-
-    for (size_t i = 0; i < n; i++) sum += x[i] * y[i];
-    return sum;
-}
-
-double slope_inner(const struct phys_frame *frame, const struct phys_slope *bar,
-                   const struct phys_slope *dot)
-{
-    const size_t per_source = sizeof *bar->source / sizeof(double);
-    const size_t per_turn = sizeof *bar->turn / sizeof(double);
-
-    return inner(offsetof(struct phys_slope, source) / sizeof(double), bar, dot)
-           + inner((size_t)frame->nsource * per_source, bar->source, dot->source)
-           + inner((size_t)frame->norientation * per_turn, bar->turn, dot->turn);
-}

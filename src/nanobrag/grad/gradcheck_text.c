@@ -40,7 +40,7 @@ int nb_gradcheck_line(const nb_gradcheck_row *row, char *line, size_t size)
 {
     const double value = fabs(row->vjp - row->fd), other = fabs(row->jvp - row->fd);
     const double off = value > other ? value : other;
-    char ratio[96] = "";
+    char ratio[128] = "";
 
     if (row->verdict == NB_VERDICT_FAIL_VALUE)
         (void)snprintf(ratio, sizeof ratio, ", ratio %.6g%s%s", row->vjp / row->fd,

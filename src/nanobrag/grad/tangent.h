@@ -62,8 +62,4 @@ void scene_derive_tangent(const nb_scene *scene, const nb_scene *dot,
                           const struct scene_fixed *fixed, const struct crystal_axes *axes,
                           const struct phys_frame *frame, struct phys_slope *out);
 
-/* The inner product of a cotangent of the frame and a tangent, their boxes left out. */
-double slope_inner(const struct phys_frame *frame, const struct phys_slope *bar,
-                   const struct phys_slope *dot);
-
 #endif

@@ -101,38 +101,6 @@ static void fold(const struct adjoint_sizes *n, const struct phys_slope *from,
     if (to->f) add(n->box, from->f, to->f);
 }
 
-double pull_tile(const struct pull *pull, const struct job *job, const struct tile *tile,
-                 const double *photons, double *bar)
-{
-    const size_t nfast = (size_t)job->frame->nfast;
-    const int *roi = job->roi;
-    double sum = 0;
-
-    if (pull->given) {
-        memcpy(bar, pull->given, sizeof *bar * (size_t)(tile->width * tile->height));
-        return 0;
-    }
-    memset(bar, 0, sizeof *bar * (size_t)(tile->width * tile->height));
-    for (int row = 0; row < tile->height; row++) {
-        const int s = tile->slow + row;
-        int at = roi[0] > tile->fast ? roi[0] - tile->fast : 0;
-        const int end =
-            roi[1] - tile->fast < tile->width ? roi[1] - tile->fast : tile->width;
-
-        if (s < roi[2] || s >= roi[3]) continue;
-        while (at < end) {
-            const size_t first = (size_t)s * nfast + (size_t)(tile->fast + at);
-            const size_t place = (size_t)row * (size_t)tile->width + (size_t)at;
-            int n = 0;
-
-            while (at + n < end && (!job->mask || job->mask[first + (size_t)n])) n++;
-            if (n > 0) sum += pull->row(pull->user, first, n, photons + place, bar + place);
-            at += n + 1;
-        }
-    }
-    return sum;
-}
-
 /* one run over all tiles */
 struct run {
     const struct job *job;
@@ -167,7 +135,7 @@ static double part_back(const struct run *run, int single, const struct tile *ti
         return vjp(job, tile, run->pull, room, bar, photons);
     (single ? k->single : k->precise)
         ->forward[job->spec.shape][job->spec.lookup](job->frame, tile, photons);
-    value = pull_tile(run->pull, job, tile, photons, photons_bar);
+    value = pull_tile(run->pull, job, tile, photons, photons_bar, NULL);
     (void)vjp(job, tile, &pull, NULL, bar, photons);
     return value;
 }

@@ -59,6 +59,10 @@ extern const struct puller pullers_reference;
 void reference_jvp(struct phys_spec spec, const struct phys_frame *frame,
                    const struct phys_slope *dot, const struct tile *tile, double *change);
 
+/* adds to `bar` what the photons of pixel (f, s) change by with the frame */
+void reference_pixel_vjp(struct phys_spec spec, const struct phys_frame *frame, int s,
+                         int f, struct phys_slope *bar);
+
 /* Best lanes this machine can run; `isa` (may be "") names one. precise is NULL when the
  * build or the machine lacks the one that was named. */
 struct kernel_set kernels_lanes(const char *isa);

@@ -11,7 +11,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "kernels/kernels.h"
-#include "kernels/lane_slopes.h"
+#include "kernels/lane_back.h"
 
 /* slopes of the pairs of one source: all of a tile, or one at a time */
 struct kept {
@@ -134,7 +134,7 @@ static void source_vjp(const struct special *special, const struct launch *a, in
             anchor = special->pair(a, &aim, k, l, &sites, p);
             if (bar->f)
                 scatter_f(special->spec, a, frame->orientation[k].weight, &anchor, &sites,
-                          l, p, bar->f);
+                          l, p, bar);
         }
         hand_back(frame, &aim, &anchor.axes, k, l, p, bar);
     }
@@ -260,10 +260,11 @@ static double pull_back(const struct special *special, const struct job *job,
         forward_keeping(special, &a, room, &l, &p);
     }
     finish(&a, factor, &l, photons);
-    value = pull_tile(pull, job, tile, photons, p.photons_bar);
+    value = pull_tile(pull, job, tile, photons, p.photons_bar, NULL);
     own.source = bar->source;
     own.turn = bar->turn;
     own.f = bar->f;
+    own.touched = bar->touched;
     if (scale_pull(&a, factor, &l, &p) || pull->linear) {
         backward(special, &a, room, &l, &p, &own);
         if (pull->linear) finish(&a, factor, &l, photons);

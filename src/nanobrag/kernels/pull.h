@@ -12,19 +12,19 @@
 #include "kernels/job.h"
 
 struct pull {
-    /* of n pixels of a row from number `first` of the image on: bar[i] from photons[i];
-     * returns what they add to a value */
-    double (*row)(const void *user, size_t first, int n, const double *photons,
-                  double *bar);
+    /* of n pixels of a row from number `first` of the image on: bar[i] and, unless NULL,
+     * the weight[i] of a normal matrix from photons[i]; returns what they add to a value */
+    double (*row)(const void *user, size_t first, int n, const double *photons, double *bar,
+                  double *weight);
     const void *user;
     int linear; /* 1: bar does not depend on the photons, and the value is the sum of bar
                    times photons, whatever row returns */
     const double *given; /* bar of the tile at hand, known already; else NULL */
 };
 
-/* bar of a tile: 0 where the job renders no pixel. Returns what the tile adds to the
- * value. */
+/* bar and, unless NULL, weight of a tile: 0 where the job renders no pixel. Returns what
+ * the tile adds to the value. */
 double pull_tile(const struct pull *pull, const struct job *job, const struct tile *tile,
-                 const double *photons, double *bar);
+                 const double *photons, double *bar, double *weight);
 
 #endif

@@ -60,6 +60,14 @@ void reference_jvp(struct phys_spec spec, const struct phys_frame *frame,
     }
 }
 
+void reference_pixel_vjp(struct phys_spec spec, const struct phys_frame *frame, int s,
+                         int f, struct phys_slope *bar)
+{
+    const struct phys_view view = phys_view(frame);
+
+    phys_pixel_vjp(spec, frame, &view, s, f, 1, bar);
+}
+
 static inline double pull_back(struct phys_spec spec, const struct job *job,
                                const struct tile *tile, const struct pull *pull, void *room,
                                struct phys_slope *bar, double *photons)
@@ -70,7 +78,7 @@ static inline double pull_back(struct phys_spec spec, const struct job *job,
 
     (void)room;
     run(spec, frame, tile, photons);
-    value = pull_tile(pull, job, tile, photons, photons_bar);
+    value = pull_tile(pull, job, tile, photons, photons_bar, NULL);
     for (int i = 0; i < tile->width * tile->height; i++) {
         const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
 

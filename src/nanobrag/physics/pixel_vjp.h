@@ -197,7 +197,7 @@ PHYS_FN void phys_step_vjp(struct phys_spec spec, const struct phys_frame *frame
     phys_crystal_vjp(phys_lattice_crystal(spec, &view->crystal, site.d),
                      f_bar * site.cell.f, bar);
     phys_structure_factor_vjp(spec, &view->box, x, phys_lattice_point(spec, x),
-                              f_bar * latt, bar->f, &bar->default_f);
+                              f_bar * latt, bar);
 }
 
 /* F^2 of the amorphous material */

@@ -13,12 +13,15 @@
 #define NB_PHYSICS_SLOPE_H
 
 #include "frame.h"
+#include "phys.h"
 
 /* of one orientation */
 struct phys_turn {
     double by[3]; /* axes += by x axes, radian */
     double weight;
 };
+
+struct phys_touched;
 
 struct phys_slope {
     /* detector, metres */
@@ -37,6 +40,59 @@ struct phys_slope {
     struct phys_turn *turn; /*                                (norientation) */
     double *f; /* the box as in the frame, its default behind the last; a cotangent
                   may do without (NULL) */
+    struct phys_touched *touched; /* of a cotangent: which places are in use; or NULL */
 };
+
+/* places of a box that are not 0, in the order in which they became so */
+struct phys_touched {
+    int n, *place; /* (n) */
+    unsigned char *mark; /* 1 for each of them (box) */
+};
+
+/* f[place] += value */
+PHYS_FN void phys_give_f(struct phys_slope *bar, int place, double value)
+{
+    struct phys_touched *t = bar->touched;
+
+    bar->f[place] += value;
+    if (!t || t->mark[place]) return;
+    t->mark[place] = 1;
+    t->place[t->n++] = place;
+}
+
+/* the inner product of a cotangent and a tangent, their boxes left out */
+PHYS_FN double phys_slope_inner(int nsource, int norientation, const struct phys_slope *bar,
+                                const struct phys_slope *dot)
+{
+    const struct phys_slope *a = bar, *b = dot;
+    double sum = a->pixel * b->pixel + a->distance * b->distance
+                 + a->close_distance * b->close_distance + a->layer_step * b->layer_step
+                 + a->layer_offset * b->layer_offset + a->layer_mu * b->layer_mu
+                 + a->kahn * b->kahn + a->peak * b->peak + a->fudge * b->fudge
+                 + a->b_factor * b->b_factor + a->default_f * b->default_f
+                 + a->bragg_scale * b->bragg_scale
+                 + a->amorphous_scale * b->amorphous_scale;
+
+    for (int i = 0; i < 3; i++)
+        sum += a->pix0[i] * b->pix0[i] + a->fast[i] * b->fast[i] + a->slow[i] * b->slow[i]
+               + a->normal[i] * b->normal[i] + a->ncells[i] * b->ncells[i];
+    for (int i = 0; i < 9; i++) sum += a->strain[i] * b->strain[i];
+    for (int i = 0; i < 6; i++) sum += a->metric[i] * b->metric[i];
+    for (int i = 0; i < nsource; i++) {
+        const struct phys_source *s = a->source + i, *t = b->source + i;
+
+        sum += s->inverse_wavelength * t->inverse_wavelength + s->weight * t->weight;
+        for (int k = 0; k < 3; k++)
+            sum +=
+                s->direction[k] * t->direction[k] + s->e[k] * t->e[k] + s->b[k] * t->b[k];
+    }
+    for (int i = 0; i < norientation; i++) {
+        const struct phys_turn *s = a->turn + i, *t = b->turn + i;
+
+        sum += s->weight * t->weight + s->by[0] * t->by[0] + s->by[1] * t->by[1]
+               + s->by[2] * t->by[2];
+    }
+    return sum;
+}
 
 #endif

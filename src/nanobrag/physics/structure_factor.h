@@ -8,6 +8,7 @@
 #define NB_PHYSICS_STRUCTURE_FACTOR_H
 
 #include "frame.h"
+#include "slope.h"
 #include "spec.h"
 #include "trig.h"
 #include "vec3.h"
@@ -206,11 +207,11 @@ PHYS_FN struct phys_f phys_structure_factor(struct phys_spec spec,
     return r;
 }
 
-/* adds f_bar to what F at x was taken from: places of `f` (NULL: nobody asks), laid out as
- * the box, or `outside` where there is no box */
+/* adds f_bar to what F at x was taken from: places of bar->f, if it is asked for, or the
+ * default where there is no box */
 PHYS_FN void phys_structure_factor_vjp(struct phys_spec spec, const struct phys_box *box,
                                        struct phys_vec3 x, struct phys_vec3 n, real f_bar,
-                                       double *f, double *outside)
+                                       struct phys_slope *bar)
 {
     const int fits = phys_interpolable(x.x, box->first.x, box->last.x)
                      & phys_interpolable(x.y, box->first.y, box->last.y)
@@ -223,12 +224,12 @@ PHYS_FN void phys_structure_factor_vjp(struct phys_spec spec, const struct phys_
     int corner;
 
     if (spec.lookup == PHYS_CONSTANT) {
-        *outside += (double)f_bar;
+        bar->default_f += (double)f_bar;
         return;
     }
-    if (!f) return;
+    if (!bar->f) return;
     if (spec.lookup == PHYS_NEAREST || !fits) {
-        f[phys_f_place(0, box, n)] += (double)f_bar;
+        phys_give_f(bar, phys_f_place(0, box, n), (double)f_bar);
         return;
     }
     corner = (int)(i.x - 1 - box->first.x) * box->stride_h
@@ -237,8 +238,8 @@ PHYS_FN void phys_structure_factor_vjp(struct phys_spec spec, const struct phys_
     for (int a = 0; a < 4; a++)
         for (int b = 0; b < 4; b++)
             for (int c = 0; c < 4; c++)
-                f[corner + a * box->stride_h + b * box->stride_k + c] +=
-                    (double)(f_bar * wh[a] * wk[b] * wl[c]);
+                phys_give_f(bar, corner + a * box->stride_h + b * box->stride_k + c,
+                            (double)(f_bar * wh[a] * wk[b] * wl[c]));
 }
 
 #endif

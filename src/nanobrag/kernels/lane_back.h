@@ -1,0 +1,418 @@
+/*
+ * lane_back.h - the second half of lanes_vjp.c: the way back from a lane's cotangents to
+ * source, sample, pixel and so to the frame. Compiled with it, once per instruction set and
+ * precision.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_LANE_BACK_H
+#define NB_KERNELS_LANE_BACK_H
+
+#include "kernels/lane_slopes.h"
+
+/* ---- a source ---- */
+
+/* fall and polar of the source, and share[i] = weight of its samples */
+static void weigh_rest(const struct phys_frame *frame, int index, struct lanes *l,
+                       struct pulled *p)
+{
+    const struct phys_source *source = frame->source + index;
+    const struct phys_vec3 incident = phys_load(source->direction), d = l->patch.d;
+    const struct phys_vec3 e = phys_load(source->e), b = phys_load(source->b);
+    const struct phys_square square = phys_patch_square(&l->patch, source, frame->dmin);
+    const real kahn = (real)frame->kahn, b_factor = (real)frame->b_factor;
+    const real own = (real)source->weight;
+    const real each = frame->each_polar && frame->polarised ? 1 : 0;
+    const real cut = frame->dmin > 0 ? 1 : 0;
+
+#pragma omp simd
+    for (int i = 0; i < l->n; i++) {
+        const real change = phys_square_change(&square, step_of(l, i));
+        const real passes = cut * (square.beyond + change) > 0 ? 0 : 1;
+        const real kahns =
+            phys_polarization(kahn, incident, e, b, phys_axpy(1, d, step_of(l, i)));
+
+        p->fall[i] = passes * phys_displacement(b_factor, square.at_middle + change);
+        p->polar[i] = each != 0 ? kahns : 1;
+        l->share[i] = own * p->fall[i] * p->polar[i] * l->weight[i];
+    }
+}
+
+/* s += v */
+static void give(double *to, double s, double x, double y, double z)
+{
+    to[0] += s * x;
+    to[1] += s * y;
+    to[2] += s * z;
+}
+
+/* cotangents of the polarization of a source back to its vectors and the direction */
+static void polarization_back(const struct phys_frame *frame, int index,
+                              const real *restrict polar_bar, const struct lanes *l,
+                              struct pulled *restrict p, struct phys_slope *bar)
+{
+    const struct phys_source *source = frame->source + index;
+    const struct phys_vec3 incident = phys_load(source->direction), mid = l->patch.d;
+    const struct phys_vec3 e = phys_load(source->e), b = phys_load(source->b);
+    const real kahn = (real)frame->kahn;
+    struct phys_source *to = bar->source + index;
+    real ix = 0, iy = 0, iz = 0, ex = 0, ey = 0, ez = 0, bx = 0, by = 0, bz = 0, k = 0;
+
+    if (!frame->polarised) return;
+#pragma omp simd reduction(+ : ix, iy, iz, ex, ey, ez, bx, by, bz, k)
+    for (int i = 0; i < l->n; i++) {
+        const struct phys_polarization_slopes s =
+            phys_polarization_slopes(kahn, incident, e, b,
+                                     phys_axpy(1, mid, step_of(l, i)));
+        const real v = polar_bar[i];
+
+        p->dx[i] += v * s.dd.x, p->dy[i] += v * s.dd.y, p->dz[i] += v * s.dd.z;
+        ix += v * s.dincident.x, iy += v * s.dincident.y, iz += v * s.dincident.z;
+        ex += v * s.de.x, ey += v * s.de.y, ez += v * s.de.z;
+        bx += v * s.db.x, by += v * s.db.y, bz += v * s.db.z;
+        k += v * s.dkahn;
+    }
+    give(to->direction, p->scale, ix, iy, iz);
+    give(to->e, p->scale, ex, ey, ez);
+    give(to->b, p->scale, bx, by, bz);
+    bar->kahn += p->scale * (double)k;
+}
+
+/* x, y, z of the displacement, and what the B factor gets */
+static void displacement_back(const struct phys_frame *frame,
+                              const struct phys_source *source, const struct lanes *l,
+                              struct pulled *restrict p, struct phys_slope *bar)
+{
+    const real unit = (real)source->inverse_wavelength;
+    const real b_unit2 = (real)frame->b_factor * unit * unit;
+    const struct phys_vec3 mid = phys_axpy(-1, phys_load(source->direction), l->patch.d);
+    real sum = 0;
+
+#pragma omp simd reduction(+ : sum)
+    for (int i = 0; i < l->n; i++) {
+        const struct phys_vec3 way = phys_axpy(1, mid, step_of(l, i));
+
+        p->x[i] -= b_unit2 * l->sum[i] * way.x;
+        p->y[i] -= b_unit2 * l->sum[i] * way.y;
+        p->z[i] -= b_unit2 * l->sum[i] * way.z;
+        sum += p->w[i] * l->sum[i] * phys_dot(way, way);
+    }
+    bar->b_factor -= p->scale * (double)(sum * unit * unit) / 2;
+}
+
+/* all pairs of a source are done: sums over them go to source, direction and weight */
+static void close_source(const struct launch *a, int index, const struct lanes *restrict l,
+                         struct pulled *restrict p, struct phys_slope *bar)
+{
+    const struct phys_frame *frame = a->frame;
+    const struct phys_source *source = frame->source + index;
+    const struct phys_vec3 mid = phys_axpy(-1, phys_load(source->direction), l->patch.d);
+    const real own = (real)source->weight;
+    struct phys_source *to = bar->source + index;
+    real x = 0, y = 0, z = 0, along = 0, shares = 0;
+
+    displacement_back(frame, source, l, p, bar);
+#pragma omp simd reduction(+ : x, y, z, along, shares)
+    for (int i = 0; i < l->n; i++) {
+        const real vx = p->w[i] * p->x[i], vy = p->w[i] * p->y[i], vz = p->w[i] * p->z[i];
+        const real each = p->pull[i] * p->fall[i] * l->sum[i];
+
+        p->dx[i] += vx, p->dy[i] += vy, p->dz[i] += vz;
+        x += vx, y += vy, z += vz;
+        along += vx * (mid.x + l->x[i]) + vy * (mid.y + l->y[i]) + vz * (mid.z + l->z[i]);
+        shares += each * p->polar[i] * l->weight[i];
+        p->weight_bar[i] += each * p->polar[i] * own;
+    }
+    to->inverse_wavelength += p->scale * (double)along / source->inverse_wavelength;
+    give(to->direction, -p->scale, x, y, z);
+    to->weight += p->scale * (double)shares;
+    if (frame->each_polar && frame->polarised) {
+        _Alignas(64) lane polar_bar;
+
+#pragma omp simd
+        for (int i = 0; i < l->n; i++)
+            polar_bar[i] = p->pull[i] * p->fall[i] * l->sum[i] * own * l->weight[i];
+        polarization_back(frame, index, polar_bar, l, p, bar);
+    }
+}
+
+/* ---- a sample ---- */
+
+static void start_sample(int n, struct pulled *p)
+{
+    fill(n, p->dx, 0);
+    fill(n, p->dy, 0);
+    fill(n, p->dz, 0);
+    fill(n, p->r, 0);
+    fill(n, p->weight_bar, 0);
+}
+
+/* cotangents of the solid angle, times it */
+static void omega_back(const struct launch *a, const real *restrict omega_bar,
+                       const struct lanes *l, struct pulled *restrict p,
+                       struct phys_slope *bar)
+{
+    const struct phys_frame *frame = a->frame;
+    const int curved = frame->surface == PHYS_CURVED;
+    const int square = curved || frame->point_pixel; /* 1/r^2, else 1/r^3 */
+    const real power = square ? -2 : -3;
+    const real distance = (real)(curved ? frame->distance : l->patch.distance);
+    const real per_r = power / distance;
+    real sum = 0;
+
+#pragma omp simd reduction(+ : sum)
+    for (int i = 0; i < l->n; i++) {
+        const real ratio = curved ? 1 : l->ratio[i];
+
+        p->r[i] += per_r * omega_bar[i] / ratio;
+        sum += omega_bar[i];
+    }
+    if (!square) bar->close_distance += p->scale * (double)sum / frame->close_distance;
+    if (!frame->point_pixel) bar->pixel += 2 * p->scale * (double)sum / frame->pixel;
+}
+
+static void capture_back(const struct launch *a, int layer,
+                         const real *restrict capture_bar, const struct lanes *l,
+                         struct pulled *restrict p, struct phys_slope *bar)
+{
+    const struct phys_detector det = a->view.detector;
+    const struct phys_patch patch = l->patch;
+    const struct phys_vec3 normal = det.normal;
+    real x = 0, y = 0, z = 0, mu = 0;
+
+#pragma omp simd reduction(+ : x, y, z, mu)
+    for (int i = 0; i < l->n; i++) {
+        const struct phys_point point =
+            phys_patch_point(&patch, &det, step_of(l, i), l->ratio[i]);
+        const struct phys_capture_slopes s = phys_capture_slopes(&det, point, (real)layer);
+        const real v = capture_bar[i] * s.dcosine;
+
+        p->dx[i] += v * normal.x, p->dy[i] += v * normal.y, p->dz[i] += v * normal.z;
+        x += v * point.d.x, y += v * point.d.y, z += v * point.d.z;
+        mu += capture_bar[i] * s.dmu;
+    }
+    give(bar->normal, p->scale, x, y, z);
+    bar->layer_mu += p->scale * (double)mu;
+}
+
+/* cotangents of the place of a sample, and their moments about the tile's middle */
+struct place_sums {
+    double place[3], fast[3], slow[3], r;
+};
+
+static struct place_sums pull_places(const struct phys_frame *frame, const struct lanes *l,
+                                     const struct pulled *p)
+{
+    const struct phys_vec3 mid = l->patch.d;
+    const real per_r = (real)(1 / l->patch.distance);
+    const real radial = frame->surface == PHYS_CURVED ? 0 : 1;
+    real x = 0, y = 0, z = 0, fx = 0, fy = 0, fz = 0, sx = 0, sy = 0, sz = 0, r = 0;
+    struct place_sums out;
+
+#pragma omp simd reduction(+ : x, y, z, fx, fy, fz, sx, sy, sz, r)
+    for (int i = 0; i < l->n; i++) {
+        const struct phys_vec3 d = phys_axpy(1, mid, step_of(l, i));
+        const struct phys_vec3 d_bar = phys_vec3(p->dx[i], p->dy[i], p->dz[i]);
+        const real per = per_r / l->ratio[i];
+        const real along = radial * p->r[i] - per * phys_dot(d, d_bar);
+        const struct phys_vec3 v = phys_axpy(along, d, phys_scale(per, d_bar));
+        const real fast = l->fast[i], slow = l->slow[i];
+
+        x += v.x, y += v.y, z += v.z;
+        fx += fast * v.x, fy += fast * v.y, fz += fast * v.z;
+        sx += slow * v.x, sy += slow * v.y, sz += slow * v.z;
+        r += p->r[i];
+    }
+    out.place[0] = x, out.place[1] = y, out.place[2] = z;
+    out.fast[0] = fx, out.fast[1] = fy, out.fast[2] = fz;
+    out.slow[0] = sx, out.slow[1] = sy, out.slow[2] = sz;
+    out.r = r;
+    return out;
+}
+
+/* direction and distance of the sample at hand back to the detector */
+static void place_back(const struct launch *a, int layer, const struct lanes *l,
+                       const struct pulled *p, struct phys_slope *bar)
+{
+    const struct phys_frame *frame = a->frame;
+    const struct place_sums sums = pull_places(frame, l, p);
+    const double sub = frame->pixel / frame->oversample, over = frame->oversample;
+    const double fast = over * (a->tile->fast + 0.5 * a->tile->width) + (double)l->sub_fast;
+    const double slow =
+        over * (a->tile->slow + 0.5 * a->tile->height) + (double)l->sub_slow;
+    double into = 0, pixel = 0;
+
+    for (int i = 0; i < 3; i++) {
+        const double at = p->scale * sums.place[i];
+        const double f = p->scale * (sums.fast[i] + fast * sums.place[i]);
+        const double s = p->scale * (sums.slow[i] + slow * sums.place[i]);
+
+        bar->pix0[i] += at;
+        bar->fast[i] += sub * f;
+        bar->slow[i] += sub * s;
+        bar->normal[i] += l->depth * at;
+        into += frame->normal[i] * at;
+        pixel += frame->fast[i] * f + frame->slow[i] * s;
+    }
+    bar->pixel += pixel / over;
+    bar->layer_offset += into;
+    bar->layer_step += layer * into;
+    if (frame->surface == PHYS_CURVED) bar->distance += p->scale * sums.r;
+}
+
+/* all sources of a sample are done */
+static void close_sample(const struct launch *a, int layer, const struct lanes *l,
+                         struct pulled *p, struct phys_slope *bar)
+{
+    const struct phys_frame *frame = a->frame;
+    _Alignas(64) lane product;
+
+    if (frame->each_omega) { /* the weight is its solid angle times its capture */
+        times(l->n, p->weight_bar, l->weight, product);
+        omega_back(a, product, l, p, bar);
+    }
+    if (frame->layer_mu != 0) {
+        fill(l->n, product, 1);
+        if (frame->each_omega) times_omega(a, l, product);
+        multiply(l->n, product, p->weight_bar);
+        if (frame->each_capture)
+            capture_back(a, layer, product, l, p, bar);
+        else
+            add_times(l->n, 1, product, p->capture_bar);
+    }
+    place_back(a, layer, l, p, bar);
+}
+
+/* the capture of a layer was taken at its first sub-pixels */
+static void close_layer(const struct launch *a, int layer, struct lanes *l,
+                        struct pulled *p, struct phys_slope *bar)
+{
+    if (a->frame->layer_mu == 0 || a->frame->each_capture) return;
+    places(a, 0, depth_of(a, layer), l);
+    start_sample(l->n, p);
+    capture_back(a, layer, p->capture_bar, l, p, bar);
+    place_back(a, layer, l, p, bar);
+}
+
+/* ---- a pixel ---- */
+
+/* the lanes divided by the largest of them; 0 when none pulls */
+static int scale_pull(const struct launch *a, double factor, const struct lanes *l,
+                      struct pulled *p)
+{
+    const double bragg = factor * a->frame->bragg_scale;
+    double most = 0, value[TILE_PIXELS];
+
+    for (int i = 0; i < l->n; i++) {
+        value[i] = p->photons_bar[i] * bragg * (double)l->omega[i]
+                   * (double)l->polarization[i] * (double)l->capture[i];
+        most = fabs(value[i]) > most ? fabs(value[i]) : most;
+    }
+    p->scale = most > 0 ? most : 1;
+    for (int i = 0; i < l->n; i++) p->pull[i] = (real)(value[i] / p->scale);
+    return most > 0;
+}
+
+/* the polarization that a pixel keeps is that of the first sample that dmin lets through */
+static void first_polarization_back(const struct launch *a, const real *polar_bar,
+                                    struct lanes *l, struct pulled *p,
+                                    struct phys_slope *bar)
+{
+    const struct phys_frame *frame = a->frame;
+    const int all = frame->dmin > 0, over = frame->oversample;
+
+    fill(l->n, l->lit, 0);
+    for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
+        place_patch(a, depth_of(a, layer), l);
+        for (int sub = 0; sub < (all ? over * over : 1); sub++) {
+            places(a, sub, depth_of(a, layer), l);
+            start_sample(l->n, p);
+            for (int i = 0; i < (all ? frame->nsource : 1); i++) {
+                const struct phys_square square =
+                    phys_patch_square(&l->patch, frame->source + i, frame->dmin);
+                _Alignas(64) lane own;
+
+                for (int k = 0; k < l->n; k++) {
+                    const real change = phys_square_change(&square, step_of(l, k));
+                    const real first =
+                        all && square.beyond + change > 0 ? 0 : 1 - l->lit[k];
+
+                    own[k] = first * polar_bar[k];
+                    l->lit[k] += first;
+                }
+                polarization_back(frame, i, own, l, p, bar);
+            }
+            place_back(a, layer, l, p, bar);
+        }
+    }
+}
+
+/* the factors that a pixel takes once */
+static void factors_back(const struct launch *a, double factor, struct lanes *l,
+                         struct pulled *p, struct phys_slope *bar)
+{
+    const struct phys_frame *frame = a->frame;
+    const double bragg = factor * frame->bragg_scale;
+    _Alignas(64) lane product;
+
+    if (!frame->each_omega) {
+        place_patch(a, depth_of(a, 0), l);
+        places(a, 0, depth_of(a, 0), l);
+        start_sample(l->n, p);
+        for (int i = 0; i < l->n; i++)
+            product[i] = (real)((double)p->pull[i] * l->bragg[i]);
+        omega_back(a, product, l, p, bar);
+        place_back(a, 0, l, p, bar);
+    }
+    if (frame->each_polar || !frame->polarised) return;
+    for (int i = 0; i < l->n; i++)
+        product[i] = (real)(p->photons_bar[i] * bragg * l->bragg[i] * (double)l->omega[i]
+                            * (double)l->capture[i] / p->scale);
+    first_polarization_back(a, product, l, p, bar);
+}
+
+/* the numbers that stand before all samples, and those of the crystal */
+static void numbers_back(struct phys_spec spec, const struct phys_frame *frame,
+                         double factor, const struct lanes *l, const struct pulled *p,
+                         struct phys_slope *bar)
+{
+    double sums[CRYSTAL] = {0}, photons = 0;
+    const int n = spec.shape == PHYS_SQUARE ? 3 : CRYSTAL;
+
+    for (int i = 0; i < l->n; i++)
+        photons += p->photons_bar[i] * factor * l->bragg[i] * (double)l->omega[i]
+                   * (double)l->polarization[i] * (double)l->capture[i];
+    bar->bragg_scale += photons;
+    photons *= frame->bragg_scale;
+    if (spec.shape != PHYS_SQUARE) bar->peak += 2 * photons / frame->peak;
+    if (spec.lookup == PHYS_CONSTANT && frame->default_f != 0)
+        bar->default_f += 2 * photons / frame->default_f;
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < l->n; i++)
+            sums[k] += p->scale * (double)p->pull[i] * p->crystal_sum[k][i];
+    if (spec.shape == PHYS_SQUARE) {
+        for (int k = 0; k < 3; k++) bar->ncells[k] += sums[k];
+        return;
+    }
+    bar->fudge += sums[0];
+    for (int k = 0; k < 6; k++) bar->metric[k] += sums[1 + k];
+}
+
+/* the amorphous material, pixel by pixel */
+static void amorphous_back(const struct launch *a, const struct pulled *p,
+                           struct phys_slope *bar)
+{
+    const struct phys_frame *frame = a->frame;
+    const struct tile *tile = a->tile;
+
+    if (frame->amorphous_scale == 0) return;
+    for (int i = 0; i < tile->width * tile->height; i++) {
+        const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
+
+        if (p->photons_bar[i] != 0)
+            phys_pixel_amorphous_vjp(frame, &a->view.detector, s, f,
+                                     (real)p->photons_bar[i], bar);
+    }
+}
+
+#endif

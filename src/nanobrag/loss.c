@@ -1,0 +1,269 @@
+/*
+ * loss.c - fitting: the life of simulator.c with a loss behind the image.
+ *
+ *   x -> scene -> frame -> photons -> loss
+ *
+ * The gradient alone is one adjoint, in which each tile's photons turn into cotangents as
+ * soon as they are known (kernels/adjoint.c). A normal matrix takes the slopes of one pixel
+ * after the other (kernels/normal.c). No image is kept, but for a point spread, which needs
+ * all of it.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "image/loss.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/context.h"
+#include "kernels/normal.h"
+#include "simulator.h"
+
+/* what pixels are compared with */
+struct compared {
+    const nb_target *target;
+    size_t nfast;
+};
+
+static double pull_target(const void *user, size_t first, int n, const double *photons,
+                          double *bar, double *weight)
+{
+    const struct compared *compared = user;
+    const nb_target *t = compared->target;
+    const int64_t s = (int64_t)(first / compared->nfast);
+    const int64_t f = (int64_t)(first % compared->nfast);
+    double sum = 0;
+
+    for (int i = 0; i < n; i++) {
+        const struct loss loss = loss_pixel(t, photons[i], array_get(t->observed, s, f + i),
+                                            t->weight ? array_get(t->weight, s, f + i) : 1);
+
+        sum += loss.value;
+        bar[i] = loss.slope;
+        if (weight) weight[i] = loss.curvature;
+    }
+    return sum;
+}
+
+/* weight and residual of a least-squares fit */
+struct squares {
+    const nb_array *weight, *residual;
+    size_t nfast;
+};
+
+static double pull_squares(const void *user, size_t first, int n, const double *photons,
+                           double *bar, double *weight)
+{
+    const struct squares *squares = user;
+    const int64_t s = (int64_t)(first / squares->nfast);
+    const int64_t f = (int64_t)(first % squares->nfast);
+
+    (void)photons;
+    for (int i = 0; i < n; i++) {
+        weight[i] = squares->weight ? array_get(squares->weight, s, f + i) : 1;
+        bar[i] = squares->residual ? weight[i] * array_get(squares->residual, s, f + i) : 0;
+    }
+    return 0;
+}
+
+/* ---- the normal matrix ---- */
+
+static nb_status make_normal(nb_simulator *sim)
+{
+    const struct params *params = &sim->params;
+    struct normal_work *work = &sim->normal;
+    const int wants_f = params->f.n > 0 || sim->nunlisted > 0;
+    struct normal_sizes n = {nb_ndense(sim), params->f.n, (size_t)sim->fixed.nsource,
+                             (size_t)sim->scene.scan.nphi
+                                 * (size_t)sim->scene.crystal.ndomains,
+                             0};
+    size_t dense = 0;
+
+    if (work->chunk) return NB_OK;
+    if (wants_f) n.box = hkl_box_size(&sim->hkl) + 1;
+    if (!normal_reserve(&sim->normal_memory, &n) || !arena_make(&sim->normal_memory)) {
+        arena_free(&sim->normal_memory);
+        return fail_memory(sim->ctx, "a normal matrix");
+    }
+    normal_take(&sim->normal_memory, &n, work);
+    for (size_t i = 0; i < n.box; i++) work->owner[i] = NORMAL_NOBODY;
+    for (size_t i = 0; i < sim->nunlisted; i++)
+        work->owner[sim->unlisted[i]] = NORMAL_DEFAULT;
+    for (size_t f = 0; f < params->f.n; f++)
+        for (size_t i = params->f.start[f]; i < params->f.start[f + 1]; i++)
+            work->owner[params->f.place[i]] = (int)f;
+    work->default_f = -1;
+    for (size_t i = 0; i < params->n; i++) {
+        nb_param param;
+
+        if (params_is_f(params, i)) continue;
+        params_describe(params, &sim->scene, i, &param);
+        if (sim->nunlisted > 0 && !strcmp(param.name, "default_f"))
+            work->default_f = (int)dense;
+        dense++;
+    }
+    return NB_OK;
+}
+
+/* the sums of a run into what the caller asked for, dense parameters and structure factors
+ * in the order of x */
+static void deliver_normal(const nb_simulator *sim, const nb_normal *out)
+{
+    const struct normal_sizes *n = &sim->normal.sizes;
+    const struct normal_sums *sums = &sim->normal.chunk[0].sums;
+    size_t dense = 0;
+
+    for (size_t i = 0; out->matrix && i < n->dense * n->dense; i++)
+        out->matrix[i] += sums->matrix[i];
+    for (size_t i = 0; out->coupling && i < n->dense * n->f; i++)
+        out->coupling[i] += sums->coupling[i];
+    for (size_t i = 0; i < sim->params.n; i++) {
+        const int is_f = params_is_f(&sim->params, i);
+        const size_t f = is_f ? (size_t)sim->params.at[i].index : 0;
+
+        if (out->diagonal)
+            out->diagonal[i] +=
+                is_f ? sums->f_diagonal[f] : sums->matrix[dense * (n->dense + 1)];
+        if (out->gradient)
+            out->gradient[i] += is_f ? sums->f_gradient[f] : sums->gradient[dense];
+        dense += !is_f;
+    }
+}
+
+static nb_status run_normal(nb_simulator *sim, const nb_scene *scene,
+                            const struct phys_frame *frame, const struct pull *pull)
+{
+    static const double one = 1;
+    const struct job job = simulator_job(sim, scene, frame, NULL);
+    size_t dense = 0;
+
+    NB_TRY(make_normal(sim));
+    for (size_t i = 0; i < sim->params.n; i++)
+        if (!params_is_f(&sim->params, i))
+            NB_TRY(simulator_tangent(sim, scene, frame, i, 1, &one,
+                                     sim->normal.tangent + dense++));
+    return normal_run(sim->ctx, &sim->policy.kernels, &job, pull, &sim->normal);
+}
+
+static nb_status check_no_spread(const nb_simulator *sim)
+{
+    if (!sim->psf) return NB_OK;
+    return fail(sim->ctx, NB_ERR_UNSUPPORTED,
+                "with a point spread there is no normal matrix in this version; nb_loss() "
+                "gives its gradient");
+}
+
+nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weight,
+                 const nb_array *residual, nb_normal *out)
+{
+    struct squares squares = {weight, residual, 0};
+    const struct pull pull = {pull_squares, &squares, 0, NULL};
+    nb_scene scene;
+    struct phys_frame frame;
+
+    if (!sim) return NB_ERR_ARGUMENT;
+    NB_TRY(simulator_derivable(sim));
+    NB_TRY(check_no_spread(sim));
+    if (!out) return fail(sim->ctx, NB_ERR_ARGUMENT, "a normal matrix needs a place to go");
+    if (out->gradient && !residual)
+        return fail(sim->ctx, NB_ERR_ARGUMENT, "a gradient needs residuals");
+    if (weight)
+        NB_TRY(array_check(sim->ctx, weight, "weight", sim->window.nslow, sim->window.nfast,
+                           NB_FLOAT, 32, 64));
+    if (residual)
+        NB_TRY(array_check(sim->ctx, residual, "residual", sim->window.nslow,
+                           sim->window.nfast, NB_FLOAT, 32, 64));
+    squares.nfast = (size_t)sim->window.nfast;
+    NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    NB_TRY(run_normal(sim, &scene, &frame, &pull));
+    deliver_normal(sim, out);
+    return NB_OK;
+}
+
+/* ---- the loss ---- */
+
+/* photons to slopes in place; 0 where no pixel is rendered */
+static double slopes_in_place(const nb_simulator *sim, const struct pull *pull,
+                              double *photons)
+{
+    const struct window *w = &sim->window;
+    double sum = 0;
+
+    for (int s = 0; s < w->nslow; s++)
+        for (int f = 0; f < w->nfast; f++) {
+            const size_t at = (size_t)s * (size_t)w->nfast + (size_t)f;
+            const int inside = f >= w->roi[0] && f < w->roi[1] && s >= w->roi[2]
+                               && s < w->roi[3] && window_shows(w, s, f);
+            double slope = 0;
+
+            if (inside) sum += pull->row(pull->user, at, 1, photons + at, &slope, NULL);
+            photons[at] = slope;
+        }
+    return sum;
+}
+
+static nb_status check_value(const nb_simulator *sim, double value)
+{
+    if (isfinite(value)) return NB_OK;
+    return fail(sim->ctx, NB_ERR_ARGUMENT,
+                "the loss is not a number: photons were observed where none are "
+                "expected, or a pixel has no variance");
+}
+
+/* the value, and the gradient unless NULL, by way of an image */
+static nb_status loss_of_image(nb_simulator *sim, const nb_scene *scene,
+                               const struct phys_frame *frame, const struct pull *pull,
+                               double *value, double *gradient)
+{
+    const nb_array bar = nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
+
+    NB_TRY(simulator_render(sim, scene, frame, sim->photons));
+    *value = slopes_in_place(sim, pull, sim->photons);
+    NB_TRY(check_value(sim, *value));
+    if (!gradient) return NB_OK;
+    NB_TRY(simulator_unspread(sim, scene, frame));
+    return simulator_vjp(sim, scene, frame, &bar, gradient);
+}
+
+static nb_status loss_and_gradient(nb_simulator *sim, const nb_scene *scene,
+                                   const struct phys_frame *frame, const struct pull *pull,
+                                   double *value, double *gradient)
+{
+    if (sim->psf || !gradient)
+        return loss_of_image(sim, scene, frame, pull, value, gradient);
+    NB_TRY(simulator_pull_back(sim, scene, frame, pull));
+    *value = sim->adjoint.value[0];
+    NB_TRY(check_value(sim, *value));
+    return simulator_gather(sim, scene, frame, sim->adjoint.bar, gradient);
+}
+
+static int wants_matrix(const nb_normal *out)
+{
+    return out && (out->matrix || out->diagonal || out->coupling);
+}
+
+nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
+                  double *value, nb_normal *out)
+{
+    struct compared compared = {target, 0};
+    const struct pull pull = {pull_target, &compared, 0, NULL};
+    nb_scene scene;
+    struct phys_frame frame;
+
+    if (!sim) return NB_ERR_ARGUMENT;
+    if (!value) return fail(sim->ctx, NB_ERR_ARGUMENT, "a loss needs a place to go");
+    NB_TRY(loss_check(sim->ctx, target, sim->window.nslow, sim->window.nfast));
+    if (out) NB_TRY(simulator_derivable(sim));
+    if (wants_matrix(out)) NB_TRY(check_no_spread(sim));
+    compared.nfast = (size_t)sim->window.nfast;
+    NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    if (wants_matrix(out)) {
+        NB_TRY(run_normal(sim, &scene, &frame, &pull));
+        *value = sim->normal.chunk[0].sums.value;
+        NB_TRY(check_value(sim, *value));
+        deliver_normal(sim, out);
+        return NB_OK;
+    }
+    return loss_and_gradient(sim, &scene, &frame, &pull, value, out ? out->gradient : NULL);
+}

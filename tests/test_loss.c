@@ -1,0 +1,453 @@
+/*
+ * test_loss.c - nb_loss() and nb_jtj() against what nb_forward(), nb_jvp() and nb_vjp()
+ * give when they are put together by hand.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nanobrag/nanobrag.h>
+
+#include "image/loss.h"
+#include "support/ladder.h"
+#include "support/scenes.h"
+#include "support/tap.h"
+
+enum { FAST = 40, SLOW = 37, PIXELS = FAST * SLOW, MOST = 700 };
+
+static const char *const globals = "cell misset mosaic wavelength distance scale origin_x "
+                                   "origin_y phi0 ncells";
+
+/* ---- the formulas ---- */
+
+struct one_pixel {
+    nb_target target;
+    double observed, weight;
+};
+
+static long double value_at(const void *context, double photons)
+{
+    const struct one_pixel *p = context;
+
+    return loss_pixel(&p->target, photons, p->observed, p->weight).value;
+}
+
+static int formulas(void)
+{
+    static const double photons[] = {0.3, 1, 2.9, 4.1, 40, 1e4};
+
+    for (int kind = NB_GAUSSIAN; kind <= NB_HUBER; kind++)
+        for (size_t i = 0; i < sizeof photons / sizeof *photons; i++) {
+            struct one_pixel p = {{kind, NULL, NULL, 1.5, 2.5, 2}, 3, 0.7};
+            const struct loss loss = loss_pixel(&p.target, photons[i], 3, 0.7);
+            const struct ladder ladder =
+                {value_at,
+                 &p,
+                 photons[i],
+                 photons[i],
+                 kind == NB_HUBER ? fabs(fabs(photons[i] - 3) - 2) : 0,
+                 0};
+            const struct ladder_slope found = ladder_run(&ladder);
+
+            tap_check(ladder_agrees(&found, loss.slope, NULL) && loss.curvature >= 0,
+                      "kind %d at %g: slope %.12g, differences %.12g +- %.1e", kind,
+                      photons[i], loss.slope, found.slope, found.bar);
+        }
+    return TAP_PASS;
+}
+
+/* ---- by hand ---- */
+
+static nb_context *context_of(int threads)
+{
+    nb_context_options options = {0};
+    nb_context *ctx;
+
+    options.threads = threads;
+    if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
+    return ctx;
+}
+
+static nb_scene scene_of(const char *name)
+{
+    for (size_t i = 0; i < scenes_count; i++)
+        if (strcmp(scenes_list[i].name, name) == 0) {
+            nb_scene scene = scenes_make(scenes_list + i);
+
+            scene.detector.roi[0] = 12, scene.detector.roi[1] = 22;
+            scene.detector.roi[2] = 9, scene.detector.roi[3] = 17;
+            return scene;
+        }
+    abort();
+}
+
+static nb_simulator *simulator_for(nb_context *ctx, const nb_scene *scene,
+                                   const char *names, int strategy)
+{
+    const nb_options options = {NB_DOUBLE, strategy, 0};
+    nb_simulator *sim;
+
+    if (nb_simulator_create(ctx, scene, names, &options, &sim) != NB_OK) {
+        tap_check(0, "%s", nb_context_message(ctx));
+        abort();
+    }
+    return sim;
+}
+
+static int is_inside(int pixel)
+{
+    const int f = pixel % FAST, s = pixel / FAST;
+
+    return f >= 12 && f < 22 && s >= 9 && s < 17;
+}
+
+/* observed photons: the image, wrong by a tenth here and there */
+static void observe(const double *image, double *observed, double *weight)
+{
+    for (int i = 0; i < PIXELS; i++) {
+        observed[i] = image[i] * (1 + 0.1 * sin(7.0 * i)) + 1e-3;
+        weight[i] = i % 5 == 0 ? 0 : 0.5 + (i % 7) / 7.0;
+    }
+}
+
+struct by_hand {
+    double *jacobian; /* (nparam x PIXELS) */
+    double slope[PIXELS], curvature[PIXELS], value;
+};
+
+static void take_jacobian(nb_simulator *sim, struct by_hand *hand)
+{
+    const size_t n = nb_nparam(sim);
+    double dx[MOST];
+
+    if (n > MOST) abort();
+    hand->jacobian = calloc(n * PIXELS, sizeof *hand->jacobian);
+    if (!hand->jacobian) abort();
+    for (size_t p = 0; p < n; p++) {
+        nb_array column = nb_array_f64(hand->jacobian + p * PIXELS, SLOW, FAST);
+
+        memset(dx, 0, sizeof dx);
+        dx[p] = 1;
+        if (nb_jvp(sim, NULL, 1, dx, &column) != NB_OK) abort();
+    }
+}
+
+static void take_losses(const nb_target *target, const double *image,
+                        const double *observed, const double *weight, struct by_hand *hand)
+{
+    hand->value = 0;
+    for (int i = 0; i < PIXELS; i++) {
+        const struct loss loss = loss_pixel(target, image[i], observed[i], weight[i]);
+
+        hand->slope[i] = is_inside(i) ? loss.slope : 0;
+        hand->curvature[i] = is_inside(i) ? loss.curvature : 0;
+        hand->value += is_inside(i) ? loss.value : 0;
+    }
+}
+
+/* sum of w a b over the pixels, and of its modulus */
+static double product(const double *w, const double *a, const double *b, double *size)
+{
+    double sum = 0;
+
+    *size = 0;
+    for (int i = 0; i < PIXELS; i++) {
+        const double v = w[i] * a[i] * (b ? b[i] : 1);
+
+        sum += v;
+        *size += fabs(v);
+    }
+    return sum;
+}
+
+static void keep_worst(double found, double expected, double size, double *worst)
+{
+    const double off = fabs(found - expected);
+
+    if (off > 0 && !(off / size <= *worst)) *worst = off / size;
+}
+
+/* allocated and zeroed, for all parameters of a simulator */
+static nb_normal normal_for(const nb_simulator *sim)
+{
+    const size_t n = nb_nparam(sim), dense = nb_ndense(sim);
+    nb_normal normal;
+
+    normal.matrix = calloc(dense * dense + 1, sizeof(double));
+    normal.diagonal = calloc(n + 1, sizeof(double));
+    normal.coupling = calloc(dense * (n - dense) + 1, sizeof(double));
+    normal.gradient = calloc(n + 1, sizeof(double));
+    if (!normal.matrix || !normal.diagonal || !normal.coupling || !normal.gradient) abort();
+    return normal;
+}
+
+static void free_normal(nb_normal *normal)
+{
+    free(normal->matrix);
+    free(normal->diagonal);
+    free(normal->coupling);
+    free(normal->gradient);
+}
+
+static int is_f(const nb_simulator *sim, size_t i)
+{
+    nb_param param;
+
+    if (nb_param_at(sim, i, &param) != NB_OK) abort();
+    return strncmp(param.name, "F[", 2) == 0;
+}
+
+static void check_normal(const char *what, const nb_simulator *sim,
+                         const struct by_hand *hand, const nb_normal *found)
+{
+    const size_t n = nb_nparam(sim), dense = nb_ndense(sim);
+    double worst[4] = {0}, size, mirror = 0;
+    size_t row = 0;
+
+    for (size_t p = 0; p < n; p++) {
+        const double *a = hand->jacobian + p * PIXELS;
+        size_t column = 0, f = 0;
+        double sum = product(hand->slope, a, NULL, &size);
+
+        keep_worst(found->gradient[p], sum, size, worst);
+        sum = product(hand->curvature, a, a, &size);
+        keep_worst(found->diagonal[p], sum, size, worst + 1);
+        if (is_f(sim, p)) continue;
+        for (size_t q = 0; q < n; q++) {
+            const double *b = hand->jacobian + q * PIXELS;
+
+            sum = product(hand->curvature, a, b, &size);
+            if (is_f(sim, q)) {
+                keep_worst(found->coupling[row * (n - dense) + f++], sum, size, worst + 2);
+                continue;
+            }
+            keep_worst(found->matrix[row * dense + column], sum, size, worst + 3);
+            mirror += fabs(found->matrix[row * dense + column]
+                           - found->matrix[column * dense + row]);
+            column++;
+        }
+        row++;
+    }
+    tap_check(worst[0] <= 1e-12, "%s: gradient of %zu off %.1e, allowed 1e-12 S", what, n,
+              worst[0]);
+    tap_check(worst[1] <= 1e-12, "%s: diagonal off %.1e, allowed 1e-12", what, worst[1]);
+    tap_check(worst[2] <= 1e-12, "%s: coupling of %zu x %zu off %.1e, allowed 1e-12", what,
+              dense, n - dense, worst[2]);
+    tap_check(worst[3] <= 1e-12 && mirror == 0,
+              "%s: matrix off %.1e, allowed 1e-12; asymmetry %g", what, worst[3], mirror);
+}
+
+/* value, gradient and matrix of a scene by both calls */
+static void check_scene(const char *name, const char *names, int strategy)
+{
+    static double image[PIXELS], observed[PIXELS], weight[PIXELS];
+    static struct by_hand hand;
+    nb_context *ctx = context_of(2);
+    const nb_scene scene = scene_of(name);
+    nb_simulator *sim = simulator_for(ctx, &scene, names, strategy);
+    nb_array out = nb_array_f64(image, SLOW, FAST);
+    nb_array y = nb_array_f64(observed, SLOW, FAST), w = nb_array_f64(weight, SLOW, FAST);
+    nb_array residual = nb_array_f64(hand.slope, SLOW, FAST);
+
+    if (nb_forward(sim, NULL, &out) != NB_OK) abort();
+    observe(image, observed, weight);
+    take_jacobian(sim, &hand);
+    for (int kind = NB_GAUSSIAN; kind <= NB_HUBER; kind++) {
+        const nb_target target = {kind, &y, &w, 0.5, 1.5, 0.05};
+        nb_normal all = normal_for(sim), alone = {NULL, NULL, NULL, NULL};
+        double value, plain, worst = 0, size;
+
+        take_losses(&target, image, observed, weight, &hand);
+        tap_check(nb_loss(sim, NULL, &target, &value, &all) == NB_OK, "%s: nb_loss: %s",
+                  name, nb_context_message(ctx));
+        tap_check(fabs(value - hand.value) <= 1e-12 * fabs(hand.value),
+                  "%s, kind %d: value %.15g, by hand %.15g", name, kind, value, hand.value);
+        check_normal(name, sim, &hand, &all);
+        alone.gradient = calloc(nb_nparam(sim), sizeof(double));
+        if (nb_loss(sim, NULL, &target, &value, &alone) != NB_OK) abort();
+        if (nb_loss(sim, NULL, &target, &plain, NULL) != NB_OK) abort();
+        for (size_t p = 0; p < nb_nparam(sim); p++) {
+            const double sum = product(hand.slope, hand.jacobian + p * PIXELS, NULL, &size);
+
+            keep_worst(alone.gradient[p], sum, size, &worst);
+        }
+        tap_check(worst <= 1e-12, "%s, kind %d: gradient alone off %.1e, allowed 1e-12 S",
+                  name, kind, worst);
+        tap_check(fabs(value - plain) <= 1e-13 * fabs(plain),
+                  "%s, kind %d: the value alone %.15g, with the gradient %.15g", name, kind,
+                  plain, value);
+        free(alone.gradient);
+        free_normal(&all);
+    }
+    { /* W r is the slope, so r the slope and W 1 but for the mask of weights */
+        nb_normal all = normal_for(sim);
+
+        for (int i = 0; i < PIXELS; i++) hand.curvature[i] = is_inside(i) ? 1 : 0;
+        tap_check(nb_jtj(sim, NULL, NULL, &residual, &all) == NB_OK, "%s: nb_jtj: %s", name,
+                  nb_context_message(ctx));
+        check_normal("nb_jtj", sim, &hand, &all);
+        free_normal(&all);
+    }
+    free(hand.jacobian);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+}
+
+static int scenes_by_reference(void)
+{
+    check_scene("base", globals, NB_REFERENCE);
+    check_scene("layers", "cell distance attenuation default_f", NB_REFERENCE);
+    return TAP_PASS;
+}
+
+static int scenes_by_lanes(void)
+{
+    check_scene("base", globals, NB_LANES);
+    check_scene("grid_of_sources", "cell dispersion beam_direction", NB_LANES);
+    check_scene("gauss_constant", "cell fudge default_f ncells", NB_LANES);
+    return TAP_PASS;
+}
+
+static int scenes_with_reflections(void)
+{
+    check_scene("square_nearest", "cell F[*] default_f", NB_LANES);
+    check_scene("square_tricubic", "misset F[*]", NB_REFERENCE);
+    return TAP_PASS;
+}
+
+static int threads_same_bits(void)
+{
+    static double image[PIXELS], observed[PIXELS], weight[PIXELS];
+    const nb_scene scene = scene_of("square_nearest");
+    nb_normal kept[3];
+    double value[3];
+    size_t n = 0, dense = 0;
+
+    for (int threads = 1; threads <= 3; threads++) {
+        nb_context *ctx = context_of(threads);
+        nb_simulator *sim = simulator_for(ctx, &scene, "cell F[*] distance", NB_LANES);
+        nb_array out = nb_array_f64(image, SLOW, FAST);
+        nb_array y = nb_array_f64(observed, SLOW, FAST);
+        const nb_target target = {NB_POISSON, &y, NULL, 0, 0, 0};
+
+        if (nb_forward(sim, NULL, &out) != NB_OK) abort();
+        observe(image, observed, weight);
+        kept[threads - 1] = normal_for(sim);
+        if (nb_loss(sim, NULL, &target, value + threads - 1, kept + threads - 1) != NB_OK)
+            abort();
+        n = nb_nparam(sim);
+        dense = nb_ndense(sim);
+        nb_simulator_free(sim);
+        nb_context_free(ctx);
+    }
+    for (int i = 1; i < 3; i++)
+        tap_check(value[i] == value[0]
+                      && !memcmp(kept[i].matrix, kept[0].matrix,
+                                 dense * dense * sizeof(double))
+                      && !memcmp(kept[i].gradient, kept[0].gradient, n * sizeof(double))
+                      && !memcmp(kept[i].diagonal, kept[0].diagonal, n * sizeof(double))
+                      && !memcmp(kept[i].coupling, kept[0].coupling,
+                                 dense * (n - dense) * sizeof(double)),
+                  "%d threads: the bits of one", i + 1);
+    for (int i = 0; i < 3; i++) free_normal(kept + i);
+    return TAP_PASS;
+}
+
+/* all but the normal matrix */
+static int point_spread(void)
+{
+    static double image[PIXELS], observed[PIXELS], weight[PIXELS], slope[PIXELS];
+    nb_context *ctx = context_of(1);
+    const nb_scene scene = scene_of("point_spread");
+    nb_simulator *sim = simulator_for(ctx, &scene, "cell distance psf_fwhm", NB_LANES);
+    nb_array out = nb_array_f64(image, SLOW, FAST), bar = nb_array_f64(slope, SLOW, FAST);
+    nb_array y = nb_array_f64(observed, SLOW, FAST);
+    const nb_target target = {NB_GAUSSIAN, &y, NULL, 0, 0, 0};
+    nb_normal normal = normal_for(sim), gradient = {NULL, NULL, NULL, NULL};
+    double value, expected[16] = {0}, worst = 0;
+
+    gradient.gradient = normal.gradient;
+    if (nb_forward(sim, NULL, &out) != NB_OK) abort();
+    observe(image, observed, weight);
+    for (int i = 0; i < PIXELS; i++) slope[i] = is_inside(i) ? image[i] - observed[i] : 0;
+    if (nb_vjp(sim, NULL, 1, &bar, expected) != NB_OK) abort();
+    tap_check(nb_loss(sim, NULL, &target, &value, &gradient) == NB_OK, "nb_loss: %s",
+              nb_context_message(ctx));
+    for (size_t p = 0; p < nb_nparam(sim); p++)
+        keep_worst(normal.gradient[p], expected[p], fabs(expected[p]), &worst);
+    tap_check(worst <= 1e-12, "gradient with a point spread: off %.1e, allowed 1e-12",
+              worst);
+    tap_check(nb_loss(sim, NULL, &target, &value, &normal) == NB_ERR_UNSUPPORTED,
+              "its normal matrix: %s", nb_context_message(ctx));
+    free_normal(&normal);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+static void check_refused(nb_context *ctx, nb_status status, nb_status expected,
+                          const char *word)
+{
+    tap_check(status == expected && strstr(nb_context_message(ctx), word),
+              "status %d, expected %d; \"%s\" says %s", (int)status, (int)expected,
+              nb_context_message(ctx), word);
+}
+
+static int misuse(void)
+{
+    static double data[PIXELS];
+    nb_context *ctx = context_of(1);
+    const nb_scene scene = scene_of("base");
+    nb_simulator *sim = simulator_for(ctx, &scene, "scale", NB_LANES);
+    nb_simulator *fixed = simulator_for(ctx, &scene, NULL, NB_LANES);
+    nb_array y = nb_array_f64(data, SLOW, FAST), small = nb_array_f64(data, 3, 3);
+    nb_target target = {NB_GAUSSIAN, &y, NULL, 0, 0, 0}, wrong = target;
+    double value, one[1] = {0}, zero[1] = {0};
+    nb_normal out = {one, NULL, NULL, one};
+
+    tap_check(nb_loss(NULL, NULL, &target, &value, NULL) == NB_ERR_ARGUMENT,
+              "no simulator");
+    tap_check(nb_jtj(NULL, NULL, NULL, NULL, &out) == NB_ERR_ARGUMENT, "no simulator");
+    check_refused(ctx, nb_loss(sim, NULL, &target, NULL, NULL), NB_ERR_ARGUMENT, "place");
+    check_refused(ctx, nb_loss(sim, NULL, NULL, &value, NULL), NB_ERR_ARGUMENT, "observed");
+    wrong.kind = 9;
+    check_refused(ctx, nb_loss(sim, NULL, &wrong, &value, NULL), NB_ERR_ARGUMENT, "kind 9");
+    wrong = target;
+    wrong.sigma_readout = -1;
+    check_refused(ctx, nb_loss(sim, NULL, &wrong, &value, NULL), NB_ERR_ARGUMENT, "-1");
+    wrong = target;
+    wrong.weight = &small;
+    check_refused(ctx, nb_loss(sim, NULL, &wrong, &value, NULL), NB_ERR_SHAPE, "weight");
+    check_refused(ctx, nb_loss(fixed, NULL, &target, &value, &out), NB_ERR_ARGUMENT,
+                  "free");
+    check_refused(ctx, nb_jtj(sim, NULL, NULL, NULL, NULL), NB_ERR_ARGUMENT, "place");
+    check_refused(ctx, nb_jtj(sim, NULL, NULL, NULL, &out), NB_ERR_ARGUMENT, "residual");
+    check_refused(ctx, nb_jtj(sim, NULL, &small, &y, &out), NB_ERR_SHAPE, "weight");
+    check_refused(ctx, nb_jtj(sim, NULL, NULL, &small, &out), NB_ERR_SHAPE, "residual");
+    for (int i = 0; i < PIXELS; i++) data[i] = 1;
+    target.kind = NB_POISSON;
+    check_refused(ctx, nb_loss(sim, zero, &target, &value, &out), NB_ERR_ARGUMENT,
+                  "observed");
+    tap_check(one[0] == 0, "nothing was added by calls that failed: %g", one[0]);
+    nb_simulator_free(fixed);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_case cases[] = {
+        {"formulas", formulas},
+        {"scenes_by_reference", scenes_by_reference},
+        {"scenes_by_lanes", scenes_by_lanes},
+        {"scenes_with_reflections", scenes_with_reflections},
+        {"threads_same_bits", threads_same_bits},
+        {"point_spread", point_spread},
+        {"misuse", misuse},
+    };
+
+    return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
