@@ -255,6 +255,12 @@ void oracle_scene_left_handed(nb_scene *s)
     set(s->crystal.ncells, 3, 3, 3);
 }
 
+void oracle_scene_left_handed_cell(nb_scene *s)
+{
+    oracle_scene_matrix_and_cell(s);
+    for (int row = 0; row < 3; row++) s->crystal.matrix[3 * row + 1] *= -1;
+}
+
 /* ---- detectors ---- */
 void oracle_scene_xds(nb_scene *s)
 {

@@ -33,6 +33,7 @@
     X(matrix)                                                                              \
     X(matrix_and_cell)                                                                     \
     X(left_handed)                                                                         \
+    X(left_handed_cell)                                                                    \
     X(xds)                                                                                 \
     X(xds_beam)                                                                            \
     X(dials)                                                                               \
