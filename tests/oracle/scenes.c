@@ -405,3 +405,16 @@ void oracle_scene_still(nb_scene *s)
     s->beam.polarization = 1;
     s->beam.wavelength = 0.7;
 }
+
+void oracle_scene_sheared(nb_scene *s)
+{
+    s->crystal.shape = NB_GAUSS;
+    s->crystal.fudge = 0.5;
+    set(s->crystal.ncells, 2, 3, 2.5);
+    set(s->crystal.ncells_off, 0.3, -0.4, 0.2);
+}
+
+void oracle_scene_anisotropic(nb_scene *s)
+{
+    set(s->crystal.mosaic, 0.8, 0.3, 1.2);
+}

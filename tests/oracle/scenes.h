@@ -48,6 +48,8 @@
     X(lattice_points)                                                                      \
     X(forward)                                                                             \
     X(no_mosaic)                                                                           \
+    X(sheared)                                                                             \
+    X(anisotropic)                                                                         \
     X(still)
 
 #define ORACLE_DECLARE(name) void oracle_scene_##name(nb_scene *scene);
