@@ -1,6 +1,6 @@
 #!/bin/sh
-# mutation.sh [--sample N] [--seed S] [--folder F] [--fresh] [--table] - does the harness notice wrong
-# derivatives? Copies the tree to a build folder, puts a factor on every product and term of
+# mutation.sh [--sample N] [--seed S] [--folder F] [--fresh] [--table] - are wrong
+# derivatives noticed? Copies the tree to a build folder, puts a factor on every product and term of
 # the derivative code there, and lets nb_gradcheck() judge the code with one of the factors
 # 0, -1, 1.1, 1.01, 1 + 1e-4, 1 + 1e-6, 1 + 1e-8 at a time. Ends with the table of
 # reports/2026-11-21-mutation.md.

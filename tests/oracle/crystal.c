@@ -151,6 +151,26 @@ static struct dual_vec turn_by_vector(struct dual_vec axis, struct dual_vec v)
     return vec_add(v, vec_add(vec_times(first, once), vec_times(second, twice)));
 }
 
+/* v of a domain whose rotation, for a spread of 1, is by `share` about `axis` */
+static struct dual_vec turn_of_domain(const struct truth *t, struct dual_vec axis,
+                                      quad share, const struct dual_vec real[3],
+                                      struct dual_vec v)
+{
+    struct dual_vec frame[3], by = vec_times(dual_of(0), axis);
+
+    if (t->scene.crystal.mosaic[1] == 0 && t->scene.crystal.mosaic[2] == 0)
+        return vec_turn(axis, dual_times(share, dual_radian(t->x.mosaic)), v);
+    frame[0] = vec_unit(real[0]);
+    frame[2] = vec_unit(t->star[2]);
+    frame[1] = vec_unit(vec_cross(frame[2], frame[0]));
+    for (int i = 0; i < 3; i++) {
+        const struct dual spread = dual_times(share, dual_radian(t->x.mosaic_axes[i]));
+
+        by = vec_add(by, vec_times(dual_mul(spread, vec_dot(frame[i], axis)), frame[i]));
+    }
+    return turn_by_vector(by, v);
+}
+
 static void orientations(struct truth *t, const struct dual_vec real[3])
 {
     const int nphi = t->counts.nphi, ndomains = t->counts.ndomains;
@@ -164,7 +184,6 @@ static void orientations(struct truth *t, const struct dual_vec real[3])
     for (int domain = 0; domain < ndomains; domain++) {
         struct dual_vec axis;
         const quad share = random_rotation(&random, &axis);
-        const struct dual turn = dual_times(share, dual_radian(t->x.mosaic));
 
         for (int step = 0; step < nphi; step++) {
             const quad at = ((quad)step + (quad)0.5) / nphi;
@@ -175,7 +194,7 @@ static void orientations(struct truth *t, const struct dual_vec real[3])
                     t->axes + ((size_t)step * (size_t)ndomains + (size_t)domain) * 3 + i;
 
                 *to = vec_turn(spindle, dual_radian(phi), real[i]);
-                if (domain > 0) *to = vec_turn(axis, turn, *to);
+                if (domain > 0) *to = turn_of_domain(t, axis, share, real, *to);
             }
         }
     }

@@ -50,6 +50,17 @@ static struct dual ball(struct dual z)
     return dual_chain(value, slope, z);
 }
 
+/* of the symmetric matrix N */
+static struct dual_vec cells_row(const struct truth *t, int i)
+{
+    static const int place[3][3] = {{0, 0, 1}, {0, 0, 2}, {1, 2, 0}};
+    struct dual_vec row;
+
+    for (int j = 0; j < 3; j++)
+        row.at[j] = i == j ? t->x.ncells[i] : t->x.ncells_off[place[i][j]];
+    return row;
+}
+
 /* fudge rho^2 */
 static struct dual radius(const struct truth *t, const struct dual_vec axes[3],
                           const struct dual away[3])
@@ -66,8 +77,12 @@ static struct dual radius(const struct truth *t, const struct dual_vec axes[3],
                                                dual_sqrt(vec_dot(axes[i], axes[i]))));
         sum = dual_mul(vec_dot(g, g), dual_square(dual_cbrt(volume)));
     } else
-        for (int i = 0; i < 3; i++)
-            sum = dual_add(sum, dual_square(dual_mul(away[i], t->x.ncells[i])));
+        for (int i = 0; i < 3; i++) {
+            const struct dual_vec row = cells_row(t, i);
+            const struct dual_vec d = {{away[0], away[1], away[2]}};
+
+            sum = dual_add(sum, dual_square(vec_dot(row, d)));
+        }
     return dual_mul(t->x.fudge, sum);
 }
 
@@ -75,7 +90,8 @@ static struct dual shape_factor(const struct truth *t, const struct dual_vec axe
                                 const struct dual away[3])
 {
     const struct dual *n = t->x.ncells;
-    struct dual out = dual_mul(n[0], dual_mul(n[1], n[2])), u;
+    struct dual out = vec_dot(cells_row(t, 0), vec_cross(cells_row(t, 1), cells_row(t, 2)));
+    struct dual u;
 
     if (t->scene.crystal.shape == NB_SQUARE) {
         out = dual_of(1);

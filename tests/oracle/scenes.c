@@ -255,6 +255,12 @@ void oracle_scene_left_handed(nb_scene *s)
     set(s->crystal.ncells, 3, 3, 3);
 }
 
+void oracle_scene_left_handed_cell(nb_scene *s)
+{
+    oracle_scene_matrix_and_cell(s);
+    for (int row = 0; row < 3; row++) s->crystal.matrix[3 * row + 1] *= -1;
+}
+
 /* ---- detectors ---- */
 void oracle_scene_xds(nb_scene *s)
 {
@@ -398,4 +404,17 @@ void oracle_scene_still(nb_scene *s)
     s->crystal.shape = NB_ROUND;
     s->beam.polarization = 1;
     s->beam.wavelength = 0.7;
+}
+
+void oracle_scene_sheared(nb_scene *s)
+{
+    s->crystal.shape = NB_GAUSS;
+    s->crystal.fudge = 0.5;
+    set(s->crystal.ncells, 2, 3, 2.5);
+    set(s->crystal.ncells_off, 0.3, -0.4, 0.2);
+}
+
+void oracle_scene_anisotropic(nb_scene *s)
+{
+    set(s->crystal.mosaic, 0.8, 0.3, 1.2);
 }

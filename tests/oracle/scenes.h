@@ -33,6 +33,7 @@
     X(matrix)                                                                              \
     X(matrix_and_cell)                                                                     \
     X(left_handed)                                                                         \
+    X(left_handed_cell)                                                                    \
     X(xds)                                                                                 \
     X(xds_beam)                                                                            \
     X(dials)                                                                               \
@@ -47,6 +48,8 @@
     X(lattice_points)                                                                      \
     X(forward)                                                                             \
     X(no_mosaic)                                                                           \
+    X(sheared)                                                                             \
+    X(anisotropic)                                                                         \
     X(still)
 
 #define ORACLE_DECLARE(name) void oracle_scene_##name(nb_scene *scene);

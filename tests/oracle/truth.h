@@ -25,6 +25,8 @@ struct truth_numbers {
     struct dual phi0, osc, water, density, molecular_weight;
     struct dual beam[3], polarization_axis[3], spindle[3]; /* any length */
     struct dual rotation_vector[3]; /* of the crystal, after its misset */
+    struct dual ncells_off[3]; /* ab, ac, bc */
+    struct dual mosaic_axes[3]; /* spread about a, c* x a, c* */
 };
 
 struct truth_detector {
