@@ -27,7 +27,8 @@ struct pulled {
     _Alignas(64) lane x, y, z; /* sum of slopes of F^2 in the direction of the sample */
     _Alignas(64) lane crystal[CRYSTAL]; /* sums of slopes of F^2 */
     /* of a pair */
-    _Alignas(64) lane f2, gh, gk, gl; /* F^2 and its slopes in h, k, l */
+    real *f2, *gh, *gk, *gl; /* F^2 and its slopes in h, k, l: lanes of `pair`, or kept */
+    _Alignas(64) lane pair[4];
     _Alignas(64) lane square; /* F^2 over that of the unit cell */
     /* of a sample: cotangents */
     _Alignas(64) lane dx, dy, dz, r, weight_bar, capture_bar;
@@ -73,6 +74,8 @@ PHYS_FN void grating_slopes(struct phys_spec spec, const struct phys_crystal *of
                             real *restrict sum, struct pulled *restrict p)
 {
     const struct phys_crystal crystal = *of;
+    real *restrict f2 = p->f2, *restrict gh = p->gh;
+    real *restrict gk = p->gk, *restrict gl = p->gl;
 
 #pragma omp simd
     for (int i = 0; i < n; i++) {
@@ -82,15 +85,15 @@ PHYS_FN void grating_slopes(struct phys_spec spec, const struct phys_crystal *of
         const real cell2 = cell * cell, weighted = weight * cell2;
         const real bend = spec.lookup == PHYS_TRICUBIC ? 2 * cell * g.f2 : 0;
 
-        p->f2[i] = cell2 * g.f2;
+        f2[i] = cell2 * g.f2;
         sum[i] += weight * (cell2 * g.f2);
-        p->gh[i] = cell2 * g.dh;
-        p->gk[i] = cell2 * g.dk;
-        p->gl[i] = cell2 * g.dl;
+        gh[i] = cell2 * g.dh;
+        gk[i] = cell2 * g.dk;
+        gl[i] = cell2 * g.dl;
         if (spec.lookup == PHYS_TRICUBIC) {
-            p->gh[i] += bend * in->cell_h[i];
-            p->gk[i] += bend * in->cell_k[i];
-            p->gl[i] += bend * in->cell_l[i];
+            gh[i] += bend * in->cell_h[i];
+            gk[i] += bend * in->cell_k[i];
+            gl[i] += bend * in->cell_l[i];
         }
         p->crystal[0][i] += weighted * g.dn.x;
         p->crystal[1][i] += weighted * g.dn.y;
@@ -104,6 +107,8 @@ PHYS_FN void bump_slopes(struct phys_spec spec, const struct phys_crystal *of, i
                          struct pulled *restrict p)
 {
     const struct phys_crystal crystal = *of;
+    real *restrict f2 = p->f2, *restrict gh = p->gh;
+    real *restrict gk = p->gk, *restrict gl = p->gl;
 
 #pragma omp simd
     for (int i = 0; i < n; i++) {
@@ -113,15 +118,15 @@ PHYS_FN void bump_slopes(struct phys_spec spec, const struct phys_crystal *of, i
         const real cell2 = cell * cell, weighted = weight * cell2;
         const real bend = spec.lookup == PHYS_TRICUBIC ? 2 * cell * g.f2 : 0;
 
-        p->f2[i] = cell2 * g.f2;
+        f2[i] = cell2 * g.f2;
         sum[i] += weight * (cell2 * g.f2);
-        p->gh[i] = cell2 * g.dh;
-        p->gk[i] = cell2 * g.dk;
-        p->gl[i] = cell2 * g.dl;
+        gh[i] = cell2 * g.dh;
+        gk[i] = cell2 * g.dk;
+        gl[i] = cell2 * g.dl;
         if (spec.lookup == PHYS_TRICUBIC) {
-            p->gh[i] += bend * in->cell_h[i];
-            p->gk[i] += bend * in->cell_k[i];
-            p->gl[i] += bend * in->cell_l[i];
+            gh[i] += bend * in->cell_h[i];
+            gk[i] += bend * in->cell_k[i];
+            gl[i] += bend * in->cell_l[i];
         }
         p->crystal[0][i] += weighted * g.dfudge;
         p->crystal[1][i] += weighted * g.dhh;
@@ -151,30 +156,40 @@ struct pair_sums {
     double f2, slope[3], moment[3][3];
 };
 
-/* x, y, z += weighted slopes in the direction, and the sums of w times slopes. `axes` as in
- * phys_anchor: per step of the direction */
-static void pull_pair(const struct phys_axes *of, real weight,
-                      const struct lanes *restrict l, struct pulled *restrict p,
-                      struct pair_sums *out)
+/* x, y, z += weighted slopes in the direction. `axes` as in phys_anchor: per step of it */
+static void add_direction(const struct phys_axes *of, real weight, int n,
+                          struct pulled *restrict p)
 {
     const struct phys_axes axes = {phys_scale(weight, of->a), phys_scale(weight, of->b),
                                    phys_scale(weight, of->c)};
+    const real *restrict gh = p->gh, *restrict gk = p->gk, *restrict gl = p->gl;
+
+#pragma omp simd
+    for (int i = 0; i < n; i++) {
+        p->x[i] += axes.a.x * gh[i] + axes.b.x * gk[i] + axes.c.x * gl[i];
+        p->y[i] += axes.a.y * gh[i] + axes.b.y * gk[i] + axes.c.y * gl[i];
+        p->z[i] += axes.a.z * gh[i] + axes.b.z * gk[i] + axes.c.z * gl[i];
+    }
+}
+
+/* the sums of w times F^2 and slopes. A loop of its own: there are not registers enough for
+ * all sums of both */
+static void pull_pair(const struct lanes *restrict l, const struct pulled *restrict p,
+                      struct pair_sums *out)
+{
+    const real *restrict gh = p->gh, *restrict gk = p->gk, *restrict gl = p->gl;
+    const real *restrict f2 = p->f2;
     real f = 0, h = 0, k = 0, m = 0, hx = 0, hy = 0, hz = 0, kx = 0, ky = 0, kz = 0, mx = 0,
          my = 0, mz = 0;
 
 #pragma omp simd reduction(+ : f, h, k, m, hx, hy, hz, kx, ky, kz, mx, my, mz)
     for (int i = 0; i < l->n; i++) {
-        const real x = l->x[i], y = l->y[i], z = l->z[i], w = p->w[i];
-        const real gh = p->gh[i], gk = p->gk[i], gl = p->gl[i];
-        const real wh = w * gh, wk = w * gk, wl = w * gl;
+        const real w = p->w[i], wh = w * gh[i], wk = w * gk[i], wl = w * gl[i];
 
-        f += w * p->f2[i];
-        p->x[i] += axes.a.x * gh + axes.b.x * gk + axes.c.x * gl;
-        p->y[i] += axes.a.y * gh + axes.b.y * gk + axes.c.y * gl;
-        p->z[i] += axes.a.z * gh + axes.b.z * gk + axes.c.z * gl;
-        h += wh, hx += wh * x, hy += wh * y, hz += wh * z;
-        k += wk, kx += wk * x, ky += wk * y, kz += wk * z;
-        m += wl, mx += wl * x, my += wl * y, mz += wl * z;
+        f += w * f2[i];
+        h += wh, hx += wh * l->x[i], hy += wh * l->y[i], hz += wh * l->z[i];
+        k += wk, kx += wk * l->x[i], ky += wk * l->y[i], kz += wk * l->z[i];
+        m += wl, mx += wl * l->x[i], my += wl * l->y[i], mz += wl * l->z[i];
     }
     out->f2 = f;
     out->slope[0] = h, out->slope[1] = k, out->slope[2] = m;

@@ -49,6 +49,17 @@ struct special {
     pair_slopes *pair;
 };
 
+/* where the slopes of pair k go, or are */
+static void use_pair(const struct kept *kept, int k, struct pulled *p)
+{
+    real *pair = kept->slope ? kept->slope + (size_t)k * 4 * TILE_PIXELS : (real *)p->pair;
+
+    p->f2 = pair;
+    p->gh = pair + TILE_PIXELS;
+    p->gk = pair + (size_t)2 * TILE_PIXELS;
+    p->gl = pair + (size_t)3 * TILE_PIXELS;
+}
+
 /* forward under one source: sums of F^2, slopes to be kept, slopes in the crystal */
 static void slopes_of_source(const struct special *special, const struct launch *a,
                              int index, const struct kept *kept, struct lanes *l,
@@ -61,13 +72,8 @@ static void slopes_of_source(const struct special *special, const struct launch 
     fill(l->n, l->sum, 0);
     blank_crystal(special->spec, l->n, p);
     for (int k = 0; k < frame->norientation; k++) {
-        real *to = kept->slope + (size_t)k * 4 * TILE_PIXELS;
-
+        use_pair(kept, k, p);
         (void)special->pair(a, &aim, k, l, &sites, p);
-        memcpy(to, p->gh, sizeof(lane));
-        memcpy(to + TILE_PIXELS, p->gk, sizeof(lane));
-        memcpy(to + (size_t)2 * TILE_PIXELS, p->gl, sizeof(lane));
-        memcpy(to + (size_t)3 * TILE_PIXELS, p->f2, sizeof(lane));
     }
     memcpy(kept->sum, l->sum, sizeof(lane));
     join(l->n, l->share, l->sum, l->bragg);
@@ -84,7 +90,8 @@ static void hand_back(const struct phys_frame *frame, const struct aim *aim,
     const double weight = frame->orientation[k].weight, scale = weight * p->scale;
     struct pair_sums sums;
 
-    pull_pair(axes, (real)weight, l, p, &sums);
+    add_direction(axes, (real)weight, l->n, p);
+    pull_pair(l, p, &sums);
     bar->turn[k].weight += p->scale * sums.f2;
     for (int r = 0; r < 3; r++) {
         double m[3], turn[3];
@@ -121,13 +128,8 @@ static void source_vjp(const struct special *special, const struct launch *a, in
     for (int k = 0; k < frame->norientation; k++) {
         struct phys_anchor anchor;
 
+        use_pair(kept, k, p);
         if (kept->slope) {
-            const real *from = kept->slope + (size_t)k * 4 * TILE_PIXELS;
-
-            memcpy(p->gh, from, sizeof(lane));
-            memcpy(p->gk, from + TILE_PIXELS, sizeof(lane));
-            memcpy(p->gl, from + (size_t)2 * TILE_PIXELS, sizeof(lane));
-            memcpy(p->f2, from + (size_t)3 * TILE_PIXELS, sizeof(lane));
             anchor = phys_anchor_at(frame->orientation[k].axes, aim.q,
                                     aim.source->inverse_wavelength);
         } else {

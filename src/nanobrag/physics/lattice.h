@@ -102,8 +102,9 @@ PHYS_FN struct phys_grating phys_grating(const struct phys_crystal *c, struct ph
     const real per_a = per * (b.below * l.below), per_b = per * (a.below * l.below);
     const real per_l = per * (a.below * b.below);
     const real fa = a.above * per_a, fb = b.above * per_b, fl = l.above * per_l;
-    const real f = fa * fb * fl, twice_a = 2 * f * fb * fl * per_a;
-    const real twice_b = 2 * f * fa * fl * per_b, twice_l = 2 * f * fa * fb * per_l;
+    const real fbl = fb * fl, fal = fa * fl, fab = fa * fb, f = fa * fbl, twice = 2 * f;
+    const real twice_a = twice * fbl * per_a, twice_b = twice * fal * per_b;
+    const real twice_l = twice * fab * per_l;
     struct phys_grating r;
 
     r.f2 = f * f;
