@@ -100,8 +100,13 @@ static void set_beam(const struct modes *m, nb_scene *s)
 {
     static const nb_source source[] = {{{1, 0.001, 0.002}, 1.1, 2.5},
                                        {{2, -0.003, 0.001}, 1.09, 1}};
+    static const double direction[3] = {1, 0.01, -0.02}, field[3] = {0.1, 0.3, 1.2};
+    static const double spindle[3] = {0.05, 0.1, 0.9};
     nb_beam *b = &s->beam;
 
+    memcpy(b->direction, direction, sizeof direction);
+    memcpy(b->polarization_axis, field, sizeof field);
+    memcpy(s->scan.axis, spindle, sizeof spindle);
     b->polarization = 0.6;
     if (m->is.sources == LIST) {
         b->source = source;
@@ -164,6 +169,11 @@ nb_scene modes_scene(const struct modes *m)
     return s;
 }
 
+static int is_default(const double v[3])
+{
+    return v[0] == 0 && v[1] == 0 && v[2] == 0;
+}
+
 static int is_among(const char *name, const char *list)
 {
     const size_t length = strcspn(name, "[");
@@ -186,6 +196,11 @@ const char *modes_zero(const nb_scene *s, const char *name)
         return "the image grows with the cube of the thickness";
     if (strcmp(name, "distance") == 0 && s->detector.origin_kind == NB_ORIGIN_PIX0)
         return "the pix0 vector alone says where the detector is";
+    if ((is_among(name, "beam_x beam_y beam_z") && is_default(s->beam.direction))
+        || (is_among(name, "polarization_x polarization_y polarization_z")
+            && is_default(s->beam.polarization_axis))
+        || (is_among(name, "spindle_x spindle_y spindle_z") && is_default(s->scan.axis)))
+        return "a direction along an axis has no slope in its own length";
     if (s->crystal.shape != NB_TOPHAT) return NULL;
     if (strcmp(name, "fudge") == 0) return "moves the edge of a spot, in no sample";
     if (!tricubic && is_among(name, moves_samples))
