@@ -130,6 +130,15 @@ static void judge(nb_gradcheck_summary *summary, int verdict, const char *what)
     (void)snprintf(summary->message, sizeof summary->message, "%s", what);
 }
 
+static void judge_param(nb_gradcheck_summary *summary, int verdict, const char *what,
+                        const nb_param *param)
+{
+    char text[120];
+
+    (void)snprintf(text, sizeof text, "%s: %s", what, param->name);
+    judge(summary, verdict, text);
+}
+
 static nb_status adjoint(struct check *c, int ncot, double *bar_x)
 {
     nb_array bar[LOSSES];
@@ -235,6 +244,7 @@ static nb_status check_adjoint(struct check *c, uint64_t seed,
     const double *first = c->gradient + NB_LOSS_RANDOM * c->nparam;
     const double *second = c->gradient + NB_LOSS_RANDOM_2 * c->nparam;
     uint64_t state = seed ^ 0x5555555555555555u;
+    size_t worst = 0;
     struct check_item item;
     double *sum = calloc(c->nparam, sizeof *sum), scale = 0;
     long double off;
@@ -260,11 +270,14 @@ static nb_status check_adjoint(struct check *c, uint64_t seed,
         const double all = fabs(a) * s[NB_LOSS_RANDOM] + fabs(b) * s[NB_LOSS_RANDOM_2];
         const double miss = fabs(sum[p] - a * first[p] - b * second[p]);
 
-        if (miss > 0 && c->length[p] > 0)
-            summary->linearity = fmax(summary->linearity, miss / all);
+        if (miss > 0 && c->length[p] > 0 && miss / all > summary->linearity) {
+            summary->linearity = miss / all;
+            worst = p;
+        }
     }
     if (!(summary->linearity <= linearity_rounding))
-        judge(summary, NB_VERDICT_FAIL_DOT, "nb_vjp is not linear in its cotangent");
+        judge_param(summary, NB_VERDICT_FAIL_DOT, "nb_vjp is not linear in its cotangent",
+                    c->param + worst);
     free(sum);
     return status;
 }

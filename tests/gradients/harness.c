@@ -84,6 +84,8 @@ char *harness_names(nb_context *ctx, const nb_scene *scene)
 
         (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(row.name, "["), row.name);
         if (!applies(ctx, scene, name)) continue;
+        /* weights that add up, of the same thing: rounding is all that is left */
+        if (strcmp(name, "domain_weight") == 0 && modes_zero(scene, name)) continue;
         if (is_list && strcmp(name, "F") == 0)
             append_steepest(ctx, scene, name, &names);
         else

@@ -90,7 +90,9 @@ static void set_crystal(const struct modes *m, nb_crystal *c)
     if (m->is.shape == TOPHAT) /* wide enough to be met */
         for (int i = 0; i < 3; i++) c->ncells[i] = m->is.cells == REAL ? 1.8 : 2;
     c->mosaic[0] = m->is.mosaic == NONE ? 0 : 0.8;
-    c->ndomains = m->is.mosaic == MANY ? 3 : 1;
+    if (m->is.mosaic == AXES) c->mosaic[1] = 0.5, c->mosaic[2] = 1.1;
+    /* few samples in a pixel: every one of them has its kinks */
+    c->ndomains = m->is.mosaic < MANY ? 1 : m->is.sources == GRID ? 2 : 3;
     if (m->is.lookup == CONSTANT) return;
     c->hkl = scenes_reflections();
     c->interpolate = m->is.lookup == NEAREST ? NB_NEAREST : NB_TRICUBIC;
@@ -98,10 +100,16 @@ static void set_crystal(const struct modes *m, nb_crystal *c)
 
 static void set_beam(const struct modes *m, nb_scene *s)
 {
+    /* unlike each other: the slope in a weight is what one differs by from their mean */
     static const nb_source source[] = {{{1, 0.001, 0.002}, 1.1, 2.5},
-                                       {{2, -0.003, 0.001}, 1.09, 1}};
+                                       {{2, -0.03, 0.02}, 1.05, 1}};
+    static const double direction[3] = {1, 0.01, -0.02}, field[3] = {0.1, 0.3, 1.2};
+    static const double spindle[3] = {0.05, 0.1, 0.9};
     nb_beam *b = &s->beam;
 
+    memcpy(b->direction, direction, sizeof direction);
+    memcpy(b->polarization_axis, field, sizeof field);
+    memcpy(s->scan.axis, spindle, sizeof spindle);
     b->polarization = 0.6;
     if (m->is.sources == LIST) {
         b->source = source;
@@ -130,7 +138,7 @@ static void set_detector(const struct modes *m, nb_detector *d)
     if (m->is.surface == THICK) {
         d->thickness = 450;
         d->attenuation = 300;
-        d->nlayers = 2;
+        d->nlayers = m->is.sources == GRID ? 1 : 2;
     }
     if (m->is.place == CLOSE) {
         d->close_distance = 80;
@@ -139,6 +147,11 @@ static void set_detector(const struct modes *m, nb_detector *d)
         d->origin_kind = NB_ORIGIN_PIX0;
         memcpy(d->origin, pix0, sizeof pix0);
     }
+}
+
+int modes_has_psf(void)
+{
+    return strstr(nb_features(), "fftw") != NULL;
 }
 
 nb_scene modes_scene(const struct modes *m)
@@ -152,6 +165,11 @@ nb_scene modes_scene(const struct modes *m)
     s.oversample = m->is.factors == FIRST ? 1 : 2;
     s.oversample_omega = s.oversample_polar = s.oversample_thick = m->is.factors == EACH;
     s.dmin = m->is.cut == DMIN ? 7 : 0;
+    if (m->is.psf == SPREAD && modes_has_psf()) {
+        s.psf.kind = NB_PSF_GAUSS;
+        s.psf.fwhm = 0.7 * s.detector.pixel;
+        s.psf.radius = 1; /* a jump takes its neighbours with it */
+    }
     if (m->is.background == NONE) return s;
     s.background.water = 0.2; /* about as bright as the spots */
     if (m->is.background == WATER) return s;
@@ -162,6 +180,11 @@ nb_scene modes_scene(const struct modes *m)
     s.background.stol = table;
     s.background.nstol = 20;
     return s;
+}
+
+static int is_default(const double v[3])
+{
+    return v[0] == 0 && v[1] == 0 && v[2] == 0;
 }
 
 static int is_among(const char *name, const char *list)
@@ -186,6 +209,16 @@ const char *modes_zero(const nb_scene *s, const char *name)
         return "the image grows with the cube of the thickness";
     if (strcmp(name, "distance") == 0 && s->detector.origin_kind == NB_ORIGIN_PIX0)
         return "the pix0 vector alone says where the detector is";
+    if (strncmp(name, "source_x", 8) == 0 && s->beam.nsource > 0
+        && s->beam.source[0].direction[1] == 0 && s->beam.source[0].direction[2] == 0)
+        return "a direction along an axis has no slope in its own length";
+    if (is_among(name, "domain_weight") && s->crystal.mosaic[0] == 0)
+        return "without a spread all domains are the same";
+    if ((is_among(name, "beam_x beam_y beam_z") && is_default(s->beam.direction))
+        || (is_among(name, "polarization_x polarization_y polarization_z")
+            && is_default(s->beam.polarization_axis))
+        || (is_among(name, "spindle_x spindle_y spindle_z") && is_default(s->scan.axis)))
+        return "a direction along an axis has no slope in its own length";
     if (s->crystal.shape != NB_TOPHAT) return NULL;
     if (strcmp(name, "fudge") == 0) return "moves the edge of a spot, in no sample";
     if (!tricubic && is_among(name, moves_samples))

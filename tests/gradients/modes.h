@@ -15,21 +15,22 @@
     X(factors, "first last each")                                                          \
     X(sources, "single grid list")                                                         \
     X(phi, "still steps")                                                                  \
-    X(mosaic, "none one many")                                                             \
+    X(mosaic, "none one many axes")                                                        \
     X(surface, "flat point curved thick")                                                  \
     X(pivot, "beam sample")                                                                \
     X(background, "none water table")                                                      \
     X(place, "distance close pix0")                                                        \
     X(axes, "cell matrix")                                                                 \
     X(cells, "whole real")                                                                 \
-    X(cut, "all dmin")
+    X(cut, "all dmin")                                                                     \
+    X(psf, "sharp spread")
 
 enum { SQUARE, ROUND, GAUSS, GAUSS_STAR, TOPHAT };
 enum { CONSTANT, NEAREST, TRICUBIC };
 enum { FIRST, LAST, EACH }; /* factors: of one sample, of the last, of each */
 enum { SINGLE, GRID, LIST };
 enum { STILL, STEPS };
-enum { NONE, ONE, MANY };
+enum { NONE, ONE, MANY, AXES };
 enum { FLAT, POINT, CURVED, THICK };
 enum { BEAM, SAMPLE };
 enum { WATER = 1, TABLE };
@@ -37,6 +38,7 @@ enum { DISTANCE, CLOSE, PIX0 };
 enum { CELL, MATRIX };
 enum { WHOLE, REAL };
 enum { ALL, DMIN };
+enum { SHARP, SPREAD };
 
 struct modes {
     const char *name;
@@ -66,6 +68,9 @@ const char *modes_value_name(int kind, int value, char *name, size_t size);
 /* 12 x 12 pixels (8 x 8 with a grid of sources) of a small triclinic crystal in these
  * modes. */
 nb_scene modes_scene(const struct modes *modes);
+
+/* 1 when this build can spread points. */
+int modes_has_psf(void);
 
 /* The base scene of docs/development/gradients.md, 16 x 16 pixels. */
 nb_scene modes_base(void);

@@ -350,8 +350,7 @@ int hints(void)
                  {1.2345, "that of other (transposed?)"},
                  {1.3, ""}};
     nb_scene scene = modes_base();
-    nb_param param[2] = {{"this", "1", "", "", 0, 1, 0, 0, 0},
-                         {"other", "1", "", "", 0, 1, 0, 0, 0}};
+    nb_param param[2] = {{.name = "this", .unit = "1"}, {.name = "other", .unit = "1"}};
 
     scene.crystal.ncells[1] = 7;
     for (size_t i = 0; i < LENGTH(known); i++) {
