@@ -3,9 +3,9 @@
  *
  * A simulator is a scene made ready to run: every default is filled in and every count
  * decided by nb_simulator_create(), then frozen. The calls after it evaluate the image at
- * parameters x; none remembers another, none allocates, but for the
- * lists of NB_SPOTS, which grow to what a frame needs. Inputs are never written to.
- * Results do not depend on the number of threads, to the bit.
+ * parameters x; none remembers another, none allocates, but for the lists of NB_SPOTS,
+ * which grow to what a frame needs, and the first that asks for a normal matrix. Inputs are
+ * never written to. Results do not depend on the number of threads, to the bit.
  *
  * Thread rule: that of context.h.
  *
@@ -126,8 +126,9 @@ NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const doub
  *   bar_image  [in]      cotangents, float32 or float64            (ncot x nslow x nfast)
  *   bar_x      [in,out]  gradients are added to it                 (ncot x nparam)
  *
- * One pass over the samples for each cotangent, whatever the number of parameters. What
- * lies under the mask or outside the ROI has no say. Errors: those of nb_jvp().
+ * One pass over the samples for each cotangent, whatever the number of parameters; by the
+ * lanes in their precision, but for NB_REFERENCE. What lies under the mask or outside the
+ * ROI has no say. Errors: those of nb_jvp().
  */
 NB_API nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot,
                         const nb_array *bar_image, double *bar_x);
@@ -153,7 +154,8 @@ typedef struct nb_normal {
  *   residual  [in]      r, image less data; NULL: no gradient      (nslow x nfast)
  *   out       [in,out]  what is asked for
  *
- * Errors: those of nb_jvp(); NB_ERR_ARGUMENT for a gradient without a residual.
+ * Errors: those of nb_jvp(); NB_ERR_ARGUMENT for a gradient without a residual;
+ * NB_ERR_UNSUPPORTED with a point spread.
  */
 NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weight,
                         const nb_array *residual, nb_normal *out);
