@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -320,6 +321,7 @@ static void add_reflections(const char *scene_name, char *names, size_t size)
     nb_simulator *sim = simulator_for(ctx, &scene, "F[*]", NB_LANES);
     nb_array bar = nb_array_f64(one, SLOW, FAST);
     double *slope = calloc(nb_nparam(sim), sizeof *slope);
+    size_t used = strlen(names);
 
     for (int i = 0; i < PIXELS; i++) one[i] = 1;
     if (!slope || nb_vjp(sim, NULL, 1, &bar, slope) != NB_OK) abort();
@@ -331,8 +333,8 @@ static void add_reflections(const char *scene_name, char *names, size_t size)
             if (fabs(slope[i]) > fabs(slope[most])) most = i;
         if (slope[most] == 0) break;
         if (nb_param_at(sim, most, &param) != NB_OK) abort();
-        if (strlen(names) + strlen(param.name) + 2 > size) abort();
-        strcat(strcat(names, " "), param.name);
+        used += (size_t)snprintf(names + used, size - used, " %s", param.name);
+        if (used >= size) abort();
         slope[most] = 0;
     }
     free(slope);

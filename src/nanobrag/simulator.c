@@ -295,7 +295,7 @@ static double pull_image(const void *user, size_t first, int n, const double *ph
     const int64_t f = (int64_t)(first % images->nfast);
 
     (void)photons;
-    (void)weight;
+    if (weight) memset(weight, 0, (size_t)n * sizeof *weight); /* it has no curvature */
     for (int i = 0; i < n; i++) bar[i] = array_get(images->bar, s, f + i);
     return 0;
 }

@@ -94,17 +94,19 @@ static void hand_back(const struct phys_frame *frame, const struct aim *aim,
     pull_pair(l, p, &sums);
     bar->turn[k].weight += p->scale * sums.f2;
     for (int r = 0; r < 3; r++) {
-        double m[3], turn[3];
+        const double *row = rows + (size_t)3 * (size_t)r;
+        double *turn = bar->turn[k].by, m[3];
 
         for (int c = 0; c < 3; c++)
             m[c] = scale * (aim->q[c] * sums.slope[r] + unit * sums.moment[r][c]);
-        for (int c = 0; c < 3; c++)
-            bar->strain[3 * r + c] +=
-                m[0] * rows[3 * c] + m[1] * rows[3 * c + 1] + m[2] * rows[3 * c + 2];
-        turn[0] = rows[3 * r + 1] * m[2] - rows[3 * r + 2] * m[1];
-        turn[1] = rows[3 * r + 2] * m[0] - rows[3 * r] * m[2];
-        turn[2] = rows[3 * r] * m[1] - rows[3 * r + 1] * m[0];
-        for (int c = 0; c < 3; c++) bar->turn[k].by[c] += turn[c];
+        for (int c = 0; c < 3; c++) {
+            const double *axis = rows + (size_t)3 * (size_t)c;
+
+            bar->strain[3 * r + c] += m[0] * axis[0] + m[1] * axis[1] + m[2] * axis[2];
+        }
+        turn[0] += row[1] * m[2] - row[2] * m[1];
+        turn[1] += row[2] * m[0] - row[0] * m[2];
+        turn[2] += row[0] * m[1] - row[1] * m[0];
     }
 }
 
