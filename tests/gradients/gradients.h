@@ -95,7 +95,9 @@ int float_gradients(void);
     X(unpolarised_light)                                                                   \
     X(one_source)                                                                          \
     X(no_spread)                                                                           \
-    X(some_water)
+    X(some_water)                                                                          \
+    X(point_spread)                                                                        \
+    X(fibre)
 #define POINT(name) int point_##name(void);
 POINT_LIST(POINT)
 #undef POINT

@@ -76,6 +76,7 @@ static void set_crystal(const struct modes *m, nb_crystal *c)
     /* a*, b*, c* of the base cell, in columns, turned by nothing */
     static const double matrix[9] = {0.0331,  0.0069,  0.0021, 0.0007, 0.0268,
                                      -0.0039, -0.0013, 0.0011, 0.0227};
+    static const double sheared[3] = {0.3, -0.2, 0.25};
     static const double real_cells[3] = {4.3, 5.6, 3.75};
 
     c->shape = shape[m->is.shape];
@@ -89,6 +90,10 @@ static void set_crystal(const struct modes *m, nb_crystal *c)
     for (int i = 0; i < 3; i++) c->ncells[i] = m->is.cells == REAL ? real_cells[i] : 4 + i;
     if (m->is.shape == TOPHAT) /* wide enough to be met */
         for (int i = 0; i < 3; i++) c->ncells[i] = m->is.cells == REAL ? 1.8 : 2;
+    /* at 0 the volume of such a crystal has no slope in them */
+    if (m->is.shape == GAUSS_STAR || m->is.shape == TOPHAT
+        || (m->is.shape == GAUSS && m->is.cells == REAL))
+        memcpy(c->ncells_off, sheared, sizeof sheared);
     c->mosaic[0] = m->is.mosaic == NONE ? 0 : 0.8;
     if (m->is.mosaic == AXES) c->mosaic[1] = 0.5, c->mosaic[2] = 1.1;
     /* few samples in a pixel: every one of them has its kinks */
@@ -165,11 +170,6 @@ nb_scene modes_scene(const struct modes *m)
     s.oversample = m->is.factors == FIRST ? 1 : 2;
     s.oversample_omega = s.oversample_polar = s.oversample_thick = m->is.factors == EACH;
     s.dmin = m->is.cut == DMIN ? 7 : 0;
-    if (m->is.psf == SPREAD && modes_has_psf()) {
-        s.psf.kind = NB_PSF_GAUSS;
-        s.psf.fwhm = 0.7 * s.detector.pixel;
-        s.psf.radius = 1; /* a jump takes its neighbours with it */
-    }
     if (m->is.background == NONE) return s;
     s.background.water = 0.2; /* about as bright as the spots */
     if (m->is.background == WATER) return s;
@@ -214,6 +214,8 @@ const char *modes_zero(const nb_scene *s, const char *name)
         return "a direction along an axis has no slope in its own length";
     if (is_among(name, "domain_weight") && s->crystal.mosaic[0] == 0)
         return "without a spread all domains are the same";
+    if (is_among(name, "beam_x beam_y beam_z") && s->beam.nsource > 0)
+        return "sources of a list have directions of their own";
     if ((is_among(name, "beam_x beam_y beam_z") && is_default(s->beam.direction))
         || (is_among(name, "polarization_x polarization_y polarization_z")
             && is_default(s->beam.polarization_axis))

@@ -22,8 +22,7 @@
     X(place, "distance close pix0")                                                        \
     X(axes, "cell matrix")                                                                 \
     X(cells, "whole real")                                                                 \
-    X(cut, "all dmin")                                                                     \
-    X(psf, "sharp spread")
+    X(cut, "all dmin")
 
 enum { SQUARE, ROUND, GAUSS, GAUSS_STAR, TOPHAT };
 enum { CONSTANT, NEAREST, TRICUBIC };
@@ -38,7 +37,6 @@ enum { DISTANCE, CLOSE, PIX0 };
 enum { CELL, MATRIX };
 enum { WHOLE, REAL };
 enum { ALL, DMIN };
-enum { SHARP, SPREAD };
 
 struct modes {
     const char *name;

@@ -100,12 +100,11 @@ static const nb_gradcheck_row *worst(const nb_gradcheck_row *rows)
     return w;
 }
 
-/* A thickness of 0, of which the image is a power: no derivative to check, and none is
- * claimed. Not a failure where all parameters were asked for. */
+/* Neither derivatives nor differences: a thickness of 0, of which the image is a power; the
+ * length of a direction. Not a failure where all parameters were asked for. */
 static int nothing_there(const nb_gradcheck_row *r)
 {
-    return r->verdict == NB_VERDICT_FAIL_VACUOUS && r->vjp == 0 && r->jvp == 0
-           && (r->param.value == r->param.lower || r->param.value == r->param.upper);
+    return r->verdict == NB_VERDICT_FAIL_VACUOUS && r->vjp == 0 && r->jvp == 0;
 }
 
 /* returns how many parameters do not pass */
@@ -122,7 +121,7 @@ static int print_table(const nb_gradcheck_row *rows, size_t n, int all)
         printf("%-16s %-9s %14.8g %22.14g %22.14g %8.1e %8.2g %4.0f%%  %s%s\n",
                r->param.name, r->param.unit, r->param.value, r->vjp, r->fd, r->bar, off(r),
                100 * r->kept,
-               skipped ? "nothing to check at this bound" : nb_verdict_name(r->verdict),
+               skipped ? "- (no influence here)" : nb_verdict_name(r->verdict),
                flat ? " (no influence)" : "");
     }
     for (size_t i = 0; i < n; i += NB_GRADCHECK_LOSSES) {
