@@ -157,14 +157,13 @@ static void omega_back(const struct launch *a, const real *restrict omega_bar,
     const int square = curved || frame->point_pixel; /* 1/r^2, else 1/r^3 */
     const real power = square ? -2 : -3;
     const real distance = (real)(curved ? frame->distance : l->patch.distance);
-    const real per_r = power / distance;
+    const real per_r = power / distance, flat = curved ? 0 : 1;
     real sum = 0;
 
 #pragma omp simd reduction(+ : sum)
     for (int i = 0; i < l->n; i++) {
-        const real ratio = curved ? 1 : l->ratio[i];
-
-        p->r[i] += per_r * omega_bar[i] / ratio;
+        /* a sum, as a choice of loads would not be vectorised */
+        p->r[i] += per_r * omega_bar[i] / (flat * l->ratio[i] + (1 - flat));
         sum += omega_bar[i];
     }
     if (!square) bar->close_distance += p->scale * (double)sum / frame->close_distance;
