@@ -228,7 +228,9 @@ static nb_status check_replay(struct check *c, nb_gradcheck_summary *summary)
         if (!same)
             judge(summary, NB_VERDICT_FAIL_NONDETERMINISTIC, "nb_forward, called again");
         if (status == NB_OK) status = adjoint(c, LOSSES, again);
-        if (memcmp(again, c->gradient, LOSSES * c->nparam * sizeof *again) != 0)
+        if (memcmp((const char *)again, (const char *)c->gradient,
+                   LOSSES * c->nparam * sizeof *again)
+            != 0)
             judge(summary, NB_VERDICT_FAIL_NONDETERMINISTIC, "nb_vjp, called again");
     }
     c->ctx->threads = all;

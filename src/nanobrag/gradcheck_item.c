@@ -302,8 +302,10 @@ nb_status check_differences(struct check *check, const struct check_item *item,
 
     memset(out, 0, sizeof *out);
     NB_TRY(sample_noise(check, item, spacing));
-    for (int row = 0; row < ROMBERG_ROWS; row++, h /= 2)
+    for (int row = 0; row < ROMBERG_ROWS; row++) {
         NB_TRY(sample_row(check, item, row, h));
+        h /= 2;
+    }
     out->zero = nothing_changes(check);
     for (int shorter = 0; !out->zero; shorter++) {
         const int first = 2 * shorter;
@@ -322,8 +324,10 @@ nb_status check_differences(struct check *check, const struct check_item *item,
         } else if (found)
             break;
         if (shorter == MOST_SHORTER) break;
-        for (int k = 0; k < 2; k++, h /= 2)
+        for (int k = 0; k < 2; k++) {
             NB_TRY(sample_row(check, item, first + ROMBERG_ROWS + k, h));
+            h /= 2;
+        }
     }
     out->masked_out = !out->zero && !found;
     out->zero |= found && is_dark(out);

@@ -76,9 +76,10 @@ static int choose_window(struct run *run, nb_scene *scene)
     free(image);
     if (status != NB_OK) return failed(run, status);
     for (int i = 0; i < 2; i++) {
-        scene->detector.roi[2 * i] = corner[i];
-        if (scene->detector.roi[2 * i + 1] > corner[i] + EDGE)
-            scene->detector.roi[2 * i + 1] = corner[i] + EDGE;
+        int *ends = scene->detector.roi + (size_t)2 * (size_t)i;
+
+        ends[0] = corner[i];
+        if (ends[1] > corner[i] + EDGE) ends[1] = corner[i] + EDGE;
     }
     return 0;
 }

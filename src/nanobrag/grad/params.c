@@ -74,8 +74,9 @@ static void write(const struct param *at, size_t n, const double *x,
         void *to = scene;
 
         if (row->list == REFLECTIONS) continue;
-        if (row->list == SOURCES) to = lists->source + at->index;
-        if (row->list == DOMAINS) to = lists->domain_weight + at->index;
+        if (row->list == SOURCES && lists->source) to = lists->source + at->index;
+        if (row->list == DOMAINS && lists->domain_weight)
+            to = lists->domain_weight + at->index;
         *(double *)(void *)((char *)to + row->offset) = x[i];
     }
 }

@@ -65,8 +65,8 @@ nb_status reflections_collect(nb_context *ctx, const nb_scene *scene,
         }
     if (n == 0) return NB_OK;
     f->start = calloc(n + 1, sizeof *f->start);
-    f->place = calloc(places, sizeof *f->place);
-    f->listed = calloc(places, sizeof *f->listed);
+    f->place = calloc(places + 1, sizeof *f->place);
+    f->listed = calloc(places + 1, sizeof *f->listed);
     if (!f->start || !f->place || !f->listed)
         return fail_memory(ctx, "the free structure factors");
     for (size_t i = 0; i < params->n; i++) {
