@@ -33,8 +33,8 @@ struct adjoint_work {
 };
 
 /* Memory for it, counted and then taken in the same order; 0 when it overflows. */
-int adjoint_reserve(struct arena *arena, const struct adjoint_sizes *sizes);
-void adjoint_take(struct arena *arena, const struct adjoint_sizes *sizes,
+int adjoint_reserve(struct arena *arena, const struct adjoint_sizes *n);
+void adjoint_take(struct arena *arena, const struct adjoint_sizes *n,
                   struct adjoint_work *out);
 
 /* Run a job and leave the cotangent of its frame in work->bar[0], what the pull adds up to

@@ -50,8 +50,8 @@ struct normal_work {
 enum { NORMAL_NOBODY = -1, NORMAL_DEFAULT = -2 };
 
 /* Memory for it, counted and then taken in the same order; 0 when it overflows. */
-int normal_reserve(struct arena *arena, const struct normal_sizes *sizes);
-void normal_take(struct arena *arena, const struct normal_sizes *sizes,
+int normal_reserve(struct arena *arena, const struct normal_sizes *n);
+void normal_take(struct arena *arena, const struct normal_sizes *n,
                  struct normal_work *out);
 
 /* Run a job; job->photons: NULL. The sums end in work->chunk[0].sums. */
