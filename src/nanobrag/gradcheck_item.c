@@ -338,7 +338,7 @@ nb_status check_differences(struct check *check, const struct check_item *item,
 /* A parameter that by its own scale changes less than this of the image does so by
  * rounding. Under a large flat background the image is no measure of lengths, but the scale
  * is. */
-static const double unnoticed = 1e-8, longest = 30;
+static const double unnoticed = 1e-8, longest = 100;
 
 /* the change of the image over a step of one parameter, per unit of it; S of every loss is
  * added to `sensitivity` */
