@@ -189,7 +189,7 @@ static void aim(struct check *c, uint64_t *state, struct check_item *item)
     for (size_t p = 0; p < c->nparam; p++) {
         const double down = c->x[p] - c->param[p].lower, up = c->param[p].upper - c->x[p];
         const double near = 0.01 * c->length[p];
-        double d = draw(state) * c->length[p];
+        double d = draw(state) * fmin(c->length[p], 30 * c->param[p].scale);
 
         if (down < near) d = fabs(d), item->side = ROMBERG_ABOVE;
         if (up < near) d = -fabs(d), item->side = ROMBERG_ABOVE;

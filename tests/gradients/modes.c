@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/scenes.h"
@@ -70,6 +71,33 @@ nb_scene modes_base(void)
 
 /* one row of mode values after the other, each adding its part to the scene */
 
+/* -8 <= h, k, l <= 8 but for some, those next to the direct beam among them: without them
+ * the image would not listen to default_f. Never freed. */
+static const nb_hkl *reflections(void)
+{
+    enum { MOST = 8, SIDE = 2 * MOST + 1 };
+    static nb_hkl *list;
+    static int hkl[SIDE * SIDE * SIDE][3];
+    static double f[SIDE * SIDE * SIDE];
+    nb_context *ctx;
+    size_t n = 0;
+
+    if (list) return list;
+    for (int i = 0; i < SIDE * SIDE * SIDE; i++) {
+        const int h = i / SIDE / SIDE - MOST, k = i / SIDE % SIDE - MOST;
+        const int l = i % SIDE - MOST;
+
+        if ((h + 2 * k + 3 * l) % 11 == 5 || h * h + k * k + l * l <= 2) continue;
+        hkl[n][0] = h, hkl[n][1] = k, hkl[n][2] = l;
+        f[n++] = 100 * (1 + cos(1.3 * h + 2.1 * k + 0.7 * l));
+    }
+    if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK
+        || nb_hkl_create(ctx, n, hkl[0], f, &list) != NB_OK)
+        abort();
+    nb_context_free(ctx);
+    return list;
+}
+
 static void set_crystal(const struct modes *m, nb_crystal *c)
 {
     static const int shape[] = {NB_SQUARE, NB_ROUND, NB_GAUSS, NB_GAUSS_STAR, NB_TOPHAT};
@@ -97,18 +125,18 @@ static void set_crystal(const struct modes *m, nb_crystal *c)
     c->mosaic[0] = m->is.mosaic == NONE ? 0 : 0.8;
     if (m->is.mosaic == AXES) c->mosaic[1] = 0.5, c->mosaic[2] = 1.1;
     /* few samples in a pixel: every one of them has its kinks */
-    c->ndomains = m->is.mosaic < MANY ? 1 : m->is.sources == GRID ? 2 : 3;
+    c->ndomains = m->is.mosaic < MANY ? 1 : 2;
     if (m->is.lookup == CONSTANT) return;
-    c->hkl = scenes_reflections();
+    c->hkl = reflections();
     c->interpolate = m->is.lookup == NEAREST ? NB_NEAREST : NB_TRICUBIC;
 }
 
 static void set_beam(const struct modes *m, nb_scene *s)
 {
     /* unlike each other: the slope in a weight is what one differs by from their mean */
-    static const nb_source source[] = {{{1, 0.001, 0.002}, 1.1, 2.5},
-                                       {{2, -0.03, 0.02}, 1.05, 1}};
-    static const double direction[3] = {1, 0.01, -0.02}, field[3] = {0.1, 0.3, 1.2};
+    static const nb_source source[] = {{{1, 0.05, 0.06}, 1.1, 2.5},
+                                       {{2, -0.08, 0.05}, 1.05, 1}};
+    static const double direction[3] = {1, 0.06, -0.05}, field[3] = {0.1, 0.3, 1.2};
     static const double spindle[3] = {0.05, 0.1, 0.9};
     nb_beam *b = &s->beam;
 
@@ -143,7 +171,7 @@ static void set_detector(const struct modes *m, nb_detector *d)
     if (m->is.surface == THICK) {
         d->thickness = 450;
         d->attenuation = 300;
-        d->nlayers = m->is.sources == GRID ? 1 : 2;
+        d->nlayers = m->is.sources == SINGLE ? 2 : 1;
     }
     if (m->is.place == CLOSE) {
         d->close_distance = 80;
