@@ -26,6 +26,12 @@ set(nanobrag_isa_flags_v4 ${nanobrag_isa_flags_v3} -mavx512f -mavx512dq -mavx512
 add_library(nanobrag_scalar INTERFACE)
 target_compile_options(nanobrag_scalar INTERFACE -fno-openmp -Wno-unknown-pragmas)
 
+# sanitizers make ten times the code of these loops, and gcc needs minutes for it at -O3
+set(nanobrag_isa_optimise $<$<NOT:$<CONFIG:Debug>>:-O3>)
+if(CMAKE_C_FLAGS MATCHES "-fsanitize")
+  set(nanobrag_isa_optimise "")
+endif()
+
 function(nanobrag_isa target source)
   get_filename_component(name ${source} NAME_WE)
   foreach(set IN LISTS nanobrag_isa_sets)
@@ -36,7 +42,7 @@ function(nanobrag_isa target source)
       target_compile_definitions(${objects} PRIVATE
         KERNEL_ISA="${set}" KERNELS=${name}_${set}_${precision}
         $<$<STREQUAL:${precision},single>:PHYS_SINGLE>)
-      target_compile_options(${objects} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3>
+      target_compile_options(${objects} PRIVATE ${nanobrag_isa_optimise}
                              ${nanobrag_isa_flags} ${nanobrag_isa_flags_${set}})
       if(set STREQUAL scalar)
         target_link_libraries(${objects} PRIVATE nanobrag_scalar)
