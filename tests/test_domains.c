@@ -133,7 +133,8 @@ static int anisotropic_limits(void)
 {
     static double change[PIXELS], up[PIXELS], down[PIXELS];
     const double spreads[][3] = {{0, 0, 0}, {0.3, 0.3, 0.3}, {0, 0.4, 0}};
-    const double all[15] = {0.5, 1, -0.3, 1, -2, 0.4, 1, 1, -0.6, 0.3, 1, -1, 2, 0.1, 0.7};
+    const double all[18] = {0.5, 1, -0.3, 1, -2,  0.4, 1,   1,    -0.6,
+                            0.3, 1, -1,   2, 0.1, 0.7, 0.6, -0.2, 0.4};
     const double dx[3] = {0.5, 1, 0.3}, h = 1e-5;
     nb_array array = nb_array_f64(change, 37, 40);
     nb_scene s = scenes_base();
@@ -158,6 +159,7 @@ static int anisotropic_limits(void)
     nb_simulator_free(sim);
     s = probe_named("anisotropic");
     sim = probe_make(&s, "mosaic_axes cell misset rotation ncells_off");
+    if (nb_nparam(sim) != COUNT(all)) abort();
     probe_transposed("change and pull", sim, all);
     nb_simulator_free(sim);
     return TAP_PASS;
