@@ -75,6 +75,6 @@ nb_scene modes_base(void);
 
 /* Why the derivative of an image by a parameter is 0 in such a scene, though the registry
  * does not say so; NULL: it is not. `scene` may be resolved. */
-const char *modes_zero(const nb_scene *scene, const char *parameter);
+const char *modes_zero(const nb_scene *s, const char *name);
 
 #endif

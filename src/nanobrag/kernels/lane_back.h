@@ -312,6 +312,23 @@ static int scale_pull(const struct launch *a, double factor, const struct lanes 
     return most > 0;
 }
 
+/* own[i] = polar_bar[i] where this source's sample is the first that dmin lets through */
+static void take_first(const struct phys_frame *frame, int index, const real *polar_bar,
+                       struct lanes *l, real *own)
+{
+    const struct phys_square square =
+        phys_patch_square(&l->patch, frame->source + index, frame->dmin);
+
+    for (int i = 0; i < l->n; i++) {
+        const real change = phys_square_change(&square, step_of(l, i));
+        const real first =
+            frame->dmin > 0 && square.beyond + change > 0 ? 0 : 1 - l->lit[i];
+
+        own[i] = first * polar_bar[i];
+        l->lit[i] += first;
+    }
+}
+
 /* the polarization that a pixel keeps is that of the first sample that dmin lets through */
 static void first_polarization_back(const struct launch *a, const real *polar_bar,
                                     struct lanes *l, struct pulled *p,
@@ -319,6 +336,7 @@ static void first_polarization_back(const struct launch *a, const real *polar_ba
 {
     const struct phys_frame *frame = a->frame;
     const int all = frame->dmin > 0, over = frame->oversample;
+    _Alignas(64) lane own;
 
     fill(l->n, l->lit, 0);
     for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
@@ -327,18 +345,7 @@ static void first_polarization_back(const struct launch *a, const real *polar_ba
             places(a, sub, depth_of(a, layer), l);
             start_sample(l->n, p);
             for (int i = 0; i < (all ? frame->nsource : 1); i++) {
-                const struct phys_square square =
-                    phys_patch_square(&l->patch, frame->source + i, frame->dmin);
-                _Alignas(64) lane own;
-
-                for (int k = 0; k < l->n; k++) {
-                    const real change = phys_square_change(&square, step_of(l, k));
-                    const real first =
-                        all && square.beyond + change > 0 ? 0 : 1 - l->lit[k];
-
-                    own[k] = first * polar_bar[k];
-                    l->lit[k] += first;
-                }
+                take_first(frame, i, polar_bar, l, own);
                 polarization_back(frame, i, own, l, p, bar);
             }
             place_back(a, layer, l, p, bar);

@@ -157,7 +157,7 @@ static void forward_keeping(const struct special *special, const struct launch *
 {
     const struct phys_frame *frame = a->frame;
     const int subs = frame->oversample * frame->oversample;
-    _Alignas(64) lane capture;
+    _Alignas(64) lane capture = {0};
     int place = 0;
 
     start(a, l);
@@ -183,7 +183,7 @@ static void backward(const struct special *special, const struct launch *a, void
 {
     const struct phys_frame *frame = a->frame;
     const int subs = frame->oversample * frame->oversample;
-    _Alignas(64) lane capture;
+    _Alignas(64) lane capture = {0};
     int place = 0;
 
     for (int layer = 0; layer < frame->nlayers; layer++) {
@@ -211,7 +211,7 @@ static void factors_alone(const struct launch *a, struct lanes *l)
     const struct phys_frame *frame = a->frame;
     const int all = needs_all_samples(frame);
     const int subs = all ? frame->oversample * frame->oversample : 1;
-    _Alignas(64) lane capture;
+    _Alignas(64) lane capture = {0};
 
     start(a, l);
     for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
@@ -256,6 +256,7 @@ static double pull_back(const struct special *special, const struct job *job,
     struct pulled p;
     double value;
 
+    memset(&l, 0, sizeof l); /* every lane has a number, also where none is needed */
     memset(p.crystal_sum, 0, sizeof p.crystal_sum);
     if (pull->linear) {
         room = NULL;

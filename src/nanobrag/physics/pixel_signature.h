@@ -80,6 +80,26 @@ PHYS_FN real phys_source_q2(const struct phys_frame *frame, int index, struct ph
     return phys_dot(*q, *q);
 }
 
+/* a sample under one source */
+PHYS_FN phys_hash phys_source_signature(struct phys_spec spec, int repeats,
+                                        const struct phys_frame *frame,
+                                        const struct phys_view *view, struct phys_vec3 d,
+                                        int index, phys_hash hash)
+{
+    struct phys_vec3 q;
+    const real q2 = phys_source_q2(frame, index, d, &q);
+    const int passes = phys_passes_dmin((real)frame->dmin, q2);
+
+    hash = phys_hash_word(hash, passes);
+    if (frame->amorphous_in_samples) hash = phys_amorphous_signature(frame, q2, hash);
+    for (int k = 0; passes && k < frame->norientation; k++) {
+        const struct phys_anchor anchor = phys_anchor_none(frame->orientation[k].axes);
+
+        hash = phys_step_signature(spec, repeats, view, &anchor, q, hash);
+    }
+    return hash;
+}
+
 PHYS_FN phys_hash phys_pixel_signature(struct phys_spec spec, int repeats,
                                        const struct phys_frame *frame,
                                        const struct phys_view *view, int s, int f)
@@ -99,20 +119,8 @@ PHYS_FN phys_hash phys_pixel_signature(struct phys_spec spec, int repeats,
         for (int sub = 0; sub < n * n; sub++) {
             const struct phys_point point = phys_sub_pixel(det, n, s, f, sub, depth);
 
-            for (int i = 0; i < frame->nsource; i++) {
-                const real q2 = phys_source_q2(frame, i, point.d, &q);
-                const int passes = phys_passes_dmin((real)frame->dmin, q2);
-
-                hash = phys_hash_word(hash, passes);
-                if (frame->amorphous_in_samples)
-                    hash = phys_amorphous_signature(frame, q2, hash);
-                for (int k = 0; passes && k < frame->norientation; k++) {
-                    const struct phys_anchor anchor =
-                        phys_anchor_none(frame->orientation[k].axes);
-
-                    hash = phys_step_signature(spec, repeats, view, &anchor, q, hash);
-                }
-            }
+            for (int i = 0; i < frame->nsource; i++)
+                hash = phys_source_signature(spec, repeats, frame, view, point.d, i, hash);
         }
     }
     return hash;
