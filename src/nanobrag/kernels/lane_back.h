@@ -127,7 +127,7 @@ static void close_source(const struct launch *a, int index, const struct lanes *
     give(to->direction, -p->scale, x, y, z);
     to->weight += p->scale * (double)shares;
     if (frame->each_polar && frame->polarised) {
-        _Alignas(64) lane polar_bar;
+        _Alignas(64) lane polar_bar = {0};
 
 #pragma omp simd
         for (int i = 0; i < l->n; i++)
@@ -264,7 +264,7 @@ static void close_sample(const struct launch *a, int layer, const struct lanes *
                          struct pulled *p, struct phys_slope *bar)
 {
     const struct phys_frame *frame = a->frame;
-    _Alignas(64) lane product;
+    _Alignas(64) lane product = {0};
 
     if (frame->each_omega) { /* the weight is its solid angle times its capture */
         times(l->n, p->weight_bar, l->weight, product);
@@ -336,7 +336,7 @@ static void first_polarization_back(const struct launch *a, const real *polar_ba
 {
     const struct phys_frame *frame = a->frame;
     const int all = frame->dmin > 0, over = frame->oversample;
-    _Alignas(64) lane own;
+    _Alignas(64) lane own = {0};
 
     fill(l->n, l->lit, 0);
     for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
@@ -359,7 +359,7 @@ static void factors_back(const struct launch *a, double factor, struct lanes *l,
 {
     const struct phys_frame *frame = a->frame;
     const double bragg = factor * frame->bragg_scale;
-    _Alignas(64) lane product;
+    _Alignas(64) lane product = {0};
 
     if (!frame->each_omega) {
         place_patch(a, depth_of(a, 0), l);
