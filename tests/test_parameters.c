@@ -22,12 +22,13 @@ static void check_names(const nb_scene *scene, const char *names, const char *ex
 {
     nb_simulator *sim = probe_make(scene, names);
     char found[1000] = "";
+    size_t used = 0;
     nb_param p;
 
-    for (size_t i = 0; i < nb_nparam(sim) && strlen(found) < 900; i++) {
+    for (size_t i = 0; i < nb_nparam(sim) && used < 900; i++) {
         if (nb_param_at(sim, i, &p) != NB_OK) abort();
-        if (i > 0) strcat(found, " ");
-        strcat(found, p.name);
+        used += (size_t)snprintf(found + used, sizeof found - used, "%s%s",
+                                 i > 0 ? " " : "", p.name);
     }
     tap_check(strcmp(found, expected) == 0, "%s: %s", names, found);
     nb_simulator_free(sim);

@@ -138,12 +138,14 @@ static double *number_of_domain(nb_scene *s)
 }
 
 /* where a parameter lives: written by hand, not from the registry's table */
+struct named_number {
+    const char *name;
+    double *at;
+};
+
 static double *number(nb_scene *s, const char *name)
 {
-    const struct {
-        const char *name;
-        double *at;
-    } numbers[] = {
+    const struct named_number numbers[] = {
         {"cell_a", s->crystal.cell},
         {"cell_b", s->crystal.cell + 1},
         {"cell_c", s->crystal.cell + 2},
@@ -261,7 +263,7 @@ static void name_one(nb_param *p)
 {
     char *bracket = strchr(p->name, '[');
 
-    if (bracket) strcpy(bracket, "[1]");
+    if (bracket) memcpy(bracket, "[1]", sizeof "[1]");
 }
 
 /* nb_forward at a changed x is the image of a fresh scene with that number */
