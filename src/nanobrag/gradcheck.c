@@ -224,7 +224,9 @@ static nb_status check_replay(struct check *c, nb_gradcheck_summary *summary)
         c->ctx->threads = count[i];
         status = check_image(c, NULL, 0, &usable);
         for (size_t k = 0; k < c->n; k++)
-            same &= memcmp(c->at_x + k, c->image + c->rendered[k], sizeof(double)) == 0;
+            same &= memcmp((const char *)(c->at_x + k),
+                           (const char *)(c->image + c->rendered[k]), sizeof(double))
+                    == 0;
         if (!same)
             judge(summary, NB_VERDICT_FAIL_NONDETERMINISTIC, "nb_forward, called again");
         if (status == NB_OK) status = adjoint(c, LOSSES, again);
