@@ -48,8 +48,9 @@ static void give(double *to, double s, double x, double y, double z)
 
 /* cotangents of the polarization of a source back to its vectors and the direction */
 static void polarization_back(const struct phys_frame *frame, int index,
-                              const real *restrict polar_bar, const struct lanes *l,
-                              struct pulled *restrict p, struct phys_slope *bar)
+                              const real *restrict polar_bar,
+                              const struct lanes *restrict l, struct pulled *restrict p,
+                              struct phys_slope *bar)
 {
     const struct phys_source *source = frame->source + index;
     const struct phys_vec3 incident = phys_load(source->direction), mid = l->patch.d;
@@ -78,26 +79,23 @@ static void polarization_back(const struct phys_frame *frame, int index,
     bar->kahn += p->scale * (double)k;
 }
 
-/* x, y, z of the displacement, and what the B factor gets */
+/* x, y, z of the displacement */
 static void displacement_back(const struct phys_frame *frame,
-                              const struct phys_source *source, const struct lanes *l,
-                              struct pulled *restrict p, struct phys_slope *bar)
+                              const struct phys_source *source,
+                              const struct lanes *restrict l, struct pulled *restrict p)
 {
     const real unit = (real)source->inverse_wavelength;
     const real b_unit2 = (real)frame->b_factor * unit * unit;
     const struct phys_vec3 mid = phys_axpy(-1, phys_load(source->direction), l->patch.d);
-    real sum = 0;
 
-#pragma omp simd reduction(+ : sum)
+#pragma omp simd
     for (int i = 0; i < l->n; i++) {
         const struct phys_vec3 way = phys_axpy(1, mid, step_of(l, i));
 
         p->x[i] -= b_unit2 * l->sum[i] * way.x;
         p->y[i] -= b_unit2 * l->sum[i] * way.y;
         p->z[i] -= b_unit2 * l->sum[i] * way.z;
-        sum += p->w[i] * l->sum[i] * phys_dot(way, way);
     }
-    bar->b_factor -= p->scale * (double)(sum * unit * unit) / 2;
 }
 
 /* all pairs of a source are done: sums over them go to source, direction and weight */
@@ -109,10 +107,11 @@ static void close_source(const struct launch *a, int index, const struct lanes *
     const struct phys_vec3 mid = phys_axpy(-1, phys_load(source->direction), l->patch.d);
     const real own = (real)source->weight;
     struct phys_source *to = bar->source + index;
-    real x = 0, y = 0, z = 0, along = 0, shares = 0;
+    const double unit = source->inverse_wavelength;
+    real x = 0, y = 0, z = 0, along = 0, shares = 0, squares = 0;
 
-    displacement_back(frame, source, l, p, bar);
-#pragma omp simd reduction(+ : x, y, z, along, shares)
+    displacement_back(frame, source, l, p);
+#pragma omp simd reduction(+ : x, y, z, along, shares, squares)
     for (int i = 0; i < l->n; i++) {
         const real vx = p->w[i] * p->x[i], vy = p->w[i] * p->y[i], vz = p->w[i] * p->z[i];
         const real each = p->pull[i] * p->fall[i] * l->sum[i];
@@ -121,11 +120,16 @@ static void close_source(const struct launch *a, int index, const struct lanes *
         x += vx, y += vy, z += vz;
         along += vx * (mid.x + l->x[i]) + vy * (mid.y + l->y[i]) + vz * (mid.z + l->z[i]);
         shares += each * p->polar[i] * l->weight[i];
+        squares +=
+            p->w[i] * l->sum[i]
+            * ((mid.x + l->x[i]) * (mid.x + l->x[i]) + (mid.y + l->y[i]) * (mid.y + l->y[i])
+               + (mid.z + l->z[i]) * (mid.z + l->z[i]));
         p->weight_bar[i] += each * p->polar[i] * own;
     }
-    to->inverse_wavelength += p->scale * (double)along / source->inverse_wavelength;
+    to->inverse_wavelength += p->scale * (double)along / unit;
     give(to->direction, -p->scale, x, y, z);
     to->weight += p->scale * (double)shares;
+    bar->b_factor -= p->scale * unit * unit * (double)squares / 2;
     if (frame->each_polar && frame->polarised) {
         _Alignas(64) lane polar_bar = {0};
 
@@ -149,7 +153,7 @@ static void start_sample(int n, struct pulled *p)
 
 /* cotangents of the solid angle, times it */
 static void omega_back(const struct launch *a, const real *restrict omega_bar,
-                       const struct lanes *l, struct pulled *restrict p,
+                       const struct lanes *restrict l, struct pulled *restrict p,
                        struct phys_slope *bar)
 {
     const struct phys_frame *frame = a->frame;
@@ -158,20 +162,18 @@ static void omega_back(const struct launch *a, const real *restrict omega_bar,
     const real power = square ? -2 : -3;
     const real distance = (real)(curved ? frame->distance : l->patch.distance);
     const real per_r = power / distance, flat = curved ? 0 : 1;
-    real sum = 0;
+    double sum = 0;
 
-#pragma omp simd reduction(+ : sum)
-    for (int i = 0; i < l->n; i++) {
-        /* a sum, as a choice of loads would not be vectorised */
+#pragma omp simd
+    for (int i = 0; i < l->n; i++) /* a sum, as no choice of loads is vectorised */
         p->r[i] += per_r * omega_bar[i] / (flat * l->ratio[i] + (1 - flat));
-        sum += omega_bar[i];
-    }
-    if (!square) bar->close_distance += p->scale * (double)sum / frame->close_distance;
-    if (!frame->point_pixel) bar->pixel += 2 * p->scale * (double)sum / frame->pixel;
+    for (int i = 0; i < l->n; i++) sum += (double)omega_bar[i];
+    if (!square) bar->close_distance += p->scale * sum / frame->close_distance;
+    if (!frame->point_pixel) bar->pixel += 2 * p->scale * sum / frame->pixel;
 }
 
 static void capture_back(const struct launch *a, int layer,
-                         const real *restrict capture_bar, const struct lanes *l,
+                         const real *restrict capture_bar, const struct lanes *restrict l,
                          struct pulled *restrict p, struct phys_slope *bar)
 {
     const struct phys_detector det = a->view.detector;
