@@ -31,6 +31,9 @@ printf "40 40 40 50\n40 40 41 50\n" > dark.hkl
 run $dark -hkl "$place/dark.hkl" -gradcheck misset
 is "a dark image fails" test $code -eq 1
 is "as vacuous" grep -q FAIL_VACUOUS err
+run $dark -hkl "$place/dark.hkl" -gradcheck all
+is "in all parameters too" test $code -eq 1
+is "and as vacuous" grep -q FAIL_VACUOUS err
 NANOBRAGG_DISABLE_COMPILE=1
 export NANOBRAGG_DISABLE_COMPILE
 checks "with compiling off" $small -gradcheck misset_x

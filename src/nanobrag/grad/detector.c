@@ -16,32 +16,6 @@
 #include "grad/tangent.h"
 #include "scene/sampling.h"
 
-/* direct beam (metres from the outer corner) from Xbeam, Ybeam of the convention: linear,
- * so that the detector's change gives the change */
-static void beam_from_centre(int convention, const nb_detector *d, double *fast,
-                             double *slow)
-{
-    const double x = d->origin[0] / 1000, y = d->origin[1] / 1000, p = d->pixel / 1000;
-
-    switch (convention) {
-    case NB_ADXV:
-        *fast = x;
-        *slow = d->size[1] / 1000 - y;
-        break;
-    case NB_MOSFLM:
-        *fast = y + p / 2;
-        *slow = x + p / 2;
-        break;
-    case NB_DENZO:
-        *fast = y;
-        *slow = x;
-        break;
-    default:
-        *fast = x;
-        *slow = y;
-    }
-}
-
 /* the unrotated detector by one of its two statements, metres; -1: pix0 is given */
 struct statement {
     int kind; /* NB_PIVOT_BEAM, NB_PIVOT_SAMPLE or -1 */
@@ -53,17 +27,12 @@ static struct statement state(const nb_detector *d, const nb_detector *dot)
 {
     struct statement s = {NB_PIVOT_SAMPLE, 0, 0, 0, 0};
 
-    switch (d->origin_kind) {
+    switch (d->origin_kind) { /* of a resolved detector: never NB_ORIGIN_NEAR */
     case NB_ORIGIN_BEAM:
         s.kind = NB_PIVOT_BEAM;
-        beam_from_centre(d->convention, d, &s.fast, &s.slow);
-        beam_from_centre(d->convention, dot, &s.fast_dot, &s.slow_dot);
-        break;
-    case NB_ORIGIN_NEAR:
-        s.fast = (d->origin[0] - 0.5) * d->pixel / 1000;
-        s.slow = (d->origin[1] - 0.5) * d->pixel / 1000;
-        s.fast_dot = (dot->origin[0] * d->pixel + (d->origin[0] - 0.5) * dot->pixel) / 1000;
-        s.slow_dot = (dot->origin[1] * d->pixel + (d->origin[1] - 0.5) * dot->pixel) / 1000;
+        detector_beam_from_centre(d->convention, d, d->origin, &s.fast, &s.slow);
+        detector_beam_from_centre(d->convention, dot, dot->origin, &s.fast_dot,
+                                  &s.slow_dot);
         break;
     case NB_ORIGIN_CLOSE:
         s.fast = d->origin[0] / 1000;

@@ -27,11 +27,17 @@ static int chunks_of(const struct adjoint_sizes *n)
     return fit > MOST_CHUNKS ? MOST_CHUNKS : fit < LEAST_CHUNKS ? LEAST_CHUNKS : (int)fit;
 }
 
-/* as the kernels count it, in double */
-static size_t room_of(const struct adjoint_sizes *n)
+/* for the slopes of a tile's samples, in numbers of a size */
+static double room_of(const struct adjoint_sizes *n, size_t size)
 {
-    const double bytes = (double)sizeof(double) * TILE_PIXELS * (double)n->samples
-                         * (1 + 4.0 * (double)n->orientations);
+    return (double)size * TILE_PIXELS * (double)n->samples
+           * (KEPT_OF_SOURCE + KEPT_OF_PAIR * (double)n->orientations);
+}
+
+/* the most that is needed, 0 where it is too much to keep */
+static size_t room_made(const struct adjoint_sizes *n)
+{
+    const double bytes = room_of(n, sizeof(double));
 
     return bytes <= ROOM_MOST ? (size_t)bytes : 0;
 }
@@ -42,7 +48,7 @@ int adjoint_reserve(struct arena *arena, const struct adjoint_sizes *n)
     int fits = arena_reserve(arena, chunks, sizeof(struct phys_slope))
                && arena_reserve(arena, chunks, sizeof(double))
                && arena_reserve(arena, chunks, sizeof(double))
-               && arena_reserve(arena, n->threads, room_of(n));
+               && arena_reserve(arena, n->threads, room_made(n));
 
     for (size_t i = 0; i < chunks; i++)
         fits = fits && arena_reserve(arena, n->sources, sizeof(struct phys_source))
@@ -59,7 +65,7 @@ void adjoint_take(struct arena *arena, const struct adjoint_sizes *n,
     out->bar = arena_take(arena, (size_t)out->chunks, sizeof *out->bar);
     out->value = arena_take(arena, (size_t)out->chunks, sizeof *out->value);
     out->peak = arena_take(arena, (size_t)out->chunks, sizeof *out->peak);
-    out->room_size = room_of(n);
+    out->room_size = room_made(n);
     out->room = arena_take(arena, n->threads, out->room_size);
     for (int i = 0; i < out->chunks; i++) {
         struct phys_slope *bar = out->bar + i;
@@ -126,7 +132,7 @@ static double part_back(const struct run *run, int single, const struct tile *ti
     const struct puller *lanes = single ? k->pull_single : k->pull_precise;
     const struct puller *puller = is_plain(job->frame) ? lanes : &pullers_reference;
     tile_vjp *vjp = puller->vjp[job->spec.shape][job->spec.lookup];
-    const double needed = puller->room(job->frame);
+    const double needed = room_of(&run->work->sizes, puller->real_size);
     double photons_bar[TILE_PIXELS], value;
     struct pull pull = {NULL, NULL, 1, photons_bar};
 
@@ -154,7 +160,6 @@ static double tile_back(const struct run *run, const struct tile *tile, void *ro
         value += part_back(run, n != TILE_IN_DOUBLE, &part, room, bar, photons);
         for (int k = 0; k < part.width * part.height; k++)
             *peak = fmax(*peak, fabs(photons[k]));
-        if (run->job->photons) (void)grid_deliver(run->job, &part, photons);
     }
     return value;
 }
@@ -163,8 +168,9 @@ static nb_status all_back(struct headway *headway, const struct run *run)
 {
     struct adjoint_work *work = run->work;
     const int count = grid_count(run->job);
-    const int threads =
-        headway->ctx->threads < work->chunks ? headway->ctx->threads : work->chunks;
+    const int most = (int)work->sizes.threads; /* there is room for */
+    const int asked = headway->ctx->threads < most ? headway->ctx->threads : most;
+    const int threads = asked < work->chunks ? asked : work->chunks;
 
     headway_part(headway, 0, 1, count);
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
@@ -201,7 +207,6 @@ nb_status adjoint_run(nb_context *ctx, const struct kernel_set *kernels,
     struct headway headway;
 
     headway_start(&headway, ctx);
-    if (job->photons) grid_blank(job);
     NB_TRY(all_back(&headway, &run));
     if (kernels->single && rounding_is_lost(job, work->peak[0])) {
         precise.single = NULL;

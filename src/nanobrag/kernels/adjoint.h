@@ -37,8 +37,8 @@ int adjoint_reserve(struct arena *arena, const struct adjoint_sizes *n);
 void adjoint_take(struct arena *arena, const struct adjoint_sizes *n,
                   struct adjoint_work *out);
 
-/* Run a job and leave the cotangent of its frame in work->bar[0], what the pull adds up to
- * in work->value[0]. job->photons: NULL, or where the image is wanted too. */
+/* Run a job (no photons are written) and leave the cotangent of its frame in work->bar[0],
+ * what the pull adds up to in work->value[0]. */
 nb_status adjoint_run(nb_context *ctx, const struct kernel_set *kernels,
                       const struct job *job, const struct pull *pull,
                       struct adjoint_work *work);

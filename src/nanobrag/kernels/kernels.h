@@ -16,6 +16,10 @@
 typedef void tile_forward(const struct phys_frame *frame, const struct tile *tile,
                           double *photons);
 
+/* what an adjoint keeps of each lane under a source, and of each pair of it and an
+ * orientation: numbers */
+enum { KEPT_OF_SOURCE = 1, KEPT_OF_PAIR = 4 };
+
 /* Adds to `bar` the cotangent of the frame for a tile that `pull` pulls on, and fills in
  * its photons; returns what the tile adds to the value. `room`: memory for the slopes of
  * all samples, needed unless the pull is linear. */
@@ -41,7 +45,7 @@ struct kernels {
 
 /* the adjoints of a backend */
 struct puller {
-    double (*room)(const struct phys_frame *frame); /* bytes; 0: none is needed */
+    size_t real_size; /* of the numbers that it keeps of its samples; 0: it keeps none */
     tile_vjp *vjp[PHYS_SHAPES][PHYS_LOOKUPS];
 };
 

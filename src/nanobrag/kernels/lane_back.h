@@ -279,7 +279,7 @@ static void close_sample(const struct launch *a, int layer, const struct lanes *
         if (frame->each_capture)
             capture_back(a, layer, product, l, p, bar);
         else
-            add_times(l->n, 1, product, p->capture_bar);
+            add(l->n, product, p->capture_bar);
     }
     place_back(a, layer, l, p, bar);
 }

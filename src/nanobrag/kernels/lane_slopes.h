@@ -48,11 +48,11 @@ static void times(int n, const real *restrict a, const real *restrict b, real *r
     for (int i = 0; i < n; i++) to[i] = a[i] * b[i];
 }
 
-/* to[i] += s a[i] */
-static void add_times(int n, real s, const real *restrict a, real *restrict to)
+/* to[i] += a[i] */
+static void add(int n, const real *restrict a, real *restrict to)
 {
 #pragma omp simd
-    for (int i = 0; i < n; i++) to[i] += s * a[i];
+    for (int i = 0; i < n; i++) to[i] += a[i];
 }
 
 static void blank_crystal(struct phys_spec spec, int n, struct pulled *p)
@@ -69,6 +69,26 @@ static void join_crystal(struct phys_spec spec, int n, const real *restrict shar
 
 /* ---- a pair of source and orientation ---- */
 
+/* F^2 of a lane and its slopes, from those of its lattice factor alone */
+PHYS_FN struct phys_sample in_cell(struct phys_spec spec, const struct sites *in, int i,
+                                   struct phys_sample lattice)
+{
+    const real cell = spec.lookup == PHYS_CONSTANT ? 1 : in->cell[i];
+    const real cell2 = cell * cell, bend = 2 * cell * lattice.f2;
+    struct phys_sample s;
+
+    s.f2 = cell2 * lattice.f2;
+    s.dh = cell2 * lattice.dh;
+    s.dk = cell2 * lattice.dk;
+    s.dl = cell2 * lattice.dl;
+    if (spec.lookup == PHYS_TRICUBIC) {
+        s.dh += bend * in->cell_h[i];
+        s.dk += bend * in->cell_k[i];
+        s.dl += bend * in->cell_l[i];
+    }
+    return s;
+}
+
 PHYS_FN void grating_slopes(struct phys_spec spec, const struct phys_crystal *of, int n,
                             real weight, const struct sites *restrict in,
                             real *restrict sum, struct pulled *restrict p)
@@ -81,24 +101,16 @@ PHYS_FN void grating_slopes(struct phys_spec spec, const struct phys_crystal *of
     for (int i = 0; i < n; i++) {
         const struct phys_grating g =
             phys_grating(&crystal, phys_vec3(in->h[i], in->k[i], in->l[i]));
+        const struct phys_sample s = in_cell(spec, in, i, g.sample);
         const real cell = spec.lookup == PHYS_CONSTANT ? 1 : in->cell[i];
-        const real cell2 = cell * cell, weighted = weight * cell2;
-        const real bend = spec.lookup == PHYS_TRICUBIC ? 2 * cell * g.f2 : 0;
+        const real weighted = weight * (cell * cell);
 
-        f2[i] = cell2 * g.f2;
-        sum[i] += weight * (cell2 * g.f2);
-        gh[i] = cell2 * g.dh;
-        gk[i] = cell2 * g.dk;
-        gl[i] = cell2 * g.dl;
-        if (spec.lookup == PHYS_TRICUBIC) {
-            gh[i] += bend * in->cell_h[i];
-            gk[i] += bend * in->cell_k[i];
-            gl[i] += bend * in->cell_l[i];
-        }
+        f2[i] = s.f2, gh[i] = s.dh, gk[i] = s.dk, gl[i] = s.dl;
+        sum[i] += weight * s.f2;
+        if (spec.lookup != PHYS_CONSTANT) p->square[i] = g.sample.f2;
         p->crystal[0][i] += weighted * g.dn.x;
         p->crystal[1][i] += weighted * g.dn.y;
         p->crystal[2][i] += weighted * g.dn.z;
-        if (spec.lookup != PHYS_CONSTANT) p->square[i] = g.f2;
     }
 }
 
@@ -114,20 +126,13 @@ PHYS_FN void bump_slopes(struct phys_spec spec, const struct phys_crystal *of, i
     for (int i = 0; i < n; i++) {
         const struct phys_bump g =
             phys_bump(spec.shape, &crystal, phys_vec3(in->h[i], in->k[i], in->l[i]));
+        const struct phys_sample s = in_cell(spec, in, i, g.sample);
         const real cell = spec.lookup == PHYS_CONSTANT ? 1 : in->cell[i];
-        const real cell2 = cell * cell, weighted = weight * cell2;
-        const real bend = spec.lookup == PHYS_TRICUBIC ? 2 * cell * g.f2 : 0;
+        const real weighted = weight * (cell * cell);
 
-        f2[i] = cell2 * g.f2;
-        sum[i] += weight * (cell2 * g.f2);
-        gh[i] = cell2 * g.dh;
-        gk[i] = cell2 * g.dk;
-        gl[i] = cell2 * g.dl;
-        if (spec.lookup == PHYS_TRICUBIC) {
-            gh[i] += bend * in->cell_h[i];
-            gk[i] += bend * in->cell_k[i];
-            gl[i] += bend * in->cell_l[i];
-        }
+        f2[i] = s.f2, gh[i] = s.dh, gk[i] = s.dk, gl[i] = s.dl;
+        sum[i] += weight * s.f2;
+        if (spec.lookup != PHYS_CONSTANT) p->square[i] = g.sample.f2;
         p->crystal[0][i] += weighted * g.dfudge;
         p->crystal[1][i] += weighted * g.dhh;
         p->crystal[2][i] += weighted * g.dkk;
@@ -135,7 +140,6 @@ PHYS_FN void bump_slopes(struct phys_spec spec, const struct phys_crystal *of, i
         p->crystal[4][i] += weighted * g.dhk;
         p->crystal[5][i] += weighted * g.dhl;
         p->crystal[6][i] += weighted * g.dkl;
-        if (spec.lookup != PHYS_CONSTANT) p->square[i] = g.f2;
     }
 }
 

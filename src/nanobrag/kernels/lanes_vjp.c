@@ -16,7 +16,8 @@
 /* slopes of the pairs of one source: all of a tile, or one at a time */
 struct kept {
     real *sum; /* of F^2 over the orientations */
-    real *slope; /* and F^2 itself (norientation x 4 x TILE_PIXELS); NULL: not kept */
+    real *slope; /* and F^2 itself (norientation x KEPT_OF_PAIR x TILE_PIXELS); NULL: not
+                    kept */
 };
 
 static struct kept kept_of(const struct phys_frame *frame, void *room, int place)
@@ -24,17 +25,11 @@ static struct kept kept_of(const struct phys_frame *frame, void *room, int place
     struct kept k = {NULL, NULL};
 
     if (!room) return k;
-    k.sum =
-        (real *)room + (size_t)place * (size_t)(1 + 4 * frame->norientation) * TILE_PIXELS;
+    k.sum = (real *)room
+            + (size_t)place * (size_t)(KEPT_OF_SOURCE + KEPT_OF_PAIR * frame->norientation)
+                  * TILE_PIXELS;
     k.slope = k.sum + TILE_PIXELS;
     return k;
-}
-
-/* bytes that a tile's slopes take */
-static double room_of(const struct phys_frame *frame)
-{
-    return (double)sizeof(real) * TILE_PIXELS * (1 + 4.0 * frame->norientation)
-           * frame->nlayers * frame->oversample * frame->oversample * frame->nsource;
 }
 
 /* the slopes of a pair, and F^2 added to l->sum; from here on only this differs from one
@@ -52,7 +47,8 @@ struct special {
 /* where the slopes of pair k go, or are */
 static void use_pair(const struct kept *kept, int k, struct pulled *p)
 {
-    real *pair = kept->slope ? kept->slope + (size_t)k * 4 * TILE_PIXELS : (real *)p->pair;
+    real *pair = kept->slope ? kept->slope + (size_t)k * KEPT_OF_PAIR * TILE_PIXELS
+                             : (real *)p->pair;
 
     p->f2 = pair;
     p->gh = pair + TILE_PIXELS;
@@ -309,7 +305,7 @@ static double pull_back(const struct special *special, const struct job *job,
 
 extern const struct puller KERNELS;
 const struct puller KERNELS = {
-    room_of,
+    sizeof(real),
     {
 #define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = shape##_##lookup##_vjp,
 #include "kernels/variants.def"

@@ -107,14 +107,8 @@ const struct kernels kernels_reference = {
     },
 };
 
-static double no_room(const struct phys_frame *frame)
-{
-    (void)frame;
-    return 0;
-}
-
 const struct puller pullers_reference = {
-    no_room,
+    0,
     {
 #define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = shape##_##lookup##_vjp,
 #include "kernels/variants.def"

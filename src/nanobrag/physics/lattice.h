@@ -39,6 +39,12 @@ PHYS_FN struct phys_crystal phys_crystal(const struct phys_frame *frame)
     return c;
 }
 
+/* the square of a structure factor, electron^2, or of F_latt alone, and its slopes in h, k
+ * and l */
+struct phys_sample {
+    real f2, dh, dk, dl;
+};
+
 /* F_latt, sign of the square shape left out, and its slopes */
 struct phys_lattice {
     real f, dh, dk, dl;
@@ -89,7 +95,7 @@ PHYS_FN struct phys_slit phys_slit(real fraction, real n)
 /* the square of their product, and its slopes in h, k, l and in the numbers of cells, with
  * one quotient for all */
 struct phys_grating {
-    real f2, dh, dk, dl;
+    struct phys_sample sample;
     struct phys_vec3 dn;
 };
 
@@ -107,10 +113,10 @@ PHYS_FN struct phys_grating phys_grating(const struct phys_crystal *c, struct ph
     const real twice_l = twice * fab * per_l;
     struct phys_grating r;
 
-    r.f2 = f * f;
-    r.dh = twice_a * (a.slope * per_a);
-    r.dk = twice_b * (b.slope * per_b);
-    r.dl = twice_l * (l.slope * per_l);
+    r.sample.f2 = f * f;
+    r.sample.dh = twice_a * (a.slope * per_a);
+    r.sample.dk = twice_b * (b.slope * per_b);
+    r.sample.dl = twice_l * (l.slope * per_l);
     r.dn = phys_vec3(twice_a * a.dn, twice_b * b.dn, twice_l * l.dn);
     return r;
 }
@@ -210,7 +216,8 @@ PHYS_FN struct phys_lattice phys_lattice(struct phys_spec spec,
 /* the square of a profile over its peak, and its slopes in h, k, l, in the fudge factor and
  * in the metric (hh kk ll hk hl kl) */
 struct phys_bump {
-    real f2, dh, dk, dl, dfudge, dhh, dkk, dll, dhk, dhl, dkl;
+    struct phys_sample sample;
+    real dfudge, dhh, dkk, dll, dhk, dhl, dkl;
 };
 
 PHYS_FN struct phys_bump phys_bump(int shape, const struct phys_crystal *c,
@@ -224,10 +231,10 @@ PHYS_FN struct phys_bump phys_bump(int shape, const struct phys_crystal *c,
     const real twice = 2 * p.f * p.df, scale = twice * c->fudge;
     struct phys_bump r;
 
-    r.f2 = p.f * p.f;
-    r.dh = scale * slope.x;
-    r.dk = scale * slope.y;
-    r.dl = scale * slope.z;
+    r.sample.f2 = p.f * p.f;
+    r.sample.dh = scale * slope.x;
+    r.sample.dk = scale * slope.y;
+    r.sample.dl = scale * slope.z;
     r.dfudge = twice * rho2;
     r.dhh = scale * d.x * d.x;
     r.dkk = scale * d.y * d.y;

@@ -114,14 +114,6 @@ PHYS_FN real phys_source_polarization(const struct phys_frame *frame, int index,
                              phys_load(source->e), phys_load(source->b), d);
 }
 
-/* centre of pixel (f, s) at a depth */
-PHYS_FN struct phys_point phys_centre(const struct phys_detector *det, int n, int s, int f,
-                                      real depth)
-{
-    return phys_point(det, ((real)f + (real)0.5) * (real)n, ((real)s + (real)0.5) * (real)n,
-                      depth);
-}
-
 /* photons of the amorphous material in pixel (f, s), factors taken as for the Bragg part
  * but at the centre of the pixel: they are smooth there, and so do not move with the
  * number of sub-pixels */
@@ -129,15 +121,15 @@ PHYS_FN real phys_pixel_amorphous(const struct phys_frame *frame,
                                   const struct phys_detector *det, int s, int f)
 {
     const struct phys_point front =
-        phys_centre(det, frame->oversample, s, f, det->layer_offset);
+        phys_sub_pixel(det, frame->oversample, s, f, -1, det->layer_offset);
     const real omega = phys_solid_angle(det, front);
     const real polar = phys_source_polarization(frame, 0, front.d);
     real sum = 0;
 
     for (int layer = 0; layer < frame->nlayers; layer++) {
         const struct phys_point point =
-            phys_centre(det, frame->oversample, s, f,
-                        det->layer_offset + (real)layer * det->layer_step);
+            phys_sub_pixel(det, frame->oversample, s, f, -1,
+                           det->layer_offset + (real)layer * det->layer_step);
         const real weight = phys_capture(det, point, (real)layer)
                             * (frame->each_omega ? phys_solid_angle(det, point) : omega);
 

@@ -53,10 +53,7 @@ PHYS_FN struct phys_point_moving phys_point_jvp(const struct phys_frame *frame,
     const real depth = det->layer_offset + t * det->layer_step;
     const real depth_dot = (real)dot->layer_offset + t * (real)dot->layer_step;
     const real sub_dot = (real)(dot->pixel / frame->oversample);
-    const struct phys_vec3 flat =
-        phys_axpy(det->sub * fast, det->fast,
-                  phys_axpy(det->sub * slow, det->slow,
-                            phys_axpy(depth, det->normal, det->pix0)));
+    const struct phys_vec3 flat = phys_flat(det, fast, slow, depth);
     const struct phys_vec3 axes_dot =
         phys_axpy(det->sub * fast, phys_load(dot->fast),
                   phys_axpy(det->sub * slow, phys_load(dot->slow),
@@ -83,12 +80,9 @@ PHYS_FN struct phys_point_moving phys_sub_pixel_jvp(const struct phys_frame *fra
                                                     const struct phys_slope *dot, int s,
                                                     int f, int sub, real t)
 {
-    const int n = frame->oversample, row = sub < 0 ? 0 : sub / n;
-    const int column = sub < 0 ? 0 : sub - n * row;
-    const real half = sub < 0 ? (real)0.5 * (real)n : (real)0.5;
+    const struct phys_sub place = phys_sub(frame->oversample, s, f, sub);
 
-    return phys_point_jvp(frame, det, dot, (real)f * (real)n + (real)column + half,
-                          (real)s * (real)n + (real)row + half, t);
+    return phys_point_jvp(frame, det, dot, place.fast, place.slow, t);
 }
 
 PHYS_FN struct phys_moving phys_solid_angle_jvp(const struct phys_frame *frame,

@@ -58,15 +58,22 @@ PHYS_FN struct phys_vec3 phys_rotate(struct phys_vec3 k, real turns, struct phys
                                phys_scale((1 - c) * phys_dot(k, v), k)));
 }
 
-/* fast, slow: offset of the sub-pixel from the outer corner, in sub-pixels; `depth` below
- * the front of the sensor, m */
+/* the place on the flat detector, seen from the crystal, m: fast, slow the offset of the
+ * sub-pixel from the outer corner, in sub-pixels; `depth` below the front of the sensor, m
+ */
+PHYS_FN struct phys_vec3 phys_flat(const struct phys_detector *det, real fast, real slow,
+                                   real depth)
+{
+    return phys_axpy(det->sub * fast, det->fast,
+                     phys_axpy(det->sub * slow, det->slow,
+                               phys_axpy(depth, det->normal, det->pix0)));
+}
+
+/* the same as a direction and a distance, on whatever surface */
 PHYS_FN struct phys_point phys_point(const struct phys_detector *det, real fast, real slow,
                                      real depth)
 {
-    const struct phys_vec3 flat =
-        phys_axpy(det->sub * fast, det->fast,
-                  phys_axpy(det->sub * slow, det->slow,
-                            phys_axpy(depth, det->normal, det->pix0)));
+    const struct phys_vec3 flat = phys_flat(det, fast, slow, depth);
     struct phys_vec3 p = flat;
     struct phys_point point;
     real inverse;
@@ -85,15 +92,31 @@ PHYS_FN struct phys_point phys_point(const struct phys_detector *det, real fast,
     return point;
 }
 
-/* sub-pixel `sub` (n x n of them, fast innermost) of pixel (f, s) */
+/* offset from the outer corner, in sub-pixels */
+struct phys_sub {
+    real fast, slow;
+};
+
+/* middle of sub-pixel `sub` (n x n of them, fast innermost) of pixel (f, s); -1: the
+ * pixel's own */
+PHYS_FN struct phys_sub phys_sub(int n, int s, int f, int sub)
+{
+    const int row = sub < 0 ? 0 : sub / n, column = sub < 0 ? 0 : sub - n * row;
+    const real half = sub < 0 ? (real)0.5 * (real)n : (real)0.5;
+    struct phys_sub place;
+
+    place.fast = (real)f * (real)n + (real)column + half;
+    place.slow = (real)s * (real)n + (real)row + half;
+    return place;
+}
+
+/* there, at a depth */
 PHYS_FN struct phys_point phys_sub_pixel(const struct phys_detector *det, int n, int s,
                                          int f, int sub, real depth)
 {
-    const int row = sub / n, column = sub - n * row;
-    const real fast = (real)f * (real)n + (real)column + (real)0.5;
-    const real slow = (real)s * (real)n + (real)row + (real)0.5;
+    const struct phys_sub place = phys_sub(n, s, f, sub);
 
-    return phys_point(det, fast, slow, depth);
+    return phys_point(det, place.fast, place.slow, depth);
 }
 
 /* steradian; per square metre of a point pixel */
@@ -148,10 +171,11 @@ PHYS_FN struct phys_capture_slopes phys_capture_slopes(const struct phys_detecto
     const real cosine = curved ? 1 : phys_dot(point.d, det->normal);
     const real path = det->layer_mu / cosine; /* over the absorption length */
     const real slope = (t + 1) * phys_exp(-(t + 1) * path) - t * phys_exp(-t * path);
+    const real sensor = det->layer_mu == 0 ? 0 : 1, tilted = curved ? 0 : sensor;
     struct phys_capture_slopes s;
 
-    s.dmu = det->layer_mu == 0 ? 0 : slope / cosine;
-    s.dcosine = curved || det->layer_mu == 0 ? 0 : -slope * path / cosine;
+    s.dmu = sensor * slope / cosine;
+    s.dcosine = tilted * -slope * path / cosine;
     return s;
 }
 

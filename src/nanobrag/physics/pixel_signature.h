@@ -111,7 +111,7 @@ PHYS_FN phys_hash phys_pixel_signature(struct phys_spec spec, int repeats,
 
     for (int layer = 0; layer < frame->nlayers; layer++) {
         const real depth = det->layer_offset + (real)layer * det->layer_step;
-        const struct phys_point centre = phys_centre(det, n, s, f, depth);
+        const struct phys_point centre = phys_sub_pixel(det, n, s, f, -1, depth);
 
         for (int i = 0; i < frame->nsource; i++)
             hash = phys_amorphous_signature(frame, phys_source_q2(frame, i, centre.d, &q),

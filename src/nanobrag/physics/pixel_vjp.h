@@ -28,16 +28,14 @@ struct phys_point_bar {
     real r;
 };
 
-/* fast, slow: as in phys_point(); `depth` of layer t */
+/* at the depth of layer t */
 PHYS_FN void phys_point_vjp(const struct phys_frame *frame, const struct phys_detector *det,
-                            real fast, real slow, real t, struct phys_point_bar point_bar,
+                            struct phys_sub place, real t, struct phys_point_bar point_bar,
                             struct phys_slope *bar)
 {
+    const real fast = place.fast, slow = place.slow;
     const real depth = det->layer_offset + t * det->layer_step;
-    const struct phys_vec3 flat =
-        phys_axpy(det->sub * fast, det->fast,
-                  phys_axpy(det->sub * slow, det->slow,
-                            phys_axpy(depth, det->normal, det->pix0)));
+    const struct phys_vec3 flat = phys_flat(det, fast, slow, depth);
     const real per_length = 1 / sqrt(phys_dot(flat, flat));
     const struct phys_vec3 d = phys_scale(per_length, flat);
     const int curved = det->surface == PHYS_CURVED;
@@ -57,30 +55,11 @@ PHYS_FN void phys_point_vjp(const struct phys_frame *frame, const struct phys_de
     bar->layer_step += (double)(t * into);
 }
 
-/* sub-pixel `sub` of pixel (f, s) in layer t; -1: its centre */
-struct phys_sub {
-    real fast, slow, t;
-};
-
-PHYS_FN struct phys_sub phys_sub(const struct phys_frame *frame, int s, int f, int sub,
-                                 int layer)
-{
-    const int n = frame->oversample, row = sub < 0 ? 0 : sub / n;
-    const int column = sub < 0 ? 0 : sub - n * row;
-    const real half = sub < 0 ? (real)0.5 * (real)n : (real)0.5;
-    struct phys_sub place;
-
-    place.fast = (real)f * (real)n + (real)column + half;
-    place.slow = (real)s * (real)n + (real)row + half;
-    place.t = (real)layer;
-    return place;
-}
-
+/* in layer t */
 PHYS_FN struct phys_point phys_point_of(const struct phys_detector *det,
-                                        struct phys_sub place)
+                                        struct phys_sub place, real t)
 {
-    return phys_point(det, place.fast, place.slow,
-                      det->layer_offset + place.t * det->layer_step);
+    return phys_point(det, place.fast, place.slow, det->layer_offset + t * det->layer_step);
 }
 
 PHYS_FN void phys_solid_angle_vjp(const struct phys_frame *frame,
@@ -276,8 +255,8 @@ PHYS_FN void phys_pixel_amorphous_vjp(const struct phys_frame *frame,
                                       const struct phys_detector *det, int s, int f,
                                       real photons_bar, struct phys_slope *bar)
 {
-    const struct phys_sub front_place = phys_sub(frame, s, f, -1, 0);
-    const struct phys_point front = phys_point_of(det, front_place);
+    const struct phys_sub front_place = phys_sub(frame->oversample, s, f, -1);
+    const struct phys_point front = phys_point_of(det, front_place, 0);
     const real omega = phys_solid_angle(det, front);
     const real polar = phys_source_polarization(frame, 0, front.d);
     const real scale = (real)frame->amorphous_scale;
@@ -285,9 +264,10 @@ PHYS_FN void phys_pixel_amorphous_vjp(const struct phys_frame *frame,
     real sum = 0, omega_bar = 0, polar_bar = 0;
 
     for (int layer = 0; layer < frame->nlayers; layer++) {
-        const struct phys_sub place = phys_sub(frame, s, f, -1, layer);
-        const struct phys_point point = phys_point_of(det, place);
-        const real capture = phys_capture(det, point, (real)layer);
+        const real t = (real)layer;
+        const struct phys_sub place = front_place;
+        const struct phys_point point = phys_point_of(det, place, t);
+        const real capture = phys_capture(det, point, t);
         const real each = frame->each_omega ? phys_solid_angle(det, point) : omega;
         struct phys_point_bar point_bar = {{0, 0, 0}, 0};
         real weight_bar = 0;
@@ -316,17 +296,17 @@ PHYS_FN void phys_pixel_amorphous_vjp(const struct phys_frame *frame,
             else
                 polar_bar += p_bar;
         }
-        phys_capture_vjp(det, point, (real)layer, weight_bar * each, &point_bar, bar);
+        phys_capture_vjp(det, point, t, weight_bar * each, &point_bar, bar);
         if (frame->each_omega)
             phys_solid_angle_vjp(frame, det, point, weight_bar * capture, &point_bar, bar);
         else
             omega_bar += weight_bar * capture;
-        phys_point_vjp(frame, det, place.fast, place.slow, place.t, point_bar, bar);
+        phys_point_vjp(frame, det, place, t, point_bar, bar);
     }
     bar->amorphous_scale += (double)(photons_bar * sum);
     phys_polarization_vjp(frame, 0, front.d, polar_bar, &front_bar.d, bar);
     phys_solid_angle_vjp(frame, det, front, omega_bar, &front_bar, bar);
-    phys_point_vjp(frame, det, front_place.fast, front_place.slow, 0, front_bar, bar);
+    phys_point_vjp(frame, det, front_place, 0, front_bar, bar);
 }
 
 /* of phys_finish() */
@@ -357,21 +337,22 @@ PHYS_FN void phys_pixel_layer_vjp(struct phys_spec spec, const struct phys_frame
                                   struct phys_sums_bar *sums_bar, struct phys_slope *bar)
 {
     const struct phys_detector *det = &view->detector;
+    const real t = (real)layer;
     const int subs = frame->oversample * frame->oversample;
     const int last_layer = layer == frame->nlayers - 1;
-    const struct phys_sub first = phys_sub(frame, s, f, 0, layer);
-    const struct phys_point front = phys_point_of(det, first);
+    const struct phys_sub first = phys_sub(frame->oversample, s, f, 0);
+    const struct phys_point front = phys_point_of(det, first, t);
     struct phys_point_bar front_bar = {{0, 0, 0}, 0};
-    real front_capture_bar = 0, capture = phys_capture(det, front, first.t);
+    real front_capture_bar = 0, capture = phys_capture(det, front, t);
 
     for (int sub = 0; sub < subs; sub++) {
-        const struct phys_sub place = phys_sub(frame, s, f, sub, layer);
-        const struct phys_point point = phys_point_of(det, place);
+        const struct phys_sub place = phys_sub(frame->oversample, s, f, sub);
+        const struct phys_point point = phys_point_of(det, place, t);
         const real omega = frame->each_omega ? phys_solid_angle(det, point) : 1;
         struct phys_point_bar point_bar = {{0, 0, 0}, 0};
         real weight_bar = 0, capture_bar;
 
-        if (frame->each_capture) capture = phys_capture(det, point, place.t);
+        if (frame->each_capture) capture = phys_capture(det, point, t);
         sums_bar->weight = omega * (frame->last_capture ? 1 : capture);
         if (layer == 0 && sub == 0 && !frame->each_omega)
             phys_solid_angle_vjp(frame, det, point, sums_bar->omega, &point_bar, bar);
@@ -386,13 +367,13 @@ PHYS_FN void phys_pixel_layer_vjp(struct phys_spec spec, const struct phys_frame
         if (frame->last_capture)
             capture_bar = last_layer && sub == subs - 1 ? sums_bar->capture : 0;
         if (frame->each_capture)
-            phys_capture_vjp(det, point, place.t, capture_bar, &point_bar, bar);
+            phys_capture_vjp(det, point, t, capture_bar, &point_bar, bar);
         else
             front_capture_bar += capture_bar;
-        phys_point_vjp(frame, det, place.fast, place.slow, place.t, point_bar, bar);
+        phys_point_vjp(frame, det, place, t, point_bar, bar);
     }
-    phys_capture_vjp(det, front, first.t, front_capture_bar, &front_bar, bar);
-    phys_point_vjp(frame, det, first.fast, first.slow, first.t, front_bar, bar);
+    phys_capture_vjp(det, front, t, front_capture_bar, &front_bar, bar);
+    phys_point_vjp(frame, det, first, t, front_bar, bar);
 }
 
 /* adds to `bar` what photons_bar times the photons of pixel (f, s) change by */
@@ -406,12 +387,12 @@ PHYS_FN void phys_pixel_vjp(struct phys_spec spec, const struct phys_frame *fram
     for (int layer = 0; layer < frame->nlayers; layer++)
         phys_pixel_layer_vjp(spec, frame, view, s, f, layer, &sums_bar, bar);
     if (!frame->each_polar && !sums_bar.lit && !frame->dark_polar) {
-        const struct phys_sub place = phys_sub(frame, s, f, 0, 0);
+        const struct phys_sub place = phys_sub(frame->oversample, s, f, 0);
         struct phys_point_bar point_bar = {{0, 0, 0}, 0};
 
-        phys_polarization_vjp(frame, 0, phys_point_of(&view->detector, place).d,
+        phys_polarization_vjp(frame, 0, phys_point_of(&view->detector, place, 0).d,
                               sums_bar.polarization, &point_bar.d, bar);
-        phys_point_vjp(frame, &view->detector, place.fast, place.slow, 0, point_bar, bar);
+        phys_point_vjp(frame, &view->detector, place, 0, point_bar, bar);
     }
     if (frame->amorphous_scale != 0 && !frame->amorphous_in_samples)
         phys_pixel_amorphous_vjp(frame, &view->detector, s, f, photons_bar, bar);

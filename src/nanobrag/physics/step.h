@@ -11,11 +11,6 @@
 #include "lattice.h"
 #include "structure_factor.h"
 
-struct phys_sample {
-    real f2; /* (F_cell F_latt)^2, electron^2 */
-    real dh, dk, dl;
-};
-
 /* The lattice point that x belongs to. Which one a point halfway between two takes is
  * nanoBragg's choice where F is looked up there, and free where it is not. */
 PHYS_FN struct phys_vec3 phys_lattice_point(struct phys_spec spec, struct phys_vec3 x)

@@ -150,13 +150,12 @@ static void resolve_origin(nb_detector *d)
     }
 }
 
-/* direct beam (metres from the outer corner) from Xbeam, Ybeam of the convention */
-static void beam_from_centre(const nb_detector *d, const double xy[2], double *fast,
-                             double *slow)
+void detector_beam_from_centre(int convention, const nb_detector *d, const double xy[2],
+                               double *fast, double *slow)
 {
     const double x = xy[0] / 1000, y = xy[1] / 1000, p = d->pixel / 1000;
 
-    switch (d->convention) {
+    switch (convention) {
     case NB_ADXV:
         *fast = x;
         *slow = d->size[1] / 1000 - y;
@@ -210,7 +209,7 @@ static struct statement state(const nb_detector *d, int kind, const double value
     switch (kind) {
     case NB_ORIGIN_BEAM:
         s.kind = NB_PIVOT_BEAM;
-        beam_from_centre(d, value, &s.fast, &s.slow);
+        detector_beam_from_centre(d->convention, d, value, &s.fast, &s.slow);
         break;
     case NB_ORIGIN_NEAR:
         s.fast = (value[0] - 0.5) * d->pixel / 1000;

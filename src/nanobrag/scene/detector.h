@@ -45,4 +45,10 @@ double detector_qmax(const nb_scene *scene, const struct detector_place *place,
 void detector_beam_centre(int convention, const double size[2], double pixel, double fast,
                           double slow, double xy[2]);
 
+/* The direct beam, metres from the outer corner, from Xbeam, Ybeam of a convention (mm),
+ * size and pixel of the detector. Linear in all of them: of their changes it gives the
+ * change. */
+void detector_beam_from_centre(int convention, const nb_detector *d, const double xy[2],
+                               double *fast, double *slow);
+
 #endif
