@@ -1,5 +1,5 @@
-# nanobrag_isa(TARGET SOURCE): compile SOURCE once per instruction set and precision and
-# add the objects to TARGET. In the source KERNEL_ISA is the set's name as a string, KERNELS
+# nanobrag_isa(TARGET SOURCE...): compile each SOURCE once per instruction set and precision
+# and add the objects to TARGET, named after the first. In the source KERNEL_ISA is the set's name as a string, KERNELS
 # a symbol made of set and precision, and PHYS_SINGLE asks for float. The sets: scalar
 # (what vectorisation is measured against), and v2, v3, v4 on x86-64, base elsewhere; chosen
 # at run time in kernels/dispatch.c.
@@ -34,10 +34,13 @@ endif()
 
 function(nanobrag_isa target source)
   get_filename_component(name ${source} NAME_WE)
+  # the order of its sums is the compiler's
+  set_source_files_properties(kernels/lane_moments.c PROPERTIES
+    COMPILE_OPTIONS "-fassociative-math;-fno-signed-zeros")
   foreach(set IN LISTS nanobrag_isa_sets)
     foreach(precision double single)
       set(objects ${target}_${name}_${set}_${precision})
-      add_library(${objects} OBJECT ${source})
+      add_library(${objects} OBJECT ${source} ${ARGN})
       target_link_libraries(${objects} PRIVATE nanobrag_flags)
       target_compile_definitions(${objects} PRIVATE
         KERNEL_ISA="${set}" KERNELS=${name}_${set}_${precision}

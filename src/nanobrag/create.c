@@ -62,8 +62,10 @@ static struct sizes sizes_of(const nb_simulator *sim)
 static struct adjoint_sizes adjoint_sizes_of(const nb_simulator *sim, const struct sizes *n)
 {
     const nb_scene *s = &sim->scene;
+    const int *roi = s->detector.roi;
     struct adjoint_sizes sizes;
 
+    sizes.pixels = (size_t)(roi[1] - roi[0]) * (size_t)(roi[3] - roi[2]);
     sizes.sources = n->source_change;
     sizes.orientations = n->turns;
     sizes.box = n->box_bar;

@@ -296,7 +296,7 @@ static double pull_image(const void *user, size_t first, int n, const double *ph
 
     (void)photons;
     if (weight) memset(weight, 0, (size_t)n * sizeof *weight); /* it has no curvature */
-    for (int i = 0; i < n; i++) bar[i] = array_get(images->bar, s, f + i);
+    array_row(images->bar, s, f, n, bar);
     return 0;
 }
 
@@ -308,8 +308,7 @@ static void finish_adjoint(nb_simulator *sim, const nb_scene *scene,
     const size_t nfast = (size_t)sim->window.nfast;
 
     for (int s = 0; s < sim->window.nslow; s++)
-        for (int f = 0; f < sim->window.nfast; f++)
-            sim->photons[(size_t)s * nfast + (size_t)f] = array_get(bar_image, s, f);
+        array_row(bar_image, s, 0, sim->window.nfast, sim->photons + (size_t)s * nfast);
     blank(&sim->window, sim->photons);
     psf_adjoint(sim->psf, scene, sim->unspread, sim->photons, bar);
 }

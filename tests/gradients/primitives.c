@@ -25,14 +25,14 @@ static long double slit_truth(const void *n, double v)
 
 static long double slit_own(const void *n, double v)
 {
-    const struct phys_slit s = phys_slit(v, *(const double *)n);
+    const struct phys_slit s = phys_slit(phys_off_zero(v), *(const double *)n);
 
     return slit_sign(v, *(const double *)n) * s.above / s.below;
 }
 
 static void check_slit(struct tally *tally, double v, double n)
 {
-    const struct phys_slit s = phys_slit(v, n);
+    const struct phys_slit s = phys_slit(phys_off_zero(v), n);
     const double slope = slit_sign(v, n) * s.slope / s.below / s.below;
     struct ladder ladder = {slit_truth, &n, v, 1 / fmax(n, 2), 0, 0};
 

@@ -139,7 +139,7 @@ int values_slit(void)
     for (size_t k = 0; k < LENGTH(cells_tested); k++)
         for (int i = 0; i < POINTS; i++) {
             const double n = cells_tested[k], v = point_between(i);
-            const struct phys_slit s = phys_slit(v, n);
+            const struct phys_slit s = phys_slit(phys_off_zero(v), n);
             const long double truth = fabsl(closed_slit(v, n).f);
 
             note_error(&all, v, fabs(s.above / s.below), truth, n);
@@ -160,7 +160,7 @@ int values_slit_slope(void)
     for (size_t k = 0; k < LENGTH(cells_tested); k++)
         for (int i = 0; i < POINTS; i++) {
             const double n = cells_tested[k], v = point_between(i);
-            const struct phys_slit s = phys_slit(v, n);
+            const struct phys_slit s = phys_slit(phys_off_zero(v), n);
             const double slope = fabs(s.slope / s.below / s.below);
             const long double truth = fabsl(closed_slit(v, n).df);
 

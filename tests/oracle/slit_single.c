@@ -8,7 +8,7 @@
 
 struct slit slit_single(double v, double n)
 {
-    const struct phys_slit s = phys_slit((float)v, (float)n);
+    const struct phys_slit s = phys_slit(phys_off_zero((float)v), (float)n);
 
     return (struct slit){s.above / s.below, s.slope / s.below / s.below, s.dn / s.below};
 }

@@ -3,6 +3,7 @@
 #include "base/array.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/context.h"
 
@@ -90,6 +91,18 @@ double array_get(const nb_array *array, int64_t s, int64_t f)
 
     if (array->bits == 64) return ((const double *)array->data)[at];
     return (double)((const float *)array->data)[at];
+}
+
+void array_row(const nb_array *array, int64_t s, int64_t f, int n, double *out)
+{
+    const ptrdiff_t at = (ptrdiff_t)(s * stride(array, 0) + f * stride(array, 1));
+    const ptrdiff_t step = (ptrdiff_t)stride(array, 1);
+
+    if (array->bits == 64 && step == 1) {
+        memcpy(out, (const double *)array->data + at, sizeof *out * (size_t)n);
+        return;
+    }
+    for (int i = 0; i < n; i++) out[i] = array_get(array, s, f + i);
 }
 
 void array_set(const nb_array *array, int64_t s, int64_t f, double value)

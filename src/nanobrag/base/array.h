@@ -24,6 +24,9 @@ int array_is_dense(const nb_array *array);
 
 /* Read pixel (s, f) of a float image, and write it (rounded to its type). */
 double array_get(const nb_array *array, int64_t s, int64_t f);
+
+/* out[i] = number of row s, column f + i, for n columns */
+void array_row(const nb_array *array, int64_t s, int64_t f, int n, double *out);
 void array_set(const nb_array *array, int64_t s, int64_t f, double value);
 
 #endif

@@ -10,8 +10,10 @@
 #include "kernels/headway.h"
 #include "kernels/rounding.h"
 
-/* chunks share this much memory, but are enough for the threads of a large machine */
-enum { MOST_CHUNKS = 64, LEAST_CHUNKS = 4, CHUNK_MEMORY = 1 << 28 };
+/* chunks share this much memory, but are enough for the threads of a large machine; and to
+ * blank and fold what they sum takes a small part of the work, of which a number of a box
+ * is this many pairs of a sample and an orientation */
+enum { MOST_CHUNKS = 64, LEAST_CHUNKS = 4, CHUNK_MEMORY = 1 << 28, PAIRS_PER_NUMBER = 4 };
 
 /* slopes of a tile's samples are kept up to so many bytes, about a core's share of the last
  * cache; more are computed twice */
@@ -22,7 +24,10 @@ static int chunks_of(const struct adjoint_sizes *n)
     const double bytes = (double)n->sources * sizeof(struct phys_source)
                          + (double)n->orientations * sizeof(struct phys_turn)
                          + (double)n->box * sizeof(double);
-    const double fit = CHUNK_MEMORY / (bytes + 1);
+    const double pairs = (double)n->pixels * (double)n->samples * (double)n->orientations;
+    const double held = CHUNK_MEMORY / (bytes + 1);
+    const double worth = pairs / PAIRS_PER_NUMBER / ((double)n->box + 1);
+    const double fit = held < worth ? held : worth;
 
     return fit > MOST_CHUNKS ? MOST_CHUNKS : fit < LEAST_CHUNKS ? LEAST_CHUNKS : (int)fit;
 }
@@ -98,13 +103,28 @@ static void add(size_t n, const void *from, void *to)
     for (size_t i = 0; i < n; i++) t[i] += f[i];
 }
 
+/* the structure factors of all chunks, in order, each by one thread */
+static void fold_box(struct adjoint_work *work, int threads)
+{
+    double *to = work->bar->f;
+    const size_t n = work->sizes.box, part = (n + (size_t)threads - 1) / (size_t)threads;
+
+#pragma omp parallel for num_threads(threads)
+    for (int thread = 0; thread < threads; thread++) {
+        const size_t first = part * (size_t)thread;
+        const size_t end = first + part < n ? first + part : n;
+
+        for (int chunk = 1; chunk < work->chunks && first < end; chunk++)
+            add(end - first, work->bar[chunk].f + first, to + first);
+    }
+}
+
 static void fold(const struct adjoint_sizes *n, const struct phys_slope *from,
                  struct phys_slope *to)
 {
     add(offsetof(struct phys_slope, source) / sizeof(double), from, to);
     add(n->sources * (sizeof *to->source / sizeof(double)), from->source, to->source);
     add(n->orientations * (sizeof *to->turn / sizeof(double)), from->turn, to->turn);
-    if (to->f) add(n->box, from->f, to->f);
 }
 
 /* one run over all tiles */
@@ -136,8 +156,7 @@ static double part_back(const struct run *run, int single, const struct tile *ti
     double photons_bar[TILE_PIXELS], value;
     struct pull pull = {NULL, NULL, 1, photons_bar};
 
-    if (run->pull->linear || needed == 0
-        || (needed <= (double)run->work->room_size && !bar->f))
+    if (run->pull->linear || needed == 0 || needed <= (double)run->work->room_size)
         return vjp(job, tile, run->pull, room, bar, photons);
     (single ? k->single : k->precise)
         ->forward[job->spec.shape][job->spec.lookup](job->frame, tile, photons);
@@ -159,7 +178,7 @@ static double tile_back(const struct run *run, const struct tile *tile, void *ro
         if (grid_rendered(run->job, &part) == 0) continue;
         value += part_back(run, n != TILE_IN_DOUBLE, &part, room, bar, photons);
         for (int k = 0; k < part.width * part.height; k++)
-            *peak = fmax(*peak, fabs(photons[k]));
+            *peak = fabs(photons[k]) > *peak ? fabs(photons[k]) : *peak;
     }
     return value;
 }
@@ -189,7 +208,7 @@ static nb_status all_back(struct headway *headway, const struct run *run)
             headway_step(headway);
         }
     }
-    (void)threads; /* unused without OpenMP */
+    if (work->bar->f) fold_box(work, threads);
     for (int chunk = 1; chunk < work->chunks; chunk++) {
         fold(&work->sizes, work->bar + chunk, work->bar);
         work->value[0] += work->value[chunk];

@@ -18,6 +18,7 @@
 /* sizes of the arrays of a cotangent; box: 0 when nobody asks for structure factors */
 struct adjoint_sizes {
     size_t sources, orientations, box;
+    size_t pixels;
     size_t samples; /* of a pixel, times its sources */
     size_t threads;
 };

@@ -8,14 +8,15 @@
 #ifndef NB_KERNELS_LANE_BACK_H
 #define NB_KERNELS_LANE_BACK_H
 
+#include "kernels/lane_moments.h"
 #include "kernels/lane_slopes.h"
 
 /* ---- a source ---- */
 
 /* fall and polar of the source, and share[i] = weight of its samples */
-static void weigh_rest(const struct phys_frame *frame, int index, struct lanes *l,
-                       struct pulled *p)
+static void weigh_rest(const struct launch *a, int index, struct lanes *l, struct pulled *p)
 {
+    const struct phys_frame *frame = a->frame;
     const struct phys_source *source = frame->source + index;
     const struct phys_vec3 incident = phys_load(source->direction), d = l->patch.d;
     const struct phys_vec3 e = phys_load(source->e), b = phys_load(source->b);
@@ -25,6 +26,12 @@ static void weigh_rest(const struct phys_frame *frame, int index, struct lanes *
     const real each = frame->each_polar && frame->polarised ? 1 : 0;
     const real cut = frame->dmin > 0 ? 1 : 0;
 
+    if (!a->per_source) {
+        fill(l->n, p->fall, 1);
+        fill(l->n, p->polar, 1);
+        weigh_source(source, l);
+        return;
+    }
 #pragma omp simd
     for (int i = 0; i < l->n; i++) {
         const real change = phys_square_change(&square, step_of(l, i));
@@ -98,6 +105,15 @@ static void displacement_back(const struct phys_frame *frame,
     }
 }
 
+static void close_crystal(struct phys_spec spec, const struct lanes *l, struct pulled *p)
+{
+    const int n = crystal_slopes(spec);
+    real sums[CRYSTAL];
+
+    crystal_sums(l, p, n, sums);
+    for (int k = 0; k < n; k++) p->crystal_sum[k] += p->scale * (double)sums[k];
+}
+
 /* all pairs of a source are done: sums over them go to source, direction and weight */
 static void close_source(const struct launch *a, int index, const struct lanes *restrict l,
                          struct pulled *restrict p, struct phys_slope *bar)
@@ -107,29 +123,22 @@ static void close_source(const struct launch *a, int index, const struct lanes *
     const struct phys_vec3 mid = phys_axpy(-1, phys_load(source->direction), l->patch.d);
     const real own = (real)source->weight;
     struct phys_source *to = bar->source + index;
-    const double unit = source->inverse_wavelength;
-    real x = 0, y = 0, z = 0, along = 0, shares = 0, squares = 0;
+    const double unit = source->inverse_wavelength, scale = p->scale;
+    struct source_moments sums;
 
-    displacement_back(frame, source, l, p);
-#pragma omp simd reduction(+ : x, y, z, along, shares, squares)
+    if (frame->b_factor != 0) displacement_back(frame, source, l, p);
+    sums = source_sums(l, p, mid);
+#pragma omp simd
     for (int i = 0; i < l->n; i++) {
-        const real vx = p->w[i] * p->x[i], vy = p->w[i] * p->y[i], vz = p->w[i] * p->z[i];
-        const real each = p->pull[i] * p->fall[i] * l->sum[i];
-
-        p->dx[i] += vx, p->dy[i] += vy, p->dz[i] += vz;
-        x += vx, y += vy, z += vz;
-        along += vx * (mid.x + l->x[i]) + vy * (mid.y + l->y[i]) + vz * (mid.z + l->z[i]);
-        shares += each * p->polar[i] * l->weight[i];
-        squares +=
-            p->w[i] * l->sum[i]
-            * ((mid.x + l->x[i]) * (mid.x + l->x[i]) + (mid.y + l->y[i]) * (mid.y + l->y[i])
-               + (mid.z + l->z[i]) * (mid.z + l->z[i]));
-        p->weight_bar[i] += each * p->polar[i] * own;
+        p->dx[i] += p->w[i] * p->x[i];
+        p->dy[i] += p->w[i] * p->y[i];
+        p->dz[i] += p->w[i] * p->z[i];
+        p->weight_bar[i] += p->pull[i] * p->fall[i] * l->sum[i] * p->polar[i] * own;
     }
-    to->inverse_wavelength += p->scale * (double)along / unit;
-    give(to->direction, -p->scale, x, y, z);
-    to->weight += p->scale * (double)shares;
-    bar->b_factor -= p->scale * unit * unit * (double)squares / 2;
+    to->inverse_wavelength += scale * (double)sums.along / unit;
+    give(to->direction, -scale, sums.x, sums.y, sums.z);
+    to->weight += scale * (double)sums.share;
+    bar->b_factor -= scale * unit * unit * (double)sums.square / 2;
     if (frame->each_polar && frame->polarised) {
         _Alignas(64) lane polar_bar = {0};
 
@@ -196,47 +205,13 @@ static void capture_back(const struct launch *a, int layer,
     bar->layer_mu += p->scale * (double)mu;
 }
 
-/* cotangents of the place of a sample, and their moments about the tile's middle */
-struct place_sums {
-    double place[3], fast[3], slow[3], r;
-};
-
-static struct place_sums pull_places(const struct phys_frame *frame, const struct lanes *l,
-                                     const struct pulled *p)
-{
-    const struct phys_vec3 mid = l->patch.d;
-    const real per_r = (real)(1 / l->patch.distance);
-    const real radial = frame->surface == PHYS_CURVED ? 0 : 1;
-    real x = 0, y = 0, z = 0, fx = 0, fy = 0, fz = 0, sx = 0, sy = 0, sz = 0, r = 0;
-    struct place_sums out;
-
-#pragma omp simd reduction(+ : x, y, z, fx, fy, fz, sx, sy, sz, r)
-    for (int i = 0; i < l->n; i++) {
-        const struct phys_vec3 d = phys_axpy(1, mid, step_of(l, i));
-        const struct phys_vec3 d_bar = phys_vec3(p->dx[i], p->dy[i], p->dz[i]);
-        const real per = per_r / l->ratio[i];
-        const real along = radial * p->r[i] - per * phys_dot(d, d_bar);
-        const struct phys_vec3 v = phys_axpy(along, d, phys_scale(per, d_bar));
-        const real fast = l->fast[i], slow = l->slow[i];
-
-        x += v.x, y += v.y, z += v.z;
-        fx += fast * v.x, fy += fast * v.y, fz += fast * v.z;
-        sx += slow * v.x, sy += slow * v.y, sz += slow * v.z;
-        r += p->r[i];
-    }
-    out.place[0] = x, out.place[1] = y, out.place[2] = z;
-    out.fast[0] = fx, out.fast[1] = fy, out.fast[2] = fz;
-    out.slow[0] = sx, out.slow[1] = sy, out.slow[2] = sz;
-    out.r = r;
-    return out;
-}
-
 /* direction and distance of the sample at hand back to the detector */
 static void place_back(const struct launch *a, int layer, const struct lanes *l,
                        const struct pulled *p, struct phys_slope *bar)
 {
     const struct phys_frame *frame = a->frame;
-    const struct place_sums sums = pull_places(frame, l, p);
+    const int curved = frame->surface == PHYS_CURVED;
+    const struct place_moments sums = place_sums(l, p, curved ? 0 : 1);
     const double sub = frame->pixel / frame->oversample, over = frame->oversample;
     const double fast = over * (a->tile->fast + 0.5 * a->tile->width) + (double)l->sub_fast;
     const double slow =
@@ -244,9 +219,9 @@ static void place_back(const struct launch *a, int layer, const struct lanes *l,
     double into = 0, pixel = 0;
 
     for (int i = 0; i < 3; i++) {
-        const double at = p->scale * sums.place[i];
-        const double f = p->scale * (sums.fast[i] + fast * sums.place[i]);
-        const double s = p->scale * (sums.slow[i] + slow * sums.place[i]);
+        const double at = p->scale * (double)sums.place[i];
+        const double f = p->scale * (double)sums.fast[i] + fast * at;
+        const double s = p->scale * (double)sums.slow[i] + slow * at;
 
         bar->pix0[i] += at;
         bar->fast[i] += sub * f;
@@ -258,7 +233,7 @@ static void place_back(const struct launch *a, int layer, const struct lanes *l,
     bar->pixel += pixel / over;
     bar->layer_offset += into;
     bar->layer_step += layer * into;
-    if (frame->surface == PHYS_CURVED) bar->distance += p->scale * sums.r;
+    if (curved) bar->distance += p->scale * (double)sums.r;
 }
 
 /* all sources of a sample are done */
@@ -384,20 +359,14 @@ static void numbers_back(struct phys_spec spec, const struct phys_frame *frame,
                          double factor, const struct lanes *l, const struct pulled *p,
                          struct phys_slope *bar)
 {
-    double sums[CRYSTAL] = {0}, photons = 0;
-    const int n = spec.shape == PHYS_SQUARE ? 3 : CRYSTAL;
+    const double *sums = p->crystal_sum;
+    double photons = factor * photon_sum(l, p);
 
-    for (int i = 0; i < l->n; i++)
-        photons += p->photons_bar[i] * factor * l->bragg[i] * (double)l->omega[i]
-                   * (double)l->polarization[i] * (double)l->capture[i];
     bar->bragg_scale += photons;
     photons *= frame->bragg_scale;
     if (spec.shape != PHYS_SQUARE) bar->peak += 2 * photons / frame->peak;
     if (spec.lookup == PHYS_CONSTANT && frame->default_f != 0)
         bar->default_f += 2 * photons / frame->default_f;
-    for (int k = 0; k < n; k++)
-        for (int i = 0; i < l->n; i++)
-            sums[k] += p->scale * (double)p->pull[i] * p->crystal_sum[k][i];
     if (spec.shape == PHYS_SQUARE) {
         for (int k = 0; k < 3; k++) bar->ncells[k] += sums[k];
         return;

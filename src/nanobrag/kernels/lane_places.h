@@ -7,33 +7,8 @@
 #ifndef NB_KERNELS_LANE_PLACES_H
 #define NB_KERNELS_LANE_PLACES_H
 
-#include "kernels/job.h"
-#include "physics/patch.h"
+#include "kernels/lane_types.h"
 #include "physics/pixel.h"
-
-/* one number for each pixel of a tile */
-typedef real lane[TILE_PIXELS];
-typedef double wide[TILE_PIXELS];
-
-/* what a tile needs: all of it stays in the innermost cache */
-struct lanes {
-    int n; /* lanes in use */
-    struct phys_patch patch;
-    real radius; /* no step is longer */
-    double depth; /* of the patch below the front of the sensor, m */
-    real sub_fast, sub_slow; /* the sample in its pixel, sub-pixels */
-    int small; /* phys_patch_is_small() */
-    _Alignas(64) lane fast, slow; /* corner of the pixel from the middle, sub-pixels */
-    _Alignas(64) lane x, y, z; /* direction of the sample, less that of the middle */
-    _Alignas(64) lane ratio; /* its distance over that of the middle */
-    _Alignas(64) lane weight; /* of the sub-pixel: flagged factors */
-    _Alignas(64) lane share; /* of the sub-pixel and the source */
-    _Alignas(64) lane sum; /* of F^2 over a chunk of orientations */
-    _Alignas(64) wide bragg, amorphous;
-    _Alignas(64) lane centre; /* photons of the amorphous part taken at the centre */
-    _Alignas(64) lane omega, polarization, capture; /* factors that wait until the end */
-    _Alignas(64) lane lit; /* 1 once a sample fixed the polarization */
-};
 
 /* what a launch makes of the frame before its first tile */
 struct launch {

@@ -14,28 +14,6 @@
 #include "kernels/lane_sums.h"
 #include "physics/pixel_vjp.h"
 
-/* slopes in the numbers of the crystal: its cells, or fudge factor and metric */
-enum { CRYSTAL = 7 };
-
-struct pulled {
-    wide photons_bar;
-    double scale;
-    _Alignas(64) lane pull; /* cotangent of the pixel's sum of weighted F^2 */
-    /* under a source */
-    _Alignas(64) lane fall, polar; /* displacement and dmin; polarization of each sample */
-    _Alignas(64) lane w; /* cotangent of F^2 */
-    _Alignas(64) lane x, y, z; /* sum of slopes of F^2 in the direction of the sample */
-    _Alignas(64) lane crystal[CRYSTAL]; /* sums of slopes of F^2 */
-    /* of a pair */
-    real *f2, *gh, *gk, *gl; /* F^2 and its slopes in h, k, l: lanes of `pair`, or kept */
-    _Alignas(64) lane pair[4];
-    _Alignas(64) lane square; /* F^2 over that of the unit cell */
-    /* of a sample: cotangents */
-    _Alignas(64) lane dx, dy, dz, r, weight_bar, capture_bar;
-    /* of a pixel */
-    _Alignas(64) wide crystal_sum[CRYSTAL]; /* weighted */
-};
-
 static int crystal_slopes(struct phys_spec spec)
 {
     return spec.shape == PHYS_SQUARE ? 3 : CRYSTAL;
@@ -58,13 +36,6 @@ static void add(int n, const real *restrict a, real *restrict to)
 static void blank_crystal(struct phys_spec spec, int n, struct pulled *p)
 {
     for (int k = 0; k < crystal_slopes(spec); k++) fill(n, p->crystal[k], 0);
-}
-
-static void join_crystal(struct phys_spec spec, int n, const real *restrict share,
-                         struct pulled *p)
-{
-    for (int k = 0; k < crystal_slopes(spec); k++)
-        join(n, share, p->crystal[k], p->crystal_sum[k]);
 }
 
 /* ---- a pair of source and orientation ---- */
@@ -107,7 +78,6 @@ PHYS_FN void grating_slopes(struct phys_spec spec, const struct phys_crystal *of
 
         f2[i] = s.f2, gh[i] = s.dh, gk[i] = s.dk, gl[i] = s.dl;
         sum[i] += weight * s.f2;
-        if (spec.lookup != PHYS_CONSTANT) p->square[i] = g.sample.f2;
         p->crystal[0][i] += weighted * g.dn.x;
         p->crystal[1][i] += weighted * g.dn.y;
         p->crystal[2][i] += weighted * g.dn.z;
@@ -132,7 +102,6 @@ PHYS_FN void bump_slopes(struct phys_spec spec, const struct phys_crystal *of, i
 
         f2[i] = s.f2, gh[i] = s.dh, gk[i] = s.dk, gl[i] = s.dl;
         sum[i] += weight * s.f2;
-        if (spec.lookup != PHYS_CONSTANT) p->square[i] = g.sample.f2;
         p->crystal[0][i] += weighted * g.dfudge;
         p->crystal[1][i] += weighted * g.dhh;
         p->crystal[2][i] += weighted * g.dkk;
@@ -154,12 +123,6 @@ PHYS_FN void slopes_of(struct phys_spec spec, const struct phys_view *view, int 
         bump_slopes(spec, &view->crystal, n, weight, in, sum, p);
 }
 
-/* F^2 and its slopes in h, k, l over all lanes, and their moments about the tile's middle
- */
-struct pair_sums {
-    double f2, slope[3], moment[3][3];
-};
-
 /* x, y, z += weighted slopes in the direction. `axes` as in phys_anchor: per step of it */
 static void add_direction(const struct phys_axes *of, real weight, int n,
                           struct pulled *restrict p)
@@ -176,52 +139,43 @@ static void add_direction(const struct phys_axes *of, real weight, int n,
     }
 }
 
-/* the sums of w times F^2 and slopes. A loop of its own: there are not registers enough for
- * all sums of both */
-static void pull_pair(const struct lanes *restrict l, const struct pulled *restrict p,
-                      struct pair_sums *out)
-{
-    const real *restrict gh = p->gh, *restrict gk = p->gk, *restrict gl = p->gl;
-    const real *restrict f2 = p->f2;
-    real f = 0, h = 0, k = 0, m = 0, hx = 0, hy = 0, hz = 0, kx = 0, ky = 0, kz = 0, mx = 0,
-         my = 0, mz = 0;
-
-#pragma omp simd reduction(+ : f, h, k, m, hx, hy, hz, kx, ky, kz, mx, my, mz)
-    for (int i = 0; i < l->n; i++) {
-        const real w = p->w[i], wh = w * gh[i], wk = w * gk[i], wl = w * gl[i];
-
-        f += w * f2[i];
-        h += wh, hx += wh * l->x[i], hy += wh * l->y[i], hz += wh * l->z[i];
-        k += wk, kx += wk * l->x[i], ky += wk * l->y[i], kz += wk * l->z[i];
-        m += wl, mx += wl * l->x[i], my += wl * l->y[i], mz += wl * l->z[i];
-    }
-    out->f2 = f;
-    out->slope[0] = h, out->slope[1] = k, out->slope[2] = m;
-    out->moment[0][0] = hx, out->moment[0][1] = hy, out->moment[0][2] = hz;
-    out->moment[1][0] = kx, out->moment[1][1] = ky, out->moment[1][2] = kz;
-    out->moment[2][0] = mx, out->moment[2][1] = my, out->moment[2][2] = mz;
-}
-
-/* what the structure factors get from a pair */
+/* what the structure factors get from a pair: F^2 changes by 2 F^2/F with F */
 static void scatter_f(struct phys_spec spec, const struct launch *a, double weight,
-                      const struct phys_anchor *anchor, const struct sites *sites,
+                      const struct phys_anchor *anchor, const struct sites *restrict sites,
                       const struct lanes *l, const struct pulled *p, struct phys_slope *bar)
 {
     const struct phys_box box = phys_box_from(0, a->view.box, anchor->whole);
-    const double scale = weight * p->scale;
+    const double scale = 2 * weight * p->scale;
+    const real *restrict cell = sites->cell, *restrict f2 = p->f2;
+    _Alignas(64) lane f_bar = {0};
+    double sum = 0;
+    int place;
 
+#pragma omp simd
     for (int i = 0; i < l->n; i++) {
-        const double f_bar = scale * (double)(2 * p->w[i] * p->square[i] * sites->cell[i]);
-        struct phys_vec3 x;
+        const real none = cell[i] == 0 ? 1 : 0;
 
-        if (spec.lookup == PHYS_NEAREST) {
-            bar->f[sites->place[i]] += f_bar;
-            continue;
-        }
-        x = phys_anchor_indices(anchor, step_of(l, i));
-        phys_structure_factor_vjp(spec, &box, x, phys_lattice_point(spec, x), (real)f_bar,
-                                  bar);
+        f_bar[i] = (1 - none) * p->w[i] * f2[i] / (cell[i] + none);
     }
+    if (spec.lookup != PHYS_NEAREST) {
+        for (int i = 0; i < l->n; i++) {
+            const struct phys_vec3 x = phys_anchor_indices(anchor, step_of(l, i));
+
+            phys_structure_factor_vjp(spec, &box, x, phys_lattice_point(spec, x),
+                                      (real)(scale * (double)f_bar[i]), bar);
+        }
+        return;
+    }
+    place = sites->place[0]; /* neighbours mostly share it */
+    for (int i = 0; i < l->n; i++) {
+        if (sites->place[i] != place) {
+            bar->f[place] += scale * sum;
+            place = sites->place[i];
+            sum = 0;
+        }
+        sum += (double)f_bar[i];
+    }
+    bar->f[place] += scale * sum;
 }
 
 #endif

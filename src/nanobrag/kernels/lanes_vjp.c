@@ -15,7 +15,8 @@
 
 /* slopes of the pairs of one source: all of a tile, or one at a time */
 struct kept {
-    real *sum; /* of F^2 over the orientations */
+    real *source; /* sum of F^2 over the orientations, slopes in the crystal
+                     (KEPT_OF_SOURCE x TILE_PIXELS) */
     real *slope; /* and F^2 itself (norientation x KEPT_OF_PAIR x TILE_PIXELS); NULL: not
                     kept */
 };
@@ -25,24 +26,36 @@ static struct kept kept_of(const struct phys_frame *frame, void *room, int place
     struct kept k = {NULL, NULL};
 
     if (!room) return k;
-    k.sum = (real *)room
-            + (size_t)place * (size_t)(KEPT_OF_SOURCE + KEPT_OF_PAIR * frame->norientation)
-                  * TILE_PIXELS;
-    k.slope = k.sum + TILE_PIXELS;
+    k.source = (real *)room
+               + (size_t)place
+                     * (size_t)(KEPT_OF_SOURCE + KEPT_OF_PAIR * frame->norientation)
+                     * TILE_PIXELS;
+    k.slope = k.source + (size_t)KEPT_OF_SOURCE * TILE_PIXELS;
     return k;
 }
 
-/* the slopes of a pair, and F^2 added to l->sum; from here on only this differs from one
- * crystal shape to the next, so it alone is specialised */
-typedef struct phys_anchor pair_slopes(const struct launch *a, const struct aim *aim, int k,
-                                       struct lanes *l, struct sites *sites,
-                                       struct pulled *p);
+/* where the lanes lie in orientation k; then the slopes of the pair, and F^2 added to
+ * l->sum. From here on only these differ from one crystal shape to the next, so they alone
+ * are specialised */
+typedef struct phys_anchor pair_sites(const struct launch *a, const struct aim *aim, int k,
+                                      const struct lanes *l, struct sites *sites);
+typedef void pair_slopes(const struct launch *a, int k, const struct sites *sites,
+                         struct lanes *l, struct pulled *p);
 
 /* what a launch is specialised on */
 struct special {
     struct phys_spec spec;
-    pair_slopes *pair;
+    pair_sites *sites;
+    pair_slopes *slopes;
 };
+
+/* where the slopes in the crystal go, or are */
+static void use_source(const struct kept *kept, struct pulled *p)
+{
+    for (int k = 0; k < CRYSTAL; k++)
+        p->crystal[k] = kept->source ? kept->source + (size_t)(1 + k) * TILE_PIXELS
+                                     : (real *)p->own_crystal[k];
+}
 
 /* where the slopes of pair k go, or are */
 static void use_pair(const struct kept *kept, int k, struct pulled *p)
@@ -65,15 +78,16 @@ static void slopes_of_source(const struct special *special, const struct launch 
     const struct aim aim = aim_of(frame, frame->source + index, l);
     struct sites sites;
 
+    use_source(kept, p);
     fill(l->n, l->sum, 0);
     blank_crystal(special->spec, l->n, p);
     for (int k = 0; k < frame->norientation; k++) {
         use_pair(kept, k, p);
-        (void)special->pair(a, &aim, k, l, &sites, p);
+        (void)special->sites(a, &aim, k, l, &sites);
+        special->slopes(a, k, &sites, l, p);
     }
-    memcpy(kept->sum, l->sum, sizeof(lane));
+    memcpy(kept->source, l->sum, sizeof(lane));
     join(l->n, l->share, l->sum, l->bragg);
-    join_crystal(special->spec, l->n, l->share, p);
 }
 
 /* the slopes of a pair hand back what the lanes pull with */
@@ -84,17 +98,17 @@ static void hand_back(const struct phys_frame *frame, const struct aim *aim,
     const double *rows = frame->orientation[k].axes;
     const double unit = aim->source->inverse_wavelength;
     const double weight = frame->orientation[k].weight, scale = weight * p->scale;
-    struct pair_sums sums;
+    const struct pair_moments sums = pair_sums(l, p);
 
     add_direction(axes, (real)weight, l->n, p);
-    pull_pair(l, p, &sums);
-    bar->turn[k].weight += p->scale * sums.f2;
+    bar->turn[k].weight += p->scale * (double)sums.f2;
     for (int r = 0; r < 3; r++) {
         const double *row = rows + (size_t)3 * (size_t)r;
         double *turn = bar->turn[k].by, m[3];
 
         for (int c = 0; c < 3; c++)
-            m[c] = scale * (aim->q[c] * sums.slope[r] + unit * sums.moment[r][c]);
+            m[c] =
+                scale * (aim->q[c] * (double)sums.slope[r] + unit * (double)sums.by[r][c]);
         for (int c = 0; c < 3; c++) {
             const double *axis = rows + (size_t)3 * (size_t)c;
 
@@ -115,6 +129,7 @@ static void source_vjp(const struct special *special, const struct launch *a, in
     const struct aim aim = aim_of(frame, frame->source + index, l);
     struct sites sites;
 
+    use_source(kept, p);
     times(l->n, p->pull, l->share, p->w);
     fill(l->n, p->x, 0);
     fill(l->n, p->y, 0);
@@ -127,23 +142,22 @@ static void source_vjp(const struct special *special, const struct launch *a, in
         struct phys_anchor anchor;
 
         use_pair(kept, k, p);
-        if (kept->slope) {
+        if (kept->slope && !bar->f)
             anchor = phys_anchor_at(frame->orientation[k].axes, aim.q,
                                     aim.source->inverse_wavelength);
-        } else {
-            anchor = special->pair(a, &aim, k, l, &sites, p);
-            if (bar->f)
-                scatter_f(special->spec, a, frame->orientation[k].weight, &anchor, &sites,
-                          l, p, bar);
-        }
+        else
+            anchor = special->sites(a, &aim, k, l, &sites);
+        if (!kept->slope) special->slopes(a, k, &sites, l, p);
+        if (bar->f)
+            scatter_f(special->spec, a, frame->orientation[k].weight, &anchor, &sites, l, p,
+                      bar);
         hand_back(frame, &aim, &anchor.axes, k, l, p, bar);
     }
-    if (kept->slope) {
-        memcpy(l->sum, kept->sum, sizeof(lane));
-    } else {
+    if (kept->slope)
+        memcpy(l->sum, kept->source, sizeof(lane));
+    else
         join(l->n, l->share, l->sum, l->bragg);
-        join_crystal(special->spec, l->n, l->share, p);
-    }
+    close_crystal(special->spec, l, p);
     close_source(a, index, l, p, bar);
 }
 
@@ -192,7 +206,7 @@ static void backward(const struct special *special, const struct launch *a, void
             for (int i = 0; i < frame->nsource; i++, place++) {
                 const struct kept kept = kept_of(frame, room, place);
 
-                weigh_rest(frame, i, l, p);
+                weigh_rest(a, i, l, p);
                 source_vjp(special, a, i, &kept, l, p, bar);
             }
             close_sample(a, layer, l, p, bar);
@@ -232,14 +246,6 @@ static void add_numbers(const struct phys_slope *from, struct phys_slope *to)
         sum[i] += own[i];
 }
 
-static double value_of(const struct lanes *l, const struct pulled *p, const double *photons)
-{
-    double sum = 0;
-
-    for (int i = 0; i < l->n; i++) sum += p->photons_bar[i] * photons[i];
-    return sum;
-}
-
 static double pull_back(const struct special *special, const struct job *job,
                         const struct tile *tile, const struct pull *pull, void *room,
                         struct phys_slope *bar, double *photons)
@@ -252,7 +258,6 @@ static double pull_back(const struct special *special, const struct job *job,
     struct pulled p;
     double value;
 
-    memset(&l, 0, sizeof l); /* every lane has a number, also where none is needed */
     memset(p.crystal_sum, 0, sizeof p.crystal_sum);
     if (pull->linear) {
         room = NULL;
@@ -274,29 +279,35 @@ static double pull_back(const struct special *special, const struct job *job,
     }
     amorphous_back(&a, &p, &own);
     add_numbers(&own, bar);
-    return pull->linear ? value_of(&l, &p, photons) : value;
+    return pull->linear ? product_sum(l.n, p.photons_bar, photons) : value;
 }
 
 #define VARIANT(shape, lookup)                                                             \
-    static struct phys_anchor shape##_##lookup##_pair(const struct launch *a,              \
-                                                      const struct aim *aim, int k,        \
-                                                      struct lanes *l,                     \
-                                                      struct sites *sites,                 \
-                                                      struct pulled *p)                    \
+    static struct phys_anchor shape##_##lookup##_sites(const struct launch *a,             \
+                                                       const struct aim *aim, int k,       \
+                                                       const struct lanes *l,              \
+                                                       struct sites *sites)                \
     {                                                                                      \
         const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0};                    \
-        const struct phys_anchor anchor = sites_of(spec, 1, a, aim, k, l, sites);          \
+                                                                                           \
+        return sites_of(spec, 1, a, aim, k, l, sites);                                     \
+    }                                                                                      \
+    static void shape##_##lookup##_slopes(const struct launch *a, int k,                   \
+                                          const struct sites *sites, struct lanes *l,      \
+                                          struct pulled *p)                                \
+    {                                                                                      \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0};                    \
                                                                                            \
         slopes_of(spec, &a->view, l->n, (real)a->frame->orientation[k].weight, sites,      \
                   l->sum, p);                                                              \
-        return anchor;                                                                     \
     }                                                                                      \
     static double shape##_##lookup##_vjp(const struct job *job, const struct tile *tile,   \
                                          const struct pull *pull, void *room,              \
                                          struct phys_slope *bar, double *photons)          \
     {                                                                                      \
         const struct special special = {{PHYS_##shape, PHYS_##lookup, 0},                  \
-                                        shape##_##lookup##_pair};                          \
+                                        shape##_##lookup##_sites,                          \
+                                        shape##_##lookup##_slopes};                        \
                                                                                            \
         return pull_back(&special, job, tile, pull, room, bar, photons);                   \
     }

@@ -50,16 +50,17 @@ struct phys_lattice {
     real f, dh, dk, dl;
 };
 
-/* |x| and a length that is lost in all but the smallest: stands in for the limits 0/0. Its
- * third power is a normal number */
+/* fractions of an index below this are moved off zero, where quotients would be 0/0; the
+ * third power of pi times it is a normal number */
+#ifdef PHYS_SINGLE
+#define PHYS_OFF_ZERO 1e-13f
+#else
+#define PHYS_OFF_ZERO 1e-30
+#endif
+
 PHYS_FN real phys_off_zero(real x)
 {
-#ifdef PHYS_SINGLE
-    const real least = 1e-10f;
-#else
-    const real least = 1e-18;
-#endif
-    return fabs(x) + least;
+    return x + (fabs(x) < PHYS_OFF_ZERO ? 2 * PHYS_OFF_ZERO : 0);
 }
 
 /* one axis of a parallelepiped: sin(pi n v) and sin(pi v) up to sign; the slope of their
@@ -68,26 +69,24 @@ struct phys_slit {
     real above, below, slope, dn;
 };
 
-/* n cells at a fraction of a Miller index. The quotient is even in it, so v = |fraction|
- * will do. With t = n v - m, m the integer nearest to n v, S(t^2) = sin(pi t)/t and
- * E = -2 S', the slopes of t S(t^2) and v S(v^2) are S(t^2) - t^2 E(t^2) and the like,
- * where in n v times the one less t times the other the S leave m S(t^2) S(v^2): nothing
- * cancels in the peak, where m = 0, and there is no pole at the zeros, where t = 0 */
-PHYS_FN struct phys_slit phys_slit(real fraction, real n)
+/* n cells at a fraction v of a Miller index, not 0. With t = n v - m, m the integer nearest
+ * to n v, S(t^2) = sin(pi t)/t and E = -2 S', the slopes of t S(t^2) and v S(v^2) are
+ * S(t^2) - t^2 E(t^2) and the like, where in n v times the one less t times the other the S
+ * leave m S(t^2) S(v^2): nothing cancels in the peak, where m = 0, and there is no pole at
+ * the zeros, where t = 0. Even in v but for the slope, which is odd */
+PHYS_FN struct phys_slit phys_slit(real v, real n)
 {
-    const real v = phys_off_zero(fraction), exact = fabs(fraction);
     const real m = rint(n * v), t = n * v - m;
-    const real over_t = phys_sinpi_over(t * t), over_v = phys_sinpi_over(v * v);
-    const real bent_t = t * (n * exact - m) * phys_sinpi_over_slope(t * t);
-    const real bent_v = v * exact * phys_sinpi_over_slope(v * v);
+    const real t2 = t * t, v2 = v * v;
+    const real over_t = phys_sinpi_over(t2), over_v = phys_sinpi_over(v2);
+    const real bent_t = t2 * phys_sinpi_over_slope(t2);
+    const real bent_v = v2 * phys_sinpi_over_slope(v2);
     struct phys_slit s;
-    real slope;
 
     s.above = t * over_t;
     s.below = v * over_v;
-    slope = m * over_t * over_v + (s.above * bent_v - n * (s.below * bent_t));
-    slope = n == 1 ? 0 : slope; /* to the bit */
-    s.slope = fraction < 0 ? -slope : slope;
+    s.slope = m * over_t * over_v + (s.above * bent_v - n * (s.below * bent_t));
+    s.slope = n == 1 ? 0 : s.slope; /* to the bit */
     s.dn = v * (over_t - bent_t);
     return s;
 }
@@ -101,38 +100,38 @@ struct phys_grating {
 
 PHYS_FN struct phys_grating phys_grating(const struct phys_crystal *c, struct phys_vec3 d)
 {
-    const struct phys_slit a = phys_slit(d.x, c->n.x);
-    const struct phys_slit b = phys_slit(d.y, c->n.y);
-    const struct phys_slit l = phys_slit(d.z, c->n.z);
-    const real per = 1 / (a.below * b.below * l.below);
-    const real per_a = per * (b.below * l.below), per_b = per * (a.below * l.below);
-    const real per_l = per * (a.below * b.below);
-    const real fa = a.above * per_a, fb = b.above * per_b, fl = l.above * per_l;
-    const real fbl = fb * fl, fal = fa * fl, fab = fa * fb, f = fa * fbl, twice = 2 * f;
-    const real twice_a = twice * fbl * per_a, twice_b = twice * fal * per_b;
-    const real twice_l = twice * fab * per_l;
+    const struct phys_slit a = phys_slit(phys_off_zero(d.x), c->n.x);
+    const struct phys_slit b = phys_slit(phys_off_zero(d.y), c->n.y);
+    const struct phys_slit l = phys_slit(phys_off_zero(d.z), c->n.z);
+    const real below_bl = b.below * l.below, below_al = a.below * l.below;
+    const real below_ab = a.below * b.below, per = 1 / (a.below * below_bl);
+    const real rest_a = b.above * l.above * per, rest_b = a.above * l.above * per;
+    const real rest_l = a.above * b.above * per;
+    const real f = a.above * rest_a, twice = 2 * f;
+    const real twice_a = twice * rest_a, twice_b = twice * rest_b, twice_l = twice * rest_l;
     struct phys_grating r;
 
     r.sample.f2 = f * f;
-    r.sample.dh = twice_a * (a.slope * per_a);
-    r.sample.dk = twice_b * (b.slope * per_b);
-    r.sample.dl = twice_l * (l.slope * per_l);
+    r.sample.dh = twice_a * (a.slope * (per * below_bl));
+    r.sample.dk = twice_b * (b.slope * (per * below_al));
+    r.sample.dl = twice_l * (l.slope * (per * below_ab));
     r.dn = phys_vec3(twice_a * a.dn, twice_b * b.dn, twice_l * l.dn);
     return r;
 }
 
+/* in magnitudes of d: the kernels of the image have no use for its signs */
 PHYS_FN struct phys_lattice phys_square(const struct phys_crystal *c, struct phys_vec3 d)
 {
-    const struct phys_slit a = phys_slit(d.x, c->n.x);
-    const struct phys_slit b = phys_slit(d.y, c->n.y);
-    const struct phys_slit l = phys_slit(d.z, c->n.z);
+    const struct phys_slit a = phys_slit(fabs(d.x) + PHYS_OFF_ZERO, c->n.x);
+    const struct phys_slit b = phys_slit(fabs(d.y) + PHYS_OFF_ZERO, c->n.y);
+    const struct phys_slit l = phys_slit(fabs(d.z) + PHYS_OFF_ZERO, c->n.z);
     const real below = a.below * b.below * l.below;
     struct phys_lattice r;
 
     r.f = a.above * b.above * l.above / below;
-    r.dh = a.slope * b.above * l.above / (below * a.below);
-    r.dk = a.above * b.slope * l.above / (below * b.below);
-    r.dl = a.above * b.above * l.slope / (below * l.below);
+    r.dh = copysign((real)1, d.x) * a.slope * b.above * l.above / (below * a.below);
+    r.dk = copysign((real)1, d.y) * a.above * b.slope * l.above / (below * b.below);
+    r.dl = copysign((real)1, d.z) * a.above * b.above * l.slope / (below * l.below);
     return r;
 }
 
@@ -255,9 +254,9 @@ struct phys_crystal_slopes {
 PHYS_FN struct phys_crystal_slopes phys_square_cells(const struct phys_crystal *c,
                                                      struct phys_vec3 d)
 {
-    const struct phys_slit a = phys_slit(d.x, c->n.x);
-    const struct phys_slit b = phys_slit(d.y, c->n.y);
-    const struct phys_slit l = phys_slit(d.z, c->n.z);
+    const struct phys_slit a = phys_slit(fabs(d.x) + PHYS_OFF_ZERO, c->n.x);
+    const struct phys_slit b = phys_slit(fabs(d.y) + PHYS_OFF_ZERO, c->n.y);
+    const struct phys_slit l = phys_slit(fabs(d.z) + PHYS_OFF_ZERO, c->n.z);
     const real per = 1 / (a.below * b.below * l.below);
     struct phys_crystal_slopes s;
 

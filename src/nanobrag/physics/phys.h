@@ -4,8 +4,8 @@
  * One text is compiled four ways: C11 (reference and SIMD lanes), CUDA C++ by nvcc, and
  * NVRTC. The shared subset is: static functions, plain structs by value, `real`, and
  * unsuffixed math names, which resolve by argument type in all four. Of the math names
- * only floor, ceil, rint, fabs and sqrt are used: they are instructions, the others would
- * keep a loop from being vectorised.
+ * only floor, ceil, rint, fabs, copysign and sqrt are used: instructions, where others
+ * would keep a loop from being vectorised.
  *
  * `real` is double, or float under PHYS_SINGLE. What must not lose digits in float is
  * written with `double` in so many words: anchor.h, patch.h and screen.h, once per tile or

@@ -1,0 +1,111 @@
+/*
+ * lane_moments.c - see lane_moments.h. A source of its own because it is compiled so that
+ * the order of a sum is the compiler's: gcc keeps the sums of `omp simd reduction` in
+ * memory and writes them there in every step, which takes longer than adding. The order
+ * moves the last digit, and that is the same in every call of a build.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "kernels/lane_moments.h"
+
+/* two loops: there are not registers enough for the sums of one */
+struct pair_moments pair_sums(const struct lanes *l, const struct pulled *p)
+{
+    const real *gh = p->gh, *gk = p->gk, *gl = p->gl;
+    real f = 0, h = 0, k = 0, m = 0, hx = 0, hy = 0, hz = 0;
+    real kx = 0, ky = 0, kz = 0, mx = 0, my = 0, mz = 0;
+
+    for (int i = 0; i < l->n; i++) {
+        const real w = p->w[i], wh = w * gh[i];
+
+        f += w * p->f2[i], h += wh, k += w * gk[i], m += w * gl[i];
+        hx += wh * l->x[i], hy += wh * l->y[i], hz += wh * l->z[i];
+    }
+    for (int i = 0; i < l->n; i++) {
+        const real wk = p->w[i] * gk[i], wl = p->w[i] * gl[i];
+
+        kx += wk * l->x[i], ky += wk * l->y[i], kz += wk * l->z[i];
+        mx += wl * l->x[i], my += wl * l->y[i], mz += wl * l->z[i];
+    }
+    return (struct pair_moments){f, {h, k, m}, {{hx, hy, hz}, {kx, ky, kz}, {mx, my, mz}}};
+}
+
+struct source_moments source_sums(const struct lanes *l, const struct pulled *p,
+                                  struct phys_vec3 mid)
+{
+    real x = 0, y = 0, z = 0, along = 0, share = 0, square = 0;
+
+    for (int i = 0; i < l->n; i++) {
+        const real vx = p->w[i] * p->x[i], vy = p->w[i] * p->y[i], vz = p->w[i] * p->z[i];
+        const struct phys_vec3 way =
+            phys_vec3(mid.x + l->x[i], mid.y + l->y[i], mid.z + l->z[i]);
+
+        x += vx, y += vy, z += vz;
+        along += vx * way.x + vy * way.y + vz * way.z;
+        share += p->pull[i] * p->fall[i] * l->sum[i] * p->polar[i] * l->weight[i];
+        square += p->w[i] * l->sum[i] * phys_dot(way, way);
+    }
+    return (struct source_moments){x, y, z, along, share, square};
+}
+
+void crystal_sums(const struct lanes *l, const struct pulled *p, int n, real *out)
+{
+    int k = 0;
+
+    for (; k + 3 <= n; k += 3) {
+        const real *a = p->crystal[k], *b = p->crystal[k + 1], *c = p->crystal[k + 2];
+        real sum_a = 0, sum_b = 0, sum_c = 0;
+
+        for (int i = 0; i < l->n; i++)
+            sum_a += p->w[i] * a[i], sum_b += p->w[i] * b[i], sum_c += p->w[i] * c[i];
+        out[k] = sum_a, out[k + 1] = sum_b, out[k + 2] = sum_c;
+    }
+    for (; k < n; k++) {
+        const real *a = p->crystal[k];
+        real sum = 0;
+
+        for (int i = 0; i < l->n; i++) sum += p->w[i] * a[i];
+        out[k] = sum;
+    }
+}
+
+struct place_moments place_sums(const struct lanes *l, const struct pulled *p, real radial)
+{
+    const struct phys_vec3 mid = l->patch.d;
+    const real per_r = (real)(1 / l->patch.distance);
+    real x = 0, y = 0, z = 0, fx = 0, fy = 0, fz = 0, sx = 0, sy = 0, sz = 0, r = 0;
+
+    for (int i = 0; i < l->n; i++) {
+        const struct phys_vec3 d =
+            phys_vec3(mid.x + l->x[i], mid.y + l->y[i], mid.z + l->z[i]);
+        const struct phys_vec3 d_bar = phys_vec3(p->dx[i], p->dy[i], p->dz[i]);
+        const real per = per_r / l->ratio[i];
+        const real along = radial * p->r[i] - per * phys_dot(d, d_bar);
+        const struct phys_vec3 v = phys_axpy(along, d, phys_scale(per, d_bar));
+        const real fast = l->fast[i], slow = l->slow[i];
+
+        x += v.x, y += v.y, z += v.z;
+        fx += fast * v.x, fy += fast * v.y, fz += fast * v.z;
+        sx += slow * v.x, sy += slow * v.y, sz += slow * v.z;
+        r += p->r[i];
+    }
+    return (struct place_moments){{x, y, z}, {fx, fy, fz}, {sx, sy, sz}, r};
+}
+
+double photon_sum(const struct lanes *l, const struct pulled *p)
+{
+    double sum = 0;
+
+    for (int i = 0; i < l->n; i++)
+        sum += p->photons_bar[i] * l->bragg[i] * (double)l->omega[i]
+               * (double)l->polarization[i] * (double)l->capture[i];
+    return sum;
+}
+
+double product_sum(int n, const double *a, const double *b)
+{
+    double sum = 0;
+
+    for (int i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
