@@ -104,8 +104,9 @@ static double estimate(const struct rounding *r, double unit, double width, doub
 
         square += error * error;
     }
-    /* what polynomials, products and sums round besides */
-    return 1.2 * sqrt(square) + 25 * unit;
+    /* what polynomials, products and sums round besides; a fifth of it only where products
+     * are rounded before they are added */
+    return 1.45 * sqrt(square) + 25 * unit;
 }
 
 double rounding_single(const struct rounding *rounding, const struct tile *tile, int parts)
