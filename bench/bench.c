@@ -232,6 +232,7 @@ static void run_all(struct report *report)
     figures_run(report);
     if (options->peer) peers_run(report);
     shots_run(report);
+    gradients_run(report);
     if (options->ladder) ladder_run(report);
 }
 

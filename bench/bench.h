@@ -21,7 +21,15 @@ struct options {
     int quick, longer, ladder, floor, help;
 };
 
-enum { ROWS = 64, PEERS = 32, SERIES = 12, POINTS = 16, SHOTS = 8, PEAKS = 4 };
+enum {
+    ROWS = 64,
+    PEERS = 32,
+    SERIES = 12,
+    POINTS = 16,
+    SHOTS = 8,
+    GRADIENTS = 16,
+    PEAKS = 4
+};
 
 /* 1, 2, 4 ... and the count itself are at most 32 numbers of int, in two precisions */
 enum { SCALES = 2 * 32 };
@@ -77,6 +85,14 @@ struct shot {
     double pixel, tile, overhead; /* seconds: one-pixel image, a tile, the rest */
 };
 
+/* what a gradient of all parameters costs; seconds */
+struct gradient {
+    const struct bench_case *c;
+    int precision, strategy;
+    size_t parameters;
+    double forward, adjoint, loss; /* the adjoint renders the image anew */
+};
+
 struct peak {
     char what[NAME];
     int strategy;
@@ -95,9 +111,10 @@ struct report {
     struct series series[SERIES];
     struct scale scales[SCALES];
     struct shot shots[SHOTS];
+    struct gradient gradients[GRADIENTS];
     struct peak peaks[PEAKS];
     double own_resident; /* of this program: no child can be found to be smaller   byte */
-    int nrows, npeers, nseries, nscales, nshots, npeaks;
+    int nrows, npeers, nseries, nscales, nshots, ngradients, npeaks;
 };
 
 /* sections */
@@ -105,6 +122,7 @@ void figures_run(struct report *report);
 void peers_run(struct report *report);
 void ladder_run(struct report *report);
 void shots_run(struct report *report);
+void gradients_run(struct report *report);
 void memory_run(struct report *report);
 int floor_run(void); /* an exit status */
 

@@ -151,6 +151,20 @@ static void add_shot(cJSON *array, const struct shot *shot)
     add_real(to, "call_seconds", shot->overhead);
 }
 
+static void add_gradient(cJSON *array, const struct gradient *gradient)
+{
+    const char letter[] = {gradient->c->letter, 0};
+    cJSON *to = add_entry(array);
+
+    add_text(to, "case", letter);
+    add_text(to, "precision", precision_word(gradient->precision));
+    add_text(to, "strategy", strategy_word(gradient->strategy));
+    add_real(to, "parameters", (double)gradient->parameters);
+    add_figure(to, "forward_seconds", gradient->forward);
+    add_figure(to, "adjoint_seconds", gradient->adjoint);
+    add_figure(to, "loss_seconds", gradient->loss);
+}
+
 static void add_peak(cJSON *array, const struct peak *peak)
 {
     cJSON *to = add_entry(array);
@@ -165,7 +179,7 @@ static void add_peak(cJSON *array, const struct peak *peak)
 static cJSON *make_document(const struct report *report)
 {
     cJSON *root = cJSON_CreateObject();
-    cJSON *cases, *peers, *ladder, *threads, *shots, *memory;
+    cJSON *cases, *peers, *ladder, *threads, *shots, *gradients, *memory;
 
     add_text(root, "program", "nanobrag_bench");
     add_text(root, "version", nb_version());
@@ -185,6 +199,9 @@ static cJSON *make_document(const struct report *report)
     for (int i = 0; i < report->nscales; i++) add_scale(threads, &report->scales[i]);
     shots = cJSON_AddArrayToObject(root, "many_shots");
     for (int i = 0; i < report->nshots; i++) add_shot(shots, &report->shots[i]);
+    gradients = cJSON_AddArrayToObject(root, "gradients");
+    for (int i = 0; i < report->ngradients; i++)
+        add_gradient(gradients, &report->gradients[i]);
     memory = cJSON_AddArrayToObject(root, "memory");
     for (int i = 0; i < report->npeaks; i++) add_peak(memory, &report->peaks[i]);
     return root;

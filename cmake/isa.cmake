@@ -34,9 +34,6 @@ endif()
 
 function(nanobrag_isa target source)
   get_filename_component(name ${source} NAME_WE)
-  # the order of its sums is the compiler's
-  set_source_files_properties(kernels/lane_moments.c PROPERTIES
-    COMPILE_OPTIONS "-fassociative-math;-fno-signed-zeros")
   foreach(set IN LISTS nanobrag_isa_sets)
     foreach(precision double single)
       set(objects ${target}_${name}_${set}_${precision})
