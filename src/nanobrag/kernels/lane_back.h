@@ -110,7 +110,7 @@ static void close_crystal(struct phys_spec spec, const struct lanes *l, struct p
     const int n = crystal_slopes(spec);
     real sums[CRYSTAL];
 
-    crystal_sums(l, p, n, sums);
+    MOMENTS.crystal(l, p, n, sums);
     for (int k = 0; k < n; k++) p->crystal_sum[k] += p->scale * (double)sums[k];
 }
 
@@ -127,7 +127,7 @@ static void close_source(const struct launch *a, int index, const struct lanes *
     struct source_moments sums;
 
     if (frame->b_factor != 0) displacement_back(frame, source, l, p);
-    sums = source_sums(l, p, mid);
+    sums = MOMENTS.source(l, p, mid);
 #pragma omp simd
     for (int i = 0; i < l->n; i++) {
         p->dx[i] += p->w[i] * p->x[i];
@@ -211,7 +211,7 @@ static void place_back(const struct launch *a, int layer, const struct lanes *l,
 {
     const struct phys_frame *frame = a->frame;
     const int curved = frame->surface == PHYS_CURVED;
-    const struct place_moments sums = place_sums(l, p, curved ? 0 : 1);
+    const struct place_moments sums = MOMENTS.place(l, p, curved ? 0 : 1);
     const double sub = frame->pixel / frame->oversample, over = frame->oversample;
     const double fast = over * (a->tile->fast + 0.5 * a->tile->width) + (double)l->sub_fast;
     const double slow =
@@ -360,7 +360,7 @@ static void numbers_back(struct phys_spec spec, const struct phys_frame *frame,
                          struct phys_slope *bar)
 {
     const double *sums = p->crystal_sum;
-    double photons = factor * photon_sum(l, p);
+    double photons = factor * MOMENTS.photons(l, p);
 
     bar->bragg_scale += photons;
     photons *= frame->bragg_scale;

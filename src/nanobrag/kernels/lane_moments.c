@@ -9,7 +9,7 @@
 #include "kernels/lane_moments.h"
 
 /* two loops: there are not registers enough for the sums of one */
-struct pair_moments pair_sums(const struct lanes *l, const struct pulled *p)
+static struct pair_moments pair(const struct lanes *l, const struct pulled *p)
 {
     const real *gh = p->gh, *gk = p->gk, *gl = p->gl;
     real f = 0, h = 0, k = 0, m = 0, hx = 0, hy = 0, hz = 0;
@@ -30,8 +30,8 @@ struct pair_moments pair_sums(const struct lanes *l, const struct pulled *p)
     return (struct pair_moments){f, {h, k, m}, {{hx, hy, hz}, {kx, ky, kz}, {mx, my, mz}}};
 }
 
-struct source_moments source_sums(const struct lanes *l, const struct pulled *p,
-                                  struct phys_vec3 mid)
+static struct source_moments source(const struct lanes *l, const struct pulled *p,
+                                    struct phys_vec3 mid)
 {
     real x = 0, y = 0, z = 0, along = 0, share = 0, square = 0;
 
@@ -48,7 +48,7 @@ struct source_moments source_sums(const struct lanes *l, const struct pulled *p,
     return (struct source_moments){x, y, z, along, share, square};
 }
 
-void crystal_sums(const struct lanes *l, const struct pulled *p, int n, real *out)
+static void crystal(const struct lanes *l, const struct pulled *p, int n, real *out)
 {
     int k = 0;
 
@@ -69,7 +69,8 @@ void crystal_sums(const struct lanes *l, const struct pulled *p, int n, real *ou
     }
 }
 
-struct place_moments place_sums(const struct lanes *l, const struct pulled *p, real radial)
+static struct place_moments place(const struct lanes *l, const struct pulled *p,
+                                  real radial)
 {
     const struct phys_vec3 mid = l->patch.d;
     const real per_r = (real)(1 / l->patch.distance);
@@ -92,7 +93,7 @@ struct place_moments place_sums(const struct lanes *l, const struct pulled *p, r
     return (struct place_moments){{x, y, z}, {fx, fy, fz}, {sx, sy, sz}, r};
 }
 
-double photon_sum(const struct lanes *l, const struct pulled *p)
+static double photons(const struct lanes *l, const struct pulled *p)
 {
     double sum = 0;
 
@@ -102,10 +103,12 @@ double photon_sum(const struct lanes *l, const struct pulled *p)
     return sum;
 }
 
-double product_sum(int n, const double *a, const double *b)
+static double product(int n, const double *a, const double *b)
 {
     double sum = 0;
 
     for (int i = 0; i < n; i++) sum += a[i] * b[i];
     return sum;
 }
+
+const struct moments MOMENTS = {pair, source, crystal, place, photons, product};

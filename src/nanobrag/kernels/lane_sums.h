@@ -282,6 +282,7 @@ static void amorphous_at_centre(const struct launch *a, struct lanes *l)
 
     fill_wide(l->n, l->amorphous, 0);
     fill(l->n, l->omega, 1);
+    fill(l->n, l->polarization, 1);
     for (int layer = 0; layer < frame->nlayers; layer++) {
         place_patch(a, depth_of(a, layer), l);
         places(a, -1, depth_of(a, layer), l);

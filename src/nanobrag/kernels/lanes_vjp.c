@@ -98,7 +98,7 @@ static void hand_back(const struct phys_frame *frame, const struct aim *aim,
     const double *rows = frame->orientation[k].axes;
     const double unit = aim->source->inverse_wavelength;
     const double weight = frame->orientation[k].weight, scale = weight * p->scale;
-    const struct pair_moments sums = pair_sums(l, p);
+    const struct pair_moments sums = MOMENTS.pair(l, p);
 
     add_direction(axes, (real)weight, l->n, p);
     bar->turn[k].weight += p->scale * (double)sums.f2;
@@ -279,7 +279,7 @@ static double pull_back(const struct special *special, const struct job *job,
     }
     amorphous_back(&a, &p, &own);
     add_numbers(&own, bar);
-    return pull->linear ? product_sum(l.n, p.photons_bar, photons) : value;
+    return pull->linear ? MOMENTS.product(l.n, p.photons_bar, photons) : value;
 }
 
 #define VARIANT(shape, lookup)                                                             \
