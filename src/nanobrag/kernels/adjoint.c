@@ -107,6 +107,21 @@ static void fold(const struct adjoint_sizes *n, const struct phys_slope *from,
     if (to->f) add(n->box, from->f, to->f);
 }
 
+void adjoint_blank(const struct adjoint_work *work, int chunk)
+{
+    blank(&work->sizes, work->bar + chunk);
+    work->value[chunk] = work->peak[chunk] = 0;
+}
+
+void adjoint_fold(const struct adjoint_work *work)
+{
+    for (int chunk = 1; chunk < work->chunks; chunk++) {
+        fold(&work->sizes, work->bar + chunk, work->bar);
+        work->value[0] += work->value[chunk];
+        work->peak[0] = fmax(work->peak[0], work->peak[chunk]);
+    }
+}
+
 /* one run over all tiles */
 struct run {
     const struct job *job;
@@ -177,8 +192,7 @@ static nb_status all_back(struct headway *headway, const struct run *run)
     for (int chunk = 0; chunk < work->chunks; chunk++) {
         void *room = work->room + (size_t)threads_own() * work->room_size;
 
-        blank(&work->sizes, work->bar + chunk);
-        work->value[chunk] = work->peak[chunk] = 0;
+        adjoint_blank(work, chunk);
         for (int t = chunk; t < count; t += work->chunks) {
             const struct tile tile = grid_tile(run->job, t);
 
@@ -190,11 +204,7 @@ static nb_status all_back(struct headway *headway, const struct run *run)
         }
     }
     (void)threads; /* unused without OpenMP */
-    for (int chunk = 1; chunk < work->chunks; chunk++) {
-        fold(&work->sizes, work->bar + chunk, work->bar);
-        work->value[0] += work->value[chunk];
-        work->peak[0] = fmax(work->peak[0], work->peak[chunk]);
-    }
+    adjoint_fold(work);
     return headway_check(headway);
 }
 

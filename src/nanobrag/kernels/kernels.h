@@ -32,6 +32,19 @@ typedef double tile_vjp(const struct job *job, const struct tile *tile,
 typedef void tile_finish(const struct phys_frame *frame, const struct tile *tile,
                          double factor, double *photons);
 
+/* Bragg sums of a tile and their adjoint, where spots are painted: `sums` are known less
+ * their constant factor.
+ *
+ * weigh: what a number changes by with the sums (weight), when `bar` is what it changes by
+ * with the photons.
+ * close: adds to `bar` all that does not come from the samples: factors of the pixels,
+ * numbers before the sums, the amorphous material. */
+typedef void tile_weigh(const struct job *job, const struct tile *tile, double factor,
+                        const double *bar, double *weight);
+typedef void tile_close(const struct job *job, const struct tile *tile, double factor,
+                        const double *photons_bar, const double *sums,
+                        struct phys_slope *bar);
+
 /* solid angles of a tile's pixels, as their samples are weighted with on average, sr */
 typedef void tile_omega(const struct phys_frame *frame, const struct tile *tile,
                         double *omega);
@@ -47,6 +60,8 @@ struct kernels {
 struct puller {
     size_t real_size; /* of the numbers that it keeps of its samples; 0: it keeps none */
     tile_vjp *vjp[PHYS_SHAPES][PHYS_LOOKUPS];
+    tile_weigh *weigh; /* NULL: this backend has none of these */
+    tile_close *close;
 };
 
 /* what a job runs on: `single` where its rounding keeps to the tolerance, else `precise` */
@@ -54,6 +69,7 @@ struct kernel_set {
     const struct kernels *precise, *single; /* single: NULL when all is in double */
     const struct painter *paint_precise, *paint_single;
     const struct puller *pull_precise, *pull_single;
+    const struct repainter *repaint_precise, *repaint_single;
 };
 
 extern const struct kernels kernels_reference;

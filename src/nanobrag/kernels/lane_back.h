@@ -297,16 +297,22 @@ static void close_layer(const struct launch *a, int layer, struct lanes *l,
 
 /* ---- a pixel ---- */
 
+/* cotangent of the sum of lane i, whose photons have photons_bar */
+static double bragg_bar(const struct launch *a, double factor, const struct lanes *l, int i,
+                        double photons_bar)
+{
+    return photons_bar * (factor * a->frame->bragg_scale) * (double)l->omega[i]
+           * (double)l->polarization[i] * (double)l->capture[i];
+}
+
 /* the lanes divided by the largest of them; 0 when none pulls */
 static int scale_pull(const struct launch *a, double factor, const struct lanes *l,
                       struct pulled *p)
 {
-    const double bragg = factor * a->frame->bragg_scale;
     double most = 0, value[TILE_PIXELS];
 
     for (int i = 0; i < l->n; i++) {
-        value[i] = p->photons_bar[i] * bragg * (double)l->omega[i]
-                   * (double)l->polarization[i] * (double)l->capture[i];
+        value[i] = bragg_bar(a, factor, l, i, p->photons_bar[i]);
         most = fabs(value[i]) > most ? fabs(value[i]) : most;
     }
     p->scale = most > 0 ? most : 1;

@@ -277,6 +277,39 @@ static double pull_back(const struct special *special, const struct job *job,
     return pull->linear ? value_of(&l, &p, photons) : value;
 }
 
+/* ---- Bragg sums painted elsewhere ---- */
+
+static void weigh_tile(const struct job *job, const struct tile *tile, double factor,
+                       const double *bar, double *weight)
+{
+    const struct launch a = launch_of(job->frame, tile);
+    struct lanes l;
+
+    memset(&l, 0, sizeof l);
+    factors_alone(&a, &l);
+    for (int i = 0; i < l.n; i++) weight[i] = bragg_bar(&a, factor, &l, i, bar[i]);
+}
+
+static void close_tile(const struct job *job, const struct tile *tile, double factor,
+                       const double *photons_bar, const double *sums,
+                       struct phys_slope *bar)
+{
+    const struct launch a = launch_of(job->frame, tile);
+    struct lanes l;
+    struct pulled p;
+
+    memset(&l, 0, sizeof l);
+    memset(p.crystal_sum, 0, sizeof p.crystal_sum);
+    factors_alone(&a, &l);
+    memcpy(l.bragg, sums, sizeof *sums * (size_t)l.n);
+    memcpy(p.photons_bar, photons_bar, sizeof *photons_bar * (size_t)l.n);
+    if (scale_pull(&a, factor, &l, &p)) {
+        factors_back(&a, factor, &l, &p, bar);
+        numbers_back(job->spec, a.frame, factor, &l, &p, bar);
+    }
+    amorphous_back(&a, &p, bar);
+}
+
 #define VARIANT(shape, lookup)                                                             \
     static struct phys_anchor shape##_##lookup##_pair(const struct launch *a,              \
                                                       const struct aim *aim, int k,        \
@@ -311,4 +344,6 @@ const struct puller KERNELS = {
 #include "kernels/variants.def"
 #undef VARIANT
     },
+    weigh_tile,
+    close_tile,
 };
