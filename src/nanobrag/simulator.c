@@ -304,7 +304,10 @@ static double pull_image(const void *user, size_t first, int n, const double *ph
 
     (void)photons;
     if (weight) memset(weight, 0, (size_t)n * sizeof *weight); /* it has no curvature */
-    for (int i = 0; i < n; i++) bar[i] = array_get(images->bar, s, f + i);
+    if (array_is_dense_f64(images->bar))
+        memcpy(bar, (const double *)images->bar->data + first, (size_t)n * sizeof *bar);
+    else
+        for (int i = 0; i < n; i++) bar[i] = array_get(images->bar, s, f + i);
     return 0;
 }
 

@@ -32,18 +32,18 @@ typedef double tile_vjp(const struct job *job, const struct tile *tile,
 typedef void tile_finish(const struct phys_frame *frame, const struct tile *tile,
                          double factor, double *photons);
 
-/* Bragg sums of a tile and their adjoint, where spots are painted: `sums` are known less
- * their constant factor.
+/* Adjoints of a tile whose Bragg sums over samples are known, less their constant factor.
  *
- * weigh: what a number changes by with the sums (weight), when `bar` is what it changes by
- * with the photons.
- * close: adds to `bar` all that does not come from the samples: factors of the pixels,
- * numbers before the sums, the amorphous material. */
+ * weigh: what the number at the end changes by with each sum. Where the pull is linear the
+ * sums may be any.
+ * close: adds to `bar` all that does not come from the samples: factors that a pixel takes
+ * once, numbers before the sums, the amorphous material. Fills in the photons; returns what
+ * the tile adds to the value. */
 typedef void tile_weigh(const struct job *job, const struct tile *tile, double factor,
-                        const double *bar, double *weight);
-typedef void tile_close(const struct job *job, const struct tile *tile, double factor,
-                        const double *photons_bar, const double *sums,
-                        struct phys_slope *bar);
+                        const struct pull *pull, const double *sums, double *weight);
+typedef double tile_close(const struct job *job, const struct tile *tile, double factor,
+                          const struct pull *pull, const double *sums,
+                          struct phys_slope *bar, double *photons);
 
 /* solid angles of a tile's pixels, as their samples are weighted with on average, sr */
 typedef void tile_omega(const struct phys_frame *frame, const struct tile *tile,

@@ -167,6 +167,7 @@ static void omega_back(const struct launch *a, const real *restrict omega_bar,
 #pragma omp simd
     for (int i = 0; i < l->n; i++) /* a sum, as no choice of loads is vectorised */
         p->r[i] += per_r * omega_bar[i] / (flat * l->ratio[i] + (1 - flat));
+#pragma omp simd reduction(+ : sum)
     for (int i = 0; i < l->n; i++) sum += (double)omega_bar[i];
     if (!square) bar->close_distance += p->scale * sum / frame->close_distance;
     if (!frame->point_pixel) bar->pixel += 2 * p->scale * sum / frame->pixel;
@@ -298,8 +299,8 @@ static void close_layer(const struct launch *a, int layer, struct lanes *l,
 /* ---- a pixel ---- */
 
 /* cotangent of the sum of lane i, whose photons have photons_bar */
-static double bragg_bar(const struct launch *a, double factor, const struct lanes *l, int i,
-                        double photons_bar)
+PHYS_FN double bragg_bar(const struct launch *a, double factor, const struct lanes *l,
+                         int i, double photons_bar)
 {
     return photons_bar * (factor * a->frame->bragg_scale) * (double)l->omega[i]
            * (double)l->polarization[i] * (double)l->capture[i];
@@ -311,9 +312,13 @@ static int scale_pull(const struct launch *a, double factor, const struct lanes 
 {
     double most = 0, value[TILE_PIXELS];
 
+#pragma omp simd
+    for (int i = 0; i < l->n; i++) value[i] = bragg_bar(a, factor, l, i, p->photons_bar[i]);
+#pragma omp simd reduction(max : most)
     for (int i = 0; i < l->n; i++) {
-        value[i] = bragg_bar(a, factor, l, i, p->photons_bar[i]);
-        most = fabs(value[i]) > most ? fabs(value[i]) : most;
+        const double size = fabs(value[i]);
+
+        most = size > most ? size : most;
     }
     p->scale = most > 0 ? most : 1;
     for (int i = 0; i < l->n; i++) p->pull[i] = (real)(value[i] / p->scale);
@@ -385,14 +390,14 @@ static void factors_back(const struct launch *a, double factor, struct lanes *l,
     first_polarization_back(a, product, l, p, bar);
 }
 
-/* the numbers that stand before all samples, and those of the crystal */
+/* the numbers that stand before all samples */
 static void numbers_back(struct phys_spec spec, const struct phys_frame *frame,
                          double factor, const struct lanes *l, const struct pulled *p,
                          struct phys_slope *bar)
 {
-    double sums[CRYSTAL] = {0}, photons = 0;
-    const int n = spec.shape == PHYS_SQUARE ? 3 : CRYSTAL;
+    double photons = 0;
 
+#pragma omp simd reduction(+ : photons)
     for (int i = 0; i < l->n; i++)
         photons += p->photons_bar[i] * factor * l->bragg[i] * (double)l->omega[i]
                    * (double)l->polarization[i] * (double)l->capture[i];
@@ -401,6 +406,15 @@ static void numbers_back(struct phys_spec spec, const struct phys_frame *frame,
     if (spec.shape != PHYS_SQUARE) bar->peak += 2 * photons / frame->peak;
     if (spec.lookup == PHYS_CONSTANT && frame->default_f != 0)
         bar->default_f += 2 * photons / frame->default_f;
+}
+
+/* those of the crystal */
+static void crystal_back(struct phys_spec spec, const struct lanes *l,
+                         const struct pulled *p, struct phys_slope *bar)
+{
+    double sums[CRYSTAL] = {0};
+    const int n = crystal_slopes(spec);
+
     for (int k = 0; k < n; k++)
         for (int i = 0; i < l->n; i++)
             sums[k] += p->scale * (double)p->pull[i] * p->crystal_sum[k][i];

@@ -236,6 +236,7 @@ static double value_of(const struct lanes *l, const struct pulled *p, const doub
 {
     double sum = 0;
 
+#pragma omp simd reduction(+ : sum)
     for (int i = 0; i < l->n; i++) sum += p->photons_bar[i] * photons[i];
     return sum;
 }
@@ -271,6 +272,7 @@ static double pull_back(const struct special *special, const struct job *job,
         if (pull->linear) finish(&a, factor, &l, photons);
         factors_back(&a, factor, &l, &p, &own);
         numbers_back(spec, a.frame, factor, &l, &p, &own);
+        crystal_back(spec, &l, &p, &own);
     }
     amorphous_back(&a, &p, &own);
     add_numbers(&own, bar);
@@ -280,34 +282,39 @@ static double pull_back(const struct special *special, const struct job *job,
 /* ---- Bragg sums painted elsewhere ---- */
 
 static void weigh_tile(const struct job *job, const struct tile *tile, double factor,
-                       const double *bar, double *weight)
+                       const struct pull *pull, const double *sums, double *weight)
 {
     const struct launch a = launch_of(job->frame, tile);
+    double photons[TILE_PIXELS], bar[TILE_PIXELS];
     struct lanes l;
 
-    memset(&l, 0, sizeof l);
     factors_alone(&a, &l);
+    memcpy(l.bragg, sums, sizeof *sums * (size_t)l.n);
+    finish(&a, factor, &l, photons);
+    (void)pull_tile(pull, job, tile, photons, bar, NULL);
+#pragma omp simd
     for (int i = 0; i < l.n; i++) weight[i] = bragg_bar(&a, factor, &l, i, bar[i]);
 }
 
-static void close_tile(const struct job *job, const struct tile *tile, double factor,
-                       const double *photons_bar, const double *sums,
-                       struct phys_slope *bar)
+static double close_tile(const struct job *job, const struct tile *tile, double factor,
+                         const struct pull *pull, const double *sums,
+                         struct phys_slope *bar, double *photons)
 {
     const struct launch a = launch_of(job->frame, tile);
     struct lanes l;
     struct pulled p;
+    double value;
 
-    memset(&l, 0, sizeof l);
-    memset(p.crystal_sum, 0, sizeof p.crystal_sum);
     factors_alone(&a, &l);
     memcpy(l.bragg, sums, sizeof *sums * (size_t)l.n);
-    memcpy(p.photons_bar, photons_bar, sizeof *photons_bar * (size_t)l.n);
+    finish(&a, factor, &l, photons);
+    value = pull_tile(pull, job, tile, photons, p.photons_bar, NULL);
     if (scale_pull(&a, factor, &l, &p)) {
         factors_back(&a, factor, &l, &p, bar);
         numbers_back(job->spec, a.frame, factor, &l, &p, bar);
     }
     amorphous_back(&a, &p, bar);
+    return pull->linear ? value_of(&l, &p, photons) : value;
 }
 
 #define VARIANT(shape, lookup)                                                             \

@@ -47,32 +47,51 @@ static int scan(const struct pairing *pair, const struct reflections *list, int 
     return n;
 }
 
+/* what weighs the samples of a spot one by one */
+struct weighing {
+    int omega, polar, capture, dmin, displacement;
+    struct phys_detector detector; /* these only where one of them is set */
+    struct phys_square square;
+};
+
+static struct weighing weighing_of(const struct phys_frame *frame)
+{
+    struct weighing w;
+
+    w.omega = frame->each_omega;
+    w.polar = frame->each_polar && frame->polarised;
+    w.capture = frame->layer_mu != 0 && !frame->last_capture;
+    w.dmin = frame->dmin > 0;
+    w.displacement = frame->b_factor != 0;
+    return w;
+}
+
 /* factor of a sample; `front`: the same place at the first sub-pixel of its pixel, where
  * the capture is taken unless each sample has its own */
 PHYS_FN real weight_of(const struct canvas *canvas, const struct phys_source *source,
-                       const struct spot *s, struct phys_place place,
-                       struct phys_place front)
+                       const struct spot *s, const struct weighing *w,
+                       struct phys_place place, struct phys_place front)
 {
     const struct phys_frame *frame = canvas->frame;
-    const struct phys_detector *det = &s->detector;
+    const struct phys_detector *det = &w->detector;
     const struct phys_point point =
         phys_patch_point(&s->patch, det, place.step, place.ratio);
-    const real change = phys_square_change(&s->square, place.step);
+    const real change = phys_square_change(&w->square, place.step);
     real weight = 1;
 
-    if (s->weighing.omega) weight *= phys_solid_angle(det, point);
-    if (s->weighing.polar)
+    if (w->omega) weight *= phys_solid_angle(det, point);
+    if (w->polar)
         weight *= phys_polarization((real)frame->kahn, phys_load(source->direction),
                                     phys_load(source->e), phys_load(source->b), point.d);
-    if (s->weighing.capture) {
+    if (w->capture) {
         if (!frame->each_capture) place = front;
         weight *=
             phys_capture(det, phys_patch_point(&s->patch, det, place.step, place.ratio),
                          (real)canvas->layer);
     }
-    if (s->weighing.dmin) weight *= s->square.beyond + change > 0 ? 0 : 1;
-    if (s->weighing.displacement)
-        weight *= phys_displacement((real)frame->b_factor, s->square.at_middle + change);
+    if (w->dmin) weight *= w->square.beyond + change > 0 ? 0 : 1;
+    if (w->displacement)
+        weight *= phys_displacement((real)frame->b_factor, w->square.at_middle + change);
     return weight;
 }
 
@@ -82,7 +101,7 @@ static void interpolate(struct phys_spec spec, const struct phys_box *box,
 {
     for (int i = 0; i < SAMPLES; i++) {
         real fast, slow;
-        const struct phys_place place = place_of(s, (real)(first + i), &fast, &slow);
+        const struct phys_place place = place_of(0, s, (real)(first + i), &fast, &slow);
         const struct phys_vec3 x = phys_anchor_indices(&s->anchor, place.step);
 
         cell[i] = phys_structure_factor(spec, box, x, phys_vec3(0, 0, 0)).f;
@@ -99,7 +118,7 @@ PHYS_FN void strip_of(struct phys_spec spec, const struct phys_crystal *c,
 #pragma omp simd
     for (int i = 0; i < SAMPLES; i++) {
         real fast, slow;
-        const struct phys_place place = place_of(&s, (real)(first + i), &fast, &slow);
+        const struct phys_place place = place_of(0, &s, (real)(first + i), &fast, &slow);
         const struct phys_vec3 x = phys_anchor_indices(&s.anchor, place.step);
         /* half open: a sample halfway between two reflections is painted once */
         const real off =
@@ -116,19 +135,20 @@ PHYS_FN void strip_of(struct phys_spec spec, const struct phys_crystal *c,
 
 /* f2[i] *= factor of the sample */
 static void weigh_strip(const struct canvas *canvas, const struct phys_source *source,
-                        const struct spot *s, int first, int n, real *f2)
+                        const struct spot *s, const struct weighing *w, int first, int n,
+                        real *f2)
 {
     const int over = canvas->frame->oversample;
 
     for (int i = 0; i < n; i++) {
         real fast, slow;
-        const struct phys_place place = place_of(s, (real)(first + i), &fast, &slow);
+        const struct phys_place place = place_of(0, s, (real)(first + i), &fast, &slow);
         const int f = s->r.fast + (int)fast, l = s->r.slow + (int)slow;
         const struct phys_place front =
             phys_patch_place(0, &s->patch, fast - (real)(f % over) - s->middle_fast,
                              slow - (real)(l % over) - s->middle_slow);
 
-        f2[i] *= weight_of(canvas, source, s, place, front);
+        f2[i] *= weight_of(canvas, source, s, w, place, front);
     }
 }
 
@@ -164,14 +184,14 @@ PHYS_FN void paint_piece(struct phys_spec spec, const struct canvas *canvas,
         phys_vec3((real)at->h[i], (real)at->k[i], (real)at->l[i]);
     struct phys_crystal crystal = phys_crystal(frame);
     struct phys_box box = phys_box(frame);
-    struct spot s = spot_of(canvas, pair, v, &r, whole);
-    const int weighed = s.weighing.omega | s.weighing.polar | s.weighing.capture
-                        | s.weighing.dmin | s.weighing.displacement;
+    const struct spot s = spot_of(canvas, pair, v, &r, whole);
+    struct weighing w = weighing_of(frame);
+    const int weighed = w.omega | w.polar | w.capture | w.dmin | w.displacement;
     real f2[SAMPLES], cell[SAMPLES];
 
     if (weighed) {
-        s.detector = phys_detector(frame);
-        s.square = phys_patch_square(&s.patch, pair->source, frame->dmin);
+        w.detector = phys_detector(frame);
+        w.square = phys_patch_square(&s.patch, pair->source, frame->dmin);
     }
     crystal.peak = 1; /* see phys_constant_factor() */
     if (spec.lookup == PHYS_TRICUBIC) box = phys_box_from(0, box, whole);
@@ -180,7 +200,7 @@ PHYS_FN void paint_piece(struct phys_spec spec, const struct canvas *canvas,
 
         if (spec.lookup == PHYS_TRICUBIC) interpolate(spec, &box, &s, first, cell);
         strip_of(spec, &crystal, &s, first, cell, f2);
-        if (weighed) weigh_strip(canvas, pair->source, &s, first, n, f2);
+        if (weighed) weigh_strip(canvas, pair->source, &s, &w, first, n, f2);
         drop(canvas, &r, first, n, weight, f2);
     }
 }

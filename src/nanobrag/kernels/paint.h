@@ -72,8 +72,8 @@ struct paint_sums {
     double place[3], fast[3], slow[3];
 };
 
-/* Add to `sums` what pulls on the reflections, and to the canvas, unless it has no sums,
- * the reflections themselves. */
+/* What pulls on the reflections to `sums`; and, unless the canvas has no Bragg sums, the
+ * reflections themselves added to these. */
 typedef void paint_back(const struct canvas *canvas, const struct pairing *pair,
                         const struct reflections *list, const int *hits, int n,
                         const struct paint_pull *pull, struct paint_sums *sums);

@@ -113,42 +113,23 @@ static struct phys_anchor anchor_of(const struct pairing *pair, const double *v,
     return a;
 }
 
-/* what weighs the samples of a spot one by one */
-struct weighing {
-    int omega, polar, capture, dmin, displacement;
-};
-
-static struct weighing weighing_of(const struct phys_frame *frame)
-{
-    struct weighing w;
-
-    w.omega = frame->each_omega;
-    w.polar = frame->each_polar && frame->polarised;
-    w.capture = frame->layer_mu != 0 && !frame->last_capture;
-    w.dmin = frame->dmin > 0;
-    w.displacement = frame->b_factor != 0;
-    return w;
-}
-
 /* a patch and all that its samples are computed from */
 struct spot {
     struct rectangle r;
     struct phys_patch patch;
     struct phys_anchor anchor;
     real middle_fast, middle_slow, per_row;
-    struct phys_detector detector;
-    struct phys_square square;
-    struct weighing weighing;
 };
 
-/* place of sample i of a rectangle, row after row */
-PHYS_FN struct phys_place place_of(const struct spot *s, real i, real *fast, real *slow)
+/* place of sample i of a rectangle, row after row; `small`: phys_patch_is_small() */
+PHYS_FN struct phys_place place_of(int small, const struct spot *s, real i, real *fast,
+                                   real *slow)
 {
     const real row = floor((i + (real)0.5) * s->per_row);
 
     *slow = row;
     *fast = i - row * (real)s->r.width;
-    return phys_patch_place(0, &s->patch, *fast - s->middle_fast, row - s->middle_slow);
+    return phys_patch_place(small, &s->patch, *fast - s->middle_fast, row - s->middle_slow);
 }
 
 static struct spot spot_of(const struct canvas *canvas, const struct pairing *pair,
@@ -165,7 +146,6 @@ static struct spot spot_of(const struct canvas *canvas, const struct pairing *pa
     s.middle_fast = (real)(0.5 * (r->width - 1));
     s.middle_slow = (real)(0.5 * (r->height - 1));
     s.per_row = (real)1 / (real)r->width;
-    s.weighing = weighing_of(frame);
     return s;
 }
 

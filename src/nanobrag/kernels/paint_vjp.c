@@ -9,6 +9,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <string.h>
+
 #include "kernels/kernels.h"
 #include "kernels/paint_places.h"
 
@@ -25,8 +27,10 @@ struct samples {
     _Alignas(64) block w; /* weight of the pixel */
     _Alignas(64) block f2; /* over that of the unit cell */
     _Alignas(64) block wf2; /* times the weight */
-    _Alignas(64) block gh, gk, gl; /* its slopes in h, k, l, times the weight */
-    _Alignas(64) block x, y, z, ratio; /* struct phys_place in pieces */
+    _Alignas(64) block gh, gk, gl; /* its slopes in h, k, l, times the weight; of profiles
+                                      less the metric */
+    _Alignas(64) block h, k, l; /* from the reflection */
+    _Alignas(64) block x, y, z, per_ratio; /* struct phys_place in pieces */
     _Alignas(64) block fast, slow; /* offset from the middle of the patch, sub-pixels */
 };
 
@@ -43,22 +47,24 @@ static int find_pixels(const struct canvas *canvas, const struct rectangle *r,
     const int over = canvas->frame->oversample;
     const int *roi = canvas->roi;
     const ptrdiff_t nfast = canvas->frame->nfast;
-    int row = in->first / r->width, column = in->first - row * r->width, any = 0;
+    int row = in->first / r->width, column = in->first - row * r->width, any = 0, i = 0;
 
-    for (int i = 0; i < in->padded; i++) {
+    for (; i < in->n; row++, column = 0) {
         const int s = over == 1 ? r->slow + row : (r->slow + row) / over;
-        const int f = over == 1 ? r->fast + column : (r->fast + column) / over;
-        const int inside =
-            i < in->n && f >= roi[0] && f < roi[1] && s >= roi[2] && s < roi[3];
+        const int wanted = s >= roi[2] && s < roi[3];
+        const int end = min_int(in->n, i + r->width - column);
 
-        in->pixel[i] = inside ? s * nfast + f : -1;
-        in->w[i] = inside ? (real)(pull->weight[in->pixel[i]] * pull->per_scale) : 0;
-        any |= in->w[i] != 0;
-        if (++column == r->width) {
-            column = 0;
-            row++;
+        for (; i < end; i++, column++) {
+            const int f = over == 1 ? r->fast + column : (r->fast + column) / over;
+            const int inside = wanted && f >= roi[0] && f < roi[1];
+            const ptrdiff_t pixel = inside ? s * nfast + f : -1;
+
+            in->pixel[i] = pixel;
+            in->w[i] = inside ? (real)(pull->weight[pixel] * pull->per_scale) : 0;
+            any |= in->w[i] != 0;
         }
     }
+    for (; i < in->padded; i++) in->w[i] = 0;
     return any;
 }
 
@@ -71,109 +77,139 @@ PHYS_FN real own_of(struct phys_vec3 x)
     return off == 0 ? 1 : 0;
 }
 
-/* sample i of `in`, its place kept */
-PHYS_FN struct phys_vec3 site_of(const struct spot *s, int i, struct samples *restrict in)
+/* 1 when the series of patch.h will do for all samples of a spot: as phys_patch_is_small(),
+ * with sums of moduli for lengths, which are no shorter */
+static int is_small(const struct spot *s)
 {
-    real fast, slow;
-    const struct phys_place place = place_of(s, (real)(in->first + i), &fast, &slow);
+    const struct phys_vec3 f = s->patch.fast, l = s->patch.slow;
+    const real reach = s->middle_fast * (fabs(f.x) + fabs(f.y) + fabs(f.z))
+                       + s->middle_slow * (fabs(l.x) + fabs(l.y) + fabs(l.z));
 
-    in->x[i] = place.step.x, in->y[i] = place.step.y, in->z[i] = place.step.z;
-    in->ratio[i] = place.ratio;
-    in->fast[i] = fast - s->middle_fast;
-    in->slow[i] = slow - s->middle_slow;
-    return phys_anchor_indices(&s->anchor, place.step);
+    return reach * (2 + reach) <= (real)1 / 64;
 }
 
-/* F^2 and its slopes of profiles */
-PHYS_FN void bumps(int shape, const struct phys_crystal *of, const struct spot *spot,
-                   struct samples *restrict in, struct piece_sums *out)
+/* where the samples lie. A loop of its own: with what follows it would be one chain of
+ * operations, too long for two of them to be under way at once */
+PHYS_FN void find_places(int small, const struct spot *restrict s,
+                         struct samples *restrict in)
+{
+    const real first = (real)in->first;
+    const int n = in->padded / BLOCK * BLOCK;
+
+#pragma omp simd
+    for (int i = 0; i < n; i++) {
+        real fast, slow;
+        const struct phys_place place = place_of(small, s, first + (real)i, &fast, &slow);
+        const struct phys_vec3 x = phys_anchor_indices(&s->anchor, place.step);
+
+        in->h[i] = x.x, in->k[i] = x.y, in->l[i] = x.z;
+        in->x[i] = place.step.x, in->y[i] = place.step.y, in->z[i] = place.step.z;
+        in->per_ratio[i] = place.per_ratio;
+        in->fast[i] = fast - s->middle_fast;
+        in->slow[i] = slow - s->middle_slow;
+    }
+}
+
+/* F^2 of profiles, and their slopes in h, k, l less the metric */
+PHYS_FN void bumps(int shape, const struct phys_crystal *of, struct samples *restrict in,
+                   struct piece_sums *out)
 {
     const struct phys_crystal crystal = *of;
-    const struct spot s = *spot;
     const int n = in->padded / BLOCK * BLOCK;
-    real f2 = 0, fudge = 0, hh = 0, kk = 0, ll = 0, hk = 0, hl = 0, kl = 0;
+    real f2 = 0, fudge = 0;
 
-#pragma omp simd reduction(+ : f2, fudge, hh, kk, ll, hk, hl, kl)
+#pragma omp simd reduction(+ : f2, fudge)
     for (int i = 0; i < n; i++) {
-        const struct phys_vec3 x = site_of(&s, i, in);
+        const struct phys_vec3 x = phys_vec3(in->h[i], in->k[i], in->l[i]);
         const struct phys_bump g = phys_bump(shape, &crystal, x);
         const real own = own_of(x), w = own * in->w[i], wf2 = w * g.sample.f2;
+        const real bend = w * g.bend;
 
         in->f2[i] = own * g.sample.f2;
         in->wf2[i] = wf2;
-        in->gh[i] = w * g.sample.dh;
-        in->gk[i] = w * g.sample.dk;
-        in->gl[i] = w * g.sample.dl;
+        in->gh[i] = bend * x.x, in->gk[i] = bend * x.y, in->gl[i] = bend * x.z;
         f2 += wf2;
         fudge += w * g.dfudge;
-        hh += w * g.dhh, kk += w * g.dkk, ll += w * g.dll;
-        hk += w * g.dhk, hl += w * g.dhl, kl += w * g.dkl;
     }
     out->f2 = f2;
     out->crystal[0] = fudge;
-    out->crystal[1] = hh, out->crystal[2] = kk, out->crystal[3] = ll;
-    out->crystal[4] = hk, out->crystal[5] = hl, out->crystal[6] = kl;
 }
 
-/* the moments of profiles: their slopes are the metric times h, k, l, and so the moments
- * the metric times the slopes in it */
-static void bump_moments(const struct phys_frame *frame, struct piece_sums *sums)
+/* their moments, which are the slopes in the metric */
+static void bump_moments(const struct samples *restrict in, struct piece_sums *out)
 {
-    const double *m = frame->metric, *c = sums->crystal;
-    const double metric[3][3] = {{2 * m[0], m[3], m[4]},
-                                 {m[3], 2 * m[1], m[5]},
-                                 {m[4], m[5], 2 * m[2]}};
-    const double square[3][3] = {{c[1], c[4], c[5]},
-                                 {c[4], c[2], c[6]},
-                                 {c[5], c[6], c[3]}};
+    const int n = in->padded / BLOCK * BLOCK;
+    real hh = 0, kk = 0, ll = 0, hk = 0, hl = 0, kl = 0;
+    double *c = out->crystal;
 
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++)
-            sums->moment[i][j] = metric[i][0] * square[0][j] + metric[i][1] * square[1][j]
-                                 + metric[i][2] * square[2][j];
+#pragma omp simd reduction(+ : hh, kk, ll, hk, hl, kl)
+    for (int i = 0; i < n; i++) {
+        const real gh = in->gh[i], gk = in->gk[i];
+
+        hh += gh * in->h[i], hk += gh * in->k[i], hl += gh * in->l[i];
+        kk += gk * in->k[i], kl += gk * in->l[i];
+        ll += in->gl[i] * in->l[i];
+    }
+    c[1] = out->moment[0][0] = hh;
+    c[2] = out->moment[1][1] = kk;
+    c[3] = out->moment[2][2] = ll;
+    c[4] = out->moment[0][1] = out->moment[1][0] = hk;
+    c[5] = out->moment[0][2] = out->moment[2][0] = hl;
+    c[6] = out->moment[1][2] = out->moment[2][1] = kl;
 }
 
 /* F^2 and its slopes of a parallelepiped */
-PHYS_FN void gratings(const struct phys_crystal *of, const struct spot *spot,
-                      struct samples *restrict in, struct piece_sums *out)
+PHYS_FN void gratings(const struct phys_crystal *of, struct samples *restrict in,
+                      struct piece_sums *out)
 {
     const struct phys_crystal crystal = *of;
-    const struct spot s = *spot;
     const int n = in->padded / BLOCK * BLOCK;
-    real f2 = 0, na = 0, nb = 0, nc = 0, hh = 0, hk = 0, hl = 0, kh = 0, kk = 0, kl = 0,
-         lh = 0, lk = 0, ll = 0;
+    real f2 = 0, na = 0, nb = 0, nc = 0;
 
-#pragma omp simd reduction(+ : f2, na, nb, nc, hh, hk, hl, kh, kk, kl, lh, lk, ll)
+#pragma omp simd reduction(+ : f2, na, nb, nc)
     for (int i = 0; i < n; i++) {
-        const struct phys_vec3 x = site_of(&s, i, in);
+        const struct phys_vec3 x = phys_vec3(in->h[i], in->k[i], in->l[i]);
         const struct phys_grating g = phys_grating(&crystal, x);
         const real own = own_of(x), w = own * in->w[i], wf2 = w * g.sample.f2;
-        const real gh = w * g.sample.dh, gk = w * g.sample.dk, gl = w * g.sample.dl;
 
         in->f2[i] = own * g.sample.f2;
         in->wf2[i] = wf2;
-        in->gh[i] = gh, in->gk[i] = gk, in->gl[i] = gl;
+        in->gh[i] = w * g.sample.dh, in->gk[i] = w * g.sample.dk;
+        in->gl[i] = w * g.sample.dl;
         f2 += wf2;
         na += w * g.dn.x, nb += w * g.dn.y, nc += w * g.dn.z;
-        hh += gh * x.x, hk += gh * x.y, hl += gh * x.z;
-        kh += gk * x.x, kk += gk * x.y, kl += gk * x.z;
-        lh += gl * x.x, lk += gl * x.y, ll += gl * x.z;
     }
     out->f2 = f2;
     out->crystal[0] = na, out->crystal[1] = nb, out->crystal[2] = nc;
     for (int i = 3; i < PAINT_CRYSTAL; i++) out->crystal[i] = 0;
+}
+
+static void grating_moments(const struct samples *restrict in, struct piece_sums *out)
+{
+    const int n = in->padded / BLOCK * BLOCK;
+    real hh = 0, hk = 0, hl = 0, kh = 0, kk = 0, kl = 0, lh = 0, lk = 0, ll = 0;
+
+#pragma omp simd reduction(+ : hh, hk, hl, kh, kk, kl, lh, lk, ll)
+    for (int i = 0; i < n; i++) {
+        const real gh = in->gh[i], gk = in->gk[i], gl = in->gl[i];
+
+        hh += gh * in->h[i], hk += gh * in->k[i], hl += gh * in->l[i];
+        kh += gk * in->h[i], kk += gk * in->k[i], kl += gk * in->l[i];
+        lh += gl * in->h[i], lk += gl * in->k[i], ll += gl * in->l[i];
+    }
     out->moment[0][0] = hh, out->moment[0][1] = hk, out->moment[0][2] = hl;
     out->moment[1][0] = kh, out->moment[1][1] = kk, out->moment[1][2] = kl;
     out->moment[2][0] = lh, out->moment[2][1] = lk, out->moment[2][2] = ll;
 }
 
-/* the sums of slopes, of F^2 times the square of the scattering vector over that of the
- * wave vector, and what the slopes make of the places of the samples. A loop of its own:
+/* the sums of slopes; of F^2 times the square of the scattering vector over that of the
+ * wave vector; and what the slopes make of the places of the samples. Loops of their own:
  * there are not registers enough for all sums */
 static void pull_places(const struct spot *s, const struct phys_source *source,
-                        const struct samples *restrict in, struct piece_sums *out)
+                        const struct phys_axes *of, const struct samples *restrict in,
+                        struct piece_sums *out)
 {
-    const struct phys_axes axes = s->anchor.axes; /* of a step of the direction */
+    const struct phys_axes axes = *of;
     const struct phys_vec3 mid = s->patch.d;
     const struct phys_vec3 way = phys_axpy(-1, phys_load(source->direction), mid);
     const double per_r = 1 / s->patch.distance;
@@ -189,7 +225,7 @@ static void pull_places(const struct spot *s, const struct phys_source *source,
         const struct phys_vec3 d_bar =
             phys_axpy(gh, axes.a, phys_axpy(gk, axes.b, phys_scale(gl, axes.c)));
         const struct phys_vec3 v =
-            phys_scale(1 / in->ratio[i], phys_axpy(-phys_dot(d, d_bar), d, d_bar));
+            phys_scale(in->per_ratio[i], phys_axpy(-phys_dot(d, d_bar), d, d_bar));
         const real fast = in->fast[i], slow = in->slow[i];
 
         square += in->wf2[i] * phys_dot(q, q);
@@ -231,6 +267,8 @@ struct touch {
     const struct pairing *pair;
     const struct paint_pull *pull;
     double v[3], whole[3];
+    double metric[3][3]; /* what slopes are less of */
+    struct phys_axes axes; /* it times the axes: a step of the direction in these slopes */
     double weight; /* F^2, where each reflection has its own */
 };
 
@@ -262,15 +300,22 @@ PHYS_FN double piece_back(int shape, const struct touch *t, struct rectangle r,
         in.padded = (in.n + BLOCK - 1) / BLOCK * BLOCK;
         pulled = find_pixels(t->canvas, &r, t->pull, &in);
         if (!pulled && !t->canvas->bragg) continue;
-        if (shape == PHYS_SQUARE)
-            gratings(&crystal, &s, &in, &own);
+        if (is_small(&s))
+            find_places(1, &s, &in);
         else
-            bumps(shape, &crystal, &s, &in, &own);
+            find_places(0, &s, &in);
+        if (shape == PHYS_SQUARE)
+            gratings(&crystal, &in, &own);
+        else
+            bumps(shape, &crystal, &in, &own);
         if (t->canvas->bragg) drop(t, &in);
         if (!pulled) continue;
         f2 += own.f2;
-        if (shape != PHYS_SQUARE) bump_moments(t->canvas->frame, &own);
-        pull_places(&s, t->pair->source, &in, &own);
+        if (shape == PHYS_SQUARE)
+            grating_moments(&in, &own);
+        else
+            bump_moments(&in, &own);
+        pull_places(&s, t->pair->source, &t->axes, &in, &own);
         add_piece(&r, t->whole, t->weight, &own, sums);
     }
     return f2;
@@ -315,11 +360,55 @@ PHYS_FN void one_back(int shape, const struct located *at, int i, struct touch *
         t->pull->f[place] += t->pull->scale * t->pair->weight * 2 * f * f2;
 }
 
+/* what all reflections of a pair have in common */
+static struct touch touch_of_pair(int shape, const struct canvas *canvas,
+                                  const struct pairing *pair, const struct paint_pull *pull)
+{
+    const double *m = canvas->frame->metric; /* hh kk ll hk hl kl, cross terms twice */
+    const double metric[3][3] = {{2 * m[0], m[3], m[4]},
+                                 {m[3], 2 * m[1], m[5]},
+                                 {m[4], m[5], 2 * m[2]}};
+    const double unit = pair->source->inverse_wavelength;
+    struct touch t = {canvas,
+                      pair,
+                      pull,
+                      {0},
+                      {0},
+                      {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+                      {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}},
+                      0};
+    double rows[9] = {0};
+
+    if (shape != PHYS_SQUARE) memcpy(t.metric, metric, sizeof metric);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            for (int k = 0; k < 3; k++)
+                rows[3 * i + k] += unit * t.metric[i][j] * pair->axes[3 * j + k];
+    t.axes = phys_axes(rows);
+    return t;
+}
+
+/* sums of slopes less the metric, times it */
+static void multiply_metric(const struct touch *t, struct paint_sums *sums)
+{
+    const struct paint_sums less = *sums;
+
+    for (int i = 0; i < 3; i++) {
+        const double *m = t->metric[i];
+
+        sums->slope[i] = m[0] * less.slope[0] + m[1] * less.slope[1] + m[2] * less.slope[2];
+        for (int j = 0; j < 3; j++)
+            sums->moment[i][j] = m[0] * less.moment[0][j] + m[1] * less.moment[1][j]
+                                 + m[2] * less.moment[2][j];
+    }
+}
+
 PHYS_FN void run_back(int shape, const struct canvas *canvas, const struct pairing *pair,
                       const struct reflections *list, const int *hits, int n,
                       const struct paint_pull *pull, struct paint_sums *sums)
 {
-    struct touch t = {canvas, pair, pull, {0}, {0}, 0};
+    struct touch t = touch_of_pair(shape, canvas, pair, pull);
+    struct paint_sums own = {0};
     struct located at;
 
     for (int first = 0; first < n; first += STRIP) {
@@ -327,8 +416,10 @@ PHYS_FN void run_back(int shape, const struct canvas *canvas, const struct pairi
 
         for (int i = 0; i < strip; i++)
             if (at.seen[i] != 0 && is_wanted(canvas, &at, i))
-                one_back(shape, &at, i, &t, sums);
+                one_back(shape, &at, i, &t, &own);
     }
+    multiply_metric(&t, &own);
+    *sums = own;
 }
 
 #define SHAPE(name)                                                                        \

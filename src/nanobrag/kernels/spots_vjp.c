@@ -91,59 +91,42 @@ static int is_dark(const struct run *run, const struct tile *tile, const double 
 }
 
 /* what pulls on the sums of a tile, into the image of weights */
-static void keep_weights(const struct run *run, const struct tile *tile, int chunk,
-                         const double *bar)
-{
-    struct job weights = run->job;
-    double weight[TILE_PIXELS];
-
-    weights.photons = run->work->weight;
-    puller_of(run)->weigh(&run->job, tile, run->factor, bar, weight);
-    run->adjoint->peak[chunk] =
-        fmax(run->adjoint->peak[chunk], grid_deliver(&weights, tile, weight));
-}
-
-/* photons of a tile from its sums, what pulls on them, and what that adds to the value */
-static double pull_photons(const struct run *run, const struct tile *tile,
-                           const double *sums, double *photons, double *bar)
-{
-    memcpy(photons, sums, sizeof *sums * (size_t)(tile->width * tile->height));
-    if (is_dark(run, tile, sums))
-        memset(photons, 0, sizeof *photons * TILE_PIXELS);
-    else
-        run->kernels->precise->finish(run->job.frame, tile, run->factor, photons);
-    return pull_tile(run->pull, &run->job, tile, photons, bar, NULL);
-}
-
 static void weigh_step(const struct run *run, const struct tile *tile, int chunk)
 {
-    double sums[TILE_PIXELS] = {0}, photons[TILE_PIXELS], bar[TILE_PIXELS];
+    double sums[TILE_PIXELS] = {0}, weight[TILE_PIXELS];
+    struct job weights = run->job;
 
-    if (!run->pull->linear) {
-        grid_collect(&run->job, tile, sums);
-        (void)pull_photons(run, tile, sums, photons, bar);
-    } else {
-        (void)pull_tile(run->pull, &run->job, tile, sums, bar, NULL);
-    }
-    keep_weights(run, tile, chunk, bar);
+    if (!run->pull->linear) grid_collect(&run->job, tile, sums);
+    if (!run->pull->linear && is_dark(run, tile, sums))
+        memset(weight, 0, sizeof weight);
+    else
+        puller_of(run)->weigh(&run->job, tile, run->factor, run->pull, sums, weight);
+    weights.photons = run->work->weight;
+    run->adjoint->peak[chunk] =
+        fmax(run->adjoint->peak[chunk], grid_deliver(&weights, tile, weight));
 }
 
 static void close_step(const struct run *run, const struct tile *tile, int chunk)
 {
     struct adjoint_work *adjoint = run->adjoint;
-    double sums[TILE_PIXELS], photons[TILE_PIXELS], bar[TILE_PIXELS], value;
+    double sums[TILE_PIXELS], photons[TILE_PIXELS], bar[TILE_PIXELS];
+    double peak = adjoint->peak[chunk];
 
     grid_collect(&run->job, tile, sums);
-    if (run->pull->linear && is_dark(run, tile, sums)) return;
-    value = pull_photons(run, tile, sums, photons, bar);
-    for (int i = 0; i < tile->width * tile->height; i++) {
-        if (run->pull->linear) value += bar[i] * photons[i];
-        adjoint->peak[chunk] = fmax(adjoint->peak[chunk], fabs(photons[i]));
+    if (is_dark(run, tile, sums)) { /* nothing to hand back, but no photons may count */
+        if (!run->pull->linear)
+            adjoint->value[chunk] += pull_tile(run->pull, &run->job, tile, sums, bar, NULL);
+        return;
     }
-    adjoint->value[chunk] += value;
-    if (!is_dark(run, tile, sums))
-        puller_of(run)->close(&run->job, tile, run->factor, bar, sums,
-                              adjoint->bar + chunk);
+    adjoint->value[chunk] += puller_of(run)->close(&run->job, tile, run->factor, run->pull,
+                                                   sums, adjoint->bar + chunk, photons);
+#pragma omp simd reduction(max : peak)
+    for (int i = 0; i < tile->width * tile->height; i++) {
+        const double size = fabs(photons[i]);
+
+        peak = size > peak ? size : peak;
+    }
+    adjoint->peak[chunk] = peak;
 }
 
 /* ---- bands ---- */
@@ -227,7 +210,7 @@ static void pair_back(const void *user, int chunk, const struct canvas *canvas,
     struct phys_slope *bar = run->adjoint->bar + chunk;
     const struct paint_pull pull = {run->work->weight, run->most, 1 / run->most,
                                     run->job.spec.lookup, bar->f};
-    struct paint_sums sums = {0};
+    struct paint_sums sums;
     const int n = painter->scan(pair, list, hits);
 
     if (n == 0) return;
