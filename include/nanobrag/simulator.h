@@ -130,7 +130,8 @@ NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const doub
  * One pass over the samples for each cotangent, whatever the number of parameters; by the
  * lanes in their precision, but for NB_REFERENCE, and for NB_SPOTS where all samples of a
  * pixel weigh the same and F is not interpolated: then spot by spot, to its tolerance. What
- * lies under the mask or outside the ROI has no say. Errors: those of nb_forward(), NB_ERR_UNSUPPORTED as in nb_jvp().
+ * lies under the mask or outside the ROI has no say. Errors: those of nb_forward(),
+ * NB_ERR_UNSUPPORTED as in nb_jvp().
  */
 NB_API nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot,
                         const nb_array *bar_image, double *bar_x);

@@ -159,7 +159,7 @@ static void painted(nb_scene *s)
 
 static void painted_list(nb_scene *s)
 {
-    s->crystal.shape = NB_GAUSS_STAR;
+    s->crystal.shape = NB_GAUSS;
     s->crystal.hkl = scenes_reflections();
     s->crystal.interpolate = NB_NEAREST;
 }
