@@ -4,7 +4,8 @@
  * A simulator is a scene made ready to run: every default is filled in and every count
  * decided by nb_simulator_create(), then frozen. The calls after it evaluate the image at
  * parameters x; none remembers another, none allocates, but for the lists of NB_SPOTS,
- * which grow to what a frame needs, and the first that asks for a normal matrix. Inputs are
+ * which grow to what a frame needs, and the first that asks for a normal matrix or, with
+ * NB_SPOTS, for a gradient. Inputs are
  * never written to. Results do not depend on the number of threads, to the bit.
  *
  * Thread rule: that of context.h.
@@ -127,8 +128,10 @@ NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const doub
  *   bar_x      [in,out]  gradients are added to it                 (ncot x nparam)
  *
  * One pass over the samples for each cotangent, whatever the number of parameters; by the
- * lanes in their precision, but for NB_REFERENCE. What lies under the mask or outside the
- * ROI has no say. Errors: those of nb_jvp().
+ * lanes in their precision, but for NB_REFERENCE, and for NB_SPOTS where all samples of a
+ * pixel weigh the same and F is not interpolated: then spot by spot, to its tolerance. What
+ * lies under the mask or outside the ROI has no say. Errors: those of nb_forward(),
+ * NB_ERR_UNSUPPORTED as in nb_jvp().
  */
 NB_API nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot,
                         const nb_array *bar_image, double *bar_x);

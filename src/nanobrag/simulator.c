@@ -26,6 +26,7 @@
 #include "grad/tangent.h"
 #include "kernels/adjoint.h"
 #include "kernels/kernels.h"
+#include "kernels/spots_vjp.h"
 
 nb_status simulator_scene(nb_simulator *sim, const double *x, nb_scene *scene)
 {
@@ -210,7 +211,7 @@ nb_status simulator_unspread(nb_simulator *sim, const nb_scene *scene,
                              const struct phys_frame *frame)
 {
     const struct kernel_set reference = {&kernels_reference, NULL, NULL, NULL,
-                                         &pullers_reference, NULL};
+                                         &pullers_reference, NULL, NULL, NULL};
     const struct job job = simulator_job(sim, scene, frame, sim->unspread);
 
     return sim->psf ? tiles_forward(sim->ctx, &reference, &job) : NB_OK;
@@ -277,8 +278,15 @@ nb_status simulator_pull_back(nb_simulator *sim, const nb_scene *scene,
                               const struct phys_frame *frame, const struct pull *pull)
 {
     const struct job job = simulator_job(sim, scene, frame, NULL);
+    const struct kernel_set *kernels = &sim->policy.kernels;
 
-    return adjoint_run(sim->ctx, &sim->policy.kernels, &job, pull, &sim->adjoint);
+    if (sim->policy.strategy == NB_SPOTS) {
+        const nb_status status =
+            spots_vjp(sim->ctx, kernels, &job, pull, &sim->adjoint, &sim->spots);
+
+        if (status != NB_ERR_MEMORY || !sim->policy.automatic) return status;
+    }
+    return adjoint_run(sim->ctx, kernels, &job, pull, &sim->adjoint);
 }
 
 /* an image, or several of the same shape, beside each other */

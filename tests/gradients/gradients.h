@@ -97,7 +97,9 @@ int float_gradients(void);
     X(no_spread)                                                                           \
     X(some_water)                                                                          \
     X(point_spread)                                                                        \
-    X(fibre)
+    X(fibre)                                                                               \
+    X(painted)                                                                             \
+    X(painted_list)
 #define POINT(name) int point_##name(void);
 POINT_LIST(POINT)
 #undef POINT

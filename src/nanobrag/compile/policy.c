@@ -6,7 +6,7 @@
 static nb_status use_reference(nb_context *ctx, struct policy *out)
 {
     static const struct kernel_set reference = {&kernels_reference, NULL, NULL, NULL,
-                                                &pullers_reference, NULL};
+                                                &pullers_reference, NULL, NULL, NULL};
 
     if (out->precision == NB_SINGLE)
         return fail(ctx, NB_ERR_UNSUPPORTED,

@@ -104,7 +104,7 @@ static void add(size_t n, const void *from, void *to)
 }
 
 /* the structure factors of all chunks, in order, each by one thread */
-static void fold_box(struct adjoint_work *work, int threads)
+static void fold_box(const struct adjoint_work *work, int threads)
 {
     double *to = work->bar->f;
     const size_t n = work->sizes.box, part = (n + (size_t)threads - 1) / (size_t)threads;
@@ -125,6 +125,22 @@ static void fold(const struct adjoint_sizes *n, const struct phys_slope *from,
     add(offsetof(struct phys_slope, source) / sizeof(double), from, to);
     add(n->sources * (sizeof *to->source / sizeof(double)), from->source, to->source);
     add(n->orientations * (sizeof *to->turn / sizeof(double)), from->turn, to->turn);
+}
+
+void adjoint_blank(const struct adjoint_work *work, int chunk)
+{
+    blank(&work->sizes, work->bar + chunk);
+    work->value[chunk] = work->peak[chunk] = 0;
+}
+
+void adjoint_fold(const struct adjoint_work *work)
+{
+    if (work->bar->f) fold_box(work, (int)work->sizes.threads);
+    for (int chunk = 1; chunk < work->chunks; chunk++) {
+        fold(&work->sizes, work->bar + chunk, work->bar);
+        work->value[0] += work->value[chunk];
+        work->peak[0] = fmax(work->peak[0], work->peak[chunk]);
+    }
 }
 
 /* one run over all tiles */
@@ -196,8 +212,7 @@ static nb_status all_back(struct headway *headway, const struct run *run)
     for (int chunk = 0; chunk < work->chunks; chunk++) {
         void *room = work->room + (size_t)threads_own() * work->room_size;
 
-        blank(&work->sizes, work->bar + chunk);
-        work->value[chunk] = work->peak[chunk] = 0;
+        adjoint_blank(work, chunk);
         for (int t = chunk; t < count; t += work->chunks) {
             const struct tile tile = grid_tile(run->job, t);
 
@@ -208,12 +223,8 @@ static nb_status all_back(struct headway *headway, const struct run *run)
             headway_step(headway);
         }
     }
-    if (work->bar->f) fold_box(work, threads);
-    for (int chunk = 1; chunk < work->chunks; chunk++) {
-        fold(&work->sizes, work->bar + chunk, work->bar);
-        work->value[0] += work->value[chunk];
-        work->peak[0] = fmax(work->peak[0], work->peak[chunk]);
-    }
+    (void)threads; /* unused without OpenMP */
+    adjoint_fold(work);
     return headway_check(headway);
 }
 

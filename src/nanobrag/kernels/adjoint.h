@@ -38,6 +38,10 @@ int adjoint_reserve(struct arena *arena, const struct adjoint_sizes *n);
 void adjoint_take(struct arena *arena, const struct adjoint_sizes *n,
                   struct adjoint_work *out);
 
+/* A chunk before its first cotangent; all of them summed in order into the first. */
+void adjoint_blank(const struct adjoint_work *work, int chunk);
+void adjoint_fold(const struct adjoint_work *work);
+
 /* Run a job (no photons are written) and leave the cotangent of its frame in work->bar[0],
  * what the pull adds up to in work->value[0]. */
 nb_status adjoint_run(nb_context *ctx, const struct kernel_set *kernels,

@@ -16,12 +16,14 @@ struct level {
 #define TABLES(set)                                                                        \
     extern const struct kernels lanes_##set##_double, lanes_##set##_single;                \
     extern const struct painter paint_##set##_double, paint_##set##_single;                \
-    extern const struct puller lanes_vjp_##set##_double, lanes_vjp_##set##_single
+    extern const struct puller lanes_vjp_##set##_double, lanes_vjp_##set##_single;         \
+    extern const struct repainter paint_vjp_##set##_double, paint_vjp_##set##_single
 
 #define LEVEL(set, supported)                                                              \
     {                                                                                      \
-        {&lanes_##set##_double, &lanes_##set##_single,     &paint_##set##_double,          \
-         &paint_##set##_single, &lanes_vjp_##set##_double, &lanes_vjp_##set##_single},     \
+        {&lanes_##set##_double,     &lanes_##set##_single,     &paint_##set##_double,      \
+         &paint_##set##_single,     &lanes_vjp_##set##_double, &lanes_vjp_##set##_single,  \
+         &paint_vjp_##set##_double, &paint_vjp_##set##_single},                            \
             supported                                                                      \
     }
 
@@ -90,7 +92,7 @@ const char *kernels_lanes_names(void)
 
 struct kernel_set kernels_lanes(const char *isa)
 {
-    const struct kernel_set none = {NULL, NULL, NULL, NULL, NULL, NULL};
+    const struct kernel_set none = {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
 
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
         const struct level *level = levels + i;

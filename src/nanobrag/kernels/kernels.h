@@ -33,6 +33,19 @@ typedef double tile_vjp(const struct job *job, const struct tile *tile,
 typedef void tile_finish(const struct phys_frame *frame, const struct tile *tile,
                          double factor, double *photons);
 
+/* Adjoints of a tile whose Bragg sums over samples are known, less their constant factor.
+ *
+ * weigh: what the number at the end changes by with each sum. Where the pull is linear the
+ * sums may be any.
+ * close: adds to `bar` all that does not come from the samples: factors that a pixel takes
+ * once, numbers before the sums, the amorphous material. Fills in the photons; returns what
+ * the tile adds to the value. */
+typedef void tile_weigh(const struct job *job, const struct tile *tile, double factor,
+                        const struct pull *pull, const double *sums, double *weight);
+typedef double tile_close(const struct job *job, const struct tile *tile, double factor,
+                          const struct pull *pull, const double *sums,
+                          struct phys_slope *bar, double *photons);
+
 /* solid angles of a tile's pixels, as their samples are weighted with on average, sr */
 typedef void tile_omega(const struct phys_frame *frame, const struct tile *tile,
                         double *omega);
@@ -48,6 +61,8 @@ struct kernels {
 struct puller {
     size_t real_size; /* of the numbers that it keeps of its samples; 0: it keeps none */
     tile_vjp *vjp[PHYS_SHAPES][PHYS_LOOKUPS];
+    tile_weigh *weigh; /* NULL: this backend has none of these */
+    tile_close *close;
 };
 
 /* what a job runs on: `single` where its rounding keeps to the tolerance, else `precise` */
@@ -55,6 +70,7 @@ struct kernel_set {
     const struct kernels *precise, *single; /* single: NULL when all is in double */
     const struct painter *paint_precise, *paint_single;
     const struct puller *pull_precise, *pull_single;
+    const struct repainter *repaint_precise, *repaint_single;
 };
 
 extern const struct kernels kernels_reference;

@@ -176,6 +176,7 @@ static void omega_back(const struct launch *a, const real *restrict omega_bar,
 #pragma omp simd
     for (int i = 0; i < l->n; i++) /* a sum, as no choice of loads is vectorised */
         p->r[i] += per_r * omega_bar[i] / (flat * l->ratio[i] + (1 - flat));
+#pragma omp simd reduction(+ : sum)
     for (int i = 0; i < l->n; i++) sum += (double)omega_bar[i];
     if (!square) bar->close_distance += p->scale * sum / frame->close_distance;
     if (!frame->point_pixel) bar->pixel += 2 * p->scale * sum / frame->pixel;
@@ -272,17 +273,27 @@ static void close_layer(const struct launch *a, int layer, struct lanes *l,
 
 /* ---- a pixel ---- */
 
+/* cotangent of the sum of lane i, whose photons have photons_bar */
+PHYS_FN double bragg_bar(const struct launch *a, double factor, const struct lanes *l,
+                         int i, double photons_bar)
+{
+    return photons_bar * (factor * a->frame->bragg_scale) * (double)l->omega[i]
+           * (double)l->polarization[i] * (double)l->capture[i];
+}
+
 /* the lanes divided by the largest of them; 0 when none pulls */
 static int scale_pull(const struct launch *a, double factor, const struct lanes *l,
                       struct pulled *p)
 {
-    const double bragg = factor * a->frame->bragg_scale;
     double most = 0, value[TILE_PIXELS];
 
+#pragma omp simd
+    for (int i = 0; i < l->n; i++) value[i] = bragg_bar(a, factor, l, i, p->photons_bar[i]);
+#pragma omp simd reduction(max : most)
     for (int i = 0; i < l->n; i++) {
-        value[i] = p->photons_bar[i] * bragg * (double)l->omega[i]
-                   * (double)l->polarization[i] * (double)l->capture[i];
-        most = fabs(value[i]) > most ? fabs(value[i]) : most;
+        const double size = fabs(value[i]);
+
+        most = size > most ? size : most;
     }
     p->scale = most > 0 ? most : 1;
     for (int i = 0; i < l->n; i++) p->pull[i] = (real)(value[i] / p->scale);
@@ -354,12 +365,11 @@ static void factors_back(const struct launch *a, double factor, struct lanes *l,
     first_polarization_back(a, product, l, p, bar);
 }
 
-/* the numbers that stand before all samples, and those of the crystal */
+/* the numbers that stand before all samples */
 static void numbers_back(struct phys_spec spec, const struct phys_frame *frame,
                          double factor, const struct lanes *l, const struct pulled *p,
                          struct phys_slope *bar)
 {
-    const double *sums = p->crystal_sum;
     double photons = factor * MOMENTS.photons(l, p);
 
     bar->bragg_scale += photons;
@@ -367,6 +377,14 @@ static void numbers_back(struct phys_spec spec, const struct phys_frame *frame,
     if (spec.shape != PHYS_SQUARE) bar->peak += 2 * photons / frame->peak;
     if (spec.lookup == PHYS_CONSTANT && frame->default_f != 0)
         bar->default_f += 2 * photons / frame->default_f;
+}
+
+/* those of the crystal */
+static void crystal_back(struct phys_spec spec, const struct pulled *p,
+                         struct phys_slope *bar)
+{
+    const double *sums = p->crystal_sum;
+
     if (spec.shape == PHYS_SQUARE) {
         for (int k = 0; k < 3; k++) bar->ncells[k] += sums[k];
         return;

@@ -276,9 +276,48 @@ static double pull_back(const struct special *special, const struct job *job,
         if (pull->linear) finish(&a, factor, &l, photons);
         factors_back(&a, factor, &l, &p, &own);
         numbers_back(spec, a.frame, factor, &l, &p, &own);
+        crystal_back(spec, &p, &own);
     }
     amorphous_back(&a, &p, &own);
     add_numbers(&own, bar);
+    return pull->linear ? MOMENTS.product(l.n, p.photons_bar, photons) : value;
+}
+
+/* ---- Bragg sums painted elsewhere ---- */
+
+static void weigh_tile(const struct job *job, const struct tile *tile, double factor,
+                       const struct pull *pull, const double *sums, double *weight)
+{
+    const struct launch a = launch_of(job->frame, tile);
+    double photons[TILE_PIXELS], bar[TILE_PIXELS];
+    struct lanes l;
+
+    factors_alone(&a, &l);
+    memcpy(l.bragg, sums, sizeof *sums * (size_t)l.n);
+    finish(&a, factor, &l, photons);
+    (void)pull_tile(pull, job, tile, photons, bar, NULL);
+#pragma omp simd
+    for (int i = 0; i < l.n; i++) weight[i] = bragg_bar(&a, factor, &l, i, bar[i]);
+}
+
+static double close_tile(const struct job *job, const struct tile *tile, double factor,
+                         const struct pull *pull, const double *sums,
+                         struct phys_slope *bar, double *photons)
+{
+    const struct launch a = launch_of(job->frame, tile);
+    struct lanes l;
+    struct pulled p;
+    double value;
+
+    factors_alone(&a, &l);
+    memcpy(l.bragg, sums, sizeof *sums * (size_t)l.n);
+    finish(&a, factor, &l, photons);
+    value = pull_tile(pull, job, tile, photons, p.photons_bar, NULL);
+    if (scale_pull(&a, factor, &l, &p)) {
+        factors_back(&a, factor, &l, &p, bar);
+        numbers_back(job->spec, a.frame, factor, &l, &p, bar);
+    }
+    amorphous_back(&a, &p, bar);
     return pull->linear ? MOMENTS.product(l.n, p.photons_bar, photons) : value;
 }
 
@@ -322,4 +361,6 @@ const struct puller KERNELS = {
 #include "kernels/variants.def"
 #undef VARIANT
     },
+    weigh_tile,
+    close_tile,
 };

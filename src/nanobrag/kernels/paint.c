@@ -3,16 +3,10 @@
  * lanes.c, and by the same physics: a spot is a patch of the detector whose anchor is the
  * reflection itself. SPDX-License-Identifier: MIT
  */
-#include "kernels/paint.h"
+#include "kernels/paint_places.h"
 
-#include "physics/patch.h"
-#include "physics/pixel.h"
-
-/* reflections that are looked at, and samples of a spot that are computed, at a time; the
- * widest piece of a spot whose samples are numbered in one go: a float counts them */
-enum { STRIP = 16, SAMPLES = 8, PIECE = 512 };
-
-_Static_assert(PAINT_PAD % STRIP == 0, "scan() reads whole strips");
+/* samples of a spot that are computed at a time */
+enum { SAMPLES = 8 };
 
 static int scan(const struct pairing *pair, const struct reflections *list, int *hits)
 {
@@ -53,104 +47,11 @@ static int scan(const struct pairing *pair, const struct reflections *list, int 
     return n;
 }
 
-/* a rectangle of samples about a spot */
-struct rectangle {
-    int fast, slow, width, height;
-};
-
-/* some reflections: v = q + k, and where their spots lie on the screen */
-struct located {
-    double h[STRIP], k[STRIP], l[STRIP];
-    double x[STRIP], y[STRIP], z[STRIP];
-    double first_fast[STRIP], last_fast[STRIP], first_slow[STRIP], last_slow[STRIP];
-    double seen[STRIP]; /* above 0 where the spot may hold a sample of the canvas */
-};
-
-/* the first sample at or above an end of a range, and the last below, within a limit */
-PHYS_FN double first_in(double low, double limit)
-{
-    const double sample = ceil(low - 0.5);
-
-    return sample > limit ? sample : limit;
-}
-
-PHYS_FN double last_in(double high, double limit)
-{
-    const double sample = floor(high - 0.5);
-
-    return sample < limit ? sample : limit;
-}
-
-/*
- * Samples whose direction d lies within the radius of a reflection, |k d - v| <= radius
- * with v = q + k: |k d - v|^2 = (|v| - k)^2 + 4 k |v| sin(a/2)^2, a the angle between d and
- * v, so that 2 |v| sin(a/2) is at most `reach`. In double and many at a time: most spots of
- * a large crystal fall between the samples, and this is all that is done about them.
- */
-static void locate(const struct canvas *canvas, const struct pairing *pair,
-                   struct located *at)
-{
-    const struct phys_screen screen = canvas->screen;
-    const double *s = pair->stars, k = pair->source->inverse_wavelength;
-    const double a0 = s[0], a1 = s[1], a2 = s[2], b0 = s[3], b1 = s[4], b2 = s[5];
-    const double c0 = s[6], c1 = s[7], c2 = s[8];
-    const double k0 = k * pair->source->direction[0], k1 = k * pair->source->direction[1];
-    const double k2 = k * pair->source->direction[2];
-    const double radius2 = pair->radius * pair->radius, per_k = 1 / k;
-    const double fast0 = canvas->fast[0], fast1 = canvas->fast[1] - 1;
-    const double slow0 = canvas->slow[0], slow1 = canvas->slow[1] - 1;
-
-#pragma omp simd
-    for (int i = 0; i < STRIP; i++) {
-        const double h = at->h[i], m = at->k[i], l = at->l[i];
-        const struct phys_wide3 v =
-            phys_wide3(h * a0 + m * b0 + l * c0 + k0, h * a1 + m * b1 + l * c1 + k1,
-                       h * a2 + m * b2 + l * c2 + k2);
-        const double length = sqrt(phys_wide_dot(v, v)), off = length - k;
-        const double left = radius2 - off * off;
-        const double positive = left > 0 ? left : 0;
-        const double reach = sqrt(positive * length * per_k);
-        const double n = phys_wide_dot(v, screen.normal);
-        const double all = n > reach ? 0 : 1e30; /* the cone reaches the horizon */
-        const double per_normal = 1 / (n > reach ? n : 1);
-        const struct phys_range f =
-            phys_screen_range(&screen, &screen.fast, v, per_normal, reach);
-        const struct phys_range t =
-            phys_screen_range(&screen, &screen.slow, v, per_normal, reach);
-        const double fast_low = first_in(f.low - all, fast0);
-        const double fast_high = last_in(f.high + all, fast1);
-        const double slow_low = first_in(t.low - all, slow0);
-        const double slow_high = last_in(t.high + all, slow1);
-        const double ahead = n > -reach ? positive : 0;
-        const double wide = fast_low <= fast_high ? ahead : 0;
-
-        at->x[i] = v.x, at->y[i] = v.y, at->z[i] = v.z;
-        at->first_fast[i] = fast_low, at->last_fast[i] = fast_high;
-        at->first_slow[i] = slow_low, at->last_slow[i] = slow_high;
-        at->seen[i] = slow_low <= slow_high ? wide : 0;
-    }
-}
-
-/* the anchor of a patch: steps of the direction from the patch's middle, indices from the
- * reflection */
-static struct phys_anchor anchor_of(const struct pairing *pair, const double *v,
-                                    const struct phys_patch *patch, struct phys_vec3 whole)
-{
-    const double unit = pair->source->inverse_wavelength;
-    const double off[3] = {unit * patch->direction[0] - v[0],
-                           unit * patch->direction[1] - v[1],
-                           unit * patch->direction[2] - v[2]};
-    struct phys_anchor a = phys_anchor_at(pair->axes, off, unit);
-
-    /* off is short, but its indices may pass 1/2 */
-    a.fraction = phys_axpy(1, a.whole, a.fraction);
-    a.whole = whole;
-    return a;
-}
-
 /* what weighs the samples of a spot one by one */
 struct weighing {
     int omega, polar, capture, dmin, displacement;
+    struct phys_detector detector; /* these only where one of them is set */
+    struct phys_square square;
 };
 
 static struct weighing weighing_of(const struct phys_frame *frame)
@@ -165,54 +66,33 @@ static struct weighing weighing_of(const struct phys_frame *frame)
     return w;
 }
 
-/* a patch and all that its samples are computed from */
-struct spot {
-    struct rectangle r;
-    struct phys_patch patch;
-    struct phys_anchor anchor;
-    real middle_fast, middle_slow, per_row;
-    struct phys_detector detector;
-    struct phys_square square;
-    struct weighing weighing;
-};
-
 /* factor of a sample; `front`: the same place at the first sub-pixel of its pixel, where
  * the capture is taken unless each sample has its own */
 PHYS_FN real weight_of(const struct canvas *canvas, const struct phys_source *source,
-                       const struct spot *s, struct phys_place place,
-                       struct phys_place front)
+                       const struct spot *s, const struct weighing *w,
+                       struct phys_place place, struct phys_place front)
 {
     const struct phys_frame *frame = canvas->frame;
-    const struct phys_detector *det = &s->detector;
+    const struct phys_detector *det = &w->detector;
     const struct phys_point point =
         phys_patch_point(&s->patch, det, place.step, place.ratio);
-    const real change = phys_square_change(&s->square, place.step);
+    const real change = phys_square_change(&w->square, place.step);
     real weight = 1;
 
-    if (s->weighing.omega) weight *= phys_solid_angle(det, point);
-    if (s->weighing.polar)
+    if (w->omega) weight *= phys_solid_angle(det, point);
+    if (w->polar)
         weight *= phys_polarization((real)frame->kahn, phys_load(source->direction),
                                     phys_load(source->e), phys_load(source->b), point.d);
-    if (s->weighing.capture) {
+    if (w->capture) {
         if (!frame->each_capture) place = front;
         weight *=
             phys_capture(det, phys_patch_point(&s->patch, det, place.step, place.ratio),
                          (real)canvas->layer);
     }
-    if (s->weighing.dmin) weight *= s->square.beyond + change > 0 ? 0 : 1;
-    if (s->weighing.displacement)
-        weight *= phys_displacement((real)frame->b_factor, s->square.at_middle + change);
+    if (w->dmin) weight *= w->square.beyond + change > 0 ? 0 : 1;
+    if (w->displacement)
+        weight *= phys_displacement((real)frame->b_factor, w->square.at_middle + change);
     return weight;
-}
-
-/* place of sample i of a rectangle, row after row */
-PHYS_FN struct phys_place place_of(const struct spot *s, real i, real *fast, real *slow)
-{
-    const real row = floor((i + (real)0.5) * s->per_row);
-
-    *slow = row;
-    *fast = i - row * (real)s->r.width;
-    return phys_patch_place(0, &s->patch, *fast - s->middle_fast, row - s->middle_slow);
 }
 
 /* F at samples first .. first + SAMPLES - 1; 64 loads each, which lanes do not speed up */
@@ -221,7 +101,7 @@ static void interpolate(struct phys_spec spec, const struct phys_box *box,
 {
     for (int i = 0; i < SAMPLES; i++) {
         real fast, slow;
-        const struct phys_place place = place_of(s, (real)(first + i), &fast, &slow);
+        const struct phys_place place = place_of(0, s, (real)(first + i), &fast, &slow);
         const struct phys_vec3 x = phys_anchor_indices(&s->anchor, place.step);
 
         cell[i] = phys_structure_factor(spec, box, x, phys_vec3(0, 0, 0)).f;
@@ -238,7 +118,7 @@ PHYS_FN void strip_of(struct phys_spec spec, const struct phys_crystal *c,
 #pragma omp simd
     for (int i = 0; i < SAMPLES; i++) {
         real fast, slow;
-        const struct phys_place place = place_of(&s, (real)(first + i), &fast, &slow);
+        const struct phys_place place = place_of(0, &s, (real)(first + i), &fast, &slow);
         const struct phys_vec3 x = phys_anchor_indices(&s.anchor, place.step);
         /* half open: a sample halfway between two reflections is painted once */
         const real off =
@@ -255,19 +135,20 @@ PHYS_FN void strip_of(struct phys_spec spec, const struct phys_crystal *c,
 
 /* f2[i] *= factor of the sample */
 static void weigh_strip(const struct canvas *canvas, const struct phys_source *source,
-                        const struct spot *s, int first, int n, real *f2)
+                        const struct spot *s, const struct weighing *w, int first, int n,
+                        real *f2)
 {
     const int over = canvas->frame->oversample;
 
     for (int i = 0; i < n; i++) {
         real fast, slow;
-        const struct phys_place place = place_of(s, (real)(first + i), &fast, &slow);
+        const struct phys_place place = place_of(0, s, (real)(first + i), &fast, &slow);
         const int f = s->r.fast + (int)fast, l = s->r.slow + (int)slow;
         const struct phys_place front =
             phys_patch_place(0, &s->patch, fast - (real)(f % over) - s->middle_fast,
                              slow - (real)(l % over) - s->middle_slow);
 
-        f2[i] *= weight_of(canvas, source, s, place, front);
+        f2[i] *= weight_of(canvas, source, s, w, place, front);
     }
 }
 
@@ -292,24 +173,6 @@ static void drop(const struct canvas *canvas, const struct rectangle *r, int fir
     }
 }
 
-static struct spot spot_of(const struct canvas *canvas, const struct pairing *pair,
-                           const double *v, const struct rectangle *r,
-                           struct phys_vec3 whole)
-{
-    const struct phys_frame *frame = canvas->frame;
-    struct spot s;
-
-    s.r = *r;
-    s.patch = phys_patch_at(frame, r->fast + 0.5 * r->width, r->slow + 0.5 * r->height,
-                            canvas->depth);
-    s.anchor = anchor_of(pair, v, &s.patch, whole);
-    s.middle_fast = (real)(0.5 * (r->width - 1));
-    s.middle_slow = (real)(0.5 * (r->height - 1));
-    s.per_row = (real)1 / (real)r->width;
-    s.weighing = weighing_of(frame);
-    return s;
-}
-
 /* add the samples of a rectangle to reflection i of a strip */
 PHYS_FN void paint_piece(struct phys_spec spec, const struct canvas *canvas,
                          const struct pairing *pair, const struct located *at, int i,
@@ -321,14 +184,14 @@ PHYS_FN void paint_piece(struct phys_spec spec, const struct canvas *canvas,
         phys_vec3((real)at->h[i], (real)at->k[i], (real)at->l[i]);
     struct phys_crystal crystal = phys_crystal(frame);
     struct phys_box box = phys_box(frame);
-    struct spot s = spot_of(canvas, pair, v, &r, whole);
-    const int weighed = s.weighing.omega | s.weighing.polar | s.weighing.capture
-                        | s.weighing.dmin | s.weighing.displacement;
+    const struct spot s = spot_of(canvas, pair, v, &r, whole);
+    struct weighing w = weighing_of(frame);
+    const int weighed = w.omega | w.polar | w.capture | w.dmin | w.displacement;
     real f2[SAMPLES], cell[SAMPLES];
 
     if (weighed) {
-        s.detector = phys_detector(frame);
-        s.square = phys_patch_square(&s.patch, pair->source, frame->dmin);
+        w.detector = phys_detector(frame);
+        w.square = phys_patch_square(&s.patch, pair->source, frame->dmin);
     }
     crystal.peak = 1; /* see phys_constant_factor() */
     if (spec.lookup == PHYS_TRICUBIC) box = phys_box_from(0, box, whole);
@@ -337,14 +200,9 @@ PHYS_FN void paint_piece(struct phys_spec spec, const struct canvas *canvas,
 
         if (spec.lookup == PHYS_TRICUBIC) interpolate(spec, &box, &s, first, cell);
         strip_of(spec, &crystal, &s, first, cell, f2);
-        if (weighed) weigh_strip(canvas, pair->source, &s, first, n, f2);
+        if (weighed) weigh_strip(canvas, pair->source, &s, &w, first, n, f2);
         drop(canvas, &r, first, n, weight, f2);
     }
-}
-
-static int min_int(int a, int b)
-{
-    return a < b ? a : b;
 }
 
 /* add reflection i of a strip */
@@ -373,15 +231,6 @@ PHYS_FN void paint_one(struct phys_spec spec, const struct canvas *canvas,
         }
 }
 
-/* does a spot reach into the ROI? */
-static int is_wanted(const struct canvas *canvas, const struct located *at, int i)
-{
-    const int *roi = canvas->roi, n = canvas->frame->oversample;
-
-    return at->last_fast[i] >= roi[0] * n && at->first_fast[i] < roi[1] * n
-           && at->last_slow[i] >= roi[2] * n && at->first_slow[i] < roi[3] * n;
-}
-
 PHYS_FN void run(struct phys_spec spec, const struct canvas *canvas,
                  const struct pairing *pair, const struct reflections *list,
                  const int *hits, int n)
@@ -389,16 +238,8 @@ PHYS_FN void run(struct phys_spec spec, const struct canvas *canvas,
     struct located at;
 
     for (int first = 0; first < n; first += STRIP) {
-        const int left = n - first, strip = left < STRIP ? left : STRIP;
+        const int strip = locate_strip(canvas, pair, list, hits + first, n - first, &at);
 
-        for (int i = 0; i < STRIP; i++) {
-            const int hit = hits[first + (i < strip ? i : 0)];
-
-            at.h[i] = (double)list->h[hit];
-            at.k[i] = (double)list->k[hit];
-            at.l[i] = (double)list->l[hit];
-        }
-        locate(canvas, pair, &at);
         for (int i = 0; i < strip; i++)
             if (at.seen[i] != 0 && is_wanted(canvas, &at, i))
                 paint_one(spec, canvas, pair, &at, i);

@@ -26,6 +26,7 @@ struct pairing {
     double radius; /* of a spot in reciprocal space, 1/A */
     float margin; /* rounding of scan(), 1/A^2 */
     double weight; /* of the two */
+    int index, orientation; /* their places in the frame */
 };
 
 /* The part of the detector that is painted, in samples of one layer. */
@@ -47,6 +48,39 @@ typedef int paint_scan(const struct pairing *pair, const struct reflections *lis
 /* Add the n reflections of `list` at `hits` to the canvas. */
 typedef void paint_spots(const struct canvas *canvas, const struct pairing *pair,
                          const struct reflections *list, const int *hits, int n);
+
+/* what pulls on the Bragg sums in an adjoint */
+struct paint_pull {
+    const double *weight; /* nslow x nfast: what the number at the end changes by with the
+                             sum of a pixel */
+    double scale, per_scale; /* weights times per_scale, at most 1, fit into a float */
+    int lookup; /* constant or nearest */
+    double *f; /* cotangent of the box; NULL: nobody asks for it */
+};
+
+enum { PAINT_CRYSTAL = 7 };
+
+/* sums of w F^2 and of its slopes over the samples of a pair, w the weight times per_scale:
+ * the weight of the pair is left out */
+struct paint_sums {
+    double f2, square; /* times the square of the scattering vector, over that of the wave
+                          vector */
+    double slope[3], moment[3][3]; /* in h, k, l; and these times h, k, l */
+    double crystal[PAINT_CRYSTAL]; /* cells, or fudge factor and metric */
+    /* in the place of a sample, 1/m; and these times its offset from the outer corner of
+     * the detector, sub-pixels */
+    double place[3], fast[3], slow[3];
+};
+
+/* What pulls on the reflections to `sums`; and, unless the canvas has no Bragg sums, the
+ * reflections themselves added to these. */
+typedef void paint_back(const struct canvas *canvas, const struct pairing *pair,
+                        const struct reflections *list, const int *hits, int n,
+                        const struct paint_pull *pull, struct paint_sums *sums);
+
+struct repainter {
+    paint_back *spots[PHYS_SHAPES];
+};
 
 struct painter {
     paint_scan *scan;

@@ -114,4 +114,6 @@ const struct puller pullers_reference = {
 #include "kernels/variants.def"
 #undef VARIANT
     },
+    NULL,
+    NULL,
 };

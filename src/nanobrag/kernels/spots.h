@@ -9,6 +9,7 @@
 #ifndef NB_KERNELS_SPOTS_H
 #define NB_KERNELS_SPOTS_H
 
+#include "kernels/headway.h"
 #include "kernels/kernels.h"
 #include "kernels/paint.h"
 
@@ -28,6 +29,9 @@ struct spots_work {
     int *hits;
     int nsheets;
     struct sheet *sheets;
+    /* of an adjoint: Bragg sums, and what a number changes by with them */
+    size_t pixels;
+    double *sums, *weight;
 };
 
 void spots_free(struct spots_work *work);
@@ -48,6 +52,24 @@ double spots_rounding(const struct phys_frame *frame, struct phys_spec spec,
 
 /* The same in double. */
 double spots_rounding_double(const struct phys_frame *frame, struct phys_spec spec);
+
+/* How far spots are painted and in which precision; an image that turns out to be weak
+ * takes another trial. */
+struct spots_trial {
+    int left, single;
+    double share, radius; /* of a peak, where a spot is cut off, and 1/A */
+};
+
+struct spots_trial spots_first(const struct kernel_set *kernels, const struct job *job);
+
+/* 0 when an image with such a peak is good, else the next trial. */
+int spots_again(const struct job *job, double peak, struct spots_trial *trial);
+
+/* The Bragg sums of all samples within the radius, less constant factors, to job->photons.
+ */
+nb_status spots_paint(struct headway *headway, const struct kernel_set *kernels,
+                      const struct job *job, const struct spots_trial *trial,
+                      struct spots_work *work);
 
 /* Run a job. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
 nb_status spots_forward(nb_context *ctx, const struct kernel_set *kernels,

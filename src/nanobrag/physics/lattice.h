@@ -216,6 +216,7 @@ PHYS_FN struct phys_lattice phys_lattice(struct phys_spec spec,
  * in the metric (hh kk ll hk hl kl) */
 struct phys_bump {
     struct phys_sample sample;
+    real bend; /* of the square of the profile in rho^2 */
     real dfudge, dhh, dkk, dll, dhk, dhl, dkl;
 };
 
@@ -231,6 +232,7 @@ PHYS_FN struct phys_bump phys_bump(int shape, const struct phys_crystal *c,
     struct phys_bump r;
 
     r.sample.f2 = p.f * p.f;
+    r.bend = scale;
     r.sample.dh = scale * slope.x;
     r.sample.dk = scale * slope.y;
     r.sample.dl = scale * slope.z;

@@ -80,7 +80,7 @@ PHYS_FN struct phys_patch phys_patch_at(const struct phys_frame *frame, double f
 /* a place of the patch */
 struct phys_place {
     struct phys_vec3 step; /* its direction less that of the middle */
-    real ratio; /* its distance over that of the middle */
+    real ratio, per_ratio; /* its distance over that of the middle, and one over it */
 };
 
 /* offsets from the middle in sub-pixels; `small`: phys_patch_is_small() */
@@ -103,6 +103,7 @@ PHYS_FN struct phys_place phys_patch_place(int small, const struct phys_patch *p
         place.ratio = w;
     }
     place.step = phys_axpy(1 + less, s, phys_scale(less, d));
+    place.per_ratio = 1 + less;
     return place;
 }
 

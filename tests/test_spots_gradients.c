@@ -1,0 +1,295 @@
+/*
+ * test_spots_gradients.c - the adjoint that paints: against that of the lanes and against
+ * tangents, in every named scene of a crystal whose spots are local.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support/scenes.h"
+#include "support/tap.h"
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+/* gradients of a sum with weights and of a loss, and the value of that */
+struct gradients {
+    size_t n, default_f; /* how many, and which is that of the default F; n: none */
+    double *linear, *loss, value;
+};
+
+static void *numbers(size_t n)
+{
+    void *p = calloc(n + 1, sizeof(double));
+
+    if (!p) abort();
+    return p;
+}
+
+static void drop(struct gradients *g)
+{
+    free(g->linear);
+    free(g->loss);
+}
+
+static nb_context *context_of(int threads)
+{
+    nb_context_options options = {0};
+    nb_context *ctx;
+
+    options.threads = threads;
+    if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
+    return ctx;
+}
+
+static size_t pixels_of(const nb_scene *s)
+{
+    return (size_t)s->detector.nslow * (size_t)s->detector.nfast;
+}
+
+/* weights of either sign, and 0 in some pixels */
+static double *weights_of(const nb_scene *s)
+{
+    double *w = numbers(pixels_of(s));
+
+    for (size_t i = 0; i < pixels_of(s); i++) w[i] = i % 7 == 3 ? 0 : sin(0.37 * (double)i);
+    return w;
+}
+
+static nb_simulator *simulator_of(nb_context *ctx, const nb_scene *s,
+                                  const nb_options *options)
+{
+    nb_simulator *sim;
+
+    if (nb_simulator_create(ctx, s, "*", options, &sim) != NB_OK) {
+        (void)fprintf(stderr, "%s\n", nb_context_message(ctx));
+        abort();
+    }
+    return sim;
+}
+
+static struct gradients gradients_of(const nb_scene *s, const nb_options *options,
+                                     int threads)
+{
+    nb_context *ctx = context_of(threads);
+    nb_simulator *sim = simulator_of(ctx, s, options);
+    double *w = weights_of(s), *observed = numbers(pixels_of(s));
+    const nb_array bar = nb_array_f64(w, s->detector.nslow, s->detector.nfast);
+    const nb_array seen = nb_array_f64(observed, s->detector.nslow, s->detector.nfast);
+    nb_target target = {0};
+    nb_normal normal = {0};
+    const size_t n = nb_nparam(sim);
+    struct gradients g = {n, n, numbers(n), numbers(n), 0};
+
+    for (size_t i = 0; i < n; i++) {
+        nb_param param;
+
+        if (nb_param_at(sim, i, &param) == NB_OK && !strcmp(param.name, "default_f"))
+            g.default_f = i;
+    }
+
+    target.kind = NB_GAUSSIAN;
+    target.observed = &seen;
+    normal.gradient = g.loss;
+    if (nb_vjp(sim, NULL, 1, &bar, g.linear) != NB_OK
+        || nb_loss(sim, NULL, &target, &g.value, &normal) != NB_OK)
+        tap_check(0, "%s", nb_context_message(ctx));
+    free(w);
+    free(observed);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    return g;
+}
+
+/* S of each parameter, sum |weight| |dI|, and the sum itself, from tangents */
+static void tangents_of(const nb_scene *s, double *sum, double *scale)
+{
+    const nb_options options = {NB_DOUBLE, NB_LANES, 0};
+    nb_context *ctx = context_of(1);
+    nb_simulator *sim = simulator_of(ctx, s, &options);
+    double *w = weights_of(s), *change = numbers(pixels_of(s));
+    nb_array dimage = nb_array_f64(change, s->detector.nslow, s->detector.nfast);
+
+    for (size_t p = 0; p < nb_nparam(sim); p++) {
+        double *d = numbers(nb_nparam(sim));
+
+        d[p] = 1;
+        if (nb_jvp(sim, NULL, 1, d, &dimage) != NB_OK) abort();
+        for (size_t i = 0; i < pixels_of(s); i++) {
+            sum[p] += w[i] * change[i];
+            scale[p] += fabs(w[i] * change[i]);
+        }
+        free(d);
+    }
+    free(w);
+    free(change);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+}
+
+/* The scenes with local spots: all of them whose crystal can be gauss, in turn with the
+ * other two shapes. 0 where the list ends. */
+static int local_scene(size_t i, nb_scene *s, char *name, size_t size)
+{
+    static const int shapes[] = {NB_GAUSS, NB_GAUSS_STAR, NB_TOPHAT};
+    static const char *const names[] = {"gauss", "gauss_star", "tophat"};
+
+    if (i >= scenes_count) return 0;
+    *s = scenes_make(&scenes_list[i]);
+    if (s->detector.curved && (s->quirks & NB_QUIRK_CURVED)) s->quirks = 0;
+    s->crystal.shape = shapes[i % COUNT(shapes)];
+    (void)snprintf(name, size, "%s, %s", scenes_list[i].name, names[i % COUNT(shapes)]);
+    return 1;
+}
+
+/* largest difference over S; 0 matches nothing else */
+static double worst_of(size_t n, const double *a, const double *b, const double *scale)
+{
+    double worst = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const double off = fabs(a[i] - b[i]);
+
+        if (off > 0) worst = fmax(worst, off / scale[i]);
+        if (!isfinite(a[i])) return INFINITY;
+    }
+    return worst;
+}
+
+/* all but nothing dropped: that of the lanes, the tangents', and of a loss that of an image
+ */
+static int painted_as_lanes(void)
+{
+    const nb_options spots = {NB_DOUBLE, NB_SPOTS, 1e-14}, lanes = {NB_DOUBLE, NB_LANES, 0};
+    char name[80];
+    nb_scene s;
+
+    for (size_t i = 0; local_scene(i, &s, name, sizeof name); i++) {
+        struct gradients a = gradients_of(&s, &spots, 1), b = gradients_of(&s, &lanes, 1);
+        double *sum = numbers(a.n), *scale = numbers(a.n), worst = 0;
+
+        tangents_of(&s, sum, scale);
+        worst = worst_of(a.n, a.linear, b.linear, scale);
+        tap_check(a.n == b.n && worst <= 1e-10, "%s: %.1e of S from lanes, 1e-10 allowed",
+                  name, worst);
+        worst = worst_of(a.n, a.linear, sum, scale);
+        tap_check(worst <= 1e-10, "%s: %.1e of S from tangents, 1e-10 allowed", name,
+                  worst);
+        for (size_t k = 0; k < a.n; k++) scale[k] = fabs(b.loss[k]);
+        worst = worst_of(a.n, a.loss, b.loss, scale);
+        tap_check(worst <= 1e-8, "%s: of a loss %.1e from lanes, 1e-8 allowed", name,
+                  worst);
+        tap_close("its value", a.value / b.value, 1, 1e-11);
+        free(sum);
+        free(scale);
+        drop(&a);
+        drop(&b);
+    }
+    return TAP_PASS;
+}
+
+/* Largest difference from lanes over S of all scenes, in a precision to a tolerance; cells
+ * along each axis: 0 as the scene has them. */
+static double worst_to(int precision, double tolerance, int cells)
+{
+    const nb_options spots = {precision, NB_SPOTS, tolerance},
+                     lanes = {NB_DOUBLE, NB_LANES, 0};
+    double worst = 0;
+    char name[80];
+    nb_scene s;
+
+    for (size_t i = 0; local_scene(i, &s, name, sizeof name); i++) {
+        struct gradients a, b;
+        double *sum, *scale, own;
+
+        for (int k = 0; cells > 0 && k < 3; k++) s.crystal.ncells[k] = cells;
+        a = gradients_of(&s, &spots, 1);
+        b = gradients_of(&s, &lanes, 1);
+        sum = numbers(a.n);
+        scale = numbers(a.n);
+        /* a default that only tails reach is below the tolerance as a whole */
+        if (cells > 0 && a.default_f < a.n) a.linear[a.default_f] = b.linear[a.default_f];
+        tangents_of(&s, sum, scale);
+        own = worst_of(a.n, a.linear, b.linear, scale);
+        tap_note("%s to %g: %.1e of S", name, tolerance, own);
+        worst = fmax(worst, own);
+        free(sum);
+        free(scale);
+        drop(&a);
+        drop(&b);
+    }
+    return worst;
+}
+
+static int tolerance_kept(void)
+{
+    static const double tolerances[] = {1e-4, 1e-7, 1e-10};
+
+    for (size_t i = 0; i < COUNT(tolerances); i++) {
+        const double worst = worst_to(NB_DOUBLE, tolerances[i], 0);
+
+        tap_check(worst <= 10 * tolerances[i] + 1e-11, "to %g: %.1e of S", tolerances[i],
+                  worst);
+    }
+    return TAP_PASS;
+}
+
+static int float_painted(void)
+{
+    /* so long a crystal that its spots lie apart, as float needs */
+    const double worst = worst_to(NB_SINGLE, 0, 24);
+
+    tap_check(worst > 1e-8 && worst <= 5e-4, "in float: %.1e of S, 1e-8 to 5e-4 expected",
+              worst);
+    return TAP_PASS;
+}
+
+/* a detector of several bands */
+static int threads_same_bits(void)
+{
+    nb_scene s = scenes_base();
+
+    s.crystal.shape = NB_GAUSS;
+    s.crystal.hkl = scenes_reflections();
+    s.crystal.interpolate = NB_NEAREST;
+    s.detector.nslow = 700;
+    s.detector.nfast = 150;
+    s.detector.pixel /= 10;
+    s.oversample = 1;
+    for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
+        const nb_options options = {precision, NB_SPOTS, 0};
+        struct gradients one = gradients_of(&s, &options, 1);
+
+        for (int threads = 2; threads <= 3; threads++) {
+            struct gradients many = gradients_of(&s, &options, threads);
+            const size_t size = one.n * sizeof(double);
+
+            tap_check(memcmp((char *)one.linear, (char *)many.linear, size) == 0
+                          && memcmp((char *)one.loss, (char *)many.loss, size) == 0
+                          && one.value == many.value && one.value > 0,
+                      "precision %d: %d threads give the bits of one", precision, threads);
+            drop(&many);
+        }
+        drop(&one);
+    }
+    return TAP_PASS;
+}
+
+#define NAMED(name)                                                                        \
+    {                                                                                      \
+#name, name                                                                        \
+    }
+
+int main(int argc, char **argv)
+{
+    static const struct tap_case cases[] = {
+        NAMED(painted_as_lanes),
+        NAMED(tolerance_kept),
+        NAMED(float_painted),
+        NAMED(threads_same_bits),
+    };
+
+    return tap_main(argc, argv, cases, COUNT(cases));
+}
