@@ -423,9 +423,9 @@ PHYS_FN void run_back(int shape, const struct canvas *canvas, const struct pairi
 }
 
 #define SHAPE(name)                                                                        \
-    static void name(const struct canvas *canvas, const struct pairing *pair,              \
-                     const struct reflections *list, const int *hits, int n,               \
-                     const struct paint_pull *pull, struct paint_sums *sums)               \
+    static void name##_back(const struct canvas *canvas, const struct pairing *pair,       \
+                            const struct reflections *list, const int *hits, int n,        \
+                            const struct paint_pull *pull, struct paint_sums *sums)        \
     {                                                                                      \
         run_back(PHYS_##name, canvas, pair, list, hits, n, pull, sums);                    \
     }
@@ -438,9 +438,9 @@ SHAPE(TOPHAT)
 extern const struct repainter KERNELS;
 const struct repainter KERNELS = {
     {
-        [PHYS_SQUARE] = SQUARE,
-        [PHYS_ROUND] = ROUND,
-        [PHYS_GAUSS] = GAUSS,
-        [PHYS_TOPHAT] = TOPHAT,
+        [PHYS_SQUARE] = SQUARE_back,
+        [PHYS_ROUND] = ROUND_back,
+        [PHYS_GAUSS] = GAUSS_back,
+        [PHYS_TOPHAT] = TOPHAT_back,
     },
 };
