@@ -28,7 +28,7 @@ static nb_scene named(const char *name)
 {
     for (size_t i = 0; i < scenes_count; i++)
         if (strcmp(scenes_list[i].name, name) == 0) return scenes_make(&scenes_list[i]);
-    abort();
+    exit(1); /* abort() would lose the message */
 }
 
 /* image of the resolved scene at x, made afresh, against the simulator's own */
@@ -123,7 +123,7 @@ static double *number_of_source(nb_scene *s, const char *name)
         if (strcmp(of_source[i].name, name) == 0)
             return (double *)(void *)((char *)(sources + 1) + of_source[i].offset);
     tap_check(0, "parameter %s is not known to this test", name);
-    abort();
+    exit(1); /* abort() would lose the message */
 }
 
 /* of the second mosaic domain */
@@ -221,7 +221,7 @@ static double *number(nb_scene *s, const char *name)
     if (strcmp(name, "domain_weight[1]") == 0) return number_of_domain(s);
     if (strncmp(name, "source_", 7) == 0) return number_of_source(s, name);
     tap_check(0, "parameter %s is not known to this test", name);
-    abort();
+    exit(1); /* abort() would lose the message */
 }
 
 /* scenes in which each parameter means something and shows */
