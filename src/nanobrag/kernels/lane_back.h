@@ -8,7 +8,6 @@
 #ifndef NB_KERNELS_LANE_BACK_H
 #define NB_KERNELS_LANE_BACK_H
 
-#include "kernels/lane_moments.h"
 #include "kernels/lane_slopes.h"
 
 /* ---- a source ---- */
@@ -171,13 +170,11 @@ static void omega_back(const struct launch *a, const real *restrict omega_bar,
     const real power = square ? -2 : -3;
     const real distance = (real)(curved ? frame->distance : l->patch.distance);
     const real per_r = power / distance, flat = curved ? 0 : 1;
-    double sum = 0;
+    const double sum = MOMENTS.total(l->n, omega_bar);
 
 #pragma omp simd
     for (int i = 0; i < l->n; i++) /* a sum, as no choice of loads is vectorised */
         p->r[i] += per_r * omega_bar[i] / (flat * l->ratio[i] + (1 - flat));
-#pragma omp simd reduction(+ : sum)
-    for (int i = 0; i < l->n; i++) sum += (double)omega_bar[i];
     if (!square) bar->close_distance += p->scale * sum / frame->close_distance;
     if (!frame->point_pixel) bar->pixel += 2 * p->scale * sum / frame->pixel;
 }
@@ -289,12 +286,7 @@ static int scale_pull(const struct launch *a, double factor, const struct lanes 
 
 #pragma omp simd
     for (int i = 0; i < l->n; i++) value[i] = bragg_bar(a, factor, l, i, p->photons_bar[i]);
-#pragma omp simd reduction(max : most)
-    for (int i = 0; i < l->n; i++) {
-        const double size = fabs(value[i]);
-
-        most = size > most ? size : most;
-    }
+    for (int i = 0; i < l->n; i++) most = fabs(value[i]) > most ? fabs(value[i]) : most;
     p->scale = most > 0 ? most : 1;
     for (int i = 0; i < l->n; i++) p->pull[i] = (real)(value[i] / p->scale);
     return most > 0;

@@ -111,4 +111,36 @@ static double product(int n, const double *a, const double *b)
     return sum;
 }
 
-const struct moments MOMENTS = {pair, source, crystal, place, photons, product};
+static double total(int n, const real *a)
+{
+    double sum = 0;
+
+    for (int i = 0; i < n; i++) sum += (double)a[i];
+    return sum;
+}
+
+/* neighbours mostly share a reflection: those that do are added up before */
+static void scatter(int n, const int *place, const real *part, double scale, double *to)
+{
+    enum { BLOCK = 16 };
+    int i = 0;
+
+    for (; i + BLOCK <= n; i += BLOCK) {
+        const int first = place[i];
+        int others = 0;
+        real sum = 0;
+
+        for (int k = 0; k < BLOCK; k++) {
+            others |= place[i + k] ^ first;
+            sum += part[i + k];
+        }
+        if (others == 0)
+            to[first] += scale * (double)sum;
+        else
+            for (int k = 0; k < BLOCK; k++) to[place[i + k]] += scale * (double)part[i + k];
+    }
+    for (; i < n; i++) to[place[i]] += scale * (double)part[i];
+}
+
+const struct moments MOMENTS = {pair,    source,  crystal, place,
+                                photons, product, total,   scatter};

@@ -44,6 +44,11 @@ struct moments {
     double (*photons)(const struct lanes *l, const struct pulled *p);
 
     double (*product)(int n, const double *a, const double *b);
+
+    double (*total)(int n, const real *a);
+
+    /* to[place[i]] += scale part[i] */
+    void (*scatter)(int n, const int *place, const real *part, double scale, double *to);
 };
 
 #define MOMENTS_JOINED(kernels) kernels##_moments

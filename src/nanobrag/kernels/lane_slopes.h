@@ -11,6 +11,7 @@
 #ifndef NB_KERNELS_LANE_SLOPES_H
 #define NB_KERNELS_LANE_SLOPES_H
 
+#include "kernels/lane_moments.h"
 #include "kernels/lane_sums.h"
 #include "physics/pixel_vjp.h"
 
@@ -148,8 +149,6 @@ static void scatter_f(struct phys_spec spec, const struct launch *a, double weig
     const double scale = 2 * weight * p->scale;
     const real *restrict cell = sites->cell, *restrict f2 = p->f2;
     _Alignas(64) lane f_bar = {0};
-    double sum = 0;
-    int place;
 
 #pragma omp simd
     for (int i = 0; i < l->n; i++) {
@@ -157,25 +156,16 @@ static void scatter_f(struct phys_spec spec, const struct launch *a, double weig
 
         f_bar[i] = (1 - none) * p->w[i] * f2[i] / (cell[i] + none);
     }
-    if (spec.lookup != PHYS_NEAREST) {
-        for (int i = 0; i < l->n; i++) {
-            const struct phys_vec3 x = phys_anchor_indices(anchor, step_of(l, i));
-
-            phys_structure_factor_vjp(spec, &box, x, phys_lattice_point(spec, x),
-                                      (real)(scale * (double)f_bar[i]), bar);
-        }
+    if (spec.lookup == PHYS_NEAREST) {
+        MOMENTS.scatter(l->n, sites->place, f_bar, scale, bar->f);
         return;
     }
-    place = sites->place[0]; /* neighbours mostly share it */
     for (int i = 0; i < l->n; i++) {
-        if (sites->place[i] != place) {
-            bar->f[place] += scale * sum;
-            place = sites->place[i];
-            sum = 0;
-        }
-        sum += (double)f_bar[i];
+        const struct phys_vec3 x = phys_anchor_indices(anchor, step_of(l, i));
+
+        phys_structure_factor_vjp(spec, &box, x, phys_lattice_point(spec, x),
+                                  (real)(scale * (double)f_bar[i]), bar);
     }
-    bar->f[place] += scale * sum;
 }
 
 #endif
