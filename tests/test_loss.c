@@ -13,6 +13,7 @@
 
 #include "image/loss.h"
 #include "support/ladder.h"
+#include "support/renders.h"
 #include "support/scenes.h"
 #include "support/tap.h"
 
@@ -61,16 +62,6 @@ static int formulas(void)
 }
 
 /* ---- by hand ---- */
-
-static nb_context *context_of(int threads)
-{
-    nb_context_options options = {0};
-    nb_context *ctx;
-
-    options.threads = threads;
-    if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
-    return ctx;
-}
 
 static nb_scene scene_of(const char *name)
 {
@@ -246,7 +237,7 @@ static void check_scene(const char *name, const char *names, int strategy)
 {
     static double image[PIXELS], observed[PIXELS], weight[PIXELS];
     static struct by_hand hand;
-    nb_context *ctx = context_of(2);
+    nb_context *ctx = renders_context(2);
     const nb_scene scene = scene_of(name);
     nb_simulator *sim = simulator_for(ctx, &scene, names, strategy);
     nb_array out = nb_array_f64(image, SLOW, FAST);
@@ -316,7 +307,7 @@ static int scenes_by_lanes(void)
 static void add_reflections(const char *scene_name, char *names, size_t size)
 {
     static double one[PIXELS];
-    nb_context *ctx = context_of(1);
+    nb_context *ctx = renders_context(1);
     const nb_scene scene = scene_of(scene_name);
     nb_simulator *sim = simulator_for(ctx, &scene, "F[*]", NB_LANES);
     nb_array bar = nb_array_f64(one, SLOW, FAST);
@@ -362,7 +353,7 @@ static int threads_same_bits(void)
     size_t n = 0, dense = 0;
 
     for (int threads = 1; threads <= 3; threads++) {
-        nb_context *ctx = context_of(threads);
+        nb_context *ctx = renders_context(threads);
         nb_simulator *sim = simulator_for(ctx, &scene, "cell F[*] distance", NB_LANES);
         nb_array out = nb_array_f64(image, SLOW, FAST);
         nb_array y = nb_array_f64(observed, SLOW, FAST);
@@ -395,7 +386,7 @@ static int threads_same_bits(void)
 static int point_spread(void)
 {
     static double image[PIXELS], observed[PIXELS], weight[PIXELS], slope[PIXELS];
-    nb_context *ctx = context_of(1);
+    nb_context *ctx = renders_context(1);
     const nb_scene scene = scene_of("point_spread");
     nb_simulator *sim = simulator_for(ctx, &scene, "cell distance psf_fwhm", NB_LANES);
     nb_array out = nb_array_f64(image, SLOW, FAST), bar = nb_array_f64(slope, SLOW, FAST);
@@ -434,7 +425,7 @@ static void check_refused(nb_context *ctx, nb_status status, nb_status expected,
 static int misuse(void)
 {
     static double data[PIXELS];
-    nb_context *ctx = context_of(1);
+    nb_context *ctx = renders_context(1);
     const nb_scene scene = scene_of("base");
     nb_simulator *sim = simulator_for(ctx, &scene, "scale", NB_LANES);
     nb_simulator *fixed = simulator_for(ctx, &scene, NULL, NB_LANES);

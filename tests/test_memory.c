@@ -11,22 +11,13 @@
 #include <nanobrag/nanobrag.h>
 
 #include "support/allocations.h"
+#include "support/renders.h"
 #include "support/scenes.h"
 #include "support/tap.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
 enum { NFAST = 40, NSLOW = 37, PIXELS = NFAST * NSLOW };
-
-static nb_context *context_of(int threads)
-{
-    nb_context_options options = {0};
-    nb_context *made;
-
-    options.threads = threads;
-    if (nb_context_create(NB_API_VERSION, &options, &made) != NB_OK) abort();
-    return made;
-}
 
 static int forward(nb_simulator *sim, const double *x, double *photons)
 {
@@ -54,7 +45,7 @@ static int no_allocation(void)
         for (size_t i = 0; i < scenes_count; i++) {
             const nb_scene scene = scenes_make(&scenes_list[i]);
             const long made = allocations_made();
-            nb_context *ctx = context_of(threads);
+            nb_context *ctx = renders_context(threads);
             nb_simulator *sim = make(ctx, &scene, "misset default_f");
             nb_array single = nb_array_f32(rounded, NSLOW, NFAST);
             const double x[4] = {12, -33, 71, 80};
@@ -82,7 +73,7 @@ static int memory_refused(void)
     if (!allocations_counted()) return tap_skip("malloc cannot be refused here");
     for (size_t i = 0; i < scenes_count; i++) {
         const nb_scene scene = scenes_make(&scenes_list[i]);
-        nb_context *ctx = context_of(1);
+        nb_context *ctx = renders_context(1);
         const long held = allocations_held();
         nb_simulator *sim = NULL;
         int refusals = 0, wrong = 0;
@@ -116,7 +107,7 @@ static int hkl_memory_refused(void)
 {
     static const int indices[6] = {1, 2, 3, 2, 2, 3};
     static const double f[2] = {4, 5};
-    nb_context *ctx = context_of(1);
+    nb_context *ctx = renders_context(1);
     const long held = allocations_held();
     nb_hkl *hkl;
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/renders.h"
 #include "support/scenes.h"
 #include "support/tap.h"
 
@@ -32,16 +33,6 @@ static void drop(struct gradients *g)
 {
     free(g->linear);
     free(g->loss);
-}
-
-static nb_context *context_of(int threads)
-{
-    nb_context_options options = {0};
-    nb_context *ctx;
-
-    options.threads = threads;
-    if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
-    return ctx;
 }
 
 static size_t pixels_of(const nb_scene *s)
@@ -73,7 +64,7 @@ static nb_simulator *simulator_of(nb_context *ctx, const nb_scene *s,
 static struct gradients gradients_of(const nb_scene *s, const nb_options *options,
                                      int threads)
 {
-    nb_context *ctx = context_of(threads);
+    nb_context *ctx = renders_context(threads);
     nb_simulator *sim = simulator_of(ctx, s, options);
     double *w = weights_of(s), *observed = numbers(pixels_of(s));
     const nb_array bar = nb_array_f64(w, s->detector.nslow, s->detector.nfast);
@@ -107,7 +98,7 @@ static struct gradients gradients_of(const nb_scene *s, const nb_options *option
 static void tangents_of(const nb_scene *s, double *sum, double *scale)
 {
     const nb_options options = {NB_DOUBLE, NB_LANES, 0};
-    nb_context *ctx = context_of(1);
+    nb_context *ctx = renders_context(1);
     nb_simulator *sim = simulator_of(ctx, s, &options);
     double *w = weights_of(s), *change = numbers(pixels_of(s));
     nb_array dimage = nb_array_f64(change, s->detector.nslow, s->detector.nfast);

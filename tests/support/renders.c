@@ -8,15 +8,20 @@
 
 #include "support/tap.h"
 
-static nb_context *context_of(const struct renders_way *way)
+nb_context *renders_context(int threads)
 {
     nb_context_options options = {0};
     nb_context *ctx;
 
-    options.threads = way->threads ? way->threads : 1;
-    (void)setenv("NANOBRAG_ISA", way->isa ? way->isa : "", 1);
+    options.threads = threads;
     if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
     return ctx;
+}
+
+static nb_context *context_of(const struct renders_way *way)
+{
+    (void)setenv("NANOBRAG_ISA", way->isa ? way->isa : "", 1);
+    return renders_context(way->threads ? way->threads : 1);
 }
 
 int renders_image(const nb_scene *scene, const struct renders_way *way, double *image,

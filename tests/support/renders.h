@@ -10,6 +10,9 @@
 
 #include <nanobrag/nanobrag.h>
 
+/* Ends the program where there is none. */
+nb_context *renders_context(int threads);
+
 /* one way to render */
 struct renders_way {
     int precision, strategy;

@@ -172,7 +172,7 @@ static double part_back(const struct run *run, int single, const struct tile *ti
     double photons_bar[TILE_PIXELS], value;
     struct pull pull = {NULL, NULL, 1, photons_bar};
 
-    if (run->pull->linear || needed == 0 || needed <= (double)run->work->room_size)
+    if (run->pull->linear || needed <= (double)run->work->room_size)
         return vjp(job, tile, run->pull, room, bar, photons);
     (single ? k->single : k->precise)
         ->forward[job->spec.shape][job->spec.lookup](job->frame, tile, photons);

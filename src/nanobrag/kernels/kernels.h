@@ -16,10 +16,9 @@
 typedef void tile_forward(const struct phys_frame *frame, const struct tile *tile,
                           double *photons);
 
-/* slopes in the numbers of the crystal: its cells, or fudge factor and metric; and what an
- * adjoint keeps of each lane under a source, and of each pair of it and an orientation:
- * numbers */
-enum { CRYSTAL = 7, KEPT_OF_SOURCE = 1 + CRYSTAL, KEPT_OF_PAIR = 4 };
+/* what an adjoint keeps of each lane under a source, and of each pair of it and an
+ * orientation: numbers */
+enum { KEPT_OF_SOURCE = 1 + CRYSTAL, KEPT_OF_PAIR = 4 };
 
 /* Adds to `bar` the cotangent of the frame for a tile that `pull` pulls on, and fills in
  * its photons; returns what the tile adds to the value. `room`: memory for the slopes of

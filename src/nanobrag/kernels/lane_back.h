@@ -104,13 +104,13 @@ static void displacement_back(const struct phys_frame *frame,
     }
 }
 
-static void close_crystal(struct phys_spec spec, const struct lanes *l, struct pulled *p)
+static void close_crystal(struct phys_spec spec, const struct lanes *l,
+                          const struct pulled *p, struct phys_slope *bar)
 {
-    const int n = crystal_slopes(spec);
-    real sums[CRYSTAL];
+    double sums[CRYSTAL] = {0};
 
-    MOMENTS.crystal(l, p, n, sums);
-    for (int k = 0; k < n; k++) p->crystal_sum[k] += p->scale * (double)sums[k];
+    MOMENTS.crystal(l, p, crystal_slopes(spec), sums);
+    frame_back_crystal(spec, p->scale, sums, bar);
 }
 
 /* all pairs of a source are done: sums over them go to source, direction and weight */
@@ -210,27 +210,18 @@ static void place_back(const struct launch *a, int layer, const struct lanes *l,
     const struct phys_frame *frame = a->frame;
     const int curved = frame->surface == PHYS_CURVED;
     const struct place_moments sums = MOMENTS.place(l, p, curved ? 0 : 1);
-    const double sub = frame->pixel / frame->oversample, over = frame->oversample;
+    const double over = frame->oversample;
     const double fast = over * (a->tile->fast + 0.5 * a->tile->width) + (double)l->sub_fast;
     const double slow =
         over * (a->tile->slow + 0.5 * a->tile->height) + (double)l->sub_slow;
-    double into = 0, pixel = 0;
+    struct place_bar at;
 
     for (int i = 0; i < 3; i++) {
-        const double at = p->scale * (double)sums.place[i];
-        const double f = p->scale * (double)sums.fast[i] + fast * at;
-        const double s = p->scale * (double)sums.slow[i] + slow * at;
-
-        bar->pix0[i] += at;
-        bar->fast[i] += sub * f;
-        bar->slow[i] += sub * s;
-        bar->normal[i] += l->depth * at;
-        into += frame->normal[i] * at;
-        pixel += frame->fast[i] * f + frame->slow[i] * s;
+        at.place[i] = (double)sums.place[i];
+        at.fast[i] = (double)sums.fast[i] + fast * at.place[i];
+        at.slow[i] = (double)sums.slow[i] + slow * at.place[i];
     }
-    bar->pixel += pixel / over;
-    bar->layer_offset += into;
-    bar->layer_step += layer * into;
+    frame_back_places(frame, layer, l->depth, p->scale, &at, bar);
     if (curved) bar->distance += p->scale * (double)sums.r;
 }
 
@@ -369,20 +360,6 @@ static void numbers_back(struct phys_spec spec, const struct phys_frame *frame,
     if (spec.shape != PHYS_SQUARE) bar->peak += 2 * photons / frame->peak;
     if (spec.lookup == PHYS_CONSTANT && frame->default_f != 0)
         bar->default_f += 2 * photons / frame->default_f;
-}
-
-/* those of the crystal */
-static void crystal_back(struct phys_spec spec, const struct pulled *p,
-                         struct phys_slope *bar)
-{
-    const double *sums = p->crystal_sum;
-
-    if (spec.shape == PHYS_SQUARE) {
-        for (int k = 0; k < 3; k++) bar->ncells[k] += sums[k];
-        return;
-    }
-    bar->fudge += sums[0];
-    for (int k = 0; k < 6; k++) bar->metric[k] += sums[1 + k];
 }
 
 /* the amorphous material, pixel by pixel */

@@ -48,7 +48,7 @@ static struct source_moments source(const struct lanes *l, const struct pulled *
     return (struct source_moments){x, y, z, along, share, square};
 }
 
-static void crystal(const struct lanes *l, const struct pulled *p, int n, real *out)
+static void crystal(const struct lanes *l, const struct pulled *p, int n, double *out)
 {
     int k = 0;
 
@@ -58,14 +58,14 @@ static void crystal(const struct lanes *l, const struct pulled *p, int n, real *
 
         for (int i = 0; i < l->n; i++)
             sum_a += p->w[i] * a[i], sum_b += p->w[i] * b[i], sum_c += p->w[i] * c[i];
-        out[k] = sum_a, out[k + 1] = sum_b, out[k + 2] = sum_c;
+        out[k] = (double)sum_a, out[k + 1] = (double)sum_b, out[k + 2] = (double)sum_c;
     }
     for (; k < n; k++) {
         const real *a = p->crystal[k];
         real sum = 0;
 
         for (int i = 0; i < l->n; i++) sum += p->w[i] * a[i];
-        out[k] = sum;
+        out[k] = (double)sum;
     }
 }
 

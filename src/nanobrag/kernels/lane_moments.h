@@ -34,7 +34,7 @@ struct moments {
                                     struct phys_vec3 mid);
 
     /* out[k] = sum of w crystal[k], k < n */
-    void (*crystal)(const struct lanes *l, const struct pulled *p, int n, real *out);
+    void (*crystal)(const struct lanes *l, const struct pulled *p, int n, double *out);
 
     /* `radial`: 1 where the distance depends on the place */
     struct place_moments (*place)(const struct lanes *l, const struct pulled *p,

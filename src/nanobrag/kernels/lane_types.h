@@ -49,7 +49,6 @@ struct pulled {
     _Alignas(64) lane pair[4];
     /* of a sample: cotangents */
     _Alignas(64) lane dx, dy, dz, r, weight_bar, capture_bar;
-    double crystal_sum[CRYSTAL]; /* of a tile: cotangents */
 };
 
 #endif

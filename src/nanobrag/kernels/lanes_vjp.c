@@ -157,7 +157,7 @@ static void source_vjp(const struct special *special, const struct launch *a, in
         memcpy(l->sum, kept->source, sizeof(lane));
     else
         join(l->n, l->share, l->sum, l->bragg);
-    close_crystal(special->spec, l, p);
+    close_crystal(special->spec, l, p, bar);
     close_source(a, index, l, p, bar);
 }
 
@@ -258,7 +258,6 @@ static double pull_back(const struct special *special, const struct job *job,
     struct pulled p;
     double value;
 
-    memset(p.crystal_sum, 0, sizeof p.crystal_sum);
     if (pull->linear) {
         room = NULL;
         factors_alone(&a, &l);
@@ -276,7 +275,6 @@ static double pull_back(const struct special *special, const struct job *job,
         if (pull->linear) finish(&a, factor, &l, photons);
         factors_back(&a, factor, &l, &p, &own);
         numbers_back(spec, a.frame, factor, &l, &p, &own);
-        crystal_back(spec, &p, &own);
     }
     amorphous_back(&a, &p, &own);
     add_numbers(&own, bar);

@@ -7,6 +7,7 @@
 #ifndef NB_KERNELS_PAINT_H
 #define NB_KERNELS_PAINT_H
 
+#include "kernels/frame_back.h"
 #include "physics/frame.h"
 #include "physics/screen.h"
 #include "physics/spec.h"
@@ -58,18 +59,14 @@ struct paint_pull {
     double *f; /* cotangent of the box; NULL: nobody asks for it */
 };
 
-enum { PAINT_CRYSTAL = 7 };
-
 /* sums of w F^2 and of its slopes over the samples of a pair, w the weight times per_scale:
  * the weight of the pair is left out */
 struct paint_sums {
     double f2, square; /* times the square of the scattering vector, over that of the wave
                           vector */
     double slope[3], moment[3][3]; /* in h, k, l; and these times h, k, l */
-    double crystal[PAINT_CRYSTAL]; /* cells, or fudge factor and metric */
-    /* in the place of a sample, 1/m; and these times its offset from the outer corner of
-     * the detector, sub-pixels */
-    double place[3], fast[3], slow[3];
+    double crystal[CRYSTAL];
+    struct place_bar at;
 };
 
 /* What pulls on the reflections to `sums`; and, unless the canvas has no Bragg sums, the

@@ -36,8 +36,8 @@ struct samples {
 
 /* sums over the samples of a spot, of what is in `samples` */
 struct piece_sums {
-    double f2, square, slope[3], moment[3][3], crystal[PAINT_CRYSTAL];
-    double place[3], fast[3], slow[3];
+    double f2, square, slope[3], moment[3][3], crystal[CRYSTAL];
+    struct place_bar at;
 };
 
 /* pixels of the samples and their weights; returns 1 when one of these is not 0 */
@@ -181,7 +181,7 @@ PHYS_FN void gratings(const struct phys_crystal *of, struct samples *restrict in
     }
     out->f2 = f2;
     out->crystal[0] = na, out->crystal[1] = nb, out->crystal[2] = nc;
-    for (int i = 3; i < PAINT_CRYSTAL; i++) out->crystal[i] = 0;
+    for (int i = 3; i < CRYSTAL; i++) out->crystal[i] = 0;
 }
 
 static void grating_moments(const struct samples *restrict in, struct piece_sums *out)
@@ -236,9 +236,12 @@ static void pull_places(const struct spot *s, const struct phys_source *source,
     }
     out->square = square;
     out->slope[0] = h, out->slope[1] = k, out->slope[2] = l;
-    out->place[0] = per_r * x, out->place[1] = per_r * y, out->place[2] = per_r * z;
-    out->fast[0] = per_r * fx, out->fast[1] = per_r * fy, out->fast[2] = per_r * fz;
-    out->slow[0] = per_r * sx, out->slow[1] = per_r * sy, out->slow[2] = per_r * sz;
+    out->at.place[0] = per_r * x, out->at.place[1] = per_r * y,
+    out->at.place[2] = per_r * z;
+    out->at.fast[0] = per_r * fx, out->at.fast[1] = per_r * fy,
+    out->at.fast[2] = per_r * fz;
+    out->at.slow[0] = per_r * sx, out->at.slow[1] = per_r * sy,
+    out->at.slow[2] = per_r * sz;
 }
 
 /* sums of a piece, counted from its reflection and its middle, to those of the pair */
@@ -248,17 +251,17 @@ static void add_piece(const struct rectangle *r, const double whole[3], double w
     const double fast = r->fast + 0.5 * r->width, slow = r->slow + 0.5 * r->height;
 
     for (int i = 0; i < 3; i++) {
-        const double slope = weight * from->slope[i], place = weight * from->place[i];
+        const double slope = weight * from->slope[i], place = weight * from->at.place[i];
 
         to->slope[i] += slope;
         for (int j = 0; j < 3; j++)
             to->moment[i][j] += slope * whole[j] + weight * from->moment[i][j];
-        to->place[i] += place;
-        to->fast[i] += weight * from->fast[i] + fast * place;
-        to->slow[i] += weight * from->slow[i] + slow * place;
+        to->at.place[i] += place;
+        to->at.fast[i] += weight * from->at.fast[i] + fast * place;
+        to->at.slow[i] += weight * from->at.slow[i] + slow * place;
     }
     to->square += weight * from->square;
-    for (int i = 0; i < PAINT_CRYSTAL; i++) to->crystal[i] += weight * from->crystal[i];
+    for (int i = 0; i < CRYSTAL; i++) to->crystal[i] += weight * from->crystal[i];
 }
 
 /* a reflection and its samples */

@@ -164,41 +164,6 @@ static void hand_back(const struct canvas *canvas, const struct pairing *pair, d
     bar->b_factor -= weight * unit * unit * s->square / 2;
 }
 
-static void crystal_back(struct phys_spec spec, double weight, const struct paint_sums *s,
-                         struct phys_slope *bar)
-{
-    if (spec.shape == PHYS_SQUARE) {
-        for (int i = 0; i < 3; i++) bar->ncells[i] += weight * s->crystal[i];
-        return;
-    }
-    bar->fudge += weight * s->crystal[0];
-    for (int i = 0; i < 6; i++) bar->metric[i] += weight * s->crystal[1 + i];
-}
-
-/* the places of the samples to the detector, as place_back() of lane_back.h */
-static void places_back(const struct canvas *canvas, double weight,
-                        const struct paint_sums *s, struct phys_slope *bar)
-{
-    const struct phys_frame *frame = canvas->frame;
-    const double over = frame->oversample, sub = frame->pixel / over;
-    double into = 0, pixel = 0;
-
-    for (int i = 0; i < 3; i++) {
-        const double at = weight * s->place[i];
-        const double fast = weight * s->fast[i], slow = weight * s->slow[i];
-
-        bar->pix0[i] += at;
-        bar->fast[i] += sub * fast;
-        bar->slow[i] += sub * slow;
-        bar->normal[i] += canvas->depth * at;
-        into += frame->normal[i] * at;
-        pixel += frame->fast[i] * fast + frame->slow[i] * slow;
-    }
-    bar->pixel += pixel / over;
-    bar->layer_offset += into;
-    bar->layer_step += canvas->layer * into;
-}
-
 static void pair_back(const void *user, int chunk, const struct canvas *canvas,
                       const struct pairing *pair, const struct reflections *list, int *hits)
 {
@@ -210,14 +175,15 @@ static void pair_back(const void *user, int chunk, const struct canvas *canvas,
     struct phys_slope *bar = run->adjoint->bar + chunk;
     const struct paint_pull pull = {run->work->weight, run->most, 1 / run->most,
                                     run->job.spec.lookup, bar->f};
+    const double weight = run->most * pair->weight;
     struct paint_sums sums;
     const int n = painter->scan(pair, list, hits);
 
     if (n == 0) return;
     back->spots[run->job.spec.shape](canvas, pair, list, hits, n, &pull, &sums);
     hand_back(canvas, pair, run->most, &sums, bar);
-    crystal_back(run->job.spec, run->most * pair->weight, &sums, bar);
-    places_back(canvas, run->most * pair->weight, &sums, bar);
+    frame_back_crystal(run->job.spec, weight, sums.crystal, bar);
+    frame_back_places(canvas->frame, canvas->layer, canvas->depth, weight, &sums.at, bar);
 }
 
 /* ---- the image ---- */

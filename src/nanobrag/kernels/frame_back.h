@@ -1,0 +1,29 @@
+/*
+ * frame_back.h - the last step back to the frame, which the adjoints of lanes and of spots
+ * have in common: what sums over samples say about crystal and detector.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_FRAME_BACK_H
+#define NB_KERNELS_FRAME_BACK_H
+
+#include "physics/slope.h"
+#include "physics/spec.h"
+
+/* slopes in the numbers of the crystal: its cells (3), or fudge factor and metric */
+enum { CRYSTAL = 7 };
+
+void frame_back_crystal(struct phys_spec spec, double scale, const double sums[CRYSTAL],
+                        struct phys_slope *bar);
+
+/* cotangents of the places of samples in a layer, 1/m, and these times their offset from
+ * the outer corner of the detector, sub-pixels */
+struct place_bar {
+    double place[3], fast[3], slow[3];
+};
+
+/* `depth` of the layer, m */
+void frame_back_places(const struct phys_frame *frame, int layer, double depth,
+                       double scale, const struct place_bar *sums, struct phys_slope *bar);
+
+#endif
