@@ -41,7 +41,7 @@ static int make_buffers(const struct library *lib, struct buffers *b)
     const size_t pixels = (size_t)nslow * (size_t)nfast;
 
     b->observed = malloc(pixels * sizeof *b->observed);
-    b->slopes = malloc((nb_nparam(lib->sim) + 1) * sizeof *b->slopes);
+    b->slopes = calloc(nb_nparam(lib->sim) + 1, sizeof *b->slopes);
     if (!b->observed || !b->slopes) return 0;
     for (size_t i = 0; i < pixels; i++) b->observed[i] = 0.5 + 1e-3 * (double)(i % 1009);
     b->image = nb_array_f64(b->observed, nslow, nfast);

@@ -103,6 +103,43 @@ static int memory_refused(void)
     return TAP_PASS;
 }
 
+/* the adjoint that paints takes its images at the first call, and none after it */
+static int adjoint_memory(void)
+{
+    const nb_options spots = {NB_DOUBLE, NB_SPOTS, 0};
+    static double weights[PIXELS], gradient[8];
+    const nb_array bar = nb_array_f64(weights, NSLOW, NFAST);
+    nb_context *ctx = renders_context(1);
+    nb_scene scene = scenes_base();
+    nb_simulator *sim;
+    nb_status status;
+    int refusals = 0, wrong = 0;
+    long made;
+
+    if (!allocations_counted()) {
+        nb_context_free(ctx);
+        return tap_skip("malloc cannot be refused here");
+    }
+    scene.crystal.shape = NB_GAUSS;
+    for (int i = 0; i < PIXELS; i++) weights[i] = 1 + i % 3;
+    if (nb_simulator_create(ctx, &scene, "cell", &spots, &sim) != NB_OK) abort();
+    do {
+        allocations_refuse(++refusals);
+        status = nb_vjp(sim, NULL, 1, &bar, gradient);
+        allocations_refuse(0);
+        wrong += status != NB_OK
+                 && (status != NB_ERR_MEMORY || !strstr(nb_context_message(ctx), "memory"));
+    } while (status != NB_OK && refusals < 100);
+    tap_check(status == NB_OK && wrong == 0 && refusals > 2,
+              "%d refusals, %d wrong answers", refusals - 1, wrong);
+    made = allocations_made();
+    tap_check(nb_vjp(sim, NULL, 1, &bar, gradient) == NB_OK && allocations_made() == made,
+              "%ld allocations in a later call", allocations_made() - made);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
 static int hkl_memory_refused(void)
 {
     static const int indices[6] = {1, 2, 3, 2, 2, 3};
@@ -132,6 +169,7 @@ int main(int argc, char **argv)
         {"no_allocation", no_allocation},
         {"memory_refused", memory_refused},
         {"hkl_memory_refused", hkl_memory_refused},
+        {"adjoint_memory", adjoint_memory},
     };
 
     return tap_main(argc, argv, cases, COUNT(cases));

@@ -99,7 +99,10 @@ int float_gradients(void);
     X(point_spread)                                                                        \
     X(fibre)                                                                               \
     X(painted)                                                                             \
-    X(painted_list)
+    X(painted_list)                                                                        \
+    X(painted_round)                                                                       \
+    X(painted_tophat)                                                                      \
+    X(painted_star)
 #define POINT(name) int point_##name(void);
 POINT_LIST(POINT)
 #undef POINT

@@ -109,7 +109,8 @@ static void set_crystal(const struct modes *m, nb_crystal *c)
 
     c->shape = shape[m->is.shape];
     c->fudge = 0.9;
-    c->b_factor = 8;
+    /* none where spots may be painted: their adjoint leaves it to the lanes */
+    c->b_factor = m->is.cut == ALL && m->is.factors != EACH ? 0 : 8;
     c->scale = 1.3;
     if (m->is.axes == MATRIX) {
         memcpy(c->matrix, matrix, sizeof matrix);
@@ -252,6 +253,9 @@ const char *modes_zero(const nb_scene *s, const char *name)
     if (s->crystal.shape != NB_TOPHAT) return NULL;
     if (strcmp(name, "fudge") == 0) return "moves the edge of a spot, in no sample";
     if (!tricubic && is_among(name, moves_samples))
+        return "moves samples within spots that are flat";
+    if (!tricubic && is_among(name, "wavelength dispersion") && s->crystal.b_factor == 0
+        && s->background.water == 0)
         return "moves samples within spots that are flat";
     return NULL;
 }

@@ -164,6 +164,42 @@ static void painted_list(nb_scene *s)
     s->crystal.interpolate = NB_NEAREST;
 }
 
+/* at 0 the volume of a crystal whose cells are not sheared has no slope in them */
+static void shear(nb_scene *s)
+{
+    static const double sheared[3] = {0.3, -0.2, 0.25};
+
+    memcpy(s->crystal.ncells_off, sheared, sizeof sheared);
+}
+
+static void painted_round(nb_scene *s)
+{
+    painted(s);
+    s->crystal.shape = NB_ROUND;
+}
+
+static void painted_tophat(nb_scene *s)
+{
+    painted_list(s);
+    shear(s);
+    s->crystal.shape = NB_TOPHAT;
+    for (int i = 0; i < 3; i++) s->crystal.ncells[i] = 2; /* wide enough to be met */
+}
+
+/* under a curved detector, from sources of a list */
+static void painted_star(nb_scene *s)
+{
+    static const nb_source source[2] = {{{1, 0.002, -0.001}, 1.1, 1},
+                                        {{0.999, -0.003, 0.002}, 1.12, 0.7}};
+
+    shear(s);
+    s->crystal.shape = NB_GAUSS_STAR;
+    s->detector.curved = 1;
+    s->crystal.mosaic[1] = 0.5, s->crystal.mosaic[2] = 1.1;
+    s->beam.source = source;
+    s->beam.nsource = 2;
+}
+
 static int check(const char *name, void (*change)(nb_scene *scene))
 {
     nb_scene scene = modes_base();

@@ -35,8 +35,10 @@ static int chunks_of(const struct adjoint_sizes *n)
 /* for the slopes of a tile's samples, in numbers of a size */
 static double room_of(const struct adjoint_sizes *n, size_t size)
 {
+    const int of_pair = KEPT_OF_PAIR + (n->box > 0);
+
     return (double)size * TILE_PIXELS * (double)n->samples
-           * (KEPT_OF_SOURCE + KEPT_OF_PAIR * (double)n->orientations);
+           * (KEPT_OF_SOURCE + of_pair * (double)n->orientations);
 }
 
 /* the most that is needed, 0 where it is too much to keep */
@@ -193,8 +195,7 @@ static double tile_back(const struct run *run, const struct tile *tile, void *ro
 
         if (grid_rendered(run->job, &part) == 0) continue;
         value += part_back(run, n != TILE_IN_DOUBLE, &part, room, bar, photons);
-        for (int k = 0; k < part.width * part.height; k++)
-            *peak = fabs(photons[k]) > *peak ? fabs(photons[k]) : *peak;
+        *peak = fmax(*peak, grid_largest(run->job, &part, photons));
     }
     return value;
 }

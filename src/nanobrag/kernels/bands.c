@@ -238,7 +238,8 @@ static nb_status visit_group(struct headway *headway, double begin, struct group
         (void)ewald_stars(frame->orientation[g->first + i].axes, g->stars[i]);
     NB_TRY(list_candidates(ctx, g));
     threads = bands_threads(ctx, (double)g->candidates * g->n * g->nsource);
-    headway_part(headway, begin, share_of(g), end - first);
+    headway_part(headway, g->bands->begin + g->bands->share * begin,
+                 g->bands->share * share_of(g), end - first);
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int chunk = 0; chunk < chunks; chunk++)
         for (int band = first + chunk; band < end; band += chunks) {

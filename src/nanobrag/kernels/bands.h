@@ -27,6 +27,7 @@ struct bands {
     const struct job *job;
     double radius; /* of a spot, 1/A */
     double *bragg; /* nslow x nfast; becomes 0 before the first pair; NULL: none */
+    double begin, share; /* of the headway */
     int chunks; /* band i belongs to chunk i % chunks, which is one thread's; 0: as many
                    as there are bands */
     band_pair *pair;

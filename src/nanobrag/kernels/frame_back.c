@@ -1,8 +1,8 @@
 /* frame_back.c - see frame_back.h. SPDX-License-Identifier: MIT */
 #include "kernels/frame_back.h"
 
-void frame_back_crystal(struct phys_spec spec, double scale, const double sums[CRYSTAL],
-                        struct phys_slope *bar)
+void frame_back_crystal(struct phys_spec spec, double scale,
+                        const double sums[FRAME_CRYSTAL], struct phys_slope *bar)
 {
     if (spec.shape == PHYS_SQUARE) {
         for (int i = 0; i < 3; i++) bar->ncells[i] += scale * sums[i];
@@ -10,6 +10,13 @@ void frame_back_crystal(struct phys_spec spec, double scale, const double sums[C
     }
     bar->fudge += scale * sums[0];
     for (int i = 0; i < 6; i++) bar->metric[i] += scale * sums[1 + i];
+}
+
+void frame_back_turn(const double axis[3], const double bar[3], struct phys_turn *turn)
+{
+    turn->by[0] += axis[1] * bar[2] - axis[2] * bar[1];
+    turn->by[1] += axis[2] * bar[0] - axis[0] * bar[2];
+    turn->by[2] += axis[0] * bar[1] - axis[1] * bar[0];
 }
 
 void frame_back_places(const struct phys_frame *frame, int layer, double depth,

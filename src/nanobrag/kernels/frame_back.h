@@ -11,10 +11,13 @@
 #include "physics/spec.h"
 
 /* slopes in the numbers of the crystal: its cells (3), or fudge factor and metric */
-enum { CRYSTAL = 7 };
+enum { FRAME_CRYSTAL = 7 };
 
-void frame_back_crystal(struct phys_spec spec, double scale, const double sums[CRYSTAL],
-                        struct phys_slope *bar);
+void frame_back_crystal(struct phys_spec spec, double scale,
+                        const double sums[FRAME_CRYSTAL], struct phys_slope *bar);
+
+/* An axis of the cell changes by turn x axis, and its cotangent is `bar`. */
+void frame_back_turn(const double axis[3], const double bar[3], struct phys_turn *turn);
 
 /* cotangents of the places of samples in a layer, 1/m, and these times their offset from
  * the outer corner of the detector, sub-pixels */

@@ -86,6 +86,36 @@ int grid_rendered(const struct job *job, const struct tile *tile)
     return count;
 }
 
+int grid_is_empty(const struct job *job)
+{
+    const int count = grid_count(job);
+
+    for (int t = 0; t < count; t++) {
+        const struct tile tile = grid_tile(job, t);
+
+        if (grid_rendered(job, &tile) > 0) return 0;
+    }
+    return 1;
+}
+
+double grid_largest(const struct job *job, const struct tile *tile, const double *values)
+{
+    const struct tile p = part_of(job, tile);
+    double largest = 0;
+
+    for (int s = p.slow; s < p.slow + p.height; s++) {
+        const double *row = values + place_in(tile, s, p.fast);
+        const uint8_t *mask = job->mask ? job->mask + pixel_at(job, s, p.fast) : NULL;
+
+        for (int i = 0; i < p.width; i++) {
+            const double size = mask && !mask[i] ? 0 : fabs(row[i]);
+
+            largest = size > largest ? size : largest;
+        }
+    }
+    return largest;
+}
+
 double grid_sum(const struct job *job, const struct tile *tile, const double *values)
 {
     const struct tile p = part_of(job, tile);

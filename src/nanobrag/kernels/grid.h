@@ -23,6 +23,12 @@ void grid_blank(const struct job *job);
 /* How many pixels of a tile are rendered: in the ROI and not masked. */
 int grid_rendered(const struct job *job, const struct tile *tile);
 
+/* 1 when no pixel is. */
+int grid_is_empty(const struct job *job);
+
+/* The largest modulus of a tile's numbers over its rendered pixels. */
+double grid_largest(const struct job *job, const struct tile *tile, const double *values);
+
 /* The sum of a tile's numbers over its rendered pixels. */
 double grid_sum(const struct job *job, const struct tile *tile, const double *values);
 

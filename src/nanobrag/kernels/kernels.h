@@ -17,8 +17,8 @@ typedef void tile_forward(const struct phys_frame *frame, const struct tile *til
                           double *photons);
 
 /* what an adjoint keeps of each lane under a source, and of each pair of it and an
- * orientation: numbers */
-enum { KEPT_OF_SOURCE = 1 + CRYSTAL, KEPT_OF_PAIR = 4 };
+ * orientation, there one more where structure factors are asked for: numbers */
+enum { KEPT_OF_SOURCE = 1 + FRAME_CRYSTAL, KEPT_OF_PAIR = 4 };
 
 /* Adds to `bar` the cotangent of the frame for a tile that `pull` pulls on, and fills in
  * its photons; returns what the tile adds to the value. `room`: memory for the slopes of
@@ -33,14 +33,16 @@ typedef void tile_finish(const struct phys_frame *frame, const struct tile *tile
                          double factor, double *photons);
 
 /* Adjoints of a tile whose Bragg sums over samples are known, less their constant factor.
+ * Both fill in the photons.
  *
  * weigh: what the number at the end changes by with each sum. Where the pull is linear the
  * sums may be any.
  * close: adds to `bar` all that does not come from the samples: factors that a pixel takes
- * once, numbers before the sums, the amorphous material. Fills in the photons; returns what
- * the tile adds to the value. */
+ * once, numbers before the sums, the amorphous material. Returns what the tile adds to the
+ * value. */
 typedef void tile_weigh(const struct job *job, const struct tile *tile, double factor,
-                        const struct pull *pull, const double *sums, double *weight);
+                        const struct pull *pull, const double *sums, double *weight,
+                        double *photons);
 typedef double tile_close(const struct job *job, const struct tile *tile, double factor,
                           const struct pull *pull, const double *sums,
                           struct phys_slope *bar, double *photons);

@@ -107,7 +107,7 @@ static void displacement_back(const struct phys_frame *frame,
 static void close_crystal(struct phys_spec spec, const struct lanes *l,
                           const struct pulled *p, struct phys_slope *bar)
 {
-    double sums[CRYSTAL] = {0};
+    double sums[FRAME_CRYSTAL] = {0};
 
     MOMENTS.crystal(l, p, crystal_slopes(spec), sums);
     frame_back_crystal(spec, p->scale, sums, bar);

@@ -8,6 +8,8 @@
  */
 #include "kernels/lane_moments.h"
 
+#include <limits.h>
+
 /* two loops: there are not registers enough for the sums of one */
 static struct pair_moments pair(const struct lanes *l, const struct pulled *p)
 {
@@ -119,27 +121,46 @@ static double total(int n, const real *a)
     return sum;
 }
 
-/* neighbours mostly share a reflection: those that do are added up before */
-static void scatter(int n, const int *place, const real *part, double scale, double *to)
+/* the next place above `at` among the lanes; INT_MAX or more: none */
+static unsigned next_place(int n, const int *place, int at)
 {
-    enum { BLOCK = 16 };
-    int i = 0;
+    unsigned gap = UINT_MAX;
 
-    for (; i + BLOCK <= n; i += BLOCK) {
-        const int first = place[i];
-        int others = 0;
+    for (int i = 0; i < n; i++) { /* what is not above wraps round */
+        const unsigned above = (unsigned)place[i] - (unsigned)at - 1;
+
+        gap = above < gap ? above : gap;
+    }
+    return (unsigned)at + 1 + gap;
+}
+
+/* The lanes of a tile mostly share a few places: place by place, from the lowest up, those
+ * that share it are added up first; no longer where it takes less to add them one by one.
+ */
+static void scatter(int n, const int *place, const real *a, const real *b, double scale,
+                    double *to)
+{
+    enum { WORTH = 8 }; /* lanes, each added by itself, that take as long as a round */
+    real part[TILE_PIXELS];
+    unsigned at = next_place(n, place, -1);
+    int met = 0;
+
+    for (int i = 0; i < n; i++) part[i] = a[i] * b[i];
+    for (int round = 0; met < n && met >= round * WORTH; round++) {
+        const int here = (int)at;
+        int share = 0;
         real sum = 0;
 
-        for (int k = 0; k < BLOCK; k++) {
-            others |= place[i + k] ^ first;
-            sum += part[i + k];
+        for (int i = 0; i < n; i++) {
+            share += place[i] == here;
+            sum += place[i] == here ? part[i] : 0;
         }
-        if (others == 0)
-            to[first] += scale * (double)sum;
-        else
-            for (int k = 0; k < BLOCK; k++) to[place[i + k]] += scale * (double)part[i + k];
+        to[here] += scale * (double)sum;
+        met += share;
+        at = next_place(n, place, here);
     }
-    for (; i < n; i++) to[place[i]] += scale * (double)part[i];
+    for (int i = 0; i < n && met < n; i++)
+        if ((unsigned)place[i] >= at) to[place[i]] += scale * (double)part[i];
 }
 
 const struct moments MOMENTS = {pair,    source,  crystal, place,

@@ -47,8 +47,9 @@ struct moments {
 
     double (*total)(int n, const real *a);
 
-    /* to[place[i]] += scale part[i] */
-    void (*scatter)(int n, const int *place, const real *part, double scale, double *to);
+    /* to[place[i]] += scale a[i] b[i] */
+    void (*scatter)(int n, const int *place, const real *a, const real *b, double scale,
+                    double *to);
 };
 
 #define MOMENTS_JOINED(kernels) kernels##_moments

@@ -17,7 +17,7 @@
 
 static int crystal_slopes(struct phys_spec spec)
 {
-    return spec.shape == PHYS_SQUARE ? 3 : CRYSTAL;
+    return spec.shape == PHYS_SQUARE ? 3 : FRAME_CRYSTAL;
 }
 
 /* to[i] = a[i] b[i] */
@@ -41,9 +41,10 @@ static void blank_crystal(struct phys_spec spec, int n, struct pulled *p)
 
 /* ---- a pair of source and orientation ---- */
 
-/* F^2 of a lane and its slopes, from those of its lattice factor alone */
+/* F^2 of a lane and its slopes, from those of its lattice factor alone; and what of F^2 is
+ * left when F is taken out once */
 PHYS_FN struct phys_sample in_cell(struct phys_spec spec, const struct sites *in, int i,
-                                   struct phys_sample lattice)
+                                   struct phys_sample lattice, real *per_f)
 {
     const real cell = spec.lookup == PHYS_CONSTANT ? 1 : in->cell[i];
     const real cell2 = cell * cell, bend = 2 * cell * lattice.f2;
@@ -58,6 +59,7 @@ PHYS_FN struct phys_sample in_cell(struct phys_spec spec, const struct sites *in
         s.dk += bend * in->cell_k[i];
         s.dl += bend * in->cell_l[i];
     }
+    if (spec.lookup != PHYS_CONSTANT) per_f[i] = cell * lattice.f2;
     return s;
 }
 
@@ -67,13 +69,13 @@ PHYS_FN void grating_slopes(struct phys_spec spec, const struct phys_crystal *of
 {
     const struct phys_crystal crystal = *of;
     real *restrict f2 = p->f2, *restrict gh = p->gh;
-    real *restrict gk = p->gk, *restrict gl = p->gl;
+    real *restrict gk = p->gk, *restrict gl = p->gl, *restrict per_f = p->per_f;
 
 #pragma omp simd
     for (int i = 0; i < n; i++) {
         const struct phys_grating g =
             phys_grating(&crystal, phys_vec3(in->h[i], in->k[i], in->l[i]));
-        const struct phys_sample s = in_cell(spec, in, i, g.sample);
+        const struct phys_sample s = in_cell(spec, in, i, g.sample, per_f);
         const real cell = spec.lookup == PHYS_CONSTANT ? 1 : in->cell[i];
         const real weighted = weight * (cell * cell);
 
@@ -91,13 +93,13 @@ PHYS_FN void bump_slopes(struct phys_spec spec, const struct phys_crystal *of, i
 {
     const struct phys_crystal crystal = *of;
     real *restrict f2 = p->f2, *restrict gh = p->gh;
-    real *restrict gk = p->gk, *restrict gl = p->gl;
+    real *restrict gk = p->gk, *restrict gl = p->gl, *restrict per_f = p->per_f;
 
 #pragma omp simd
     for (int i = 0; i < n; i++) {
         const struct phys_bump g =
             phys_bump(spec.shape, &crystal, phys_vec3(in->h[i], in->k[i], in->l[i]));
-        const struct phys_sample s = in_cell(spec, in, i, g.sample);
+        const struct phys_sample s = in_cell(spec, in, i, g.sample, per_f);
         const real cell = spec.lookup == PHYS_CONSTANT ? 1 : in->cell[i];
         const real weighted = weight * (cell * cell);
 
@@ -140,31 +142,75 @@ static void add_direction(const struct phys_axes *of, real weight, int n,
     }
 }
 
-/* what the structure factors get from a pair: F^2 changes by 2 F^2/F with F */
-static void scatter_f(struct phys_spec spec, const struct launch *a, double weight,
-                      const struct phys_anchor *anchor, const struct sites *restrict sites,
-                      const struct lanes *l, const struct pulled *p, struct phys_slope *bar)
+/* the nodes that F is interpolated from: the place of the first, -1 where it is not, and
+ * the weights of the nodes along each index */
+struct nodes {
+    _Alignas(64) int corner[TILE_PIXELS];
+    _Alignas(64) lane h[4], k[4], l[4];
+};
+
+PHYS_FN void find_nodes(const struct phys_box *of, const struct phys_anchor *at,
+                        const struct lanes *restrict l, struct nodes *restrict out)
 {
-    const struct phys_box box = phys_box_from(0, a->view.box, anchor->whole);
-    const double scale = 2 * weight * p->scale;
-    const real *restrict cell = sites->cell, *restrict f2 = p->f2;
-    _Alignas(64) lane f_bar = {0};
+    const struct phys_anchor anchor = *at;
+    const struct phys_box box = *of;
 
 #pragma omp simd
     for (int i = 0; i < l->n; i++) {
-        const real none = cell[i] == 0 ? 1 : 0;
+        const struct phys_vec3 x = phys_anchor_indices(&anchor, step_of(l, i));
+        const struct phys_nodes nodes = phys_nodes(&box, x);
 
-        f_bar[i] = (1 - none) * p->w[i] * f2[i] / (cell[i] + none);
+        out->corner[i] = nodes.corner;
+        out->h[0][i] = nodes.h.w0, out->h[1][i] = nodes.h.w1;
+        out->h[2][i] = nodes.h.w2, out->h[3][i] = nodes.h.w3;
+        out->k[0][i] = nodes.k.w0, out->k[1][i] = nodes.k.w1;
+        out->k[2][i] = nodes.k.w2, out->k[3][i] = nodes.k.w3;
+        out->l[0][i] = nodes.l.w0, out->l[1][i] = nodes.l.w1;
+        out->l[2][i] = nodes.l.w2, out->l[3][i] = nodes.l.w3;
     }
+}
+
+/* f += weight times the weights of the nodes of lane i, four neighbours at a time */
+PHYS_FN void give_nodes(const struct nodes *nodes, int i, const struct phys_box *box,
+                        double weight, double *restrict f)
+{
+    const double along[4] = {(double)nodes->l[0][i], (double)nodes->l[1][i],
+                             (double)nodes->l[2][i], (double)nodes->l[3][i]};
+
+    for (int h = 0; h < 4; h++)
+        for (int k = 0; k < 4; k++) {
+            const double part = weight * (double)nodes->h[h][i] * (double)nodes->k[k][i];
+            double *to = f + nodes->corner[i] + h * box->stride_h + k * box->stride_k;
+
+            for (int c = 0; c < 4; c++) to[c] += part * along[c];
+        }
+}
+
+/* what the structure factors get from a pair: F^2 changes by 2 F^2/F with F */
+static void scatter_f(struct phys_spec spec, const struct launch *a, double weight,
+                      const struct phys_anchor *anchor, const struct sites *sites,
+                      const struct lanes *l, const struct pulled *p, struct phys_slope *bar)
+{
+    const double scale = 2 * weight * p->scale;
+    struct nodes nodes;
+    struct phys_box box;
+
     if (spec.lookup == PHYS_NEAREST) {
-        MOMENTS.scatter(l->n, sites->place, f_bar, scale, bar->f);
+        MOMENTS.scatter(l->n, sites->place, p->w, p->per_f, scale, bar->f);
         return;
     }
+    box = phys_box_from(0, a->view.box, anchor->whole);
+    find_nodes(&box, anchor, l, &nodes);
     for (int i = 0; i < l->n; i++) {
-        const struct phys_vec3 x = phys_anchor_indices(anchor, step_of(l, i));
+        const double f_bar = scale * (double)(p->w[i] * p->per_f[i]);
 
-        phys_structure_factor_vjp(spec, &box, x, phys_lattice_point(spec, x),
-                                  (real)(scale * (double)f_bar[i]), bar);
+        if (nodes.corner[i] >= 0)
+            give_nodes(&nodes, i, &box, f_bar, bar->f);
+        else {
+            const struct phys_vec3 x = phys_anchor_indices(anchor, step_of(l, i));
+
+            bar->f[phys_f_place(0, &box, phys_lattice_point(spec, x))] += f_bar;
+        }
     }
 }
 

@@ -42,11 +42,13 @@ struct pulled {
     _Alignas(64) lane fall, polar; /* displacement and dmin; polarization of each sample */
     _Alignas(64) lane w; /* cotangent of F^2 */
     _Alignas(64) lane x, y, z; /* sum of slopes of F^2 in the direction of the sample */
-    real *crystal[CRYSTAL]; /* sums of slopes of F^2: lanes of `own_crystal`, or kept */
-    _Alignas(64) lane own_crystal[CRYSTAL];
+    real *
+        crystal[FRAME_CRYSTAL]; /* sums of slopes of F^2: lanes of `own_crystal`, or kept */
+    _Alignas(64) lane own_crystal[FRAME_CRYSTAL];
     /* of a pair */
-    real *f2, *gh, *gk, *gl; /* F^2 and its slopes in h, k, l: lanes of `pair`, or kept */
-    _Alignas(64) lane pair[4];
+    real *f2, *gh, *gk, *gl; /* F^2 and its slopes in h, k, l; where F is looked up, F^2 */
+    real *per_f; /* over F: lanes of `pair`, or kept */
+    _Alignas(64) lane pair[KEPT_OF_PAIR + 1];
     /* of a sample: cotangents */
     _Alignas(64) lane dx, dy, dz, r, weight_bar, capture_bar;
 };

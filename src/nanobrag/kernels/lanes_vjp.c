@@ -17,18 +17,18 @@
 struct kept {
     real *source; /* sum of F^2 over the orientations, slopes in the crystal
                      (KEPT_OF_SOURCE x TILE_PIXELS) */
-    real *slope; /* and F^2 itself (norientation x KEPT_OF_PAIR x TILE_PIXELS); NULL: not
-                    kept */
+    real *slope; /* and F^2 itself (norientation x of_pair x TILE_PIXELS); NULL: not kept */
+    int of_pair; /* numbers */
 };
 
-static struct kept kept_of(const struct phys_frame *frame, void *room, int place)
+static struct kept kept_of(const struct phys_frame *frame, int with_f, void *room,
+                           int place)
 {
-    struct kept k = {NULL, NULL};
+    struct kept k = {NULL, NULL, KEPT_OF_PAIR + (with_f != 0)};
 
     if (!room) return k;
     k.source = (real *)room
-               + (size_t)place
-                     * (size_t)(KEPT_OF_SOURCE + KEPT_OF_PAIR * frame->norientation)
+               + (size_t)place * (size_t)(KEPT_OF_SOURCE + k.of_pair * frame->norientation)
                      * TILE_PIXELS;
     k.slope = k.source + (size_t)KEPT_OF_SOURCE * TILE_PIXELS;
     return k;
@@ -52,7 +52,7 @@ struct special {
 /* where the slopes in the crystal go, or are */
 static void use_source(const struct kept *kept, struct pulled *p)
 {
-    for (int k = 0; k < CRYSTAL; k++)
+    for (int k = 0; k < FRAME_CRYSTAL; k++)
         p->crystal[k] = kept->source ? kept->source + (size_t)(1 + k) * TILE_PIXELS
                                      : (real *)p->own_crystal[k];
 }
@@ -60,13 +60,14 @@ static void use_source(const struct kept *kept, struct pulled *p)
 /* where the slopes of pair k go, or are */
 static void use_pair(const struct kept *kept, int k, struct pulled *p)
 {
-    real *pair = kept->slope ? kept->slope + (size_t)k * KEPT_OF_PAIR * TILE_PIXELS
+    real *pair = kept->slope ? kept->slope + (size_t)k * (size_t)kept->of_pair * TILE_PIXELS
                              : (real *)p->pair;
 
     p->f2 = pair;
     p->gh = pair + TILE_PIXELS;
     p->gk = pair + (size_t)2 * TILE_PIXELS;
     p->gl = pair + (size_t)3 * TILE_PIXELS;
+    p->per_f = kept->of_pair > KEPT_OF_PAIR ? pair + (size_t)4 * TILE_PIXELS : p->pair[4];
 }
 
 /* forward under one source: sums of F^2, slopes to be kept, slopes in the crystal */
@@ -104,7 +105,7 @@ static void hand_back(const struct phys_frame *frame, const struct aim *aim,
     bar->turn[k].weight += p->scale * (double)sums.f2;
     for (int r = 0; r < 3; r++) {
         const double *row = rows + (size_t)3 * (size_t)r;
-        double *turn = bar->turn[k].by, m[3];
+        double m[3];
 
         for (int c = 0; c < 3; c++)
             m[c] =
@@ -114,9 +115,7 @@ static void hand_back(const struct phys_frame *frame, const struct aim *aim,
 
             bar->strain[3 * r + c] += m[0] * axis[0] + m[1] * axis[1] + m[2] * axis[2];
         }
-        turn[0] += row[1] * m[2] - row[2] * m[1];
-        turn[1] += row[2] * m[0] - row[0] * m[2];
-        turn[2] += row[0] * m[1] - row[1] * m[0];
+        frame_back_turn(row, m, bar->turn + k);
     }
 }
 
@@ -142,7 +141,7 @@ static void source_vjp(const struct special *special, const struct launch *a, in
         struct phys_anchor anchor;
 
         use_pair(kept, k, p);
-        if (kept->slope && !bar->f)
+        if (kept->slope && !(bar->f && special->spec.lookup == PHYS_NEAREST))
             anchor = phys_anchor_at(frame->orientation[k].axes, aim.q,
                                     aim.source->inverse_wavelength);
         else
@@ -163,7 +162,7 @@ static void source_vjp(const struct special *special, const struct launch *a, in
 
 /* sums and factors of all lanes, slopes kept */
 static void forward_keeping(const struct special *special, const struct launch *a,
-                            void *room, struct lanes *l, struct pulled *p)
+                            int with_f, void *room, struct lanes *l, struct pulled *p)
 {
     const struct phys_frame *frame = a->frame;
     const int subs = frame->oversample * frame->oversample;
@@ -177,7 +176,7 @@ static void forward_keeping(const struct special *special, const struct launch *
             places(a, sub, depth_of(a, layer), l);
             weigh(a, layer, sub, l, capture);
             for (int i = 0; i < frame->nsource; i++, place++) {
-                const struct kept kept = kept_of(frame, room, place);
+                const struct kept kept = kept_of(frame, with_f, room, place);
 
                 weigh_source(frame->source + i, l);
                 if (a->per_source) weigh_samples(frame, frame->source + i, l);
@@ -204,7 +203,7 @@ static void backward(const struct special *special, const struct launch *a, void
             weigh_sample(a, layer, sub, l, capture);
             start_sample(l->n, p);
             for (int i = 0; i < frame->nsource; i++, place++) {
-                const struct kept kept = kept_of(frame, room, place);
+                const struct kept kept = kept_of(frame, bar->f != NULL, room, place);
 
                 weigh_rest(a, i, l, p);
                 source_vjp(special, a, i, &kept, l, p, bar);
@@ -262,7 +261,7 @@ static double pull_back(const struct special *special, const struct job *job,
         room = NULL;
         factors_alone(&a, &l);
     } else {
-        forward_keeping(special, &a, room, &l, &p);
+        forward_keeping(special, &a, bar->f != NULL, room, &l, &p);
     }
     finish(&a, factor, &l, photons);
     value = pull_tile(pull, job, tile, photons, p.photons_bar, NULL);
@@ -284,10 +283,11 @@ static double pull_back(const struct special *special, const struct job *job,
 /* ---- Bragg sums painted elsewhere ---- */
 
 static void weigh_tile(const struct job *job, const struct tile *tile, double factor,
-                       const struct pull *pull, const double *sums, double *weight)
+                       const struct pull *pull, const double *sums, double *weight,
+                       double *photons)
 {
     const struct launch a = launch_of(job->frame, tile);
-    double photons[TILE_PIXELS], bar[TILE_PIXELS];
+    double bar[TILE_PIXELS];
     struct lanes l;
 
     factors_alone(&a, &l);

@@ -120,16 +120,12 @@ PHYS_FN void strip_of(struct phys_spec spec, const struct phys_crystal *c,
         real fast, slow;
         const struct phys_place place = place_of(0, &s, (real)(first + i), &fast, &slow);
         const struct phys_vec3 x = phys_anchor_indices(&s.anchor, place.step);
-        /* half open: a sample halfway between two reflections is painted once */
-        const real off =
-            fabs(phys_nearest(x.x)) + fabs(phys_nearest(x.y)) + fabs(phys_nearest(x.z));
-        const real own = off == 0 ? 1 : 0;
         struct phys_site site;
 
         site.d = x;
         site.cell.f = spec.lookup == PHYS_TRICUBIC ? cell[i] : 1;
         site.cell.dh = site.cell.dk = site.cell.dl = 0;
-        f2[i] = own * phys_sample(spec, c, site).f2;
+        f2[i] = own_of(x) * phys_sample(spec, c, site).f2;
     }
 }
 

@@ -65,7 +65,7 @@ struct paint_sums {
     double f2, square; /* times the square of the scattering vector, over that of the wave
                           vector */
     double slope[3], moment[3][3]; /* in h, k, l; and these times h, k, l */
-    double crystal[CRYSTAL];
+    double crystal[FRAME_CRYSTAL];
     struct place_bar at;
 };
 

@@ -183,4 +183,14 @@ static int locate_strip(const struct canvas *canvas, const struct pairing *pair,
     return strip;
 }
 
+/* 1 where a sample that lies x from a reflection is its own: half open, so that one halfway
+ * between two is painted once */
+PHYS_FN real own_of(struct phys_vec3 x)
+{
+    const real off =
+        fabs(phys_nearest(x.x)) + fabs(phys_nearest(x.y)) + fabs(phys_nearest(x.z));
+
+    return off == 0 ? 1 : 0;
+}
+
 #endif

@@ -36,7 +36,7 @@ struct samples {
 
 /* sums over the samples of a spot, of what is in `samples` */
 struct piece_sums {
-    double f2, square, slope[3], moment[3][3], crystal[CRYSTAL];
+    double f2, square, slope[3], moment[3][3], crystal[FRAME_CRYSTAL];
     struct place_bar at;
 };
 
@@ -66,15 +66,6 @@ static int find_pixels(const struct canvas *canvas, const struct rectangle *r,
     }
     for (; i < in->padded; i++) in->w[i] = 0;
     return any;
-}
-
-/* 1 where a sample is its reflection's own, as in paint.c */
-PHYS_FN real own_of(struct phys_vec3 x)
-{
-    const real off =
-        fabs(phys_nearest(x.x)) + fabs(phys_nearest(x.y)) + fabs(phys_nearest(x.z));
-
-    return off == 0 ? 1 : 0;
 }
 
 /* 1 when the series of patch.h will do for all samples of a spot: as phys_patch_is_small(),
@@ -181,7 +172,7 @@ PHYS_FN void gratings(const struct phys_crystal *of, struct samples *restrict in
     }
     out->f2 = f2;
     out->crystal[0] = na, out->crystal[1] = nb, out->crystal[2] = nc;
-    for (int i = 3; i < CRYSTAL; i++) out->crystal[i] = 0;
+    for (int i = 3; i < FRAME_CRYSTAL; i++) out->crystal[i] = 0;
 }
 
 static void grating_moments(const struct samples *restrict in, struct piece_sums *out)
@@ -261,7 +252,7 @@ static void add_piece(const struct rectangle *r, const double whole[3], double w
         to->at.slow[i] += weight * from->at.slow[i] + slow * place;
     }
     to->square += weight * from->square;
-    for (int i = 0; i < CRYSTAL; i++) to->crystal[i] += weight * from->crystal[i];
+    for (int i = 0; i < FRAME_CRYSTAL; i++) to->crystal[i] += weight * from->crystal[i];
 }
 
 /* a reflection and its samples */

@@ -116,20 +116,29 @@ static void paint_pair(const void *user, int chunk, const struct canvas *canvas,
 }
 
 nb_status spots_paint(struct headway *headway, const struct kernel_set *kernels,
-                      const struct job *job, const struct spots_trial *trial,
+                      const struct job *job, const struct spots_trial *trial, double share,
                       struct spots_work *work)
 {
     const struct brush brush = {trial->single ? kernels->paint_single
                                               : kernels->paint_precise,
                                 job->spec};
-    const struct bands bands = {job,        trial->radius, job->photons, 0,
-                                paint_pair, &brush,        work};
+    const struct bands bands = {
+        .job = job,
+        .radius = trial->radius,
+        .bragg = job->photons,
+        .share = share,
+        .pair = paint_pair,
+        .user = &brush,
+        .work = work,
+    };
 
     return bands_run(headway, &bands);
 }
 
-static int is_dark(const struct tile *tile, const double *sums)
+int spots_is_dark(const struct phys_frame *frame, const struct tile *tile,
+                  const double *sums)
 {
+    if (frame->amorphous_scale != 0) return 0;
     for (int i = 0; i < tile->width * tile->height; i++)
         if (sums[i] != 0) return 0;
     return 1;
@@ -149,8 +158,7 @@ static double finish(nb_context *ctx, const struct kernels *kernels, const struc
         double photons[TILE_PIXELS];
 
         grid_collect(job, &tile, photons);
-        if (job->frame->amorphous_scale == 0 && is_dark(&tile, photons) && !job->mask)
-            continue;
+        if (spots_is_dark(job->frame, &tile, photons) && !job->mask) continue;
         kernels->finish(job->frame, &tile, factor, photons);
         peak = fmax(peak, grid_deliver(job, &tile, photons));
     }
@@ -162,18 +170,6 @@ static double finish(nb_context *ctx, const struct kernels *kernels, const struc
 static double most_dropped(const struct job *job, double share)
 {
     return job->spec.shape == PHYS_TOPHAT ? 0 : share * rounding_brightest(job);
-}
-
-static int is_empty(const struct job *job)
-{
-    const int count = grid_count(job);
-
-    for (int t = 0; t < count; t++) {
-        const struct tile tile = grid_tile(job, t);
-
-        if (grid_rendered(job, &tile) > 0) return 0;
-    }
-    return 1;
 }
 
 /* ---- how far spots must reach ---- */
@@ -215,11 +211,11 @@ nb_status spots_forward(nb_context *ctx, const struct kernel_set *kernels,
     struct headway headway;
 
     headway_start(&headway, ctx);
-    if (is_empty(job)) {
+    if (grid_is_empty(job)) {
         grid_blank(job);
         return headway_end(&headway);
     }
-    do NB_TRY(spots_paint(&headway, kernels, job, &trial, work));
+    do NB_TRY(spots_paint(&headway, kernels, job, &trial, 1, work));
     while (spots_again(job, finish(ctx, kernels->precise, job), &trial));
     return headway_end(&headway);
 }

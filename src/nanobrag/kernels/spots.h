@@ -65,11 +65,15 @@ struct spots_trial spots_first(const struct kernel_set *kernels, const struct jo
 /* 0 when an image with such a peak is good, else the next trial. */
 int spots_again(const struct job *job, double peak, struct spots_trial *trial);
 
-/* The Bragg sums of all samples within the radius, less constant factors, to job->photons.
- */
+/* The Bragg sums of all samples within the radius, less constant factors, to job->photons;
+ * takes such a share of the headway. */
 nb_status spots_paint(struct headway *headway, const struct kernel_set *kernels,
-                      const struct job *job, const struct spots_trial *trial,
+                      const struct job *job, const struct spots_trial *trial, double share,
                       struct spots_work *work);
+
+/* 1 when a tile with such Bragg sums has no photons. */
+int spots_is_dark(const struct phys_frame *frame, const struct tile *tile,
+                  const double *sums);
 
 /* Run a job. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
 nb_status spots_forward(nb_context *ctx, const struct kernel_set *kernels,

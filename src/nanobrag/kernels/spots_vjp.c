@@ -4,7 +4,8 @@
  * to its pair (band by band); and what does not come from the samples (tile by tile).
  *
  * A pull that does not depend on the photons is known before the first spot is painted, and
- * the sums come out of the second step; any other needs an image first.
+ * the sums come out of the second step; any other needs an image first, and how far spots
+ * must reach is settled on that.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,6 +18,9 @@
 #include "kernels/bands.h"
 #include "kernels/grid.h"
 #include "physics/step.h"
+
+/* of the headway goes to the image that comes first, where there is one */
+static const double image_share = 0.4;
 
 struct run {
     struct headway *headway;
@@ -31,15 +35,14 @@ struct run {
 
 /* 1 when all samples of a pixel weigh the same. Where they do not, each has a factor with
  * slopes of its own, which lanes know how to hand back and spots do not; the same goes for
- * an F interpolated in every sample, and for nanoBragg's ways of taking factors. */
+ * an F interpolated in every sample, and for an amorphous material seen by every sample. */
 static int can_paint(const struct job *job)
 {
     const struct phys_frame *f = job->frame;
 
     return job->spec.lookup != PHYS_TRICUBIC && !f->each_omega
            && !(f->each_polar && f->polarised) && f->layer_mu == 0 && !(f->dmin > 0)
-           && f->b_factor == 0 && !f->amorphous_in_samples
-           && f->surface != PHYS_CURVED_QUIRK;
+           && f->b_factor == 0 && !f->amorphous_in_samples;
 }
 
 static int grow_images(struct spots_work *work, const struct phys_frame *frame)
@@ -82,51 +85,46 @@ static const struct puller *puller_of(const struct run *run)
     return run->trial.single ? run->kernels->pull_single : run->kernels->pull_precise;
 }
 
-static int is_dark(const struct run *run, const struct tile *tile, const double *sums)
+/* what pulls on the sums, as an image */
+static struct job weights_of(const struct run *run)
 {
-    if (run->job.frame->amorphous_scale != 0) return 0;
-    for (int i = 0; i < tile->width * tile->height; i++)
-        if (sums[i] != 0) return 0;
-    return 1;
-}
-
-/* what pulls on the sums of a tile, into the image of weights */
-static void weigh_step(const struct run *run, const struct tile *tile, int chunk)
-{
-    double sums[TILE_PIXELS] = {0}, weight[TILE_PIXELS];
     struct job weights = run->job;
 
-    if (!run->pull->linear) grid_collect(&run->job, tile, sums);
-    if (!run->pull->linear && is_dark(run, tile, sums))
-        memset(weight, 0, sizeof weight);
-    else
-        puller_of(run)->weigh(&run->job, tile, run->factor, run->pull, sums, weight);
     weights.photons = run->work->weight;
-    run->adjoint->peak[chunk] =
-        fmax(run->adjoint->peak[chunk], grid_deliver(&weights, tile, weight));
+    return weights;
+}
+
+/* that of a tile; the brightest pixel to `peak`, the largest weight to `value` */
+static void weigh_step(const struct run *run, const struct tile *tile, int chunk)
+{
+    double sums[TILE_PIXELS] = {0}, weight[TILE_PIXELS] = {0}, photons[TILE_PIXELS] = {0};
+    double *peak = run->adjoint->peak + chunk, *most = run->adjoint->value + chunk;
+    const struct job weights = weights_of(run);
+
+    if (!run->pull->linear) grid_collect(&run->job, tile, sums);
+    if (run->pull->linear || !spots_is_dark(run->job.frame, tile, sums))
+        puller_of(run)->weigh(&run->job, tile, run->factor, run->pull, sums, weight,
+                              photons);
+    *peak = fmax(*peak, grid_largest(&run->job, tile, photons));
+    *most = fmax(*most, grid_deliver(&weights, tile, weight));
 }
 
 static void close_step(const struct run *run, const struct tile *tile, int chunk)
 {
     struct adjoint_work *adjoint = run->adjoint;
     double sums[TILE_PIXELS], photons[TILE_PIXELS], bar[TILE_PIXELS];
-    double peak = adjoint->peak[chunk];
 
     grid_collect(&run->job, tile, sums);
-    if (is_dark(run, tile, sums)) { /* nothing to hand back, but no photons may count */
+    if (spots_is_dark(run->job.frame, tile,
+                      sums)) { /* nothing to hand back, but no photons may count */
         if (!run->pull->linear)
             adjoint->value[chunk] += pull_tile(run->pull, &run->job, tile, sums, bar, NULL);
         return;
     }
     adjoint->value[chunk] += puller_of(run)->close(&run->job, tile, run->factor, run->pull,
                                                    sums, adjoint->bar + chunk, photons);
-#pragma omp simd reduction(max : peak)
-    for (int i = 0; i < tile->width * tile->height; i++) {
-        const double size = fabs(photons[i]);
-
-        peak = size > peak ? size : peak;
-    }
-    adjoint->peak[chunk] = peak;
+    adjoint->peak[chunk] =
+        fmax(adjoint->peak[chunk], grid_largest(&run->job, tile, photons));
 }
 
 /* ---- bands ---- */
@@ -156,9 +154,7 @@ static void hand_back(const struct canvas *canvas, const struct pairing *pair, d
             source->direction[c] -= weight * unit * s->slope[r] * a[c];
         }
         along += weight * s->moment[r][r];
-        turn->by[0] += a[1] * q[2] - a[2] * q[1];
-        turn->by[1] += a[2] * q[0] - a[0] * q[2];
-        turn->by[2] += a[0] * q[1] - a[1] * q[0];
+        frame_back_turn(a, q, turn);
     }
     source->inverse_wavelength += along / unit;
     bar->b_factor -= weight * unit * unit * s->square / 2;
@@ -188,36 +184,75 @@ static void pair_back(const void *user, int chunk, const struct canvas *canvas,
 
 /* ---- the image ---- */
 
-static double largest_peak(const struct adjoint_work *adjoint)
+static double largest(int n, const double *values)
 {
-    double peak = 0;
+    double most = 0;
 
-    for (int i = 0; i < adjoint->chunks; i++) peak = fmax(peak, adjoint->peak[i]);
-    return peak;
+    for (int i = 0; i < n; i++) most = fmax(most, values[i]);
+    return most;
 }
 
-/* one trial; *peak: of the image */
-static nb_status try_back(struct run *run, double *peak)
+static void blank_all(const struct adjoint_work *adjoint)
 {
-    const struct bands bands = {&run->job,
-                                run->trial.radius,
-                                run->pull->linear ? run->work->sums : NULL,
-                                run->adjoint->chunks,
-                                pair_back,
-                                run,
-                                run->work};
+    for (int i = 0; i < adjoint->chunks; i++) adjoint_blank(adjoint, i);
+}
 
-    for (int i = 0; i < run->adjoint->chunks; i++) adjoint_blank(run->adjoint, i);
+/* weights of the sums, which an image must be painted for unless the pull is linear. *peak:
+ * of that image */
+static nb_status weigh_sums(struct run *run, double *peak)
+{
+    const struct adjoint_work *adjoint = run->adjoint;
+    const struct job weights = weights_of(run);
+
     if (!run->pull->linear)
-        NB_TRY(spots_paint(run->headway, run->kernels, &run->job, &run->trial, run->work));
+        NB_TRY(spots_paint(run->headway, run->kernels, &run->job, &run->trial, image_share,
+                           run->work));
+    grid_blank(&weights);
+    for (int i = 0; i < adjoint->chunks; i++) adjoint->peak[i] = adjoint->value[i] = 0;
     each_tile(run, weigh_step);
-    run->most = largest_peak(run->adjoint);
-    for (int i = 0; i < run->adjoint->chunks; i++) run->adjoint->peak[i] = 0;
+    *peak = largest(adjoint->chunks, adjoint->peak);
+    run->most = largest(adjoint->chunks, adjoint->value);
     if (!(run->most > 0)) run->most = 1;
+    return NB_OK;
+}
+
+/* the adjoint with weights that are known. *peak: of the image */
+static nb_status pull_sums(struct run *run, double *peak)
+{
+    const double begin = run->pull->linear ? 0 : image_share;
+    const struct bands bands = {
+        .job = &run->job,
+        .radius = run->trial.radius,
+        .bragg = run->pull->linear ? run->work->sums : NULL,
+        .begin = begin,
+        .share = 1 - begin,
+        .chunks = run->adjoint->chunks,
+        .pair = pair_back,
+        .user = run,
+        .work = run->work,
+    };
+
+    blank_all(run->adjoint);
     NB_TRY(bands_run(run->headway, &bands));
     each_tile(run, close_step);
-    *peak = largest_peak(run->adjoint);
+    *peak = largest(run->adjoint->chunks, run->adjoint->peak);
     return NB_OK;
+}
+
+static nb_status all_back(struct run *run)
+{
+    double peak;
+
+    if (run->pull->linear) {
+        do {
+            NB_TRY(weigh_sums(run, &peak));
+            NB_TRY(pull_sums(run, &peak));
+        } while (spots_again(&run->job, peak, &run->trial));
+        return NB_OK;
+    }
+    do NB_TRY(weigh_sums(run, &peak));
+    while (spots_again(&run->job, peak, &run->trial));
+    return pull_sums(run, &peak);
 }
 
 nb_status spots_vjp(nb_context *ctx, const struct kernel_set *kernels,
@@ -234,15 +269,15 @@ nb_status spots_vjp(nb_context *ctx, const struct kernel_set *kernels,
                       spots_first(kernels, job),
                       phys_constant_factor(job->spec, job->frame),
                       0};
-    double peak;
 
     if (!can_paint(job)) return adjoint_run(ctx, kernels, job, pull, adjoint);
     if (!grow_images(work, job->frame)) return fail_memory(ctx, "an adjoint");
     run.job.photons = work->sums;
     headway_start(&headway, ctx);
-    do {
-        NB_TRY(try_back(&run, &peak));
-    } while (spots_again(job, peak, &run.trial));
+    if (grid_is_empty(job))
+        blank_all(adjoint);
+    else
+        NB_TRY(all_back(&run));
     adjoint_fold(adjoint);
     return headway_end(&headway);
 }

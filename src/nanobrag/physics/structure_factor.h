@@ -207,38 +207,55 @@ PHYS_FN struct phys_f phys_structure_factor(struct phys_spec spec,
     return r;
 }
 
+/* the place of the first of the 4 x 4 x 4 nodes about x, -1 where they do not fit, and the
+ * weights of the nodes along each index */
+struct phys_nodes {
+    int corner;
+    struct phys_cubic h, k, l;
+};
+
+PHYS_FN struct phys_nodes phys_nodes(const struct phys_box *box, struct phys_vec3 x)
+{
+    const int fits = phys_interpolable(x.x, box->first.x, box->last.x)
+                     & phys_interpolable(x.y, box->first.y, box->last.y)
+                     & phys_interpolable(x.z, box->first.z, box->last.z);
+    const struct phys_vec3 i = phys_vec3(floor(x.x), floor(x.y), floor(x.z));
+    const int corner = (int)(i.x - 1 - box->first.x) * box->stride_h
+                       + (int)(i.y - 1 - box->first.y) * box->stride_k
+                       + (int)(i.z - 1 - box->first.z);
+    struct phys_nodes nodes;
+
+    nodes.corner = fits ? corner : -1;
+    nodes.h = phys_cubic(x.x - i.x);
+    nodes.k = phys_cubic(x.y - i.y);
+    nodes.l = phys_cubic(x.z - i.z);
+    return nodes;
+}
+
 /* adds f_bar to what F at x was taken from: places of bar->f, if it is asked for, or the
  * default where there is no box */
 PHYS_FN void phys_structure_factor_vjp(struct phys_spec spec, const struct phys_box *box,
                                        struct phys_vec3 x, struct phys_vec3 n, real f_bar,
                                        struct phys_slope *bar)
 {
-    const int fits = phys_interpolable(x.x, box->first.x, box->last.x)
-                     & phys_interpolable(x.y, box->first.y, box->last.y)
-                     & phys_interpolable(x.z, box->first.z, box->last.z);
-    const struct phys_vec3 i = phys_vec3(floor(x.x), floor(x.y), floor(x.z));
-    const struct phys_cubic h = phys_cubic(x.x - i.x), k = phys_cubic(x.y - i.y),
-                            l = phys_cubic(x.z - i.z);
-    const real wh[4] = {h.w0, h.w1, h.w2, h.w3}, wk[4] = {k.w0, k.w1, k.w2, k.w3};
-    const real wl[4] = {l.w0, l.w1, l.w2, l.w3};
-    int corner;
+    const struct phys_nodes at = phys_nodes(box, x);
+    const real wh[4] = {at.h.w0, at.h.w1, at.h.w2, at.h.w3};
+    const real wk[4] = {at.k.w0, at.k.w1, at.k.w2, at.k.w3};
+    const real wl[4] = {at.l.w0, at.l.w1, at.l.w2, at.l.w3};
 
     if (spec.lookup == PHYS_CONSTANT) {
         bar->default_f += (double)f_bar;
         return;
     }
     if (!bar->f) return;
-    if (spec.lookup == PHYS_NEAREST || !fits) {
+    if (spec.lookup == PHYS_NEAREST || at.corner < 0) {
         phys_give_f(bar, phys_f_place(0, box, n), (double)f_bar);
         return;
     }
-    corner = (int)(i.x - 1 - box->first.x) * box->stride_h
-             + (int)(i.y - 1 - box->first.y) * box->stride_k
-             + (int)(i.z - 1 - box->first.z);
     for (int a = 0; a < 4; a++)
         for (int b = 0; b < 4; b++)
             for (int c = 0; c < 4; c++)
-                phys_give_f(bar, corner + a * box->stride_h + b * box->stride_k + c,
+                phys_give_f(bar, at.corner + a * box->stride_h + b * box->stride_k + c,
                             (double)(f_bar * wh[a] * wk[b] * wl[c]));
 }
 
