@@ -216,6 +216,36 @@ static int harness(struct scene *s, const int *wanted, int record, char *by, siz
     return record ? (int)n - failed : failed;
 }
 
+/* the structure factors to which the sum of the pixels listens most, of each sign */
+static void name_reflections(const nb_scene *scene, char *names, size_t size)
+{
+    static double ones[MOST_PIXELS];
+    const nb_array all = nb_array_f64(ones, scene->detector.nslow, scene->detector.nfast);
+    nb_simulator *sim;
+    size_t n, low = 0, high = 0;
+    double *gradient;
+    nb_param param;
+
+    for (int i = 0; i < MOST_PIXELS; i++) ones[i] = 1;
+    if (nb_simulator_create(ctx, scene, "F", &reference, &sim) != NB_OK) fail("F");
+    n = nb_nparam(sim);
+    gradient = calloc(n + 1, sizeof *gradient);
+    if (!gradient || nb_vjp(sim, NULL, 1, &all, gradient) != NB_OK) fail("F");
+    for (size_t i = 0; i < n; i++) {
+        if (gradient[i] < gradient[low]) low = i;
+        if (gradient[i] > gradient[high]) high = i;
+    }
+    for (size_t i = low;; i = high) {
+        size_t used = strlen(names);
+
+        if (gradient[i] != 0 && nb_param_at(sim, i, &param) == NB_OK)
+            (void)snprintf(names + used, size - used, "%s ", param.name);
+        if (i == high) break;
+    }
+    free(gradient);
+    nb_simulator_free(sim);
+}
+
 static void add_scene(const char *name, void (*change)(nb_scene *), int *checks)
 {
     struct scene *s = scenes + nscenes;
@@ -233,13 +263,18 @@ static void add_scene(const char *name, void (*change)(nb_scene *), int *checks)
         s->scene.detector.pixel = 2.2;
     }
     for (int i = 0; nb_param_registry(i, &param); i++) {
+        const int list = (int)strcspn(param.name, "["); /* all of a list but F */
         nb_simulator *sim;
 
+        if (strcmp(param.name, "F[h,k,l]") == 0) continue;
+        param.name[list] = 0;
         if (nb_simulator_create(ctx, &s->scene, param.name, NULL, &sim) != NB_OK) continue;
         nb_simulator_free(sim);
         length +=
             (size_t)snprintf(names + length, sizeof names - length, "%s ", param.name);
     }
+    if (s->scene.crystal.hkl)
+        name_reflections(&s->scene, names + length, sizeof names - length);
     if (nb_simulator_create(ctx, &s->scene, names, &reference, &s->sim) != NB_OK)
         fail(name);
     s->nparam = (int)nb_nparam(s->sim);

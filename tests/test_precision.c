@@ -242,6 +242,33 @@ static int grid_tophat(void)
     return grid(NB_TOPHAT);
 }
 
+/* A sensor that stops one photon in ten million, layer by layer: what it stops is the
+ * difference of two numbers next to 1. */
+static int thin_sensor(void)
+{
+    static double truth[PIXELS], image[PIXELS];
+    static const double thickness[] = {1, 0.1, 1e-4};
+
+    for (size_t i = 0; i < COUNT(thickness); i++)
+        for (int layers = 1; layers <= 4; layers += 3) {
+            const struct renders_way way = {NB_SINGLE, NB_LANES, 0, 1, NULL};
+            nb_scene s = scene_of(NB_SQUARE, 5, 1, 1, 0);
+            double worst;
+
+            s.detector.thickness = thickness[i];
+            s.detector.attenuation = 1000;
+            s.detector.nlayers = layers;
+            if (!renders_image(&s, &reference, truth, NULL)
+                || !renders_image(&s, &way, image, NULL))
+                continue;
+            worst = renders_compare(image, truth, PIXELS).worst;
+            tap_check(worst <= 1e-5,
+                      "%g um of 1000 um, %d layers, float: %.1e of the peak, 1e-5 allowed",
+                      thickness[i], layers, worst);
+        }
+    return TAP_PASS;
+}
+
 /* Crystals so small that F^2 is not near 0 halfway between two reflections, where it jumps
  * from one to the other: float must know on which side a sample lies. Of 40960 samples in
  * 12 orientations some lie within its rounding. */
@@ -288,8 +315,8 @@ static int jumps(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        NAMED(grid_square),     NAMED(grid_round),  NAMED(grid_gauss),
-        NAMED(grid_gauss_star), NAMED(grid_tophat), NAMED(jumps),
+        NAMED(grid_square), NAMED(grid_round), NAMED(grid_gauss),  NAMED(grid_gauss_star),
+        NAMED(grid_tophat), NAMED(jumps),      NAMED(thin_sensor),
     };
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);

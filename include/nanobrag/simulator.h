@@ -184,7 +184,8 @@ typedef struct nb_target {
 } nb_target;
 
 /*
- * value = sum of L over the pixels, and its gradient, in one pass that keeps no image.
+ * value = sum of L over the pixels, and its gradient: tile by tile in one pass, with the
+ * strategy spots in one of the image and one of its adjoint.
  *
  *   x       [in]      parameters; NULL: the values of the scene    (nparam)
  *   value   [out]     the loss

@@ -5,8 +5,8 @@
  *
  * The gradient alone is one adjoint, in which each tile's photons turn into cotangents as
  * soon as they are known (kernels/adjoint.c). A normal matrix takes the slopes of one pixel
- * after the other (kernels/normal.c). No image is kept, but for a point spread, which needs
- * all of it.
+ * after the other (kernels/normal.c). No image is kept, but for a point spread and by the
+ * adjoint that paints, which need all of it.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -109,7 +109,9 @@ static int fits(const struct setting *s)
 static long double factor_truth(const struct setting *s, double x)
 {
     const struct phys_vec3 to = moved(s, x);
-    const int h = (int)floor(s->at[0]), k = (int)floor(s->at[1]), l = (int)floor(s->at[2]);
+    const double near = 1e-11; /* so close below an index a point is on it */
+    const int h = (int)floor(s->at[0] + near), k = (int)floor(s->at[1] + near);
+    const int l = (int)floor(s->at[2] + near);
     long double wh[4], wk[4], wl[4], sum = 0;
 
     if (s->spec.lookup == PHYS_CONSTANT) return s->box.outside;

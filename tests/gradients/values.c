@@ -88,6 +88,13 @@ int values_exp(void)
         note_error(&worst, x, phys_exp(x), expl(x), expl(x));
     }
     check_worst("exp(x), -350 <= x <= 0, relative", &worst, 4e-16);
+    worst = (struct worst){0};
+    for (int i = 0; i <= 100000; i++) {
+        const double x = 20 * pow(i / 1e5, 8);
+
+        note_error(&worst, x, phys_fall(x), -expm1l(-x), -expm1l(-x));
+    }
+    check_worst("1 - exp(-x), 0 <= x <= 20, relative", &worst, 1.5e-15);
     tap_check(phys_exp(0) == 1, "exp(0) is 1");
     tap_check(phys_exp(-355) == 0 && phys_exp(-1e300) == 0 && phys_exp(-HUGE_VAL) == 0,
               "0 below the root of the smallest normal number");

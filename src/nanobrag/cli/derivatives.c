@@ -108,6 +108,10 @@ int derivatives_start(struct run *run)
     int code = 0;
     run->derivatives = d;
     if (!d) return say_failure(run->say, "out of memory");
+    if (run->resolved.detector.curved && (run->resolved.quirks & NB_QUIRK_CURVED))
+        return say_usage(run->say,
+                         "nanoBragg's curved detector has no derivative; leave out "
+                         "-curved_det or -compat");
     if (s->gradient)
         code =
             params_select(&run->params, run->say, OPT_GRADIENT, s->gradient, &d->gradient);

@@ -199,6 +199,16 @@ int params_names(const struct settings *s, struct say *say, const struct event_l
     return code;
 }
 
+void params_prepare(nb_scene *scene, const char *names)
+{
+    double *mosaic = scene->crystal.mosaic;
+    const int axes =
+        strstr(names, "mosaic_a") || strstr(names, "mosaic_b") || strstr(names, "mosaic_c");
+    if (!axes || (scene->given & NB_GIVEN_MOSAIC_AXES)) return;
+    mosaic[1] = mosaic[2] = mosaic[0];
+    scene->given |= NB_GIVEN_MOSAIC_AXES;
+}
+
 /* ---- in a simulator ---- */
 
 static size_t place(const struct params *params, const char *name)

@@ -23,6 +23,10 @@ struct params {
     size_t nset;
 };
 
+/* Names of spreads about three axes make the mosaic spread one about three axes, equal
+ * until they are set. */
+void params_prepare(nb_scene *scene, const char *names);
+
 /* Places in x of the parameters that a list names, in its order, each once. */
 struct selection {
     size_t n, *at;

@@ -74,6 +74,8 @@ static int create_simulator(struct run *run, const struct event_list *events)
     char *names;
     int code = params_names(run->s, run->say, events, &names);
     if (code) return code;
+    params_prepare(&run->s->scene, names);
+    if (run->s->gradcheck) params_prepare(&run->s->scene, run->s->gradcheck);
     nb_status status =
         nb_simulator_create(run->ctx, &run->s->scene, names, &run->s->how, &run->sim);
     free(names);

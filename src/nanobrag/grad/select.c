@@ -209,7 +209,7 @@ static nb_status select_word(struct selection *s, const struct word *word)
         if (lacks && is_everything(word)) continue;
         if (lacks)
             return fail(ctx, NB_ERR_ARGUMENT,
-                        "parameter %s is free, but the scene has not got %s", row->name,
+                        "parameter %s does not apply: the scene has not got %s", row->name,
                         lacks);
         NB_TRY(check_tie(s, row, is_name, &tied));
         if (tied) continue;

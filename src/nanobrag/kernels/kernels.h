@@ -77,6 +77,12 @@ struct kernel_set {
 extern const struct kernels kernels_reference;
 extern const struct puller pullers_reference;
 
+/* adds to `bar` what pulls on the amorphous material, seen from the pixels' centres. Of all
+ * lanes, in float too: where it outshines the crystal, float would round away the latter's
+ * gradient */
+void reference_amorphous_vjp(const struct phys_frame *frame, const struct tile *tile,
+                             const double *photons_bar, struct phys_slope *bar);
+
 /* what the photons of a tile's pixels change by along a change of the frame */
 void reference_jvp(struct phys_spec spec, const struct phys_frame *frame,
                    const struct phys_slope *dot, const struct tile *tile, double *change);

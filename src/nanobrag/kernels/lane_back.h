@@ -362,21 +362,4 @@ static void numbers_back(struct phys_spec spec, const struct phys_frame *frame,
         bar->default_f += 2 * photons / frame->default_f;
 }
 
-/* the amorphous material, pixel by pixel */
-static void amorphous_back(const struct launch *a, const struct pulled *p,
-                           struct phys_slope *bar)
-{
-    const struct phys_frame *frame = a->frame;
-    const struct tile *tile = a->tile;
-
-    if (frame->amorphous_scale == 0) return;
-    for (int i = 0; i < tile->width * tile->height; i++) {
-        const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
-
-        if (p->photons_bar[i] != 0)
-            phys_pixel_amorphous_vjp(frame, &a->view.detector, s, f,
-                                     (real)p->photons_bar[i], bar);
-    }
-}
-
 #endif

@@ -275,7 +275,8 @@ static double pull_back(const struct special *special, const struct job *job,
         factors_back(&a, factor, &l, &p, &own);
         numbers_back(spec, a.frame, factor, &l, &p, &own);
     }
-    amorphous_back(&a, &p, &own);
+    if (a.frame->amorphous_scale != 0)
+        reference_amorphous_vjp(a.frame, tile, p.photons_bar, &own);
     add_numbers(&own, bar);
     return pull->linear ? MOMENTS.product(l.n, p.photons_bar, photons) : value;
 }
@@ -315,7 +316,8 @@ static double close_tile(const struct job *job, const struct tile *tile, double 
         factors_back(&a, factor, &l, &p, bar);
         numbers_back(job->spec, a.frame, factor, &l, &p, bar);
     }
-    amorphous_back(&a, &p, bar);
+    if (a.frame->amorphous_scale != 0)
+        reference_amorphous_vjp(a.frame, tile, p.photons_bar, bar);
     return pull->linear ? MOMENTS.product(l.n, p.photons_bar, photons) : value;
 }
 

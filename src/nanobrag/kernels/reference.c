@@ -60,6 +60,19 @@ void reference_jvp(struct phys_spec spec, const struct phys_frame *frame,
     }
 }
 
+void reference_amorphous_vjp(const struct phys_frame *frame, const struct tile *tile,
+                             const double *photons_bar, struct phys_slope *bar)
+{
+    const struct phys_detector det = phys_detector(frame);
+
+    for (int i = 0; i < tile->width * tile->height; i++) {
+        const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
+
+        if (photons_bar[i] != 0)
+            phys_pixel_amorphous_vjp(frame, &det, s, f, photons_bar[i], bar);
+    }
+}
+
 void reference_pixel_vjp(struct phys_spec spec, const struct phys_frame *frame, int s,
                          int f, struct phys_slope *bar)
 {

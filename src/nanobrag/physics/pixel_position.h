@@ -153,9 +153,9 @@ PHYS_FN struct phys_omega_slopes phys_solid_angle_slopes(const struct phys_detec
 PHYS_FN real phys_capture(const struct phys_detector *det, struct phys_point point, real t)
 {
     const real cosine = det->surface == PHYS_CURVED ? 1 : phys_dot(point.d, det->normal);
-    const real per_layer = -det->layer_mu / cosine;
+    const real path = det->layer_mu / cosine; /* over the absorption length */
 
-    return det->layer_mu == 0 ? 1 : phys_exp(t * per_layer) - phys_exp((t + 1) * per_layer);
+    return det->layer_mu == 0 ? 1 : phys_exp(-t * path) * phys_fall(path);
 }
 
 /* what it changes by with the cosine d.normal and with the absorption in a layer; 0 on a
@@ -170,7 +170,7 @@ PHYS_FN struct phys_capture_slopes phys_capture_slopes(const struct phys_detecto
     const int curved = det->surface == PHYS_CURVED;
     const real cosine = curved ? 1 : phys_dot(point.d, det->normal);
     const real path = det->layer_mu / cosine; /* over the absorption length */
-    const real slope = (t + 1) * phys_exp(-(t + 1) * path) - t * phys_exp(-t * path);
+    const real slope = phys_exp(-t * path) * (1 - (t + 1) * phys_fall(path));
     const real sensor = det->layer_mu == 0 ? 0 : 1, tilted = curved ? 0 : sensor;
     struct phys_capture_slopes s;
 

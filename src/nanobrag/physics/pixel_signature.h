@@ -48,7 +48,7 @@ PHYS_FN phys_hash phys_step_signature(struct phys_spec spec, int repeats,
                          & phys_interpolable(x.z, box->first.z, box->last.z);
 
         hash = phys_hash_word(hash, fits);
-        hash = phys_hash_place(hash, phys_vec3(floor(x.x), floor(x.y), floor(x.z)));
+        hash = phys_hash_place(hash, phys_nodes_below(x));
     }
     if (spec.shape == PHYS_TOPHAT)
         hash =

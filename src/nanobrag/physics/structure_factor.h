@@ -87,6 +87,24 @@ PHYS_FN int phys_f_place(int inside, const struct phys_box *box, struct phys_vec
     return ((h == n.x) & (k == n.y) & (l == n.z)) ? at : box->beyond;
 }
 
+/* The whole number below x, which is x itself where x misses it by rounding: on an index
+ * the slope of what is interpolated jumps, and there every way of counting x (from the
+ * origin, from an anchor, in float) takes the same side. What it costs of the value off an
+ * index is as small as that. */
+PHYS_FN real phys_node_below(real x)
+{
+#ifdef PHYS_SINGLE
+    return floor(x + 2e-6f);
+#else
+    return floor(x + 1e-11);
+#endif
+}
+
+PHYS_FN struct phys_vec3 phys_nodes_below(struct phys_vec3 x)
+{
+    return phys_vec3(phys_node_below(x.x), phys_node_below(x.y), phys_node_below(x.z));
+}
+
 /* cubic Lagrange weights of the nodes -1, 0, 1, 2 at t in [0, 1), and their slopes */
 struct phys_cubic {
     real w0, w1, w2, w3, d0, d1, d2, d3;
@@ -171,7 +189,7 @@ PHYS_FN struct phys_f phys_f_tricubic(int inside, const struct phys_box *box,
     const int fits = phys_interpolable(x.x, box->first.x, box->last.x)
                      & phys_interpolable(x.y, box->first.y, box->last.y)
                      & phys_interpolable(x.z, box->first.z, box->last.z);
-    const struct phys_vec3 down = phys_vec3(floor(x.x), floor(x.y), floor(x.z));
+    const struct phys_vec3 down = phys_nodes_below(x);
     const struct phys_vec3 i =
         inside ? down
                : phys_vec3(phys_clamp(down.x, box->first.x + 1, box->last.x - 2),
@@ -219,7 +237,7 @@ PHYS_FN struct phys_nodes phys_nodes(const struct phys_box *box, struct phys_vec
     const int fits = phys_interpolable(x.x, box->first.x, box->last.x)
                      & phys_interpolable(x.y, box->first.y, box->last.y)
                      & phys_interpolable(x.z, box->first.z, box->last.z);
-    const struct phys_vec3 i = phys_vec3(floor(x.x), floor(x.y), floor(x.z));
+    const struct phys_vec3 i = phys_nodes_below(x);
     const int corner = (int)(i.x - 1 - box->first.x) * box->stride_h
                        + (int)(i.y - 1 - box->first.y) * box->stride_k
                        + (int)(i.z - 1 - box->first.z);

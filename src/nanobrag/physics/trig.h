@@ -153,4 +153,24 @@ PHYS_FN real phys_exp(real x)
     return x < lowest ? 0 : s * phys_exp2_integer(n);
 }
 
+/* 1 - e^-x, to the last digits of a small x too: its series up to x^12 below 1/4, the rest
+ * of which is 1e-17 of it */
+PHYS_FN real phys_fall(real x)
+{
+    const real closed = 1 - phys_exp(-x);
+    real s = 1 - x * ((real)1 / 12);
+
+    s = 1 - x * ((real)1 / 11) * s;
+    s = 1 - x * ((real)1 / 10) * s;
+    s = 1 - x * ((real)1 / 9) * s;
+    s = 1 - x * ((real)1 / 8) * s;
+    s = 1 - x * ((real)1 / 7) * s;
+    s = 1 - x * ((real)1 / 6) * s;
+    s = 1 - x * ((real)1 / 5) * s;
+    s = 1 - x * ((real)1 / 4) * s;
+    s = 1 - x * ((real)1 / 3) * s;
+    s = 1 - x * ((real)1 / 2) * s;
+    return fabs(x) < (real)0.25 ? x * s : closed;
+}
+
 #endif
