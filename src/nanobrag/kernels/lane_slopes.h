@@ -180,7 +180,8 @@ PHYS_FN void give_nodes(const struct nodes *nodes, int i, const struct phys_box 
     for (int h = 0; h < 4; h++)
         for (int k = 0; k < 4; k++) {
             const double part = weight * (double)nodes->h[h][i] * (double)nodes->k[k][i];
-            double *to = f + nodes->corner[i] + h * box->stride_h + k * box->stride_k;
+            const int place = nodes->corner[i] + h * box->stride_h + k * box->stride_k;
+            double *to = f + place;
 
             for (int c = 0; c < 4; c++) to[c] += part * along[c];
         }

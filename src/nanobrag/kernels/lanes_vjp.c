@@ -10,6 +10,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <assert.h>
+
 #include "kernels/kernels.h"
 #include "kernels/lane_back.h"
 
@@ -169,6 +171,7 @@ static void forward_keeping(const struct special *special, const struct launch *
     _Alignas(64) lane capture = {0};
     int place = 0;
 
+    assert(room);
     start(a, l);
     for (int layer = 0; layer < frame->nlayers; layer++) {
         place_patch(a, depth_of(a, layer), l);
