@@ -122,7 +122,7 @@ NB_API nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array
 
 /*
  * One line about a row: "FAIL_VALUE misset_x [degree] loss=random: adjoint ..., fd ...".
- * Cut at `size`; returns the length of the whole line.
+ * Cut at `size`; returns the length of the whole line. row must not be NULL.
  */
 NB_API int nb_gradcheck_line(const nb_gradcheck_row *row, char *line, size_t size);
 

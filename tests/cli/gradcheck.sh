@@ -38,5 +38,18 @@ NANOBRAGG_DISABLE_COMPILE=1
 export NANOBRAGG_DISABLE_COMPILE
 checks "with compiling off" $small -gradcheck misset_x
 unset NANOBRAGG_DISABLE_COMPILE
-refuses 2 'no_such' $small -gradcheck no_such
+refuses 2 'no_such.*-list_params' $small -gradcheck no_such
+refuses 2 'one image' $small -osc 1 -images 2 -gradcheck distance
+refuses 2 'absent.bin' $small -gradcheck distance -cotangent absent.bin
+
+# the table shows the gradient of the weights given
+run $small -doublefile w.bin -gradient distance -gradfile g
+cp work/w.bin w.bin
+inputs="$place/w.bin"
+run $small -cotangent w.bin -gradient distance -gradfile g
+gradient=$(sed -n 's/.*"distance".*"gradient": \([-0-9.e+]*\).*/\1/p' work/g)
+checks "weights" $small -cotangent w.bin -gradcheck distance
+is "the gradient is theirs" sh -c "awk -v g=$gradient '
+    \$1 == \"distance\" { d = \$4 - g; exit !(d * d <= 1e-24 * g * g) }' out"
+inputs=
 finish

@@ -52,9 +52,9 @@ nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
                     "%s lies on device type %d, expected %d (host memory)", name,
                     array->device, NB_CPU);
     if (array->type != type || (array->bits != bits_a && array->bits != bits_b))
-        return fail(ctx, NB_ERR_SHAPE, "%s: element type %d of %d bits, expected %s%d%s",
-                    name, array->type, array->bits, type_name[type], bits_a,
-                    bits_b == bits_a ? "" : " or its other width");
+        return fail(ctx, NB_ERR_SHAPE,
+                    "%s: element type %d of %d bits, expected %s of %d or %d bits", name,
+                    array->type, array->bits, type_name[type], bits_a, bits_b);
     if ((array->stride[0] == 0) != (array->stride[1] == 0))
         return fail(ctx, NB_ERR_SHAPE,
                     "%s repeats one element along an axis (stride 0); pass a full copy",

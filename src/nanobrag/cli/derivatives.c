@@ -53,8 +53,8 @@ int derivatives_check(const struct settings *s, struct say *say)
     int code = needs(s, say, OPT_GRADFILE, OPT_GRADIENT, "what to take it in");
     if (!code) code = needs(s, say, OPT_JACOBIAN, OPT_JACOBIANFILE, "where to put them");
     if (!code) code = needs(s, say, OPT_JACOBIANFILE, OPT_JACOBIAN, "what to take them in");
-    if (!code && !s->hklgradfile)
-        code = needs(s, say, OPT_COTANGENT, OPT_GRADIENT, "or -hklgradfile");
+    if (!code && !s->hklgradfile && !s->gradcheck)
+        code = needs(s, say, OPT_COTANGENT, OPT_GRADIENT, "-hklgradfile or -gradcheck");
     if (!code && s->hklgradfile && !s->hkl && !s->dump)
         code =
             say_usage(say, "-hklgradfile needs a list of reflections: give -hkl or -dump");
@@ -82,7 +82,7 @@ static double *allocate(size_t n, size_t each)
     return calloc(n * each + 1, sizeof(double));
 }
 
-static int read_weight(struct run *run, double *weight)
+int derivatives_weight(struct run *run, double *weight)
 {
     const char *const file = run->s->cotangent;
     nb_array array = image_of(run, weight);
@@ -124,7 +124,7 @@ int derivatives_start(struct run *run)
         d->bar = allocate(1, run->params.n);
         if (!d->weight || !d->bar)
             return say_failure(run->say, "out of memory for the gradient");
-        code = read_weight(run, d->weight);
+        code = derivatives_weight(run, d->weight);
     }
     if (!code && s->jacobian) {
         d->columns = allocate(d->jacobian.n, pixels(run));

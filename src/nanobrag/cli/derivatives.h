@@ -14,6 +14,10 @@ int derivatives_check(const struct settings *s, struct say *say);
 /* 1 when a run is to make any. */
 int derivatives_asked(const struct settings *s);
 
+/* Read the weights of the pixels, 1 where no file gives them. Returns 0 or the exit status.
+ */
+int derivatives_weight(struct run *run, double *weight);
+
 /* What the lists name, and the weights; after params_set(). */
 int derivatives_start(struct run *run);
 

@@ -199,6 +199,16 @@ int params_names(const struct settings *s, struct say *say, const struct event_l
     return code;
 }
 
+int params_list(struct say *say, int option, const char *list, char **out)
+{
+    struct words words = {0};
+    int code = add_list(&words, say, option, list);
+    *out = code ? NULL : join(&words);
+    words_free(&words);
+    if (!code && !*out) code = say_failure(say, "out of memory for the parameters");
+    return code;
+}
+
 void params_prepare(nb_scene *scene, const char *names)
 {
     double *mosaic = scene->crystal.mosaic;

@@ -23,6 +23,10 @@ struct params {
     size_t nset;
 };
 
+/* What a list of an option stands for, as names for nb_simulator_create(). Sets *out, which
+ * is to be freed. Returns 0 or the exit status. */
+int params_list(struct say *say, int option, const char *list, char **out);
+
 /* Names of spreads about three axes make the mosaic spread one about three axes, equal
  * until they are set. */
 void params_prepare(nb_scene *scene, const char *names);
