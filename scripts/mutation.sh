@@ -3,9 +3,9 @@
 # derivatives noticed? Copies the tree to a build folder, puts a factor on every product and term of
 # the derivative code there, and lets nb_gradcheck() judge the code with one of the factors
 # 0, -1, 1.1, 1.01, 1 + 1e-4, 1 + 1e-6, 1 + 1e-8 at a time. Ends with the table of
-# reports/2026-11-21-mutation.md.
+# reports/2026-11-22-mutation.md.
 #
-# --sample N --seed S: N mutants drawn at random; without it all of them (an hour or two).
+# --sample N --seed S: N mutants drawn at random; without it all of them (an hour).
 # What was judged before in the folder is not judged again, unless --fresh; --table only
 # prints what there is. The code outside physics/ and grad/ is as it stands.
 # For developers: needs python3 and cmake. SPDX-License-Identifier: MIT
