@@ -465,6 +465,10 @@ static int misuse(void)
     target.kind = NB_POISSON;
     check_refused(ctx, nb_loss(sim, zero, &target, &value, &out), NB_ERR_ARGUMENT,
                   "observed");
+    for (int i = FAST; i < PIXELS; i++) data[i] = NAN;
+    target.kind = NB_GAUSSIAN;
+    check_refused(ctx, nb_loss(sim, NULL, &target, &value, &out), NB_ERR_ARGUMENT,
+                  "] is nan, expected a number of photons");
     tap_check(one[0] == 0, "nothing was added by calls that failed: %g", one[0]);
     nb_simulator_free(fixed);
     nb_simulator_free(sim);

@@ -238,9 +238,34 @@ static nb_status loss_and_gradient(nb_simulator *sim, const nb_scene *scene,
     return simulator_gather(sim, scene, frame, sim->adjoint.bar, gradient);
 }
 
+/* a loss that is not a number, because of what was observed */
+static nb_status blame_observed(const nb_simulator *sim, const nb_array *observed,
+                                nb_status status)
+{
+    for (int s = sim->window.roi[2]; s < sim->window.roi[3]; s++)
+        for (int f = sim->window.roi[0]; f < sim->window.roi[1]; f++)
+            if (window_shows(&sim->window, s, f) && !isfinite(array_get(observed, s, f)))
+                return fail(sim->ctx, NB_ERR_ARGUMENT,
+                            "observed[%d][%d] is %g, expected a number of photons; mask "
+                            "pixels without one, or give them the weight 0 and a number",
+                            s, f, array_get(observed, s, f));
+    return status;
+}
+
 static int wants_matrix(const nb_normal *out)
 {
     return out && (out->matrix || out->diagonal || out->coupling);
+}
+
+static nb_status loss_and_matrix(nb_simulator *sim, const nb_scene *scene,
+                                 const struct phys_frame *frame, const struct pull *pull,
+                                 double *value, nb_normal *out)
+{
+    NB_TRY(run_normal(sim, scene, frame, pull));
+    *value = sim->normal.chunk[0].sums.value;
+    NB_TRY(check_value(sim, *value));
+    deliver_normal(sim, out);
+    return NB_OK;
 }
 
 nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
@@ -250,6 +275,7 @@ nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
     const struct pull pull = {pull_target, &compared, 0, NULL};
     nb_scene scene;
     struct phys_frame frame;
+    nb_status status;
 
     if (!sim) return NB_ERR_ARGUMENT;
     if (!value) return fail(sim->ctx, NB_ERR_ARGUMENT, "a loss needs a place to go");
@@ -258,12 +284,11 @@ nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
     if (wants_matrix(out)) NB_TRY(check_no_spread(sim));
     compared.nfast = (size_t)sim->window.nfast;
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
-    if (wants_matrix(out)) {
-        NB_TRY(run_normal(sim, &scene, &frame, &pull));
-        *value = sim->normal.chunk[0].sums.value;
-        NB_TRY(check_value(sim, *value));
-        deliver_normal(sim, out);
-        return NB_OK;
-    }
-    return loss_and_gradient(sim, &scene, &frame, &pull, value, out ? out->gradient : NULL);
+    *value = 0;
+    if (wants_matrix(out))
+        status = loss_and_matrix(sim, &scene, &frame, &pull, value, out);
+    else
+        status = loss_and_gradient(sim, &scene, &frame, &pull, value,
+                                   out ? out->gradient : NULL);
+    return isfinite(*value) ? status : blame_observed(sim, target->observed, status);
 }

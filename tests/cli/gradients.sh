@@ -96,6 +96,11 @@ for way in lanes reference; do
 done
 inputs=
 
+run $scene -param fudge=2 -doublefile d.bin
+is "what has no influence is said" grep -q 'warning: -param fudge=2: fudge has no influence' err
+run $scene -hkl "$place/k.hkl" -N 3 -param ncells_a=1.5 -param ncells_b=1.5 -param ncells_c=1.5 -explain
+is "-param does not choose the interpolation" grep -q 'auto-selected no interpolation' out
+
 # ---- counts are decided without it ----
 counts()
 {

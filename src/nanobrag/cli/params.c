@@ -245,6 +245,8 @@ static int set_one(struct params *params, struct say *say, const char *text)
     const nb_param *p = &params->at[i];
     if (!(value >= p->lower && value <= p->upper))
         return say_usage(say, "-param %s: expected %g to %g", text, p->lower, p->upper);
+    if (p->smooth == NB_SMOOTH_ZERO && value != p->value)
+        say_warning(say, "-param %s: %s has no influence in this scene", text, name);
     params->x[i] = value;
     params->nset += !params->set[i];
     params->set[i] = 1;

@@ -54,8 +54,9 @@ static void report_convention(const struct run *run)
            d->pivot == NB_PIVOT_SAMPLE ? "sample" : "direct beam spot");
     printf("XDS incident beam: %g %g %g\n", dot(d->beam, d->fast), dot(d->beam, d->slow),
            dot(d->beam, d->normal));
-    const double *n = run->s->compat ? run->s->ncells : d->ncells;
-    const int few = n[0] <= 2 || n[1] <= 2 || n[2] <= 2;
+    const double *n = run->s->ncells;
+    const int few = run->s->compat ? n[0] <= 2 || n[1] <= 2 || n[2] <= 2
+                                   : run->resolved.crystal.interpolate == NB_TRICUBIC;
     if (run->s->scene.crystal.interpolate == 0)
         printf("auto-selected %s\n",
                few ? "tricubic interpolation of structure factors" : "no interpolation");
