@@ -3,6 +3,7 @@
 #include "base/array.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/context.h"
@@ -51,10 +52,14 @@ nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
         return fail(ctx, NB_ERR_SHAPE,
                     "%s lies on device type %d, expected %d (host memory)", name,
                     array->device, NB_CPU);
-    if (array->type != type || (array->bits != bits_a && array->bits != bits_b))
-        return fail(ctx, NB_ERR_SHAPE,
-                    "%s: element type %d of %d bits, expected %s of %d or %d bits", name,
-                    array->type, array->bits, type_name[type], bits_a, bits_b);
+    if (array->type != type || (array->bits != bits_a && array->bits != bits_b)) {
+        char other[32] = "";
+
+        if (bits_b != bits_a)
+            (void)snprintf(other, sizeof other, " or %s%d", type_name[type], bits_b);
+        return fail(ctx, NB_ERR_SHAPE, "%s: element type %d of %d bits, expected %s%d%s",
+                    name, array->type, array->bits, type_name[type], bits_a, other);
+    }
     if ((array->stride[0] == 0) != (array->stride[1] == 0))
         return fail(ctx, NB_ERR_SHAPE,
                     "%s repeats one element along an axis (stride 0); pass a full copy",
