@@ -182,6 +182,15 @@ static int add_set(struct words *words, struct say *say, const char *text)
     return unknown(say, OPT_PARAM, name);
 }
 
+/* the words joined in *out, unless there is an error already; ends them */
+static int hand_over(struct words *words, struct say *say, int code, char **out)
+{
+    *out = code ? NULL : join(words);
+    words_free(words);
+    if (!code && !*out) code = say_failure(say, "out of memory for the parameters");
+    return code;
+}
+
 int params_names(const struct settings *s, struct say *say, const struct event_list *events,
                  char **out)
 {
@@ -193,20 +202,14 @@ int params_names(const struct settings *s, struct say *say, const struct event_l
     if (!code && s->gradient) code = add_list(&words, say, OPT_GRADIENT, s->gradient);
     if (!code && s->jacobian) code = add_list(&words, say, OPT_JACOBIAN, s->jacobian);
     if (!code && s->hklgradfile) code = add_list(&words, say, OPT_HKLGRADFILE, factors);
-    *out = code ? NULL : join(&words);
-    words_free(&words);
-    if (!code && !*out) code = say_failure(say, "out of memory for the parameters");
-    return code;
+    return hand_over(&words, say, code, out);
 }
 
 int params_list(struct say *say, int option, const char *list, char **out)
 {
     struct words words = {0};
-    int code = add_list(&words, say, option, list);
-    *out = code ? NULL : join(&words);
-    words_free(&words);
-    if (!code && !*out) code = say_failure(say, "out of memory for the parameters");
-    return code;
+    const int code = add_list(&words, say, option, list);
+    return hand_over(&words, say, code, out);
 }
 
 void params_prepare(nb_scene *scene, const char *names)

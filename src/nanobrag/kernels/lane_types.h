@@ -42,12 +42,12 @@ struct pulled {
     _Alignas(64) lane fall, polar; /* displacement and dmin; polarization of each sample */
     _Alignas(64) lane w; /* cotangent of F^2 */
     _Alignas(64) lane x, y, z; /* sum of slopes of F^2 in the direction of the sample */
-    real *
-        crystal[FRAME_CRYSTAL]; /* sums of slopes of F^2: lanes of `own_crystal`, or kept */
+    /* sums of slopes of F^2: lanes of `own_crystal`, or kept */
+    real *crystal[FRAME_CRYSTAL];
     _Alignas(64) lane own_crystal[FRAME_CRYSTAL];
-    /* of a pair */
-    real *f2, *gh, *gk, *gl; /* F^2 and its slopes in h, k, l; where F is looked up, F^2 */
-    real *per_f; /* over F: lanes of `pair`, or kept */
+    /* of a pair, lanes of `pair`, or kept: F^2 and its slopes in h, k, l; where F is looked
+     * up, F^2 over F too */
+    real *f2, *gh, *gk, *gl, *per_f;
     _Alignas(64) lane pair[KEPT_OF_PAIR + 1];
     /* of a sample: cotangents */
     _Alignas(64) lane dx, dy, dz, r, weight_bar, capture_bar;
