@@ -15,7 +15,7 @@
 struct sizes {
     size_t pixels, mask, sources, given_sources, beamlets, orientations, domains;
     size_t stol, box, box_single, unlisted;
-    size_t source_change, turns, box_change, box_bar, unspread;
+    size_t source_change, turns, box_bar, unspread;
     size_t domain_weights, lists_source, lists_weight, listed;
 };
 
@@ -49,7 +49,6 @@ static struct sizes sizes_of(const nb_simulator *sim)
     if (sim->params.n == 0) return n;
     n.source_change = n.sources;
     n.turns = n.orientations;
-    n.box_change = n.box;
     n.box_bar = n.unlisted > 0 || sim->params.f.n > 0 ? n.box : 0;
     n.unspread = sim->psf ? n.pixels : 0;
     n.lists_source = n.given_sources;
@@ -101,7 +100,6 @@ static nb_status reserve(nb_simulator *sim, const struct sizes *n)
                      && arena_reserve(a, n->unlisted, sizeof *sim->unlisted)
                      && arena_reserve(a, n->source_change, sizeof *sim->source_change)
                      && arena_reserve(a, n->turns, sizeof *sim->turn)
-                     && arena_reserve(a, n->box_change, sizeof(double))
                      && (sim->params.n == 0 || adjoint_reserve(a, &adjoint))
                      && arena_reserve(a, n->unspread, sizeof(double)) && reserve_lists(a, n)
                      && reserve_lists(a, n) && reserve_lists(a, n)
@@ -155,7 +153,6 @@ static void take(nb_simulator *sim, const struct sizes *n)
     sim->unlisted = arena_take(a, n->unlisted, sizeof *sim->unlisted);
     sim->source_change = arena_take(a, n->source_change, sizeof *sim->source_change);
     sim->turn = arena_take(a, n->turns, sizeof *sim->turn);
-    sim->box_change = arena_take(a, n->box_change, sizeof(double));
     if (sim->params.n > 0) adjoint_take(a, &adjoint, &sim->adjoint);
     sim->unspread = arena_take(a, n->unspread, sizeof(double));
     sim->at_x = take_lists(a, n);
@@ -276,6 +273,7 @@ void nb_simulator_free(nb_simulator *sim)
     psf_free(sim->psf);
     spots_free(&sim->spots);
     params_free(&sim->params);
+    arena_free(&sim->tangents_memory);
     arena_free(&sim->normal_memory);
     arena_free(&sim->arena);
     free(sim);

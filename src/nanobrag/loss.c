@@ -71,38 +71,15 @@ static double pull_squares(const void *user, size_t first, int n, const double *
 
 static nb_status make_normal(nb_simulator *sim)
 {
-    const struct params *params = &sim->params;
-    struct normal_work *work = &sim->normal;
-    const int wants_f = params->f.n > 0 || sim->nunlisted > 0;
-    struct normal_sizes n = {nb_ndense(sim), params->f.n, (size_t)sim->fixed.nsource,
-                             (size_t)sim->scene.scan.nphi
-                                 * (size_t)sim->scene.crystal.ndomains,
-                             0};
-    size_t dense = 0;
+    const struct jacobian_sizes n = simulator_jacobian_sizes(sim, nb_ndense(sim));
 
-    if (work->chunk) return NB_OK;
-    if (wants_f) n.box = hkl_box_size(&sim->hkl) + 1;
+    if (sim->normal.sums) return NB_OK;
     if (!normal_reserve(&sim->normal_memory, &n) || !arena_make(&sim->normal_memory)) {
         arena_free(&sim->normal_memory);
         return fail_memory(sim->ctx, "a normal matrix");
     }
-    normal_take(&sim->normal_memory, &n, work);
-    for (size_t i = 0; i < n.box; i++) work->owner[i] = NORMAL_NOBODY;
-    for (size_t i = 0; i < sim->nunlisted; i++)
-        work->owner[sim->unlisted[i]] = NORMAL_DEFAULT;
-    for (size_t f = 0; f < params->f.n; f++)
-        for (size_t i = params->f.start[f]; i < params->f.start[f + 1]; i++)
-            work->owner[params->f.place[i]] = (int)f;
-    work->default_f = -1;
-    for (size_t i = 0; i < params->n; i++) {
-        nb_param param;
-
-        if (params_is_f(params, i)) continue;
-        params_describe(params, &sim->scene, i, &param);
-        if (sim->nunlisted > 0 && !strcmp(param.name, "default_f"))
-            work->default_f = (int)dense;
-        dense++;
-    }
+    normal_take(&sim->normal_memory, &n, &sim->normal);
+    simulator_own_places(sim, &sim->normal.jacobian);
     return NB_OK;
 }
 
@@ -110,13 +87,13 @@ static nb_status make_normal(nb_simulator *sim)
  * in the order of x */
 static void deliver_normal(const nb_simulator *sim, const nb_normal *out)
 {
-    const struct normal_sizes *n = &sim->normal.sizes;
-    const struct normal_sums *sums = &sim->normal.chunk[0].sums;
+    const struct jacobian_sizes *n = &sim->normal.jacobian.sizes;
+    const struct normal_sums *sums = sim->normal.sums;
     size_t dense = 0;
 
-    for (size_t i = 0; out->matrix && i < n->dense * n->dense; i++)
+    for (size_t i = 0; out->matrix && i < n->tangents * n->tangents; i++)
         out->matrix[i] += sums->matrix[i];
-    for (size_t i = 0; out->coupling && i < n->dense * n->f; i++)
+    for (size_t i = 0; out->coupling && i < n->tangents * n->f; i++)
         out->coupling[i] += sums->coupling[i];
     for (size_t i = 0; i < sim->params.n; i++) {
         const int is_f = params_is_f(&sim->params, i);
@@ -124,7 +101,7 @@ static void deliver_normal(const nb_simulator *sim, const nb_normal *out)
 
         if (out->diagonal)
             out->diagonal[i] +=
-                is_f ? sums->f_diagonal[f] : sums->matrix[dense * (n->dense + 1)];
+                is_f ? sums->f_diagonal[f] : sums->matrix[dense * (n->tangents + 1)];
         if (out->gradient)
             out->gradient[i] += is_f ? sums->f_gradient[f] : sums->gradient[dense];
         dense += !is_f;
@@ -142,7 +119,7 @@ static nb_status run_normal(nb_simulator *sim, const nb_scene *scene,
     for (size_t i = 0; i < sim->params.n; i++)
         if (!params_is_f(&sim->params, i))
             NB_TRY(simulator_tangent(sim, scene, frame, i, 1, &one,
-                                     sim->normal.tangent + dense++));
+                                     sim->normal.jacobian.dot + dense++));
     return normal_run(sim->ctx, &sim->policy.kernels, &job, pull, &sim->normal);
 }
 
@@ -262,7 +239,7 @@ static nb_status loss_and_matrix(nb_simulator *sim, const nb_scene *scene,
                                  double *value, nb_normal *out)
 {
     NB_TRY(run_normal(sim, scene, frame, pull));
-    *value = sim->normal.chunk[0].sums.value;
+    *value = sim->normal.sums[0].value;
     NB_TRY(check_value(sim, *value));
     deliver_normal(sim, out);
     return NB_OK;

@@ -25,6 +25,7 @@
 #include "grad/psf.h"
 #include "grad/tangent.h"
 #include "kernels/adjoint.h"
+#include "kernels/grid.h"
 #include "kernels/kernels.h"
 #include "kernels/spots_vjp.h"
 
@@ -162,8 +163,6 @@ nb_status simulator_tangent(nb_simulator *sim, const nb_scene *scene,
     params_unpack_change(&sim->params, first, n, dx, scene, &sim->change, &dot);
     NB_TRY(crystal_derive(sim->ctx, scene, &axes));
     scene_derive_tangent(scene, &dot, &sim->fixed, &axes, frame, out);
-    for (size_t i = 0; out->f && i < sim->nunlisted; i++)
-        out->f[sim->unlisted[i]] = dot.crystal.default_f;
     return NB_OK;
 }
 
@@ -174,7 +173,6 @@ static struct phys_slope slope_of(const nb_simulator *sim)
 
     slope.source = sim->source_change;
     slope.turn = sim->turn;
-    slope.f = sim->box_change;
     return slope;
 }
 
@@ -210,11 +208,9 @@ static nb_status check_directions(const nb_simulator *sim, int ndir, const doubl
 nb_status simulator_unspread(nb_simulator *sim, const nb_scene *scene,
                              const struct phys_frame *frame)
 {
-    const struct kernel_set reference = {&kernels_reference, NULL, NULL, NULL,
-                                         &pullers_reference, NULL, NULL, NULL};
     const struct job job = simulator_job(sim, scene, frame, sim->unspread);
 
-    return sim->psf ? tiles_forward(sim->ctx, &reference, &job) : NB_OK;
+    return sim->psf ? render(sim, &job) : NB_OK;
 }
 
 static void finish_tangent(nb_simulator *sim, const nb_scene *scene, const double *dx,
@@ -228,26 +224,163 @@ static void finish_tangent(nb_simulator *sim, const nb_scene *scene, const doubl
     blank(&sim->window, change);
 }
 
+struct jacobian_sizes simulator_jacobian_sizes(const nb_simulator *sim, size_t tangents)
+{
+    const int wants_f = sim->params.f.n > 0 || sim->nunlisted > 0;
+    struct jacobian_sizes n;
+
+    n.tangents = tangents;
+    n.f = sim->params.f.n;
+    n.sources = (size_t)sim->fixed.nsource;
+    n.orientations = (size_t)sim->scene.scan.nphi * (size_t)sim->scene.crystal.ndomains;
+    n.box = wants_f ? hkl_box_size(&sim->hkl) + 1 : 0;
+    n.threads = (size_t)sim->ctx->threads;
+    return n;
+}
+
+void simulator_own_places(const nb_simulator *sim, const struct jacobian_work *work)
+{
+    const struct params_f *free = &sim->params.f;
+
+    for (size_t i = 0; i < work->sizes.box; i++) work->owner[i] = -1;
+    for (size_t i = 0; i < sim->nunlisted; i++)
+        work->owner[sim->unlisted[i]] = (int)free->n;
+    for (size_t f = 0; f < free->n; f++)
+        for (size_t i = free->start[f]; i < free->start[f + 1]; i++)
+            work->owner[free->place[i]] = (int)f;
+}
+
+/* directions that share a pass over the samples */
+enum { AT_ONCE = 16 };
+
+static nb_status make_tangents(nb_simulator *sim)
+{
+    struct tangents_work *t = &sim->tangents;
+    const struct jacobian_sizes n = simulator_jacobian_sizes(sim, AT_ONCE);
+    struct arena *memory = &sim->tangents_memory;
+
+    if (t->f_dot) return NB_OK;
+    if (!jacobian_reserve(memory, &n)
+        || !arena_reserve(memory, AT_ONCE * (n.f + 1), sizeof *t->f_dot)
+        || !arena_make(memory)) {
+        arena_free(memory);
+        return fail_memory(sim->ctx, "tangents");
+    }
+    jacobian_take(memory, &n, &t->jacobian);
+    t->f_dot = arena_take(memory, AT_ONCE * (n.f + 1), sizeof *t->f_dot);
+    simulator_own_places(sim, &t->jacobian);
+    return NB_OK;
+}
+
+/* where changes of the photons along n directions go */
+struct changes {
+    const nb_simulator *sim;
+    int n;
+    nb_array *image; /* (n) */
+};
+
+static void start_changes(const void *user, int chunk)
+{
+    (void)user;
+    (void)chunk;
+}
+
+/* the change of a tile's photons along direction d, structure factors and all */
+static void change_of(const nb_simulator *sim, const struct jacobian_rows *rows, int d,
+                      double *change)
+{
+    const size_t nf = sim->params.f.n;
+    const int n = rows->tile.width * rows->tile.height;
+
+    memcpy(change, rows->change + (size_t)d * TILE_PIXELS, sizeof *change * (size_t)n);
+    for (int c = 0; rows->columns && c < rows->columns->n; c++) {
+        const size_t f = (size_t)rows->columns->used[c];
+        const double *column = rows->columns->slope + (size_t)c * (size_t)n;
+        const double dot = f < nf ? sim->tangents.f_dot[(size_t)d * nf + f] : 0;
+
+        for (int i = 0; dot != 0 && i < n; i++) change[i] += dot * column[i];
+    }
+}
+
+static void deliver_changes(const void *user, int chunk, const struct job *job,
+                            const struct puller *puller, const struct jacobian_rows *rows)
+{
+    const struct changes *to = user;
+    const struct tile *tile = &rows->tile;
+    double change[TILE_PIXELS];
+
+    (void)chunk;
+    (void)puller;
+    for (int d = 0; d < to->n; d++) {
+        change_of(to->sim, rows, d, change);
+        for (int i = 0; i < tile->width * tile->height; i++) {
+            const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
+
+            if (grid_shows(job, s, f)) array_set(to->image + d, s, f, change[i]);
+        }
+    }
+}
+
+/* directions dx of the parameters to tangents of the frame */
+static nb_status find_tangents(nb_simulator *sim, const nb_scene *scene,
+                               const struct phys_frame *frame, int n, const double *dx)
+{
+    const struct params *params = &sim->params;
+    struct tangents_work *t = &sim->tangents;
+
+    for (int d = 0; d < n; d++) {
+        const double *along = dx + (size_t)d * params->n;
+
+        NB_TRY(
+            simulator_tangent(sim, scene, frame, 0, params->n, along, t->jacobian.dot + d));
+        for (size_t i = 0; params->f.n > 0 && i < params->n; i++)
+            if (params_is_f(params, i))
+                t->f_dot[(size_t)d * params->f.n + (size_t)params->at[i].index] = along[i];
+    }
+    return NB_OK;
+}
+
+/* what the photons change by along at most AT_ONCE directions */
+static nb_status change_photons(nb_simulator *sim, const nb_scene *scene,
+                                const struct phys_frame *frame, int n, const double *dx,
+                                nb_array *image)
+{
+    const struct job job = simulator_job(sim, scene, frame, NULL);
+    const struct changes to = {sim, n, image};
+    const struct jacobian_reader reader = {JACOBIAN_CHUNKS, start_changes, deliver_changes,
+                                           &to};
+
+    NB_TRY(find_tangents(sim, scene, frame, n, dx));
+    for (int d = 0; d < n; d++) array_zero(image + d);
+    return jacobian_run(sim->ctx, &sim->policy.kernels, &job, n, &sim->tangents.jacobian,
+                        &reader);
+}
+
 nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
                  nb_array *dimage)
 {
+    nb_array change;
     nb_scene scene;
     struct phys_frame frame;
 
     if (!sim) return NB_ERR_ARGUMENT;
     NB_TRY(check_directions(sim, ndir, dx, dimage));
+    NB_TRY(make_tangents(sim));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    if (!sim->psf) {
+        for (int i = 0; i < ndir; i += AT_ONCE)
+            NB_TRY(change_photons(sim, &scene, &frame,
+                                  ndir - i < AT_ONCE ? ndir - i : AT_ONCE,
+                                  dx + (size_t)i * sim->params.n, dimage + i));
+        return NB_OK;
+    }
     NB_TRY(simulator_unspread(sim, &scene, &frame));
+    change = nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
     for (int i = 0; i < ndir; i++) {
-        const struct job job = simulator_job(sim, &scene, &frame, sim->photons);
-        struct phys_slope dot = slope_of(sim);
+        const double *along = dx + (size_t)i * sim->params.n;
 
-        NB_TRY(simulator_tangent(sim, &scene, &frame, 0, sim->params.n,
-                                 dx + (size_t)i * sim->params.n, &dot));
-        (void)params_write_f(&sim->params, dx + (size_t)i * sim->params.n, sim->box_change,
-                             NULL);
-        NB_TRY(tiles_jvp(sim->ctx, &job, &dot));
-        finish_tangent(sim, &scene, dx + (size_t)i * sim->params.n, sim->photons);
+        NB_TRY(change_photons(sim, &scene, &frame, 1, along, &change));
+        finish_tangent(sim, &scene, along, sim->photons);
         deliver(sim, sim->photons, dimage + i);
     }
     return NB_OK;

@@ -19,6 +19,12 @@
 #include "scene/hkl_table.h"
 #include "scene/scene.h"
 
+/* directions of nb_jvp() */
+struct tangents_work {
+    struct jacobian_work jacobian;
+    double *f_dot; /* (directions x free structure factors) */
+};
+
 struct nb_simulator {
     nb_context *ctx;
     struct arena arena;
@@ -39,9 +45,10 @@ struct nb_simulator {
     struct phys_orientation *orientations;
     struct phys_source *source_change; /* these only where parameters are free */
     struct phys_turn *turn;
-    double *box_change;
     struct adjoint_work adjoint;
-    struct arena normal_memory; /* made when a normal matrix is first asked for */
+    struct arena tangents_memory; /* made when a tangent is first asked for */
+    struct tangents_work tangents;
+    struct arena normal_memory; /* and a normal matrix */
     struct normal_work normal;
     double *unspread; /* photons before the point spread; only with one */
     struct params_lists at_x, change; /* lists of the scene at x, and of its change */
@@ -77,10 +84,13 @@ nb_status simulator_tangent(nb_simulator *sim, const nb_scene *scene,
                             const struct phys_frame *frame, size_t first, size_t n,
                             const double *dx, struct phys_slope *out);
 
-/* The photons before the point spread, as exact as their change, to sim->unspread; nothing
- * without one. */
+/* The photons before the point spread to sim->unspread; nothing without one. */
 nb_status simulator_unspread(nb_simulator *sim, const nb_scene *scene,
                              const struct phys_frame *frame);
+
+/* Of a Jacobian along so many tangents; and its places, each to its structure factor. */
+struct jacobian_sizes simulator_jacobian_sizes(const nb_simulator *sim, size_t tangents);
+void simulator_own_places(const nb_simulator *sim, const struct jacobian_work *work);
 
 /* Pull on the photons: the frame's cotangent ends in sim->adjoint.bar[0]. */
 nb_status simulator_pull_back(nb_simulator *sim, const nb_scene *scene,

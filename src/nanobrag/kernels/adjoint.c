@@ -154,8 +154,7 @@ struct run {
     struct adjoint_work *work;
 };
 
-/* nanoBragg's ways of taking factors are the reference kernel's alone */
-static int is_plain(const struct phys_frame *frame)
+int adjoint_is_plain(const struct phys_frame *frame)
 {
     return !frame->amorphous_in_samples && !frame->last_capture
            && frame->surface != PHYS_CURVED_QUIRK;
@@ -168,7 +167,7 @@ static double part_back(const struct run *run, int single, const struct tile *ti
     const struct job *job = run->job;
     const struct kernel_set *k = run->kernels;
     const struct puller *lanes = single ? k->pull_single : k->pull_precise;
-    const struct puller *puller = is_plain(job->frame) ? lanes : &pullers_reference;
+    const struct puller *puller = adjoint_is_plain(job->frame) ? lanes : &pullers_reference;
     tile_vjp *vjp = puller->vjp[job->spec.shape][job->spec.lookup];
     const double needed = room_of(&run->work->sizes, puller->real_size);
     double photons_bar[TILE_PIXELS], value;

@@ -38,6 +38,9 @@ int adjoint_reserve(struct arena *arena, const struct adjoint_sizes *n);
 void adjoint_take(struct arena *arena, const struct adjoint_sizes *n,
                   struct adjoint_work *out);
 
+/* 0 where nanoBragg's ways of taking factors ask for derivatives by the reference kernel. */
+int adjoint_is_plain(const struct phys_frame *frame);
+
 /* A chunk before its first cotangent; all of them summed in order into the first. */
 void adjoint_blank(const struct adjoint_work *work, int chunk);
 void adjoint_fold(const struct adjoint_work *work);

@@ -86,6 +86,14 @@ int grid_rendered(const struct job *job, const struct tile *tile)
     return count;
 }
 
+int grid_shows(const struct job *job, int s, int f)
+{
+    const int *roi = job->roi;
+
+    return f >= roi[0] && f < roi[1] && s >= roi[2] && s < roi[3]
+           && (!job->mask || job->mask[pixel_at(job, s, f)]);
+}
+
 int grid_is_empty(const struct job *job)
 {
     const int count = grid_count(job);

@@ -23,6 +23,9 @@ void grid_blank(const struct job *job);
 /* How many pixels of a tile are rendered: in the ROI and not masked. */
 int grid_rendered(const struct job *job, const struct tile *tile);
 
+/* 1 when pixel (f, s) is. */
+int grid_shows(const struct job *job, int s, int f);
+
 /* 1 when no pixel is. */
 int grid_is_empty(const struct job *job);
 

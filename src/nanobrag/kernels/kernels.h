@@ -10,6 +10,7 @@
 #include "kernels/job.h"
 #include "kernels/paint.h"
 #include "kernels/pull.h"
+#include "kernels/rows.h"
 #include "physics/slope.h"
 
 /* photons of the width x height pixels of a tile, fast axis innermost */
@@ -64,6 +65,8 @@ struct puller {
     tile_vjp *vjp[PHYS_SHAPES][PHYS_LOOKUPS];
     tile_weigh *weigh; /* NULL: this backend has none of these */
     tile_close *close;
+    tile_rows *rows[PHYS_SHAPES][PHYS_LOOKUPS];
+    double (*product)(int n, const double *a, const double *b); /* sum of a b */
 };
 
 /* what a job runs on: `single` where its rounding keeps to the tolerance, else `precise` */
@@ -77,19 +80,14 @@ struct kernel_set {
 extern const struct kernels kernels_reference;
 extern const struct puller pullers_reference;
 
-/* adds to `bar` what pulls on the amorphous material, seen from the pixels' centres. Of all
- * lanes, in float too: where it outshines the crystal, float would round away the latter's
- * gradient */
+/* adds to `bar` what pulls on the amorphous material, seen from the centre of pixel i of a
+ * tile, or of all its pixels. Of all lanes, in float too: where it outshines the crystal,
+ * float would round away the latter's gradient */
+void reference_amorphous_pixel_vjp(const struct phys_frame *frame, const struct tile *tile,
+                                   int i, double photons_bar, struct phys_slope *bar);
 void reference_amorphous_vjp(const struct phys_frame *frame, const struct tile *tile,
                              const double *photons_bar, struct phys_slope *bar);
 
-/* what the photons of a tile's pixels change by along a change of the frame */
-void reference_jvp(struct phys_spec spec, const struct phys_frame *frame,
-                   const struct phys_slope *dot, const struct tile *tile, double *change);
-
-/* adds to `bar` what the photons of pixel (f, s) change by with the frame */
-void reference_pixel_vjp(struct phys_spec spec, const struct phys_frame *frame, int s,
-                         int f, struct phys_slope *bar);
 
 /* Best lanes this machine can run; `isa` (may be "") names one. precise is NULL when the
  * build or the machine lacks the one that was named. */
@@ -124,8 +122,5 @@ double tiles_solid_angle(const struct kernels *kernels, const struct job *job, i
  * threads. NB_ERR_CANCELLED when the context's progress handler asks to stop. */
 nb_status tiles_forward(nb_context *ctx, const struct kernel_set *kernels,
                         const struct job *job);
-
-/* The same for what the photons change by along `dot`, into job->photons. */
-nb_status tiles_jvp(nb_context *ctx, const struct job *job, const struct phys_slope *dot);
 
 #endif

@@ -159,23 +159,36 @@ static void start_sample(int n, struct pulled *p)
     fill(n, p->weight_bar, 0);
 }
 
-/* cotangents of the solid angle, times it */
-static void omega_back(const struct launch *a, const real *restrict omega_bar,
-                       const struct lanes *restrict l, struct pulled *restrict p,
-                       struct phys_slope *bar)
+/* the solid angle falls off with 1/r^2, else with 1/r^3 */
+static int omega_is_square(const struct phys_frame *frame)
+{
+    return frame->surface == PHYS_CURVED || frame->point_pixel;
+}
+
+/* cotangents of the solid angle, times it, to the distance of the sample */
+static void omega_to_distance(const struct launch *a, const real *restrict omega_bar,
+                              const struct lanes *restrict l, struct pulled *restrict p)
 {
     const struct phys_frame *frame = a->frame;
     const int curved = frame->surface == PHYS_CURVED;
-    const int square = curved || frame->point_pixel; /* 1/r^2, else 1/r^3 */
-    const real power = square ? -2 : -3;
+    const real power = omega_is_square(frame) ? -2 : -3;
     const real distance = (real)(curved ? frame->distance : l->patch.distance);
     const real per_r = power / distance, flat = curved ? 0 : 1;
-    const double sum = MOMENTS.total(l->n, omega_bar);
 
 #pragma omp simd
     for (int i = 0; i < l->n; i++) /* a sum, as no choice of loads is vectorised */
         p->r[i] += per_r * omega_bar[i] / (flat * l->ratio[i] + (1 - flat));
-    if (!square) bar->close_distance += p->scale * sum / frame->close_distance;
+}
+
+static void omega_back(const struct launch *a, const real *omega_bar, const struct lanes *l,
+                       struct pulled *p, struct phys_slope *bar)
+{
+    const struct phys_frame *frame = a->frame;
+    const double sum = MOMENTS.total(l->n, omega_bar);
+
+    omega_to_distance(a, omega_bar, l, p);
+    if (!omega_is_square(frame))
+        bar->close_distance += p->scale * sum / frame->close_distance;
     if (!frame->point_pixel) bar->pixel += 2 * p->scale * sum / frame->pixel;
 }
 

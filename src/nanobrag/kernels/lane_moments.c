@@ -79,12 +79,7 @@ static struct place_moments place(const struct lanes *l, const struct pulled *p,
     real x = 0, y = 0, z = 0, fx = 0, fy = 0, fz = 0, sx = 0, sy = 0, sz = 0, r = 0;
 
     for (int i = 0; i < l->n; i++) {
-        const struct phys_vec3 d =
-            phys_vec3(mid.x + l->x[i], mid.y + l->y[i], mid.z + l->z[i]);
-        const struct phys_vec3 d_bar = phys_vec3(p->dx[i], p->dy[i], p->dz[i]);
-        const real per = per_r / l->ratio[i];
-        const real along = radial * p->r[i] - per * phys_dot(d, d_bar);
-        const struct phys_vec3 v = phys_axpy(along, d, phys_scale(per, d_bar));
+        const struct phys_vec3 v = lane_place_bar(l, p, i, mid, per_r, radial);
         const real fast = l->fast[i], slow = l->slow[i];
 
         x += v.x, y += v.y, z += v.z;

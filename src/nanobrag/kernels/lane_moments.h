@@ -52,6 +52,20 @@ struct moments {
                     double *to);
 };
 
+/* what the place of the sample of lane i gets from its direction, and from its distance
+ * where `radial` is 1; `mid`: direction of the tile's middle */
+PHYS_FN struct phys_vec3 lane_place_bar(const struct lanes *l, const struct pulled *p,
+                                        int i, struct phys_vec3 mid, real per_r,
+                                        real radial)
+{
+    const struct phys_vec3 d = phys_vec3(mid.x + l->x[i], mid.y + l->y[i], mid.z + l->z[i]);
+    const struct phys_vec3 d_bar = phys_vec3(p->dx[i], p->dy[i], p->dz[i]);
+    const real per = per_r / l->ratio[i];
+    const real along = radial * p->r[i] - per * phys_dot(d, d_bar);
+
+    return phys_axpy(along, d, phys_scale(per, d_bar));
+}
+
 #define MOMENTS_JOINED(kernels) kernels##_moments
 #define MOMENTS_OF(kernels)     MOMENTS_JOINED(kernels)
 #define MOMENTS                 MOMENTS_OF(KERNELS)

@@ -14,6 +14,7 @@
 
 #include "kernels/kernels.h"
 #include "kernels/lane_back.h"
+#include "kernels/lane_rows.h"
 
 /* slopes of the pairs of one source: all of a tile, or one at a time */
 struct kept {
@@ -284,6 +285,82 @@ static double pull_back(const struct special *special, const struct job *job,
     return pull->linear ? MOMENTS.product(l.n, p.photons_bar, photons) : value;
 }
 
+/* ---- rows of the Jacobian ---- */
+
+static void source_rows(const struct special *special, const struct launch *a, int index,
+                        struct lanes *l, struct pulled *p, struct rows *r)
+{
+    static const struct kept none = {NULL, NULL, KEPT_OF_PAIR};
+    const struct phys_frame *frame = a->frame;
+    const struct aim aim = aim_of(frame, frame->source + index, l);
+    struct sites sites;
+
+    use_source(&none, p);
+    start_source(special->spec, l, p, r);
+    for (int k = 0; k < frame->norientation; k++) {
+        struct phys_anchor anchor;
+
+        use_pair(&none, k, p);
+        anchor = special->sites(a, &aim, k, l, &sites);
+        special->slopes(a, k, &sites, l, p);
+        if (r->columns) add_columns(special->spec, a, k, &anchor, &sites, l, p, r->columns);
+        pair_rows(frame, &aim, k, &anchor, l, p, r);
+    }
+    join(l->n, l->share, l->sum, l->bragg);
+    close_source_rows(special->spec, a, index, l, p, r);
+}
+
+/* the loops of lanes.c with those of backward() in one: every lane pulls with 1, so nothing
+ * needs to be known before */
+static void samples_rows(const struct special *special, const struct launch *a,
+                         struct lanes *l, struct pulled *p, struct rows *r)
+{
+    const struct phys_frame *frame = a->frame;
+    const int subs = frame->oversample * frame->oversample;
+    _Alignas(64) lane capture = {0};
+
+    start(a, l);
+    for (int layer = 0; layer < frame->nlayers; layer++) {
+        place_patch(a, depth_of(a, layer), l);
+        fill(l->n, p->capture_bar, 0);
+        start_places(l->n, r);
+        for (int sub = 0; sub < subs; sub++) {
+            places(a, sub, depth_of(a, layer), l);
+            weigh(a, layer, sub, l, capture);
+            start_sample(l->n, p);
+            for (int i = 0; i < frame->nsource; i++) {
+                weigh_source(frame->source + i, l);
+                if (a->per_source) weigh_samples(frame, frame->source + i, l);
+                weigh_rest(a, i, l, p);
+                source_rows(special, a, i, l, p, r);
+                if (r->columns && r->columns->full) return;
+            }
+            close_sample_rows(a, layer, l, p, r);
+        }
+        close_layer_rows(a, layer, l, p, r);
+    }
+}
+
+static void find_rows(const struct special *special, const struct job *job,
+                      const struct tile *tile, const struct tangents *along, void *room,
+                      struct columns *columns, double *photons, double *change)
+{
+    const struct launch a = launch_of(job->frame, tile);
+    const double factor = phys_constant_factor(special->spec, job->frame);
+    struct lanes l;
+    struct pulled p;
+    struct rows r;
+
+    start_rows(along, room, columns, change, &r);
+    samples_rows(special, &a, &l, &p, &r);
+    if (columns && columns->full) return;
+    finish(&a, factor, &l, photons);
+    factors_rows(&a, factor, &l, &p, &r);
+    numbers_rows(special->spec, a.frame, factor, &l, &r);
+    if (a.frame->amorphous_scale != 0) amorphous_rows(&a, room, &l, &r);
+    close_rows(&l, &r);
+}
+
 /* ---- Bragg sums painted elsewhere ---- */
 
 static void weigh_tile(const struct job *job, const struct tile *tile, double factor,
@@ -352,9 +429,25 @@ static double close_tile(const struct job *job, const struct tile *tile, double 
                                         shape##_##lookup##_slopes};                        \
                                                                                            \
         return pull_back(&special, job, tile, pull, room, bar, photons);                   \
+    }                                                                                      \
+    static void shape##_##lookup##_rows(const struct job *job, const struct tile *tile,    \
+                                        const struct tangents *along, void *room,          \
+                                        struct columns *columns, double *photons,          \
+                                        double *change)                                    \
+    {                                                                                      \
+        const struct special special = {{PHYS_##shape, PHYS_##lookup, 0},                  \
+                                        shape##_##lookup##_sites,                          \
+                                        shape##_##lookup##_slopes};                        \
+                                                                                           \
+        find_rows(&special, job, tile, along, room, columns, photons, change);             \
     }
 #include "kernels/variants.def"
 #undef VARIANT
+
+static double product(int n, const double *a, const double *b)
+{
+    return MOMENTS.product(n, a, b);
+}
 
 extern const struct puller KERNELS;
 const struct puller KERNELS = {
@@ -366,4 +459,10 @@ const struct puller KERNELS = {
     },
     weigh_tile,
     close_tile,
+    {
+#define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = shape##_##lookup##_rows,
+#include "kernels/variants.def"
+#undef VARIANT
+    },
+    product,
 };

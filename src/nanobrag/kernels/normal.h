@@ -1,22 +1,13 @@
 /*
- * normal.h - the normal matrix J^T W J of an image, pixel by pixel: the slopes of a pixel
- * in the frame, by its adjoint, then in every parameter, by the frame's tangents.
+ * normal.h - the normal matrix J^T W J of an image, added up from the rows of its Jacobian
+ * as these become known.
  *
  * SPDX-License-Identifier: MIT
  */
 #ifndef NB_KERNELS_NORMAL_H
 #define NB_KERNELS_NORMAL_H
 
-#include "base/arena.h"
-#include "base/context.h"
-#include "kernels/kernels.h"
-#include "physics/slope.h"
-
-struct normal_sizes {
-    size_t dense; /* parameters that are no structure factors */
-    size_t f; /* and those that are */
-    size_t sources, orientations, box; /* of a cotangent; box 0: nobody asks for F */
-};
+#include "kernels/jacobian.h"
 
 /* sums; those of F only where they are asked for */
 struct normal_sums {
@@ -27,34 +18,18 @@ struct normal_sums {
     double value;
 };
 
-/* one pixel's slopes, and the sums of a chunk */
-struct normal_chunk {
-    struct phys_slope bar;
-    struct phys_touched touched;
-    double *slope; /* (dense) */
-    double *f_slope; /* (f) */
-    int *f_used; /* (box) which of them, some perhaps twice */
-    struct normal_sums sums;
-};
-
 struct normal_work {
-    struct normal_sizes sizes;
+    struct jacobian_work jacobian; /* a tangent for each dense parameter */
     int chunks;
-    struct normal_chunk *chunk; /* the first ends as the sum of all */
-    struct phys_slope *tangent; /* (dense), made by the caller: their boxes are not read */
-    int *owner; /* (box) of a place: its structure factor, or NORMAL_DEFAULT, or
-                   NORMAL_NOBODY */
-    int default_f; /* the dense parameter whose places NORMAL_DEFAULT marks; or -1 */
+    struct normal_sums *sums; /* of each chunk; the first ends as the sum of all */
 };
-
-enum { NORMAL_NOBODY = -1, NORMAL_DEFAULT = -2 };
 
 /* Memory for it, counted and then taken in the same order; 0 when it overflows. */
-int normal_reserve(struct arena *arena, const struct normal_sizes *n);
-void normal_take(struct arena *arena, const struct normal_sizes *n,
+int normal_reserve(struct arena *arena, const struct jacobian_sizes *n);
+void normal_take(struct arena *arena, const struct jacobian_sizes *n,
                  struct normal_work *out);
 
-/* Run a job; job->photons: NULL. The sums end in work->chunk[0].sums. */
+/* Run a job; job->photons: NULL. The sums end in work->sums[0]. */
 nb_status normal_run(nb_context *ctx, const struct kernel_set *kernels,
                      const struct job *job, const struct pull *pull,
                      struct normal_work *work);

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <stddef.h>
+#include <string.h>
 
 #include "kernels/kernels.h"
 #include "kernels/variants.h"
@@ -46,39 +47,70 @@ static void omega_of(const struct phys_frame *frame, const struct tile *tile, do
     }
 }
 
-void reference_jvp(struct phys_spec spec, const struct phys_frame *frame,
-                   const struct phys_slope *dot, const struct tile *tile, double *change)
+void reference_amorphous_pixel_vjp(const struct phys_frame *frame, const struct tile *tile,
+                                   int i, double photons_bar, struct phys_slope *bar)
 {
-    const struct phys_view view = phys_view(frame);
+    const struct phys_detector det = phys_detector(frame);
+    const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
 
-    for (int i = 0; i < tile->width * tile->height; i++) {
-        const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
-
-        change[i] = 0;
-        if (s < frame->nslow && f < frame->nfast)
-            change[i] = phys_pixel_jvp(spec, frame, &view, dot, s, f).dot;
-    }
+    phys_pixel_amorphous_vjp(frame, &det, s, f, photons_bar, bar);
 }
 
 void reference_amorphous_vjp(const struct phys_frame *frame, const struct tile *tile,
                              const double *photons_bar, struct phys_slope *bar)
 {
-    const struct phys_detector det = phys_detector(frame);
+    for (int i = 0; i < tile->width * tile->height; i++)
+        if (photons_bar[i] != 0)
+            reference_amorphous_pixel_vjp(frame, tile, i, photons_bar[i], bar);
+}
 
+/* slopes of pixel i of a tile in the structure factors, to their columns */
+static void pixel_columns(struct phys_spec spec, const struct phys_frame *frame,
+                          const struct tile *tile, int i, void *room,
+                          struct columns *columns)
+{
+    const struct phys_view view = phys_view(frame);
+    const size_t nsource = (size_t)frame->nsource, nturn = (size_t)frame->norientation;
+    const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
+    struct phys_touched *touched = &columns->touched;
+    struct phys_slope bar = {0};
+
+    bar.source = room;
+    bar.turn = (struct phys_turn *)(void *)(bar.source + nsource);
+    bar.f = columns->box;
+    bar.touched = touched;
+    memset(bar.source, 0, nsource * sizeof *bar.source);
+    memset(bar.turn, 0, nturn * sizeof *bar.turn);
+    phys_pixel_vjp(spec, frame, &view, s, f, 1, &bar);
+    for (int k = 0; k < touched->n; k++) {
+        const int place = touched->place[k];
+        double *column = columns_take(columns, place, tile->width * tile->height);
+
+        if (column) column[i] += bar.f[place];
+        bar.f[place] = 0;
+        touched->mark[place] = 0;
+    }
+    touched->n = 0;
+}
+
+static inline void rows(struct phys_spec spec, const struct job *job,
+                        const struct tile *tile, const struct tangents *along, void *room,
+                        struct columns *columns, double *photons, double *change)
+{
+    const struct phys_frame *frame = job->frame;
+    const struct phys_view view = phys_view(frame);
+
+    run(spec, frame, tile, photons);
     for (int i = 0; i < tile->width * tile->height; i++) {
         const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
 
-        if (photons_bar[i] != 0)
-            phys_pixel_amorphous_vjp(frame, &det, s, f, photons_bar[i], bar);
+        for (int d = 0; d < along->n; d++)
+            change[(size_t)d * TILE_PIXELS + (size_t)i] =
+                s < frame->nslow && f < frame->nfast
+                    ? phys_pixel_jvp(spec, frame, &view, along->dot + d, s, f).dot
+                    : 0;
+        if (columns) pixel_columns(spec, frame, tile, i, room, columns);
     }
-}
-
-void reference_pixel_vjp(struct phys_spec spec, const struct phys_frame *frame, int s,
-                         int f, struct phys_slope *bar)
-{
-    const struct phys_view view = phys_view(frame);
-
-    phys_pixel_vjp(spec, frame, &view, s, f, 1, bar);
 }
 
 static inline double pull_back(struct phys_spec spec, const struct job *job,
@@ -108,6 +140,17 @@ static inline double pull_back(struct phys_spec spec, const struct job *job,
 #define VARIANT VARIANT_ADJOINT
 #include "kernels/variants.def"
 #undef VARIANT
+#define VARIANT VARIANT_ROWS
+#include "kernels/variants.def"
+#undef VARIANT
+
+static double product(int n, const double *a, const double *b)
+{
+    double sum = 0;
+
+    for (int i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
 
 const struct kernels kernels_reference = {
     "reference",
@@ -129,4 +172,10 @@ const struct puller pullers_reference = {
     },
     NULL,
     NULL,
+    {
+#define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = shape##_##lookup##_rows,
+#include "kernels/variants.def"
+#undef VARIANT
+    },
+    product,
 };

@@ -141,26 +141,3 @@ nb_status tiles_forward(nb_context *ctx, const struct kernel_set *kernels,
     }
     return headway_end(&headway);
 }
-
-nb_status tiles_jvp(nb_context *ctx, const struct job *job, const struct phys_slope *dot)
-{
-    const int count = grid_count(job);
-    const int threads = min_int(ctx->threads, count > 0 ? count : 1);
-    struct headway headway;
-
-    headway_start(&headway, ctx);
-    headway_part(&headway, 0, 1, count);
-    grid_blank(job);
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int t = 0; t < count; t++) {
-        const struct tile tile = grid_tile(job, t);
-        double change[TILE_PIXELS];
-
-        if (headway_stopped(&headway) || grid_rendered(job, &tile) == 0) continue;
-        reference_jvp(job->spec, job->frame, dot, &tile, change);
-        (void)grid_deliver(job, &tile, change);
-        headway_step(&headway);
-    }
-    (void)threads; /* unused without OpenMP */
-    return headway_end(&headway);
-}

@@ -25,4 +25,16 @@
         return pull_back(spec, job, tile, pull, room, bar, photons);                       \
     }
 
+/* and of a function rows(spec, job, tile, along, room, columns, photons, change) */
+#define VARIANT_ROWS(shape, lookup)                                                        \
+    static void shape##_##lookup##_rows(const struct job *job, const struct tile *tile,    \
+                                        const struct tangents *along, void *room,          \
+                                        struct columns *columns, double *photons,          \
+                                        double *change)                                    \
+    {                                                                                      \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0};                    \
+                                                                                           \
+        rows(spec, job, tile, along, room, columns, photons, change);                      \
+    }
+
 #endif

@@ -194,7 +194,10 @@ PHYS_FN struct phys_moving phys_step_jvp(struct phys_spec spec,
 
     change.f = (const real *)dot->f;
     change.outside = (real)dot->default_f;
-    f_dot = phys_structure_factor(spec, &change, x, n).f;
+    /* no box: the structure factors stay */
+    f_dot = spec.lookup == PHYS_CONSTANT || dot->f
+                ? phys_structure_factor(spec, &change, x, n).f
+                : 0;
     return phys_moving(sample.f2, sample.dh * (moved.x + phys_dot(h, x))
                                       + sample.dk * (moved.y + phys_dot(k, x))
                                       + sample.dl * (moved.z + phys_dot(l, x))

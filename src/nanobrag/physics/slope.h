@@ -60,6 +60,19 @@ PHYS_FN void phys_give_f(struct phys_slope *bar, int place, double value)
     t->place[t->n++] = place;
 }
 
+/* the inner product of a source's cotangent and its tangent */
+PHYS_FN double phys_source_inner(const struct phys_source *bar,
+                                 const struct phys_source *dot)
+{
+    double sum =
+        bar->inverse_wavelength * dot->inverse_wavelength + bar->weight * dot->weight;
+
+    for (int k = 0; k < 3; k++)
+        sum += bar->direction[k] * dot->direction[k] + bar->e[k] * dot->e[k]
+               + bar->b[k] * dot->b[k];
+    return sum;
+}
+
 /* the inner product of a cotangent and a tangent, their boxes left out */
 PHYS_FN double phys_slope_inner(int nsource, int norientation, const struct phys_slope *bar,
                                 const struct phys_slope *dot)
@@ -78,14 +91,8 @@ PHYS_FN double phys_slope_inner(int nsource, int norientation, const struct phys
                + a->normal[i] * b->normal[i] + a->ncells[i] * b->ncells[i];
     for (int i = 0; i < 9; i++) sum += a->strain[i] * b->strain[i];
     for (int i = 0; i < 6; i++) sum += a->metric[i] * b->metric[i];
-    for (int i = 0; i < nsource; i++) {
-        const struct phys_source *s = a->source + i, *t = b->source + i;
-
-        sum += s->inverse_wavelength * t->inverse_wavelength + s->weight * t->weight;
-        for (int k = 0; k < 3; k++)
-            sum +=
-                s->direction[k] * t->direction[k] + s->e[k] * t->e[k] + s->b[k] * t->b[k];
-    }
+    for (int i = 0; i < nsource; i++)
+        sum += phys_source_inner(a->source + i, b->source + i);
     for (int i = 0; i < norientation; i++) {
         const struct phys_turn *s = a->turn + i, *t = b->turn + i;
 
