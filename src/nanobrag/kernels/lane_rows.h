@@ -153,6 +153,11 @@ static void pair_rows(const struct phys_frame *frame, const struct aim *aim, int
 
 /* ---- a source ---- */
 
+static int source_is_still(const struct phys_source *dot)
+{
+    return phys_source_inner(dot, dot) == 0;
+}
+
 /* cotangents of the polarization of a source, whose own are polar_bar */
 static void polarization_rows(const struct phys_frame *frame, int index,
                               const real *restrict polar_bar,
@@ -182,8 +187,7 @@ static void polarization_rows(const struct phys_frame *frame, int index,
         const struct phys_vec3 e_dot = phys_load(dot->e), b_dot = phys_load(dot->b);
         double *restrict change = r->change + (size_t)d * TILE_PIXELS;
 
-        if (phys_dot(turn, turn) + phys_dot(e_dot, e_dot) + phys_dot(b_dot, b_dot) == 0)
-            continue;
+        if (source_is_still(dot)) continue;
 #pragma omp simd
         for (int i = 0; i < l->n; i++) {
             const struct phys_polarization_slopes s =
@@ -262,11 +266,12 @@ static void close_source_rows(struct phys_spec spec, const struct launch *a, int
     b_factor_rows(source, l, p, *NUMBER(r, b_factor));
     if (frame->b_factor != 0) displacement_back(frame, source, l, p);
     for (int d = 0; d < r->along->n; d++) {
+        const struct phys_source *dot = r->along->dot[d].source + index;
         double *change = r->change + (size_t)d * TILE_PIXELS;
 
         if (r->along->turns[d])
             gain_product(l->n, p->w, r->own + (size_t)d * TILE_PIXELS, change);
-        along_source(source, r->along->dot[d].source + index, l, p, change);
+        if (!source_is_still(dot)) along_source(source, dot, l, p, change);
     }
 #pragma omp simd
     for (int i = 0; i < l->n; i++) {
