@@ -113,6 +113,8 @@ static nb_status run_normal(nb_simulator *sim, const nb_scene *scene,
 {
     static const double one = 1;
     const struct job job = simulator_job(sim, scene, frame, NULL);
+    const struct normal_run run = {pull, &sim->normal};
+    struct jacobian_reader reader;
     size_t dense = 0;
 
     NB_TRY(make_normal(sim));
@@ -120,7 +122,10 @@ static nb_status run_normal(nb_simulator *sim, const nb_scene *scene,
         if (!params_is_f(&sim->params, i))
             NB_TRY(simulator_tangent(sim, scene, frame, i, 1, &one,
                                      sim->normal.jacobian.dot + dense++));
-    return normal_run(sim->ctx, &sim->policy.kernels, &job, pull, &sim->normal);
+    reader = normal_reader(&run);
+    NB_TRY(simulator_jacobian(sim, &job, (int)dense, &sim->normal.jacobian, &reader));
+    normal_fold(&sim->normal);
+    return NB_OK;
 }
 
 static nb_status check_no_spread(const nb_simulator *sim)

@@ -80,6 +80,7 @@ struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
         job.mask = NULL;
     }
     job.photons = photons;
+    job.live = NULL;
     return job;
 }
 
@@ -250,6 +251,21 @@ void simulator_own_places(const nb_simulator *sim, const struct jacobian_work *w
             work->owner[free->place[i]] = (int)f;
 }
 
+nb_status simulator_jacobian(nb_simulator *sim, const struct job *job, int n,
+                             const struct jacobian_work *work,
+                             const struct jacobian_reader *reader)
+{
+    const struct kernel_set *kernels = &sim->policy.kernels;
+
+    if (sim->policy.strategy == NB_SPOTS) {
+        const nb_status status =
+            jacobian_run(sim->ctx, kernels, job, n, work, reader, &sim->spots);
+
+        if (status != NB_ERR_MEMORY || !sim->policy.automatic) return status;
+    }
+    return jacobian_run(sim->ctx, kernels, job, n, work, reader, NULL);
+}
+
 /* directions that share a pass over the samples */
 enum { AT_ONCE = 16 };
 
@@ -352,8 +368,7 @@ static nb_status change_photons(nb_simulator *sim, const nb_scene *scene,
 
     NB_TRY(find_tangents(sim, scene, frame, n, dx));
     for (int d = 0; d < n; d++) array_zero(image + d);
-    return jacobian_run(sim->ctx, &sim->policy.kernels, &job, n, &sim->tangents.jacobian,
-                        &reader);
+    return simulator_jacobian(sim, &job, n, &sim->tangents.jacobian, &reader);
 }
 
 nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
@@ -419,7 +434,7 @@ nb_status simulator_pull_back(nb_simulator *sim, const nb_scene *scene,
 
         if (status != NB_ERR_MEMORY || !sim->policy.automatic) return status;
     }
-    return adjoint_run(sim->ctx, kernels, &job, pull, &sim->adjoint);
+    return adjoint_run(sim->ctx, kernels, &job, pull, &sim->adjoint, NULL);
 }
 
 /* an image, or several of the same shape, beside each other */

@@ -92,6 +92,11 @@ nb_status simulator_unspread(nb_simulator *sim, const nb_scene *scene,
 struct jacobian_sizes simulator_jacobian_sizes(const nb_simulator *sim, size_t tangents);
 void simulator_own_places(const nb_simulator *sim, const struct jacobian_work *work);
 
+/* Run a job along the first n tangents of `work`. */
+nb_status simulator_jacobian(nb_simulator *sim, const struct job *job, int n,
+                             const struct jacobian_work *work,
+                             const struct jacobian_reader *reader);
+
 /* Pull on the photons: the frame's cotangent ends in sim->adjoint.bar[0]. */
 nb_status simulator_pull_back(nb_simulator *sim, const nb_scene *scene,
                               const struct phys_frame *frame, const struct pull *pull);

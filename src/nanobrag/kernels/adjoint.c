@@ -9,6 +9,7 @@
 #include "kernels/grid.h"
 #include "kernels/headway.h"
 #include "kernels/rounding.h"
+#include "kernels/trials.h"
 
 /* chunks share this much memory, but are enough for the threads of a large machine; and to
  * blank and fold what they sum takes a small part of the work, of which a number of a box
@@ -199,7 +200,21 @@ static double tile_back(const struct run *run, const struct tile *tile, void *ro
     return value;
 }
 
-static nb_status all_back(struct headway *headway, const struct run *run)
+static double cells_back(const struct run *run, const struct tile *tile, void *room,
+                         struct phys_slope *bar, double *peak)
+{
+    double value = 0;
+
+    if (!run->job->live) return tile_back(run, tile, room, bar, peak);
+    for (int i = 0; i < CELLS; i++) {
+        const struct tile cell = live_part(tile, i);
+
+        value += tile_back(run, &cell, room, bar, peak);
+    }
+    return value;
+}
+
+static nb_status all_back(struct headway *headway, const struct run *run, double begin)
 {
     struct adjoint_work *work = run->work;
     const int count = grid_count(run->job);
@@ -207,7 +222,7 @@ static nb_status all_back(struct headway *headway, const struct run *run)
     const int asked = headway->ctx->threads < most ? headway->ctx->threads : most;
     const int threads = asked < work->chunks ? asked : work->chunks;
 
-    headway_part(headway, 0, 1, count);
+    headway_part(headway, begin, 1 - begin, count);
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int chunk = 0; chunk < work->chunks; chunk++) {
         void *room = work->room + (size_t)threads_own() * work->room_size;
@@ -219,7 +234,7 @@ static nb_status all_back(struct headway *headway, const struct run *run)
             if (headway_stopped(headway)) continue;
             if (grid_rendered(run->job, &tile) > 0)
                 work->value[chunk] +=
-                    tile_back(run, &tile, room, work->bar + chunk, work->peak + chunk);
+                    cells_back(run, &tile, room, work->bar + chunk, work->peak + chunk);
             headway_step(headway);
         }
     }
@@ -230,18 +245,17 @@ static nb_status all_back(struct headway *headway, const struct run *run)
 
 nb_status adjoint_run(nb_context *ctx, const struct kernel_set *kernels,
                       const struct job *job, const struct pull *pull,
-                      struct adjoint_work *work)
+                      struct adjoint_work *work, struct spots_work *spots)
 {
-    struct run run = {job, pull, kernels, rounding_of(job->frame, job->spec), work};
-    struct kernel_set precise = *kernels;
+    struct trials trials = trials_first(kernels, job, spots);
+    const struct run run = {&trials.job, pull, &trials.kernels,
+                            rounding_of(job->frame, job->spec), work};
     struct headway headway;
 
     headway_start(&headway, ctx);
-    NB_TRY(all_back(&headway, &run));
-    if (kernels->single && rounding_is_lost(job, work->peak[0])) {
-        precise.single = NULL;
-        run.kernels = &precise;
-        NB_TRY(all_back(&headway, &run));
-    }
+    do {
+        NB_TRY(trials_pairs(&headway, &trials));
+        NB_TRY(all_back(&headway, &run, trials.begin));
+    } while (trials_again(&trials, work->peak[0]));
     return headway_end(&headway);
 }

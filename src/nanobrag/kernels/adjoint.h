@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/context.h"
 #include "kernels/kernels.h"
+#include "kernels/spots.h"
 #include "physics/slope.h"
 
 /* sizes of the arrays of a cotangent; box: 0 when nobody asks for structure factors */
@@ -38,7 +39,8 @@ int adjoint_reserve(struct arena *arena, const struct adjoint_sizes *n);
 void adjoint_take(struct arena *arena, const struct adjoint_sizes *n,
                   struct adjoint_work *out);
 
-/* 0 where nanoBragg's ways of taking factors ask for derivatives by the reference kernel. */
+/* 0 where nanoBragg's ways of taking factors ask for derivatives by the reference kernel.
+ */
 int adjoint_is_plain(const struct phys_frame *frame);
 
 /* A chunk before its first cotangent; all of them summed in order into the first. */
@@ -46,9 +48,9 @@ void adjoint_blank(const struct adjoint_work *work, int chunk);
 void adjoint_fold(const struct adjoint_work *work);
 
 /* Run a job (no photons are written) and leave the cotangent of its frame in work->bar[0],
- * what the pull adds up to in work->value[0]. */
+ * what the pull adds up to in work->value[0]. `spots`: as in jacobian_run(). */
 nb_status adjoint_run(nb_context *ctx, const struct kernel_set *kernels,
                       const struct job *job, const struct pull *pull,
-                      struct adjoint_work *work);
+                      struct adjoint_work *work, struct spots_work *spots);
 
 #endif

@@ -8,6 +8,7 @@
 #include "kernels/grid.h"
 #include "kernels/headway.h"
 #include "kernels/rounding.h"
+#include "kernels/trials.h"
 
 /* a tile that meets more structure factors than this is halved */
 enum { MOST_COLUMNS = 512 };
@@ -159,7 +160,22 @@ static double divided(const struct run *run, const struct tile *tile, int chunk,
     return peak;
 }
 
-static nb_status all_rows(struct headway *headway, const struct run *run, double *brightest)
+static double by_cells(const struct run *run, const struct tile *tile, int chunk,
+                       struct jacobian_room *room)
+{
+    double peak = 0;
+
+    if (!run->job->live) return divided(run, tile, chunk, room);
+    for (int i = 0; i < CELLS; i++) {
+        const struct tile cell = live_part(tile, i);
+
+        peak = fmax(peak, divided(run, &cell, chunk, room));
+    }
+    return peak;
+}
+
+static nb_status all_rows(struct headway *headway, const struct run *run, double begin,
+                          double *brightest)
 {
     const struct jacobian_reader *reader = run->reader;
     const int count = grid_count(run->job), chunks = reader->chunks;
@@ -168,7 +184,7 @@ static nb_status all_rows(struct headway *headway, const struct run *run, double
     const int threads = asked < chunks ? asked : chunks;
     double peak = 0;
 
-    headway_part(headway, 0, 1, count);
+    headway_part(headway, begin, 1 - begin, count);
 #pragma omp parallel for schedule(dynamic) num_threads(threads) reduction(max : peak)
     for (int chunk = 0; chunk < chunks; chunk++) {
         struct jacobian_room *room = run->work->room + threads_own();
@@ -178,7 +194,7 @@ static nb_status all_rows(struct headway *headway, const struct run *run, double
             const struct tile tile = grid_tile(run->job, t);
 
             if (headway_stopped(headway)) continue;
-            peak = fmax(peak, divided(run, &tile, chunk, room));
+            peak = fmax(peak, by_cells(run, &tile, chunk, room));
             headway_step(headway);
         }
     }
@@ -199,7 +215,7 @@ static int any_turns(const struct phys_slope *dot, size_t orientations)
 
 nb_status jacobian_run(nb_context *ctx, const struct kernel_set *kernels,
                        const struct job *job, int n, const struct jacobian_work *work,
-                       const struct jacobian_reader *reader)
+                       const struct jacobian_reader *reader, struct spots_work *spots)
 {
     struct run run = {job,
                       kernels,
@@ -207,18 +223,18 @@ nb_status jacobian_run(nb_context *ctx, const struct kernel_set *kernels,
                       reader,
                       {n, work->dot, work->turns},
                       rounding_of(job->frame, job->spec)};
-    struct kernel_set precise = *kernels;
+    struct trials trials = trials_first(kernels, job, spots);
     struct headway headway;
     double peak;
 
     for (int d = 0; d < n; d++)
         work->turns[d] = (unsigned char)any_turns(work->dot + d, work->sizes.orientations);
+    run.job = &trials.job;
+    run.kernels = &trials.kernels;
     headway_start(&headway, ctx);
-    NB_TRY(all_rows(&headway, &run, &peak));
-    if (kernels->single && rounding_is_lost(job, peak)) {
-        precise.single = NULL;
-        run.kernels = &precise;
-        NB_TRY(all_rows(&headway, &run, &peak));
-    }
+    do {
+        NB_TRY(trials_pairs(&headway, &trials));
+        NB_TRY(all_rows(&headway, &run, trials.begin, &peak));
+    } while (trials_again(&trials, peak));
     return headway_end(&headway);
 }

@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/context.h"
 #include "kernels/kernels.h"
+#include "kernels/spots.h"
 
 struct jacobian_sizes {
     size_t tangents; /* at most */
@@ -62,10 +63,11 @@ struct jacobian_reader {
 
 enum { JACOBIAN_CHUNKS = 64 };
 
-/* Run a job (no photons are written) along the first n tangents. Errors: NB_ERR_CANCELLED.
- */
+/* Run a job (no photons are written) along the first n tangents. `spots`: work memory to
+ * find the pairs that reach a tile, so that others are passed over; NULL: all are visited.
+ * Errors: NB_ERR_CANCELLED, with spots NB_ERR_MEMORY. */
 nb_status jacobian_run(nb_context *ctx, const struct kernel_set *kernels,
                        const struct job *job, int n, const struct jacobian_work *work,
-                       const struct jacobian_reader *reader);
+                       const struct jacobian_reader *reader, struct spots_work *spots);
 
 #endif

@@ -20,6 +20,8 @@ struct tile {
     int fast, slow, width, height;
 };
 
+struct live;
+
 struct job {
     const struct phys_frame *frame;
     struct phys_spec spec;
@@ -27,6 +29,7 @@ struct job {
     int roi[4]; /* fast0 fast1 slow0 slow1, ends excluded */
     const uint8_t *mask; /* nslow x nfast, 0 = skip; NULL: none */
     double *photons; /* nslow x nfast; pixels that are not rendered become 0 */
+    const struct live *live; /* pairs that reach a tile, for derivatives; NULL: all do */
 };
 
 #endif

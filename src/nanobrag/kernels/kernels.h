@@ -88,7 +88,6 @@ void reference_amorphous_pixel_vjp(const struct phys_frame *frame, const struct 
 void reference_amorphous_vjp(const struct phys_frame *frame, const struct tile *tile,
                              const double *photons_bar, struct phys_slope *bar);
 
-
 /* Best lanes this machine can run; `isa` (may be "") names one. precise is NULL when the
  * build or the machine lacks the one that was named. */
 struct kernel_set kernels_lanes(const char *isa);

@@ -17,11 +17,14 @@ struct launch {
     struct phys_view view;
     int weighted; /* the lanes of a sub-pixel differ in weight */
     int per_source; /* a factor of each source and lane */
+    const struct live *live; /* as in the job */
 };
 
 static struct launch launch_of(const struct phys_frame *frame, const struct tile *tile)
 {
     struct launch a;
+
+    a.live = NULL;
 
     a.frame = frame;
     a.tile = tile;

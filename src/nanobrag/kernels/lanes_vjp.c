@@ -15,6 +15,7 @@
 #include "kernels/kernels.h"
 #include "kernels/lane_back.h"
 #include "kernels/lane_rows.h"
+#include "kernels/live.h"
 
 /* slopes of the pairs of one source: all of a tile, or one at a time */
 struct kept {
@@ -86,6 +87,7 @@ static void slopes_of_source(const struct special *special, const struct launch 
     fill(l->n, l->sum, 0);
     blank_crystal(special->spec, l->n, p);
     for (int k = 0; k < frame->norientation; k++) {
+        if (!live_reaches(a->live, a->tile, index, k)) continue;
         use_pair(kept, k, p);
         (void)special->sites(a, &aim, k, l, &sites);
         special->slopes(a, k, &sites, l, p);
@@ -143,6 +145,7 @@ static void source_vjp(const struct special *special, const struct launch *a, in
     for (int k = 0; k < frame->norientation; k++) {
         struct phys_anchor anchor;
 
+        if (!live_reaches(a->live, a->tile, index, k)) continue;
         use_pair(kept, k, p);
         if (kept->slope && !(bar->f && special->spec.lookup == PHYS_NEAREST))
             anchor = phys_anchor_at(frame->orientation[k].axes, aim.q,
@@ -249,18 +252,37 @@ static void add_numbers(const struct phys_slope *from, struct phys_slope *to)
         sum[i] += own[i];
 }
 
+/* a launch that passes over pairs which do not reach the tile */
+static struct launch launch_live(const struct job *job, const struct tile *tile)
+{
+    struct launch a = launch_of(job->frame, tile);
+
+    a.live = job->live;
+    return a;
+}
+
+/* 1 where there are no photons: none are left to hand anything back */
+static int is_dark(const struct job *job, const struct tile *tile, double *photons)
+{
+    if (job->frame->amorphous_scale != 0 || !live_is_empty(job->live, tile)) return 0;
+    for (int i = 0; i < tile->width * tile->height; i++) photons[i] = 0;
+    return 1;
+}
+
 static double pull_back(const struct special *special, const struct job *job,
                         const struct tile *tile, const struct pull *pull, void *room,
                         struct phys_slope *bar, double *photons)
 {
     const struct phys_spec spec = special->spec;
-    const struct launch a = launch_of(job->frame, tile);
+    const struct launch a = launch_live(job, tile);
     const double factor = phys_constant_factor(spec, job->frame);
     struct phys_slope own = {0};
     struct lanes l;
     struct pulled p;
     double value;
 
+    if (is_dark(job, tile, photons))
+        return pull->linear ? 0 : pull_tile(pull, job, tile, photons, p.photons_bar, NULL);
     if (pull->linear) {
         room = NULL;
         factors_alone(&a, &l);
@@ -300,6 +322,7 @@ static void source_rows(const struct special *special, const struct launch *a, i
     for (int k = 0; k < frame->norientation; k++) {
         struct phys_anchor anchor;
 
+        if (!live_reaches(a->live, a->tile, index, k)) continue;
         use_pair(&none, k, p);
         anchor = special->sites(a, &aim, k, l, &sites);
         special->slopes(a, k, &sites, l, p);
@@ -345,13 +368,14 @@ static void find_rows(const struct special *special, const struct job *job,
                       const struct tile *tile, const struct tangents *along, void *room,
                       struct columns *columns, double *photons, double *change)
 {
-    const struct launch a = launch_of(job->frame, tile);
+    const struct launch a = launch_live(job, tile);
     const double factor = phys_constant_factor(special->spec, job->frame);
     struct lanes l;
     struct pulled p;
     struct rows r;
 
     start_rows(along, room, columns, change, &r);
+    if (is_dark(job, tile, photons)) return;
     samples_rows(special, &a, &l, &p, &r);
     if (columns && columns->full) return;
     finish(&a, factor, &l, photons);

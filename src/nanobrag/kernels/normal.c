@@ -59,14 +59,9 @@ void normal_take(struct arena *arena, const struct jacobian_sizes *n,
     }
 }
 
-struct run {
-    const struct pull *pull;
-    const struct normal_work *work;
-};
-
 static void start(const void *user, int chunk)
 {
-    const struct run *run = user;
+    const struct normal_run *run = user;
     const struct jacobian_sizes *n = &run->work->jacobian.sizes;
     struct normal_sums *s = run->work->sums + chunk;
 
@@ -113,7 +108,7 @@ static void add_structure_factors(const struct jacobian_sizes *n,
 static void add_tile(const void *user, int chunk, const struct job *job,
                      const struct puller *puller, const struct jacobian_rows *rows)
 {
-    const struct run *run = user;
+    const struct normal_run *run = user;
     const struct jacobian_sizes *n = &run->work->jacobian.sizes;
     struct normal_sums *s = run->work->sums + chunk;
     struct weights w;
@@ -155,16 +150,17 @@ static void complete(size_t n, double *matrix)
         for (size_t k = 0; k < i; k++) matrix[k * n + i] = matrix[i * n + k];
 }
 
-nb_status normal_run(nb_context *ctx, const struct kernel_set *kernels,
-                     const struct job *job, const struct pull *pull,
-                     struct normal_work *work)
+struct jacobian_reader normal_reader(const struct normal_run *run)
+{
+    const struct jacobian_reader reader = {run->work->chunks, start, add_tile, run};
+
+    return reader;
+}
+
+void normal_fold(const struct normal_work *work)
 {
     const struct jacobian_sizes *n = &work->jacobian.sizes;
-    const struct run run = {pull, work};
-    const struct jacobian_reader reader = {work->chunks, start, add_tile, &run};
 
-    NB_TRY(jacobian_run(ctx, kernels, job, (int)n->tangents, &work->jacobian, &reader));
     for (int k = 1; k < work->chunks; k++) fold(n, work->sums + k, work->sums);
     complete(n->tangents, work->sums->matrix);
-    return NB_OK;
 }

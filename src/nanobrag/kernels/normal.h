@@ -29,9 +29,15 @@ int normal_reserve(struct arena *arena, const struct jacobian_sizes *n);
 void normal_take(struct arena *arena, const struct jacobian_sizes *n,
                  struct normal_work *out);
 
-/* Run a job; job->photons: NULL. The sums end in work->sums[0]. */
-nb_status normal_run(nb_context *ctx, const struct kernel_set *kernels,
-                     const struct job *job, const struct pull *pull,
-                     struct normal_work *work);
+/* What `pull` weighs the pixels with, added up in `work`. */
+struct normal_run {
+    const struct pull *pull;
+    const struct normal_work *work;
+};
+
+/* A reader of the rows of a job, and what is left to do when all were read: the sums of all
+ * chunks end in work->sums[0]. */
+struct jacobian_reader normal_reader(const struct normal_run *run);
+void normal_fold(const struct normal_work *work);
 
 #endif

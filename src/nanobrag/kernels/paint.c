@@ -242,6 +242,23 @@ PHYS_FN void run(struct phys_spec spec, const struct canvas *canvas,
     }
 }
 
+static int outline(const struct canvas *canvas, const struct pairing *pair,
+                   const struct reflections *list, const int *hits, int n,
+                   struct outline out[PAINT_PAD])
+{
+    struct located at;
+    const int strip = locate_strip(canvas, pair, list, hits, n, &at);
+    int found = 0;
+
+    for (int i = 0; i < strip; i++) {
+        const struct outline o = {{(int)at.first_fast[i], (int)at.last_fast[i] + 1},
+                                  {(int)at.first_slow[i], (int)at.last_slow[i] + 1}};
+
+        if (at.seen[i] != 0 && is_wanted(canvas, &at, i)) out[found++] = o;
+    }
+    return found;
+}
+
 #define VARIANT(shape, lookup)                                                             \
     static void shape##_##lookup(const struct canvas *canvas, const struct pairing *pair,  \
                                  const struct reflections *list, const int *hits, int n)   \
@@ -256,6 +273,7 @@ PHYS_FN void run(struct phys_spec spec, const struct canvas *canvas,
 extern const struct painter KERNELS;
 const struct painter KERNELS = {
     scan,
+    outline,
     {
 #define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = shape##_##lookup,
 #include "kernels/variants.def"

@@ -46,6 +46,17 @@ struct canvas {
 typedef int paint_scan(const struct pairing *pair, const struct reflections *list,
                        int *hits);
 
+/* a rectangle of samples, ends excluded */
+struct outline {
+    int fast[2], slow[2];
+};
+
+/* Where the spots of the reflections of `list` at `hits` reach the canvas: of the first
+ * PAINT_PAD of them, if there are so many. Returns how many do. */
+typedef int paint_outline(const struct canvas *canvas, const struct pairing *pair,
+                          const struct reflections *list, const int *hits, int n,
+                          struct outline out[PAINT_PAD]);
+
 /* Add the n reflections of `list` at `hits` to the canvas. */
 typedef void paint_spots(const struct canvas *canvas, const struct pairing *pair,
                          const struct reflections *list, const int *hits, int n);
@@ -81,6 +92,7 @@ struct repainter {
 
 struct painter {
     paint_scan *scan;
+    paint_outline *outline;
     paint_spots *spots[PHYS_SHAPES][PHYS_LOOKUPS];
 };
 

@@ -14,9 +14,7 @@
 
 /* reflections that are looked at at a time; the widest piece of a spot whose samples are
  * numbered in one go: a float counts them */
-enum { STRIP = 16, PIECE = 512 };
-
-_Static_assert(PAINT_PAD % STRIP == 0, "scan() reads whole strips");
+enum { STRIP = PAINT_PAD, PIECE = 512 };
 
 /* a rectangle of samples about a spot */
 struct rectangle {

@@ -92,6 +92,7 @@ void spots_free(struct spots_work *work)
     free(work->sheets);
     free(work->sums);
     free(work->weight);
+    free(work->live);
     memset(work, 0, sizeof *work);
 }
 

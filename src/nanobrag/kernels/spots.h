@@ -32,6 +32,9 @@ struct spots_work {
     /* of an adjoint: Bragg sums, and what a number changes by with them */
     size_t pixels;
     double *sums, *weight;
+    /* of live.c */
+    size_t live_words;
+    uint64_t *live;
 };
 
 void spots_free(struct spots_work *work);

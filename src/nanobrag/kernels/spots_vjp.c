@@ -270,7 +270,7 @@ nb_status spots_vjp(nb_context *ctx, const struct kernel_set *kernels,
                       phys_constant_factor(job->spec, job->frame),
                       0};
 
-    if (!can_paint(job)) return adjoint_run(ctx, kernels, job, pull, adjoint);
+    if (!can_paint(job)) return adjoint_run(ctx, kernels, job, pull, adjoint, work);
     if (!grow_images(work, job->frame)) return fail_memory(ctx, "an adjoint");
     run.job.photons = work->sums;
     headway_start(&headway, ctx);
