@@ -202,10 +202,9 @@ static int painted_as_lanes(void)
         worst = worst_of(a.n, a.linear, sum, scale);
         tap_check(worst <= 1e-10, "%s: %.1e of S from tangents, 1e-10 allowed", name,
                   worst);
-        /* what is painted is added up in another order */
-        tap_check((memcmp((char *)a.linear, (char *)b.linear, a.n * sizeof(double)) != 0)
-                      == is_painted(&s),
-                  "%s: %s", name, is_painted(&s) ? "painted" : "by lanes");
+        /* what is painted, or found cell by cell, is added up in another order */
+        tap_check(memcmp((char *)a.linear, (char *)b.linear, a.n * sizeof(double)) != 0,
+                  "%s: %s", name, is_painted(&s) ? "painted" : "cell by cell");
         for (size_t k = 0; k < a.n; k++) scale[k] = fabs(b.loss[k]);
         worst = worst_of(a.n, a.loss, b.loss, scale);
         tap_check(worst <= 1e-8, "%s: of a loss %.1e from lanes, 1e-8 allowed", name,

@@ -4,9 +4,9 @@
  * A simulator is a scene made ready to run: every default is filled in and every count
  * decided by nb_simulator_create(), then frozen. The calls after it evaluate the image at
  * parameters x; none remembers another, none allocates, but for the lists of NB_SPOTS,
- * which grow to what a frame needs, and the first that asks for a normal matrix or, with
- * NB_SPOTS, for a gradient. Inputs are
- * never written to. Results do not depend on the number of threads, to the bit.
+ * which grow to what a frame needs, the first that asks for a tangent, a normal matrix or,
+ * with NB_SPOTS, a gradient, and normal matrices behind a point spread. Inputs are never
+ * written to. Results do not depend on the number of threads, to the bit.
  *
  * Thread rule: that of context.h.
  *
@@ -112,8 +112,10 @@ NB_API nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
  *   dx      [in]   directions                                      (ndir x nparam)
  *   dimage  [out]  an array for each, photons                      (ndir x nslow x nfast)
  *
- * In double and by the reference kernel, whatever the options say. Where a sample changes
- * its nearest reflection the derivative is that of the side it lies on.
+ * One pass over the samples for every sixteen directions (with a point spread, for each).
+ * By the lanes in their precision, but for NB_REFERENCE; with NB_SPOTS only where a spot
+ * reaches, to its tolerance. Where a sample changes its nearest reflection the derivative is
+ * that of the side it lies on. The first call allocates what all later ones work in.
  *
  * Errors: those of nb_forward(); NB_ERR_UNSUPPORTED with nanoBragg's curved detector.
  */
@@ -128,8 +130,9 @@ NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const doub
  *   bar_x      [in,out]  gradients are added to it                 (ncot x nparam)
  *
  * One pass over the samples for each cotangent, whatever the number of parameters; by the
- * lanes in their precision, but for NB_REFERENCE, and for NB_SPOTS where all samples of a
- * pixel weigh the same and F is not interpolated: then spot by spot, to its tolerance. What
+ * lanes in their precision, but for NB_REFERENCE, and with NB_SPOTS spot by spot, to its
+ * tolerance (by lanes where a spot reaches, if samples are weighed one by one or F is
+ * interpolated). What
  * lies under the mask or outside the ROI has no say. Errors: those of nb_forward(),
  * NB_ERR_UNSUPPORTED as in nb_jvp().
  */
@@ -149,16 +152,16 @@ typedef struct nb_normal {
 } nb_normal;
 
 /*
- * The normal matrix of a weighted least-squares fit, added up pixel by pixel: no Jacobian
- * is stored.
+ * The normal matrix of a weighted least-squares fit, added up tile by tile: no Jacobian is
+ * stored, but for a point spread, behind which it keeps an image of the ROI for each dense
+ * parameter. Strategy and precision as in nb_jvp().
  *
  *   x         [in]      parameters; NULL: the values of the scene  (nparam)
  *   weight    [in]      W, one weight per pixel; NULL: 1           (nslow x nfast)
  *   residual  [in]      r, image less data; NULL: no gradient      (nslow x nfast)
  *   out       [in,out]  what is asked for
  *
- * Errors: those of nb_jvp(); NB_ERR_ARGUMENT for a gradient without a residual;
- * NB_ERR_UNSUPPORTED with a point spread.
+ * Errors: those of nb_jvp(); NB_ERR_ARGUMENT for a gradient without a residual.
  */
 NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weight,
                         const nb_array *residual, nb_normal *out);

@@ -4,9 +4,9 @@
  *   x -> scene -> frame -> photons -> loss
  *
  * The gradient alone is one adjoint, in which each tile's photons turn into cotangents as
- * soon as they are known (kernels/adjoint.c). A normal matrix takes the slopes of one pixel
- * after the other (kernels/normal.c). No image is kept, but for a point spread and by the
- * adjoint that paints, which need all of it.
+ * soon as they are known (kernels/adjoint.c). A normal matrix is added up from the rows of
+ * each tile's Jacobian (kernels/normal.c). No image is kept, but for a point spread and by
+ * the adjoint that paints, which need all of it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,6 +18,7 @@
 #include "base/array.h"
 #include "base/context.h"
 #include "kernels/normal.h"
+#include "normal_spread.h"
 #include "simulator.h"
 
 /* what pixels are compared with */
@@ -128,12 +129,16 @@ static nb_status run_normal(nb_simulator *sim, const nb_scene *scene,
     return NB_OK;
 }
 
-static nb_status check_no_spread(const nb_simulator *sim)
+/* adds what `out` asks for, unless the value of the pull is not a number */
+static nb_status add_normal(nb_simulator *sim, const nb_scene *scene,
+                            const struct phys_frame *frame, const struct pull *pull,
+                            double *value, const nb_normal *out)
 {
-    if (!sim->psf) return NB_OK;
-    return fail(sim->ctx, NB_ERR_UNSUPPORTED,
-                "with a point spread there is no normal matrix in this version; nb_loss() "
-                "gives its gradient");
+    if (sim->psf) return normal_spread(sim, scene, frame, pull, value, out);
+    NB_TRY(run_normal(sim, scene, frame, pull));
+    *value = sim->normal.sums[0].value;
+    if (isfinite(*value)) deliver_normal(sim, out);
+    return NB_OK;
 }
 
 nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weight,
@@ -143,10 +148,10 @@ nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weight,
     const struct pull pull = {pull_squares, &squares, 0, NULL};
     nb_scene scene;
     struct phys_frame frame;
+    double value;
 
     if (!sim) return NB_ERR_ARGUMENT;
     NB_TRY(simulator_derivable(sim));
-    NB_TRY(check_no_spread(sim));
     if (!out) return fail(sim->ctx, NB_ERR_ARGUMENT, "a normal matrix needs a place to go");
     if (out->gradient && !residual)
         return fail(sim->ctx, NB_ERR_ARGUMENT, "a gradient needs residuals");
@@ -158,9 +163,7 @@ nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weight,
                            sim->window.nfast, NB_FLOAT, 32, 64));
     squares.nfast = (size_t)sim->window.nfast;
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
-    NB_TRY(run_normal(sim, &scene, &frame, &pull));
-    deliver_normal(sim, out);
-    return NB_OK;
+    return add_normal(sim, &scene, &frame, &pull, &value, out);
 }
 
 /* ---- the loss ---- */
@@ -243,11 +246,8 @@ static nb_status loss_and_matrix(nb_simulator *sim, const nb_scene *scene,
                                  const struct phys_frame *frame, const struct pull *pull,
                                  double *value, nb_normal *out)
 {
-    NB_TRY(run_normal(sim, scene, frame, pull));
-    *value = sim->normal.sums[0].value;
-    NB_TRY(check_value(sim, *value));
-    deliver_normal(sim, out);
-    return NB_OK;
+    NB_TRY(add_normal(sim, scene, frame, pull, value, out));
+    return check_value(sim, *value);
 }
 
 nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
@@ -263,7 +263,6 @@ nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
     if (!value) return fail(sim->ctx, NB_ERR_ARGUMENT, "a loss needs a place to go");
     NB_TRY(loss_check(sim->ctx, target, sim->window.nslow, sim->window.nfast));
     if (out) NB_TRY(simulator_derivable(sim));
-    if (wants_matrix(out)) NB_TRY(check_no_spread(sim));
     compared.nfast = (size_t)sim->window.nfast;
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     *value = 0;

@@ -206,12 +206,19 @@ static nb_status check_directions(const nb_simulator *sim, int ndir, const doubl
     return NB_OK;
 }
 
+/* 1 when a free parameter changes the width of the point spread, in pixels */
+static int widens(const nb_simulator *sim)
+{
+    return sim->psf
+           && (params_has(&sim->params, "psf_fwhm") || params_has(&sim->params, "pixel"));
+}
+
 nb_status simulator_unspread(nb_simulator *sim, const nb_scene *scene,
                              const struct phys_frame *frame)
 {
     const struct job job = simulator_job(sim, scene, frame, sim->unspread);
 
-    return sim->psf ? render(sim, &job) : NB_OK;
+    return widens(sim) ? render(sim, &job) : NB_OK;
 }
 
 static void finish_tangent(nb_simulator *sim, const nb_scene *scene, const double *dx,
@@ -219,7 +226,6 @@ static void finish_tangent(nb_simulator *sim, const nb_scene *scene, const doubl
 {
     nb_scene dot;
 
-    if (!sim->psf) return;
     params_unpack_change(&sim->params, 0, sim->params.n, dx, scene, &sim->change, &dot);
     psf_tangent(sim->psf, scene, &dot, sim->unspread, change);
     blank(&sim->window, change);
@@ -356,7 +362,7 @@ static nb_status find_tangents(nb_simulator *sim, const nb_scene *scene,
     return NB_OK;
 }
 
-/* what the photons change by along at most AT_ONCE directions */
+/* what the photons change by, before a point spread, along at most AT_ONCE directions */
 static nb_status change_photons(nb_simulator *sim, const nb_scene *scene,
                                 const struct phys_frame *frame, int n, const double *dx,
                                 nb_array *image)
@@ -371,6 +377,22 @@ static nb_status change_photons(nb_simulator *sim, const nb_scene *scene,
     return simulator_jacobian(sim, &job, n, &sim->tangents.jacobian, &reader);
 }
 
+nb_status simulator_changes(nb_simulator *sim, const nb_scene *scene,
+                            const struct phys_frame *frame, int n, const double *dx,
+                            nb_array *change)
+{
+    NB_TRY(make_tangents(sim));
+    for (int i = 0; i < n; i += AT_ONCE) {
+        const int some = n - i < AT_ONCE ? n - i : AT_ONCE;
+
+        NB_TRY(change_photons(sim, scene, frame, some, dx + (size_t)i * sim->params.n,
+                              change + i));
+    }
+    for (int i = 0; sim->psf && i < n; i++)
+        finish_tangent(sim, scene, dx + (size_t)i * sim->params.n, change[i].data);
+    return NB_OK;
+}
+
 nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
                  nb_array *dimage)
 {
@@ -380,22 +402,13 @@ nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
 
     if (!sim) return NB_ERR_ARGUMENT;
     NB_TRY(check_directions(sim, ndir, dx, dimage));
-    NB_TRY(make_tangents(sim));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
-    if (!sim->psf) {
-        for (int i = 0; i < ndir; i += AT_ONCE)
-            NB_TRY(change_photons(sim, &scene, &frame,
-                                  ndir - i < AT_ONCE ? ndir - i : AT_ONCE,
-                                  dx + (size_t)i * sim->params.n, dimage + i));
-        return NB_OK;
-    }
+    if (!sim->psf) return simulator_changes(sim, &scene, &frame, ndir, dx, dimage);
     NB_TRY(simulator_unspread(sim, &scene, &frame));
     change = nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
     for (int i = 0; i < ndir; i++) {
-        const double *along = dx + (size_t)i * sim->params.n;
-
-        NB_TRY(change_photons(sim, &scene, &frame, 1, along, &change));
-        finish_tangent(sim, &scene, along, sim->photons);
+        NB_TRY(simulator_changes(sim, &scene, &frame, 1, dx + (size_t)i * sim->params.n,
+                                 &change));
         deliver(sim, sim->photons, dimage + i);
     }
     return NB_OK;
@@ -466,7 +479,7 @@ static void finish_adjoint(nb_simulator *sim, const nb_scene *scene,
     for (int s = 0; s < sim->window.nslow; s++)
         array_row(bar_image, s, 0, sim->window.nfast, sim->photons + (size_t)s * nfast);
     blank(&sim->window, sim->photons);
-    psf_adjoint(sim->psf, scene, sim->unspread, sim->photons, bar);
+    psf_adjoint(sim->psf, scene, widens(sim) ? sim->unspread : NULL, sim->photons, bar);
 }
 
 /* bar_x += what the width of the point spread says about each parameter */

@@ -84,7 +84,8 @@ nb_status simulator_tangent(nb_simulator *sim, const nb_scene *scene,
                             const struct phys_frame *frame, size_t first, size_t n,
                             const double *dx, struct phys_slope *out);
 
-/* The photons before the point spread to sim->unspread; nothing without one. */
+/* The photons before the point spread to sim->unspread; nothing where its width, which they
+ * pull on, is not free. */
 nb_status simulator_unspread(nb_simulator *sim, const nb_scene *scene,
                              const struct phys_frame *frame);
 
@@ -96,6 +97,12 @@ void simulator_own_places(const nb_simulator *sim, const struct jacobian_work *w
 nb_status simulator_jacobian(nb_simulator *sim, const struct job *job, int n,
                              const struct jacobian_work *work,
                              const struct jacobian_reader *reader);
+
+/* What the image changes by along n directions dx (n x nparam) of the parameters. With a
+ * point spread: after simulator_unspread(), into dense images of float64. */
+nb_status simulator_changes(nb_simulator *sim, const nb_scene *scene,
+                            const struct phys_frame *frame, int n, const double *dx,
+                            nb_array *change);
 
 /* Pull on the photons: the frame's cotangent ends in sim->adjoint.bar[0]. */
 nb_status simulator_pull_back(nb_simulator *sim, const nb_scene *scene,

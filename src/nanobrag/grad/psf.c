@@ -15,9 +15,12 @@ void psf_adjoint(struct psf *psf, const nb_scene *scene, const double *photons,
                  double *cotangent, nb_scene *bar)
 {
     const double pixel = scene->detector.pixel, width = scene->psf.fwhm / pixel;
-    const double width_bar = psf_slope_dot(psf, width, photons, cotangent);
 
-    bar->psf.fwhm += width_bar / pixel;
-    bar->detector.pixel -= width_bar * width / pixel;
+    if (photons) {
+        const double width_bar = psf_slope_dot(psf, width, photons, cotangent);
+
+        bar->psf.fwhm += width_bar / pixel;
+        bar->detector.pixel -= width_bar * width / pixel;
+    }
     psf_apply(psf, width, cotangent);
 }

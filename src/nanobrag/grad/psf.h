@@ -19,7 +19,7 @@ void psf_tangent(struct psf *psf, const nb_scene *scene, const nb_scene *dot,
                  const double *photons, double *change);
 
 /*
- *   photons    [in]      before the point spread
+ *   photons    [in]      before the point spread; NULL: nobody asks for its width
  *   cotangent  [in,out]  of the image after it, then of the photons before it
  *   bar        [in,out]  psf.fwhm and detector.pixel are added to
  */

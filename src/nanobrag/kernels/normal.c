@@ -20,7 +20,8 @@ static double numbers_of(const struct jacobian_sizes *n)
 
 static int chunks_of(const struct jacobian_sizes *n)
 {
-    const double fit = CHUNK_MEMORY / sizeof(double) / (numbers_of(n) + 1);
+    const double bytes = (double)sizeof(double) * (numbers_of(n) + 1);
+    const double fit = CHUNK_MEMORY / bytes;
 
     return fit > JACOBIAN_CHUNKS ? JACOBIAN_CHUNKS : fit < 1 ? 1 : (int)fit;
 }

@@ -1,0 +1,186 @@
+/*
+ * normal_spread.c - see normal_spread.h. A point spread carries the slopes of one tile into
+ * the next, so a column of the Jacobian is an image that is spread as a whole before it is
+ * multiplied. Those of the dense parameters are kept, as far as the ROI goes; structure
+ * factors come and go a few at a time.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "normal_spread.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+
+/* columns that are found in one pass */
+enum { AT_ONCE = 4 };
+
+struct spread {
+    nb_simulator *sim;
+    const nb_scene *scene;
+    const struct phys_frame *frame;
+    size_t pixels, roi, dense; /* of an image, of its ROI; parameters */
+    double *bar, *weight, *weighted; /* (roi) */
+    double *kept; /* (dense + 1 x roi) the last of a structure factor */
+    double *image; /* (AT_ONCE x pixels) */
+    double *dx; /* (AT_ONCE x nparam) */
+};
+
+static void drop(struct spread *w)
+{
+    free(w->bar);
+    free(w->kept);
+    free(w->image);
+    free(w->dx);
+}
+
+static nb_status make(struct spread *w)
+{
+    const struct window *window = &w->sim->window;
+    const int *roi = window->roi;
+
+    w->dense = nb_ndense(w->sim);
+    w->pixels = (size_t)window->nslow * (size_t)window->nfast;
+    w->roi = (size_t)(roi[1] - roi[0]) * (size_t)(roi[3] - roi[2]);
+    w->bar = calloc(3 * w->roi, sizeof *w->bar);
+    w->kept = calloc((w->dense + 1) * w->roi, sizeof *w->kept);
+    w->image = calloc(AT_ONCE * w->pixels, sizeof *w->image);
+    w->dx = calloc(AT_ONCE * w->sim->params.n, sizeof *w->dx);
+    if (!w->bar || !w->kept || !w->image || !w->dx)
+        return fail_memory(w->sim->ctx, "a normal matrix");
+    w->weight = w->bar + w->roi;
+    w->weighted = w->weight + w->roi;
+    return NB_OK;
+}
+
+/* the pixels of the ROI out of an image */
+static void crop(const struct spread *w, const double *image, double *out)
+{
+    const struct window *window = &w->sim->window;
+    const int *roi = window->roi;
+    const size_t width = (size_t)(roi[1] - roi[0]);
+
+    for (int s = roi[2]; s < roi[3]; s++, out += width)
+        memcpy(out, image + (size_t)s * (size_t)window->nfast + (size_t)roi[0],
+               width * sizeof *out);
+}
+
+/* slope and curvature of the pixels of the image; 0 where none is rendered */
+static double weigh(const struct spread *w, const struct pull *pull, const double *photons)
+{
+    const struct window *window = &w->sim->window;
+    const int *roi = window->roi;
+    double value = 0;
+    size_t i = 0;
+
+    for (int s = roi[2]; s < roi[3]; s++)
+        for (int f = roi[0]; f < roi[1]; f++, i++) {
+            const size_t at = (size_t)s * (size_t)window->nfast + (size_t)f;
+
+            if (window_shows(window, s, f))
+                value +=
+                    pull->row(pull->user, at, 1, photons + at, w->bar + i, w->weight + i);
+        }
+    return value;
+}
+
+static double product(size_t n, const double *a, const double *b)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+/* columns of the Jacobian of n parameters, the numbers of which are `which`, to w->image */
+static nb_status find_columns(const struct spread *w, int n, const size_t *which)
+{
+    const struct window *window = &w->sim->window;
+    nb_array change[AT_ONCE];
+
+    memset(w->dx, 0, AT_ONCE * w->sim->params.n * sizeof *w->dx);
+    for (int i = 0; i < n; i++) {
+        w->dx[(size_t)i * w->sim->params.n + which[i]] = 1;
+        change[i] =
+            nb_array_f64(w->image + (size_t)i * w->pixels, window->nslow, window->nfast);
+    }
+    return simulator_changes(w->sim, w->scene, w->frame, n, w->dx, change);
+}
+
+/* what a column adds to gradient and diagonal; leaves it, weighted, in w->weighted */
+static void add_column(const struct spread *w, size_t which, const double *column,
+                       const nb_normal *out)
+{
+    for (size_t i = 0; i < w->roi; i++) w->weighted[i] = w->weight[i] * column[i];
+    if (out->gradient) out->gradient[which] += product(w->roi, w->bar, column);
+    if (out->diagonal) out->diagonal[which] += product(w->roi, w->weighted, column);
+}
+
+static void add_dense(const struct spread *w, size_t row, const nb_normal *out)
+{
+    for (size_t k = 0; out->matrix && k <= row; k++) {
+        const double sum = product(w->roi, w->weighted, w->kept + k * w->roi);
+
+        out->matrix[row * w->dense + k] += sum;
+        if (k < row) out->matrix[k * w->dense + row] += sum;
+    }
+}
+
+static void add_coupling(const struct spread *w, size_t f, const nb_normal *out)
+{
+    for (size_t k = 0; out->coupling && k < w->dense; k++)
+        out->coupling[k * w->sim->params.f.n + f] +=
+            product(w->roi, w->weighted, w->kept + k * w->roi);
+}
+
+/* the columns of all dense parameters, or of all structure factors */
+static nb_status add_columns(const struct spread *w, int of_f, const nb_normal *out)
+{
+    const struct params *params = &w->sim->params;
+    size_t which[AT_ONCE], done = 0, at = 0;
+
+    while (at < params->n) {
+        int n = 0;
+
+        for (; at < params->n && n < AT_ONCE; at++)
+            if (params_is_f(params, at) == of_f) which[n++] = at;
+        if (n == 0) break;
+        NB_TRY(find_columns(w, n, which));
+        for (int i = 0; i < n; i++, done++) {
+            double *column = w->kept + (of_f ? w->dense : done) * w->roi;
+
+            crop(w, w->image + (size_t)i * w->pixels, column);
+            add_column(w, which[i], column, out);
+            if (of_f)
+                add_coupling(w, done, out);
+            else
+                add_dense(w, done, out);
+        }
+    }
+    return NB_OK;
+}
+
+static nb_status run(struct spread *w, const struct pull *pull, double *value,
+                     const nb_normal *out)
+{
+    NB_TRY(make(w));
+    NB_TRY(simulator_render(w->sim, w->scene, w->frame, w->sim->photons));
+    *value = weigh(w, pull, w->sim->photons);
+    if (!isfinite(*value)) return NB_OK; /* the caller's to say so */
+    NB_TRY(simulator_unspread(w->sim, w->scene, w->frame));
+    NB_TRY(add_columns(w, 0, out));
+    return add_columns(w, 1, out);
+}
+
+nb_status normal_spread(nb_simulator *sim, const nb_scene *scene,
+                        const struct phys_frame *frame, const struct pull *pull,
+                        double *value, const nb_normal *out)
+{
+    struct spread w = {.sim = sim, .scene = scene, .frame = frame};
+    const nb_status status = run(&w, pull, value, out);
+
+    drop(&w);
+    return status;
+}

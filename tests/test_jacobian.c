@@ -1,0 +1,389 @@
+/*
+ * test_jacobian.c - nb_jvp() by lanes and by spots against the reference kernel's, and what
+ * rows, columns, directions and threads must not change.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nanobrag/nanobrag.h>
+
+#include "support/renders.h"
+#include "support/scenes.h"
+#include "support/tap.h"
+
+enum { MOST_NAME = 4000 };
+
+static void *numbers(size_t n)
+{
+    void *p = calloc(n + 1, sizeof(double));
+
+    if (!p) abort();
+    return p;
+}
+
+static size_t pixels_of(const nb_scene *s)
+{
+    return (size_t)s->detector.nslow * (size_t)s->detector.nfast;
+}
+
+/* columns of the Jacobian */
+struct jacobian {
+    size_t n, pixels;
+    double *column; /* (n x pixels) */
+    double *size; /* (n) of the image's peak over the scale of a parameter */
+    char (*name)[64];
+};
+
+/* as many at a time as asked for */
+static struct jacobian jacobian_of(const nb_scene *s, const char *names, int precision,
+                                   int strategy, double tolerance, int threads, int at_once)
+{
+    const nb_options options = {precision, strategy, tolerance};
+    nb_context *ctx = renders_context(threads);
+    nb_simulator *sim;
+    struct jacobian j = {0, pixels_of(s), NULL, NULL, NULL};
+    nb_array *image;
+    double *dx, peak = 0;
+
+    if (nb_simulator_create(ctx, s, names, &options, &sim) != NB_OK) {
+        (void)fprintf(stderr, "%s\n", nb_context_message(ctx));
+        abort();
+    }
+    j.n = nb_nparam(sim);
+    j.column = numbers(j.n * j.pixels);
+    j.name = calloc(j.n + 1, sizeof *j.name);
+    image = calloc(j.n + 1, sizeof *image);
+    dx = numbers(j.n * j.n);
+    j.size = numbers(j.n);
+    if (!j.name || !image) abort();
+    image[0] = nb_array_f64(j.column, s->detector.nslow, s->detector.nfast);
+    if (nb_forward(sim, NULL, image) != NB_OK) abort();
+    for (size_t i = 0; i < j.pixels; i++) peak = fmax(peak, j.column[i]);
+    for (size_t i = 0; i < j.n; i++) {
+        nb_param param;
+
+        if (nb_param_at(sim, i, &param) != NB_OK) abort();
+        (void)snprintf(j.name[i], sizeof j.name[i], "%s", param.name);
+        image[i] =
+            nb_array_f64(j.column + i * j.pixels, s->detector.nslow, s->detector.nfast);
+        dx[i * j.n + i] = 1;
+        j.size[i] = peak / param.scale;
+    }
+    for (size_t i = 0; i < j.n; i += (size_t)at_once) {
+        const int n = j.n - i < (size_t)at_once ? (int)(j.n - i) : at_once;
+
+        if (nb_jvp(sim, NULL, n, dx + i * j.n, image + i) != NB_OK) {
+            (void)fprintf(stderr, "%s\n", nb_context_message(ctx));
+            abort();
+        }
+    }
+    free(dx);
+    free(image);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    return j;
+}
+
+static void drop(struct jacobian *j)
+{
+    free(j->column);
+    free(j->size);
+    free(j->name);
+}
+
+/* the worst difference of two columns, over the largest number of the second or, of one
+ * that holds tails only, what the image is by */
+static double worst_of(const struct jacobian *a, const struct jacobian *b, char *where,
+                       size_t size)
+{
+    double worst = 0;
+
+    (void)snprintf(where, size, "none");
+    if (a->n != b->n) return INFINITY;
+    for (size_t p = 0; p < a->n; p++) {
+        const double *x = a->column + p * a->pixels, *y = b->column + p * a->pixels;
+        double off = 0, most = b->size[p];
+
+        for (size_t i = 0; i < a->pixels; i++) {
+            const double d = fabs(x[i] - y[i]);
+
+            if (!(d <= off)) off = d;
+            most = fmax(most, fabs(y[i]));
+        }
+        if (!(off > 0) || off / most <= worst) continue;
+        worst = off / most;
+        (void)snprintf(where, size, "%s", a->name[p]);
+    }
+    return worst;
+}
+
+/* all parameters but structure factors, and some of these */
+static const char *names_of(const nb_scene *s, char *names)
+{
+    size_t used = (size_t)snprintf(names, MOST_NAME, "*");
+
+    for (int h = -3; s->crystal.hkl && h <= 3; h++)
+        for (int k = -2; k <= 2; k++) {
+            nb_context *ctx = renders_context(1);
+            nb_simulator *sim;
+            const int more =
+                snprintf(names + used, MOST_NAME - used, " F[%d,%d,%d]", h, k, (h + k) % 4);
+
+            if (nb_simulator_create(ctx, s, names, NULL, &sim) == NB_OK) {
+                used += (size_t)more;
+                nb_simulator_free(sim);
+            }
+            names[used] = 0; /* not listed, or an equivalent of another */
+            nb_context_free(ctx);
+        }
+    return names;
+}
+
+static nb_scene scene_at(size_t i)
+{
+    nb_scene s = scenes_make(&scenes_list[i]);
+
+    if (s.detector.curved) s.quirks &= ~(unsigned)NB_QUIRK_CURVED; /* has no derivative */
+    return s;
+}
+
+/* every named scene, all parameters */
+static double worst_by(int precision, double allowed)
+{
+    double all = 0;
+
+    for (size_t i = 0; i < scenes_count; i++) {
+        const nb_scene s = scene_at(i);
+        char names[MOST_NAME], where[64];
+        struct jacobian truth, found;
+        double worst;
+
+        (void)names_of(&s, names);
+        truth = jacobian_of(&s, names, NB_DOUBLE, NB_REFERENCE, 0, 2, 8);
+        found = jacobian_of(&s, names, precision, NB_LANES, 0, 2, 100);
+        worst = worst_of(&found, &truth, where, sizeof where);
+        tap_check(found.n > 20 && worst <= allowed,
+                  "%s: %zu columns, %s off %.1e of its largest, %.0e allowed",
+                  scenes_list[i].name, found.n, where, worst, allowed);
+        all = fmax(all, worst);
+        drop(&truth);
+        drop(&found);
+    }
+    return all;
+}
+
+static int lanes_as_reference(void)
+{
+    (void)worst_by(NB_DOUBLE, 1e-11);
+    return TAP_PASS;
+}
+
+static int float_lanes(void)
+{
+    const double worst = worst_by(NB_SINGLE, 5e-5);
+
+    tap_check(worst > 1e-8, "float was used: %.1e off, more than 1e-8 expected", worst);
+    return TAP_PASS;
+}
+
+/* Scenes of a crystal with local spots, in turn with the two shapes. A pair that does not
+ * reach a cell of a tile is passed over: the columns lack what the image may lack. */
+static int spots_as_lanes(void)
+{
+    static const double tolerances[] = {1e-14, 1e-6};
+    int apart = 0;
+
+    for (size_t i = 0; i < scenes_count; i++) {
+        nb_scene s = scene_at(i);
+        char names[MOST_NAME], where[64];
+        struct jacobian truth;
+
+        s.crystal.shape = i % 2 ? NB_TOPHAT : NB_GAUSS;
+        for (int k = 0; k < 3; k++) s.crystal.ncells[k] *= 4;
+        (void)names_of(&s, names);
+        truth = jacobian_of(&s, names, NB_DOUBLE, NB_LANES, 0, 2, 100);
+        for (size_t t = 0; t < 2; t++) {
+            struct jacobian found =
+                jacobian_of(&s, names, NB_DOUBLE, NB_SPOTS, tolerances[t], 2, 100);
+            const double worst = worst_of(&found, &truth, where, sizeof where);
+            const double allowed = 1e-10 + 10 * tolerances[t];
+
+            tap_check(worst <= allowed,
+                      "%s to %g: %s off %.1e of its largest, %.1e allowed",
+                      scenes_list[i].name, tolerances[t], where, worst, allowed);
+            apart += worst > 1e-12;
+            drop(&found);
+        }
+        drop(&truth);
+    }
+    tap_check(apart > 0, "something was passed over: columns differ in %d scenes", apart);
+    return TAP_PASS;
+}
+
+/* directions share a pass, sixteen at a time: bits are those of one after the other, on any
+ * number of threads */
+static int same_bits(void)
+{
+    static const char *const scenes[] = {"base", "square_tricubic", "gauss_constant"};
+
+    for (size_t i = 0; i < scenes_count; i++)
+        for (size_t k = 0; k < sizeof scenes / sizeof *scenes; k++)
+            if (!strcmp(scenes_list[i].name, scenes[k])) {
+                const nb_scene s = scene_at(i);
+                struct jacobian one = jacobian_of(&s, "*", NB_DOUBLE, NB_LANES, 0, 1, 1);
+
+                for (int threads = 1; threads <= 3; threads++) {
+                    struct jacobian all =
+                        jacobian_of(&s, "*", NB_DOUBLE, NB_LANES, 0, threads, 100);
+
+                    tap_check(all.n > 16
+                                  && !memcmp((char *)all.column, (char *)one.column,
+                                             all.n * all.pixels * sizeof(double)),
+                              "%s: %zu directions at once on %d threads, the bits of one "
+                              "by one",
+                              scenes[k], all.n, threads);
+                    drop(&all);
+                }
+                drop(&one);
+            }
+    return TAP_PASS;
+}
+
+/* ---- many structure factors ---- */
+
+/* reflections of a box, and a detector whose tiles see hundreds of them */
+static nb_scene crowded(nb_context *ctx, int size, nb_hkl **hkl)
+{
+    const size_t n = 2 * (size_t)size + 1;
+    int *index = calloc(n * n * n, 3 * sizeof *index);
+    double *f = numbers(n * n * n);
+    nb_scene s = scenes_base();
+    size_t count = 0;
+
+    if (!index) abort();
+    for (int h = -size; h <= size; h++)
+        for (int k = -size; k <= size; k++)
+            for (int l = -size; l <= size; l++, count++) {
+                index[3 * count] = h;
+                index[3 * count + 1] = k;
+                index[3 * count + 2] = l;
+                f[count] = 20 + (h * h + 3 * k + 7 * l) % 11;
+            }
+    if (nb_hkl_create(ctx, count, index, f, hkl) != NB_OK) abort();
+    free(index);
+    free(f);
+    s.crystal.hkl = *hkl;
+    s.crystal.default_f = 3;
+    for (int i = 0; i < 3; i++) s.crystal.cell[i] *= 4;
+    s.detector.pixel *= 8;
+    return s;
+}
+
+/* the change along all structure factors at once, by lanes and by the reference */
+static int many_columns(void)
+{
+    nb_context *ctx = renders_context(2);
+    nb_hkl *hkl;
+    nb_scene s = crowded(ctx, 12, &hkl);
+
+    for (int lookup = NB_NEAREST; lookup <= NB_TRICUBIC; lookup++) {
+        double *change[2], off = 0, most = 0;
+        size_t n = 0;
+
+        s.crystal.interpolate = lookup;
+        for (int way = 0; way < 2; way++) {
+            const nb_options options = {NB_DOUBLE, way ? NB_LANES : NB_REFERENCE, 0};
+            nb_simulator *sim;
+            nb_array image;
+            double *dx;
+
+            if (nb_simulator_create(ctx, &s, "F[*] default_f cell", &options, &sim))
+                abort();
+            n = nb_nparam(sim);
+            dx = numbers(n);
+            change[way] = numbers(pixels_of(&s));
+            image = nb_array_f64(change[way], s.detector.nslow, s.detector.nfast);
+            for (size_t i = 0; i < n; i++) dx[i] = cos(1.7 * (double)i);
+            if (nb_jvp(sim, NULL, 1, dx, &image) != NB_OK) abort();
+            free(dx);
+            nb_simulator_free(sim);
+        }
+        for (size_t i = 0; i < pixels_of(&s); i++) {
+            off = fmax(off, fabs(change[1][i] - change[0][i]));
+            most = fmax(most, fabs(change[0][i]));
+        }
+        tap_check(most > 0 && off <= 1e-10 * most,
+                  "%s, %zu parameters: off %.1e of the largest, 1e-10 allowed",
+                  lookup == NB_TRICUBIC ? "tricubic" : "nearest", n, off / most);
+        free(change[0]);
+        free(change[1]);
+    }
+    nb_hkl_free(hkl);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+/* ---- where it goes ---- */
+
+/* float32 with a stride, a mask and a ROI: the numbers of a dense image, rounded, and 0
+ * elsewhere */
+static int into_any_array(void)
+{
+    enum { FAST = 40, SLOW = 37, STEP = 3 };
+    static float sparse[SLOW * FAST * STEP];
+    static double dense[SLOW * FAST];
+    static uint8_t mask[SLOW * FAST];
+    nb_context *ctx = renders_context(1);
+    nb_scene s = scenes_base();
+    nb_array image = {0}, whole = nb_array_f64(dense, SLOW, FAST);
+    nb_simulator *sim;
+    const double one = 1;
+    int wrong = 0, dark = 0;
+
+    for (int i = 0; i < SLOW * FAST; i++) mask[i] = i % 11 != 4;
+    for (int i = 0; i < SLOW * FAST * STEP; i++) sparse[i] = 7;
+    s.detector.mask = mask;
+    s.detector.roi[0] = 5, s.detector.roi[1] = 38;
+    s.detector.roi[2] = 3, s.detector.roi[3] = 30;
+    image = whole;
+    image.data = sparse;
+    image.bits = 32;
+    image.stride[0] = (int64_t)FAST * STEP;
+    image.stride[1] = STEP;
+    if (nb_simulator_create(ctx, &s, "distance", NULL, &sim) != NB_OK) abort();
+    tap_check(nb_jvp(sim, NULL, 1, &one, &whole) == NB_OK, "dense");
+    tap_check(nb_jvp(sim, NULL, 1, &one, &image) == NB_OK, "float32 with a stride: %s",
+              nb_context_message(ctx));
+    for (int i = 0; i < SLOW * FAST; i++) {
+        const int f = i % FAST, slow = i / FAST;
+        const int shown = f >= 5 && f < 38 && slow >= 3 && slow < 30 && mask[i];
+
+        wrong += sparse[(size_t)i * STEP] != (float)dense[i];
+        wrong += sparse[(size_t)i * STEP + 1] != 7;
+        wrong += !shown && dense[i] != 0;
+        dark += dense[i] == 0;
+    }
+    tap_check(wrong == 0 && dark < SLOW * FAST / 2, "%d wrong, %d of %d dark", wrong, dark,
+              SLOW * FAST);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_case cases[] = {
+        {"lanes_as_reference", lanes_as_reference},
+        {"float_lanes", float_lanes},
+        {"spots_as_lanes", spots_as_lanes},
+        {"same_bits", same_bits},
+        {"many_columns", many_columns},
+        {"into_any_array", into_any_array},
+    };
+
+    return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
