@@ -176,25 +176,41 @@ static int make_gradient(struct run *run, struct derivatives *d)
                                                     "finite number; nothing was written");
 }
 
-/* one at a time, so that progress can be told */
+/* directions of one call: as many as share a pass over the samples */
+enum { AT_ONCE = 16 };
+
+static int check_column(struct run *run, const struct derivatives *d, size_t i)
+{
+    const double *const column = d->columns + i * pixels(run);
+    for (size_t k = 0; k < pixels(run); k++)
+        if (!isfinite(column[k]))
+            return say_failure(run->say,
+                               "the derivative of pixel %zu in %s is no finite number; "
+                               "nothing was written",
+                               k, run->params.at[d->jacobian.at[i]].name);
+    return 0;
+}
+
 static int make_jacobian(struct run *run, struct derivatives *d)
 {
-    double *const direction = allocate(1, run->params.n);
+    const size_t n = d->jacobian.n, nparam = run->params.n;
+    double *const direction = allocate(AT_ONCE, nparam);
     int code = 0;
     if (!direction) return say_failure(run->say, "out of memory");
-    for (size_t i = 0; i < d->jacobian.n && !code; i++) {
-        const size_t at = d->jacobian.at[i];
-        nb_array column = image_of(run, d->columns + i * pixels(run));
-        progress_part(&run->progress, "derivative", (int)i, (int)d->jacobian.n);
-        direction[at] = 1;
-        code = library(run, nb_jvp(run->sim, run->params.x, 1, direction, &column));
-        direction[at] = 0;
-        for (size_t k = 0; k < pixels(run) && !code; k++)
-            if (!isfinite(d->columns[i * pixels(run) + k]))
-                code = say_failure(run->say,
-                                   "the derivative of pixel %zu in %s is no finite number; "
-                                   "nothing was written",
-                                   k, run->params.at[at].name);
+    for (size_t first = 0; first < n && !code; first += AT_ONCE) {
+        const size_t some = n - first < AT_ONCE ? n - first : AT_ONCE;
+        nb_array column[AT_ONCE];
+        for (size_t i = 0; i < some; i++) {
+            column[i] = image_of(run, d->columns + (first + i) * pixels(run));
+            direction[i * nparam + d->jacobian.at[first + i]] = 1;
+        }
+        progress_part(&run->progress, "derivatives", (int)(first / AT_ONCE),
+                      (int)((n + AT_ONCE - 1) / AT_ONCE));
+        code = library(run, nb_jvp(run->sim, run->params.x, (int)some, direction, column));
+        for (size_t i = 0; i < some && !code; i++) {
+            direction[i * nparam + d->jacobian.at[first + i]] = 0;
+            code = check_column(run, d, first + i);
+        }
     }
     free(direction);
     return code;
