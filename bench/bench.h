@@ -91,6 +91,10 @@ struct gradient {
     int precision, strategy;
     size_t parameters;
     double forward, adjoint, loss; /* the adjoint renders the image anew */
+    /* of the parameters of a fit: their number, an image again, one tangent, sixteen at
+     * once, the normal matrix */
+    size_t fitted;
+    double image, tangent, tangents, normal;
 };
 
 struct peak {

@@ -163,6 +163,11 @@ static void add_gradient(cJSON *array, const struct gradient *gradient)
     add_figure(to, "forward_seconds", gradient->forward);
     add_figure(to, "adjoint_seconds", gradient->adjoint);
     add_figure(to, "loss_seconds", gradient->loss);
+    add_real(to, "fitted_parameters", (double)gradient->fitted);
+    add_figure(to, "fitted_forward_seconds", gradient->image);
+    add_figure(to, "tangent_seconds", gradient->tangent);
+    add_figure(to, "sixteen_tangents_seconds", gradient->tangents);
+    add_figure(to, "normal_seconds", gradient->normal);
 }
 
 static void add_peak(cJSON *array, const struct peak *peak)
