@@ -1,34 +1,53 @@
 #!/bin/sh
-# mutation.sh [--sample N] [--seed S] [--folder F] [--fresh] [--table] - are wrong
-# derivatives noticed? Copies the tree to a build folder, puts a factor on every product and term of
-# the derivative code there, and lets nb_gradcheck() judge the code with one of the factors
-# 0, -1, 1.1, 1.01, 1 + 1e-4, 1 + 1e-6, 1 + 1e-8 at a time. Ends with the table of
-# reports/2026-11-22-mutation.md.
+# mutation.sh [--of PART] [--sample N] [--seed S] [--folder F] [--fresh] [--table] - are
+# wrong derivatives noticed? Copies the tree to a build folder, puts a factor on every
+# product and term of the derivative code there, and lets nb_gradcheck() judge the code with
+# one of the factors 0, -1, 1.1, 1.01, 1 + 1e-4, 1 + 1e-6, 1 + 1e-8 at a time. Ends with the
+# tables of reports/2026-11-22-mutation.md.
 #
-# --sample N --seed S: N mutants drawn at random; without it all of them (an hour).
+# --of: physics (grad/ and physics/, judged by the reference kernel), lanes or spots (the
+# adjoints in kernels/, judged by themselves, and by nb_jtj() and nb_loss() too); without it
+# one after the other. All code but that of the part is as it stands. The library is built
+# for the instruction set scalar and in double alone.
+# --sample N --seed S: N mutants of the part drawn at random; without it all (hours).
 # What was judged before in the folder is not judged again, unless --fresh; --table only
-# prints what there is. The code outside physics/ and grad/ is as it stands.
+# prints what there is.
 # For developers: needs python3 and cmake. SPDX-License-Identifier: MIT
 set -eu
 cd "$(dirname "$0")/.."
 
-sample=0 seed=1 folder=build/mutation fresh='' table=''
+sample=0 seed=1 top=build/mutation fresh='' table='' parts='physics lanes spots'
 while [ $# -gt 0 ]; do
     case $1 in
+    --of) parts=$2; shift ;;
     --sample) sample=$2; shift ;;
     --seed) seed=$2; shift ;;
-    --folder) folder=$2; shift ;;
+    --folder) top=$2; shift ;;
     --fresh) fresh=1 ;;
     --table) table=1 ;;
     *) echo "mutation: unknown option $1" >&2; exit 2 ;;
     esac
     shift
 done
+
+# what the pixel loops are compiled for: one set, in double; the others' names stand for it
+one_set='s/\(set(nanobrag_isa_sets scalar\).*/\1)/
+         s/foreach(precision double single)/foreach(precision double)/
+         s/:-O3>/:-O1>/'
+names=
+for kind in lanes paint lanes_vjp paint_vjp; do
+    for set in scalar v2 v3 v4 base; do
+        for precision in double single; do
+            [ $set$precision = scalardouble ] \
+                || names="$names -Wl,--defsym=${kind}_${set}_$precision=${kind}_scalar_double"
+        done
+    done
+done
+
 judge()
 {
     [ -f include/nanobrag/gradcheck.h ] || { echo "mutation: no nb_gradcheck() here" >&2; exit 1; }
 
-    tree=$folder/tree
     mkdir -p "$folder"
     # the tree decides the sites: a change of it starts anew
     sum=$(find src include scripts/mutation* tests/oracle -type f | sort | xargs cat | cksum)
@@ -41,11 +60,12 @@ judge()
             rm -rf "$tree"
             mkdir -p "$tree"
             cp -R CMakeLists.txt cmake src include "$tree"
+            sed "$one_set" cmake/isa.cmake > "$tree/cmake/isa.cmake"
             # shellcheck disable=SC2086
-            python3 scripts/mutation_sites.py "$tree" $skip > "$folder/sites.log"
-            for unit in "$tree"/src/nanobrag/grad/*.c "$tree"/src/nanobrag/kernels/reference.c; do
+            python3 scripts/mutation_sites.py "$tree" "$part" $skip > "$folder/sites.log"
+            for unit in "$tree"/src/nanobrag/grad/*.c "$tree"/src/nanobrag/kernels/*.c; do
                 ${CC:-cc} -std=c11 -D_XOPEN_SOURCE=700 -I"$tree/include" -I"$tree/src/nanobrag" \
-                    -fsyntax-only "$unit" 2>&1 || true
+                    -DKERNEL_ISA='""' -DKERNELS=check -fsyntax-only "$unit" 2>&1 || true
             done | sed -n 's/.*src\/nanobrag\/\([a-z_\/.]*:[0-9]*\):[0-9]*: error.*/\1/p' \
                 | sort -u > "$folder/refused.txt"
             [ -s "$folder/refused.txt" ] || break
@@ -60,16 +80,20 @@ judge()
             || { tail -20 "$folder/build.log"; exit 1; }
         echo "$sum" > "$folder/sum"
     fi
+    # shellcheck disable=SC2086
     ${CC:-cc} -std=c11 -O1 -fopenmp -I"$tree/include" -Itests scripts/mutation_judge.c \
-        tests/oracle/scenes.c "$tree/build/src/nanobrag/libnanobrag_internal.a" -lm \
-        -o "$folder/judge"
+        scripts/mutation_normal.c tests/oracle/scenes.c \
+        "$tree/build/src/nanobrag/libnanobrag_internal.a" -lm $names -o "$folder/judge"
+    strategy=$part
+    [ "$part" != physics ] || strategy=reference
     nice "$folder/judge" "$tree/mutation_sites.txt" "$folder/results.txt" "$sample" "$seed" \
-        > "$folder/healthy.txt"
+        "$strategy" > "$folder/healthy.txt"
     tail -1 "$folder/healthy.txt"
 }
 
-[ -n "$table" ] || judge
-awk -F '\t' '
+print_table()
+{
+    awk -F '\t' '
 $6 == "forward" || $6 == "unreached" || $6 == "equivalent" { other[$6]++; next }
 {
     e = $5 + 0
@@ -86,3 +110,13 @@ END {
     for (what in other) printf "%-15s %12d\n", what, other[what]
     printf "survivors of 1e-8 and more:\n%s", survivors
 }' "$folder/results.txt"
+}
+
+for part in $parts; do
+    folder=$top/$part tree=$top/$part/tree
+    [ -n "$table" ] || judge
+    if [ -f "$folder/results.txt" ]; then
+        echo "---- $part"
+        print_table
+    fi
+done

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""mutation_sites.py TREE - puts a factor, mutation[i], on every product and term of the
-derivative code in a copy of the tree, and lists the sites in TREE/mutation_sites.txt:
-number, file, line, text. For developers only; scripts/mutation.sh calls it.
+"""mutation_sites.py TREE PART - puts a factor, mutation[i], on every product and term of
+the derivative code in a copy of the tree, and lists the sites in TREE/mutation_sites.txt:
+number, file, line, text. PART is physics (grad/ and physics/), lanes or spots (the adjoints
+in kernels/). For developers only; scripts/mutation.sh calls it.
 
 SPDX-License-Identifier: MIT
 """
@@ -22,6 +23,23 @@ OUTPUT_LAST = {"linear_cross_tangent", "linear_unit_tangent", "linear_rotate_tan
                "linear_rotate_xyz_tangent"}
 SCALAR_ARGUMENTS = {"phys_give": [1], "linear_add": [0], "linear_add_tangent": [0, 1],
                     "linear_scale": [0]}
+# the adjoints of the pixel loops, and of which functions
+KERNELS = {
+    "lanes": {"lanes_vjp.c": None, "lane_back.h": None, "lane_slopes.h": None,
+              "lane_moments.c": None, "lane_moments.h": None, "lane_rows.h": None,
+              "lane_columns.h": None, "frame_back.c": None, "jacobian.c": {"add_default"},
+              "adjoint.c": {"add"},
+              "normal.c": {"multiply", "add_structure_factors", "add_tile", "add"}},
+    "spots": {"paint_vjp.c": None, "spots_vjp.c": {"hand_back", "pair_back"}}}
+# what there is no slope in; and integers that are assigned to
+NO_SLOPES = {"next_place", "is_small", "kept_of", "use_source", "use_pair"}
+INTEGERS = {"in.n", "in.padded", "pulled", "in->pixel[i]", "met", "at", "last",
+            "out->corner[i]", "r->strained", "any", "w.n"}
+KERNEL_ARGUMENTS = {"give": [1], "gain": [1], "fill": [2], "frame_back_crystal": [1],
+                    "frame_back_places": [2, 3], "add_direction": [1], "add_strain": [1],
+                    "add_turn": [1], "scatter_f": [2], "slopes_of": [3], "hand_back": [2]}
+# arrays of lanes that calls read
+KERNEL_ARRAYS = {"gain_product": 1, "add": 1, "omega_to_distance": 1}
 NOT_A_FACTOR = re.compile(r"^[-+]?\s*(\(\w+\)\s*)?\d*$|^\(int\)|^box->first")
 
 
@@ -51,8 +69,9 @@ def split_top(text, start, separators):
 
 
 class File:
-    def __init__(self, name, text, whole):
+    def __init__(self, name, text, whole, functions=None, kernel=False):
         self.name, self.text, self.whole = name, text, whole
+        self.functions, self.kernel = functions, kernel  # functions: None for all
         self.code = blank_comments(text)
         self.edits = []  # (begin, end, before, after, line, what)
 
@@ -62,7 +81,7 @@ class File:
         while end > begin and self.code[end - 1].isspace():
             end -= 1
         what = " ".join(self.code[begin:end].split())
-        if not what:
+        if not what or (self.kernel and re.search(r"[^-]>|<|[=!]=|&&|\|\|", what)):
             return
         self.edits.append((begin, end, before, after,
                            self.text.count("\n", 0, begin) + 1, what))
@@ -146,6 +165,27 @@ class File:
             self.add(begin, end, "phys_scale(mutation[%d], ", ")")
 
     # ---- statements ----
+    def kernel_call(self, name, opened, closed, begin, end):
+        parts = split_top(self.code[opened + 1:closed], opened + 1, ",")
+        texts = [self.code[b:e].strip() for b, e in parts]
+        for i in KERNEL_ARGUMENTS.get(name, []):
+            if texts[i] != "0":
+                self.scalar(*parts[i])
+                if NOT_A_FACTOR.match(texts[i]):
+                    self.add(*parts[i])
+        if name in KERNEL_ARRAYS and len(parts) > 2 and "(size_t)" not in texts[0]:
+            b, e = parts[KERNEL_ARRAYS[name]]
+            n = "l->n" if name == "omega_to_distance" else texts[0]
+            self.add(b, e, "mutation_scaled(%s, mutation[%%d], " % n, ")")
+        if name in ("times", "multiply"):
+            self.scale_lanes(texts[0], texts[3 if len(parts) > 3 else 1], begin, end)
+        elif name == "times_omega":
+            self.scale_lanes(texts[1] + "->n", texts[2], begin, end)
+
+    def scale_lanes(self, n, out, begin, end):
+        self.add(begin, end, "{ ", "; for (int mutant = 0; mutant < %s; mutant++) "
+                 "(%s)[mutant] *= mutation[%%d]; }" % (n, out))
+
     def call(self, name, opened, closed, begin, end):
         arguments = split_top(self.code[opened + 1:closed], opened + 1, ",")
         if name in OUTPUT_LAST or (name == "linear_copy" and "dot" in
@@ -196,24 +236,39 @@ class File:
         text = code[begin:end]
         if not text.strip():
             return
+        if self.functions is not None and function not in self.functions:
+            return
+        if self.kernel and function in NO_SLOPES:
+            return
         slopes_only = not self.whole and not SLOPE_FUNCTION.search(function)
         call = re.match(r"(?:\(void\))?(\w+)\s*\(", text)
         returns = re.match(r"return\b", text)
+        if returns and self.kernel and text[returns.end():].strip() in INTEGERS:
+            return
         if returns:
             if not slopes_only and not re.search(r"phys_finish\(|return \w$", text):
                 if "phys_moving" in text:
                     self.moving(begin, end)
+                elif self.kernel and re.match(r"return\s+phys_(axpy|scale|vec3)\s*\(", text):
+                    self.vector(begin + returns.end(), end)
                 else:
                     self.scalar(begin + returns.end(), end)
             return
         if call and text.rstrip().endswith(")") and not slopes_only:
             opened = begin + call.end() - 1
+            if self.kernel:
+                self.kernel_call(call.group(1), opened, begin + len(text.rstrip()) - 1,
+                                 begin, end)
             self.call(call.group(1), opened, begin + len(text.rstrip()) - 1, begin, end)
             return
         kind = re.match(r"(?:static\s+)?(?:const\s+)?(struct \w+|real|double|int|void)\s",
                         text)
         if kind and re.match(r"static|const int|int", text):
             return
+        if self.kernel and not kind and re.match(
+                r"(const\s+)?[a-z_]\w*\s+[*\s]*(restrict\s+|const\s+)*\w+\s*(\[|=|,|$)",
+                text):
+            return  # of a type that holds no slope
         if kind and kind.group(1).startswith("struct") and kind.group(1) not in (
                 "struct phys_vec3", "struct phys_moving"):
             return
@@ -228,9 +283,11 @@ class File:
         left = text[:m.start()].strip()
         if slopes_only and not SLOPE.search(left):
             return
+        if self.kernel and not kind and left in INTEGERS:
+            return
         if left.startswith("*") and m.group(1) == "=" and kind:
             return  # a pointer
-        if kind and re.search(r"\*\s*(const\s+)?\w+$", left):
+        if kind and re.search(r"\*\s*((const|restrict)\s+)?\w+$", left):
             return
         right = begin + m.end()
         if "phys_moving" in text[m.end():] or kind == "struct phys_moving":
@@ -277,20 +334,31 @@ class File:
         # at one place: ends before beginnings, inner ends first, outer beginnings first
         inserts.sort(key=lambda x: (x[0], x[1], x[2]))
         out, at = ["extern double mutation[]; "], 0
+        if self.kernel:
+            out += ["extern const double *mutation_scaled(int n, double factor, ",
+                    "const double *lanes); "]
         for place, _, _, text in inserts:
             out += [self.text[at:place], text]
             at = place
         return "".join(out) + self.text[at:], sites
 
 
+def files_of(part):
+    """(name, whole, functions) of each"""
+    if part in KERNELS:
+        return [("kernels/" + name, True, functions)
+                for name, functions in KERNELS[part].items()]
+    return [(name, name in WHOLE, None) for name in WHOLE + SLOPES]
+
+
 def main():
-    source = os.path.join(sys.argv[1], "src/nanobrag")
-    skipped = set(sys.argv[2:])  # FILE:LINE that do not compile
+    source, part = os.path.join(sys.argv[1], "src/nanobrag"), sys.argv[2]
+    skipped = set(sys.argv[3:])  # FILE:LINE that do not compile
     sites = []
-    for name in WHOLE + SLOPES:
+    for name, whole, functions in files_of(part):
         path = os.path.join(source, name)
         with open(path, encoding="utf-8") as f:
-            file = File(name, f.read(), name in WHOLE)
+            file = File(name, f.read(), whole, functions, part in KERNELS)
         file.run()
         file.edits = [x for x in file.edits if "%s:%d" % (name, x[4]) not in skipped]
         text, new = file.write(len(sites))

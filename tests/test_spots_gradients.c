@@ -361,6 +361,92 @@ static int tails(void)
     return TAP_PASS;
 }
 
+/* cells of 8 x 8 pixels without a photon; *light: those with some */
+static int dark_cells(const nb_scene *s, int *light)
+{
+    const nb_options lanes = {NB_DOUBLE, NB_LANES, 0};
+    nb_context *ctx = renders_context(1);
+    nb_simulator *sim = simulator_of(ctx, s, &lanes);
+    double *image = numbers(pixels_of(s));
+    nb_array out = nb_array_f64(image, s->detector.nslow, s->detector.nfast);
+    int dark = 0;
+
+    *light = 0;
+    if (nb_forward(sim, NULL, &out) != NB_OK) abort();
+    for (int row = 0; row < s->detector.nslow; row += 8)
+        for (int column = 0; column < s->detector.nfast; column += 8) {
+            double sum = 0;
+
+            for (int i = 0; i < 64; i++)
+                sum += image[(row + i / 8) * s->detector.nfast + column + i % 8];
+            dark += sum == 0;
+            *light += sum > 0;
+        }
+    free(image);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    return dark;
+}
+
+/* a loss against one photon in every pixel */
+static double loss_of(const nb_scene *s, const nb_options *options)
+{
+    nb_context *ctx = renders_context(2);
+    nb_simulator *sim = simulator_of(ctx, s, options);
+    double *observed = numbers(pixels_of(s)), *gradient = numbers(nb_nparam(sim));
+    const nb_array seen = nb_array_f64(observed, s->detector.nslow, s->detector.nfast);
+    const nb_target target = {NB_GAUSSIAN, &seen, NULL, 0, 0, 0};
+    nb_normal normal = {NULL, NULL, NULL, gradient};
+    double value;
+
+    for (size_t i = 0; i < pixels_of(s); i++) observed[i] = 1;
+    if (nb_loss(sim, NULL, &target, &value, &normal) != NB_OK) abort();
+    free(observed);
+    free(gradient);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    return value;
+}
+
+static void check_dark(const char *name, const nb_scene *s)
+{
+    const nb_options spots = {NB_DOUBLE, NB_SPOTS, 0}, lanes = {NB_DOUBLE, NB_LANES, 0};
+    struct gradients a = gradients_of(s, &spots, 2), b = gradients_of(s, &lanes, 2);
+    double *sum = numbers(a.n), *scale = numbers(a.n), linear, loss;
+    int light, dark = dark_cells(s, &light);
+
+    tangents_of(s, sum, scale);
+    linear = worst_of(a.n, a.linear, b.linear, scale);
+    loss = worst_of_loss(a.n, a.loss, b.loss, scale);
+    tap_check(dark > 10 && light > 10, "%s: %d cells without a photon, %d with some", name,
+              dark, light);
+    tap_check(linear <= 1e-10 && loss <= 1e-10,
+              "%.1e of S from lanes, of a loss %.1e; 1e-10 allowed", linear, loss);
+    tap_close("the loss", loss_of(s, &spots) / loss_of(s, &lanes), 1, 1e-11);
+    free(sum);
+    free(scale);
+    drop(&a);
+    drop(&b);
+}
+
+/* Cells that no spot reaches are passed over: they pull on nothing, but the photons that
+ * are missing there count in a loss. */
+static int dark_between_spots(void)
+{
+    nb_scene s = scenes_base();
+
+    s.crystal.shape = NB_TOPHAT;
+    for (int k = 0; k < 3; k++) s.crystal.ncells[k] = 7;
+    s.detector.nfast = s.detector.nslow = 64;
+    s.detector.pixel = 0.3;
+    tap_check(is_painted(&s), "painted");
+    check_dark("painted", &s);
+    s.oversample_polar = 1;
+    tap_check(!is_painted(&s), "not painted");
+    check_dark("cell by cell", &s);
+    return TAP_PASS;
+}
+
 /* a detector of several bands */
 static int threads_same_bits(void)
 {
@@ -400,8 +486,13 @@ static int threads_same_bits(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        NAMED(painted_as_lanes), NAMED(tolerance_kept), NAMED(float_painted),
-        NAMED(masked),           NAMED(tails),          NAMED(threads_same_bits),
+        NAMED(painted_as_lanes),
+        NAMED(tolerance_kept),
+        NAMED(float_painted),
+        NAMED(masked),
+        NAMED(tails),
+        NAMED(dark_between_spots),
+        NAMED(threads_same_bits),
     };
 
     return tap_main(argc, argv, cases, COUNT(cases));

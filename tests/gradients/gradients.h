@@ -120,6 +120,11 @@ int refused(void);
 int hints(void);
 int report_is_json(void);
 
+/* wrong.c: derivatives that are wrong on purpose */
+int verdict_dot(void);
+int verdict_rate(void);
+int verdict_structural_zero(void);
+
 /* step.c */
 int lattice_square(void);
 int lattice_real_cells(void);
