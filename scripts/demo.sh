@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-sh scripts/build.sh
+BUILD_TARGET=nanobrag_program sh scripts/build.sh
 mkdir -p demo
 set -x
 build/release/bin/nanobrag -quiet -hkl examples/data/2erl_p1.hkl \
@@ -14,4 +14,7 @@ build/release/bin/nanobrag -quiet -hkl examples/data/2erl_p1.hkl \
     -mosaic 0.3 -mosaic_domains 25 -osc 2 -phisteps 20 -oversample 2 \
     -fluence 1e28 -water 0.08 -psf gauss -psf_fwhm 0.15 -seed 1 \
     -floatfile demo/2erl.bin -noisefile demo/2erl_00001.img -pngfile demo/2erl.png
+{ set +x; } 2> /dev/null
 ls -l demo
+echo "demo: done; look at demo/2erl.png. The program is build/release/bin/nanobrag;" \
+    "cmake --install build/release puts it, and the library, where others find them"

@@ -218,6 +218,15 @@ static int spots_as_lanes(void)
             apart += worst > 1e-12;
             drop(&found);
         }
+        {
+            struct jacobian found = jacobian_of(&s, names, NB_SINGLE, NB_SPOTS, 0, 2, 100);
+            const double worst = worst_of(&found, &truth, where, sizeof where);
+
+            tap_check(worst <= 5e-4,
+                      "%s in float: %s off %.1e of its largest, 5e-4 allowed",
+                      scenes_list[i].name, where, worst);
+            drop(&found);
+        }
         drop(&truth);
     }
     tap_check(apart > 0, "something was passed over: columns differ in %d scenes", apart);
@@ -374,6 +383,109 @@ static int into_any_array(void)
     return TAP_PASS;
 }
 
+/* ---- progress ---- */
+
+struct told {
+    double last;
+    int calls, back, stop_at; /* stop_at: the call that asks to stop; 0: none */
+};
+
+static int tell(void *user, double fraction)
+{
+    struct told *t = user;
+
+    t->back += fraction < t->last || fraction > 1;
+    t->last = fraction;
+    return ++t->calls == t->stop_at;
+}
+
+static nb_scene named(const char *name)
+{
+    for (size_t i = 0; i < scenes_count; i++)
+        if (!strcmp(scenes_list[i].name, name)) return scene_at(i);
+    abort();
+}
+
+/* every call that makes several passes is told as one, and stops when it is asked to */
+static void check_progress(const char *name, const char *names)
+{
+    static const char *const calls[] = {"nb_jvp", "nb_jvp into float32", "nb_vjp", "nb_jtj",
+                                        "nb_loss"};
+    enum { CALLS = 5 };
+    const nb_scene s = named(name);
+    nb_context_options options = {0};
+    struct told told = {0};
+    nb_context *ctx;
+    nb_simulator *sim;
+    double *dx, *bar_x, *image = numbers(pixels_of(&s)), value;
+    nb_array *dense, *narrow, two[2];
+    nb_normal normal = {0};
+    size_t n, d;
+
+    options.threads = 1;
+    options.progress = tell;
+    options.user = &told;
+    if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK
+        || nb_simulator_create(ctx, &s, names, NULL, &sim) != NB_OK)
+        abort();
+    n = nb_nparam(sim), d = nb_ndense(sim);
+    dx = numbers(n * n);
+    bar_x = numbers(2 * n);
+    normal.matrix = numbers(d * d);
+    normal.gradient = numbers(n);
+    dense = calloc(n, sizeof *dense);
+    narrow = calloc(n, sizeof *narrow);
+    if (!dense || !narrow) abort();
+    for (size_t i = 0; i < n; i++) {
+        dx[i * n + i] = 1; /* all into one image: only what is told counts */
+        dense[i] = nb_array_f64(image, s.detector.nslow, s.detector.nfast);
+        narrow[i] = dense[i];
+        narrow[i].bits = 32;
+    }
+    two[0] = two[1] = dense[0];
+    for (int call = 0; call < CALLS; call++)
+        for (int stop = 0; stop < 2; stop++) {
+            const nb_target target = {NB_GAUSSIAN, two, NULL, 0, 0, 0};
+            const int whole = told.calls;
+            nb_status status = NB_OK;
+            double most = 0;
+
+            told = (struct told){0};
+            told.stop_at = stop ? whole * 3 / 4 : 0;
+            memset(normal.matrix, 0, d * d * sizeof(double));
+            memset(normal.gradient, 0, n * sizeof(double));
+            memset(image, 0, pixels_of(&s) * sizeof(double));
+            if (call < 2)
+                status = nb_jvp(sim, NULL, (int)n, dx, call ? narrow : dense);
+            else if (call == 2)
+                status = nb_vjp(sim, NULL, 2, two, bar_x);
+            else if (call == 3)
+                status = nb_jtj(sim, NULL, NULL, two, &normal);
+            else
+                status = nb_loss(sim, NULL, &target, &value, &normal);
+            for (size_t i = 0; i < d * d; i++) most = fmax(most, fabs(normal.matrix[i]));
+            tap_check(told.back == 0 && told.calls > 3, "%s, %s: told %d times, %d back",
+                      name, calls[call], told.calls, told.back);
+            if (stop)
+                tap_check(status == NB_ERR_CANCELLED && most == 0,
+                          "%s stops, and adds nothing", calls[call]);
+            else
+                tap_check(status == NB_OK && told.last == 1, "%s ends at %g", calls[call],
+                          told.last);
+        }
+    free(dx), free(bar_x), free(image), free(dense), free(narrow);
+    free(normal.matrix), free(normal.gradient);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+}
+
+static int progress_of_passes(void)
+{
+    check_progress("base", "*");
+    check_progress("point_spread", "*");
+    return TAP_PASS;
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
@@ -383,6 +495,7 @@ int main(int argc, char **argv)
         {"same_bits", same_bits},
         {"many_columns", many_columns},
         {"into_any_array", into_any_array},
+        {"progress_of_passes", progress_of_passes},
     };
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);

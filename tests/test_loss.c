@@ -301,6 +301,40 @@ static int scenes_by_reference(void)
     return TAP_PASS;
 }
 
+/* a scale of 0 leaves no photons, but a slope in it: alone as with the matrix */
+static int dark_scale(void)
+{
+    static const int strategies[] = {NB_REFERENCE, NB_LANES, NB_SPOTS};
+    static double observed[PIXELS];
+    nb_scene scene = scene_of("gauss_constant");
+    nb_array y = nb_array_f64(observed, SLOW, FAST);
+    const nb_target target = {NB_GAUSSIAN, &y, NULL, 0, 0, 0};
+    double truth = 0;
+
+    for (int i = 0; i < PIXELS; i++) observed[i] = 1;
+    for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+        nb_context *ctx = renders_context(1);
+        nb_simulator *sim = simulator_for(ctx, &scene, "scale", strategies[i]);
+        const double x = 0;
+        double value, alone = 0, beside = 0, matrix = 0;
+        nb_normal gradient = {NULL, NULL, NULL, &alone},
+                  all = {&matrix, NULL, NULL, &beside};
+
+        if (nb_loss(sim, &x, &target, &value, &gradient) != NB_OK
+            || nb_loss(sim, &x, &target, &value, &all) != NB_OK)
+            abort();
+        if (strategies[i] == NB_REFERENCE) truth = alone;
+        tap_check(alone < 0 && fabs(alone - truth) <= 1e-9 * fabs(truth)
+                      && fabs(beside - truth) <= 1e-9 * fabs(truth),
+                  "strategy %d: gradient %.12g alone, %.12g with the matrix, %.12g by the "
+                  "reference",
+                  strategies[i], alone, beside, truth);
+        nb_simulator_free(sim);
+        nb_context_free(ctx);
+    }
+    return TAP_PASS;
+}
+
 static int scenes_by_lanes(void)
 {
     check_scene("base", globals, NB_LANES);
@@ -531,6 +565,7 @@ int main(int argc, char **argv)
         {"scenes_with_reflections", scenes_with_reflections},
         {"threads_same_bits", threads_same_bits},
         {"point_spread", point_spread},
+        {"dark_scale", dark_scale},
         {"misuse", misuse},
         {"cancelled", cancelled},
     };

@@ -112,12 +112,14 @@ NB_API nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
  *   dx      [in]   directions                                      (ndir x nparam)
  *   dimage  [out]  an array for each, photons                      (ndir x nslow x nfast)
  *
- * One pass over the samples for every sixteen directions (with a point spread, for each).
- * By the lanes in their precision, but for NB_REFERENCE; with NB_SPOTS only where a spot
- * reaches, to its tolerance. Where a sample changes its nearest reflection the derivative is
- * that of the side it lies on. The first call allocates what all later ones work in.
+ * One pass over the samples for every sixteen directions (with a point spread, for each,
+ * unless the images are dense float64). By the lanes in their precision, but for
+ * NB_REFERENCE; with NB_SPOTS only where a spot reaches, to its tolerance. Where a sample
+ * changes its nearest reflection the derivative is that of the side it lies on. The first
+ * call allocates what all later ones work in.
  *
- * Errors: those of nb_forward(); NB_ERR_UNSUPPORTED with nanoBragg's curved detector.
+ * Errors: those of nb_forward(), and NB_ERR_MEMORY also of that first call;
+ * NB_ERR_UNSUPPORTED with nanoBragg's curved detector.
  */
 NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
                         nb_array *dimage);
@@ -132,9 +134,8 @@ NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const doub
  * One pass over the samples for each cotangent, whatever the number of parameters; by the
  * lanes in their precision, but for NB_REFERENCE, and with NB_SPOTS spot by spot, to its
  * tolerance (by lanes where a spot reaches, if samples are weighed one by one or F is
- * interpolated). What
- * lies under the mask or outside the ROI has no say. Errors: those of nb_forward(),
- * NB_ERR_UNSUPPORTED as in nb_jvp().
+ * interpolated). What lies under the mask or outside the ROI has no say. Errors: those of
+ * nb_forward(), NB_ERR_UNSUPPORTED as in nb_jvp().
  */
 NB_API nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot,
                         const nb_array *bar_image, double *bar_x);
@@ -161,7 +162,8 @@ typedef struct nb_normal {
  *   residual  [in]      r, image less data; NULL: no gradient      (nslow x nfast)
  *   out       [in,out]  what is asked for
  *
- * Errors: those of nb_jvp(); NB_ERR_ARGUMENT for a gradient without a residual.
+ * Errors: those of nb_jvp(), after which nothing was added; NB_ERR_ARGUMENT for a gradient
+ * without a residual.
  */
 NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weight,
                         const nb_array *residual, nb_normal *out);

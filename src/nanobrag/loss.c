@@ -17,6 +17,7 @@
 
 #include "base/array.h"
 #include "base/context.h"
+#include "kernels/headway.h"
 #include "kernels/normal.h"
 #include "normal_spread.h"
 #include "simulator.h"
@@ -203,6 +204,7 @@ static nb_status loss_of_image(nb_simulator *sim, const nb_scene *scene,
 {
     const nb_array bar = nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
 
+    headway_passes(sim->ctx, gradient ? 2 + simulator_widens(sim) : 1);
     NB_TRY(simulator_render(sim, scene, frame, sim->photons));
     *value = slopes_in_place(sim, pull, sim->photons);
     NB_TRY(check_value(sim, *value));

@@ -13,9 +13,10 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "kernels/headway.h"
 
 /* columns that are found in one pass */
-enum { AT_ONCE = 4 };
+enum { COLUMNS = 4 };
 
 struct spread {
     nb_simulator *sim;
@@ -23,9 +24,11 @@ struct spread {
     const struct phys_frame *frame;
     size_t pixels, roi, dense; /* of an image, of its ROI; parameters */
     double *bar, *weight, *weighted; /* (roi) */
-    double *kept; /* (dense + 1 x roi) the last of a structure factor */
-    double *image; /* (AT_ONCE x pixels) */
-    double *dx; /* (AT_ONCE x nparam) */
+    double *kept; /* ((dense + 1) x roi), the last of a structure factor */
+    double *image; /* (COLUMNS x pixels) */
+    double *dx; /* (COLUMNS x nparam) */
+    double *sums; /* what is found, before it is added to what the caller has */
+    nb_normal found;
 };
 
 static void drop(struct spread *w)
@@ -34,6 +37,13 @@ static void drop(struct spread *w)
     free(w->kept);
     free(w->image);
     free(w->dx);
+    free(w->sums);
+}
+
+/* numbers of a normal matrix, as one block */
+static size_t sums_of(const struct spread *w)
+{
+    return w->dense * w->dense + w->dense * w->sim->params.f.n + 2 * w->sim->params.n;
 }
 
 static nb_status make(struct spread *w)
@@ -46,10 +56,15 @@ static nb_status make(struct spread *w)
     w->roi = (size_t)(roi[1] - roi[0]) * (size_t)(roi[3] - roi[2]);
     w->bar = calloc(3 * w->roi, sizeof *w->bar);
     w->kept = calloc((w->dense + 1) * w->roi, sizeof *w->kept);
-    w->image = calloc(AT_ONCE * w->pixels, sizeof *w->image);
-    w->dx = calloc(AT_ONCE * w->sim->params.n, sizeof *w->dx);
-    if (!w->bar || !w->kept || !w->image || !w->dx)
+    w->image = calloc(COLUMNS * w->pixels, sizeof *w->image);
+    w->dx = calloc(COLUMNS * w->sim->params.n, sizeof *w->dx);
+    w->sums = calloc(sums_of(w), sizeof *w->sums);
+    if (!w->bar || !w->kept || !w->image || !w->dx || !w->sums)
         return fail_memory(w->sim->ctx, "a normal matrix");
+    w->found.matrix = w->sums;
+    w->found.coupling = w->found.matrix + w->dense * w->dense;
+    w->found.diagonal = w->found.coupling + w->dense * w->sim->params.f.n;
+    w->found.gradient = w->found.diagonal + w->sim->params.n;
     w->weight = w->bar + w->roi;
     w->weighted = w->weight + w->roi;
     return NB_OK;
@@ -98,9 +113,9 @@ static double product(size_t n, const double *a, const double *b)
 static nb_status find_columns(const struct spread *w, int n, const size_t *which)
 {
     const struct window *window = &w->sim->window;
-    nb_array change[AT_ONCE];
+    nb_array change[COLUMNS];
 
-    memset(w->dx, 0, AT_ONCE * w->sim->params.n * sizeof *w->dx);
+    memset(w->dx, 0, COLUMNS * w->sim->params.n * sizeof *w->dx);
     for (int i = 0; i < n; i++) {
         w->dx[(size_t)i * w->sim->params.n + which[i]] = 1;
         change[i] =
@@ -110,41 +125,39 @@ static nb_status find_columns(const struct spread *w, int n, const size_t *which
 }
 
 /* what a column adds to gradient and diagonal; leaves it, weighted, in w->weighted */
-static void add_column(const struct spread *w, size_t which, const double *column,
-                       const nb_normal *out)
+static void add_column(const struct spread *w, size_t which, const double *column)
 {
     for (size_t i = 0; i < w->roi; i++) w->weighted[i] = w->weight[i] * column[i];
-    if (out->gradient) out->gradient[which] += product(w->roi, w->bar, column);
-    if (out->diagonal) out->diagonal[which] += product(w->roi, w->weighted, column);
+    w->found.gradient[which] = product(w->roi, w->bar, column);
+    w->found.diagonal[which] = product(w->roi, w->weighted, column);
 }
 
-static void add_dense(const struct spread *w, size_t row, const nb_normal *out)
+static void add_dense(const struct spread *w, size_t row)
 {
-    for (size_t k = 0; out->matrix && k <= row; k++) {
+    for (size_t k = 0; k <= row; k++) {
         const double sum = product(w->roi, w->weighted, w->kept + k * w->roi);
 
-        out->matrix[row * w->dense + k] += sum;
-        if (k < row) out->matrix[k * w->dense + row] += sum;
+        w->found.matrix[row * w->dense + k] = w->found.matrix[k * w->dense + row] = sum;
     }
 }
 
-static void add_coupling(const struct spread *w, size_t f, const nb_normal *out)
+static void add_coupling(const struct spread *w, size_t f)
 {
-    for (size_t k = 0; out->coupling && k < w->dense; k++)
-        out->coupling[k * w->sim->params.f.n + f] +=
+    for (size_t k = 0; k < w->dense; k++)
+        w->found.coupling[k * w->sim->params.f.n + f] =
             product(w->roi, w->weighted, w->kept + k * w->roi);
 }
 
 /* the columns of all dense parameters, or of all structure factors */
-static nb_status add_columns(const struct spread *w, int of_f, const nb_normal *out)
+static nb_status add_columns(const struct spread *w, int of_f)
 {
     const struct params *params = &w->sim->params;
-    size_t which[AT_ONCE], done = 0, at = 0;
+    size_t which[COLUMNS], done = 0, at = 0;
 
     while (at < params->n) {
         int n = 0;
 
-        for (; at < params->n && n < AT_ONCE; at++)
+        for (; at < params->n && n < COLUMNS; at++)
             if (params_is_f(params, at) == of_f) which[n++] = at;
         if (n == 0) break;
         NB_TRY(find_columns(w, n, which));
@@ -152,26 +165,46 @@ static nb_status add_columns(const struct spread *w, int of_f, const nb_normal *
             double *column = w->kept + (of_f ? w->dense : done) * w->roi;
 
             crop(w, w->image + (size_t)i * w->pixels, column);
-            add_column(w, which[i], column, out);
+            add_column(w, which[i], column);
             if (of_f)
-                add_coupling(w, done, out);
+                add_coupling(w, done);
             else
-                add_dense(w, done, out);
+                add_dense(w, done);
         }
     }
     return NB_OK;
 }
 
+static void add(size_t n, const double *from, double *to)
+{
+    for (size_t i = 0; to && i < n; i++) to[i] += from[i];
+}
+
+static int runs_of(size_t columns)
+{
+    return (int)((columns + COLUMNS - 1) / COLUMNS);
+}
+
 static nb_status run(struct spread *w, const struct pull *pull, double *value,
                      const nb_normal *out)
 {
+    const size_t n = w->sim->params.n, nf = w->sim->params.f.n;
+    const int of_f = out->coupling || out->diagonal || out->gradient;
+
     NB_TRY(make(w));
+    headway_passes(w->sim->ctx, 1 + simulator_widens(w->sim) + runs_of(w->dense)
+                                    + (of_f ? runs_of(nf) : 0));
     NB_TRY(simulator_render(w->sim, w->scene, w->frame, w->sim->photons));
     *value = weigh(w, pull, w->sim->photons);
     if (!isfinite(*value)) return NB_OK; /* the caller's to say so */
     NB_TRY(simulator_unspread(w->sim, w->scene, w->frame));
-    NB_TRY(add_columns(w, 0, out));
-    return add_columns(w, 1, out);
+    NB_TRY(add_columns(w, 0));
+    if (of_f) NB_TRY(add_columns(w, 1));
+    add(w->dense * w->dense, w->found.matrix, out->matrix);
+    add(w->dense * nf, w->found.coupling, out->coupling);
+    add(n, w->found.diagonal, out->diagonal);
+    add(n, w->found.gradient, out->gradient);
+    return NB_OK;
 }
 
 nb_status normal_spread(nb_simulator *sim, const nb_scene *scene,

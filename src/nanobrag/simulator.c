@@ -26,6 +26,7 @@
 #include "grad/tangent.h"
 #include "kernels/adjoint.h"
 #include "kernels/grid.h"
+#include "kernels/headway.h"
 #include "kernels/kernels.h"
 #include "kernels/spots_vjp.h"
 
@@ -43,6 +44,7 @@ nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
 {
     double largest;
 
+    headway_passes(sim->ctx, 1);
     NB_TRY(simulator_scene(sim, x, scene));
     largest = params_write_f(&sim->params, x, sim->box, sim->box_single);
     for (size_t i = 0; i < sim->nunlisted; i++)
@@ -206,8 +208,7 @@ static nb_status check_directions(const nb_simulator *sim, int ndir, const doubl
     return NB_OK;
 }
 
-/* 1 when a free parameter changes the width of the point spread, in pixels */
-static int widens(const nb_simulator *sim)
+int simulator_widens(const nb_simulator *sim)
 {
     return sim->psf
            && (params_has(&sim->params, "psf_fwhm") || params_has(&sim->params, "pixel"));
@@ -218,7 +219,7 @@ nb_status simulator_unspread(nb_simulator *sim, const nb_scene *scene,
 {
     const struct job job = simulator_job(sim, scene, frame, sim->unspread);
 
-    return widens(sim) ? render(sim, &job) : NB_OK;
+    return simulator_widens(sim) ? render(sim, &job) : NB_OK;
 }
 
 static void finish_tangent(nb_simulator *sim, const nb_scene *scene, const double *dx,
@@ -369,8 +370,7 @@ static nb_status change_photons(nb_simulator *sim, const nb_scene *scene,
 {
     const struct job job = simulator_job(sim, scene, frame, NULL);
     const struct changes to = {sim, n, image};
-    const struct jacobian_reader reader = {JACOBIAN_CHUNKS, start_changes, deliver_changes,
-                                           &to};
+    const struct jacobian_reader reader = {0, start_changes, deliver_changes, &to};
 
     NB_TRY(find_tangents(sim, scene, frame, n, dx));
     for (int d = 0; d < n; d++) array_zero(image + d);
@@ -393,6 +393,13 @@ nb_status simulator_changes(nb_simulator *sim, const nb_scene *scene,
     return NB_OK;
 }
 
+static int are_dense(int n, const nb_array *images)
+{
+    for (int i = 0; i < n; i++)
+        if (!array_is_dense_f64(images + i)) return 0;
+    return 1;
+}
+
 nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
                  nb_array *dimage)
 {
@@ -403,7 +410,12 @@ nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
     if (!sim) return NB_ERR_ARGUMENT;
     NB_TRY(check_directions(sim, ndir, dx, dimage));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
-    if (!sim->psf) return simulator_changes(sim, &scene, &frame, ndir, dx, dimage);
+    if (!sim->psf || are_dense(ndir, dimage)) { /* no other place is needed */
+        headway_passes(sim->ctx, simulator_widens(sim) + (ndir + AT_ONCE - 1) / AT_ONCE);
+        NB_TRY(simulator_unspread(sim, &scene, &frame));
+        return simulator_changes(sim, &scene, &frame, ndir, dx, dimage);
+    }
+    headway_passes(sim->ctx, simulator_widens(sim) + ndir);
     NB_TRY(simulator_unspread(sim, &scene, &frame));
     change = nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
     for (int i = 0; i < ndir; i++) {
@@ -479,7 +491,8 @@ static void finish_adjoint(nb_simulator *sim, const nb_scene *scene,
     for (int s = 0; s < sim->window.nslow; s++)
         array_row(bar_image, s, 0, sim->window.nfast, sim->photons + (size_t)s * nfast);
     blank(&sim->window, sim->photons);
-    psf_adjoint(sim->psf, scene, widens(sim) ? sim->unspread : NULL, sim->photons, bar);
+    psf_adjoint(sim->psf, scene, simulator_widens(sim) ? sim->unspread : NULL, sim->photons,
+                bar);
 }
 
 /* bar_x += what the width of the point spread says about each parameter */
@@ -530,6 +543,7 @@ nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *b
         NB_TRY(array_check(sim->ctx, bar_image + i, "bar_image", sim->window.nslow,
                            sim->window.nfast, NB_FLOAT, 32, 64));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    headway_passes(sim->ctx, simulator_widens(sim) + ncot);
     NB_TRY(simulator_unspread(sim, &scene, &frame));
     for (int i = 0; i < ncot; i++)
         NB_TRY(simulator_vjp(sim, &scene, &frame, bar_image + i,

@@ -84,6 +84,9 @@ nb_status simulator_tangent(nb_simulator *sim, const nb_scene *scene,
                             const struct phys_frame *frame, size_t first, size_t n,
                             const double *dx, struct phys_slope *out);
 
+/* 1 when a free parameter changes the width of the point spread, in pixels. */
+int simulator_widens(const nb_simulator *sim);
+
 /* The photons before the point spread to sim->unspread; nothing where its width, which they
  * pull on, is not free. */
 nb_status simulator_unspread(nb_simulator *sim, const nb_scene *scene,

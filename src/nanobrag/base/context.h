@@ -18,6 +18,7 @@ struct nb_context {
     nb_context_options options;
     struct env env; /* as it was when the context was made */
     int threads;
+    int pass, passes; /* of the call at hand: which of its runs, and of how many */
     uint64_t launches, compiled_launches; /* of kernels; this version compiles none */
     char message[CONTEXT_MESSAGE];
 };

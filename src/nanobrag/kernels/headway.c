@@ -5,6 +5,12 @@
 #include <omp.h>
 #endif
 
+void headway_passes(nb_context *ctx, int passes)
+{
+    ctx->pass = 0;
+    ctx->passes = passes;
+}
+
 void headway_start(struct headway *headway, nb_context *ctx)
 {
     headway->ctx = ctx;
@@ -34,9 +40,13 @@ static void tell(struct headway *headway, double fraction)
 {
     const nb_context_options *options = &headway->ctx->options;
 
+    const nb_context *ctx = headway->ctx;
+    double all;
+
     if (!options->progress) return;
     if (fraction > headway->told) headway->told = fraction; /* the first thread's alone */
-    if (options->progress(options->user, headway->told)) atomic_store(&headway->stop, 1);
+    all = ctx->passes > 1 ? (ctx->pass + headway->told) / ctx->passes : headway->told;
+    if (options->progress(options->user, all)) atomic_store(&headway->stop, 1);
 }
 
 void headway_step(struct headway *headway)
@@ -68,6 +78,9 @@ nb_status headway_check(struct headway *headway)
 
 nb_status headway_end(struct headway *headway)
 {
+    nb_context *ctx = headway->ctx;
+
     if (!headway_stopped(headway)) tell(headway, 1);
+    if (ctx->pass + 1 < ctx->passes) ctx->pass++;
     return headway_check(headway);
 }

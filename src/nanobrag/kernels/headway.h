@@ -19,6 +19,9 @@ struct headway {
     atomic_int done, stop;
 };
 
+/* The next so many runs, alike long, are one call, and are told as one. */
+void headway_passes(nb_context *ctx, int passes);
+
 /* Every launch of a kernel begins here, and is counted. */
 void headway_start(struct headway *headway, nb_context *ctx);
 

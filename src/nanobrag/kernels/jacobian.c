@@ -178,10 +178,11 @@ static nb_status all_rows(struct headway *headway, const struct run *run, double
                           double *brightest)
 {
     const struct jacobian_reader *reader = run->reader;
-    const int count = grid_count(run->job), chunks = reader->chunks;
+    const int count = grid_count(run->job);
+    const int chunks = reader->chunks > 0 ? reader->chunks : count;
     const int most = (int)run->work->sizes.threads; /* there is room for */
     const int asked = headway->ctx->threads < most ? headway->ctx->threads : most;
-    const int threads = asked < chunks ? asked : chunks;
+    const int threads = asked < chunks ? asked : chunks > 0 ? chunks : 1;
     double peak = 0;
 
     headway_part(headway, begin, 1 - begin, count);

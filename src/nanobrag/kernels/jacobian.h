@@ -3,8 +3,8 @@
  * as its rows are known, and none is kept.
  *
  * Tiles are dealt out to a number of chunks that the reader decides; a chunk is one
- * thread's, and its tiles come in order. What a reader adds up by chunks has the same bits
- * for any number of threads.
+ * thread's at a time, and its tiles come in order. What a reader adds up by chunks has the
+ * same bits for any number of threads.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -54,7 +54,7 @@ struct jacobian_rows {
 };
 
 struct jacobian_reader {
-    int chunks; /* at most JACOBIAN_CHUNKS */
+    int chunks; /* at most JACOBIAN_CHUNKS, each one thread's; 0: each tile is one */
     void (*start)(const void *user, int chunk); /* before its first tile; perhaps again */
     void (*tile)(const void *user, int chunk, const struct job *job,
                  const struct puller *puller, const struct jacobian_rows *rows);

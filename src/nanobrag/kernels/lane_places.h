@@ -25,7 +25,6 @@ static struct launch launch_of(const struct phys_frame *frame, const struct tile
     struct launch a;
 
     a.live = NULL;
-
     a.frame = frame;
     a.tile = tile;
     a.view = phys_view(frame);

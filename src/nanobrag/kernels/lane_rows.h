@@ -371,13 +371,11 @@ static void place_rows(const struct launch *a, const struct lanes *restrict l,
 
 /* ---- a layer ---- */
 
-static void start_places(int n, struct rows *r)
+static void start_places(struct rows *r)
 {
-    for (int k = 0; k < 3; k++) {
-        fill_wide(n, r->place[k], 0);
-        fill_wide(n, r->fast[k], 0);
-        fill_wide(n, r->slow[k], 0);
-    }
+    memset(r->place, 0, sizeof r->place);
+    memset(r->fast, 0, sizeof r->fast);
+    memset(r->slow, 0, sizeof r->slow);
 }
 
 /* the places of a layer to the numbers of the detector, as frame_back_places() */
@@ -472,7 +470,7 @@ static void first_polarization_rows(const struct launch *a, const real *polar_ba
     fill(l->n, l->lit, 0);
     for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
         place_patch(a, depth_of(a, layer), l);
-        start_places(l->n, r);
+        start_places(r);
         for (int sub = 0; sub < (all ? over * over : 1); sub++) {
             places(a, sub, depth_of(a, layer), l);
             start_sample(l->n, p);
@@ -505,7 +503,7 @@ static void factors_rows(const struct launch *a, double factor, struct lanes *l,
     if (!frame->each_omega) {
         place_patch(a, depth_of(a, 0), l);
         places(a, 0, depth_of(a, 0), l);
-        start_places(l->n, r);
+        start_places(r);
         start_sample(l->n, p);
         for (int i = 0; i < l->n; i++)
             product[i] = (real)(l->bragg[i] * (double)l->polarization[i]);

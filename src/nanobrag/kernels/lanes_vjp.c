@@ -299,8 +299,8 @@ static double pull_back(const struct special *special, const struct job *job,
         backward(special, &a, room, &l, &p, &own);
         if (pull->linear) finish(&a, factor, &l, photons);
         factors_back(&a, factor, &l, &p, &own);
-        numbers_back(spec, a.frame, factor, &l, &p, &own);
     }
+    numbers_back(spec, a.frame, factor, &l, &p, &own); /* also at a scale of 0 */
     if (a.frame->amorphous_scale != 0)
         reference_amorphous_vjp(a.frame, tile, p.photons_bar, &own);
     add_numbers(&own, bar);
@@ -346,7 +346,7 @@ static void samples_rows(const struct special *special, const struct launch *a,
     for (int layer = 0; layer < frame->nlayers; layer++) {
         place_patch(a, depth_of(a, layer), l);
         fill(l->n, p->capture_bar, 0);
-        start_places(l->n, r);
+        start_places(r);
         for (int sub = 0; sub < subs; sub++) {
             places(a, sub, depth_of(a, layer), l);
             weigh(a, layer, sub, l, capture);
@@ -416,10 +416,8 @@ static double close_tile(const struct job *job, const struct tile *tile, double 
     memcpy(l.bragg, sums, sizeof *sums * (size_t)l.n);
     finish(&a, factor, &l, photons);
     value = pull_tile(pull, job, tile, photons, p.photons_bar, NULL);
-    if (scale_pull(&a, factor, &l, &p)) {
-        factors_back(&a, factor, &l, &p, bar);
-        numbers_back(job->spec, a.frame, factor, &l, &p, bar);
-    }
+    if (scale_pull(&a, factor, &l, &p)) factors_back(&a, factor, &l, &p, bar);
+    numbers_back(job->spec, a.frame, factor, &l, &p, bar);
     if (a.frame->amorphous_scale != 0)
         reference_amorphous_vjp(a.frame, tile, p.photons_bar, bar);
     return pull->linear ? MOMENTS.product(l.n, p.photons_bar, photons) : value;

@@ -104,12 +104,13 @@ static inline void rows(struct phys_spec spec, const struct job *job,
     for (int i = 0; i < tile->width * tile->height; i++) {
         const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
 
+        const int inside = s < frame->nslow && f < frame->nfast;
+
         for (int d = 0; d < along->n; d++)
             change[(size_t)d * TILE_PIXELS + (size_t)i] =
-                s < frame->nslow && f < frame->nfast
-                    ? phys_pixel_jvp(spec, frame, &view, along->dot + d, s, f).dot
-                    : 0;
-        if (columns) pixel_columns(spec, frame, tile, i, room, columns);
+                inside ? phys_pixel_jvp(spec, frame, &view, along->dot + d, s, f).dot : 0;
+        if (columns && columns->full) return;
+        if (columns && inside) pixel_columns(spec, frame, tile, i, room, columns);
     }
 }
 

@@ -16,7 +16,7 @@
 /* directions in which the frame changes */
 struct tangents {
     int n;
-    const struct phys_slope *dot; /* (n); their boxes of structure factors are not read */
+    const struct phys_slope *dot; /* (n); without boxes of structure factors */
     const unsigned char *turns; /* (n) 1: an orientation turns, or changes its weight */
 };
 

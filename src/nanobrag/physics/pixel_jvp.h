@@ -194,7 +194,7 @@ PHYS_FN struct phys_moving phys_step_jvp(struct phys_spec spec,
 
     change.f = (const real *)dot->f;
     change.outside = (real)dot->default_f;
-    /* no box: the structure factors stay */
+    /* no box: those that are looked up stay */
     f_dot = spec.lookup == PHYS_CONSTANT || dot->f
                 ? phys_structure_factor(spec, &change, x, n).f
                 : 0;

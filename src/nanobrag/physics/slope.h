@@ -38,8 +38,8 @@ struct phys_slope {
     /* behind the numbers, the lists */
     struct phys_source *source; /* members in the sense of the above  (nsource)      */
     struct phys_turn *turn; /*                                (norientation) */
-    double *f; /* the box as in the frame, its default behind the last; a cotangent
-                  may do without (NULL) */
+    double *f; /* the box as in the frame, its default behind the last; either may do
+                  without (NULL) */
     struct phys_touched *touched; /* of a cotangent: which places are in use; or NULL */
 };
 
