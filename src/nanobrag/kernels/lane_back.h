@@ -238,26 +238,33 @@ static void place_back(const struct launch *a, int layer, const struct lanes *l,
     if (curved) bar->distance += p->scale * (double)sums.r;
 }
 
+/* product = cotangents of the sample's capture; 0 where its layer has one for all, which
+ * waits in p->capture_bar */
+static int capture_bars(const struct launch *a, const struct lanes *l, struct pulled *p,
+                        real *product)
+{
+    const struct phys_frame *frame = a->frame;
+
+    if (frame->layer_mu == 0) return 0;
+    fill(l->n, product, 1);
+    if (frame->each_omega) times_omega(a, l, product);
+    multiply(l->n, product, p->weight_bar);
+    if (frame->each_capture) return 1;
+    add(l->n, product, p->capture_bar);
+    return 0;
+}
+
 /* all sources of a sample are done */
 static void close_sample(const struct launch *a, int layer, const struct lanes *l,
                          struct pulled *p, struct phys_slope *bar)
 {
-    const struct phys_frame *frame = a->frame;
     _Alignas(64) lane product = {0};
 
-    if (frame->each_omega) { /* the weight is its solid angle times its capture */
+    if (a->frame->each_omega) { /* the weight is its solid angle times its capture */
         times(l->n, p->weight_bar, l->weight, product);
         omega_back(a, product, l, p, bar);
     }
-    if (frame->layer_mu != 0) {
-        fill(l->n, product, 1);
-        if (frame->each_omega) times_omega(a, l, product);
-        multiply(l->n, product, p->weight_bar);
-        if (frame->each_capture)
-            capture_back(a, layer, product, l, p, bar);
-        else
-            add(l->n, product, p->capture_bar);
-    }
+    if (capture_bars(a, l, p, product)) capture_back(a, layer, product, l, p, bar);
     place_back(a, layer, l, p, bar);
 }
 

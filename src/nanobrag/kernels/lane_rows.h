@@ -414,22 +414,13 @@ static void close_places(const struct launch *a, int layer, const struct lanes *
 static void close_sample_rows(const struct launch *a, int layer, const struct lanes *l,
                               struct pulled *p, struct rows *r)
 {
-    const struct phys_frame *frame = a->frame;
     _Alignas(64) lane product = {0};
 
-    if (frame->each_omega) { /* the weight is its solid angle times its capture */
+    if (a->frame->each_omega) { /* as in close_sample() */
         times(l->n, p->weight_bar, l->weight, product);
         omega_rows(a, product, l, p, r);
     }
-    if (frame->layer_mu != 0) {
-        fill(l->n, product, 1);
-        if (frame->each_omega) times_omega(a, l, product);
-        multiply(l->n, product, p->weight_bar);
-        if (frame->each_capture)
-            capture_rows(a, layer, product, l, p, r);
-        else
-            add(l->n, product, p->capture_bar);
-    }
+    if (capture_bars(a, l, p, product)) capture_rows(a, layer, product, l, p, r);
     place_rows(a, l, p, r);
 }
 

@@ -7,6 +7,7 @@
 #ifndef NB_KERNELS_ROWS_H
 #define NB_KERNELS_ROWS_H
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -47,6 +48,7 @@ static inline double *columns_take(struct columns *c, int place, int pixels)
         c->full = 1;
         return NULL;
     }
+    assert(c->slope);
     column = c->slope + (size_t)c->n * (size_t)pixels;
     memset(column, 0, (size_t)pixels * sizeof *column);
     c->used[c->n] = owner;
