@@ -111,11 +111,12 @@ static void deliver_normal(const nb_simulator *sim, const nb_normal *out)
 }
 
 static nb_status run_normal(nb_simulator *sim, const nb_scene *scene,
-                            const struct phys_frame *frame, const struct pull *pull)
+                            const struct phys_frame *frame, const struct pull *pull,
+                            int coupling)
 {
     static const double one = 1;
     const struct job job = simulator_job(sim, scene, frame, NULL);
-    const struct normal_run run = {pull, &sim->normal};
+    const struct normal_run run = {pull, &sim->normal, coupling};
     struct jacobian_reader reader;
     size_t dense = 0;
 
@@ -136,7 +137,7 @@ static nb_status add_normal(nb_simulator *sim, const nb_scene *scene,
                             double *value, const nb_normal *out)
 {
     if (sim->psf) return normal_spread(sim, scene, frame, pull, value, out);
-    NB_TRY(run_normal(sim, scene, frame, pull));
+    NB_TRY(run_normal(sim, scene, frame, pull, out->coupling != NULL));
     *value = sim->normal.sums[0].value;
     if (isfinite(*value)) deliver_normal(sim, out);
     return NB_OK;

@@ -232,6 +232,8 @@ run $scene -jacobian misset_z,cell -jacobianfile j.bin
 is "groups in a Jacobian" test "$(wc -c < work/j.bin)" -eq $((7 * 24 * 24 * 8))
 is "whose order is told" grep -q \
     '^writing j.bin: misset_z cell_a cell_b cell_c cell_alpha cell_beta cell_gamma$' out
+run $scene -gradient "misset  scale, cell_a" -gradfile words.json
+is "blanks part names as commas do" test "$(grep -c '"name"' work/words.json)" -eq 5
 "$program" -list_params > params
 is "-list_params needs no scene" test $? -eq 0
 is "and lists name, group, unit" grep -q '^misset_x  *misset  *degree ' params

@@ -73,20 +73,23 @@ static int words_add(struct words *words, const char *word)
 
 enum { WORD_BYTES = 64 };
 
-/* The next name of a list, without blanks, in `word`, up to one of `ends` outside brackets;
- * a name that is too long is cut and so none. Returns 0 at the end. */
+/* The next name of a list in `word`, up to one of `ends` or a blank outside brackets;
+ * blanks about it and in brackets are dropped, and a name that is too long is cut and so
+ * none. Returns 0 at the end. */
 static int next_word(const char **list, const char *ends, char word[WORD_BYTES])
 {
-    const char *p = *list;
+    static const char blanks[] = " \t\n";
+    const char *p = *list + strspn(*list, blanks);
     size_t n = 0;
     int inside = 0;
-    if (!*p) return 0;
-    for (; *p && (inside || !strchr(ends, *p)); p++) {
+    if (!**list) return 0;
+    for (; *p && (inside || (!strchr(ends, *p) && !strchr(blanks, *p))); p++) {
         inside = (inside || *p == '[') && *p != ']';
-        if (!strchr(" \t\n", *p) && n + 1 < WORD_BYTES) word[n++] = *p;
+        if (!strchr(blanks, *p) && n + 1 < WORD_BYTES) word[n++] = *p;
     }
+    p += strspn(p, blanks);
     word[n] = 0;
-    *list = *p ? p + 1 : p;
+    *list = *p && strchr(ends, *p) ? p + 1 : p;
     if (strcmp(word, "all") == 0) memcpy(word, everything, sizeof everything);
     char *const open = strchr(word, '[');
     if (open && strcmp(open, "[*]") == 0) *open = 0;

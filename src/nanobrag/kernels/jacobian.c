@@ -49,9 +49,9 @@ int jacobian_reserve(struct arena *arena, const struct jacobian_sizes *n)
                && arena_reserve(arena, owners_of(n), sizeof(int))
                && arena_reserve(arena, owners_of(n), sizeof(int))
                && arena_reserve(arena, columns_room(n), sizeof(double))
-               && arena_reserve(arena, n->box, sizeof(double))
-               && arena_reserve(arena, n->box, sizeof(int))
-               && arena_reserve(arena, n->box, 1);
+               && arena_reserve(arena, n->by_pixel, sizeof(double))
+               && arena_reserve(arena, n->by_pixel, sizeof(int))
+               && arena_reserve(arena, n->by_pixel, 1);
     return fits;
 }
 
@@ -67,9 +67,9 @@ static void take_room(struct arena *arena, const struct jacobian_sizes *n,
     c->used = arena_take(arena, owners_of(n), sizeof *c->used);
     c->room = columns_room(n);
     c->slope = arena_take(arena, c->room, sizeof *c->slope);
-    c->box = arena_take(arena, n->box, sizeof *c->box);
-    c->touched.place = arena_take(arena, n->box, sizeof *c->touched.place);
-    c->touched.mark = arena_take(arena, n->box, 1);
+    c->box = arena_take(arena, n->by_pixel, sizeof *c->box);
+    c->touched.place = arena_take(arena, n->by_pixel, sizeof *c->touched.place);
+    c->touched.mark = arena_take(arena, n->by_pixel, 1);
     for (size_t i = 0; i < owners_of(n); i++) c->at[i] = -1;
 }
 

@@ -20,6 +20,7 @@ struct jacobian_sizes {
     size_t tangents; /* at most */
     size_t f; /* structure factors that are free */
     size_t sources, orientations, box; /* of a cotangent; box 0: nobody asks for F */
+    size_t by_pixel; /* the box again where the reference kernel may run; else 0 */
     size_t threads;
 };
 

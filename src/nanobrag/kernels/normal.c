@@ -85,7 +85,7 @@ static void multiply(int n, const double *a, const double *b, double *out)
     for (int i = 0; i < n; i++) out[i] = a[i] * b[i];
 }
 
-static void add_structure_factors(const struct jacobian_sizes *n,
+static void add_structure_factors(int coupling, const struct jacobian_sizes *n,
                                   const struct puller *puller,
                                   const struct jacobian_rows *rows, const struct weights *w,
                                   struct normal_sums *s)
@@ -100,7 +100,7 @@ static void add_structure_factors(const struct jacobian_sizes *n,
         multiply(w->n, w->weight, column, weighted);
         s->f_gradient[f] += puller->product(w->n, w->bar, column);
         s->f_diagonal[f] += puller->product(w->n, weighted, column);
-        for (size_t i = 0; i < n->tangents; i++)
+        for (size_t i = 0; coupling && i < n->tangents; i++)
             s->coupling[i * n->f + f] +=
                 puller->product(w->n, weighted, rows->change + i * TILE_PIXELS);
     }
@@ -126,7 +126,7 @@ static void add_tile(const void *user, int chunk, const struct job *job,
             s->matrix[i * n->tangents + k] +=
                 puller->product(w.n, weighted, rows->change + k * TILE_PIXELS);
     }
-    if (rows->columns) add_structure_factors(n, puller, rows, &w, s);
+    if (rows->columns) add_structure_factors(run->coupling, n, puller, rows, &w, s);
 }
 
 static void add(size_t n, const double *from, double *to)

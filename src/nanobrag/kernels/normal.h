@@ -33,6 +33,7 @@ void normal_take(struct arena *arena, const struct jacobian_sizes *n,
 struct normal_run {
     const struct pull *pull;
     const struct normal_work *work;
+    int coupling; /* 1: somebody asks for that block, the dearest */
 };
 
 /* A reader of the rows of a job, and what is left to do when all were read: the sums of all

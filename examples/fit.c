@@ -1,0 +1,102 @@
+/*
+ * fit.c - orientation, cell and scale from a noisy image by Gauss and Newton's method,
+ * damped at first: nb_loss() gives loss, gradient and normal matrix, whose inverse holds
+ * the errors.
+ *
+ *   cc fit.c $(pkg-config --cflags --libs nanobrag) -lm && ./a.out
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <nanobrag/nanobrag.h>
+
+enum { SIDE = 128, PIXELS = SIDE * SIDE, N = 5, STEPS = 12 };
+
+static const char *const names = "misset cell_a scale"; /* five numbers: misset is three */
+static const double truth[N] = {10, 20, 30, 50, 1}; /* degree, A */
+
+static const nb_scene scene = {
+    .crystal = {.cell = {50, 60, 70, 90, 90, 90},
+                .ncells = {8, 8, 8},
+                .mosaic = {0.3},
+                .ndomains = 30,
+                .shape = NB_GAUSS,
+                .default_f = 100},
+    .beam = {.fluence = 1e28},
+    .detector = {.nslow = SIDE, .nfast = SIDE, .pixel = 0.6},
+    .oversample = 2,
+};
+
+/* a += diag(a) damping, then inverted in place */
+static void invert(double a[N][N], double damping)
+{
+    for (int i = 0; i < N; i++) a[i][i] *= 1 + damping;
+    for (int k = 0; k < N; k++) {
+        const double pivot = 1 / a[k][k];
+
+        a[k][k] = 1;
+        for (int j = 0; j < N; j++) a[k][j] *= pivot;
+        for (int i = 0; i < N; i++) {
+            const double factor = a[i][k];
+
+            if (i == k) continue;
+            a[i][k] = 0;
+            for (int j = 0; j < N; j++) a[i][j] -= factor * a[k][j];
+        }
+    }
+}
+
+/* loss at x, inverse of the damped normal matrix, and the step that it asks for */
+static nb_status look(nb_simulator *sim, const double *x, const nb_target *target,
+                      double damping, double *loss, double inverse[N][N], double *step)
+{
+    double gradient[N] = {0}; /* nb_loss() adds to what it finds */
+    nb_normal out = {inverse[0], NULL, NULL, gradient};
+    nb_status status;
+
+    memset(inverse, 0, N * sizeof *inverse); /* ... to this too */
+    status = nb_loss(sim, x, target, loss, &out);
+    invert(inverse, damping);
+    for (int i = 0; i < N; i++) {
+        step[i] = 0;
+        for (int k = 0; k < N; k++) step[i] -= inverse[i][k] * gradient[k];
+    }
+    return status;
+}
+
+int main(void)
+{
+    static double photons[PIXELS];
+    static uint16_t counts[PIXELS];
+    double x[N] = {10.04, 19.97, 30.05, 50.04, 1.1}, inverse[N][N], step[N], loss,
+           worst = 0;
+    nb_array observed = nb_array_f64(photons, SIDE, SIDE), counted = observed;
+    const nb_target target = {NB_POISSON_READOUT, &observed, NULL, 1, 1, 0};
+    const nb_digitizer counting = {.scale = 1, .noise = 1, .seed = 7};
+    nb_context *ctx;
+    nb_simulator *sim;
+
+    counted.data = counts, counted.type = NB_UINT, counted.bits = 16;
+    if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK
+        || nb_simulator_create(ctx, &scene, names, NULL, &sim) != NB_OK
+        || nb_forward(sim, truth, &observed) != NB_OK
+        || nb_digitize(sim, &counting, &observed, &counted) != NB_OK)
+        return 1;
+    for (int i = 0; i < PIXELS; i++) photons[i] = counts[i];
+    for (int n = 0; n < STEPS; n++) { /* ever less damped */
+        if (look(sim, x, &target, pow(0.3, n), &loss, inverse, step) != NB_OK) return 1;
+        (void)printf("loss %.3f\n", loss);
+        for (int i = 0; i < N; i++) x[i] += step[i];
+    }
+    if (look(sim, x, &target, 0, &loss, inverse, step) != NB_OK) return 1;
+    for (int i = 0; i < N; i++) {
+        (void)printf("%.5f +- %.5f, true %g\n", x[i], sqrt(inverse[i][i]), truth[i]);
+        worst = fmax(worst, fabs(x[i] - truth[i]) / sqrt(inverse[i][i]));
+    }
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    return worst < 4 ? 0 : 1;
+}
