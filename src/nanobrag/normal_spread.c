@@ -8,6 +8,7 @@
  */
 #include "normal_spread.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,7 @@ static void add_column(const struct spread *w, size_t which, const double *colum
 
 static void add_dense(const struct spread *w, size_t row)
 {
+    assert(w->found.matrix);
     for (size_t k = 0; k <= row; k++) {
         const double sum = product(w->roi, w->weighted, w->kept + k * w->roi);
 
@@ -177,6 +179,7 @@ static nb_status add_columns(const struct spread *w, int of_f)
 
 static void add(size_t n, const double *from, double *to)
 {
+    assert(from);
     for (size_t i = 0; to && i < n; i++) to[i] += from[i];
 }
 
