@@ -3,8 +3,9 @@
  *
  * A context is made once and passed to what is made from it. One thread at a time may
  * use a context and the objects made from it; threads inside a call are the library's.
- * The environment (NANOBRAG_THREADS, NANOBRAG_ISA, NANOBRAGG_DISABLE_COMPILE) is read when
- * the context is made.
+ * The environment (docs/cli.md) is read when the context is made; its
+ * NANOBRAGG_DISABLE_COMPILE=1 wins over the options. With NANOBRAG_LOGS lines about
+ * compiled mode go to stderr.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -29,8 +30,8 @@ typedef struct nb_context_options {
     int threads; /* 0: NANOBRAG_THREADS, else OMP_NUM_THREADS, else every core the process
                     may use; at most 1024 */
     int device, device_id; /* 0 or NB_CPU: the host */
-    int compile; /* NB_COMPILE_...; this version has no compiled mode: every call runs
-                    uncompiled, and NB_COMPILE_REQUIRE makes simulators fail */
+    int compile; /* NB_COMPILE_... (compile.h). TUNE measures when plans are made;
+                    REQUIRE makes simulators fail that can not run compiled */
     /* One line without its newline. NULL: silence. `topic` names the part that speaks. */
     void (*log)(void *user, int level, const char *topic, const char *line);
     /* Called from the thread that called the library, with what is done (0 to 1).

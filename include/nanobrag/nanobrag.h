@@ -7,6 +7,7 @@
 #define NANOBRAG_NANOBRAG_H
 
 #include <nanobrag/array.h>
+#include <nanobrag/compile.h>
 #include <nanobrag/context.h>
 #include <nanobrag/gradcheck.h>
 #include <nanobrag/image.h>

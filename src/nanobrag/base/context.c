@@ -57,8 +57,29 @@ nb_status nb_context_create(int api_version, const nb_context_options *options,
     return NB_OK;
 }
 
+int context_compile(const nb_context *ctx)
+{
+    return ctx->env.disable_compile ? NB_COMPILE_OFF : ctx->options.compile;
+}
+
+nb_status context_fall_back(nb_context *ctx, const char *format, ...)
+{
+    char why[CONTEXT_MESSAGE / 2];
+    va_list args;
+
+    va_start(args, format);
+    (void)vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    ctx->fallbacks++;
+    log_line(ctx, NB_LOG_INFO, "fallback", "%s", why);
+    log_topic(ctx, TOPIC_FALLBACK, "%s", why);
+    if (!ctx->env.strict) return NB_OK;
+    return fail(ctx, NB_ERR_UNSUPPORTED, "%s (NANOBRAG_STRICT=1)", why);
+}
+
 void nb_context_free(nb_context *ctx)
 {
+    if (ctx) free(ctx->plans);
     free(ctx);
 }
 

@@ -19,7 +19,9 @@ struct nb_context {
     struct env env; /* as it was when the context was made */
     int threads;
     int pass, passes; /* of the call at hand: which of its runs, and of how many */
-    uint64_t launches, compiled_launches; /* of kernels; this version compiles none */
+    uint64_t launches, compiled_launches; /* of kernels */
+    uint64_t fallbacks; /* what compiled mode could not have */
+    struct plan_cache *plans; /* of compile/cache.h, one block; NULL: none was made */
     char message[CONTEXT_MESSAGE];
 };
 
@@ -33,6 +35,16 @@ struct nb_context {
 /* Keep the message of a failure and return its status. Never called with NB_OK. */
 nb_status fail(nb_context *ctx, nb_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* NB_COMPILE_..., by the environment, else by the options. */
+int context_compile(const nb_context *ctx);
+
+/*
+ * Something of compiled mode could not be had, and the call goes on without: counted, and
+ * one line under the topic fallback. NB_OK, or with NANOBRAG_STRICT=1 NB_ERR_UNSUPPORTED.
+ */
+nb_status context_fall_back(nb_context *ctx, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* NB_ERR_MEMORY for an allocation of `what` that did not succeed. */
 nb_status fail_memory(nb_context *ctx, const char *what);

@@ -40,6 +40,45 @@ static int read_count(const nb_context *ctx, const char *name)
     return (int)count;
 }
 
+/* names between commas or blanks to bits */
+static unsigned read_topics(const nb_context *ctx, const char *name)
+{
+    const char *at = getenv(name);
+    unsigned topics = 0;
+
+    while (at && *at) {
+        const size_t n = strcspn(at, ", ");
+        const unsigned topic = topics_named(at, n);
+
+        if (n > 0 && topic == 0)
+            log_line(ctx, NB_LOG_WARNING, "env", "%s: %.*s is none of " TOPIC_NAMES ", all",
+                     name, (int)n, at);
+        topics |= topic;
+        at += n + (at[n] != '\0');
+    }
+    return topics;
+}
+
+/* the folder for what may be lost: of the variable, else of the XDG base directories */
+static void read_cache_dir(const nb_context *ctx, const char *name, char *out)
+{
+    const char *own = getenv(name), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    int n = 0;
+
+    out[0] = '\0';
+    if (own && *own)
+        n = snprintf(out, ENV_PATH, "%s", own);
+    else if (xdg && xdg[0] == '/')
+        n = snprintf(out, ENV_PATH, "%s/nanobrag", xdg);
+    else if (home && home[0] == '/')
+        n = snprintf(out, ENV_PATH, "%s/.cache/nanobrag", home);
+    if (n < ENV_PATH) return;
+    log_line(ctx, NB_LOG_WARNING, "env",
+             "the path of the cache is longer than %d characters; nothing is kept",
+             ENV_PATH);
+    out[0] = '\0';
+}
+
 struct env env_read(const nb_context *ctx)
 {
     struct env env = {0};
@@ -48,6 +87,9 @@ struct env env_read(const nb_context *ctx)
     env.threads = read_count(ctx, "NANOBRAG_THREADS");
     env.disable_compile = read_switch(ctx, "NANOBRAGG_DISABLE_COMPILE")
                           || read_switch(ctx, "NANOBRAG_DISABLE_COMPILE");
+    env.strict = read_switch(ctx, "NANOBRAG_STRICT");
+    env.topics = read_topics(ctx, "NANOBRAG_LOGS");
+    read_cache_dir(ctx, "NANOBRAG_CACHE_DIR", env.cache_dir);
     if (isa) (void)snprintf(env.isa, sizeof env.isa, "%s", isa);
     return env;
 }

@@ -8,10 +8,15 @@
 
 #include <nanobrag/context.h>
 
+enum { ENV_PATH = 1024 };
+
 struct env {
     int threads; /* NANOBRAG_THREADS; 0: not set */
     int disable_compile; /* NANOBRAGG_DISABLE_COMPILE or NANOBRAG_DISABLE_COMPILE */
+    int strict; /* NANOBRAG_STRICT: what would be done without is an error */
+    unsigned topics; /* NANOBRAG_LOGS: bits of enum topic (base/log.h) */
     char isa[16]; /* NANOBRAG_ISA; "": the best the machine has */
+    char cache_dir[ENV_PATH]; /* NANOBRAG_CACHE_DIR, or where users' caches are; "": none */
 };
 
 /* Warns through the context about values it does not understand. */

@@ -1,15 +1,48 @@
 /*
- * log.h - everything the library has to say goes through here, never through stdio.
+ * log.h - what the library has to say: warnings to the handler of the context, and topics
+ * of compiled mode, for whoever names them in NANOBRAG_LOGS, to stderr.
  *
  * SPDX-License-Identifier: MIT
  */
 #ifndef NB_BASE_LOG_H
 #define NB_BASE_LOG_H
 
+#include <stddef.h>
+
 #include <nanobrag/context.h>
+
+/* one line per topic: name, what its lines are about */
+#define TOPIC_LIST(X)                                                                      \
+    X(RECOMPILES, recompiles, "plans made, and what differed from the one before")         \
+    X(GRAPH_BREAKS, graph_breaks, "what lies between compiled regions")                    \
+    X(CUDAGRAPHS, cudagraphs, "graphs captured, replayed or skipped")                      \
+    X(CACHE, cache, "plans and wisdom found or not, kept or dropped")                      \
+    X(HOTPATH, hotpath, "kernels built for what is used often")                            \
+    X(AUTOTUNE, autotune, "what was measured, and what won")                               \
+    X(FALLBACK, fallback, "what could not be had")                                         \
+    X(DONATION, donation, "arrays given away, used or not")
+
+#define TOPIC_NAMES                                                                        \
+    "recompiles, graph_breaks, cudagraphs, cache, hotpath, autotune, fallback, donation"
+
+#define TOPIC_PLACE(topic, name, text) TOPIC_PLACE_##topic,
+enum { TOPIC_LIST(TOPIC_PLACE) TOPICS };
+#undef TOPIC_PLACE
+
+#define TOPIC_BIT(topic, name, text) TOPIC_##topic = 1 << TOPIC_PLACE_##topic,
+enum topic { TOPIC_LIST(TOPIC_BIT) TOPIC_ALL = (1 << TOPICS) - 1 };
+#undef TOPIC_BIT
+
+/* The bit of the topic whose name is the n characters at `name`, all for "all", 0 for no
+ * name of a topic. */
+unsigned topics_named(const char *name, size_t n);
 
 /* One line to the context's handler, level NB_LOG_...; silence without a handler. */
 void log_line(const nb_context *ctx, int level, const char *topic, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* One line to stderr when the context's NANOBRAG_LOGS names the topic. */
+void log_topic(const nb_context *ctx, enum topic topic, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

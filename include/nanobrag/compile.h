@@ -1,0 +1,48 @@
+/*
+ * compile.h - compiled mode: what was decided once so that calls are arithmetic only.
+ *
+ * A simulator's first call of a kind (image, adjoint, ...) makes a plan: which of the
+ * kernels that were built ahead of time, how many threads, how many tiles a thread takes
+ * at a time. Plans are kept in the context under what they depend on, and never under what
+ * a fit changes, so a fitting loop makes each once. Compiled is the default and gives the
+ * bits of uncompiled, with one exception: NB_COMPILE_TUNE may choose another strategy
+ * where nb_options.strategy was left open, because it measures.
+ *
+ * Off: NANOBRAGG_DISABLE_COMPILE=1 (or NANOBRAG_DISABLE_COMPILE=1) in the environment,
+ * which wins over nb_context_options.compile. nb_gradcheck() is always uncompiled.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NANOBRAG_COMPILE_H
+#define NANOBRAG_COMPILE_H
+
+#include <stdint.h>
+
+#include <nanobrag/simulator.h>
+
+NB_BEGIN_DECLS
+
+/* What a simulator's calls came to, since it was made. On a CPU captures, replays and skips
+ * stay 0: they count graphs of a GPU. */
+typedef struct nb_compile_stats {
+    uint64_t compiles; /* plans made */
+    uint64_t recompiles; /* those of them for a kind of call that had another plan before */
+    uint64_t hits, misses; /* calls that found their plan, and that did not */
+    uint64_t captures, replays, skips;
+    uint64_t fallbacks; /* what could not be had and was done without */
+    uint64_t compiled_launches; /* launches of kernels by a plan */
+    uint64_t donated; /* arrays given away and used */
+    uint64_t plan_hash; /* of all plans used, in any order; 0: none */
+    uint64_t bytes; /* memory that the simulator holds */
+} nb_compile_stats;
+
+/* Accepts NULL for the simulator: all zero. */
+NB_API void nb_simulator_stats(const nb_simulator *sim, nb_compile_stats *out);
+
+/* What was decided, and why, as lines of text, each ended by a newline. Valid until the
+ * next call with this simulator; never NULL. */
+NB_API const char *nb_simulator_explain(nb_simulator *sim);
+
+NB_END_DECLS
+
+#endif

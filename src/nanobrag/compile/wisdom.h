@@ -1,0 +1,39 @@
+/*
+ * wisdom.h - what tuning found, for the process and on disk.
+ *
+ * A finding is fixed for the process: the first one kept under a key rules until its end,
+ * so that nothing which depends on a clock changes within it. On disk it is
+ * NANOBRAG_CACHE_DIR/wisdom.json, for one machine and one build; whatever is wrong with
+ * that file, the call goes on without it (context_fall_back()).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_COMPILE_WISDOM_H
+#define NB_COMPILE_WISDOM_H
+
+#include "base/context.h"
+
+/* how a finding was made, the more the better; those estimated are not kept */
+enum rigour { RIGOUR_ESTIMATED, RIGOUR_MEASURED };
+
+struct finding {
+    int rigour;
+    int strategy; /* enum nb_strategy; 0: the finding is not about it */
+    int threads, block; /* at most, and tiles a thread takes at a time; 0: not about them */
+};
+
+/* The finding for a key, when there is one of this rigour or greater: returns 1. `file`:
+ * not only of this process, but of the file too, which is read once in a process. */
+int wisdom_recall(nb_context *ctx, const char *key, int rigour, int file,
+                  struct finding *out);
+
+/* Keep a finding, in the file too. Where another was kept since, that one comes back in its
+ * place. Errors: those of context_fall_back(). */
+nb_status wisdom_keep(nb_context *ctx, const char *key, struct finding *finding);
+
+/* The same for a text, the wisdom of another library; wisdom_text() is NULL without one, to
+ * be freed otherwise. */
+char *wisdom_text(nb_context *ctx, const char *name);
+nb_status wisdom_keep_text(nb_context *ctx, const char *name, const char *text);
+
+#endif
