@@ -18,7 +18,11 @@ NB_BEGIN_DECLS
 
 enum { NB_CPU = 1, NB_CUDA = 2 }; /* DLDeviceType */
 enum { NB_INT = 0, NB_UINT = 1, NB_FLOAT = 2 }; /* DLDataTypeCode */
-enum { NB_DONATE = 1, NB_DONATED = 2 }; /* nb_array.flags */
+/* nb_array.flags. NB_DONATE gives the memory of an input away for one call, which may then
+ * hold an output; where no output can use it the call warns and the array stays valid.
+ * NB_DONATED: it was used, its numbers are gone, and every call refuses it
+ * (NB_ERR_DONATED). A view with strides is borrowed memory and can't be given away. */
+enum { NB_DONATE = 1, NB_DONATED = 2 };
 
 typedef struct nb_array {
     void *data;

@@ -85,8 +85,7 @@ static nb_status reserve(nb_simulator *sim, const struct sizes *n)
     struct arena *a = &sim->arena;
     const nb_scene *s = &sim->scene;
     const struct adjoint_sizes adjoint = adjoint_sizes_of(sim, n);
-    const int fits = arena_reserve(a, n->pixels, sizeof(double))
-                     && arena_reserve(a, (size_t)s->detector.nslow, sizeof(double))
+    const int fits = arena_reserve(a, (size_t)s->detector.nslow, sizeof(double))
                      && arena_reserve(a, n->mask, 1)
                      && arena_reserve(a, n->sources, sizeof *sim->sources)
                      && arena_reserve(a, n->given_sources, sizeof(nb_source))
@@ -136,7 +135,6 @@ static void take(nb_simulator *sim, const struct sizes *n)
     struct arena *a = &sim->arena;
     nb_scene *s = &sim->scene;
 
-    sim->photons = arena_take(a, n->pixels, sizeof(double));
     sim->rows_of_image = arena_take(a, (size_t)s->detector.nslow, sizeof(double));
     s->detector.mask = keep(a, s->detector.mask, n->mask, 1);
     sim->sources = arena_take(a, n->sources, sizeof *sim->sources);
@@ -172,7 +170,7 @@ static nb_status make_psf(nb_simulator *sim)
 
     if (psf->kind == NB_PSF_NONE) return NB_OK;
     if (psf->radius == 0) psf->radius = psf_default_radius(psf->kind, psf->fwhm / d->pixel);
-    return psf_create(sim->ctx, psf, d->nslow, d->nfast, &sim->psf);
+    return plans_psf(sim, psf, d->nslow, d->nfast);
 }
 
 /* The caller may free its list from now on; the scene points to ours. Without parameters
@@ -218,7 +216,7 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
 {
     nb_scene *scene = &sim->scene;
     struct phys_frame frame;
-    nb_scene unused;
+    nb_scene first;
     struct sizes n;
 
     NB_TRY(policy_kernels(sim->ctx, options, &sim->policy));
@@ -239,9 +237,10 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     memcpy(sim->window.roi, scene->detector.roi, sizeof sim->window.roi);
     sim->window.mask = scene->detector.mask;
     /* what is wrong with the scene's own numbers is said here, not at the first image */
-    NB_TRY(simulator_frame(sim, NULL, &unused, &frame));
+    NB_TRY(simulator_frame(sim, NULL, &first, &frame));
     policy_strategy(&sim->policy, &frame, sim->spec, samples_of(sim, &frame));
-    return NB_OK;
+    plans_start(sim);
+    return plans_strategy(sim, &first, &frame, simulator_image);
 }
 
 nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
@@ -275,6 +274,7 @@ void nb_simulator_free(nb_simulator *sim)
     params_free(&sim->params);
     arena_free(&sim->tangents_memory);
     arena_free(&sim->normal_memory);
+    arena_free(&sim->photons_memory);
     arena_free(&sim->arena);
     free(sim);
 }

@@ -516,8 +516,15 @@ static nb_status run(struct check *c, const double *x, const nb_array *bar_image
 static nb_status refuse(nb_simulator *sim, const nb_array *bar_image,
                         const nb_gradcheck_options *o, const nb_gradcheck_row *rows)
 {
-    if (bar_image && (bar_image->flags & (NB_DONATE | NB_DONATED)))
-        return fail(sim->ctx, NB_ERR_DONATED, "Cannot call gradcheck on donated buffer");
+    const unsigned refused =
+        sim->ctx->env.disable_compile ? NB_DONATED : NB_DONATE | NB_DONATED;
+
+    if (bar_image && (bar_image->flags & refused))
+        return fail(
+            sim->ctx, NB_ERR_DONATED,
+            "Cannot call gradcheck on donated buffer '%s'; keep it (leave NB_DONATE "
+            "out), or set NANOBRAGG_DISABLE_COMPILE=1, with which nothing is given away",
+            bar_image->name ? bar_image->name : "bar_image");
     if (nb_nparam(sim) == 0 || !rows)
         return fail(sim->ctx, NB_ERR_ARGUMENT,
                     "gradcheck needs free parameters and rows for the results");

@@ -203,8 +203,10 @@ static nb_status loss_of_image(nb_simulator *sim, const nb_scene *scene,
                                const struct phys_frame *frame, const struct pull *pull,
                                double *value, double *gradient)
 {
-    const nb_array bar = nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
+    nb_array bar;
 
+    NB_TRY(simulator_photons(sim));
+    bar = nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
     headway_passes(sim->ctx, gradient ? 2 + simulator_widens(sim) : 1);
     NB_TRY(simulator_render(sim, scene, frame, sim->photons));
     *value = slopes_in_place(sim, pull, sim->photons);

@@ -197,6 +197,7 @@ static nb_status run(struct spread *w, const struct pull *pull, double *value,
     NB_TRY(make(w));
     headway_passes(w->sim->ctx, 1 + simulator_widens(w->sim) + runs_of(w->dense)
                                     + (of_f ? runs_of(nf) : 0));
+    NB_TRY(simulator_photons(w->sim));
     NB_TRY(simulator_render(w->sim, w->scene, w->frame, w->sim->photons));
     *value = weigh(w, pull, w->sim->photons);
     if (!isfinite(*value)) return NB_OK; /* the caller's to say so */

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/context.h"
+#include "compile/donate.h"
 #include "grad/grad.h"
 #include "image/digitize.h"
 #include "image/solid_angle.h"
@@ -236,6 +237,8 @@ nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *imag
                       nb_array *counts)
 {
     const int quirk = sim && (sim->scene.quirks & NB_QUIRK_NOISE) != 0;
+    nb_array kept;
+    int in_place;
 
     if (!sim || !how) return NB_ERR_ARGUMENT;
     if (!(how->scale >= 0) || !isfinite(how->scale) || !isfinite(how->offset))
@@ -243,11 +246,21 @@ nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *imag
                     "digitizer: scale %g, offset %g; expected finite numbers, scale 0 or "
                     "more",
                     how->scale, how->offset);
-    NB_TRY(array_check(sim->ctx, image, "image", sim->window.nslow, sim->window.nfast,
-                       NB_FLOAT, 32, 64));
+    if (image) {
+        kept = *image;
+        kept.flags &= ~(unsigned)NB_DONATE; /* its turn comes when counts are known */
+    }
+    NB_TRY(array_check(sim->ctx, image ? &kept : NULL, "image", sim->window.nslow,
+                       sim->window.nfast, NB_FLOAT, 32, 64));
     NB_TRY(array_check(sim->ctx, counts, "counts", sim->window.nslow, sim->window.nfast,
                        NB_UINT, 16, 16));
+    NB_TRY(donate_check(sim->ctx, image, counts, &in_place));
+    NB_TRY(plans_digitize(sim, in_place));
     digitize(&sim->window, how, image, quirk ? &sim->fixed.random : NULL, sim->ctx->threads,
              counts);
+    if (in_place) {
+        donate_take(sim->ctx, image, counts);
+        sim->plans.stats.donated++;
+    }
     return NB_OK;
 }

@@ -82,14 +82,32 @@ struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
         job.mask = NULL;
     }
     job.photons = photons;
+    job.schedule.threads = sim->ctx->threads;
+    job.schedule.block = 1;
+    job.planned = 0;
     job.live = NULL;
     return job;
 }
 
-static nb_status render(nb_simulator *sim, const struct job *job)
+nb_status simulator_photons(nb_simulator *sim)
+{
+    struct arena *memory = &sim->photons_memory;
+    const size_t n = (size_t)sim->window.nslow * (size_t)sim->window.nfast;
+
+    if (sim->photons) return NB_OK;
+    if (!arena_reserve(memory, n, sizeof *sim->photons) || !arena_make(memory)) {
+        arena_free(memory);
+        return fail_memory(sim->ctx, "an image");
+    }
+    sim->photons = arena_take(memory, n, sizeof *sim->photons);
+    return NB_OK;
+}
+
+nb_status simulator_image(nb_simulator *sim, const struct job *job, const void *unused)
 {
     const struct kernel_set *kernels = &sim->policy.kernels;
 
+    (void)unused;
     if (sim->policy.strategy == NB_SPOTS) {
         const nb_status status = spots_forward(sim->ctx, kernels, job, &sim->spots);
 
@@ -97,6 +115,11 @@ static nb_status render(nb_simulator *sim, const struct job *job)
         if (status != NB_ERR_MEMORY || !sim->policy.automatic) return status;
     }
     return tiles_forward(sim->ctx, kernels, job);
+}
+
+static nb_status render(nb_simulator *sim, const struct job *job)
+{
+    return plans_run(sim, PLAN_FORWARD, 0, job, simulator_image, NULL, NULL);
 }
 
 /* pixels that are not rendered stay 0, whatever the point spread carried into them */
@@ -146,9 +169,9 @@ nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
     if (!sim) return NB_ERR_ARGUMENT;
     NB_TRY(array_check(sim->ctx, image, "image", sim->window.nslow, sim->window.nfast,
                        NB_FLOAT, 32, 64));
-    photons = array_is_dense_f64(image) ? image->data : sim->photons;
-
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    if (!array_is_dense_f64(image)) NB_TRY(simulator_photons(sim));
+    photons = array_is_dense_f64(image) ? image->data : sim->photons;
     NB_TRY(simulator_render(sim, &scene, &frame, photons));
     if (photons != image->data) deliver(sim, photons, image);
     return NB_OK;
@@ -259,19 +282,52 @@ void simulator_own_places(const nb_simulator *sim, const struct jacobian_work *w
             work->owner[free->place[i]] = (int)f;
 }
 
+/* rows of a Jacobian and where they go */
+struct rows_of {
+    int n;
+    const struct jacobian_work *work;
+    const struct jacobian_reader *reader;
+};
+
+static nb_status run_rows(nb_simulator *sim, const struct job *job, const void *user)
+{
+    const struct rows_of *rows = user;
+    const struct kernel_set *kernels = &sim->policy.kernels;
+
+    if (sim->policy.strategy == NB_SPOTS) {
+        const nb_status status = jacobian_run(sim->ctx, kernels, job, rows->n, rows->work,
+                                              rows->reader, &sim->spots);
+
+        if (status != NB_ERR_MEMORY || !sim->policy.automatic) return status;
+    }
+    return jacobian_run(sim->ctx, kernels, job, rows->n, rows->work, rows->reader, NULL);
+}
+
+static void start_nothing(const void *user, int chunk)
+{
+    (void)user;
+    (void)chunk;
+}
+
+static void read_nothing(const void *user, int chunk, const struct job *job,
+                         const struct puller *puller, const struct jacobian_rows *rows)
+{
+    (void)user;
+    (void)chunk;
+    (void)job;
+    (void)puller;
+    (void)rows;
+}
+
 nb_status simulator_jacobian(nb_simulator *sim, const struct job *job, int n,
                              const struct jacobian_work *work,
                              const struct jacobian_reader *reader)
 {
-    const struct kernel_set *kernels = &sim->policy.kernels;
+    const struct jacobian_reader nobody = {reader->chunks, start_nothing, read_nothing,
+                                           NULL};
+    const struct rows_of rows = {n, work, reader}, rehearsed = {n, work, &nobody};
 
-    if (sim->policy.strategy == NB_SPOTS) {
-        const nb_status status =
-            jacobian_run(sim->ctx, kernels, job, n, work, reader, &sim->spots);
-
-        if (status != NB_ERR_MEMORY || !sim->policy.automatic) return status;
-    }
-    return jacobian_run(sim->ctx, kernels, job, n, work, reader, NULL);
+    return plans_run(sim, PLAN_ROWS, n, job, run_rows, &rows, &rehearsed);
 }
 
 /* directions that share a pass over the samples */
@@ -302,12 +358,6 @@ struct changes {
     int n;
     nb_array *image; /* (n) */
 };
-
-static void start_changes(const void *user, int chunk)
-{
-    (void)user;
-    (void)chunk;
-}
 
 /* the change of a tile's photons along direction d, structure factors and all */
 static void change_of(const nb_simulator *sim, const struct jacobian_rows *rows, int d,
@@ -371,7 +421,7 @@ static nb_status change_photons(nb_simulator *sim, const nb_scene *scene,
 {
     const struct job job = simulator_job(sim, scene, frame, NULL);
     const struct changes to = {sim, n, image};
-    const struct jacobian_reader reader = {0, start_changes, deliver_changes, &to};
+    const struct jacobian_reader reader = {0, start_nothing, deliver_changes, &to};
 
     NB_TRY(find_tangents(sim, scene, frame, n, dx));
     for (int d = 0; d < n; d++) array_zero(image + d);
@@ -418,6 +468,7 @@ nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
     }
     headway_passes(sim->ctx, simulator_widens(sim) + ndir);
     NB_TRY(simulator_unspread(sim, &scene, &frame));
+    NB_TRY(simulator_photons(sim));
     change = nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
     for (int i = 0; i < ndir; i++) {
         NB_TRY(simulator_changes(sim, &scene, &frame, 1, dx + (size_t)i * sim->params.n,
@@ -448,19 +499,26 @@ nb_status simulator_gather(nb_simulator *sim, const nb_scene *scene,
     return NB_OK;
 }
 
-nb_status simulator_pull_back(nb_simulator *sim, const nb_scene *scene,
-                              const struct phys_frame *frame, const struct pull *pull)
+static nb_status run_adjoint(nb_simulator *sim, const struct job *job, const void *user)
 {
-    const struct job job = simulator_job(sim, scene, frame, NULL);
+    const struct pull *pull = user;
     const struct kernel_set *kernels = &sim->policy.kernels;
 
     if (sim->policy.strategy == NB_SPOTS) {
         const nb_status status =
-            spots_vjp(sim->ctx, kernels, &job, pull, &sim->adjoint, &sim->spots);
+            spots_vjp(sim->ctx, kernels, job, pull, &sim->adjoint, &sim->spots);
 
         if (status != NB_ERR_MEMORY || !sim->policy.automatic) return status;
     }
-    return adjoint_run(sim->ctx, kernels, &job, pull, &sim->adjoint, NULL);
+    return adjoint_run(sim->ctx, kernels, job, pull, &sim->adjoint, NULL);
+}
+
+nb_status simulator_pull_back(nb_simulator *sim, const nb_scene *scene,
+                              const struct phys_frame *frame, const struct pull *pull)
+{
+    const struct job job = simulator_job(sim, scene, frame, NULL);
+
+    return plans_run(sim, PLAN_ADJOINT, 0, &job, run_adjoint, pull, pull);
 }
 
 /* an image, or several of the same shape, beside each other */
@@ -515,13 +573,14 @@ nb_status simulator_vjp(nb_simulator *sim, const nb_scene *scene,
                         const struct phys_frame *frame, const nb_array *bar_image,
                         double *bar_x)
 {
-    const nb_array before =
-        nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
+    nb_array before;
     const struct images images = {(size_t)sim->window.nfast,
                                   sim->psf ? &before : bar_image};
     const struct pull pull = {pull_image, &images, 1, NULL};
     nb_scene spread = {0};
 
+    if (sim->psf) NB_TRY(simulator_photons(sim));
+    before = nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
     if (sim->psf) finish_adjoint(sim, scene, bar_image, &spread);
     NB_TRY(simulator_pull_back(sim, scene, frame, &pull));
     NB_TRY(simulator_gather(sim, scene, frame, sim->adjoint.bar, bar_x));

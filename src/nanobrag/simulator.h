@@ -6,10 +6,12 @@
 #ifndef NB_SIMULATOR_H
 #define NB_SIMULATOR_H
 
+#include <nanobrag/compile.h>
 #include <nanobrag/simulator.h>
 
 #include "base/arena.h"
 #include "compile/compile.h"
+#include "compile/plan.h"
 #include "grad/grad.h"
 #include "image/psf.h"
 #include "image/window.h"
@@ -25,6 +27,14 @@ struct tangents_work {
     double *f_dot; /* (directions x free structure factors) */
 };
 
+/* what compiled mode did for a simulator, and what its signatures have in common */
+struct plans {
+    struct signature common;
+    struct plan last[PLAN_OPERATIONS]; /* of the last call of a kind; hash 0: none */
+    nb_compile_stats stats;
+    char text[4096]; /* of nb_simulator_explain() */
+};
+
 struct nb_simulator {
     nb_context *ctx;
     struct arena arena;
@@ -34,6 +44,7 @@ struct nb_simulator {
     struct scene_fixed fixed;
     struct phys_spec spec;
     struct policy policy;
+    struct plans plans; /* but for this one, which tells what was done */
     struct window window;
     struct params params; /* the free ones */
     size_t nunlisted; /* reflections of the box that hold default_f; 0 unless it is free */
@@ -55,7 +66,8 @@ struct nb_simulator {
     struct params_lists resolved; /* what nb_resolved() handed out last */
     double *listed; /* the box that goes with it, NaN where nothing is listed */
     struct spots_work spots;
-    double *photons;
+    struct arena photons_memory;
+    double *photons; /* NULL until simulator_photons() */
     double *rows_of_image; /* one number per image row */
     struct psf *psf;
 };
@@ -67,9 +79,42 @@ nb_status simulator_scene(nb_simulator *sim, const double *x, nb_scene *scene);
 nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
                           struct phys_frame *frame);
 
-/* The pixels of a frame to compute, into `photons` (nslow x nfast). */
+/* Memory for an image in double, sim->photons, from the first call on that needs it. */
+nb_status simulator_photons(nb_simulator *sim);
+
+/* The pixels of a frame to compute, on all threads, into `photons` (nslow x nfast). */
 struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
                          const struct phys_frame *frame, double *photons);
+
+/* A launch of a job: an image, an adjoint, rows of the Jacobian. */
+typedef nb_status simulator_run(nb_simulator *sim, const struct job *job, const void *user);
+
+/*
+ * Run a job, in compiled mode by its plan, which the first such call makes. `directions`:
+ * of a Jacobian, else 0. `rehearsed`: what to hand to `run` instead of `user` while a plan
+ * is tuned, when nothing of the caller's may be written; photons go to memory of the plan's
+ * own.
+ */
+nb_status plans_run(nb_simulator *sim, enum operation operation, int directions,
+                    const struct job *job, simulator_run *run, const void *user,
+                    const void *rehearsed);
+
+/* The launch of an image, by spots or lanes. */
+simulator_run simulator_image;
+
+/* What signatures of this simulator have in common; once it is made. */
+void plans_start(nb_simulator *sim);
+
+/* Of an open strategy the one that is faster here: measured once in a process, and kept as
+ * wisdom. */
+nb_status plans_strategy(nb_simulator *sim, const nb_scene *scene,
+                         const struct phys_frame *frame, simulator_run *run);
+
+/* The point spread's transforms: measured when compiled mode tunes. */
+nb_status plans_psf(nb_simulator *sim, const nb_psf *psf, int nslow, int nfast);
+
+/* Look up, or make, the plan of nb_digitize(). */
+nb_status plans_digitize(nb_simulator *sim, int donated);
 
 /* All of nb_forward() but its image's type: photons, dense. */
 nb_status simulator_render(nb_simulator *sim, const nb_scene *scene,

@@ -13,7 +13,7 @@
 #define KERNEL(name, shape, lookup)                                                        \
     extern "C" __global__ void name(struct phys_frame frame, real *image)                  \
     {                                                                                      \
-        const struct phys_spec spec = {shape, lookup, 0};                                  \
+        const struct phys_spec spec = {shape, lookup, 0, 0};                               \
         const struct phys_view view = phys_view(&frame);                                   \
         const int i = blockIdx.x * blockDim.x + threadIdx.x;                               \
                                                                                            \
@@ -32,7 +32,7 @@ KERNEL(tophat_nearest, PHYS_TOPHAT, PHYS_NEAREST)
 /* a sample counted from the middle of a patch: the arithmetic of the lanes */
 extern "C" __global__ void anchored(struct phys_frame frame, real *image)
 {
-    const struct phys_spec spec = {PHYS_SQUARE, PHYS_NEAREST, 0};
+    const struct phys_spec spec = {PHYS_SQUARE, PHYS_NEAREST, 0, 0};
     const struct phys_view view = phys_view(&frame);
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     const struct phys_patch patch =

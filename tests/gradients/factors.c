@@ -218,7 +218,7 @@ static struct numbers random_crystal(int shape, uint64_t *state)
 
 static int crystal_slopes(int shape)
 {
-    const struct phys_spec spec = {shape, PHYS_CONSTANT, 0};
+    const struct phys_spec spec = {shape, PHYS_CONSTANT, 0, 0};
     struct tally tally = {0};
     uint64_t state = 6;
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "base/log.h"
 
 static nb_array host_image(void *data, int64_t nslow, int64_t nfast, int type, int bits)
 {
@@ -70,10 +71,24 @@ nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
                     "(slow x fast)",
                     name, array->ndim, (long long)array->shape[0],
                     (long long)array->shape[1], (long long)nslow, (long long)nfast);
+    return array->flags & NB_DONATE ? array_not_used(ctx, array, name) : NB_OK;
+}
+
+nb_status array_not_used(nb_context *ctx, const nb_array *array, const char *name)
+{
+    if (!array_is_dense(array))
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "%s is a view with strides: borrowed memory can't be donated; leave "
+                    "NB_DONATE out",
+                    name);
+    log_line(ctx, NB_LOG_WARNING, "donation",
+             "%s was donated, but no output of this call can use its memory; it stays "
+             "valid",
+             name);
     return NB_OK;
 }
 
-static int64_t stride(const nb_array *array, int axis)
+int64_t array_stride(const nb_array *array, int axis)
 {
     if (array->stride[0] == 0 && array->stride[1] == 0)
         return axis == 0 ? array->shape[1] : 1;
@@ -82,7 +97,7 @@ static int64_t stride(const nb_array *array, int axis)
 
 int array_is_dense(const nb_array *array)
 {
-    return stride(array, 1) == 1 && stride(array, 0) == array->shape[1];
+    return array_stride(array, 1) == 1 && array_stride(array, 0) == array->shape[1];
 }
 
 int array_is_dense_f64(const nb_array *array)
@@ -92,7 +107,8 @@ int array_is_dense_f64(const nb_array *array)
 
 double array_get(const nb_array *array, int64_t s, int64_t f)
 {
-    const ptrdiff_t at = (ptrdiff_t)(s * stride(array, 0) + f * stride(array, 1));
+    const ptrdiff_t at =
+        (ptrdiff_t)(s * array_stride(array, 0) + f * array_stride(array, 1));
 
     if (array->bits == 64) return ((const double *)array->data)[at];
     return (double)((const float *)array->data)[at];
@@ -100,8 +116,9 @@ double array_get(const nb_array *array, int64_t s, int64_t f)
 
 void array_row(const nb_array *array, int64_t s, int64_t f, int n, double *out)
 {
-    const ptrdiff_t at = (ptrdiff_t)(s * stride(array, 0) + f * stride(array, 1));
-    const ptrdiff_t step = (ptrdiff_t)stride(array, 1);
+    const ptrdiff_t at =
+        (ptrdiff_t)(s * array_stride(array, 0) + f * array_stride(array, 1));
+    const ptrdiff_t step = (ptrdiff_t)array_stride(array, 1);
 
     if (array->bits == 64 && step == 1) {
         memcpy(out, (const double *)array->data + at, sizeof *out * (size_t)n);
@@ -112,7 +129,8 @@ void array_row(const nb_array *array, int64_t s, int64_t f, int n, double *out)
 
 void array_set(const nb_array *array, int64_t s, int64_t f, double value)
 {
-    const ptrdiff_t at = (ptrdiff_t)(s * stride(array, 0) + f * stride(array, 1));
+    const ptrdiff_t at =
+        (ptrdiff_t)(s * array_stride(array, 0) + f * array_stride(array, 1));
 
     if (array->bits == 64)
         ((double *)array->data)[at] = value;

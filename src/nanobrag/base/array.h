@@ -19,6 +19,13 @@ nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
 /* Dense float64 of the host: the array may be used in place. */
 int array_is_dense_f64(const nb_array *array);
 
+/* An array that was donated, but whose memory no output of the call can use: a warning, and
+ * it stays valid. NB_ERR_ARGUMENT for a view, which is not the caller's to give. */
+nb_status array_not_used(nb_context *ctx, const nb_array *array, const char *name);
+
+/* Elements from one to the next along an axis. */
+int64_t array_stride(const nb_array *array, int axis);
+
 /* Dense, whatever its type. */
 int array_is_dense(const nb_array *array);
 

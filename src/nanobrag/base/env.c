@@ -40,6 +40,20 @@ static int read_count(const nb_context *ctx, const char *name)
     return (int)count;
 }
 
+static double read_seconds(const nb_context *ctx, const char *name, double otherwise)
+{
+    const char *value = getenv(name);
+    char *end;
+    double seconds;
+
+    if (!value || !*value) return otherwise;
+    seconds = strtod(value, &end);
+    if (!*end && seconds > 0 && seconds < 1e6) return seconds;
+    log_line(ctx, NB_LOG_WARNING, "env", "%s=%s is not a time in seconds; %g is taken",
+             name, value, otherwise);
+    return otherwise;
+}
+
 /* names between commas or blanks to bits */
 static unsigned read_topics(const nb_context *ctx, const char *name)
 {
@@ -87,6 +101,7 @@ struct env env_read(const nb_context *ctx)
     env.threads = read_count(ctx, "NANOBRAG_THREADS");
     env.disable_compile = read_switch(ctx, "NANOBRAGG_DISABLE_COMPILE")
                           || read_switch(ctx, "NANOBRAG_DISABLE_COMPILE");
+    env.compile_timeout = read_seconds(ctx, "NANOBRAG_COMPILE_TIMEOUT", 10);
     env.strict = read_switch(ctx, "NANOBRAG_STRICT");
     env.topics = read_topics(ctx, "NANOBRAG_LOGS");
     read_cache_dir(ctx, "NANOBRAG_CACHE_DIR", env.cache_dir);

@@ -8,6 +8,7 @@
 
 #include <nanobrag/simulator.h>
 
+#include "base/context.h"
 #include "kernels/kernels.h"
 
 /* how a simulator computes, for all its life */
@@ -15,7 +16,8 @@ struct policy {
     int strategy, precision; /* enums nb_strategy, nb_precision */
     int automatic; /* the strategy was left open */
     double tolerance; /* of the image's peak */
-    struct kernel_set kernels;
+    struct kernel_set kernels, all; /* for the strategy, and before it was settled */
+    double lanes_work, spots_work; /* of an open strategy: estimates, ns of one core */
     const char *why; /* this strategy */
 };
 
@@ -28,6 +30,10 @@ nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct poli
  */
 void policy_strategy(struct policy *policy, const struct phys_frame *frame,
                      struct phys_spec spec, double samples);
+
+/* Settle it otherwise, for a reason. */
+void policy_take(struct policy *policy, int strategy, const char *why,
+                 const struct phys_frame *frame, struct phys_spec spec);
 
 /* What a kernel for this resolved scene is specialised on. */
 struct phys_spec specialize_scene(const nb_scene *scene);

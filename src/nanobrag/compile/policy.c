@@ -1,4 +1,6 @@
 /* policy.c - strategy and instruction set of a simulator. SPDX-License-Identifier: MIT */
+#include <math.h>
+
 #include "base/context.h"
 #include "compile/compile.h"
 #include "kernels/spots.h"
@@ -12,7 +14,12 @@ static nb_status use_reference(nb_context *ctx, struct policy *out)
         return fail(ctx, NB_ERR_UNSUPPORTED,
                     "options.strategy NB_REFERENCE computes in double, not with "
                     "options.precision NB_SINGLE");
-    out->kernels = reference;
+    if (ctx->options.compile == NB_COMPILE_REQUIRE)
+        return fail(ctx, NB_ERR_UNSUPPORTED,
+                    "compiled mode is required, but options.strategy NB_REFERENCE always "
+                    "runs "
+                    "uncompiled");
+    out->kernels = out->all = reference;
     return NB_OK;
 }
 
@@ -24,6 +31,7 @@ static nb_status use_lanes(nb_context *ctx, struct policy *out)
                     "NANOBRAG_ISA=%s is not among what this machine can run: %s",
                     ctx->env.isa, kernels_lanes_names());
     if (out->precision == NB_DOUBLE) out->kernels.single = NULL;
+    out->all = out->kernels;
     return NB_OK;
 }
 
@@ -36,9 +44,10 @@ nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct poli
         return fail(ctx, NB_ERR_ARGUMENT,
                     "options.precision %d is none of enum nb_precision",
                     options->precision);
-    if (ctx->options.compile == NB_COMPILE_REQUIRE)
+    if (ctx->options.compile == NB_COMPILE_REQUIRE && ctx->env.disable_compile)
         return fail(ctx, NB_ERR_UNSUPPORTED,
-                    "the context requires compiled mode, which this version has not got");
+                    "the context requires compiled mode, which NANOBRAGG_DISABLE_COMPILE=1 "
+                    "turns off");
     if (!(options->tolerance >= 0 && options->tolerance < 1))
         return fail(ctx, NB_ERR_ARGUMENT, "options.tolerance is %g, expected 0 to 1",
                     options->tolerance);
@@ -74,15 +83,19 @@ static void choose(struct policy *policy, const struct phys_frame *frame,
     const double lanes =
         samples * pairs * (policy->kernels.single ? per_sample_single : per_sample);
 
+    policy->lanes_work = lanes;
+    policy->spots_work = INFINITY;
     policy->strategy = NB_LANES;
     if (spec.shape == PHYS_SQUARE || spec.shape == PHYS_ROUND)
         policy->why = "the spots of this crystal shape reach everywhere";
     else if (spots_share(frame, spec, policy->tolerance) > full)
         policy->why =
             "at this tolerance the spots fill more than a third of reciprocal space";
-    else if (spots_cost(frame, spec, policy->tolerance, samples, lanes) > lanes)
-        policy->why = "to find the spots would cost more than to sum every sample";
     else {
+        policy->spots_work =
+            spots_cost(frame, spec, policy->tolerance, samples, 10 * lanes);
+        policy->why = "to find the spots would cost more than to sum every sample";
+        if (policy->spots_work > lanes) return;
         policy->strategy = NB_SPOTS;
         policy->why = "the spots are few and fill less than a third of reciprocal space";
     }
@@ -99,7 +112,17 @@ void policy_strategy(struct policy *policy, const struct phys_frame *frame,
     if (policy->strategy == NB_SPOTS && frame->surface == PHYS_CURVED_QUIRK) {
         policy->strategy = NB_LANES;
         policy->why = "spots need a detector that is flat, or curved about the crystal";
+        policy->spots_work = INFINITY;
     }
+    policy_take(policy, policy->strategy, policy->why, frame, spec);
+}
+
+void policy_take(struct policy *policy, int strategy, const char *why,
+                 const struct phys_frame *frame, struct phys_spec spec)
+{
+    policy->strategy = strategy;
+    policy->why = why;
+    policy->kernels = policy->all;
     if (policy->strategy == NB_SPOTS && policy->kernels.single
         && spots_rounding(frame, spec, policy->tolerance) > policy->tolerance)
         policy->kernels.single = NULL;

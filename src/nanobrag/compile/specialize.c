@@ -25,7 +25,7 @@ struct phys_spec specialize_scene(const nb_scene *scene)
     struct phys_spec spec;
 
     spec.shape = shape[c->shape];
-    spec.inside = 0;
+    spec.inside = spec.lone = 0;
     spec.lookup = PHYS_CONSTANT;
     if (c->hkl)
         spec.lookup =

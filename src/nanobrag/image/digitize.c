@@ -131,21 +131,44 @@ static struct tally draw_row(const struct rows *rows, int s)
     return tally;
 }
 
+static struct tally make_row(const struct rows *rows, int s)
+{
+    const int *roi = rows->window->roi;
+    struct tally tally = {0};
+
+    if (s >= roi[2] && s < roi[3])
+        tally = rows->how->noise ? draw_row(rows, s) : round_row(rows, s);
+    clear_outside(rows->window, rows->counts, s);
+    return tally;
+}
+
+/* The row up to which rows from `first` on may be made at once. In place the counts of a
+ * row lie over a part of an earlier row's pixels, and of its own in the first row, which is
+ * made from left to right: no row may be made while one is wanted that its counts lie over.
+ */
+static int wave_end(const struct rows *rows, int first)
+{
+    const int end = rows->window->nslow, most = end - first < ROWS ? end : first + ROWS;
+    const int64_t ratio = rows->image->bits / rows->counts->bits;
+
+    if (rows->image->data != rows->counts->data) return most;
+    if (first == 0) return 1;
+    return first * ratio < most ? (int)(first * ratio) : most;
+}
+
 static struct tally digitize_rows(const struct rows *rows, int threads)
 {
     const int *roi = rows->window->roi;
     const int64_t pixels = (int64_t)(roi[1] - roi[0]) * (roi[3] - roi[2]);
     const int shared = pixels >= (rows->how->noise ? SHARED_DRAWN : SHARED_ROUNDED);
-    const int end = roi[3];
     struct tally total = {0};
 
-    for (int first = roi[2]; first < end; first += ROWS) {
-        const int last = end - first < ROWS ? end : first + ROWS;
+    for (int first = 0, last; first < rows->window->nslow; first = last) {
         struct tally tally[ROWS];
 
+        last = wave_end(rows, first);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4) if (shared)
-        for (int s = first; s < last; s++)
-            tally[s - first] = rows->how->noise ? draw_row(rows, s) : round_row(rows, s);
+        for (int s = first; s < last; s++) tally[s - first] = make_row(rows, s);
         for (int s = first; s < last; s++) {
             total.photons += tally[s - first].photons;
             total.overloads += tally[s - first].overloads;
@@ -163,17 +186,19 @@ static struct tally digitize_quirk(const struct rows *rows, struct random_stream
     struct tally tally = {0};
 
     random_seed_quirk(&random, rows->how->seed);
-    for (int s = window->roi[2]; s < window->roi[3]; s++) {
+    for (int s = 0; s < window->nslow; s++) {
+        const int inside = s >= window->roi[2] && s < window->roi[3];
         int64_t step;
         uint16_t *row = row_of(rows->counts, s, &step);
 
-        for (int f = window->roi[0]; f < window->roi[1]; f++) {
+        for (int f = window->roi[0]; inside && f < window->roi[1]; f++) {
             const double p = window_shows(window, s, f) ? array_get(rows->image, s, f) : 0;
             const double n = (double)noise_poisson_quirk(&random, &spare, (float)p);
 
             tally.photons += n;
             row[f * step] = clamped(n + rows->how->offset, &tally.overloads);
         }
+        clear_outside(window, rows->counts, s);
     }
     return tally;
 }
@@ -184,7 +209,6 @@ void digitize(const struct window *window, const nb_digitizer *how, const nb_arr
     struct rows rows = {window, how, image, counts, how->scale};
     struct tally tally;
 
-    for (int s = 0; s < window->nslow; s++) clear_outside(window, counts, s);
     if (!how->noise && !(how->scale > 0)) rows.scale = automatic_scale(window, image);
     if (how->noise && quirk)
         tally = digitize_quirk(&rows, *quirk);

@@ -14,7 +14,8 @@
 
 /* counts = digitised image; both already checked. `quirk`: the generator of nanoBragg as
  * the scene left it, for its noise; NULL: ours. Threads share the rows of our noise, any
- * number of them giving the same counts. */
+ * number of them giving the same counts. Counts may lie in the memory of the image, both
+ * dense and at the same address. */
 void digitize(const struct window *window, const nb_digitizer *how, const nb_array *image,
               const struct random_stream *quirk, int threads, nb_array *counts);
 

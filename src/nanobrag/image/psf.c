@@ -95,8 +95,36 @@ static int allocate(struct psf *psf)
     return psf->work && psf->transfer && psf->line;
 }
 
+/* The planner's wisdom is one per process too, and changes what it chooses, so it is the
+ * program's again afterwards, and ours in between. */
+static void plan_transforms(struct psf *p, struct psf_tuning *tuning)
+{
+    const unsigned how = tuning ? FFTW_MEASURE : FFTW_ESTIMATE;
+    char *programs;
+
+    lock_planner();
+    programs = fftw_export_wisdom_to_string();
+    fftw_forget_wisdom();
+    if (tuning) {
+        fftw_set_timelimit(tuning->seconds / 2); /* of each of the two */
+        if (tuning->known) (void)fftw_import_wisdom_from_string(tuning->known);
+    }
+    p->forward =
+        fftw_plan_dft_r2c_2d(p->pslow, p->pfast, p->work, (fftw_complex *)p->work, how);
+    p->backward =
+        fftw_plan_dft_c2r_2d(p->pslow, p->pfast, (fftw_complex *)p->work, p->work, how);
+    if (tuning) {
+        tuning->found = fftw_export_wisdom_to_string();
+        fftw_set_timelimit(FFTW_NO_TIMELIMIT);
+    }
+    fftw_forget_wisdom();
+    if (programs) (void)fftw_import_wisdom_from_string(programs);
+    free(programs);
+    unlock_planner();
+}
+
 nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
-                     struct psf **out)
+                     struct psf_tuning *tuning, struct psf **out)
 {
     struct psf *p = calloc(1, sizeof *p);
 
@@ -117,13 +145,7 @@ nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
         psf_free(p);
         return fail_memory(ctx, "the transforms of the point spread");
     }
-    /* estimated, not measured: the same plan, hence the same bits, in every run */
-    lock_planner();
-    p->forward = fftw_plan_dft_r2c_2d(p->pslow, p->pfast, p->work, (fftw_complex *)p->work,
-                                      FFTW_ESTIMATE);
-    p->backward = fftw_plan_dft_c2r_2d(p->pslow, p->pfast, (fftw_complex *)p->work, p->work,
-                                       FFTW_ESTIMATE);
-    unlock_planner();
+    plan_transforms(p, tuning);
     if (!p->forward || !p->backward) {
         psf_free(p);
         return fail(ctx, NB_ERR_UNSUPPORTED,
@@ -133,6 +155,13 @@ nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
     }
     *out = p;
     return NB_OK;
+}
+
+size_t psf_bytes(const struct psf *psf)
+{
+    const size_t n = psf ? (size_t)psf->pslow * psf->half : 0;
+
+    return n * (2 * sizeof *psf->work + sizeof *psf->transfer);
 }
 
 void psf_free(struct psf *psf)
@@ -334,11 +363,12 @@ double psf_slope_dot(struct psf *psf, double fwhm_pixels, const double *photons,
 #else
 
 nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
-                     struct psf **out)
+                     struct psf_tuning *tuning, struct psf **out)
 {
     (void)psf;
     (void)nslow;
     (void)nfast;
+    (void)tuning;
     *out = NULL;
     return fail(ctx, NB_ERR_UNSUPPORTED,
                 "point spread: this build has no FFTW; install it (libfftw3-dev) and build "
@@ -370,6 +400,12 @@ double psf_slope_dot(struct psf *psf, double fwhm_pixels, const double *photons,
     (void)fwhm_pixels;
     (void)photons;
     (void)weight;
+    return 0;
+}
+
+size_t psf_bytes(const struct psf *psf)
+{
+    (void)psf;
     return 0;
 }
 

@@ -15,9 +15,20 @@ struct psf; /* transforms and buffers for one image size */
 /* The radius in pixels that a kernel of this kind gets when none is asked for. */
 int psf_default_radius(int kind, double fwhm_pixels);
 
-/* NB_ERR_UNSUPPORTED in a build without FFTW. `psf->radius` must be decided. */
+/* Transforms that are measured, not estimated: what FFTW knows already, NULL for nothing,
+ * and at most how long it may try; what it knows then, for free(), NULL when there is
+ * nothing. */
+struct psf_tuning {
+    const char *known;
+    double seconds;
+    char *found;
+};
+
+/* `tuning`: NULL for estimated transforms, the same in every run, hence the same bits.
+ * Wisdom that the program has given FFTW neither helps nor changes.
+ * NB_ERR_UNSUPPORTED in a build without FFTW. `psf->radius` must be decided. */
 nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
-                     struct psf **out);
+                     struct psf_tuning *tuning, struct psf **out);
 
 /* image := kernel * image, dense nslow x nfast; allocates nothing. The kernel is made
  * anew from fwhm (in pixels), so that it may be a parameter. Linear and its own adjoint. */
@@ -31,6 +42,9 @@ void psf_add_slope(struct psf *psf, double fwhm_pixels, double factor,
 /* The sum over pixels of weight (slope * photons). */
 double psf_slope_dot(struct psf *psf, double fwhm_pixels, const double *photons,
                      const double *weight);
+
+/* Memory it holds; 0 for NULL. */
+size_t psf_bytes(const struct psf *psf);
 
 void psf_free(struct psf *psf);
 

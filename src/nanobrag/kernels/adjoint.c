@@ -217,13 +217,15 @@ static double cells_back(const struct run *run, const struct tile *tile, void *r
 static nb_status all_back(struct headway *headway, const struct run *run, double begin)
 {
     struct adjoint_work *work = run->work;
+    const struct schedule *schedule = &run->job->schedule;
     const int count = grid_count(run->job);
     const int most = (int)work->sizes.threads; /* there is room for */
-    const int asked = headway->ctx->threads < most ? headway->ctx->threads : most;
+    const int asked = schedule->threads < most ? schedule->threads : most;
     const int threads = asked < work->chunks ? asked : work->chunks;
+    const int block = schedule->block;
 
     headway_part(headway, begin, 1 - begin, count);
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
+#pragma omp parallel for schedule(dynamic, block) num_threads(threads)
     for (int chunk = 0; chunk < work->chunks; chunk++) {
         void *room = work->room + (size_t)threads_own() * work->room_size;
 
@@ -238,7 +240,7 @@ static nb_status all_back(struct headway *headway, const struct run *run, double
             headway_step(headway);
         }
     }
-    (void)threads; /* unused without OpenMP */
+    (void)threads, (void)block; /* unused without OpenMP */
     adjoint_fold(work);
     return headway_check(headway);
 }
@@ -252,7 +254,7 @@ nb_status adjoint_run(nb_context *ctx, const struct kernel_set *kernels,
                             rounding_of(job->frame, job->spec), work};
     struct headway headway;
 
-    headway_start(&headway, ctx);
+    headway_start(&headway, ctx, job);
     do {
         NB_TRY(trials_pairs(&headway, &trials));
         NB_TRY(all_back(&headway, &run, trials.begin));

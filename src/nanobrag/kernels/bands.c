@@ -25,11 +25,11 @@ double bands_group(struct ewald *ewald, const struct phys_frame *frame)
            * (double)ewald_orientations(ewald, frame, 0, GROUP, most_turn);
 }
 
-int bands_threads(const nb_context *ctx, double work)
+int bands_threads(const struct job *job, double work)
 {
     const double worth = 1 + work / least_work;
 
-    return worth < ctx->threads ? (int)worth : ctx->threads;
+    return worth < job->schedule.threads ? (int)worth : job->schedule.threads;
 }
 
 /* ---- memory ---- */
@@ -199,7 +199,7 @@ static nb_status reserve_sheets(nb_context *ctx, struct group *g, int threads)
 static nb_status list_candidates(nb_context *ctx, struct group *g)
 {
     const struct ewald *e = &g->ewald;
-    const int threads = bands_threads(ctx, ewald_rows(e));
+    const int threads = bands_threads(g->bands->job, ewald_rows(e));
     struct candidate *candidates;
     struct sheet *sheet;
 
@@ -237,7 +237,7 @@ static nb_status visit_group(struct headway *headway, double begin, struct group
     for (int i = 0; i < g->n; i++)
         (void)ewald_stars(frame->orientation[g->first + i].axes, g->stars[i]);
     NB_TRY(list_candidates(ctx, g));
-    threads = bands_threads(ctx, (double)g->candidates * g->n * g->nsource);
+    threads = bands_threads(g->bands->job, (double)g->candidates * g->n * g->nsource);
     headway_part(headway, g->bands->begin + g->bands->share * begin,
                  g->bands->share * share_of(g), end - first);
 #pragma omp parallel for schedule(dynamic) num_threads(threads)

@@ -39,9 +39,9 @@ struct bands {
  * many pairs it has. */
 double bands_group(struct ewald *ewald, const struct phys_frame *frame);
 
-/* How many of the threads allowed some work is worth, counted in reflections looked at and
+/* How many of the threads of a job some work is worth, counted in reflections looked at and
  * samples finished. */
-int bands_threads(const nb_context *ctx, double work);
+int bands_threads(const struct job *job, double work);
 
 /* Visit all bands. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
 nb_status bands_run(struct headway *headway, const struct bands *bands);

@@ -11,10 +11,11 @@ void headway_passes(nb_context *ctx, int passes)
     ctx->passes = passes;
 }
 
-void headway_start(struct headway *headway, nb_context *ctx)
+void headway_start(struct headway *headway, nb_context *ctx, const struct job *job)
 {
     headway->ctx = ctx;
     ctx->launches++;
+    ctx->compiled_launches += job->planned != 0;
     headway->base = headway->step = headway->told = 0;
     atomic_init(&headway->done, 0);
     atomic_init(&headway->stop, 0);

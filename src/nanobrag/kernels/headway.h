@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 #include "base/context.h"
+#include "kernels/job.h"
 
 struct headway {
     nb_context *ctx;
@@ -22,8 +23,8 @@ struct headway {
 /* The next so many runs, alike long, are one call, and are told as one. */
 void headway_passes(nb_context *ctx, int passes);
 
-/* Every launch of a kernel begins here, and is counted. */
-void headway_start(struct headway *headway, nb_context *ctx);
+/* Every launch of a job begins here, and is counted. */
+void headway_start(struct headway *headway, nb_context *ctx, const struct job *job);
 
 /* The part of a run that begins at a share of it and takes another, in so many steps. */
 void headway_part(struct headway *headway, double begin, double share, int steps);

@@ -178,15 +178,17 @@ static nb_status all_rows(struct headway *headway, const struct run *run, double
                           double *brightest)
 {
     const struct jacobian_reader *reader = run->reader;
+    const struct schedule *schedule = &run->job->schedule;
     const int count = grid_count(run->job);
     const int chunks = reader->chunks > 0 ? reader->chunks : count;
     const int most = (int)run->work->sizes.threads; /* there is room for */
-    const int asked = headway->ctx->threads < most ? headway->ctx->threads : most;
+    const int asked = schedule->threads < most ? schedule->threads : most;
     const int threads = asked < chunks ? asked : chunks > 0 ? chunks : 1;
+    const int block = schedule->block;
     double peak = 0;
 
     headway_part(headway, begin, 1 - begin, count);
-#pragma omp parallel for schedule(dynamic) num_threads(threads) reduction(max : peak)
+#pragma omp parallel for schedule(dynamic, block) num_threads(threads) reduction(max : peak)
     for (int chunk = 0; chunk < chunks; chunk++) {
         struct jacobian_room *room = run->work->room + threads_own();
 
@@ -199,7 +201,7 @@ static nb_status all_rows(struct headway *headway, const struct run *run, double
             headway_step(headway);
         }
     }
-    (void)threads; /* unused without OpenMP */
+    (void)threads, (void)block; /* unused without OpenMP */
     *brightest = peak;
     return headway_check(headway);
 }
@@ -232,7 +234,7 @@ nb_status jacobian_run(nb_context *ctx, const struct kernel_set *kernels,
         work->turns[d] = (unsigned char)any_turns(work->dot + d, work->sizes.orientations);
     run.job = &trials.job;
     run.kernels = &trials.kernels;
-    headway_start(&headway, ctx);
+    headway_start(&headway, ctx, job);
     do {
         NB_TRY(trials_pairs(&headway, &trials));
         NB_TRY(all_rows(&headway, &run, trials.begin, &peak));

@@ -22,6 +22,12 @@ struct tile {
 
 struct live;
 
+/* how threads share a launch; it changes no bit */
+struct schedule {
+    int threads; /* at most */
+    int block; /* tiles, or chunks of them, that a thread takes at a time */
+};
+
 struct job {
     const struct phys_frame *frame;
     struct phys_spec spec;
@@ -29,6 +35,8 @@ struct job {
     int roi[4]; /* fast0 fast1 slow0 slow1, ends excluded */
     const uint8_t *mask; /* nslow x nfast, 0 = skip; NULL: none */
     double *photons; /* nslow x nfast; pixels that are not rendered become 0 */
+    struct schedule schedule;
+    int planned; /* 1: compiled mode chose spec and schedule */
     const struct live *live; /* pairs that reach a tile, for derivatives; NULL: all do */
 };
 

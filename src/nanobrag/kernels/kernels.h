@@ -57,6 +57,8 @@ struct kernels {
     tile_omega *omega;
     tile_finish *finish; /* NULL: this backend has none */
     tile_forward *forward[PHYS_SHAPES][PHYS_LOOKUPS];
+    tile_forward
+        *lone[PHYS_SHAPES][PHYS_LOOKUPS]; /* spec.lone; NULL: not in this backend */
 };
 
 /* the adjoints of a backend */

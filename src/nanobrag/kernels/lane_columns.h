@@ -35,7 +35,7 @@ static void columns_tricubic(const struct phys_box *box, const struct phys_ancho
     for (int i = 0; i < l->n; i++) {
         const double f_bar = scale * (double)(p->w[i] * p->per_f[i]);
         const struct phys_vec3 x = phys_anchor_indices(anchor, step_of(l, i));
-        const struct phys_spec spec = {0, PHYS_TRICUBIC, 0};
+        const struct phys_spec spec = {0, PHYS_TRICUBIC, 0, 0};
 
         if (nodes.corner[i] < 0) {
             const int place = phys_f_place(0, box, phys_lattice_point(spec, x));

@@ -429,7 +429,7 @@ static double close_tile(const struct job *job, const struct tile *tile, double 
                                                        const struct lanes *l,              \
                                                        struct sites *sites)                \
     {                                                                                      \
-        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0};                    \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
                                                                                            \
         return sites_of(spec, 1, a, aim, k, l, sites);                                     \
     }                                                                                      \
@@ -437,7 +437,7 @@ static double close_tile(const struct job *job, const struct tile *tile, double 
                                           const struct sites *sites, struct lanes *l,      \
                                           struct pulled *p)                                \
     {                                                                                      \
-        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0};                    \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
                                                                                            \
         slopes_of(spec, &a->view, l->n, (real)a->frame->orientation[k].weight, sites,      \
                   l->sum, p);                                                              \
@@ -446,7 +446,7 @@ static double close_tile(const struct job *job, const struct tile *tile, double 
                                          const struct pull *pull, void *room,              \
                                          struct phys_slope *bar, double *photons)          \
     {                                                                                      \
-        const struct special special = {{PHYS_##shape, PHYS_##lookup, 0},                  \
+        const struct special special = {{PHYS_##shape, PHYS_##lookup, 0, 0},               \
                                         shape##_##lookup##_sites,                          \
                                         shape##_##lookup##_slopes};                        \
                                                                                            \
@@ -457,7 +457,7 @@ static double close_tile(const struct job *job, const struct tile *tile, double 
                                         struct columns *columns, double *photons,          \
                                         double *change)                                    \
     {                                                                                      \
-        const struct special special = {{PHYS_##shape, PHYS_##lookup, 0},                  \
+        const struct special special = {{PHYS_##shape, PHYS_##lookup, 0, 0},               \
                                         shape##_##lookup##_sites,                          \
                                         shape##_##lookup##_slopes};                        \
                                                                                            \

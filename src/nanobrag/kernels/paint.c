@@ -263,7 +263,7 @@ static int outline(const struct canvas *canvas, const struct pairing *pair,
     static void shape##_##lookup(const struct canvas *canvas, const struct pairing *pair,  \
                                  const struct reflections *list, const int *hits, int n)   \
     {                                                                                      \
-        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0};                    \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
                                                                                            \
         run(spec, canvas, pair, list, hits, n);                                            \
     }

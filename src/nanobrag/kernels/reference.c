@@ -162,6 +162,7 @@ const struct kernels kernels_reference = {
 #include "kernels/variants.def"
 #undef VARIANT
     },
+    {{NULL}},
 };
 
 const struct puller pullers_reference = {

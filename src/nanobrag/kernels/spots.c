@@ -96,6 +96,17 @@ void spots_free(struct spots_work *work)
     memset(work, 0, sizeof *work);
 }
 
+size_t spots_bytes(const struct spots_work *work)
+{
+    const size_t each = 3 * sizeof *work->lists + sizeof *work->hits;
+
+    return work->capacity * sizeof *work->candidates
+           + work->each * each * (size_t)work->threads
+           + (size_t)work->nsheets * sizeof *work->sheets
+           + work->pixels * (sizeof *work->sums + sizeof *work->weight)
+           + work->live_words * sizeof *work->live;
+}
+
 /* ---- the image ---- */
 
 /* what a pair is painted with */
@@ -146,11 +157,11 @@ int spots_is_dark(const struct phys_frame *frame, const struct tile *tile,
 }
 
 /* sums to photons, and the brightest pixel */
-static double finish(nb_context *ctx, const struct kernels *kernels, const struct job *job)
+static double finish(const struct kernels *kernels, const struct job *job)
 {
     const double factor = phys_constant_factor(job->spec, job->frame);
     const int count = grid_count(job);
-    const int threads = bands_threads(ctx, (double)count * TILE_PIXELS);
+    const int threads = bands_threads(job, (double)count * TILE_PIXELS);
     double peak = 0;
 
 #pragma omp parallel for schedule(dynamic, 16) num_threads(threads) reduction(max : peak)
@@ -211,12 +222,12 @@ nb_status spots_forward(nb_context *ctx, const struct kernel_set *kernels,
     struct spots_trial trial = spots_first(kernels, job);
     struct headway headway;
 
-    headway_start(&headway, ctx);
+    headway_start(&headway, ctx, job);
     if (grid_is_empty(job)) {
         grid_blank(job);
         return headway_end(&headway);
     }
     do NB_TRY(spots_paint(&headway, kernels, job, &trial, 1, work));
-    while (spots_again(job, finish(ctx, kernels->precise, job), &trial));
+    while (spots_again(job, finish(kernels->precise, job), &trial));
     return headway_end(&headway);
 }

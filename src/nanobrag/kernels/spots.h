@@ -39,6 +39,9 @@ struct spots_work {
 
 void spots_free(struct spots_work *work);
 
+/* Memory it holds. */
+size_t spots_bytes(const struct spots_work *work);
+
 /* Share of reciprocal space that the spots fill when no more than `tolerance` of a peak is
  * dropped; 1 or more where nothing may be dropped. */
 double spots_share(const struct phys_frame *frame, struct phys_spec spec, double tolerance);

@@ -68,7 +68,7 @@ static void each_tile(const struct run *run, tile_step *step)
 {
     const struct adjoint_work *adjoint = run->adjoint;
     const int count = grid_count(&run->job), chunks = adjoint->chunks;
-    const int threads = bands_threads(run->headway->ctx, (double)count * TILE_PIXELS);
+    const int threads = bands_threads(&run->job, (double)count * TILE_PIXELS);
 
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int chunk = 0; chunk < chunks; chunk++)
@@ -273,7 +273,7 @@ nb_status spots_vjp(nb_context *ctx, const struct kernel_set *kernels,
     if (!can_paint(job)) return adjoint_run(ctx, kernels, job, pull, adjoint, work);
     if (!grow_images(work, job->frame)) return fail_memory(ctx, "an adjoint");
     run.job.photons = work->sums;
-    headway_start(&headway, ctx);
+    headway_start(&headway, ctx, job);
     if (grid_is_empty(job))
         blank_all(adjoint);
     else

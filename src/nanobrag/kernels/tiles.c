@@ -47,12 +47,14 @@ static double compute(const struct kernel_set *kernels, const struct job *job,
     const int n = tiles_divisions(kernels, job, rounding, tile, &left);
     const int parts = n == TILE_IN_DOUBLE ? 1 : 1 << n;
     const struct kernels *use = n == TILE_IN_DOUBLE ? kernels->precise : kernels->single;
+    tile_forward *lone = job->spec.lone ? use->lone[shape][lookup] : NULL;
+    tile_forward *forward = lone ? lone : use->forward[shape][lookup];
 
     for (int i = 0; i < parts * parts; i++) {
         const struct tile part = grid_part(tile, parts, i);
 
         if (grid_rendered(job, &part) == 0) continue;
-        use->forward[shape][lookup](job->frame, &part, photons);
+        forward(job->frame, &part, photons);
         peak = fmax(peak, grid_deliver(job, &part, photons));
     }
     return peak;
@@ -107,11 +109,12 @@ static nb_status compute_all(const struct kernel_set *kernels, const struct job 
 {
     const struct rounding rounding = rounding_of(job->frame, job->spec);
     const int count = grid_count(job);
-    const int threads = min_int(headway->ctx->threads, count > 0 ? count : 1);
+    const int threads = min_int(job->schedule.threads, count > 0 ? count : 1);
+    const int block = job->schedule.block;
     double peak = 0;
 
     headway_part(headway, 0, 1, count);
-#pragma omp parallel for schedule(dynamic) num_threads(threads) reduction(max : peak)
+#pragma omp parallel for schedule(dynamic, block) num_threads(threads) reduction(max : peak)
     for (int t = 0; t < count; t++) {
         const struct tile tile = grid_tile(job, t);
 
@@ -119,7 +122,7 @@ static nb_status compute_all(const struct kernel_set *kernels, const struct job 
         peak = fmax(peak, compute(kernels, job, &rounding, &tile));
         headway_step(headway);
     }
-    (void)threads; /* unused without OpenMP */
+    (void)threads, (void)block; /* unused without OpenMP */
     *brightest = peak;
     return headway_check(headway);
 }
@@ -130,7 +133,7 @@ nb_status tiles_forward(nb_context *ctx, const struct kernel_set *kernels,
     struct headway headway;
     double peak;
 
-    headway_start(&headway, ctx);
+    headway_start(&headway, ctx, job);
     grid_blank(job);
     NB_TRY(compute_all(kernels, job, &headway, &peak));
     if (kernels->single && rounding_is_lost(job, peak)) {

@@ -9,7 +9,17 @@
     static void shape##_##lookup(const struct phys_frame *frame, const struct tile *tile,  \
                                  double *photons)                                          \
     {                                                                                      \
-        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0};                    \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
+                                                                                           \
+        run(spec, frame, tile, photons);                                                   \
+    }
+
+/* the same, for a crystal of one orientation */
+#define VARIANT_LONE(shape, lookup)                                                        \
+    static void shape##_##lookup##_lone(const struct phys_frame *frame,                    \
+                                        const struct tile *tile, double *photons)          \
+    {                                                                                      \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 1};                 \
                                                                                            \
         run(spec, frame, tile, photons);                                                   \
     }
@@ -20,7 +30,7 @@
                                          const struct pull *pull, void *room,              \
                                          struct phys_slope *bar, double *photons)          \
     {                                                                                      \
-        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0};                    \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
                                                                                            \
         return pull_back(spec, job, tile, pull, room, bar, photons);                       \
     }
@@ -32,7 +42,7 @@
                                         struct columns *columns, double *photons,          \
                                         double *change)                                    \
     {                                                                                      \
-        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0};                    \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
                                                                                            \
         rows(spec, job, tile, along, room, columns, photons, change);                      \
     }

@@ -1,0 +1,252 @@
+/*
+ * plan.c - signatures in words, and schedules: by estimate, or by measurement when compiled
+ * mode is asked to tune. SPDX-License-Identifier: MIT
+ */
+#include "compile/plan.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <nanobrag/simulator.h>
+
+#include "base/log.h"
+#include "compile/wisdom.h"
+
+uint32_t plan_class(double n)
+{
+    return n > 0 ? 1 + (uint32_t)ceil(log2(fmax(n, 1))) : 0;
+}
+
+/* the largest number of a class */
+static double most_of(uint32_t class)
+{
+    return class > 0 ? exp2((double)class - 1) : 0;
+}
+
+uint64_t plan_hash(const void *bytes, size_t n)
+{
+    const unsigned char *byte = bytes;
+    uint64_t hash = 14695981039346656037ULL;
+
+    for (size_t i = 0; i < n; i++) hash = (hash ^ byte[i]) * 1099511628211ULL;
+    return hash;
+}
+
+/* ---- in words ---- */
+
+static const char *const operations[] = {"forward", "adjoint", "rows", "digitize"};
+static const char *const shapes[] = {"square", "round", "gauss", "tophat"};
+static const char *const lookups[] = {"constant", "nearest", "tricubic"};
+static const char *const strategies[] = {"auto", "reference", "lanes", "spots"};
+static const char *const precisions[] = {"double", "single"};
+
+/* how a member of a signature is said: words for its values, or numbers, or a class */
+struct member {
+    const char *name;
+    size_t at;
+    const char *const *words;
+    int is_class;
+};
+
+#define NUMBER(name)                                                                       \
+    {                                                                                      \
+#name, offsetof(struct signature, name), NULL, 0                                   \
+    }
+#define WORDS(name, words)                                                                 \
+    {                                                                                      \
+#name, offsetof(struct signature, name), words, 0                                  \
+    }
+#define CLASS(name)                                                                        \
+    {                                                                                      \
+#name, offsetof(struct signature, name), NULL, 1                                   \
+    }
+#define FREE(i)                                                                            \
+    {                                                                                      \
+        "free", offsetof(struct signature, free) + (i) * sizeof(uint32_t), NULL, 0         \
+    }
+
+static const struct member members[] = {
+    WORDS(operation, operations),
+    WORDS(shape, shapes),
+    WORDS(lookup, lookups),
+    NUMBER(lone),
+    WORDS(strategy, strategies),
+    WORDS(precision, precisions),
+    NUMBER(kernel),
+    NUMBER(switches),
+    NUMBER(threads),
+    CLASS(pixels),
+    CLASS(samples),
+    CLASS(sources),
+    CLASS(orientations),
+    CLASS(box),
+    CLASS(directions),
+    FREE(0),
+    FREE(1),
+    FREE(2),
+    FREE(3),
+    NUMBER(donated),
+};
+
+enum { MEMBERS = sizeof members / sizeof *members, WORD = 24 };
+
+static uint32_t value_of(const struct signature *signature, const struct member *member)
+{
+    uint32_t value;
+
+    memcpy(&value, (const char *)signature + member->at, sizeof value);
+    return value;
+}
+
+static const char *say(const struct member *member, uint32_t value, char out[WORD])
+{
+    if (member->words) return member->words[value];
+    if (member->is_class && value > 0)
+        (void)snprintf(out, WORD, "2^%u", value - 1);
+    else
+        (void)snprintf(out, WORD, "%x", value);
+    return out;
+}
+
+const char *plan_operation_name(enum operation operation)
+{
+    return operations[operation];
+}
+
+void plan_key(const struct signature *signature, const char *kernel, char *out)
+{
+    size_t n = (size_t)snprintf(out, PLAN_KEY, "kernel=%s", kernel);
+
+    for (int i = 0; i < MEMBERS && n < PLAN_KEY; i++) {
+        const struct member *m = members + i;
+        char word[WORD];
+
+        n += (size_t)snprintf(out + n, PLAN_KEY - n, " %s=%s", m->name,
+                              say(m, value_of(signature, m), word));
+    }
+}
+
+void plan_difference(const struct signature *from, const struct signature *to, char *out)
+{
+    out[0] = '\0';
+    for (int i = 0; i < MEMBERS; i++) {
+        const struct member *m = members + i;
+        const uint32_t a = value_of(from, m), b = value_of(to, m);
+        char word_a[WORD], word_b[WORD];
+
+        if (a == b) continue;
+        (void)snprintf(out, PLAN_NAME, "%s: %s -> %s", m->name, say(m, a, word_a),
+                       say(m, b, word_b));
+        return;
+    }
+}
+
+/* ---- by estimate ---- */
+
+/* nanoseconds of a sample of one core, by precision; what an operation takes beside an
+ * image; and the work that is worth another thread */
+static const double per_sample[] = {8, 4};
+static const double per_operation[] = {1, 3, 8, 0};
+static const double per_count = 2, worth_a_thread = 1e4;
+
+static double work_of(const struct signature *s)
+{
+    const double pixels = most_of(s->pixels);
+    const double pairs = most_of(s->sources) * most_of(s->orientations);
+
+    if (s->operation == PLAN_DIGITIZE) return per_count * pixels;
+    return pixels * most_of(s->samples) * pairs * per_sample[s->precision]
+           * per_operation[s->operation];
+}
+
+/* Threads that take neighbouring tiles in turn write to each other's cache lines; each
+ * still comes back often enough for all to end together. Only an image is written tile by
+ * tile. */
+static int block_of(const struct signature *s, int threads)
+{
+    enum { TURNS = 8, MOST = 16 };
+    const double tiles = most_of(s->pixels) / TILE_PIXELS;
+
+    if (s->operation != PLAN_FORWARD) return 1;
+    return (int)fmax(1, fmin(MOST, floor(tiles / (TURNS * threads))));
+}
+
+void plan_estimate(const struct signature *signature, struct plan *out)
+{
+    double threads;
+
+    memset(out, 0, sizeof *out);
+    out->signature = *signature;
+    out->spec.shape = (int)signature->shape;
+    out->spec.lookup = (int)signature->lookup;
+    out->spec.lone = (int)signature->lone;
+    out->hash = plan_hash(signature, sizeof *signature);
+    out->rigour = RIGOUR_ESTIMATED;
+    out->work = work_of(signature);
+    threads = 1 + floor(out->work / worth_a_thread);
+    if (signature->strategy == NB_SPOTS)
+        threads = signature->threads; /* they count theirs */
+    out->schedule.threads = (int)fmin(threads, signature->threads);
+    out->schedule.block = block_of(signature, out->schedule.threads);
+}
+
+/* ---- by measurement ---- */
+
+/* a run longer than this, s, has nothing to gain from another schedule; runs of each
+ * schedule, of which the shortest counts; what a schedule must gain to be taken */
+static const double long_run = 0.05, gain = 0.97;
+enum { RUNS = 5, MOST_BLOCK = 16 };
+
+static nb_status shortest(nb_context *ctx, plan_rehearse *rehearse, void *user,
+                          const struct schedule *schedule, double *seconds)
+{
+    *seconds = INFINITY;
+    for (int i = 0; i < RUNS; i++) {
+        double once;
+
+        NB_TRY(rehearse(user, schedule, &once));
+        *seconds = fmin(*seconds, once);
+        if (once > long_run) break;
+    }
+    log_topic(ctx, TOPIC_AUTOTUNE, "%d threads, block %d: %.4g ms", schedule->threads,
+              schedule->block, 1e3 * *seconds);
+    return NB_OK;
+}
+
+/* the schedule, when it is faster than the best so far */
+static nb_status try_schedule(nb_context *ctx, plan_rehearse *rehearse, void *user,
+                              struct schedule schedule, struct plan *plan, double *best)
+{
+    double seconds;
+
+    NB_TRY(shortest(ctx, rehearse, user, &schedule, &seconds));
+    if (seconds >= gain * *best) return NB_OK;
+    *best = seconds;
+    plan->schedule = schedule;
+    return NB_OK;
+}
+
+nb_status plan_measure(nb_context *ctx, plan_rehearse *rehearse, void *user,
+                       struct plan *plan)
+{
+    const struct schedule estimated = plan->schedule;
+    const int all = (int)plan->signature.threads;
+    struct schedule s = {all, 1};
+    double best;
+
+    NB_TRY(
+        rehearse(user, &estimated, &best)); /* its memory is touched, its code is loaded */
+    NB_TRY(shortest(ctx, rehearse, user, &estimated, &best));
+    plan->rigour = RIGOUR_MEASURED;
+    if (best > long_run) return NB_OK;
+    for (s.threads = 1; s.threads <= all;
+         s.threads = 2 * s.threads > all && s.threads < all ? all : 2 * s.threads)
+        if (s.threads != estimated.threads)
+            NB_TRY(try_schedule(ctx, rehearse, user, s, plan, &best));
+    for (s = plan->schedule, s.block = 2; s.block <= MOST_BLOCK && s.threads > 1;
+         s.block *= 2)
+        NB_TRY(try_schedule(ctx, rehearse, user, s, plan, &best));
+    return NB_OK;
+}
