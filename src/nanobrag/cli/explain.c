@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/run.h"
 #include "cli/view.h"
@@ -88,9 +89,24 @@ static void explain_work(const struct run *run)
     printf("  images                      %d\n", run->s->images);
 }
 
+/* the library's own words, a line each */
+static void explain_compiled(struct run *run)
+{
+    const char *const off_by = compiling_off_by();
+    printf("\ncompiled mode\n");
+    printf("  mode                        %s%s%s%s\n", compiling_word(run->compile),
+           off_by ? " (by " : "", off_by ? off_by : "", off_by ? ")" : "");
+    for (const char *line = nb_simulator_explain(run->sim); *line;) {
+        const size_t n = strcspn(line, "\n");
+        printf("  %.*s\n", (int)n, line);
+        line += n + (line[n] == '\n');
+    }
+}
+
 void explain(struct run *run)
 {
     explain_geometry(run);
     explain_work(run);
+    explain_compiled(run);
     printf("\nnothing was rendered or written (-explain)\n");
 }

@@ -35,6 +35,19 @@ static const struct {
      "x86-64 its level: v2 (SSE4.2), v3 (AVX2, FMA), v4 (AVX-512); elsewhere base, what "
      "the compiler targets; scalar, everywhere: not vectorised, for comparison. It moves "
      "the last bits of an image."},
+    {"NANOBRAGG_DISABLE_COMPILE",
+     "1: nothing is compiled, whatever -compile says; 0 or empty: no effect."},
+    {"NANOBRAG_DISABLE_COMPILE", "The same."},
+    {"NANOBRAG_LOGS",
+     "What compiled mode tells on stderr: any of recompiles, graph_breaks, cudagraphs, "
+     "cache, "
+     "hotpath, autotune, fallback, donation, with commas between them, or all."},
+    {"NANOBRAG_CACHE_DIR", "Where -compile tune keeps what it measured; without it "
+                           "$XDG_CACHE_HOME/nanobrag, else "
+                           "~/.cache/nanobrag."},
+    {"NANOBRAG_STRICT",
+     "1: what compiled mode would have to do without is an error; 0 or empty: it is told "
+     "under the topic fallback."},
 };
 
 enum { VARIABLES = sizeof environment / sizeof *environment };

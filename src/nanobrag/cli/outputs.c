@@ -204,10 +204,26 @@ static int has_feature(const char *word)
     return option_listed(nb_features(), word);
 }
 
+/* a comparison is of one image, and its numbers are all that is written */
+static int check_comparison(const struct settings *s, struct say *say)
+{
+    if (s->explain || s->gradcheck)
+        return say_usage(say, "-bench_compile is a run of its own: leave out %s",
+                         s->explain ? "-explain" : "-gradcheck");
+    if (s->images > 1)
+        return say_usage(say, "-bench_compile is of one image: leave out -images, and say "
+                              "which one by -phi");
+#ifndef NANOBRAG_CJSON
+    if (s->json) return say_usage(say, "-json: this build lacks cJSON");
+#endif
+    return s->json && !outputs_to_stdout(s->json) ? check_place(say, s->json) : 0;
+}
+
 int outputs_check(const struct settings *s, struct say *say)
 {
     const char *names[OUT_COUNT + SINGLES + 1], *singles[SINGLES];
     int n = 0;
+    if (s->given[OPT_BENCH_COMPILE]) return check_comparison(s, say);
     if (s->explain || s->gradcheck) return 0;
     for (int kind = 0; kind < OUT_COUNT; kind++)
         if (s->out[kind]) names[n++] = s->out[kind];

@@ -154,6 +154,12 @@ static int is_value(const struct option *option, const char *text)
     return option_named(text) < 0;
 }
 
+/* whether an argument is a value that may be left out */
+static int may_follow(const struct option *option, const char *text)
+{
+    return option->kind == KIND_WORD || starts_number(text);
+}
+
 int parse_option(struct say *say, int argc, char **argv, int *i, int id,
                  struct event_list *out)
 {
@@ -171,7 +177,7 @@ int parse_option(struct say *say, int argc, char **argv, int *i, int id,
     }
     for (int n = 0; n < most; n++) {
         const int present = *i + 1 < argc && is_value(option, argv[*i + 1]);
-        if (n >= least && !(present && starts_number(argv[*i + 1]))) break;
+        if (n >= least && !(present && may_follow(option, argv[*i + 1]))) break;
         if (!present)
             return say_usage(say, "%s: missing value (expected %s %s)", option->name,
                              option->name, option->values);

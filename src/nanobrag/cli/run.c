@@ -44,7 +44,9 @@ static int create_context(struct run *run, const struct event_list *events)
     if (threads > THREADS_MOST)
         return say_usage(run->say, "-threads %d: must be at most %d", threads,
                          THREADS_MOST);
+    run->compile = compiling_mode(events);
     const nb_context_options options = {.threads = threads,
+                                        .compile = run->compile,
                                         .log = on_log,
                                         .progress = on_progress,
                                         .user = run};
@@ -204,6 +206,7 @@ static int prepare(struct run *run, const struct event_list *events)
     settings_start(s, say->compat);
     int code = header_inherit(s, say, run->ctx, events, &run->inputs.mask);
     if (!code) code = settings_apply(s, say, events);
+    if (!code && bench_compile_builtin(s)) return outputs_check(s, say);
     if (!code) code = settings_finish(s, say);
     if (!code) code = outputs_check(s, say);
     if (!code) code = inputs_read(&run->inputs, s, say, run->ctx);
@@ -220,10 +223,19 @@ static int check_printout(const struct run *run)
                      pixel[0], pixel[1], d->nfast, d->nslow);
 }
 
+static int compare(struct run *run)
+{
+    progress_start(&run->progress, progress_kind(run), 1);
+    return bench_compile(run);
+}
+
 static int carry_out(struct run *run)
 {
+    compiling_note(run);
+    if (bench_compile_builtin(run->s)) return compare(run);
     notes(run);
     checks_before(run);
+    if (run->s->given[OPT_BENCH_COMPILE]) return compare(run);
     int code = check_printout(run);
     if (code) return code;
     if (!run->s->quiet || run->s->explain) report_start(run);

@@ -60,6 +60,7 @@ struct run {
     uint16_t *counts; /* NULL where no file holds any */
     struct result *results;
     int done; /* images that are finished */
+    int compile; /* NB_COMPILE_..., as the options have it */
     double seconds_setup;
     int argc;
     char **argv;
@@ -106,6 +107,24 @@ void explain(struct run *run);
 /* -gradcheck: a table of derivatives against finite differences. Returns the exit status.
  */
 int gradcheck(struct run *run);
+
+/* ---- compiled mode ---- */
+
+/* What -compile and -nocompile say: NB_COMPILE_..., and its word. */
+int compiling_mode(const struct event_list *events);
+const char *compiling_word(int mode);
+
+/* The variable of the environment that turns it off, with its value; NULL: none does. */
+const char *compiling_off_by(void);
+
+/* Tell when that variable overrules an option. */
+void compiling_note(struct run *run);
+
+/* -bench_compile: a table of compiled against uncompiled. Returns the exit status. */
+int bench_compile(struct run *run);
+
+/* 1 when it is to take scenes of its own, for the command line has none. */
+int bench_compile_builtin(const struct settings *s);
 
 /* The words of -strategy and -precision for what runs. */
 const char *strategy_word(const nb_description *d);

@@ -130,6 +130,7 @@ static const struct target targets[] = {
     {OPT_NOPGM, FLAG, AT(pgm), 0},
     {OPT_PNGFILE, TEXT, AT(out[OUT_PNG]), 0},
     {OPT_GRADCHECK, TEXT, AT(gradcheck), 0},
+    {OPT_BENCH_COMPILE, TEXT, AT(bench_compile), 0},
     {OPT_JSON, TEXT, AT(json), 0},
     {OPT_GRADIENT, TEXT, AT(gradient), 0},
     {OPT_COTANGENT, TEXT, AT(cotangent), 0},

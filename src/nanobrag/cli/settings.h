@@ -80,6 +80,7 @@ struct settings {
     const char *gradient, *jacobian; /* lists of parameters */
     const char *cotangent, *gradfile, *hklgradfile, *jacobianfile;
     const char *gradcheck; /* "all" or names; NULL: no check */
+    const char *bench_compile; /* the word after it, NULL without; given[] tells whether */
     int noise, pgm; /* switched on */
 
     /* images */

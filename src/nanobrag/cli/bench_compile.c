@@ -1,0 +1,266 @@
+/*
+ * bench_compile.c - -bench_compile: which scenes, how long, the table and the verdict.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cli/bench_compile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct bench_effort efforts[] = {
+    {"quick", 5, 101, 0.05},
+    {"verify", 0, 0, 0},
+    {"full", 9, BENCH_TIMES_MOST, 0.4},
+};
+
+int bench_compile_builtin(const struct settings *s)
+{
+    if (!s->given[OPT_BENCH_COMPILE]) return 0;
+    for (int i = 0; i < OPT_COUNT; i++)
+        if (s->given[i] && option_at(i)->group <= GROUP_BACKGROUND) return 0;
+    return !s->given[OPT_STRATEGY] && !s->given[OPT_TOLERANCE] && !s->given[OPT_PARAM];
+}
+
+const char *bench_operation_word(int operation)
+{
+    return operation == OPERATION_IMAGE ? "image" : "gradient";
+}
+
+static const char *precision_of(const struct bench_row *row)
+{
+    return row->precision == NB_SINGLE ? "float" : "double";
+}
+
+struct bench_row *bench_row_add(struct bench *bench)
+{
+    if (bench->nrow == bench->room) {
+        const int room = bench->room ? 2 * bench->room : 64;
+        struct bench_row *grown = realloc(bench->rows, (size_t)room * sizeof *grown);
+        if (!grown) return NULL;
+        bench->rows = grown;
+        bench->room = room;
+    }
+    return &bench->rows[bench->nrow++];
+}
+
+/* ---- the table ---- */
+
+static void print_head(const struct bench *bench)
+{
+    printf("%-17s %-9s %-6s %10s %10s %-6s", "case", "of", "in", "difference", "relative",
+           "bits");
+    if (bench->effort.most > 0)
+        printf(" %9s %9s %9s %7s %15s", "first", "eager", "compiled", "speedup", "fixed");
+    printf(" %8s %11s  %s\n", "memory", "plans", "verdict");
+}
+
+static double above(double first, double steady)
+{
+    return first > steady ? first - steady : 0;
+}
+
+static void print_times(const struct bench_row *row)
+{
+    char fixed[32] = "-";
+    const double *const steady = row->steady;
+    if (row->fixed[SIDE_EAGER] >= 0)
+        snprintf(fixed, sizeof fixed, "%.3f/%.3f", row->fixed[SIDE_EAGER],
+                 row->fixed[SIDE_COMPILED]);
+    printf(" %9.3f %9.3f %9.3f %6.2fx %15s",
+           above(row->first[SIDE_COMPILED], steady[SIDE_COMPILED]), steady[SIDE_EAGER],
+           steady[SIDE_COMPILED],
+           steady[SIDE_COMPILED] > 0 ? steady[SIDE_EAGER] / steady[SIDE_COMPILED] : 0,
+           fixed);
+}
+
+static void print_row(const struct bench *bench, const struct bench_row *row)
+{
+    const nb_compile_stats *const stats = &row->stats[SIDE_COMPILED];
+    char plans[32];
+    snprintf(plans, sizeof plans, "%llu/%llu", (unsigned long long)stats->compiles,
+             (unsigned long long)stats->hits);
+    printf("%-17s %-9s %-6s %10.2e %10.2e %-6s", row->name,
+           bench_operation_word(row->operation), precision_of(row), row->difference,
+           row->relative, row->equal ? "equal" : "differ");
+    if (bench->effort.most > 0) print_times(row);
+    printf(" %8.2f %11s  %s\n", (double)stats->bytes / (1 << 20), plans,
+           row->fails ? "FAIL" : "PASS");
+}
+
+static const char legend[] =
+    "difference: mean of |compiled - eager|, photons; relative: over the mean of |eager|;\n"
+    "of a gradient each entry times the parameter's scale. memory: of the compiled\n"
+    "simulator, MiB; plans: made/found again\n";
+
+static const char legend_times[] =
+    "times in ms; first: what making the simulator and its first call take beyond a later\n"
+    "call, compiled; eager, compiled: medians; fixed: those of a region of one pixel\n";
+
+static void print_start(const struct bench *bench)
+{
+    const struct run *run = bench->run;
+    const char *const off_by = compiling_off_by();
+    printf("compiled (%s) against eager, %d threads, %s\n", compiling_word(run->compile),
+           nb_context_threads(run->ctx), bench->effort.word);
+    if (off_by)
+        printf("compiled mode is off by %s: eager against eager\n", off_by);
+    else if (run->compile == NB_COMPILE_OFF)
+        printf("compiled mode is off by -compile off: eager against eager\n");
+    printf("\n");
+    print_head(bench);
+}
+
+/* ---- cases ---- */
+
+static int step(struct bench *bench, const struct bench_case *c)
+{
+    struct run *run = bench->run;
+    for (int i = 0; i < bench->nprecision; i++) {
+        const int first = bench->nrow;
+        if (progress_show(&run->progress, (double)i / bench->nprecision))
+            return EXIT_INTERRUPTED;
+        const int code = bench_trial(bench, c, bench->precisions[i]);
+        progress_end(&run->progress);
+        if (code) return code;
+        for (int k = first; k < bench->nrow; k++) {
+            if (!run->s->quiet) print_row(bench, &bench->rows[k]);
+            bench->failures += bench->rows[k].fails;
+        }
+        (void)fflush(stdout);
+    }
+    return 0;
+}
+
+static int own_scenes(struct bench *bench)
+{
+    struct run *run = bench->run;
+    const int n = bench_cases_count();
+    int code = 0;
+    for (int i = 0; i < n && !code; i++) {
+        struct bench_case c;
+        progress_part(&run->progress, "case", i, n);
+        const nb_status status = bench_case_make(run->ctx, i, &c);
+        code = status == NB_OK
+                   ? step(bench, &c)
+                   : say_status(run->say, status, nb_context_message(run->ctx), 0);
+        bench_case_free(&c);
+    }
+    return code;
+}
+
+/* -param moves the resolved scene, which with quirks is not quite the same */
+static int given_scene(struct bench *bench)
+{
+    struct run *run = bench->run;
+    const struct bench_case c = {.name = "command line",
+                                 .scene = run->params.nset ? run->resolved : run->s->scene,
+                                 .how = run->s->how};
+    progress_part(&run->progress, "comparison", 0, 1);
+    return step(bench, &c);
+}
+
+static void start(struct bench *bench)
+{
+    const struct settings *s = bench->run->s;
+    const char *const word = s->bench_compile ? s->bench_compile : efforts[0].word;
+    for (size_t i = 0; i < sizeof efforts / sizeof *efforts; i++)
+        if (strcmp(efforts[i].word, word) == 0) bench->effort = efforts[i];
+    bench->nprecision = 2;
+    bench->precisions[0] = NB_DOUBLE;
+    bench->precisions[1] = NB_SINGLE;
+    if (s->given[OPT_PRECISION]) {
+        bench->nprecision = 1;
+        bench->precisions[0] = s->how.precision;
+    } else if (s->how.strategy == NB_REFERENCE)
+        bench->nprecision = 1; /* which is in double */
+}
+
+/* the first call in a process also starts its threads, which is to be no case's time */
+static int warm_up(const struct bench *bench)
+{
+    struct run *run = bench->run;
+    struct bench idle = {.run = run}; /* takes no times */
+    struct bench_case c;
+    const int compile = run->compile;
+    if (bench->effort.most == 0) return 0;
+    const nb_status status = bench_case_make(run->ctx, 0, &c);
+    run->compile = NB_COMPILE_OFF; /* nothing is found out by it */
+    const int code = status == NB_OK
+                         ? bench_trial(&idle, &c, NB_DOUBLE)
+                         : say_status(run->say, status, nb_context_message(run->ctx), 0);
+    run->compile = compile;
+    bench_case_free(&c);
+    free(idle.rows);
+    return code;
+}
+
+/* ---- the verdict ---- */
+
+static const char *reason(const struct bench_row *row, char *text, size_t size)
+{
+    if (!row->repeats[SIDE_EAGER]) return "eager calls do not repeat their bits";
+    if (!row->repeats[SIDE_COMPILED]) return "compiled calls do not repeat their bits";
+    snprintf(text, size, "relative difference %.3g, allowed %.3g", row->relative,
+             row->allowed);
+    return text;
+}
+
+static int verdict(const struct bench *bench)
+{
+    char text[80];
+    int left = bench->failures;
+    for (int i = 0; i < bench->nrow && left > 0; i++) {
+        const struct bench_row *const row = &bench->rows[i];
+        if (!row->fails) continue;
+        left--;
+        const int code = say_failure(bench->run->say, "-bench_compile: %s, %s in %s: %s",
+                                     row->name, bench_operation_word(row->operation),
+                                     precision_of(row), reason(row, text, sizeof text));
+        if (left == 0) return code;
+    }
+    if (!bench->run->s->quiet) printf("every comparison passes\n");
+    return EXIT_DONE;
+}
+
+static int conclude(struct bench *bench)
+{
+    const struct settings *s = bench->run->s;
+    int code = 0;
+    if (!s->quiet) {
+        printf("\n%s%s", legend, bench->effort.most > 0 ? legend_times : "");
+        printf("%d comparisons, %d failures, %.1f s\n", bench->nrow, bench->failures,
+               bench->seconds);
+    }
+    if (s->json) code = bench_json_write(bench, s->json);
+    const int judged = verdict(bench);
+    return judged ? judged : code;
+}
+
+static int stopped(const struct bench *bench)
+{
+    progress_end(&bench->run->progress);
+    (void)fflush(stdout);
+    fprintf(stderr, "nanobrag: interrupted after %d comparisons; no file was written\n",
+            bench->nrow);
+    return EXIT_INTERRUPTED;
+}
+
+int bench_compile(struct run *run)
+{
+    struct bench bench = {.run = run};
+    const double begun = progress_clock();
+    start(&bench);
+    if (!run->s->quiet) print_start(&bench);
+    int code = warm_up(&bench);
+    if (!code)
+        code = bench_compile_builtin(run->s) ? own_scenes(&bench) : given_scene(&bench);
+    bench.seconds = progress_clock() - begun;
+    if (code == EXIT_INTERRUPTED)
+        code = stopped(&bench);
+    else if (!code)
+        code = conclude(&bench);
+    free(bench.rows);
+    return code;
+}
