@@ -126,7 +126,7 @@ static nb_scene lone_scene(int shape, int with_f)
     scene.scan.nphi = 1;
     scene.scan.osc = 0;
     scene.crystal.ndomains = 1;
-    scene.crystal.mosaic_spread = 0;
+    memset(scene.crystal.mosaic, 0, sizeof scene.crystal.mosaic);
     scene.crystal.shape = shape;
     if (with_f != PHYS_CONSTANT)
         scene.crystal.hkl = scenes_reflections();

@@ -37,8 +37,41 @@ PHYS_FN void add_samples(struct phys_spec spec, const struct phys_view *view, in
     }
 }
 
+/* The two loops over the lanes in an orientation, specialised. Functions of their own,
+ * called and not inlined: how a compiler contracts products and sums may depend on what it
+ * inlines them into, and all kernels of a variant are to give the same bits. */
+struct loops {
+    void (*sites)(const struct launch *a, const struct aim *aim, int k,
+                  const struct lanes *l, struct sites *out);
+    void (*samples)(const struct phys_view *view, int n, real weight,
+                    const struct sites *in, real *sum);
+};
+
+#define VARIANT(shape, lookup)                                                             \
+    static __attribute__((noinline)) void shape##_##lookup##_sites(const struct launch *a, \
+                                                                   const struct aim *aim,  \
+                                                                   int k,                  \
+                                                                   const struct lanes *l,  \
+                                                                   struct sites *out)      \
+    {                                                                                      \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
+                                                                                           \
+        (void)sites_of(spec, 0, a, aim, k, l, out);                                        \
+    }                                                                                      \
+    static __attribute__((                                                                 \
+        noinline)) void shape##_##lookup##_samples(const struct phys_view *view, int n,    \
+                                                   real weight, const struct sites *in,    \
+                                                   real *sum)                              \
+    {                                                                                      \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
+                                                                                           \
+        add_samples(spec, view, n, weight, in, sum);                                       \
+    }
+#include "kernels/variants.def"
+#undef VARIANT
+
 /* all orientations under one source */
-PHYS_FN void add_bragg(struct phys_spec spec, const struct launch *a,
+PHYS_FN void add_bragg(const struct loops *loops, const struct launch *a,
                        const struct phys_source *source, struct lanes *l)
 {
     const struct phys_frame *frame = a->frame;
@@ -50,35 +83,11 @@ PHYS_FN void add_bragg(struct phys_spec spec, const struct launch *a,
 
         fill(l->n, l->sum, 0);
         for (int k = first; k < first + n; k++) {
-            (void)sites_of(spec, 0, a, &aim, k, l, &sites);
-            add_samples(spec, &a->view, l->n, (real)frame->orientation[k].weight, &sites,
-                        l->sum);
+            loops->sites(a, &aim, k, l, &sites);
+            loops->samples(&a->view, l->n, (real)frame->orientation[k].weight, &sites,
+                           l->sum);
         }
         join(l->n, l->share, l->sum, l->bragg);
-    }
-}
-
-/* the one orientation under one source, where a sample has no factor of its own: sums are
- * bragg[i] += share F^2 with the roundings of add_bragg(), and a loop less for each */
-PHYS_FN void add_lone(struct phys_spec spec, const struct launch *a,
-                      const struct phys_source *source, struct lanes *l)
-{
-    const struct aim aim = aim_of(a->frame, source, l);
-    const real share = (real)source->weight;
-    struct phys_crystal crystal = a->view.crystal;
-    struct sites sites;
-
-    (void)sites_of(spec, 0, a, &aim, 0, l, &sites);
-    crystal.peak = 1;
-#pragma omp simd
-    for (int i = 0; i < l->n; i++) {
-        struct phys_site site;
-        real f;
-
-        site.d = phys_vec3(sites.h[i], sites.k[i], sites.l[i]);
-        site.cell.f = spec.lookup == PHYS_CONSTANT ? 1 : sites.cell[i];
-        f = site.cell.f * phys_lattice(spec, &crystal, site.d).f;
-        l->bragg[i] += (double)(share * (f * f));
     }
 }
 
@@ -89,8 +98,26 @@ static int is_lone(const struct launch *a)
            && !a->weighted && !a->per_source && !a->frame->amorphous_in_samples;
 }
 
-PHYS_FN void run(struct phys_spec spec, const struct phys_frame *frame,
-                 const struct tile *tile, double *photons)
+/* the same where all lanes have the weight of the source: their shares are not written
+ * down, and the sum, 0 at first, is left 0 for the next */
+PHYS_FN void add_lone(const struct loops *loops, const struct launch *a,
+                      const struct phys_source *source, struct lanes *l)
+{
+    const struct aim aim = aim_of(a->frame, source, l);
+    const real share = (real)source->weight;
+    struct sites sites;
+
+    loops->sites(a, &aim, 0, l, &sites);
+    loops->samples(&a->view, l->n, 1, &sites, l->sum);
+#pragma omp simd
+    for (int i = 0; i < l->n; i++) {
+        l->bragg[i] += (double)(share * l->sum[i]);
+        l->sum[i] = 0;
+    }
+}
+
+PHYS_FN void run(struct phys_spec spec, const struct loops *loops,
+                 const struct phys_frame *frame, const struct tile *tile, double *photons)
 {
     const struct launch a = launch_of(frame, tile);
     const int lone = spec.lone && is_lone(&a);
@@ -98,6 +125,7 @@ PHYS_FN void run(struct phys_spec spec, const struct phys_frame *frame,
     _Alignas(64) lane capture;
 
     start(&a, &l);
+    if (lone) fill(l.n, l.sum, 0);
     for (int layer = 0; layer < frame->nlayers; layer++) {
         place_patch(&a, depth_of(&a, layer), &l);
         for (int sub = 0; sub < frame->oversample * frame->oversample; sub++) {
@@ -107,13 +135,13 @@ PHYS_FN void run(struct phys_spec spec, const struct phys_frame *frame,
                 const struct phys_source *source = frame->source + i;
 
                 if (lone) {
-                    add_lone(spec, &a, source, &l);
+                    add_lone(loops, &a, source, &l);
                     continue;
                 }
                 weigh_source(source, &l);
                 if (a.per_source) weigh_samples(frame, source, &l);
                 if (frame->amorphous_in_samples) add_amorphous(&a, source, &l);
-                add_bragg(spec, &a, source, &l);
+                add_bragg(loops, &a, source, &l);
             }
         }
     }
@@ -219,10 +247,19 @@ static void omega_of(const struct phys_frame *frame, const struct tile *tile, do
     }
 }
 
-#define VARIANT VARIANT_FUNCTION
-#include "kernels/variants.def"
-#undef VARIANT
-#define VARIANT VARIANT_LONE
+/* the general kernel of a variant, and the one for a single orientation */
+#define KERNEL(name, shape, lookup, lone)                                                  \
+    static void name(const struct phys_frame *frame, const struct tile *tile,              \
+                     double *photons)                                                      \
+    {                                                                                      \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, lone};              \
+        const struct loops loops = {shape##_##lookup##_sites, shape##_##lookup##_samples}; \
+                                                                                           \
+        run(spec, &loops, frame, tile, photons);                                           \
+    }
+#define VARIANT(shape, lookup)                                                             \
+    KERNEL(shape##_##lookup, shape, lookup, 0)                                             \
+    KERNEL(shape##_##lookup##_lone, shape, lookup, 1)
 #include "kernels/variants.def"
 #undef VARIANT
 

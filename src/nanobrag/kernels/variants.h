@@ -14,16 +14,6 @@
         run(spec, frame, tile, photons);                                                   \
     }
 
-/* the same, for a crystal of one orientation */
-#define VARIANT_LONE(shape, lookup)                                                        \
-    static void shape##_##lookup##_lone(const struct phys_frame *frame,                    \
-                                        const struct tile *tile, double *photons)          \
-    {                                                                                      \
-        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 1};                 \
-                                                                                           \
-        run(spec, frame, tile, photons);                                                   \
-    }
-
 /* and of a function pull_back(spec, job, tile, pull, room, bar, photons) from here */
 #define VARIANT_ADJOINT(shape, lookup)                                                     \
     static double shape##_##lookup##_vjp(const struct job *job, const struct tile *tile,   \
