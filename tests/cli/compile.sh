@@ -69,7 +69,8 @@ for variable in NANOBRAGG_DISABLE_COMPILE NANOBRAG_DISABLE_COMPILE; do
 done
 
 # ---- the same bytes ----
-for more in "" "-precision float" "-gauss_xtal -strategy spots" "-mosaic 1 -mosaic_dom 3"; do
+turned="-cell 31.4 37.2 43.9 81 96 103 -misset 12 -33 71 -pixel 0.25 -oversample 1"
+for more in "" "$turned" "$turned -gauss_xtal" "-precision float" "-gauss_xtal -strategy spots" "-mosaic 1 -mosaic_dom 3"; do
     run $scene $more -doublefile d.bin -floatfile f.bin -nocompile
     cp work/d.bin d.bin
     cp work/f.bin f.bin
