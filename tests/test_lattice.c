@@ -13,7 +13,7 @@
 
 static struct phys_lattice lattice_at(int shape, double n, const double h[3])
 {
-    const struct phys_spec spec = {shape, PHYS_CONSTANT, 0};
+    const struct phys_spec spec = {shape, PHYS_CONSTANT, 0, 0};
     struct phys_frame frame = {0};
     struct phys_crystal c;
 

@@ -50,6 +50,7 @@ static int no_allocation(void)
             nb_array single = nb_array_f32(rounded, NSLOW, NFAST);
             const double x[4] = {12, -33, 71, 80};
             int ok = forward(sim, x, photons) /* OpenMP makes its threads */
+                     && nb_forward(sim, x, &single) == NB_OK /* and this a double image */
                      && allocations_made() > made;
             const long before = allocations_made(), held = allocations_held();
             const long elsewhere = allocations_elsewhere();

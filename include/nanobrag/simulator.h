@@ -97,7 +97,8 @@ NB_API nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene 
  *   image  [out]  photons per pixel, float32 or float64            (nslow x nfast)
  *
  * Pixels outside the ROI and masked ones are 0; a point spread still carries their light
- * into their neighbours. float32 is the rounded float64.
+ * into their neighbours. float32 is the rounded float64: the first image that is not dense
+ * float64 allocates one that is.
  *
  * Errors: NB_ERR_ARGUMENT (a parameter outside its bounds), NB_ERR_SHAPE, NB_ERR_UNIT_CELL,
  * NB_ERR_CANCELLED (image is then incomplete), NB_ERR_MEMORY (NB_SPOTS asked for, and too

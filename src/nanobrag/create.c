@@ -240,7 +240,7 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     NB_TRY(simulator_frame(sim, NULL, &first, &frame));
     policy_strategy(&sim->policy, &frame, sim->spec, samples_of(sim, &frame));
     plans_start(sim);
-    return plans_strategy(sim, &first, &frame, simulator_image);
+    return plans_strategy(sim, &first, &frame, launch_image);
 }
 
 nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,

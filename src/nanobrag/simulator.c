@@ -28,7 +28,6 @@
 #include "kernels/grid.h"
 #include "kernels/headway.h"
 #include "kernels/kernels.h"
-#include "kernels/spots_vjp.h"
 
 nb_status simulator_scene(nb_simulator *sim, const double *x, nb_scene *scene)
 {
@@ -103,23 +102,9 @@ nb_status simulator_photons(nb_simulator *sim)
     return NB_OK;
 }
 
-nb_status simulator_image(nb_simulator *sim, const struct job *job, const void *unused)
-{
-    const struct kernel_set *kernels = &sim->policy.kernels;
-
-    (void)unused;
-    if (sim->policy.strategy == NB_SPOTS) {
-        const nb_status status = spots_forward(sim->ctx, kernels, job, &sim->spots);
-
-        /* x may have led to where there are too many; whoever left it open gets an image */
-        if (status != NB_ERR_MEMORY || !sim->policy.automatic) return status;
-    }
-    return tiles_forward(sim->ctx, kernels, job);
-}
-
 static nb_status render(nb_simulator *sim, const struct job *job)
 {
-    return plans_run(sim, PLAN_FORWARD, 0, job, simulator_image, NULL, NULL);
+    return plans_run(sim, PLAN_FORWARD, 0, job, launch_image, NULL, NULL);
 }
 
 /* pixels that are not rendered stay 0, whatever the point spread carried into them */
@@ -282,27 +267,6 @@ void simulator_own_places(const nb_simulator *sim, const struct jacobian_work *w
             work->owner[free->place[i]] = (int)f;
 }
 
-/* rows of a Jacobian and where they go */
-struct rows_of {
-    int n;
-    const struct jacobian_work *work;
-    const struct jacobian_reader *reader;
-};
-
-static nb_status run_rows(nb_simulator *sim, const struct job *job, const void *user)
-{
-    const struct rows_of *rows = user;
-    const struct kernel_set *kernels = &sim->policy.kernels;
-
-    if (sim->policy.strategy == NB_SPOTS) {
-        const nb_status status = jacobian_run(sim->ctx, kernels, job, rows->n, rows->work,
-                                              rows->reader, &sim->spots);
-
-        if (status != NB_ERR_MEMORY || !sim->policy.automatic) return status;
-    }
-    return jacobian_run(sim->ctx, kernels, job, rows->n, rows->work, rows->reader, NULL);
-}
-
 static void start_nothing(const void *user, int chunk)
 {
     (void)user;
@@ -325,9 +289,9 @@ nb_status simulator_jacobian(nb_simulator *sim, const struct job *job, int n,
 {
     const struct jacobian_reader nobody = {reader->chunks, start_nothing, read_nothing,
                                            NULL};
-    const struct rows_of rows = {n, work, reader}, rehearsed = {n, work, &nobody};
+    const struct launch_rows rows = {n, work, reader}, rehearsed = {n, work, &nobody};
 
-    return plans_run(sim, PLAN_ROWS, n, job, run_rows, &rows, &rehearsed);
+    return plans_run(sim, PLAN_ROWS, n, job, launch_rows, &rows, &rehearsed);
 }
 
 /* directions that share a pass over the samples */
@@ -499,26 +463,12 @@ nb_status simulator_gather(nb_simulator *sim, const nb_scene *scene,
     return NB_OK;
 }
 
-static nb_status run_adjoint(nb_simulator *sim, const struct job *job, const void *user)
-{
-    const struct pull *pull = user;
-    const struct kernel_set *kernels = &sim->policy.kernels;
-
-    if (sim->policy.strategy == NB_SPOTS) {
-        const nb_status status =
-            spots_vjp(sim->ctx, kernels, job, pull, &sim->adjoint, &sim->spots);
-
-        if (status != NB_ERR_MEMORY || !sim->policy.automatic) return status;
-    }
-    return adjoint_run(sim->ctx, kernels, job, pull, &sim->adjoint, NULL);
-}
-
 nb_status simulator_pull_back(nb_simulator *sim, const nb_scene *scene,
                               const struct phys_frame *frame, const struct pull *pull)
 {
     const struct job job = simulator_job(sim, scene, frame, NULL);
 
-    return plans_run(sim, PLAN_ADJOINT, 0, &job, run_adjoint, pull, pull);
+    return plans_run(sim, PLAN_ADJOINT, 0, &job, launch_adjoint, pull, pull);
 }
 
 /* an image, or several of the same shape, beside each other */

@@ -99,8 +99,13 @@ nb_status plans_run(nb_simulator *sim, enum operation operation, int directions,
                     const struct job *job, simulator_run *run, const void *user,
                     const void *rehearsed);
 
-/* The launch of an image, by spots or lanes. */
-simulator_run simulator_image;
+/* launch.c: an image; an adjoint, of a struct pull; rows, of a struct launch_rows. */
+struct launch_rows {
+    int n; /* tangents, of those in `work` */
+    const struct jacobian_work *work;
+    const struct jacobian_reader *reader;
+};
+simulator_run launch_image, launch_adjoint, launch_rows;
 
 /* What signatures of this simulator have in common; once it is made. */
 void plans_start(nb_simulator *sim);

@@ -30,7 +30,7 @@ static struct setting setting_of(int shape, int lookup)
 {
     static double f[SIDE_H * SIDE_K * SIDE_L + 1];
     static const double unit[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    struct setting s = {{shape, lookup, 0}, .axis = 0};
+    struct setting s = {{shape, lookup, 0, 0}, .axis = 0};
     struct phys_frame frame = {0};
     uint64_t state = 5;
 

@@ -273,27 +273,39 @@ int guard(void)
     return TAP_PASS;
 }
 
-int donated(void)
+/* with the variable set nothing is given away, so only what was given away is refused */
+static void check_donated(const char *disabled, unsigned flag, nb_status expected)
 {
-    nb_context *ctx = harness_context();
+    static const char text[] = "Cannot call gradcheck on donated buffer 'weights'";
     const nb_scene scene = modes_base();
     nb_gradcheck_row rows[NB_GRADCHECK_LOSSES];
-    double bar[256] = {0};
+    double bar[256];
+    nb_array array = nb_array_f64(bar, 16, 16);
     nb_simulator *sim;
+    nb_context *ctx;
+    nb_status status;
 
+    (void)setenv("NANOBRAGG_DISABLE_COMPILE", disabled, 1);
+    ctx = harness_context();
     if (nb_simulator_create(ctx, &scene, "misset_x", NULL, &sim) != NB_OK) abort();
-    for (unsigned flag = NB_DONATE; flag <= NB_DONATED; flag++) {
-        nb_array array = nb_array_f64(bar, 16, 16);
-
-        array.flags = flag;
-        tap_check(nb_gradcheck(sim, NULL, &array, NULL, rows, NULL) == NB_ERR_DONATED
-                      && strcmp(nb_context_message(ctx),
-                                "Cannot call gradcheck on donated buffer")
-                             == 0,
-                  "flag %u: %s", flag, nb_context_message(ctx));
-    }
+    for (int i = 0; i < 256; i++) bar[i] = 1;
+    array.name = "weights";
+    array.flags = flag;
+    status = nb_gradcheck(sim, NULL, &array, NULL, rows, NULL);
+    tap_check(status == expected && array.flags == flag
+                  && (status == NB_OK || strstr(nb_context_message(ctx), text)),
+              "flag %u, variable '%s': %s, %s", flag, disabled, nb_status_text(status),
+              nb_context_message(ctx));
     nb_simulator_free(sim);
     nb_context_free(ctx);
+}
+
+int donated(void)
+{
+    check_donated("", NB_DONATE, NB_ERR_DONATED);
+    check_donated("", NB_DONATED, NB_ERR_DONATED);
+    check_donated("1", NB_DONATE, NB_OK);
+    check_donated("1", NB_DONATED, NB_ERR_DONATED);
     return TAP_PASS;
 }
 

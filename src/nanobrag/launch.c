@@ -1,0 +1,52 @@
+/*
+ * launch.c - a job on the kernels of a simulator: an image, an adjoint, rows of a Jacobian,
+ * each spot by spot or by lanes. Compiled mode repeats them while it tunes.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "base/context.h"
+#include "kernels/kernels.h"
+#include "kernels/spots_vjp.h"
+#include "simulator.h"
+
+nb_status launch_image(nb_simulator *sim, const struct job *job, const void *unused)
+{
+    const struct kernel_set *kernels = &sim->policy.kernels;
+
+    (void)unused;
+    if (sim->policy.strategy == NB_SPOTS) {
+        const nb_status status = spots_forward(sim->ctx, kernels, job, &sim->spots);
+
+        /* x may have led to where there are too many; whoever left it open gets an image */
+        if (status != NB_ERR_MEMORY || !sim->policy.automatic) return status;
+    }
+    return tiles_forward(sim->ctx, kernels, job);
+}
+
+nb_status launch_adjoint(nb_simulator *sim, const struct job *job, const void *user)
+{
+    const struct pull *pull = user;
+    const struct kernel_set *kernels = &sim->policy.kernels;
+
+    if (sim->policy.strategy == NB_SPOTS) {
+        const nb_status status =
+            spots_vjp(sim->ctx, kernels, job, pull, &sim->adjoint, &sim->spots);
+
+        if (status != NB_ERR_MEMORY || !sim->policy.automatic) return status;
+    }
+    return adjoint_run(sim->ctx, kernels, job, pull, &sim->adjoint, NULL);
+}
+
+nb_status launch_rows(nb_simulator *sim, const struct job *job, const void *user)
+{
+    const struct launch_rows *rows = user;
+    const struct kernel_set *kernels = &sim->policy.kernels;
+
+    if (sim->policy.strategy == NB_SPOTS) {
+        const nb_status status = jacobian_run(sim->ctx, kernels, job, rows->n, rows->work,
+                                              rows->reader, &sim->spots);
+
+        if (status != NB_ERR_MEMORY || !sim->policy.automatic) return status;
+    }
+    return jacobian_run(sim->ctx, kernels, job, rows->n, rows->work, rows->reader, NULL);
+}
