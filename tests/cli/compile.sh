@@ -17,43 +17,43 @@ with()
     unset "$variable"
 }
 
-# mode WORD: what -explain says
+# mode PATTERN: what -explain says
 mode()
 {
-    grep -q "^  mode  *$1\$" out
+    grep -q "^compiled mode $1\$" out
 }
 
 # ---- -compile ----
 for word in off on tune; do
     run $scene -compile $word -explain
-    is "-compile $word" mode $word
+    is "-compile $word" mode "$(echo $word | sed 's/off/off: asked for/; s/tune/on, tuning/')"
     is "-compile $word leaves no file" test ! -s listing
 done
 run $scene -explain
 is "on is the default" mode on
-is "-explain has a section of it" grep -q '^compiled mode$' out
+is "-explain has a section of it" sh -c "grep -A 1 '^compiled mode' out | grep -q '^  '"
 run $scene -nocompile -explain
-is "-nocompile" mode off
+is "-nocompile" mode 'off: asked for'
 run $scene -nocompile -compile tune -explain
-is "the later option wins" mode tune
+is "the later option wins" mode 'on, tuning'
 run $scene -compile tune -nocompile -explain
-is "either way" mode off
+is "either way" mode 'off: asked for'
 refuses 2 '^nanobrag: -compile maybe: expected off|on|tune$' $scene -compile maybe -floatfile f
 refuses 2 '^nanobrag: -compile: missing value' $scene -floatfile f -compile
 run -compat nanobragg $scene -compile maybe
 is "refused under -compat as well" sh -c "[ $code -eq 9 ] && [ ! -s listing ] \
     && [ \"\$(wc -l < out)\" -eq 1 ]"
 run -compat nanobragg $scene -nonoise -nopgm -nocompile -explain
-is "-nocompile under -compat" mode off
+is "-nocompile under -compat" mode 'off: asked for'
 
 # ---- the variables win ----
 for variable in NANOBRAGG_DISABLE_COMPILE NANOBRAG_DISABLE_COMPILE; do
     with $variable=1 run $scene -explain
-    is "$variable=1" mode "off (by $variable=1)"
+    is "$variable=1" mode 'off: NANOBRAG.*_DISABLE_COMPILE=1'
     is "and says nothing more" sh -c '! grep -q "compiled mode is off" err'
     for word in on tune; do
         with $variable=1 run $scene -compile $word -explain
-        is "$variable=1 wins over -compile $word" mode "off (by $variable=1)"
+        is "$variable=1 wins over -compile $word" mode 'off: NANOBRAG.*_DISABLE_COMPILE=1'
         is "and says so" grep -q "note: .*$variable=1 .* wins over -compile $word\$" err
     done
     with $variable=1 run $scene -compile off -explain
@@ -69,7 +69,8 @@ for variable in NANOBRAGG_DISABLE_COMPILE NANOBRAG_DISABLE_COMPILE; do
 done
 
 # ---- the same bytes ----
-for more in "" "-precision float" "-gauss_xtal -strategy spots" "-mosaic 1 -mosaic_dom 3"; do
+turned="-cell 31.4 37.2 43.9 81 96 103 -misset 12 -33 71 -pixel 0.25 -oversample 1"
+for more in "" "$turned" "$turned -gauss_xtal" "-precision float" "-gauss_xtal -strategy spots" "-mosaic 1 -mosaic_dom 3"; do
     run $scene $more -doublefile d.bin -floatfile f.bin -nocompile
     cp work/d.bin d.bin
     cp work/f.bin f.bin

@@ -44,6 +44,7 @@ struct bench_row {
     int repeats[SIDES]; /* x, another x, x gave the bits of x again, whatever came between
                          */
     double first[SIDES], steady[SIDES]; /* first: with making the simulator */
+    double least[SIDES]; /* of those steady is the median of */
     double fixed[SIDES]; /* of a region of one pixel; negative: not taken */
     nb_compile_stats stats[SIDES];
     nb_description about[SIDES];

@@ -47,6 +47,7 @@ static void add_side(cJSON *to, const struct bench *bench, const struct bench_ro
     if (bench->effort.most > 0) {
         json_real(to, "first_ms", row->first[side]);
         json_real(to, "steady_ms", row->steady[side]);
+        json_real(to, "least_ms", row->least[side]);
         if (row->fixed[side] >= 0) json_real(to, "fixed_ms", row->fixed[side]);
     }
     json_stats(to, &row->stats[side]);

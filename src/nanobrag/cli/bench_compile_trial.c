@@ -279,7 +279,7 @@ static double median(double *values, int n)
 }
 
 /* medians of both ways in turn, so that what disturbs meets both */
-static int time_both(struct trial *t, int operation, double out[SIDES])
+static int time_both(struct trial *t, int operation, double out[SIDES], double least[SIDES])
 {
     const struct bench_effort *const effort = &t->bench->effort;
     const double start = progress_clock();
@@ -293,7 +293,10 @@ static int time_both(struct trial *t, int operation, double out[SIDES])
             if (status != NB_OK) return library_failed(t, status, t->side[side].ctx);
         }
     }
-    for (int side = 0; side < SIDES; side++) out[side] = median(ms[side], n);
+    for (int side = 0; side < SIDES; side++) {
+        out[side] = median(ms[side], n); /* which sorts them */
+        least[side] = ms[side][0];
+    }
     return 0;
 }
 
@@ -305,6 +308,7 @@ static int time_fixed(struct trial *t)
     nb_scene scene = t->c->scene;
     nb_options how = t->how;
     nb_scene resolved;
+    double least[SIDES];
     int code = 0;
     if ((int64_t)t->nslow * t->nfast > PIXELS_MOST) return 0;
     how.strategy = t->row[OPERATION_IMAGE].about[SIDE_EAGER].strategy;
@@ -320,7 +324,7 @@ static int time_fixed(struct trial *t)
         code = open_side(t, side, &scene, &how);
     for (int operation = 0; operation < OPERATIONS && !code; operation++)
         if (operation == OPERATION_IMAGE || t->has_gradient)
-            code = time_both(t, operation, t->row[operation].fixed);
+            code = time_both(t, operation, t->row[operation].fixed, least);
     return code;
 }
 
@@ -398,7 +402,8 @@ static int measure(struct trial *t)
     int code = 0;
     for (int operation = 0; operation < OPERATIONS && !code; operation++)
         if (operation == OPERATION_IMAGE || t->has_gradient)
-            code = time_both(t, operation, t->row[operation].steady);
+            code =
+                time_both(t, operation, t->row[operation].steady, t->row[operation].least);
     return code ? code : time_fixed(t);
 }
 

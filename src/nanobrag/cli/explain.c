@@ -89,17 +89,15 @@ static void explain_work(const struct run *run)
     printf("  images                      %d\n", run->s->images);
 }
 
-/* the library's own words, a line each */
+/* the library's own words; their first line is the title */
 static void explain_compiled(struct run *run)
 {
-    const char *const off_by = compiling_off_by();
-    printf("\ncompiled mode\n");
-    printf("  mode                        %s%s%s%s\n", compiling_word(run->compile),
-           off_by ? " (by " : "", off_by ? off_by : "", off_by ? ")" : "");
+    const char *indent = "\n";
     for (const char *line = nb_simulator_explain(run->sim); *line;) {
         const size_t n = strcspn(line, "\n");
-        printf("  %.*s\n", (int)n, line);
+        printf("%s%.*s\n", indent, (int)n, line);
         line += n + (line[n] == '\n');
+        indent = "  ";
     }
 }
 
