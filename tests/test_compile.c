@@ -1,96 +1,30 @@
 /*
  * test_compile.c - compiled mode: what makes a plan and what does not, the same bits as
- * uncompiled, counters, schedules, tuning. Wisdom has a test of its own, donation too.
+ * uncompiled, counters. Tuning, wisdom and donation have tests of their own.
  *
  * SPDX-License-Identifier: MIT
  */
-#include <dirent.h>
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/mman.h>
+#include <time.h>
 
 #include <nanobrag/nanobrag.h>
 
-#include "base/context.h"
 #include "compile/plan.h"
-#include "compile/wisdom.h"
 #include "simulator.h"
-#include "support/renders.h"
+#include "support/compiled.h"
 #include "support/scenes.h"
 #include "support/tap.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { NSLOW = 37, NFAST = 40, PIXELS = NSLOW * NFAST };
-
-static nb_context *context_of(int compile, int threads)
-{
-    nb_context_options options = {0};
-    nb_context *ctx;
-
-    options.compile = compile;
-    options.threads = threads;
-    if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
-    return ctx;
-}
-
-static nb_simulator *make(nb_context *ctx, const nb_scene *scene, const char *names,
-                          int precision, int strategy)
-{
-    nb_options options = {0};
-    nb_simulator *sim;
-
-    options.precision = precision;
-    options.strategy = strategy;
-    if (nb_simulator_create(ctx, scene, names, &options, &sim) == NB_OK) return sim;
-    tap_check(0, "no simulator: %s", nb_context_message(ctx));
-    exit(1);
-}
-
-static nb_compile_stats stats_of(const nb_simulator *sim)
-{
-    nb_compile_stats stats;
-
-    nb_simulator_stats(sim, &stats);
-    return stats;
-}
-
-/* an image and, where parameters are free, the gradient of a sum over it, appended */
-static size_t results(nb_simulator *sim, const double *x, double *out)
-{
-    static double weight[PIXELS];
-    const size_t n = nb_nparam(sim);
-    nb_array image = nb_array_f64(out, NSLOW, NFAST);
-    const nb_array bar = nb_array_f64(weight, NSLOW, NFAST);
-
-    for (int i = 0; i < PIXELS; i++) weight[i] = sin(0.37 * i);
-    if (nb_forward(sim, x, &image) != NB_OK) exit(1);
-    memset(out + PIXELS, 0, n * sizeof *out);
-    if (n > 0 && nb_vjp(sim, x, 1, &bar, out + PIXELS) != NB_OK) exit(1);
-    return PIXELS + n;
-}
-
-enum { MOST = PIXELS + 64 };
-
-static double relative(const double *a, const double *b, size_t n)
-{
-    double off = 0, mean = 0;
-
-    for (size_t i = 0; i < n; i++) off += fabs(a[i] - b[i]), mean += fabs(b[i]);
-    return mean > 0 ? off / mean : off;
-}
-
-static int same(const double *a, const double *b, size_t n)
-{
-    return memcmp((const char *)a, (const char *)b, n * sizeof *a) == 0;
-}
-
 /* every scene, precision, strategy: images and gradients compiled and not */
 static int same_as_uncompiled(void)
 {
-    static double with[MOST], without[MOST];
+    static double with[COMPILED_MOST], without[COMPILED_MOST];
 
     for (size_t i = 0; i < scenes_count; i++)
         for (int way = 0; way < 4; way++) {
@@ -98,18 +32,20 @@ static int same_as_uncompiled(void)
             const int precision = way % 2 ? NB_SINGLE : NB_DOUBLE;
             const int strategy = way < 2 ? NB_LANES : NB_STRATEGY_AUTO;
             const char *names = scene.quirks & NB_QUIRK_CURVED ? NULL : "misset distance";
-            nb_context *on = context_of(NB_COMPILE_ON, 2);
-            nb_context *off = context_of(NB_COMPILE_OFF, 2);
-            nb_simulator *a = make(on, &scene, names, precision, strategy);
-            nb_simulator *b = make(off, &scene, names, precision, strategy);
-            const size_t n = results(a, NULL, with);
+            nb_context *on = compiled_context(NB_COMPILE_ON, 2);
+            nb_context *off = compiled_context(NB_COMPILE_OFF, 2);
+            nb_simulator *a = compiled_make(on, &scene, names, precision, strategy);
+            nb_simulator *b = compiled_make(off, &scene, names, precision, strategy);
+            const size_t n = compiled_results(a, NULL, with);
 
-            (void)results(b, NULL, without);
-            tap_check(same(with, without, n) && stats_of(a).compiled_launches > 0
-                          && stats_of(b).compiled_launches == 0,
+            (void)compiled_results(b, NULL, without);
+            tap_check(compiled_same(with, without, n)
+                          && compiled_stats(a).compiled_launches > 0
+                          && compiled_stats(b).compiled_launches == 0,
                       "%s %s %s: relative mean difference %g, allowed the same bits",
                       scenes_list[i].name, precision == NB_SINGLE ? "float" : "double",
-                      strategy == NB_LANES ? "lanes" : "auto", relative(with, without, n));
+                      strategy == NB_LANES ? "lanes" : "auto",
+                      compiled_relative(with, without, n));
             nb_simulator_free(a);
             nb_simulator_free(b);
             nb_context_free(on);
@@ -118,39 +54,23 @@ static int same_as_uncompiled(void)
     return TAP_PASS;
 }
 
-/* a crystal of one orientation, for which there are kernels of their own */
-static nb_scene lone_scene(int shape, int with_f)
-{
-    nb_scene scene = scenes_base();
-
-    scene.scan.nphi = 1;
-    scene.scan.osc = 0;
-    scene.crystal.ndomains = 1;
-    memset(scene.crystal.mosaic, 0, sizeof scene.crystal.mosaic);
-    scene.crystal.shape = shape;
-    if (with_f != PHYS_CONSTANT)
-        scene.crystal.hkl = scenes_reflections();
-    else
-        scene.crystal.hkl = NULL, scene.crystal.default_f = 100;
-    scene.crystal.interpolate = with_f == PHYS_TRICUBIC ? NB_TRICUBIC : NB_NEAREST;
-    return scene;
-}
-
 static int one_orientation(void)
 {
     static const int shapes[] = {NB_SQUARE, NB_ROUND, NB_GAUSS, NB_TOPHAT, NB_GAUSS_STAR};
-    static double with[MOST], without[MOST];
+    static double with[COMPILED_MOST], without[COMPILED_MOST];
 
     for (size_t i = 0; i < COUNT(shapes) * PHYS_LOOKUPS * 2; i++) {
         const int lookup = (int)(i / 2) % PHYS_LOOKUPS;
-        const nb_scene scene = lone_scene(shapes[i / 2 / PHYS_LOOKUPS], lookup);
-        nb_context *on = context_of(NB_COMPILE_ON, 1), *off = context_of(NB_COMPILE_OFF, 1);
-        nb_simulator *a = make(on, &scene, NULL, (int)(i % 2), NB_LANES);
-        nb_simulator *b = make(off, &scene, NULL, (int)(i % 2), NB_LANES);
+        const nb_scene scene = compiled_lone(shapes[i / 2 / PHYS_LOOKUPS], lookup);
+        nb_context *on = compiled_context(NB_COMPILE_ON, 1),
+                   *off = compiled_context(NB_COMPILE_OFF, 1);
+        nb_simulator *a = compiled_make(on, &scene, NULL, (int)(i % 2), NB_LANES);
+        nb_simulator *b = compiled_make(off, &scene, NULL, (int)(i % 2), NB_LANES);
 
-        (void)results(a, NULL, with);
-        (void)results(b, NULL, without);
-        tap_check(same(with, without, PIXELS) && strstr(nb_simulator_explain(a), "one-or"),
+        (void)compiled_results(a, NULL, with);
+        (void)compiled_results(b, NULL, without);
+        tap_check(compiled_same(with, without, COMPILED_PIXELS)
+                      && strstr(nb_simulator_explain(a), "one-or"),
                   "shape %d, look-up %d, precision %d: the same bits by the kernel for one "
                   "orientation",
                   scene.crystal.shape, lookup, (int)(i % 2));
@@ -167,27 +87,28 @@ static int one_orientation(void)
 /* every continuous parameter that applies moves a little at each of 100 steps */
 static int hundred_iterations(void)
 {
-    static double out[MOST];
+    static double out[COMPILED_MOST];
     nb_scene scene = scenes_base();
-    nb_context *ctx = context_of(NB_COMPILE_ON, 2);
+    nb_context *ctx = compiled_context(NB_COMPILE_ON, 2);
     nb_simulator *sim;
     nb_compile_stats stats;
     double x[64];
     nb_param p;
 
     scene.crystal.b_factor = 3;
-    sim = make(ctx, &scene,
-               "cell misset ncells distance wavelength rotation fluence scale b_factor "
-               "default_f",
-               NB_DOUBLE, NB_STRATEGY_AUTO);
+    sim = compiled_make(ctx, &scene,
+                        "cell misset ncells distance wavelength rotation fluence scale "
+                        "b_factor "
+                        "default_f",
+                        NB_DOUBLE, NB_STRATEGY_AUTO);
     for (int step = 0; step < 100; step++) {
         for (size_t i = 0; i < nb_nparam(sim); i++) {
             if (nb_param_at(sim, i, &p) != NB_OK) return 1;
             x[i] = p.value + 1e-4 * p.scale * step;
         }
-        (void)results(sim, x, out);
+        (void)compiled_results(sim, x, out);
     }
-    stats = stats_of(sim);
+    stats = compiled_stats(sim);
     tap_check(stats.compiles == 2 && stats.misses == 2 && stats.hits == 198
                   && stats.recompiles == 0,
               "100 images and gradients while %zu parameters change: %llu plans (2 "
@@ -271,7 +192,7 @@ static void change_roi(nb_scene *s)
 {
     int *roi = s->detector.roi;
 
-    roi[0] = 1, roi[1] = NFAST - 1, roi[2] = 2, roi[3] = NSLOW - 1;
+    roi[0] = 1, roi[1] = COMPILED_FAST - 1, roi[2] = 2, roi[3] = COMPILED_SLOW - 1;
 }
 
 static void change_roi_size(nb_scene *s)
@@ -303,11 +224,11 @@ static const struct change changes[] = {
 
 static int guards(void)
 {
-    static double out[MOST];
+    static double out[COMPILED_MOST];
 
     for (size_t i = 0; i < COUNT(changes); i++) {
         nb_scene scene = scenes_base(), other;
-        nb_context *ctx = context_of(NB_COMPILE_ON, 1);
+        nb_context *ctx = compiled_context(NB_COMPILE_ON, 1);
         nb_simulator *first, *second;
         nb_compile_stats stats;
 
@@ -319,11 +240,11 @@ static int guards(void)
         scene.detector.distance = 100;
         other = scene;
         changes[i].make(&other);
-        first = make(ctx, &scene, NULL, NB_DOUBLE, NB_LANES);
-        second = make(ctx, &other, NULL, NB_DOUBLE, NB_LANES);
-        (void)results(first, NULL, out);
-        (void)results(second, NULL, out);
-        stats = stats_of(second);
+        first = compiled_make(ctx, &scene, NULL, NB_DOUBLE, NB_LANES);
+        second = compiled_make(ctx, &other, NULL, NB_DOUBLE, NB_LANES);
+        (void)compiled_results(first, NULL, out);
+        (void)compiled_results(second, NULL, out);
+        stats = compiled_stats(second);
         tap_check(stats.compiles == (uint64_t)changes[i].plans
                       && stats.hits == 1 - (uint64_t)changes[i].plans
                       && stats.recompiles == stats.compiles,
@@ -339,33 +260,35 @@ static int guards(void)
 /* what is guarded beside the scene: operation, free parameters, precision, directions */
 static int guards_of_calls(void)
 {
-    static double out[MOST], change[3][PIXELS];
+    static double out[COMPILED_MOST], change[3][COMPILED_PIXELS];
     const nb_scene scene = scenes_base();
-    nb_context *ctx = context_of(NB_COMPILE_ON, 1);
-    nb_simulator *a = make(ctx, &scene, "misset", NB_DOUBLE, NB_LANES);
-    nb_simulator *b = make(ctx, &scene, "misset", NB_DOUBLE, NB_LANES);
-    nb_simulator *c = make(ctx, &scene, "cell", NB_DOUBLE, NB_LANES);
-    nb_simulator *d = make(ctx, &scene, "misset", NB_SINGLE, NB_LANES);
+    nb_context *ctx = compiled_context(NB_COMPILE_ON, 1);
+    nb_simulator *a = compiled_make(ctx, &scene, "misset", NB_DOUBLE, NB_LANES);
+    nb_simulator *b = compiled_make(ctx, &scene, "misset", NB_DOUBLE, NB_LANES);
+    nb_simulator *c = compiled_make(ctx, &scene, "cell", NB_DOUBLE, NB_LANES);
+    nb_simulator *d = compiled_make(ctx, &scene, "misset", NB_SINGLE, NB_LANES);
     const double dx[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
     nb_array images[3];
 
-    for (int i = 0; i < 3; i++) images[i] = nb_array_f64(change[i], NSLOW, NFAST);
-    (void)results(a, NULL, out);
-    (void)results(b, NULL, out);
-    (void)results(c, NULL, out);
-    (void)results(d, NULL, out);
-    tap_check(stats_of(a).compiles == 2, "image and gradient: two plans");
-    tap_check(stats_of(b).compiles == 0 && stats_of(b).hits == 2,
+    for (int i = 0; i < 3; i++)
+        images[i] = nb_array_f64(change[i], COMPILED_SLOW, COMPILED_FAST);
+    (void)compiled_results(a, NULL, out);
+    (void)compiled_results(b, NULL, out);
+    (void)compiled_results(c, NULL, out);
+    (void)compiled_results(d, NULL, out);
+    tap_check(compiled_stats(a).compiles == 2, "image and gradient: two plans");
+    tap_check(compiled_stats(b).compiles == 0 && compiled_stats(b).hits == 2,
               "another simulator of the same kind finds both");
-    tap_check(stats_of(c).compiles == 1 && stats_of(c).hits == 1,
+    tap_check(compiled_stats(c).compiles == 1 && compiled_stats(c).hits == 1,
               "other parameters: the image's plan is found, the gradient's made");
-    tap_check(stats_of(d).compiles == 2, "float: two plans more");
+    tap_check(compiled_stats(d).compiles == 2, "float: two plans more");
     if (nb_jvp(a, NULL, 1, dx, images) != NB_OK) return 1;
     if (nb_jvp(a, NULL, 3, dx, images) != NB_OK) return 1;
     if (nb_jvp(a, NULL, 3, dx, images) != NB_OK) return 1;
-    tap_check(stats_of(a).compiles == 4 && stats_of(a).hits == 1,
+    tap_check(compiled_stats(a).compiles == 4 && compiled_stats(a).hits == 1,
               "one tangent and three: two plans, then found");
-    tap_check(stats_of(a).plan_hash != stats_of(c).plan_hash, "plans have their hashes");
+    tap_check(compiled_stats(a).plan_hash != compiled_stats(c).plan_hash,
+              "plans have their hashes");
     nb_simulator_free(a);
     nb_simulator_free(b);
     nb_simulator_free(c);
@@ -379,7 +302,7 @@ static int more_than_the_cache(void)
 {
     struct signature s;
     const struct plan *found;
-    nb_context *ctx = context_of(NB_COMPILE_ON, 1);
+    nb_context *ctx = compiled_context(NB_COMPILE_ON, 1);
     struct plan plan;
     int kept = 0;
 
@@ -406,23 +329,25 @@ static int more_than_the_cache(void)
 
 static int back_and_forth(void)
 {
-    static double a[MOST], b[MOST], again[MOST], alone[MOST];
+    static double a[COMPILED_MOST], b[COMPILED_MOST], again[COMPILED_MOST],
+        alone[COMPILED_MOST];
 
     for (size_t i = 0; i < scenes_count; i++) {
         const nb_scene scene = scenes_make(&scenes_list[i]);
         const char *names = scene.quirks & NB_QUIRK_CURVED ? NULL : "misset";
         const double x[3] = {10, 20, 30}, other[3] = {11, 19, 33};
-        nb_context *ctx = context_of(NB_COMPILE_ON, 2), *own = context_of(NB_COMPILE_ON, 2);
-        nb_simulator *sim = make(ctx, &scene, names, NB_DOUBLE, NB_STRATEGY_AUTO);
-        nb_simulator *one = make(own, &scene, names, NB_DOUBLE, NB_STRATEGY_AUTO);
-        const size_t n = results(sim, names ? x : NULL, a);
-        nb_array image = nb_array_f64(alone, NSLOW, NFAST);
+        nb_context *ctx = compiled_context(NB_COMPILE_ON, 2),
+                   *own = compiled_context(NB_COMPILE_ON, 2);
+        nb_simulator *sim = compiled_make(ctx, &scene, names, NB_DOUBLE, NB_STRATEGY_AUTO);
+        nb_simulator *one = compiled_make(own, &scene, names, NB_DOUBLE, NB_STRATEGY_AUTO);
+        const size_t n = compiled_results(sim, names ? x : NULL, a);
+        nb_array image = nb_array_f64(alone, COMPILED_SLOW, COMPILED_FAST);
 
-        (void)results(sim, names ? other : NULL, b);
-        (void)results(sim, names ? x : NULL, again);
+        (void)compiled_results(sim, names ? other : NULL, b);
+        (void)compiled_results(sim, names ? x : NULL, again);
         if (nb_forward(one, names ? x : NULL, &image) != NB_OK) return 1;
-        tap_check(same(a, again, n) && same(a, alone, PIXELS)
-                      && (!names || !same(a, b, PIXELS)),
+        tap_check(compiled_same(a, again, n) && compiled_same(a, alone, COMPILED_PIXELS)
+                      && (!names || !compiled_same(a, b, COMPILED_PIXELS)),
                   "%s: A, B, A; image and gradient in turn, and the image alone",
                   scenes_list[i].name);
         nb_simulator_free(sim);
@@ -433,353 +358,108 @@ static int back_and_forth(void)
     return TAP_PASS;
 }
 
-/* ---- schedules ---- */
+/* ---- read-only memory, and time ---- */
 
-/* blocks and threads change no bit */
-static int any_schedule(void)
+static void *read_only(const void *from, size_t n)
 {
-    static double first[PIXELS], photons[PIXELS];
+    void *pages = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (pages == MAP_FAILED) abort();
+    memcpy(pages, from, n);
+    if (mprotect(pages, n, PROT_READ) != 0) abort();
+    return pages;
+}
+
+/* parameters, directions and cotangents are only read, by every call */
+static int read_only_inputs(void)
+{
+    static double image[COMPILED_PIXELS], observed[COMPILED_PIXELS];
     const nb_scene scene = scenes_base();
-    nb_context *ctx = context_of(NB_COMPILE_ON, 4);
+    const double x[3] = {11, -30, 70};
+    double *at = read_only(x, sizeof x), gradient[3] = {0}, matrix[9] = {0}, value;
+    nb_context *ctx = compiled_context(NB_COMPILE_ON, 2);
+    nb_simulator *sim = compiled_make(ctx, &scene, "misset", NB_DOUBLE, NB_STRATEGY_AUTO);
+    nb_array to = nb_array_f64(image, COMPILED_SLOW, COMPILED_FAST), bar;
+    nb_normal normal = {matrix, NULL, NULL, gradient};
+    nb_target target = {.kind = NB_GAUSSIAN, .observed = &bar};
 
-    for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
-        nb_simulator *sim = make(ctx, &scene, NULL, precision, NB_LANES);
-        struct phys_frame frame;
-        nb_scene at_x;
-        int differ = 0, n = 0;
-
-        if (simulator_frame(sim, NULL, &at_x, &frame) != NB_OK) return 1;
-        for (int threads = 1; threads <= 4; threads++)
-            for (int block = 1; block <= 32; block *= 2, n++) {
-                struct job job =
-                    simulator_job(sim, &at_x, &frame, n == 0 ? first : photons);
-
-                job.schedule.threads = threads;
-                job.schedule.block = block;
-                if (launch_image(sim, &job, NULL) != NB_OK) return 1;
-                differ += n > 0 && !same(first, photons, PIXELS);
-            }
-        tap_check(differ == 0, "precision %d: %d of %d schedules give other bits",
-                  precision, differ, n);
-        nb_simulator_free(sim);
-    }
+    for (int i = 0; i < COMPILED_PIXELS; i++) observed[i] = sin(i);
+    bar = nb_array_f64(read_only(observed, sizeof observed), COMPILED_SLOW, COMPILED_FAST);
+    for (int round = 0; round < 2; round++)
+        tap_check(nb_forward(sim, at, &to) == NB_OK
+                      && nb_vjp(sim, at, 1, &bar, gradient) == NB_OK
+                      && nb_jvp(sim, at, 1, at, &to) == NB_OK
+                      && nb_jtj(sim, at, &bar, &bar, &normal) == NB_OK
+                      && nb_loss(sim, at, &target, &value, &normal) == NB_OK,
+                  "five calls on read-only pages, %s",
+                  round ? "on plans found" : "making plans");
+    tap_check(compiled_stats(sim).compiled_launches >= 10, "all of them compiled");
+    nb_simulator_free(sim);
     nb_context_free(ctx);
+    (void)munmap(at, sizeof x);
+    (void)munmap(bar.data, sizeof observed);
     return TAP_PASS;
 }
 
-/* small work wakes no thread, large work all; blocks leave each thread several turns */
-static int estimated_schedules(void)
+static int by_size(const void *a, const void *b)
 {
-    struct signature s;
-    struct plan plan;
+    const double x = *(const double *)a, y = *(const double *)b;
 
-    memset(&s, 0, sizeof s);
-    s.threads = 16;
-    s.strategy = NB_LANES;
-    s.samples = s.sources = s.orientations = plan_class(1);
-    s.pixels = plan_class(64);
-    plan_estimate(&s, &plan);
-    tap_check(plan.schedule.threads == 1 && plan.schedule.block == 1,
-              "64 pixels: %d threads, block %d", plan.schedule.threads,
-              plan.schedule.block);
-    s.pixels = plan_class(64 * 64);
-    plan_estimate(&s, &plan);
-    tap_check(plan.schedule.threads > 1 && plan.schedule.threads < 16,
-              "64 x 64 pixels, one domain: %d of 16 threads", plan.schedule.threads);
-    s.pixels = plan_class(4096 * 4096);
-    plan_estimate(&s, &plan);
-    tap_check(plan.schedule.threads == 16 && plan.schedule.block == 16,
-              "4096 x 4096 pixels: %d of 16 threads, block %d", plan.schedule.threads,
-              plan.schedule.block);
-    tap_check(plan_class(0) == 0 && plan_class(1) == 1 && plan_class(2) == 2
-                  && plan_class(3) == 3 && plan_class(4) == 3 && plan_class(5) == 4,
-              "classes are powers of two");
-    return TAP_PASS;
+    return (x > y) - (x < y);
 }
 
-/* ---- tuning ---- */
-
-/* a folder for wisdom of this test alone, and a process that knows nothing */
-static void own_folder(char *path, size_t n)
+/* microseconds of an image all of which is masked: what a call costs beyond its pixels */
+static double call_time(int compile, int orientations, double *first)
 {
-    const char *tmp = getenv("TMPDIR");
-
-    (void)snprintf(path, n, "%s/nanobrag-XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(path)) abort();
-    (void)setenv("NANOBRAG_CACHE_DIR", path, 1);
-    wisdom_forget();
-}
-
-static int files_in(const char *path)
-{
-    const struct dirent *entry;
-    DIR *dir = opendir(path);
-    int n = 0;
-
-    if (!dir) return 0;
-    while ((entry = readdir(dir))) n += entry->d_name[0] != '.';
-    (void)closedir(dir);
-    return n;
-}
-
-static void remove_folder(const char *path)
-{
-    const struct dirent *entry;
-    DIR *dir = opendir(path);
-    char name[600];
-
-    while (dir && (entry = readdir(dir))) {
-        (void)snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
-        if (entry->d_name[0] != '.' || entry->d_name[1] > '.') (void)unlink(name);
-    }
-    if (dir) (void)closedir(dir);
-    (void)rmdir(path);
-    (void)unsetenv("NANOBRAG_CACHE_DIR");
-    wisdom_forget();
-}
-
-static int tuned(void)
-{
-    static double with[MOST], without[MOST];
-    char folder[256];
-    const nb_scene scene = scenes_base();
-    nb_context *off = context_of(NB_COMPILE_OFF, 2), *on, *again;
-    nb_simulator *a, *b, *c;
-    size_t n;
-
-    own_folder(folder, sizeof folder);
-    on = context_of(NB_COMPILE_TUNE, 2);
-    again = context_of(NB_COMPILE_ON, 2);
-    a = make(on, &scene, "misset", NB_DOUBLE, NB_LANES);
-    b = make(off, &scene, "misset", NB_DOUBLE, NB_LANES);
-    c = make(again, &scene, "misset", NB_DOUBLE, NB_LANES);
-    n = results(a, NULL, with);
-    (void)results(b, NULL, without);
-    tap_check(same(with, without, n), "tuned plans give the same bits");
-    tap_check(strstr(nb_simulator_explain(a), "(measured)") != NULL, "explained: %s",
-              nb_simulator_explain(a));
-    tap_check(stats_of(a).compiles == 2 && stats_of(a).compiled_launches == 2,
-              "rehearsals are not counted: %llu launches",
-              (unsigned long long)stats_of(a).compiled_launches);
-    n = results(c, NULL, with);
-    tap_check(same(with, without, n) && strstr(nb_simulator_explain(c), "(measured)"),
-              "a context that does not tune uses what is known, of greater rigour");
-    nb_simulator_free(a);
-    nb_simulator_free(b);
-    nb_simulator_free(c);
-    nb_context_free(on);
-    nb_context_free(off);
-    nb_context_free(again);
-    remove_folder(folder);
-    return TAP_PASS;
-}
-
-/* the strategy that tuning chose stays for the process, and what was asked for is not
- * touched */
-static int tuned_strategy(void)
-{
-    static double first[MOST], second[MOST];
-    char folder[256];
-    nb_scene scene = lone_scene(NB_GAUSS, PHYS_NEAREST);
-    nb_description about;
-    nb_context *ctx, *other;
-    nb_simulator *a, *b, *c;
-    int strategy;
-
-    scene.scan.nphi = 8;
-    scene.scan.osc = 1;
-    own_folder(folder, sizeof folder);
-    ctx = context_of(NB_COMPILE_TUNE, 2);
-    other = context_of(NB_COMPILE_TUNE, 2);
-    a = make(ctx, &scene, NULL, NB_DOUBLE, NB_STRATEGY_AUTO);
-    b = make(other, &scene, NULL, NB_DOUBLE, NB_STRATEGY_AUTO);
-    c = make(ctx, &scene, NULL, NB_DOUBLE, NB_LANES);
-    if (nb_describe(a, NULL, &about) != NB_OK) return 1;
-    strategy = about.strategy;
-    tap_note("strategy %d: %s", strategy, about.strategy_why);
-    if (nb_describe(b, NULL, &about) != NB_OK) return 1;
-    tap_check(about.strategy == strategy,
-              "another context of the process: the same strategy");
-    (void)results(a, NULL, first);
-    (void)results(b, NULL, second);
-    tap_check(same(first, second, PIXELS), "and the same bits");
-    if (nb_describe(c, NULL, &about) != NB_OK) return 1;
-    tap_check(about.strategy == NB_LANES, "a strategy that is asked for is kept");
-    nb_simulator_free(a);
-    nb_simulator_free(b);
-    nb_simulator_free(c);
-    nb_context_free(ctx);
-    nb_context_free(other);
-    remove_folder(folder);
-    return TAP_PASS;
-}
-
-/* FFTW measures too, on memory of its own, no longer than it may */
-static int tuned_spread(void)
-{
-    static double with[MOST], without[MOST], again[MOST];
-    char folder[256];
+    enum { CALLS = 401 };
+    static const uint8_t mask[COMPILED_PIXELS];
+    static double image[COMPILED_PIXELS], took[CALLS];
     nb_scene scene = scenes_base();
-    nb_context *on, *off;
-    nb_simulator *a, *b, *c;
-    double gap;
-
-    if (!strstr(nb_features(), "fftw")) return tap_skip("no FFTW in this build");
-    scene.psf.kind = NB_PSF_GAUSS;
-    scene.psf.fwhm = 3 * scene.detector.pixel;
-    own_folder(folder, sizeof folder);
-    (void)setenv("NANOBRAG_COMPILE_TIMEOUT", "0.2", 1);
-    on = context_of(NB_COMPILE_TUNE, 1);
-    (void)unsetenv("NANOBRAG_COMPILE_TIMEOUT");
-    off = context_of(NB_COMPILE_OFF, 1);
-    b = make(off, &scene, NULL, NB_DOUBLE, NB_LANES);
-    (void)results(b, NULL, without);
-    a = make(on, &scene, NULL, NB_DOUBLE, NB_LANES);
-    (void)results(a, NULL, with);
-    gap = relative(with, without, PIXELS);
-    tap_check(gap <= 1e-13,
-              "measured transforms: relative mean difference %g, allowed 1e-13", gap);
-    c = make(off, &scene, NULL, NB_DOUBLE, NB_LANES);
-    (void)results(c, NULL, again);
-    tap_check(same(again, without, PIXELS),
-              "what tuning found changes no bit of a simulator that does not tune");
-    nb_simulator_free(c);
-    c = make(on, &scene, NULL, NB_DOUBLE, NB_LANES);
-    (void)results(c, NULL, again);
-    tap_check(same(again, with, PIXELS), "and a second one that tunes gives the same bits");
-    nb_simulator_free(a);
-    nb_simulator_free(b);
-    nb_simulator_free(c);
-    nb_context_free(on);
-    nb_context_free(off);
-    remove_folder(folder);
-    return TAP_PASS;
-}
-
-/* ---- switches ---- */
-
-static int switches(void)
-{
-    static const char *const names[] = {"NANOBRAGG_DISABLE_COMPILE",
-                                        "NANOBRAG_DISABLE_COMPILE"};
-    static double out[MOST];
-    const nb_scene scene = scenes_base();
-
-    for (size_t v = 0; v < COUNT(names); v++)
-        for (int compile = NB_COMPILE_ON; compile <= NB_COMPILE_TUNE; compile++) {
-            char folder[256];
-            nb_context *ctx;
-            nb_simulator *sim;
-            nb_compile_stats s;
-
-            own_folder(folder, sizeof folder);
-            (void)setenv(names[v], "1", 1);
-            ctx = context_of(compile, 2);
-            (void)unsetenv(names[v]);
-            sim = make(ctx, &scene, "misset", NB_DOUBLE, NB_STRATEGY_AUTO);
-            (void)results(sim, NULL, out);
-            s = stats_of(sim);
-            tap_check(s.compiles + s.hits + s.misses + s.compiled_launches + s.plan_hash
-                              == 0
-                          && ctx->launches == 2 && files_in(folder) == 0,
-                      "%s=1, options %d: nothing compiled, %d files", names[v], compile,
-                      files_in(folder));
-            tap_check(strstr(nb_simulator_explain(sim), "NANOBRAGG_DISABLE_COMPILE=1")
-                          != NULL,
-                      "explained");
-            nb_simulator_free(sim);
-            nb_context_free(ctx);
-            remove_folder(folder);
-        }
-    return TAP_PASS;
-}
-
-/* who asks for compiled mode or nothing is told what can not have it */
-static int required(void)
-{
-    const nb_scene scene = scenes_base();
-    nb_options options = {0};
-    nb_simulator *sim = NULL;
-    nb_context *ctx = context_of(NB_COMPILE_REQUIRE, 1);
-    static double out[MOST];
-
-    sim = make(ctx, &scene, NULL, NB_DOUBLE, NB_LANES);
-    (void)results(sim, NULL, out);
-    tap_check(stats_of(sim).compiled_launches == 1, "lanes run compiled");
-    nb_simulator_free(sim);
-    options.strategy = NB_REFERENCE;
-    tap_check(nb_simulator_create(ctx, &scene, NULL, &options, &sim) == NB_ERR_UNSUPPORTED
-                  && strstr(nb_context_message(ctx), "NB_REFERENCE"),
-              "the reference kernel is refused: %s", nb_context_message(ctx));
-    nb_context_free(ctx);
-    (void)setenv("NANOBRAGG_DISABLE_COMPILE", "1", 1);
-    ctx = context_of(NB_COMPILE_REQUIRE, 1);
-    (void)unsetenv("NANOBRAGG_DISABLE_COMPILE");
-    tap_check(nb_simulator_create(ctx, &scene, NULL, NULL, &sim) == NB_ERR_UNSUPPORTED
-                  && strstr(nb_context_message(ctx), "NANOBRAGG_DISABLE_COMPILE"),
-              "the environment wins: %s", nb_context_message(ctx));
-    nb_context_free(ctx);
-    return TAP_PASS;
-}
-
-/* what lies between compiled regions is not part of them: counts, files, statistics */
-static int stage_breaks(void)
-{
-    static double out[MOST];
-    static uint16_t counts[PIXELS];
-    const nb_scene scene = scenes_base();
-    const nb_digitizer how = {.scale = 1};
-    nb_context *ctx = context_of(NB_COMPILE_ON, 1);
-    nb_simulator *sim = make(ctx, &scene, NULL, NB_DOUBLE, NB_LANES);
-    nb_array image = nb_array_f64(out, NSLOW, NFAST);
-    nb_array to = nb_array_u16(counts, NSLOW, NFAST);
-    nb_statistics statistics;
-    uint64_t launches;
-
-    (void)results(sim, NULL, out);
-    launches = ctx->launches;
-    if (nb_digitize(sim, &how, &image, &to) != NB_OK) return 1;
-    if (nb_statistics_get(sim, NULL, &image, &statistics) != NB_OK) return 1;
-    tap_check(ctx->launches == launches && stats_of(sim).compiled_launches == 1,
-              "counts and statistics launch no kernel");
-    tap_check(stats_of(sim).captures + stats_of(sim).replays + stats_of(sim).skips == 0,
-              "no graph on a CPU");
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-    return TAP_PASS;
-}
-
-/* what tuning found can not be written: the call goes on, or NANOBRAG_STRICT=1 ends it */
-static int fallback(void)
-{
-    static double out[MOST];
-    const nb_scene scene = scenes_base();
-    nb_context *ctx;
+    nb_context *ctx = compiled_context(compile, 1);
     nb_simulator *sim;
-    nb_array image = nb_array_f64(out, NSLOW, NFAST);
-    nb_status status;
+    nb_array to = nb_array_f64(image, COMPILED_SLOW, COMPILED_FAST);
 
-    wisdom_forget();
-    (void)setenv("NANOBRAG_CACHE_DIR", "/dev/null/nowhere", 1);
-    ctx = context_of(NB_COMPILE_TUNE, 2);
-    sim = make(ctx, &scene, NULL, NB_DOUBLE, NB_LANES);
-    (void)results(sim, NULL, out);
-    tap_check(stats_of(sim).fallbacks > 0 && stats_of(sim).compiled_launches == 1,
-              "%llu fallbacks, and the image is there",
-              (unsigned long long)stats_of(sim).fallbacks);
+    scene.scan.nphi = 1;
+    scene.crystal.ndomains = orientations;
+    scene.detector.mask = mask;
+    sim = compiled_make(ctx, &scene, "misset", NB_DOUBLE, NB_LANES);
+    for (int i = 0; i < CALLS; i++) {
+        const double x[3] = {11 + 1e-3 * i, -30, 70};
+        struct timespec start, end;
+
+        (void)clock_gettime(CLOCK_MONOTONIC, &start);
+        if (nb_forward(sim, x, &to) != NB_OK) exit(1);
+        (void)clock_gettime(CLOCK_MONOTONIC, &end);
+        took[i] = 1e6 * (double)(end.tv_sec - start.tv_sec)
+                  + 1e-3 * (double)(end.tv_nsec - start.tv_nsec);
+    }
+    *first = took[0];
+    qsort(took, CALLS, sizeof *took, by_size);
     nb_simulator_free(sim);
     nb_context_free(ctx);
-    wisdom_forget();
-    (void)setenv("NANOBRAG_STRICT", "1", 1);
-    ctx = context_of(NB_COMPILE_TUNE, 2);
-    (void)unsetenv("NANOBRAG_STRICT");
-    (void)unsetenv("NANOBRAG_CACHE_DIR");
-    sim = make(ctx, &scene, NULL, NB_DOUBLE, NB_LANES);
-    status = nb_forward(sim, NULL, &image);
-    tap_check(status == NB_ERR_UNSUPPORTED && strstr(nb_context_message(ctx), "STRICT"),
-              "NANOBRAG_STRICT=1: %s", nb_context_message(ctx));
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
+    return took[CALLS / 2];
+}
+
+/* a call on a plan that is made, and the first, which makes it, for 1 and 100 orientations
+ */
+static int overhead(void)
+{
+    for (int n = 1; n <= 100; n += 99) {
+        double first, first_eager;
+        const double call = call_time(NB_COMPILE_ON, n, &first);
+        const double eager = call_time(NB_COMPILE_OFF, n, &first_eager);
+
+        tap_note("%d orientations, beyond the pixels: first %.1f us, then %.1f us; "
+                 "uncompiled "
+                 "%.1f us, then %.1f us",
+                 n, first, call, first_eager, eager);
+#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__)
+        tap_check(call <= 50, "a call on a plan: %.1f us, allowed 50", call);
+        tap_check(first <= 5000, "the first call: %.1f us, allowed 5000", first);
+#else
+        tap_check(call > 0 && first > 0, "measured, not judged: this build is no release");
+#endif
+    }
     return TAP_PASS;
 }
 
@@ -793,15 +473,8 @@ int main(int argc, char **argv)
         {"guards_of_calls", guards_of_calls},
         {"more_than_the_cache", more_than_the_cache},
         {"back_and_forth", back_and_forth},
-        {"any_schedule", any_schedule},
-        {"estimated_schedules", estimated_schedules},
-        {"tuned", tuned},
-        {"tuned_strategy", tuned_strategy},
-        {"tuned_spread", tuned_spread},
-        {"switches", switches},
-        {"required", required},
-        {"stage_breaks", stage_breaks},
-        {"fallback", fallback},
+        {"read_only", read_only_inputs},
+        {"overhead", overhead},
     };
 
     /* the cases say themselves what the environment is */
