@@ -35,6 +35,9 @@ static atomic_flag spin = ATOMIC_FLAG_INIT;
 static struct wisdom_book table; /* what rules in this process */
 static struct shelf *shelves;
 static char machine[IDENTITY];
+#ifndef NANOBRAG_CJSON
+static int said; /* that there is no file */
+#endif
 
 static void lock(void)
 {
@@ -92,6 +95,9 @@ void wisdom_forget(void)
         wisdom_clear(&shelf->unsaved);
         free(shelf);
     }
+#ifndef NANOBRAG_CJSON
+    said = 0;
+#endif
     unlock();
 }
 
@@ -342,11 +348,15 @@ static char *text_of_file(nb_context *ctx, const struct wisdom_item *item)
 
 static nb_status save(nb_context *ctx, struct wisdom_item *item)
 {
-    static atomic_flag said = ATOMIC_FLAG_INIT;
+    int before;
 
     (void)item;
     if (!ctx->env.cache_dir[0]) return NB_OK;
-    if (atomic_flag_test_and_set(&said) && !ctx->env.strict) return NB_OK;
+    lock();
+    before = said;
+    said = 1;
+    unlock();
+    if (before && !ctx->env.strict) return NB_OK;
     return context_fall_back(ctx,
                              "this build has no cJSON: what was measured lasts as long "
                              "as this process");
