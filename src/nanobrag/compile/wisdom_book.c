@@ -268,11 +268,11 @@ static size_t drop_oldest(struct wisdom_book *book, int texts)
     struct wisdom_item **link = &book->first, *before = NULL;
     size_t freed;
 
-    while (*link != book->last && is_text(*link) != texts) {
+    while (*link && *link != book->last && is_text(*link) != texts) {
         before = *link;
         link = &before->next;
     }
-    if (*link == book->last) return 0;
+    if (!*link || *link == book->last) return 0;
     freed = size_of(*link);
     drop(book, link, before);
     return freed;
@@ -289,11 +289,15 @@ static size_t fit(struct wisdom_book *book)
     for (const struct wisdom_item *item = book->first; item; item = item->next)
         size[is_text(item)] += size_of(item);
     while (frame + size[0] + size[1] > WISDOM_FILE) {
-        const int longer = size[1] > size[0];
-        const size_t freed = drop_oldest(book, longer);
+        int kind = size[1] > size[0];
+        size_t freed = drop_oldest(book, kind);
 
-        size[longer] -= freed;
-        if (freed == 0) size[!longer] -= drop_oldest(book, !longer);
+        if (freed == 0) {
+            kind = !kind;
+            freed = drop_oldest(book, kind);
+        }
+        if (freed == 0) break;
+        size[kind] -= freed;
     }
     return frame + size[0] + size[1];
 }
