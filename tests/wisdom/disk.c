@@ -89,7 +89,7 @@ int folder_not_to_be_written(void)
     if (root && seteuid(NOBODY) != 0) return tap_skip("cannot become an ordinary user");
     tap_check(recalls(1), "recalled from a folder that cannot be written");
     check_ok(keep(2), "keep there");
-    check_fallbacks(1, "/wisdom.lock: cannot open the lock: Permission denied");
+    check_fallbacks(1, "Permission denied; what was measured");
     tap_check(recalls(2), "kept for the process");
     if (root) tap_check(seteuid(0) == 0, "root again");
     tap_check(count_files(in_folder("cache")) == 2, "nothing left in the folder");
