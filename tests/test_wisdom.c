@@ -107,7 +107,7 @@ void check_fallbacks(int expected, const char *part)
 
 #ifdef NANOBRAG_CJSON
 
-enum wisdom_state state_of_file(int *findings, int *texts)
+int file_is_good(int *findings, int *texts)
 {
     struct wisdom_book book = {0};
     char why[WISDOM_WHY] = "";
@@ -117,7 +117,17 @@ enum wisdom_state state_of_file(int *findings, int *texts)
     for (const struct wisdom_item *item = book.first; item; item = item->next)
         (*(item->text ? texts : findings))++;
     wisdom_clear(&book);
-    return state;
+    return state == WISDOM_GOOD;
+}
+
+void check_file(int findings, int texts)
+{
+    int findings_there, texts_there;
+    const int good = file_is_good(&findings_there, &texts_there);
+
+    tap_check(good && findings_there == findings && texts_there == texts,
+              "a %s file, %d findings expected %d, %d texts expected %d",
+              good ? "good" : "bad", findings_there, findings, texts_there, texts);
 }
 
 int file_holds(int number)
@@ -273,7 +283,6 @@ static void edit_file(const char *from, const char *to)
 static int other_machine_and_build(void)
 {
     char machine[IDENTITY];
-    int findings, n;
 
     identity_machine(machine);
     tap_note("machine '%s', build '%s'", machine, identity_build());
@@ -286,8 +295,7 @@ static int other_machine_and_build(void)
         tap_check(!recalls(1) && !wisdom_text(ctx, "poem"), "not for another %s",
                   i ? "build" : "machine");
         check_ok(keep(2), "keep beside it");
-        tap_check(state_of_file(&findings, &n) == WISDOM_GOOD && findings == 2 && n == 1,
-                  "%d findings expected 2, %d texts expected 1", findings, n);
+        check_file(2, 1);
         edit_file("another", i ? identity_build() : machine);
         next_process();
         tap_check(recalls(1) && recalls(2), "there again where it belongs");
@@ -311,6 +319,7 @@ static int found_elsewhere_meanwhile(void)
         _exit(keep(1) != NB_OK || ctx->fallbacks > 0);
     }
     tap_check(waitpid(child, &status, 0) == child && status == 0, "another one keeps it");
+    tap_check(!recalls(1), "the file is read once");
     check_ok(wisdom_keep(ctx, "key 1", &mine), "keep");
     tap_check(equal(mine, finding_of(1)) && recalls(1), "that of the other one rules");
     wisdom_forget();
@@ -403,6 +412,7 @@ int main(int argc, char **argv)
         {"wrong_members", WITH_FILE(wrong_members)},
         {"wrong_files", WITH_FILE(wrong_files)},
         {"file_of_another_user", WITH_FILE(file_of_another_user)},
+        {"kept_twice", WITH_FILE(kept_twice)},
         {"damaged_is_replaced", WITH_FILE(damaged_is_replaced)},
         {"folder_and_modes", WITH_FILE(folder_and_modes)},
         {"recall_writes_nothing", WITH_FILE(recall_writes_nothing)},

@@ -25,8 +25,11 @@ int recalls(int number);
 /* how often the context fell back, with this in the last line of it */
 void check_fallbacks(int expected, const char *part);
 
-/* the file as it is now; its state, and how many findings and texts */
-enum wisdom_state state_of_file(int *findings, int *texts);
+/* the file as it is now: good, and with so many findings and texts */
+void check_file(int findings, int texts);
+
+/* Whether it is good, and how much is in it. */
+int file_is_good(int *findings, int *texts);
 
 /* Whether the file holds the finding of this number; of this machine and build. */
 int file_holds(int number);
@@ -38,6 +41,7 @@ int damaged_bytes(void);
 int wrong_members(void);
 int wrong_files(void);
 int file_of_another_user(void);
+int kept_twice(void);
 int damaged_is_replaced(void);
 
 /* ---- wisdom/disk.c ---- */

@@ -200,9 +200,8 @@ static void check_ignored(const char *what, const char *says, int replaced)
     tap_check(!recalls(1), "%s: nothing is taken", what);
     check_fallbacks(1, says);
     check_ok(keep(2), "keep");
-    tap_check((state_of_file(&findings, &texts) == WISDOM_GOOD && file_holds(2))
-                  == replaced,
-              "it is %s", replaced ? "replaced" : "left alone");
+    tap_check((file_is_good(&findings, &texts) && file_holds(2)) == replaced, "it is %s",
+              replaced ? "replaced" : "left alone");
     check_fallbacks(replaced ? 1 : 2, replaced ? says : "cannot write");
     tap_check(access(in_folder("cache/wisdom.json.tmp"), F_OK) != 0, "nothing is left");
     (void)remove(path());
@@ -270,26 +269,52 @@ int file_of_another_user(void)
     return TAP_PASS;
 }
 
+/* the same key twice: the more rigorous, then the first */
+int kept_twice(void)
+{
+    static const struct wrong twice[] = {{"\"key\":\"key 1\",\"rigour\":1,",
+                                          "\"key\":\"key 0\",\"rigour\":1,", "", 0},
+                                         {"\"key\":\"key 1\",\"rigour\":1,",
+                                          "\"key\":\"key 0\",\"rigour\":2,", "", 0}};
+    size_t n;
+    char *bytes = real_file(&n);
+
+    for (int i = 0; i < 2; i++) {
+        struct finding found = {0};
+
+        spoil(bytes, &twice[i]);
+        next_process();
+        tap_check(wisdom_recall(ctx, "key 0", RIGOUR_MEASURED, 1, &found)
+                      && found.threads == finding_of(i).threads,
+                  "rigour %d then %d: threads %d expected %d", 1, 1 + i, found.threads,
+                  finding_of(i).threads);
+        check_fallbacks(0, "");
+    }
+    free(bytes);
+    return TAP_PASS;
+}
+
 int damaged_is_replaced(void)
 {
     static const struct wrong wrong = {"\"threads\":1,", "\"threads\":-1,", "", 0};
     size_t n;
     char *bytes = real_file(&n);
-    int findings, texts;
 
     spoil(bytes, &wrong);
     next_process();
     tap_check(!recalls(0) && recalls(1), "one finding is no good");
     check_ok(keep(5), "keep");
-    tap_check(state_of_file(&findings, &texts) == WISDOM_GOOD && findings == KEPT
-                  && texts == 1,
-              "%d findings expected %d, %d texts expected 1", findings, (int)KEPT, texts);
+    check_file(KEPT, 1);
+    spoil(bytes, &wrong);
+    next_process();
+    check_ok(keep(1), "keep what is there already");
+    check_file(KEPT - 1, 1);
     put(path(), bytes, n / 2);
     next_process();
     check_ok(keep(6), "keep where half of the file is left");
     check_fallbacks(1, "not JSON");
-    tap_check(state_of_file(&findings, &texts) == WISDOM_GOOD && file_holds(6),
-              "a whole file again");
+    check_file(1, 0);
+    tap_check(file_holds(6), "a whole file again");
     check_ok(keep(7), "keep");
     check_fallbacks(1, "not JSON");
     free(bytes);

@@ -26,6 +26,7 @@
 struct shelf {
     struct shelf *next;
     int read, complained; /* its file was read; that it is no good was said */
+    int stuck; /* the last lock was not had */
     struct wisdom_book file; /* what the file had for us when it was read */
     struct wisdom_book unsaved; /* what could not be written so far */
     char folder[ENV_PATH];
@@ -35,6 +36,9 @@ static atomic_flag spin = ATOMIC_FLAG_INIT;
 static struct wisdom_book table; /* what rules in this process */
 static struct shelf *shelves;
 static char machine[IDENTITY];
+#ifndef NANOBRAG_CJSON
+static int said; /* that there is no file */
+#endif
 
 static void lock(void)
 {
@@ -92,6 +96,9 @@ void wisdom_forget(void)
         wisdom_clear(&shelf->unsaved);
         free(shelf);
     }
+#ifndef NANOBRAG_CJSON
+    said = 0;
+#endif
     unlock();
 }
 
@@ -99,7 +106,9 @@ void wisdom_forget(void)
 
 /* ---- the file ---- */
 
-enum { NAP_MS = 2, NAPS = 500 };
+/* A second for a lock, as long as somebody may write; hardly any time where it seems that
+ * the lock will never come. */
+enum { NAP_MS = 2, NAPS = 500, PATIENCE_MS = NAP_MS * NAPS, BRIEFLY_MS = 50 };
 
 /* held by the thread that writes */
 static atomic_flag writing = ATOMIC_FLAG_INIT;
@@ -243,6 +252,24 @@ static void postpone(const nb_context *ctx, const struct wisdom_book *book,
     unlock();
 }
 
+/* the lock on the file, or -1 */
+static int lock_file(const nb_context *ctx, char why[WISDOM_WHY])
+{
+    struct shelf *shelf;
+    int stuck, locked;
+
+    lock();
+    shelf = shelf_of(ctx->env.cache_dir);
+    stuck = shelf && shelf->stuck;
+    unlock();
+    locked = wisdom_lock(ctx->env.cache_dir, stuck ? BRIEFLY_MS : PATIENCE_MS, why);
+    lock();
+    shelf = shelf_of(ctx->env.cache_dir);
+    if (shelf) shelf->stuck = locked < 0;
+    unlock();
+    return locked;
+}
+
 static struct wisdom_book take_unsaved(const nb_context *ctx)
 {
     struct wisdom_book book = {0};
@@ -304,7 +331,7 @@ static nb_status save(nb_context *ctx, struct wisdom_item *item)
     if (!ctx->env.cache_dir[0]) return NB_OK;
     if (flaw) return context_fall_back(ctx, "wisdom.json: '%.60s': %s", item->name, flaw);
     if (begin_writing()) {
-        locked = wisdom_lock(ctx->env.cache_dir, why);
+        locked = lock_file(ctx, why);
         unsaved = take_unsaved(ctx);
         if (locked >= 0) {
             good = update(ctx, item, &unsaved, why, &status);
@@ -342,11 +369,15 @@ static char *text_of_file(nb_context *ctx, const struct wisdom_item *item)
 
 static nb_status save(nb_context *ctx, struct wisdom_item *item)
 {
-    static atomic_flag said = ATOMIC_FLAG_INIT;
+    int before;
 
     (void)item;
     if (!ctx->env.cache_dir[0]) return NB_OK;
-    if (atomic_flag_test_and_set(&said) && !ctx->env.strict) return NB_OK;
+    lock();
+    before = said;
+    said = 1;
+    unlock();
+    if (before && !ctx->env.strict) return NB_OK;
     return context_fall_back(ctx,
                              "this build has no cJSON: what was measured lasts as long "
                              "as this process");

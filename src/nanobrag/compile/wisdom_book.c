@@ -90,7 +90,7 @@ int wisdom_merge(struct wisdom_book *book, const struct wisdom_item *item)
                        : there->finding.rigour >= item->finding.rigour))
         return 0;
     if (!wisdom_add(book, item)) return -1;
-    while (*link != book->last) {
+    while (*link && *link != book->last) {
         if (wisdom_alike(*link, item)) {
             drop(book, link, before);
         } else {
@@ -158,10 +158,16 @@ static const char heads[2][64] = {"{\"format\": \"" FORMAT
                                   "],\n\"texts\": [\n"};
 static const char foot[] = "]}\n";
 
+/* NULL for what is no object either */
+static const cJSON *member_of(const cJSON *object, const char *member)
+{
+    return cJSON_IsObject(object) ? cJSON_GetObjectItemCaseSensitive(object, member) : NULL;
+}
+
 /* "" for what is no string, which is no name either */
 static const char *string_of(const cJSON *object, const char *member)
 {
-    const cJSON *string = cJSON_GetObjectItemCaseSensitive(object, member);
+    const cJSON *string = member_of(object, member);
 
     return cJSON_IsString(string) && string->valuestring ? string->valuestring : "";
 }
@@ -169,7 +175,7 @@ static const char *string_of(const cJSON *object, const char *member)
 /* -1, which is out of every range, for what is no whole number that an int can be */
 static int whole_of(const cJSON *object, const char *member)
 {
-    const cJSON *number = cJSON_GetObjectItemCaseSensitive(object, member);
+    const cJSON *number = member_of(object, member);
     const double value = cJSON_IsNumber(number) ? number->valuedouble : -1;
 
     return value >= 0 && value < 1e9 && value == (double)(int)value ? (int)value : -1;
@@ -183,16 +189,17 @@ static int parse_list(const cJSON *list, int texts, struct wisdom_book *book, ch
 
     cJSON_ArrayForEach(object, list)
     {
-        const struct wisdom_item item = {.machine = string_of(object, "machine"),
-                                         .build = string_of(object, "build"),
-                                         .name = string_of(object, texts ? "name" : "key"),
-                                         .text = texts ? string_of(object, "text") : NULL,
-                                         .finding = {whole_of(object, "rigour"),
-                                                     whole_of(object, "strategy"),
-                                                     whole_of(object, "threads"),
-                                                     whole_of(object, "block")}};
-        const char *flaw = wisdom_flaw(&item);
+        struct wisdom_item item = {.machine = string_of(object, "machine"),
+                                   .build = string_of(object, "build"),
+                                   .name = string_of(object, texts ? "name" : "key"),
+                                   .text = texts ? string_of(object, "text") : NULL};
+        const char *flaw;
 
+        if (!texts)
+            item.finding =
+                (struct finding){whole_of(object, "rigour"), whole_of(object, "strategy"),
+                                 whole_of(object, "threads"), whole_of(object, "block")};
+        flaw = wisdom_flaw(&item);
         if (flaw && !why[0])
             (void)snprintf(why, WISDOM_WHY, "%s[%d]: %s", texts ? "texts" : "entries",
                            place, flaw);
@@ -207,8 +214,8 @@ enum wisdom_state wisdom_parse(const char *text, size_t n, struct wisdom_book *b
 {
     /* cJSON ends at the first NUL */
     cJSON *root = strlen(text) == n ? cJSON_ParseWithOpts(text, NULL, 1) : NULL;
-    const cJSON *entries = cJSON_GetObjectItemCaseSensitive(root, "entries");
-    const cJSON *texts = cJSON_GetObjectItemCaseSensitive(root, "texts");
+    const cJSON *entries = member_of(root, "entries");
+    const cJSON *texts = member_of(root, "texts");
     int memory = 1;
 
     why[0] = '\0';
@@ -261,11 +268,11 @@ static size_t drop_oldest(struct wisdom_book *book, int texts)
     struct wisdom_item **link = &book->first, *before = NULL;
     size_t freed;
 
-    while (*link != book->last && is_text(*link) != texts) {
+    while (*link && *link != book->last && is_text(*link) != texts) {
         before = *link;
         link = &before->next;
     }
-    if (*link == book->last) return 0;
+    if (!*link || *link == book->last) return 0;
     freed = size_of(*link);
     drop(book, link, before);
     return freed;
@@ -282,11 +289,15 @@ static size_t fit(struct wisdom_book *book)
     for (const struct wisdom_item *item = book->first; item; item = item->next)
         size[is_text(item)] += size_of(item);
     while (frame + size[0] + size[1] > WISDOM_FILE) {
-        const int longer = size[1] > size[0];
-        const size_t freed = drop_oldest(book, longer);
+        int kind = size[1] > size[0];
+        size_t freed = drop_oldest(book, kind);
 
-        size[longer] -= freed;
-        if (freed == 0) size[!longer] -= drop_oldest(book, !longer);
+        if (freed == 0) {
+            kind = !kind;
+            freed = drop_oldest(book, kind);
+        }
+        if (freed == 0) break;
+        size[kind] -= freed;
     }
     return frame + size[0] + size[1];
 }

@@ -73,9 +73,9 @@ char *wisdom_print(struct wisdom_book *book);
 /* ---- on disk; not without NANOBRAG_CJSON ---- */
 
 /* Lock the file of a folder, which is made when it is missing, against other processes;
- * gives up after a second. Not against other threads: one at a time. Returns what
- * wisdom_unlock() takes, or -1. */
-int wisdom_lock(const char *folder, char why[WISDOM_WHY]);
+ * gives up after so many milliseconds. Not against other threads: one at a time. Returns
+ * what wisdom_unlock() takes, or -1. */
+int wisdom_lock(const char *folder, int patience, char why[WISDOM_WHY]);
 void wisdom_unlock(int lock);
 
 /* Add what the file of a folder holds. */

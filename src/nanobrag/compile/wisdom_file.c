@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATH = ENV_PATH + 32, NAP_MS = 2, PATIENCE_MS = 1000 };
+enum { PATH = ENV_PATH + 32, NAP_MS = 2 };
 
 static void path_of(char path[PATH], const char *folder, const char *name)
 {
@@ -65,10 +65,10 @@ static long long milliseconds(void)
     return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-int wisdom_lock(const char *folder, char why[WISDOM_WHY])
+int wisdom_lock(const char *folder, int patience, char why[WISDOM_WHY])
 {
     static const struct timespec nap = {0, NAP_MS * 1000000L};
-    const long long until = milliseconds() + PATIENCE_MS;
+    const long long until = milliseconds() + patience;
     char path[PATH];
 
     if (!make_folder(folder, why)) return -1;
@@ -88,8 +88,7 @@ int wisdom_lock(const char *folder, char why[WISDOM_WHY])
         if (error != EACCES && error != EAGAIN && error != EINTR)
             return say(why, path, "lock", error) - 1;
         if (milliseconds() >= until) {
-            (void)snprintf(why, WISDOM_WHY,
-                           "%.300s: locked by another process for a second", path);
+            (void)snprintf(why, WISDOM_WHY, "%.300s: locked by another process", path);
             return -1;
         }
         (void)nanosleep(&nap, NULL);
