@@ -6,6 +6,7 @@
  * dA R^T = -A dR^T. SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <string.h>
 
 #include "grad/linear_tangent.h"
 #include "grad/tangent.h"
@@ -175,6 +176,16 @@ static void unrotated_star_tangent(const nb_scene *scene, const nb_scene *dot,
     }
 }
 
+/* Does the change move the axes? That of most parameters does not. */
+static int moves_axes(const nb_crystal *dot)
+{
+    int any = 0;
+
+    for (int i = 0; i < 6; i++) any |= dot->cell[i] != 0;
+    for (int i = 0; i < 9; i++) any |= dot->matrix[i] != 0;
+    return any || !linear_is_zero(dot->misset) || !linear_is_zero(dot->rotation);
+}
+
 /* of crystal_derive(): the strain, and as the result d log(volume of the axes) less
  * d log(the volume that a*, b*, c* are made with) */
 static double crystal_derive_tangent(const nb_scene *scene, const nb_scene *dot,
@@ -183,6 +194,8 @@ static double crystal_derive_tangent(const nb_scene *scene, const nb_scene *dot,
     const double *cell = scene->crystal.cell, *cell_dot = dot->crystal.cell;
     double star[3][3] = {{0}}, star_dot[3][3] = {{0}}, volume[2], r[3], r_dot[3];
 
+    memset(strain, 0, 9 * sizeof *strain);
+    if (!moves_axes(&dot->crystal)) return 0;
     unrotated_star_tangent(scene, dot, star, star_dot, volume);
     for (int i = 0; i < 3; i++) {
         r[i] = linear_radian(scene->crystal.rotation[i]);

@@ -5,7 +5,7 @@
  * cell. What M and Q turn by is d axes = (turn of M + M (turn of Q)) x axes, and a strain
  * of A is the same number in all orientations. SPDX-License-Identifier: MIT
  */
-#include <stddef.h>
+#include <string.h>
 
 #include "grad/linear_tangent.h"
 #include "grad/tangent.h"
@@ -27,6 +27,19 @@ static void turn_of_rotation(const double k[3], double angle, const double k_dot
     linear_add(2 * half * half, across, turn);
 }
 
+/* Does the change turn an orientation, or change its weight? What turns all alike is the
+ * strain, which turns domains apart only where their spread differs between the axes. */
+static int turns_any(const nb_scene *scene, const nb_scene *dot, const double strain[9])
+{
+    const nb_scan *scan = &dot->scan;
+    const double *spread = dot->crystal.mosaic;
+    int any = dot->crystal.domain_weight || !linear_is_zero(scan->axis) || scan->phi0 != 0
+              || scan->osc != 0 || scan->step != 0 || !linear_is_zero(spread);
+
+    for (int i = 0; i < 9; i++) any |= mosaic_is_anisotropic(scene) && strain[i] != 0;
+    return any;
+}
+
 /* turn of every phi step in every domain, and its weight */
 static void derive_orientations_tangent(const nb_scene *scene, const nb_scene *dot,
                                         const struct scene_fixed *fixed,
@@ -42,6 +55,11 @@ static void derive_orientations_tangent(const nb_scene *scene, const nb_scene *d
     const struct mosaic_change spread = mosaic_frame_tangent(axes, out->strain);
     double spindle[3], spindle_dot[3];
 
+    if (!turns_any(scene, dot, out->strain)) {
+        memset(out->turn, 0,
+               (size_t)scene->scan.nphi * (size_t)ndomains * sizeof *out->turn);
+        return;
+    }
     linear_unit(scene->scan.axis, spindle);
     linear_unit_tangent(scene->scan.axis, dot->scan.axis, spindle_dot);
     for (int d = 0; d < ndomains; d++) {
