@@ -146,9 +146,11 @@ void plan_difference(const struct signature *from, const struct signature *to, c
 /* ---- by estimate ---- */
 
 /* nanoseconds of a sample of one core, by precision; what an operation takes beside an
- * image; and the work that is worth another thread */
+ * image, and before its first sample, for the sums of its chunks; and the work that is
+ * worth another thread */
 static const double per_sample[] = {8, 4};
 static const double per_operation[] = {1, 3, 8, 0};
+static const double per_launch[] = {0, 1e5, 1e5, 0};
 static const double per_count = 2, worth_a_thread = 1e4;
 
 static double work_of(const struct signature *s)
@@ -157,8 +159,9 @@ static double work_of(const struct signature *s)
     const double pairs = most_of(s->sources) * most_of(s->orientations);
 
     if (s->operation == PLAN_DIGITIZE) return per_count * pixels;
-    return pixels * most_of(s->samples) * pairs * per_sample[s->precision]
-           * per_operation[s->operation];
+    return per_launch[s->operation]
+           + pixels * most_of(s->samples) * pairs * per_sample[s->precision]
+                 * per_operation[s->operation];
 }
 
 /* Threads that take neighbouring tiles in turn write to each other's cache lines; each
