@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#define _DEFAULT_SOURCE // NOLINT(readability-identifier-naming): MAP_ANONYMOUS
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,10 +4,13 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#define _DEFAULT_SOURCE // NOLINT(readability-identifier-naming)
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <nanobrag/nanobrag.h>
@@ -328,6 +331,62 @@ static int part_of_the_key(void)
     return TAP_PASS;
 }
 
+/* peak memory of a process that makes an image of SIDE x SIDE and its counts, KiB */
+static long peak_of(int donates)
+{
+    enum { SIDE = 2048 };
+    const size_t n = (size_t)SIDE * SIDE;
+    struct rusage usage;
+    long peak = -1;
+    int ends[2];
+    pid_t child;
+
+    if (pipe(ends) != 0) return -1;
+    child = fork();
+    if (child == 0) {
+        nb_scene scene = bright(0);
+        const nb_digitizer how = {.scale = 1};
+        float *memory = malloc(n * sizeof *memory);
+        uint16_t *apart = donates ? (uint16_t *)(void *)memory : malloc(n * sizeof *apart);
+        nb_context *ctx = context_of(1);
+        nb_array image = nb_array_f32(memory, SIDE, SIDE);
+        nb_array counts = nb_array_u16(apart, SIDE, SIDE);
+        nb_simulator *sim;
+
+        scene.detector.nslow = scene.detector.nfast = SIDE;
+        scene.detector.pixel = 0.01;
+        sim = make(ctx, &scene, NULL);
+        for (size_t i = 0; i < n; i++)
+            memory[i] = (float)(i % 1000); /* an image from outside */
+        image.flags = donates ? NB_DONATE : 0;
+        if (nb_digitize(sim, &how, &image, &counts) != NB_OK) _exit(1);
+        (void)getrusage(RUSAGE_SELF, &usage);
+        (void)!write(ends[1], &usage.ru_maxrss, sizeof usage.ru_maxrss);
+        _exit(0);
+    }
+    (void)close(ends[1]);
+    if (read(ends[0], &peak, sizeof peak) != (ssize_t)sizeof peak) peak = -1;
+    (void)close(ends[0]);
+    (void)waitpid(child, NULL, 0);
+    return peak;
+}
+
+/* what donation is for: the memory of a second image */
+static int saves_an_image(void)
+{
+    const long apart = peak_of(0), donated = peak_of(1), counts = 2048L * 2048 * 2 / 1024;
+
+    tap_note("peak memory for 2048 x 2048 pixels: %ld KiB apart, %ld KiB donated", apart,
+             donated);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return tap_skip("sanitizers keep memory of their own");
+#else
+    tap_check(donated > 0 && apart - donated >= counts * 9 / 10,
+              "%ld KiB less, expected the counts' %ld", apart - donated, counts);
+    return TAP_PASS;
+#endif
+}
+
 /* without compiled mode nothing is given away unless memory is shared anyway */
 static int without_compiled_mode(void)
 {
@@ -361,6 +420,7 @@ int main(int argc, char **argv)
         {"shared_memory", shared_memory},
         {"poisoned", poisoned},
         {"part_of_the_key", part_of_the_key},
+        {"saves_an_image", saves_an_image},
         {"without_compiled_mode", without_compiled_mode},
     };
 

@@ -105,9 +105,9 @@ static int memory_refused(void)
     return TAP_PASS;
 }
 
-/* the adjoint that paints takes its images at the first call, and none after it */
-/* an adjoint by spots, with the n-th allocation refused; 1 when there were that many. What
- * compiled mode can do without, it does. */
+/* An adjoint that paints takes its images at the first call, and none after it: once with
+ * the n-th allocation refused. Returns 1 when there were that many. What compiled mode can
+ * do without, it does. */
 static int refuse_in_adjoint(long n, int *refusals, int *wrong)
 {
     const nb_options spots = {NB_DOUBLE, NB_SPOTS, 0};
