@@ -427,7 +427,7 @@ static double call_time(int compile, int orientations, int gradient, double *fir
     nb_scene scene = scenes_base();
     nb_context *ctx = compiled_context(compile, 1);
     nb_simulator *sim;
-    double x[10];
+    double x[10] = {0};
     nb_param p;
 
     scene.scan.nphi = 1;

@@ -68,7 +68,7 @@ int compiled_same(const double *a, const double *b, size_t n)
     return memcmp((const char *)a, (const char *)b, n * sizeof *a) == 0;
 }
 
-nb_scene compiled_lone(int shape, int with_f)
+nb_scene compiled_lone(int shape, int lookup)
 {
     nb_scene scene = scenes_base();
 
@@ -77,10 +77,10 @@ nb_scene compiled_lone(int shape, int with_f)
     scene.crystal.ndomains = 1;
     memset(scene.crystal.mosaic, 0, sizeof scene.crystal.mosaic);
     scene.crystal.shape = shape;
-    if (with_f != PHYS_CONSTANT)
+    if (lookup != PHYS_CONSTANT)
         scene.crystal.hkl = scenes_reflections();
     else
         scene.crystal.hkl = NULL, scene.crystal.default_f = 100;
-    scene.crystal.interpolate = with_f == PHYS_TRICUBIC ? NB_TRICUBIC : NB_NEAREST;
+    scene.crystal.interpolate = lookup == PHYS_TRICUBIC ? NB_TRICUBIC : NB_NEAREST;
     return scene;
 }

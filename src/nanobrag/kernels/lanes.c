@@ -91,6 +91,16 @@ PHYS_FN void add_bragg(const struct loops *loops, const struct launch *a,
     }
 }
 
+/* all that a source adds to a sub-pixel */
+PHYS_FN void add_source(const struct loops *loops, const struct launch *a,
+                        const struct phys_source *source, struct lanes *l)
+{
+    weigh_source(source, l);
+    if (a->per_source) weigh_samples(a->frame, source, l);
+    if (a->frame->amorphous_in_samples) add_amorphous(a, source, l);
+    add_bragg(loops, a, source, l);
+}
+
 /* a crystal of one orientation: the numbers say whether its samples have factors */
 static int is_lone(const struct launch *a)
 {
@@ -134,14 +144,10 @@ PHYS_FN void run(struct phys_spec spec, const struct loops *loops,
             for (int i = 0; i < frame->nsource; i++) {
                 const struct phys_source *source = frame->source + i;
 
-                if (lone) {
+                if (lone)
                     add_lone(loops, &a, source, &l);
-                    continue;
-                }
-                weigh_source(source, &l);
-                if (a.per_source) weigh_samples(frame, source, &l);
-                if (frame->amorphous_in_samples) add_amorphous(&a, source, &l);
-                add_bragg(loops, &a, source, &l);
+                else
+                    add_source(loops, &a, source, &l);
             }
         }
     }
