@@ -5,14 +5,13 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/context.h"
 #include "base/log.h"
+#include "compile/explain.h"
 #include "compile/wisdom.h"
 #include "grad/grad.h"
 #include "kernels/headway.h"
@@ -75,7 +74,8 @@ static struct signature signature_of(const nb_simulator *sim, enum operation ope
 
     s.operation = operation;
     s.directions = plan_class(directions);
-    if (operation == PLAN_FORWARD) s.lone = (uint32_t)is_lone(sim);
+    if (operation == PLAN_FORWARD && sim->policy.strategy == NB_LANES)
+        s.lone = (uint32_t)is_lone(sim);
     for (size_t i = 0; operation != PLAN_FORWARD && i < params->n; i++) {
         const uint32_t row = (uint32_t)params->at[i].row;
 
@@ -365,70 +365,20 @@ void nb_simulator_stats(const nb_simulator *sim, nb_compile_stats *out)
                  + spots_bytes(&sim->spots) + psf_bytes(sim->psf);
 }
 
-/* text at the end of what there is, as far as it fits */
-__attribute__((format(printf, 2, 3))) static void say(nb_simulator *sim, const char *format,
-                                                      ...)
-{
-    char *text = sim->plans.text;
-    const size_t n = strlen(text);
-    va_list args;
-
-    va_start(args, format);
-    (void)vsnprintf(text + n, sizeof sim->plans.text - n, format, args);
-    va_end(args);
-}
-
-static void explain_plan(nb_simulator *sim, const struct plan *plan)
-{
-    static const char *const found[] = {"by estimate", "measured"};
-    const int digitizes = plan->signature.operation == PLAN_DIGITIZE;
-
-    say(sim, "plan %016llx %s: ", (unsigned long long)plan->hash,
-        plan_operation_name((enum operation)plan->signature.operation));
-    if (digitizes) {
-        say(sim, "counts %s\n",
-            plan->signature.donated ? "in the memory of the image" : "in their own memory");
-        return;
-    }
-    say(sim, "%s kernel, %d of %u threads, %d tile%s at a time (%s)\n",
-        plan->spec.lone ? "one-orientation" : "general", plan->schedule.threads,
-        plan->signature.threads, plan->schedule.block, plan->schedule.block > 1 ? "s" : "",
-        found[plan->rigour > RIGOUR_ESTIMATED]);
-}
-
-static const char *why_off(const nb_simulator *sim)
-{
-    if (sim->ctx->env.disable_compile) return "off: NANOBRAGG_DISABLE_COMPILE=1";
-    if (context_compile(sim->ctx) == NB_COMPILE_OFF) return "off: asked for";
-    if (sim->policy.strategy == NB_REFERENCE)
-        return "off: the strategy reference always runs uncompiled";
-    return NULL;
-}
-
 const char *nb_simulator_explain(nb_simulator *sim)
 {
-    const char *off;
-    nb_compile_stats s;
-    int planned = 0;
+    struct plan plans[PLAN_OPERATIONS];
+    nb_compile_stats stats;
 
     if (!sim) return "";
-    off = why_off(sim);
-    nb_simulator_stats(sim, &s);
-    sim->plans.text[0] = '\0';
-    say(sim, "compiled mode %s\n",
-        off                                            ? off
-        : context_compile(sim->ctx) == NB_COMPILE_TUNE ? "on, tuning"
-                                                       : "on");
-    say(sim, "device cpu, kernel %s, whole image at once\n",
-        sim->policy.kernels.precise->name);
-    for (int i = 0; !off && i < PLAN_OPERATIONS; i++) {
-        if (sim->plans.last[i].hash != 0) explain_plan(sim, sim->plans.last + i);
-        planned += sim->plans.last[i].hash != 0;
+    nb_simulator_stats(sim, &stats);
+    memcpy(plans, sim->plans.last, sizeof plans);
+    if (is_compiled(sim) && plans[PLAN_FORWARD].hash == 0) { /* what an image would take */
+        const struct signature signature = signature_of(sim, PLAN_FORWARD, 0);
+
+        plan_estimate(&signature, plans + PLAN_FORWARD);
     }
-    if (!off && !planned) say(sim, "no plan yet: the first call of a kind makes it\n");
-    say(sim, "plans made %llu, found %llu times; launches by a plan %llu; fallbacks %llu\n",
-        (unsigned long long)s.compiles, (unsigned long long)s.hits,
-        (unsigned long long)s.compiled_launches, (unsigned long long)s.fallbacks);
-    say(sim, "memory %llu bytes\n", (unsigned long long)s.bytes);
+    explain_compiled(sim->ctx, &sim->policy, plans, &stats, sim->plans.text,
+                     sizeof sim->plans.text);
     return sim->plans.text;
 }

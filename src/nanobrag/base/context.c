@@ -64,11 +64,11 @@ int context_compile(const nb_context *ctx)
 
 nb_status context_fall_back(nb_context *ctx, const char *format, ...)
 {
-    char why[CONTEXT_MESSAGE / 2];
+    char *why = ctx->fallback;
     va_list args;
 
     va_start(args, format);
-    (void)vsnprintf(why, sizeof why, format, args);
+    (void)vsnprintf(why, sizeof ctx->fallback, format, args);
     va_end(args);
     ctx->fallbacks++;
     log_line(ctx, NB_LOG_INFO, "fallback", "%s", why);

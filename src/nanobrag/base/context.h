@@ -20,7 +20,8 @@ struct nb_context {
     int threads;
     int pass, passes; /* of the call at hand: which of its runs, and of how many */
     uint64_t launches, compiled_launches; /* of kernels */
-    uint64_t fallbacks; /* what compiled mode could not have */
+    uint64_t fallbacks; /* what compiled mode could not have, and the last of it */
+    char fallback[CONTEXT_MESSAGE / 2];
     struct plan_cache *plans; /* of compile/cache.h, one block; NULL: none was made */
     char message[CONTEXT_MESSAGE];
 };

@@ -1,0 +1,81 @@
+/* explain.c - see explain.h. SPDX-License-Identifier: MIT */
+#include "compile/explain.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "compile/wisdom.h"
+
+struct text {
+    char *at;
+    size_t size, used;
+};
+
+/* behind what there is, as far as it fits */
+__attribute__((format(printf, 2, 3))) static void say(struct text *text, const char *format,
+                                                      ...)
+{
+    const size_t room = text->size - text->used;
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(text->at + text->used, room, format, args);
+    va_end(args);
+    if (n > 0) text->used += (size_t)n < room ? (size_t)n : room - 1;
+}
+
+static void explain_plan(struct text *text, const struct plan *plan)
+{
+    const struct schedule *s = &plan->schedule;
+
+    say(text, "plan %016llx %s: ", (unsigned long long)plan->hash,
+        plan_operation_name((enum operation)plan->signature.operation));
+    if (plan->signature.operation == PLAN_DIGITIZE) {
+        say(text, "counts in %s memory\n",
+            plan->signature.donated ? "the image's" : "their own");
+        return;
+    }
+    say(text, "%s, %d of %u threads, %d tile%s at a time, %s%s\n",
+        plan->signature.strategy == NB_SPOTS ? "spots"
+        : plan->spec.lone                    ? "one-orientation kernel"
+                                             : "general kernel",
+        s->threads, plan->signature.threads, s->block, s->block > 1 ? "s" : "",
+        plan->rigour > RIGOUR_ESTIMATED ? "measured" : "by estimate",
+        plan->used > 0 ? "" : ", not yet made");
+}
+
+/* NULL: it is on */
+static const char *why_off(const nb_context *ctx, const struct policy *policy)
+{
+    if (ctx->env.disable_compile) return "NANOBRAGG_DISABLE_COMPILE=1";
+    if (context_compile(ctx) == NB_COMPILE_OFF) return "asked for";
+    if (policy->strategy == NB_REFERENCE)
+        return "the strategy reference always runs uncompiled";
+    return NULL;
+}
+
+void explain_compiled(const nb_context *ctx, const struct policy *policy,
+                      const struct plan last[PLAN_OPERATIONS],
+                      const nb_compile_stats *stats, char *out, size_t n)
+{
+    const char *off = why_off(ctx, policy);
+    const int tunes = context_compile(ctx) == NB_COMPILE_TUNE;
+    struct text text = {out, n, 0};
+
+    if (off)
+        say(&text, "compiled mode off: %s\n", off);
+    else
+        say(&text, "compiled mode on%s\n", tunes ? ", tuning" : "");
+    say(&text, "device cpu, kernel %s, whole image at once\n",
+        policy->kernels.precise->name);
+    for (int i = 0; !off && i < PLAN_OPERATIONS; i++)
+        if (last[i].hash != 0) explain_plan(&text, last + i);
+    say(&text,
+        "plans made %llu, found %llu times; launches by a plan %llu; fallbacks %llu\n",
+        (unsigned long long)stats->compiles, (unsigned long long)stats->hits,
+        (unsigned long long)stats->compiled_launches, (unsigned long long)stats->fallbacks);
+    if (stats->fallbacks > 0) say(&text, "fallback: %s\n", ctx->fallback);
+    say(&text, "memory %llu bytes\n", (unsigned long long)stats->bytes);
+}
