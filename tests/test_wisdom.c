@@ -86,7 +86,7 @@ nb_status keep(int number)
 {
     struct finding finding = finding_of(number);
 
-    return wisdom_keep(ctx, key_of(number), &finding);
+    return wisdom_keep(ctx, key_of(number), &finding, 1);
 }
 
 int recalls(int number)
@@ -159,7 +159,7 @@ static int first_finding_rules(void)
     begin_anew();
     tap_check(!wisdom_recall(ctx, "key 1", RIGOUR_ESTIMATED, 1, &found), "nothing there");
     check_ok(keep(1), "keep");
-    check_ok(wisdom_keep(ctx, "key 1", &other), "keep another");
+    check_ok(wisdom_keep(ctx, "key 1", &other, 1), "keep another");
     tap_check(equal(other, finding_of(1)), "the first comes back");
     tap_check(wisdom_recall(ctx, "key 1", RIGOUR_MEASURED, 0, &found)
                   && equal(found, finding_of(1)),
@@ -175,16 +175,16 @@ static int rigour_order(void)
 
     begin_anew();
     guess.rigour = RIGOUR_ESTIMATED;
-    check_ok(wisdom_keep(ctx, "key 1", &guess), "an estimate");
+    check_ok(wisdom_keep(ctx, "key 1", &guess, 1), "an estimate");
     tap_check(!wisdom_recall(ctx, "key 1", RIGOUR_ESTIMATED, 1, &found), "is not kept");
     check_ok(keep(1), "a measurement");
-    check_ok(wisdom_keep(ctx, "key 1", &guess), "another estimate");
+    check_ok(wisdom_keep(ctx, "key 1", &guess, 1), "another estimate");
     tap_check(equal(guess, finding_of(1)), "gets the measurement back");
     tap_check(wisdom_recall(ctx, "key 1", RIGOUR_ESTIMATED, 1, &found), "good for guesses");
     tap_check(!wisdom_recall(ctx, "key 1", RIGOUR_MEASURED + 1, 1, &found),
               "not for those who ask for more");
     better.rigour = RIGOUR_MEASURED + 1;
-    check_ok(wisdom_keep(ctx, "key 1", &better), "a better measurement");
+    check_ok(wisdom_keep(ctx, "key 1", &better, 1), "a better measurement");
     tap_check(equal(better, finding_of(1)), "the first rules in this process");
 #ifdef NANOBRAG_CJSON
     next_process();
@@ -200,11 +200,12 @@ static int without_folder(void)
 {
     begin_anew();
     ctx->env.cache_dir[0] = '\0';
-    ctx->env.strict = 1;
     check_ok(keep(1), "keep");
     check_ok(wisdom_keep_text(ctx, "text", "abc"), "keep a text");
     tap_check(recalls(1), "kept for the process");
-    check_fallbacks(0, "");
+    check_fallbacks(2, "NANOBRAG_CACHE_DIR");
+    ctx->env.strict = 1;
+    check_refused(keep(2), NB_ERR_UNSUPPORTED, "no HOME", "NANOBRAG_STRICT=1");
     wisdom_forget();
     tap_check(!recalls(1) && !wisdom_text(ctx, "text"), "and not longer");
     tap_check(count_files(in_folder("")) == 0, "no file");
@@ -320,11 +321,11 @@ static int found_elsewhere_meanwhile(void)
     }
     tap_check(waitpid(child, &status, 0) == child && status == 0, "another one keeps it");
     tap_check(!recalls(1), "the file is read once");
-    check_ok(wisdom_keep(ctx, "key 1", &mine), "keep");
+    check_ok(wisdom_keep(ctx, "key 1", &mine, 1), "keep");
     tap_check(equal(mine, finding_of(1)) && recalls(1), "that of the other one rules");
     wisdom_forget();
     better.rigour = RIGOUR_MEASURED + 1;
-    check_ok(wisdom_keep(ctx, "key 1", &better), "keep a better one");
+    check_ok(wisdom_keep(ctx, "key 1", &better, 1), "keep a better one");
     tap_check(better.threads == finding_of(3).threads, "a better one rules, threads %d",
               better.threads);
     check_fallbacks(0, "");
@@ -344,7 +345,8 @@ static int strict_is_an_error(void)
     (void)mkdir(in_folder("cache"), 0700);
     put(in_folder("cache/wisdom.json"), "{}", 2);
     ctx->env.strict = 1;
-    check_refused(keep(1), NB_ERR_UNSUPPORTED, "/wisdom.json: ignored", "nanobrag wisdom");
+    check_refused(keep(1), NB_ERR_UNSUPPORTED, "/wisdom.json: damaged, ignored",
+                  "nanobrag wisdom");
     check_ok(keep(2), "the file has been replaced");
     return TAP_PASS;
 }
@@ -370,14 +372,14 @@ static int log_lines(void)
     lines = slurp(in_folder("lines"), &n);
     tap_check(file
                   && strcmp(lines, "nanobrag: [cache] wisdom not found: key 1\n"
-                                   "nanobrag: [cache] wisdom kept: key 1: strategy 2, "
-                                   "threads 2, block 1\n"
+                                   "nanobrag: [cache] wisdom kept: key 1: strategy=2 "
+                                   "threads=2 block=1\n"
                                    "nanobrag: [cache] wisdom of this process: key 1: "
-                                   "strategy 2, threads 2, block 1\n"
-                                   "nanobrag: [cache] wisdom of the file: key 1: strategy "
-                                   "2, threads 2, block 1\n"
-                                   "nanobrag: [cache] wisdom kept before: key 1: strategy "
-                                   "2, threads 2, block 1\n")
+                                   "strategy=2 threads=2 block=1\n"
+                                   "nanobrag: [cache] wisdom of the file: key 1: "
+                                   "strategy=2 threads=2 block=1\n"
+                                   "nanobrag: [cache] wisdom kept before: key 1: "
+                                   "strategy=2 threads=2 block=1\n")
                          == 0,
               "a line for each:\n%s", lines);
     free(lines);

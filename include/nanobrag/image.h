@@ -63,8 +63,8 @@ typedef struct nb_digitizer {
  *
  * An image that is given away (NB_DONATE) lends the counts its memory: where counts.data is
  * image.data, both dense, no second image is needed, and image.flags say NB_DONATED
- * afterwards. Errors: NB_ERR_ARGUMENT for memory that is shared otherwise, NB_ERR_DONATED
- * for an image that was given away before, NB_ERR_SHAPE.
+ * afterwards. Errors: NB_ERR_ARGUMENT where the two reach into each other otherwise,
+ * NB_ERR_DONATED for an image that was given away before, NB_ERR_SHAPE.
  */
 NB_API nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *image,
                              nb_array *counts);

@@ -10,6 +10,7 @@
 #include "grad/grad.h"
 #include "scene/hkl_table.h"
 #include "simulator.h"
+#include "tuning.h"
 
 /* how many of each thing the arena holds */
 struct sizes {
@@ -170,7 +171,7 @@ static nb_status make_psf(nb_simulator *sim)
 
     if (psf->kind == NB_PSF_NONE) return NB_OK;
     if (psf->radius == 0) psf->radius = psf_default_radius(psf->kind, psf->fwhm / d->pixel);
-    return plans_psf(sim, psf, d->nslow, d->nfast);
+    return tuning_psf(sim, psf, d->nslow, d->nfast);
 }
 
 /* The caller may free its list from now on; the scene points to ours. Without parameters
@@ -240,7 +241,9 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     NB_TRY(simulator_frame(sim, NULL, &first, &frame));
     policy_strategy(&sim->policy, &frame, sim->spec, samples_of(sim, &frame));
     plans_start(sim);
-    return plans_strategy(sim, &first, &frame, launch_image);
+    NB_TRY(tuning_strategy(sim, &first, &frame));
+    plans_start(sim); /* the strategy may be another one */
+    return NB_OK;
 }
 
 nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
@@ -256,6 +259,7 @@ nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
     sim = calloc(1, sizeof *sim);
     if (!sim) return fail_memory(ctx, "a simulator");
     sim->ctx = ctx;
+    sim->plans.fallbacks_before = ctx->fallbacks;
     sim->scene = *scene;
     status = build(sim, free_names, options);
     if (status != NB_OK) {

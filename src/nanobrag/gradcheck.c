@@ -516,8 +516,8 @@ static nb_status run(struct check *c, const double *x, const nb_array *bar_image
 static nb_status refuse(nb_simulator *sim, const nb_array *bar_image,
                         const nb_gradcheck_options *o, const nb_gradcheck_row *rows)
 {
-    const unsigned refused =
-        sim->ctx->env.disable_compile ? NB_DONATED : NB_DONATE | NB_DONATED;
+    const int off = context_compile(sim->ctx) == NB_COMPILE_OFF;
+    const unsigned refused = off ? NB_DONATED : NB_DONATE | NB_DONATED;
 
     if (bar_image && (bar_image->flags & refused))
         return fail(

@@ -5,17 +5,14 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/context.h"
 #include "base/log.h"
 #include "compile/explain.h"
-#include "compile/wisdom.h"
 #include "grad/grad.h"
-#include "kernels/headway.h"
 #include "simulator.h"
+#include "tuning.h"
 
 /* ---- signatures ---- */
 
@@ -51,7 +48,7 @@ void plans_start(nb_simulator *sim)
     const char *kernel = sim->policy.kernels.precise->name;
     const int over = scene->oversample;
 
-    memset(&sim->plans, 0, sizeof sim->plans);
+    memset(s, 0, sizeof *s);
     s->shape = (uint32_t)sim->spec.shape;
     s->lookup = (uint32_t)sim->spec.lookup;
     s->strategy = (uint32_t)sim->policy.strategy;
@@ -86,87 +83,6 @@ static struct signature signature_of(const nb_simulator *sim, enum operation ope
 
 /* ---- making a plan ---- */
 
-static double seconds_now(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-struct rehearsal {
-    nb_simulator *sim;
-    struct job job;
-    simulator_run *run;
-    const void *user;
-};
-
-static nb_status rehearse(void *user, const struct schedule *schedule, double *seconds)
-{
-    struct rehearsal *r = user;
-    const double start = seconds_now();
-
-    r->job.schedule = *schedule;
-    NB_TRY(r->run(r->sim, &r->job, r->user));
-    *seconds = seconds_now() - start;
-    return NB_OK;
-}
-
-/* run `measure` on a job whose photons are nobody's; what the context counts and tells of
- * the call at hand stays as it is */
-static nb_status on_scratch(struct rehearsal *r,
-                            nb_status (*measure)(struct rehearsal *r, void *user),
-                            void *user)
-{
-    nb_context *ctx = r->sim->ctx;
-    const nb_context kept = *ctx;
-    const struct window *w = &r->sim->window;
-    double *scratch = calloc((size_t)w->nslow * (size_t)w->nfast, sizeof *scratch);
-    nb_status status;
-
-    if (!scratch) return fail_memory(ctx, "tuning");
-    r->job.photons = scratch;
-    ctx->options.progress = NULL;
-    status = measure(r, user);
-    free(scratch);
-    ctx->options.progress = kept.options.progress;
-    ctx->pass = kept.pass;
-    ctx->passes = kept.passes;
-    ctx->launches = kept.launches;
-    ctx->compiled_launches = kept.compiled_launches;
-    return status;
-}
-
-static nb_status measure_schedule(struct rehearsal *r, void *user)
-{
-    return plan_measure(r->sim->ctx, rehearse, r, user);
-}
-
-/* the schedule that was found before, here or in another process; else the fastest */
-static nb_status tune(struct rehearsal *r, struct plan *plan)
-{
-    nb_context *ctx = r->sim->ctx;
-    const int tunes = context_compile(ctx) == NB_COMPILE_TUNE && r->run;
-    struct finding finding;
-    char key[PLAN_KEY];
-
-    plan_key(&plan->signature, r->sim->policy.kernels.precise->name, key);
-    if (plan->signature.operation == PLAN_DIGITIZE) return NB_OK;
-    if (!wisdom_recall(ctx, key, RIGOUR_MEASURED, 1, &finding)) {
-        if (!tunes) return NB_OK;
-        NB_TRY(on_scratch(r, measure_schedule, plan));
-        finding = (struct finding){.rigour = plan->rigour,
-                                   .threads = plan->schedule.threads,
-                                   .block = plan->schedule.block};
-        NB_TRY(wisdom_keep(ctx, key, &finding));
-    }
-    if (finding.threads > 0 && finding.threads <= ctx->threads)
-        plan->schedule.threads = finding.threads;
-    if (finding.block > 0) plan->schedule.block = finding.block;
-    plan->rigour = finding.rigour;
-    return NB_OK;
-}
-
 /* a plan that the cache lacks */
 static nb_status make_plan(struct rehearsal *r, const struct signature *signature,
                            const struct plan **out)
@@ -180,7 +96,9 @@ static nb_status make_plan(struct rehearsal *r, const struct signature *signatur
 
     if (before) plan_difference(&before->signature, signature, reason);
     plan_estimate(signature, &plan);
-    NB_TRY(tune(r, &plan));
+    NB_TRY(tuning_schedule(r, &plan));
+    plan.hash = plan_hash(&plan.signature, sizeof plan.signature)
+                ^ plan_hash(&plan.schedule, sizeof plan.schedule);
     sim->plans.stats.compiles++;
     sim->plans.stats.recompiles += before != NULL;
     log_topic(ctx, TOPIC_RECOMPILES, "plan %016llx %s: %s", (unsigned long long)plan.hash,
@@ -251,114 +169,15 @@ nb_status plans_digitize(nb_simulator *sim, int donated)
     return find_plan(&rehearsal, &signature, &plan);
 }
 
-/* ---- the strategy, when compiled mode tunes and it was left open ---- */
-
-/* estimates further apart than this are believed, and more than this, ns, is not run */
-static const double far_apart = 8, too_long = 2e9;
-enum { STRATEGY_RUNS = 3 };
-
-struct contest {
-    const struct phys_frame *frame;
-    double seconds[2]; /* lanes, spots */
-};
-
-static const int rivals[] = {NB_LANES, NB_SPOTS};
-
-static nb_status measure_strategies(struct rehearsal *r, void *user)
-{
-    nb_simulator *sim = r->sim;
-    struct contest *contest = user;
-
-    for (int i = 0; i < 2; i++) {
-        double *best = contest->seconds + i;
-
-        *best = INFINITY;
-        policy_take(&sim->policy, rivals[i], "", contest->frame, sim->spec);
-        for (int k = 0; k < STRATEGY_RUNS; k++) {
-            double once;
-            const nb_status status = rehearse(r, &r->job.schedule, &once);
-
-            if (status == NB_ERR_MEMORY) break; /* too many spots */
-            NB_TRY(status);
-            *best = fmin(*best, once);
-        }
-        log_topic(sim->ctx, TOPIC_AUTOTUNE, "strategy %s: %.4g ms", i ? "spots" : "lanes",
-                  1e3 * *best);
-    }
-    return NB_OK;
-}
-
-static int is_open(const nb_simulator *sim)
-{
-    const struct policy *p = &sim->policy;
-    const double least = fmin(p->lanes_work, p->spots_work);
-    const double most = fmax(p->lanes_work, p->spots_work);
-
-    return context_compile(sim->ctx) == NB_COMPILE_TUNE && p->automatic
-           && most <= far_apart * least && most <= too_long * sim->ctx->threads;
-}
-
-nb_status plans_strategy(nb_simulator *sim, const nb_scene *scene,
-                         const struct phys_frame *frame, simulator_run *run)
-{
-    struct rehearsal r = {sim, simulator_job(sim, scene, frame, NULL), run, NULL};
-    struct contest contest = {frame, {0}};
-    struct signature signature = sim->plans.common;
-    struct policy *policy = &sim->policy;
-    const struct policy chosen = *policy;
-    struct finding finding = {0};
-    char key[PLAN_KEY];
-    nb_status status;
-
-    if (!is_open(sim)) return NB_OK;
-    signature.strategy = NB_STRATEGY_AUTO;
-    plan_key(&signature, policy->kernels.precise->name, key);
-    if (!wisdom_recall(sim->ctx, key, RIGOUR_MEASURED, 1, &finding)) {
-        status = on_scratch(&r, measure_strategies, &contest);
-        *policy = chosen;
-        NB_TRY(status);
-        finding.rigour = RIGOUR_MEASURED;
-        finding.strategy = rivals[contest.seconds[1] < contest.seconds[0]];
-        NB_TRY(wisdom_keep(sim->ctx, key, &finding));
-    }
-    if (finding.strategy == NB_LANES || finding.strategy == NB_SPOTS)
-        policy_take(policy, finding.strategy, "the fastest of both, measured", frame,
-                    sim->spec);
-    sim->plans.common.strategy = (uint32_t)policy->strategy;
-    sim->plans.common.precision = policy->kernels.single ? NB_SINGLE : NB_DOUBLE;
-    return NB_OK;
-}
-
-/* ---- the point spread ---- */
-
-nb_status plans_psf(nb_simulator *sim, const nb_psf *psf, int nslow, int nfast)
-{
-    static const char name[] = "fftw";
-    nb_context *ctx = sim->ctx;
-    struct psf_tuning tuning = {NULL, ctx->env.compile_timeout, NULL};
-    nb_status status;
-    char *known;
-
-    if (context_compile(ctx) != NB_COMPILE_TUNE)
-        return psf_create(ctx, psf, nslow, nfast, NULL, &sim->psf);
-    known = wisdom_text(ctx, name);
-    tuning.known = known;
-    status = psf_create(ctx, psf, nslow, nfast, &tuning, &sim->psf);
-    if (status == NB_OK && tuning.found && (!known || strcmp(known, tuning.found) != 0))
-        status = wisdom_keep_text(ctx, name, tuning.found);
-    free(tuning.found);
-    free(known);
-    return status;
-}
-
 /* ---- what it came to ---- */
 
 void nb_simulator_stats(const nb_simulator *sim, nb_compile_stats *out)
 {
+    if (!out) return;
     memset(out, 0, sizeof *out);
     if (!sim) return;
     *out = sim->plans.stats;
-    out->fallbacks = sim->ctx->fallbacks;
+    out->fallbacks = sim->ctx->fallbacks - sim->plans.fallbacks_before;
     for (int i = 0; i < PLAN_OPERATIONS; i++) out->plan_hash ^= sim->plans.last[i].hash;
     out->bytes = sizeof *sim + sim->arena.size + sim->tangents_memory.size
                  + sim->normal_memory.size + sim->photons_memory.size
@@ -377,6 +196,7 @@ const char *nb_simulator_explain(nb_simulator *sim)
         const struct signature signature = signature_of(sim, PLAN_FORWARD, 0);
 
         plan_estimate(&signature, plans + PLAN_FORWARD);
+        (void)tuning_recall(sim, plans + PLAN_FORWARD);
     }
     explain_compiled(sim->ctx, &sim->policy, plans, &stats, sim->plans.text,
                      sizeof sim->plans.text);

@@ -38,6 +38,9 @@ const char *nb_features(void)
 #ifdef NANOBRAG_PNG
            "png "
 #endif
+#ifdef NANOBRAG_CJSON
+           "cjson "
+#endif
            "double single";
 }
 

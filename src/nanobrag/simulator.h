@@ -32,6 +32,7 @@ struct plans {
     struct signature common;
     struct plan last[PLAN_OPERATIONS]; /* of the last call of a kind; hash 0: none */
     nb_compile_stats stats;
+    uint64_t fallbacks_before; /* of the context, when the simulator was made */
     char text[4096]; /* of nb_simulator_explain() */
 };
 
@@ -109,14 +110,6 @@ simulator_run launch_image, launch_adjoint, launch_rows;
 
 /* What signatures of this simulator have in common; once it is made. */
 void plans_start(nb_simulator *sim);
-
-/* Of an open strategy the one that is faster here: measured once in a process, and kept as
- * wisdom. */
-nb_status plans_strategy(nb_simulator *sim, const nb_scene *scene,
-                         const struct phys_frame *frame, simulator_run *run);
-
-/* The point spread's transforms: measured when compiled mode tunes. */
-nb_status plans_psf(nb_simulator *sim, const nb_psf *psf, int nslow, int nfast);
 
 /* Look up, or make, the plan of nb_digitize(). */
 nb_status plans_digitize(nb_simulator *sim, int donated);

@@ -1,13 +1,26 @@
 /* compiled.c - see compiled.h. SPDX-License-Identifier: MIT */
 #include "support/compiled.h"
 
+#include <dirent.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "compile/wisdom.h"
 #include "physics/spec.h"
 #include "support/scenes.h"
 #include "support/tap.h"
+
+void compiled_environment(void)
+{
+    static const char *const names[] = {"NANOBRAGG_DISABLE_COMPILE", "NANOBRAG_STRICT",
+                                        "NANOBRAG_DISABLE_COMPILE", "NANOBRAG_LOGS"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) (void)unsetenv(names[i]);
+    (void)setenv("NANOBRAG_CACHE_DIR", "/nonexistent/nanobrag", 1);
+}
 
 nb_context *compiled_context(int compile, int threads)
 {
@@ -83,4 +96,58 @@ nb_scene compiled_lone(int shape, int lookup)
         scene.crystal.hkl = NULL, scene.crystal.default_f = 100;
     scene.crystal.interpolate = lookup == PHYS_TRICUBIC ? NB_TRICUBIC : NB_NEAREST;
     return scene;
+}
+
+void compiled_folder(char *path, size_t n)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    (void)snprintf(path, n, "%s/nanobrag-XXXXXX", tmp ? tmp : "/tmp");
+    if (!mkdtemp(path)) abort();
+    (void)setenv("NANOBRAG_CACHE_DIR", path, 1);
+    wisdom_forget();
+}
+
+int compiled_files(const char *path)
+{
+    const struct dirent *entry;
+    DIR *dir = opendir(path);
+    int n = 0;
+
+    if (!dir) return 0;
+    while ((entry = readdir(dir))) n += entry->d_name[0] != '.';
+    (void)closedir(dir);
+    return n;
+}
+
+void compiled_remove_folder(const char *path)
+{
+    const struct dirent *entry;
+    DIR *dir = opendir(path);
+    char name[600];
+
+    while (dir && (entry = readdir(dir))) {
+        (void)snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
+        if (entry->d_name[0] != '.' || entry->d_name[1] > '.') (void)unlink(name);
+    }
+    if (dir) (void)closedir(dir);
+    (void)rmdir(path);
+    (void)setenv("NANOBRAG_CACHE_DIR", "/nonexistent/nanobrag", 1);
+    wisdom_forget();
+}
+
+nb_simulator *compiled_tuned(const nb_scene *scene, const char *names, int strategy,
+                             nb_context **ctx, double *out)
+{
+    for (int tries = 0;; tries++) {
+        nb_simulator *sim;
+
+        wisdom_forget();
+        *ctx = compiled_context(NB_COMPILE_TUNE, 1 + (tries < 10));
+        sim = compiled_make(*ctx, scene, names, NB_DOUBLE, strategy);
+        (void)compiled_results(sim, NULL, out);
+        if (tries == 40 || strstr(nb_simulator_explain(sim), ", measured")) return sim;
+        nb_simulator_free(sim);
+        nb_context_free(*ctx);
+    }
 }

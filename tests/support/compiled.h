@@ -18,6 +18,9 @@ enum {
     COMPILED_MOST = COMPILED_PIXELS + 64
 };
 
+/* The environment of the program, whatever it was: compiled mode on, wisdom of nobody. */
+void compiled_environment(void);
+
 /* These end the program where there is none. */
 nb_context *compiled_context(int compile, int threads);
 nb_simulator *compiled_make(nb_context *ctx, const nb_scene *scene, const char *names,
@@ -35,5 +38,16 @@ int compiled_same(const double *a, const double *b, size_t n);
 
 /* A crystal of one orientation, for which there are kernels of their own. */
 nb_scene compiled_lone(int shape, int lookup);
+
+/* A folder for wisdom of one case alone, and a process that knows nothing; its files; and
+ * its end. */
+void compiled_folder(char *path, size_t n);
+int compiled_files(const char *path);
+void compiled_remove_folder(const char *path);
+
+/* A simulator whose image and gradient were measured, their results in `out`. A busy
+ * machine, which tuning notices and then keeps the estimate, gets many tries. */
+nb_simulator *compiled_tuned(const nb_scene *scene, const char *names, int strategy,
+                             nb_context **ctx, double *out);
 
 #endif

@@ -45,7 +45,7 @@ int threads_at_once(void)
 
             /* half of the keys are everybody's */
             (void)snprintf(key, sizeof key, i % 2 ? "ours %d" : "own %d %d", i, t);
-            failed += wisdom_keep(own, key, &finding) != NB_OK;
+            failed += wisdom_keep(own, key, &finding, 1) != NB_OK;
             failed += !wisdom_recall(own, key, RIGOUR_MEASURED, 1, &found)
                       || found.threads != finding.threads;
             ruling[t][i] = finding.threads;

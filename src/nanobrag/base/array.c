@@ -81,6 +81,7 @@ nb_status array_not_used(nb_context *ctx, const nb_array *array, const char *nam
                     "%s is a view with strides: borrowed memory can't be donated; leave "
                     "NB_DONATE out",
                     name);
+    log_topic(ctx, TOPIC_DONATION, "%s: not used, stays valid", name);
     log_line(ctx, NB_LOG_WARNING, "donation",
              "%s was donated, but no output of this call can use its memory; it stays "
              "valid",

@@ -22,7 +22,7 @@ struct nb_context {
     uint64_t launches, compiled_launches; /* of kernels */
     uint64_t fallbacks; /* what compiled mode could not have, and the last of it */
     char fallback[CONTEXT_MESSAGE / 2];
-    struct plan_cache *plans; /* of compile/cache.h, one block; NULL: none was made */
+    struct plan_cache *plans; /* compile/cache.c, one block; NULL: none was made */
     char message[CONTEXT_MESSAGE];
 };
 

@@ -99,8 +99,8 @@ struct env env_read(const nb_context *ctx)
     const char *isa = getenv("NANOBRAG_ISA");
 
     env.threads = read_count(ctx, "NANOBRAG_THREADS");
-    env.disable_compile = read_switch(ctx, "NANOBRAGG_DISABLE_COMPILE")
-                          || read_switch(ctx, "NANOBRAG_DISABLE_COMPILE");
+    env.disable_compile = read_switch(ctx, "NANOBRAGG_DISABLE_COMPILE");
+    env.disable_compile |= read_switch(ctx, "NANOBRAG_DISABLE_COMPILE");
     env.compile_timeout = read_seconds(ctx, "NANOBRAG_COMPILE_TIMEOUT", 10);
     env.strict = read_switch(ctx, "NANOBRAG_STRICT");
     env.topics = read_topics(ctx, "NANOBRAG_LOGS");

@@ -15,6 +15,7 @@
 struct policy {
     int strategy, precision; /* enums nb_strategy, nb_precision */
     int automatic; /* the strategy was left open */
+    int measured_transforms; /* of the point spread */
     double tolerance; /* of the image's peak */
     struct kernel_set kernels, all; /* for the strategy, and before it was settled */
     double lanes_work, spots_work; /* of an open strategy: estimates, ns of one core */

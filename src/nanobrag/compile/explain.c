@@ -70,6 +70,8 @@ void explain_compiled(const nb_context *ctx, const struct policy *policy,
         say(&text, "compiled mode on%s\n", tunes ? ", tuning" : "");
     say(&text, "device cpu, kernel %s, whole image at once\n",
         policy->kernels.precise->name);
+    if (policy->measured_transforms)
+        say(&text, "point spread: transforms measured, whose last bits are their own\n");
     for (int i = 0; !off && i < PLAN_OPERATIONS; i++)
         if (last[i].hash != 0) explain_plan(&text, last + i);
     say(&text,

@@ -123,6 +123,10 @@ void plan_key(const struct signature *signature, const char *kernel, char *out)
         const struct member *m = members + i;
         char word[WORD];
 
+        /* the kernel stands there by its name, and nothing says nothing */
+        if (m->at == offsetof(struct signature, kernel)
+            || (!m->words && value_of(signature, m) == 0))
+            continue;
         n += (size_t)snprintf(out + n, PLAN_KEY - n, " %s=%s", m->name,
                               say(m, value_of(signature, m), word));
     }
@@ -197,36 +201,45 @@ void plan_estimate(const struct signature *signature, struct plan *out)
 
 /* ---- by measurement ---- */
 
-/* a run longer than this, s, has nothing to gain from another schedule; runs of each
- * schedule, of which the shortest counts; what a schedule must gain to be taken */
-static const double long_run = 0.05, gain = 0.97;
+/* A run longer than this, s, has little to gain from another schedule. Runs of each
+ * schedule, of which the shortest counts; what a schedule must gain to be taken, and how
+ * much longer than the best it may take before it is given up. */
+static const double long_run = 0.02, gain = 0.97, patience = 1.5;
 enum { RUNS = 5, MOST_BLOCK = 16 };
 
-static nb_status shortest(nb_context *ctx, plan_rehearse *rehearse, void *user,
-                          const struct schedule *schedule, double *seconds)
+struct measured {
+    nb_context *ctx;
+    plan_rehearse *rehearse;
+    void *user;
+    const char *name; /* of the operation */
+    double best; /* s */
+};
+
+static nb_status shortest(const struct measured *m, const struct schedule *schedule,
+                          double limit, double *seconds)
 {
     *seconds = INFINITY;
     for (int i = 0; i < RUNS; i++) {
         double once;
 
-        NB_TRY(rehearse(user, schedule, &once));
+        NB_TRY(m->rehearse(m->user, schedule, limit, &once));
         *seconds = fmin(*seconds, once);
-        if (once > long_run) break;
+        if (once > limit) break;
     }
-    log_topic(ctx, TOPIC_AUTOTUNE, "%d threads, block %d: %.4g ms", schedule->threads,
-              schedule->block, 1e3 * *seconds);
+    log_topic(m->ctx, TOPIC_AUTOTUNE, "%s, %d threads, block %d: %.4g ms", m->name,
+              schedule->threads, schedule->block, 1e3 * *seconds);
     return NB_OK;
 }
 
 /* the schedule, when it is faster than the best so far */
-static nb_status try_schedule(nb_context *ctx, plan_rehearse *rehearse, void *user,
-                              struct schedule schedule, struct plan *plan, double *best)
+static nb_status try_schedule(struct measured *m, struct schedule schedule,
+                              struct plan *plan)
 {
     double seconds;
 
-    NB_TRY(shortest(ctx, rehearse, user, &schedule, &seconds));
-    if (seconds >= gain * *best) return NB_OK;
-    *best = seconds;
+    NB_TRY(shortest(m, &schedule, patience * m->best, &seconds));
+    if (seconds >= gain * m->best) return NB_OK;
+    m->best = seconds;
     plan->schedule = schedule;
     return NB_OK;
 }
@@ -236,20 +249,19 @@ nb_status plan_measure(nb_context *ctx, plan_rehearse *rehearse, void *user,
 {
     const struct schedule estimated = plan->schedule;
     const int all = (int)plan->signature.threads;
-    struct schedule s = {all, 1};
-    double best;
+    struct measured m = {ctx, rehearse, user, operations[plan->signature.operation], 0};
+    struct schedule s = {1, 1};
 
-    NB_TRY(
-        rehearse(user, &estimated, &best)); /* its memory is touched, its code is loaded */
-    NB_TRY(shortest(ctx, rehearse, user, &estimated, &best));
+    /* the first one touches its memory and loads its code */
+    NB_TRY(rehearse(user, &estimated, 2 * long_run, &m.best));
+    if (isfinite(m.best)) NB_TRY(shortest(&m, &estimated, 2 * long_run, &m.best));
+    if (!(m.best <= long_run)) return NB_OK;
     plan->rigour = RIGOUR_MEASURED;
-    if (best > long_run) return NB_OK;
-    for (s.threads = 1; s.threads <= all;
+    for (; s.threads <= all;
          s.threads = 2 * s.threads > all && s.threads < all ? all : 2 * s.threads)
-        if (s.threads != estimated.threads)
-            NB_TRY(try_schedule(ctx, rehearse, user, s, plan, &best));
-    for (s = plan->schedule, s.block = 2; s.block <= MOST_BLOCK && s.threads > 1;
+        if (s.threads != estimated.threads) NB_TRY(try_schedule(&m, s, plan));
+    for (s = plan->schedule, s.block = 1; s.block <= MOST_BLOCK && s.threads > 1;
          s.block *= 2)
-        NB_TRY(try_schedule(ctx, rehearse, user, s, plan, &best));
+        if (s.block != plan->schedule.block) NB_TRY(try_schedule(&m, s, plan));
     return NB_OK;
 }

@@ -51,7 +51,8 @@ uint32_t plan_class(double n);
 /* FNV-1a, 64 bits. */
 uint64_t plan_hash(const void *bytes, size_t n);
 
-/* "forward, square, nearest, ..." into PLAN_KEY characters: the key of its wisdom too. */
+/* "kernel=v3 operation=forward shape=square ..." into PLAN_KEY characters: the key of its
+ * wisdom. Numbers that are 0 are left out. */
 void plan_key(const struct signature *signature, const char *kernel, char *out);
 
 /* What a signature first differs in: "shape: square -> gauss"; "" for equal ones. */
@@ -65,10 +66,11 @@ void plan_estimate(const struct signature *signature, struct plan *out);
 
 /*
  * The same by measurement: rehearse() runs the operation once on memory of the library's
- * own, on a schedule. What takes longer than a moment keeps its estimate. Errors: those of
- * rehearse(), but for NB_ERR_CANCELLED of its own limit.
+ * own, on a schedule, and gives up past a limit in seconds (the time is then infinite).
+ * What takes longer than a moment keeps its estimate, and its rigour. Errors: those of
+ * rehearse().
  */
-typedef nb_status plan_rehearse(void *user, const struct schedule *schedule,
+typedef nb_status plan_rehearse(void *user, const struct schedule *schedule, double limit,
                                 double *seconds);
 nb_status plan_measure(nb_context *ctx, plan_rehearse *rehearse, void *user,
                        struct plan *plan);
@@ -79,8 +81,7 @@ nb_status plan_measure(nb_context *ctx, plan_rehearse *rehearse, void *user,
 enum { PLAN_CACHE = 64 };
 const struct plan *cache_find(nb_context *ctx, const struct signature *signature);
 
-/* Keep a copy. The plan used last for the same operation, if any, to `before`. Errors:
- * NB_ERR_MEMORY. */
+/* Keep a copy, and hand it out. Errors: NB_ERR_MEMORY. */
 nb_status cache_add(nb_context *ctx, const struct plan *plan, const struct plan **out);
 
 /* The plan that an operation used last; NULL: none. */

@@ -328,7 +328,10 @@ static nb_status save(nb_context *ctx, struct wisdom_item *item)
     nb_status status = NB_OK;
     int locked = -1, good = 0;
 
-    if (!ctx->env.cache_dir[0]) return NB_OK;
+    if (!ctx->env.cache_dir[0])
+        return context_fall_back(ctx,
+                                 "no HOME, no XDG_CACHE_HOME: what was measured is not "
+                                 "kept; let NANOBRAG_CACHE_DIR name a folder");
     if (flaw) return context_fall_back(ctx, "wisdom.json: '%.60s': %s", item->name, flaw);
     if (begin_writing()) {
         locked = lock_file(ctx, why);
@@ -346,9 +349,10 @@ static nb_status save(nb_context *ctx, struct wisdom_item *item)
     wisdom_clear(&unsaved);
     if (!good) {
         log_topic(ctx, TOPIC_CACHE, "%s", why);
-        status =
-            context_fall_back(ctx, "%s; what was measured lasts as long as this process",
-                              why);
+        status = context_fall_back(ctx,
+                                   "%s; what was measured is not kept: let "
+                                   "NANOBRAG_CACHE_DIR name a folder that can be written",
+                                   why);
     }
     return status;
 }
@@ -378,9 +382,7 @@ static nb_status save(nb_context *ctx, struct wisdom_item *item)
     said = 1;
     unlock();
     if (before && !ctx->env.strict) return NB_OK;
-    return context_fall_back(ctx,
-                             "this build has no cJSON: what was measured lasts as long "
-                             "as this process");
+    return context_fall_back(ctx, "this build has no cJSON: what was measured is not kept");
 }
 
 #endif
@@ -391,7 +393,7 @@ static void say(const nb_context *ctx, const char *what, const struct wisdom_ite
 {
     const struct finding *found = &item->finding;
 
-    log_topic(ctx, TOPIC_CACHE, "wisdom %s: %s: strategy %d, threads %d, block %d", what,
+    log_topic(ctx, TOPIC_CACHE, "wisdom %s: %s: strategy=%d threads=%d block=%d", what,
               item->name, found->strategy, found->threads, found->block);
 }
 
@@ -424,7 +426,7 @@ int wisdom_recall(nb_context *ctx, const char *key, int rigour, int file,
     return found;
 }
 
-nb_status wisdom_keep(nb_context *ctx, const char *key, struct finding *finding)
+nb_status wisdom_keep(nb_context *ctx, const char *key, struct finding *finding, int file)
 {
     struct wisdom_item item = item_here(key, NULL), ruling = item;
     nb_status status = NB_OK;
@@ -435,7 +437,7 @@ nb_status wisdom_keep(nb_context *ctx, const char *key, struct finding *finding)
     item.finding = *finding;
     if (finding->rigour > RIGOUR_ESTIMATED
         && (!before || ruling.finding.rigour < finding->rigour)) {
-        status = save(ctx, &item);
+        if (file) status = save(ctx, &item);
         ruling.finding = settle(&item);
         before = !same(&ruling.finding, finding);
     } else if (!before) {

@@ -42,12 +42,12 @@ int wisdom_recall(nb_context *ctx, const char *key, int rigour, int file,
                   struct finding *out);
 
 /*
- * Keep a finding, in the file too. Where another was kept since, in this process or, no
- * less rigorous, in the file by another one, that one comes back in its place. What could
- * not be written is tried again with the next finding that is kept. Errors: those of
- * context_fall_back().
+ * Keep a finding, with `file` in the file too. Where another was kept since, in this
+ * process or, no less rigorous, in the file by another one, that one comes back in its
+ * place. What could not be written is tried again with the next finding that is kept.
+ * Errors: those of context_fall_back().
  */
-nb_status wisdom_keep(nb_context *ctx, const char *key, struct finding *finding);
+nb_status wisdom_keep(nb_context *ctx, const char *key, struct finding *finding, int file);
 
 /*
  * The same for a text, the wisdom of another library; wisdom_text() is NULL without one, to

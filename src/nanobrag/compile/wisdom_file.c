@@ -158,8 +158,7 @@ static enum wisdom_state read_open(int fd, const char *path, struct wisdom_book 
         bytes[n] = '\0';
         state = wisdom_parse(bytes, (size_t)n, book, flaw);
         if (state != WISDOM_GOOD)
-            (void)snprintf(why, WISDOM_WHY, "%.300s: ignored, as far as no good: %.150s",
-                           path, flaw);
+            (void)snprintf(why, WISDOM_WHY, "%.300s: damaged, ignored: %.150s", path, flaw);
     }
     free(bytes);
     return state;

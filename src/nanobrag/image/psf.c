@@ -32,6 +32,7 @@ int psf_default_radius(int kind, double fwhm_pixels)
 #include <fftw3.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <time.h>
 
 struct psf {
     int kind, radius;
@@ -46,11 +47,11 @@ struct psf {
 };
 
 /*
- * The planner of FFTW is one per process and not thread safe, so its calls need a lock
- * that is one per process too: the only variable of the library that outlives a call. A
- * spin lock, because C11 can initialise it without a library; plans made by estimate take
- * milliseconds. A program that calls FFTW's planner in another thread meanwhile has to
- * call fftw_make_planner_thread_safe().
+ * The planner of FFTW is one per process and not thread safe, so its calls need a lock that
+ * is one per process too. A spin lock, because C11 can initialise it without a library;
+ * plans made by estimate take milliseconds, measured ones as long as they may, and make
+ * others wait. A program that calls FFTW's planner in another thread meanwhile has to call
+ * fftw_make_planner_thread_safe().
  */
 static atomic_flag planner = ATOMIC_FLAG_INIT;
 
@@ -95,27 +96,55 @@ static int allocate(struct psf *psf)
     return psf->work && psf->transfer && psf->line;
 }
 
-/* The planner's wisdom is one per process too, and changes what it chooses, so it is the
- * program's again afterwards, and ours in between. */
+/* what measuring found in this process so far, under the same lock */
+static char *measured;
+
+static double seconds_now(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void make_plans(struct psf *p, unsigned how)
+{
+    p->forward =
+        fftw_plan_dft_r2c_2d(p->pslow, p->pfast, p->work, (fftw_complex *)p->work, how);
+    p->backward =
+        fftw_plan_dft_c2r_2d(p->pslow, p->pfast, (fftw_complex *)p->work, p->work, how);
+}
+
+static void measure_plans(struct psf *p, struct psf_tuning *tuning)
+{
+    const char *known = measured ? measured : tuning->known;
+    const double start = seconds_now(), each = tuning->seconds / 2;
+
+    if (known) (void)fftw_import_wisdom_from_string(known);
+    fftw_set_timelimit(each);
+    make_plans(p, FFTW_MEASURE);
+    fftw_set_timelimit(FFTW_NO_TIMELIMIT);
+    tuning->cut_short = seconds_now() - start >= each;
+    tuning->found = fftw_export_wisdom_to_string();
+    free(measured);
+    measured = tuning->found ? strdup(tuning->found) : NULL;
+}
+
+/* The planner's wisdom is one per process, and changes what it chooses: it is ours while we
+ * plan, and the program's again afterwards. */
 static void plan_transforms(struct psf *p, struct psf_tuning *tuning)
 {
-    const unsigned how = tuning ? FFTW_MEASURE : FFTW_ESTIMATE;
     char *programs;
 
     lock_planner();
     programs = fftw_export_wisdom_to_string();
     fftw_forget_wisdom();
-    if (tuning) {
-        fftw_set_timelimit(tuning->seconds / 2); /* of each of the two */
-        if (tuning->known) (void)fftw_import_wisdom_from_string(tuning->known);
-    }
-    p->forward =
-        fftw_plan_dft_r2c_2d(p->pslow, p->pfast, p->work, (fftw_complex *)p->work, how);
-    p->backward =
-        fftw_plan_dft_c2r_2d(p->pslow, p->pfast, (fftw_complex *)p->work, p->work, how);
-    if (tuning) {
-        tuning->found = fftw_export_wisdom_to_string();
-        fftw_set_timelimit(FFTW_NO_TIMELIMIT);
+    if (tuning) measure_plans(p, tuning);
+    if (!p->forward || !p->backward) {
+        if (p->forward) fftw_destroy_plan(p->forward);
+        if (p->backward) fftw_destroy_plan(p->backward);
+        fftw_forget_wisdom();
+        make_plans(p, FFTW_ESTIMATE);
     }
     fftw_forget_wisdom();
     if (programs) (void)fftw_import_wisdom_from_string(programs);

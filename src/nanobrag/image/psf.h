@@ -15,13 +15,15 @@ struct psf; /* transforms and buffers for one image size */
 /* The radius in pixels that a kernel of this kind gets when none is asked for. */
 int psf_default_radius(int kind, double fwhm_pixels);
 
-/* Transforms that are measured, not estimated: what FFTW knows already, NULL for nothing,
- * and at most how long it may try; what it knows then, for free(), NULL when there is
- * nothing. */
+/* Transforms that are measured, not estimated: what FFTW knows from another process, NULL
+ * for nothing, and how long it may try; then what it knows now, for free(), NULL for
+ * nothing, and whether the time was too short. The first transform measured of a size is
+ * the one of the process. */
 struct psf_tuning {
     const char *known;
     double seconds;
     char *found;
+    int cut_short;
 };
 
 /* `tuning`: NULL for estimated transforms, the same in every run, hence the same bits.

@@ -237,7 +237,8 @@ PHYS_FN struct phys_anchor sites_of(struct phys_spec spec, int slopes,
     struct phys_spec inside = spec;
 
     inside.inside = 1;
-    if (spec.lookup != PHYS_CONSTANT
+    /* lanes on nanoBragg's curved detector lie where they like, not about the patch */
+    if (spec.lookup != PHYS_CONSTANT && a->frame->surface != PHYS_CURVED_QUIRK
         && stays_inside(&a->view.box, anchor.whole, aim->reach))
         find_sites(inside, slopes, &a->view, &anchor, f, aim->halfway, l, out);
     else
