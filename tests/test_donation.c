@@ -336,7 +336,7 @@ static int part_of_the_key(void)
 /* peak memory of a process that makes an image of SIDE x SIDE and its counts, KiB */
 static long peak_of(int donates)
 {
-    enum { SIDE = 2048 };
+    enum { SIDE = 4096 };
     const size_t n = (size_t)SIDE * SIDE;
     struct rusage usage;
     long peak = -1;
@@ -376,9 +376,9 @@ static long peak_of(int donates)
 /* what donation is for: the memory of a second image */
 static int saves_an_image(void)
 {
-    const long apart = peak_of(0), donated = peak_of(1), counts = 2048L * 2048 * 2 / 1024;
+    const long apart = peak_of(0), donated = peak_of(1), counts = 4096L * 4096 * 2 / 1024;
 
-    tap_note("peak memory for 2048 x 2048 pixels: %ld KiB apart, %ld KiB donated", apart,
+    tap_note("peak memory for 4096 x 4096 pixels: %ld KiB apart, %ld KiB donated", apart,
              donated);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return tap_skip("sanitizers keep memory of their own");
