@@ -15,12 +15,19 @@ static const struct bench_effort efforts[] = {
     {"full", 9, BENCH_TIMES_MOST, 0.4},
 };
 
+const char *bench_compile_replaced(const struct settings *s)
+{
+    for (int i = 0; i < OPT_COUNT; i++)
+        if (s->given[i]
+            && (option_at(i)->group <= GROUP_BACKGROUND || i == OPT_STRATEGY
+                || i == OPT_TOLERANCE || i == OPT_PARAM))
+            return option_at(i)->name;
+    return NULL;
+}
+
 int bench_compile_builtin(const struct settings *s)
 {
-    if (!s->given[OPT_BENCH_COMPILE]) return 0;
-    for (int i = 0; i < OPT_COUNT; i++)
-        if (s->given[i] && option_at(i)->group <= GROUP_BACKGROUND) return 0;
-    return !s->given[OPT_STRATEGY] && !s->given[OPT_TOLERANCE] && !s->given[OPT_PARAM];
+    return s->given[OPT_BENCH_COMPILE] && !bench_compile_replaced(s);
 }
 
 const char *bench_operation_word(int operation)
@@ -47,13 +54,33 @@ struct bench_row *bench_row_add(struct bench *bench)
 
 /* ---- the table ---- */
 
+/* the median says what the machine did, the least what the program needs */
+int bench_disturbed(const struct bench_row *row)
+{
+    const double most = 1.5;
+    for (int side = 0; side < SIDES; side++)
+        if (row->steady[side] > most * row->least[side]) return 1;
+    return 0;
+}
+
+double bench_speedup(const struct bench_row *row)
+{
+    const double compiled = row->least[SIDE_COMPILED];
+    return compiled > 0 ? row->least[SIDE_EAGER] / compiled : 0;
+}
+
 static void print_head(const struct bench *bench)
 {
-    printf("%-17s %-9s %-6s %10s %10s %-6s", "case", "of", "in", "difference", "relative",
-           "bits");
-    if (bench->effort.most > 0)
-        printf(" %9s %9s %9s %7s %15s", "first", "eager", "compiled", "speedup", "fixed");
-    printf(" %8s %11s  %s\n", "memory", "plans", "verdict");
+    const int timed = bench->effort.most > 0;
+    printf("%-17s %-9s %-9s %10s %9s %-6s", "case", "of", "precision", "difference",
+           "relative", "bits");
+    if (timed)
+        printf(" %15s %9s %11s %8s %15s", "first ms", "eager ms", "compiled ms", "speedup",
+               "fixed ms");
+    printf(" %10s %10s  %s\n", "memory MiB", "plans", "verdict");
+    printf("%65s", "");
+    if (timed) printf(" %15s %30s %15s", "eager/compiled", "", "eager/compiled");
+    printf(" %10s %10s\n", "", "made/found");
 }
 
 static double above(double first, double steady)
@@ -61,18 +88,29 @@ static double above(double first, double steady)
     return first > steady ? first - steady : 0;
 }
 
+static void print_pair(const double eager_compiled[SIDES])
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.3f/%.3f", eager_compiled[SIDE_EAGER],
+             eager_compiled[SIDE_COMPILED]);
+    printf(" %15s", text);
+}
+
 static void print_times(const struct bench_row *row)
 {
-    char fixed[32] = "-";
-    const double *const steady = row->steady;
+    char speedup[32];
+    double first[SIDES];
+    for (int side = 0; side < SIDES; side++)
+        first[side] = above(row->first[side], row->steady[side]);
+    print_pair(first);
+    snprintf(speedup, sizeof speedup, "%s%.2fx", bench_disturbed(row) ? "~" : "",
+             bench_speedup(row));
+    printf(" %9.3f %11.3f %8s", row->steady[SIDE_EAGER], row->steady[SIDE_COMPILED],
+           speedup);
     if (row->fixed[SIDE_EAGER] >= 0)
-        snprintf(fixed, sizeof fixed, "%.3f/%.3f", row->fixed[SIDE_EAGER],
-                 row->fixed[SIDE_COMPILED]);
-    printf(" %9.3f %9.3f %9.3f %6.2fx %15s",
-           above(row->first[SIDE_COMPILED], steady[SIDE_COMPILED]), steady[SIDE_EAGER],
-           steady[SIDE_COMPILED],
-           steady[SIDE_COMPILED] > 0 ? steady[SIDE_EAGER] / steady[SIDE_COMPILED] : 0,
-           fixed);
+        print_pair(row->fixed);
+    else
+        printf(" %15s", "-");
 }
 
 static void print_row(const struct bench *bench, const struct bench_row *row)
@@ -81,35 +119,60 @@ static void print_row(const struct bench *bench, const struct bench_row *row)
     char plans[32];
     snprintf(plans, sizeof plans, "%llu/%llu", (unsigned long long)stats->compiles,
              (unsigned long long)stats->hits);
-    printf("%-17s %-9s %-6s %10.2e %10.2e %-6s", row->name,
+    printf("%-17s %-9s %-9s %10.2e %9.2e %-6s", row->name,
            bench_operation_word(row->operation), precision_of(row), row->difference,
            row->relative, row->equal ? "equal" : "differ");
     if (bench->effort.most > 0) print_times(row);
-    printf(" %8.2f %11s  %s\n", (double)stats->bytes / (1 << 20), plans,
+    printf(" %10.2f %10s  %s", (double)stats->bytes / (1 << 20), plans,
            row->fails ? "FAIL" : "PASS");
+    if (!row->fails && row->differs_by) printf(": %s", row->differs_by);
+    printf("\n");
 }
 
 static const char legend[] =
     "difference: mean of |compiled - eager|, photons; relative: over the mean of |eager|;\n"
-    "of a gradient each entry times the parameter's scale. memory: of the compiled\n"
-    "simulator, MiB; plans: made/found again\n";
+    "of a gradient each entry times the parameter's scale. Other bits pass up to relative\n"
+    "1e-13 in double, 1e-6 in float; where tuning took another strategy up to what either\n"
+    "leaves out, of gradients 1e-3, and never above 1e-3. memory: of the compiled\n"
+    "simulator; plans: made/found again\n";
 
 static const char legend_times[] =
-    "times in ms; first: what making the simulator and its first call take beyond a later\n"
-    "call, compiled; eager, compiled: medians; fixed: those of a region of one pixel\n";
+    "first: what making the simulator and its first call take beyond a later call; eager,\n"
+    "compiled: medians; speedup: of the least times, which other programs disturb less;\n"
+    "fixed: medians of a region of one pixel\n";
+
+/* NULL: one side is compiled */
+static const char *why_eager(const struct run *run)
+{
+    if (run->sim && run->description.strategy == NB_REFERENCE)
+        return "the strategy reference always runs uncompiled";
+    if (compiling_off_by()) return compiling_off_by();
+    return run->compile == NB_COMPILE_OFF ? "-compile off" : NULL;
+}
 
 static void print_start(const struct bench *bench)
 {
     const struct run *run = bench->run;
-    const char *const off_by = compiling_off_by();
+    const char *const why = why_eager(run);
     printf("compiled (%s) against eager, %d threads, %s\n", compiling_word(run->compile),
            nb_context_threads(run->ctx), bench->effort.word);
-    if (off_by)
-        printf("compiled mode is off by %s: eager against eager\n", off_by);
-    else if (run->compile == NB_COMPILE_OFF)
-        printf("compiled mode is off by -compile off: eager against eager\n");
+    if (why) printf("eager against eager: %s\n", why);
+    if (run->s->compat) printf("no image is written\n");
     printf("\n");
     print_head(bench);
+}
+
+static void print_end(const struct bench *bench)
+{
+    int disturbed = 0;
+    for (int i = 0; i < bench->nrow; i++) disturbed += bench_disturbed(&bench->rows[i]);
+    printf("\n%s%s", legend, bench->effort.most > 0 ? legend_times : "");
+    if (disturbed > 0)
+        printf("~ in %d rows: a median is more than 1.5 times the least; the machine was "
+               "busy,\nand such times say little\n",
+               disturbed);
+    printf("%d comparisons, %d failures, %.1f s\n", bench->nrow, bench->failures,
+           bench->seconds);
 }
 
 /* ---- cases ---- */
@@ -228,11 +291,7 @@ static int conclude(struct bench *bench)
 {
     const struct settings *s = bench->run->s;
     int code = 0;
-    if (!s->quiet) {
-        printf("\n%s%s", legend, bench->effort.most > 0 ? legend_times : "");
-        printf("%d comparisons, %d failures, %.1f s\n", bench->nrow, bench->failures,
-               bench->seconds);
-    }
+    if (!s->quiet) print_end(bench);
     if (s->json) code = bench_json_write(bench, s->json);
     const int judged = verdict(bench);
     return judged ? judged : code;

@@ -31,6 +31,8 @@ void bench_case_free(struct bench_case *c);
 enum { SIDE_EAGER, SIDE_COMPILED, SIDES };
 enum { OPERATION_IMAGE, OPERATION_GRADIENT, OPERATIONS };
 
+enum { PLAN_LINE = 192 };
+
 /* Of one operation; of two values the first is eager. Times in ms. */
 struct bench_row {
     const char *name; /* of the case */
@@ -45,6 +47,8 @@ struct bench_row {
                          */
     double first[SIDES], steady[SIDES]; /* first: with making the simulator */
     double least[SIDES]; /* of those steady is the median of */
+    char plan[PLAN_LINE]; /* its line of nb_simulator_explain(), compiled; "": none */
+    const char *differs_by; /* what tuning did that may move bits; NULL: nothing known */
     double fixed[SIDES]; /* of a region of one pixel; negative: not taken */
     nb_compile_stats stats[SIDES];
     nb_description about[SIDES];
@@ -78,6 +82,12 @@ int bench_trial(struct bench *bench, const struct bench_case *c, int precision);
 struct bench_row *bench_row_add(struct bench *bench);
 
 const char *bench_operation_word(int operation);
+
+/* 1 when a median is so far above the least time that something else ran beside. */
+int bench_disturbed(const struct bench_row *row);
+
+/* Of the least times; 0: there are none. */
+double bench_speedup(const struct bench_row *row);
 
 /* The table as a JSON document. */
 int bench_json_write(const struct bench *bench, const char *path);

@@ -67,9 +67,13 @@ static void add_row(cJSON *array, const struct bench *bench, const struct bench_
     json_real(to, "relative_difference", row->relative);
     json_real(to, "relative_allowed", row->allowed);
     json_flag(to, "equal_bits", row->equal);
+    json_text(to, "differs_by", row->differs_by);
     json_flag(to, "passes", !row->fails);
-    if (bench->effort.most > 0 && row->steady[SIDE_COMPILED] > 0)
-        json_real(to, "speedup", row->steady[SIDE_EAGER] / row->steady[SIDE_COMPILED]);
+    json_text(to, "plan", row->plan[0] ? row->plan : NULL);
+    if (bench->effort.most > 0) {
+        json_real(to, "speedup", bench_speedup(row));
+        json_flag(to, "disturbed", bench_disturbed(row));
+    }
     add_side(cJSON_AddObjectToObject(to, "eager"), bench, row, SIDE_EAGER);
     add_side(cJSON_AddObjectToObject(to, "compiled"), bench, row, SIDE_COMPILED);
 }

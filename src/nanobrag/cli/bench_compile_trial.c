@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -362,6 +363,28 @@ static void start_rows(struct trial *t)
                                                .fixed = {-1, -1}};
 }
 
+/* the line of the plan, which tells its threads; the hash before ':' is of no use here */
+static void keep_plan(nb_simulator *sim, struct bench_row *row)
+{
+    const char *const word =
+        row->operation == OPERATION_IMAGE ? " forward: " : " adjoint: ";
+    const char *const at = strstr(nb_simulator_explain(sim), word);
+    if (!at) return;
+    const char *const line = at + strlen(word);
+    snprintf(row->plan, sizeof row->plan, "%.*s", (int)strcspn(line, "\n"), line);
+}
+
+/* tuning alone may move bits: by another strategy, or by transforms that FFTW measured */
+static const char *differs_by(const struct trial *t, const struct bench_row *row)
+{
+    const int tuned = row->about[SIDE_COMPILED].strategy;
+    if (row->equal || t->bench->run->compile != NB_COMPILE_TUNE) return NULL;
+    if (tuned != row->about[SIDE_EAGER].strategy)
+        return tuned == NB_SPOTS ? "tuning took the strategy spots"
+                                 : "tuning took the strategy lanes";
+    return t->c->scene.psf.kind != NB_PSF_NONE ? "tuning measured FFTW" : NULL;
+}
+
 static void finish_rows(struct trial *t)
 {
     for (int operation = 0; operation < OPERATIONS; operation++) {
@@ -374,6 +397,8 @@ static void finish_rows(struct trial *t)
             nb_simulator_stats(sim, &row->stats[side]);
             (void)nb_describe(sim, t->x[0], &row->about[side]);
         }
+        keep_plan(t->side[SIDE_COMPILED].sim, row);
+        row->differs_by = differs_by(t, row);
         row->allowed = allowed(t, operation);
         /* a failure too where a number is none */
         row->fails = !row->repeats[SIDE_EAGER] || !row->repeats[SIDE_COMPILED]

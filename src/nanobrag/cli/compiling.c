@@ -32,6 +32,12 @@ const char *compiling_word(int mode)
     return mode == NB_COMPILE_TUNE ? "tune" : "on";
 }
 
+int compiling_tunes(const struct run *run)
+{
+    return run->compile == NB_COMPILE_TUNE && !compiling_off_by()
+           && run->description.strategy != NB_REFERENCE;
+}
+
 /* the library's rule for a switch: 1 is on, nothing else is */
 static int is_on(const char *name)
 {

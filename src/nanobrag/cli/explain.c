@@ -58,10 +58,11 @@ static void explain_loop(const struct run *run)
 {
     const nb_description *d = &run->description;
     const int asked_float = run->s->how.precision == NB_SINGLE;
-    printf("  pixel loop                  %s in %s%s, kernel %s, %d threads\n",
+    const int threads = nb_context_threads(run->ctx); /* a plan may take fewer */
+    printf("  pixel loop                  %s in %s%s, kernel %s, at most %d thread%s\n",
            strategy_word(d), precision_word(d),
-           float_is_idle(run) ? " (float would pass -tolerance)" : "", d->kernel,
-           nb_context_threads(run->ctx));
+           float_is_idle(run) ? " (float would pass -tolerance)" : "", d->kernel, threads,
+           threads > 1 ? "s" : "");
     if (d->strategy_why) printf("  why %-23s %s\n", strategy_word(d), d->strategy_why);
     printf("  tolerance                   %.3g of the peak, rounding about %.2g\n",
            d->tolerance, d->rounding);
@@ -99,6 +100,9 @@ static void explain_compiled(struct run *run)
         line += n + (line[n] == '\n');
         indent = "  ";
     }
+    if (compiling_tunes(run))
+        printf("  tuning happens when an image is made: threads, tiles, FFTW, and the "
+               "strategy if auto\n");
 }
 
 void explain(struct run *run)

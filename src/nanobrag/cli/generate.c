@@ -45,6 +45,8 @@ static const struct {
     {"NANOBRAG_CACHE_DIR", "Where -compile tune keeps what it measured; without it "
                            "$XDG_CACHE_HOME/nanobrag, else "
                            "~/.cache/nanobrag."},
+    {"NANOBRAG_COMPILE_TIMEOUT",
+     "Seconds that FFTW's planner may take while tuning: above 0, below 1e6; default 10."},
     {"NANOBRAG_STRICT",
      "1: what compiled mode would have to do without is an error; 0 or empty: it is told "
      "under the topic fallback."},

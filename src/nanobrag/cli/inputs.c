@@ -187,10 +187,19 @@ static int set_mask(const struct inputs *in, struct settings *s, struct say *say
     return 0;
 }
 
+static int no_cell(const struct settings *s, struct say *say)
+{
+    if (!s->given[OPT_BENCH_COMPILE])
+        return say_usage(say, "no unit cell: give -cell or -mat");
+    return say_usage(say,
+                     "no unit cell: options of a scene, as %s, replace the scenes of "
+                     "-bench_compile; give -cell or -mat too, or leave them out",
+                     bench_compile_replaced(s));
+}
+
 int inputs_read(struct inputs *in, struct settings *s, struct say *say, nb_context *ctx)
 {
-    if (!s->matrix && s->scene.crystal.cell[0] == 0)
-        return say_usage(say, "no unit cell: give -cell or -mat");
+    if (!s->matrix && s->scene.crystal.cell[0] == 0) return no_cell(s, say);
     int code = set_mask(in, s, say);
     if (!code) code = read_matrix(s, say, ctx);
     if (!code) code = read_factors(in, s, say, ctx);

@@ -221,6 +221,7 @@ static void add_compiled(cJSON *root, const struct run *run)
     json_text(to, "mode", compiling_word(run->compile));
     json_text(to, "off_by", compiling_off_by());
     json_stats(to, &stats);
+    json_lines(to, "explain", nb_simulator_explain(run->sim));
 }
 
 static cJSON *make_document(const struct run *run)

@@ -91,6 +91,20 @@ void json_texts(cJSON *to, const char *key, char *const *texts, size_t n)
         if (texts[i]) cJSON_AddItemToArray(array, make_text(texts[i]));
 }
 
+void json_lines(cJSON *to, const char *key, const char *text)
+{
+    cJSON *array = cJSON_AddArrayToObject(to, key);
+    char *copy = strdup(text);
+    for (char *line = copy; line && *line;) {
+        const size_t n = strcspn(line, "\n");
+        char *const next = line + n + (line[n] == '\n');
+        line[n] = 0;
+        cJSON_AddItemToArray(array, make_text(line));
+        line = next;
+    }
+    free(copy);
+}
+
 void json_stats(cJSON *to, const nb_compile_stats *stats)
 {
     const struct {

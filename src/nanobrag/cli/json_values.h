@@ -27,6 +27,9 @@ void json_text(cJSON *to, const char *key, const char *text);
 /* Those of n that are not NULL. */
 void json_texts(cJSON *to, const char *key, char *const *texts, size_t n);
 
+/* The lines of a text, without what ends them. */
+void json_lines(cJSON *to, const char *key, const char *text);
+
 /* Every counter by its name, the hash as a string of hexadecimal digits. */
 void json_stats(cJSON *to, const nb_compile_stats *stats);
 

@@ -12,12 +12,6 @@
 #include "cli/run.h"
 #include "cli/say.h"
 
-#ifdef NANOBRAG_CJSON
-static const char json_feature[] = " cjson";
-#else
-static const char json_feature[] = "";
-#endif
-
 /* 1 when an argument is this option by one of its names */
 static int asks(int argc, char **argv, int option)
 {
@@ -58,7 +52,7 @@ int main(int argc, char **argv)
         return printed(&say);
     }
     if (asks(argc, argv, OPT_VERSION)) {
-        printf("nanobrag %s (%s%s)\n", nb_version(), nb_features(), json_feature);
+        printf("nanobrag %s (%s)\n", nb_version(), nb_features());
         return printed(&say);
     }
     if (asks(argc, argv, OPT_LIST_PARAMS)) {

@@ -204,12 +204,28 @@ static int has_feature(const char *word)
     return option_listed(nb_features(), word);
 }
 
+/* what writes or prints something else; nanoBragg's command lines are taken as they are */
+static const char *beside_comparison(const struct settings *s)
+{
+    static const int ours[] = {OPT_FLOATFILE,     OPT_DOUBLEFILE,  OPT_INTFILE,
+                               OPT_NOISEFILE,     OPT_NOISE,       OPT_PGMFILE,
+                               OPT_PGMSCALE,      OPT_PNGFILE,     OPT_GRADIENT,
+                               OPT_GRADFILE,      OPT_HKLGRADFILE, OPT_JACOBIAN,
+                               OPT_JACOBIANFILE,  OPT_COTANGENT,   OPT_PRINTOUT,
+                               OPT_PRINTOUT_PIXEL};
+    if (s->explain) return "-explain";
+    if (s->gradcheck) return "-gradcheck";
+    for (size_t i = 0; i < sizeof ours / sizeof *ours && !s->compat; i++)
+        if (s->given[ours[i]]) return option_at(ours[i])->name;
+    return s->hkl && s->dump && !s->compat ? "-dump" : NULL;
+}
+
 /* a comparison is of one image, and its numbers are all that is written */
 static int check_comparison(const struct settings *s, struct say *say)
 {
-    if (s->explain || s->gradcheck)
-        return say_usage(say, "-bench_compile is a run of its own: leave out %s",
-                         s->explain ? "-explain" : "-gradcheck");
+    const char *const beside = beside_comparison(s);
+    if (beside)
+        return say_usage(say, "-bench_compile is a run of its own: leave out %s", beside);
     if (s->images > 1)
         return say_usage(say, "-bench_compile is of one image: leave out -images, and say "
                               "which one by -phi");

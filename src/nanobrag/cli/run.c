@@ -29,6 +29,13 @@ static int on_progress(void *user, double fraction)
     return progress_show(&run->progress, fraction);
 }
 
+static int asks(const struct event_list *events, int option)
+{
+    for (size_t i = 0; i < events->n; i++)
+        if (events->at[i].option == option) return 1;
+    return 0;
+}
+
 static int last_threads(const struct event_list *events)
 {
     int threads = 0;
@@ -45,8 +52,10 @@ static int create_context(struct run *run, const struct event_list *events)
         return say_usage(run->say, "-threads %d: must be at most %d", threads,
                          THREADS_MOST);
     run->compile = compiling_mode(events);
+    /* tuning measures already when a simulator is made, and -explain is to write nothing */
+    const int explains = run->compile == NB_COMPILE_TUNE && asks(events, OPT_EXPLAIN);
     const nb_context_options options = {.threads = threads,
-                                        .compile = run->compile,
+                                        .compile = explains ? NB_COMPILE_ON : run->compile,
                                         .log = on_log,
                                         .progress = on_progress,
                                         .user = run};

@@ -117,14 +117,19 @@ const char *compiling_word(int mode);
 /* The variable of the environment that turns it off, with its value; NULL: none does. */
 const char *compiling_off_by(void);
 
+/* 1 when plans are measured as they are made. */
+int compiling_tunes(const struct run *run);
+
 /* Tell when that variable overrules an option. */
 void compiling_note(struct run *run);
 
 /* -bench_compile: a table of compiled against uncompiled. Returns the exit status. */
 int bench_compile(struct run *run);
 
-/* 1 when it is to take scenes of its own, for the command line has none. */
+/* 1 when it is to take scenes of its own, for the command line has none; the first option
+ * given that replaces them, NULL: none does. */
 int bench_compile_builtin(const struct settings *s);
+const char *bench_compile_replaced(const struct settings *s);
 
 /* The words of -strategy and -precision for what runs. */
 const char *strategy_word(const nb_description *d);
