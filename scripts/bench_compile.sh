@@ -43,7 +43,7 @@ for threads in 1 $( [ "$all" -gt 1 ] && echo "$all" ); do
                 > "$folder/table"
             [ -z "$first" ] || sed -n "/$header/p" "$folder/table"
             first=
-            sed -n "s/^\\([a-z_]* *\\)\\(image\\|gradient\\)/$letter  \\1\\2/p" "$folder/table"
+            sed -n "s/^command line/$letter           /p" "$folder/table"
         done
     done
 done

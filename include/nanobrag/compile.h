@@ -5,8 +5,9 @@
  * kernels that were built ahead of time, how many threads, how many tiles a thread takes
  * at a time. Plans are kept in the context under what they depend on, and never under what
  * a fit changes, so a fitting loop makes each once. Compiled is the default and gives the
- * bits of uncompiled, with one exception: NB_COMPILE_TUNE may choose another strategy
- * where nb_options.strategy was left open, because it measures.
+ * bits of uncompiled. NB_COMPILE_TUNE measures, on memory of its own, when it makes a plan,
+ * and only there two things may move digits: another strategy, where nb_options.strategy
+ * was left open, and the transforms of a point spread.
  *
  * Off: NANOBRAGG_DISABLE_COMPILE=1 (or NANOBRAG_DISABLE_COMPILE=1) in the environment,
  * which wins over nb_context_options.compile. nb_gradcheck() is always uncompiled.
@@ -26,17 +27,17 @@ NB_BEGIN_DECLS
  * stay 0: they count graphs of a GPU. */
 typedef struct nb_compile_stats {
     uint64_t compiles; /* plans made */
-    uint64_t recompiles; /* those of them for a kind of call that had another plan before */
+    uint64_t recompiles; /* of them: for a kind of call that the context had a plan for */
     uint64_t hits, misses; /* calls that found their plan, and that did not */
     uint64_t captures, replays, skips;
-    uint64_t fallbacks; /* what could not be had and was done without */
+    uint64_t fallbacks; /* of the context meanwhile: what was done without */
     uint64_t compiled_launches; /* launches of kernels by a plan */
     uint64_t donated; /* arrays given away and used */
-    uint64_t plan_hash; /* of all plans used, in any order; 0: none */
-    uint64_t bytes; /* memory that the simulator holds */
+    uint64_t plan_hash; /* of the last plans, one for each kind of call; 0: none */
+    uint64_t bytes; /* memory that the simulator holds, short lists apart */
 } nb_compile_stats;
 
-/* Accepts NULL for the simulator: all zero. */
+/* Accepts NULL for the simulator: all zero; and for `out`. */
 NB_API void nb_simulator_stats(const nb_simulator *sim, nb_compile_stats *out);
 
 /* What was decided, and why, as lines of text, each ended by a newline. Valid until the

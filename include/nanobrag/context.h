@@ -47,7 +47,8 @@ typedef struct nb_context_options {
  *   options      [in]   NULL: all defaults
  *   out          [out]  free with nb_context_free(), after what was made from it
  *
- * Errors: NB_ERR_ARGUMENT (another version, a negative thread count), NB_ERR_UNSUPPORTED
+ * Errors: NB_ERR_ARGUMENT (another version, a thread count or a mode of compiling out of
+ * range; there is no context then to ask for a message), NB_ERR_UNSUPPORTED
  * (a device this build lacks), NB_ERR_MEMORY.
  */
 NB_API nb_status nb_context_create(int api_version, const nb_context_options *options,

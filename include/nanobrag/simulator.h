@@ -3,10 +3,12 @@
  *
  * A simulator is a scene made ready to run: every default is filled in and every count
  * decided by nb_simulator_create(), then frozen. The calls after it evaluate the image at
- * parameters x; none remembers another, none allocates, but for the lists of NB_SPOTS,
- * which grow to what a frame needs, the first that asks for a tangent, a normal matrix or,
- * with NB_SPOTS, a gradient, and normal matrices behind a point spread. Inputs are never
- * written to. Results do not depend on the number of threads, to the bit.
+ * parameters x; none remembers another. None allocates but for what is kept from the first
+ * call of a kind on: its plan (compile.h), a double image for one of another type, what
+ * tangents, a normal matrix or a gradient by NB_SPOTS work in; the lists of NB_SPOTS, which
+ * grow to what a frame needs; normal matrices behind a point spread; and an image to
+ * measure on with NB_COMPILE_TUNE. So any call may fail with NB_ERR_MEMORY. Inputs are
+ * never written to. Results do not depend on the number of threads, to the bit.
  *
  * Thread rule: that of context.h.
  *
