@@ -26,16 +26,26 @@ mode()
 # ---- -compile ----
 for word in off on tune; do
     run $scene -compile $word -explain
-    is "-compile $word" mode "$(echo $word | sed 's/off/off: asked for/; s/tune/on, tuning/')"
+    is "-compile $word" mode "$(echo $word | sed 's/off/off: asked for/; s/tune/on/')"
     is "-compile $word leaves no file" test ! -s listing
 done
+tunes='^  tuning happens when an image is made'
+is "-explain does not tune, and says so" grep -q "$tunes" out
+is "nor is anything kept" test ! -e cache
+run $scene -psf gauss -psf_fwhm 2 -gauss_xtal -compile tune -explain
+is "of spots and spread neither" test $code -eq 0 -a ! -e cache
+run $scene -strategy reference -compile tune -explain
+is "the reference is not tuned" sh -c "! grep -q '$tunes' out"
+run $scene -threads 1 -explain
+is "-explain tells the most threads" grep -q ', at most 1 thread$' out
 run $scene -explain
 is "on is the default" mode on
+is "which does not tune" sh -c "! grep -q '$tunes' out"
 is "-explain has a section of it" sh -c "grep -A 1 '^compiled mode' out | grep -q '^  '"
 run $scene -nocompile -explain
 is "-nocompile" mode 'off: asked for'
 run $scene -nocompile -compile tune -explain
-is "the later option wins" mode 'on, tuning'
+is "the later option wins" sh -c "grep -q '^compiled mode on\$' out && grep -q '$tunes' out"
 run $scene -compile tune -nocompile -explain
 is "either way" mode 'off: asked for'
 refuses 2 '^nanobrag: -compile maybe: expected off|on|tune$' $scene -compile maybe -floatfile f
@@ -118,11 +128,15 @@ names = 'compiles recompiles hits misses captures replays skips fallbacks compil
 for name in names.split() + ['donated', 'bytes']:
     assert isinstance(c[name], int) and c[name] >= 0, name
 assert len(c['plan_hash']) == 16 and int(c['plan_hash'], 16) >= 0
+explain = c['explain']
+assert explain[0].startswith('compiled mode ' + ('off' if c['mode'] == 'off' else 'on'))
+assert len(explain) >= 4 and all(line and '\n' not in line for line in explain), explain
 assert $what, c"
 }
 if [ $has_json -eq 1 ]; then
     counters "c['mode'] == 'on' and c['off_by'] is None and c['compiles'] > 0"
     counters "c['compiled_launches'] > 0 and int(c['plan_hash'], 16) != 0 and c['bytes'] > 0"
+    counters "any(' forward: ' in line for line in explain)"
     counters "c['hits'] > 0" -osc 1 -images 3
     counters "c['mode'] == 'tune' and c['compiled_launches'] > 0" -compile tune
     counters "c['mode'] == 'off' and c['compiles'] == c['compiled_launches'] == 0" -nocompile
@@ -146,31 +160,57 @@ compares "scenes of its own" -bench_compile verify
 is "of every kind" test "$(grep -c ' image  *double .* PASS$' out)" -ge 25
 is "in float too" test "$(grep -c ' gradient  *float .* PASS$' out)" -ge 25
 is "without times" sh -c '! grep -q speedup out'
+is "what may differ is told" grep -q '^1e-13 in double, 1e-6 in float' out
+is "nothing is said of a busy machine" sh -c "! grep -q '^~' out"
 compares "the scene given" $scene -mosaic 1 -mosaic_dom 3 -bench_compile verify
 is "and no other" test "$(grep -c ' PASS$' out)" -eq 4
 compares "one precision" $scene -precision float -bench_compile verify
 is "is half of it" test "$(grep -c '^command line .* float .* PASS$' out)" -eq 2
 compares "times" $scene -bench_compile quick
-is "are told" grep -q '^case .* first *eager *compiled *speedup' out
+is "are told" \
+    grep -q '^case .* precision .* first ms  *eager ms  *compiled ms  *speedup .* memory MiB' out
+is "rows of a busy machine are told of" test \
+    "$(grep -c ' ~[0-9.]*x ' out)" = "$(sed -n 's/^~ in \([0-9]*\) rows.*/\1/p' out | \
+        grep . || echo 0)"
 compares "quick" $scene -bench_compile
 is "is what no word means" grep -q ', quick$' out
 compares "the reference" $scene -strategy reference -param distance=90 -bench_compile verify
 is "is in double" test "$(grep -c ' PASS$' out)" -eq 2
-compares "tuned" $scene -gauss_xtal -compile tune -bench_compile verify
-compares "image files are not made" $scene -bench_compile verify -floatfile f -noise
+is "is eager twice" \
+    grep -q '^eager against eager: the strategy reference always runs uncompiled$' out
+compares "tuned" $scene -gauss_xtal -psf gauss -psf_fwhm 2 -compile tune -bench_compile verify
+is "tells why bits differ" \
+    sh -c "! grep ' differ ' out | grep -v -q 'PASS: tuning \(took\|measured\) '"
 compares "a mask and a region" -roi 3 18 2 20 $scene -bench_compile quick
 compares "nanoBragg's curved detector" -compat nanobragg $scene -curved_det \
     -bench_compile verify
 is "has no gradient" sh -c '! grep -q "^command line  *gradient" out'
 compares "-nocompile" $scene -nocompile -bench_compile verify
-is "is eager twice" grep -q 'off by -compile off: eager against eager' out
+is "is eager twice" grep -q '^eager against eager: -compile off$' out
 with NANOBRAGG_DISABLE_COMPILE=1 compares "the variable" -bench_compile verify
-is "is too" grep -q 'off by NANOBRAGG_DISABLE_COMPILE=1: eager against eager' out
+is "is too" grep -q '^eager against eager: NANOBRAGG_DISABLE_COMPILE=1$' out
 refuses 2 '^nanobrag: -bench_compile soon: expected verify|quick|full$' -bench_compile soon
-refuses 2 'no unit cell' -bench_compile verify -detpixels 30
+refuses 2 'no unit cell: options of a scene, as -detpixels, replace the scenes' \
+    -bench_compile verify -detpixels 30
 refuses 2 'leave out -explain' $scene -bench_compile verify -explain
 refuses 2 'leave out -gradcheck' $scene -bench_compile verify -gradcheck distance
 refuses 2 'of one image' $scene -bench_compile verify -osc 1 -images 2
+for file in floatfile doublefile intfile noisefile pgmfile pngfile hklgradfile; do
+    refuses 2 "leave out -$file\$" $scene -bench_compile verify -$file f
+done
+for switch in noise printout 'printout_pixel 1 1' 'pgmscale 2' 'gradient cell'; do
+    refuses 2 "leave out -${switch%% *}\$" $scene -bench_compile verify -$switch
+done
+refuses 2 'leave out -gradient$' $scene -bench_compile verify -gradient cell -gradfile f
+refuses 2 'leave out -jacobian$' $scene -bench_compile verify -jacobian cell -jacobianfile f
+refuses 2 'leave out -floatfile$' -bench_compile verify -floatfile f
+printf '1 0 0 7\n' > list.hkl
+inputs=list.hkl
+refuses 2 'leave out -dump$' $scene -hkl list.hkl -bench_compile verify -dump d
+inputs=
+compares "nanoBragg's files are not made" -compat nanobragg $scene -bench_compile verify \
+    -floatfile f
+is "and that is said" grep -q '^no image is written$' out
 if "$program" -version | grep -q cjson; then
     refuses 1 'no directory' -bench_compile verify -json absent/j
 else
@@ -194,6 +234,7 @@ for row in rows:
     assert row["passes"] and row["relative_difference"] <= row["relative_allowed"], row
     assert row["eager"]["repeats"] and row["compiled"]["repeats"], row
     assert "speedup" not in row and "steady_ms" not in row["eager"], row
+    assert row["differs_by"] is None and " threads" in row["plan"], row
     assert row["eager"]["compiled_launches"] == 0, row
     assert row["compiled"]["compiled_launches"] > 0, row
 assert {row["eager"]["strategy"] for row in rows} == {"lanes", "spots"}
@@ -206,7 +247,9 @@ import json
 rows = json.load(open("work/j.json"))["comparisons"]
 assert len(rows) == 4
 for row in rows:
-    assert row["case"] == "command line" and row["speedup"] > 0
+    assert row["case"] == "command line"
+    assert row["speedup"] == row["eager"]["least_ms"] / row["compiled"]["least_ms"], row
+    assert row["disturbed"] in (True, False) and row["processor_share"] > 0
     for side in row["eager"], row["compiled"]:
         assert side["first_ms"] > 0 and side["steady_ms"] > 0 and side["fixed_ms"] > 0, row
 '

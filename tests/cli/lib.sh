@@ -7,7 +7,7 @@ case $program in /*) ;; *) program=$PWD/$program ;; esac
 case $data in /*) ;; *) data=$PWD/$data ;; esac
 unset NANOBRAG_COMPAT NANOBRAG_THREADS NANOBRAG_ISA OMP_NUM_THREADS
 unset NANOBRAGG_DISABLE_COMPILE NANOBRAG_DISABLE_COMPILE
-unset NANOBRAG_LOGS NANOBRAG_CACHE_DIR NANOBRAG_STRICT
+unset NANOBRAG_LOGS NANOBRAG_CACHE_DIR NANOBRAG_STRICT NANOBRAG_COMPILE_TIMEOUT
 place=$(mktemp -d) || exit 1
 trap 'rm -rf "$place"' EXIT
 cd "$place" || exit 1

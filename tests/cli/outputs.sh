@@ -53,7 +53,7 @@ is "threads change nothing" cmp -s d.bin work/d.bin
 # threads: -threads, then NANOBRAG_THREADS, then OMP_NUM_THREADS
 threads()
 {
-    sed -n 's/^  pixel loop .*, \([0-9]*\) threads$/\1/p' out
+    sed -n 's/^  pixel loop .*, at most \([0-9]*\) threads\{0,1\}$/\1/p' out
 }
 if "$program" -version | grep -q openmp; then
     OMP_NUM_THREADS=3

@@ -15,6 +15,10 @@ static const struct bench_effort efforts[] = {
     {"full", 9, BENCH_TIMES_MOST, 0.4},
 };
 
+/* what times of a quiet machine keep */
+#define BENCH_SPREAD 1.5
+#define BENCH_SHARE  0.8
+
 const char *bench_compile_replaced(const struct settings *s)
 {
     for (int i = 0; i < OPT_COUNT; i++)
@@ -54,13 +58,13 @@ struct bench_row *bench_row_add(struct bench *bench)
 
 /* ---- the table ---- */
 
-/* the median says what the machine did, the least what the program needs */
+/* A median far above the least time; or little of a processor, for a neighbour that runs
+ * all the time disturbs the least time too. A quiet machine gives 0.9 to 1 of it. */
 int bench_disturbed(const struct bench_row *row)
 {
-    const double most = 1.5;
     for (int side = 0; side < SIDES; side++)
-        if (row->steady[side] > most * row->least[side]) return 1;
-    return 0;
+        if (row->steady[side] > BENCH_SPREAD * row->least[side]) return 1;
+    return row->share < BENCH_SHARE;
 }
 
 double bench_speedup(const struct bench_row *row)
@@ -168,9 +172,10 @@ static void print_end(const struct bench *bench)
     for (int i = 0; i < bench->nrow; i++) disturbed += bench_disturbed(&bench->rows[i]);
     printf("\n%s%s", legend, bench->effort.most > 0 ? legend_times : "");
     if (disturbed > 0)
-        printf("~ in %d rows: a median is more than 1.5 times the least; the machine was "
-               "busy,\nand such times say little\n",
-               disturbed);
+        printf(
+            "~ in %d rows: a median was more than %g times the least, or the program had "
+            "less than\n%g of a processor: the machine was busy, such times say little\n",
+            disturbed, BENCH_SPREAD, BENCH_SHARE);
     printf("%d comparisons, %d failures, %.1f s\n", bench->nrow, bench->failures,
            bench->seconds);
 }

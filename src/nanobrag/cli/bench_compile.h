@@ -47,6 +47,7 @@ struct bench_row {
                          */
     double first[SIDES], steady[SIDES]; /* first: with making the simulator */
     double least[SIDES]; /* of those steady is the median of */
+    double share; /* of a processor that the calling thread had meanwhile */
     char plan[PLAN_LINE]; /* its line of nb_simulator_explain(), compiled; "": none */
     const char *differs_by; /* what tuning did that may move bits; NULL: nothing known */
     double fixed[SIDES]; /* of a region of one pixel; negative: not taken */
@@ -83,7 +84,7 @@ struct bench_row *bench_row_add(struct bench *bench);
 
 const char *bench_operation_word(int operation);
 
-/* 1 when a median is so far above the least time that something else ran beside. */
+/* 1 when the times say that something else ran beside. */
 int bench_disturbed(const struct bench_row *row);
 
 /* Of the least times; 0: there are none. */

@@ -73,6 +73,7 @@ static void add_row(cJSON *array, const struct bench *bench, const struct bench_
     if (bench->effort.most > 0) {
         json_real(to, "speedup", bench_speedup(row));
         json_flag(to, "disturbed", bench_disturbed(row));
+        json_real(to, "processor_share", row->share);
     }
     add_side(cJSON_AddObjectToObject(to, "eager"), bench, row, SIDE_EAGER);
     add_side(cJSON_AddObjectToObject(to, "compiled"), bench, row, SIDE_COMPILED);

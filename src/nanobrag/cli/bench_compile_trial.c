@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/bench_compile.h"
 
@@ -279,6 +280,15 @@ static double median(double *values, int n)
     return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }
 
+/* processor time of this thread, s. It spins while it waits for others, so on a quiet
+ * machine this is close to the time that passes. */
+static double processor_clock(void)
+{
+    struct timespec now = {0, 0};
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 /* medians of both ways in turn, so that what disturbs meets both */
 static int time_both(struct trial *t, int operation, double out[SIDES], double least[SIDES])
 {
@@ -359,6 +369,7 @@ static void start_rows(struct trial *t)
                                                .precision = t->how.precision,
                                                .values = t->of[operation].n,
                                                .equal = 1,
+                                               .share = 1,
                                                .repeats = {1, 1},
                                                .fixed = {-1, -1}};
 }
@@ -425,10 +436,13 @@ static int first_calls(struct trial *t, int side)
 static int measure(struct trial *t)
 {
     int code = 0;
-    for (int operation = 0; operation < OPERATIONS && !code; operation++)
-        if (operation == OPERATION_IMAGE || t->has_gradient)
-            code =
-                time_both(t, operation, t->row[operation].steady, t->row[operation].least);
+    for (int operation = 0; operation < OPERATIONS && !code; operation++) {
+        struct bench_row *const row = &t->row[operation];
+        const double start = progress_clock(), used = processor_clock();
+        if (operation == OPERATION_GRADIENT && !t->has_gradient) continue;
+        code = time_both(t, operation, row->steady, row->least);
+        row->share = (processor_clock() - used) / (progress_clock() - start);
+    }
     return code ? code : time_fixed(t);
 }
 
