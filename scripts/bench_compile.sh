@@ -40,7 +40,7 @@ for threads in 1 $( [ "$all" -gt 1 ] && echo "$all" ); do
         for letter in A B C D E; do
             # shellcheck disable=SC2046 # the options are words
             "$program" $(case_of $letter) -compile "$mode" -threads "$threads" -bench_compile full \
-                > "$folder/table"
+                > "$folder/table" 2> "$folder/notes" || cat "$folder/notes" "$folder/table"
             [ -z "$first" ] || sed -n "/$header/p" "$folder/table"
             first=
             sed -n "s/^command line/$letter           /p" "$folder/table"
