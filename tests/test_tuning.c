@@ -247,6 +247,56 @@ static int tuned_and_stopped(void)
     return TAP_PASS;
 }
 
+struct told {
+    double last;
+    int calls, backwards;
+};
+
+static int listen(void *user, double fraction)
+{
+    struct told *told = user;
+
+    told->calls++;
+    told->backwards += fraction < told->last;
+    told->last = fraction;
+    return 0;
+}
+
+/* what is told of a call of two passes, each of which makes a plan, never goes back */
+static int tuned_progress(void)
+{
+    static double image[COMPILED_PIXELS];
+    char folder[256];
+    nb_scene scene = scenes_base();
+    nb_context_options options = {0};
+    struct told told = {0, 0, 0};
+    nb_array observed = nb_array_f64(image, COMPILED_SLOW, COMPILED_FAST);
+    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &observed};
+    double value, gradient[3] = {0};
+    nb_normal out = {.gradient = gradient};
+    nb_context *ctx;
+    nb_simulator *sim;
+
+    if (!strstr(nb_features(), "fftw")) return tap_skip("no FFTW in this build");
+    scene.psf.kind = NB_PSF_GAUSS;
+    scene.psf.fwhm = scene.detector.pixel;
+    compiled_folder(folder, sizeof folder);
+    options.threads = 1;
+    options.compile = NB_COMPILE_TUNE;
+    options.progress = listen;
+    options.user = &told;
+    if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
+    sim = compiled_make(ctx, &scene, "misset", NB_DOUBLE, NB_LANES);
+    tap_check(nb_loss(sim, NULL, &target, &value, &out) == NB_OK && told.backwards == 0
+                  && told.last == 1,
+              "told %d times, the last %g, %d backwards", told.calls, told.last,
+              told.backwards);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    compiled_remove_folder(folder);
+    return TAP_PASS;
+}
+
 /* FFTW measures too, on memory of its own, no longer than it may */
 static int tuned_spread(void)
 {
@@ -370,6 +420,7 @@ int main(int argc, char **argv)
         {"tuned", tuned},
         {"tuned_strategy", tuned_strategy},
         {"tuned_and_stopped", tuned_and_stopped},
+        {"tuned_progress", tuned_progress},
         {"tuned_spread", tuned_spread},
         {"planning_is_cut_short", planning_is_cut_short},
         {"spread_on_threads", spread_on_threads},

@@ -16,6 +16,7 @@
 struct watch {
     struct rehearsal *rehearsal;
     nb_context_options kept;
+    double told; /* how far the call at hand is, which stands still meanwhile */
     double end; /* s; past it the rehearsal is given up */
     int over, stopped; /* given up; the caller asked to stop */
     double given, asked; /* processor time, and what all threads would have taken, s */
@@ -34,8 +35,8 @@ static int watch_progress(void *user, double fraction)
     struct watch *watch = user;
     const nb_context_options *kept = &watch->kept;
 
-    (void)fraction; /* the call itself is still at its beginning */
-    if (kept->progress && kept->progress(kept->user, 0)) watch->stopped = 1;
+    (void)fraction;
+    if (kept->progress && kept->progress(kept->user, watch->told)) watch->stopped = 1;
     watch->over |= seconds_of(CLOCK_MONOTONIC) > watch->end;
     return watch->stopped || watch->over;
 }
@@ -93,7 +94,7 @@ static nb_status on_scratch(struct rehearsal *r, int makes_photons, measure *how
     const size_t n = (size_t)w->nslow * (size_t)w->nfast;
     const uint64_t launches = ctx->launches, compiled = ctx->compiled_launches;
     const int pass = ctx->pass, passes = ctx->passes;
-    struct watch watch = {r, ctx->options, 0, 0, 0, 0, 0};
+    struct watch watch = {r, ctx->options, 0, 0, 0, 0, 0, 0};
     char message[CONTEXT_MESSAGE];
     nb_status status;
 
@@ -102,6 +103,7 @@ static nb_status on_scratch(struct rehearsal *r, int makes_photons, measure *how
         if (!r->job.photons)
             return context_fall_back(ctx, "out of memory for tuning: the estimate stays");
     }
+    if (passes > 1) watch.told = (double)pass / passes;
     memcpy(message, ctx->message, sizeof message);
     ctx->options.progress = watch_progress;
     ctx->options.log = watch_log;
