@@ -83,6 +83,13 @@ static struct signature signature_of(const nb_simulator *sim, enum operation ope
 
 /* ---- making a plan ---- */
 
+/* the hash tells plans of other schedules apart too */
+static void seal(struct plan *plan)
+{
+    plan->hash = plan_hash(&plan->signature, sizeof plan->signature)
+                 ^ plan_hash(&plan->schedule, sizeof plan->schedule);
+}
+
 /* a plan that the cache lacks */
 static nb_status make_plan(struct rehearsal *r, const struct signature *signature,
                            const struct plan **out)
@@ -97,8 +104,7 @@ static nb_status make_plan(struct rehearsal *r, const struct signature *signatur
     if (before) plan_difference(&before->signature, signature, reason);
     plan_estimate(signature, &plan);
     NB_TRY(tuning_schedule(r, &plan));
-    plan.hash = plan_hash(&plan.signature, sizeof plan.signature)
-                ^ plan_hash(&plan.schedule, sizeof plan.schedule);
+    seal(&plan);
     sim->plans.stats.compiles++;
     sim->plans.stats.recompiles += before != NULL;
     log_topic(ctx, TOPIC_RECOMPILES, "plan %016llx %s: %s", (unsigned long long)plan.hash,
@@ -197,6 +203,7 @@ const char *nb_simulator_explain(nb_simulator *sim)
 
         plan_estimate(&signature, plans + PLAN_FORWARD);
         (void)tuning_recall(sim, plans + PLAN_FORWARD);
+        seal(plans + PLAN_FORWARD);
     }
     explain_compiled(sim->ctx, &sim->policy, plans, &stats, sim->plans.text,
                      sizeof sim->plans.text);

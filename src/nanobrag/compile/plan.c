@@ -189,7 +189,6 @@ void plan_estimate(const struct signature *signature, struct plan *out)
     out->spec.shape = (int)signature->shape;
     out->spec.lookup = (int)signature->lookup;
     out->spec.lone = (int)signature->lone;
-    out->hash = plan_hash(signature, sizeof *signature);
     out->rigour = RIGOUR_ESTIMATED;
     out->work = work_of(signature);
     threads = 1 + floor(out->work / worth_a_thread);

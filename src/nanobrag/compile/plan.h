@@ -41,7 +41,7 @@ struct plan {
     struct schedule schedule;
     double work; /* an estimate, ns of one core */
     int rigour; /* enum rigour: how the schedule was found */
-    uint64_t hash; /* of the signature */
+    uint64_t hash; /* of signature and schedule; whoever keeps the plan fills it in */
     uint64_t used; /* when, in uses of the cache */
 };
 
