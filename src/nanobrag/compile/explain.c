@@ -62,8 +62,11 @@ void explain_compiled(const nb_context *ctx, const struct policy *policy,
 {
     const char *off = why_off(ctx, policy);
     const int tunes = context_compile(ctx) == NB_COMPILE_TUNE;
-    struct text text = {out, n, 0};
+    struct text text;
 
+    text.at = out;
+    text.size = n;
+    text.used = 0;
     if (off)
         say(&text, "compiled mode off: %s\n", off);
     else
