@@ -112,7 +112,8 @@ static int tuned(void)
     wisdom_forget();
     n = compiled_results(c, NULL, with);
     tap_check(compiled_same(with, without, n)
-                  && strstr(nb_simulator_explain(c), ", measured"),
+                  && (!strstr(nb_features(), "cjson")
+                      || strstr(nb_simulator_explain(c), ", measured")),
               "a context that does not tune uses what the file knows, of greater rigour");
     nb_simulator_free(a);
     nb_simulator_free(b);
@@ -233,6 +234,7 @@ static int tuned_and_stopped(void)
               "stopped when it was asked for the first time: asked %d times, %.3f s", asked,
               took);
     ctx->options.progress = NULL;
+    (void)fail(ctx, NB_OK, "what was before");
     start = seconds_now();
     if (nb_forward(sim, NULL, &to) != NB_OK) return 1;
     took = seconds_now() - start;
@@ -242,8 +244,8 @@ static int tuned_and_stopped(void)
     tap_check(took < 2 * plain + 0.5, "a long image while tuning: %.3f s, then %.3f s",
               took, plain);
     tap_check(strstr(nb_simulator_explain(sim), "by estimate") != NULL
-                  && nb_context_message(ctx)[0] != '\0',
-              "its schedule is an estimate");
+                  && strcmp(nb_context_message(ctx), "what was before") == 0,
+              "its schedule is an estimate; message: %s", nb_context_message(ctx));
     nb_simulator_free(sim);
     nb_context_free(ctx);
     compiled_remove_folder(folder);
@@ -426,8 +428,8 @@ int main(int argc, char **argv)
         {"tuned_and_stopped", tuned_and_stopped},
         {"tuned_progress", tuned_progress},
         {"tuned_spread", tuned_spread},
-        {"planning_is_cut_short", planning_is_cut_short},
         {"spread_on_threads", spread_on_threads},
+        {"planning_is_cut_short", planning_is_cut_short}, /* no size is measured after it */
     };
 
     compiled_environment();

@@ -30,8 +30,9 @@ typedef struct nb_context_options {
     int threads; /* 0: NANOBRAG_THREADS, else OMP_NUM_THREADS, else every core the process
                     may use; at most 1024 */
     int device, device_id; /* 0 or NB_CPU: the host */
-    int compile; /* NB_COMPILE_... (compile.h). TUNE measures when plans are made;
-                    REQUIRE makes simulators fail that can not run compiled */
+    int compile; /* NB_COMPILE_... (compile.h). TUNE measures when plans are made, also in
+                    nb_simulator_create(), with `progress` called meanwhile; REQUIRE makes
+                    simulators fail that can not run compiled */
     /* One line without its newline. NULL: silence. `topic` names the part that speaks. */
     void (*log)(void *user, int level, const char *topic, const char *line);
     /* Called from the thread that called the library, with what is done (0 to 1).

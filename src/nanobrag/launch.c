@@ -39,7 +39,7 @@ nb_status launch_adjoint(nb_simulator *sim, const struct job *job, const void *u
 
 nb_status launch_rows(nb_simulator *sim, const struct job *job, const void *user)
 {
-    const struct launch_rows *rows = user;
+    const struct rows_job *rows = user;
     const struct kernel_set *kernels = &sim->policy.kernels;
 
     if (sim->policy.strategy == NB_SPOTS) {

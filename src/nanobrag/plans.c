@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <math.h>
+#include <assert.h>
 #include <string.h>
 
 #include "base/context.h"
@@ -32,7 +32,7 @@ static uint32_t switches_of(const nb_simulator *sim)
 }
 
 /* the kernel for a crystal of one orientation needs it to have the weight 1 */
-static int is_lone(const nb_simulator *sim)
+static int has_one_orientation(const nb_simulator *sim)
 {
     const nb_crystal *c = &sim->scene.crystal;
 
@@ -67,15 +67,17 @@ static struct signature signature_of(const nb_simulator *sim, enum operation ope
                                      int directions)
 {
     const struct params *params = &sim->params;
+    const int pulls = operation == PLAN_ADJOINT || operation == PLAN_ROWS;
     struct signature s = sim->plans.common;
 
     s.operation = operation;
     s.directions = plan_class(directions);
     if (operation == PLAN_FORWARD && sim->policy.strategy == NB_LANES)
-        s.lone = (uint32_t)is_lone(sim);
-    for (size_t i = 0; operation != PLAN_FORWARD && i < params->n; i++) {
+        s.lone = (uint32_t)has_one_orientation(sim);
+    for (size_t i = 0; pulls && i < params->n; i++) {
         const uint32_t row = (uint32_t)params->at[i].row;
 
+        assert(row / 32 < sizeof s.free / sizeof *s.free);
         s.free[row / 32] |= (uint32_t)1 << row % 32;
     }
     return s;
@@ -86,8 +88,12 @@ static struct signature signature_of(const nb_simulator *sim, enum operation ope
 /* the hash tells plans of other schedules apart too */
 static void seal(struct plan *plan)
 {
-    plan->hash = plan_hash(&plan->signature, sizeof plan->signature)
-                 ^ plan_hash(&plan->schedule, sizeof plan->schedule);
+    struct {
+        struct signature signature;
+        int32_t threads, block;
+    } all = {plan->signature, plan->schedule.threads, plan->schedule.block};
+
+    plan->hash = plan_hash(&all, sizeof all);
 }
 
 /* a plan that the cache lacks */
@@ -196,15 +202,19 @@ const char *nb_simulator_explain(nb_simulator *sim)
     nb_compile_stats stats;
 
     if (!sim) return "";
-    nb_simulator_stats(sim, &stats);
     memcpy(plans, sim->plans.last, sizeof plans);
     if (is_compiled(sim) && plans[PLAN_FORWARD].hash == 0) { /* what an image would take */
         const struct signature signature = signature_of(sim, PLAN_FORWARD, 0);
+        const struct plan *made = cache_find(sim->ctx, &signature);
 
         plan_estimate(&signature, plans + PLAN_FORWARD);
-        (void)tuning_recall(sim, plans + PLAN_FORWARD);
+        if (made)
+            plans[PLAN_FORWARD] = *made;
+        else
+            (void)tuning_recall(sim, plans + PLAN_FORWARD);
         seal(plans + PLAN_FORWARD);
     }
+    nb_simulator_stats(sim, &stats);
     explain_compiled(sim->ctx, &sim->policy, plans, &stats, sim->plans.text,
                      sizeof sim->plans.text);
     return sim->plans.text;

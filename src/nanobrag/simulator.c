@@ -289,7 +289,7 @@ nb_status simulator_jacobian(nb_simulator *sim, const struct job *job, int n,
 {
     const struct jacobian_reader nobody = {reader->chunks, start_nothing, read_nothing,
                                            NULL};
-    const struct launch_rows rows = {n, work, reader}, rehearsed = {n, work, &nobody};
+    const struct rows_job rows = {n, work, reader}, rehearsed = {n, work, &nobody};
 
     return plans_run(sim, PLAN_ROWS, n, job, launch_rows, &rows, &rehearsed);
 }

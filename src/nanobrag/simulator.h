@@ -100,8 +100,8 @@ nb_status plans_run(nb_simulator *sim, enum operation operation, int directions,
                     const struct job *job, simulator_run *run, const void *user,
                     const void *rehearsed);
 
-/* launch.c: an image; an adjoint, of a struct pull; rows, of a struct launch_rows. */
-struct launch_rows {
+/* launch.c: an image; an adjoint, of a struct pull; rows, of a struct rows_job. */
+struct rows_job {
     int n; /* tangents, of those in `work` */
     const struct jacobian_work *work;
     const struct jacobian_reader *reader;

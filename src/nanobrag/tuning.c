@@ -2,6 +2,7 @@
 #include "tuning.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -19,7 +20,7 @@ struct watch {
     double told; /* how far the call at hand is, which stands still meanwhile */
     double end; /* s; past it the rehearsal is given up */
     int over, stopped; /* given up; the caller asked to stop */
-    double given, asked; /* processor time, and what all threads would have taken, s */
+    double seconds, ran; /* of all rehearsals, and how long this thread ran meanwhile */
 };
 
 static double seconds_of(clockid_t clock)
@@ -54,7 +55,7 @@ static nb_status rehearse(void *user, const struct schedule *schedule, double li
     struct watch *watch = user;
     struct rehearsal *r = watch->rehearsal;
     const double start = seconds_of(CLOCK_MONOTONIC);
-    const double work = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    const double ran = seconds_of(CLOCK_THREAD_CPUTIME_ID);
     nb_status status;
 
     r->job.schedule = *schedule;
@@ -62,23 +63,26 @@ static nb_status rehearse(void *user, const struct schedule *schedule, double li
     watch->over = 0;
     status = r->run(r->sim, &r->job, r->user);
     *seconds = seconds_of(CLOCK_MONOTONIC) - start;
-    watch->asked += schedule->threads * *seconds;
-    watch->given += seconds_of(CLOCK_PROCESS_CPUTIME_ID) - work;
+    watch->seconds += *seconds;
+    watch->ran += seconds_of(CLOCK_THREAD_CPUTIME_ID) - ran;
     if (status != NB_ERR_CANCELLED || watch->stopped) return status;
     *seconds = INFINITY;
     return NB_OK;
 }
 
-/* Threads that got much less of the processors than they asked for were not alone there. */
+/* The calling thread works, or spins until the others are done: one that did not run was
+ * not alone on the machine. */
 static int is_busy(const struct watch *watch)
 {
-    static const double least = 0.7;
-    const int busy = watch->given < least * watch->asked;
+    static const double least =
+        0.75; /* 0.83 to 1 where it was quiet, 0.64 beside one other */
+    const int busy = watch->ran < least * watch->seconds;
 
     if (busy)
         log_topic(watch->rehearsal->sim->ctx, TOPIC_AUTOTUNE,
-                  "the machine is busy (%.0f %% of the time asked for): the estimate stays",
-                  100 * watch->given / watch->asked);
+                  "the machine is busy (a thread ran %.0f %% of the time): the estimate "
+                  "stays",
+                  100 * watch->ran / watch->seconds);
     return busy;
 }
 
@@ -198,8 +202,7 @@ enum { STRATEGY_RUNS = 3 };
 struct contest {
     const struct phys_frame *frame;
     int first, second; /* strategies, the one chosen by estimate and its rival */
-    int winner; /* 0: the one chosen takes too long to tell */
-    int busy;
+    int winner; /* 0: it takes too long to tell, or the machine is busy */
 };
 
 static nb_status time_strategy(struct watch *watch, const struct phys_frame *frame,
@@ -233,8 +236,8 @@ static nb_status measure_strategies(struct watch *watch, void *user)
     NB_TRY(time_strategy(watch, c->frame, c->first, long_image, &first));
     if (!isfinite(first)) return NB_OK;
     NB_TRY(time_strategy(watch, c->frame, c->second, 1.5 * first, &second));
-    c->busy = is_busy(watch);
-    c->winner = second < first && !c->busy ? c->second : c->first;
+    if (is_busy(watch)) return NB_OK;
+    c->winner = second < first ? c->second : c->first;
     return NB_OK;
 }
 
@@ -248,35 +251,48 @@ static int is_open(const nb_simulator *sim)
            && most <= far_apart * least;
 }
 
+/* of an open strategy; with what decides between the two besides */
+static void strategy_key(const nb_simulator *sim, char key[PLAN_KEY])
+{
+    const struct policy *p = &sim->policy;
+    struct signature signature = sim->plans.common;
+    size_t n;
+
+    signature.strategy = NB_STRATEGY_AUTO;
+    plan_key(&signature, kernel_of(sim), key);
+    n = strlen(key);
+    (void)snprintf(key + n, PLAN_KEY - n, " tolerance=%.0e spots_over_lanes=2^%.0f/2",
+                   p->tolerance, round(2 * log2(p->spots_work / p->lanes_work)));
+}
+
 nb_status tuning_strategy(nb_simulator *sim, const nb_scene *scene,
                           const struct phys_frame *frame)
 {
     struct rehearsal r = {sim, simulator_job(sim, scene, frame, NULL), launch_image, NULL};
     const struct policy chosen = sim->policy;
     const int spots = chosen.strategy == NB_SPOTS;
-    struct contest contest = {frame, chosen.strategy, spots ? NB_LANES : NB_SPOTS, 0, 0};
-    struct signature signature = sim->plans.common;
+    struct contest contest = {frame, chosen.strategy, spots ? NB_LANES : NB_SPOTS, 0};
     struct finding finding = {0};
     char key[PLAN_KEY];
     nb_status status;
     int known;
 
     if (!is_open(sim)) return NB_OK;
-    signature.strategy = NB_STRATEGY_AUTO;
-    plan_key(&signature, kernel_of(sim), key);
+    strategy_key(sim, key);
     NB_TRY(recall(sim->ctx, key, &finding, &known));
     if (!known) {
         status = on_scratch(&r, 1, measure_strategies, &contest);
         sim->policy = chosen;
-        if (status != NB_OK || contest.winner == 0) return status;
+        if (status != NB_OK) return status;
+        /* without a winner the estimate rules from now on, in this process */
         finding.rigour = RIGOUR_MEASURED;
         finding.strategy = contest.winner;
-        NB_TRY(wisdom_keep(sim->ctx, key, &finding, !contest.busy));
+        NB_TRY(wisdom_keep(sim->ctx, key, &finding, contest.winner != 0));
     }
-    if (contest.busy) return NB_OK; /* the one chosen by estimate stays */
     if (finding.strategy == NB_LANES || finding.strategy == NB_SPOTS)
         policy_take(&sim->policy, finding.strategy, "the fastest of both, measured", frame,
                     sim->spec);
+    if (sim->policy.strategy != NB_SPOTS) spots_free(&sim->spots);
     return NB_OK;
 }
 
@@ -286,7 +302,7 @@ nb_status tuning_psf(nb_simulator *sim, const nb_psf *psf, int nslow, int nfast)
 {
     static const char name[] = "fftw";
     nb_context *ctx = sim->ctx;
-    struct psf_tuning tuning = {NULL, ctx->env.compile_timeout, NULL, 0};
+    struct psf_tuning tuning = {NULL, ctx->env.compile_timeout, NULL, 0, 0};
     const uint64_t before = ctx->fallbacks;
     nb_status status;
     char *known;
@@ -300,13 +316,13 @@ nb_status tuning_psf(nb_simulator *sim, const nb_psf *psf, int nslow, int nfast)
     }
     tuning.known = known;
     status = psf_create(ctx, psf, nslow, nfast, &tuning, &sim->psf);
-    sim->policy.measured_transforms = status == NB_OK;
+    sim->policy.measured_transforms = tuning.measured;
     log_topic(ctx, TOPIC_AUTOTUNE, "transforms of a point spread: %s",
-              tuning.cut_short ? "as far as the time reached" : "measured");
+              tuning.measured ? "measured" : "by estimate");
     if (status == NB_OK && tuning.cut_short)
         status = context_fall_back(ctx,
-                                   "FFTW planned for %g s, as long as it may "
-                                   "(NANOBRAG_COMPILE_TIMEOUT)",
+                                   "FFTW had no time to measure (%g s, "
+                                   "NANOBRAG_COMPILE_TIMEOUT): estimated transforms",
                                    ctx->env.compile_timeout);
     if (status == NB_OK && tuning.found && (!known || strcmp(known, tuning.found) != 0))
         status = wisdom_keep_text(ctx, name, tuning.found);

@@ -56,7 +56,7 @@ nb_compile_stats compiled_stats(const nb_simulator *sim)
 
 size_t compiled_results(nb_simulator *sim, const double *x, double *out)
 {
-    static double weight[COMPILED_PIXELS];
+    double weight[COMPILED_PIXELS];
     const size_t n = nb_nparam(sim);
     nb_array image = nb_array_f64(out, COMPILED_SLOW, COMPILED_FAST);
     const nb_array bar = nb_array_f64(weight, COMPILED_SLOW, COMPILED_FAST);

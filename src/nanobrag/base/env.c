@@ -95,12 +95,15 @@ static void read_cache_dir(const nb_context *ctx, const char *name, char *out)
 
 struct env env_read(const nb_context *ctx)
 {
+    static const char *const disable[] = {"NANOBRAGG_DISABLE_COMPILE",
+                                          "NANOBRAG_DISABLE_COMPILE"};
     struct env env = {0};
     const char *isa = getenv("NANOBRAG_ISA");
 
     env.threads = read_count(ctx, "NANOBRAG_THREADS");
-    env.disable_compile = read_switch(ctx, "NANOBRAGG_DISABLE_COMPILE");
-    env.disable_compile |= read_switch(ctx, "NANOBRAG_DISABLE_COMPILE");
+    for (int i = 1; i >= 0; i--)
+        if (read_switch(ctx, disable[i])) env.disabled_by = disable[i];
+    env.disable_compile = env.disabled_by != NULL;
     env.compile_timeout = read_seconds(ctx, "NANOBRAG_COMPILE_TIMEOUT", 10);
     env.strict = read_switch(ctx, "NANOBRAG_STRICT");
     env.topics = read_topics(ctx, "NANOBRAG_LOGS");

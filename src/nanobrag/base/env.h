@@ -12,7 +12,8 @@ enum { ENV_PATH = 1024 };
 
 struct env {
     int threads; /* NANOBRAG_THREADS; 0: not set */
-    int disable_compile; /* NANOBRAGG_DISABLE_COMPILE or NANOBRAG_DISABLE_COMPILE */
+    int disable_compile; /* NANOBRAGG_DISABLE_COMPILE or NANOBRAG_DISABLE_COMPILE, */
+    const char *disabled_by; /* the one that says so; NULL */
     double compile_timeout; /* NANOBRAG_COMPILE_TIMEOUT, s: of a planner, at most */
     int strict; /* NANOBRAG_STRICT: what would be done without is an error */
     unsigned topics; /* NANOBRAG_LOGS: bits of enum topic (base/log.h) */

@@ -49,7 +49,7 @@ static void explain_plan(struct text *text, const struct plan *plan)
 /* NULL: it is on */
 static const char *why_off(const nb_context *ctx, const struct policy *policy)
 {
-    if (ctx->env.disable_compile) return "NANOBRAGG_DISABLE_COMPILE=1";
+    if (ctx->env.disabled_by) return ctx->env.disabled_by;
     if (context_compile(ctx) == NB_COMPILE_OFF) return "asked for";
     if (policy->strategy == NB_REFERENCE)
         return "the strategy reference always runs uncompiled";
@@ -68,7 +68,7 @@ void explain_compiled(const nb_context *ctx, const struct policy *policy,
     text.size = n;
     text.used = 0;
     if (off)
-        say(&text, "compiled mode off: %s\n", off);
+        say(&text, "compiled mode off: %s%s\n", off, ctx->env.disabled_by ? "=1" : "");
     else
         say(&text, "compiled mode on%s\n", tunes ? ", tuning" : "");
     say(&text, "device cpu, kernel %s, whole image at once\n",

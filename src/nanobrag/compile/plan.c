@@ -190,8 +190,7 @@ void plan_estimate(const struct signature *signature, struct plan *out)
     out->spec.lookup = (int)signature->lookup;
     out->spec.lone = (int)signature->lone;
     out->rigour = RIGOUR_ESTIMATED;
-    out->work = work_of(signature);
-    threads = 1 + floor(out->work / worth_a_thread);
+    threads = 1 + floor(work_of(signature) / worth_a_thread);
     if (signature->strategy == NB_SPOTS)
         threads = signature->threads; /* they count theirs */
     out->schedule.threads = (int)fmin(threads, signature->threads);

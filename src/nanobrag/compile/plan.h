@@ -39,10 +39,9 @@ struct plan {
     struct signature signature;
     struct phys_spec spec;
     struct schedule schedule;
-    double work; /* an estimate, ns of one core */
     int rigour; /* enum rigour: how the schedule was found */
     uint64_t hash; /* of signature and schedule; whoever keeps the plan fills it in */
-    uint64_t used; /* when, in uses of the cache */
+    uint64_t used; /* when, in uses of the cache; 0: it is not in there */
 };
 
 /* 0 for 0, else 1 + the power of two that n does not pass. */

@@ -46,8 +46,8 @@ nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct poli
                     options->precision);
     if (ctx->options.compile == NB_COMPILE_REQUIRE && ctx->env.disable_compile)
         return fail(ctx, NB_ERR_UNSUPPORTED,
-                    "the context requires compiled mode, which NANOBRAGG_DISABLE_COMPILE=1 "
-                    "turns off");
+                    "the context requires compiled mode, which %s=1 turns off",
+                    ctx->env.disabled_by);
     if (!(options->tolerance >= 0 && options->tolerance < 1))
         return fail(ctx, NB_ERR_ARGUMENT, "options.tolerance is %g, expected 0 to 1",
                     options->tolerance);

@@ -1,7 +1,7 @@
 /*
  * wisdom.c - the wisdom of the process, and when it meets the file.
  *
- * Besides the planner's lock in image/psf.c these are the only variables of the library
+ * With those of FFTW's planner in image/psf.c these are the only variables of the library
  * that outlive a call. A spin lock guards them, held while lists are searched and never
  * while the disk is waited for; who writes the file holds another one, since the lock on
  * the file knows processes only.
@@ -182,7 +182,7 @@ static void read_shelf(nb_context *ctx)
     shelf = shelf_of(ctx->env.cache_dir);
     known = !shelf || shelf->read;
     unlock();
-    if (known) return;
+    if (known && !(ctx->env.strict && shelf && shelf->complained)) return;
     if (wisdom_read(ctx->env.cache_dir, &book, why) >= WISDOM_DAMAGED)
         (void)complain(ctx, why);
     lock();

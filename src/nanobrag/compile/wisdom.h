@@ -56,7 +56,8 @@ nb_status wisdom_keep(nb_context *ctx, const char *key, struct finding *finding,
 char *wisdom_text(nb_context *ctx, const char *name);
 nb_status wisdom_keep_text(nb_context *ctx, const char *name, const char *text);
 
-/* For tests: as if the process had just begun. Nothing else may be called meanwhile. */
+/* For tests: as if the process had just begun, but for FFTW. Nothing else may be called
+ * meanwhile. */
 void wisdom_forget(void);
 
 #endif

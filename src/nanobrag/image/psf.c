@@ -96,8 +96,10 @@ static int allocate(struct psf *psf)
     return psf->work && psf->transfer && psf->line;
 }
 
-/* what measuring found in this process so far, under the same lock */
+/* What measuring found in this process so far, and whether its time was ever too short:
+ * then no new size is measured, so that those of a size stay alike. Under the same lock. */
 static char *measured;
+static int gave_up;
 
 static double seconds_now(void)
 {
@@ -107,24 +109,46 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void make_plans(struct psf *p, unsigned how)
+static void plan_forward(struct psf *p, unsigned how)
 {
     p->forward =
         fftw_plan_dft_r2c_2d(p->pslow, p->pfast, p->work, (fftw_complex *)p->work, how);
+}
+
+static void plan_backward(struct psf *p, unsigned how)
+{
     p->backward =
         fftw_plan_dft_c2r_2d(p->pslow, p->pfast, (fftw_complex *)p->work, p->work, how);
 }
 
+static void drop_plans(struct psf *p)
+{
+    if (p->forward) fftw_destroy_plan(p->forward);
+    if (p->backward) fftw_destroy_plan(p->backward);
+    p->forward = p->backward = NULL;
+}
+
+/* both, or neither */
 static void measure_plans(struct psf *p, struct psf_tuning *tuning)
 {
     const char *known = measured ? measured : tuning->known;
-    const double start = seconds_now(), each = tuning->seconds / 2;
+    const unsigned how = FFTW_MEASURE | (gave_up ? FFTW_WISDOM_ONLY : 0);
+    const double each = tuning->seconds / 2;
+    double start = seconds_now(), middle;
 
     if (known) (void)fftw_import_wisdom_from_string(known);
     fftw_set_timelimit(each);
-    make_plans(p, FFTW_MEASURE);
+    plan_forward(p, how);
+    middle = seconds_now();
+    plan_backward(p, how);
     fftw_set_timelimit(FFTW_NO_TIMELIMIT);
-    tuning->cut_short = seconds_now() - start >= each;
+    tuning->cut_short = middle - start >= each || seconds_now() - middle >= each;
+    tuning->measured = !tuning->cut_short && p->forward && p->backward;
+    gave_up |= tuning->cut_short;
+    if (!tuning->measured) {
+        drop_plans(p);
+        return;
+    }
     tuning->found = fftw_export_wisdom_to_string();
     free(measured);
     measured = tuning->found ? strdup(tuning->found) : NULL;
@@ -141,10 +165,9 @@ static void plan_transforms(struct psf *p, struct psf_tuning *tuning)
     fftw_forget_wisdom();
     if (tuning) measure_plans(p, tuning);
     if (!p->forward || !p->backward) {
-        if (p->forward) fftw_destroy_plan(p->forward);
-        if (p->backward) fftw_destroy_plan(p->backward);
         fftw_forget_wisdom();
-        make_plans(p, FFTW_ESTIMATE);
+        plan_forward(p, FFTW_ESTIMATE);
+        plan_backward(p, FFTW_ESTIMATE);
     }
     fftw_forget_wisdom();
     if (programs) (void)fftw_import_wisdom_from_string(programs);
@@ -197,8 +220,7 @@ void psf_free(struct psf *psf)
 {
     if (!psf) return;
     lock_planner();
-    if (psf->forward) fftw_destroy_plan(psf->forward);
-    if (psf->backward) fftw_destroy_plan(psf->backward);
+    drop_plans(psf);
     unlock_planner();
     fftw_free(psf->work);
     free(psf->transfer);

@@ -17,13 +17,13 @@ int psf_default_radius(int kind, double fwhm_pixels);
 
 /* Transforms that are measured, not estimated: what FFTW knows from another process, NULL
  * for nothing, and how long it may try; then what it knows now, for free(), NULL for
- * nothing, and whether the time was too short. The first transform measured of a size is
- * the one of the process. */
+ * nothing, and whether the time was too short or they were measured. The transforms of a
+ * size are the same for all that ask for measured ones in a process. */
 struct psf_tuning {
     const char *known;
     double seconds;
     char *found;
-    int cut_short;
+    int cut_short, measured;
 };
 
 /* `tuning`: NULL for estimated transforms, the same in every run, hence the same bits.
