@@ -10,7 +10,7 @@ if command -v python3 > /dev/null && "$program" -version | grep -q cjson; then h
 # with VARIABLE=VALUE COMMAND...: in that environment
 with()
 {
-    export "$1"
+    export "${1?}"
     variable=${1%%=*}
     shift
     "$@"
