@@ -118,13 +118,15 @@ static nb_status run_normal(nb_simulator *sim, const nb_scene *scene,
     const struct job job = simulator_job(sim, scene, frame, NULL);
     const struct normal_run run = {pull, &sim->normal, coupling};
     struct jacobian_reader reader;
+    struct crystal_axes axes;
     size_t dense = 0;
 
     NB_TRY(make_normal(sim));
+    NB_TRY(crystal_derive(sim->ctx, scene, &axes));
     for (size_t i = 0; i < sim->params.n; i++)
         if (!params_is_f(&sim->params, i))
-            NB_TRY(simulator_tangent(sim, scene, frame, i, 1, &one,
-                                     sim->normal.jacobian.dot + dense++));
+            simulator_tangent(sim, scene, &axes, frame, i, 1, &one,
+                              sim->normal.jacobian.dot + dense++);
     reader = normal_reader(&run);
     NB_TRY(simulator_jacobian(sim, &job, (int)dense, &sim->normal.jacobian, &reader));
     normal_fold(&sim->normal);

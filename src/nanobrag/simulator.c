@@ -164,17 +164,14 @@ nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
 
 /* ---- the tangent: the same stages, each with its change ---- */
 
-nb_status simulator_tangent(nb_simulator *sim, const nb_scene *scene,
-                            const struct phys_frame *frame, size_t first, size_t n,
-                            const double *dx, struct phys_slope *out)
+void simulator_tangent(nb_simulator *sim, const nb_scene *scene,
+                       const struct crystal_axes *axes, const struct phys_frame *frame,
+                       size_t first, size_t n, const double *dx, struct phys_slope *out)
 {
-    struct crystal_axes axes;
     nb_scene dot;
 
     params_unpack_change(&sim->params, first, n, dx, scene, &sim->change, &dot);
-    NB_TRY(crystal_derive(sim->ctx, scene, &axes));
-    scene_derive_tangent(scene, &dot, &sim->fixed, &axes, frame, out);
-    return NB_OK;
+    scene_derive_tangent(scene, &dot, &sim->fixed, axes, frame, out);
 }
 
 /* a tangent over the simulator's own lists */
@@ -365,12 +362,14 @@ static nb_status find_tangents(nb_simulator *sim, const nb_scene *scene,
 {
     const struct params *params = &sim->params;
     struct tangents_work *t = &sim->tangents;
+    struct crystal_axes axes;
 
+    NB_TRY(crystal_derive(sim->ctx, scene, &axes));
     for (int d = 0; d < n; d++) {
         const double *along = dx + (size_t)d * params->n;
 
-        NB_TRY(
-            simulator_tangent(sim, scene, frame, 0, params->n, along, t->jacobian.dot + d));
+        simulator_tangent(sim, scene, &axes, frame, 0, params->n, along,
+                          t->jacobian.dot + d);
         for (size_t i = 0; params->f.n > 0 && i < params->n; i++)
             if (params_is_f(params, i))
                 t->f_dot[(size_t)d * params->f.n + (size_t)params->at[i].index] = along[i];
@@ -449,12 +448,14 @@ nb_status simulator_gather(nb_simulator *sim, const nb_scene *scene,
                            double *bar_x)
 {
     static const double one = 1;
+    struct crystal_axes axes;
 
+    NB_TRY(crystal_derive(sim->ctx, scene, &axes));
     for (size_t i = 0; i < sim->params.n; i++) {
         struct phys_slope dot = slope_of(sim);
 
         if (params_is_f(&sim->params, i)) continue;
-        NB_TRY(simulator_tangent(sim, scene, frame, i, 1, &one, &dot));
+        simulator_tangent(sim, scene, &axes, frame, i, 1, &one, &dot);
         bar_x[i] += phys_slope_inner(frame->nsource, frame->norientation, bar, &dot);
         for (size_t k = 0; dot.default_f != 0 && k < sim->nunlisted; k++)
             bar_x[i] += bar->f[sim->unlisted[k]];

@@ -18,6 +18,7 @@
 #include "kernels/adjoint.h"
 #include "kernels/normal.h"
 #include "kernels/spots.h"
+#include "scene/crystal.h"
 #include "scene/hkl_table.h"
 #include "scene/scene.h"
 
@@ -121,11 +122,12 @@ nb_status simulator_render(nb_simulator *sim, const nb_scene *scene,
 /* NB_OK when the simulator has free parameters and a derivative. */
 nb_status simulator_derivable(const nb_simulator *sim);
 
-/* What the frame changes by along dx, the change of n parameters from `first` on; the lists
- * of `out` are the caller's, its box of structure factors may be NULL. */
-nb_status simulator_tangent(nb_simulator *sim, const nb_scene *scene,
-                            const struct phys_frame *frame, size_t first, size_t n,
-                            const double *dx, struct phys_slope *out);
+/* What the frame changes by along dx, the change of n parameters from `first` on; `axes`
+ * are the scene's, by crystal_derive(). The lists of `out` are the caller's, its box of
+ * structure factors may be NULL. */
+void simulator_tangent(nb_simulator *sim, const nb_scene *scene,
+                       const struct crystal_axes *axes, const struct phys_frame *frame,
+                       size_t first, size_t n, const double *dx, struct phys_slope *out);
 
 /* 1 when a free parameter changes the width of the point spread, in pixels. */
 int simulator_widens(const nb_simulator *sim);
