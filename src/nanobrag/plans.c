@@ -118,8 +118,8 @@ static nb_status make_plan(struct rehearsal *r, const struct signature *signatur
     return cache_add(ctx, &plan, out);
 }
 
-static nb_status find_plan(struct rehearsal *r, const struct signature *signature,
-                           struct plan *out)
+/* the plan, found or made, to sim->plans.last */
+static nb_status find_plan(struct rehearsal *r, const struct signature *signature)
 {
     nb_simulator *sim = r->sim;
     const struct plan *plan = cache_find(sim->ctx, signature);
@@ -132,7 +132,6 @@ static nb_status find_plan(struct rehearsal *r, const struct signature *signatur
         sim->plans.stats.misses++;
         NB_TRY(make_plan(r, signature, &plan));
     }
-    *out = *plan;
     sim->plans.last[signature->operation] = *plan;
     return NB_OK;
 }
@@ -153,15 +152,15 @@ nb_status plans_run(nb_simulator *sim, enum operation operation, int directions,
     struct rehearsal rehearsal = {sim, *job, run, rehearsed};
     const uint64_t before = sim->ctx->compiled_launches;
     struct signature signature;
+    const struct plan *plan = sim->plans.last + operation;
     struct job planned = *job;
-    struct plan plan;
     nb_status status;
 
     if (!is_compiled(sim)) return run(sim, job, user);
     signature = signature_of(sim, operation, directions);
-    NB_TRY(find_plan(&rehearsal, &signature, &plan));
-    planned.spec = plan.spec;
-    planned.schedule = plan.schedule;
+    NB_TRY(find_plan(&rehearsal, &signature));
+    planned.spec = plan->spec;
+    planned.schedule = plan->schedule;
     planned.planned = 1;
     status = run(sim, &planned, user);
     sim->plans.stats.compiled_launches += sim->ctx->compiled_launches - before;
@@ -172,13 +171,12 @@ nb_status plans_digitize(nb_simulator *sim, int donated)
 {
     struct rehearsal rehearsal = {0};
     struct signature signature;
-    struct plan plan;
 
     if (!is_compiled(sim)) return NB_OK;
     rehearsal.sim = sim;
     signature = signature_of(sim, PLAN_DIGITIZE, 0);
     signature.donated = donated != 0;
-    return find_plan(&rehearsal, &signature, &plan);
+    return find_plan(&rehearsal, &signature);
 }
 
 /* ---- what it came to ---- */

@@ -1,6 +1,6 @@
 /*
- * log.h - what the library has to say: warnings to the handler of the context, and topics
- * of compiled mode, for whoever names them in NANOBRAG_LOGS, to stderr.
+ * log.h - what the library has to say: lines of three levels to the handler of the
+ * context, and topics of compiled mode, for whoever names them in NANOBRAG_LOGS, to stderr.
  *
  * SPDX-License-Identifier: MIT
  */

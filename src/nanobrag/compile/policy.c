@@ -16,9 +16,8 @@ static nb_status use_reference(nb_context *ctx, struct policy *out)
                     "options.precision NB_SINGLE");
     if (ctx->options.compile == NB_COMPILE_REQUIRE)
         return fail(ctx, NB_ERR_UNSUPPORTED,
-                    "compiled mode is required, but options.strategy NB_REFERENCE always "
-                    "runs "
-                    "uncompiled");
+                    "compiled mode is required, but options.strategy NB_REFERENCE never "
+                    "runs compiled");
     out->kernels = out->all = reference;
     return NB_OK;
 }
