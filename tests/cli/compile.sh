@@ -259,6 +259,7 @@ for row in rows:
 fi
 
 # an interrupted one ends with the status of the others
+: > out # what the run before left must not be taken for this one's
 "$program" -bench_compile full > out 2> err &
 job=$!
 waited=0
@@ -266,6 +267,7 @@ while [ ! -s out ] && [ $waited -lt 60 ]; do
     sleep 1
     waited=$((waited + 1))
 done
+catching $job
 kill -INT $job
 wait $job
 is "an interrupt stops it" test $? -eq 130

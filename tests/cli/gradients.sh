@@ -371,7 +371,7 @@ mkdir work
     -threads 1 -quiet -roi 0 140 0 140 -jacobian all -jacobianfile j.bin -floatfile f.bin \
     > ../out 2> ../err) &
 child=$!
-sleep 1
+catching $child
 kill -INT $child
 wait $child
 is "an interrupt while derivatives are made" test $? -eq 130

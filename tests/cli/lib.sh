@@ -53,6 +53,17 @@ run()
     fi
 }
 
+# catching CHILD: waits until it has its own answer to SIGINT, which a shell starts children
+# in the background without: an interrupt before that is lost
+catching()
+{
+    for _ in $(seq 300); do
+        caught=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status" 2> /dev/null)
+        case $caught in *[2367abefABEF]) return ;; esac # SIGINT is the second bit
+        sleep 0.1
+    done
+}
+
 # refuses CODE PATTERN ARGUMENTS...: that exit status, one line on stderr that matches and
 # names nothing of the library's, and no file
 refuses()
