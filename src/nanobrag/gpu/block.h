@@ -1,0 +1,32 @@
+/*
+ * block.h - how a kernel is written: for a block of threads that work in steps, so that one
+ * text is a CUDA kernel and, for tests without a GPU, a C function that runs the threads of
+ * each step one after the other.
+ *
+ * A step is EACH_THREAD (t) { ... }: every thread does it, and all are done before the next
+ * begins. Outside of steps everything is the same for all threads. What a thread keeps from
+ * one step to the next lies in an array of BLOCK_OWN members, its own at OWN (t); what
+ * threads tell each other, in memory that the block shares, written in one step and read in
+ * another.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GPU_BLOCK_H
+#define NB_GPU_BLOCK_H
+
+#include "physics/phys.h"
+
+enum { BLOCK_THREADS = 128 };
+
+#if defined(__CUDACC__)
+#define EACH_THREAD(t)                                                                     \
+    for (int t = (int)threadIdx.x, step_ = 1; step_ != 0; step_ = 0, __syncthreads())
+enum { BLOCK_OWN = 1 };
+#define OWN(t) 0
+#else
+#define EACH_THREAD(t) for (int t = 0; t < BLOCK_THREADS; t++)
+enum { BLOCK_OWN = BLOCK_THREADS };
+#define OWN(t) (t)
+#endif
+
+#endif

@@ -1,0 +1,62 @@
+/*
+ * driver.h - what the backend asks of a machine that runs kernels. cuda.c is the one of
+ * CUDA's driver; tests bring one that runs the kernels' text on the CPU.
+ *
+ * Work is done in the order in which it was asked for. Every failure is NB_ERR_DEVICE (for
+ * memory NB_ERR_MEMORY) with the driver's own words in the context's message, and none ends
+ * the process.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GPU_DRIVER_H
+#define NB_GPU_DRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/context.h"
+
+typedef uint64_t gpu_address; /* of the device; 0: none */
+
+/* what a kernel does */
+enum gpu_work { GPU_IMAGE, GPU_WORKS };
+
+struct gpu_kernel {
+    enum gpu_work work;
+    int shape, lookup; /* enum phys_shape, enum phys_lookup */
+    int single; /* 1: in float, 0: in double */
+};
+
+/* what a device is */
+struct gpu_facts {
+    char name[128];
+    int major, minor; /* compute capability */
+    int processors; /* streaming multiprocessors */
+    uint64_t memory; /* bytes */
+    char driver[64]; /* its version, for messages */
+};
+
+struct gpu_driver {
+    const char *name;
+    /* Device `id`, its kernels ready to launch. NB_ERR_UNSUPPORTED where there is none. */
+    nb_status (*open)(nb_context *ctx, int id, void **device, struct gpu_facts *facts);
+    void (*close)(void *device); /* accepts NULL */
+    nb_status (*allocate)(nb_context *ctx, void *device, size_t bytes, gpu_address *out);
+    void (*release)(void *device, gpu_address address); /* accepts 0 */
+    /* both may return before it is done; `from` is copied first, `to` is filled after wait()
+     */
+    nb_status (*upload)(nb_context *ctx, void *device, gpu_address to, const void *from,
+                        size_t bytes);
+    nb_status (*download)(nb_context *ctx, void *device, void *to, gpu_address from,
+                          size_t bytes);
+    /* so many blocks, each of BLOCK_THREADS threads; `parameters` is the kernel's one
+     * argument */
+    nb_status (*launch)(nb_context *ctx, void *device, const struct gpu_kernel *kernel,
+                        unsigned blocks, gpu_address parameters);
+    nb_status (*wait)(nb_context *ctx, void *device);
+};
+
+/* CUDA's driver, found when a device is opened: cuda.c. */
+extern const struct gpu_driver gpu_cuda;
+
+#endif
