@@ -43,7 +43,8 @@ struct gpu_driver {
     void (*close)(void *device); /* accepts NULL */
     nb_status (*allocate)(nb_context *ctx, void *device, size_t bytes, gpu_address *out);
     void (*release)(void *device, gpu_address address); /* accepts 0 */
-    /* both may return before it is done; `from` is copied first, `to` is filled after wait()
+    /* both may return before it is done; `from` is copied first, `to` is filled after
+     * wait()
      */
     nb_status (*upload)(nb_context *ctx, void *device, gpu_address to, const void *from,
                         size_t bytes);

@@ -1,0 +1,240 @@
+/*
+ * image_block.h - Bragg sums of a tile: the loops of physics/pixel.h, a thread for each
+ * pixel, over chunks of pairs of source and orientation that the block shares. A block does
+ * a segment of the pairs of a tile; finish_block.h adds up the segments in their order.
+ * Within one, at most FLUSH samples are added up in `real` before they join a sum in
+ * double.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GPU_IMAGE_BLOCK_H
+#define NB_GPU_IMAGE_BLOCK_H
+
+#include "gpu/weights_block.h"
+
+enum { FLUSH = 64 };
+
+/* what a thread keeps from step to step */
+struct image_thread {
+    struct pixel pixel;
+    double sum;
+    real waiting; /* the last samples */
+};
+
+/* ---- samples ---- */
+
+/* 1 where it tells in the image which of two reflections a sample halfway between belongs
+ * to, so that float must not take the wrong one */
+PHYS_FN int has_jumps(struct phys_spec spec)
+{
+#ifdef PHYS_SINGLE
+    return spec.lookup == PHYS_NEAREST || spec.shape == PHYS_GAUSS;
+#else
+    (void)spec;
+    return 0;
+#endif
+}
+
+/* what the samples of a thread have in common */
+struct aim {
+    const struct gpu_parameters *p;
+    const struct tile_shared *shared;
+    const struct part *part;
+    struct sample_place place;
+    struct phys_vec3 step;
+    int layer;
+};
+
+/* F of the unit cell at x, whose nearest whole numbers are n, both counted from `whole` */
+PHYS_FN struct phys_f cell_at(struct phys_spec spec, const struct phys_box *box,
+                              struct phys_vec3 whole, struct phys_vec3 x,
+                              struct phys_vec3 n)
+{
+    struct phys_f cell;
+
+    if (spec.lookup == PHYS_TRICUBIC) {
+        const struct phys_box from = phys_box_from(0, *box, whole);
+
+        return phys_structure_factor(spec, &from, x, n);
+    }
+    /* a constant one comes last: see phys_constant_factor() */
+    cell.f = spec.lookup == PHYS_NEAREST
+                 ? box->f[phys_f_place(0, box, phys_axpy(1, whole, n))]
+                 : 1;
+    cell.dh = cell.dk = cell.dl = 0;
+    return cell;
+}
+
+/* where a sample lies, and F of the unit cell there */
+PHYS_FN struct phys_site site_of(struct phys_spec spec, const struct aim *aim,
+                                 const struct slot *slot)
+{
+    const struct phys_anchor anchor = slot_anchor(slot);
+    const struct phys_vec3 x = phys_anchor_indices(&anchor, aim->step);
+    const struct phys_vec3 n = phys_lattice_point(spec, x);
+    struct phys_site site;
+
+    site.d = phys_axpy(-1, n, x);
+    site.cell = cell_at(spec, &aim->shared->view.box, anchor.whole, x, n);
+    return site;
+}
+
+/* 1 halfway between two reflections, within what float can tell */
+PHYS_FN int is_halfway(struct phys_spec spec, const struct aim *aim, struct phys_vec3 d)
+{
+    const real h = fabs(d.x), k = fabs(d.y), l = fabs(d.z);
+    const real hk = h > k ? h : k, off = hk > l ? hk : l;
+
+    return has_jumps(spec) && off > aim->part->halfway;
+}
+
+/* such a sample, of pair `number`, placed in double */
+PHYS_FN struct phys_site site_again(struct phys_spec spec, const struct aim *aim,
+                                    int number, struct phys_site site)
+{
+    const struct phys_frame *frame = &aim->p->frame;
+    const struct part *part = aim->part;
+    const int index = number / frame->norientation;
+    const struct phys_source *source = frame->source + index;
+    const double *rows = frame->orientation[number - index * frame->norientation].axes;
+    const struct phys_patch at =
+        phys_patch_at(frame, part->fast + (double)aim->place.fast,
+                      part->slow + (double)aim->place.slow, depth_of(frame, aim->layer));
+    const struct phys_box *box = &aim->shared->view.box;
+    struct phys_anchor exact;
+    double q[3];
+
+    phys_patch_scattering(&at, source, q);
+    exact = phys_anchor_at(rows, q, source->inverse_wavelength);
+    site.d = exact.fraction;
+    if (spec.lookup == PHYS_NEAREST)
+        site.cell.f = box->f[phys_f_place(0, box, exact.whole)];
+    return site;
+}
+
+/* F^2 */
+PHYS_FN real site_f2(struct phys_spec spec, const struct tile_shared *shared,
+                     struct phys_site site)
+{
+    struct phys_crystal crystal = shared->view.crystal;
+    real f;
+
+    crystal.peak = 1; /* see phys_constant_factor() */
+    f = site.cell.f * phys_lattice(spec, &crystal, site.d).f;
+    return f * f;
+}
+
+/* The samples of a source, from number *i of the part's list on; leaves *i behind the last.
+ * Those that float can not place wait until the others are done: they are few, and the loop
+ * needs all its registers. */
+PHYS_FN real source_sum(struct phys_spec spec, const struct aim *aim,
+                        const struct tile_at *tile, int part, int first, int *i)
+{
+    const struct tile_shared *shared = aim->shared;
+    const short *order = shared->order + part * tile->pairs;
+    const int count = shared->count[part], source = shared->source[order[*i]];
+    int left = 0, waiting = count;
+    real sum = 0;
+
+    BLOCK_ROLLED
+    for (; *i < count && shared->source[order[*i]] == source; ++*i) {
+        const struct slot slot = shared->slot[order[*i]];
+        const struct phys_site site = site_of(spec, aim, &slot);
+
+        if (is_halfway(spec, aim, site.d)) {
+            waiting = left == 0 ? *i : waiting;
+            left++;
+        } else
+            sum += slot.weight * site_f2(spec, shared, site);
+    }
+    BLOCK_ROLLED
+    for (; left > 0; waiting++) {
+        const int t = order[waiting];
+        const struct slot slot = shared->slot[t];
+        struct phys_site site = site_of(spec, aim, &slot);
+
+        if (!is_halfway(spec, aim, site.d)) continue;
+        left--;
+        site = site_again(spec, aim, first + t - part * tile->pairs, site);
+        sum += slot.weight * site_f2(spec, shared, site);
+    }
+    return sum;
+}
+
+/* all pairs of a chunk at one sub-pixel; `first` is the chunk's first pair */
+PHYS_FN void sub_pixel(struct phys_spec spec, const struct gpu_parameters *p,
+                       const struct tile_at *tile, int first, int layer, int sub,
+                       const struct tile_shared *shared, struct image_thread *own)
+{
+    const struct phys_frame *frame = &p->frame;
+    const int part = own->pixel.part;
+    struct aim aim;
+    real weight;
+
+    aim.p = p;
+    aim.shared = shared;
+    aim.part = shared->part + part;
+    aim.layer = layer;
+    aim.place = place_of(frame->oversample, &own->pixel, sub);
+    aim.step = sample_step(p, shared, aim.part, aim.place, layer);
+    weight = weight_at(p, shared, &own->pixel, sub, layer);
+    BLOCK_ROLLED
+    for (int i = 0; i < shared->count[part];) {
+        const int t = shared->order[part * tile->pairs + i];
+        const real share = weight * source_share(frame, shared, part, t, aim.step);
+
+        own->waiting += share * source_sum(spec, &aim, tile, part, first, &i);
+    }
+}
+
+/* all sub-pixels of a thread, in a chunk of n pairs from number `first` on */
+PHYS_FN void add_chunk(struct phys_spec spec, const struct gpu_parameters *p,
+                       const struct tile_at *at, int first, int n, int layer,
+                       const struct tile_shared *shared, struct image_thread *own)
+{
+    const int subs = p->frame.oversample * p->frame.oversample;
+    const int a_flush = n < FLUSH ? FLUSH / n : 1;
+
+    BLOCK_ROLLED
+    for (int sub = 0; sub < subs; sub++) {
+        sub_pixel(spec, p, at, first, layer, sub, shared, own);
+        if ((sub + 1) % a_flush != 0 && sub + 1 < subs) continue;
+        own->sum += (double)own->waiting;
+        own->waiting = 0;
+    }
+}
+
+/* block `number` of a launch */
+PHYS_FN void image_block(struct phys_spec spec, const struct gpu_parameters *p, int number,
+                         struct tile_shared *shared)
+{
+    const struct phys_frame *frame = &p->frame;
+    const struct tile_at at = tile_at(p, number / p->segments);
+    const int first = number % p->segments * SEGMENT;
+    const int all = frame->nsource * frame->norientation;
+    const int end = first + SEGMENT < all ? first + SEGMENT : all;
+    struct image_thread own[BLOCK_OWN];
+
+    EACH_THREAD(t)
+    {
+        own[OWN(t)].pixel = pixel_of(p, &at, t);
+        own[OWN(t)].sum = 0;
+        own[OWN(t)].waiting = 0;
+    }
+    BLOCK_ROLLED
+    for (int layer = 0; layer < frame->nlayers; layer++) {
+        layer_take(p, &at, layer, shared);
+        BLOCK_ROLLED
+        for (int from = first; from < end; from += at.pairs) {
+            const int to = from + at.pairs < end ? from + at.pairs : end;
+
+            chunk_take(p, &at, from, to, shared);
+            EACH_THREAD(t)
+            if (own[OWN(t)].pixel.on)
+                add_chunk(spec, p, &at, from, to - from, layer, shared, own + OWN(t));
+        }
+    }
+    EACH_THREAD(t) p->partial[(long long)number * BLOCK_THREADS + t] = own[OWN(t)].sum;
+}
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * kernels.cu - the kernels' text as entry points for nvcc and NVRTC: one for each variant
+ * of crystal shape and look-up, in double, or in float under PHYS_SINGLE. With
+ * GPU_ONLY_SHAPE and GPU_ONLY_LOOKUP defined just that variant.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "gpu/finish_block.h"
+#include "gpu/image_block.h"
+
+#if defined(PHYS_SINGLE)
+#define IMAGE_BLOCKS  4 /* of a multiprocessor at once: 128 registers for a thread */
+#define FINISH_BLOCKS 4
+#else
+#define IMAGE_BLOCKS  2
+#define FINISH_BLOCKS 2
+#endif
+
+#define KERNEL(shape, lookup)                                                              \
+    extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, IMAGE_BLOCKS)              \
+        image_##shape##_##lookup(const struct gpu_parameters *parameters)                  \
+    {                                                                                      \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
+        __shared__ struct tile_shared shared;                                              \
+                                                                                           \
+        image_block(spec, parameters, (int)blockIdx.x, &shared);                           \
+    }
+
+#define VARIANT(shape, lookup) KERNEL(shape, lookup)
+#include "kernels/variants.def"
+#undef VARIANT
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, FINISH_BLOCKS)
+    finish(const struct gpu_parameters *parameters)
+{
+    __shared__ struct tile_shared shared;
+
+    finish_block(parameters, (int)blockIdx.x, &shared);
+}

@@ -1,0 +1,339 @@
+/*
+ * tile_block.h - the samples of a tile: where its pixels lie, and the pairs of source and
+ * orientation, a chunk at a time, counted from anchors in double (physics/anchor.h).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GPU_TILE_BLOCK_H
+#define NB_GPU_TILE_BLOCK_H
+
+#include "gpu/block.h"
+#include "gpu/parameters.h"
+#include "physics/patch.h"
+#include "physics/pixel.h"
+
+enum { MOST_PARTS = 4, CHUNK_WORDS = BLOCK_THREADS / 32 };
+
+/* a part of a tile, all of whose samples are counted from its middle */
+struct part {
+    struct phys_patch patch;
+    double fast, slow; /* middle, sub-pixels from the detector's corner */
+    real radius; /* no step is longer */
+    real halfway; /* from here on float can not tell which reflection is nearest */
+    int small; /* phys_patch_is_small() */
+};
+
+/* a pair seen from a part: four times four numbers, each loaded at once */
+struct __attribute__((aligned(16))) slot {
+    struct phys_vec3 a;
+    real h;
+    struct phys_vec3 b;
+    real k;
+    struct phys_vec3 c;
+    real l;
+    struct phys_vec3 whole;
+    real weight;
+};
+
+/* what the threads of a block share */
+struct tile_shared {
+    struct phys_view view; /* not a copy for each thread: that is forty registers */
+    struct part part[MOST_PARTS];
+    /* a chunk: slot [part][pair], of BLOCK_THREADS in all */
+    struct slot slot[BLOCK_THREADS];
+    struct phys_square square[BLOCK_THREADS]; /* where samples of a source differ */
+    int source[BLOCK_THREADS];
+    /* which of them add anything: bits, then their numbers, those of a part in a row */
+    unsigned char live[BLOCK_THREADS];
+    unsigned word[CHUNK_WORDS];
+    short order[BLOCK_THREADS];
+    int count[MOST_PARTS];
+};
+
+/* a pixel, as its thread knows it */
+struct pixel {
+    int f, s, part;
+    int on; /* 1: it is rendered */
+    real fast, slow; /* its corner from the middle of its part, sub-pixels */
+};
+
+/* the tile at hand */
+struct tile_at {
+    int fast, slow; /* its first pixel */
+    int parts, pairs; /* of a part, that a chunk holds */
+};
+
+PHYS_FN struct tile_at tile_at(const struct gpu_parameters *p, int number)
+{
+    struct tile_at at;
+
+    at.fast = p->first_fast + GPU_FAST * (number % p->across);
+    at.slow = p->first_slow + GPU_SLOW * (number / p->across);
+    at.parts = p->parts * p->parts;
+    at.pairs = BLOCK_THREADS / at.parts;
+    return at;
+}
+
+/* Threads of a part are neighbours, and within it lie row after row. */
+PHYS_FN struct pixel pixel_of(const struct gpu_parameters *p, const struct tile_at *at,
+                              int t)
+{
+    const int width = GPU_FAST / p->parts, height = GPU_SLOW / p->parts;
+    const int part = t / at->pairs, i = t - part * at->pairs;
+    const int column = i % width, row = i / width, n = p->frame.oversample;
+    struct pixel x;
+
+    x.part = part;
+    x.f = at->fast + part % p->parts * width + column;
+    x.s = at->slow + part / p->parts * height + row;
+    x.fast = (real)n * ((real)column - (real)0.5 * (real)width);
+    x.slow = (real)n * ((real)row - (real)0.5 * (real)height);
+    x.on = x.f >= p->roi[0] && x.f < p->roi[1] && x.s >= p->roi[2] && x.s < p->roi[3];
+    if (x.on && p->mask) x.on = p->mask[(long long)x.s * p->frame.nfast + x.f] != 0;
+    return x;
+}
+
+/* part t at the depth of a layer */
+PHYS_FN struct part part_at(const struct gpu_parameters *p, const struct tile_at *at, int t,
+                            double depth)
+{
+    const struct phys_frame *frame = &p->frame;
+    const int width = GPU_FAST / p->parts, height = GPU_SLOW / p->parts;
+    const int n = frame->oversample;
+    struct part part;
+
+    part.fast = n * (at->fast + width * (t % p->parts + 0.5));
+    part.slow = n * (at->slow + height * (t / p->parts + 0.5));
+    part.patch = phys_patch_at(frame, part.fast, part.slow, depth);
+    /* half of each edge would do, as a direction turns by less than a step over the
+     * distance; twice that, for the part that may lie nearer */
+    part.radius = (real)(n * width) * sqrt(phys_dot(part.patch.fast, part.patch.fast))
+                  + (real)(n * height) * sqrt(phys_dot(part.patch.slow, part.patch.slow));
+    /* indices reach so far from the anchor's, and are rounded several times */
+    part.halfway = (real)0.5 - (real)2.5e-7 * (12 + part.radius * (real)p->edges);
+    part.small =
+        phys_patch_is_small(&part.patch, (real)(n * width) / 2, (real)(n * height) / 2);
+    return part;
+}
+
+PHYS_FN double depth_of(const struct phys_frame *frame, int layer)
+{
+    return frame->layer_offset + layer * frame->layer_step;
+}
+
+/* the frame in `real`, and the parts at the depth of a layer. A step */
+PHYS_FN void layer_take(const struct gpu_parameters *p, const struct tile_at *at, int layer,
+                        struct tile_shared *shared)
+{
+    EACH_THREAD(t)
+    {
+        if (t == MOST_PARTS) shared->view = phys_view(&p->frame);
+        if (t < at->parts) shared->part[t] = part_at(p, at, t, depth_of(&p->frame, layer));
+    }
+}
+
+/* ---- a sample ---- */
+
+/* from the middle of its part, sub-pixels */
+struct sample_place {
+    real fast, slow;
+};
+
+/* sub-pixel `sub` of a pixel, n x n of them, or (-1) its centre */
+PHYS_FN struct sample_place place_of(int n, const struct pixel *x, int sub)
+{
+    const int row = sub / n, column = sub - n * row;
+    const real half = (real)0.5;
+    struct sample_place at;
+
+    at.fast = x->fast + (sub < 0 ? half * (real)n : (real)column + half);
+    at.slow = x->slow + (sub < 0 ? half * (real)n : (real)row + half);
+    return at;
+}
+
+/* its direction less that of the middle, and its distance over that of the middle */
+struct sample {
+    struct phys_vec3 step;
+    real ratio;
+};
+
+PHYS_FN struct sample sample_at(const struct gpu_parameters *p,
+                                const struct tile_shared *shared, const struct part *part,
+                                struct sample_place at, int layer)
+{
+    struct phys_place place;
+    struct sample sample;
+
+#ifndef PHYS_SINGLE /* only double is good enough for nanoBragg's curved detector */
+    if (p->frame.surface == PHYS_CURVED_QUIRK) {
+        const struct phys_point point =
+            phys_point(&shared->view.detector, (real)part->fast + at.fast,
+                       (real)part->slow + at.slow, (real)depth_of(&p->frame, layer));
+
+        sample.step = phys_axpy(-1, part->patch.d, point.d);
+        sample.ratio = point.r / (real)part->patch.distance;
+        return sample;
+    }
+#else
+    (void)p;
+    (void)shared;
+    (void)layer;
+#endif
+    place = phys_patch_place(part->small, &part->patch, at.fast, at.slow);
+    sample.step = place.step;
+    sample.ratio = place.ratio;
+    return sample;
+}
+
+PHYS_FN struct phys_vec3 sample_step(const struct gpu_parameters *p,
+                                     const struct tile_shared *shared,
+                                     const struct part *part, struct sample_place at,
+                                     int layer)
+{
+    return sample_at(p, shared, part, at, layer).step;
+}
+
+PHYS_FN struct phys_point sample_point(const struct tile_shared *shared,
+                                       const struct part *part, struct sample at)
+{
+    return phys_patch_point(&part->patch, &shared->view.detector, at.step, at.ratio);
+}
+
+/* ---- pairs of source and orientation ---- */
+
+/* a factor of each source and sample? */
+PHYS_FN int per_source(const struct phys_frame *frame)
+{
+    return frame->dmin > 0 || frame->b_factor != 0
+           || (frame->each_polar && frame->polarised);
+}
+
+/* pair `number` of all, seen from a part */
+PHYS_FN void pair_take(const struct gpu_parameters *p, const struct part *part, int number,
+                       int t, struct tile_shared *shared)
+{
+    const struct phys_frame *frame = &p->frame;
+    const int index = number / frame->norientation;
+    const struct phys_source *source = frame->source + index;
+    const struct phys_orientation *o =
+        frame->orientation + (number - index * frame->norientation);
+    struct slot *slot = shared->slot + t;
+    struct phys_anchor anchor;
+    double q[3];
+
+    phys_patch_scattering(&part->patch, source, q);
+    anchor = phys_anchor_at(o->axes, q, source->inverse_wavelength);
+    slot->a = anchor.axes.a;
+    slot->b = anchor.axes.b;
+    slot->c = anchor.axes.c;
+    slot->h = anchor.fraction.x;
+    slot->k = anchor.fraction.y;
+    slot->l = anchor.fraction.z;
+    slot->whole = anchor.whole;
+    slot->weight = (real)o->weight;
+    shared->source[t] = index;
+    if (per_source(frame))
+        shared->square[t] = phys_patch_square(&part->patch, source, frame->dmin);
+}
+
+/* rho^2 at a distance d from a lattice point */
+PHYS_FN real rho2(const struct phys_crystal *c, struct phys_vec3 d)
+{
+    return c->hh * d.x * d.x + c->kk * d.y * d.y + c->ll * d.z * d.z + c->hk * d.x * d.y
+           + c->hl * d.x * d.z + c->kl * d.y * d.z;
+}
+
+/* the least of the lattice points one index away or less */
+PHYS_FN real least_rho2(const struct phys_crystal *c, const struct slot *slot)
+{
+    real least = rho2(c, phys_vec3(slot->h, slot->k, slot->l));
+
+    for (int i = 0; i < 27; i++) {
+        const real at =
+            rho2(c, phys_vec3(slot->h - (real)(i % 3 - 1), slot->k - (real)(i / 3 % 3 - 1),
+                              slot->l - (real)(i / 9 - 1)));
+
+        least = at < least ? at : least;
+    }
+    return least;
+}
+
+/* 1 unless no sample of the part comes so near a lattice point that the pair adds to it.
+ * The samples lie up to `radius` away from the anchor; where that is more than an index,
+ * nothing is ruled out */
+PHYS_FN int pair_reaches(const struct gpu_parameters *p, const struct phys_crystal *crystal,
+                         const struct part *part, const struct slot *slot, double unit)
+{
+    const real reach = (real)p->cut + (real)(p->stretch * unit) * part->radius;
+    const real a2 = phys_dot(slot->a, slot->a), b2 = phys_dot(slot->b, slot->b),
+               c2 = phys_dot(slot->c, slot->c);
+    const real ab2 = a2 > b2 ? a2 : b2, most2 = ab2 > c2 ? ab2 : c2;
+
+    if (p->cut < 0 || most2 * part->radius * part->radius > (real)0.999) return 1;
+    return least_rho2(crystal, slot) <= reach * reach * (real)1.001;
+}
+
+PHYS_FN int bits_set(unsigned x)
+{
+    x = x - ((x >> 1) & 0x55555555u);
+    x = (x & 0x33333333u) + ((x >> 2) & 0x33333333u);
+    return (int)((((x + (x >> 4)) & 0x0f0f0f0fu) * 0x01010101u) >> 24);
+}
+
+/* the chunk of pairs from number `first` to `end`, at most at->pairs of them: slots of
+ * those that add anything are listed, in their order. Three steps */
+PHYS_FN void chunk_take(const struct gpu_parameters *p, const struct tile_at *at, int first,
+                        int end, struct tile_shared *shared)
+{
+    EACH_THREAD(t)
+    {
+        const int part = t / at->pairs, number = first + t - part * at->pairs;
+
+        shared->live[t] = 0;
+        if (number < end) {
+            pair_take(p, shared->part + part, number, t, shared);
+            shared->live[t] = (unsigned char)
+                pair_reaches(p, &shared->view.crystal, shared->part + part,
+                             shared->slot + t,
+                             p->frame.source[shared->source[t]].inverse_wavelength);
+        }
+    }
+    EACH_THREAD(t)
+    {
+        if (t < CHUNK_WORDS) {
+            unsigned word = 0;
+
+            for (int i = 0; i < 32; i++) word |= (unsigned)shared->live[32 * t + i] << i;
+            shared->word[t] = word;
+        }
+    }
+    EACH_THREAD(t)
+    {
+        const int part = t / at->pairs, begin = part * at->pairs / 32, own = t / 32;
+        int before = 0, all = 0;
+
+        for (int i = begin; i < begin + at->pairs / 32; i++) {
+            const int here = bits_set(shared->word[i]);
+
+            all += here;
+            before += i < own ? here : 0;
+        }
+        before += bits_set(shared->word[own] & ((1u << t % 32) - 1));
+        if (shared->live[t]) shared->order[part * at->pairs + before] = (short)t;
+        if (t == part * at->pairs) shared->count[part] = all;
+    }
+}
+
+PHYS_FN struct phys_anchor slot_anchor(const struct slot *slot)
+{
+    struct phys_anchor anchor;
+
+    anchor.axes.a = slot->a;
+    anchor.axes.b = slot->b;
+    anchor.axes.c = slot->c;
+    anchor.fraction = phys_vec3(slot->h, slot->k, slot->l);
+    anchor.whole = slot->whole;
+    return anchor;
+}
+
+#endif
