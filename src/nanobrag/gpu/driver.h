@@ -18,12 +18,12 @@
 
 typedef uint64_t gpu_address; /* of the device; 0: none */
 
-/* what a kernel does */
-enum gpu_work { GPU_IMAGE, GPU_WORKS };
+/* what a kernel does: Bragg sums (image_SQUARE_NEAREST and so on), photons (finish) */
+enum gpu_work { GPU_IMAGE, GPU_FINISH, GPU_WORKS };
 
 struct gpu_kernel {
     enum gpu_work work;
-    int shape, lookup; /* enum phys_shape, enum phys_lookup */
+    int shape, lookup; /* enum phys_shape, enum phys_lookup; finish has none */
     int single; /* 1: in float, 0: in double */
 };
 
