@@ -21,11 +21,12 @@ struct CUfunc_st {
 
 static struct fake_cuda state;
 static struct CUfunc_st functions[64];
+static void *memory[16];
 static char context, stream, module; /* handles are their addresses */
 
 #define CONTEXT ((cuda_context)(void *)&context)
-#define STREAM ((cuda_stream)(void *)&stream)
-#define MODULE ((cuda_module)(void *)&module)
+#define STREAM  ((cuda_stream)(void *)&stream)
+#define MODULE  ((cuda_module)(void *)&module)
 
 /* the prototypes are those that cuda.c calls by */
 #define PROTOTYPE(name, symbol, parameters) cuda_result symbol parameters;
@@ -136,6 +137,12 @@ cuda_result cuDevicePrimaryCtxRetain(cuda_context *out, cuda_device device)
     return result;
 }
 
+static void forget(size_t i)
+{
+    free(memory[i]);
+    memory[i] = NULL;
+}
+
 /* what releases does so even when told to fail */
 cuda_result cuDevicePrimaryCtxRelease_v2(cuda_device device)
 {
@@ -143,6 +150,8 @@ cuda_result cuDevicePrimaryCtxRelease_v2(cuda_device device)
     if (state.depth != 0) state.misuses++;
     state.contexts--;
     state.lost += state.streams + state.modules + state.memories;
+    state.streams = state.modules = state.memories = 0;
+    for (size_t i = 0; i < COUNT(memory); i++) forget(i);
     return told("cuDevicePrimaryCtxRelease_v2");
 }
 
@@ -217,20 +226,30 @@ cuda_result cuStreamDestroy_v2(cuda_stream which)
     return inside("cuStreamDestroy_v2", which == STREAM);
 }
 
+static size_t place_of(const void *what)
+{
+    for (size_t i = 0; i < COUNT(memory); i++)
+        if (memory[i] == what) return i;
+    abort();
+}
+
 cuda_result cuMemAlloc_v2(cuda_pointer *out, size_t bytes)
 {
     const cuda_result result = inside("cuMemAlloc_v2", bytes > 0);
+    size_t i;
 
     *out = 0xbad;
     if (result != 0) return result;
-    *out = (cuda_pointer)(uintptr_t)malloc(bytes);
+    i = place_of(NULL);
+    memory[i] = malloc(bytes);
+    *out = (cuda_pointer)(uintptr_t)memory[i];
     state.memories++;
     return 0;
 }
 
 cuda_result cuMemFree_v2(cuda_pointer address)
 {
-    free((void *)(uintptr_t)address); // NOLINT(performance-no-int-to-ptr)
+    forget(place_of((const void *)(uintptr_t)address)); // NOLINT(performance-no-int-to-ptr)
     state.memories--;
     return inside("cuMemFree_v2", 1);
 }

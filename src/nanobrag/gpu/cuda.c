@@ -133,23 +133,27 @@ static nb_status make_stream(nb_context *ctx, struct device *d)
     return leave(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "making a stream"));
 }
 
+/* What fails while closing has nobody left to tell. */
+static void leave_empty(struct device *d)
+{
+    if (d->stream) {
+        (void)d->library.stream_wait(d->stream);
+        (void)d->library.stream_destroy(d->stream);
+    }
+    for (int i = 0; i < 2; i++)
+        if (d->modules[i]) (void)d->library.module_unload(d->modules[i]);
+    (void)leave(d, NB_OK);
+}
+
 static void close_device(void *device)
 {
     struct device *d = device;
 
     if (!d) return;
     if (d->context) {
-        const int inside = d->library.context_push(d->context) == 0;
-
-        /* what fails here has nobody left to tell */
-        if (d->stream) {
-            (void)d->library.stream_wait(d->stream);
-            (void)d->library.stream_destroy(d->stream);
-        }
-        for (int i = 0; i < 2; i++)
-            if (d->modules[i]) (void)d->library.module_unload(d->modules[i]);
-        if (inside) (void)leave(d, NB_OK);
-        (void)d->library.context_release(d->id);
+        if (d->library.context_push(d->context) == 0) leave_empty(d);
+        (void)d->library.context_release(
+            d->id); /* and what is left in it, if we are last */
     }
     cuda_library_close(&d->library);
     free(d);

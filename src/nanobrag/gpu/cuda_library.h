@@ -24,7 +24,6 @@ typedef struct CUstream_st *cuda_stream;
 enum {
     CUDA_OUT_OF_MEMORY = 2, /* results */
     CUDA_NO_DEVICE = 100,
-    CUDA_NO_BINARY_FOR_GPU = 209,
     CUDA_PROCESSORS = 16, /* attributes of a device */
     CUDA_CAPABILITY_MAJOR = 75,
     CUDA_CAPABILITY_MINOR = 76,
