@@ -67,10 +67,10 @@ if(NANOBRAG_WITH_CUDA)
   list(JOIN cuda_targets " " cuda_targets)
 endif()
 
-# nanobrag_cuda(TARGET SOURCE IMAGE): compiles SOURCE in double and in float, and has IMAGE,
-# a C source of TARGET, take in both. What ptxas says is kept beside them as *.ptxas.
-function(nanobrag_cuda target source image)
-  set(images "")
+# nanobrag_cuda(TARGET SOURCE HOLDER): compiles SOURCE in double and in float, and has
+# HOLDER, a C source of TARGET, take in both. What ptxas says is kept beside them as *.ptxas.
+function(nanobrag_cuda target source holder)
+  set(fatbins "")
   foreach(precision double single)
     string(TOUPPER ${precision} macro)
     set(output ${CMAKE_CURRENT_BINARY_DIR}/gpu/kernels_${precision})
@@ -86,14 +86,14 @@ function(nanobrag_cuda target source image)
       DEPFILE ${output}.d
       COMMENT "Compiling the kernels for GPUs in ${precision}"
       VERBATIM)
-    set_property(SOURCE ${image} APPEND PROPERTY
-                 COMPILE_DEFINITIONS GPU_IMAGE_${macro}="${output}.fatbin")
-    list(APPEND images ${output}.fatbin)
+    set_property(SOURCE ${holder} APPEND PROPERTY
+                 COMPILE_DEFINITIONS FATBIN_${macro}="${output}.fatbin")
+    list(APPEND fatbins ${output}.fatbin)
   endforeach()
-  set_property(SOURCE ${image} APPEND PROPERTY COMPILE_DEFINITIONS
-               "GPU_IMAGE_TARGETS=\"${cuda_targets}\"" GPU_IMAGE_TOOLKIT=${nvcc_version})
-  set_property(SOURCE ${image} APPEND PROPERTY OBJECT_DEPENDS ${images})
-  target_sources(${target} PRIVATE ${images})
+  set_property(SOURCE ${holder} APPEND PROPERTY COMPILE_DEFINITIONS
+               "FATBIN_TARGETS=\"${cuda_targets}\"" FATBIN_TOOLKIT=${nvcc_version})
+  set_property(SOURCE ${holder} APPEND PROPERTY OBJECT_DEPENDS ${fatbins})
+  target_sources(${target} PRIVATE ${fatbins})
 endfunction()
 
 add_custom_target(physics_dialect

@@ -98,8 +98,8 @@ static int names(void)
 /* ---- a device that is none ---- */
 
 static const char code[2] = "x";
-static const struct gpu_image image = {{&code[0], &code[1]}, EVERY, 13000};
-static const struct cuda_source source = {FAKE_CUDA, &image};
+static const struct gpu_fatbin fatbin = {{&code[0], &code[1]}, EVERY, 13000};
+static const struct cuda_source source = {FAKE_CUDA, &fatbin};
 
 static nb_context *ctx;
 static struct fake_cuda *fake;
@@ -253,7 +253,7 @@ static int kernels(void)
                   && fake->parameters == 0x1234,
               "%u blocks of %u threads, parameters at %llx; expected 42, %d, 1234",
               fake->blocks, fake->threads, fake->parameters, BLOCK_THREADS);
-    tap_check(fake->image == image.modules[1] && fake->loads == 1,
+    tap_check(fake->fatbin == fatbin.modules[1] && fake->loads == 1,
               "the module in float, %d loaded expected 1", fake->loads);
     (void)launch(PHYS_GAUSS, PHYS_NEAREST, 1);
     (void)launch(PHYS_SQUARE, PHYS_CONSTANT, 1);
@@ -261,7 +261,7 @@ static int kernels(void)
               "%d modules, %d functions, %d launches; expected 1, 2, 3", fake->loads,
               fake->looked_up, fake->launches);
     (void)launch(PHYS_TOPHAT, PHYS_TRICUBIC, 0);
-    tap_check(fake->loads == 2 && fake->image == image.modules[0]
+    tap_check(fake->loads == 2 && fake->fatbin == fatbin.modules[0]
                   && strcmp(fake->kernel, "image_TOPHAT_TRICUBIC") == 0,
               "in double: %d modules expected 2, kernel '%s'", fake->loads, fake->kernel);
     end("kernels");
@@ -272,7 +272,7 @@ static int kernels(void)
 
 static int no_library(void)
 {
-    const struct cuda_source none = {"libnosuchcuda.so.1", &image};
+    const struct cuda_source none = {"libnosuchcuda.so.1", &fatbin};
 
     begin();
     check_not_opened(&none, 0, NB_ERR_UNSUPPORTED, "no CUDA driver here: libnosuchcuda");
@@ -281,7 +281,7 @@ static int no_library(void)
 
 static int old_library(void)
 {
-    const struct cuda_source old = {FAKE_CUDA_OLD, &image};
+    const struct cuda_source old = {FAKE_CUDA_OLD, &fatbin};
 
     begin();
     check_not_opened(&old, 0, NB_ERR_UNSUPPORTED,
@@ -291,7 +291,7 @@ static int old_library(void)
 
 static int no_kernels(void)
 {
-    static const struct gpu_image nothing = {{NULL, NULL}, "", 0};
+    static const struct gpu_fatbin nothing = {{NULL, NULL}, "", 0};
     const struct cuda_source empty = {FAKE_CUDA, &nothing};
 
     begin();
@@ -337,7 +337,7 @@ static int too_old(void)
         {11, 0, 13000, "one for CUDA 13.1"}, /* PTX: not before its toolkit */
         {11, 0, 13010, NULL},
     };
-    static const struct gpu_image newer = {{&code[0], &code[1]}, EVERY, 13010};
+    static const struct gpu_fatbin newer = {{&code[0], &code[1]}, EVERY, 13010};
     const struct cuda_source from = {FAKE_CUDA, &newer};
 
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -383,7 +383,7 @@ static int words(void)
     fake->fail_in = "cuModuleGetFunction";
     check_refused(launch(0, 0, 1), NB_ERR_DEVICE,
                   "finding the kernel image_SQUARE_CONSTANT");
-    fake->fail_in = "cuLaunchKernel";
+    fake->fail_in = "cuLaunchKernelEx";
     check_refused(launch(0, 0, 1), NB_ERR_DEVICE, "launching 42 blocks of image_SQUARE");
     fake->fail_in = NULL;
     tap_check(launch(0, 0, 1) == NB_OK && launch(0, 0, 0) == NB_OK,
@@ -461,13 +461,13 @@ static int built_kernels(void)
     static const unsigned char magic[] = {0x50, 0xed, 0x55, 0xba};
     const int built = strstr(nb_features(), "cuda") != NULL;
     struct gpu_target targets[64];
-    const int n = architecture_read(gpu_image.targets, targets, (int)COUNT(targets));
+    const int n = architecture_read(gpu_fatbin.targets, targets, (int)COUNT(targets));
 
-    tap_note("%s, of toolkit %d", gpu_image.targets, gpu_image.toolkit);
-    tap_check((n > 0) == built && (gpu_image.toolkit > 0) == built,
-              "%d targets, toolkit %d, feature %d", n, gpu_image.toolkit, built);
+    tap_note("%s, of toolkit %d", gpu_fatbin.targets, gpu_fatbin.toolkit);
+    tap_check((n > 0) == built && (gpu_fatbin.toolkit > 0) == built,
+              "%d targets, toolkit %d, feature %d", n, gpu_fatbin.toolkit, built);
     for (int i = 0; i < 2; i++) {
-        const void *module = gpu_image.modules[i];
+        const void *module = gpu_fatbin.modules[i];
 
         tap_check((module != NULL) == built, "module %d: %d expected %d", i, module != NULL,
                   built);
@@ -481,7 +481,7 @@ static int built_kernels(void)
 /* The toolkit's own stand-in has the functions of the real library, and refuses. */
 static int stand_in(void)
 {
-    const struct cuda_source stub = {CUDA_STUB, &image};
+    const struct cuda_source stub = {CUDA_STUB, &fatbin};
 
     if (!CUDA_STUB[0]) return tap_skip("no CUDA toolkit here");
     begin();

@@ -17,8 +17,8 @@ table()
     awk '/Compiling entry function/ {
              split($0, part, "\047"); kernel = part[2]; sm = part[4]; spilled = "" }
          kernel != "" && /bytes spill stores/ {
-             for (i = 2; i <= NF; i++) if ($i == "bytes" && $(i + 1) == "spill") {
-                 spilled += $(i - 1) } }
+             for (i = 2; i < NF; i++) if ($i == "spill" && $(i + 1) ~ /^stores/)
+                 spilled += $(i - 2) }
          kernel != "" && /Used [0-9]+ registers/ {
              for (i = 2; i <= NF; i++) if ($i ~ /^registers/) registers = $(i - 1)
              print kernel, sm, registers, spilled == "" ? "unknown" : spilled

@@ -172,14 +172,14 @@ cuda_result cuCtxPopCurrent_v2(cuda_context *out)
     return told("cuCtxPopCurrent_v2");
 }
 
-cuda_result cuModuleLoadDataEx(cuda_module *out, const void *image, unsigned n,
+cuda_result cuModuleLoadDataEx(cuda_module *out, const void *fatbin, unsigned n,
                                unsigned *options, void **values)
 {
-    const cuda_result result = inside("cuModuleLoadDataEx", image != NULL);
+    const cuda_result result = inside("cuModuleLoadDataEx", fatbin != NULL);
 
     *out = MODULE;
     state.loads++;
-    state.image = image;
+    state.fatbin = fatbin;
     if (n != 2 || options[0] != CUDA_LOG_BUFFER || options[1] != CUDA_LOG_BUFFER_BYTES)
         state.misuses++;
     else if (result != 0 && state.jit_log)
@@ -286,20 +286,24 @@ cuda_result cuMemcpyDtoHAsync_v2(void *to, cuda_pointer from, size_t bytes, cuda
 }
 #endif
 
-cuda_result cuLaunchKernel(cuda_function function, unsigned grid_x, unsigned grid_y,
-                           unsigned grid_z, unsigned block_x, unsigned block_y,
-                           unsigned block_z, unsigned shared, cuda_stream on,
-                           void **arguments, void **extra)
+static int is_row(const unsigned extent[3])
 {
-    const int flat = grid_y == 1 && grid_z == 1 && block_y == 1 && block_z == 1;
+    return extent[1] == 1 && extent[2] == 1;
+}
+
+cuda_result cuLaunchKernelEx(const struct CUlaunchConfig_st *config, cuda_function function,
+                             void **arguments, void **extra)
+{
+    const int plain = is_row(config->grid) && is_row(config->block) && config->shared == 0
+                      && config->nattributes == 0 && !extra;
     const cuda_result result =
-        inside("cuLaunchKernel", on == STREAM && flat && shared == 0 && !extra);
+        inside("cuLaunchKernelEx", config->stream == STREAM && plain);
 
     if (result != 0) return result;
     state.launches++;
     (void)snprintf(state.kernel, sizeof state.kernel, "%s", function->name);
-    state.blocks = grid_x;
-    state.threads = block_x;
+    state.blocks = config->grid[0];
+    state.threads = config->block[0];
     memcpy(&state.parameters, arguments[0], sizeof state.parameters);
     return 0;
 }

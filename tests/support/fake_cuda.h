@@ -30,7 +30,7 @@ struct fake_cuda {
     int misuses; /* calls that need our context and had another, or a wrong handle */
     int waits, loads, looked_up, launches;
     char kernel[64]; /* of the last launch */
-    const void *image; /* of the last module */
+    const void *fatbin; /* of the last module */
     unsigned blocks, threads;
     cuda_pointer parameters;
 };

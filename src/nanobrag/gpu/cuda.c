@@ -20,13 +20,13 @@
 
 struct device {
     struct cuda_library library;
-    const struct gpu_image *image;
+    const struct gpu_fatbin *fatbin;
     cuda_device id;
     cuda_context context;
     cuda_stream stream;
     cuda_module modules[2]; /* in double, in float; loaded when first used */
     cuda_function functions[2][GPU_WORKS][PHYS_SHAPES][PHYS_LOOKUPS];
-    struct gpu_target target; /* what the device takes of the image */
+    struct gpu_target target; /* what the device takes of the fatbin */
     int reads_host_pages; /* any memory of the host, by itself */
 };
 
@@ -87,19 +87,19 @@ static nb_status read_facts(nb_context *ctx, struct device *d, struct gpu_facts 
 static nb_status choose_kernels(nb_context *ctx, struct device *d,
                                 const struct gpu_facts *facts, int version)
 {
-    const struct gpu_image *image = d->image;
+    const struct gpu_fatbin *fatbin = d->fatbin;
     struct gpu_target targets[64];
     const int n =
-        architecture_read(image->targets, targets, sizeof targets / sizeof *targets);
+        architecture_read(fatbin->targets, targets, sizeof targets / sizeof *targets);
     const int at = architecture_choose(targets, n, 10 * facts->major + facts->minor);
     int needed;
 
     if (at < 0)
         return fail(ctx, NB_ERR_UNSUPPORTED,
                     "%s is of compute capability %d.%d; this build's kernels are for %s",
-                    facts->name, facts->major, facts->minor, image->targets);
+                    facts->name, facts->major, facts->minor, fatbin->targets);
     d->target = targets[at];
-    needed = d->target.ptx ? image->toolkit : image->toolkit / 1000 * 1000;
+    needed = d->target.ptx ? fatbin->toolkit : fatbin->toolkit / 1000 * 1000;
     if (version >= needed) return NB_OK;
     return fail(ctx, NB_ERR_UNSUPPORTED,
                 "the driver knows %s; the kernels for %s need one for CUDA %d.%d",
@@ -179,12 +179,12 @@ nb_status cuda_open(nb_context *ctx, const struct cuda_source *source, int id,
     nb_status status;
 
     *device = NULL;
-    if (!source->image->modules[0] || !source->image->modules[1])
+    if (!source->fatbin->modules[0] || !source->fatbin->modules[1])
         return fail(ctx, NB_ERR_UNSUPPORTED,
                     "this build has no kernels for GPUs: nvcc was not there");
     d = calloc(1, sizeof *d);
     if (!d) return fail_memory(ctx, "a CUDA device");
-    d->image = source->image;
+    d->fatbin = source->fatbin;
     status = open_in_steps(ctx, source, id, d, facts);
     if (status == NB_OK)
         *device = d;
@@ -196,7 +196,7 @@ nb_status cuda_open(nb_context *ctx, const struct cuda_source *source, int id,
 static nb_status open_default(nb_context *ctx, int id, void **device,
                               struct gpu_facts *facts)
 {
-    const struct cuda_source source = {"libcuda.so.1", &gpu_image};
+    const struct cuda_source source = {"libcuda.so.1", &gpu_fatbin};
 
     return cuda_open(ctx, &source, id, device, facts);
 }
@@ -277,7 +277,7 @@ static nb_status load_module(nb_context *ctx, struct device *d, int single)
     if (*module) return NB_OK;
     if (d->target.ptx)
         log_line(ctx, NB_LOG_INFO, "gpu", "the driver compiles kernels for this device");
-    result = d->library.module_load(module, d->image->modules[single], 2, options, values);
+    result = d->library.module_load(module, d->fatbin->modules[single], 2, options, values);
     if (result == 0) return NB_OK;
     *module = NULL;
     log[strcspn(log, "\n")] = '\0';
@@ -319,14 +319,15 @@ static nb_status launch_inside(nb_context *ctx, struct device *d,
                                const struct gpu_kernel *kernel, unsigned blocks,
                                gpu_address parameters)
 {
+    const struct CUlaunchConfig_st config =
+        {{blocks, 1, 1}, {BLOCK_THREADS, 1, 1}, 0, d->stream, NULL, 0};
     cuda_pointer argument = parameters;
     void *arguments[] = {&argument};
     cuda_function function;
     cuda_result result;
 
     NB_TRY(find_function(ctx, d, kernel, &function));
-    result = d->library.launch(function, blocks, 1, 1, BLOCK_THREADS, 1, 1, 0, d->stream,
-                               arguments, NULL);
+    result = d->library.launch(&config, function, arguments, NULL);
     return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "launching %u blocks of %s",
                       blocks, kernel_name(kernel));
 }

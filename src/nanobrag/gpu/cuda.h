@@ -8,11 +8,11 @@
 #define NB_GPU_CUDA_H
 
 #include "gpu/driver.h"
-#include "gpu/image.h"
+#include "gpu/fatbin.h"
 
 struct cuda_source {
     const char *library; /* of the driver: a file's name, as for dlopen() */
-    const struct gpu_image *image;
+    const struct gpu_fatbin *fatbin;
 };
 
 /* gpu_cuda.open() with libcuda.so.1 and the kernels of this build as the source. */

@@ -34,6 +34,15 @@ enum {
     CUDA_LOG_BUFFER_BYTES = 6
 };
 
+/* how much of a kernel is launched; named and laid out as in cuda.h */
+struct CUlaunchConfig_st {
+    unsigned grid[3], block[3];
+    unsigned shared; /* bytes of memory, beside what the kernel declares */
+    cuda_stream stream;
+    void *attributes;
+    unsigned nattributes;
+};
+
 /* our name, the library's symbol, its parameters */
 #define CUDA_FUNCTIONS(X)                                                                  \
     X(error_name, cuGetErrorName, (cuda_result, const char **))                            \
@@ -61,9 +70,8 @@ enum {
     X(pointer_attribute, cuPointerGetAttribute, (void *, unsigned, cuda_pointer))          \
     X(upload, cuMemcpyHtoDAsync_v2, (cuda_pointer, const void *, size_t, cuda_stream))     \
     X(download, cuMemcpyDtoHAsync_v2, (void *, cuda_pointer, size_t, cuda_stream))         \
-    X(launch, cuLaunchKernel,                                                              \
-      (cuda_function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,          \
-       unsigned, cuda_stream, void **, void **))
+    X(launch, cuLaunchKernelEx,                                                            \
+      (const struct CUlaunchConfig_st *, cuda_function, void **, void **))
 
 struct cuda_library {
     void *handle;
@@ -72,13 +80,14 @@ struct cuda_library {
 #undef CUDA_MEMBER
 };
 
-/* Opens the library of this name, NB_ERR_UNSUPPORTED when it or one of its functions is
- * not there. Closing it leaves it mapped: a driver's threads may outlive us. */
+/* Opens the library of this name, NB_ERR_UNSUPPORTED when it or one of its functions
+ * is not there. Closing it leaves it mapped: a driver's threads may outlive us. */
 nb_status cuda_library_open(nb_context *ctx, const char *name, struct cuda_library *out);
 void cuda_library_close(struct cuda_library *library);
 
-/* NB_OK for success. Else what was being done and the driver's words for the result are the
- * message, and the status is NB_ERR_MEMORY where that is the reason, or `status`. */
+/* NB_OK for success. Else what was being done and the driver's words for the result
+ * are the message, and the status is NB_ERR_MEMORY where that is the reason, or
+ * `status`. */
 nb_status cuda_check(nb_context *ctx, const struct cuda_library *library, nb_status status,
                      cuda_result result, const char *doing, ...)
     __attribute__((format(printf, 5, 6)));

@@ -1,14 +1,14 @@
 /*
- * image.c - the kernels as nvcc made them, inside the library. The build names the two
+ * fatbin.c - the kernels as nvcc made them, inside the library. The build names the two
  * files, what they hold and the version of the toolkit (cmake/cuda.cmake).
  *
  * SPDX-License-Identifier: MIT
  */
-#include "gpu/image.h"
+#include "gpu/fatbin.h"
 
 #include <stddef.h>
 
-#ifdef GPU_IMAGE_TARGETS
+#ifdef FATBIN_TARGETS
 
 /* the bytes of a file, at an address that loads of 16 bytes may take */
 #define INCLUDE_BYTES(symbol, path)                                                        \
@@ -19,18 +19,18 @@
             ".incbin \"" path "\"\n"                                                       \
             ".previous\n")
 
-INCLUDE_BYTES("gpu_image_double", GPU_IMAGE_DOUBLE);
-INCLUDE_BYTES("gpu_image_single", GPU_IMAGE_SINGLE);
+INCLUDE_BYTES("gpu_fatbin_double", FATBIN_DOUBLE);
+INCLUDE_BYTES("gpu_fatbin_single", FATBIN_SINGLE);
 
-extern const char gpu_image_double[] __attribute__((visibility("hidden")));
-extern const char gpu_image_single[] __attribute__((visibility("hidden")));
+extern const char gpu_fatbin_double[] __attribute__((visibility("hidden")));
+extern const char gpu_fatbin_single[] __attribute__((visibility("hidden")));
 
-const struct gpu_image gpu_image = {{gpu_image_double, gpu_image_single},
-                                    GPU_IMAGE_TARGETS,
-                                    GPU_IMAGE_TOOLKIT};
+const struct gpu_fatbin gpu_fatbin = {{gpu_fatbin_double, gpu_fatbin_single},
+                                      FATBIN_TARGETS,
+                                      FATBIN_TOOLKIT};
 
 #else
 
-const struct gpu_image gpu_image = {{NULL, NULL}, "", 0};
+const struct gpu_fatbin gpu_fatbin = {{NULL, NULL}, "", 0};
 
 #endif
