@@ -12,9 +12,11 @@
 #include "gpu/cuda_library.h"
 #undef CUlaunchConfig_st
 
+/* NOLINTBEGIN(bugprone-macro-parentheses) */
 #define SAME_TYPE(name, symbol, parameters)                                                \
     _Static_assert(_Generic(&symbol, cuda_result(*) parameters : 1, default : 0),          \
                    #symbol " has other parameters in cuda.h");
+/* NOLINTEND(bugprone-macro-parentheses) */
 CUDA_FUNCTIONS(SAME_TYPE)
 #undef SAME_TYPE
 

@@ -172,6 +172,7 @@ cuda_result cuCtxPopCurrent_v2(cuda_context *out)
     return told("cuCtxPopCurrent_v2");
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the type is the real function's */
 cuda_result cuModuleLoadDataEx(cuda_module *out, const void *fatbin, unsigned n,
                                unsigned *options, void **values)
 {

@@ -181,7 +181,7 @@ nb_status cuda_open(nb_context *ctx, const struct cuda_source *source, int id,
     *device = NULL;
     if (!source->fatbin->modules[0] || !source->fatbin->modules[1])
         return fail(ctx, NB_ERR_UNSUPPORTED,
-                    "this build has no kernels for GPUs: nvcc was not there");
+                    "this build has no kernels for GPUs: it was made without nvcc");
     d = calloc(1, sizeof *d);
     if (!d) return fail_memory(ctx, "a CUDA device");
     d->fatbin = source->fatbin;

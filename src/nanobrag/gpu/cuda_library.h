@@ -75,6 +75,7 @@ struct CUlaunchConfig_st {
 
 struct cuda_library {
     void *handle;
+/* NOLINTNEXTLINE(bugprone-macro-parentheses) */
 #define CUDA_MEMBER(name, symbol, parameters) cuda_result(*name) parameters;
     CUDA_FUNCTIONS(CUDA_MEMBER)
 #undef CUDA_MEMBER

@@ -7,7 +7,7 @@
 #define NB_GPU_FATBIN_H
 
 struct gpu_fatbin {
-    const void *modules[2]; /* in double, in float; NULL: built without nvcc */
+    const void *modules[2]; /* in double, in float; NULL: made without nvcc */
     const char *targets; /* what they hold: architecture_read() */
     int toolkit; /* that made them: 1000 major + 10 minor, as drivers count */
 };
