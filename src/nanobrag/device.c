@@ -101,8 +101,9 @@ nb_status device_choose(nb_simulator *sim, const struct phys_frame *frame, doubl
     if (!gpu) {
         stay(sim, ctx->no_gpu);
         if (!asked) return NB_OK;
+        NB_TRY(context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, ctx->no_gpu));
         log_line(ctx, NB_LOG_WARNING, "device", "the host computes: %s", ctx->no_gpu);
-        return context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, ctx->no_gpu);
+        return NB_OK;
     }
     if (!asked && !is_worth_it(sim, frame, samples, &gpu->facts, why, sizeof why)) {
         stay(sim, why);
@@ -122,6 +123,7 @@ nb_status device_lost(nb_simulator *sim)
     sim->device.scene.gpu = NULL;
     stay(sim, words);
     plans_start(sim);
+    NB_TRY(context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, words));
     log_line(ctx, NB_LOG_WARNING, "device", "the host computes from here on: %s", words);
-    return context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, words);
+    return NB_OK;
 }
