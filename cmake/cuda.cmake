@@ -37,7 +37,12 @@ if(NANOBRAG_WITH_CUDA)
   string(REGEX MATCH "release ([0-9]+)\\.([0-9]+)" nvcc_version "${nvcc_version}")
   math(EXPR nvcc_version "1000 * ${CMAKE_MATCH_1} + 10 * ${CMAKE_MATCH_2}")
   set(cuda_targets "")
-  set(cuda_flags -O3 -fmad=true --threads 0 -Xptxas -v -Xfatbin -compress-all)
+  # 550: not every step of a block (gpu/block.h) reads which thread it is
+  set(cuda_flags -O3 -fmad=true --threads 0 -diag-suppress 550 -Xptxas -v
+      -Xfatbin -compress-all)
+  if(CMAKE_COMPILE_WARNING_AS_ERROR)
+    list(APPEND cuda_flags -Werror all-warnings)
+  endif()
   set(cuda_lowest "")
   list(SORT NANOBRAG_CUDA_ARCHITECTURES COMPARE NATURAL)
   foreach(number IN LISTS NANOBRAG_CUDA_ARCHITECTURES)
