@@ -527,6 +527,34 @@ static int built_names(void)
     return TAP_PASS;
 }
 
+/* the driver of this machine, if it has one: it opens and copies, or says why not */
+static int this_machine(void)
+{
+    static const char from[] = "there and back";
+    char to[sizeof from] = "";
+    gpu_address address = 0;
+    nb_status status;
+
+    begin();
+    status = gpu_cuda.open(ctx, 0, &device, &facts);
+    if (status != NB_OK) {
+        check_refused(status, NB_ERR_UNSUPPORTED, "");
+        end("this machine");
+        return TAP_PASS;
+    }
+    tap_note("%s, %d.%d, %d processors, %.1f GiB, %s", facts.name, facts.major, facts.minor,
+             facts.processors, (double)facts.memory / (1 << 30), facts.driver);
+    tap_check(gpu_cuda.allocate(ctx, device, sizeof from, &address) == NB_OK
+                  && gpu_cuda.upload(ctx, device, address, from, sizeof from) == NB_OK
+                  && gpu_cuda.download(ctx, device, to, address, sizeof to) == NB_OK
+                  && gpu_cuda.wait(ctx, device) == NB_OK
+                  && memcmp(from, to, sizeof to) == 0,
+              "'%s' expected '%s': '%s'", to, from, nb_context_message(ctx));
+    gpu_cuda.release(device, address);
+    end("this machine");
+    return TAP_PASS;
+}
+
 /* The toolkit's own stand-in has the functions of the real library, and refuses. */
 static int stand_in(void)
 {
@@ -556,6 +584,7 @@ int main(int argc, char **argv)
         {"any_call_fails", any_call_fails},
         {"built_kernels", built_kernels},
         {"built_names", built_names},
+        {"this_machine", this_machine},
         {"stand_in", stand_in},
     };
 
