@@ -1,7 +1,6 @@
 /* nvrtc.c - the library by dlopen(), and one compilation. SPDX-License-Identifier: MIT */
 #include "gpu/nvrtc.h"
 
-#include <ctype.h>
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -159,30 +158,21 @@ static int out_of_time(void *until, void *reserved)
     return seconds() > *(const double *)until;
 }
 
-/* The log from its first error on, as one line behind what `why` holds. */
+/* the line of the log that tells of the first error, behind what `why` holds */
 static void add_log(const struct nvrtc *nvrtc, void *program, char why[NVRTC_WHY])
 {
-    size_t n = 0, used = strlen(why);
+    const size_t used = strlen(why);
     const char *at;
     char *text;
+    size_t n = 0;
 
     if (nvrtc->log_size(program, &n) != RESULT_SUCCESS || n < 2) return;
-    if (used > NVRTC_WHY / 2) return;
     text = calloc(1, n + 1);
     if (text && nvrtc->log(program, text) == RESULT_SUCCESS) {
         at = strstr(text, "error");
         while (at && at > text && at[-1] != '\n') at--;
         if (!at) at = text;
-        at += strspn(at, " \t\n");
-        why[used++] = ':';
-        why[used++] = ' ';
-        for (; *at && used + 1 < NVRTC_WHY; at++) {
-            const int blank = isspace((unsigned char)*at) != 0;
-
-            if (!blank || why[used - 1] != ' ') why[used++] = blank ? ' ' : *at;
-        }
-        while (why[used - 1] == ' ') used--;
-        why[used] = '\0';
+        (void)snprintf(why + used, NVRTC_WHY - used, ": %.*s", (int)strcspn(at, "\n"), at);
     }
     free(text);
 }
