@@ -417,30 +417,127 @@ static int headers_of_the_folder(void)
 /* wherever it is at work when its time is over */
 static int stopped_in_time(void)
 {
-    static const double limits[] = {1e-9, 0.1, 0.7, 1.5};
-    char *text = many_kernels(40);
+    static const double parts[] = {0, 0.05, 0.25, 0.5};
+    char *text = many_kernels(4);
     const struct source source = text_of(text);
+    struct nvrtc_request request = request_for(&source);
     struct nvrtc_target target;
+    struct cubin cubin = {0};
+    double whole = 0;
 
     if (no_library() || !nvrtc.set_callback) {
         free(text);
         return tap_skip("%s", nvrtc.create ? "this NVRTC cannot be stopped" : why);
     }
+    nvrtc_option(&request, "-DSHAPE=PHYS_SQUARE");
     check_ok(nvrtc_aim(&nvrtc, 9, 0, &target, why), "aim");
-    for (size_t i = 0; i < COUNT(limits); i++) {
-        struct nvrtc_request request = request_for(&source);
-        struct cubin cubin;
+    if (build(&request, &target, &cubin, &whole)) tap_note("%.2f s with time", whole);
+    cubin_free(&cubin);
+    for (size_t i = 0; i < COUNT(parts); i++) {
         double took = -seconds();
 
-        nvrtc_option(&request, "-DSHAPE=PHYS_SQUARE");
-        request.timeout = limits[i];
+        request.timeout = parts[i] * whole + 1e-9;
         check_line(nvrtc_build(&nvrtc, &request, &target, &cubin, why), NB_ERR_CANCELLED,
                    "stopped after");
         took += seconds();
-        tap_check(took < limits[i] + 1 && !cubin.bytes,
-                  "limit %g s: %.2f s, allowed a second more", limits[i], took);
+        tap_check(took > request.timeout && took < request.timeout + 1 && !cubin.bytes,
+                  "limit %.3f s: %.3f s, allowed a second more", request.timeout, took);
     }
     free(text);
+    return TAP_PASS;
+}
+
+/* ---- the kernels ---- */
+
+/* whether the code names it */
+static int names(const struct cubin *cubin, const char *name)
+{
+    const size_t n = strlen(name) + 1;
+
+    for (size_t i = 0; i + n <= cubin->size; i++)
+        if (memcmp(cubin->bytes + i, name, n) == 0) return 1;
+    return 0;
+}
+
+static const struct {
+    const char *shape, *lookup;
+} variants[] = {
+#define VARIANT(shape, lookup) {#shape, #lookup},
+#include "kernels/variants.def"
+#undef VARIANT
+};
+
+/* variant `number` and no other; with the time it took */
+static double check_variant(int number, int single, int device)
+{
+    struct nvrtc_request request = request_for(sources_find("gpu/kernels.cu"));
+    struct nvrtc_target target;
+    struct cubin cubin = {0};
+    char name[64];
+    double took;
+
+    nvrtc_option(&request, "-DGPU_ONLY_SHAPE=%s", variants[number].shape);
+    nvrtc_option(&request, "-DGPU_ONLY_LOOKUP=%s", variants[number].lookup);
+    if (single) nvrtc_option(&request, "-DPHYS_SINGLE");
+    check_ok(nvrtc_aim(&nvrtc, device / 10, device % 10, &target, why), "aim");
+    if (!build(&request, &target, &cubin, &took)) return took;
+    for (size_t i = 0; i < COUNT(variants); i++) {
+        (void)snprintf(name, sizeof name, "image_%s_%s", variants[i].shape,
+                       variants[i].lookup);
+        if (names(&cubin, name) != ((int)i == number))
+            tap_check(0, "%s: whether it is there", name);
+    }
+    tap_check(cubin.size > 1000, "%s %s in %s for %s: %zu bytes in %.2f s",
+              variants[number].shape, variants[number].lookup, single ? "float" : "double",
+              target.name, cubin.size, took);
+    cubin_free(&cubin);
+    return took;
+}
+
+static int one_variant(void)
+{
+    if (no_library()) return tap_skip("%s", why);
+    for (int single = 0; single < 2; single++) (void)check_variant(1, single, 90);
+    return TAP_PASS;
+}
+
+/* every variant, and every architecture with one of them */
+static int every_variant(void)
+{
+    int numbers[64], n;
+    double total = 0;
+
+    if (no_library()) return tap_skip("%s", why);
+    n = known_targets(numbers);
+    for (int single = 0; single < 2; single++) {
+        for (int i = 0; i < (int)COUNT(variants); i++)
+            total += check_variant(i, single, 90);
+        for (int i = 0; i < n; i++)
+            total += check_variant(i % (int)COUNT(variants), single, numbers[i]);
+    }
+    tap_note("%.1f s in all", total);
+    return TAP_PASS;
+}
+
+/* all in one, as nvcc compiles them */
+static int all_variants(void)
+{
+    struct nvrtc_request request = request_for(sources_find("gpu/kernels.cu"));
+    struct nvrtc_target target;
+    struct cubin cubin;
+    char name[64];
+    double took;
+
+    if (no_library()) return tap_skip("%s", why);
+    check_ok(nvrtc_aim(&nvrtc, 9, 0, &target, why), "aim");
+    if (!build(&request, &target, &cubin, &took)) return TAP_PASS;
+    for (size_t i = 0; i < COUNT(variants); i++) {
+        (void)snprintf(name, sizeof name, "image_%s_%s", variants[i].shape,
+                       variants[i].lookup);
+        tap_check(names(&cubin, name), "%s is there", name);
+    }
+    tap_note("%zu bytes in %.2f s", cubin.size, took);
+    cubin_free(&cubin);
     return TAP_PASS;
 }
 
@@ -496,6 +593,9 @@ int main(int argc, char **argv)
         {"headers_of_the_folder", headers_of_the_folder},
         {"stopped_in_time", stopped_in_time},
         {"threads_at_once", threads_at_once},
+        {"one_variant", one_variant},
+        {"every_variant", every_variant},
+        {"all_variants", all_variants},
     };
 
     (void)unsetenv("FAKE_NVRTC");
