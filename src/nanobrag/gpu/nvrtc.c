@@ -8,10 +8,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "gpu/architecture.h"
+
 /* of nvrtcResult, those that are told apart */
 enum { RESULT_SUCCESS = 0, RESULT_OUT_OF_MEMORY = 1, RESULT_CANCELLED = 16 };
-
-enum { TARGETS_MOST = 256 };
 
 static nb_status refuse(char why[NVRTC_WHY], nb_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -28,6 +28,14 @@ static nb_status refuse(char why[NVRTC_WHY], nb_status status, const char *forma
 
 /* ---- the library ---- */
 
+static nb_status cannot_open(char why[NVRTC_WHY])
+{
+    const char *reason = dlerror();
+
+    return refuse(why, NB_ERR_UNSUPPORTED, "NVRTC cannot be opened: %.300s",
+                  reason ? reason : "no reason is given");
+}
+
 /* the first that is there; NULL: `why` tells of the first that was looked for */
 static void *open_first(char why[NVRTC_WHY])
 {
@@ -39,7 +47,7 @@ static void *open_first(char why[NVRTC_WHY])
         void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
 
         if (library) return library;
-        if (i == 0) (void)refuse(why, NB_OK, "NVRTC cannot be opened: %.300s", dlerror());
+        if (i == 0) (void)cannot_open(why);
     }
     return NULL;
 }
@@ -76,9 +84,7 @@ nb_status nvrtc_open(const char *name, struct nvrtc *out, char why[NVRTC_WHY])
     void *library = name ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : open_first(why);
 
     memset(out, 0, sizeof *out);
-    if (!library && name)
-        return refuse(why, NB_ERR_UNSUPPORTED, "NVRTC cannot be opened: %.300s", dlerror());
-    if (!library) return NB_ERR_UNSUPPORTED;
+    if (!library) return name ? cannot_open(why) : NB_ERR_UNSUPPORTED;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (!find_function(library, functions[i].name, functions[i].to))
             return refuse(why, NB_ERR_UNSUPPORTED,
@@ -92,28 +98,30 @@ nb_status nvrtc_open(const char *name, struct nvrtc *out, char why[NVRTC_WHY])
 
 /* ---- what for ---- */
 
-int nvrtc_choose(const int *numbers, int n, int device, struct nvrtc_target *out)
+int nvrtc_choose(const int *numbers, int n, int compute, struct nvrtc_target *out)
 {
-    int same_major = 0, below = 0;
+    struct gpu_target targets[2 * NVRTC_TARGETS];
+    int best;
 
-    for (int i = 0; i < n; i++) {
-        if (numbers[i] > device) continue;
-        if (numbers[i] > below) below = numbers[i];
-        if (numbers[i] / 10 == device / 10 && numbers[i] > same_major)
-            same_major = numbers[i];
+    /* each of them is made as machine code and as PTX */
+    for (int i = 0; i < 2 * n; i++) {
+        targets[i].compute = numbers[i / 2];
+        targets[i].ptx = i % 2;
     }
-    out->ptx = same_major == 0;
+    best = architecture_choose(targets, 2 * n, compute);
+    if (best < 0) return 0;
+    out->ptx = targets[best].ptx;
     (void)snprintf(out->name, sizeof out->name, out->ptx ? "compute_%d" : "sm_%d",
-                   out->ptx ? below : same_major);
-    return below > 0;
+                   targets[best].compute);
+    return 1;
 }
 
 nb_status nvrtc_aim(const struct nvrtc *nvrtc, int major, int minor,
                     struct nvrtc_target *out, char why[NVRTC_WHY])
 {
-    int numbers[TARGETS_MOST], n = 0, oldest;
+    int numbers[NVRTC_TARGETS], n = 0, oldest;
 
-    if (nvrtc->target_count(&n) != RESULT_SUCCESS || n < 1 || n > TARGETS_MOST
+    if (nvrtc->target_count(&n) != RESULT_SUCCESS || n < 1 || n > NVRTC_TARGETS
         || nvrtc->targets(numbers) != RESULT_SUCCESS)
         return refuse(why, NB_ERR_UNSUPPORTED, "NVRTC %d.%d does not tell what it is for",
                       nvrtc->major, nvrtc->minor);

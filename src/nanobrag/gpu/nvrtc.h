@@ -19,7 +19,8 @@ enum {
     NVRTC_WHY = 512, /* bytes of a line that says what is wrong */
     NVRTC_OPTIONS = 16,
     NVRTC_OPTION = 96, /* bytes of one, with the end */
-    NVRTC_TARGET = 24
+    NVRTC_TARGET = 24, /* bytes of its name, with the end */
+    NVRTC_TARGETS = 256 /* that it knows, at most */
 };
 
 /* the library; opened once, it stays with the process */
@@ -72,8 +73,9 @@ nb_status nvrtc_open(const char *library, struct nvrtc *out, char why[NVRTC_WHY]
 nb_status nvrtc_aim(const struct nvrtc *nvrtc, int major, int minor,
                     struct nvrtc_target *out, char why[NVRTC_WHY]);
 
-/* The same by a list of numbers as 90 for sm_90; 0: older than all. */
-int nvrtc_choose(const int *numbers, int n, int device, struct nvrtc_target *out);
+/* The same by a list of at most NVRTC_TARGETS numbers as 90 for sm_90, for a device of 10
+ * major + minor `compute`; 0: it is older than all. */
+int nvrtc_choose(const int *numbers, int n, int compute, struct nvrtc_target *out);
 
 /* One more option for a request, as printf() makes it. */
 void nvrtc_option(struct nvrtc_request *request, const char *format, ...)
