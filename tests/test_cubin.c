@@ -354,7 +354,7 @@ static int without_folder(void)
 {
     begin_anew();
     ctx->env.cache_dir[0] = '\0';
-    tap_check(obtains(1, SIZE, 0) && obtains(1, SIZE, 0), "made each time");
+    for (int i = 0; i < 2; i++) tap_check(obtains(1, SIZE, 0), "made each time");
     tap_check(count_files(in_folder("")) == 0 && total.misses == 0, "no file");
     check_fallbacks(0, "");
     return TAP_PASS;
@@ -386,7 +386,7 @@ static int log_lines(void)
     (void)fflush(stderr);
     (void)dup2(stderr_was, 2);
     lines = slurp(in_folder("lines"), &n);
-    for (char *at = lines; (at = strstr(at, " in ")); at++) memcpy(at, " in 0.00", 8);
+    for (char *at = lines; (at = strstr(at, " in ")); at += 4) at[4] = at[6] = at[7] = '0';
     tap_check(file && strcmp(lines, expected) == 0, "a line for each:\n%s", lines);
     free(lines);
     return TAP_PASS;

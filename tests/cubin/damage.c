@@ -109,7 +109,7 @@ int wrong_files(void)
     check_fallbacks(3, "it is not a regular file");
     (void)remove(path);
     (void)mkdir(path, 0700);
-    tap_check(obtains(1, SIZE, 0) && obtains(1, SIZE, 0), "a folder: made each time");
+    for (int i = 0; i < 2; i++) tap_check(obtains(1, SIZE, 0), "a folder: made each time");
     check_fallbacks(7, "cannot write a file of this folder: ");
     return TAP_PASS;
 }

@@ -66,7 +66,7 @@ struct cubin {
 
 /* Open the library of this name, of NULL one of those that CUDA installs. Errors:
  * NB_ERR_UNSUPPORTED. */
-nb_status nvrtc_open(const char *library, struct nvrtc *out, char why[NVRTC_WHY]);
+nb_status nvrtc_open(const char *name, struct nvrtc *out, char why[NVRTC_WHY]);
 
 /* What to make for a device of this compute capability. NB_ERR_UNSUPPORTED where it is
  * older than all that the library compiles for. */
