@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "cubin/cases.h"
+#include "support/allocations.h"
 #include "support/files.h"
 #include "support/tap.h"
 
@@ -392,6 +393,36 @@ static int log_lines(void)
     return TAP_PASS;
 }
 
+/* memory that runs out anywhere is said, or another way is gone */
+static int memory_refused(void)
+{
+    enum { CALLS = 40 };
+    int wrong = 0, without = 0, unsaid = 0;
+
+    if (!allocations_counted()) return tap_skip("malloc cannot be refused here");
+    begin_anew();
+    tap_check(obtains(1, SIZE, 0), "kept");
+    for (int i = 0; i < CALLS; i++) {
+        const uint64_t before = ctx->fallbacks;
+        const long held = allocations_held();
+
+        prepare(i % 2 ? 1 : 100 + i, SIZE); /* found, or made */
+        allocations_refuse(1 + i / 2);
+        wrong += run() != NB_OK;
+        allocations_refuse(0);
+        without += !job.cubin.bytes;
+        unsaid += (!job.cubin.bytes || job.trouble[0][0] || job.trouble[1][0])
+                  && ctx->fallbacks == before;
+        cubin_free(&job.cubin);
+        wrong += allocations_held() > held;
+    }
+    tap_check(wrong == 0 && unsaid == 0 && without > 0 && without < CALLS,
+              "%d of %d without code, %d not said, %d wrong, allowed 0", without,
+              (int)CALLS, unsaid, wrong);
+    tap_check(obtains(1, SIZE, 1), "what is on disk is whole");
+    return TAP_PASS;
+}
+
 /* the library that is there, and the embedded text */
 static int of_nvrtc(void)
 {
@@ -431,6 +462,7 @@ int main(int argc, char **argv)
         {"compiled_mode_off", compiled_mode_off},
         {"without_folder", without_folder},
         {"log_lines", log_lines},
+        {"memory_refused", memory_refused},
         {"of_nvrtc", of_nvrtc},
         {"damaged_anywhere", damaged_anywhere},
         {"truncated", truncated},

@@ -155,6 +155,7 @@ static int library_refuses(void)
 
 static int fake_errors(void)
 {
+    static const atomic_int stop = 1;
     const struct source text = text_of("");
     struct nvrtc_request request = request_for(&text);
     struct nvrtc_target target;
@@ -174,6 +175,13 @@ static int fake_errors(void)
                "stopped after 0.2 s (NANOBRAG_COMPILE_TIMEOUT)");
     took += seconds();
     tap_check(took > 0.2 && took < 1.2, "after %.2f s, allowed 0.2 to 1.2", took);
+    request.timeout = 10;
+    request.stop = &stop;
+    took = -seconds();
+    check_line(nvrtc_build(&nvrtc, &request, &target, &cubin, why), NB_ERR_CANCELLED,
+               "gpu/test.cu for sm_90: stopped on request");
+    took += seconds();
+    tap_check(took < 1, "after %.2f s, allowed 1", took);
     return TAP_PASS;
 }
 

@@ -159,11 +159,19 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+struct patience {
+    double until;
+    const atomic_int *stop;
+};
+
 /* The compiler asks now and then, from any thread, whether it is to stop. */
-static int out_of_time(void *until, void *reserved)
+static int is_over(void *payload, void *reserved)
 {
+    const struct patience *patience = payload;
+
     (void)reserved;
-    return seconds() > *(const double *)until;
+    return (patience->stop && atomic_load(patience->stop) != 0)
+           || seconds() > patience->until;
 }
 
 /* the line of the log that tells of the first error, behind what `why` holds */
@@ -240,7 +248,7 @@ nb_status nvrtc_build(const struct nvrtc *nvrtc, const struct nvrtc_request *req
                       const struct nvrtc_target *target, struct cubin *out,
                       char why[NVRTC_WHY])
 {
-    double until = seconds() + request->timeout;
+    struct patience patience = {seconds() + request->timeout, request->stop};
     nb_status status = NB_ERR_UNSUPPORTED;
     void *program;
     int result;
@@ -250,10 +258,14 @@ nb_status nvrtc_build(const struct nvrtc *nvrtc, const struct nvrtc_request *req
         return refuse(why, NB_ERR_ARGUMENT, "options for NVRTC: too many, or one too long");
     program = create(nvrtc, request->text, &result);
     if (program && nvrtc->set_callback)
-        result = nvrtc->set_callback(program, out_of_time, &until);
+        result = nvrtc->set_callback(program, is_over, &patience);
     if (result == RESULT_SUCCESS) result = compile(nvrtc, program, request, target);
     if (result == RESULT_SUCCESS) {
         status = take_code(nvrtc, program, target->ptx, out, why);
+    } else if (result == RESULT_CANCELLED && request->stop
+               && atomic_load(request->stop) != 0) {
+        status = refuse(why, NB_ERR_CANCELLED, "NVRTC, %s for %s: stopped on request",
+                        request->text->name, target->name);
     } else if (result == RESULT_CANCELLED) {
         status = refuse(why, NB_ERR_CANCELLED,
                         "NVRTC, %s for %s: stopped after %g s (NANOBRAG_COMPILE_TIMEOUT)",

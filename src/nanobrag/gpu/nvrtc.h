@@ -10,6 +10,7 @@
 #ifndef NB_GPU_NVRTC_H
 #define NB_GPU_NVRTC_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 
 #include "base/context.h"
@@ -56,6 +57,7 @@ struct nvrtc_request {
     int option_count;
     int truncated; /* nvrtc_option() had no room */
     double timeout; /* s */
+    const atomic_int *stop; /* NULL, or what stops it from another thread: not 0 */
 };
 
 struct cubin {
@@ -82,9 +84,9 @@ void nvrtc_option(struct nvrtc_request *request, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
- * Compile; cubin_free() what came. NB_ERR_CANCELLED: it was stopped at its time limit,
- * which a library without nvrtcSetFlowCallback() does not know (set_callback is NULL).
- * NB_ERR_UNSUPPORTED: it does not compile, with NVRTC's words. NB_ERR_MEMORY.
+ * Compile; cubin_free() what came. NB_ERR_CANCELLED: it was stopped, at its time limit or
+ * on request; a library without nvrtcSetFlowCallback() knows neither (set_callback is
+ * NULL). NB_ERR_UNSUPPORTED: it does not compile, with NVRTC's words. NB_ERR_MEMORY.
  */
 nb_status nvrtc_build(const struct nvrtc *nvrtc, const struct nvrtc_request *request,
                       const struct nvrtc_target *target, struct cubin *out,
