@@ -7,6 +7,7 @@
  */
 #define _XOPEN_SOURCE 700 // NOLINT(readability-identifier-naming)
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "gpu/nvrtc.h"
+#include "nvrtc/cases.h"
 #include "support/files.h"
 #include "support/tap.h"
 
-static struct nvrtc nvrtc;
-static char why[NVRTC_WHY];
+struct nvrtc nvrtc;
+char why[NVRTC_WHY];
 
 static double seconds(void)
 {
@@ -29,7 +30,7 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static int no_library(void)
+int no_library(void)
 {
     return nvrtc_open(NULL, &nvrtc, why) != NB_OK;
 }
@@ -48,7 +49,7 @@ static struct source text_of(const char *text)
     return source;
 }
 
-static struct nvrtc_request request_for(const struct source *text)
+struct nvrtc_request request_for(const struct source *text)
 {
     struct nvrtc_request request = {.text = text, .timeout = 100};
 
@@ -255,9 +256,8 @@ static int sources_embedded(void)
 
 /* ---- the real one ---- */
 
-/* 0: it failed; with the time it took */
-static int build(const struct nvrtc_request *request, const struct nvrtc_target *target,
-                 struct cubin *cubin, double *took)
+int build(const struct nvrtc_request *request, const struct nvrtc_target *target,
+          struct cubin *cubin, double *took)
 {
     nb_status status;
 
@@ -269,7 +269,7 @@ static int build(const struct nvrtc_request *request, const struct nvrtc_target 
     return status == NB_OK;
 }
 
-static int known_targets(int numbers[64])
+int known_targets(int numbers[64])
 {
     int n = 0;
 
@@ -426,7 +426,7 @@ static int headers_of_the_folder(void)
 static int stopped_in_time(void)
 {
     static const double parts[] = {0, 0.05, 0.25, 0.5};
-    char *text = many_kernels(4);
+    char *text = many_kernels(2);
     const struct source source = text_of(text);
     struct nvrtc_request request = request_for(&source);
     struct nvrtc_target target;
@@ -448,104 +448,13 @@ static int stopped_in_time(void)
         check_line(nvrtc_build(&nvrtc, &request, &target, &cubin, why), NB_ERR_CANCELLED,
                    "stopped after");
         took += seconds();
-        tap_check(took > request.timeout && took < request.timeout + 1 && !cubin.bytes,
-                  "limit %.3f s: %.3f s, allowed a second more", request.timeout, took);
+        /* a busy machine is as slow in this as in the whole */
+        tap_check(took > request.timeout && took < request.timeout + fmax(1, whole)
+                      && !cubin.bytes,
+                  "limit %.3f s: %.3f s, allowed %.3f more", request.timeout, took,
+                  fmax(1, whole));
     }
     free(text);
-    return TAP_PASS;
-}
-
-/* ---- the kernels ---- */
-
-/* whether the code names it */
-static int names(const struct cubin *cubin, const char *name)
-{
-    const size_t n = strlen(name) + 1;
-
-    for (size_t i = 0; i + n <= cubin->size; i++)
-        if (memcmp(cubin->bytes + i, name, n) == 0) return 1;
-    return 0;
-}
-
-static const struct {
-    const char *shape, *lookup;
-} variants[] = {
-#define VARIANT(shape, lookup) {#shape, #lookup},
-#include "kernels/variants.def"
-#undef VARIANT
-};
-
-/* variant `number` and no other; with the time it took */
-static double check_variant(int number, int single, int device)
-{
-    struct nvrtc_request request = request_for(sources_find("gpu/kernels.cu"));
-    struct nvrtc_target target;
-    struct cubin cubin = {0};
-    char name[64];
-    double took;
-
-    nvrtc_option(&request, "-DGPU_ONLY_SHAPE=%s", variants[number].shape);
-    nvrtc_option(&request, "-DGPU_ONLY_LOOKUP=%s", variants[number].lookup);
-    if (single) nvrtc_option(&request, "-DPHYS_SINGLE");
-    check_ok(nvrtc_aim(&nvrtc, device / 10, device % 10, &target, why), "aim");
-    if (!build(&request, &target, &cubin, &took)) return took;
-    for (size_t i = 0; i < COUNT(variants); i++) {
-        (void)snprintf(name, sizeof name, "image_%s_%s", variants[i].shape,
-                       variants[i].lookup);
-        if (names(&cubin, name) != ((int)i == number))
-            tap_check(0, "%s: whether it is there", name);
-    }
-    tap_check(cubin.size > 1000, "%s %s in %s for %s: %zu bytes in %.2f s",
-              variants[number].shape, variants[number].lookup, single ? "float" : "double",
-              target.name, cubin.size, took);
-    cubin_free(&cubin);
-    return took;
-}
-
-static int one_variant(void)
-{
-    if (no_library()) return tap_skip("%s", why);
-    for (int single = 0; single < 2; single++) (void)check_variant(1, single, 90);
-    return TAP_PASS;
-}
-
-/* every variant, and every architecture with one of them */
-static int every_variant(void)
-{
-    int numbers[64], n;
-    double total = 0;
-
-    if (no_library()) return tap_skip("%s", why);
-    n = known_targets(numbers);
-    for (int single = 0; single < 2; single++) {
-        for (int i = 0; i < (int)COUNT(variants); i++)
-            total += check_variant(i, single, 90);
-        for (int i = 0; i < n; i++)
-            total += check_variant(i % (int)COUNT(variants), single, numbers[i]);
-    }
-    tap_note("%.1f s in all", total);
-    return TAP_PASS;
-}
-
-/* all in one, as nvcc compiles them */
-static int all_variants(void)
-{
-    struct nvrtc_request request = request_for(sources_find("gpu/kernels.cu"));
-    struct nvrtc_target target;
-    struct cubin cubin;
-    char name[64];
-    double took;
-
-    if (no_library()) return tap_skip("%s", why);
-    check_ok(nvrtc_aim(&nvrtc, 9, 0, &target, why), "aim");
-    if (!build(&request, &target, &cubin, &took)) return TAP_PASS;
-    for (size_t i = 0; i < COUNT(variants); i++) {
-        (void)snprintf(name, sizeof name, "image_%s_%s", variants[i].shape,
-                       variants[i].lookup);
-        tap_check(names(&cubin, name), "%s is there", name);
-    }
-    tap_note("%zu bytes in %.2f s", cubin.size, took);
-    cubin_free(&cubin);
     return TAP_PASS;
 }
 
