@@ -62,7 +62,7 @@ static char *many_kernels(int n)
     static const char kernel[] =
         "extern \"C\" __global__ void image_%d(struct phys_frame frame, real *image)\n"
         "{\n"
-        "    const struct phys_spec spec = {SHAPE, PHYS_TRICUBIC, 0, 0};\n"
+        "    const struct phys_spec spec = {SHAPE, LOOKUP, 0, 0};\n"
         "    const struct phys_view view = phys_view(&frame);\n"
         "    image[threadIdx.x] = phys_finish(&frame, phys_pixel(spec, &frame, &view, %d,\n"
         "                                                        threadIdx.x));\n"
@@ -293,6 +293,7 @@ static int every_architecture(void)
     tap_note("NVRTC %d.%d", nvrtc.major, nvrtc.minor);
     nvrtc_option(&request, "-DPHYS_SINGLE");
     nvrtc_option(&request, "-DSHAPE=PHYS_GAUSS");
+    nvrtc_option(&request, "-DLOOKUP=PHYS_CONSTANT");
     n = known_targets(numbers);
     tap_check(n > 0, "%d architectures", n);
     for (int i = 0; i < n; i++) {
@@ -438,6 +439,7 @@ static int stopped_in_time(void)
         return tap_skip("%s", nvrtc.create ? "this NVRTC cannot be stopped" : why);
     }
     nvrtc_option(&request, "-DSHAPE=PHYS_SQUARE");
+    nvrtc_option(&request, "-DLOOKUP=PHYS_TRICUBIC");
     check_ok(nvrtc_aim(&nvrtc, 9, 0, &target, why), "aim");
     if (build(&request, &target, &cubin, &whole)) tap_note("%.2f s with time", whole);
     cubin_free(&cubin);
@@ -478,6 +480,7 @@ static int threads_at_once(void)
         char line[NVRTC_WHY];
 
         nvrtc_option(&request, "-DSHAPE=PHYS_TOPHAT");
+        nvrtc_option(&request, "-DLOOKUP=PHYS_CONSTANT");
         failed += nvrtc_open(NULL, &own, line) != NB_OK
                   || nvrtc_aim(&own, 9, 0, &target, line) != NB_OK
                   || nvrtc_build(&own, &request, &target, &cubins[t], line) != NB_OK;
