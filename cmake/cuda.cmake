@@ -1,9 +1,13 @@
-# nvcc and NVRTC, when they are there. nanobrag has no GPU code; the toolkit serves to
-# check that physics/*.h stays inside the dialect that GPU compilers take: the tests
-# labelled `dialect`, or the target physics_dialect.
+# nvcc and NVRTC, when they are there. nvcc compiles the kernels for GPUs, which the library
+# carries as bytes and hands to the driver of the machine that it runs on: building needs no
+# GPU, no driver and no library of CUDA, and what is built runs where there are none.
+# Both also check that physics/*.h stays inside the dialect that GPU compilers take: the
+# tests labelled `dialect`, or the target physics_dialect.
+set(NANOBRAG_CUDA_ARCHITECTURES 75 80 86 89 90 100 120 CACHE STRING
+    "GPUs that get machine code, where nvcc knows them (90: sm_90); others compile PTX")
 if(NANOBRAG_CUDA)
   find_program(NANOBRAG_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda
-               PATH_SUFFIXES bin DOC "nvcc, for the physics check")
+               PATH_SUFFIXES bin DOC "nvcc, for the kernels of GPUs")
   mark_as_advanced(NANOBRAG_NVCC)
   if(NANOBRAG_NVCC)
     get_filename_component(nvcc_dir ${NANOBRAG_NVCC} REALPATH)
@@ -11,14 +15,86 @@ if(NANOBRAG_CUDA)
     get_filename_component(cuda_root ${nvcc_dir} DIRECTORY)
     find_path(NANOBRAG_NVRTC_INCLUDE_DIR nvrtc.h HINTS ${cuda_root}/include)
     find_library(NANOBRAG_NVRTC_LIBRARY nvrtc HINTS ${cuda_root} PATH_SUFFIXES lib64 lib)
-    mark_as_advanced(NANOBRAG_NVRTC_INCLUDE_DIR NANOBRAG_NVRTC_LIBRARY)
+    # what tests compare with
+    find_path(NANOBRAG_CUDA_INCLUDE_DIR cuda.h HINTS ${cuda_root}/include)
+    find_library(NANOBRAG_CUDA_STUB cuda HINTS ${cuda_root}/lib64/stubs NO_DEFAULT_PATH)
+    mark_as_advanced(NANOBRAG_NVRTC_INCLUDE_DIR NANOBRAG_NVRTC_LIBRARY
+                     NANOBRAG_CUDA_INCLUDE_DIR NANOBRAG_CUDA_STUB)
   endif()
 endif()
 if(NANOBRAG_REQUIRE_CUDA AND NOT NANOBRAG_NVRTC_LIBRARY)
   message(FATAL_ERROR "nvcc and libnvrtc are required (NANOBRAG_REQUIRE_CUDA) and missing")
 endif()
-nanobrag_package(CUDA NANOBRAG_NVCC "check of the physics by nvcc (no GPU code is built)"
-                 "nvidia-cuda-toolkit")
+nanobrag_package(CUDA NANOBRAG_NVCC "kernels for GPUs" "nvidia-cuda-toolkit")
+
+# Those of the architectures that nvcc knows, and its version as drivers count it. What is
+# the same for every device of a kind has no letter, so neither have our names.
+if(NANOBRAG_WITH_CUDA)
+  execute_process(COMMAND ${NANOBRAG_NVCC} --list-gpu-arch OUTPUT_VARIABLE nvcc_knows
+                  COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${NANOBRAG_NVCC} --version OUTPUT_VARIABLE nvcc_version
+                  COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCH "release ([0-9]+)\\.([0-9]+)" nvcc_version "${nvcc_version}")
+  math(EXPR nvcc_version "1000 * ${CMAKE_MATCH_1} + 10 * ${CMAKE_MATCH_2}")
+  set(cuda_targets "")
+  set(cuda_flags -O3 -fmad=true --threads 0 -Xptxas -v -Xfatbin -compress-all)
+  set(cuda_lowest "")
+  list(SORT NANOBRAG_CUDA_ARCHITECTURES COMPARE NATURAL)
+  foreach(number IN LISTS NANOBRAG_CUDA_ARCHITECTURES)
+    if(NOT number MATCHES "^[0-9]+$")
+      message(FATAL_ERROR "NANOBRAG_CUDA_ARCHITECTURES: '${number}' is no number")
+    elseif(nvcc_knows MATCHES "compute_${number}\n")
+      list(APPEND cuda_flags -gencode arch=compute_${number},code=sm_${number})
+      list(APPEND cuda_targets sm_${number})
+      if(NOT cuda_lowest)
+        set(cuda_lowest ${number})
+      endif()
+      set(cuda_highest ${number})
+    else()
+      message(STATUS "nvcc does not know sm_${number}: it gets no machine code")
+    endif()
+  endforeach()
+  if(NOT cuda_lowest)
+    message(FATAL_ERROR "NANOBRAG_CUDA_ARCHITECTURES: nvcc knows none of them")
+  endif()
+  # the lowest, so that every newer device can run it, and the highest
+  set(cuda_ptx ${cuda_lowest} ${cuda_highest})
+  list(REMOVE_DUPLICATES cuda_ptx)
+  foreach(number IN LISTS cuda_ptx)
+    list(APPEND cuda_flags -gencode arch=compute_${number},code=compute_${number})
+    list(APPEND cuda_targets compute_${number})
+  endforeach()
+  list(JOIN cuda_targets " " cuda_targets)
+endif()
+
+# nanobrag_cuda(TARGET SOURCE HOLDER): compiles SOURCE in double and in float, and has
+# HOLDER, a C source of TARGET, take in both. What ptxas says is kept beside them as *.ptxas.
+function(nanobrag_cuda target source holder)
+  set(fatbins "")
+  foreach(precision double single)
+    string(TOUPPER ${precision} macro)
+    set(output ${CMAKE_CURRENT_BINARY_DIR}/gpu/kernels_${precision})
+    set(command ${NANOBRAG_NVCC} ${cuda_flags} -DPHYS_${macro}
+        -I ${CMAKE_CURRENT_SOURCE_DIR} -MD -MF ${output}.d -MT ${output}.fatbin
+        -fatbin ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${output}.fatbin)
+    add_custom_command(
+      OUTPUT ${output}.fatbin
+      BYPRODUCTS ${output}.ptxas
+      COMMAND ${CMAKE_COMMAND} "-DCOMMAND=${command}" -DREPORT=${output}.ptxas
+              -P ${PROJECT_SOURCE_DIR}/cmake/nvcc.cmake
+      DEPENDS ${source} ${PROJECT_SOURCE_DIR}/cmake/nvcc.cmake
+      DEPFILE ${output}.d
+      COMMENT "Compiling the kernels for GPUs in ${precision}"
+      VERBATIM)
+    set_property(SOURCE ${holder} APPEND PROPERTY
+                 COMPILE_DEFINITIONS FATBIN_${macro}="${output}.fatbin")
+    list(APPEND fatbins ${output}.fatbin)
+  endforeach()
+  set_property(SOURCE ${holder} APPEND PROPERTY COMPILE_DEFINITIONS
+               "FATBIN_TARGETS=\"${cuda_targets}\"" FATBIN_TOOLKIT=${nvcc_version})
+  set_property(SOURCE ${holder} APPEND PROPERTY OBJECT_DEPENDS ${fatbins})
+  target_sources(${target} PRIVATE ${fatbins})
+endfunction()
 
 add_custom_target(physics_dialect
                   COMMAND ${CMAKE_CTEST_COMMAND} -L dialect --output-on-failure

@@ -21,6 +21,10 @@ NB_BEGIN_DECLS
 
 typedef struct nb_context nb_context;
 
+/* nb_context_options.device besides NB_CPU and NB_CUDA (array.h): a CUDA device where the
+ * work is worth it */
+enum { NB_DEVICE_AUTO = -1 };
+
 enum { NB_COMPILE_ON, NB_COMPILE_OFF, NB_COMPILE_TUNE, NB_COMPILE_REQUIRE };
 
 /* levels of a log line */
@@ -29,7 +33,8 @@ enum { NB_LOG_WARNING, NB_LOG_NOTE, NB_LOG_INFO };
 typedef struct nb_context_options {
     int threads; /* 0: NANOBRAG_THREADS, else OMP_NUM_THREADS, else every core the process
                     may use; at most 1024 */
-    int device, device_id; /* 0 or NB_CPU: the host */
+    int device, device_id; /* 0: NANOBRAG_DEVICE, else NB_CPU. Which images it computes,
+                              and why not others, is in nb_description */
     int compile; /* NB_COMPILE_... (compile.h). TUNE measures when plans are made, also in
                     nb_simulator_create(), with `progress` called meanwhile; REQUIRE makes
                     simulators fail that can not run compiled */
@@ -50,10 +55,15 @@ typedef struct nb_context_options {
  *
  * Errors: NB_ERR_ARGUMENT (another version, a thread count or a mode of compiling out of
  * range; there is no context then to ask for a message), NB_ERR_UNSUPPORTED
- * (a device this build lacks), NB_ERR_MEMORY.
+ * (a kind of device that no build has), NB_ERR_MEMORY. A device is opened when a simulator
+ * first asks for it; where it can not be had the host computes, and the log says why.
  */
 NB_API nb_status nb_context_create(int api_version, const nb_context_options *options,
                                    nb_context **out);
+
+/* "auto", "cpu", "cuda" or "cuda:N" to a kind of device and its number. Errors:
+ * NB_ERR_ARGUMENT, with nothing written. */
+NB_API nb_status nb_device_named(const char *name, int *device, int *device_id);
 
 /* Accepts NULL. */
 NB_API void nb_context_free(nb_context *ctx);

@@ -246,6 +246,8 @@ typedef struct nb_description {
     const char *strategy_why; /* one clause: why this one */
     const char *kernel; /* its instruction set: "scalar", "v2", "v3", "v4" or "base";
                            or "reference" */
+    const char *device; /* of images: "cpu", or "cuda:0" and its name */
+    const char *device_why; /* one clause: why this one */
     int precision; /* enum nb_precision: NB_SINGLE when any of it is in float */
     double tolerance; /* of the image's peak */
     double rounding; /* estimated rounding error of the image at this precision, of its peak

@@ -240,6 +240,7 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     /* what is wrong with the scene's own numbers is said here, not at the first image */
     NB_TRY(simulator_frame(sim, NULL, &first, &frame));
     policy_strategy(&sim->policy, &frame, sim->spec, samples_of(sim, &frame));
+    NB_TRY(device_choose(sim, &frame, samples_of(sim, &frame)));
     plans_start(sim);
     NB_TRY(tuning_strategy(sim, &first, &frame));
     plans_start(sim); /* the strategy may be another one */
@@ -273,6 +274,7 @@ nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
 void nb_simulator_free(nb_simulator *sim)
 {
     if (!sim) return;
+    if (sim->device.scene.gpu) gpu_scene_drop(&sim->device.scene);
     psf_free(sim->psf);
     spots_free(&sim->spots);
     params_free(&sim->params);

@@ -1,6 +1,7 @@
 /*
  * launch.c - a job on the kernels of a simulator: an image, an adjoint, rows of a Jacobian,
- * each spot by spot or by lanes. Compiled mode repeats them while it tunes.
+ * each spot by spot or by lanes, the image also on a device. Compiled mode repeats them
+ * while it tunes.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,11 +10,10 @@
 #include "kernels/spots_vjp.h"
 #include "simulator.h"
 
-nb_status launch_image(nb_simulator *sim, const struct job *job, const void *unused)
+static nb_status launch_on_host(nb_simulator *sim, const struct job *job)
 {
     const struct kernel_set *kernels = &sim->policy.kernels;
 
-    (void)unused;
     if (sim->policy.strategy == NB_SPOTS) {
         const nb_status status = spots_forward(sim->ctx, kernels, job, &sim->spots);
 
@@ -21,6 +21,19 @@ nb_status launch_image(nb_simulator *sim, const struct job *job, const void *unu
         if (status != NB_ERR_MEMORY || !sim->policy.automatic) return status;
     }
     return tiles_forward(sim->ctx, kernels, job);
+}
+
+nb_status launch_image(nb_simulator *sim, const struct job *job, const void *unused)
+{
+    (void)unused;
+    if (sim->device.scene.gpu) {
+        const nb_status status = gpu_forward(sim->ctx, &sim->device.scene, job,
+                                             sim->policy.precision == NB_SINGLE);
+
+        if (status != NB_ERR_DEVICE && status != NB_ERR_MEMORY) return status;
+        NB_TRY(device_lost(sim));
+    }
+    return launch_on_host(sim, job);
 }
 
 nb_status launch_adjoint(nb_simulator *sim, const struct job *job, const void *user)

@@ -40,6 +40,14 @@ static int has_one_orientation(const nb_simulator *sim)
            && sim->policy.kernels.precise->lone[sim->spec.shape][sim->spec.lookup];
 }
 
+/* what a plan depends on of the device of images: 0 for the host, else its architecture */
+static uint32_t device_class(const nb_simulator *sim)
+{
+    const struct gpu *gpu = sim->device.scene.gpu;
+
+    return gpu ? (uint32_t)(10 * gpu->facts.major + gpu->facts.minor) : 0;
+}
+
 void plans_start(nb_simulator *sim)
 {
     struct signature *s = &sim->plans.common;
@@ -53,6 +61,7 @@ void plans_start(nb_simulator *sim)
     s->lookup = (uint32_t)sim->spec.lookup;
     s->strategy = (uint32_t)sim->policy.strategy;
     s->precision = sim->policy.kernels.single ? NB_SINGLE : NB_DOUBLE;
+    s->device = device_class(sim);
     s->kernel = (uint32_t)plan_hash(kernel, strlen(kernel));
     s->switches = switches_of(sim);
     s->threads = (uint32_t)sim->ctx->threads;
@@ -191,7 +200,8 @@ void nb_simulator_stats(const nb_simulator *sim, nb_compile_stats *out)
     for (int i = 0; i < PLAN_OPERATIONS; i++) out->plan_hash ^= sim->plans.last[i].hash;
     out->bytes = sizeof *sim + sim->arena.size + sim->tangents_memory.size
                  + sim->normal_memory.size + sim->photons_memory.size
-                 + spots_bytes(&sim->spots) + psf_bytes(sim->psf);
+                 + gpu_scene_bytes(&sim->device.scene) + spots_bytes(&sim->spots)
+                 + psf_bytes(sim->psf);
 }
 
 const char *nb_simulator_explain(nb_simulator *sim)
@@ -213,7 +223,7 @@ const char *nb_simulator_explain(nb_simulator *sim)
         seal(plans + PLAN_FORWARD);
     }
     nb_simulator_stats(sim, &stats);
-    explain_compiled(sim->ctx, &sim->policy, plans, &stats, sim->plans.text,
-                     sizeof sim->plans.text);
+    explain_compiled(sim->ctx, &sim->policy, sim->device.name, plans, &stats,
+                     sim->plans.text, sizeof sim->plans.text);
     return sim->plans.text;
 }

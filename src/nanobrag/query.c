@@ -41,6 +41,9 @@ const char *nb_features(void)
 #ifdef NANOBRAG_CJSON
            "cjson "
 #endif
+#ifdef NANOBRAG_CUDA
+           "cuda "
+#endif
            "double single";
 }
 
@@ -106,6 +109,8 @@ static void describe_policy(const nb_simulator *sim, const nb_scene *scene,
     out->strategy = policy->strategy;
     out->strategy_why = policy->why;
     out->kernel = policy->kernels.precise->name;
+    out->device = sim->device.name;
+    out->device_why = sim->device.why;
     out->precision = NB_DOUBLE;
     if (policy->kernels.single && (spots || tiles.precise < tiles.tiles))
         out->precision = NB_SINGLE;

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "compile/compile.h"
 #include "compile/plan.h"
+#include "gpu/gpu.h"
 #include "grad/grad.h"
 #include "image/psf.h"
 #include "image/window.h"
@@ -35,6 +36,13 @@ struct plans {
     nb_compile_stats stats;
     uint64_t fallbacks_before; /* of the context, when the simulator was made */
     char text[4096]; /* of nb_simulator_explain() */
+};
+
+/* where images are computed (device.c) */
+struct device {
+    struct gpu_scene scene; /* its gpu is NULL on the host */
+    char name[160];
+    char why[CONTEXT_MESSAGE / 2];
 };
 
 struct nb_simulator {
@@ -69,6 +77,7 @@ struct nb_simulator {
     double *listed; /* the box that goes with it, NaN where nothing is listed */
     struct spots_work spots;
     struct arena photons_memory;
+    struct device device;
     double *photons; /* NULL until simulator_photons() */
     double *rows_of_image; /* one number per image row */
     struct psf *psf;
@@ -108,6 +117,12 @@ struct rows_job {
     const struct jacobian_reader *reader;
 };
 simulator_run launch_image, launch_adjoint, launch_rows;
+
+/* device.c: choose the device of the images, for a first frame and its number of samples;
+ * and go on on the host after it failed, with its words in the context's message. Errors:
+ * NB_ERR_UNSUPPORTED with NANOBRAG_STRICT=1. */
+nb_status device_choose(nb_simulator *sim, const struct phys_frame *frame, double samples);
+nb_status device_lost(nb_simulator *sim);
 
 /* What signatures of this simulator have in common; once it is made. */
 void plans_start(nb_simulator *sim);

@@ -28,6 +28,19 @@ nb_status fail_memory(nb_context *ctx, const char *what)
     return fail(ctx, NB_ERR_MEMORY, "out of memory for %s", what);
 }
 
+/* a machine has fewer */
+enum { DEVICES_MOST = 4096 };
+
+/* the options win over the environment */
+static void choose_device(nb_context *ctx)
+{
+    const int given = ctx->options.device != 0;
+
+    ctx->device = given ? ctx->options.device : ctx->env.device;
+    ctx->device_id = given ? ctx->options.device_id : ctx->env.device_id;
+    if (ctx->device == 0) ctx->device = NB_CPU;
+}
+
 nb_status nb_context_create(int api_version, const nb_context_options *options,
                             nb_context **out)
 {
@@ -40,7 +53,8 @@ nb_status nb_context_create(int api_version, const nb_context_options *options,
         && (options->threads < 0 || options->threads > CONTEXT_THREADS_MOST
             || options->compile < NB_COMPILE_ON || options->compile > NB_COMPILE_REQUIRE))
         return NB_ERR_ARGUMENT;
-    if (options && options->device != 0 && options->device != NB_CPU)
+    if (options && options->device != 0 && options->device != NB_CPU
+        && options->device != NB_CUDA && options->device != NB_DEVICE_AUTO)
         return NB_ERR_UNSUPPORTED;
     ctx = calloc(1, sizeof *ctx);
     if (!ctx) return NB_ERR_MEMORY;
@@ -53,7 +67,28 @@ nb_status nb_context_create(int api_version, const nb_context_options *options,
                  CONTEXT_THREADS_MOST);
         ctx->threads = CONTEXT_THREADS_MOST;
     }
+    choose_device(ctx);
     *out = ctx;
+    return NB_OK;
+}
+
+nb_status nb_device_named(const char *name, int *device, int *device_id)
+{
+    char *end = NULL;
+    long id = 0;
+
+    if (!name || !device || !device_id) return NB_ERR_ARGUMENT;
+    if (strncmp(name, "cuda:", 5) == 0 && name[5] >= '0' && name[5] <= '9')
+        id = strtol(name + 5, &end, 10);
+    if (strcmp(name, "auto") == 0)
+        *device = NB_DEVICE_AUTO;
+    else if (strcmp(name, "cpu") == 0)
+        *device = NB_CPU;
+    else if (strcmp(name, "cuda") == 0 || (end && !*end && id <= DEVICES_MOST))
+        *device = NB_CUDA;
+    else
+        return NB_ERR_ARGUMENT;
+    *device_id = (int)id;
     return NB_OK;
 }
 
@@ -79,7 +114,9 @@ nb_status context_fall_back(nb_context *ctx, const char *format, ...)
 
 void nb_context_free(nb_context *ctx)
 {
-    if (ctx) free(ctx->plans);
+    if (!ctx) return;
+    if (ctx->close_gpu) ctx->close_gpu(ctx->gpu);
+    free(ctx->plans);
     free(ctx);
 }
 

@@ -14,6 +14,9 @@
 
 enum { CONTEXT_MESSAGE = 1024, CONTEXT_THREADS_MOST = 1024 };
 
+struct gpu;
+struct gpu_driver;
+
 struct nb_context {
     nb_context_options options;
     struct env env; /* as it was when the context was made */
@@ -22,6 +25,11 @@ struct nb_context {
     uint64_t launches, compiled_launches; /* of kernels */
     uint64_t fallbacks; /* what compiled mode could not have, and the last of it */
     char fallback[CONTEXT_MESSAGE / 2];
+    int device, device_id; /* asked for: NB_CPU, NB_CUDA or NB_DEVICE_AUTO */
+    const struct gpu_driver *driver; /* whose devices; NULL: CUDA's */
+    struct gpu *gpu; /* opened when first asked for (device.c), */
+    void (*close_gpu)(struct gpu *gpu); /* and closed so */
+    char no_gpu[CONTEXT_MESSAGE / 2]; /* why there is none; "": nobody asked */
     struct plan_cache *plans; /* compile/cache.c, one block; NULL: none was made */
     char message[CONTEXT_MESSAGE];
 };

@@ -54,6 +54,16 @@ static double read_seconds(const nb_context *ctx, const char *name, double other
     return otherwise;
 }
 
+static void read_device(const nb_context *ctx, const char *name, struct env *env)
+{
+    const char *value = getenv(name);
+
+    if (!value || !*value) return;
+    if (nb_device_named(value, &env->device, &env->device_id) != NB_OK)
+        log_line(ctx, NB_LOG_WARNING, "env",
+                 "%s=%s is none of auto, cpu, cuda, cuda:N; ignored", name, value);
+}
+
 /* names between commas or blanks to bits */
 static unsigned read_topics(const nb_context *ctx, const char *name)
 {
@@ -101,6 +111,7 @@ struct env env_read(const nb_context *ctx)
     const char *isa = getenv("NANOBRAG_ISA");
 
     env.threads = read_count(ctx, "NANOBRAG_THREADS");
+    read_device(ctx, "NANOBRAG_DEVICE", &env);
     for (int i = 1; i >= 0; i--)
         if (read_switch(ctx, disable[i])) env.disabled_by = disable[i];
     env.disable_compile = env.disabled_by != NULL;

@@ -12,6 +12,7 @@ enum { ENV_PATH = 1024 };
 
 struct env {
     int threads; /* NANOBRAG_THREADS; 0: not set */
+    int device, device_id; /* NANOBRAG_DEVICE; 0: not set */
     int disable_compile; /* NANOBRAGG_DISABLE_COMPILE or NANOBRAG_DISABLE_COMPILE, */
     const char *disabled_by; /* the one that says so; NULL */
     double compile_timeout; /* NANOBRAG_COMPILE_TIMEOUT, s: of a planner, at most */

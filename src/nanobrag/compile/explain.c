@@ -57,7 +57,7 @@ static const char *why_off(const nb_context *ctx, const struct policy *policy)
 }
 
 void explain_compiled(const nb_context *ctx, const struct policy *policy,
-                      const struct plan last[PLAN_OPERATIONS],
+                      const char *device, const struct plan last[PLAN_OPERATIONS],
                       const nb_compile_stats *stats, char *out, size_t n)
 {
     const char *off = why_off(ctx, policy);
@@ -71,7 +71,7 @@ void explain_compiled(const nb_context *ctx, const struct policy *policy,
         say(&text, "compiled mode off: %s%s\n", off, ctx->env.disabled_by ? "=1" : "");
     else
         say(&text, "compiled mode on%s\n", tunes ? ", tuning" : "");
-    say(&text, "device cpu, kernel %s, whole image at once\n",
+    say(&text, "images on %s; on the cpu kernel %s\n", device,
         policy->kernels.precise->name);
     if (policy->measured_transforms)
         say(&text, "point spread: transforms measured, whose last bits are their own\n");

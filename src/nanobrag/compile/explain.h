@@ -16,7 +16,7 @@
 /* Lines about a simulator, as far as they fit into n characters: whether it is compiled, on
  * what, the plan that each kind of call used last (hash 0: none), and the counts. */
 void explain_compiled(const nb_context *ctx, const struct policy *policy,
-                      const struct plan last[PLAN_OPERATIONS],
+                      const char *device, const struct plan last[PLAN_OPERATIONS],
                       const nb_compile_stats *stats, char *out, size_t n);
 
 #endif

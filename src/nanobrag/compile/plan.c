@@ -75,6 +75,7 @@ static const struct member members[] = {
     WORDS(strategy, strategies),
     WORDS(precision, precisions),
     NUMBER(kernel),
+    NUMBER(device),
     NUMBER(switches),
     NUMBER(threads),
     CLASS(pixels),

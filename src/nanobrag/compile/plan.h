@@ -27,6 +27,7 @@ struct signature {
     uint32_t shape, lookup, lone; /* struct phys_spec */
     uint32_t strategy, precision;
     uint32_t kernel; /* instruction set, hashed */
+    uint32_t device; /* of images: 0 the host, else compute capability times ten */
     uint32_t switches; /* of the scene: what its numbers can not turn on */
     uint32_t threads; /* of the context */
     uint32_t pixels, samples, sources, orientations, box; /* classes: plan_class() */

@@ -115,6 +115,18 @@ double rounding_single(const struct rounding *rounding, const struct tile *tile,
     return estimate(rounding, unit_single, half_width(rounding->frame, tile, parts), 0.5);
 }
 
+double rounding_single_anywhere(const struct rounding *rounding, int width, int height)
+{
+    const struct phys_frame *f = rounding->frame;
+    const double half = 0.5 * f->pixel * hypot(width, height);
+    const double plane = phys_screen(f, 0).distance;
+    const double near = f->surface == PHYS_CURVED ? f->distance : plane;
+
+    if (rounding->never) return 1;
+    /* from a tile's middle, which is no nearer than the plane */
+    return estimate(rounding, unit_single, near > 2 * half ? half / (near - half) : 2, 0.5);
+}
+
 double rounding_spot(const struct rounding *rounding, double radius)
 {
     const double waves = shortest_wave(rounding->frame);

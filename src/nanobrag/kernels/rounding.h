@@ -22,6 +22,9 @@ struct rounding rounding_of(const struct phys_frame *frame, struct phys_spec spe
  * the worst pixel of an image to it. */
 double rounding_single(const struct rounding *rounding, const struct tile *tile, int parts);
 
+/* Of float, in tiles of so many pixels, wherever on the detector they lie. */
+double rounding_single_anywhere(const struct rounding *rounding, int width, int height);
+
 /* Of float, in the samples about a reflection, up to a distance in reciprocal space. */
 double rounding_spot(const struct rounding *rounding, double radius);
 

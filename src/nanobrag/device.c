@@ -1,0 +1,127 @@
+/*
+ * device.c - where the images of a simulator are computed: on the host, or on a device that
+ * the context opens. One table says what the work is worth.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "base/log.h"
+#include "simulator.h"
+
+/* Samples a second: of a core, and of a device of so many multiprocessors (the aims of
+ * reports/, until a device says otherwise). Cards of full speed in double are those of
+ * capability x.0; others have a 64th of it. */
+static const double core_single = 5e8, core_double = 2.5e8;
+static const double device_single = 1e9; /* of a multiprocessor */
+static const double double_full = 0.5, double_rest = 1.0 / 64;
+static const double fixed = 1e-3; /* seconds of a call on a device: copies, launches */
+static const double worth = 2; /* times as fast, or the host is asked */
+
+static void stay(nb_simulator *sim, const char *why)
+{
+    (void)snprintf(sim->device.name, sizeof sim->device.name, "cpu");
+    (void)snprintf(sim->device.why, sizeof sim->device.why, "%s", why);
+}
+
+/* the context's device, opened once; NULL: there is none, ctx->no_gpu says why */
+static struct gpu *open_gpu(nb_context *ctx)
+{
+    const struct gpu_driver *driver = ctx->driver ? ctx->driver : &gpu_cuda;
+
+    if (ctx->gpu || ctx->no_gpu[0]) return ctx->gpu;
+    ctx->close_gpu = gpu_close;
+    if (gpu_open(ctx, driver, ctx->device_id, &ctx->gpu) != NB_OK)
+        (void)snprintf(ctx->no_gpu, sizeof ctx->no_gpu, "%.500s", ctx->message);
+    return ctx->gpu;
+}
+
+/* what keeps images on the host whatever the device; NULL: nothing */
+static const char *needs_host(const nb_simulator *sim)
+{
+    if (sim->policy.strategy == NB_REFERENCE) return "the reference runs on the host";
+    if (sim->policy.strategy == NB_SPOTS && !sim->policy.automatic)
+        return "spots were asked for, which run on the host";
+    return NULL;
+}
+
+static double device_rate(const struct gpu_facts *facts, int single)
+{
+    const double rate = device_single * facts->processors;
+
+    if (single) return rate;
+    return rate * (facts->minor == 0 && facts->major >= 6 ? double_full : double_rest);
+}
+
+/* 1 when a device takes so much less time that it is worth its while; `out`: one clause */
+static int is_worth_it(const nb_simulator *sim, const struct phys_frame *frame,
+                       double samples, const struct gpu_facts *facts, char *out, size_t n)
+{
+    const int single = sim->policy.kernels.single != NULL;
+    const double pairs = (double)frame->nsource * frame->norientation;
+    const double cores = (single ? core_single : core_double) * sim->ctx->threads;
+    const double spots = 1e-9 * sim->policy.spots_work / sim->ctx->threads;
+    const double lanes = samples * pairs / cores;
+    const double host = sim->policy.strategy == NB_SPOTS ? spots : lanes;
+    const double device = fixed + samples * pairs / device_rate(facts, single);
+
+    (void)snprintf(out, n, "%.2g s estimated there, %.2g s on the host", device, host);
+    return worth * device < host;
+}
+
+static void settle(nb_simulator *sim, struct gpu *gpu, const char *why)
+{
+    struct device *d = &sim->device;
+
+    d->scene.gpu = gpu;
+    d->scene.f_moves = sim->params.f.n > 0 || sim->nunlisted > 0;
+    (void)snprintf(d->name, sizeof d->name, "%s:%d %s", gpu->driver->name, gpu->id,
+                   gpu->facts.name);
+    (void)snprintf(d->why, sizeof d->why, "%s", why);
+}
+
+nb_status device_choose(nb_simulator *sim, const struct phys_frame *frame, double samples)
+{
+    nb_context *ctx = sim->ctx;
+    const int asked = ctx->device == NB_CUDA;
+    const char *host = needs_host(sim);
+    char why[100] = "asked for";
+    struct gpu *gpu;
+
+    stay(sim, "asked for, or by default");
+    if (ctx->device == NB_CPU) return NB_OK;
+    if (host) {
+        stay(sim, host);
+        return asked ? context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, host)
+                     : NB_OK;
+    }
+    gpu = open_gpu(ctx);
+    if (!gpu) {
+        stay(sim, ctx->no_gpu);
+        if (!asked) return NB_OK;
+        log_line(ctx, NB_LOG_WARNING, "device", "the host computes: %s", ctx->no_gpu);
+        return context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, ctx->no_gpu);
+    }
+    if (!asked && !is_worth_it(sim, frame, samples, &gpu->facts, why, sizeof why)) {
+        stay(sim, why);
+        return NB_OK;
+    }
+    settle(sim, gpu, why);
+    return NB_OK;
+}
+
+nb_status device_lost(nb_simulator *sim)
+{
+    nb_context *ctx = sim->ctx;
+    char words[CONTEXT_MESSAGE / 2];
+
+    (void)snprintf(words, sizeof words, "%.400s", ctx->message);
+    gpu_scene_drop(&sim->device.scene);
+    sim->device.scene.gpu = NULL;
+    stay(sim, words);
+    plans_start(sim);
+    log_line(ctx, NB_LOG_WARNING, "device", "the host computes from here on: %s", words);
+    return context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, words);
+}

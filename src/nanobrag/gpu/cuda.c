@@ -1,0 +1,356 @@
+/*
+ * cuda.c - a device of CUDA's driver. Its primary context is shared with whatever else
+ * uses the device in this process; it is current only inside of our calls. Work goes to a
+ * stream of our own.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "gpu/cuda.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "gpu/architecture.h"
+#include "gpu/block.h"
+#include "gpu/cuda_library.h"
+#include "physics/spec.h"
+
+struct device {
+    struct cuda_library library;
+    const struct gpu_fatbin *fatbin;
+    cuda_device id;
+    cuda_context context;
+    cuda_stream stream;
+    cuda_module modules[2]; /* in double, in float; loaded when first used */
+    cuda_function functions[2][GPU_WORKS][PHYS_SHAPES][PHYS_LOOKUPS];
+    struct gpu_target target; /* what the device takes of the fatbin */
+    int reads_host_pages; /* any memory of the host, by itself */
+};
+
+/* ---- opening ---- */
+
+static nb_status find_device(nb_context *ctx, struct device *d, int id)
+{
+    const struct cuda_library *cuda = &d->library;
+    cuda_result result = cuda->init(0);
+    int count = 0;
+
+    if (result != CUDA_NO_DEVICE) {
+        NB_TRY(cuda_check(ctx, cuda, NB_ERR_UNSUPPORTED, result, "starting the driver"));
+        result = cuda->device_count(&count);
+        NB_TRY(cuda_check(ctx, cuda, NB_ERR_DEVICE, result, "counting the devices"));
+    }
+    if (count == 0)
+        return fail(ctx, NB_ERR_UNSUPPORTED, "the CUDA driver is here, a device is not");
+    if (id < 0 || id >= count)
+        return fail(ctx, NB_ERR_UNSUPPORTED, "CUDA device %d: there are %d, from 0 on", id,
+                    count);
+    result = cuda->device_get(&d->id, id);
+    return cuda_check(ctx, cuda, NB_ERR_DEVICE, result, "finding device %d", id);
+}
+
+static nb_status attribute(nb_context *ctx, const struct device *d, unsigned which,
+                           int *out)
+{
+    const cuda_result result = d->library.device_attribute(out, which, d->id);
+
+    return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "reading attribute %u",
+                      which);
+}
+
+static nb_status read_facts(nb_context *ctx, struct device *d, struct gpu_facts *facts,
+                            int *version)
+{
+    const struct cuda_library *cuda = &d->library;
+    size_t memory = 0;
+    cuda_result result = cuda->driver_version(version);
+
+    NB_TRY(cuda_check(ctx, cuda, NB_ERR_DEVICE, result, "reading the driver's version"));
+    (void)snprintf(facts->driver, sizeof facts->driver, "CUDA %d.%d", *version / 1000,
+                   *version % 1000 / 10);
+    result = cuda->device_name(facts->name, (int)sizeof facts->name, d->id);
+    NB_TRY(cuda_check(ctx, cuda, NB_ERR_DEVICE, result, "reading the device's name"));
+    result = cuda->device_memory(&memory, d->id);
+    NB_TRY(cuda_check(ctx, cuda, NB_ERR_DEVICE, result, "reading the device's memory"));
+    facts->memory = memory;
+    NB_TRY(attribute(ctx, d, CUDA_CAPABILITY_MAJOR, &facts->major));
+    NB_TRY(attribute(ctx, d, CUDA_CAPABILITY_MINOR, &facts->minor));
+    NB_TRY(attribute(ctx, d, CUDA_PROCESSORS, &facts->processors));
+    return attribute(ctx, d, CUDA_READS_HOST_PAGES, &d->reads_host_pages);
+}
+
+/* Machine code runs under every driver of its major version, PTX is compiled by one that is
+ * not older. */
+static nb_status choose_kernels(nb_context *ctx, struct device *d,
+                                const struct gpu_facts *facts, int version)
+{
+    const struct gpu_fatbin *fatbin = d->fatbin;
+    struct gpu_target targets[64];
+    const int n =
+        architecture_read(fatbin->targets, targets, sizeof targets / sizeof *targets);
+    const int at = architecture_choose(targets, n, 10 * facts->major + facts->minor);
+    int needed;
+
+    if (at < 0)
+        return fail(ctx, NB_ERR_UNSUPPORTED,
+                    "%s is of compute capability %d.%d; this build's kernels are for %s",
+                    facts->name, facts->major, facts->minor, fatbin->targets);
+    d->target = targets[at];
+    needed = d->target.ptx ? fatbin->toolkit : fatbin->toolkit / 1000 * 1000;
+    if (version >= needed) return NB_OK;
+    return fail(ctx, NB_ERR_UNSUPPORTED,
+                "the driver knows %s; the kernels for %s need one for CUDA %d.%d",
+                facts->driver, facts->name, needed / 1000, needed % 1000 / 10);
+}
+
+static nb_status enter(nb_context *ctx, const struct device *d)
+{
+    return cuda_check(ctx, &d->library, NB_ERR_DEVICE, d->library.context_push(d->context),
+                      "entering the device's context");
+}
+
+/* back to the caller's context */
+static nb_status leave(const struct device *d, nb_status status)
+{
+    cuda_context ours;
+
+    (void)d->library.context_pop(&ours);
+    return status;
+}
+
+static nb_status make_stream(nb_context *ctx, struct device *d)
+{
+    cuda_result result = d->library.context_retain(&d->context, d->id);
+
+    if (result != 0) d->context = NULL;
+    NB_TRY(cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "making a context"));
+    NB_TRY(enter(ctx, d));
+    result = d->library.stream_create(&d->stream, CUDA_STREAM_NON_BLOCKING);
+    if (result != 0) d->stream = NULL;
+    return leave(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "making a stream"));
+}
+
+/* What fails while closing has nobody left to tell. */
+static void leave_empty(struct device *d)
+{
+    if (d->stream) {
+        (void)d->library.stream_wait(d->stream);
+        (void)d->library.stream_destroy(d->stream);
+    }
+    for (int i = 0; i < 2; i++)
+        if (d->modules[i]) (void)d->library.module_unload(d->modules[i]);
+    (void)leave(d, NB_OK);
+}
+
+static void close_device(void *device)
+{
+    struct device *d = device;
+
+    if (!d) return;
+    if (d->context) {
+        if (d->library.context_push(d->context) == 0) leave_empty(d);
+        (void)d->library.context_release(
+            d->id); /* and what is left in it, if we are last */
+    }
+    cuda_library_close(&d->library);
+    free(d);
+}
+
+static nb_status open_in_steps(nb_context *ctx, const struct cuda_source *source, int id,
+                               struct device *d, struct gpu_facts *facts)
+{
+    int version = 0;
+
+    memset(facts, 0, sizeof *facts);
+    NB_TRY(cuda_library_open(ctx, source->library, &d->library));
+    NB_TRY(find_device(ctx, d, id));
+    NB_TRY(read_facts(ctx, d, facts, &version));
+    NB_TRY(choose_kernels(ctx, d, facts, version));
+    return make_stream(ctx, d);
+}
+
+nb_status cuda_open(nb_context *ctx, const struct cuda_source *source, int id,
+                    void **device, struct gpu_facts *facts)
+{
+    struct device *d;
+    nb_status status;
+
+    *device = NULL;
+    if (!source->fatbin->modules[0] || !source->fatbin->modules[1])
+        return fail(ctx, NB_ERR_UNSUPPORTED,
+                    "this build has no kernels for GPUs: it was made without nvcc");
+    d = calloc(1, sizeof *d);
+    if (!d) return fail_memory(ctx, "a CUDA device");
+    d->fatbin = source->fatbin;
+    status = open_in_steps(ctx, source, id, d, facts);
+    if (status == NB_OK)
+        *device = d;
+    else
+        close_device(d);
+    return status;
+}
+
+static nb_status open_default(nb_context *ctx, int id, void **device,
+                              struct gpu_facts *facts)
+{
+    const struct cuda_source source = {"libcuda.so.1", &gpu_fatbin};
+
+    return cuda_open(ctx, &source, id, device, facts);
+}
+
+/* ---- memory ---- */
+
+static nb_status allocate(nb_context *ctx, void *device, size_t bytes, gpu_address *out)
+{
+    struct device *d = device;
+    cuda_pointer address = 0;
+    cuda_result result;
+
+    *out = 0;
+    NB_TRY(enter(ctx, d));
+    result = d->library.memory_allocate(&address, bytes);
+    if (result == 0) *out = address;
+    return leave(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
+                               "allocating %zu bytes", bytes));
+}
+
+static void release(void *device, gpu_address address)
+{
+    struct device *d = device;
+
+    if (address == 0 || d->library.context_push(d->context) != 0) return;
+    (void)d->library.memory_release(address);
+    (void)leave(d, NB_OK);
+}
+
+/* Whether the device may read this memory after upload() returned. The driver copies what
+ * is ordinary memory first, but not what was pinned, or on machines where devices share
+ * the host's page tables. */
+static int read_later(const struct device *d, const void *from)
+{
+    unsigned type;
+
+    return d->reads_host_pages
+           || d->library.pointer_attribute(&type, CUDA_MEMORY_TYPE,
+                                           (cuda_pointer)(uintptr_t)from)
+                  == 0;
+}
+
+static nb_status upload(nb_context *ctx, void *device, gpu_address to, const void *from,
+                        size_t bytes)
+{
+    struct device *d = device;
+    cuda_result result;
+
+    NB_TRY(enter(ctx, d));
+    result = d->library.upload(to, from, bytes, d->stream);
+    if (result == 0 && read_later(d, from)) result = d->library.stream_wait(d->stream);
+    return leave(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
+                               "copying %zu bytes to the device", bytes));
+}
+
+static nb_status download(nb_context *ctx, void *device, void *to, gpu_address from,
+                          size_t bytes)
+{
+    struct device *d = device;
+    cuda_result result;
+
+    NB_TRY(enter(ctx, d));
+    result = d->library.download(to, from, bytes, d->stream);
+    return leave(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
+                               "copying %zu bytes from the device", bytes));
+}
+
+/* ---- kernels ---- */
+
+static nb_status load_module(nb_context *ctx, struct device *d, int single)
+{
+    char log[CONTEXT_MESSAGE / 4] = "";
+    unsigned options[] = {CUDA_LOG_BUFFER, CUDA_LOG_BUFFER_BYTES};
+    void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
+    cuda_module *module = &d->modules[single];
+    cuda_result result;
+
+    if (*module) return NB_OK;
+    if (d->target.ptx)
+        log_line(ctx, NB_LOG_INFO, "gpu", "the driver compiles kernels for this device");
+    result = d->library.module_load(module, d->fatbin->modules[single], 2, options, values);
+    if (result == 0) return NB_OK;
+    *module = NULL;
+    log[strcspn(log, "\n")] = '\0';
+    return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
+                      "loading the kernels in %s%s%s", single ? "float" : "double",
+                      log[0] ? ", " : "", log);
+}
+
+/* as kernels.cu has them */
+static const char *kernel_name(const struct gpu_kernel *kernel)
+{
+#define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = "image_" #shape "_" #lookup,
+    static const char *const images[PHYS_SHAPES][PHYS_LOOKUPS] = {
+#include "kernels/variants.def"
+    };
+#undef VARIANT
+
+    return images[kernel->shape][kernel->lookup];
+}
+
+static nb_status find_function(nb_context *ctx, struct device *d,
+                               const struct gpu_kernel *kernel, cuda_function *out)
+{
+    cuda_function *function =
+        &d->functions[kernel->single][kernel->work][kernel->shape][kernel->lookup];
+    cuda_result result = 0;
+
+    NB_TRY(load_module(ctx, d, kernel->single));
+    if (!*function)
+        result = d->library.module_function(function, d->modules[kernel->single],
+                                            kernel_name(kernel));
+    if (result != 0) *function = NULL;
+    *out = *function;
+    return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "finding the kernel %s",
+                      kernel_name(kernel));
+}
+
+static nb_status launch_inside(nb_context *ctx, struct device *d,
+                               const struct gpu_kernel *kernel, unsigned blocks,
+                               gpu_address parameters)
+{
+    const struct CUlaunchConfig_st config =
+        {{blocks, 1, 1}, {BLOCK_THREADS, 1, 1}, 0, d->stream, NULL, 0};
+    cuda_pointer argument = parameters;
+    void *arguments[] = {&argument};
+    cuda_function function;
+    cuda_result result;
+
+    NB_TRY(find_function(ctx, d, kernel, &function));
+    result = d->library.launch(&config, function, arguments, NULL);
+    return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "launching %u blocks of %s",
+                      blocks, kernel_name(kernel));
+}
+
+static nb_status launch(nb_context *ctx, void *device, const struct gpu_kernel *kernel,
+                        unsigned blocks, gpu_address parameters)
+{
+    struct device *d = device;
+
+    NB_TRY(enter(ctx, d));
+    return leave(d, launch_inside(ctx, d, kernel, blocks, parameters));
+}
+
+static nb_status wait_for_all(nb_context *ctx, void *device)
+{
+    struct device *d = device;
+    cuda_result result;
+
+    NB_TRY(enter(ctx, d));
+    result = d->library.stream_wait(d->stream);
+    return leave(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "computing"));
+}
+
+const struct gpu_driver gpu_cuda = {"CUDA",   open_default, close_device,
+                                    allocate, release,      upload,
+                                    download, launch,       wait_for_all};

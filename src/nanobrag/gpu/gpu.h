@@ -1,0 +1,79 @@
+/*
+ * gpu.h - the backend that computes on a device: what a context opens, what a simulator
+ * keeps there, and its launches.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GPU_GPU_H
+#define NB_GPU_GPU_H
+
+#include "gpu/driver.h"
+#include "kernels/job.h"
+
+struct gpu {
+    const struct gpu_driver *driver;
+    void *device;
+    int id;
+    struct gpu_facts facts;
+};
+
+/* Device `id` of a driver. Errors: NB_ERR_UNSUPPORTED (there is none, or nothing that runs
+ * on it), NB_ERR_DEVICE, NB_ERR_MEMORY. */
+nb_status gpu_open(nb_context *ctx, const struct gpu_driver *driver, int id,
+                   struct gpu **out);
+
+/* After everything that was kept on it. Accepts NULL. */
+void gpu_close(struct gpu *gpu);
+
+/* ---- memory of the device ---- */
+
+struct gpu_buffer {
+    gpu_address address;
+    size_t bytes;
+};
+
+/* At least so many bytes; what was in it is lost where it grows. */
+nb_status gpu_reserve(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
+                      size_t bytes);
+
+/* The same, filled. */
+nb_status gpu_put(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
+                  const void *from, size_t bytes);
+
+void gpu_drop(struct gpu *gpu, struct gpu_buffer *buffer);
+
+/* ---- images ---- */
+
+/* what a simulator keeps on its device; zeroed but for the first two members */
+struct gpu_scene {
+    struct gpu *gpu; /* NULL: it computes on the host */
+    int f_moves; /* structure factors differ from call to call */
+    int f_sent; /* they are there already */
+    struct gpu_buffer parameters, sources, orientations, f, stol, mask, partial, photons;
+};
+
+void gpu_scene_drop(struct gpu_scene *scene);
+size_t gpu_scene_bytes(const struct gpu_scene *scene);
+
+/* How a job is computed: in float where its rounding keeps to the tolerance, with one
+ * anchor for each tile or (parts 2) for each of its quarters, else in double; and in how
+ * many bands of so many rows of tiles, whose memory is bounded. */
+struct gpu_layout {
+    int single, parts;
+    int first_fast, first_slow, across, down; /* tiles of the job, from this pixel on */
+    int segments;
+    int band; /* rows of tiles in a launch */
+};
+
+struct gpu_layout gpu_layout_of(const struct gpu_facts *facts, const struct job *job,
+                                int single);
+
+/*
+ * The photons of a job into job->photons, on the host, as tiles_forward(). `single`: float
+ * was asked for. Errors: NB_ERR_DEVICE, NB_ERR_MEMORY (of the device), with nothing but
+ * photons written; NB_ERR_CANCELLED.
+ */
+nb_status gpu_forward(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                      int single);
+
+#endif

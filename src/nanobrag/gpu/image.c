@@ -1,0 +1,284 @@
+/*
+ * image.c - an image on a device: the frame and its lists are sent there, bands of tiles
+ * are launched one after the other, and their photons come back.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/gpu.h"
+#include "gpu/parameters.h"
+#include "kernels/grid.h"
+#include "kernels/headway.h"
+#include "kernels/rounding.h"
+#include "physics/step.h"
+
+enum { THREADS = GPU_FAST * GPU_SLOW };
+
+/* A band takes so many samples at most, about half a second of a large card, that it can be
+ * stopped; and so much of the device's memory for sums that wait. */
+static const double most_samples = 5e10;
+static const double most_memory = 256e6, most_share = 0.25;
+
+/* ---- how a job is computed ---- */
+
+static double pairs_of(const struct phys_frame *frame)
+{
+    return (double)frame->nsource * frame->norientation;
+}
+
+/* samples of all pixels of a tile */
+static double tile_samples(const struct phys_frame *frame)
+{
+    return THREADS * pairs_of(frame) * frame->nlayers * frame->oversample
+           * frame->oversample;
+}
+
+static int parts_of(const struct job *job, const struct rounding *rounding, int parts)
+{
+    return rounding_single_anywhere(rounding, GPU_FAST / parts, GPU_SLOW / parts)
+           <= job->tolerance;
+}
+
+static int rows_of_band(const struct gpu_facts *facts, const struct job *job,
+                        const struct gpu_layout *l)
+{
+    const double memory = fmin(most_memory, most_share * (double)facts->memory);
+    const double per_row = (double)l->across * l->segments * THREADS * sizeof(double)
+                           + (double)job->frame->nfast * GPU_SLOW * sizeof(double);
+    const double rows =
+        fmin(memory / per_row, most_samples / (tile_samples(job->frame) * l->across));
+
+    return rows < 1 ? 1 : rows < l->down ? (int)rows : l->down;
+}
+
+struct gpu_layout gpu_layout_of(const struct gpu_facts *facts, const struct job *job,
+                                int single)
+{
+    const struct rounding rounding = rounding_of(job->frame, job->spec);
+    const int *roi = job->roi;
+    struct gpu_layout l;
+
+    l.parts = single && !parts_of(job, &rounding, 1) ? 2 : 1;
+    l.single = single && parts_of(job, &rounding, l.parts);
+    if (!l.single) l.parts = 1;
+    l.first_fast = roi[0] / GPU_FAST * GPU_FAST;
+    l.first_slow = roi[2] / GPU_SLOW * GPU_SLOW;
+    l.across = (roi[1] - l.first_fast + GPU_FAST - 1) / GPU_FAST;
+    l.down = (roi[3] - l.first_slow + GPU_SLOW - 1) / GPU_SLOW;
+    l.segments = (int)ceil(pairs_of(job->frame) / SEGMENT);
+    l.band = rows_of_band(facts, job, &l);
+    return l;
+}
+
+/* ---- parameters ---- */
+
+/* the rho from which on the profile of a crystal shape is 0 to the bit; below 0: there is
+ * none (phys_exp() ends where e^x would not be a number that is normal when squared) */
+static double cut_of(const struct job *job, int single)
+{
+    const double fudge = job->frame->fudge;
+    const double least_exponent = single ? -43 : -354;
+
+    if (!(fudge > 0)) return -1;
+    if (job->spec.shape == PHYS_GAUSS) return sqrt(-least_exponent * 0.63 / fudge);
+    if (job->spec.shape == PHYS_TOPHAT) return sqrt(0.3969 / fudge);
+    return -1;
+}
+
+/* at least the largest singular value of G^(1/2) A, G the metric and A the rows of an
+ * orientation, alike for all of them: the norm of A^T G A by its rows */
+static double stretch_of(const struct phys_frame *frame)
+{
+    const double *a = frame->orientation[0].axes, *m = frame->metric;
+    const double g[3][3] = {{m[0], m[3] / 2, m[4] / 2},
+                            {m[3] / 2, m[1], m[5] / 2},
+                            {m[4] / 2, m[5] / 2, m[2]}};
+    double most = 0;
+
+    for (int i = 0; i < 3; i++) {
+        double row = 0;
+
+        for (int j = 0; j < 3; j++) {
+            double sum = 0;
+
+            for (int k = 0; k < 3; k++)
+                for (int l = 0; l < 3; l++) sum += a[3 * k + i] * g[k][l] * a[3 * l + j];
+            row += fabs(sum);
+        }
+        most = fmax(most, row);
+    }
+    return sqrt(most);
+}
+
+static double edges_of(const struct phys_frame *frame)
+{
+    const double *a = frame->orientation[0].axes;
+    double most = 0, sum = 0;
+
+    for (int i = 0; i < frame->nsource; i++)
+        most = fmax(most, frame->source[i].inverse_wavelength);
+    for (int i = 0; i < 9; i += 3)
+        sum += sqrt(a[i] * a[i] + a[i + 1] * a[i + 1] + a[i + 2] * a[i + 2]);
+    return most * sum;
+}
+
+/* an address as the kernels' text spells it */
+static void *at(const struct gpu_buffer *buffer)
+{
+    return (void *)(uintptr_t)buffer->address;
+}
+
+/* the lists of a frame, and the frame with the device's addresses of them */
+static nb_status send_frame(nb_context *ctx, struct gpu_scene *s, const struct job *job,
+                            int single, struct phys_frame *out)
+{
+    const struct phys_frame *frame = job->frame;
+    const int *size = frame->hkl_size;
+    const size_t places = (size_t)size[0] * (size_t)size[1] * (size_t)size[2] + 1;
+    const int looks_up = job->spec.lookup != PHYS_CONSTANT;
+
+    NB_TRY(gpu_put(ctx, s->gpu, &s->sources, frame->source,
+                   (size_t)frame->nsource * sizeof *frame->source));
+    NB_TRY(gpu_put(ctx, s->gpu, &s->orientations, frame->orientation,
+                   (size_t)frame->norientation * sizeof *frame->orientation));
+    if (frame->nstol > 0)
+        NB_TRY(gpu_put(ctx, s->gpu, &s->stol, frame->stol,
+                       (size_t)frame->nstol * sizeof *frame->stol));
+    if (looks_up && (s->f_moves || s->f_sent != 1 + single)) {
+        s->f_sent = 0;
+        NB_TRY(gpu_put(ctx, s->gpu, &s->f,
+                       single ? (const void *)frame->f_single : (const void *)frame->f,
+                       places * (single ? sizeof(float) : sizeof(double))));
+        s->f_sent = 1 + single;
+    }
+    *out = *frame;
+    out->source = at(&s->sources);
+    out->orientation = at(&s->orientations);
+    out->stol = at(&s->stol);
+    out->f = single ? NULL : at(&s->f);
+    out->f_single = single ? at(&s->f) : NULL;
+    return NB_OK;
+}
+
+static nb_status send_mask(nb_context *ctx, struct gpu_scene *s, const struct job *job)
+{
+    const size_t pixels = (size_t)job->frame->nslow * (size_t)job->frame->nfast;
+
+    if (!job->mask || s->mask.address) return NB_OK; /* it never changes */
+    return gpu_put(ctx, s->gpu, &s->mask, job->mask, pixels);
+}
+
+/* memory of a band; columns beside the tiles are never written, and stay 0 */
+static nb_status make_room(nb_context *ctx, struct gpu_scene *s, const struct job *job,
+                           const struct gpu_layout *l)
+{
+    const size_t rows = (size_t)l->band * GPU_SLOW, nfast = (size_t)job->frame->nfast;
+    const size_t tiles = (size_t)l->band * (size_t)l->across;
+    const size_t bytes = rows * nfast * sizeof(double);
+    double *zeros;
+    nb_status status;
+
+    NB_TRY(gpu_reserve(ctx, s->gpu, &s->partial,
+                       tiles * (size_t)l->segments * THREADS * sizeof(double)));
+    if (bytes <= s->photons.bytes) return NB_OK;
+    zeros = calloc(rows * nfast, sizeof *zeros);
+    if (!zeros) return fail_memory(ctx, "a band of an image");
+    status = gpu_put(ctx, s->gpu, &s->photons, zeros, bytes);
+    free(zeros);
+    if (status != NB_OK) gpu_drop(s->gpu, &s->photons);
+    return status;
+}
+
+static nb_status prepare(nb_context *ctx, struct gpu_scene *s, const struct job *job,
+                         const struct gpu_layout *l, struct gpu_parameters *out)
+{
+    memset(out, 0, sizeof *out);
+    NB_TRY(send_frame(ctx, s, job, l->single, &out->frame));
+    NB_TRY(send_mask(ctx, s, job));
+    NB_TRY(make_room(ctx, s, job, l));
+    out->factor = phys_constant_factor(job->spec, job->frame);
+    out->cut = cut_of(job, l->single);
+    out->stretch = stretch_of(job->frame);
+    out->edges = edges_of(job->frame);
+    memcpy(out->roi, job->roi, sizeof out->roi);
+    out->mask = job->mask ? at(&s->mask) : NULL;
+    out->parts = l->parts;
+    out->first_fast = l->first_fast;
+    out->across = l->across;
+    out->segments = l->segments;
+    out->partial = at(&s->partial);
+    out->photons = at(&s->photons);
+    return NB_OK;
+}
+
+/* ---- launches ---- */
+
+/* rows of tiles from number `first` on, into the image */
+static nb_status run_band(nb_context *ctx, struct gpu_scene *s, const struct job *job,
+                          const struct gpu_layout *l, int first,
+                          struct gpu_parameters *parameters)
+{
+    const struct gpu_driver *driver = s->gpu->driver;
+    const struct gpu_kernel image = {GPU_IMAGE, job->spec.shape, job->spec.lookup,
+                                     l->single};
+    const struct gpu_kernel finish = {GPU_FINISH, 0, 0, l->single};
+    const int down = first + l->band < l->down ? l->band : l->down - first;
+    const unsigned tiles = (unsigned)(down * l->across);
+    const int slow = l->first_slow + first * GPU_SLOW;
+    const int end = slow + down * GPU_SLOW;
+    const int rows = (end < job->frame->nslow ? end : job->frame->nslow) - slow;
+    const size_t nfast = (size_t)job->frame->nfast;
+
+    parameters->first_slow = slow;
+    parameters->down = down;
+    NB_TRY(gpu_put(ctx, s->gpu, &s->parameters, parameters, sizeof *parameters));
+    NB_TRY(driver->launch(ctx, s->gpu->device, &image, tiles * (unsigned)l->segments,
+                          s->parameters.address));
+    NB_TRY(driver->launch(ctx, s->gpu->device, &finish, tiles, s->parameters.address));
+    NB_TRY(driver->download(ctx, s->gpu->device, job->photons + (size_t)slow * nfast,
+                            s->photons.address, (size_t)rows * nfast * sizeof(double)));
+    return driver->wait(ctx, s->gpu->device);
+}
+
+static nb_status run_all(nb_context *ctx, struct gpu_scene *s, const struct job *job,
+                         int single, struct headway *headway)
+{
+    const struct gpu_layout l = gpu_layout_of(&s->gpu->facts, job, single);
+    const int bands = (l.down + l.band - 1) / l.band;
+    struct gpu_parameters parameters;
+
+    NB_TRY(prepare(ctx, s, job, &l, &parameters));
+    headway_part(headway, 0, 1, bands);
+    for (int first = 0; first < l.down && !headway_stopped(headway); first += l.band) {
+        NB_TRY(run_band(ctx, s, job, &l, first, &parameters));
+        headway_step(headway);
+    }
+    return headway_check(headway);
+}
+
+static double brightest(const struct job *job)
+{
+    const size_t n = (size_t)job->frame->nslow * (size_t)job->frame->nfast;
+    double peak = 0;
+
+    for (size_t i = 0; i < n; i++) peak = fmax(peak, job->photons[i]);
+    return peak;
+}
+
+nb_status gpu_forward(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                      int single)
+{
+    struct headway headway;
+
+    headway_start(&headway, ctx, job);
+    grid_blank(job);
+    if (job->roi[1] <= job->roi[0] || job->roi[3] <= job->roi[2])
+        return headway_end(&headway);
+    NB_TRY(run_all(ctx, scene, job, single, &headway));
+    if (single && job->spec.shape == PHYS_GAUSS && rounding_is_lost(job, brightest(job)))
+        NB_TRY(run_all(ctx, scene, job, 0, &headway));
+    return headway_end(&headway);
+}

@@ -1,0 +1,83 @@
+/*
+ * memory.c - a device of a context, and memory on it. SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+
+#include "gpu/gpu.h"
+
+nb_status gpu_open(nb_context *ctx, const struct gpu_driver *driver, int id,
+                   struct gpu **out)
+{
+    struct gpu *gpu = calloc(1, sizeof *gpu);
+    nb_status status;
+
+    *out = NULL;
+    if (!gpu) return fail_memory(ctx, "a device");
+    gpu->driver = driver;
+    gpu->id = id;
+    status = driver->open(ctx, id, &gpu->device, &gpu->facts);
+    if (status != NB_OK) {
+        free(gpu);
+        return status;
+    }
+    *out = gpu;
+    return NB_OK;
+}
+
+void gpu_close(struct gpu *gpu)
+{
+    if (gpu) gpu->driver->close(gpu->device);
+    free(gpu);
+}
+
+void gpu_drop(struct gpu *gpu, struct gpu_buffer *buffer)
+{
+    if (buffer->address) gpu->driver->release(gpu->device, buffer->address);
+    buffer->address = 0;
+    buffer->bytes = 0;
+}
+
+nb_status gpu_reserve(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
+                      size_t bytes)
+{
+    if (bytes <= buffer->bytes) return NB_OK;
+    gpu_drop(gpu, buffer);
+    NB_TRY(gpu->driver->allocate(ctx, gpu->device, bytes, &buffer->address));
+    buffer->bytes = bytes;
+    return NB_OK;
+}
+
+nb_status gpu_put(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
+                  const void *from, size_t bytes)
+{
+    NB_TRY(gpu_reserve(ctx, gpu, buffer, bytes));
+    return gpu->driver->upload(ctx, gpu->device, buffer->address, from, bytes);
+}
+
+static struct gpu_buffer *buffer_of(struct gpu_scene *scene, int i)
+{
+    struct gpu_buffer *const all[] = {&scene->parameters,   &scene->sources,
+                                      &scene->orientations, &scene->f,
+                                      &scene->stol,         &scene->mask,
+                                      &scene->partial,      &scene->photons};
+
+    return i < (int)(sizeof all / sizeof *all) ? all[i] : NULL;
+}
+
+void gpu_scene_drop(struct gpu_scene *scene)
+{
+    struct gpu_buffer *buffer;
+
+    for (int i = 0; (buffer = buffer_of(scene, i)); i++) gpu_drop(scene->gpu, buffer);
+    scene->f_sent = 0;
+}
+
+size_t gpu_scene_bytes(const struct gpu_scene *scene)
+{
+    struct gpu_scene copy = *scene;
+    const struct gpu_buffer *buffer;
+    size_t bytes = 0;
+
+    for (int i = 0; (buffer = buffer_of(&copy, i)); i++) bytes += buffer->bytes;
+    return bytes;
+}

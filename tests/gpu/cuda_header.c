@@ -1,0 +1,48 @@
+/*
+ * cuda_header.c - our declarations of libcuda beside those of cuda.h: where one differs, in
+ * its parameters, the version of its symbol or a value, this does not compile.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <cuda.h>
+#include <stddef.h>
+
+/* our struct of the same name gets another, so that the two can be compared */
+#define CUlaunchConfig_st launch_config
+#include "gpu/cuda_library.h"
+#undef CUlaunchConfig_st
+
+/* NOLINTBEGIN(bugprone-macro-parentheses) */
+#define SAME_TYPE(name, symbol, parameters)                                                \
+    _Static_assert(_Generic(&symbol, cuda_result(*) parameters : 1, default : 0),          \
+                   #symbol " has other parameters in cuda.h");
+/* NOLINTEND(bugprone-macro-parentheses) */
+CUDA_FUNCTIONS(SAME_TYPE)
+#undef SAME_TYPE
+
+#define SAME_VALUE(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs);
+SAME_VALUE(CUDA_OUT_OF_MEMORY, CUDA_ERROR_OUT_OF_MEMORY)
+SAME_VALUE(CUDA_NO_DEVICE, CUDA_ERROR_NO_DEVICE)
+SAME_VALUE(CUDA_PROCESSORS, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+SAME_VALUE(CUDA_CAPABILITY_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)
+SAME_VALUE(CUDA_CAPABILITY_MINOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
+SAME_VALUE(CUDA_READS_HOST_PAGES,
+           CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES)
+SAME_VALUE(CUDA_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
+SAME_VALUE(CUDA_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING)
+SAME_VALUE(CUDA_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER)
+SAME_VALUE(CUDA_LOG_BUFFER_BYTES, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
+
+#define SAME_PLACE(ours, theirs)                                                           \
+    _Static_assert(offsetof(struct launch_config, ours)                                    \
+                       == offsetof(struct CUlaunchConfig_st, theirs),                      \
+                   #theirs " lies elsewhere in cuda.h");
+SAME_PLACE(grid[0], gridDimX)
+SAME_PLACE(grid[2], gridDimZ)
+SAME_PLACE(block[0], blockDimX)
+SAME_PLACE(block[2], blockDimZ)
+SAME_PLACE(shared, sharedMemBytes)
+SAME_PLACE(stream, hStream)
+SAME_PLACE(attributes, attrs)
+SAME_PLACE(nattributes, numAttrs)
+SAME_VALUE(sizeof(struct launch_config), sizeof(struct CUlaunchConfig_st))

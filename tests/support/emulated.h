@@ -1,0 +1,53 @@
+/*
+ * emulated.h - a driver (gpu/driver.h) whose device is this machine: its memory is the
+ * heap's, addresses are pointers, and a launch runs the kernels' text block by block.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_TESTS_EMULATED_H
+#define NB_TESTS_EMULATED_H
+
+#include "gpu/driver.h"
+#include "physics/spec.h"
+
+extern const struct gpu_driver gpu_emulated;
+
+enum emulated_order { EMULATED_IN_ORDER, EMULATED_REVERSED, EMULATED_SHUFFLED };
+
+/* what a test turns and what it reads; one for the process */
+struct emulated {
+    /* knobs */
+    int order; /* enum emulated_order, of the blocks of a launch */
+    int threads; /* that share the blocks; 0: 1 */
+    int devices; /* that open() finds; 1 at first */
+    size_t memory; /* bytes of a device, 0: as many as the heap has */
+    /* The call of this number, counted from 1 by `calls`, fails: opens, allocations,
+     * copies, launches and waits. Allocations report NB_ERR_MEMORY, an open
+     * NB_ERR_UNSUPPORTED, all others NB_ERR_DEVICE. 0: none does */
+    uint64_t fail_at;
+    /* counters */
+    uint64_t calls; /* of those that may fail */
+    uint64_t opened, allocations, uploads, downloads, waits;
+    uint64_t uploaded, downloaded; /* bytes */
+    uint64_t launches[GPU_WORKS];
+    size_t bytes, most_bytes; /* allocated: now, and at most at a time */
+    int devices_open, blocks_held; /* of memory */
+};
+
+extern struct emulated emulated;
+
+/* Knobs and counters as at the start, but for what is open and held. */
+void emulated_reset(void);
+
+/* ---- the kernels' text, compiled in double and in float: emulated_kernels.c ---- */
+
+typedef void emulated_block(const void *parameters, int number);
+
+struct emulated_kernels {
+    emulated_block *image[PHYS_SHAPES][PHYS_LOOKUPS];
+    emulated_block *finish;
+};
+
+extern const struct emulated_kernels emulated_double, emulated_single;
+
+#endif

@@ -1,0 +1,310 @@
+/*
+ * fake_cuda.c - a libcuda without a GPU, built as a library that exports what cuda.c asks
+ * of the real one. With FAKE_OLD it has no cuMemcpyDtoHAsync_v2.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "support/fake_cuda.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { INVALID_VALUE = 1, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NOT_FOUND = 500 };
+
+struct CUfunc_st {
+    char name[64];
+};
+
+static struct fake_cuda state;
+static struct CUfunc_st functions[64];
+static void *memory[16];
+static char context, stream, module; /* handles are their addresses */
+
+#define CONTEXT ((cuda_context)(void *)&context)
+#define STREAM  ((cuda_stream)(void *)&stream)
+#define MODULE  ((cuda_module)(void *)&module)
+
+/* the prototypes are those that cuda.c calls by */
+#define PROTOTYPE(name, symbol, parameters) cuda_result symbol parameters;
+CUDA_FUNCTIONS(PROTOTYPE)
+#undef PROTOTYPE
+
+struct fake_cuda *fake_cuda_state(void)
+{
+    return &state;
+}
+
+/* what the call of `symbol` is told to return */
+static cuda_result told(const char *symbol)
+{
+    state.calls++;
+    if (state.calls != state.fail_at
+        && (!state.fail_in || strcmp(state.fail_in, symbol) != 0))
+        return 0;
+    state.last_failed = symbol;
+    return state.result;
+}
+
+/* a call inside of a context, with a handle that must be the one we gave */
+static cuda_result inside(const char *symbol, int good)
+{
+    if (state.depth == 1 && state.contexts == 1 && good) return told(symbol);
+    state.misuses++;
+    return INVALID_CONTEXT;
+}
+
+cuda_result cuGetErrorName(cuda_result result, const char **out)
+{
+    *out = result == CUDA_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY"
+           : result == 719              ? "CUDA_ERROR_LAUNCH_FAILED"
+                                        : NULL;
+    return *out ? 0 : INVALID_VALUE;
+}
+
+cuda_result cuGetErrorString(cuda_result result, const char **out)
+{
+    *out = result == CUDA_OUT_OF_MEMORY ? "out of memory"
+           : result == 719              ? "unspecified launch failure"
+                                        : NULL;
+    return *out ? 0 : INVALID_VALUE;
+}
+
+cuda_result cuInit(unsigned flags)
+{
+    if (flags != 0) state.misuses++;
+    return told("cuInit");
+}
+
+cuda_result cuDriverGetVersion(int *out)
+{
+    *out = state.version;
+    return told("cuDriverGetVersion");
+}
+
+cuda_result cuDeviceGetCount(int *out)
+{
+    *out = state.devices;
+    return told("cuDeviceGetCount");
+}
+
+cuda_result cuDeviceGet(cuda_device *out, int ordinal)
+{
+    if (ordinal < 0 || ordinal >= state.devices) return INVALID_DEVICE;
+    *out = 100 + ordinal; /* a device is not its ordinal */
+    return told("cuDeviceGet");
+}
+
+cuda_result cuDeviceGetName(char *name, int length, cuda_device device)
+{
+    (void)snprintf(name, (size_t)length, "fake device %d", device - 100);
+    return told("cuDeviceGetName");
+}
+
+cuda_result cuDeviceGetAttribute(int *out, unsigned which, cuda_device device)
+{
+    const struct {
+        unsigned which;
+        int value;
+    } attributes[] = {{CUDA_PROCESSORS, 7},
+                      {CUDA_CAPABILITY_MAJOR, state.major},
+                      {CUDA_CAPABILITY_MINOR, state.minor},
+                      {CUDA_READS_HOST_PAGES, state.reads_host_pages}};
+
+    if (device < 100 || device >= 100 + state.devices) return INVALID_DEVICE;
+    for (size_t i = 0; i < COUNT(attributes); i++)
+        if (attributes[i].which == which) *out = attributes[i].value;
+    return told("cuDeviceGetAttribute");
+}
+
+cuda_result cuDeviceTotalMem_v2(size_t *out, cuda_device device)
+{
+    (void)device;
+    *out = (size_t)3 << 30;
+    return told("cuDeviceTotalMem_v2");
+}
+
+cuda_result cuDevicePrimaryCtxRetain(cuda_context *out, cuda_device device)
+{
+    const cuda_result result = told("cuDevicePrimaryCtxRetain");
+
+    if (device < 100 || device >= 100 + state.devices) return INVALID_DEVICE;
+    *out = CONTEXT; /* which is no context when it fails */
+    if (result == 0) state.contexts++;
+    return result;
+}
+
+static void forget(size_t i)
+{
+    free(memory[i]);
+    memory[i] = NULL;
+}
+
+/* what releases does so even when told to fail */
+cuda_result cuDevicePrimaryCtxRelease_v2(cuda_device device)
+{
+    if (device < 100 || state.contexts == 0) state.misuses++;
+    if (state.depth != 0) state.misuses++;
+    state.contexts--;
+    state.lost += state.streams + state.modules + state.memories;
+    state.streams = state.modules = state.memories = 0;
+    for (size_t i = 0; i < COUNT(memory); i++) forget(i);
+    return told("cuDevicePrimaryCtxRelease_v2");
+}
+
+cuda_result cuCtxPushCurrent_v2(cuda_context ours)
+{
+    const cuda_result result = told("cuCtxPushCurrent_v2");
+
+    if (ours != CONTEXT || state.contexts == 0) state.misuses++;
+    if (result == 0) state.depth++;
+    return result;
+}
+
+cuda_result cuCtxPopCurrent_v2(cuda_context *out)
+{
+    if (state.depth == 0) state.misuses++;
+    *out = CONTEXT;
+    state.depth--;
+    return told("cuCtxPopCurrent_v2");
+}
+
+/* NOLINTNEXTLINE(readability-non-const-parameter): the type is the real function's */
+cuda_result cuModuleLoadDataEx(cuda_module *out, const void *fatbin, unsigned n,
+                               unsigned *options, void **values)
+{
+    const cuda_result result = inside("cuModuleLoadDataEx", fatbin != NULL);
+
+    *out = MODULE;
+    state.loads++;
+    state.fatbin = fatbin;
+    if (n != 2 || options[0] != CUDA_LOG_BUFFER || options[1] != CUDA_LOG_BUFFER_BYTES)
+        state.misuses++;
+    else if (result != 0 && state.jit_log)
+        (void)snprintf(values[0], (size_t)(uintptr_t)values[1], "%s", state.jit_log);
+    if (result == 0) state.modules++;
+    return result;
+}
+
+cuda_result cuModuleGetFunction(cuda_function *out, cuda_module from, const char *name)
+{
+    const cuda_result result = inside("cuModuleGetFunction", from == MODULE);
+    struct CUfunc_st *f = &functions[state.looked_up % (int)COUNT(functions)];
+
+    state.looked_up++;
+    (void)snprintf(f->name, sizeof f->name, "%s", name);
+    *out = f;
+    return result;
+}
+
+cuda_result cuModuleUnload(cuda_module which)
+{
+    state.modules--;
+    return inside("cuModuleUnload", which == MODULE);
+}
+
+cuda_result cuStreamCreate(cuda_stream *out, unsigned flags)
+{
+    const cuda_result result = inside("cuStreamCreate", flags == CUDA_STREAM_NON_BLOCKING);
+
+    *out = STREAM;
+    if (result == 0) state.streams++;
+    return result;
+}
+
+cuda_result cuStreamSynchronize(cuda_stream which)
+{
+    state.waits++;
+    return inside("cuStreamSynchronize", which == STREAM);
+}
+
+cuda_result cuStreamDestroy_v2(cuda_stream which)
+{
+    state.streams--;
+    return inside("cuStreamDestroy_v2", which == STREAM);
+}
+
+static size_t place_of(const void *what)
+{
+    for (size_t i = 0; i < COUNT(memory); i++)
+        if (memory[i] == what) return i;
+    abort();
+}
+
+cuda_result cuMemAlloc_v2(cuda_pointer *out, size_t bytes)
+{
+    const cuda_result result = inside("cuMemAlloc_v2", bytes > 0);
+    size_t i;
+
+    *out = 0xbad;
+    if (result != 0) return result;
+    i = place_of(NULL);
+    memory[i] = malloc(bytes);
+    *out = (cuda_pointer)(uintptr_t)memory[i];
+    state.memories++;
+    return 0;
+}
+
+cuda_result cuMemFree_v2(cuda_pointer address)
+{
+    forget(place_of((const void *)(uintptr_t)address)); // NOLINT(performance-no-int-to-ptr)
+    state.memories--;
+    return inside("cuMemFree_v2", 1);
+}
+
+cuda_result cuPointerGetAttribute(void *out, unsigned which, cuda_pointer pointer)
+{
+    const cuda_result result = inside("cuPointerGetAttribute", which == CUDA_MEMORY_TYPE);
+    const unsigned host = 1;
+
+    if (result != 0 || pointer != (cuda_pointer)(uintptr_t)state.pinned)
+        return INVALID_VALUE;
+    memcpy(out, &host, sizeof host);
+    return 0;
+}
+
+cuda_result cuMemcpyHtoDAsync_v2(cuda_pointer to, const void *from, size_t bytes,
+                                 cuda_stream on)
+{
+    const cuda_result result = inside("cuMemcpyHtoDAsync_v2", on == STREAM);
+
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    if (result == 0) memcpy((void *)(uintptr_t)to, from, bytes);
+    return result;
+}
+
+#ifndef FAKE_OLD
+cuda_result cuMemcpyDtoHAsync_v2(void *to, cuda_pointer from, size_t bytes, cuda_stream on)
+{
+    const cuda_result result = inside("cuMemcpyDtoHAsync_v2", on == STREAM);
+
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    if (result == 0) memcpy(to, (const void *)(uintptr_t)from, bytes);
+    return result;
+}
+#endif
+
+static int is_row(const unsigned extent[3])
+{
+    return extent[1] == 1 && extent[2] == 1;
+}
+
+cuda_result cuLaunchKernelEx(const struct CUlaunchConfig_st *config, cuda_function function,
+                             void **arguments, void **extra)
+{
+    const int plain = is_row(config->grid) && is_row(config->block) && config->shared == 0
+                      && config->nattributes == 0 && !extra;
+    const cuda_result result =
+        inside("cuLaunchKernelEx", config->stream == STREAM && plain);
+
+    if (result != 0) return result;
+    state.launches++;
+    (void)snprintf(state.kernel, sizeof state.kernel, "%s", function->name);
+    state.blocks = config->grid[0];
+    state.threads = config->block[0];
+    memcpy(&state.parameters, arguments[0], sizeof state.parameters);
+    return 0;
+}

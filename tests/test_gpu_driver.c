@@ -1,0 +1,513 @@
+/*
+ * test_gpu_driver.c - the side of CUDA that runs on the host, against a libcuda that has no
+ * GPU (support/fake_cuda.h): what is chosen for a device, every way of failing, and that
+ * all is given back.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nanobrag/nanobrag.h>
+
+#include "gpu/architecture.h"
+#include "gpu/block.h"
+#include "gpu/cuda.h"
+#include "physics/spec.h"
+#include "support/fake_cuda.h"
+#include "support/tap.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { LAUNCH_FAILED = 719 };
+
+/* ---- architectures ---- */
+
+#define EVERY "sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120 compute_75 compute_120"
+
+static int rungs(void)
+{
+    static const struct {
+        const char *names;
+        int compute, expected, ptx; /* expected 0: none */
+    } cases[] = {
+        {EVERY, 75, 75, 0}, /* just this */
+        {EVERY, 86, 86, 0},
+        {EVERY, 90, 90, 0},
+        {EVERY, 87, 86, 0}, /* the newest of its major version below */
+        {EVERY, 88, 86, 0},
+        {EVERY, 103, 100, 0},
+        {EVERY, 121, 120, 0},
+        {"sm_80 sm_86", 82, 80, 0}, /* and not above */
+        {EVERY, 110, 75, 1}, /* the newest PTX that is not newer */
+        {EVERY, 130, 120, 1},
+        {"sm_90 compute_75 compute_80", 89, 80, 1},
+        {"sm_90 compute_80", 80, 80, 1},
+        {"sm_86 compute_80", 80, 80, 1},
+        {"sm_80 compute_86", 86, 80, 0}, /* machine code before PTX, if newer */
+        {EVERY, 72, 0, 0}, /* older than all */
+        {EVERY, 35, 0, 0},
+        {"sm_80 sm_90", 120, 0, 0}, /* no PTX */
+        {"sm_86", 80, 0, 0},
+        {"compute_90", 89, 0, 0},
+        {"sm_90a compute_90a", 90, 0, 0}, /* a letter is for one device alone */
+        {"sm_90a sm_90 compute_100f", 90, 90, 0},
+        {"sm_100f compute_90", 100, 90, 1},
+        {"", 90, 0, 0},
+    };
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct gpu_target targets[16];
+        const int n = architecture_read(cases[i].names, targets, (int)COUNT(targets));
+        const int at = architecture_choose(targets, n, cases[i].compute);
+        const int got = at < 0 ? 0 : targets[at].compute;
+        const int ptx = at < 0 ? 0 : targets[at].ptx;
+
+        tap_check(got == cases[i].expected && ptx == cases[i].ptx,
+                  "%d of '%s': %s %d expected %s %d", cases[i].compute, cases[i].names,
+                  ptx ? "PTX" : "code", got, cases[i].ptx ? "PTX" : "code",
+                  cases[i].expected);
+    }
+    return TAP_PASS;
+}
+
+static int names(void)
+{
+    static const struct {
+        const char *names;
+        int n;
+    } cases[] = {{"", 0},
+                 {"  sm_75   compute_75 ", 2},
+                 {"sm_ sm compute_ 75 lto_90", 0},
+                 {"sm_90a sm_9O sm_0 sm_-5 SM_90", 0},
+                 {"sm_12345 sm_99999999999999999999", 0},
+                 {"sm_1 sm_2 sm_3 sm_4 sm_5", 4}};
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct gpu_target targets[4];
+        const int n = architecture_read(cases[i].names, targets, (int)COUNT(targets));
+
+        tap_check(n == cases[i].n, "'%s': %d targets expected %d", cases[i].names, n,
+                  cases[i].n);
+    }
+    return TAP_PASS;
+}
+
+/* ---- a device that is none ---- */
+
+static const char code[2] = "x";
+static const struct gpu_fatbin fatbin = {{&code[0], &code[1]}, EVERY, 13000};
+static const struct cuda_source source = {FAKE_CUDA, &fatbin};
+
+static nb_context *ctx;
+static struct fake_cuda *fake;
+static void *device;
+static struct gpu_facts facts;
+
+/* the fake as a machine with an H100 in it */
+static void begin(void)
+{
+    fake_cuda_state_function *get;
+    void *handle = dlopen(FAKE_CUDA, RTLD_NOW | RTLD_NODELETE);
+    void *address = handle ? dlsym(handle, "fake_cuda_state") : NULL;
+
+    if (!address || (!ctx && nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK))
+        abort();
+    memcpy(&get, &address, sizeof get);
+    fake = get();
+    (void)dlclose(handle);
+    memset(fake, 0, sizeof *fake);
+    fake->devices = 2;
+    fake->version = 13000;
+    fake->major = 9;
+    fake->result = LAUNCH_FAILED;
+}
+
+static void check_balance(const char *when)
+{
+    tap_check(fake->contexts == 0 && fake->streams == 0 && fake->modules == 0
+                  && fake->memories == 0 && fake->depth == 0 && fake->misuses == 0
+                  && fake->lost == 0,
+              "%s: %d contexts, %d streams, %d modules, %d memories, %d entered, %d "
+              "misuses, %d lost; expected none",
+              when, fake->contexts, fake->streams, fake->modules, fake->memories,
+              fake->depth, fake->misuses, fake->lost);
+}
+
+static void end(const char *when)
+{
+    gpu_cuda.close(device);
+    device = NULL;
+    check_balance(when);
+    nb_context_free(ctx);
+    ctx = NULL;
+}
+
+static void opened(void)
+{
+    begin();
+    if (cuda_open(ctx, &source, 1, &device, &facts) == NB_OK) return;
+    tap_check(0, "not opened: %s", nb_context_message(ctx));
+    exit(1);
+}
+
+/* the status, and what the message holds; it is one line */
+static void check_refused(nb_status got, nb_status expected, const char *words)
+{
+    const char *message = nb_context_message(ctx);
+
+    tap_check(got == expected && strstr(message, words) && !strchr(message, '\n'),
+              "status %d expected %d, '%s' expected '%s'", (int)got, (int)expected, message,
+              words);
+}
+
+static void check_not_opened(const struct cuda_source *from, int id, nb_status expected,
+                             const char *words)
+{
+    device = &facts;
+    check_refused(cuda_open(ctx, from, id, &device, &facts), expected, words);
+    tap_check(device == NULL, "device %p expected NULL", device);
+    end(words);
+}
+
+static int what_a_device_is(void)
+{
+    opened();
+    tap_check(strcmp(facts.name, "fake device 1") == 0, "name '%s'", facts.name);
+    tap_check(strcmp(facts.driver, "CUDA 13.0") == 0, "driver '%s'", facts.driver);
+    tap_check(facts.major == 9 && facts.minor == 0, "capability %d.%d expected 9.0",
+              facts.major, facts.minor);
+    tap_check(facts.processors == 7, "%d processors expected 7", facts.processors);
+    tap_close("GiB", (double)(facts.memory >> 30), 3, 0);
+    tap_check(fake->loads == 0, "%d modules loaded before one is used", fake->loads);
+    end("opened and closed");
+    gpu_cuda.close(NULL);
+    return TAP_PASS;
+}
+
+static int memory_and_back(void)
+{
+    enum { N = 1000 };
+    static unsigned char from[N], to[N];
+    gpu_address address = 0;
+
+    opened();
+    for (int i = 0; i < N; i++) from[i] = (unsigned char)(i * 7);
+    tap_check(gpu_cuda.allocate(ctx, device, N, &address) == NB_OK && address != 0,
+              "%d bytes: %s", N, nb_context_message(ctx));
+    tap_check(gpu_cuda.upload(ctx, device, address, from, N) == NB_OK
+                  && gpu_cuda.download(ctx, device, to, address, N) == NB_OK
+                  && gpu_cuda.wait(ctx, device) == NB_OK,
+              "copied: '%s'", nb_context_message(ctx));
+    tap_check(memcmp(from, to, N) == 0, "the same bytes come back");
+    tap_check(fake->waits == 1, "%d waits expected 1", fake->waits);
+    gpu_cuda.release(device, address);
+    gpu_cuda.release(device, 0);
+    end("memory");
+    return TAP_PASS;
+}
+
+/* an upload waits where the device would read the caller's memory later on */
+static int memory_read_later(void)
+{
+    static char from[8];
+
+    for (int way = 0; way < 3; way++) {
+        gpu_address address = 0;
+
+        begin();
+        fake->pinned = way == 1 ? from : NULL;
+        fake->reads_host_pages = way == 2;
+        (void)cuda_open(ctx, &source, 0, &device, &facts);
+        tap_check(gpu_cuda.allocate(ctx, device, sizeof from, &address) == NB_OK
+                      && gpu_cuda.upload(ctx, device, address, from, sizeof from) == NB_OK,
+                  "copied: '%s'", nb_context_message(ctx));
+        tap_check(fake->waits == (way > 0), "%s: %d waits expected %d",
+                  way == 0   ? "ordinary memory"
+                  : way == 1 ? "pinned memory"
+                             : "shared page tables",
+                  fake->waits, way > 0);
+        gpu_cuda.release(device, address);
+        end("memory read later");
+    }
+    return TAP_PASS;
+}
+
+static nb_status launch(int shape, int lookup, int single)
+{
+    const struct gpu_kernel kernel = {GPU_IMAGE, shape, lookup, single};
+
+    return gpu_cuda.launch(ctx, device, &kernel, 42, 0x1234);
+}
+
+static int kernels(void)
+{
+    opened();
+    tap_check(launch(PHYS_GAUSS, PHYS_NEAREST, 1) == NB_OK, "launched: '%s'",
+              nb_context_message(ctx));
+    tap_check(strcmp(fake->kernel, "image_GAUSS_NEAREST") == 0, "kernel '%s'",
+              fake->kernel);
+    tap_check(fake->blocks == 42 && fake->threads == BLOCK_THREADS
+                  && fake->parameters == 0x1234,
+              "%u blocks of %u threads, parameters at %llx; expected 42, %d, 1234",
+              fake->blocks, fake->threads, fake->parameters, BLOCK_THREADS);
+    tap_check(fake->fatbin == fatbin.modules[1] && fake->loads == 1,
+              "the module in float, %d loaded expected 1", fake->loads);
+    (void)launch(PHYS_GAUSS, PHYS_NEAREST, 1);
+    (void)launch(PHYS_SQUARE, PHYS_CONSTANT, 1);
+    tap_check(fake->loads == 1 && fake->looked_up == 2 && fake->launches == 3,
+              "%d modules, %d functions, %d launches; expected 1, 2, 3", fake->loads,
+              fake->looked_up, fake->launches);
+    (void)launch(PHYS_TOPHAT, PHYS_TRICUBIC, 0);
+    tap_check(fake->loads == 2 && fake->fatbin == fatbin.modules[0]
+                  && strcmp(fake->kernel, "image_TOPHAT_TRICUBIC") == 0,
+              "in double: %d modules expected 2, kernel '%s'", fake->loads, fake->kernel);
+    end("kernels");
+    return TAP_PASS;
+}
+
+/* ---- failures ---- */
+
+static int no_library(void)
+{
+    const struct cuda_source none = {"libnosuchcuda.so.1", &fatbin};
+
+    begin();
+    check_not_opened(&none, 0, NB_ERR_UNSUPPORTED, "no CUDA driver here: libnosuchcuda");
+    return TAP_PASS;
+}
+
+static int old_library(void)
+{
+    const struct cuda_source old = {FAKE_CUDA_OLD, &fatbin};
+
+    begin();
+    check_not_opened(&old, 0, NB_ERR_UNSUPPORTED,
+                     "has no cuMemcpyDtoHAsync_v2: the CUDA driver is too old");
+    return TAP_PASS;
+}
+
+static int no_kernels(void)
+{
+    static const struct gpu_fatbin nothing = {{NULL, NULL}, "", 0};
+    const struct cuda_source empty = {FAKE_CUDA, &nothing};
+
+    begin();
+    check_not_opened(&empty, 0, NB_ERR_UNSUPPORTED, "this build has no kernels for GPUs");
+    return TAP_PASS;
+}
+
+static int no_device(void)
+{
+    begin();
+    fake->fail_in = "cuInit";
+    fake->result = CUDA_NO_DEVICE;
+    check_not_opened(&source, 0, NB_ERR_UNSUPPORTED, "a device is not");
+    begin();
+    fake->devices = 0;
+    check_not_opened(&source, 0, NB_ERR_UNSUPPORTED, "a device is not");
+    begin();
+    check_not_opened(&source, 2, NB_ERR_UNSUPPORTED, "device 2: there are 2, from 0 on");
+    begin();
+    check_not_opened(&source, -1, NB_ERR_UNSUPPORTED, "device -1: there are 2");
+    begin();
+    fake->fail_in = "cuInit";
+    fake->result = 803; /* which the fake has no words for */
+    check_not_opened(&source, 0, NB_ERR_UNSUPPORTED,
+                     "starting the driver: unknown error (no name, 803)");
+    return TAP_PASS;
+}
+
+static int too_old(void)
+{
+    static const struct {
+        int major, minor, version;
+        const char *words; /* NULL: it opens */
+    } cases[] = {
+        {7, 0, 13000,
+         "fake device 0 is of compute capability 7.0; this build's kernels "
+         "are for sm_75"},
+        {9, 0, 12090,
+         "the driver knows CUDA 12.9; the kernels for fake device 0 need one "
+         "for CUDA 13.0"},
+        {9, 0, 13000, NULL}, /* machine code: any of the major version */
+        {9, 0, 14000, NULL},
+        {11, 0, 13000, "one for CUDA 13.1"}, /* PTX: not before its toolkit */
+        {11, 0, 13010, NULL},
+    };
+    static const struct gpu_fatbin newer = {{&code[0], &code[1]}, EVERY, 13010};
+    const struct cuda_source from = {FAKE_CUDA, &newer};
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        begin();
+        fake->major = cases[i].major;
+        fake->minor = cases[i].minor;
+        fake->version = cases[i].version;
+        if (cases[i].words) {
+            check_not_opened(&from, 0, NB_ERR_UNSUPPORTED, cases[i].words);
+            continue;
+        }
+        tap_check(cuda_open(ctx, &from, 0, &device, &facts) == NB_OK,
+                  "%d.%d with driver %d: '%s'", cases[i].major, cases[i].minor,
+                  cases[i].version, nb_context_message(ctx));
+        end("not too old");
+    }
+    return TAP_PASS;
+}
+
+static int words(void)
+{
+    gpu_address address = 1;
+
+    opened();
+    fake->fail_in = "cuMemAlloc_v2";
+    fake->result = CUDA_OUT_OF_MEMORY;
+    check_refused(gpu_cuda.allocate(ctx, device, 99, &address), NB_ERR_MEMORY,
+                  "CUDA, allocating 99 bytes: out of memory (CUDA_ERROR_OUT_OF_MEMORY, 2)");
+    tap_check(address == 0, "address %llu expected 0", (unsigned long long)address);
+    fake->result = LAUNCH_FAILED;
+    check_refused(gpu_cuda.allocate(ctx, device, 99, &address), NB_ERR_DEVICE,
+                  "unspecified launch failure (CUDA_ERROR_LAUNCH_FAILED, 719)");
+    fake->fail_in = "cuStreamSynchronize";
+    check_refused(gpu_cuda.wait(ctx, device), NB_ERR_DEVICE,
+                  "CUDA, computing: unspecified");
+    fake->fail_in = "cuModuleLoadDataEx";
+    fake->jit_log = "ptxas fatal: Unsupported .version\nsecond line";
+    check_refused(launch(0, 0, 1), NB_ERR_DEVICE,
+                  "loading the kernels in float, ptxas fatal: Unsupported .version: "
+                  "unspec");
+    fake->jit_log = NULL;
+    check_refused(launch(0, 0, 0), NB_ERR_DEVICE, "the kernels in double: unspecified");
+    fake->fail_in = "cuModuleGetFunction";
+    check_refused(launch(0, 0, 1), NB_ERR_DEVICE,
+                  "finding the kernel image_SQUARE_CONSTANT");
+    fake->fail_in = "cuLaunchKernelEx";
+    check_refused(launch(0, 0, 1), NB_ERR_DEVICE, "launching 42 blocks of image_SQUARE");
+    fake->fail_in = NULL;
+    tap_check(launch(0, 0, 1) == NB_OK && launch(0, 0, 0) == NB_OK,
+              "and when nothing fails any more, it goes on: %d launches expected 2",
+              fake->launches);
+    end("words");
+    return TAP_PASS;
+}
+
+/* everything once; what fails first, or NB_OK */
+static nb_status session(void)
+{
+    char bytes[16] = "";
+    gpu_address address[2] = {0, 0};
+    nb_status status = cuda_open(ctx, &source, 0, &device, &facts);
+
+    if (status != NB_OK) return status;
+    for (int i = 0; i < 2 && status == NB_OK; i++)
+        status = gpu_cuda.allocate(ctx, device, sizeof bytes, &address[i]);
+    if (status == NB_OK)
+        status = gpu_cuda.upload(ctx, device, address[0], bytes, sizeof bytes);
+    for (int single = 0; single < 2 && status == NB_OK; single++)
+        status = launch(PHYS_SQUARE, PHYS_NEAREST, single);
+    if (status == NB_OK)
+        status = gpu_cuda.download(ctx, device, bytes, address[0], sizeof bytes);
+    if (status == NB_OK) status = gpu_cuda.wait(ctx, device);
+    for (int i = 0; i < 2; i++) gpu_cuda.release(device, address[i]);
+    gpu_cuda.close(device);
+    device = NULL;
+    return status;
+}
+
+/* Whichever call of the driver fails: it is told, and all is given back. The exceptions are
+ * what gives back or asks whether memory is pinned, which nobody is told of. */
+static int any_call_fails(void)
+{
+    static const char *const silent[] =
+        {"cuCtxPopCurrent_v2",  "cuPointerGetAttribute", "cuMemFree_v2",
+         "cuModuleUnload",      "cuStreamDestroy_v2",    "cuDevicePrimaryCtxRelease_v2",
+         "cuStreamSynchronize", "cuCtxPushCurrent_v2"};
+    int told = 0, calls;
+
+    begin();
+    tap_check(session() == NB_OK, "nothing fails: '%s'", nb_context_message(ctx));
+    calls = fake->calls;
+    end("nothing fails");
+    for (int at = 1; at <= calls; at++) {
+        nb_status status;
+        int quiet = 0, entering;
+
+        begin();
+        fake->fail_at = at;
+        status = session();
+        entering = strcmp(fake->last_failed, "cuCtxPushCurrent_v2") == 0;
+        for (size_t i = 0; i < COUNT(silent); i++)
+            if (strcmp(fake->last_failed, silent[i]) == 0) quiet = 1;
+        told += status != NB_OK;
+        tap_check(status == NB_OK
+                      ? quiet
+                      : strstr(nb_context_message(ctx), "LAUNCH_FAILED") != NULL,
+                  "call %d of %d, %s: status %d, '%s'", at, calls, fake->last_failed,
+                  (int)status, nb_context_message(ctx));
+        /* a context that cannot be entered takes what is in it along */
+        if (entering) fake->lost = 0;
+        end(fake->last_failed);
+    }
+    tap_check(told >= 20 && told < calls, "%d of %d failures were told", told, calls);
+    return TAP_PASS;
+}
+
+/* ---- what is built ---- */
+
+static int built_kernels(void)
+{
+    static const unsigned char magic[] = {0x50, 0xed, 0x55, 0xba};
+    const int built = strstr(nb_features(), "cuda") != NULL;
+    struct gpu_target targets[64];
+    const int n = architecture_read(gpu_fatbin.targets, targets, (int)COUNT(targets));
+
+    tap_note("%s, of toolkit %d", gpu_fatbin.targets, gpu_fatbin.toolkit);
+    tap_check((n > 0) == built && (gpu_fatbin.toolkit > 0) == built,
+              "%d targets, toolkit %d, feature %d", n, gpu_fatbin.toolkit, built);
+    for (int i = 0; i < 2; i++) {
+        const void *module = gpu_fatbin.modules[i];
+
+        tap_check((module != NULL) == built, "module %d: %d expected %d", i, module != NULL,
+                  built);
+        if (!module) continue;
+        tap_check((uintptr_t)module % 16 == 0, "module %d is aligned to 16 bytes", i);
+        tap_check(memcmp(module, magic, sizeof magic) == 0, "module %d is a fatbin", i);
+    }
+    return TAP_PASS;
+}
+
+/* The toolkit's own stand-in has the functions of the real library, and refuses. */
+static int stand_in(void)
+{
+    const struct cuda_source stub = {CUDA_STUB, &fatbin};
+
+    if (!CUDA_STUB[0]) return tap_skip("no CUDA toolkit here");
+    begin();
+    check_not_opened(&stub, 0, NB_ERR_UNSUPPORTED, "starting the driver");
+    return TAP_PASS;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_case cases[] = {
+        {"rungs", rungs},
+        {"names", names},
+        {"what_a_device_is", what_a_device_is},
+        {"memory_and_back", memory_and_back},
+        {"memory_read_later", memory_read_later},
+        {"kernels", kernels},
+        {"no_library", no_library},
+        {"old_library", old_library},
+        {"no_kernels", no_kernels},
+        {"no_device", no_device},
+        {"too_old", too_old},
+        {"words", words},
+        {"any_call_fails", any_call_fails},
+        {"built_kernels", built_kernels},
+        {"stand_in", stand_in},
+    };
+
+    return tap_main(argc, argv, cases, COUNT(cases));
+}
