@@ -16,8 +16,10 @@
     static void rows_##shape##_##lookup##_##name(const struct gpu_rows_parameters *p,      \
                                                  int number)                               \
     {                                                                                      \
-        const struct rows_spec spec = {                                                    \
-            {PHYS_##shape, PHYS_##lookup, 0, 0}, strain, crystal, turns};                  \
+        const struct rows_spec spec = {{PHYS_##shape, PHYS_##lookup, 0, 0},                \
+                                       strain,                                             \
+                                       crystal,                                            \
+                                       turns};                                             \
         struct rows_shared shared;                                                         \
         union {                                                                            \
             struct rows_turn turn[BLOCK_THREADS * ((turns) > 0 ? (turns) : 1)];            \
@@ -52,9 +54,7 @@ EVERY(KERNEL)
                                                      strain, crystal, turns},
 
 const struct rows_kernels KERNELS = {
-    {
-        EVERY(ENTRY)
-    },
+    {EVERY(ENTRY)},
     rows_sum_block,
     rows_serve,
 };

@@ -228,8 +228,7 @@ static void run(const struct rows_trial *t, const struct rows_way *way,
 
         p.image.first_slow = first * GPU_SLOW;
         p.image.down = end - first;
-        if (p.totals)
-            p.totals += (size_t)(first * p.image.across) * (size_t)p.length;
+        if (p.totals) p.totals += (size_t)(first * p.image.across) * (size_t)p.length;
         for (int i = 0; i < n; i++) kernel->block(&p, way->reversed ? n - 1 - i : i);
     }
 }
