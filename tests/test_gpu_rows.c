@@ -199,6 +199,73 @@ static int classes(void)
     return TAP_PASS;
 }
 
+/* what named scenes leave out: many pairs, so that a tile takes several chunks; dmin,
+ * behind which polarization and layers wait; water under sensors, sources and curved
+ * detectors */
+static nb_scene mixed(int number)
+{
+    static const char *const names[] = {"list_of_sources", "list_of_sources", "layers",
+                                        "each_factor",     "curved",          "layers",
+                                        "grid_of_sources", "amorphous_table"};
+    nb_scene s = scene_named(names[number]);
+
+    if (number < 4) {
+        s.dmin = 5.5;
+        s.oversample = 2;
+        s.detector.thickness = 450;
+        s.detector.attenuation = 300;
+        s.detector.nlayers = 2;
+    }
+    if (number == 0) s.crystal.ndomains = 16, s.scan.nphi = 3;
+    if (number == 1) s.oversample_polar = 1, s.background.water = 40;
+    if (number == 4) s.oversample_omega = s.oversample_polar = 1;
+    if (number == 5) s.detector.point_pixel = s.oversample_omega = 1;
+    if (number == 7) {
+        s.detector.thickness = 450;
+        s.detector.attenuation = 300;
+        s.detector.nlayers = 3;
+        s.beam.dispersion = 0.02;
+        s.beam.ndispersion = 3;
+    }
+    if (number > 2 && number < 7) s.background.water = 40;
+    return s;
+}
+
+static int mixtures(void)
+{
+    for (int i = 0; i < 8; i++) {
+        const nb_scene scene = mixed(i);
+        struct rows_trial t;
+
+        rows_trial_make(&scene, 1, &t);
+        for (int single = 0; single < 2; single++) {
+            const struct rows_way way =
+                {single ? &rows_kernels_single : &rows_kernels_double,
+                 ROWS_OF_FEW,
+                 1 + single,
+                 0,
+                 0,
+                 0,
+                 0};
+            const double allowed = single ? float_allowed : double_allowed;
+            char where[64];
+            double worst;
+            int n;
+
+            if (!way.kernels->serve(&t.frame)) abort();
+            worst = worst_change(&t, way, &n, where, sizeof where);
+            tap_check(n == t.n && worst <= allowed,
+                      "mixture %d, %s: %d tangents, %s off %.1e, %.0e allowed", i,
+                      single ? "float" : "double", n, where, worst, allowed);
+            worst = worst_photons(&t, way);
+            tap_check(worst <= allowed / 10, "photons off %.1e, %.0e allowed", worst,
+                      allowed / 10);
+        }
+        rows_trial_drop(&t);
+    }
+    return TAP_PASS;
+}
+
 /* the oracle: not the lanes, whose way of summing the kernels share */
 static int as_reference(void)
 {
@@ -565,6 +632,7 @@ int main(int argc, char **argv)
         {"changes_float", changes_float},
         {"changes_parts", changes_parts},
         {"classes", classes},
+        {"mixtures", mixtures},
         {"as_reference", as_reference},
         {"gradients", gradients},
         {"losses", losses},

@@ -1,8 +1,8 @@
 /*
  * rows_block.h - derivatives of the photons of a tile, a thread for each pixel: the slopes
  * of all its samples, recomputed and added up, in the numbers and lists of the frame, and
- * what becomes of them (rows_ends.h). No amorphous material, no quirk of the capture or of
- * the curved detector.
+ * what becomes of them (rows_ends.h). Without nanoBragg's own amorphous material, capture
+ * and curved detector.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +10,7 @@
 #define NB_GPU_ROWS_BLOCK_H
 
 #include "gpu/finish_block.h"
-#include "gpu/rows_back.h"
+#include "gpu/rows_amorphous.h"
 #include "gpu/rows_ends.h"
 
 /* Kernels of a variant: KERNEL(shape, lookup, name, strain, crystal, turns), a struct
@@ -32,7 +32,7 @@
 /* 1 when the kernels know how the photons of a frame change */
 PHYS_FN int rows_serve(const struct phys_frame *frame)
 {
-    return frame->amorphous_scale == 0 && !(frame->last_capture && frame->layer_mu != 0)
+    return !frame->amorphous_in_samples && !(frame->last_capture && frame->layer_mu != 0)
            && frame->surface != PHYS_CURVED_QUIRK;
 }
 
@@ -247,6 +247,7 @@ PHYS_FN void rows_block(struct rows_spec spec, const struct gpu_rows_parameters 
     EACH_THREAD(t) rows_thread_start(own + OWN(t), pixel_of(&p->image, &at, t));
     samples_rows(spec, p, &at, memory, own);
     factors_rows(spec, p, &at, memory, own);
+    if (p->image.frame.amorphous_scale != 0) amorphous_rows(spec, p, &at, memory, own);
     rows_end(p, number, memory.stage, own);
 }
 
