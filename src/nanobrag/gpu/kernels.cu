@@ -10,7 +10,7 @@
 
 #if defined(PHYS_SINGLE)
 #define IMAGE_BLOCKS  4 /* of a multiprocessor at once: 128 registers for a thread */
-#define FINISH_BLOCKS 4
+#define FINISH_BLOCKS 3
 #else
 #define IMAGE_BLOCKS  2
 #define FINISH_BLOCKS 2
