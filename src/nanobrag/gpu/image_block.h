@@ -145,7 +145,7 @@ PHYS_FN real run_sum(struct phys_spec spec, const struct aim *aim, const struct 
     const struct tile_shared *shared = aim->shared;
     real sum = 0;
 
-    BLOCK_ROLLED
+    BLOCK_BY_TWO
     for (int i = run->begin + run->i; i < run->begin + run->end; i++) {
         const int t = reaches_all(spec) ? i : shared->order[i];
         const struct phys_site site = site_of(spec, aim, t);
