@@ -8,34 +8,20 @@
  */
 #include "gpu/rows_block.h"
 
-/* blocks of a multiprocessor at once: registers for a thread */
+/* blocks of a multiprocessor at once: 168 registers for a thread where three are */
 #if defined(PHYS_SINGLE)
-#define FRAME_CONSTANT  4
-#define FRAME_NEAREST   4
-#define FRAME_TRICUBIC  3
-#define TURNED_CONSTANT 4
-#define TURNED_NEAREST  4
-#define TURNED_TRICUBIC 3
-#define FEW_CONSTANT    3
-#define FEW_NEAREST     3
-#define FEW_TRICUBIC    3
-#define MANY_CONSTANT   2
-#define MANY_NEAREST    2
-#define MANY_TRICUBIC   2
+#define FRAME_BLOCKS  3
+#define TURNED_BLOCKS 3
+#define FEW_BLOCKS    3
+#define MANY_BLOCKS   3
 #else
-#define FRAME_CONSTANT  2
-#define FRAME_NEAREST   2
-#define FRAME_TRICUBIC  2
-#define TURNED_CONSTANT 2
-#define TURNED_NEAREST  2
-#define TURNED_TRICUBIC 2
-#define FEW_CONSTANT    2
-#define FEW_NEAREST     2
-#define FEW_TRICUBIC    2
+#define FRAME_BLOCKS  2
+#define TURNED_BLOCKS 2
+#define FEW_BLOCKS    2
 #endif
 
 #define KERNEL(shape, lookup, name, strain, crystal, turns)                                \
-    extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, name##_##lookup)           \
+    extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, name##_BLOCKS)             \
         rows_##shape##_##lookup##_##name(const struct gpu_rows_parameters *parameters)     \
     {                                                                                      \
         const struct rows_spec spec = {{PHYS_##shape, PHYS_##lookup, 0, 0},                \
