@@ -584,6 +584,58 @@ static int normal_matrices(void)
     return TAP_PASS;
 }
 
+/* ---- structure factors ---- */
+
+static int structure_factors(void)
+{
+    static const char *const names[] = {"square_nearest", "gauss_nearest",
+                                        "square_tricubic", "round_tricubic"};
+
+    for (size_t s = 0; s < sizeof names / sizeof *names; s++) {
+        struct rows_trial t;
+        uint8_t *mask;
+        double *bar, *truth, *found, most = 0;
+
+        make_masked(names[s], &mask, &t);
+        bar = draws(t.pixels, 41);
+        truth = numbers(rows_places(&t));
+        found = numbers(rows_places(&t));
+        rows_f_truth(&t, bar, truth);
+        for (size_t i = 0; i < rows_places(&t); i++) most = fmax(most, fabs(truth[i]));
+        for (int way_of = 0; way_of < 3; way_of++) {
+            const int single = way_of > 0;
+            const struct rows_way way =
+                {single ? &rows_kernels_single : &rows_kernels_double,
+                 ROWS_OF_FEW,
+                 1,
+                 0,
+                 0,
+                 way_of == 2,
+                 0};
+            const double allowed = single ? 1e-5 : 1e-10;
+            double *again = numbers(rows_places(&t)), worst = 0;
+
+            rows_f(&t, &way, bar, again);
+            if (way_of == 2)
+                tap_check(!memcmp((char *)again, (char *)found,
+                                  rows_places(&t) * sizeof *found),
+                          "%s: backwards, the same bits", names[s]);
+            memcpy(found, again, rows_places(&t) * sizeof *found);
+            for (size_t i = 0; i < rows_places(&t); i++)
+                worst = fmax(worst, fabs(found[i] - truth[i]) / most);
+            tap_check(worst <= allowed, "%s, %s: off %.1e of the largest, %.0e allowed",
+                      names[s], single ? "float" : "double", worst, allowed);
+            free(again);
+        }
+        free(bar);
+        free(truth);
+        free(found);
+        free(mask);
+        rows_trial_drop(&t);
+    }
+    return TAP_PASS;
+}
+
 /* ---- bits ---- */
 
 /* blocks in another order, and tiles shared among launches */
@@ -637,6 +689,7 @@ int main(int argc, char **argv)
         {"gradients", gradients},
         {"losses", losses},
         {"normal_matrices", normal_matrices},
+        {"structure_factors", structure_factors},
         {"same_bits", same_bits},
     };
 

@@ -59,4 +59,14 @@ void rows_changes(const struct rows_trial *t, const struct rows_way *way, double
 void rows_totals(const struct rows_trial *t, const struct rows_way *way,
                  struct gpu_rows_parameters *p, double *out);
 
+/* Cotangents of the structure factors (box and its default) from those of the photons. */
+void rows_f(const struct rows_trial *t, const struct rows_way *way, const double *bar,
+            double *f_bar);
+
+/* and by the lanes of the CPU in double */
+void rows_f_truth(const struct rows_trial *t, const double *bar, double *f_bar);
+
+/* places of the box, with that of the default */
+size_t rows_places(const struct rows_trial *t);
+
 #endif

@@ -2,10 +2,11 @@
  * rows.cu - the kernels of derivatives as entry points for nvcc and NVRTC: one for each
  * variant of crystal shape and look-up and each class of tangents (ROWS_CLASSES), in
  * double, or in float under PHYS_SINGLE. With GPU_ONLY_SHAPE, GPU_ONLY_LOOKUP and
- * GPU_ONLY_CLASS (ROWS_FRAME and so on) defined just that one.
+ * GPU_ONLY_CLASS (ROWS_FRAME and so on, or ROWS_F) defined just that one.
  *
  * SPDX-License-Identifier: MIT
  */
+#include "gpu/f_block.h"
 #include "gpu/rows_block.h"
 
 /* blocks of a multiprocessor at once: 168 registers for a thread where three are */
@@ -14,10 +15,12 @@
 #define TURNED_BLOCKS 3
 #define FEW_BLOCKS    3
 #define MANY_BLOCKS   3
+#define F_BLOCKS      3
 #else
 #define FRAME_BLOCKS  2
 #define TURNED_BLOCKS 2
 #define FEW_BLOCKS    2
+#define F_BLOCKS      2
 #endif
 
 #define KERNEL(shape, lookup, name, strain, crystal, turns)                                \
@@ -41,11 +44,28 @@
         rows_block(spec, parameters, (int)blockIdx.x, memory);                             \
     }
 
+/* structure factors: of every variant but those whose F is constant */
+#define F_KERNEL(shape, lookup)                                                            \
+    extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, F_BLOCKS)                  \
+        f_##shape##_##lookup(const struct gpu_f_parameters *parameters)                    \
+    {                                                                                      \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
+        __shared__ struct tile_shared shared;                                              \
+                                                                                           \
+        f_block(spec, parameters, (int)blockIdx.x, &shared);                               \
+    }
+#define F_CONSTANT(shape)
+#define F_NEAREST(shape)              F_KERNEL(shape, NEAREST)
+#define F_TRICUBIC(shape)             F_KERNEL(shape, TRICUBIC)
+#define ROWS_F(KERNEL, shape, lookup) F_##lookup(shape)
+
 #if defined(GPU_ONLY_CLASS)
 #define ONLY(class, shape, lookup) class(KERNEL, shape, lookup)
 ONLY(GPU_ONLY_CLASS, GPU_ONLY_SHAPE, GPU_ONLY_LOOKUP)
 #else
-#define VARIANT(shape, lookup) ROWS_CLASSES(KERNEL, shape, lookup)
+#define VARIANT(shape, lookup)                                                             \
+    ROWS_CLASSES(KERNEL, shape, lookup)                                                    \
+    ROWS_F(KERNEL, shape, lookup)
 #include "kernels/variants.def"
 #undef VARIANT
 #endif

@@ -41,7 +41,7 @@ enum {
 /* what a thread keeps from step to step */
 struct rows_thread {
     struct pixel pixel;
-    double photons;
+    double photons, factor; /* that is, factor times the sum of weighted F^2 */
     double total[ROWS_SUMS];
     real waiting[ROWS_WAITING];
 };
@@ -49,7 +49,7 @@ struct rows_thread {
 PHYS_FN void rows_thread_start(struct rows_thread *own, struct pixel pixel)
 {
     own->pixel = pixel;
-    own->photons = 0;
+    own->photons = own->factor = 0;
     BLOCK_ROLLED
     for (int i = 0; i < ROWS_SUMS; i++) {
         own->total[i] = 0;

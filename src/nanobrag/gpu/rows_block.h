@@ -192,6 +192,8 @@ PHYS_FN void numbers_rows(struct rows_spec spec, const struct gpu_rows_parameter
 
     scale_totals(p->image.factor * frame->bragg_scale * omega, own);
     own->photons = photons;
+    own->factor =
+        p->image.factor * frame->bragg_scale * omega * (double)factors->polarization;
     own->total[ROW(bragg_scale)] = sum;
     if (spec.spec.shape != PHYS_SQUARE) own->total[ROW(peak)] = 2 * photons / frame->peak;
     if (spec.spec.lookup == PHYS_CONSTANT && frame->default_f != 0)
