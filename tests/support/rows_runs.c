@@ -11,6 +11,7 @@
 #include "physics/step.h"
 #include "simulator.h"
 #include "support/renders.h"
+#include "support/scenes.h"
 
 static void *zeros(size_t n, size_t size)
 {
@@ -21,6 +22,13 @@ static void *zeros(size_t n, size_t size)
 }
 
 /* ---- a scene and its tangents ---- */
+
+nb_scene rows_scene(const char *name)
+{
+    for (size_t i = 0; i < scenes_count; i++)
+        if (strcmp(scenes_list[i].name, name) == 0) return scenes_make(&scenes_list[i]);
+    abort();
+}
 
 static int turns(const struct phys_frame *frame, const struct phys_slope *dot)
 {
@@ -152,6 +160,33 @@ void rows_trial_drop(struct rows_trial *t)
 }
 
 /* ---- runs ---- */
+
+/* 1 when a kernel makes all the sums that tangent d needs */
+static int suits(const struct rows_trial *t, const struct rows_kernel *kernel, int d)
+{
+    const struct phys_slope *dot = t->dot + d;
+    double strain = 0, crystal = fabs(dot->fudge);
+
+    for (int i = 0; i < 9; i++) strain += fabs(dot->strain[i]);
+    for (int i = 0; i < 3; i++) crystal += fabs(dot->ncells[i]);
+    for (int i = 0; i < 6; i++) crystal += fabs(dot->metric[i]);
+    return (kernel->strain || strain == 0) && (kernel->crystal || crystal == 0)
+           && (kernel->turns > 0 || d >= t->turning);
+}
+
+int rows_next(const struct rows_trial *t, struct rows_way *way)
+{
+    const struct rows_kernel *kernel =
+        &way->kernels->rows[t->job.spec.shape][t->job.spec.lookup][way->kind];
+
+    while (way->first < t->n && !suits(t, kernel, way->first)) way->first++;
+    for (way->n = 0; way->n < ROWS_MOST && way->first + way->n < t->n; way->n++) {
+        const int d = way->first + way->n;
+
+        if (!suits(t, kernel, d) || (d < t->turning && way->n == kernel->turns)) break;
+    }
+    return way->n;
+}
 
 static double edges_of(const struct phys_frame *frame)
 {

@@ -31,6 +31,9 @@ struct rows_trial {
     double peak;
 };
 
+/* A scene of scenes_list. */
+nb_scene rows_scene(const char *name);
+
 /* `lanes` 0: the truth is that of the reference kernel. Ends the program where the scene is
  * refused. */
 void rows_trial_make(const nb_scene *scene, int lanes, struct rows_trial *t);
@@ -45,6 +48,10 @@ struct rows_way {
     int reversed; /* 1: the last block first */
     int bands; /* launches that share the rows of tiles; 0: 1 */
 };
+
+/* The tangents that a kernel takes next, from number way->first on: way->n, which is 0
+ * after the last. */
+int rows_next(const struct rows_trial *t, struct rows_way *way);
 
 /* parameters of a run over the whole detector, without an end */
 struct gpu_rows_parameters rows_parameters(const struct rows_trial *t,
