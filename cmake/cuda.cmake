@@ -71,6 +71,7 @@ endif()
 # HOLDER, a C source of TARGET, take in both. What ptxas says is kept beside them as *.ptxas.
 function(nanobrag_cuda target source holder)
   set(fatbins "")
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/gpu) # Ninja makes it, Makefiles do not
   foreach(precision double single)
     string(TOUPPER ${precision} macro)
     set(output ${CMAKE_CURRENT_BINARY_DIR}/gpu/kernels_${precision})

@@ -204,6 +204,7 @@ static int many_domains(void)
     scene.beam.ndispersion = 5;
     scene.detector.nslow = 150;
     scene.detector.nfast = 200;
+    scene.detector.pixel = 0.15;
     check_scene("square", &scene, NB_LANES);
     scene.crystal.shape = NB_GAUSS;
     check_scene("gauss", &scene, NB_LANES);
