@@ -21,11 +21,24 @@ if(NANOBRAG_CUDA)
     mark_as_advanced(NANOBRAG_NVRTC_INCLUDE_DIR NANOBRAG_NVRTC_LIBRARY
                      NANOBRAG_CUDA_INCLUDE_DIR NANOBRAG_CUDA_STUB)
   endif()
+  # it needs a C++ compiler, of a version that it knows
+  if(NANOBRAG_NVCC AND NOT NANOBRAG_NVCC_WORKS)
+    set(trial ${CMAKE_BINARY_DIR}/CMakeFiles/nvcc_trial)
+    file(WRITE ${trial}.cu "extern \"C\" __global__ void trial(void) {}\n")
+    execute_process(COMMAND ${NANOBRAG_NVCC} -fatbin ${trial}.cu -o ${trial}.fatbin
+                    RESULT_VARIABLE trial_failed OUTPUT_VARIABLE trial_said
+                    ERROR_VARIABLE trial_said)
+    if(trial_failed)
+      message(STATUS "${NANOBRAG_NVCC} does not work: ${trial_said}")
+    else()
+      set(NANOBRAG_NVCC_WORKS ON CACHE INTERNAL "nvcc compiles")
+    endif()
+  endif()
 endif()
-if(NANOBRAG_REQUIRE_CUDA AND NOT NANOBRAG_NVRTC_LIBRARY)
+if(NANOBRAG_REQUIRE_CUDA AND NOT (NANOBRAG_NVCC_WORKS AND NANOBRAG_NVRTC_LIBRARY))
   message(FATAL_ERROR "nvcc and libnvrtc are required (NANOBRAG_REQUIRE_CUDA) and missing")
 endif()
-nanobrag_package(CUDA NANOBRAG_NVCC "kernels for GPUs" "nvidia-cuda-toolkit")
+nanobrag_package(CUDA NANOBRAG_NVCC_WORKS "kernels for GPUs" "nvidia-cuda-toolkit")
 
 # Those of the architectures that nvcc knows, and its version as drivers count it. What is
 # the same for every device of a kind has no letter, so neither have our names.
@@ -37,7 +50,12 @@ if(NANOBRAG_WITH_CUDA)
   string(REGEX MATCH "release ([0-9]+)\\.([0-9]+)" nvcc_version "${nvcc_version}")
   math(EXPR nvcc_version "1000 * ${CMAKE_MATCH_1} + 10 * ${CMAKE_MATCH_2}")
   set(cuda_targets "")
-  set(cuda_flags -O3 -fmad=true --threads 0 -Xptxas -v -Xfatbin -compress-all)
+  # 550: not every step of a block (gpu/block.h) reads which thread it is
+  set(cuda_flags -O3 -fmad=true --threads 0 -diag-suppress 550 -Xptxas -v
+      -Xfatbin -compress-all)
+  if(CMAKE_COMPILE_WARNING_AS_ERROR)
+    list(APPEND cuda_flags -Werror all-warnings)
+  endif()
   set(cuda_lowest "")
   list(SORT NANOBRAG_CUDA_ARCHITECTURES COMPARE NATURAL)
   foreach(number IN LISTS NANOBRAG_CUDA_ARCHITECTURES)

@@ -9,6 +9,7 @@ endif()
 file(WRITE ${REPORT} "${said}")
 # what is not ptxas' report is a warning
 string(REGEX MATCHALL "[^\n]*warning[^\n]*" warnings "${said}")
+list(REMOVE_DUPLICATES warnings) # said once for each architecture
 foreach(line IN LISTS warnings)
   message(STATUS "${line}")
 endforeach()

@@ -6,7 +6,6 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,73 +13,14 @@
 
 #include "base/context.h"
 #include "gpu/gpu.h"
-#include "simulator.h"
 #include "support/compiled.h"
+#include "support/devices.h"
 #include "support/emulated.h"
 #include "support/renders.h"
 #include "support/scenes.h"
 #include "support/tap.h"
 
 enum { PIXELS = COMPILED_PIXELS };
-
-static int warnings;
-static char warning[512];
-
-static void on_log(void *user, int level, const char *topic, const char *line)
-{
-    (void)user;
-    (void)topic;
-    if (level != NB_LOG_WARNING) return;
-    warnings++;
-    (void)snprintf(warning, sizeof warning, "%s", line);
-}
-
-/* a context whose devices are emulated */
-static nb_context *context_of(int device)
-{
-    const nb_context_options options = {.threads = 1, .device = device, .log = on_log};
-    nb_context *ctx;
-
-    if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
-    ctx->driver = &gpu_emulated;
-    return ctx;
-}
-
-static nb_simulator *make(nb_context *ctx, const nb_scene *scene, const char *names,
-                          int precision)
-{
-    const nb_options options = {.precision = precision};
-    nb_simulator *sim;
-
-    if (nb_simulator_create(ctx, scene, names, &options, &sim) == NB_OK) return sim;
-    tap_note("%s", nb_context_message(ctx));
-    abort();
-}
-
-static nb_status image_of(nb_simulator *sim, const double *x, double *image)
-{
-    const nb_scene *scene = &sim->scene;
-    nb_array array = nb_array_f64(image, scene->detector.nslow, scene->detector.nfast);
-
-    return nb_forward(sim, x, &array);
-}
-
-/* an image on a device, or on the host */
-static void render(const nb_scene *scene, int device, int precision, double *image)
-{
-    nb_context *ctx = context_of(device);
-    nb_simulator *sim = make(ctx, scene, "", precision);
-    const nb_status status = image_of(sim, NULL, image);
-
-    if (status != NB_OK) tap_check(0, "an image: %s", nb_context_message(ctx));
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-}
-
-static int is_balanced(void)
-{
-    return emulated.blocks_held == 0 && emulated.bytes == 0 && emulated.devices_open == 0;
-}
 
 /* ---- the same images ---- */
 
@@ -92,9 +32,9 @@ static void check_scene(const struct named_scene *named, int precision, double a
     uint64_t before;
 
     if (scene.detector.nslow * scene.detector.nfast != PIXELS) abort();
-    render(&scene, NB_CPU, precision, host);
+    devices_render(&scene, NB_CPU, precision, host);
     before = emulated.launches[GPU_IMAGE];
-    render(&scene, NB_CUDA, precision, device);
+    devices_render(&scene, NB_CUDA, precision, device);
     gap = renders_compare(device, host, PIXELS);
     tap_check(emulated.launches[GPU_IMAGE] > before, "%s: launched", named->name);
     tap_close(named->name, gap.worst, 0, allowed);
@@ -105,7 +45,7 @@ static int double_images(void)
     emulated_reset();
     for (size_t i = 0; i < scenes_count; i++)
         check_scene(scenes_list + i, NB_DOUBLE, 1e-12);
-    tap_check(is_balanced(), "all memory was given back");
+    tap_check(devices_balanced(), "all memory was given back");
     return TAP_PASS;
 }
 
@@ -114,37 +54,26 @@ static int float_images(void)
     emulated_reset();
     /* float against float: each may be off by its tolerance */
     for (size_t i = 0; i < scenes_count; i++) check_scene(scenes_list + i, NB_SINGLE, 2e-5);
-    tap_check(is_balanced(), "all memory was given back");
+    tap_check(devices_balanced(), "all memory was given back");
     return TAP_PASS;
 }
-
-static nb_scene many_tiles(void)
-{
-    nb_scene scene = scenes_base();
-
-    scene.detector.nslow = 100;
-    scene.detector.nfast = 70;
-    return scene;
-}
-
-enum { MANY = 100 * 70 };
 
 /* what a band holds, and the order of blocks, change no bit */
 static int bands(void)
 {
-    static double one[MANY], many[MANY];
-    const nb_scene scene = many_tiles();
+    static double one[DEVICES_MANY], many[DEVICES_MANY];
+    const nb_scene scene = devices_many_tiles();
     uint64_t launches;
 
     emulated_reset();
-    render(&scene, NB_CUDA, NB_DOUBLE, one);
+    devices_render(&scene, NB_CUDA, NB_DOUBLE, one);
     launches = emulated.launches[GPU_IMAGE];
     tap_check(launches == 1, "%llu launch where memory is plenty",
               (unsigned long long)launches);
     emulated_reset();
     emulated.memory = 100000;
     emulated.order = EMULATED_REVERSED;
-    render(&scene, NB_CUDA, NB_DOUBLE, many);
+    devices_render(&scene, NB_CUDA, NB_DOUBLE, many);
     launches = emulated.launches[GPU_IMAGE];
     tap_check(launches > 5, "%llu launches in %zu bytes", (unsigned long long)launches,
               emulated.memory);
@@ -158,22 +87,22 @@ static int bands(void)
 /* a region and a mask: pixels outside are 0 */
 static int regions(void)
 {
-    static double host[MANY], device[MANY];
-    static uint8_t mask[MANY];
-    nb_scene scene = many_tiles();
+    static double host[DEVICES_MANY], device[DEVICES_MANY];
+    static uint8_t mask[DEVICES_MANY];
+    nb_scene scene = devices_many_tiles();
     const int roi[4] = {13, 58, 21, 90};
     struct renders_gap gap;
     int dark = 0;
 
-    for (int i = 0; i < MANY; i++) mask[i] = i % 7 != 3;
+    for (int i = 0; i < DEVICES_MANY; i++) mask[i] = i % 7 != 3;
     memcpy(scene.detector.roi, roi, sizeof roi);
     scene.detector.mask = mask;
     emulated_reset();
-    render(&scene, NB_CPU, NB_DOUBLE, host);
-    render(&scene, NB_CUDA, NB_DOUBLE, device);
-    gap = renders_compare(device, host, MANY);
+    devices_render(&scene, NB_CPU, NB_DOUBLE, host);
+    devices_render(&scene, NB_CUDA, NB_DOUBLE, device);
+    gap = renders_compare(device, host, DEVICES_MANY);
     tap_close("region and mask", gap.worst, 0, 1e-12);
-    for (int i = 0; i < MANY; i++) dark += (host[i] == 0) != (device[i] == 0);
+    for (int i = 0; i < DEVICES_MANY; i++) dark += (host[i] == 0) != (device[i] == 0);
     tap_check(dark == 0, "%d pixels are dark in one alone", dark);
     return TAP_PASS;
 }
@@ -198,9 +127,10 @@ static int calls(void)
     emulated_reset();
     scene.crystal.hkl = scenes_reflections();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        nb_context *on_host = context_of(NB_CPU), *on_device = context_of(NB_CUDA);
-        nb_simulator *a = make(on_host, &scene, names[i], NB_DOUBLE);
-        nb_simulator *b = make(on_device, &scene, names[i], NB_DOUBLE);
+        nb_context *on_host = devices_context(NB_CPU),
+                   *on_device = devices_context(NB_CUDA);
+        nb_simulator *a = devices_make(on_host, &scene, names[i], NB_DOUBLE);
+        nb_simulator *b = devices_make(on_device, &scene, names[i], NB_DOUBLE);
         const size_t n = nb_nparam(a);
         double *x = calloc(n, sizeof *x);
         double worst = 0;
@@ -209,7 +139,8 @@ static int calls(void)
         values_of(a, x);
         for (int step = 0; step < 3; step++) {
             for (size_t k = 0; k < n; k++) x[k] *= 1 + 1e-3 * step;
-            if (image_of(a, x, host) != NB_OK || image_of(b, x, device) != NB_OK) abort();
+            if (devices_image(a, x, host) != NB_OK || devices_image(b, x, device) != NB_OK)
+                abort();
             worst = fmax(worst, renders_compare(device, host, PIXELS).worst);
         }
         tap_close(names[i], worst, 0, 1e-12);
@@ -219,7 +150,7 @@ static int calls(void)
         nb_context_free(on_host);
         nb_context_free(on_device);
     }
-    tap_check(is_balanced(), "all memory was given back");
+    tap_check(devices_balanced(), "all memory was given back");
     return TAP_PASS;
 }
 
@@ -235,7 +166,7 @@ static int any_call_fails(void)
     int failed = 1;
 
     emulated_reset();
-    render(&scene, NB_CPU, NB_DOUBLE, host);
+    devices_render(&scene, NB_CPU, NB_DOUBLE, host);
     while (failed) {
         nb_context *ctx;
         nb_simulator *sim;
@@ -243,20 +174,20 @@ static int any_call_fails(void)
 
         emulated_reset();
         emulated.fail_at = ++n;
-        warnings = 0;
-        ctx = context_of(NB_CUDA);
-        sim = make(ctx, &scene, "", NB_DOUBLE);
-        if (image_of(sim, NULL, image) != NB_OK) abort();
+        devices_warnings = 0;
+        ctx = devices_context(NB_CUDA);
+        sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+        if (devices_image(sim, NULL, image) != NB_OK) abort();
         failed = emulated.calls >= n;
         nb_simulator_stats(sim, &stats);
         if (failed)
-            tap_check(memcmp(image, host, sizeof host) == 0 && warnings == 1
+            tap_check(memcmp(image, host, sizeof host) == 0 && devices_warnings == 1
                           && stats.fallbacks == 1,
-                      "call %llu fails: %d warning, '%s'", (unsigned long long)n, warnings,
-                      warning);
+                      "call %llu fails: %d warning, '%s'", (unsigned long long)n,
+                      devices_warnings, devices_warning);
         nb_simulator_free(sim);
         nb_context_free(ctx);
-        tap_check(is_balanced(), "all memory was given back");
+        tap_check(devices_balanced(), "all memory was given back");
     }
     tap_check(n > 8, "%llu calls were made to fail", (unsigned long long)n - 1);
     emulated_reset();
@@ -273,22 +204,22 @@ static int once_lost(void)
     nb_description about;
 
     emulated_reset();
-    ctx = context_of(NB_CUDA);
-    sim = make(ctx, &scene, "", NB_DOUBLE);
+    ctx = devices_context(NB_CUDA);
+    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
     if (nb_describe(sim, NULL, &about) != NB_OK) abort();
     tap_check(strncmp(about.device, "emulated:0 ", 11) == 0, "images on %s: %s",
               about.device, about.device_why);
     emulated.fail_at = emulated.calls + 6;
-    warnings = 0;
+    devices_warnings = 0;
     for (int i = 0; i < 3; i++)
-        if (image_of(sim, NULL, image) != NB_OK) abort();
+        if (devices_image(sim, NULL, image) != NB_OK) abort();
     if (nb_describe(sim, NULL, &about) != NB_OK) abort();
-    tap_check(warnings == 1, "%d warning in three images", warnings);
+    tap_check(devices_warnings == 1, "%d warning in three images", devices_warnings);
     tap_check(strcmp(about.device, "cpu") == 0, "images on %s: %s", about.device,
               about.device_why);
     nb_simulator_free(sim);
     nb_context_free(ctx);
-    tap_check(is_balanced(), "all memory was given back");
+    tap_check(devices_balanced(), "all memory was given back");
     emulated_reset();
     return TAP_PASS;
 }
@@ -303,16 +234,16 @@ static int strict(void)
 
     emulated_reset();
     setenv("NANOBRAG_STRICT", "1", 1);
-    ctx = context_of(NB_CUDA);
-    sim = make(ctx, &scene, "", NB_DOUBLE);
+    ctx = devices_context(NB_CUDA);
+    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
     emulated.fail_at = emulated.calls + 3;
-    status = image_of(sim, NULL, image);
+    status = devices_image(sim, NULL, image);
     tap_check(status == NB_ERR_UNSUPPORTED, "NANOBRAG_STRICT=1: %s",
               nb_context_message(ctx));
     nb_simulator_free(sim);
     nb_context_free(ctx);
     emulated.devices = 0;
-    ctx = context_of(NB_CUDA);
+    ctx = devices_context(NB_CUDA);
     status = nb_simulator_create(ctx, &scene, "", NULL, &sim);
     tap_check(status == NB_ERR_UNSUPPORTED, "and where there is no device: %s",
               nb_context_message(ctx));
@@ -331,8 +262,8 @@ static int stop_at_once(void *user, double fraction)
 
 static int cancelled(void)
 {
-    static double image[MANY];
-    const nb_scene scene = many_tiles();
+    static double image[DEVICES_MANY];
+    const nb_scene scene = devices_many_tiles();
     int told = 0;
     const nb_context_options options = {.threads = 1,
                                         .device = NB_CUDA,
@@ -346,13 +277,13 @@ static int cancelled(void)
     emulated.memory = 100000;
     if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
     ctx->driver = &gpu_emulated;
-    sim = make(ctx, &scene, "", NB_DOUBLE);
-    status = image_of(sim, NULL, image);
+    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    status = devices_image(sim, NULL, image);
     tap_check(status == NB_ERR_CANCELLED, "stopped after %d band: %s", told,
               nb_status_text(status));
     nb_simulator_free(sim);
     nb_context_free(ctx);
-    tap_check(is_balanced(), "all memory was given back");
+    tap_check(devices_balanced(), "all memory was given back");
     emulated_reset();
     return TAP_PASS;
 }
@@ -385,9 +316,9 @@ static int choices(void)
     emulated_reset();
     large.detector.nslow = large.detector.nfast = 4000;
     large.crystal.ndomains = 1000;
-    automatic = context_of(NB_DEVICE_AUTO);
-    asked = context_of(NB_CUDA);
-    host = context_of(0);
+    automatic = devices_context(NB_DEVICE_AUTO);
+    asked = devices_context(NB_CUDA);
+    host = devices_context(0);
     check_device("by default", host, &small, NB_STRATEGY_AUTO, "cpu", "default");
     check_device("auto, little work", automatic, &small, NB_STRATEGY_AUTO, "cpu",
                  "s estimated there");
@@ -400,7 +331,7 @@ static int choices(void)
     nb_context_free(asked);
     nb_context_free(host);
     emulated.devices = 0;
-    automatic = context_of(NB_DEVICE_AUTO);
+    automatic = devices_context(NB_DEVICE_AUTO);
     check_device("auto, none there", automatic, &large, NB_STRATEGY_AUTO, "cpu", "");
     nb_context_free(automatic);
     emulated_reset();
@@ -426,16 +357,16 @@ static int by_environment(void)
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         setenv("NANOBRAG_DEVICE", rows[i].value, 1);
-        warnings = 0;
-        ctx = context_of(0);
+        devices_warnings = 0;
+        ctx = devices_context(0);
         tap_check(ctx->device == rows[i].device && ctx->device_id == rows[i].id
-                      && warnings == rows[i].warns,
+                      && devices_warnings == rows[i].warns,
                   "NANOBRAG_DEVICE=%s: %d, %d; %d warnings", rows[i].value, ctx->device,
-                  ctx->device_id, warnings);
+                  ctx->device_id, devices_warnings);
         nb_context_free(ctx);
     }
     setenv("NANOBRAG_DEVICE", "cuda", 1);
-    ctx = context_of(NB_CPU);
+    ctx = devices_context(NB_CPU);
     tap_check(ctx->device == NB_CPU, "the options win over it");
     nb_context_free(ctx);
     unsetenv("NANOBRAG_DEVICE");
@@ -447,23 +378,23 @@ static int without_cuda(void)
 {
     static double host[PIXELS], image[PIXELS];
     const nb_scene scene = scenes_base();
-    nb_context *ctx = context_of(NB_CUDA);
+    nb_context *ctx = devices_context(NB_CUDA);
     nb_simulator *sim;
     nb_description about;
 
     ctx->driver = NULL;
-    warnings = 0;
-    sim = make(ctx, &scene, "", NB_DOUBLE);
+    devices_warnings = 0;
+    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
     if (nb_describe(sim, NULL, &about) != NB_OK) abort();
     if (strcmp(about.device, "cpu") != 0) {
         nb_simulator_free(sim);
         nb_context_free(ctx);
         return tap_skip("there is one: %s", about.device);
     }
-    tap_check(warnings == 1, "one warning: %s", warning);
+    tap_check(devices_warnings == 1, "one warning: %s", devices_warning);
     tap_check(strlen(about.device_why) > 10, "and why: %s", about.device_why);
-    if (image_of(sim, NULL, image) != NB_OK) abort();
-    render(&scene, NB_CPU, NB_DOUBLE, host);
+    if (devices_image(sim, NULL, image) != NB_OK) abort();
+    devices_render(&scene, NB_CPU, NB_DOUBLE, host);
     tap_check(memcmp(image, host, sizeof host) == 0, "the host's bits");
     nb_simulator_free(sim);
     nb_context_free(ctx);

@@ -7,6 +7,7 @@
  */
 #include <dlfcn.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,6 +245,8 @@ static nb_status launch(int shape, int lookup, int single)
 
 static int kernels(void)
 {
+    const struct gpu_kernel finish = {GPU_FINISH, 0, 0, 0};
+
     opened();
     tap_check(launch(PHYS_GAUSS, PHYS_NEAREST, 1) == NB_OK, "launched: '%s'",
               nb_context_message(ctx));
@@ -264,6 +267,9 @@ static int kernels(void)
     tap_check(fake->loads == 2 && fake->fatbin == fatbin.modules[0]
                   && strcmp(fake->kernel, "image_TOPHAT_TRICUBIC") == 0,
               "in double: %d modules expected 2, kernel '%s'", fake->loads, fake->kernel);
+    tap_check(gpu_cuda.launch(ctx, device, &finish, 1, 0x1234) == NB_OK
+                  && strcmp(fake->kernel, "finish") == 0,
+              "kernel '%s' expected 'finish'", fake->kernel);
     end("kernels");
     return TAP_PASS;
 }
@@ -478,6 +484,77 @@ static int built_kernels(void)
     return TAP_PASS;
 }
 
+/* how often the file holds the words, or -1 */
+static int count_in(const char *path, const char *words)
+{
+    FILE *file = fopen(path, "r");
+    char line[1024];
+    int count = 0;
+
+    if (!file) return -1;
+    while (fgets(line, sizeof line, file)) count += strstr(line, words) != NULL;
+    (void)fclose(file);
+    return count;
+}
+
+/* what launch() asks for is in the kernels that were built, for every architecture */
+static int built_names(void)
+{
+    static const char *const reports[2] = {CUDA_REPORTS "/kernels_double.ptxas",
+                                           CUDA_REPORTS "/kernels_single.ptxas"};
+    struct gpu_target targets[64];
+    const int n = architecture_read(gpu_fatbin.targets, targets, (int)COUNT(targets));
+    int codes = 0;
+
+    if (n == 0) return tap_skip("nvcc compiled no kernels here");
+    for (int i = 0; i < n; i++) codes += !targets[i].ptx;
+    opened();
+    for (int i = 0; i < 2 * (PHYS_SHAPES * PHYS_LOOKUPS + 1); i++) {
+        const int at = i / 2, shape = at / PHYS_LOOKUPS, last = shape == PHYS_SHAPES;
+        const struct gpu_kernel kernel = {last ? GPU_FINISH : GPU_IMAGE, last ? 0 : shape,
+                                          last ? 0 : at % PHYS_LOOKUPS, i % 2};
+        char words[128];
+        int count;
+
+        (void)gpu_cuda.launch(ctx, device, &kernel, 1, 0x1234);
+        (void)snprintf(words, sizeof words, "Compiling entry function '%s' for",
+                       fake->kernel);
+        count = count_in(reports[i % 2], words);
+        tap_check(count == codes, "%s in %s: for %d architectures expected %d",
+                  fake->kernel, i % 2 ? "float" : "double", count, codes);
+    }
+    end("built names");
+    return TAP_PASS;
+}
+
+/* the driver of this machine, if it has one: it opens and copies, or says why not */
+static int this_machine(void)
+{
+    static const char from[] = "there and back";
+    char to[sizeof from] = "";
+    gpu_address address = 0;
+    nb_status status;
+
+    begin();
+    status = gpu_cuda.open(ctx, 0, &device, &facts);
+    if (status != NB_OK) {
+        check_refused(status, NB_ERR_UNSUPPORTED, "");
+        end("this machine");
+        return TAP_PASS;
+    }
+    tap_note("%s, %d.%d, %d processors, %.1f GiB, %s", facts.name, facts.major, facts.minor,
+             facts.processors, (double)facts.memory / (1 << 30), facts.driver);
+    tap_check(gpu_cuda.allocate(ctx, device, sizeof from, &address) == NB_OK
+                  && gpu_cuda.upload(ctx, device, address, from, sizeof from) == NB_OK
+                  && gpu_cuda.download(ctx, device, to, address, sizeof to) == NB_OK
+                  && gpu_cuda.wait(ctx, device) == NB_OK
+                  && memcmp(from, to, sizeof to) == 0,
+              "'%s' expected '%s': '%s'", to, from, nb_context_message(ctx));
+    gpu_cuda.release(device, address);
+    end("this machine");
+    return TAP_PASS;
+}
+
 /* The toolkit's own stand-in has the functions of the real library, and refuses. */
 static int stand_in(void)
 {
@@ -506,6 +583,8 @@ int main(int argc, char **argv)
         {"words", words},
         {"any_call_fails", any_call_fails},
         {"built_kernels", built_kernels},
+        {"built_names", built_names},
+        {"this_machine", this_machine},
         {"stand_in", stand_in},
     };
 

@@ -27,7 +27,8 @@ enum { NB_DONATE = 1, NB_DONATED = 2 };
 typedef struct nb_array {
     void *data;
     const char *name; /* used in messages; may be NULL */
-    int device, device_id; /* NB_CPU, 0: memory of the host */
+    int device, device_id; /* NB_CPU, 0: memory of the host; NB_CUDA: of that device, only
+                              where a function says so */
     int type, bits; /* NB_FLOAT 32 or 64; NB_UINT 16 for counts */
     int ndim;
     int64_t shape[4]; /* slowest axis first */

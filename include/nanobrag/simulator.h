@@ -98,11 +98,17 @@ NB_API nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene 
  *   x      [in]   parameters; NULL: the values of the scene        (nparam)
  *   image  [out]  photons per pixel, float32 or float64            (nslow x nfast)
  *
+ * The image may lie on the device that computes it (NB_CUDA; nb_description.device), unless
+ * there is a point spread; it is complete when the call returns. No other function takes
+ * arrays there.
+ *
  * Pixels outside the ROI and masked ones are 0; a point spread still carries their light
  * into their neighbours. float32 is the rounded float64: the first image that is not dense
  * float64 allocates one that is.
  *
  * Errors: NB_ERR_ARGUMENT (a parameter outside its bounds), NB_ERR_SHAPE, NB_ERR_UNIT_CELL,
+ * NB_ERR_UNSUPPORTED (an image on a device, and the host computes), NB_ERR_DEVICE (an image
+ * there, and the device failed; without one the host computes instead),
  * NB_ERR_CANCELLED (image is then incomplete), NB_ERR_MEMORY (NB_SPOTS asked for, and too
  * many reflections to list).
  */

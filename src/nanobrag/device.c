@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/context.h"
 #include "base/log.h"
 #include "simulator.h"
@@ -101,8 +102,9 @@ nb_status device_choose(nb_simulator *sim, const struct phys_frame *frame, doubl
     if (!gpu) {
         stay(sim, ctx->no_gpu);
         if (!asked) return NB_OK;
+        NB_TRY(context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, ctx->no_gpu));
         log_line(ctx, NB_LOG_WARNING, "device", "the host computes: %s", ctx->no_gpu);
-        return context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, ctx->no_gpu);
+        return NB_OK;
     }
     if (!asked && !is_worth_it(sim, frame, samples, &gpu->facts, why, sizeof why)) {
         stay(sim, why);
@@ -122,6 +124,52 @@ nb_status device_lost(nb_simulator *sim)
     sim->device.scene.gpu = NULL;
     stay(sim, words);
     plans_start(sim);
+    NB_TRY(context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, words));
     log_line(ctx, NB_LOG_WARNING, "device", "the host computes from here on: %s", words);
-    return context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, words);
+    return NB_OK;
+}
+
+/* ---- an image of the caller's on the device ---- */
+
+static nb_status check_output(const nb_simulator *sim, const nb_array *image)
+{
+    const struct gpu *gpu = sim->device.scene.gpu;
+
+    NB_TRY(array_check_on_device(sim->ctx, image, "image", sim->window.nslow,
+                                 sim->window.nfast));
+    if (!gpu)
+        return fail(sim->ctx, NB_ERR_UNSUPPORTED,
+                    "image lies on a CUDA device, but images are made on the cpu (%s); "
+                    "pass "
+                    "one in host memory",
+                    sim->device.why);
+    if (image->device_id != gpu->id)
+        return fail(sim->ctx, NB_ERR_SHAPE, "image lies on CUDA device %d, expected %d",
+                    image->device_id, gpu->id);
+    if (sim->psf)
+        return fail(sim->ctx, NB_ERR_UNSUPPORTED,
+                    "image lies on a CUDA device, but the point spread is applied on the "
+                    "cpu; pass one in host memory");
+    return NB_OK;
+}
+
+nb_status device_forward(nb_simulator *sim, const double *x, nb_array *image)
+{
+    struct gpu_output out;
+    struct phys_frame frame;
+    nb_scene scene;
+    struct job job;
+
+    NB_TRY(check_output(sim, image));
+    NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    job = simulator_job(sim, &scene, &frame, NULL);
+    if (gpu_needs_photons(&job, sim->policy.precision == NB_SINGLE)) {
+        NB_TRY(simulator_photons(sim));
+        job.photons = sim->photons;
+    }
+    out.address = (gpu_address)(uintptr_t)image->data;
+    out.bits = image->bits;
+    out.stride[0] = array_stride(image, 0);
+    out.stride[1] = array_stride(image, 1);
+    return plans_run(sim, PLAN_FORWARD, 0, &job, launch_image, &out, NULL);
 }

@@ -23,14 +23,15 @@ static nb_status launch_on_host(nb_simulator *sim, const struct job *job)
     return tiles_forward(sim->ctx, kernels, job);
 }
 
-nb_status launch_image(nb_simulator *sim, const struct job *job, const void *unused)
+nb_status launch_image(nb_simulator *sim, const struct job *job, const void *user)
 {
-    (void)unused;
+    const struct gpu_output *out = user;
+
     if (sim->device.scene.gpu) {
         const nb_status status = gpu_forward(sim->ctx, &sim->device.scene, job,
-                                             sim->policy.precision == NB_SINGLE);
+                                             sim->policy.precision == NB_SINGLE, out);
 
-        if (status != NB_ERR_DEVICE && status != NB_ERR_MEMORY) return status;
+        if (out || (status != NB_ERR_DEVICE && status != NB_ERR_MEMORY)) return status;
         NB_TRY(device_lost(sim));
     }
     return launch_on_host(sim, job);

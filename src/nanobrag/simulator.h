@@ -110,7 +110,8 @@ nb_status plans_run(nb_simulator *sim, enum operation operation, int directions,
                     const struct job *job, simulator_run *run, const void *user,
                     const void *rehearsed);
 
-/* launch.c: an image; an adjoint, of a struct pull; rows, of a struct rows_job. */
+/* launch.c: an image, on a device also of a struct gpu_output; an adjoint, of a struct
+ * pull; rows, of a struct rows_job. */
 struct rows_job {
     int n; /* tangents, of those in `work` */
     const struct jacobian_work *work;
@@ -123,6 +124,9 @@ simulator_run launch_image, launch_adjoint, launch_rows;
  * NB_ERR_UNSUPPORTED with NANOBRAG_STRICT=1. */
 nb_status device_choose(nb_simulator *sim, const struct phys_frame *frame, double samples);
 nb_status device_lost(nb_simulator *sim);
+
+/* nb_forward() into an image on the device. */
+nb_status device_forward(nb_simulator *sim, const double *x, nb_array *image);
 
 /* What signatures of this simulator have in common; once it is made. */
 void plans_start(nb_simulator *sim);

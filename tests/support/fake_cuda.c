@@ -172,9 +172,10 @@ cuda_result cuCtxPopCurrent_v2(cuda_context *out)
     return told("cuCtxPopCurrent_v2");
 }
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): the type is the real function's */
+/* the type is the real function's NOLINTBEGIN(readability-non-const-parameter) */
 cuda_result cuModuleLoadDataEx(cuda_module *out, const void *fatbin, unsigned n,
                                unsigned *options, void **values)
+/* NOLINTEND(readability-non-const-parameter) */
 {
     const cuda_result result = inside("cuModuleLoadDataEx", fatbin != NULL);
 

@@ -128,8 +128,12 @@ static struct gpu_parameters parameters_of(const struct gpu_case *c,
     memset(&p, 0, sizeof p);
     p.frame = *frame;
     p.factor = phys_constant_factor(c->job.spec, frame);
-    p.cut = way->no_cut ? -1 : cut_of(&c->job, way->single);
+    p.cut = way->cut < 0 ? -1 : cut_of(&c->job, way->single);
     p.stretch = p.cut < 0 ? 0 : stretch_of(frame);
+    if (way->cut > 0) {
+        p.cut *= way->cut;
+        p.stretch *= way->cut;
+    }
     p.edges = edges_of(frame);
     memcpy(p.roi, c->job.roi, sizeof p.roi);
     p.parts = way->parts ? way->parts : gpu_case_parts(c);

@@ -33,7 +33,8 @@ int gpu_case_lanes(struct gpu_case *c, double *photons);
 struct gpu_way {
     int single;
     int parts; /* 0: as float needs them */
-    int no_cut; /* 1: pairs that add nothing are computed as well */
+    double cut; /* 0: pairs that add nothing are left out; below: none are; else those that
+                   lie beyond so many times the cut, too many if less than 1 */
     int first_row, rows; /* of tiles; 0 rows: all */
 };
 

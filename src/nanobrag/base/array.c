@@ -38,21 +38,33 @@ nb_array nb_array_u16(uint16_t *data, int64_t nslow, int64_t nfast)
     return host_image(data, nslow, nfast, NB_UINT, 16);
 }
 
-nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
-                      int64_t nslow, int64_t nfast, int type, int bits_a, int bits_b)
+static const char *name_of(const nb_array *array, const char *otherwise)
 {
-    static const char *const type_name[] = {"int", "uint", "float"};
+    return array->name ? array->name : otherwise;
+}
 
+static nb_status check_place(nb_context *ctx, const nb_array *array, const char *name,
+                             int device)
+{
     if (!array || !array->data)
         return fail(ctx, NB_ERR_ARGUMENT, "%s: no array was given", name);
-    if (array->name) name = array->name;
+    name = name_of(array, name);
     if (array->flags & NB_DONATED)
         return fail(ctx, NB_ERR_DONATED,
                     "%s was donated to an earlier call; pass an array that was kept", name);
-    if (array->device != NB_CPU)
-        return fail(ctx, NB_ERR_SHAPE,
-                    "%s lies on device type %d, expected %d (host memory)", name,
-                    array->device, NB_CPU);
+    if (array->device != device)
+        return fail(ctx, NB_ERR_SHAPE, "%s lies on device type %d, expected %d (%s)", name,
+                    array->device, device,
+                    device == NB_CPU ? "host memory" : "a CUDA device");
+    return NB_OK;
+}
+
+static nb_status check_form(nb_context *ctx, const nb_array *array, const char *name,
+                            int64_t nslow, int64_t nfast, int type, int bits_a, int bits_b)
+{
+    static const char *const type_name[] = {"int", "uint", "float"};
+
+    name = name_of(array, name);
     if (array->type != type || (array->bits != bits_a && array->bits != bits_b)) {
         char other[32] = "";
 
@@ -72,6 +84,20 @@ nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
                     name, array->ndim, (long long)array->shape[0],
                     (long long)array->shape[1], (long long)nslow, (long long)nfast);
     return array->flags & NB_DONATE ? array_not_used(ctx, array, name) : NB_OK;
+}
+
+nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
+                      int64_t nslow, int64_t nfast, int type, int bits_a, int bits_b)
+{
+    NB_TRY(check_place(ctx, array, name, NB_CPU));
+    return check_form(ctx, array, name, nslow, nfast, type, bits_a, bits_b);
+}
+
+nb_status array_check_on_device(nb_context *ctx, const nb_array *array, const char *name,
+                                int64_t nslow, int64_t nfast)
+{
+    NB_TRY(check_place(ctx, array, name, NB_CUDA));
+    return check_form(ctx, array, name, nslow, nfast, NB_FLOAT, 32, 64);
 }
 
 nb_status array_not_used(nb_context *ctx, const nb_array *array, const char *name)

@@ -16,6 +16,10 @@
 nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
                       int64_t nslow, int64_t nfast, int type, int bits_a, int bits_b);
 
+/* The same for an image of float32 or float64 on a CUDA device. */
+nb_status array_check_on_device(nb_context *ctx, const nb_array *array, const char *name,
+                                int64_t nslow, int64_t nfast);
+
 /* Dense float64 of the host: the array may be used in place. */
 int array_is_dense_f64(const nb_array *array);
 

@@ -57,6 +57,7 @@ int float_is_idle(const struct run *run)
 static void explain_loop(const struct run *run)
 {
     const nb_description *d = &run->description;
+    printf("  images on                   %s: %s\n", d->device, d->device_why);
     const int asked_float = run->s->how.precision == NB_SINGLE;
     const int threads = nb_context_threads(run->ctx); /* a plan may take fewer */
     printf("  pixel loop                  %s in %s%s, kernel %s, at most %d thread%s\n",

@@ -35,6 +35,7 @@ static const struct {
      "x86-64 its level: v2 (SSE4.2), v3 (AVX2, FMA), v4 (AVX-512); elsewhere base, what "
      "the compiler targets; scalar, everywhere: not vectorised, for comparison. It moves "
      "the last bits of an image."},
+    {"NANOBRAG_DEVICE", "auto, cpu, cuda or cuda:N, where -device is not given."},
     {"NANOBRAGG_DISABLE_COMPILE",
      "1: nothing is compiled, whatever -compile says; 0 or empty: no effect."},
     {"NANOBRAG_DISABLE_COMPILE", "The same."},

@@ -112,6 +112,8 @@ static void add_loop(cJSON *to, const struct run *run)
     json_text(to, "precision", precision_word(d));
     json_text(to, "precision_asked",
               run->s->how.precision == NB_SINGLE ? "float" : "double");
+    json_text(to, "device", d->device);
+    json_text(to, "device_why", d->device_why);
     json_text(to, "kernel", d->kernel);
     json_real(to, "tolerance", d->tolerance);
     json_real(to, "rounding", d->rounding);

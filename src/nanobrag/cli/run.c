@@ -44,6 +44,19 @@ static int last_threads(const struct event_list *events)
     return threads;
 }
 
+/* of the last -device; without one the library decides */
+static int last_device(const struct run *run, const struct event_list *events, int *device,
+                       int *id)
+{
+    for (size_t i = 0; i < events->n; i++) {
+        const struct event *e = &events->at[i];
+        if (e->option == OPT_DEVICE && nb_device_named(e->text, device, id) != NB_OK)
+            return say_usage(run->say, "-device %s: expected auto|cpu|cuda|cuda:N",
+                             e->text);
+    }
+    return 0;
+}
+
 static int create_context(struct run *run, const struct event_list *events)
 {
     enum { THREADS_MOST = 1024 }; /* of the library */
@@ -51,10 +64,15 @@ static int create_context(struct run *run, const struct event_list *events)
     if (threads > THREADS_MOST)
         return say_usage(run->say, "-threads %d: must be at most %d", threads,
                          THREADS_MOST);
+    int device = 0, device_id = 0;
+    const int code = last_device(run, events, &device, &device_id);
+    if (code) return code;
     run->compile = compiling_mode(events);
     /* tuning measures already when a simulator is made, and -explain is to write nothing */
     const int explains = run->compile == NB_COMPILE_TUNE && asks(events, OPT_EXPLAIN);
     const nb_context_options options = {.threads = threads,
+                                        .device = device,
+                                        .device_id = device_id,
                                         .compile = explains ? NB_COMPILE_ON : run->compile,
                                         .log = on_log,
                                         .progress = on_progress,

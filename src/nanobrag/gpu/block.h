@@ -28,6 +28,7 @@ enum { BLOCK_OWN = 1 };
 #define OWN(t) ((void)(t), 0)
 #else
 #define BLOCK_ROLLED
+/* NOLINTNEXTLINE(bugprone-macro-parentheses) */
 #define EACH_THREAD(t) for (int t = 0; t < BLOCK_THREADS; t++)
 enum { BLOCK_OWN = BLOCK_THREADS };
 #define OWN(t)         (t)

@@ -295,14 +295,16 @@ static const char *kernel_name(const struct gpu_kernel *kernel)
     };
 #undef VARIANT
 
-    return images[kernel->shape][kernel->lookup];
+    return kernel->work == GPU_FINISH ? "finish" : images[kernel->shape][kernel->lookup];
 }
 
 static nb_status find_function(nb_context *ctx, struct device *d,
                                const struct gpu_kernel *kernel, cuda_function *out)
 {
+    const int image = kernel->work == GPU_IMAGE;
     cuda_function *function =
-        &d->functions[kernel->single][kernel->work][kernel->shape][kernel->lookup];
+        &d->functions[kernel->single][kernel->work][image ? kernel->shape : 0]
+                     [image ? kernel->lookup : 0];
     cuda_result result = 0;
 
     NB_TRY(load_module(ctx, d, kernel->single));

@@ -144,6 +144,20 @@ PHYS_FN double photons_of(const struct gpu_parameters *p, int number, int t,
            + own->centre;
 }
 
+/* to where they are wanted */
+PHYS_FN void deliver(const struct gpu_parameters *p, struct pixel x, double photons)
+{
+    const long long place = x.s * p->image_stride[0] + x.f * p->image_stride[1];
+
+    if (p->photons)
+        p->photons[(long long)(x.s - p->first_slow) * p->frame.nfast + x.f] = photons;
+    if (!p->image) return;
+    if (p->image_bits == 32)
+        ((float *)p->image)[place] = (float)photons;
+    else
+        ((double *)p->image)[place] = photons;
+}
+
 /* block `number` of a launch, a tile */
 PHYS_FN void finish_block(const struct gpu_parameters *p, int number,
                           struct tile_shared *shared)
@@ -167,8 +181,7 @@ PHYS_FN void finish_block(const struct gpu_parameters *p, int number,
         const struct pixel x = own[OWN(t)].pixel;
 
         if (x.f < frame->nfast && x.s < frame->nslow)
-            p->photons[(long long)(x.s - p->first_slow) * frame->nfast + x.f] =
-                photons_of(p, number, t, own + OWN(t));
+            deliver(p, x, photons_of(p, number, t, own + OWN(t)));
     }
 }
 

@@ -65,15 +65,28 @@ struct gpu_layout {
     int band; /* rows of tiles in a launch */
 };
 
+/* `whole`: tiles of all the detector, not of the ROI alone */
 struct gpu_layout gpu_layout_of(const struct gpu_facts *facts, const struct job *job,
-                                int single);
+                                int single, int whole);
+
+/* an image of the caller's on the device */
+struct gpu_output {
+    gpu_address address;
+    int bits; /* 32 or 64 */
+    int64_t stride[2]; /* elements: slow, fast */
+};
+
+/* 1 when the photons of a job are needed on the host, wherever they go: whether float lost
+ * them is seen by their peak. */
+int gpu_needs_photons(const struct job *job, int single);
 
 /*
- * The photons of a job into job->photons, on the host, as tiles_forward(). `single`: float
- * was asked for. Errors: NB_ERR_DEVICE, NB_ERR_MEMORY (of the device), with nothing but
- * photons written; NB_ERR_CANCELLED.
+ * The photons of a job, as tiles_forward(): into job->photons on the host and, unless NULL,
+ * `out`, with which job->photons may be NULL if they are not needed. `single`: float was
+ * asked for. Errors: NB_ERR_DEVICE, NB_ERR_MEMORY (of the device), with nothing but photons
+ * written; NB_ERR_CANCELLED.
  */
 nb_status gpu_forward(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
-                      int single);
+                      int single, const struct gpu_output *out);
 
 #endif

@@ -55,10 +55,11 @@ static int rows_of_band(const struct gpu_facts *facts, const struct job *job,
 }
 
 struct gpu_layout gpu_layout_of(const struct gpu_facts *facts, const struct job *job,
-                                int single)
+                                int single, int whole)
 {
     const struct rounding rounding = rounding_of(job->frame, job->spec);
-    const int *roi = job->roi;
+    const int all[4] = {0, job->frame->nfast, 0, job->frame->nslow};
+    const int *roi = whole ? all : job->roi;
     struct gpu_layout l;
 
     l.parts = single && !parts_of(job, &rounding, 1) ? 2 : 1;
@@ -183,7 +184,7 @@ static nb_status make_room(nb_context *ctx, struct gpu_scene *s, const struct jo
 
     NB_TRY(gpu_reserve(ctx, s->gpu, &s->partial,
                        tiles * (size_t)l->segments * THREADS * sizeof(double)));
-    if (bytes <= s->photons.bytes) return NB_OK;
+    if (!job->photons || bytes <= s->photons.bytes) return NB_OK;
     zeros = calloc(rows * nfast, sizeof *zeros);
     if (!zeros) return fail_memory(ctx, "a band of an image");
     status = gpu_put(ctx, s->gpu, &s->photons, zeros, bytes);
@@ -210,7 +211,7 @@ static nb_status prepare(nb_context *ctx, struct gpu_scene *s, const struct job 
     out->across = l->across;
     out->segments = l->segments;
     out->partial = at(&s->partial);
-    out->photons = at(&s->photons);
+    out->photons = job->photons ? at(&s->photons) : NULL;
     return NB_OK;
 }
 
@@ -238,19 +239,31 @@ static nb_status run_band(nb_context *ctx, struct gpu_scene *s, const struct job
     NB_TRY(driver->launch(ctx, s->gpu->device, &image, tiles * (unsigned)l->segments,
                           s->parameters.address));
     NB_TRY(driver->launch(ctx, s->gpu->device, &finish, tiles, s->parameters.address));
-    NB_TRY(driver->download(ctx, s->gpu->device, job->photons + (size_t)slow * nfast,
-                            s->photons.address, (size_t)rows * nfast * sizeof(double)));
+    if (job->photons)
+        NB_TRY(driver->download(ctx, s->gpu->device, job->photons + (size_t)slow * nfast,
+                                s->photons.address, (size_t)rows * nfast * sizeof(double)));
     return driver->wait(ctx, s->gpu->device);
 }
 
-static nb_status run_all(nb_context *ctx, struct gpu_scene *s, const struct job *job,
-                         int single, struct headway *headway)
+static void set_output(const struct gpu_output *out, struct gpu_parameters *p)
 {
-    const struct gpu_layout l = gpu_layout_of(&s->gpu->facts, job, single);
+    p->image = (void *)(uintptr_t)out->address;
+    p->image_bits = out->bits;
+    p->image_stride[0] = out->stride[0];
+    p->image_stride[1] = out->stride[1];
+}
+
+static nb_status run_all(struct headway *headway, struct gpu_scene *s,
+                         const struct job *job, int single, const struct gpu_output *out)
+{
+    nb_context *ctx = headway->ctx;
+    /* an image of the caller's has its pixels that are not rendered made 0 too */
+    const struct gpu_layout l = gpu_layout_of(&s->gpu->facts, job, single, out != NULL);
     const int bands = (l.down + l.band - 1) / l.band;
     struct gpu_parameters parameters;
 
     NB_TRY(prepare(ctx, s, job, &l, &parameters));
+    if (out) set_output(out, &parameters);
     headway_part(headway, 0, 1, bands);
     for (int first = 0; first < l.down && !headway_stopped(headway); first += l.band) {
         NB_TRY(run_band(ctx, s, job, &l, first, &parameters));
@@ -268,17 +281,22 @@ static double brightest(const struct job *job)
     return peak;
 }
 
+int gpu_needs_photons(const struct job *job, int single)
+{
+    return single && job->spec.shape == PHYS_GAUSS;
+}
+
 nb_status gpu_forward(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
-                      int single)
+                      int single, const struct gpu_output *out)
 {
     struct headway headway;
 
     headway_start(&headway, ctx, job);
-    grid_blank(job);
-    if (job->roi[1] <= job->roi[0] || job->roi[3] <= job->roi[2])
+    if (job->photons) grid_blank(job);
+    if (!out && (job->roi[1] <= job->roi[0] || job->roi[3] <= job->roi[2]))
         return headway_end(&headway);
-    NB_TRY(run_all(ctx, scene, job, single, &headway));
-    if (single && job->spec.shape == PHYS_GAUSS && rounding_is_lost(job, brightest(job)))
-        NB_TRY(run_all(ctx, scene, job, 0, &headway));
+    NB_TRY(run_all(&headway, scene, job, single, out));
+    if (gpu_needs_photons(job, single) && rounding_is_lost(job, brightest(job)))
+        NB_TRY(run_all(&headway, scene, job, 0, out));
     return headway_end(&headway);
 }

@@ -35,7 +35,12 @@ struct gpu_parameters {
     int apart; /* 1: a block for each segment of a tile, whose sums go to `partial`; 0: a
                   block does them all, and the photons */
     double *partial; /* ([tile][segment][thread]) */
-    double *photons; /* (rows of the launch x nfast), 0 where a pixel is not rendered */
+    /* an image of the caller's, float32 or float64; or NULL */
+    void *image;
+    int image_bits;
+    long long image_stride[2]; /* elements: slow, fast */
+    double *
+        photons; /* or NULL (rows of the launch x nfast), 0 where a pixel is not rendered */
 };
 
 #endif

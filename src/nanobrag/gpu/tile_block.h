@@ -93,6 +93,21 @@ PHYS_FN struct pixel pixel_of(const struct gpu_parameters *p, const struct tile_
     return x;
 }
 
+/* No direction in a part of so many sub-pixels lies farther from that of its middle. One to
+ * a place that lies s distances beside the middle turns by the arc sine of s at most, and
+ * that is 1.04 s where s is no more than a half; nanoBragg's curved detector has its pixels
+ * anywhere. */
+PHYS_FN real part_radius(const struct phys_frame *frame, const struct phys_patch *patch,
+                         int width, int height)
+{
+    const struct phys_vec3 fast = phys_scale((real)0.5 * (real)width, patch->fast);
+    const struct phys_vec3 slow = phys_scale((real)0.5 * (real)height, patch->slow);
+    const real along = fabs(phys_dot(fast, slow));
+    const real s = sqrt(phys_dot(fast, fast) + phys_dot(slow, slow) + 2 * along);
+
+    return frame->surface == PHYS_CURVED_QUIRK || s > (real)0.5 ? 2 : (real)1.04 * s;
+}
+
 /* part t at the depth of a layer */
 PHYS_FN struct part part_at(const struct gpu_parameters *p, const struct tile_at *at, int t,
                             double depth)
@@ -105,10 +120,7 @@ PHYS_FN struct part part_at(const struct gpu_parameters *p, const struct tile_at
     part.fast = n * (at->fast + width * (t % p->parts + 0.5));
     part.slow = n * (at->slow + height * (t / p->parts + 0.5));
     part.patch = phys_patch_at(frame, part.fast, part.slow, depth);
-    /* half of each edge would do, as a direction turns by less than a step over the
-     * distance; twice that, for the part that may lie nearer */
-    part.radius = (real)(n * width) * sqrt(phys_dot(part.patch.fast, part.patch.fast))
-                  + (real)(n * height) * sqrt(phys_dot(part.patch.slow, part.patch.slow));
+    part.radius = part_radius(frame, &part.patch, n * width, n * height);
     /* indices reach so far from the anchor's, and are rounded several times */
     part.halfway = (real)0.5 - (real)2.5e-7 * (12 + part.radius * (real)p->edges);
     part.small =

@@ -1,0 +1,161 @@
+/*
+ * test_device_arrays.c - images into memory of the device that computes them: of every type
+ * and with strides, and what is refused.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <nanobrag/nanobrag.h>
+
+#include "base/context.h"
+#include "gpu/gpu.h"
+#include "simulator.h"
+#include "support/compiled.h"
+#include "support/devices.h"
+#include "support/emulated.h"
+#include "support/scenes.h"
+#include "support/tap.h"
+
+enum { PIXELS = COMPILED_PIXELS };
+
+enum { ROOM = 3 * DEVICES_MANY };
+
+/* an image of a type and strides that the device writes, read back: `rows` elements from
+ * one row to the next */
+static nb_status into_device(nb_simulator *sim, int bits, int rows, int step, double *out)
+{
+    static double room[ROOM];
+    const nb_scene *scene = &sim->scene;
+    const struct gpu *gpu = sim->device.scene.gpu;
+    nb_array image = nb_array_f64(NULL, scene->detector.nslow, scene->detector.nfast);
+    gpu_address address;
+    nb_status status;
+
+    for (int i = 0; i < ROOM; i++) room[i] = -7;
+    if (gpu->driver->allocate(sim->ctx, gpu->device, sizeof room, &address) != NB_OK
+        || gpu->driver->upload(sim->ctx, gpu->device, address, room, sizeof room) != NB_OK)
+        abort();
+    image.data = (void *)(uintptr_t)address;
+    image.device = NB_CUDA;
+    image.bits = bits;
+    image.stride[0] = rows;
+    image.stride[1] = step;
+    status = nb_forward(sim, NULL, &image);
+    if (gpu->driver->download(sim->ctx, gpu->device, room, address, sizeof room) != NB_OK)
+        abort();
+    gpu->driver->release(gpu->device, address);
+    for (int s = 0; s < scene->detector.nslow; s++)
+        for (int f = 0; f < scene->detector.nfast; f++) {
+            const int at = rows > 0 ? s * rows + f * step : s * scene->detector.nfast + f;
+
+            out[s * scene->detector.nfast + f] =
+                bits == 32 ? (double)((const float *)(const void *)room)[at] : room[at];
+        }
+    return status;
+}
+
+static void check_output(const char *what, nb_simulator *sim, int bits, int rows, int step)
+{
+    static double host[DEVICES_MANY], device[DEVICES_MANY];
+    int wrong = 0;
+
+    if (devices_image(sim, NULL, host) != NB_OK
+        || into_device(sim, bits, rows, step, device) != NB_OK) {
+        tap_check(0, "%s: %s", what, nb_context_message(sim->ctx));
+        return;
+    }
+    for (int i = 0; i < DEVICES_MANY; i++)
+        wrong += device[i] != (bits == 32 ? (double)(float)host[i] : host[i]);
+    tap_check(wrong == 0, "%s: %d pixels differ from the image on the host", what, wrong);
+}
+
+static int device_arrays(void)
+{
+    static uint8_t mask[DEVICES_MANY];
+    nb_scene scene = devices_many_tiles();
+    const int roi[4] = {13, 58, 21, 90};
+    nb_context *ctx;
+
+    for (int i = 0; i < DEVICES_MANY; i++) mask[i] = i % 7 != 3;
+    emulated_reset();
+    ctx = devices_context(NB_CUDA);
+    for (int i = 0; i < 4; i++) {
+        nb_simulator *sim;
+
+        scene.crystal.shape = i == 3 ? NB_GAUSS : NB_SQUARE;
+        memcpy(scene.detector.roi, roi, sizeof roi);
+        scene.detector.mask = mask;
+        if (i == 0) memset(scene.detector.roi, 0, sizeof roi);
+        if (i == 0) scene.detector.mask = NULL;
+        sim = devices_make(ctx, &scene, "", i < 2 ? NB_DOUBLE : NB_SINGLE);
+        check_output("float64", sim, 64, 0, 0);
+        check_output("float32", sim, 32, 0, 0);
+        check_output("float64, strides", sim, 64, 2 * 70 + 1, 2);
+        check_output("float32, strides", sim, 32, 2 * 70 + 1, 2);
+        nb_simulator_free(sim);
+    }
+    nb_context_free(ctx);
+    tap_check(devices_balanced(), "all memory was given back");
+    return TAP_PASS;
+}
+
+static void check_refusal(const char *what, int device, const nb_scene *scene,
+                          const nb_array *image, nb_status expected, const char *words)
+{
+    nb_context *ctx = devices_context(device);
+    nb_simulator *sim = devices_make(ctx, scene, "", NB_DOUBLE);
+    nb_array copy = *image;
+    const nb_status status = nb_forward(sim, NULL, &copy);
+
+    tap_check(status == expected && strstr(nb_context_message(ctx), words), "%s: %s", what,
+              nb_context_message(ctx));
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+}
+
+static int device_refusals(void)
+{
+    static double room[PIXELS];
+    nb_scene scene = scenes_base(), spread = scenes_base();
+    nb_array image = nb_array_f64(room, scene.detector.nslow, scene.detector.nfast);
+    nb_array other = image, missing = image, counts = image, given = image;
+
+    emulated_reset();
+    image.device = other.device = missing.device = counts.device = given.device = NB_CUDA;
+    other.device_id = 1;
+    missing.data = NULL;
+    counts.type = NB_UINT;
+    given.flags = NB_DONATED;
+    spread.psf.kind = NB_PSF_GAUSS;
+    spread.psf.fwhm = 0.2;
+    check_refusal("on the host", NB_CPU, &scene, &image, NB_ERR_UNSUPPORTED,
+                  "images are made on the cpu");
+    check_refusal("another device", NB_CUDA, &scene, &other, NB_ERR_SHAPE, "expected 0");
+    check_refusal("no memory", NB_CUDA, &scene, &missing, NB_ERR_ARGUMENT, "no array");
+    check_refusal("counts", NB_CUDA, &scene, &counts, NB_ERR_SHAPE, "expected float");
+    check_refusal("given away", NB_CUDA, &scene, &given, NB_ERR_DONATED, "donated");
+#ifdef NANOBRAG_FFTW
+    check_refusal("a point spread", NB_CUDA, &spread, &image, NB_ERR_UNSUPPORTED,
+                  "point spread");
+#endif
+    emulated.fail_at = emulated.calls + 9;
+    check_refusal("a device that fails", NB_CUDA, &scene, &image, NB_ERR_DEVICE,
+                  "error 999");
+    tap_check(devices_balanced(), "all memory was given back");
+    emulated_reset();
+    return TAP_PASS;
+}
+
+static const struct tap_case cases[] = {
+    {"written", device_arrays},
+    {"refused", device_refusals},
+};
+
+int main(int argc, char **argv)
+{
+    compiled_environment();
+    unsetenv("NANOBRAG_DEVICE");
+    return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
