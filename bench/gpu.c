@@ -80,8 +80,8 @@ static const struct bench_case *case_of(char letter)
 
 static void list_cases(void)
 {
-    for (char letter = 'A'; letter <= 'Z'; letter++) {
-        const struct bench_case *c = case_of(letter);
+    for (int letter = 'A'; letter <= 'Z'; letter++) {
+        const struct bench_case *c = case_of((char)letter);
 
         if (c) (void)printf("%c  %d x %d  %s\n", letter, c->nfast, c->nslow, c->what);
     }
