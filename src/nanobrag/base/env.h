@@ -15,7 +15,7 @@ struct env {
     int device, device_id; /* NANOBRAG_DEVICE; 0: not set */
     int disable_compile; /* NANOBRAGG_DISABLE_COMPILE or NANOBRAG_DISABLE_COMPILE, */
     const char *disabled_by; /* the one that says so; NULL */
-    double compile_timeout; /* NANOBRAG_COMPILE_TIMEOUT, s: of a planner, at most */
+    double compile_timeout; /* NANOBRAG_COMPILE_TIMEOUT, s: planner or NVRTC */
     int strict; /* NANOBRAG_STRICT: what would be done without is an error */
     unsigned topics; /* NANOBRAG_LOGS: bits of enum topic (base/log.h) */
     char isa[16]; /* NANOBRAG_ISA; "": the best the machine has */

@@ -9,11 +9,12 @@
 
 #include <stddef.h>
 
+#include "base/store.h"
 #include "compile/wisdom.h"
 
 enum {
     WISDOM_FILE = 1 << 20, /* bytes of the file, at most */
-    WISDOM_WHY = 512 /* of a line that says what is wrong */
+    WISDOM_WHY = STORE_WHY /* of a line that says what is wrong */
 };
 
 struct wisdom_item {

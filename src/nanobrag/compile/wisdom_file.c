@@ -21,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/store.h"
+
 enum { PATH = ENV_PATH + 32, NAP_MS = 2 };
 
 static void path_of(char path[PATH], const char *folder, const char *name)
@@ -28,34 +30,7 @@ static void path_of(char path[PATH], const char *folder, const char *name)
     (void)snprintf(path, PATH, "%s/%s", folder, name);
 }
 
-/* the line about a call of the system that failed; returns 0 */
-static int say(char why[WISDOM_WHY], const char *path, const char *verb, int error)
-{
-    (void)snprintf(why, WISDOM_WHY, "%.300s: cannot %s: %s", path, verb, strerror(error));
-    return 0;
-}
-
 /* ---- the lock ---- */
-
-/* make a folder and those it lies in, for their owner alone */
-static int make_folder(const char *folder, char why[WISDOM_WHY])
-{
-    char path[PATH];
-    struct stat st;
-
-    if (stat(folder, &st) == 0 && S_ISDIR(st.st_mode)) return 1;
-    (void)snprintf(path, sizeof path, "%s", folder);
-    for (char *at = path + 1;; at++) {
-        const char rest = *at;
-
-        if (rest != '/' && rest != '\0') continue;
-        *at = '\0';
-        if (stat(path, &st) != 0 && mkdir(path, 0700) != 0 && errno != EEXIST)
-            return say(why, path, "make this folder", errno);
-        if (rest == '\0') return 1;
-        *at = rest;
-    }
-}
 
 static long long milliseconds(void)
 {
@@ -71,7 +46,7 @@ int wisdom_lock(const char *folder, int patience, char why[WISDOM_WHY])
     const long long until = milliseconds() + patience;
     char path[PATH];
 
-    if (!make_folder(folder, why)) return -1;
+    if (!store_make_folder(folder, why)) return -1;
     path_of(path, folder, "wisdom.lock");
     for (;;) {
         struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -79,14 +54,14 @@ int wisdom_lock(const char *folder, int patience, char why[WISDOM_WHY])
         struct stat st;
         int error = EAGAIN;
 
-        if (fd < 0) return say(why, path, "open the lock", errno) - 1;
+        if (fd < 0) return store_say(why, path, "open the lock", errno) - 1;
         if (fcntl(fd, F_SETLK, &whole) != 0 || fstat(fd, &st) != 0)
             error = errno;
         else if (st.st_nlink > 0) /* one that was removed locks nothing */
             return fd;
         (void)close(fd);
         if (error != EACCES && error != EAGAIN && error != EINTR)
-            return say(why, path, "lock", error) - 1;
+            return store_say(why, path, "lock", error) - 1;
         if (milliseconds() >= until) {
             (void)snprintf(why, WISDOM_WHY, "%.300s: locked by another process", path);
             return -1;
@@ -111,23 +86,6 @@ static const char *distrust(const struct stat *st)
     return NULL;
 }
 
-/* all there is, at most `most` bytes; -1 with errno */
-static ssize_t read_all(int fd, char *bytes, size_t most)
-{
-    size_t used = 0;
-
-    while (used < most) {
-        const ssize_t got = read(fd, bytes + used, most - used);
-
-        if (got == 0) break;
-        if (got > 0)
-            used += (size_t)got;
-        else if (errno != EINTR)
-            return -1;
-    }
-    return (ssize_t)used;
-}
-
 static enum wisdom_state read_open(int fd, const char *path, struct wisdom_book *book,
                                    char why[WISDOM_WHY])
 {
@@ -137,7 +95,7 @@ static enum wisdom_state read_open(int fd, const char *path, struct wisdom_book 
     ssize_t n;
 
     if (fstat(fd, &st) != 0) {
-        (void)say(why, path, "read", errno);
+        (void)store_say(why, path, "read", errno);
         return WISDOM_FAILED;
     }
     /* nor is it replaced: it may be root who is using a user's folder now */
@@ -151,9 +109,9 @@ static enum wisdom_state read_open(int fd, const char *path, struct wisdom_book 
         return WISDOM_DAMAGED;
     }
     bytes = malloc((size_t)st.st_size + 1);
-    n = bytes ? read_all(fd, bytes, (size_t)st.st_size) : -1;
+    n = bytes ? store_read(fd, bytes, (size_t)st.st_size) : -1;
     if (n < 0) {
-        (void)say(why, path, "read", bytes ? errno : ENOMEM);
+        (void)store_say(why, path, "read", bytes ? errno : ENOMEM);
     } else {
         bytes[n] = '\0';
         state = wisdom_parse(bytes, (size_t)n, book, flaw);
@@ -182,7 +140,7 @@ enum wisdom_state wisdom_read(const char *folder, struct wisdom_book *book,
         return WISDOM_DAMAGED;
     }
     if (fd < 0) {
-        (void)say(why, path, "read", errno);
+        (void)store_say(why, path, "read", errno);
         return WISDOM_FAILED;
     }
     state = read_open(fd, path, book, why);
@@ -192,42 +150,20 @@ enum wisdom_state wisdom_read(const char *folder, struct wisdom_book *book,
 
 /* ---- writing ---- */
 
-/* 0: with errno */
-static int write_all(int fd, const char *bytes, size_t n)
-{
-    while (n > 0) {
-        const ssize_t done = write(fd, bytes, n);
-
-        if (done > 0) {
-            bytes += done;
-            n -= (size_t)done;
-        } else if (done == 0 || errno != EINTR) {
-            if (done == 0) errno = EIO;
-            return 0;
-        }
-    }
-    /* not every file system knows how */
-    return fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;
-}
-
 int wisdom_write(const char *folder, struct wisdom_book *book, char why[WISDOM_WHY])
 {
     char path[PATH], temporary[PATH];
     char *text = wisdom_print(book);
-    int fd, error = 0;
+    int error = ENOMEM;
 
     path_of(path, folder, "wisdom.json");
     path_of(temporary, folder, "wisdom.json.tmp");
-    if (!text) return say(why, path, "write", ENOMEM);
-    (void)unlink(temporary);
-    fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0) error = errno;
-    if (error == 0 && !write_all(fd, text, strlen(text))) error = errno;
-    if (fd >= 0 && close(fd) != 0 && errno != EINTR && error == 0) error = errno;
-    if (error == 0 && rename(temporary, path) != 0) error = errno;
-    if (error != 0 && fd >= 0) (void)unlink(temporary);
+    if (text) {
+        (void)unlink(temporary);
+        error = store_replace(AT_FDCWD, path, temporary, text, strlen(text));
+    }
     free(text);
-    return error == 0 ? 1 : say(why, path, "write", error);
+    return error == 0 ? 1 : store_say(why, path, "write", error);
 }
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * kernels.cu - the kernels' text as entry points for nvcc and NVRTC: one for each variant
  * of crystal shape and look-up, in double, or in float under PHYS_SINGLE. With
- * GPU_ONLY_SHAPE and GPU_ONLY_LOOKUP defined just that variant.
+ * GPU_ONLY_SHAPE and GPU_ONLY_LOOKUP defined, as SQUARE and NEAREST, just that variant.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,6 +26,11 @@
         image_block(spec, parameters, (int)blockIdx.x, &shared);                           \
     }
 
+#if defined(GPU_ONLY_SHAPE)
+/* names as in variants.def, expanded before they become part of another one */
+#define ONLY(shape, lookup) KERNEL(shape, lookup)
+ONLY(GPU_ONLY_SHAPE, GPU_ONLY_LOOKUP)
+#else
 #define VARIANT(shape, lookup) KERNEL(shape, lookup)
 #include "kernels/variants.def"
 #undef VARIANT
@@ -37,3 +42,4 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, FINISH_BLOCKS)
 
     finish_block(parameters, (int)blockIdx.x, &shared);
 }
+#endif
