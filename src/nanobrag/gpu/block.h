@@ -35,7 +35,7 @@ enum { BLOCK_OWN = 1 };
 #define BLOCK_BY_TWO
 #define BLOCK_READ_AGAIN (void)0
 /* NOLINTNEXTLINE(bugprone-macro-parentheses) */
-#define EACH_THREAD(t) for (int t = 0; t < BLOCK_THREADS; t++)
+#define EACH_THREAD(t)   for (int t = 0; t < BLOCK_THREADS; t++)
 enum { BLOCK_OWN = BLOCK_THREADS };
 #define OWN(t)           (t)
 #endif
