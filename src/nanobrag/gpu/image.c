@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -278,6 +279,7 @@ static double brightest(const struct job *job)
     const size_t n = (size_t)job->frame->nslow * (size_t)job->frame->nfast;
     double peak = 0;
 
+    assert(job->photons);
     for (size_t i = 0; i < n; i++) peak = fmax(peak, job->photons[i]);
     return peak;
 }

@@ -1,6 +1,7 @@
 /*
  * memory.c - a device of a context, and memory on it. SPDX-License-Identifier: MIT
  */
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "gpu/gpu.h"
@@ -54,31 +55,31 @@ nb_status gpu_put(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
     return gpu->driver->upload(ctx, gpu->device, buffer->address, from, bytes);
 }
 
-static struct gpu_buffer *buffer_of(struct gpu_scene *scene, int i)
-{
-    struct gpu_buffer *const all[] = {&scene->parameters,   &scene->sources,
-                                      &scene->orientations, &scene->f,
-                                      &scene->stol,         &scene->mask,
-                                      &scene->partial,      &scene->photons};
+static const size_t buffers[] = {
+    offsetof(struct gpu_scene, parameters),   offsetof(struct gpu_scene, sources),
+    offsetof(struct gpu_scene, orientations), offsetof(struct gpu_scene, f),
+    offsetof(struct gpu_scene, stol),         offsetof(struct gpu_scene, mask),
+    offsetof(struct gpu_scene, partial),      offsetof(struct gpu_scene, photons),
+};
 
-    return i < (int)(sizeof all / sizeof *all) ? all[i] : NULL;
-}
+enum { BUFFERS = sizeof buffers / sizeof *buffers };
 
 void gpu_scene_drop(struct gpu_scene *scene)
 {
-    struct gpu_buffer *buffer;
+    char *base = (char *)scene;
 
     gpu_forget(scene);
-    for (int i = 0; (buffer = buffer_of(scene, i)); i++) gpu_drop(scene->gpu, buffer);
+    for (int i = 0; i < BUFFERS; i++)
+        gpu_drop(scene->gpu, (struct gpu_buffer *)(void *)(base + buffers[i]));
     scene->f_sent = 0;
 }
 
 size_t gpu_scene_bytes(const struct gpu_scene *scene)
 {
-    struct gpu_scene copy = *scene;
-    const struct gpu_buffer *buffer;
+    const char *base = (const char *)scene;
     size_t bytes = 0;
 
-    for (int i = 0; (buffer = buffer_of(&copy, i)); i++) bytes += buffer->bytes;
+    for (int i = 0; i < BUFFERS; i++)
+        bytes += ((const struct gpu_buffer *)(const void *)(base + buffers[i]))->bytes;
     return bytes;
 }
