@@ -24,7 +24,7 @@ struct rows_spec {
     int turns; /* so many tangents may turn orientations */
 };
 
-enum { ROWS_TURNS = 10, ROWS_CRYSTAL = 7 };
+enum { ROWS_TURNS = 8, ROWS_CRYSTAL = 7 };
 
 /* a turn in `real`, loaded at once */
 struct __attribute__((aligned(16))) rows_turn {
