@@ -23,13 +23,14 @@
 
 NB_BEGIN_DECLS
 
-/* What a simulator's calls came to, since it was made. On a CPU captures, replays and skips
- * stay 0: they count graphs of a GPU. */
+/* What a simulator's calls came to, since it was made. Captures, replays and skips count
+ * CUDA graphs, for each band of an image, and stay 0 on a CPU. */
 typedef struct nb_compile_stats {
     uint64_t compiles; /* plans made */
     uint64_t recompiles; /* of them: for a kind of call that the context had a plan for */
     uint64_t hits, misses; /* calls that found their plan, and that did not */
-    uint64_t captures, replays, skips;
+    uint64_t captures, replays; /* sequences of launches recorded, and done so */
+    uint64_t skips; /* and launched one by one, as they could not be recorded */
     uint64_t fallbacks; /* of the context meanwhile: what was done without */
     uint64_t compiled_launches; /* launches of kernels by a plan */
     uint64_t donated; /* arrays given away and used */

@@ -196,6 +196,9 @@ void nb_simulator_stats(const nb_simulator *sim, nb_compile_stats *out)
     memset(out, 0, sizeof *out);
     if (!sim) return;
     *out = sim->plans.stats;
+    out->captures = sim->device.scene.graphs.captures;
+    out->replays = sim->device.scene.graphs.replays;
+    out->skips = sim->device.scene.graphs.skips;
     out->fallbacks = sim->ctx->fallbacks - sim->plans.fallbacks_before;
     for (int i = 0; i < PLAN_OPERATIONS; i++) out->plan_hash ^= sim->plans.last[i].hash;
     out->bytes = sizeof *sim + sim->arena.size + sim->tangents_memory.size

@@ -84,6 +84,7 @@ struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
     job.schedule.threads = sim->ctx->threads;
     job.schedule.block = 1;
     job.planned = 0;
+    job.mutated = NULL;
     job.live = NULL;
     return job;
 }

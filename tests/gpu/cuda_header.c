@@ -17,7 +17,11 @@
     _Static_assert(_Generic(&symbol, cuda_result(*) parameters : 1, default : 0),          \
                    #symbol " has other parameters in cuda.h");
 /* NOLINTEND(bugprone-macro-parentheses) */
+#if CUDA_VERSION < 12040
+CUresult cuFuncLoad(CUfunction function); /* which it does not know yet */
+#endif
 CUDA_FUNCTIONS(SAME_TYPE)
+CUDA_GRAPH_FUNCTIONS(SAME_TYPE)
 #undef SAME_TYPE
 
 #define SAME_VALUE(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs);
@@ -30,6 +34,7 @@ SAME_VALUE(CUDA_READS_HOST_PAGES,
            CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES)
 SAME_VALUE(CUDA_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_MEMORY_TYPE)
 SAME_VALUE(CUDA_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING)
+SAME_VALUE(CUDA_CAPTURE_THREAD_LOCAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
 SAME_VALUE(CUDA_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER)
 SAME_VALUE(CUDA_LOG_BUFFER_BYTES, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
 

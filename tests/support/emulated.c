@@ -16,6 +16,7 @@ void emulated_reset(void)
     emulated.bytes = emulated.most_bytes = now.bytes;
     emulated.devices_open = now.devices_open;
     emulated.blocks_held = now.blocks_held;
+    emulated.recordings_held = now.recordings_held;
 }
 
 /* 1 for the call that is to fail */
@@ -181,7 +182,50 @@ static nb_status wait(nb_context *ctx, void *device)
     return NB_OK;
 }
 
-const struct gpu_driver gpu_emulated = {
-    "emulated", open_device, close_device, allocate, release,
-    upload,     download,    launch,       wait,
+/* ---- recordings ---- */
+
+struct recording {
+    gpu_address parameters;
+    int n;
+    struct gpu_launch launches[];
 };
+
+static nb_status record(nb_context *ctx, void *device, const struct gpu_launch *launches,
+                        int n, gpu_address parameters, void **out)
+{
+    struct recording *made = NULL;
+
+    (void)device;
+    *out = NULL;
+    if (++emulated.records != emulated.fail_record)
+        made = malloc(sizeof *made + (size_t)n * sizeof *launches);
+    if (!made) return device_fault(ctx, "a recording");
+    made->parameters = parameters;
+    made->n = n;
+    memcpy(made->launches, launches, (size_t)n * sizeof *launches);
+    emulated.recordings_held++;
+    *out = made;
+    return NB_OK;
+}
+
+static nb_status replay(nb_context *ctx, void *device, void *recording)
+{
+    const struct recording *kept = recording;
+
+    emulated.replays++;
+    for (int i = 0; i < kept->n; i++)
+        NB_TRY(launch(ctx, device, &kept->launches[i].kernel, kept->launches[i].blocks,
+                      kept->parameters));
+    return NB_OK;
+}
+
+static void forget(void *device, void *recording)
+{
+    (void)device;
+    emulated.recordings_held -= recording != NULL;
+    free(recording);
+}
+
+const struct gpu_driver gpu_emulated = {"emulated", open_device, close_device, allocate,
+                                        release,    upload,      download,     launch,
+                                        wait,       record,      replay,       forget};

@@ -25,13 +25,16 @@ struct emulated {
      * copies, launches and waits. Allocations report NB_ERR_MEMORY, an open
      * NB_ERR_UNSUPPORTED, all others NB_ERR_DEVICE. 0: none does */
     uint64_t fail_at;
+    uint64_t fail_record; /* and so does the recording of this number, `records` */
     /* counters */
     uint64_t calls; /* of those that may fail */
     uint64_t opened, allocations, uploads, downloads, waits;
     uint64_t uploaded, downloaded; /* bytes */
     uint64_t launches[GPU_WORKS];
+    uint64_t records, replays;
     size_t bytes, most_bytes; /* allocated: now, and at most at a time */
     int devices_open, blocks_held; /* of memory */
+    int recordings_held;
 };
 
 extern struct emulated emulated;

@@ -1,6 +1,6 @@
 /*
- * env.c - the environment, in one place. A switch is 1 for on, 0 or empty for off;
- * anything else is off with a warning.
+ * env.c - the environment, in one place. A switch is 1 for on, 0 for off; empty it is as if
+ * it were not there, and so it is with a warning for anything else.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,15 +13,16 @@
 #include "base/context.h"
 #include "base/log.h"
 
-static int read_switch(const nb_context *ctx, const char *name)
+static int read_switch(const nb_context *ctx, const char *name, int otherwise)
 {
     const char *value = getenv(name);
 
-    if (!value || !*value || strcmp(value, "0") == 0) return 0;
+    if (!value || !*value) return otherwise;
+    if (strcmp(value, "0") == 0) return 0;
     if (strcmp(value, "1") == 0) return 1;
-    log_line(ctx, NB_LOG_WARNING, "env", "%s=%s is neither 1 nor 0; taken as 0", name,
-             value);
-    return 0;
+    log_line(ctx, NB_LOG_WARNING, "env", "%s=%s is neither 1 nor 0; taken as %d", name,
+             value, otherwise);
+    return otherwise;
 }
 
 static int read_count(const nb_context *ctx, const char *name)
@@ -113,10 +114,11 @@ struct env env_read(const nb_context *ctx)
     env.threads = read_count(ctx, "NANOBRAG_THREADS");
     read_device(ctx, "NANOBRAG_DEVICE", &env);
     for (int i = 1; i >= 0; i--)
-        if (read_switch(ctx, disable[i])) env.disabled_by = disable[i];
+        if (read_switch(ctx, disable[i], 0)) env.disabled_by = disable[i];
     env.disable_compile = env.disabled_by != NULL;
     env.compile_timeout = read_seconds(ctx, "NANOBRAG_COMPILE_TIMEOUT", 10);
-    env.strict = read_switch(ctx, "NANOBRAG_STRICT");
+    env.strict = read_switch(ctx, "NANOBRAG_STRICT", 0);
+    env.graphs = read_switch(ctx, "NANOBRAG_GRAPHS", 1);
     env.topics = read_topics(ctx, "NANOBRAG_LOGS");
     read_cache_dir(ctx, "NANOBRAG_CACHE_DIR", env.cache_dir);
     if (isa) (void)snprintf(env.isa, sizeof env.isa, "%s", isa);

@@ -17,6 +17,7 @@ struct env {
     const char *disabled_by; /* the one that says so; NULL */
     double compile_timeout; /* NANOBRAG_COMPILE_TIMEOUT, s: planner or NVRTC */
     int strict; /* NANOBRAG_STRICT: what would be done without is an error */
+    int graphs; /* NANOBRAG_GRAPHS; 0: launches on a device are plain */
     unsigned topics; /* NANOBRAG_LOGS: bits of enum topic (base/log.h) */
     char isa[16]; /* NANOBRAG_ISA; "": the best the machine has */
     char cache_dir[ENV_PATH]; /* NANOBRAG_CACHE_DIR, or where users' caches are; "": none */

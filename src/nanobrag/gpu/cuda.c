@@ -343,6 +343,99 @@ static nb_status launch(nb_context *ctx, void *device, const struct gpu_kernel *
     return leave(d, launch_inside(ctx, d, kernel, blocks, parameters));
 }
 
+/* ---- launches kept as a graph ---- */
+
+/* Nothing may be loaded while launches are captured. Where modules are loaded lazily, a
+ * function that was found is not there yet. */
+static nb_status load_function(nb_context *ctx, struct device *d,
+                               const struct gpu_kernel *kernel)
+{
+    cuda_function function;
+
+    NB_TRY(find_function(ctx, d, kernel, &function));
+    if (!d->library.function_load) return NB_OK;
+    return cuda_check(ctx, &d->library, NB_ERR_DEVICE, d->library.function_load(function),
+                      "loading the kernel %s", kernel_name(kernel));
+}
+
+/* The graph is the caller's even where this fails; NULL: there is none. */
+static nb_status capture(nb_context *ctx, struct device *d,
+                         const struct gpu_launch *launches, int n, gpu_address parameters,
+                         cuda_graph *graph)
+{
+    cuda_result result = d->library.capture_begin(d->stream, CUDA_CAPTURE_THREAD_LOCAL);
+    nb_status status = NB_OK;
+
+    NB_TRY(cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "beginning a capture"));
+    for (int i = 0; i < n && status == NB_OK; i++)
+        status = launch_inside(ctx, d, &launches[i].kernel, launches[i].blocks, parameters);
+    result = d->library.capture_end(d->stream, graph); /* whatever became of the launches */
+    if (result != 0) *graph = NULL;
+    if (status != NB_OK) return status;
+    return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "capturing launches");
+}
+
+static nb_status record_inside(nb_context *ctx, struct device *d,
+                               const struct gpu_launch *launches, int n,
+                               gpu_address parameters, cuda_graph_exec *out)
+{
+    cuda_graph graph = NULL;
+    cuda_result result;
+    nb_status status = NB_OK;
+
+    for (int i = 0; i < n; i++) NB_TRY(load_function(ctx, d, &launches[i].kernel));
+    status = capture(ctx, d, launches, n, parameters, &graph);
+    if (status == NB_OK) {
+        result = d->library.graph_instantiate(out, graph, 0);
+        if (result != 0) *out = NULL;
+        status = cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "making a graph");
+    }
+    if (graph) (void)d->library.graph_destroy(graph);
+    return status;
+}
+
+static int has_graphs(const struct cuda_library *cuda)
+{
+    return cuda->capture_begin && cuda->capture_end && cuda->graph_instantiate
+           && cuda->graph_launch && cuda->graph_exec_destroy && cuda->graph_destroy;
+}
+
+static nb_status record(nb_context *ctx, void *device, const struct gpu_launch *launches,
+                        int n, gpu_address parameters, void **recording)
+{
+    struct device *d = device;
+    cuda_graph_exec made = NULL;
+    nb_status status;
+
+    *recording = NULL;
+    if (!has_graphs(&d->library))
+        return fail(ctx, NB_ERR_UNSUPPORTED, "the driver has no functions of graphs");
+    NB_TRY(enter(ctx, d));
+    status = leave(d, record_inside(ctx, d, launches, n, parameters, &made));
+    *recording = made;
+    return status;
+}
+
+static nb_status replay(nb_context *ctx, void *device, void *recording)
+{
+    struct device *d = device;
+    cuda_result result;
+
+    NB_TRY(enter(ctx, d));
+    result = d->library.graph_launch(recording, d->stream);
+    return leave(d,
+                 cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "launching a graph"));
+}
+
+static void forget(void *device, void *recording)
+{
+    struct device *d = device;
+
+    if (!recording || d->library.context_push(d->context) != 0) return;
+    (void)d->library.graph_exec_destroy(recording);
+    (void)leave(d, NB_OK);
+}
+
 static nb_status wait_for_all(nb_context *ctx, void *device)
 {
     struct device *d = device;
@@ -353,6 +446,6 @@ static nb_status wait_for_all(nb_context *ctx, void *device)
     return leave(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "computing"));
 }
 
-const struct gpu_driver gpu_cuda = {"CUDA",   open_default, close_device,
-                                    allocate, release,      upload,
-                                    download, launch,       wait_for_all};
+const struct gpu_driver gpu_cuda = {"cuda",       open_default, close_device, allocate,
+                                    release,      upload,       download,     launch,
+                                    wait_for_all, record,       replay,       forget};

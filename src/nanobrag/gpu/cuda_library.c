@@ -14,9 +14,15 @@
 static const struct {
     const char *symbol;
     size_t offset;
+    int needed;
 } functions[] = {
-#define CUDA_ROW(name, symbol, parameters) {#symbol, offsetof(struct cuda_library, name)},
+#define CUDA_ROW(name, symbol, parameters)                                                 \
+    {#symbol, offsetof(struct cuda_library, name), 1},
     CUDA_FUNCTIONS(CUDA_ROW)
+#undef CUDA_ROW
+#define CUDA_ROW(name, symbol, parameters)                                                 \
+    {#symbol, offsetof(struct cuda_library, name), 0},
+        CUDA_GRAPH_FUNCTIONS(CUDA_ROW)
 #undef CUDA_ROW
 };
 
@@ -33,7 +39,7 @@ nb_status cuda_library_open(nb_context *ctx, const char *name, struct cuda_libra
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         void *address = dlsym(handle, functions[i].symbol);
 
-        if (!address) {
+        if (!address && functions[i].needed) {
             (void)dlclose(handle);
             return fail(ctx, NB_ERR_UNSUPPORTED,
                         "%s has no %s: the CUDA driver is too old for this build", name,

@@ -19,6 +19,8 @@ typedef struct CUctx_st *cuda_context;
 typedef struct CUmod_st *cuda_module;
 typedef struct CUfunc_st *cuda_function;
 typedef struct CUstream_st *cuda_stream;
+typedef struct CUgraph_st *cuda_graph;
+typedef struct CUgraphExec_st *cuda_graph_exec;
 
 /* the values of cuda.h that we use */
 enum {
@@ -30,6 +32,7 @@ enum {
     CUDA_READS_HOST_PAGES = 100,
     CUDA_MEMORY_TYPE = 2, /* attribute of a pointer */
     CUDA_STREAM_NON_BLOCKING = 1,
+    CUDA_CAPTURE_THREAD_LOCAL = 1,
     CUDA_LOG_BUFFER = 5, /* options of loading a module */
     CUDA_LOG_BUFFER_BYTES = 6
 };
@@ -73,16 +76,29 @@ struct CUlaunchConfig_st {
     X(launch, cuLaunchKernelEx,                                                            \
       (const struct CUlaunchConfig_st *, cuda_function, void **, void **))
 
+/* the same, of graphs; where one is not there, its member is NULL */
+#define CUDA_GRAPH_FUNCTIONS(X)                                                            \
+    X(function_load, cuFuncLoad, (cuda_function)) /* since 12.4 */                         \
+    X(capture_begin, cuStreamBeginCapture_v2, (cuda_stream, unsigned))                     \
+    X(capture_end, cuStreamEndCapture, (cuda_stream, cuda_graph *))                        \
+    X(graph_instantiate, cuGraphInstantiateWithFlags,                                      \
+      (cuda_graph_exec *, cuda_graph, unsigned long long))                                 \
+    X(graph_launch, cuGraphLaunch, (cuda_graph_exec, cuda_stream))                         \
+    X(graph_exec_destroy, cuGraphExecDestroy, (cuda_graph_exec))                           \
+    X(graph_destroy, cuGraphDestroy, (cuda_graph))
+
 struct cuda_library {
     void *handle;
 /* NOLINTNEXTLINE(bugprone-macro-parentheses) */
 #define CUDA_MEMBER(name, symbol, parameters) cuda_result(*name) parameters;
     CUDA_FUNCTIONS(CUDA_MEMBER)
+    CUDA_GRAPH_FUNCTIONS(CUDA_MEMBER)
 #undef CUDA_MEMBER
 };
 
 /* Opens the library of this name, NB_ERR_UNSUPPORTED when it or one of its functions
- * is not there. Closing it leaves it mapped: a driver's threads may outlive us. */
+ * is not there, those of graphs apart. Closing it leaves it mapped: a driver's threads may
+ * outlive us. */
 nb_status cuda_library_open(nb_context *ctx, const char *name, struct cuda_library *out);
 void cuda_library_close(struct cuda_library *library);
 

@@ -27,6 +27,12 @@ struct gpu_kernel {
     int single; /* 1: in float, 0: in double */
 };
 
+/* a kernel on so many blocks, each of BLOCK_THREADS threads */
+struct gpu_launch {
+    struct gpu_kernel kernel;
+    unsigned blocks;
+};
+
 /* what a device is */
 struct gpu_facts {
     char name[128];
@@ -55,6 +61,12 @@ struct gpu_driver {
     nb_status (*launch)(nb_context *ctx, void *device, const struct gpu_kernel *kernel,
                         unsigned blocks, gpu_address parameters);
     nb_status (*wait)(nb_context *ctx, void *device);
+    /* n launches, none of them done, kept for replay() to do all of them at once, as often
+     * as it is called. NB_ERR_UNSUPPORTED where the driver keeps none. */
+    nb_status (*record)(nb_context *ctx, void *device, const struct gpu_launch *launches,
+                        int n, gpu_address parameters, void **recording);
+    nb_status (*replay)(nb_context *ctx, void *device, void *recording);
+    void (*forget)(void *device, void *recording); /* accepts NULL */
 };
 
 /* CUDA's driver, found when a device is opened: cuda.c. */

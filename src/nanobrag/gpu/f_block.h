@@ -74,14 +74,15 @@ PHYS_FN int give_nodes(const struct gpu_f_parameters *p, const struct phys_box *
 
 /* the sample of pair `number`, whose slot this is: F^2 changes by 2 F^2/F with F */
 PHYS_FN void give_pair(struct phys_spec spec, const struct gpu_f_parameters *p,
-                       const struct aim *aim, const struct slot *slot, int number,
-                       double share, struct f_thread *own)
+                       const struct aim *aim, int t, int number, double share,
+                       struct f_thread *own)
 {
+    const struct slot *slot = aim->shared->slot + t;
     const struct phys_anchor anchor = slot_anchor(slot);
     const struct phys_vec3 x = phys_anchor_indices(&anchor, aim->step);
     const struct phys_box box = phys_box_from(0, aim->shared->view.box, slot->whole);
     struct phys_vec3 n = phys_lattice_point(spec, x);
-    struct phys_site site = site_of(spec, aim, slot);
+    struct phys_site site = site_of(spec, aim, t);
     double value;
     real f;
 
@@ -114,11 +115,13 @@ PHYS_FN void sub_pixel_f(struct phys_spec spec, const struct gpu_f_parameters *p
     BLOCK_ROLLED
     for (int i = 0; i < shared->count[part]; i++) {
         const int t = shared->order[part * tile->pairs + i];
-        const struct slot slot = shared->slot[t];
+        const real own_weight = (real)frame->source[shared->source[t]].weight;
         const double share =
-            weight * (double)source_share(frame, shared, part, t, aim->step);
+            weight
+            * (double)(per_source(frame) ? source_share(frame, shared, part, t, aim->step)
+                                         : own_weight);
 
-        give_pair(spec, p, aim, &slot, first + t - part * tile->pairs, share, own);
+        give_pair(spec, p, aim, t, first + t - part * tile->pairs, share, own);
     }
     give_waiting(p, own);
 }

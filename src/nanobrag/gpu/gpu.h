@@ -42,6 +42,44 @@ nb_status gpu_put(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
 
 void gpu_drop(struct gpu *gpu, struct gpu_buffer *buffer);
 
+/* ---- launches ---- */
+
+enum { GPU_SEQUENCE = 4, GPU_RECORDINGS = 4 };
+
+/* launches that belong together; where n is less than GPU_SEQUENCE the rest is 0 */
+struct gpu_sequence {
+    const char *name; /* for what is told of it */
+    int n;
+    struct gpu_launch launches[GPU_SEQUENCE];
+};
+
+/* what a scene has recorded: CUDA graphs. Kernels, blocks and the address of the parameters
+ * are in them; all other numbers are read when they run. */
+struct gpu_graphs {
+    gpu_address parameters; /* of all of them */
+    struct gpu_recording {
+        void *handle; /* NULL: none */
+        struct gpu_launch launches[GPU_SEQUENCE];
+    } kept[GPU_RECORDINGS];
+    int next; /* where the next goes, in place of the oldest */
+    char why_not[200]; /* why nothing is recorded any more; "": it is */
+    uint64_t captures, replays, skips; /* sequences recorded, replayed, launched plainly */
+};
+
+struct gpu_scene;
+
+/*
+ * Launch a sequence with scene->parameters. In compiled mode (job->planned) it is recorded
+ * when it comes for the first time, and replayed; not so with NANOBRAG_GRAPHS=0, and for a
+ * job with mutated inputs. Where recording fails, launches are plain from then on, counted
+ * as one fallback.
+ */
+nb_status gpu_run(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                  const struct gpu_sequence *sequence);
+
+/* Forget what was recorded. */
+void gpu_forget(struct gpu_scene *scene);
+
 /* ---- images ---- */
 
 /* what a simulator keeps on its device; zeroed but for the first two members */
@@ -49,6 +87,7 @@ struct gpu_scene {
     struct gpu *gpu; /* NULL: it computes on the host */
     int f_moves; /* structure factors differ from call to call */
     int f_sent; /* they are there already */
+    struct gpu_graphs graphs;
     struct gpu_buffer parameters, sources, orientations, f, stol, mask, partial, photons;
 };
 

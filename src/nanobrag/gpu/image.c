@@ -223,22 +223,23 @@ static nb_status run_band(nb_context *ctx, struct gpu_scene *s, const struct job
                           struct gpu_parameters *parameters)
 {
     const struct gpu_driver *driver = s->gpu->driver;
-    const struct gpu_kernel image = {GPU_IMAGE, job->spec.shape, job->spec.lookup,
-                                     l->single};
-    const struct gpu_kernel finish = {GPU_FINISH, 0, 0, l->single};
     const int down = first + l->band < l->down ? l->band : l->down - first;
     const unsigned tiles = (unsigned)(down * l->across);
     const int slow = l->first_slow + first * GPU_SLOW;
     const int end = slow + down * GPU_SLOW;
     const int rows = (end < job->frame->nslow ? end : job->frame->nslow) - slow;
     const size_t nfast = (size_t)job->frame->nfast;
+    const struct gpu_sequence image = {"image",
+                                       2,
+                                       {{{GPU_IMAGE, job->spec.shape, job->spec.lookup,
+                                          l->single},
+                                         tiles * (unsigned)l->segments},
+                                        {{GPU_FINISH, 0, 0, l->single}, tiles}}};
 
     parameters->first_slow = slow;
     parameters->down = down;
     NB_TRY(gpu_put(ctx, s->gpu, &s->parameters, parameters, sizeof *parameters));
-    NB_TRY(driver->launch(ctx, s->gpu->device, &image, tiles * (unsigned)l->segments,
-                          s->parameters.address));
-    NB_TRY(driver->launch(ctx, s->gpu->device, &finish, tiles, s->parameters.address));
+    NB_TRY(gpu_run(ctx, s, job, &image));
     if (job->photons)
         NB_TRY(driver->download(ctx, s->gpu->device, job->photons + (size_t)slow * nfast,
                                 s->photons.address, (size_t)rows * nfast * sizeof(double)));

@@ -68,6 +68,7 @@ void gpu_scene_drop(struct gpu_scene *scene)
 {
     struct gpu_buffer *buffer;
 
+    gpu_forget(scene);
     for (int i = 0; (buffer = buffer_of(scene, i)); i++) gpu_drop(scene->gpu, buffer);
     scene->f_sent = 0;
 }

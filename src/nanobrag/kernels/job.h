@@ -37,6 +37,7 @@ struct job {
     double *photons; /* nslow x nfast; pixels that are not rendered become 0 */
     struct schedule schedule;
     int planned; /* 1: compiled mode chose spec and schedule */
+    const char *mutated; /* an array that is input and output of the call; NULL: none */
     const struct live *live; /* pairs that reach a tile, for derivatives; NULL: all do */
 };
 

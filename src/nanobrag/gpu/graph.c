@@ -1,0 +1,108 @@
+/*
+ * graph.c - launches of a scene: recorded when they come for the first time, replayed from
+ * then on, or plain.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "gpu/gpu.h"
+
+void gpu_forget(struct gpu_scene *scene)
+{
+    struct gpu_graphs *graphs = &scene->graphs;
+
+    for (int i = 0; i < GPU_RECORDINGS; i++) {
+        struct gpu_recording *kept = &graphs->kept[i];
+
+        if (kept->handle) scene->gpu->driver->forget(scene->gpu->device, kept->handle);
+        kept->handle = NULL;
+    }
+    graphs->next = 0;
+}
+
+/* launches that are not there are 0 */
+static int is_recording_of(const struct gpu_recording *kept,
+                           const struct gpu_sequence *sequence)
+{
+    return kept->handle
+           && memcmp(kept->launches, sequence->launches, sizeof kept->launches) == 0;
+}
+
+static nb_status record(nb_context *ctx, struct gpu_scene *scene,
+                        const struct gpu_sequence *sequence, void **out)
+{
+    const struct gpu *gpu = scene->gpu;
+    struct gpu_graphs *graphs = &scene->graphs;
+    struct gpu_recording *kept = &graphs->kept[graphs->next];
+
+    if (gpu->driver->record(ctx, gpu->device, sequence->launches, sequence->n,
+                            graphs->parameters, out)
+        != NB_OK) {
+        *out = NULL;
+        (void)snprintf(graphs->why_not, sizeof graphs->why_not, "%.190s", ctx->message);
+        return context_fall_back(ctx, "CUDA graphs: %s", graphs->why_not);
+    }
+    if (kept->handle) gpu->driver->forget(gpu->device, kept->handle);
+    kept->handle = *out;
+    memcpy(kept->launches, sequence->launches, sizeof kept->launches);
+    graphs->next = (graphs->next + 1) % GPU_RECORDINGS;
+    graphs->captures++;
+    log_topic(ctx, TOPIC_CUDAGRAPHS, "captured %s: %d launches", sequence->name,
+              sequence->n);
+    return NB_OK;
+}
+
+/* the recording of a sequence, kept or made; NULL: its launches are to be plain */
+static nb_status find(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                      const struct gpu_sequence *sequence, void **out)
+{
+    struct gpu_graphs *graphs = &scene->graphs;
+
+    *out = NULL;
+    if (job->mutated) {
+        log_topic(ctx, TOPIC_CUDAGRAPHS,
+                  "skipping cudagraphs due to mutated inputs (1 instance): '%s'",
+                  job->mutated);
+        return NB_OK;
+    }
+    if (graphs->parameters != scene->parameters.address) gpu_forget(scene);
+    graphs->parameters = scene->parameters.address;
+    for (int i = 0; i < GPU_RECORDINGS && !*out; i++)
+        if (is_recording_of(&graphs->kept[i], sequence)) *out = graphs->kept[i].handle;
+    if (!*out && !graphs->why_not[0]) NB_TRY(record(ctx, scene, sequence, out));
+    if (!*out) log_topic(ctx, TOPIC_CUDAGRAPHS, "skipping cudagraphs: %s", graphs->why_not);
+    return NB_OK;
+}
+
+static nb_status launch_all(nb_context *ctx, const struct gpu_scene *scene,
+                            const struct gpu_sequence *sequence)
+{
+    const struct gpu *gpu = scene->gpu;
+
+    for (int i = 0; i < sequence->n; i++)
+        NB_TRY(gpu->driver->launch(ctx, gpu->device, &sequence->launches[i].kernel,
+                                   sequence->launches[i].blocks,
+                                   scene->parameters.address));
+    return NB_OK;
+}
+
+nb_status gpu_run(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                  const struct gpu_sequence *sequence)
+{
+    const struct gpu *gpu = scene->gpu;
+    void *recording;
+
+    if (!job->planned || !ctx->env.graphs) return launch_all(ctx, scene, sequence);
+    NB_TRY(find(ctx, scene, job, sequence, &recording));
+    if (!recording) {
+        scene->graphs.skips++;
+        return launch_all(ctx, scene, sequence);
+    }
+    NB_TRY(gpu->driver->replay(ctx, gpu->device, recording));
+    scene->graphs.replays++;
+    log_topic(ctx, TOPIC_CUDAGRAPHS, "replayed %s", sequence->name);
+    return NB_OK;
+}
