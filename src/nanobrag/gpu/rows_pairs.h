@@ -212,6 +212,7 @@ PHYS_FN void source_rows(struct rows_spec spec, const struct row_aim *aim,
 
         if (!is_halfway(spec.spec, &aim->sample, site.d)) continue;
         left--;
+        BLOCK_READ_AGAIN;
         site = site_again(spec.spec, &aim->sample, first + t - part * tile->pairs, site);
         add_pair(spec, aim, t, &slot, site, sums);
     }
