@@ -148,6 +148,43 @@ static int gradients(void)
     return TAP_PASS;
 }
 
+/* totals are numbered as the members of a slope */
+static int order_of_numbers(void)
+{
+#define AT(member)                                                                         \
+    (ROW_NUMBERS + (int)(offsetof(struct phys_slope, member) / sizeof(double)))
+    static const int numbers_at[][2] = {
+        {ROW_PIX0, AT(pix0)},
+        {ROW_FAST, AT(fast)},
+        {ROW_SLOW, AT(slow)},
+        {ROW_NORMAL, AT(normal)},
+        {ROW_PIXEL, AT(pixel)},
+        {ROW_DISTANCE, AT(distance)},
+        {ROW_CLOSE_DISTANCE, AT(close_distance)},
+        {ROW_LAYER_STEP, AT(layer_step)},
+        {ROW_LAYER_OFFSET, AT(layer_offset)},
+        {ROW_LAYER_MU, AT(layer_mu)},
+        {ROW_KAHN, AT(kahn)},
+        {ROW_STRAIN, AT(strain)},
+        {ROW_NCELLS, AT(ncells)},
+        {ROW_PEAK, AT(peak)},
+        {ROW_METRIC, AT(metric)},
+        {ROW_FUDGE, AT(fudge)},
+        {ROW_B_FACTOR, AT(b_factor)},
+        {ROW_DEFAULT_F, AT(default_f)},
+        {ROW_BRAGG_SCALE, AT(bragg_scale)},
+        {ROW_AMORPHOUS_SCALE, AT(amorphous_scale)},
+        {ROW_LIST, AT(source)},
+    };
+#undef AT
+    int wrong = 0;
+
+    for (size_t i = 0; i < sizeof numbers_at / sizeof *numbers_at; i++)
+        wrong += numbers_at[i][0] != numbers_at[i][1];
+    tap_check(wrong == 0, "%d of %d numbers lie elsewhere", wrong, ROWS_NUMBERS);
+    return TAP_PASS;
+}
+
 /* ---- losses ---- */
 
 static struct gpu_target target_of(const nb_target *target, const double *observed,
@@ -419,6 +456,7 @@ static int same_bits(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
+        {"order_of_numbers", order_of_numbers},
         {"gradients", gradients},
         {"losses", losses},
         {"normal_matrices", normal_matrices},

@@ -9,12 +9,13 @@
 #include "gpu/f_block.h"
 #include "gpu/rows_block.h"
 
-/* blocks of a multiprocessor at once: 168 registers for a thread where three are */
+/* blocks of a multiprocessor at once: 168 registers for a thread where three are, 255 where
+ * two */
 #if defined(PHYS_SINGLE)
 #define FRAME_BLOCKS  3
 #define TURNED_BLOCKS 3
 #define FEW_BLOCKS    3
-#define MANY_BLOCKS   3
+#define MANY_BLOCKS   2
 #define F_BLOCKS      3
 #else
 #define FRAME_BLOCKS  2

@@ -98,7 +98,7 @@ PHYS_FN void amorphous_factors_rows(const struct row_site *site,
     struct row_sample bar = {{0, 0, 0}, 0};
 
     own->photons += frame->amorphous_scale * sum;
-    own->total[ROW(amorphous_scale)] = sum;
+    own->total[ROW_AMORPHOUS_SCALE] = sum;
     if (!frame->each_omega)
         omega_rows(frame, &site->place, (real)(frame->amorphous_scale * sum), &bar, own);
     if (!frame->each_polar)
@@ -114,7 +114,7 @@ PHYS_FN void close_centre(struct rows_spec spec, const struct row_site *site,
                           struct rows_thread *own)
 {
     flush(spec, site->p, own);
-    join(own, ROW(normal), ROW(kahn) - ROW(normal) + 1);
+    join(own, ROW_NORMAL, ROW_KAHN - ROW_NORMAL + 1);
     close_places(&site->p->image.frame, site->place.part, site->layer, own);
 }
 

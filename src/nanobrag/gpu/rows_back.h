@@ -19,9 +19,9 @@
 enum {
     ROW_BRAGG = ROWS_TOTALS,
     ROW_PLACE,
-    ROW_FAST = ROW_PLACE + 3,
-    ROW_SLOW = ROW_FAST + 3,
-    ROW_CAPTURE = ROW_SLOW + 3,
+    ROW_BY_FAST = ROW_PLACE + 3,
+    ROW_BY_SLOW = ROW_BY_FAST + 3,
+    ROW_CAPTURE = ROW_BY_SLOW + 3,
     ROWS_SUMS,
     /* not sums, but kept of a sample: see keep() */
     KEPT_WEIGHT = ROWS_SUMS, /* of the sub-pixel */
@@ -33,10 +33,6 @@ enum {
     ROWS_WAITING,
     ROWS_FLUSH = 256 /* samples that wait */
 };
-
-/* the total of a number of the frame */
-#define ROW(member)                                                                        \
-    (ROW_NUMBERS + (int)(__builtin_offsetof(struct phys_slope, member) / sizeof(double)))
 
 /* what a thread keeps from step to step */
 struct rows_thread {
@@ -86,15 +82,15 @@ PHYS_FN void flush(struct rows_spec spec, const struct gpu_rows_parameters *p,
 
     join(own, ROW_BRAGG, ROWS_SUMS - ROW_BRAGG);
     join(own, ROW_LIST, p->moving ? p->n : p->turning);
-    join(own, ROW(b_factor), 1);
-    if (spec.strain) join(own, ROW(strain), 9);
-    if (spec.crystal && spec.spec.shape == PHYS_SQUARE) join(own, ROW(ncells), 3);
+    join(own, ROW_B_FACTOR, 1);
+    if (spec.strain) join(own, ROW_STRAIN, 9);
+    if (spec.crystal && spec.spec.shape == PHYS_SQUARE) join(own, ROW_NCELLS, 3);
     if (spec.crystal && spec.spec.shape != PHYS_SQUARE) {
-        join(own, ROW(metric), 6);
-        join(own, ROW(fudge), 1);
+        join(own, ROW_METRIC, 6);
+        join(own, ROW_FUDGE, 1);
     }
     if (frame->each_omega || frame->each_polar || frame->layer_mu != 0 || frame->surface)
-        join(own, ROW(normal), ROW(kahn) - ROW(normal) + 1);
+        join(own, ROW_NORMAL, ROW_KAHN - ROW_NORMAL + 1);
 }
 
 /* a member of three */
@@ -148,8 +144,8 @@ PHYS_FN void omega_rows(const struct phys_frame *frame, const struct row_place *
 
     bar->r += (square ? -2 : -3) * omega_bar / r;
     if (!square)
-        own->waiting[ROW(close_distance)] += omega_bar / (real)frame->close_distance;
-    if (!frame->point_pixel) own->waiting[ROW(pixel)] += 2 * omega_bar / (real)frame->pixel;
+        own->waiting[ROW_CLOSE_DISTANCE] += omega_bar / (real)frame->close_distance;
+    if (!frame->point_pixel) own->waiting[ROW_PIXEL] += 2 * omega_bar / (real)frame->pixel;
 }
 
 PHYS_FN void capture_rows(const struct rows_shared *shared, const struct row_place *place,
@@ -162,8 +158,8 @@ PHYS_FN void capture_rows(const struct rows_shared *shared, const struct row_pla
     const real cosine_bar = capture_bar * s.dcosine;
 
     bar->d = phys_axpy(cosine_bar, det->normal, bar->d);
-    give(own, ROW(normal), phys_scale(cosine_bar, point.d));
-    own->waiting[ROW(layer_mu)] += capture_bar * s.dmu;
+    give(own, ROW_NORMAL, phys_scale(cosine_bar, point.d));
+    own->waiting[ROW_LAYER_MU] += capture_bar * s.dmu;
 }
 
 /* cotangents of the polarization of a source; what the sources' own changes add is weighted
@@ -181,7 +177,7 @@ PHYS_FN void polarization_rows(const struct gpu_rows_parameters *p, int index,
 
     if (!frame->polarised) return;
     bar->d = phys_axpy(polar_bar, s.dd, bar->d);
-    own->waiting[ROW(kahn)] += weighted * s.dkahn;
+    own->waiting[ROW_KAHN] += weighted * s.dkahn;
     for (int i = 0; i < p->n; i++) {
         const struct phys_source *dot = p->dot[i].source + index;
 
@@ -204,9 +200,9 @@ PHYS_FN void place_rows(const struct phys_frame *frame, const struct row_place *
     const struct phys_vec3 v = phys_axpy(along, d, phys_scale(per, bar.d));
 
     give(own, ROW_PLACE, v);
-    give(own, ROW_FAST, phys_scale(place->at.fast, v));
-    give(own, ROW_SLOW, phys_scale(place->at.slow, v));
-    if (curved) own->waiting[ROW(distance)] += bar.r;
+    give(own, ROW_BY_FAST, phys_scale(place->at.fast, v));
+    give(own, ROW_BY_SLOW, phys_scale(place->at.slow, v));
+    if (curved) own->waiting[ROW_DISTANCE] += bar.r;
 }
 
 /* ---- a source ---- */
@@ -268,7 +264,7 @@ PHYS_FN void close_source(const struct row_aim *aim, const struct gpu_rows_param
     const real weight = kept(own, KEPT_WEIGHT), fall = kept(own, KEPT_FALL);
     struct row_sample bar = {{0, 0, 0}, 0};
 
-    own->waiting[ROW(b_factor)] -= weight * weighted * (unit2 / 2) * phys_dot(way, way);
+    own->waiting[ROW_B_FACTOR] -= weight * weighted * (unit2 / 2) * phys_dot(way, way);
     sums->slope = phys_axpy(-(real)frame->b_factor * unit2 * f2, way, sums->slope);
     if (p->moving)
         along_source(p, index, way, weight * fall * kept(own, KEPT_POLAR), sums, own);
@@ -289,12 +285,12 @@ PHYS_FN void close_sums(struct rows_spec spec, const struct row_sums *sums,
                         struct rows_thread *own)
 {
     const real weight = kept(own, KEPT_WEIGHT);
-    const int crystal = spec.spec.shape == PHYS_SQUARE ? ROW(ncells) : ROW(metric);
+    const int crystal = spec.spec.shape == PHYS_SQUARE ? ROW_NCELLS : ROW_METRIC;
 
     if (spec.strain) {
         ROWS_UNROLLED
         for (int i = 0; i < 9; i++)
-            own->waiting[ROW(strain) + i] += weight * sums->strain[i];
+            own->waiting[ROW_STRAIN + i] += weight * sums->strain[i];
     }
     ROWS_UNROLLED
     for (int i = 0; i < crystal_slopes(spec); i++)
@@ -352,17 +348,17 @@ PHYS_FN void close_places(const struct phys_frame *frame, const struct part *par
     BLOCK_ROLLED
     for (int k = 0; k < 3; k++) {
         const double at = total[ROW_PLACE + k], normal = frame->normal[k];
-        const double along = total[ROW_FAST + k] + part->fast * at;
-        const double down = total[ROW_SLOW + k] + part->slow * at;
+        const double along = total[ROW_BY_FAST + k] + part->fast * at;
+        const double down = total[ROW_BY_SLOW + k] + part->slow * at;
 
-        total[ROW(pix0) + k] += at;
-        total[ROW(fast) + k] += sub * along;
-        total[ROW(slow) + k] += sub * down;
-        total[ROW(normal) + k] += depth_of(frame, layer) * at;
-        total[ROW(pixel)] += (frame->fast[k] * along + frame->slow[k] * down) / over;
-        total[ROW(layer_offset)] += normal * at;
-        total[ROW(layer_step)] += layer * (normal * at);
-        total[ROW_PLACE + k] = total[ROW_FAST + k] = total[ROW_SLOW + k] = 0;
+        total[ROW_PIX0 + k] += at;
+        total[ROW_FAST + k] += sub * along;
+        total[ROW_SLOW + k] += sub * down;
+        total[ROW_NORMAL + k] += depth_of(frame, layer) * at;
+        total[ROW_PIXEL] += (frame->fast[k] * along + frame->slow[k] * down) / over;
+        total[ROW_LAYER_OFFSET] += normal * at;
+        total[ROW_LAYER_STEP] += layer * (normal * at);
+        total[ROW_PLACE + k] = total[ROW_BY_FAST + k] = total[ROW_BY_SLOW + k] = 0;
     }
 }
 

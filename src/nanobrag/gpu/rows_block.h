@@ -19,7 +19,7 @@
 #define ROWS_TURNED(KERNEL, shape, lookup) KERNEL(shape, lookup, TURNED, 0, 0, 4)
 #define ROWS_FEW(KERNEL, shape, lookup)    KERNEL(shape, lookup, FEW, 1, 1, 4)
 #if defined(PHYS_SINGLE)
-#define ROWS_MANY(KERNEL, shape, lookup) KERNEL(shape, lookup, MANY, 1, 1, 10)
+#define ROWS_MANY(KERNEL, shape, lookup) KERNEL(shape, lookup, MANY, 1, 1, 8)
 #else
 #define ROWS_MANY(KERNEL, shape, lookup)
 #endif
@@ -176,7 +176,7 @@ PHYS_FN void layer_factors_rows(struct rows_spec spec, const struct gpu_rows_par
         place_rows(frame, &place, bar, own);
     }
     flush(spec, p, own);
-    join(own, ROW(normal), ROW(kahn) - ROW(normal) + 1);
+    join(own, ROW_NORMAL, ROW_KAHN - ROW_NORMAL + 1);
     close_places(frame, part, layer, own);
 }
 
@@ -194,10 +194,10 @@ PHYS_FN void numbers_rows(struct rows_spec spec, const struct gpu_rows_parameter
     own->photons = photons;
     own->factor =
         p->image.factor * frame->bragg_scale * omega * (double)factors->polarization;
-    own->total[ROW(bragg_scale)] = sum;
-    if (spec.spec.shape != PHYS_SQUARE) own->total[ROW(peak)] = 2 * photons / frame->peak;
+    own->total[ROW_BRAGG_SCALE] = sum;
+    if (spec.spec.shape != PHYS_SQUARE) own->total[ROW_PEAK] = 2 * photons / frame->peak;
     if (spec.spec.lookup == PHYS_CONSTANT && frame->default_f != 0)
-        own->total[ROW(default_f)] = 2 * photons / frame->default_f;
+        own->total[ROW_DEFAULT_F] = 2 * photons / frame->default_f;
 }
 
 PHYS_FN void factors_rows(struct rows_spec spec, const struct gpu_rows_parameters *p,

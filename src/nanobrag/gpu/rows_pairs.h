@@ -24,7 +24,7 @@ struct rows_spec {
     int turns; /* so many tangents may turn orientations */
 };
 
-enum { ROWS_TURNS = 10, ROWS_CRYSTAL = 7 };
+enum { ROWS_TURNS = 8, ROWS_CRYSTAL = 7 };
 
 /* a turn in `real`, loaded at once */
 struct __attribute__((aligned(16))) rows_turn {
@@ -212,6 +212,7 @@ PHYS_FN void source_rows(struct rows_spec spec, const struct row_aim *aim,
 
         if (!is_halfway(spec.spec, &aim->sample, site.d)) continue;
         left--;
+        BLOCK_READ_AGAIN;
         site = site_again(spec.spec, &aim->sample, first + t - part * tile->pairs, site);
         add_pair(spec, aim, t, &slot, site, sums);
     }

@@ -12,7 +12,6 @@
 
 enum {
     ROWS_MOST = 32, /* tangents of a launch */
-    ROWS_NUMBERS = (int)(__builtin_offsetof(struct phys_slope, source) / sizeof(double)),
     ROWS_FAN = 64 /* sums that are added up to one: rows_sum_block() */
 };
 
@@ -23,7 +22,28 @@ enum {
 enum {
     ROW_VALUE,
     ROW_NUMBERS,
-    ROW_LIST = ROW_NUMBERS + ROWS_NUMBERS,
+    ROW_PIX0 = ROW_NUMBERS,
+    ROW_FAST = ROW_PIX0 + 3,
+    ROW_SLOW = ROW_FAST + 3,
+    ROW_NORMAL = ROW_SLOW + 3,
+    ROW_PIXEL = ROW_NORMAL + 3,
+    ROW_DISTANCE,
+    ROW_CLOSE_DISTANCE,
+    ROW_LAYER_STEP,
+    ROW_LAYER_OFFSET,
+    ROW_LAYER_MU,
+    ROW_KAHN,
+    ROW_STRAIN,
+    ROW_NCELLS = ROW_STRAIN + 9,
+    ROW_PEAK = ROW_NCELLS + 3,
+    ROW_METRIC,
+    ROW_FUDGE = ROW_METRIC + 6,
+    ROW_B_FACTOR,
+    ROW_DEFAULT_F,
+    ROW_BRAGG_SCALE,
+    ROW_AMORPHOUS_SCALE,
+    ROW_LIST,
+    ROWS_NUMBERS = ROW_LIST - ROW_NUMBERS,
     ROWS_TOTALS = ROW_LIST + ROWS_MOST
 };
 
