@@ -45,37 +45,37 @@ struct aim {
     int layer;
 };
 
-/* F of the unit cell at x, whose nearest whole numbers are n, both counted from `whole` */
-PHYS_FN struct phys_f cell_at(struct phys_spec spec, const struct phys_box *box,
-                              struct phys_vec3 whole, struct phys_vec3 x,
-                              struct phys_vec3 n)
+/* F of the unit cell at x, whose nearest whole numbers are n, both counted from the whole
+ * indices of slot t */
+PHYS_FN struct phys_f cell_at(struct phys_spec spec, const struct tile_shared *shared,
+                              int t, struct phys_vec3 x, struct phys_vec3 n)
 {
+    struct phys_box box;
     struct phys_f cell;
 
-    if (spec.lookup == PHYS_TRICUBIC) {
-        const struct phys_box from = phys_box_from(0, *box, whole);
-
-        return phys_structure_factor(spec, &from, x, n);
+    if (spec.lookup == PHYS_CONSTANT) { /* it comes last: see phys_constant_factor() */
+        cell.f = 1;
+        cell.dh = cell.dk = cell.dl = 0;
+        return cell;
     }
-    /* a constant one comes last: see phys_constant_factor() */
-    cell.f = spec.lookup == PHYS_NEAREST
-                 ? box->f[phys_f_place(0, box, phys_axpy(1, whole, n))]
-                 : 1;
-    cell.dh = cell.dk = cell.dl = 0;
-    return cell;
+    box = shared->view.box;
+    if (spec.lookup == PHYS_NEAREST && spec.inside)
+        box.origin = shared->place[t];
+    else
+        box = phys_box_from(0, box, shared->slot[t].whole);
+    return phys_structure_factor(spec, &box, x, n);
 }
 
-/* where a sample lies, and F of the unit cell there */
-PHYS_FN struct phys_site site_of(struct phys_spec spec, const struct aim *aim,
-                                 const struct slot *slot)
+/* where a sample of slot t lies, and F of the unit cell there */
+PHYS_FN struct phys_site site_of(struct phys_spec spec, const struct aim *aim, int t)
 {
-    const struct phys_anchor anchor = slot_anchor(slot);
+    const struct phys_anchor anchor = slot_anchor(aim->shared->slot + t);
     const struct phys_vec3 x = phys_anchor_indices(&anchor, aim->step);
     const struct phys_vec3 n = phys_lattice_point(spec, x);
     struct phys_site site;
 
     site.d = phys_axpy(-1, n, x);
-    site.cell = cell_at(spec, &aim->shared->view.box, anchor.whole, x, n);
+    site.cell = cell_at(spec, aim->shared, t, x, n);
     return site;
 }
 
@@ -124,53 +124,85 @@ PHYS_FN real site_f2(struct phys_spec spec, const struct tile_shared *shared,
     return f * f;
 }
 
-/* The samples of a source, from number *i of the part's list on; leaves *i behind the last.
- * Those that float can not place wait until the others are done: they are few, and the loop
- * needs all its registers. */
-PHYS_FN real source_sum(struct phys_spec spec, const struct aim *aim,
-                        const struct tile_at *tile, int part, int first, int *i)
+/* crystals of these shapes add something everywhere: the list of slots is all of them */
+PHYS_FN int reaches_all(struct phys_spec spec)
+{
+    return spec.shape == PHYS_SQUARE || spec.shape == PHYS_ROUND;
+}
+
+/* a run of a part's list of slots, from number i to `end` */
+struct run {
+    int first; /* pair of the chunk */
+    int begin; /* slots of the part */
+    int i, end;
+};
+
+/* Its samples, but those that float can not place, of which *waiting becomes 1 if there are
+ * any. */
+PHYS_FN real run_sum(struct phys_spec spec, const struct aim *aim, const struct run *run,
+                     int *waiting)
 {
     const struct tile_shared *shared = aim->shared;
-    const short *order = shared->order + part * tile->pairs;
-    const int count = shared->count[part], source = shared->source[order[*i]];
-    int left = 0, waiting = count;
     real sum = 0;
 
     BLOCK_ROLLED
-    for (; *i < count && shared->source[order[*i]] == source; ++*i) {
-        const struct slot slot = shared->slot[order[*i]];
-        const struct phys_site site = site_of(spec, aim, &slot);
+    for (int i = run->begin + run->i; i < run->begin + run->end; i++) {
+        const int t = reaches_all(spec) ? i : shared->order[i];
+        const struct phys_site site = site_of(spec, aim, t);
+        const int waits = is_halfway(spec, aim, site.d);
+        const real f2 = shared->weight[t] * site_f2(spec, shared, site);
 
-        if (is_halfway(spec, aim, site.d)) {
-            waiting = left == 0 ? *i : waiting;
-            left++;
-        } else
-            sum += slot.weight * site_f2(spec, shared, site);
-    }
-    BLOCK_ROLLED
-    for (; left > 0; waiting++) {
-        const int t = order[waiting];
-        const struct slot slot = shared->slot[t];
-        struct phys_site site = site_of(spec, aim, &slot);
-
-        if (!is_halfway(spec, aim, site.d)) continue;
-        left--;
-        site = site_again(spec, aim, first + t - part * tile->pairs, site);
-        sum += slot.weight * site_f2(spec, shared, site);
+        sum += waits ? 0 : f2;
+        *waiting |= waits;
     }
     return sum;
 }
 
-/* all pairs of a chunk at one sub-pixel; `first` is the chunk's first pair */
-PHYS_FN void sub_pixel(struct phys_spec spec, const struct gpu_parameters *p,
-                       const struct tile_at *tile, int first, int layer, int sub,
-                       const struct tile_shared *shared, struct image_thread *own)
+/* And those. Not in the loop over all: they are few, and it needs its registers. */
+PHYS_FN real waiting_sum(struct phys_spec spec, const struct aim *aim,
+                         const struct run *run)
+{
+    const struct tile_shared *shared = aim->shared;
+    real sum = 0;
+
+    BLOCK_ROLLED
+    for (int i = run->begin + run->i; i < run->begin + run->end; i++) {
+        const int t = shared->order[i];
+        struct phys_site site = site_of(spec, aim, t);
+
+        if (!is_halfway(spec, aim, site.d)) continue;
+        BLOCK_READ_AGAIN;
+        site = site_again(spec, aim, run->first + t - run->begin, site);
+        sum += shared->weight[t] * site_f2(spec, shared, site);
+    }
+    return sum;
+}
+
+/* all of it; `near`: look-ups stay inside the list */
+PHYS_FN real run_samples(struct phys_spec spec, const struct aim *aim,
+                         const struct run *run, int near)
+{
+    struct phys_spec inside = spec;
+    int waiting = 0;
+    real sum;
+
+    inside.inside = spec.lookup == PHYS_NEAREST;
+    sum = inside.inside && near ? run_sum(inside, aim, run, &waiting)
+                                : run_sum(spec, aim, run, &waiting);
+    return waiting ? sum + waiting_sum(spec, aim, run) : sum;
+}
+
+/* all pairs of a chunk at one sub-pixel */
+PHYS_FN void sub_pixel(struct phys_spec spec, const struct gpu_parameters *p, int layer,
+                       int sub, struct run run, const struct tile_shared *shared,
+                       struct image_thread *own)
 {
     const struct phys_frame *frame = &p->frame;
-    const int part = own->pixel.part;
+    const int part = own->pixel.part, count = shared->count[part];
     struct aim aim;
     real weight;
 
+    BLOCK_READ_AGAIN;
     aim.p = p;
     aim.shared = shared;
     aim.part = shared->part + part;
@@ -179,11 +211,13 @@ PHYS_FN void sub_pixel(struct phys_spec spec, const struct gpu_parameters *p,
     aim.step = sample_step(p, shared, aim.part, aim.place, layer);
     weight = weight_at(p, shared, &own->pixel, sub, layer);
     BLOCK_ROLLED
-    for (int i = 0; i < shared->count[part];) {
-        const int t = shared->order[part * tile->pairs + i];
-        const real share = weight * source_share(frame, shared, part, t, aim.step);
+    for (run.i = 0; run.i < count; run.i = run.end) {
+        const int t = shared->order[run.begin + run.i];
+        real share = weight;
 
-        own->waiting += share * source_sum(spec, &aim, tile, part, first, &i);
+        run.end = shared->until[t];
+        if (per_source(frame)) share *= source_share(frame, shared, part, t, aim.step);
+        own->waiting += share * run_samples(spec, &aim, &run, shared->near_all[part]);
     }
 }
 
@@ -194,10 +228,14 @@ PHYS_FN void add_chunk(struct phys_spec spec, const struct gpu_parameters *p,
 {
     const int subs = p->frame.oversample * p->frame.oversample;
     const int a_flush = n < FLUSH ? FLUSH / n : 1;
+    struct run run;
 
+    run.first = first;
+    run.begin = own->pixel.part * at->pairs;
+    run.i = run.end = 0;
     BLOCK_ROLLED
     for (int sub = 0; sub < subs; sub++) {
-        sub_pixel(spec, p, at, first, layer, sub, shared, own);
+        sub_pixel(spec, p, layer, sub, run, shared, own);
         if ((sub + 1) % a_flush != 0 && sub + 1 < subs) continue;
         own->sum += (double)own->waiting;
         own->waiting = 0;

@@ -43,11 +43,16 @@ struct tile_shared {
     struct slot slot[BLOCK_THREADS];
     struct phys_square square[BLOCK_THREADS]; /* where samples of a source differ */
     int source[BLOCK_THREADS];
+    real weight[BLOCK_THREADS]; /* of a slot's samples, all that they have in common */
+    int place[BLOCK_THREADS]; /* of F at the anchor's whole indices, where near[t] */
     /* which of them add anything: bits, then their numbers, those of a part in a row */
-    unsigned char live[BLOCK_THREADS];
+    unsigned char live[BLOCK_THREADS], near[BLOCK_THREADS];
     unsigned word[CHUNK_WORDS];
+    unsigned far[CHUNK_WORDS]; /* those whose look-ups may leave the list */
     short order[BLOCK_THREADS];
+    short until[BLOCK_THREADS]; /* where in that row ends what has the slot's factors */
     int count[MOST_PARTS];
+    int near_all[MOST_PARTS]; /* 1 where all look-ups of a part stay inside the list */
 };
 
 /* a pixel, as its thread knows it */
@@ -244,8 +249,31 @@ PHYS_FN void pair_take(const struct gpu_parameters *p, const struct part *part, 
     slot->whole = anchor.whole;
     slot->weight = (real)o->weight;
     shared->source[t] = index;
+    shared->weight[t] = slot->weight;
     if (per_source(frame))
         shared->square[t] = phys_patch_square(&part->patch, source, frame->dmin);
+    else
+        shared->weight[t] *= (real)source->weight;
+}
+
+/* 1 where all look-ups of slot t, counted from its anchor, stay inside the list, so near
+ * that the way there is a whole number of `real` */
+PHYS_FN int pair_is_near(const struct phys_box *box, const struct part *part, int t,
+                         struct tile_shared *shared)
+{
+    const struct slot *slot = shared->slot + t;
+    /* the fraction, half an index to the nearest, and two nodes beyond */
+    const real margin = (real)3.1;
+    const real h = margin + part->radius * sqrt(phys_dot(slot->a, slot->a));
+    const real k = margin + part->radius * sqrt(phys_dot(slot->b, slot->b));
+    const real l = margin + part->radius * sqrt(phys_dot(slot->c, slot->c));
+    const struct phys_vec3 at = slot->whole;
+    const int inside = at.x - h >= box->first.x && at.x + h <= box->last.x
+                       && at.y - k >= box->first.y && at.y + k <= box->last.y
+                       && at.z - l >= box->first.z && at.z + l <= box->last.z;
+
+    shared->place[t] = inside ? phys_f_place(0, box, at) : 0;
+    return inside && h * (real)box->stride_h + k * (real)box->stride_k + l < (real)4e6;
 }
 
 /* rho^2 at a distance d from a lattice point */
@@ -260,6 +288,7 @@ PHYS_FN real least_rho2(const struct phys_crystal *c, const struct slot *slot)
 {
     real least = rho2(c, phys_vec3(slot->h, slot->k, slot->l));
 
+    BLOCK_ROLLED
     for (int i = 0; i < 27; i++) {
         const real at =
             rho2(c, phys_vec3(slot->h - (real)(i % 3 - 1), slot->k - (real)(i / 3 % 3 - 1),
@@ -292,6 +321,29 @@ PHYS_FN int bits_set(unsigned x)
     return (int)((((x + (x >> 4)) & 0x0f0f0f0fu) * 0x01010101u) >> 24);
 }
 
+/* bits from number `begin`, a multiple of 32, up to `end` */
+PHYS_FN int bits_between(const unsigned *word, int begin, int end)
+{
+    int n = 0;
+
+    BLOCK_ROLLED
+    for (int i = begin / 32; i < end / 32; i++) n += bits_set(word[i]);
+    return end % 32 ? n + bits_set(word[end / 32] & ((1u << end % 32) - 1)) : n;
+}
+
+/* slot t of a chunk that begins with pair `first`, for the list; its part's slots begin at
+ * `begin` */
+PHYS_FN void slot_list(const struct gpu_parameters *p, const struct tile_at *at, int first,
+                       int begin, int t, struct tile_shared *shared)
+{
+    const int behind = (shared->source[t] + 1) * p->frame.norientation - first;
+    const int all = !per_source(&p->frame) || behind > at->pairs;
+    const int end = begin + (all ? at->pairs : behind);
+
+    shared->order[begin + bits_between(shared->word, begin, t)] = (short)t;
+    shared->until[t] = (short)bits_between(shared->word, begin, end);
+}
+
 /* the chunk of pairs from number `first` to `end`, at most at->pairs of them: slots of
  * those that add anything are listed, in their order. Three steps */
 PHYS_FN void chunk_take(const struct gpu_parameters *p, const struct tile_at *at, int first,
@@ -299,40 +351,47 @@ PHYS_FN void chunk_take(const struct gpu_parameters *p, const struct tile_at *at
 {
     EACH_THREAD(t)
     {
-        const int part = t / at->pairs, number = first + t - part * at->pairs;
+        const int in = t / at->pairs, number = first + t - in * at->pairs;
+        const struct part *part = shared->part + in;
 
         shared->live[t] = 0;
+        shared->near[t] = 1;
         if (number < end) {
-            pair_take(p, shared->part + part, number, t, shared);
+            pair_take(p, part, number, t, shared);
             shared->live[t] = (unsigned char)
-                pair_reaches(p, &shared->view.crystal, shared->part + part,
-                             shared->slot + t,
+                pair_reaches(p, &shared->view.crystal, part, shared->slot + t,
                              p->frame.source[shared->source[t]].inverse_wavelength);
+            if (shared->view.box.f)
+                shared->near[t] =
+                    (unsigned char)pair_is_near(&shared->view.box, part, t, shared);
         }
     }
     EACH_THREAD(t)
     {
         if (t < CHUNK_WORDS) {
-            unsigned word = 0;
+            unsigned word = 0, far = 0;
 
-            for (int i = 0; i < 32; i++) word |= (unsigned)shared->live[32 * t + i] << i;
+            for (int i = 32 * t; i < 32 * t + 32; i++) {
+                word |= (unsigned)shared->live[i] << i % 32;
+                far |= !shared->near[i];
+            }
             shared->word[t] = word;
+            shared->far[t] = far;
         }
     }
     EACH_THREAD(t)
     {
-        const int part = t / at->pairs, begin = part * at->pairs / 32, own = t / 32;
-        int before = 0, all = 0;
+        const int part = t / at->pairs, begin = part * at->pairs;
 
-        for (int i = begin; i < begin + at->pairs / 32; i++) {
-            const int here = bits_set(shared->word[i]);
+        if (shared->live[t]) slot_list(p, at, first, begin, t, shared);
+        if (t == begin) {
+            unsigned far = 0;
 
-            all += here;
-            before += i < own ? here : 0;
+            for (int i = begin / 32; i < (begin + at->pairs) / 32; i++)
+                far |= shared->far[i];
+            shared->near_all[part] = !far;
+            shared->count[part] = bits_between(shared->word, begin, begin + at->pairs);
         }
-        before += bits_set(shared->word[own] & ((1u << t % 32) - 1));
-        if (shared->live[t]) shared->order[part * at->pairs + before] = (short)t;
-        if (t == part * at->pairs) shared->count[part] = all;
     }
 }
 

@@ -35,17 +35,16 @@ PHYS_FN real polarization_at(const struct phys_frame *frame, int source,
     return phys_source_polarization(frame, source, phys_axpy(1, part->patch.d, step));
 }
 
-/* what a source adds to them at a sample: its weight and, where the frame asks for them,
- * polarization, displacement and dmin. The source is that of slot t */
+/* What a source adds to them at a sample, where samples differ: its weight, and, where the
+ * frame asks for them, polarization, displacement and dmin. The source is that of slot t */
 PHYS_FN real source_share(const struct phys_frame *frame, const struct tile_shared *shared,
                           int part, int t, struct phys_vec3 step)
 {
     const struct phys_square *square = shared->square + t;
     const int source = shared->source[t];
-    real share = (real)frame->source[source].weight, change;
+    const real change = phys_square_change(square, step);
+    real share = (real)frame->source[source].weight;
 
-    if (!per_source(frame)) return share;
-    change = phys_square_change(square, step);
     if (frame->dmin > 0 && square->beyond + change > 0) return 0;
     if (frame->each_polar && frame->polarised)
         share *= polarization_at(frame, source, shared->part + part, step);
