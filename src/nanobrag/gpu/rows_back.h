@@ -1,0 +1,381 @@
+/*
+ * rows_back.h - from the slopes of a pixel's samples to those in the numbers of the frame:
+ * source, sample and layer in turn, as kernels/lane_rows.h.
+ *
+ * What samples add to is small, so that it waits in `real` for a while; then it joins a
+ * total in double. Both lie in memory that each thread has for itself, since the loop over
+ * pairs needs the registers.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GPU_ROWS_BACK_H
+#define NB_GPU_ROWS_BACK_H
+
+#include "gpu/rows_pairs.h"
+
+/* totals of a pixel: those of ROWS_TOTALS, then what waits until the pixel (F^2) or the
+ * layer is done: cotangents of the places of its samples, also times their offsets from the
+ * part's middle, and of its capture */
+enum {
+    ROW_BRAGG = ROWS_TOTALS,
+    ROW_PLACE,
+    ROW_FAST = ROW_PLACE + 3,
+    ROW_SLOW = ROW_FAST + 3,
+    ROW_CAPTURE = ROW_SLOW + 3,
+    ROWS_SUMS,
+    ROWS_FLUSH = 256 /* samples that wait */
+};
+
+/* the total of a number of the frame */
+#define ROW(member)                                                                        \
+    (ROW_NUMBERS + (int)(__builtin_offsetof(struct phys_slope, member) / sizeof(double)))
+
+/* what a thread keeps from step to step */
+struct rows_thread {
+    struct pixel pixel;
+    double photons;
+    double total[ROWS_SUMS];
+    real waiting[ROWS_SUMS];
+};
+
+PHYS_FN void rows_thread_start(struct rows_thread *own, struct pixel pixel)
+{
+    own->pixel = pixel;
+    own->photons = 0;
+    BLOCK_ROLLED
+    for (int i = 0; i < ROWS_SUMS; i++) {
+        own->total[i] = 0;
+        own->waiting[i] = 0;
+    }
+}
+
+PHYS_FN void join(struct rows_thread *own, int first, int n)
+{
+    BLOCK_ROLLED
+    for (int i = first; i < first + n; i++) {
+        own->total[i] += (double)own->waiting[i];
+        own->waiting[i] = 0;
+    }
+}
+
+/* what waits joins the totals */
+PHYS_FN void flush(struct rows_spec spec, const struct gpu_rows_parameters *p,
+                   struct rows_thread *own)
+{
+    const struct phys_frame *frame = &p->image.frame;
+
+    join(own, ROW_BRAGG, ROWS_SUMS - ROW_BRAGG);
+    join(own, ROW_LIST, p->moving ? p->n : p->turning);
+    join(own, ROW(b_factor), 1);
+    if (spec.strain) join(own, ROW(strain), 9);
+    if (spec.crystal && spec.spec.shape == PHYS_SQUARE) join(own, ROW(ncells), 3);
+    if (spec.crystal && spec.spec.shape != PHYS_SQUARE) {
+        join(own, ROW(metric), 6);
+        join(own, ROW(fudge), 1);
+    }
+    if (frame->each_omega || frame->each_polar || frame->layer_mu != 0 || frame->surface)
+        join(own, ROW(normal), ROW(kahn) - ROW(normal) + 1);
+}
+
+/* a member of three */
+PHYS_FN void give(struct rows_thread *own, int at, struct phys_vec3 v)
+{
+    own->waiting[at] += v.x;
+    own->waiting[at + 1] += v.y;
+    own->waiting[at + 2] += v.z;
+}
+
+/* ---- a sample ---- */
+
+/* what a sample's direction and distance get, and the weight of its sub-pixel: that of all
+ * its F^2 with the factors of each source, but not its own */
+struct row_sample {
+    struct phys_vec3 d;
+    real r, weight;
+};
+
+/* where it lies */
+struct row_place {
+    const struct part *part;
+    struct sample_place at;
+    struct sample sample;
+};
+
+PHYS_FN struct row_place row_place(const struct gpu_rows_parameters *p,
+                                   const struct rows_shared *shared, const struct pixel *x,
+                                   int sub, int layer)
+{
+    struct row_place place;
+
+    place.part = shared->tile.part + x->part;
+    place.at = place_of(p->image.frame.oversample, x, sub);
+    place.sample = sample_at(&p->image, &shared->tile, place.part, place.at, layer);
+    return place;
+}
+
+PHYS_FN struct phys_vec3 direction_of(const struct row_place *place)
+{
+    return phys_axpy(1, place->part->patch.d, place->sample.step);
+}
+
+/* cotangents of the solid angle, times it */
+PHYS_FN void omega_rows(const struct phys_frame *frame, const struct row_place *place,
+                        real omega_bar, struct row_sample *bar, struct rows_thread *own)
+{
+    const int curved = frame->surface == PHYS_CURVED;
+    const int square = curved || frame->point_pixel; /* 1/r^2, else 1/r^3 */
+    const real r = curved ? (real)frame->distance
+                          : (real)place->part->patch.distance * place->sample.ratio;
+
+    bar->r += (square ? -2 : -3) * omega_bar / r;
+    if (!square)
+        own->waiting[ROW(close_distance)] += omega_bar / (real)frame->close_distance;
+    if (!frame->point_pixel) own->waiting[ROW(pixel)] += 2 * omega_bar / (real)frame->pixel;
+}
+
+PHYS_FN void capture_rows(const struct rows_shared *shared, const struct row_place *place,
+                          int layer, real capture_bar, struct row_sample *bar,
+                          struct rows_thread *own)
+{
+    const struct phys_detector *det = &shared->tile.view.detector;
+    const struct phys_point point = sample_point(&shared->tile, place->part, place->sample);
+    const struct phys_capture_slopes s = phys_capture_slopes(det, point, (real)layer);
+    const real cosine_bar = capture_bar * s.dcosine;
+
+    bar->d = phys_axpy(cosine_bar, det->normal, bar->d);
+    give(own, ROW(normal), phys_scale(cosine_bar, point.d));
+    own->waiting[ROW(layer_mu)] += capture_bar * s.dmu;
+}
+
+/* cotangents of the polarization of a source; what the sources' own changes add is weighted
+ * with `weight` */
+PHYS_FN void polarization_rows(const struct gpu_rows_parameters *p, int index,
+                               struct phys_vec3 d, real polar_bar, real weight,
+                               struct row_sample *bar, struct rows_thread *own)
+{
+    const struct phys_frame *frame = &p->image.frame;
+    const struct phys_source *source = frame->source + index;
+    const struct phys_polarization_slopes s =
+        phys_polarization_slopes((real)frame->kahn, phys_load(source->direction),
+                                 phys_load(source->e), phys_load(source->b), d);
+    const real weighted = weight * polar_bar;
+
+    if (!frame->polarised) return;
+    bar->d = phys_axpy(polar_bar, s.dd, bar->d);
+    own->waiting[ROW(kahn)] += weighted * s.dkahn;
+    for (int i = 0; i < p->n; i++) {
+        const struct phys_source *dot = p->dot[i].source + index;
+
+        if (p->moving >> i & 1)
+            own->waiting[ROW_LIST + i] +=
+                weighted
+                * (phys_dot(s.dincident, phys_load(dot->direction))
+                   + phys_dot(s.de, phys_load(dot->e)) + phys_dot(s.db, phys_load(dot->b)));
+    }
+}
+
+/* direction and distance to the places of the layer */
+PHYS_FN void place_rows(const struct phys_frame *frame, const struct row_place *place,
+                        struct row_sample bar, struct rows_thread *own)
+{
+    const int curved = frame->surface == PHYS_CURVED;
+    const struct phys_vec3 d = direction_of(place);
+    const real per = 1 / ((real)place->part->patch.distance * place->sample.ratio);
+    const real along = (curved ? 0 : bar.r) - per * phys_dot(d, bar.d);
+    const struct phys_vec3 v = phys_axpy(along, d, phys_scale(per, bar.d));
+
+    give(own, ROW_PLACE, v);
+    give(own, ROW_FAST, phys_scale(place->at.fast, v));
+    give(own, ROW_SLOW, phys_scale(place->at.slow, v));
+    if (curved) own->waiting[ROW(distance)] += bar.r;
+}
+
+/* ---- a source ---- */
+
+/* factors of a source and a sample, its weight left out: displacement and dmin,
+ * polarization */
+struct row_factors {
+    real fall, polar;
+};
+
+PHYS_FN struct row_factors factors_of(const struct phys_frame *frame,
+                                      const struct tile_shared *shared, int part, int t,
+                                      struct phys_vec3 step)
+{
+    const struct phys_square *square = shared->square + t;
+    struct row_factors factors = {1, 1};
+    real change;
+
+    if (!per_source(frame)) return factors;
+    change = phys_square_change(square, step);
+    factors.fall =
+        frame->dmin > 0 && square->beyond + change > 0
+            ? 0
+            : phys_displacement((real)frame->b_factor, square->at_middle + change);
+    if (frame->each_polar && frame->polarised)
+        factors.polar =
+            polarization_at(frame, shared->source[t], shared->part + part, step);
+    return factors;
+}
+
+/* what a source's own change along each tangent adds. `share`: its factors but its weight
+ */
+PHYS_FN void along_source(const struct gpu_rows_parameters *p, int index,
+                          struct phys_vec3 way, real share, const struct row_sums *sums,
+                          struct rows_thread *own)
+{
+    const struct phys_source *source = p->image.frame.source + index;
+    const real weight = (real)source->weight;
+    const real along_way = phys_dot(sums->slope, way);
+
+    for (int i = 0; i < p->n; i++) {
+        const struct phys_source *dot = p->dot[i].source + index;
+        const real stretch = (real)(dot->inverse_wavelength / source->inverse_wavelength);
+
+        if (p->moving >> i & 1)
+            own->waiting[ROW_LIST + i] +=
+                share
+                * (weight
+                       * (stretch * along_way
+                          - phys_dot(sums->slope, phys_load(dot->direction)))
+                   + (real)dot->weight * sums->f2);
+    }
+}
+
+/* a source at a sample */
+struct row_source {
+    int index;
+    real unit; /* 1/wavelength */
+    struct row_factors factors;
+    real sub_pixel; /* weight of the sub-pixel */
+};
+
+/* all pairs of a source in a chunk are done */
+PHYS_FN void close_source(const struct gpu_rows_parameters *p, const struct row_aim *aim,
+                          const struct row_source *source, const struct row_place *place,
+                          struct row_sums *sums, struct row_sample *bar,
+                          struct rows_thread *own)
+{
+    const struct phys_frame *frame = &p->image.frame;
+    const struct phys_vec3 way = aim->way;
+    const real unit2 = source->unit * source->unit, f2 = sums->f2;
+    const real weighted = aim->share * f2;
+
+    own->waiting[ROW(b_factor)] -=
+        source->sub_pixel * weighted * (unit2 / 2) * phys_dot(way, way);
+    sums->slope = phys_axpy(-(real)frame->b_factor * unit2 * f2, way, sums->slope);
+    if (p->moving)
+        along_source(p, source->index, way,
+                     source->sub_pixel * source->factors.fall * source->factors.polar, sums,
+                     own);
+    bar->d = phys_axpy(aim->share, sums->slope, bar->d);
+    bar->weight += weighted;
+    if (frame->each_polar)
+        polarization_rows(p, source->index, direction_of(place),
+                          source->factors.fall * f2
+                              * (real)frame->source[source->index].weight,
+                          source->sub_pixel, bar, own);
+    sums->f2 = 0;
+    sums->slope = phys_vec3(0, 0, 0);
+}
+
+/* the sums over all sources of a sub-pixel */
+PHYS_FN void close_sums(struct rows_spec spec, real weight, const struct row_sums *sums,
+                        struct rows_thread *own)
+{
+    const int crystal = spec.spec.shape == PHYS_SQUARE ? ROW(ncells) : ROW(metric);
+
+    if (spec.strain) {
+        ROWS_UNROLLED
+        for (int i = 0; i < 9; i++)
+            own->waiting[ROW(strain) + i] += weight * sums->strain[i];
+    }
+    ROWS_UNROLLED
+    for (int i = 0; i < crystal_slopes(spec); i++)
+        own->waiting[crystal + i] += weight * sums->crystal[i];
+    ROWS_UNROLLED
+    for (int d = 0; d < spec.turns; d++)
+        own->waiting[ROW_LIST + d] += weight * sums->turn[d];
+}
+
+/* where a sample lies, in which layer */
+struct row_site {
+    const struct gpu_rows_parameters *p;
+    const struct rows_shared *shared;
+    struct row_place place;
+    int layer;
+};
+
+/* the factors of a sample and its place. `weight` of the sub-pixel */
+PHYS_FN void close_sample(const struct row_site *site, real weight, struct row_sample bar,
+                          struct rows_thread *own)
+{
+    const struct phys_frame *frame = &site->p->image.frame;
+    const struct tile_shared *tile = &site->shared->tile;
+    const real all = bar.weight; /* cotangent of the weight */
+
+    own->waiting[ROW_BRAGG] += weight * all;
+    bar.d = phys_scale(weight, bar.d);
+    if (frame->each_omega) omega_rows(frame, &site->place, weight * all, &bar, own);
+    if (frame->layer_mu != 0) {
+        const real omega =
+            frame->each_omega
+                ? phys_solid_angle(&tile->view.detector,
+                                   sample_point(tile, site->place.part, site->place.sample))
+                : 1;
+
+        if (frame->each_capture)
+            capture_rows(site->shared, &site->place, site->layer, omega * all, &bar, own);
+        else /* taken at the first sub-pixel of the layer */
+            own->waiting[ROW_CAPTURE] += omega * all;
+    }
+    place_rows(frame, &site->place, bar, own);
+}
+
+/* ---- a layer ---- */
+
+/* the places of a layer to the numbers of the detector, as frame_back_places() */
+PHYS_FN void close_places(const struct phys_frame *frame, const struct part *part,
+                          int layer, struct rows_thread *own)
+{
+    const double over = frame->oversample, sub = frame->pixel / over;
+    double *total = own->total;
+
+    BLOCK_ROLLED
+    for (int k = 0; k < 3; k++) {
+        const double at = total[ROW_PLACE + k], normal = frame->normal[k];
+        const double along = total[ROW_FAST + k] + part->fast * at;
+        const double down = total[ROW_SLOW + k] + part->slow * at;
+
+        total[ROW(pix0) + k] += at;
+        total[ROW(fast) + k] += sub * along;
+        total[ROW(slow) + k] += sub * down;
+        total[ROW(normal) + k] += depth_of(frame, layer) * at;
+        total[ROW(pixel)] += (frame->fast[k] * along + frame->slow[k] * down) / over;
+        total[ROW(layer_offset)] += normal * at;
+        total[ROW(layer_step)] += layer * (normal * at);
+        total[ROW_PLACE + k] = total[ROW_FAST + k] = total[ROW_SLOW + k] = 0;
+    }
+}
+
+/* all samples of a layer are done */
+PHYS_FN void close_layer(struct rows_spec spec, const struct gpu_rows_parameters *p,
+                         const struct rows_shared *shared, int layer,
+                         struct rows_thread *own)
+{
+    const struct phys_frame *frame = &p->image.frame;
+
+    flush(spec, p, own);
+    if (frame->layer_mu != 0 && !frame->each_capture) {
+        const struct row_place place = row_place(p, shared, &own->pixel, 0, layer);
+        struct row_sample bar = {{0, 0, 0}, 0, 0};
+
+        capture_rows(shared, &place, layer, (real)own->total[ROW_CAPTURE], &bar, own);
+        place_rows(frame, &place, bar, own);
+        own->total[ROW_CAPTURE] = 0;
+        flush(spec, p, own);
+    }
+    close_places(frame, shared->tile.part + own->pixel.part, layer, own);
+}
+
+#endif

@@ -1,0 +1,254 @@
+/*
+ * rows_block.h - derivatives of the photons of a tile, a thread for each pixel: the slopes
+ * of all its samples, recomputed and added up, in the numbers and lists of the frame, and
+ * what becomes of them (rows_ends.h). Without nanoBragg's own amorphous material, capture
+ * and curved detector.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GPU_ROWS_BLOCK_H
+#define NB_GPU_ROWS_BLOCK_H
+
+#include "gpu/finish_block.h"
+#include "gpu/rows_amorphous.h"
+#include "gpu/rows_ends.h"
+
+/* Kernels of a variant: KERNEL(shape, lookup, name, strain, crystal, turns), a struct
+ * rows_spec. Those of many turns take more memory than blocks have in double. */
+#define ROWS_FRAME(KERNEL, shape, lookup)  KERNEL(shape, lookup, FRAME, 0, 0, 0)
+#define ROWS_TURNED(KERNEL, shape, lookup) KERNEL(shape, lookup, TURNED, 0, 0, 4)
+#define ROWS_FEW(KERNEL, shape, lookup)    KERNEL(shape, lookup, FEW, 1, 1, 4)
+#if defined(PHYS_SINGLE)
+#define ROWS_MANY(KERNEL, shape, lookup) KERNEL(shape, lookup, MANY, 1, 1, 12)
+#else
+#define ROWS_MANY(KERNEL, shape, lookup)
+#endif
+#define ROWS_CLASSES(KERNEL, shape, lookup)                                                \
+    ROWS_FRAME(KERNEL, shape, lookup)                                                      \
+    ROWS_TURNED(KERNEL, shape, lookup)                                                     \
+    ROWS_FEW(KERNEL, shape, lookup)                                                        \
+    ROWS_MANY(KERNEL, shape, lookup)
+
+/* 1 when the kernels know how the photons of a frame change */
+PHYS_FN int rows_serve(const struct phys_frame *frame)
+{
+    return !frame->amorphous_in_samples && !(frame->last_capture && frame->layer_mu != 0)
+           && frame->surface != PHYS_CURVED_QUIRK;
+}
+
+/* all pairs of a chunk at one sub-pixel; `first` is the chunk's first pair */
+PHYS_FN void sub_pixel_rows(struct rows_spec spec, const struct row_site *site,
+                            const struct tile_at *tile, int first, int sub,
+                            struct rows_memory memory, struct rows_thread *own)
+{
+    const struct gpu_rows_parameters *p = site->p;
+    const struct phys_frame *frame = &p->image.frame;
+    const struct tile_shared *shared = &memory.shared->tile;
+    const int part = own->pixel.part;
+    struct row_sample bar = {{0, 0, 0}, 0, 0};
+    struct row_sums sums;
+    struct row_source source;
+    struct row_aim aim;
+
+    aim.sample.p = &p->image;
+    aim.sample.shared = shared;
+    aim.sample.part = shared->part + part;
+    aim.sample.layer = site->layer;
+    aim.sample.place = site->place.at;
+    aim.sample.step = site->place.sample.step;
+    aim.turn = memory.turn;
+    source.sub_pixel = weight_at(&p->image, shared, &own->pixel, sub, site->layer);
+    clear_sums(spec, &sums);
+    BLOCK_ROLLED
+    for (int i = 0; i < shared->count[part];) {
+        const int t = shared->order[part * tile->pairs + i];
+
+        source.index = shared->source[t];
+        source.unit = memory.shared->middle[t].unit;
+        source.factors = factors_of(frame, shared, part, t, aim.sample.step);
+        aim.way = phys_axpy(1, memory.shared->middle[t].way, aim.sample.step);
+        aim.share = (real)frame->source[source.index].weight * source.factors.fall
+                    * source.factors.polar;
+        source_rows(spec, &aim, tile, part, first, &i, &sums);
+        close_source(p, &aim, &source, &site->place, &sums, &bar, own);
+    }
+    close_sums(spec, source.sub_pixel, &sums, own);
+    close_sample(site, source.sub_pixel, bar, own);
+}
+
+/* all sub-pixels of a thread, in a chunk of n pairs from number `first` on */
+PHYS_FN void chunk_rows(struct rows_spec spec, const struct gpu_rows_parameters *p,
+                        const struct tile_at *at, int first, int n, int layer,
+                        struct rows_memory memory, struct rows_thread *own)
+{
+    const int subs = p->image.frame.oversample * p->image.frame.oversample;
+    const int a_flush = n < ROWS_FLUSH ? ROWS_FLUSH / n : 1;
+    struct row_site site;
+
+    site.p = p;
+    site.shared = memory.shared;
+    site.layer = layer;
+    BLOCK_ROLLED
+    for (int sub = 0; sub < subs; sub++) {
+        site.place = row_place(p, memory.shared, &own->pixel, sub, layer);
+        sub_pixel_rows(spec, &site, at, first, sub, memory, own);
+        if ((sub + 1) % a_flush == 0 || sub + 1 == subs) flush(spec, p, own);
+    }
+}
+
+/* the slopes of all samples, and their sums, less the factors that a pixel takes once */
+PHYS_FN void samples_rows(struct rows_spec spec, const struct gpu_rows_parameters *p,
+                          const struct tile_at *at, struct rows_memory memory,
+                          struct rows_thread *own)
+{
+    const struct phys_frame *frame = &p->image.frame;
+    const int all = frame->nsource * frame->norientation;
+    struct tile_shared *shared = &memory.shared->tile;
+
+    BLOCK_ROLLED
+    for (int layer = 0; layer < frame->nlayers; layer++) {
+        layer_take(&p->image, at, layer, shared);
+        BLOCK_ROLLED
+        for (int from = 0; from < all; from += at->pairs) {
+            const int to = from + at->pairs < all ? from + at->pairs : all;
+
+            rows_chunk_take(spec, p, at, from, to, memory);
+            chunk_take(&p->image, at, from, to, shared);
+            EACH_THREAD(t)
+            if (own[OWN(t)].pixel.on)
+                chunk_rows(spec, p, at, from, to - from, layer, memory, own + OWN(t));
+        }
+        EACH_THREAD(t)
+        if (own[OWN(t)].pixel.on) close_layer(spec, p, memory.shared, layer, own + OWN(t));
+    }
+}
+
+/* ---- the factors that a pixel takes once ---- */
+
+PHYS_FN void scale_totals(double factor, struct rows_thread *own)
+{
+    BLOCK_ROLLED
+    for (int i = 0; i < ROWS_TOTALS; i++) own->total[i] *= factor;
+}
+
+/* the polarization that a pixel keeps: that of its first sample that dmin lets through,
+ * where that lies in this layer */
+PHYS_FN void first_polarization_rows(const struct gpu_rows_parameters *p,
+                                     const struct rows_shared *shared, int layer,
+                                     struct finish_thread *factors, struct rows_thread *own)
+{
+    const struct phys_frame *frame = &p->image.frame;
+    const int subs = frame->dmin > 0 ? frame->oversample * frame->oversample : 1;
+    const int sources = frame->dmin > 0 ? frame->nsource : 1;
+
+    BLOCK_ROLLED
+    for (int i = 0; i < subs * sources && !factors->lit; i++) {
+        const int sub = i / sources, index = i - sub * sources;
+        const struct row_place place = row_place(p, shared, &own->pixel, sub, layer);
+        const struct phys_square square =
+            phys_patch_square(&place.part->patch, frame->source + index, frame->dmin);
+        struct row_sample bar = {{0, 0, 0}, 0, 0};
+
+        if (square.beyond + phys_square_change(&square, place.sample.step) > 0
+            && frame->dmin > 0)
+            continue;
+        factors->lit = 1;
+        polarization_rows(p, index, direction_of(&place), (real)own->total[ROW_BRAGG], 1,
+                          &bar, own);
+        place_rows(frame, &place, bar, own);
+    }
+}
+
+/* what a layer adds to them; the totals lack the other factors */
+PHYS_FN void layer_factors_rows(struct rows_spec spec, const struct gpu_rows_parameters *p,
+                                const struct rows_shared *shared, int layer,
+                                struct finish_thread *factors, struct rows_thread *own)
+{
+    const struct phys_frame *frame = &p->image.frame;
+    const struct part *part = shared->tile.part + own->pixel.part;
+
+    if (!frame->each_polar && frame->polarised)
+        first_polarization_rows(p, shared, layer, factors, own);
+    if (!frame->each_omega && layer == 0) {
+        const struct row_place place = row_place(p, shared, &own->pixel, 0, 0);
+        struct row_sample bar = {{0, 0, 0}, 0, 0};
+
+        omega_rows(frame, &place, (real)own->total[ROW_BRAGG] * factors->polarization, &bar,
+                   own);
+        place_rows(frame, &place, bar, own);
+    }
+    flush(spec, p, own);
+    join(own, ROW(normal), ROW(kahn) - ROW(normal) + 1);
+    close_places(frame, part, layer, own);
+}
+
+/* the numbers that stand before all samples; what was found so far lacks them */
+PHYS_FN void numbers_rows(struct rows_spec spec, const struct gpu_rows_parameters *p,
+                          const struct finish_thread *factors, double bragg,
+                          struct rows_thread *own)
+{
+    const struct phys_frame *frame = &p->image.frame;
+    const double omega = (double)factors->omega;
+    const double sum = p->image.factor * bragg * omega * (double)factors->polarization;
+    const double photons = sum * frame->bragg_scale;
+
+    scale_totals(p->image.factor * frame->bragg_scale * omega, own);
+    own->photons = photons;
+    own->total[ROW(bragg_scale)] = sum;
+    if (spec.spec.shape != PHYS_SQUARE) own->total[ROW(peak)] = 2 * photons / frame->peak;
+    if (spec.spec.lookup == PHYS_CONSTANT && frame->default_f != 0)
+        own->total[ROW(default_f)] = 2 * photons / frame->default_f;
+}
+
+PHYS_FN void factors_rows(struct rows_spec spec, const struct gpu_rows_parameters *p,
+                          const struct tile_at *at, struct rows_memory memory,
+                          struct rows_thread *own)
+{
+    const struct phys_frame *frame = &p->image.frame;
+    struct tile_shared *shared = &memory.shared->tile;
+    const int all = frame->dmin > 0 && !frame->each_polar && frame->polarised;
+    struct finish_thread factors[BLOCK_OWN];
+
+    EACH_THREAD(t)
+    {
+        struct finish_thread *x = factors + OWN(t);
+
+        x->pixel = own[OWN(t)].pixel;
+        x->omega = x->polarization = x->capture = 1;
+        x->lit = 0;
+        x->amorphous = x->centre = 0;
+    }
+    find_factors(&p->image, at, shared, factors);
+    EACH_THREAD(t)
+    {
+        factors[OWN(t)].lit = 0;
+        scale_totals((double)factors[OWN(t)].polarization, own + OWN(t));
+    }
+    BLOCK_ROLLED
+    for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
+        layer_take(&p->image, at, layer, shared);
+        EACH_THREAD(t)
+        if (own[OWN(t)].pixel.on)
+            layer_factors_rows(spec, p, memory.shared, layer, factors + OWN(t),
+                               own + OWN(t));
+    }
+    EACH_THREAD(t)
+    if (own[OWN(t)].pixel.on)
+        numbers_rows(spec, p, factors + OWN(t), own[OWN(t)].total[ROW_BRAGG], own + OWN(t));
+}
+
+/* block `number` of a launch, a tile */
+PHYS_FN void rows_block(struct rows_spec spec, const struct gpu_rows_parameters *p,
+                        int number, struct rows_memory memory)
+{
+    const struct tile_at at = tile_at(&p->image, number);
+    struct rows_thread own[BLOCK_OWN];
+
+    EACH_THREAD(t) rows_thread_start(own + OWN(t), pixel_of(&p->image, &at, t));
+    samples_rows(spec, p, &at, memory, own);
+    factors_rows(spec, p, &at, memory, own);
+    if (p->image.frame.amorphous_scale != 0) amorphous_rows(spec, p, &at, memory, own);
+    rows_end(p, number, memory.stage, own);
+}
+
+#endif

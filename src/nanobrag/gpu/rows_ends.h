@@ -1,0 +1,289 @@
+/*
+ * rows_ends.h - what becomes of the rows of the Jacobian of a tile: changes of its photons,
+ * or sums over its pixels of what a loss or given cotangents pull with, or a normal matrix.
+ *
+ * Sums over pixels are made in a fixed order of the threads, those over tiles by a tree of
+ * fixed shape: nothing else has a say in their bits.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GPU_ROWS_ENDS_H
+#define NB_GPU_ROWS_ENDS_H
+
+#include "gpu/rows_back.h"
+
+enum {
+    STAGE = 16, /* numbers of each thread that are added up at once */
+    STAGE_PARTS = BLOCK_THREADS / STAGE, /* threads that share one of them */
+    STAGE_ROW = BLOCK_THREADS + STAGE_PARTS /* the last ones for their sums */
+};
+
+/* ---- what a pixel pulls with ---- */
+
+/* the loss of a pixel, and its first and second derivative, as in image/loss.h */
+struct row_loss {
+    double value, slope, curvature;
+};
+
+PHYS_FN double image_at(const struct gpu_image *image, long long at, double none)
+{
+    if (image->wide) return image->wide[at];
+    return image->single ? (double)image->single[at] : none;
+}
+
+PHYS_FN struct row_loss poisson_loss(double photons, double observed)
+{
+    struct row_loss r = {photons, 1, 0};
+
+    if (observed != 0) {
+        r.value -= observed * log(photons > 0 ? photons : 0.0);
+        r.slope -= observed / photons;
+    }
+    r.curvature = photons > 0 ? 1 / photons : 0;
+    return r;
+}
+
+/* a normal distribution of variance photons/gain + sigma^2 */
+PHYS_FN struct row_loss readout_loss(const struct gpu_target *target, double photons,
+                                     double off)
+{
+    const double gain = target->gain;
+    const double v = photons / gain + target->sigma_readout * target->sigma_readout;
+    struct row_loss r;
+
+    r.value = v > 0 ? (off * off / v + log(v)) / 2 : -log(0.0);
+    r.slope = off / v + (1 - off * off / v) / (2 * v * gain);
+    r.curvature = 1 / v;
+    return r;
+}
+
+PHYS_FN struct row_loss huber_loss(double delta, double off)
+{
+    struct row_loss r = {off * off / 2, off, 1};
+
+    if (fabs(off) < delta) return r;
+    r.value = delta * fabs(off) - delta * delta / 2;
+    r.slope = off < 0 ? -delta : delta;
+    r.curvature = 0;
+    return r;
+}
+
+/* of a pixel that is rendered */
+PHYS_FN struct row_loss loss_at(const struct gpu_target *target, double photons,
+                                long long at)
+{
+    const double observed = image_at(&target->observed, at, 0);
+    const double weight = image_at(&target->weight, at, 1), off = photons - observed;
+    struct row_loss r = {off * off / 2, off, 1};
+
+    if (weight == 0) {
+        r.value = r.slope = r.curvature = 0;
+        return r;
+    }
+    if (target->kind == LOSS_POISSON) r = poisson_loss(photons, observed);
+    if (target->kind == LOSS_POISSON_READOUT) r = readout_loss(target, photons, off);
+    if (target->kind == LOSS_HUBER) r = huber_loss(target->delta, off);
+    r.value *= weight;
+    r.slope *= weight;
+    r.curvature *= weight;
+    return r;
+}
+
+PHYS_FN struct row_loss pull_at(const struct gpu_rows_parameters *p,
+                                const struct rows_thread *own)
+{
+    const long long at = (long long)own->pixel.s * p->image.frame.nfast + own->pixel.f;
+    struct row_loss r = {0, 0, 0};
+
+    if (!own->pixel.on) return r;
+    if (p->end == ROWS_LOSS || p->end == ROWS_NORMAL)
+        return loss_at(&p->target, own->photons, at);
+    if (p->end == ROWS_SQUARES) {
+        r.curvature = image_at(&p->target.weight, at, 1);
+        r.slope = r.curvature * image_at(&p->target.observed, at, 0);
+        return r;
+    }
+    r.slope = image_at(&p->pull, at, 0);
+    r.value = r.slope * own->photons;
+    return r;
+}
+
+/* ---- sums over the threads of a block ---- */
+
+/* stage[i][t] for n threads' numbers i, summed over t, goes to out[i]. Two steps */
+PHYS_FN void sum_stage(int n, double *stage, double *out)
+{
+    EACH_THREAD(t)
+    {
+        double *row = stage + t / STAGE_PARTS * STAGE_ROW;
+        double sum = 0;
+
+        if (t / STAGE_PARTS < n) {
+            for (int i = t % STAGE_PARTS; i < BLOCK_THREADS; i += STAGE_PARTS)
+                sum += row[i];
+            row[BLOCK_THREADS + t % STAGE_PARTS] = sum;
+        }
+    }
+    EACH_THREAD(t)
+    {
+        const double *part = stage + t * STAGE_ROW + BLOCK_THREADS;
+
+        if (t < n) {
+            double sum = 0;
+
+            for (int i = 0; i < STAGE_PARTS; i++) sum += part[i];
+            out[t] = sum;
+        }
+    }
+}
+
+/* totals first to first + n - 1 of all threads, added up */
+PHYS_FN void sum_totals(int first, int n, const struct rows_thread *own, double *stage,
+                        double *out)
+{
+    BLOCK_ROLLED
+    for (int from = 0; from < n; from += STAGE) {
+        const int some = n - from < STAGE ? n - from : STAGE;
+
+        EACH_THREAD(t)
+        for (int i = 0; i < some; i++)
+            stage[i * STAGE_ROW + t] = own[OWN(t)].total[first + from + i];
+        sum_stage(some, stage, out + from);
+    }
+}
+
+/* ---- changes ---- */
+
+/* what the photons of a pixel change by along tangent d */
+PHYS_FN double change_along(const struct gpu_rows_parameters *p, int d,
+                            const struct rows_thread *own)
+{
+    const double *dot = (const double *)(const void *)(p->dot + d);
+    double sum = own->total[ROW_LIST + d];
+
+    BLOCK_ROLLED
+    for (int i = 0; i < ROWS_NUMBERS; i++)
+        if (dot[i] != 0) sum += dot[i] * own->total[ROW_NUMBERS + i];
+    return sum;
+}
+
+PHYS_FN void write_changes(const struct gpu_rows_parameters *p,
+                           const struct rows_thread *own)
+{
+    const struct gpu_parameters *image = &p->image;
+    const long long nfast = image->frame.nfast, rows = (long long)image->down * GPU_SLOW;
+    const int f = own->pixel.f, s = own->pixel.s;
+    const long long at = (s - image->first_slow) * nfast + f;
+
+    if (f >= image->frame.nfast || s >= image->frame.nslow) return;
+    if (image->photons) image->photons[at] = own->photons;
+    if (p->end != ROWS_CHANGES) return;
+    for (int d = 0; d < p->n; d++)
+        p->change[d * rows * nfast + at] = own->pixel.on ? change_along(p, d, own) : 0;
+}
+
+/* ---- the gradient ---- */
+
+PHYS_FN void weigh_totals(const struct gpu_rows_parameters *p, struct rows_thread *own)
+{
+    const struct row_loss pull = pull_at(p, own);
+
+    own->total[ROW_VALUE] = pull.value;
+    BLOCK_ROLLED
+    for (int i = ROW_NUMBERS; i < ROW_LIST + p->n; i++)
+        own->total[i] = own->pixel.on ? pull.slope * own->total[i] : 0;
+}
+
+/* ---- the normal matrix ---- */
+
+/* changes in the place of the lists; value, slope and curvature of the loss before them */
+enum { NORMAL_SLOPE = ROW_NUMBERS, NORMAL_CURVATURE };
+
+PHYS_FN void find_changes(const struct gpu_rows_parameters *p, struct rows_thread *own)
+{
+    const struct row_loss pull = pull_at(p, own);
+
+    for (int d = 0; d < p->n; d++)
+        own->total[ROW_LIST + d] = own->pixel.on ? change_along(p, d, own) : 0;
+    own->total[ROW_VALUE] = pull.value;
+    own->total[NORMAL_SLOPE] = pull.slope;
+    own->total[NORMAL_CURVATURE] = pull.curvature;
+}
+
+/* what a pixel adds to number i of a normal matrix: value, gradient, matrix */
+PHYS_FN double normal_number(const struct rows_thread *own, int n, int i)
+{
+    const double *change = own->total + ROW_LIST;
+    int row = 0, column = i - 1 - n;
+
+    if (i == 0) return own->total[ROW_VALUE];
+    if (i <= n) return own->total[NORMAL_SLOPE] * change[i - 1];
+    for (; column > row; row++) column -= row + 1;
+    return own->total[NORMAL_CURVATURE] * change[row] * change[column];
+}
+
+PHYS_FN void sum_normal(int n, const struct rows_thread *own, double *stage, double *out)
+{
+    const int all = rows_normal_length(n);
+
+    BLOCK_ROLLED
+    for (int from = 0; from < all; from += STAGE) {
+        const int some = all - from < STAGE ? all - from : STAGE;
+
+        EACH_THREAD(t)
+        for (int i = 0; i < some; i++)
+            stage[i * STAGE_ROW + t] = normal_number(own + OWN(t), n, from + i);
+        sum_stage(some, stage, out + from);
+    }
+}
+
+/* ---- all of them ---- */
+
+/* the rows of tile `number` of a launch */
+PHYS_FN void rows_end(const struct gpu_rows_parameters *p, int number, double *stage,
+                      struct rows_thread *own)
+{
+    double *totals = p->totals + (long long)number * p->length;
+    const int normal = p->end == ROWS_NORMAL || p->end == ROWS_SQUARES;
+
+    EACH_THREAD(t)
+    {
+        write_changes(p, own + OWN(t));
+        if (normal)
+            find_changes(p, own + OWN(t));
+        else if (p->end != ROWS_CHANGES)
+            weigh_totals(p, own + OWN(t));
+    }
+    if (normal)
+        sum_normal(p->n, own, stage, totals);
+    else if (p->end != ROWS_CHANGES)
+        sum_totals(ROW_VALUE, ROW_LIST + p->n, own, stage, totals);
+}
+
+/* ---- sums over tiles ---- */
+
+/* block `number`: ROWS_FAN sums to one, and of the last the gradient */
+PHYS_FN void rows_sum_block(const struct gpu_sum_parameters *p, int number)
+{
+    const int first = number * ROWS_FAN;
+    const int end = first + ROWS_FAN < p->count ? first + ROWS_FAN : p->count;
+    double *to = p->to + (long long)number * p->length;
+
+    EACH_THREAD(t)
+    for (int i = t; i < p->length; i += BLOCK_THREADS) {
+        double sum = 0;
+
+        for (int k = first; k < end; k++) sum += p->from[(long long)k * p->length + i];
+        to[i] = sum;
+    }
+    EACH_THREAD(t)
+    if (p->gradient && t <= p->n) {
+        const double *dot = (const double *)(const void *)(p->dot + (t - 1));
+        double sum = t == 0 ? to[ROW_VALUE] : to[ROW_LIST + t - 1];
+
+        for (int i = 0; t > 0 && i < ROWS_NUMBERS; i++) sum += dot[i] * to[ROW_NUMBERS + i];
+        p->gradient[t] = sum;
+    }
+}
+
+#endif

@@ -1,0 +1,88 @@
+/*
+ * rows_parameters.h - what the kernels of derivatives are given besides the parameters of
+ * an image: tangents of the frame, and what is asked for about them.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GPU_ROWS_PARAMETERS_H
+#define NB_GPU_ROWS_PARAMETERS_H
+
+#include "gpu/parameters.h"
+#include "physics/slope.h"
+
+enum {
+    ROWS_MOST = 32, /* tangents of a launch */
+    ROWS_NUMBERS = (int)(__builtin_offsetof(struct phys_slope, source) / sizeof(double)),
+    ROWS_FAN = 64 /* sums that are added up to one: rows_sum_block() */
+};
+
+/* What a tile adds to: the value at the end; then, in the order of struct phys_slope, the
+ * cotangents of the frame's numbers; then what the lists of each tangent (its sources and
+ * turns) add to the derivative along it. Of a normal matrix instead: the value, the
+ * gradient (n), and rows 0, 1, ... of the matrix up to its diagonal. */
+enum {
+    ROW_VALUE,
+    ROW_NUMBERS,
+    ROW_LIST = ROW_NUMBERS + ROWS_NUMBERS,
+    ROWS_TOTALS = ROW_LIST + ROWS_MOST
+};
+
+/* what becomes of the rows of the Jacobian */
+enum gpu_rows_end {
+    ROWS_CHANGES, /* they are written out */
+    ROWS_PULL, /* sums, weighted with given cotangents of the photons */
+    ROWS_LOSS, /* sums, weighted with the slopes of a loss */
+    ROWS_NORMAL, /* normal matrix of a loss */
+    ROWS_SQUARES /* normal matrix of given weights and residuals */
+};
+
+/* of each pixel, as enum nb_loss_kind */
+enum gpu_loss { LOSS_GAUSSIAN, LOSS_POISSON, LOSS_POISSON_READOUT, LOSS_HUBER };
+
+/* numbers of all pixels of the detector (nslow x nfast), in one of two types */
+struct gpu_image {
+    const double *wide;
+    const float *single; /* both NULL: there is none */
+};
+
+/* what the photons are compared with */
+struct gpu_target {
+    int kind; /* enum gpu_loss */
+    double sigma_readout, gain, delta; /* as in struct nb_target, defaults filled in */
+    struct gpu_image observed; /* photons; of ROWS_SQUARES residuals, or none: 0 */
+    struct gpu_image weight; /* or none: 1 */
+};
+
+struct gpu_rows_parameters {
+    struct gpu_parameters image; /* no segments; its photons may be NULL */
+    int n; /* tangents, at most ROWS_MOST */
+    int turning; /* the first so many turn orientations, or change their weights */
+    unsigned moving; /* bit d: tangent d changes a source */
+    const struct phys_slope *dot; /* (n), their lists on the device */
+    int end; /* enum gpu_rows_end */
+    double *change; /* (n x rows of the launch x nfast); ROWS_CHANGES */
+    struct gpu_image pull; /* ROWS_PULL */
+    struct gpu_target target;
+    double *totals; /* ([tile of the launch][length]); all but ROWS_CHANGES */
+    int length; /* ROW_LIST + n, or of a normal matrix rows_normal_length() */
+};
+
+/* numbers that a tile adds to where a normal matrix is asked for */
+PHYS_FN int rows_normal_length(int n)
+{
+    return 1 + n + n * (n + 1) / 2;
+}
+
+/* Sums of tiles to sums of ROWS_FAN of them, again and again until one is left: the shape
+ * of the tree is that of the number of tiles, whatever the launches. */
+struct gpu_sum_parameters {
+    const double *from; /* (count x length) */
+    double *to; /* (ceil(count / ROWS_FAN) x length) */
+    int count, length;
+    /* of the last sum, unless NULL: value and gradient along the tangents (1 + n) */
+    int n;
+    const struct phys_slope *dot;
+    double *gradient;
+};
+
+#endif

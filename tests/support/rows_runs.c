@@ -1,0 +1,285 @@
+/* rows_runs.c - see rows_runs.h. SPDX-License-Identifier: MIT */
+#include "support/rows_runs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/parameters.h"
+#include "kernels/grid.h"
+#include "physics/step.h"
+#include "simulator.h"
+#include "support/renders.h"
+
+static void *zeros(size_t n, size_t size)
+{
+    void *p = calloc(n + 1, size);
+
+    if (!p) abort();
+    return p;
+}
+
+/* ---- a scene and its tangents ---- */
+
+static int turns(const struct phys_frame *frame, const struct phys_slope *dot)
+{
+    for (int k = 0; k < frame->norientation; k++) {
+        const struct phys_turn *t = dot->turn + k;
+
+        if (t->by[0] != 0 || t->by[1] != 0 || t->by[2] != 0 || t->weight != 0) return 1;
+    }
+    return 0;
+}
+
+static void swap(struct rows_trial *t, int a, int b)
+{
+    const struct phys_slope dot = t->dot[a];
+    const double unit = t->unit[a];
+    char name[64];
+
+    memcpy(name, t->name[a], sizeof name);
+    t->dot[a] = t->dot[b];
+    t->unit[a] = t->unit[b];
+    memcpy(t->name[a], t->name[b], sizeof name);
+    t->dot[b] = dot;
+    t->unit[b] = unit;
+    memcpy(t->name[b], name, sizeof name);
+}
+
+static void find_tangents(struct rows_trial *t)
+{
+    const size_t n = nb_nparam(t->sim);
+    struct crystal_axes axes;
+
+    t->n = (int)n;
+    t->dot = zeros(n, sizeof *t->dot);
+    t->name = zeros(n, sizeof *t->name);
+    t->unit = zeros(n, sizeof *t->unit);
+    if (crystal_derive(t->ctx, &t->scene, &axes) != NB_OK) abort();
+    for (size_t i = 0; i < n; i++) {
+        const double one = 1;
+        nb_param param;
+
+        t->dot[i].source = zeros((size_t)t->frame.nsource, sizeof *t->dot->source);
+        t->dot[i].turn = zeros((size_t)t->frame.norientation, sizeof *t->dot->turn);
+        simulator_tangent(t->sim, &t->scene, &axes, &t->frame, i, 1, &one, t->dot + i);
+        if (nb_param_at(t->sim, i, &param) != NB_OK) abort();
+        (void)snprintf(t->name[i], sizeof t->name[i], "%s", param.name);
+        t->unit[i] = 1 / param.scale;
+        if (turns(&t->frame, t->dot + i)) swap(t, (int)i, t->turning++);
+    }
+}
+
+static int renders(const struct job *job, int f, int s)
+{
+    return f >= job->roi[0] && f < job->roi[1] && s >= job->roi[2] && s < job->roi[3]
+           && (!job->mask || job->mask[(size_t)s * (size_t)job->frame->nfast + (size_t)f]);
+}
+
+static void find_truth(struct rows_trial *t, int lanes)
+{
+    const struct puller *puller =
+        lanes ? kernels_lanes("").pull_precise : &pullers_reference;
+    unsigned char *turning = zeros((size_t)t->n, sizeof *turning);
+    const struct tangents along = {t->n, t->dot, turning};
+    void *room = zeros(rows_room((size_t)t->n, (size_t)t->frame.nsource,
+                                 (size_t)t->frame.norientation),
+                       1);
+    double *change = zeros((size_t)t->n * TILE_PIXELS, sizeof *change);
+    const int nfast = t->frame.nfast, nslow = t->frame.nslow;
+
+    memset(turning, 1, (size_t)t->turning);
+    for (int slow = 0; slow < nslow; slow += TILE_SLOW)
+        for (int fast = 0; fast < nfast; fast += TILE_FAST) {
+            const struct tile tile = {fast, slow, TILE_FAST, TILE_SLOW};
+            double photons[TILE_PIXELS];
+
+            puller->rows[t->job.spec.shape][t->job.spec.lookup](&t->job, &tile, &along,
+                                                                room, NULL, photons,
+                                                                change);
+            for (int i = 0; i < TILE_PIXELS; i++) {
+                const int f = fast + i % TILE_FAST, s = slow + i / TILE_FAST;
+                const size_t at = (size_t)s * (size_t)nfast + (size_t)f;
+
+                if (f >= nfast || s >= nslow || !renders(&t->job, f, s)) continue;
+                t->photons[at] = photons[i];
+                t->peak = fmax(t->peak, photons[i]);
+                for (int d = 0; d < t->n; d++)
+                    t->change[(size_t)d * t->pixels + at] =
+                        change[(size_t)d * TILE_PIXELS + (size_t)i];
+            }
+        }
+    free(change);
+    free(room);
+    free(turning);
+}
+
+void rows_trial_make(const nb_scene *scene, int lanes, struct rows_trial *t)
+{
+    size_t places;
+
+    memset(t, 0, sizeof *t);
+    t->ctx = renders_context(1);
+    if (nb_simulator_create(t->ctx, scene, "*", NULL, &t->sim) != NB_OK
+        || simulator_frame(t->sim, NULL, &t->scene, &t->frame) != NB_OK) {
+        (void)fprintf(stderr, "%s\n", nb_context_message(t->ctx));
+        abort();
+    }
+    places = (size_t)t->frame.hkl_size[0] * (size_t)t->frame.hkl_size[1]
+             * (size_t)t->frame.hkl_size[2];
+    t->f_single = zeros(places + 1, sizeof *t->f_single);
+    for (size_t i = 0; t->frame.f && i <= places; i++)
+        t->f_single[i] = (float)t->frame.f[i];
+    t->pixels = (size_t)t->frame.nfast * (size_t)t->frame.nslow;
+    t->photons = zeros(t->pixels, sizeof *t->photons);
+    t->job = simulator_job(t->sim, &t->scene, &t->frame, NULL);
+    find_tangents(t);
+    t->change = zeros((size_t)t->n * t->pixels, sizeof *t->change);
+    find_truth(t, lanes);
+}
+
+void rows_trial_drop(struct rows_trial *t)
+{
+    for (int d = 0; d < t->n; d++) {
+        free(t->dot[d].source);
+        free(t->dot[d].turn);
+    }
+    free(t->dot);
+    free(t->name);
+    free(t->unit);
+    free(t->f_single);
+    free(t->photons);
+    free(t->change);
+    nb_simulator_free(t->sim);
+    nb_context_free(t->ctx);
+}
+
+/* ---- runs ---- */
+
+static double edges_of(const struct phys_frame *frame)
+{
+    const double *a = frame->orientation[0].axes;
+    double most = 0, sum = 0;
+
+    for (int i = 0; i < frame->nsource; i++)
+        most = fmax(most, frame->source[i].inverse_wavelength);
+    for (int i = 0; i < 9; i += 3)
+        sum += sqrt(a[i] * a[i] + a[i + 1] * a[i + 1] + a[i + 2] * a[i + 2]);
+    return most * sum;
+}
+
+/* a profile that ends, and how fast rho may change */
+static void find_cut(const struct rows_trial *t, struct gpu_parameters *image)
+{
+    const double *a = t->frame.orientation[0].axes, *m = t->frame.metric;
+    double axes2 = 0, metric = 0;
+
+    image->cut = -1;
+    if (t->job.spec.shape == PHYS_GAUSS) image->cut = sqrt(354 * 0.63 / t->frame.fudge);
+    if (t->job.spec.shape == PHYS_TOPHAT) image->cut = sqrt(0.3969 / t->frame.fudge);
+    for (int i = 0; i < 9; i++) axes2 += a[i] * a[i];
+    for (int i = 0; i < 6; i++) metric += fabs(m[i]);
+    image->stretch = sqrt(axes2 * metric);
+}
+
+struct gpu_rows_parameters rows_parameters(const struct rows_trial *t,
+                                           const struct rows_way *way)
+{
+    struct gpu_rows_parameters p;
+    struct gpu_parameters *image = &p.image;
+
+    memset(&p, 0, sizeof p);
+    image->frame = t->frame;
+    image->frame.f_single = t->f_single;
+    image->factor = phys_constant_factor(t->job.spec, &t->frame);
+    image->edges = edges_of(&t->frame);
+    find_cut(t, image);
+    memcpy(image->roi, t->job.roi, sizeof image->roi);
+    image->mask = t->job.mask;
+    image->parts = way->parts;
+    image->across = (t->frame.nfast + GPU_FAST - 1) / GPU_FAST;
+    image->down = (t->frame.nslow + GPU_SLOW - 1) / GPU_SLOW;
+    p.n = way->n;
+    p.dot = t->dot + way->first;
+    p.turning = t->turning - way->first;
+    if (p.turning < 0) p.turning = 0;
+    if (p.turning > way->n) p.turning = way->n;
+    for (int d = 0; d < way->n; d++)
+        for (int i = 0; i < t->frame.nsource; i++)
+            if (phys_source_inner(p.dot[d].source + i, p.dot[d].source + i) != 0)
+                p.moving |= 1u << d;
+    return p;
+}
+
+/* bands of rows of tiles, whose photons, changes or totals follow each other */
+static void run(const struct rows_trial *t, const struct rows_way *way,
+                const struct gpu_rows_parameters *all)
+{
+    const struct rows_kernel *kernel =
+        &way->kernels->rows[t->job.spec.shape][t->job.spec.lookup][way->kind];
+    const int bands = way->bands ? way->bands : 1, down = all->image.down;
+
+    if (!kernel->block || all->turning > kernel->turns || all->n > ROWS_MOST) abort();
+    for (int band = 0; band < bands; band++) {
+        const int first = down * band / bands, end = down * (band + 1) / bands;
+        struct gpu_rows_parameters p = *all;
+        const int n = (end - first) * p.image.across;
+
+        p.image.first_slow = first * GPU_SLOW;
+        p.image.down = end - first;
+        if (p.totals) p.totals += (size_t)(first * p.image.across) * (size_t)p.length;
+        for (int i = 0; i < n; i++) kernel->block(&p, way->reversed ? n - 1 - i : i);
+    }
+}
+
+void rows_changes(const struct rows_trial *t, const struct rows_way *way, double *photons,
+                  double *change)
+{
+    struct gpu_rows_parameters p = rows_parameters(t, way);
+    const size_t rows = (size_t)p.image.down * GPU_SLOW, nfast = (size_t)t->frame.nfast;
+    double *padded = zeros((size_t)p.n * rows * nfast, sizeof *padded);
+
+    p.end = ROWS_CHANGES;
+    p.change = padded;
+    p.image.photons = photons;
+    run(t, way, &p);
+    for (int d = 0; d < p.n; d++)
+        memcpy(change + (size_t)d * t->pixels, padded + (size_t)d * rows * nfast,
+               t->pixels * sizeof *change);
+    free(padded);
+}
+
+void rows_totals(const struct rows_trial *t, const struct rows_way *way,
+                 struct gpu_rows_parameters *p, double *out)
+{
+    const int normal = p->end == ROWS_NORMAL || p->end == ROWS_SQUARES;
+    int count = p->image.across * p->image.down;
+    struct gpu_sum_parameters sum = {0};
+    double *from, *to;
+
+    sum.length = p->length = normal ? 1 + p->n + p->n * (p->n + 1) / 2 : ROW_LIST + p->n;
+    from = zeros((size_t)count * (size_t)p->length, sizeof *from);
+    to = zeros((size_t)count * (size_t)p->length, sizeof *to);
+    p->totals = from;
+    run(t, way, p);
+    do {
+        const int blocks = (count + ROWS_FAN - 1) / ROWS_FAN;
+        double *swapped = from;
+
+        sum.from = from;
+        sum.to = to;
+        sum.count = count;
+        sum.n = p->n;
+        sum.dot = p->dot;
+        sum.gradient = blocks == 1 && !normal ? out : NULL;
+        for (int i = 0; i < blocks; i++)
+            way->kernels->sum(&sum, way->reversed ? blocks - 1 - i : i);
+        from = to;
+        to = swapped;
+        count = blocks;
+    } while (count > 1);
+    if (normal) memcpy(out, from, (size_t)p->length * sizeof *out);
+    free(from);
+    free(to);
+}

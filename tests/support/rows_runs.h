@@ -1,0 +1,62 @@
+/*
+ * rows_runs.h - the kernels of derivatives (rows_kernels.h) run on the tangents of a
+ * scene's parameters, and what the kernels of the CPU say of the same.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_TESTS_ROWS_RUNS_H
+#define NB_TESTS_ROWS_RUNS_H
+
+#include <nanobrag/nanobrag.h>
+
+#include "kernels/kernels.h"
+#include "support/rows_kernels.h"
+
+/* a scene, its frame and the tangents of all its parameters but structure factors; those
+ * that turn orientations first */
+struct rows_trial {
+    nb_context *ctx;
+    struct nb_simulator *sim;
+    nb_scene scene;
+    struct phys_frame frame;
+    float *f_single;
+    struct job job;
+    int n, turning;
+    struct phys_slope *dot; /* (n) */
+    char (*name)[64];
+    double *unit; /* (n) 1 over the scale of the parameter */
+    size_t pixels;
+    double *photons, *change; /* by lanes in double: (pixels), (n x pixels); 0 where
+                                 nothing is rendered */
+    double peak;
+};
+
+/* `lanes` 0: the truth is that of the reference kernel. Ends the program where the scene is
+ * refused. */
+void rows_trial_make(const nb_scene *scene, int lanes, struct rows_trial *t);
+void rows_trial_drop(struct rows_trial *t);
+
+/* how the kernels are run */
+struct rows_way {
+    const struct rows_kernels *kernels;
+    enum rows_class kind;
+    int parts; /* anchors of a tile along each axis */
+    int first, n; /* tangents */
+    int reversed; /* 1: the last block first */
+    int bands; /* launches that share the rows of tiles; 0: 1 */
+};
+
+/* parameters of a run over the whole detector, without an end */
+struct gpu_rows_parameters rows_parameters(const struct rows_trial *t,
+                                           const struct rows_way *way);
+
+/* photons and changes of the way's tangents */
+void rows_changes(const struct rows_trial *t, const struct rows_way *way, double *photons,
+                  double *change);
+
+/* Sums of all tiles, by p->end: out[] are value and gradient (1 + n), or the numbers of a
+ * normal matrix. */
+void rows_totals(const struct rows_trial *t, const struct rows_way *way,
+                 struct gpu_rows_parameters *p, double *out);
+
+#endif
