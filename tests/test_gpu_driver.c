@@ -238,14 +238,14 @@ static int memory_read_later(void)
 
 static nb_status launch(int shape, int lookup, int single)
 {
-    const struct gpu_kernel kernel = {GPU_IMAGE, shape, lookup, single};
+    const struct gpu_kernel kernel = {GPU_IMAGE, shape, lookup, single, NULL};
 
     return gpu_cuda.launch(ctx, device, &kernel, 42, 0x1234);
 }
 
 static int kernels(void)
 {
-    const struct gpu_kernel finish = {GPU_FINISH, 0, 0, 0};
+    const struct gpu_kernel finish = {GPU_FINISH, 0, 0, 0, NULL};
 
     opened();
     tap_check(launch(PHYS_GAUSS, PHYS_NEAREST, 1) == NB_OK, "launched: '%s'",
