@@ -1,6 +1,7 @@
 /*
  * fake_cuda.c - a libcuda without a GPU, built as a library that exports what cuda.c asks
- * of the real one. With FAKE_OLD it has no cuMemcpyDtoHAsync_v2.
+ * of the real one. With FAKE_OLD it has no cuMemcpyDtoHAsync_v2, with FAKE_PLAIN nothing
+ * of graphs.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -31,6 +32,7 @@ static char context, stream, module; /* handles are their addresses */
 /* the prototypes are those that cuda.c calls by */
 #define PROTOTYPE(name, symbol, parameters) cuda_result symbol parameters;
 CUDA_FUNCTIONS(PROTOTYPE)
+CUDA_GRAPH_FUNCTIONS(PROTOTYPE)
 #undef PROTOTYPE
 
 struct fake_cuda *fake_cuda_state(void)
@@ -52,6 +54,10 @@ static cuda_result told(const char *symbol)
 /* a call inside of a context, with a handle that must be the one we gave */
 static cuda_result inside(const char *symbol, int good)
 {
+    const int waits = strcmp(symbol, "cuLaunchKernelEx") != 0
+                      && strcmp(symbol, "cuStreamEndCapture") != 0;
+
+    if (state.capturing && waits) good = 0;
     if (state.depth == 1 && state.contexts == 1 && good) return told(symbol);
     state.misuses++;
     return INVALID_CONTEXT;
@@ -149,8 +155,10 @@ cuda_result cuDevicePrimaryCtxRelease_v2(cuda_device device)
     if (device < 100 || state.contexts == 0) state.misuses++;
     if (state.depth != 0) state.misuses++;
     state.contexts--;
-    state.lost += state.streams + state.modules + state.memories;
+    state.lost +=
+        state.streams + state.modules + state.memories + state.graphs + state.graph_execs;
     state.streams = state.modules = state.memories = 0;
+    state.graphs = state.graph_execs = 0;
     for (size_t i = 0; i < COUNT(memory); i++) forget(i);
     return told("cuDevicePrimaryCtxRelease_v2");
 }
@@ -302,10 +310,81 @@ cuda_result cuLaunchKernelEx(const struct CUlaunchConfig_st *config, cuda_functi
         inside("cuLaunchKernelEx", config->stream == STREAM && plain);
 
     if (result != 0) return result;
-    state.launches++;
+    if (state.capturing)
+        state.captured++;
+    else
+        state.launches++;
     (void)snprintf(state.kernel, sizeof state.kernel, "%s", function->name);
     state.blocks = config->grid[0];
     state.threads = config->block[0];
     memcpy(&state.parameters, arguments[0], sizeof state.parameters);
     return 0;
 }
+
+#ifndef FAKE_PLAIN
+static char graph, graph_exec;
+
+#define GRAPH ((cuda_graph)(void *)&graph)
+#define EXEC  ((cuda_graph_exec)(void *)&graph_exec)
+
+cuda_result cuFuncLoad(cuda_function function)
+{
+    state.functions_loaded++;
+    return inside("cuFuncLoad", function != NULL);
+}
+
+cuda_result cuStreamBeginCapture_v2(cuda_stream which, unsigned mode)
+{
+    const cuda_result result =
+        inside("cuStreamBeginCapture_v2",
+               which == STREAM && mode == CUDA_CAPTURE_THREAD_LOCAL && !state.capturing);
+
+    if (result != 0) return result;
+    state.capturing = 1;
+    state.captured = 0;
+    return 0;
+}
+
+/* the capture is over even when it fails */
+cuda_result cuStreamEndCapture(cuda_stream which, cuda_graph *out)
+{
+    const cuda_result result =
+        inside("cuStreamEndCapture", which == STREAM && state.capturing);
+
+    state.capturing = 0;
+    *out = GRAPH; /* which is no graph when it fails */
+    if (result == 0) state.graphs++;
+    return result;
+}
+
+cuda_result cuGraphInstantiateWithFlags(cuda_graph_exec *out, cuda_graph from,
+                                        unsigned long long flags)
+{
+    const cuda_result result =
+        inside("cuGraphInstantiateWithFlags", from == GRAPH && flags == 0);
+
+    *out = EXEC;
+    if (result == 0) state.graph_execs++;
+    return result;
+}
+
+cuda_result cuGraphLaunch(cuda_graph_exec which, cuda_stream on)
+{
+    const cuda_result result = inside("cuGraphLaunch", which == EXEC && on == STREAM);
+
+    if (result == 0) state.graph_launches++;
+    return result;
+}
+
+cuda_result cuGraphExecDestroy(cuda_graph_exec which)
+{
+    state.graph_execs--;
+    return inside("cuGraphExecDestroy", which == EXEC);
+}
+
+cuda_result cuGraphDestroy(cuda_graph which)
+{
+    state.graphs--;
+    return inside("cuGraphDestroy", which == GRAPH);
+}
+#endif

@@ -24,11 +24,13 @@ struct fake_cuda {
     /* what was done */
     int calls;
     const char *last_failed; /* the symbol of the call that failed, or NULL */
-    int contexts, streams, modules, memories; /* that live */
-    int lost; /* streams, modules and memories left in a context that went */
+    int contexts, streams, modules, memories, graphs, graph_execs; /* that live */
+    int lost; /* of these in a context that went */
     int depth; /* contexts pushed and not popped */
     int misuses; /* calls that need our context and had another, or a wrong handle */
-    int waits, loads, looked_up, launches;
+    int capturing; /* launches go to a graph, and little else is allowed */
+    int captured; /* launches of the last graph */
+    int waits, loads, looked_up, functions_loaded, launches, graph_launches;
     char kernel[64]; /* of the last launch */
     const void *fatbin; /* of the last module */
     unsigned blocks, threads;

@@ -48,6 +48,9 @@ static const struct {
                            "~/.cache/nanobrag."},
     {"NANOBRAG_COMPILE_TIMEOUT",
      "Seconds that FFTW's planner may take while tuning: above 0, below 1e6; default 10."},
+    {"NANOBRAG_GRAPHS",
+     "0: launches on a CUDA device are not recorded and replayed as graphs, but made one "
+     "by one, which changes no bit; 1 or empty: no effect."},
     {"NANOBRAG_STRICT",
      "1: what compiled mode would have to do without is an error; 0 or empty: it is told "
      "under the topic fallback."},

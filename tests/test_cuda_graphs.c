@@ -1,0 +1,187 @@
+/*
+ * test_cuda_graphs.c - launches recorded as CUDA graphs, against a libcuda that has no GPU
+ * (support/fake_cuda.h): in which order it is asked, every way of failing, and that all is
+ * given back.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nanobrag/nanobrag.h>
+
+#include "gpu/cuda.h"
+#include "physics/spec.h"
+#include "support/fake_cuda.h"
+#include "support/tap.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const char code[2] = "x";
+static const struct gpu_fatbin fatbin = {{&code[0], &code[1]}, "sm_90", 13000};
+static const struct gpu_launch launches[2] = {{{GPU_IMAGE, PHYS_GAUSS, PHYS_NEAREST, 1},
+                                               42},
+                                              {{GPU_FINISH, 0, 0, 1}, 7}};
+
+static nb_context *ctx;
+static struct fake_cuda *fake;
+static void *device;
+
+/* a device of this library, which begins anew */
+static void begin(const char *library)
+{
+    const struct cuda_source source = {library, &fatbin};
+    fake_cuda_state_function *get;
+    struct gpu_facts facts;
+    void *handle = dlopen(library, RTLD_NOW | RTLD_NODELETE);
+    void *address = handle ? dlsym(handle, "fake_cuda_state") : NULL;
+
+    if (!address || nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK) abort();
+    memcpy(&get, &address, sizeof get);
+    fake = get();
+    (void)dlclose(handle);
+    memset(fake, 0, sizeof *fake);
+    fake->devices = 1;
+    fake->version = 13000;
+    fake->major = 9;
+    fake->result = 719;
+    if (cuda_open(ctx, &source, 0, &device, &facts) != NB_OK) abort();
+}
+
+static void end(const char *when)
+{
+    gpu_cuda.close(device);
+    tap_check(fake->contexts + fake->streams + fake->modules + fake->graphs
+                          + fake->graph_execs + fake->lost
+                      == 0
+                  && fake->depth == 0 && fake->misuses == 0 && !fake->capturing,
+              "%s: %d graphs, %d of them to launch, %d entered, %d misuses, %d lost; "
+              "expected none",
+              when, fake->graphs, fake->graph_execs, fake->depth, fake->misuses,
+              fake->lost);
+    nb_context_free(ctx);
+}
+
+static nb_status record(void **out)
+{
+    return gpu_cuda.record(ctx, device, launches, 2, 0x1234, out);
+}
+
+static void check_refused(nb_status got, const char *words)
+{
+    const char *message = nb_context_message(ctx);
+
+    tap_check(got == NB_ERR_DEVICE && strstr(message, words), "status %d, '%s'", (int)got,
+              message);
+}
+
+static int recorded(void)
+{
+    void *recording;
+
+    begin(FAKE_CUDA);
+    tap_check(record(&recording) == NB_OK && recording, "recorded: '%s'",
+              nb_context_message(ctx));
+    tap_check(fake->captured == 2 && fake->launches == 0 && fake->functions_loaded == 2,
+              "%d launches captured (2), %d done (0), %d functions loaded before (2)",
+              fake->captured, fake->launches, fake->functions_loaded);
+    tap_check(fake->graphs == 0 && fake->graph_execs == 1,
+              "%d graphs are left (0), %d to launch (1)", fake->graphs, fake->graph_execs);
+    tap_check(strcmp(fake->kernel, "finish") == 0 && fake->blocks == 7
+                  && fake->parameters == 0x1234,
+              "the last: %u blocks of %s", fake->blocks, fake->kernel);
+    for (int i = 1; i <= 3; i++) {
+        const nb_status status = gpu_cuda.replay(ctx, device, recording);
+
+        tap_check(status == NB_OK && fake->graph_launches == i && fake->launches == 0,
+                  "replayed: %d graphs launched expected %d, %d launches by themselves (0)",
+                  fake->graph_launches, i, fake->launches);
+    }
+    gpu_cuda.forget(device, recording);
+    gpu_cuda.forget(device, NULL);
+    end("recorded");
+    return TAP_PASS;
+}
+
+/* whichever step fails: it is told, nothing is kept, and plain launches go on */
+static int steps_fail(void)
+{
+    static const struct {
+        const char *symbol, *words;
+    } steps[] = {{"cuModuleLoadDataEx", "loading the kernels in float"},
+                 {"cuModuleGetFunction", "finding the kernel image_GAUSS_NEAREST"},
+                 {"cuFuncLoad", "loading the kernel image_GAUSS_NEAREST"},
+                 {"cuStreamBeginCapture_v2", "beginning a capture"},
+                 {"cuLaunchKernelEx", "launching 42 blocks"},
+                 {"cuStreamEndCapture", "capturing launches"},
+                 {"cuGraphInstantiateWithFlags", "making a graph"}};
+    void *recording = &fake;
+
+    for (size_t i = 0; i < COUNT(steps); i++) {
+        nb_status status;
+
+        begin(FAKE_CUDA);
+        fake->fail_in = steps[i].symbol;
+        status = record(&recording);
+        check_refused(status, steps[i].words);
+        tap_check(!recording, "%s: no recording", steps[i].symbol);
+        fake->fail_in = NULL;
+        status = gpu_cuda.launch(ctx, device, &launches[0].kernel, 42, 0x1234);
+        tap_check(status == NB_OK && fake->launches == 1, "%d plain launch goes on",
+                  fake->launches);
+        end(steps[i].symbol);
+    }
+    return TAP_PASS;
+}
+
+/* and with a recording that was made; of what gives back nobody is told */
+static int replay_fails(void)
+{
+    static const char *const silent[] = {"cuGraphDestroy", "cuGraphExecDestroy"};
+    void *recording;
+    nb_status status;
+
+    begin(FAKE_CUDA);
+    if (record(&recording) != NB_OK) abort();
+    fake->fail_in = "cuGraphLaunch";
+    status = gpu_cuda.replay(ctx, device, recording);
+    check_refused(status, "launching a graph");
+    gpu_cuda.forget(device, recording);
+    end("cuGraphLaunch");
+    for (size_t i = 0; i < COUNT(silent); i++) {
+        begin(FAKE_CUDA);
+        fake->fail_in = silent[i];
+        status = record(&recording);
+        tap_check(status == NB_OK, "%s: recorded", silent[i]);
+        gpu_cuda.forget(device, recording);
+        end(silent[i]);
+    }
+    return TAP_PASS;
+}
+
+static int no_functions(void)
+{
+    void *recording = &fake;
+    nb_status status;
+
+    begin(FAKE_CUDA_PLAIN);
+    status = record(&recording);
+    tap_check(status == NB_ERR_UNSUPPORTED && !recording, "%s", nb_context_message(ctx));
+    status = gpu_cuda.launch(ctx, device, &launches[0].kernel, 42, 0x1234);
+    tap_check(status == NB_OK && fake->launches == 1, "%d plain launch", fake->launches);
+    end("no functions of graphs");
+    return TAP_PASS;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_case cases[] = {
+        {"recorded", recorded},
+        {"steps_fail", steps_fail},
+        {"replay_fails", replay_fails},
+        {"no_functions", no_functions},
+    };
+
+    return tap_main(argc, argv, cases, COUNT(cases));
+}
