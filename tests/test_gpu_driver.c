@@ -512,7 +512,7 @@ static int built_names(void)
     for (int i = 0; i < 2 * (PHYS_SHAPES * PHYS_LOOKUPS + 1); i++) {
         const int at = i / 2, shape = at / PHYS_LOOKUPS, last = shape == PHYS_SHAPES;
         const struct gpu_kernel kernel = {last ? GPU_FINISH : GPU_IMAGE, last ? 0 : shape,
-                                          last ? 0 : at % PHYS_LOOKUPS, i % 2};
+                                          last ? 0 : at % PHYS_LOOKUPS, i % 2, NULL};
         char words[128];
         int count;
 

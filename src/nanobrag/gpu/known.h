@@ -10,6 +10,7 @@
 #define NB_GPU_KNOWN_H
 
 #include "physics/frame.h"
+#include "physics/phys.h"
 
 enum gpu_known {
     KNOWN_ONE_SAMPLE = 1, /* of a pixel */
