@@ -89,10 +89,13 @@ endif()
 # HOLDER, a C source of TARGET, take in both. What ptxas says is kept beside them as *.ptxas.
 function(nanobrag_cuda target source holder)
   set(fatbins "")
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/gpu) # Ninja makes it, Makefiles do not
   foreach(precision double single)
     string(TOUPPER ${precision} macro)
     set(output ${CMAKE_CURRENT_BINARY_DIR}/gpu/kernels_${precision})
     set(command ${NANOBRAG_NVCC} ${cuda_flags} -DPHYS_${macro}
+        # of a quotient float loses two units in the last place, and four operations
+        $<$<STREQUAL:${precision},single>:-prec-div=false>
         -I ${CMAKE_CURRENT_SOURCE_DIR} -MD -MF ${output}.d -MT ${output}.fatbin
         -fatbin ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${output}.fatbin)
     add_custom_command(

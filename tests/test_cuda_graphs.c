@@ -20,9 +20,10 @@
 
 static const char code[2] = "x";
 static const struct gpu_fatbin fatbin = {{&code[0], &code[1]}, "sm_90", 13000};
-static const struct gpu_launch launches[2] = {{{GPU_IMAGE, PHYS_GAUSS, PHYS_NEAREST, 1},
+static const struct gpu_launch launches[2] = {{{GPU_IMAGE, PHYS_GAUSS, PHYS_NEAREST, 1,
+                                                NULL},
                                                42},
-                                              {{GPU_FINISH, 0, 0, 1}, 7}};
+                                              {{GPU_FINISH, 0, 0, 1, NULL}, 7}};
 
 static nb_context *ctx;
 static struct fake_cuda *fake;

@@ -1,7 +1,6 @@
 /*
  * test_gpu_rows.c - the GPU's kernels of derivatives, run on this machine block by block,
- * against the rows of the Jacobian that the CPU's kernels find: changes of the photons,
- * gradients, losses, normal matrices; and bits that no order of blocks may change.
+ * against the rows of the Jacobian that the CPU's kernels find.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,7 +12,6 @@
 
 #include <nanobrag/nanobrag.h>
 
-#include "image/loss.h"
 #include "support/rows_runs.h"
 #include "support/scenes.h"
 #include "support/tap.h"
@@ -28,42 +26,6 @@ static double *numbers(size_t n)
     return p;
 }
 
-static nb_scene scene_named(const char *name)
-{
-    for (size_t i = 0; i < scenes_count; i++)
-        if (strcmp(scenes_list[i].name, name) == 0) return scenes_make(&scenes_list[i]);
-    abort();
-}
-
-/* 1 when a kernel makes all the sums that tangent d needs */
-static int suits(const struct rows_trial *t, const struct rows_kernel *kernel, int d)
-{
-    const struct phys_slope *dot = t->dot + d;
-    double strain = 0, crystal = fabs(dot->fudge);
-
-    for (int i = 0; i < 9; i++) strain += fabs(dot->strain[i]);
-    for (int i = 0; i < 3; i++) crystal += fabs(dot->ncells[i]);
-    for (int i = 0; i < 6; i++) crystal += fabs(dot->metric[i]);
-    return (kernel->strain || strain == 0) && (kernel->crystal || crystal == 0)
-           && (kernel->turns > 0 || d >= t->turning);
-}
-
-/* The tangents that a kernel takes next, from number way->first on: way->n, which is 0
- * after the last. */
-static int next_tangents(const struct rows_trial *t, struct rows_way *way)
-{
-    const struct rows_kernel *kernel =
-        &way->kernels->rows[t->job.spec.shape][t->job.spec.lookup][way->kind];
-
-    while (way->first < t->n && !suits(t, kernel, way->first)) way->first++;
-    for (way->n = 0; way->n < ROWS_MOST && way->first + way->n < t->n; way->n++) {
-        const int d = way->first + way->n;
-
-        if (!suits(t, kernel, d) || (d < t->turning && way->n == kernel->turns)) break;
-    }
-    return way->n;
-}
-
 /* ---- changes ---- */
 
 /* the worst change of all tangents that the kernel serves, of the largest of its tangent
@@ -75,7 +37,7 @@ static double worst_change(const struct rows_trial *t, struct rows_way way, int 
 
     (void)snprintf(where, size, "none");
     *served = 0;
-    for (; next_tangents(t, &way) > 0; way.first += way.n) {
+    for (; rows_next(t, &way) > 0; way.first += way.n) {
         *served += way.n;
         rows_changes(t, &way, NULL, change);
         for (int d = 0; d < way.n; d++) {
@@ -169,7 +131,7 @@ static int classes(void)
     static const char *const names[] = {"square_nearest", "gauss_tricubic"};
 
     for (size_t i = 0; i < 2; i++) {
-        const nb_scene scene = scene_named(names[i]);
+        const nb_scene scene = rows_scene(names[i]);
         struct rows_trial t;
 
         rows_trial_make(&scene, 1, &t);
@@ -207,7 +169,7 @@ static nb_scene mixed(int number)
     static const char *const names[] = {"list_of_sources", "list_of_sources", "layers",
                                         "each_factor",     "curved",          "layers",
                                         "grid_of_sources", "amorphous_table"};
-    nb_scene s = scene_named(names[number]);
+    nb_scene s = rows_scene(names[number]);
 
     if (number < 4) {
         s.dmin = 5.5;
@@ -273,7 +235,7 @@ static int as_reference(void)
 
     for (size_t i = 0; i < 3; i++) {
         const struct rows_way way = {&rows_kernels_double, ROWS_OF_FEW, 1, 0, 0, 0, 0};
-        const nb_scene scene = scene_named(names[i]);
+        const nb_scene scene = rows_scene(names[i]);
         struct rows_trial t;
         char where[64];
         double worst;
@@ -289,342 +251,6 @@ static int as_reference(void)
     return TAP_PASS;
 }
 
-/* ---- sums over pixels ---- */
-
-/* numbers between -1 and 1 that repeat from run to run */
-static double *draws(size_t n, uint32_t seed)
-{
-    double *out = numbers(n);
-
-    for (size_t i = 0; i < n; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        out[i] = (double)seed / 2147483648.0 - 1;
-    }
-    return out;
-}
-
-/* a trial with pixels masked away */
-static void make_masked(const char *name, uint8_t **mask, struct rows_trial *t)
-{
-    const nb_scene scene = scene_named(name);
-
-    rows_trial_make(&scene, 1, t);
-    *mask = calloc(t->pixels, 1);
-    if (!*mask) abort();
-    t->job.mask = *mask;
-    for (size_t i = 0; i < t->pixels; i++) {
-        (*mask)[i] = i % 7 != 3;
-        if ((*mask)[i]) continue;
-        t->photons[i] = 0;
-        for (int d = 0; d < t->n; d++) t->change[(size_t)d * t->pixels + i] = 0;
-    }
-}
-
-/* value and gradient of a run against sums of slope times the true changes. Of each sum,
- * the sizes of its terms may be off by `allowed` */
-static double worst_gradient(const struct rows_trial *t, const struct rows_way *way,
-                             double value, const double *slope, const double *found)
-{
-    double worst = fabs(found[0] - value) / fabs(value);
-
-    for (int d = 0; d < way->n; d++) {
-        const double *change = t->change + (size_t)(way->first + d) * t->pixels;
-        double sum = 0, size = 0;
-
-        for (size_t i = 0; i < t->pixels; i++) {
-            sum += slope[i] * change[i];
-            size += fabs(slope[i]) * fabs(change[i]);
-            size += fabs(slope[i]) * t->photons[i] * t->unit[way->first + d];
-        }
-        worst = fmax(worst, fabs(found[1 + d] - sum) / size);
-        if (isnan(found[1 + d])) worst = INFINITY;
-    }
-    return worst;
-}
-
-/* all gradients of a trial with one end */
-static double worst_gradients(const struct rows_trial *t, struct rows_way way,
-                              const struct gpu_rows_parameters *end, double value,
-                              const double *slope)
-{
-    double found[1 + ROWS_MOST], worst = 0;
-
-    for (way.first = 0; next_tangents(t, &way) > 0; way.first += way.n) {
-        struct gpu_rows_parameters p = rows_parameters(t, &way);
-
-        p.end = end->end;
-        p.pull = end->pull;
-        p.target = end->target;
-        rows_totals(t, &way, &p, found);
-        worst = fmax(worst, worst_gradient(t, &way, value, slope, found));
-    }
-    return worst;
-}
-
-static const char *const summed[] = {"square_nearest", "each_factor", "list_of_sources",
-                                     "xds_roi"};
-
-/* given cotangents: J^T bar */
-static int gradients(void)
-{
-    for (size_t s = 0; s < sizeof summed / sizeof *summed; s++) {
-        struct rows_trial t;
-        uint8_t *mask;
-        double *bar, value = 0;
-        float *rounded;
-
-        make_masked(summed[s], &mask, &t);
-        bar = draws(t.pixels, 5);
-        rounded = calloc(t.pixels, sizeof *rounded);
-        if (!rounded) abort();
-        for (size_t i = 0; i < t.pixels; i++) {
-            rounded[i] = (float)bar[i];
-            bar[i] = (double)rounded[i];
-            value += bar[i] * t.photons[i];
-        }
-        for (int single = 0; single < 2; single++) {
-            const struct rows_way way =
-                {single ? &rows_kernels_single : &rows_kernels_double,
-                 ROWS_OF_FEW,
-                 1,
-                 0,
-                 0,
-                 0,
-                 0};
-            const double allowed = single ? float_allowed : double_allowed;
-            struct gpu_rows_parameters end = {.end = ROWS_PULL};
-            double worst;
-
-            end.pull.wide = single ? NULL : bar;
-            end.pull.single = single ? rounded : NULL;
-            worst = worst_gradients(&t, way, &end, value, bar);
-            tap_check(worst <= allowed, "%s, %s: off %.1e of its terms, %.0e allowed",
-                      summed[s], single ? "float" : "double", worst, allowed);
-        }
-        free(rounded);
-        free(bar);
-        free(mask);
-        rows_trial_drop(&t);
-    }
-    return TAP_PASS;
-}
-
-/* ---- losses ---- */
-
-static struct gpu_target target_of(const nb_target *target, const double *observed,
-                                   const double *weight)
-{
-    struct gpu_target t = {0};
-
-    t.kind = target->kind;
-    t.sigma_readout = target->sigma_readout;
-    t.gain = target->gain;
-    t.delta = target->delta;
-    t.observed.wide = observed;
-    t.weight.wide = weight;
-    return t;
-}
-
-/* photons of a way, whose rounding is not the loss's fault */
-static double *own_photons(const struct rows_trial *t, struct rows_way way)
-{
-    double *photons = numbers(t->pixels), *change = numbers((size_t)ROWS_MOST * t->pixels);
-
-    way.first = t->turning;
-    way.n = 1;
-    rows_changes(t, &way, photons, change);
-    free(change);
-    return photons;
-}
-
-static void check_loss(const struct rows_trial *t, int single, const nb_target *target,
-                       const double *observed, const double *weight)
-{
-    const struct rows_way way =
-        {single ? &rows_kernels_single : &rows_kernels_double, ROWS_OF_FEW, 1, 0, 0, 0, 0};
-    const double allowed = single ? float_allowed : double_allowed;
-    struct gpu_rows_parameters end = {.end = ROWS_LOSS};
-    double *photons = own_photons(t, way), *slope = numbers(t->pixels), value = 0, worst;
-
-    for (size_t i = 0; i < t->pixels; i++) {
-        struct loss loss;
-
-        if (!t->job.mask[i]) continue;
-        loss = loss_pixel(target, photons[i], observed[i], weight ? weight[i] : 1);
-        value += loss.value;
-        slope[i] = loss.slope;
-    }
-    end.target = target_of(target, observed, weight);
-    worst = worst_gradients(t, way, &end, value, slope);
-    tap_check(worst <= allowed, "loss %d%s, %s: off %.1e of its terms, %.0e allowed",
-              target->kind, weight ? " weighted" : "", single ? "float" : "double", worst,
-              allowed);
-    free(photons);
-    free(slope);
-}
-
-static int losses(void)
-{
-    struct rows_trial t;
-    uint8_t *mask;
-    double *observed, *weight;
-
-    make_masked("square_nearest", &mask, &t);
-    observed = draws(t.pixels, 11);
-    weight = draws(t.pixels, 12);
-    for (size_t i = 0; i < t.pixels; i++) {
-        observed[i] = i % 5 ? t.photons[i] * (1 + 0.3 * observed[i]) : 0;
-        weight[i] = i % 11 ? 1 + 0.5 * weight[i] : 0;
-    }
-    for (int kind = NB_GAUSSIAN; kind <= NB_HUBER; kind++)
-        for (int way = 0; way < 4; way++) {
-            const nb_target target = {.kind = kind,
-                                      .sigma_readout = 0.02 * t.peak,
-                                      .gain = 1.7,
-                                      .delta = 0.01 * t.peak};
-
-            check_loss(&t, way / 2, &target, observed, way % 2 ? weight : NULL);
-        }
-    tap_check((int)LOSS_GAUSSIAN == (int)NB_GAUSSIAN && (int)LOSS_POISSON == (int)NB_POISSON
-                  && (int)LOSS_POISSON_READOUT == (int)NB_POISSON_READOUT
-                  && (int)LOSS_HUBER == (int)NB_HUBER,
-              "losses are numbered as the public ones");
-    free(observed);
-    free(weight);
-    free(mask);
-    rows_trial_drop(&t);
-    return TAP_PASS;
-}
-
-/* ---- normal matrices ---- */
-
-/* number of the matrix's row and column, of given slopes and curvatures */
-static double worst_normal(const struct rows_trial *t, const struct rows_way *way,
-                           const double *slope, const double *curvature,
-                           const double *found)
-{
-    double worst = worst_gradient(t, way, found[0], slope, found);
-    const double *matrix = found + 1 + way->n;
-
-    for (int i = 0; i < way->n; i++)
-        for (int j = 0; j <= i; j++, matrix++) {
-            const double *a = t->change + (size_t)(way->first + i) * t->pixels;
-            const double *b = t->change + (size_t)(way->first + j) * t->pixels;
-            const double unit = t->unit[way->first + i] * t->unit[way->first + j];
-            double sum = 0, size = 0;
-
-            for (size_t k = 0; k < t->pixels; k++) {
-                sum += curvature[k] * a[k] * b[k];
-                size += fabs(curvature[k] * a[k] * b[k])
-                        + curvature[k] * t->photons[k] * t->photons[k] * unit;
-            }
-            worst = fmax(worst, fabs(*matrix - sum) / size);
-            if (isnan(*matrix)) worst = INFINITY;
-        }
-    return worst;
-}
-
-static void check_normal(const struct rows_trial *t, int single, int end,
-                         const double *observed, const double *weight)
-{
-    enum { LENGTH = 1 + ROWS_MOST + ROWS_MOST * (ROWS_MOST + 1) / 2 };
-    const nb_target target = {.kind = NB_POISSON_READOUT,
-                              .sigma_readout = 0.02 * t->peak,
-                              .gain = 1.7};
-    const double allowed = 4 * (single ? float_allowed : double_allowed);
-    struct rows_way way =
-        {single ? &rows_kernels_single : &rows_kernels_double, ROWS_OF_FEW, 1, 0, 0, 0, 0};
-    double *photons = own_photons(t, way), *slope = numbers(t->pixels);
-    double *curvature = numbers(t->pixels), found[LENGTH], worst = 0;
-
-    for (size_t i = 0; i < t->pixels; i++) {
-        const struct loss loss = loss_pixel(&target, photons[i], observed[i], weight[i]);
-
-        if (!t->job.mask[i]) continue;
-        slope[i] = end == ROWS_NORMAL ? loss.slope : weight[i] * observed[i];
-        curvature[i] = end == ROWS_NORMAL ? loss.curvature : weight[i];
-    }
-    for (way.first = 0; next_tangents(t, &way) > 0; way.first += way.n) {
-        struct gpu_rows_parameters p = rows_parameters(t, &way);
-
-        p.end = end;
-        p.target = target_of(&target, observed, weight);
-        rows_totals(t, &way, &p, found);
-        worst = fmax(worst, worst_normal(t, &way, slope, curvature, found));
-    }
-    tap_check(worst <= allowed, "%s, %s: off %.1e of its terms, %.0e allowed",
-              end == ROWS_NORMAL ? "a loss" : "squares", single ? "float" : "double", worst,
-              allowed);
-    free(photons);
-    free(slope);
-    free(curvature);
-}
-
-static int normal_matrices(void)
-{
-    struct rows_trial t;
-    uint8_t *mask;
-    double *observed, *weight;
-
-    make_masked("square_nearest", &mask, &t);
-    observed = draws(t.pixels, 21);
-    weight = draws(t.pixels, 22);
-    for (size_t i = 0; i < t.pixels; i++) {
-        observed[i] = t.photons[i] * (1 + 0.3 * observed[i]);
-        weight[i] = 1 + 0.5 * weight[i];
-    }
-    for (int single = 0; single < 2; single++) {
-        check_normal(&t, single, ROWS_NORMAL, observed, weight);
-        check_normal(&t, single, ROWS_SQUARES, observed, weight);
-    }
-    free(observed);
-    free(weight);
-    free(mask);
-    rows_trial_drop(&t);
-    return TAP_PASS;
-}
-
-/* ---- bits ---- */
-
-/* blocks in another order, and tiles shared among launches */
-static int same_bits(void)
-{
-    struct rows_trial t;
-    uint8_t *mask;
-    double *bar;
-
-    make_masked("each_factor", &mask, &t);
-    bar = draws(t.pixels, 31);
-    for (int single = 0; single < 2; single++) {
-        struct rows_way way = {single ? &rows_kernels_single : &rows_kernels_double,
-                               ROWS_OF_FEW,
-                               1,
-                               0,
-                               0,
-                               0,
-                               0};
-        double one[1 + ROWS_MOST], other[1 + ROWS_MOST];
-        struct gpu_rows_parameters p;
-
-        (void)next_tangents(&t, &way);
-        p = rows_parameters(&t, &way);
-        p.end = ROWS_PULL;
-        p.pull.wide = bar;
-        rows_totals(&t, &way, &p, one);
-        way.reversed = 1;
-        way.bands = 3;
-        rows_totals(&t, &way, &p, other);
-        tap_check(memcmp((char *)one, (char *)other, (size_t)(1 + way.n) * sizeof *one)
-                      == 0,
-                  "%s: backwards and in three bands, the same bits",
-                  single ? "float" : "double");
-    }
-    free(bar);
-    free(mask);
-    rows_trial_drop(&t);
-    return TAP_PASS;
-}
-
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
@@ -634,10 +260,6 @@ int main(int argc, char **argv)
         {"classes", classes},
         {"mixtures", mixtures},
         {"as_reference", as_reference},
-        {"gradients", gradients},
-        {"losses", losses},
-        {"normal_matrices", normal_matrices},
-        {"same_bits", same_bits},
     };
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);

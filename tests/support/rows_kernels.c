@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "gpu/f_block.h"
 #include "gpu/rows_block.h"
 
 /* as the entry points of gpu/rows.cu */
@@ -49,12 +50,33 @@
 
 EVERY(KERNEL)
 
+/* and of structure factors */
+#define EVERY_F(KERNEL)                                                                    \
+    KERNEL(SQUARE, NEAREST)                                                                \
+    KERNEL(GAUSS, NEAREST)                                                                 \
+    KERNEL(SQUARE, TRICUBIC)                                                               \
+    KERNEL(ROUND, TRICUBIC)
+
+#define F_KERNEL(shape, lookup)                                                            \
+    static void f_##shape##_##lookup(const void *p, int number)                            \
+    {                                                                                      \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
+        struct tile_shared shared;                                                         \
+                                                                                           \
+        memset(&shared, 0xff, sizeof shared);                                              \
+        f_block(spec, p, number, &shared);                                                 \
+    }
+
+EVERY_F(F_KERNEL)
+
+#define F_ENTRY(shape, lookup) [PHYS_##shape][PHYS_##lookup] = f_##shape##_##lookup,
 #define ENTRY(shape, lookup, name, strain, crystal, turns)                                 \
     [PHYS_##shape][PHYS_##lookup][ROWS_OF_##name] = {rows_##shape##_##lookup##_##name,     \
                                                      strain, crystal, turns},
 
 const struct rows_kernels KERNELS = {
     {EVERY(ENTRY)},
+    {EVERY_F(F_ENTRY)},
     rows_sum_block,
     rows_serve,
 };

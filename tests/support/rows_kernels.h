@@ -20,6 +20,8 @@ struct rows_kernel {
 
 struct rows_kernels {
     struct rows_kernel rows[PHYS_SHAPES][PHYS_LOOKUPS][ROWS_KINDS];
+    /* structure factors: parameters are a struct gpu_f_parameters. NULL: none */
+    void (*f[PHYS_SHAPES][PHYS_LOOKUPS])(const void *p, int number);
     void (*sum)(const struct gpu_sum_parameters *p, int number);
     int (*serve)(const struct phys_frame *frame);
 };

@@ -11,6 +11,7 @@
 #include "physics/step.h"
 #include "simulator.h"
 #include "support/renders.h"
+#include "support/scenes.h"
 
 static void *zeros(size_t n, size_t size)
 {
@@ -21,6 +22,13 @@ static void *zeros(size_t n, size_t size)
 }
 
 /* ---- a scene and its tangents ---- */
+
+nb_scene rows_scene(const char *name)
+{
+    for (size_t i = 0; i < scenes_count; i++)
+        if (strcmp(scenes_list[i].name, name) == 0) return scenes_make(&scenes_list[i]);
+    abort();
+}
 
 static int turns(const struct phys_frame *frame, const struct phys_slope *dot)
 {
@@ -117,8 +125,6 @@ static void find_truth(struct rows_trial *t, int lanes)
 
 void rows_trial_make(const nb_scene *scene, int lanes, struct rows_trial *t)
 {
-    size_t places;
-
     memset(t, 0, sizeof *t);
     t->ctx = renders_context(1);
     if (nb_simulator_create(t->ctx, scene, "*", NULL, &t->sim) != NB_OK
@@ -126,10 +132,8 @@ void rows_trial_make(const nb_scene *scene, int lanes, struct rows_trial *t)
         (void)fprintf(stderr, "%s\n", nb_context_message(t->ctx));
         abort();
     }
-    places = (size_t)t->frame.hkl_size[0] * (size_t)t->frame.hkl_size[1]
-             * (size_t)t->frame.hkl_size[2];
-    t->f_single = zeros(places + 1, sizeof *t->f_single);
-    for (size_t i = 0; t->frame.f && i <= places; i++)
+    t->f_single = zeros(rows_places(t), sizeof *t->f_single);
+    for (size_t i = 0; t->frame.f && i < rows_places(t); i++)
         t->f_single[i] = (float)t->frame.f[i];
     t->pixels = (size_t)t->frame.nfast * (size_t)t->frame.nslow;
     t->photons = zeros(t->pixels, sizeof *t->photons);
@@ -156,6 +160,33 @@ void rows_trial_drop(struct rows_trial *t)
 }
 
 /* ---- runs ---- */
+
+/* 1 when a kernel makes all the sums that tangent d needs */
+static int suits(const struct rows_trial *t, const struct rows_kernel *kernel, int d)
+{
+    const struct phys_slope *dot = t->dot + d;
+    double strain = 0, crystal = fabs(dot->fudge);
+
+    for (int i = 0; i < 9; i++) strain += fabs(dot->strain[i]);
+    for (int i = 0; i < 3; i++) crystal += fabs(dot->ncells[i]);
+    for (int i = 0; i < 6; i++) crystal += fabs(dot->metric[i]);
+    return (kernel->strain || strain == 0) && (kernel->crystal || crystal == 0)
+           && (kernel->turns > 0 || d >= t->turning);
+}
+
+int rows_next(const struct rows_trial *t, struct rows_way *way)
+{
+    const struct rows_kernel *kernel =
+        &way->kernels->rows[t->job.spec.shape][t->job.spec.lookup][way->kind];
+
+    while (way->first < t->n && !suits(t, kernel, way->first)) way->first++;
+    for (way->n = 0; way->n < ROWS_MOST && way->first + way->n < t->n; way->n++) {
+        const int d = way->first + way->n;
+
+        if (!suits(t, kernel, d) || (d < t->turning && way->n == kernel->turns)) break;
+    }
+    return way->n;
+}
 
 static double edges_of(const struct phys_frame *frame)
 {
@@ -282,4 +313,70 @@ void rows_totals(const struct rows_trial *t, const struct rows_way *way,
     if (normal) memcpy(out, from, (size_t)p->length * sizeof *out);
     free(from);
     free(to);
+}
+
+/* ---- structure factors ---- */
+
+size_t rows_places(const struct rows_trial *t)
+{
+    const int *size = t->frame.hkl_size;
+
+    return (size_t)size[0] * (size_t)size[1] * (size_t)size[2] + 1;
+}
+
+void rows_f(const struct rows_trial *t, const struct rows_way *way, const double *bar,
+            double *f_bar)
+{
+    const size_t places = rows_places(t);
+    struct gpu_rows_parameters p = rows_parameters(t, way);
+    struct gpu_f_parameters f = {0};
+    const size_t rows = (size_t)p.image.down * GPU_SLOW, nfast = (size_t)t->frame.nfast;
+    double *sum_bar = zeros(rows * nfast, sizeof *sum_bar), out[1 + ROWS_MOST];
+    int blocks;
+
+    p.end = ROWS_PULL;
+    p.pull.wide = bar;
+    p.sum_bar = sum_bar;
+    rows_totals(t, way, &p, out);
+    f.image = p.image;
+    f.image.segments = (t->frame.nsource * t->frame.norientation + 1023) / 1024;
+    f.sum_bar = sum_bar;
+    f.unit = t->peak * 1e-16;
+    f.count = zeros(places, sizeof *f.count);
+    blocks = f.image.across * f.image.down * f.image.segments;
+    for (int i = 0; i < blocks; i++)
+        way->kernels->f[t->job.spec.shape][t->job.spec.lookup](&f, way->reversed
+                                                                       ? blocks - 1 - i
+                                                                       : i);
+    for (size_t i = 0; i < places; i++) f_bar[i] = (double)f.count[i] * f.unit;
+    free(f.count);
+    free(sum_bar);
+}
+
+void rows_f_truth(const struct rows_trial *t, const double *bar, double *f_bar)
+{
+    const struct puller *puller = kernels_lanes("").pull_precise;
+    struct phys_slope out = {0};
+    double given[TILE_PIXELS], photons[TILE_PIXELS];
+    const struct pull pull = {NULL, NULL, 1, given};
+
+    out.source = zeros((size_t)t->frame.nsource, sizeof *out.source);
+    out.turn = zeros((size_t)t->frame.norientation, sizeof *out.turn);
+    out.f = f_bar;
+    for (int slow = 0; slow < t->frame.nslow; slow += TILE_SLOW)
+        for (int fast = 0; fast < t->frame.nfast; fast += TILE_FAST) {
+            const struct tile tile = {fast, slow, TILE_FAST, TILE_SLOW};
+
+            for (int i = 0; i < TILE_PIXELS; i++) {
+                const int f = fast + i % TILE_FAST, s = slow + i / TILE_FAST;
+                const int in =
+                    f < t->frame.nfast && s < t->frame.nslow && renders(&t->job, f, s);
+
+                given[i] = in ? bar[(size_t)s * (size_t)t->frame.nfast + (size_t)f] : 0;
+            }
+            (void)puller->vjp[t->job.spec.shape][t->job.spec.lookup](&t->job, &tile, &pull,
+                                                                     NULL, &out, photons);
+        }
+    free(out.source);
+    free(out.turn);
 }

@@ -31,6 +31,9 @@ struct rows_trial {
     double peak;
 };
 
+/* A scene of scenes_list. */
+nb_scene rows_scene(const char *name);
+
 /* `lanes` 0: the truth is that of the reference kernel. Ends the program where the scene is
  * refused. */
 void rows_trial_make(const nb_scene *scene, int lanes, struct rows_trial *t);
@@ -46,6 +49,10 @@ struct rows_way {
     int bands; /* launches that share the rows of tiles; 0: 1 */
 };
 
+/* The tangents that a kernel takes next, from number way->first on: way->n, which is 0
+ * after the last. */
+int rows_next(const struct rows_trial *t, struct rows_way *way);
+
 /* parameters of a run over the whole detector, without an end */
 struct gpu_rows_parameters rows_parameters(const struct rows_trial *t,
                                            const struct rows_way *way);
@@ -58,5 +65,15 @@ void rows_changes(const struct rows_trial *t, const struct rows_way *way, double
  * normal matrix. */
 void rows_totals(const struct rows_trial *t, const struct rows_way *way,
                  struct gpu_rows_parameters *p, double *out);
+
+/* Cotangents of the structure factors (box and its default) from those of the photons. */
+void rows_f(const struct rows_trial *t, const struct rows_way *way, const double *bar,
+            double *f_bar);
+
+/* and by the lanes of the CPU in double */
+void rows_f_truth(const struct rows_trial *t, const double *bar, double *f_bar);
+
+/* places of the box, with that of the default */
+size_t rows_places(const struct rows_trial *t);
 
 #endif

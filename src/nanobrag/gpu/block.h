@@ -18,12 +18,12 @@
 
 enum { BLOCK_THREADS = 128 };
 
-/* A loop after BLOCK_ROLLED stays one: its copies would take registers. So would numbers
- * read ahead of a loop: after BLOCK_READ_AGAIN those in memory are read where they are
- * used.
- */
+/* A loop after BLOCK_ROLLED stays one: its copies would take registers. After BLOCK_BY_TWO
+ * it has two, and one computes while the other waits. Numbers read ahead of a loop take
+ * registers too: behind BLOCK_READ_AGAIN they are read where they are used. */
 #if defined(__CUDACC__)
 #define BLOCK_ROLLED     _Pragma("unroll 1")
+#define BLOCK_BY_TWO     _Pragma("unroll 2")
 #define BLOCK_READ_AGAIN asm volatile("" ::: "memory")
 #define EACH_THREAD(t)                                                                     \
     for (int t = (int)threadIdx.x, step_ = 1; step_ != 0;                                  \
@@ -32,9 +32,10 @@ enum { BLOCK_OWN = 1 };
 #define OWN(t) ((t)*0)
 #else
 #define BLOCK_ROLLED
+#define BLOCK_BY_TWO
 #define BLOCK_READ_AGAIN (void)0
 /* NOLINTNEXTLINE(bugprone-macro-parentheses) */
-#define EACH_THREAD(t) for (int t = 0; t < BLOCK_THREADS; t++)
+#define EACH_THREAD(t)   for (int t = 0; t < BLOCK_THREADS; t++)
 enum { BLOCK_OWN = BLOCK_THREADS };
 #define OWN(t)           (t)
 #endif

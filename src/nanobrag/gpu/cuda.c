@@ -506,7 +506,7 @@ static nb_status wait_for_all(nb_context *ctx, void *device)
     return leave(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "computing"));
 }
 
-const struct gpu_driver gpu_cuda = {"CUDA",       open_default, close_device, allocate,
+const struct gpu_driver gpu_cuda = {"cuda",       open_default, close_device, allocate,
                                     release,      upload,       download,     launch,
                                     wait_for_all, load,         unload,       record,
                                     replay,       forget};

@@ -82,10 +82,10 @@ PHYS_FN struct phys_site site_of(struct phys_spec spec, const struct aim *aim, i
 /* 1 halfway between two reflections, within what float can tell */
 PHYS_FN int is_halfway(struct phys_spec spec, const struct aim *aim, struct phys_vec3 d)
 {
-    const real h = fabs(d.x), k = fabs(d.y), l = fabs(d.z);
-    const real hk = h > k ? h : k, off = hk > l ? hk : l;
+    const real from = aim->part->halfway;
 
-    return has_jumps(spec) && off > aim->part->halfway;
+    return has_jumps(spec)
+           && ((fabs(d.x) > from) | (fabs(d.y) > from) | (fabs(d.z) > from));
 }
 
 /* such a sample, of pair `number`, placed in double */
@@ -145,15 +145,16 @@ PHYS_FN real run_sum(struct phys_spec spec, const struct aim *aim, const struct 
     const struct tile_shared *shared = aim->shared;
     real sum = 0;
 
-    BLOCK_ROLLED
+    BLOCK_BY_TWO
     for (int i = run->begin + run->i; i < run->begin + run->end; i++) {
         const int t = reaches_all(spec) ? i : shared->order[i];
         const struct phys_site site = site_of(spec, aim, t);
-        const int waits = is_halfway(spec, aim, site.d);
-        const real f2 = shared->weight[t] * site_f2(spec, shared, site);
+        const real f2 = site_f2(spec, shared, site);
 
-        sum += waits ? 0 : f2;
-        *waiting |= waits;
+        if (is_halfway(spec, aim, site.d))
+            *waiting = 1;
+        else
+            sum += shared->weight[t] * f2;
     }
     return sum;
 }

@@ -9,12 +9,17 @@
 #include "gpu/finish_block.h"
 #include "gpu/image_block.h"
 
+/* blocks of a multiprocessor at once: 4 leave 128 registers to a thread, 3 leave 168 */
 #if defined(PHYS_SINGLE)
-#define IMAGE_BLOCKS  4 /* of a multiprocessor at once: 128 registers for a thread */
-#define FINISH_BLOCKS 4
+#define BLOCKS_CONSTANT 4
+#define BLOCKS_NEAREST  4
+#define BLOCKS_TRICUBIC 3
+#define FINISH_BLOCKS   3
 #else
-#define IMAGE_BLOCKS  2
-#define FINISH_BLOCKS 2
+#define BLOCKS_CONSTANT 2
+#define BLOCKS_NEAREST  2
+#define BLOCKS_TRICUBIC 2
+#define FINISH_BLOCKS   2
 #endif
 
 #if !defined(GPU_KNOWN)
@@ -22,7 +27,7 @@
 #endif
 
 #define KERNEL(shape, lookup)                                                              \
-    extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, IMAGE_BLOCKS)              \
+    extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_##lookup)           \
         image_##shape##_##lookup(const struct gpu_parameters *parameters)                  \
     {                                                                                      \
         const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \

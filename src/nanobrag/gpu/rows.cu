@@ -2,40 +2,29 @@
  * rows.cu - the kernels of derivatives as entry points for nvcc and NVRTC: one for each
  * variant of crystal shape and look-up and each class of tangents (ROWS_CLASSES), in
  * double, or in float under PHYS_SINGLE. With GPU_ONLY_SHAPE, GPU_ONLY_LOOKUP and
- * GPU_ONLY_CLASS (ROWS_FRAME and so on) defined just that one.
+ * GPU_ONLY_CLASS (ROWS_FRAME and so on, or ROWS_F) defined just that one.
  *
  * SPDX-License-Identifier: MIT
  */
+#include "gpu/f_block.h"
 #include "gpu/rows_block.h"
 
-/* blocks of a multiprocessor at once: registers for a thread */
+/* blocks of a multiprocessor at once: 168 registers for a thread where three are */
 #if defined(PHYS_SINGLE)
-#define FRAME_CONSTANT  4
-#define FRAME_NEAREST   4
-#define FRAME_TRICUBIC  3
-#define TURNED_CONSTANT 4
-#define TURNED_NEAREST  4
-#define TURNED_TRICUBIC 3
-#define FEW_CONSTANT    3
-#define FEW_NEAREST     3
-#define FEW_TRICUBIC    3
-#define MANY_CONSTANT   2
-#define MANY_NEAREST    2
-#define MANY_TRICUBIC   2
+#define FRAME_BLOCKS  3
+#define TURNED_BLOCKS 3
+#define FEW_BLOCKS    3
+#define MANY_BLOCKS   3
+#define F_BLOCKS      3
 #else
-#define FRAME_CONSTANT  2
-#define FRAME_NEAREST   2
-#define FRAME_TRICUBIC  2
-#define TURNED_CONSTANT 2
-#define TURNED_NEAREST  2
-#define TURNED_TRICUBIC 2
-#define FEW_CONSTANT    2
-#define FEW_NEAREST     2
-#define FEW_TRICUBIC    2
+#define FRAME_BLOCKS  2
+#define TURNED_BLOCKS 2
+#define FEW_BLOCKS    2
+#define F_BLOCKS      2
 #endif
 
 #define KERNEL(shape, lookup, name, strain, crystal, turns)                                \
-    extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, name##_##lookup)           \
+    extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, name##_BLOCKS)             \
         rows_##shape##_##lookup##_##name(const struct gpu_rows_parameters *parameters)     \
     {                                                                                      \
         const struct rows_spec spec = {{PHYS_##shape, PHYS_##lookup, 0, 0},                \
@@ -55,11 +44,28 @@
         rows_block(spec, parameters, (int)blockIdx.x, memory);                             \
     }
 
+/* structure factors: of every variant but those whose F is constant */
+#define F_KERNEL(shape, lookup)                                                            \
+    extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, F_BLOCKS)                  \
+        f_##shape##_##lookup(const struct gpu_f_parameters *parameters)                    \
+    {                                                                                      \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
+        __shared__ struct tile_shared shared;                                              \
+                                                                                           \
+        f_block(spec, parameters, (int)blockIdx.x, &shared);                               \
+    }
+#define F_CONSTANT(shape)
+#define F_NEAREST(shape)              F_KERNEL(shape, NEAREST)
+#define F_TRICUBIC(shape)             F_KERNEL(shape, TRICUBIC)
+#define ROWS_F(KERNEL, shape, lookup) F_##lookup(shape)
+
 #if defined(GPU_ONLY_CLASS)
 #define ONLY(class, shape, lookup) class(KERNEL, shape, lookup)
 ONLY(GPU_ONLY_CLASS, GPU_ONLY_SHAPE, GPU_ONLY_LOOKUP)
 #else
-#define VARIANT(shape, lookup) ROWS_CLASSES(KERNEL, shape, lookup)
+#define VARIANT(shape, lookup)                                                             \
+    ROWS_CLASSES(KERNEL, shape, lookup)                                                    \
+    ROWS_F(KERNEL, shape, lookup)
 #include "kernels/variants.def"
 #undef VARIANT
 #endif

@@ -67,7 +67,7 @@ PHYS_FN void amorphous_layer_rows(struct row_centre *at, struct rows_centre *cen
     const real omega = phys_solid_angle(&shared->tile.view.detector, point);
     const real capture = phys_capture(&shared->tile.view.detector, point, (real)layer);
     const real own_omega = frame->each_omega ? omega : 1;
-    struct row_sample bar = {{0, 0, 0}, 0, 0};
+    struct row_sample bar = {{0, 0, 0}, 0};
     real before, sum = 0;
 
     if (layer == 0) {
@@ -95,7 +95,7 @@ PHYS_FN void amorphous_factors_rows(const struct row_site *site,
     const struct gpu_rows_parameters *p = site->p;
     const struct phys_frame *frame = &p->image.frame;
     const double sum = centre->light * (double)centre->omega * (double)centre->polarization;
-    struct row_sample bar = {{0, 0, 0}, 0, 0};
+    struct row_sample bar = {{0, 0, 0}, 0};
 
     own->photons += frame->amorphous_scale * sum;
     own->total[ROW(amorphous_scale)] = sum;

@@ -23,6 +23,14 @@ enum {
     ROW_SLOW = ROW_FAST + 3,
     ROW_CAPTURE = ROW_SLOW + 3,
     ROWS_SUMS,
+    /* not sums, but kept of a sample: see keep() */
+    KEPT_WEIGHT = ROWS_SUMS, /* of the sub-pixel */
+    KEPT_FALL, /* factors of the source at hand: displacement and dmin, polarization */
+    KEPT_POLAR,
+    KEPT_D, /* what the direction gets, without the weight of the sub-pixel */
+    KEPT_SUM = KEPT_D + 3, /* F^2 without that */
+    KEPT_RATIO, /* of its distance to that of the middle */
+    ROWS_WAITING,
     ROWS_FLUSH = 256 /* samples that wait */
 };
 
@@ -33,20 +41,32 @@ enum {
 /* what a thread keeps from step to step */
 struct rows_thread {
     struct pixel pixel;
-    double photons;
+    double photons, factor; /* that is, factor times the sum of weighted F^2 */
     double total[ROWS_SUMS];
-    real waiting[ROWS_SUMS];
+    real waiting[ROWS_WAITING];
 };
 
 PHYS_FN void rows_thread_start(struct rows_thread *own, struct pixel pixel)
 {
     own->pixel = pixel;
-    own->photons = 0;
+    own->photons = own->factor = 0;
     BLOCK_ROLLED
     for (int i = 0; i < ROWS_SUMS; i++) {
         own->total[i] = 0;
         own->waiting[i] = 0;
     }
+}
+
+/* a number that a thread needs again behind a loop over pairs, which it shall not take a
+ * register from: KEPT_WEIGHT and so on */
+PHYS_FN void keep(struct rows_thread *own, int i, real value)
+{
+    *(volatile real *)(own->waiting + i) = value;
+}
+
+PHYS_FN real kept(const struct rows_thread *own, int i)
+{
+    return *(const volatile real *)(own->waiting + i);
 }
 
 PHYS_FN void join(struct rows_thread *own, int first, int n)
@@ -87,11 +107,10 @@ PHYS_FN void give(struct rows_thread *own, int at, struct phys_vec3 v)
 
 /* ---- a sample ---- */
 
-/* what a sample's direction and distance get, and the weight of its sub-pixel: that of all
- * its F^2 with the factors of each source, but not its own */
+/* what a sample's direction and distance get */
 struct row_sample {
     struct phys_vec3 d;
-    real r, weight;
+    real r;
 };
 
 /* where it lies */
@@ -192,30 +211,26 @@ PHYS_FN void place_rows(const struct phys_frame *frame, const struct row_place *
 
 /* ---- a source ---- */
 
-/* factors of a source and a sample, its weight left out: displacement and dmin,
- * polarization */
-struct row_factors {
-    real fall, polar;
-};
-
-PHYS_FN struct row_factors factors_of(const struct phys_frame *frame,
-                                      const struct tile_shared *shared, int part, int t,
-                                      struct phys_vec3 step)
+/* factors of a source and a sample, kept; returns their product with its weight */
+PHYS_FN real keep_factors(const struct phys_frame *frame, const struct tile_shared *shared,
+                          int t, struct phys_vec3 step, struct rows_thread *own)
 {
     const struct phys_square *square = shared->square + t;
-    struct row_factors factors = {1, 1};
-    real change;
+    real fall = 1, polar = 1;
 
-    if (!per_source(frame)) return factors;
-    change = phys_square_change(square, step);
-    factors.fall =
-        frame->dmin > 0 && square->beyond + change > 0
-            ? 0
-            : phys_displacement((real)frame->b_factor, square->at_middle + change);
-    if (frame->each_polar && frame->polarised)
-        factors.polar =
-            polarization_at(frame, shared->source[t], shared->part + part, step);
-    return factors;
+    if (per_source(frame)) {
+        const real change = phys_square_change(square, step);
+
+        fall = frame->dmin > 0 && square->beyond + change > 0
+                   ? 0
+                   : phys_displacement((real)frame->b_factor, square->at_middle + change);
+        if (frame->each_polar && frame->polarised)
+            polar = polarization_at(frame, shared->source[t],
+                                    shared->part + own->pixel.part, step);
+    }
+    keep(own, KEPT_FALL, fall);
+    keep(own, KEPT_POLAR, polar);
+    return (real)frame->source[shared->source[t]].weight * fall * polar;
 }
 
 /* what a source's own change along each tangent adds. `share`: its factors but its weight
@@ -242,47 +257,38 @@ PHYS_FN void along_source(const struct gpu_rows_parameters *p, int index,
     }
 }
 
-/* a source at a sample */
-struct row_source {
-    int index;
-    real unit; /* 1/wavelength */
-    struct row_factors factors;
-    real sub_pixel; /* weight of the sub-pixel */
-};
-
-/* all pairs of a source in a chunk are done */
-PHYS_FN void close_source(const struct gpu_rows_parameters *p, const struct row_aim *aim,
-                          const struct row_source *source, const struct row_place *place,
-                          struct row_sums *sums, struct row_sample *bar,
+/* all pairs of source `index` in a chunk are done; d: direction of the sample */
+PHYS_FN void close_source(const struct row_aim *aim, const struct gpu_rows_parameters *p,
+                          int index, real unit, struct phys_vec3 d, struct row_sums *sums,
                           struct rows_thread *own)
 {
     const struct phys_frame *frame = &p->image.frame;
     const struct phys_vec3 way = aim->way;
-    const real unit2 = source->unit * source->unit, f2 = sums->f2;
-    const real weighted = aim->share * f2;
+    const real unit2 = unit * unit, f2 = sums->f2, weighted = aim->share * f2;
+    const real weight = kept(own, KEPT_WEIGHT), fall = kept(own, KEPT_FALL);
+    struct row_sample bar = {{0, 0, 0}, 0};
 
-    own->waiting[ROW(b_factor)] -=
-        source->sub_pixel * weighted * (unit2 / 2) * phys_dot(way, way);
+    own->waiting[ROW(b_factor)] -= weight * weighted * (unit2 / 2) * phys_dot(way, way);
     sums->slope = phys_axpy(-(real)frame->b_factor * unit2 * f2, way, sums->slope);
     if (p->moving)
-        along_source(p, source->index, way,
-                     source->sub_pixel * source->factors.fall * source->factors.polar, sums,
-                     own);
-    bar->d = phys_axpy(aim->share, sums->slope, bar->d);
-    bar->weight += weighted;
+        along_source(p, index, way, weight * fall * kept(own, KEPT_POLAR), sums, own);
+    bar.d = phys_scale(aim->share, sums->slope);
     if (frame->each_polar)
-        polarization_rows(p, source->index, direction_of(place),
-                          source->factors.fall * f2
-                              * (real)frame->source[source->index].weight,
-                          source->sub_pixel, bar, own);
+        polarization_rows(p, index, d, fall * f2 * (real)frame->source[index].weight,
+                          weight, &bar, own);
+    keep(own, KEPT_D, kept(own, KEPT_D) + bar.d.x);
+    keep(own, KEPT_D + 1, kept(own, KEPT_D + 1) + bar.d.y);
+    keep(own, KEPT_D + 2, kept(own, KEPT_D + 2) + bar.d.z);
+    keep(own, KEPT_SUM, kept(own, KEPT_SUM) + weighted);
     sums->f2 = 0;
     sums->slope = phys_vec3(0, 0, 0);
 }
 
 /* the sums over all sources of a sub-pixel */
-PHYS_FN void close_sums(struct rows_spec spec, real weight, const struct row_sums *sums,
+PHYS_FN void close_sums(struct rows_spec spec, const struct row_sums *sums,
                         struct rows_thread *own)
 {
+    const real weight = kept(own, KEPT_WEIGHT);
     const int crystal = spec.spec.shape == PHYS_SQUARE ? ROW(ncells) : ROW(metric);
 
     if (spec.strain) {
@@ -306,16 +312,18 @@ struct row_site {
     int layer;
 };
 
-/* the factors of a sample and its place. `weight` of the sub-pixel */
-PHYS_FN void close_sample(const struct row_site *site, real weight, struct row_sample bar,
-                          struct rows_thread *own)
+/* the factors of a sample and its place */
+PHYS_FN void close_sample(const struct row_site *site, struct rows_thread *own)
 {
     const struct phys_frame *frame = &site->p->image.frame;
     const struct tile_shared *tile = &site->shared->tile;
-    const real all = bar.weight; /* cotangent of the weight */
+    const real weight = kept(own, KEPT_WEIGHT);
+    const real all = kept(own, KEPT_SUM); /* cotangent of the weight */
+    struct row_sample bar = {{0, 0, 0}, 0};
 
     own->waiting[ROW_BRAGG] += weight * all;
-    bar.d = phys_scale(weight, bar.d);
+    bar.d = phys_vec3(weight * kept(own, KEPT_D), weight * kept(own, KEPT_D + 1),
+                      weight * kept(own, KEPT_D + 2));
     if (frame->each_omega) omega_rows(frame, &site->place, weight * all, &bar, own);
     if (frame->layer_mu != 0) {
         const real omega =
@@ -368,7 +376,7 @@ PHYS_FN void close_layer(struct rows_spec spec, const struct gpu_rows_parameters
     flush(spec, p, own);
     if (frame->layer_mu != 0 && !frame->each_capture) {
         const struct row_place place = row_place(p, shared, &own->pixel, 0, layer);
-        struct row_sample bar = {{0, 0, 0}, 0, 0};
+        struct row_sample bar = {{0, 0, 0}, 0};
 
         capture_rows(shared, &place, layer, (real)own->total[ROW_CAPTURE], &bar, own);
         place_rows(frame, &place, bar, own);

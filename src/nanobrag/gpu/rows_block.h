@@ -19,7 +19,7 @@
 #define ROWS_TURNED(KERNEL, shape, lookup) KERNEL(shape, lookup, TURNED, 0, 0, 4)
 #define ROWS_FEW(KERNEL, shape, lookup)    KERNEL(shape, lookup, FEW, 1, 1, 4)
 #if defined(PHYS_SINGLE)
-#define ROWS_MANY(KERNEL, shape, lookup) KERNEL(shape, lookup, MANY, 1, 1, 12)
+#define ROWS_MANY(KERNEL, shape, lookup) KERNEL(shape, lookup, MANY, 1, 1, 10)
 #else
 #define ROWS_MANY(KERNEL, shape, lookup)
 #endif
@@ -37,43 +37,41 @@ PHYS_FN int rows_serve(const struct phys_frame *frame)
 }
 
 /* all pairs of a chunk at one sub-pixel; `first` is the chunk's first pair */
-PHYS_FN void sub_pixel_rows(struct rows_spec spec, const struct row_site *site,
+PHYS_FN void sub_pixel_rows(struct rows_spec spec, struct row_site *site,
                             const struct tile_at *tile, int first, int sub,
                             struct rows_memory memory, struct rows_thread *own)
 {
     const struct gpu_rows_parameters *p = site->p;
-    const struct phys_frame *frame = &p->image.frame;
-    const struct tile_shared *shared = &memory.shared->tile;
+    const struct rows_shared *shared = memory.shared;
     const int part = own->pixel.part;
-    struct row_sample bar = {{0, 0, 0}, 0, 0};
     struct row_sums sums;
-    struct row_source source;
     struct row_aim aim;
 
     aim.sample.p = &p->image;
-    aim.sample.shared = shared;
-    aim.sample.part = shared->part + part;
+    aim.sample.shared = &shared->tile;
+    aim.sample.part = shared->tile.part + part;
     aim.sample.layer = site->layer;
     aim.sample.place = site->place.at;
     aim.sample.step = site->place.sample.step;
     aim.turn = memory.turn;
-    source.sub_pixel = weight_at(&p->image, shared, &own->pixel, sub, site->layer);
+    keep(own, KEPT_RATIO, site->place.sample.ratio);
+    keep(own, KEPT_WEIGHT,
+         weight_at(&p->image, &shared->tile, &own->pixel, sub, site->layer));
+    for (int i = KEPT_D; i <= KEPT_SUM; i++) keep(own, i, 0);
     clear_sums(spec, &sums);
     BLOCK_ROLLED
-    for (int i = 0; i < shared->count[part];) {
-        const int t = shared->order[part * tile->pairs + i];
+    for (int i = 0; i < shared->tile.count[part];) {
+        const int t = shared->tile.order[part * tile->pairs + i];
 
-        source.index = shared->source[t];
-        source.unit = memory.shared->middle[t].unit;
-        source.factors = factors_of(frame, shared, part, t, aim.sample.step);
-        aim.way = phys_axpy(1, memory.shared->middle[t].way, aim.sample.step);
-        aim.share = (real)frame->source[source.index].weight * source.factors.fall
-                    * source.factors.polar;
+        aim.way = phys_axpy(1, shared->middle[t].way, aim.sample.step);
+        aim.share = keep_factors(&p->image.frame, &shared->tile, t, aim.sample.step, own);
         source_rows(spec, &aim, tile, part, first, &i, &sums);
-        close_source(p, &aim, &source, &site->place, &sums, &bar, own);
+        close_source(&aim, p, shared->tile.source[t], shared->middle[t].unit,
+                     direction_of(&site->place), &sums, own);
     }
-    close_sums(spec, source.sub_pixel, &sums, own);
-    close_sample(site, source.sub_pixel, bar, own);
+    close_sums(spec, &sums, own);
+    site->place.sample.ratio = kept(own, KEPT_RATIO);
+    close_sample(site, own);
 }
 
 /* all sub-pixels of a thread, in a chunk of n pairs from number `first` on */
@@ -147,7 +145,7 @@ PHYS_FN void first_polarization_rows(const struct gpu_rows_parameters *p,
         const struct row_place place = row_place(p, shared, &own->pixel, sub, layer);
         const struct phys_square square =
             phys_patch_square(&place.part->patch, frame->source + index, frame->dmin);
-        struct row_sample bar = {{0, 0, 0}, 0, 0};
+        struct row_sample bar = {{0, 0, 0}, 0};
 
         if (square.beyond + phys_square_change(&square, place.sample.step) > 0
             && frame->dmin > 0)
@@ -171,7 +169,7 @@ PHYS_FN void layer_factors_rows(struct rows_spec spec, const struct gpu_rows_par
         first_polarization_rows(p, shared, layer, factors, own);
     if (!frame->each_omega && layer == 0) {
         const struct row_place place = row_place(p, shared, &own->pixel, 0, 0);
-        struct row_sample bar = {{0, 0, 0}, 0, 0};
+        struct row_sample bar = {{0, 0, 0}, 0};
 
         omega_rows(frame, &place, (real)own->total[ROW_BRAGG] * factors->polarization, &bar,
                    own);
@@ -194,6 +192,8 @@ PHYS_FN void numbers_rows(struct rows_spec spec, const struct gpu_rows_parameter
 
     scale_totals(p->image.factor * frame->bragg_scale * omega, own);
     own->photons = photons;
+    own->factor =
+        p->image.factor * frame->bragg_scale * omega * (double)factors->polarization;
     own->total[ROW(bragg_scale)] = sum;
     if (spec.spec.shape != PHYS_SQUARE) own->total[ROW(peak)] = 2 * photons / frame->peak;
     if (spec.spec.lookup == PHYS_CONSTANT && frame->default_f != 0)

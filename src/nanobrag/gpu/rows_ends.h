@@ -167,8 +167,8 @@ PHYS_FN double change_along(const struct gpu_rows_parameters *p, int d,
     return sum;
 }
 
-PHYS_FN void write_changes(const struct gpu_rows_parameters *p,
-                           const struct rows_thread *own)
+/* all that is written pixel by pixel */
+PHYS_FN void write_pixel(const struct gpu_rows_parameters *p, const struct rows_thread *own)
 {
     const struct gpu_parameters *image = &p->image;
     const long long nfast = image->frame.nfast, rows = (long long)image->down * GPU_SLOW;
@@ -177,6 +177,7 @@ PHYS_FN void write_changes(const struct gpu_rows_parameters *p,
 
     if (f >= image->frame.nfast || s >= image->frame.nslow) return;
     if (image->photons) image->photons[at] = own->photons;
+    if (p->sum_bar) p->sum_bar[at] = pull_at(p, own).slope * own->factor;
     if (p->end != ROWS_CHANGES) return;
     for (int d = 0; d < p->n; d++)
         p->change[d * rows * nfast + at] = own->pixel.on ? change_along(p, d, own) : 0;
@@ -248,7 +249,7 @@ PHYS_FN void rows_end(const struct gpu_rows_parameters *p, int number, double *s
 
     EACH_THREAD(t)
     {
-        write_changes(p, own + OWN(t));
+        write_pixel(p, own + OWN(t));
         if (normal)
             find_changes(p, own + OWN(t));
         else if (p->end != ROWS_CHANGES)

@@ -24,7 +24,7 @@ struct rows_spec {
     int turns; /* so many tangents may turn orientations */
 };
 
-enum { ROWS_TURNS = 12, ROWS_CRYSTAL = 7 };
+enum { ROWS_TURNS = 10, ROWS_CRYSTAL = 7 };
 
 /* a turn in `real`, loaded at once */
 struct __attribute__((aligned(16))) rows_turn {
@@ -182,7 +182,7 @@ PHYS_FN void add_pair(struct rows_spec spec, const struct row_aim *aim, int t,
 }
 
 /* The samples of a source, from number *i of the part's list on; leaves *i behind the last.
- * Those that float can not place wait, as in source_sum(). */
+ * Those that float can not place wait, as in image_block.h. */
 PHYS_FN void source_rows(struct rows_spec spec, const struct row_aim *aim,
                          const struct tile_at *tile, int part, int first, int *i,
                          struct row_sums *sums)
@@ -196,7 +196,7 @@ PHYS_FN void source_rows(struct rows_spec spec, const struct row_aim *aim,
     for (; *i < count && shared->source[order[*i]] == source; ++*i) {
         const int t = order[*i];
         const struct slot slot = shared->slot[t];
-        const struct phys_site site = site_of(spec.spec, &aim->sample, &slot);
+        const struct phys_site site = site_of(spec.spec, &aim->sample, t);
 
         if (is_halfway(spec.spec, &aim->sample, site.d)) {
             waiting = left == 0 ? *i : waiting;
@@ -208,7 +208,7 @@ PHYS_FN void source_rows(struct rows_spec spec, const struct row_aim *aim,
     for (; left > 0; waiting++) {
         const int t = order[waiting];
         const struct slot slot = shared->slot[t];
-        struct phys_site site = site_of(spec.spec, &aim->sample, &slot);
+        struct phys_site site = site_of(spec.spec, &aim->sample, t);
 
         if (!is_halfway(spec.spec, &aim->sample, site.d)) continue;
         left--;

@@ -63,6 +63,9 @@ struct gpu_rows_parameters {
     double *change; /* (n x rows of the launch x nfast); ROWS_CHANGES */
     struct gpu_image pull; /* ROWS_PULL */
     struct gpu_target target;
+    /* what the sums of weighted F^2 pull with, for f_block.h; or NULL (rows of the launch x
+     * nfast) */
+    double *sum_bar;
     double *totals; /* ([tile of the launch][length]); all but ROWS_CHANGES */
     int length; /* ROW_LIST + n, or of a normal matrix rows_normal_length() */
 };
@@ -83,6 +86,17 @@ struct gpu_sum_parameters {
     int n;
     const struct phys_slope *dot;
     double *gradient;
+};
+
+/* structure factors: f_block.h */
+struct gpu_f_parameters {
+    struct gpu_parameters image; /* its sums and photons are unused */
+    /* cotangents of the pixels' sums, gpu_rows_parameters.sum_bar (rows of the launch x
+     * nfast) */
+    const double *sum_bar;
+    /* cotangents of the box and its default behind it, in units: no sum may reach 2^63 */
+    long long *count;
+    double unit;
 };
 
 #endif

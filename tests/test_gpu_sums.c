@@ -1,0 +1,430 @@
+/*
+ * test_gpu_sums.c - what the GPU's kernels of derivatives add up over the pixels, run on
+ * this machine block by block, against sums of the rows that the CPU's kernels find:
+ * gradients, losses, normal matrices, structure factors; and bits that no order of blocks
+ * may change.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nanobrag/nanobrag.h>
+
+#include "image/loss.h"
+#include "support/rows_runs.h"
+#include "support/tap.h"
+
+static const double double_allowed = 1e-11, float_allowed = 5e-5;
+
+static double *numbers(size_t n)
+{
+    double *p = calloc(n + 1, sizeof *p);
+
+    if (!p) abort();
+    return p;
+}
+
+/* ---- sums over pixels ---- */
+
+/* numbers between -1 and 1 that repeat from run to run */
+static double *draws(size_t n, uint32_t seed)
+{
+    double *out = numbers(n);
+
+    for (size_t i = 0; i < n; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        out[i] = (double)seed / 2147483648.0 - 1;
+    }
+    return out;
+}
+
+/* a trial with pixels masked away */
+static void make_masked(const char *name, uint8_t **mask, struct rows_trial *t)
+{
+    const nb_scene scene = rows_scene(name);
+
+    rows_trial_make(&scene, 1, t);
+    *mask = calloc(t->pixels, 1);
+    if (!*mask) abort();
+    t->job.mask = *mask;
+    for (size_t i = 0; i < t->pixels; i++) {
+        (*mask)[i] = i % 7 != 3;
+        if ((*mask)[i]) continue;
+        t->photons[i] = 0;
+        for (int d = 0; d < t->n; d++) t->change[(size_t)d * t->pixels + i] = 0;
+    }
+}
+
+/* value and gradient of a run against sums of slope times the true changes. Of each sum,
+ * the sizes of its terms may be off by `allowed` */
+static double worst_gradient(const struct rows_trial *t, const struct rows_way *way,
+                             double value, const double *slope, const double *found)
+{
+    double worst = fabs(found[0] - value) / fabs(value);
+
+    for (int d = 0; d < way->n; d++) {
+        const double *change = t->change + (size_t)(way->first + d) * t->pixels;
+        double sum = 0, size = 0;
+
+        for (size_t i = 0; i < t->pixels; i++) {
+            sum += slope[i] * change[i];
+            size += fabs(slope[i]) * fabs(change[i]);
+            size += fabs(slope[i]) * t->photons[i] * t->unit[way->first + d];
+        }
+        worst = fmax(worst, fabs(found[1 + d] - sum) / size);
+        if (isnan(found[1 + d])) worst = INFINITY;
+    }
+    return worst;
+}
+
+/* all gradients of a trial with one end */
+static double worst_gradients(const struct rows_trial *t, struct rows_way way,
+                              const struct gpu_rows_parameters *end, double value,
+                              const double *slope)
+{
+    double found[1 + ROWS_MOST], worst = 0;
+
+    for (way.first = 0; rows_next(t, &way) > 0; way.first += way.n) {
+        struct gpu_rows_parameters p = rows_parameters(t, &way);
+
+        p.end = end->end;
+        p.pull = end->pull;
+        p.target = end->target;
+        rows_totals(t, &way, &p, found);
+        worst = fmax(worst, worst_gradient(t, &way, value, slope, found));
+    }
+    return worst;
+}
+
+static const char *const summed[] = {"square_nearest", "each_factor", "list_of_sources",
+                                     "xds_roi"};
+
+/* given cotangents: J^T bar */
+static int gradients(void)
+{
+    for (size_t s = 0; s < sizeof summed / sizeof *summed; s++) {
+        struct rows_trial t;
+        uint8_t *mask;
+        double *bar, value = 0;
+        float *rounded;
+
+        make_masked(summed[s], &mask, &t);
+        bar = draws(t.pixels, 5);
+        rounded = calloc(t.pixels, sizeof *rounded);
+        if (!rounded) abort();
+        for (size_t i = 0; i < t.pixels; i++) {
+            rounded[i] = (float)bar[i];
+            bar[i] = (double)rounded[i];
+            value += bar[i] * t.photons[i];
+        }
+        for (int single = 0; single < 2; single++) {
+            const struct rows_way way =
+                {single ? &rows_kernels_single : &rows_kernels_double,
+                 ROWS_OF_FEW,
+                 1,
+                 0,
+                 0,
+                 0,
+                 0};
+            const double allowed = single ? float_allowed : double_allowed;
+            struct gpu_rows_parameters end = {.end = ROWS_PULL};
+            double worst;
+
+            end.pull.wide = single ? NULL : bar;
+            end.pull.single = single ? rounded : NULL;
+            worst = worst_gradients(&t, way, &end, value, bar);
+            tap_check(worst <= allowed, "%s, %s: off %.1e of its terms, %.0e allowed",
+                      summed[s], single ? "float" : "double", worst, allowed);
+        }
+        free(rounded);
+        free(bar);
+        free(mask);
+        rows_trial_drop(&t);
+    }
+    return TAP_PASS;
+}
+
+/* ---- losses ---- */
+
+static struct gpu_target target_of(const nb_target *target, const double *observed,
+                                   const double *weight)
+{
+    struct gpu_target t = {0};
+
+    t.kind = target->kind;
+    t.sigma_readout = target->sigma_readout;
+    t.gain = target->gain;
+    t.delta = target->delta;
+    t.observed.wide = observed;
+    t.weight.wide = weight;
+    return t;
+}
+
+/* photons of a way, whose rounding is not the loss's fault */
+static double *own_photons(const struct rows_trial *t, struct rows_way way)
+{
+    double *photons = numbers(t->pixels), *change = numbers((size_t)ROWS_MOST * t->pixels);
+
+    way.first = t->turning;
+    way.n = 1;
+    rows_changes(t, &way, photons, change);
+    free(change);
+    return photons;
+}
+
+static void check_loss(const struct rows_trial *t, int single, const nb_target *target,
+                       const double *observed, const double *weight)
+{
+    const struct rows_way way =
+        {single ? &rows_kernels_single : &rows_kernels_double, ROWS_OF_FEW, 1, 0, 0, 0, 0};
+    const double allowed = single ? float_allowed : double_allowed;
+    struct gpu_rows_parameters end = {.end = ROWS_LOSS};
+    double *photons = own_photons(t, way), *slope = numbers(t->pixels), value = 0, worst;
+
+    for (size_t i = 0; i < t->pixels; i++) {
+        struct loss loss;
+
+        if (!t->job.mask[i]) continue;
+        loss = loss_pixel(target, photons[i], observed[i], weight ? weight[i] : 1);
+        value += loss.value;
+        slope[i] = loss.slope;
+    }
+    end.target = target_of(target, observed, weight);
+    worst = worst_gradients(t, way, &end, value, slope);
+    tap_check(worst <= allowed, "loss %d%s, %s: off %.1e of its terms, %.0e allowed",
+              target->kind, weight ? " weighted" : "", single ? "float" : "double", worst,
+              allowed);
+    free(photons);
+    free(slope);
+}
+
+static int losses(void)
+{
+    struct rows_trial t;
+    uint8_t *mask;
+    double *observed, *weight;
+
+    make_masked("square_nearest", &mask, &t);
+    observed = draws(t.pixels, 11);
+    weight = draws(t.pixels, 12);
+    for (size_t i = 0; i < t.pixels; i++) {
+        observed[i] = i % 5 ? t.photons[i] * (1 + 0.3 * observed[i]) : 0;
+        weight[i] = i % 11 ? 1 + 0.5 * weight[i] : 0;
+    }
+    for (int kind = NB_GAUSSIAN; kind <= NB_HUBER; kind++)
+        for (int way = 0; way < 4; way++) {
+            const nb_target target = {.kind = kind,
+                                      .sigma_readout = 0.02 * t.peak,
+                                      .gain = 1.7,
+                                      .delta = 0.01 * t.peak};
+
+            check_loss(&t, way / 2, &target, observed, way % 2 ? weight : NULL);
+        }
+    tap_check((int)LOSS_GAUSSIAN == (int)NB_GAUSSIAN && (int)LOSS_POISSON == (int)NB_POISSON
+                  && (int)LOSS_POISSON_READOUT == (int)NB_POISSON_READOUT
+                  && (int)LOSS_HUBER == (int)NB_HUBER,
+              "losses are numbered as the public ones");
+    free(observed);
+    free(weight);
+    free(mask);
+    rows_trial_drop(&t);
+    return TAP_PASS;
+}
+
+/* ---- normal matrices ---- */
+
+/* number of the matrix's row and column, of given slopes and curvatures */
+static double worst_normal(const struct rows_trial *t, const struct rows_way *way,
+                           const double *slope, const double *curvature,
+                           const double *found)
+{
+    double worst = worst_gradient(t, way, found[0], slope, found);
+    const double *matrix = found + 1 + way->n;
+
+    for (int i = 0; i < way->n; i++)
+        for (int j = 0; j <= i; j++, matrix++) {
+            const double *a = t->change + (size_t)(way->first + i) * t->pixels;
+            const double *b = t->change + (size_t)(way->first + j) * t->pixels;
+            const double unit = t->unit[way->first + i] * t->unit[way->first + j];
+            double sum = 0, size = 0;
+
+            for (size_t k = 0; k < t->pixels; k++) {
+                sum += curvature[k] * a[k] * b[k];
+                size += fabs(curvature[k] * a[k] * b[k])
+                        + curvature[k] * t->photons[k] * t->photons[k] * unit;
+            }
+            worst = fmax(worst, fabs(*matrix - sum) / size);
+            if (isnan(*matrix)) worst = INFINITY;
+        }
+    return worst;
+}
+
+static void check_normal(const struct rows_trial *t, int single, int end,
+                         const double *observed, const double *weight)
+{
+    enum { LENGTH = 1 + ROWS_MOST + ROWS_MOST * (ROWS_MOST + 1) / 2 };
+    const nb_target target = {.kind = NB_POISSON_READOUT,
+                              .sigma_readout = 0.02 * t->peak,
+                              .gain = 1.7};
+    const double allowed = 4 * (single ? float_allowed : double_allowed);
+    struct rows_way way =
+        {single ? &rows_kernels_single : &rows_kernels_double, ROWS_OF_FEW, 1, 0, 0, 0, 0};
+    double *photons = own_photons(t, way), *slope = numbers(t->pixels);
+    double *curvature = numbers(t->pixels), found[LENGTH], worst = 0;
+
+    for (size_t i = 0; i < t->pixels; i++) {
+        const struct loss loss = loss_pixel(&target, photons[i], observed[i], weight[i]);
+
+        if (!t->job.mask[i]) continue;
+        slope[i] = end == ROWS_NORMAL ? loss.slope : weight[i] * observed[i];
+        curvature[i] = end == ROWS_NORMAL ? loss.curvature : weight[i];
+    }
+    for (way.first = 0; rows_next(t, &way) > 0; way.first += way.n) {
+        struct gpu_rows_parameters p = rows_parameters(t, &way);
+
+        p.end = end;
+        p.target = target_of(&target, observed, weight);
+        rows_totals(t, &way, &p, found);
+        worst = fmax(worst, worst_normal(t, &way, slope, curvature, found));
+    }
+    tap_check(worst <= allowed, "%s, %s: off %.1e of its terms, %.0e allowed",
+              end == ROWS_NORMAL ? "a loss" : "squares", single ? "float" : "double", worst,
+              allowed);
+    free(photons);
+    free(slope);
+    free(curvature);
+}
+
+static int normal_matrices(void)
+{
+    struct rows_trial t;
+    uint8_t *mask;
+    double *observed, *weight;
+
+    make_masked("square_nearest", &mask, &t);
+    observed = draws(t.pixels, 21);
+    weight = draws(t.pixels, 22);
+    for (size_t i = 0; i < t.pixels; i++) {
+        observed[i] = t.photons[i] * (1 + 0.3 * observed[i]);
+        weight[i] = 1 + 0.5 * weight[i];
+    }
+    for (int single = 0; single < 2; single++) {
+        check_normal(&t, single, ROWS_NORMAL, observed, weight);
+        check_normal(&t, single, ROWS_SQUARES, observed, weight);
+    }
+    free(observed);
+    free(weight);
+    free(mask);
+    rows_trial_drop(&t);
+    return TAP_PASS;
+}
+
+/* ---- structure factors ---- */
+
+static int structure_factors(void)
+{
+    static const char *const names[] = {"square_nearest", "gauss_nearest",
+                                        "square_tricubic", "round_tricubic"};
+
+    for (size_t s = 0; s < sizeof names / sizeof *names; s++) {
+        struct rows_trial t;
+        uint8_t *mask;
+        double *bar, *truth, *found, most = 0;
+
+        make_masked(names[s], &mask, &t);
+        bar = draws(t.pixels, 41);
+        truth = numbers(rows_places(&t));
+        found = numbers(rows_places(&t));
+        rows_f_truth(&t, bar, truth);
+        for (size_t i = 0; i < rows_places(&t); i++) most = fmax(most, fabs(truth[i]));
+        for (int way_of = 0; way_of < 3; way_of++) {
+            const int single = way_of > 0;
+            const struct rows_way way =
+                {single ? &rows_kernels_single : &rows_kernels_double,
+                 ROWS_OF_FEW,
+                 1,
+                 0,
+                 0,
+                 way_of == 2,
+                 0};
+            const double allowed = single ? 1e-5 : 1e-10;
+            double *again = numbers(rows_places(&t)), worst = 0;
+
+            rows_f(&t, &way, bar, again);
+            if (way_of == 2)
+                tap_check(!memcmp((char *)again, (char *)found,
+                                  rows_places(&t) * sizeof *found),
+                          "%s: backwards, the same bits", names[s]);
+            memcpy(found, again, rows_places(&t) * sizeof *found);
+            for (size_t i = 0; i < rows_places(&t); i++)
+                worst = fmax(worst, fabs(found[i] - truth[i]) / most);
+            tap_check(worst <= allowed, "%s, %s: off %.1e of the largest, %.0e allowed",
+                      names[s], single ? "float" : "double", worst, allowed);
+            free(again);
+        }
+        free(bar);
+        free(truth);
+        free(found);
+        free(mask);
+        rows_trial_drop(&t);
+    }
+    return TAP_PASS;
+}
+
+/* ---- bits ---- */
+
+/* blocks in another order, and tiles shared among launches */
+static int same_bits(void)
+{
+    struct rows_trial t;
+    uint8_t *mask;
+    double *bar;
+
+    make_masked("each_factor", &mask, &t);
+    bar = draws(t.pixels, 31);
+    for (int single = 0; single < 2; single++) {
+        struct rows_way way = {single ? &rows_kernels_single : &rows_kernels_double,
+                               ROWS_OF_FEW,
+                               1,
+                               0,
+                               0,
+                               0,
+                               0};
+        double one[1 + ROWS_MOST], other[1 + ROWS_MOST];
+        struct gpu_rows_parameters p;
+
+        (void)rows_next(&t, &way);
+        p = rows_parameters(&t, &way);
+        p.end = ROWS_PULL;
+        p.pull.wide = bar;
+        rows_totals(&t, &way, &p, one);
+        way.reversed = 1;
+        way.bands = 3;
+        rows_totals(&t, &way, &p, other);
+        tap_check(memcmp((char *)one, (char *)other, (size_t)(1 + way.n) * sizeof *one)
+                      == 0,
+                  "%s: backwards and in three bands, the same bits",
+                  single ? "float" : "double");
+    }
+    free(bar);
+    free(mask);
+    rows_trial_drop(&t);
+    return TAP_PASS;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_case cases[] = {
+        {"gradients", gradients},
+        {"losses", losses},
+        {"normal_matrices", normal_matrices},
+        {"structure_factors", structure_factors},
+        {"same_bits", same_bits},
+    };
+
+    return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
