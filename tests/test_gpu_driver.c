@@ -274,38 +274,6 @@ static int kernels(void)
     return TAP_PASS;
 }
 
-/* one that was built at run time, in place of that of the build */
-static int own_kernel(void)
-{
-    static const char text[] = "code", name[] = "image_SQUARE_NEAREST";
-    static const char *const steps[] = {"cuCtxPushCurrent_v2", "cuModuleLoadDataEx",
-                                        "cuModuleGetFunction"};
-    struct gpu_kernel kernel = {GPU_IMAGE, PHYS_SQUARE, PHYS_NEAREST, 1, NULL};
-    void *own;
-
-    opened();
-    tap_check(gpu_cuda.load(ctx, device, text, sizeof text, name, &kernel.own) == NB_OK
-                  && kernel.own && fake->loads == 1 && fake->fatbin == text,
-              "loaded: '%s'", nb_context_message(ctx));
-    tap_check(gpu_cuda.launch(ctx, device, &kernel, 42, 0x1234) == NB_OK
-                  && strcmp(fake->kernel, name) == 0 && fake->loads == 1
-                  && fake->launches == 1,
-              "launched: '%s', the build's is not loaded", fake->kernel);
-    gpu_cuda.unload(device, kernel.own);
-    for (size_t i = 0; i < COUNT(steps); i++) {
-        fake->fail_in = steps[i];
-        fake->result = 999;
-        own = &kernel;
-        tap_check(gpu_cuda.load(ctx, device, text, sizeof text, name, &own) == NB_ERR_DEVICE
-                      && !own,
-                  "%s fails: '%s'", steps[i], nb_context_message(ctx));
-    }
-    fake->fail_in = NULL;
-    tap_check(fake->modules == 0, "%d modules are left", fake->modules);
-    end("own kernel");
-    return TAP_PASS;
-}
-
 /* ---- failures ---- */
 
 static int no_library(void)
@@ -607,7 +575,6 @@ int main(int argc, char **argv)
         {"memory_and_back", memory_and_back},
         {"memory_read_later", memory_read_later},
         {"kernels", kernels},
-        {"own_kernel", own_kernel},
         {"no_library", no_library},
         {"old_library", old_library},
         {"no_kernels", no_kernels},
