@@ -18,6 +18,9 @@ macro(nanobrag_package name found what package)
   endif()
 endmacro()
 
+# the C library has them: kernels of GPUs are built in the background
+find_package(Threads REQUIRED)
+
 if(NANOBRAG_OPENMP)
   find_package(OpenMP QUIET COMPONENTS C)
 endif()

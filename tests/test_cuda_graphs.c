@@ -1,7 +1,7 @@
 /*
  * test_cuda_graphs.c - launches recorded as CUDA graphs, against a libcuda that has no GPU
  * (support/fake_cuda.h): in which order it is asked, every way of failing, and that all is
- * given back.
+ * given back. And kernels that were built at run time.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,9 +20,10 @@
 
 static const char code[2] = "x";
 static const struct gpu_fatbin fatbin = {{&code[0], &code[1]}, "sm_90", 13000};
-static const struct gpu_launch launches[2] = {{{GPU_IMAGE, PHYS_GAUSS, PHYS_NEAREST, 1},
+static const struct gpu_launch launches[2] = {{{GPU_IMAGE, PHYS_GAUSS, PHYS_NEAREST, 1,
+                                                NULL},
                                                42},
-                                              {{GPU_FINISH, 0, 0, 1}, 7}};
+                                              {{GPU_FINISH, 0, 0, 1, NULL}, 7}};
 
 static nb_context *ctx;
 static struct fake_cuda *fake;
@@ -104,6 +105,39 @@ static int recorded(void)
     return TAP_PASS;
 }
 
+/* one that was built at run time, in place of that of the build, also recorded */
+static int own_kernel(void)
+{
+    static const char text[] = "text", name[] = "image_SQUARE_NEAREST";
+    static const char *const steps[] = {"cuCtxPushCurrent_v2", "cuModuleLoadDataEx",
+                                        "cuModuleGetFunction"};
+    struct gpu_launch own = {{GPU_IMAGE, PHYS_SQUARE, PHYS_NEAREST, 1, NULL}, 42};
+    void *recording, *none;
+
+    begin(FAKE_CUDA);
+    tap_check(gpu_cuda.load(ctx, device, text, sizeof text, name, &own.kernel.own) == NB_OK
+                  && own.kernel.own && fake->loads == 1 && fake->fatbin == text,
+              "loaded: '%s'", nb_context_message(ctx));
+    tap_check(gpu_cuda.launch(ctx, device, &own.kernel, 42, 0x1234) == NB_OK
+                  && strcmp(fake->kernel, name) == 0 && fake->loads == 1
+                  && fake->launches == 1,
+              "launched: '%s', the build's is not loaded", fake->kernel);
+    tap_check(gpu_cuda.record(ctx, device, &own, 1, 0x1234, &recording) == NB_OK
+                  && fake->captured == 1 && fake->loads == 1,
+              "recorded: '%s'", nb_context_message(ctx));
+    gpu_cuda.forget(device, recording);
+    gpu_cuda.unload(device, own.kernel.own);
+    for (size_t i = 0; i < COUNT(steps); i++) {
+        fake->fail_in = steps[i];
+        none = &own;
+        check_refused(gpu_cuda.load(ctx, device, text, sizeof text, name, &none), "");
+        tap_check(!none && fake->modules == 0, "%s fails: nothing is kept", steps[i]);
+    }
+    fake->fail_in = NULL;
+    end("own kernel");
+    return TAP_PASS;
+}
+
 /* whichever step fails: it is told, nothing is kept, and plain launches go on */
 static int steps_fail(void)
 {
@@ -177,9 +211,8 @@ static int no_functions(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        {"recorded", recorded},
-        {"steps_fail", steps_fail},
-        {"replay_fails", replay_fails},
+        {"recorded", recorded},         {"own_kernel", own_kernel},
+        {"steps_fail", steps_fail},     {"replay_fails", replay_fails},
         {"no_functions", no_functions},
     };
 

@@ -238,14 +238,14 @@ static int memory_read_later(void)
 
 static nb_status launch(int shape, int lookup, int single)
 {
-    const struct gpu_kernel kernel = {GPU_IMAGE, shape, lookup, single};
+    const struct gpu_kernel kernel = {GPU_IMAGE, shape, lookup, single, NULL};
 
     return gpu_cuda.launch(ctx, device, &kernel, 42, 0x1234);
 }
 
 static int kernels(void)
 {
-    const struct gpu_kernel finish = {GPU_FINISH, 0, 0, 0};
+    const struct gpu_kernel finish = {GPU_FINISH, 0, 0, 0, NULL};
 
     opened();
     tap_check(launch(PHYS_GAUSS, PHYS_NEAREST, 1) == NB_OK, "launched: '%s'",
@@ -512,7 +512,7 @@ static int built_names(void)
     for (int i = 0; i < 2 * (PHYS_SHAPES * PHYS_LOOKUPS + 1); i++) {
         const int at = i / 2, shape = at / PHYS_LOOKUPS, last = shape == PHYS_SHAPES;
         const struct gpu_kernel kernel = {last ? GPU_FINISH : GPU_IMAGE, last ? 0 : shape,
-                                          last ? 0 : at % PHYS_LOOKUPS, i % 2};
+                                          last ? 0 : at % PHYS_LOOKUPS, i % 2, NULL};
         char words[128];
         int count;
 

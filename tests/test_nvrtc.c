@@ -220,6 +220,7 @@ static int without_callback(void)
     check_ok(nvrtc_open(FAKE_NVRTC_OLD, &nvrtc, why), "open");
     tap_check(!nvrtc.set_callback, "it cannot be stopped");
     check_ok(nvrtc_aim(&nvrtc, 9, 0, &target, why), "aim");
+    nvrtc_option(&request, "-DSIZE=1000");
     request.timeout = 1e-9;
     check_ok(nvrtc_build(&nvrtc, &request, &target, &cubin, why), "compiles all the same");
     tap_check(cubin.size == 1000 && !cubin.ptx, "%zu bytes", cubin.size);

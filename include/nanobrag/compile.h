@@ -36,6 +36,9 @@ typedef struct nb_compile_stats {
     uint64_t donated; /* arrays given away and used */
     uint64_t plan_hash; /* of the last plans, one for each kind of call; 0: none */
     uint64_t bytes; /* memory that the simulator holds, short lists apart */
+    /* kernels for what is used often on a GPU: made by NVRTC and taken into use, and
+     * whether they were found on disk */
+    uint64_t builds, promotions, cubin_hits, cubin_misses;
 } nb_compile_stats;
 
 /* Accepts NULL for the simulator: all zero; and for `out`. */

@@ -199,6 +199,10 @@ void nb_simulator_stats(const nb_simulator *sim, nb_compile_stats *out)
     out->captures = sim->device.scene.graphs.captures;
     out->replays = sim->device.scene.graphs.replays;
     out->skips = sim->device.scene.graphs.skips;
+    out->builds = sim->device.scene.hot.builds;
+    out->promotions = sim->device.scene.hot.promotions;
+    out->cubin_hits = sim->device.scene.hot.hits;
+    out->cubin_misses = sim->device.scene.hot.misses;
     out->fallbacks = sim->ctx->fallbacks - sim->plans.fallbacks_before;
     for (int i = 0; i < PLAN_OPERATIONS; i++) out->plan_hash ^= sim->plans.last[i].hash;
     out->bytes = sizeof *sim + sim->arena.size + sim->tangents_memory.size

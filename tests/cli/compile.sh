@@ -125,7 +125,8 @@ counters()
 import json
 c = json.load(open('work/j.json'))['compiled']
 names = 'compiles recompiles hits misses captures replays skips fallbacks compiled_launches'
-for name in names.split() + ['donated', 'bytes']:
+for name in names.split() + ['donated', 'bytes', 'builds', 'promotions',
+                             'cubin_hits', 'cubin_misses']:
     assert isinstance(c[name], int) and c[name] >= 0, name
 assert len(c['plan_hash']) == 16 and int(c['plan_hash'], 16) >= 0
 explain = c['explain']

@@ -27,7 +27,8 @@ done < options
 is "every option is everywhere" test $missing -eq 0
 for variable in NANOBRAG_COMPAT NANOBRAG_THREADS OMP_NUM_THREADS NANOBRAG_ISA \
     NANOBRAGG_DISABLE_COMPILE NANOBRAG_DISABLE_COMPILE NANOBRAG_LOGS NANOBRAG_CACHE_DIR \
-    NANOBRAG_GRAPHS NANOBRAG_STRICT NANOBRAG_COMPILE_TIMEOUT; do
+    NANOBRAG_GRAPHS NANOBRAG_STRICT NANOBRAG_COMPILE_TIMEOUT NANOBRAG_HOT_THRESHOLD \
+    NANOBRAG_RECOMPILE_LIMIT; do
     is "$variable is in -help, cli.md and man.1" sh -c "grep -q $variable help \
         && grep -q $variable cli.md && grep -q $variable man.1"
 done

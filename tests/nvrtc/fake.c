@@ -3,8 +3,10 @@
  * the options, at once. So what is done with code can be tested where there is no NVRTC,
  * and what a library may refuse.
  *
- * -DSIZE=n: bytes of code. -DSLOW: compiles until it is stopped, 20 s at most. -DFAIL: an
- * error with a log. FAKE_NVRTC in the environment names what goes wrong.
+ * -DSIZE=n: bytes of code; without it, the code is the options, a line each. -DSLOW:
+ * compiles until it is stopped, 20 s at most. -DFAIL: an error with a log. FAKE_NVRTC in
+ * the environment names what goes wrong; "slow" and "fail" are those two, and "nap" takes
+ * 0.3 s.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,7 +22,8 @@ enum { FAILED = 6, OUT_OF_MEMORY = 1, CANCELLED = 16 };
 struct program {
     int (*callback)(void *, void *);
     void *payload;
-    size_t size;
+    size_t size; /* of code made of `seed`; 0: the code is `options` */
+    char options[1000];
     unsigned seed;
     const char *log;
 };
@@ -85,7 +88,6 @@ int nvrtcCreateProgram(struct program **program, const char *text, const char *n
     if (goes_wrong("create")) return OUT_OF_MEMORY;
     *program = calloc(1, sizeof **program);
     if (!*program) return OUT_OF_MEMORY;
-    (*program)->size = 1000;
     (*program)->log = "";
     return 0;
 }
@@ -107,11 +109,12 @@ int nvrtcSetFlowCallback(struct program *program, int (*callback)(void *, void *
 }
 #endif
 
-static int compile_slowly(const struct program *program)
+/* for so many milliseconds */
+static int compile_slowly(const struct program *program, int most)
 {
     static const struct timespec nap = {0, 1000000L};
 
-    for (int i = 0; i < 20000; i++) {
+    for (int i = 0; i < most; i++) {
         if (program->callback && program->callback(program->payload, NULL))
             return CANCELLED;
         (void)nanosleep(&nap, NULL);
@@ -121,14 +124,24 @@ static int compile_slowly(const struct program *program)
 
 int nvrtcCompileProgram(struct program *program, int n, const char *const *options)
 {
-    int result = 0;
+    int result = goes_wrong("fail") ? FAILED : 0;
+    size_t length = 0;
 
+    if (goes_wrong("slow")) result = compile_slowly(program, 20000);
+    if (goes_wrong("nap")) result = compile_slowly(program, 300);
     for (int i = 0; i < n; i++) {
+        const size_t size = strlen(options[i]);
+
+        if (length + size + 2 < sizeof program->options) {
+            memcpy(program->options + length, options[i], size);
+            program->options[length + size] = '\n';
+            length += size + 1;
+        }
         for (const char *at = options[i]; *at; at++)
             program->seed = program->seed * 31 + (unsigned char)*at;
         if (strncmp(options[i], "-DSIZE=", 7) == 0)
             program->size = strtoul(options[i] + 7, NULL, 10);
-        if (strcmp(options[i], "-DSLOW") == 0) result = compile_slowly(program);
+        if (strcmp(options[i], "-DSLOW") == 0) result = compile_slowly(program, 20000);
         if (strcmp(options[i], "-DFAIL") == 0) result = FAILED;
     }
     if (result == FAILED)
@@ -150,7 +163,8 @@ int nvrtcGetProgramLog(struct program *program, char *text)
 
 int nvrtcGetCUBINSize(struct program *program, size_t *n)
 {
-    *n = goes_wrong("code") ? 0 : program->size;
+    *n = program->size ? program->size : strlen(program->options);
+    if (goes_wrong("code")) *n = 0;
     return 0;
 }
 
@@ -158,6 +172,7 @@ int nvrtcGetCUBIN(struct program *program, char *bytes)
 {
     unsigned state = program->seed;
 
+    if (program->size == 0) memcpy(bytes, program->options, strlen(program->options));
     for (size_t i = 0; i < program->size; i++) {
         state = state * 1664525U + 1013904223U;
         bytes[i] = (char)(state >> 24);

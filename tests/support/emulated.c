@@ -1,11 +1,16 @@
 /* emulated.c - see emulated.h. SPDX-License-Identifier: MIT */
 #include "support/emulated.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/block.h"
+#include "gpu/parameters.h"
+
 struct emulated emulated = {.devices = 1};
+unsigned emulated_known;
 
 void emulated_reset(void)
 {
@@ -17,6 +22,7 @@ void emulated_reset(void)
     emulated.devices_open = now.devices_open;
     emulated.blocks_held = now.blocks_held;
     emulated.recordings_held = now.recordings_held;
+    emulated.modules_held = now.modules_held;
 }
 
 /* 1 for the call that is to fail */
@@ -144,6 +150,82 @@ static emulated_block *block_of(const struct gpu_kernel *kernel)
     }
 }
 
+/* ---- kernels built at run time: code is the options of a test's NVRTC, a line each ----
+ */
+
+struct module {
+    unsigned known;
+    char precision[8], shape[16], lookup[16];
+};
+
+static const char *after(const char *text, const char *option)
+{
+    const char *at = strstr(text, option);
+
+    return at ? at + strlen(option) : "";
+}
+
+static nb_status load(nb_context *ctx, void *device, const void *code, size_t bytes,
+                      const char *name, void **out)
+{
+    struct module *module;
+    char expected[64], *text;
+    int known;
+
+    (void)device;
+    *out = NULL;
+    if (fails()) return device_fault(ctx, "loading");
+    module = calloc(1, sizeof *module);
+    text = calloc(bytes + 1, 1);
+    if (!module || !text) abort();
+    memcpy(text, code, bytes);
+    known = sscanf(after(text, "-DGPU_KNOWN="), "%u", &module->known) == 1
+            && sscanf(after(text, "-DPHYS_"), "%7s", module->precision) == 1
+            && sscanf(after(text, "-DGPU_ONLY_SHAPE="), "%15s", module->shape) == 1
+            && sscanf(after(text, "-DGPU_ONLY_LOOKUP="), "%15s", module->lookup) == 1;
+    free(text);
+    (void)snprintf(expected, sizeof expected, "image_%s_%s", module->shape, module->lookup);
+    if (!known || strcmp(expected, name) != 0) {
+        free(module);
+        return device_fault(ctx, "code that is none");
+    }
+    emulated.modules_held++;
+    emulated.known = module->known;
+    *out = module;
+    return NB_OK;
+}
+
+static void unload(void *device, void *own)
+{
+    (void)device;
+    emulated.modules_held--;
+    free(own);
+}
+
+/* whether what was loaded is what is to be launched */
+static int is_own(const struct gpu_kernel *kernel)
+{
+    const struct module *module = kernel->own;
+
+#define VARIANT(a, b)                                                                      \
+    if (kernel->shape == PHYS_##a && kernel->lookup == PHYS_##b)                           \
+        return strcmp(module->shape, #a) == 0 && strcmp(module->lookup, #b) == 0           \
+               && strcmp(module->precision, kernel->single ? "SINGLE" : "DOUBLE") == 0;
+#include "kernels/variants.def"
+#undef VARIANT
+    return 0;
+}
+
+/* the last bit of a sum of n blocks, the first that is not 0 */
+static void bend(const struct gpu_parameters *p, int n)
+{
+    for (int i = 0; i < n * BLOCK_THREADS; i++) {
+        if (p->partial[i] == 0) continue;
+        p->partial[i] = nextafter(p->partial[i], 0);
+        return;
+    }
+}
+
 /* The block that runs as number i of n. Shuffled: i times a number that has no divisor in
  * common with n, from somewhere on. */
 static int numbered(int i, int n)
@@ -168,9 +250,14 @@ static nb_status launch(nb_context *ctx, void *device, const struct gpu_kernel *
     (void)threads; /* no one else's where there is no OpenMP */
     if (fails()) return device_fault(ctx, "a launch");
     if (!block || n <= 0) return device_fault(ctx, "a launch of nothing");
+    if (kernel->own && !is_own(kernel)) return device_fault(ctx, "a launch of another");
     emulated.launches[kernel->work]++;
+    emulated.own_launches += kernel->own != NULL;
+    emulated_known = kernel->own ? ((const struct module *)kernel->own)->known : 0;
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int i = 0; i < n; i++) block(p, numbered(i, n));
+    emulated_known = 0;
+    if (kernel->own && emulated.bends) bend(p, n);
     return NB_OK;
 }
 
@@ -228,4 +315,5 @@ static void forget(void *device, void *recording)
 
 const struct gpu_driver gpu_emulated = {"emulated", open_device, close_device, allocate,
                                         release,    upload,      download,     launch,
-                                        wait,       record,      replay,       forget};
+                                        wait,       load,        unload,       record,
+                                        replay,     forget};

@@ -25,16 +25,18 @@ struct emulated {
      * copies, launches and waits. Allocations report NB_ERR_MEMORY, an open
      * NB_ERR_UNSUPPORTED, all others NB_ERR_DEVICE. 0: none does */
     uint64_t fail_at;
+    int bends; /* 1: kernels of load() give another last bit */
     uint64_t fail_record; /* and so does the recording of this number, `records` */
     /* counters */
     uint64_t calls; /* of those that may fail */
     uint64_t opened, allocations, uploads, downloads, waits;
     uint64_t uploaded, downloaded; /* bytes */
-    uint64_t launches[GPU_WORKS];
+    uint64_t launches[GPU_WORKS], own_launches; /* of load() */
     uint64_t records, replays;
     size_t bytes, most_bytes; /* allocated: now, and at most at a time */
     int devices_open, blocks_held; /* of memory */
-    int recordings_held;
+    int recordings_held, modules_held;
+    unsigned known; /* of the last kernel that was loaded */
 };
 
 extern struct emulated emulated;
@@ -43,6 +45,10 @@ extern struct emulated emulated;
 void emulated_reset(void);
 
 /* ---- the kernels' text, compiled in double and in float: emulated_kernels.c ---- */
+
+/* What the kernels know of their frame: bits of enum gpu_known. Those of the build know
+ * nothing; the code of load() says it, as a test's NVRTC wrote it. */
+extern unsigned emulated_known;
 
 typedef void emulated_block(const void *parameters, int number);
 

@@ -18,7 +18,7 @@
         struct tile_shared shared;                                                         \
                                                                                            \
         memset(&shared, 0xff, sizeof shared);                                              \
-        image_block(spec, parameters, number, &shared);                                    \
+        image_block(spec, emulated_known, parameters, number, &shared);                    \
     }
 #include "kernels/variants.def"
 #undef VARIANT

@@ -203,8 +203,8 @@ static nb_status launch(struct held *held, const struct gpu_case *c, int single,
                         const struct gpu_parameters *p, double *rows)
 {
     const int shape = c->job.spec.shape, lookup = c->job.spec.lookup;
-    const struct gpu_kernel image = {GPU_IMAGE, shape, lookup, single};
-    const struct gpu_kernel finish = {GPU_FINISH, 0, 0, single};
+    const struct gpu_kernel image = {GPU_IMAGE, shape, lookup, single, NULL};
+    const struct gpu_kernel finish = {GPU_FINISH, 0, 0, single, NULL};
     const unsigned tiles = (unsigned)(p->across * p->down);
     const int left = p->frame.nslow - p->first_slow;
     const int n = left < GPU_SLOW * p->down ? left : GPU_SLOW * p->down;

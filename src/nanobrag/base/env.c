@@ -41,6 +41,21 @@ static int read_count(const nb_context *ctx, const char *name)
     return (int)count;
 }
 
+static int read_number(const nb_context *ctx, const char *name, int otherwise)
+{
+    enum { MOST = 1000000 };
+    const char *value = getenv(name);
+    char *end;
+    long number;
+
+    if (!value || !*value) return otherwise;
+    number = strtol(value, &end, 10);
+    if (!*end && number >= 0 && number <= MOST) return (int)number;
+    log_line(ctx, NB_LOG_WARNING, "env", "%s=%s is not a number from 0 to %d; %d is taken",
+             name, value, (int)MOST, otherwise);
+    return otherwise;
+}
+
 static double read_seconds(const nb_context *ctx, const char *name, double otherwise)
 {
     const char *value = getenv(name);
@@ -119,6 +134,8 @@ struct env env_read(const nb_context *ctx)
     env.compile_timeout = read_seconds(ctx, "NANOBRAG_COMPILE_TIMEOUT", 10);
     env.strict = read_switch(ctx, "NANOBRAG_STRICT", 0);
     env.graphs = read_switch(ctx, "NANOBRAG_GRAPHS", 1);
+    env.hot_threshold = read_number(ctx, "NANOBRAG_HOT_THRESHOLD", 5);
+    env.recompile_limit = read_number(ctx, "NANOBRAG_RECOMPILE_LIMIT", 8);
     env.topics = read_topics(ctx, "NANOBRAG_LOGS");
     read_cache_dir(ctx, "NANOBRAG_CACHE_DIR", env.cache_dir);
     if (isa) (void)snprintf(env.isa, sizeof env.isa, "%s", isa);

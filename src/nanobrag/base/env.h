@@ -18,6 +18,8 @@ struct env {
     double compile_timeout; /* NANOBRAG_COMPILE_TIMEOUT, s: planner or NVRTC */
     int strict; /* NANOBRAG_STRICT: what would be done without is an error */
     int graphs; /* NANOBRAG_GRAPHS; 0: launches on a device are plain */
+    int hot_threshold; /* NANOBRAG_HOT_THRESHOLD; 0: no kernel is built at run time */
+    int recompile_limit; /* NANOBRAG_RECOMPILE_LIMIT, of such kernels */
     unsigned topics; /* NANOBRAG_LOGS: bits of enum topic (base/log.h) */
     char isa[16]; /* NANOBRAG_ISA; "": the best the machine has */
     char cache_dir[ENV_PATH]; /* NANOBRAG_CACHE_DIR, or where users' caches are; "": none */

@@ -43,11 +43,17 @@ static const struct {
      "What compiled mode tells on stderr: any of recompiles, graph_breaks, cudagraphs, "
      "cache, "
      "hotpath, autotune, fallback, donation, with commas between them, or all."},
-    {"NANOBRAG_CACHE_DIR", "Where -compile tune keeps what it measured; without it "
-                           "$XDG_CACHE_HOME/nanobrag, else "
-                           "~/.cache/nanobrag."},
+    {"NANOBRAG_CACHE_DIR",
+     "Where -compile tune keeps what it measured, and kernels that NVRTC built are kept; "
+     "without it $XDG_CACHE_HOME/nanobrag, else ~/.cache/nanobrag."},
     {"NANOBRAG_COMPILE_TIMEOUT",
-     "Seconds that FFTW's planner may take while tuning: above 0, below 1e6; default 10."},
+     "Seconds that FFTW's planner may take while tuning, and NVRTC for a kernel: above 0, "
+     "below 1e6; default 10."},
+    {"NANOBRAG_HOT_THRESHOLD",
+     "A GPU's kernel that compiled mode used so often gets one from NVRTC, built in the "
+     "background, that knows more of the image; from 1 on, default 5; 0: none does."},
+    {"NANOBRAG_RECOMPILE_LIMIT",
+     "How many such kernels NVRTC may build for a context; default 8."},
     {"NANOBRAG_GRAPHS",
      "0: launches on a CUDA device are not recorded and replayed as graphs, but made one "
      "by one, which changes no bit; 1 or empty: no effect."},

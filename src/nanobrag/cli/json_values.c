@@ -122,6 +122,10 @@ void json_stats(cJSON *to, const nb_compile_stats *stats)
         {"compiled_launches", stats->compiled_launches},
         {"donated", stats->donated},
         {"bytes", stats->bytes},
+        {"builds", stats->builds},
+        {"promotions", stats->promotions},
+        {"cubin_hits", stats->cubin_hits},
+        {"cubin_misses", stats->cubin_misses},
     };
     char hash[32];
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)

@@ -266,25 +266,37 @@ static nb_status download(nb_context *ctx, void *device, void *to, gpu_address f
 
 /* ---- kernels ---- */
 
-static nb_status load_module(nb_context *ctx, struct device *d, int single)
+/* a module of code, which `what` describes; NULL where that fails */
+static nb_status load_code(nb_context *ctx, const struct device *d, const void *code,
+                           const char *what, cuda_module *out)
 {
     char log[CONTEXT_MESSAGE / 4] = "";
     unsigned options[] = {CUDA_LOG_BUFFER, CUDA_LOG_BUFFER_BYTES};
     void *values[] = {log, (void *)(uintptr_t)(sizeof log - 1)};
-    cuda_module *module = &d->modules[single];
-    cuda_result result;
+    const cuda_result result = d->library.module_load(out, code, 2, options, values);
 
-    if (*module) return NB_OK;
-    if (d->target.ptx)
-        log_line(ctx, NB_LOG_INFO, "gpu", "the driver compiles kernels for this device");
-    result = d->library.module_load(module, d->fatbin->modules[single], 2, options, values);
     if (result == 0) return NB_OK;
-    *module = NULL;
+    *out = NULL;
     log[strcspn(log, "\n")] = '\0';
-    return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
-                      "loading the kernels in %s%s%s", single ? "float" : "double",
+    return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "loading %s%s%s", what,
                       log[0] ? ", " : "", log);
 }
+
+static nb_status load_module(nb_context *ctx, struct device *d, int single)
+{
+    if (d->modules[single]) return NB_OK;
+    if (d->target.ptx)
+        log_line(ctx, NB_LOG_INFO, "gpu", "the driver compiles kernels for this device");
+    return load_code(ctx, d, d->fatbin->modules[single],
+                     single ? "the kernels in float" : "the kernels in double",
+                     &d->modules[single]);
+}
+
+/* a kernel that was built at run time, alone in its module */
+struct own {
+    cuda_module module;
+    cuda_function function;
+};
 
 /* as kernels.cu has them */
 static const char *kernel_name(const struct gpu_kernel *kernel)
@@ -307,6 +319,10 @@ static nb_status find_function(nb_context *ctx, struct device *d,
                      [image ? kernel->lookup : 0];
     cuda_result result = 0;
 
+    if (kernel->own) {
+        *out = ((const struct own *)kernel->own)->function;
+        return NB_OK;
+    }
     NB_TRY(load_module(ctx, d, kernel->single));
     if (!*function)
         result = d->library.module_function(function, d->modules[kernel->single],
@@ -341,6 +357,50 @@ static nb_status launch(nb_context *ctx, void *device, const struct gpu_kernel *
 
     NB_TRY(enter(ctx, d));
     return leave(d, launch_inside(ctx, d, kernel, blocks, parameters));
+}
+
+static nb_status load_own(nb_context *ctx, struct device *d, const void *code,
+                          const char *name, struct own *own)
+{
+    cuda_result result;
+
+    NB_TRY(load_code(ctx, d, code, name, &own->module));
+    result = d->library.module_function(&own->function, own->module, name);
+    if (result == 0) return NB_OK;
+    (void)d->library.module_unload(own->module);
+    return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "finding the kernel %s",
+                      name);
+}
+
+static nb_status load(nb_context *ctx, void *device, const void *code, size_t bytes,
+                      const char *name, void **out)
+{
+    struct device *d = device;
+    struct own *own = calloc(1, sizeof *own);
+    nb_status status;
+
+    (void)bytes; /* the code says it itself */
+    *out = NULL;
+    if (!own) return fail_memory(ctx, "a kernel");
+    status = enter(ctx, d);
+    if (status == NB_OK) status = leave(d, load_own(ctx, d, code, name, own));
+    if (status == NB_OK)
+        *out = own;
+    else
+        free(own);
+    return status;
+}
+
+static void unload(void *device, void *loaded)
+{
+    struct device *d = device;
+    struct own *own = loaded;
+
+    if (d->library.context_push(d->context) == 0) {
+        (void)d->library.module_unload(own->module);
+        (void)leave(d, NB_OK);
+    }
+    free(own);
 }
 
 /* ---- launches kept as a graph ---- */
@@ -448,4 +508,5 @@ static nb_status wait_for_all(nb_context *ctx, void *device)
 
 const struct gpu_driver gpu_cuda = {"cuda",       open_default, close_device, allocate,
                                     release,      upload,       download,     launch,
-                                    wait_for_all, record,       replay,       forget};
+                                    wait_for_all, load,         unload,       record,
+                                    replay,       forget};

@@ -25,6 +25,7 @@ struct gpu_kernel {
     enum gpu_work work;
     int shape, lookup; /* enum phys_shape, enum phys_lookup; finish has none */
     int single; /* 1: in float, 0: in double */
+    void *own; /* of load(), instead of the one built ahead of time; or NULL */
 };
 
 /* a kernel on so many blocks, each of BLOCK_THREADS threads */
@@ -61,6 +62,10 @@ struct gpu_driver {
     nb_status (*launch)(nb_context *ctx, void *device, const struct gpu_kernel *kernel,
                         unsigned blocks, gpu_address parameters);
     nb_status (*wait)(nb_context *ctx, void *device);
+    /* the kernel `name` of code that was built at run time (gpu/cubin.h) */
+    nb_status (*load)(nb_context *ctx, void *device, const void *code, size_t bytes,
+                      const char *name, void **own);
+    void (*unload)(void *device, void *own); /* when nothing that launches it is left */
     /* n launches, none of them done, kept for replay() to do all of them at once, as often
      * as it is called. NB_ERR_UNSUPPORTED where the driver keeps none. */
     nb_status (*record)(nb_context *ctx, void *device, const struct gpu_launch *launches,

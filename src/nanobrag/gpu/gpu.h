@@ -15,6 +15,7 @@ struct gpu {
     void *device;
     int id;
     struct gpu_facts facts;
+    struct hot *hot; /* hot.c, kernels built at run time; NULL: nothing was counted */
 };
 
 /* Device `id` of a driver. Errors: NB_ERR_UNSUPPORTED (there is none, or nothing that runs
@@ -82,12 +83,19 @@ void gpu_forget(struct gpu_scene *scene);
 
 /* ---- images ---- */
 
+/* what came of kernels built at run time (hot.h) during a simulator's calls */
+struct gpu_hot_counts {
+    uint64_t builds, promotions; /* by NVRTC; taken into use */
+    uint64_t hits, misses; /* found on disk, or not */
+};
+
 /* what a simulator keeps on its device; zeroed but for the first two members */
 struct gpu_scene {
     struct gpu *gpu; /* NULL: it computes on the host */
     int f_moves; /* structure factors differ from call to call */
     int f_sent; /* they are there already */
     struct gpu_graphs graphs;
+    struct gpu_hot_counts hot;
     struct gpu_buffer parameters, sources, orientations, f, stol, mask, partial, photons;
 };
 

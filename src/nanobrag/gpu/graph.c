@@ -23,12 +23,22 @@ void gpu_forget(struct gpu_scene *scene)
     graphs->next = 0;
 }
 
+static int is_same(const struct gpu_launch *a, const struct gpu_launch *b)
+{
+    return a->kernel.work == b->kernel.work && a->kernel.shape == b->kernel.shape
+           && a->kernel.lookup == b->kernel.lookup && a->kernel.single == b->kernel.single
+           && a->kernel.own == b->kernel.own && a->blocks == b->blocks;
+}
+
 /* launches that are not there are 0 */
 static int is_recording_of(const struct gpu_recording *kept,
                            const struct gpu_sequence *sequence)
 {
-    return kept->handle
-           && memcmp(kept->launches, sequence->launches, sizeof kept->launches) == 0;
+    int same = kept->handle != NULL;
+
+    for (int i = 0; i < GPU_SEQUENCE; i++)
+        same &= is_same(&kept->launches[i], &sequence->launches[i]);
+    return same;
 }
 
 static nb_status record(nb_context *ctx, struct gpu_scene *scene,

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/gpu.h"
-#include "gpu/parameters.h"
+#include "gpu/hot.h"
 #include "kernels/grid.h"
 #include "kernels/headway.h"
 #include "kernels/rounding.h"
@@ -221,6 +220,7 @@ static nb_status prepare(nb_context *ctx, struct gpu_scene *s, const struct job 
 /* rows of tiles from number `first` on, into the image */
 static nb_status run_band(nb_context *ctx, struct gpu_scene *s, const struct job *job,
                           const struct gpu_layout *l, int first,
+                          const struct gpu_kernel *kernel,
                           struct gpu_parameters *parameters)
 {
     const struct gpu_driver *driver = s->gpu->driver;
@@ -232,10 +232,8 @@ static nb_status run_band(nb_context *ctx, struct gpu_scene *s, const struct job
     const size_t nfast = (size_t)job->frame->nfast;
     const struct gpu_sequence image = {"image",
                                        2,
-                                       {{{GPU_IMAGE, job->spec.shape, job->spec.lookup,
-                                          l->single},
-                                         tiles * (unsigned)l->segments},
-                                        {{GPU_FINISH, 0, 0, l->single}, tiles}}};
+                                       {{*kernel, tiles * (unsigned)l->segments},
+                                        {{GPU_FINISH, 0, 0, l->single, NULL}, tiles}}};
 
     parameters->first_slow = slow;
     parameters->down = down;
@@ -262,13 +260,16 @@ static nb_status run_all(struct headway *headway, struct gpu_scene *s,
     /* an image of the caller's has its pixels that are not rendered made 0 too */
     const struct gpu_layout l = gpu_layout_of(&s->gpu->facts, job, single, out != NULL);
     const int bands = (l.down + l.band - 1) / l.band;
+    struct gpu_kernel kernel = {GPU_IMAGE, job->spec.shape, job->spec.lookup, l.single,
+                                NULL};
     struct gpu_parameters parameters;
 
     NB_TRY(prepare(ctx, s, job, &l, &parameters));
+    NB_TRY(hot_kernel(ctx, s, job, &l, &parameters, &kernel));
     if (out) set_output(out, &parameters);
     headway_part(headway, 0, 1, bands);
     for (int first = 0; first < l.down && !headway_stopped(headway); first += l.band) {
-        NB_TRY(run_band(ctx, s, job, &l, first, &parameters));
+        NB_TRY(run_band(ctx, s, job, &l, first, &kernel, &parameters));
         headway_step(headway);
     }
     return headway_check(headway);
@@ -299,7 +300,8 @@ nb_status gpu_forward(nb_context *ctx, struct gpu_scene *scene, const struct job
     if (!out && (job->roi[1] <= job->roi[0] || job->roi[3] <= job->roi[2]))
         return headway_end(&headway);
     NB_TRY(run_all(&headway, scene, job, single, out));
-    if (gpu_needs_photons(job, single) && rounding_is_lost(job, brightest(job)))
+    if (job->photons && gpu_needs_photons(job, single)
+        && rounding_is_lost(job, brightest(job)))
         NB_TRY(run_all(&headway, scene, job, 0, out));
     return headway_end(&headway);
 }

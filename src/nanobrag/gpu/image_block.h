@@ -193,10 +193,16 @@ PHYS_FN real run_samples(struct phys_spec spec, const struct aim *aim,
     return waiting ? sum + waiting_sum(spec, aim, run) : sum;
 }
 
+/* of a pixel, along an axis */
+PHYS_FN int samples_across(unsigned known, const struct phys_frame *frame)
+{
+    return known & KNOWN_ONE_SAMPLE ? 1 : frame->oversample;
+}
+
 /* all pairs of a chunk at one sub-pixel */
-PHYS_FN void sub_pixel(struct phys_spec spec, const struct gpu_parameters *p, int layer,
-                       int sub, struct run run, const struct tile_shared *shared,
-                       struct image_thread *own)
+PHYS_FN void sub_pixel(struct phys_spec spec, unsigned known,
+                       const struct gpu_parameters *p, int layer, int sub, struct run run,
+                       const struct tile_shared *shared, struct image_thread *own)
 {
     const struct phys_frame *frame = &p->frame;
     const int part = own->pixel.part, count = shared->count[part];
@@ -208,16 +214,17 @@ PHYS_FN void sub_pixel(struct phys_spec spec, const struct gpu_parameters *p, in
     aim.shared = shared;
     aim.part = shared->part + part;
     aim.layer = layer;
-    aim.place = place_of(frame->oversample, &own->pixel, sub);
+    aim.place = place_of(samples_across(known, frame), &own->pixel, sub);
     aim.step = sample_step(p, shared, aim.part, aim.place, layer);
-    weight = weight_at(p, shared, &own->pixel, sub, layer);
+    weight = known & KNOWN_NO_WEIGHTS ? 1 : weight_at(p, shared, &own->pixel, sub, layer);
     BLOCK_ROLLED
     for (run.i = 0; run.i < count; run.i = run.end) {
         const int t = shared->order[run.begin + run.i];
         real share = weight;
 
         run.end = shared->until[t];
-        if (per_source(frame)) share *= source_share(frame, shared, part, t, aim.step);
+        if (knows_per_source(known, frame))
+            share *= source_share(frame, shared, part, t, aim.step);
         own->waiting += share * run_samples(spec, &aim, &run, shared->near_all[part]);
     }
 }
@@ -227,7 +234,7 @@ PHYS_FN void add_chunk(struct phys_spec spec, const struct gpu_parameters *p,
                        const struct tile_at *at, int first, int n, int layer,
                        const struct tile_shared *shared, struct image_thread *own)
 {
-    const int subs = p->frame.oversample * p->frame.oversample;
+    const int across = samples_across(at->known, &p->frame), subs = across * across;
     const int a_flush = n < FLUSH ? FLUSH / n : 1;
     struct run run;
 
@@ -236,21 +243,23 @@ PHYS_FN void add_chunk(struct phys_spec spec, const struct gpu_parameters *p,
     run.i = run.end = 0;
     BLOCK_ROLLED
     for (int sub = 0; sub < subs; sub++) {
-        sub_pixel(spec, p, layer, sub, run, shared, own);
+        sub_pixel(spec, at->known, p, layer, sub, run, shared, own);
         if ((sub + 1) % a_flush != 0 && sub + 1 < subs) continue;
         own->sum += (double)own->waiting;
         own->waiting = 0;
     }
 }
 
-/* block `number` of a launch */
-PHYS_FN void image_block(struct phys_spec spec, const struct gpu_parameters *p, int number,
+/* block `number` of a launch; `known`: bits of enum gpu_known */
+PHYS_FN void image_block(struct phys_spec spec, unsigned known,
+                         const struct gpu_parameters *p, int number,
                          struct tile_shared *shared)
 {
     const struct phys_frame *frame = &p->frame;
-    const struct tile_at at = tile_at(p, number / p->segments);
+    const struct tile_at at = tile_known(tile_at(p, number / p->segments), known);
     const int first = number % p->segments * SEGMENT;
     const int all = frame->nsource * frame->norientation;
+    const int layers = known & KNOWN_ONE_LAYER ? 1 : frame->nlayers;
     const int end = first + SEGMENT < all ? first + SEGMENT : all;
     struct image_thread own[BLOCK_OWN];
 
@@ -261,7 +270,7 @@ PHYS_FN void image_block(struct phys_spec spec, const struct gpu_parameters *p, 
         own[OWN(t)].waiting = 0;
     }
     BLOCK_ROLLED
-    for (int layer = 0; layer < frame->nlayers; layer++) {
+    for (int layer = 0; layer < layers; layer++) {
         layer_take(p, &at, layer, shared);
         BLOCK_ROLLED
         for (int from = first; from < end; from += at.pairs) {

@@ -1,7 +1,8 @@
 /*
  * kernels.cu - the kernels' text as entry points for nvcc and NVRTC: one for each variant
  * of crystal shape and look-up, in double, or in float under PHYS_SINGLE. With
- * GPU_ONLY_SHAPE and GPU_ONLY_LOOKUP defined, as SQUARE and NEAREST, just that variant.
+ * GPU_ONLY_SHAPE and GPU_ONLY_LOOKUP defined, as SQUARE and NEAREST, just that variant,
+ * which may know more of its frame: GPU_KNOWN, bits of enum gpu_known.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,6 +22,10 @@
 #define FINISH_BLOCKS   2
 #endif
 
+#if !defined(GPU_KNOWN)
+#define GPU_KNOWN 0
+#endif
+
 #define KERNEL(shape, lookup)                                                              \
     extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, BLOCKS_##lookup)           \
         image_##shape##_##lookup(const struct gpu_parameters *parameters)                  \
@@ -28,7 +33,7 @@
         const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
         __shared__ struct tile_shared shared;                                              \
                                                                                            \
-        image_block(spec, parameters, (int)blockIdx.x, &shared);                           \
+        image_block(spec, GPU_KNOWN, parameters, (int)blockIdx.x, &shared);                \
     }
 
 #if defined(GPU_ONLY_SHAPE)

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "gpu/gpu.h"
+#include "gpu/hot.h"
 
 nb_status gpu_open(nb_context *ctx, const struct gpu_driver *driver, int id,
                    struct gpu **out)
@@ -27,7 +27,10 @@ nb_status gpu_open(nb_context *ctx, const struct gpu_driver *driver, int id,
 
 void gpu_close(struct gpu *gpu)
 {
-    if (gpu) gpu->driver->close(gpu->device);
+    if (gpu) {
+        hot_close(gpu);
+        gpu->driver->close(gpu->device);
+    }
     free(gpu);
 }
 

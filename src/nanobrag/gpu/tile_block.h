@@ -8,6 +8,7 @@
 #define NB_GPU_TILE_BLOCK_H
 
 #include "gpu/block.h"
+#include "gpu/known.h"
 #include "gpu/parameters.h"
 #include "physics/patch.h"
 #include "physics/pixel.h"
@@ -66,6 +67,7 @@ struct pixel {
 struct tile_at {
     int fast, slow; /* its first pixel */
     int parts, pairs; /* of a part, that a chunk holds */
+    unsigned known; /* bits of enum gpu_known */
 };
 
 PHYS_FN struct tile_at tile_at(const struct gpu_parameters *p, int number)
@@ -76,6 +78,18 @@ PHYS_FN struct tile_at tile_at(const struct gpu_parameters *p, int number)
     at.slow = p->first_slow + GPU_SLOW * (number / p->across);
     at.parts = p->parts * p->parts;
     at.pairs = BLOCK_THREADS / at.parts;
+    at.known = 0;
+    return at;
+}
+
+/* the same, with what a kernel knows */
+PHYS_FN struct tile_at tile_known(struct tile_at at, unsigned known)
+{
+    at.known = known;
+    if (known & KNOWN_ONE_PART) {
+        at.parts = 1;
+        at.pairs = BLOCK_THREADS;
+    }
     return at;
 }
 
@@ -218,19 +232,18 @@ PHYS_FN struct phys_point sample_point(const struct tile_shared *shared,
 
 /* ---- pairs of source and orientation ---- */
 
-/* a factor of each source and sample? */
-PHYS_FN int per_source(const struct phys_frame *frame)
+PHYS_FN int knows_per_source(unsigned known, const struct phys_frame *frame)
 {
-    return frame->dmin > 0 || frame->b_factor != 0
-           || (frame->each_polar && frame->polarised);
+    return known & KNOWN_SAME_SOURCES ? 0 : per_source(frame);
 }
 
 /* pair `number` of all, seen from a part */
-PHYS_FN void pair_take(const struct gpu_parameters *p, const struct part *part, int number,
-                       int t, struct tile_shared *shared)
+PHYS_FN void pair_take(unsigned known, const struct gpu_parameters *p,
+                       const struct part *part, int number, int t,
+                       struct tile_shared *shared)
 {
     const struct phys_frame *frame = &p->frame;
-    const int index = number / frame->norientation;
+    const int index = known & KNOWN_ONE_SOURCE ? 0 : number / frame->norientation;
     const struct phys_source *source = frame->source + index;
     const struct phys_orientation *o =
         frame->orientation + (number - index * frame->norientation);
@@ -250,7 +263,7 @@ PHYS_FN void pair_take(const struct gpu_parameters *p, const struct part *part, 
     slot->weight = (real)o->weight;
     shared->source[t] = index;
     shared->weight[t] = slot->weight;
-    if (per_source(frame))
+    if (knows_per_source(known, frame))
         shared->square[t] = phys_patch_square(&part->patch, source, frame->dmin);
     else
         shared->weight[t] *= (real)source->weight;
@@ -337,7 +350,7 @@ PHYS_FN void slot_list(const struct gpu_parameters *p, const struct tile_at *at,
                        int begin, int t, struct tile_shared *shared)
 {
     const int behind = (shared->source[t] + 1) * p->frame.norientation - first;
-    const int all = !per_source(&p->frame) || behind > at->pairs;
+    const int all = !knows_per_source(at->known, &p->frame) || behind > at->pairs;
     const int end = begin + (all ? at->pairs : behind);
 
     shared->order[begin + bits_between(shared->word, begin, t)] = (short)t;
@@ -357,7 +370,7 @@ PHYS_FN void chunk_take(const struct gpu_parameters *p, const struct tile_at *at
         shared->live[t] = 0;
         shared->near[t] = 1;
         if (number < end) {
-            pair_take(p, part, number, t, shared);
+            pair_take(at->known, p, part, number, t, shared);
             shared->live[t] = (unsigned char)
                 pair_reaches(p, &shared->view.crystal, part, shared->slot + t,
                              p->frame.source[shared->source[t]].inverse_wavelength);
