@@ -134,22 +134,25 @@ nb_status device_lost(nb_simulator *sim)
 static nb_status check_output(const nb_simulator *sim, const nb_array *image)
 {
     const struct gpu *gpu = sim->device.scene.gpu;
+    const char *name = "image";
 
-    NB_TRY(array_check_on_device(sim->ctx, image, "image", sim->window.nslow,
-                                 sim->window.nfast));
+    NB_TRY(
+        array_check_on_device(sim->ctx, image, name, sim->window.nslow, sim->window.nfast));
+    if (image->name) name = image->name;
     if (!gpu)
         return fail(sim->ctx, NB_ERR_UNSUPPORTED,
-                    "image lies on a CUDA device, but images are made on the cpu (%s); "
-                    "pass "
-                    "one in host memory",
-                    sim->device.why);
+                    "%s lies on a CUDA device, but images are made on the cpu (%s); pass "
+                    "one "
+                    "in host memory",
+                    name, sim->device.why);
     if (image->device_id != gpu->id)
-        return fail(sim->ctx, NB_ERR_SHAPE, "image lies on CUDA device %d, expected %d",
+        return fail(sim->ctx, NB_ERR_SHAPE, "%s lies on CUDA device %d, expected %d", name,
                     image->device_id, gpu->id);
     if (sim->psf)
         return fail(sim->ctx, NB_ERR_UNSUPPORTED,
-                    "image lies on a CUDA device, but the point spread is applied on the "
-                    "cpu; pass one in host memory");
+                    "%s lies on a CUDA device, but the point spread is applied on the cpu; "
+                    "pass one in host memory",
+                    name);
     return NB_OK;
 }
 

@@ -155,7 +155,9 @@ static void describe_job(const nb_context *ctx, const struct gpu *gpu,
     nvrtc_option(request, "-DGPU_ONLY_SHAPE=%s", shape_name(key));
     nvrtc_option(request, "-DGPU_ONLY_LOOKUP=%s", lookup_name(key));
     nvrtc_option(request, "-DGPU_KNOWN=%u", key->known);
-    nvrtc_option(request, "--fmad=true"); /* as nvcc compiles the others */
+    nvrtc_option(request,
+                 "--fmad=true"); /* as nvcc compiles the others (cmake/cuda.cmake) */
+    if (key->single) nvrtc_option(request, "--prec-div=false");
 }
 
 /* 1 when builds by NVRTC are used up, which is told once */

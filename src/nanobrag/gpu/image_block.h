@@ -85,7 +85,7 @@ PHYS_FN int is_halfway(struct phys_spec spec, const struct aim *aim, struct phys
     const real from = aim->part->halfway;
 
     return has_jumps(spec)
-           && ((fabs(d.x) > from) | (fabs(d.y) > from) | (fabs(d.z) > from));
+           && ((int)(fabs(d.x) > from) | (int)(fabs(d.y) > from) | (int)(fabs(d.z) > from));
 }
 
 /* such a sample, of pair `number`, placed in double */
