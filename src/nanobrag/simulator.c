@@ -153,7 +153,8 @@ nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
     double *photons;
 
     if (!sim) return NB_ERR_ARGUMENT;
-    if (image && image->device == NB_CUDA) return device_forward(sim, x, image);
+    if (!image) return fail(sim->ctx, NB_ERR_ARGUMENT, "image: no array was given");
+    if (image->device == NB_CUDA) return device_forward(sim, x, image);
     NB_TRY(array_check(sim->ctx, image, "image", sim->window.nslow, sim->window.nfast,
                        NB_FLOAT, 32, 64));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
