@@ -130,7 +130,7 @@ static int device_refusals(void)
     given.flags = NB_DONATED;
     spread.psf.kind = NB_PSF_GAUSS;
     spread.psf.fwhm = 0.2;
-    check_refusal("on the host", NB_CPU, &scene, &image, NB_ERR_UNSUPPORTED,
+    check_refusal("on the host", NB_CPU, &scene, &image, NB_ERR_SHAPE,
                   "images are made on the cpu");
     check_refusal("another device", NB_CUDA, &scene, &other, NB_ERR_SHAPE, "expected 0");
     check_refusal("no memory", NB_CUDA, &scene, &missing, NB_ERR_ARGUMENT, "no array");

@@ -107,7 +107,7 @@ NB_API nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene 
  * float64 allocates one that is.
  *
  * Errors: NB_ERR_ARGUMENT (a parameter outside its bounds), NB_ERR_SHAPE, NB_ERR_UNIT_CELL,
- * NB_ERR_UNSUPPORTED (an image on a device, and the host computes), NB_ERR_DEVICE (an image
+ * NB_ERR_UNSUPPORTED (an image on a device, and a point spread), NB_ERR_DEVICE (an image
  * there, and the device failed; without one the host computes instead),
  * NB_ERR_CANCELLED (image is then incomplete), NB_ERR_MEMORY (NB_SPOTS asked for, and too
  * many reflections to list).

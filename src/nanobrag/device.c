@@ -140,7 +140,7 @@ static nb_status check_output(const nb_simulator *sim, const nb_array *image)
         array_check_on_device(sim->ctx, image, name, sim->window.nslow, sim->window.nfast));
     if (image->name) name = image->name;
     if (!gpu)
-        return fail(sim->ctx, NB_ERR_UNSUPPORTED,
+        return fail(sim->ctx, NB_ERR_SHAPE,
                     "%s lies on a CUDA device, but images are made on the cpu (%s); pass "
                     "one "
                     "in host memory",

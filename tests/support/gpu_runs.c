@@ -223,7 +223,7 @@ int gpu_case_run(struct gpu_case *c, const struct gpu_way *way, double *photons)
 {
     struct held held = {.ctx = c->ctx};
     struct gpu_parameters p = parameters_of(c, way);
-    const size_t tiles = (size_t)(p.across * p.down);
+    const size_t tiles = (size_t)p.across * (size_t)p.down;
     const size_t fast = (size_t)c->frame.nfast;
     struct gpu_facts facts;
     nb_status status = gpu_emulated.open(c->ctx, 0, &held.device, &facts);
