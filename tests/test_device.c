@@ -327,6 +327,11 @@ static int choices(void)
     check_device("asked for", asked, &small, NB_STRATEGY_AUTO, "emulated:0", "asked for");
     check_device("the reference", asked, &small, NB_REFERENCE, "cpu", "reference");
     check_device("spots", asked, &small, NB_SPOTS, "cpu", "spots were asked for");
+    emulated.memory = 2000;
+    nb_context_free(asked);
+    asked = devices_context(NB_CUDA);
+    check_device("a device too small", asked, &small, NB_STRATEGY_AUTO, "cpu",
+                 "a row of tiles alone");
     nb_context_free(automatic);
     nb_context_free(asked);
     nb_context_free(host);
@@ -335,6 +340,33 @@ static int choices(void)
     check_device("auto, none there", automatic, &large, NB_STRATEGY_AUTO, "cpu", "");
     nb_context_free(automatic);
     emulated_reset();
+    return TAP_PASS;
+}
+
+/* there is nothing to tune: one image is one launch */
+static int tuned(void)
+{
+    static double host[PIXELS], image[PIXELS];
+    const nb_context_options options = {.threads = 2,
+                                        .device = NB_CUDA,
+                                        .compile = NB_COMPILE_TUNE};
+    nb_scene scene = scenes_base();
+    nb_context *ctx;
+    nb_simulator *sim;
+
+    emulated_reset();
+    scene.crystal.shape = NB_GAUSS;
+    devices_render(&scene, NB_CUDA, NB_DOUBLE, host);
+    emulated_reset();
+    if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
+    ctx->driver = &gpu_emulated;
+    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    if (devices_image(sim, NULL, image) != NB_OK) abort();
+    tap_check(emulated.launches[GPU_IMAGE] == 1, "%llu launch",
+              (unsigned long long)emulated.launches[GPU_IMAGE]);
+    tap_check(memcmp(image, host, sizeof host) == 0, "the same bits");
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
     return TAP_PASS;
 }
 
@@ -412,6 +444,7 @@ static const struct tap_case cases[] = {
     {"strict", strict},
     {"cancelled", cancelled},
     {"choices", choices},
+    {"tuned", tuned},
     {"environment", by_environment},
     {"without_cuda", without_cuda},
 };

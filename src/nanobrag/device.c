@@ -14,7 +14,7 @@
 
 /* Samples a second: of a core, and of a device of so many multiprocessors (the aims of
  * reports/, until a device says otherwise). Cards of full speed in double are those of
- * capability x.0; others have a 64th of it. */
+ * capability 6.0 to 10.0, whole numbers; others have a 64th of it. */
 static const double core_single = 5e8, core_double = 2.5e8;
 static const double device_single = 1e9; /* of a multiprocessor */
 static const double double_full = 0.5, double_rest = 1.0 / 64;
@@ -32,7 +32,8 @@ static struct gpu *open_gpu(nb_context *ctx)
 {
     const struct gpu_driver *driver = ctx->driver ? ctx->driver : &gpu_cuda;
 
-    if (ctx->gpu || ctx->no_gpu[0]) return ctx->gpu;
+    if (ctx->no_gpu[0]) return NULL; /* or it failed */
+    if (ctx->gpu) return ctx->gpu;
     ctx->close_gpu = gpu_close;
     if (gpu_open(ctx, driver, ctx->device_id, &ctx->gpu) != NB_OK)
         (void)snprintf(ctx->no_gpu, sizeof ctx->no_gpu, "%.500s", ctx->message);
@@ -53,20 +54,25 @@ static double device_rate(const struct gpu_facts *facts, int single)
     const double rate = device_single * facts->processors;
 
     if (single) return rate;
-    return rate * (facts->minor == 0 && facts->major >= 6 ? double_full : double_rest);
+    return rate
+           * (facts->minor == 0 && facts->major >= 6 && facts->major <= 10 ? double_full
+                                                                           : double_rest);
 }
 
 /* 1 when a device takes so much less time that it is worth its while; `out`: one clause */
 static int is_worth_it(const nb_simulator *sim, const struct phys_frame *frame,
                        double samples, const struct gpu_facts *facts, char *out, size_t n)
 {
+    const struct job job = simulator_job(sim, &sim->scene, frame, NULL);
+    const int asked = sim->policy.precision == NB_SINGLE;
+    const int there = gpu_layout_of(facts, &job, asked, 0).single;
     const int single = sim->policy.kernels.single != NULL;
     const double pairs = (double)frame->nsource * frame->norientation;
     const double cores = (single ? core_single : core_double) * sim->ctx->threads;
     const double spots = 1e-9 * sim->policy.spots_work / sim->ctx->threads;
     const double lanes = samples * pairs / cores;
     const double host = sim->policy.strategy == NB_SPOTS ? spots : lanes;
-    const double device = fixed + samples * pairs / device_rate(facts, single);
+    const double device = fixed + samples * pairs / device_rate(facts, there);
 
     (void)snprintf(out, n, "%.2g s estimated there, %.2g s on the host", device, host);
     return worth * device < host;
@@ -83,29 +89,34 @@ static void settle(nb_simulator *sim, struct gpu *gpu, const char *why)
     (void)snprintf(d->why, sizeof d->why, "%s", why);
 }
 
-nb_status device_choose(nb_simulator *sim, const struct phys_frame *frame, double samples)
+/* an asked-for device does not compute: NB_ERR_UNSUPPORTED with NANOBRAG_STRICT=1 */
+static nb_status go_without(nb_simulator *sim, int asked, const char *why)
 {
     nb_context *ctx = sim->ctx;
+
+    stay(sim, why);
+    if (!asked) return NB_OK;
+    NB_TRY(context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, why));
+    log_line(ctx, NB_LOG_WARNING, "device", "the host computes: %s", why);
+    return NB_OK;
+}
+
+nb_status device_choose(nb_simulator *sim, const struct phys_frame *frame, double samples)
+{
+    const struct job job = simulator_job(sim, &sim->scene, frame, NULL);
+    nb_context *ctx = sim->ctx;
     const int asked = ctx->device == NB_CUDA;
-    const char *host = needs_host(sim);
+    const char *refused = needs_host(sim);
     char why[100] = "asked for";
     struct gpu *gpu;
 
     stay(sim, "asked for, or by default");
     if (ctx->device == NB_CPU) return NB_OK;
-    if (host) {
-        stay(sim, host);
-        return asked ? context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, host)
-                     : NB_OK;
-    }
+    if (refused) return go_without(sim, asked, refused);
     gpu = open_gpu(ctx);
-    if (!gpu) {
-        stay(sim, ctx->no_gpu);
-        if (!asked) return NB_OK;
-        NB_TRY(context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, ctx->no_gpu));
-        log_line(ctx, NB_LOG_WARNING, "device", "the host computes: %s", ctx->no_gpu);
-        return NB_OK;
-    }
+    if (!gpu) return go_without(sim, asked, ctx->no_gpu);
+    refused = gpu_refuses(&gpu->facts, &job);
+    if (refused) return go_without(sim, asked, refused);
     if (!asked && !is_worth_it(sim, frame, samples, &gpu->facts, why, sizeof why)) {
         stay(sim, why);
         return NB_OK;
@@ -120,6 +131,7 @@ nb_status device_lost(nb_simulator *sim)
     char words[CONTEXT_MESSAGE / 2];
 
     (void)snprintf(words, sizeof words, "%.400s", ctx->message);
+    (void)snprintf(ctx->no_gpu, sizeof ctx->no_gpu, "%s", words); /* nor will others try */
     gpu_scene_drop(&sim->device.scene);
     sim->device.scene.gpu = NULL;
     stay(sim, words);

@@ -34,6 +34,8 @@ nb_status launch_image(nb_simulator *sim, const struct job *job, const void *use
         if (out || (status != NB_ERR_DEVICE && status != NB_ERR_MEMORY)) return status;
         NB_TRY(device_lost(sim));
     }
+    if (out)
+        return fail(sim->ctx, NB_ERR_DEVICE, "the device was lost: %s", sim->device.why);
     return launch_on_host(sim, job);
 }
 

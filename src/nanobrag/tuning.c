@@ -178,6 +178,8 @@ nb_status tuning_schedule(struct rehearsal *r, struct plan *plan)
     struct finding finding = {0};
     char key[PLAN_KEY];
 
+    /* nor of threads and blocks of tiles */
+    if (operation == PLAN_FORWARD && r->sim->device.scene.gpu) return NB_OK;
     NB_TRY(tuning_recall(r->sim, plan));
     if (operation == PLAN_DIGITIZE || plan->rigour > RIGOUR_ESTIMATED
         || context_compile(ctx) != NB_COMPILE_TUNE)
@@ -247,8 +249,9 @@ static int is_open(const nb_simulator *sim)
     const double least = fmin(p->lanes_work, p->spots_work);
     const double most = fmax(p->lanes_work, p->spots_work);
 
+    /* images on a device know of no strategy */
     return context_compile(sim->ctx) == NB_COMPILE_TUNE && p->automatic
-           && most <= far_apart * least;
+           && !sim->device.scene.gpu && most <= far_apart * least;
 }
 
 /* of an open strategy; with what decides between the two besides */

@@ -141,7 +141,6 @@ static struct gpu_parameters parameters_of(const struct gpu_case *c,
     p.across = up(frame->nfast, GPU_FAST);
     p.down = way->rows ? way->rows : up(frame->nslow, GPU_SLOW);
     p.segments = up(frame->nsource * frame->norientation, SEGMENT);
-    p.apart = 1;
     return p;
 }
 

@@ -93,7 +93,7 @@ struct gpu_hot_counts {
 struct gpu_scene {
     struct gpu *gpu; /* NULL: it computes on the host */
     int f_moves; /* structure factors differ from call to call */
-    int f_sent; /* they are there already */
+    int f_sent; /* those there: 0 none, 1 in double, 2 in float */
     struct gpu_graphs graphs;
     struct gpu_hot_counts hot;
     struct gpu_buffer parameters, sources, orientations, f, stol, mask, partial, photons;
@@ -115,6 +115,9 @@ struct gpu_layout {
 /* `whole`: tiles of all the detector, not of the ROI alone */
 struct gpu_layout gpu_layout_of(const struct gpu_facts *facts, const struct job *job,
                                 int single, int whole);
+
+/* Why a device is not to compute a job; NULL: it may. */
+const char *gpu_refuses(const struct gpu_facts *facts, const struct job *job);
 
 /* an image of the caller's on the device */
 struct gpu_output {

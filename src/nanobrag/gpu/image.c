@@ -5,10 +5,12 @@
  * SPDX-License-Identifier: MIT
  */
 #include <assert.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "gpu/block.h"
 #include "gpu/hot.h"
 #include "kernels/grid.h"
 #include "kernels/headway.h"
@@ -16,9 +18,11 @@
 #include "physics/step.h"
 
 enum { THREADS = GPU_FAST * GPU_SLOW };
+_Static_assert((int)THREADS == (int)BLOCK_THREADS, "a thread for each pixel of a tile");
 
-/* A band takes so many samples at most, about half a second of a large card, that it can be
- * stopped; and so much of the device's memory for sums that wait. */
+/* A band should take so many samples, about half a second of a large card, that it can be
+ * stopped; and so much of the device's memory for sums that wait. Of a row of tiles, the
+ * least there is, gpu_refuses() bounds both. */
 static const double most_samples = 5e10;
 static const double most_memory = 256e6, most_share = 0.25;
 
@@ -42,14 +46,36 @@ static int parts_of(const struct job *job, const struct rounding *rounding, int 
            <= job->tolerance;
 }
 
+/* what a row of tiles takes, in units of what a band may: memory or samples */
+static double share_of_row(const struct gpu_facts *facts, const struct job *job, int across)
+{
+    const double memory = fmin(most_memory, most_share * (double)facts->memory);
+    const double segments = ceil(pairs_of(job->frame) / SEGMENT);
+    const double per_row = across * segments * THREADS * sizeof(double)
+                           + (double)job->frame->nfast * GPU_SLOW * sizeof(double);
+
+    return fmax(per_row / memory, tile_samples(job->frame) * across / most_samples);
+}
+
+/* a row of tiles is the least there is: so many times what a band should be, and it is too
+ * much, in seconds and in memory */
+static const double too_much = 8;
+
+const char *gpu_refuses(const struct gpu_facts *facts, const struct job *job)
+{
+    const int across = (job->frame->nfast + GPU_FAST - 1) / GPU_FAST;
+
+    if (pairs_of(job->frame) > INT_MAX - SEGMENT)
+        return "more pairs of source and orientation than its kernels count";
+    if (share_of_row(facts, job, across) > too_much)
+        return "a row of tiles alone would take too long, or too much memory, there";
+    return NULL;
+}
+
 static int rows_of_band(const struct gpu_facts *facts, const struct job *job,
                         const struct gpu_layout *l)
 {
-    const double memory = fmin(most_memory, most_share * (double)facts->memory);
-    const double per_row = (double)l->across * l->segments * THREADS * sizeof(double)
-                           + (double)job->frame->nfast * GPU_SLOW * sizeof(double);
-    const double rows =
-        fmin(memory / per_row, most_samples / (tile_samples(job->frame) * l->across));
+    const double rows = 1 / share_of_row(facts, job, l->across);
 
     return rows < 1 ? 1 : rows < l->down ? (int)rows : l->down;
 }
@@ -167,9 +193,12 @@ static nb_status send_frame(nb_context *ctx, struct gpu_scene *s, const struct j
 static nb_status send_mask(nb_context *ctx, struct gpu_scene *s, const struct job *job)
 {
     const size_t pixels = (size_t)job->frame->nslow * (size_t)job->frame->nfast;
+    nb_status status;
 
     if (!job->mask || s->mask.address) return NB_OK; /* it never changes */
-    return gpu_put(ctx, s->gpu, &s->mask, job->mask, pixels);
+    status = gpu_put(ctx, s->gpu, &s->mask, job->mask, pixels);
+    if (status != NB_OK) gpu_drop(s->gpu, &s->mask);
+    return status;
 }
 
 /* memory of a band; columns beside the tiles are never written, and stay 0 */

@@ -32,8 +32,6 @@ struct gpu_parameters {
     /* the tiles of a launch: `across` in a row, so many rows of them, from this pixel on */
     int first_fast, first_slow, across, down;
     int segments; /* of the pairs: ceil(nsource norientation / SEGMENT) */
-    int apart; /* 1: a block for each segment of a tile, whose sums go to `partial`; 0: a
-                  block does them all, and the photons */
     double *partial; /* ([tile][segment][thread]) */
     /* an image of the caller's, float32 or float64; or NULL */
     void *image;
