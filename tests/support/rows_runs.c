@@ -8,6 +8,7 @@
 
 #include "gpu/parameters.h"
 #include "kernels/grid.h"
+#include "kernels/rounding.h"
 #include "physics/step.h"
 #include "simulator.h"
 #include "support/renders.h"
@@ -188,18 +189,6 @@ int rows_next(const struct rows_trial *t, struct rows_way *way)
     return way->n;
 }
 
-static double edges_of(const struct phys_frame *frame)
-{
-    const double *a = frame->orientation[0].axes;
-    double most = 0, sum = 0;
-
-    for (int i = 0; i < frame->nsource; i++)
-        most = fmax(most, frame->source[i].inverse_wavelength);
-    for (int i = 0; i < 9; i += 3)
-        sum += sqrt(a[i] * a[i] + a[i + 1] * a[i + 1] + a[i + 2] * a[i + 2]);
-    return most * sum;
-}
-
 /* a profile that ends, and how fast rho may change */
 static void find_cut(const struct rows_trial *t, struct gpu_parameters *image)
 {
@@ -217,6 +206,7 @@ static void find_cut(const struct rows_trial *t, struct gpu_parameters *image)
 struct gpu_rows_parameters rows_parameters(const struct rows_trial *t,
                                            const struct rows_way *way)
 {
+    const struct rounding rounding = rounding_of(&t->frame, t->job.spec);
     struct gpu_rows_parameters p;
     struct gpu_parameters *image = &p.image;
 
@@ -224,7 +214,7 @@ struct gpu_rows_parameters rows_parameters(const struct rows_trial *t,
     image->frame = t->frame;
     image->frame.f_single = t->f_single;
     image->factor = phys_constant_factor(t->job.spec, &t->frame);
-    image->edges = edges_of(&t->frame);
+    image->edges = rounding.edges[0] + rounding.edges[1] + rounding.edges[2];
     find_cut(t, image);
     memcpy(image->roi, t->job.roi, sizeof image->roi);
     image->mask = t->job.mask;

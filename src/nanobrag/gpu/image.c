@@ -140,16 +140,11 @@ static double stretch_of(const struct phys_frame *frame)
     return sqrt(most);
 }
 
-static double edges_of(const struct phys_frame *frame)
+static double edges_of(const struct job *job)
 {
-    const double *a = frame->orientation[0].axes;
-    double most = 0, sum = 0;
+    const struct rounding r = rounding_of(job->frame, job->spec);
 
-    for (int i = 0; i < frame->nsource; i++)
-        most = fmax(most, frame->source[i].inverse_wavelength);
-    for (int i = 0; i < 9; i += 3)
-        sum += sqrt(a[i] * a[i] + a[i + 1] * a[i + 1] + a[i + 2] * a[i + 2]);
-    return most * sum;
+    return r.edges[0] + r.edges[1] + r.edges[2];
 }
 
 /* an address as the kernels' text spells it */
@@ -232,7 +227,7 @@ static nb_status prepare(nb_context *ctx, struct gpu_scene *s, const struct job 
     out->factor = phys_constant_factor(job->spec, job->frame);
     out->cut = cut_of(job, l->single);
     out->stretch = stretch_of(job->frame);
-    out->edges = edges_of(job->frame);
+    out->edges = edges_of(job);
     memcpy(out->roi, job->roi, sizeof out->roi);
     out->mask = job->mask ? at(&s->mask) : NULL;
     out->parts = l->parts;
