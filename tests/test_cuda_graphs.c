@@ -20,10 +20,9 @@
 
 static const char code[2] = "x";
 static const struct gpu_fatbin fatbin = {{&code[0], &code[1]}, "sm_90", 13000};
-static const struct gpu_launch launches[2] = {{{GPU_IMAGE, PHYS_GAUSS, PHYS_NEAREST, 1,
-                                                NULL},
-                                               42},
-                                              {{GPU_FINISH, 0, 0, 1, NULL}, 7}};
+static const struct gpu_launch launches[2] =
+    {{{GPU_IMAGE, PHYS_GAUSS, PHYS_NEAREST, 1, NULL}, 42, 0},
+     {{GPU_FINISH, 0, 0, 1, NULL}, 7, 0}};
 
 static nb_context *ctx;
 static struct fake_cuda *fake;
@@ -111,14 +110,14 @@ static int own_kernel(void)
     static const char text[] = "text", name[] = "image_SQUARE_NEAREST";
     static const char *const steps[] = {"cuCtxPushCurrent_v2", "cuModuleLoadDataEx",
                                         "cuModuleGetFunction"};
-    struct gpu_launch own = {{GPU_IMAGE, PHYS_SQUARE, PHYS_NEAREST, 1, NULL}, 42};
+    struct gpu_launch own = {{GPU_IMAGE, PHYS_SQUARE, PHYS_NEAREST, 1, NULL}, 42, 0};
     void *recording, *none;
 
     begin(FAKE_CUDA);
     tap_check(gpu_cuda.load(ctx, device, text, sizeof text, name, &own.kernel.own) == NB_OK
                   && own.kernel.own && fake->loads == 1 && fake->fatbin == text,
               "loaded: '%s'", nb_context_message(ctx));
-    tap_check(gpu_cuda.launch(ctx, device, &own.kernel, 42, 0x1234) == NB_OK
+    tap_check(gpu_cuda.launch(ctx, device, &own, 0x1234) == NB_OK
                   && strcmp(fake->kernel, name) == 0 && fake->loads == 1
                   && fake->launches == 1,
               "launched: '%s', the build's is not loaded", fake->kernel);
@@ -161,7 +160,7 @@ static int steps_fail(void)
         check_refused(status, steps[i].words);
         tap_check(!recording, "%s: no recording", steps[i].symbol);
         fake->fail_in = NULL;
-        status = gpu_cuda.launch(ctx, device, &launches[0].kernel, 42, 0x1234);
+        status = gpu_cuda.launch(ctx, device, launches, 0x1234);
         tap_check(status == NB_OK && fake->launches == 1, "%d plain launch goes on",
                   fake->launches);
         end(steps[i].symbol);
@@ -202,7 +201,7 @@ static int no_functions(void)
     begin(FAKE_CUDA_PLAIN);
     status = record(&recording);
     tap_check(status == NB_ERR_UNSUPPORTED && !recording, "%s", nb_context_message(ctx));
-    status = gpu_cuda.launch(ctx, device, &launches[0].kernel, 42, 0x1234);
+    status = gpu_cuda.launch(ctx, device, launches, 0x1234);
     tap_check(status == NB_OK && fake->launches == 1, "%d plain launch", fake->launches);
     end("no functions of graphs");
     return TAP_PASS;

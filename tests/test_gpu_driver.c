@@ -238,14 +238,14 @@ static int memory_read_later(void)
 
 static nb_status launch(int shape, int lookup, int single)
 {
-    const struct gpu_kernel kernel = {GPU_IMAGE, shape, lookup, single, NULL};
+    const struct gpu_launch image = {{GPU_IMAGE, shape, lookup, single, NULL}, 42, 0x10};
 
-    return gpu_cuda.launch(ctx, device, &kernel, 42, 0x1234);
+    return gpu_cuda.launch(ctx, device, &image, 0x1234);
 }
 
 static int kernels(void)
 {
-    const struct gpu_kernel finish = {GPU_FINISH, 0, 0, 0, NULL};
+    const struct gpu_launch finish = {{GPU_FINISH, 0, 0, 0, NULL}, 1, 0};
 
     opened();
     tap_check(launch(PHYS_GAUSS, PHYS_NEAREST, 1) == NB_OK, "launched: '%s'",
@@ -253,8 +253,8 @@ static int kernels(void)
     tap_check(strcmp(fake->kernel, "image_GAUSS_NEAREST") == 0, "kernel '%s'",
               fake->kernel);
     tap_check(fake->blocks == 42 && fake->threads == BLOCK_THREADS
-                  && fake->parameters == 0x1234,
-              "%u blocks of %u threads, parameters at %llx; expected 42, %d, 1234",
+                  && fake->parameters == 0x1244,
+              "%u blocks of %u threads, parameters at %llx; expected 42, %d, 1244",
               fake->blocks, fake->threads, fake->parameters, BLOCK_THREADS);
     tap_check(fake->fatbin == fatbin.modules[1] && fake->loads == 1,
               "the module in float, %d loaded expected 1", fake->loads);
@@ -267,7 +267,7 @@ static int kernels(void)
     tap_check(fake->loads == 2 && fake->fatbin == fatbin.modules[0]
                   && strcmp(fake->kernel, "image_TOPHAT_TRICUBIC") == 0,
               "in double: %d modules expected 2, kernel '%s'", fake->loads, fake->kernel);
-    tap_check(gpu_cuda.launch(ctx, device, &finish, 1, 0x1234) == NB_OK
+    tap_check(gpu_cuda.launch(ctx, device, &finish, 0x1234) == NB_OK
                   && strcmp(fake->kernel, "finish") == 0,
               "kernel '%s' expected 'finish'", fake->kernel);
     end("kernels");
@@ -502,6 +502,8 @@ static int built_names(void)
 {
     static const char *const reports[2] = {CUDA_REPORTS "/kernels_double.ptxas",
                                            CUDA_REPORTS "/kernels_single.ptxas"};
+    static const enum gpu_work others[] = {GPU_FINISH, GPU_SUM};
+    enum { IMAGES = PHYS_SHAPES * PHYS_LOOKUPS };
     struct gpu_target targets[64];
     const int n = architecture_read(gpu_fatbin.targets, targets, (int)COUNT(targets));
     int codes = 0;
@@ -509,14 +511,17 @@ static int built_names(void)
     if (n == 0) return tap_skip("nvcc compiled no kernels here");
     for (int i = 0; i < n; i++) codes += !targets[i].ptx;
     opened();
-    for (int i = 0; i < 2 * (PHYS_SHAPES * PHYS_LOOKUPS + 1); i++) {
-        const int at = i / 2, shape = at / PHYS_LOOKUPS, last = shape == PHYS_SHAPES;
-        const struct gpu_kernel kernel = {last ? GPU_FINISH : GPU_IMAGE, last ? 0 : shape,
-                                          last ? 0 : at % PHYS_LOOKUPS, i % 2, NULL};
+    for (int i = 0; i < 2 * (IMAGES + (int)COUNT(others)); i++) {
+        const int at = i / 2, image = at < IMAGES;
+        const struct gpu_launch launch = {{image ? GPU_IMAGE : others[at - IMAGES],
+                                           image ? at / PHYS_LOOKUPS : 0,
+                                           image ? at % PHYS_LOOKUPS : 0, i % 2, NULL},
+                                          1,
+                                          0};
         char words[128];
         int count;
 
-        (void)gpu_cuda.launch(ctx, device, &kernel, 1, 0x1234);
+        (void)gpu_cuda.launch(ctx, device, &launch, 0x1234);
         (void)snprintf(words, sizeof words, "Compiling entry function '%s' for",
                        fake->kernel);
         count = count_in(reports[i % 2], words);

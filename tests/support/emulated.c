@@ -145,6 +145,8 @@ static emulated_block *block_of(const struct gpu_kernel *kernel)
         return all->image[kernel->shape][kernel->lookup];
     case GPU_FINISH:
         return all->finish;
+    case GPU_SUM:
+        return all->sum;
     default:
         return NULL;
     }
@@ -239,12 +241,13 @@ static int numbered(int i, int n)
     return (int)(((long long)i * primes[k] + n / 3) % n);
 }
 
-static nb_status launch(nb_context *ctx, void *device, const struct gpu_kernel *kernel,
-                        unsigned blocks, gpu_address parameters)
+static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *launch,
+                        gpu_address parameters)
 {
+    const struct gpu_kernel *kernel = &launch->kernel;
     emulated_block *block = block_of(kernel);
-    const void *p = (const void *)(uintptr_t)parameters;
-    const int n = (int)blocks, threads = emulated.threads ? emulated.threads : 1;
+    const void *p = (const void *)(uintptr_t)(parameters + launch->offset);
+    const int n = (int)launch->blocks, threads = emulated.threads ? emulated.threads : 1;
 
     (void)device;
     (void)threads; /* no one else's where there is no OpenMP */
@@ -301,8 +304,7 @@ static nb_status replay(nb_context *ctx, void *device, void *recording)
 
     emulated.replays++;
     for (int i = 0; i < kept->n; i++)
-        NB_TRY(launch(ctx, device, &kept->launches[i].kernel, kept->launches[i].blocks,
-                      kept->parameters));
+        NB_TRY(launch(ctx, device, kept->launches + i, kept->parameters));
     return NB_OK;
 }
 

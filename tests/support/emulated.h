@@ -54,7 +54,7 @@ typedef void emulated_block(const void *parameters, int number);
 
 struct emulated_kernels {
     emulated_block *image[PHYS_SHAPES][PHYS_LOOKUPS];
-    emulated_block *finish;
+    emulated_block *finish, *sum;
 };
 
 extern const struct emulated_kernels emulated_double, emulated_single;

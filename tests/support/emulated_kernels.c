@@ -9,6 +9,7 @@
 
 #include "gpu/finish_block.h"
 #include "gpu/image_block.h"
+#include "gpu/sum_block.h"
 #include "support/emulated.h"
 
 #define VARIANT(shape, lookup)                                                             \
@@ -31,6 +32,11 @@ static void finish(const void *parameters, int number)
     finish_block(parameters, number, &shared);
 }
 
+static void sum(const void *parameters, int number)
+{
+    sum_block(parameters, number);
+}
+
 const struct emulated_kernels KERNELS = {
     {
 #define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = image_##shape##_##lookup,
@@ -38,4 +44,5 @@ const struct emulated_kernels KERNELS = {
 #undef VARIANT
     },
     finish,
+    sum,
 };

@@ -202,16 +202,17 @@ static nb_status launch(struct held *held, const struct gpu_case *c, int single,
                         const struct gpu_parameters *p, double *rows)
 {
     const int shape = c->job.spec.shape, lookup = c->job.spec.lookup;
-    const struct gpu_kernel image = {GPU_IMAGE, shape, lookup, single, NULL};
-    const struct gpu_kernel finish = {GPU_FINISH, 0, 0, single, NULL};
     const unsigned tiles = (unsigned)(p->across * p->down);
+    const struct gpu_launch image = {{GPU_IMAGE, shape, lookup, single, NULL},
+                                     tiles * (unsigned)p->segments,
+                                     0};
+    const struct gpu_launch finish = {{GPU_FINISH, 0, 0, single, NULL}, tiles, 0};
     const int left = p->frame.nslow - p->first_slow;
     const int n = left < GPU_SLOW * p->down ? left : GPU_SLOW * p->down;
     const gpu_address at = keep(held, p, sizeof *p);
 
-    NB_TRY(gpu_emulated.launch(held->ctx, held->device, &image,
-                               tiles * (unsigned)p->segments, at));
-    NB_TRY(gpu_emulated.launch(held->ctx, held->device, &finish, tiles, at));
+    NB_TRY(gpu_emulated.launch(held->ctx, held->device, &image, at));
+    NB_TRY(gpu_emulated.launch(held->ctx, held->device, &finish, at));
     NB_TRY(gpu_emulated.download(held->ctx, held->device, rows,
                                  (gpu_address)(uintptr_t)p->photons,
                                  (size_t)n * (size_t)p->frame.nfast * sizeof *rows));

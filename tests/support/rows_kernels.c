@@ -11,6 +11,7 @@
 
 #include "gpu/f_block.h"
 #include "gpu/rows_block.h"
+#include "gpu/sum_block.h"
 
 /* as the entry points of gpu/rows.cu */
 #define KERNEL(shape, lookup, name, strain, crystal, turns)                                \
@@ -77,6 +78,6 @@ EVERY_F(F_KERNEL)
 const struct rows_kernels KERNELS = {
     {EVERY(ENTRY)},
     {EVERY_F(F_ENTRY)},
-    rows_sum_block,
+    sum_block,
     rows_serve,
 };

@@ -279,13 +279,14 @@ void rows_totals(const struct rows_trial *t, const struct rows_way *way,
     struct gpu_sum_parameters sum = {0};
     double *from, *to;
 
-    sum.length = p->length = normal ? 1 + p->n + p->n * (p->n + 1) / 2 : ROW_LIST + p->n;
+    sum.length = p->length =
+        normal ? 2 + p->n + p->n * (p->n + 1) / 2 : ROW_LIST + p->n + 1;
     from = zeros((size_t)count * (size_t)p->length, sizeof *from);
     to = zeros((size_t)count * (size_t)p->length, sizeof *to);
     p->totals = from;
     run(t, way, p);
     do {
-        const int blocks = (count + ROWS_FAN - 1) / ROWS_FAN;
+        const int blocks = (count + SUM_FAN - 1) / SUM_FAN;
         double *swapped = from;
 
         sum.from = from;
@@ -300,7 +301,7 @@ void rows_totals(const struct rows_trial *t, const struct rows_way *way,
         to = swapped;
         count = blocks;
     } while (count > 1);
-    if (normal) memcpy(out, from, (size_t)p->length * sizeof *out);
+    if (normal) memcpy(out, from, (size_t)(p->length - 1) * sizeof *out);
     free(from);
     free(to);
 }

@@ -307,7 +307,9 @@ static const char *kernel_name(const struct gpu_kernel *kernel)
     };
 #undef VARIANT
 
-    return kernel->work == GPU_FINISH ? "finish" : images[kernel->shape][kernel->lookup];
+    if (kernel->work == GPU_FINISH) return "finish";
+    if (kernel->work == GPU_SUM) return "sum";
+    return images[kernel->shape][kernel->lookup];
 }
 
 static nb_status find_function(nb_context *ctx, struct device *d,
@@ -334,29 +336,28 @@ static nb_status find_function(nb_context *ctx, struct device *d,
 }
 
 static nb_status launch_inside(nb_context *ctx, struct device *d,
-                               const struct gpu_kernel *kernel, unsigned blocks,
-                               gpu_address parameters)
+                               const struct gpu_launch *launch, gpu_address parameters)
 {
     const struct CUlaunchConfig_st config =
-        {{blocks, 1, 1}, {BLOCK_THREADS, 1, 1}, 0, d->stream, NULL, 0};
-    cuda_pointer argument = parameters;
+        {{launch->blocks, 1, 1}, {BLOCK_THREADS, 1, 1}, 0, d->stream, NULL, 0};
+    cuda_pointer argument = parameters + launch->offset;
     void *arguments[] = {&argument};
     cuda_function function;
     cuda_result result;
 
-    NB_TRY(find_function(ctx, d, kernel, &function));
+    NB_TRY(find_function(ctx, d, &launch->kernel, &function));
     result = d->library.launch(&config, function, arguments, NULL);
     return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "launching %u blocks of %s",
-                      blocks, kernel_name(kernel));
+                      launch->blocks, kernel_name(&launch->kernel));
 }
 
-static nb_status launch(nb_context *ctx, void *device, const struct gpu_kernel *kernel,
-                        unsigned blocks, gpu_address parameters)
+static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *launch,
+                        gpu_address parameters)
 {
     struct device *d = device;
 
     NB_TRY(enter(ctx, d));
-    return leave(d, launch_inside(ctx, d, kernel, blocks, parameters));
+    return leave(d, launch_inside(ctx, d, launch, parameters));
 }
 
 static nb_status load_own(nb_context *ctx, struct device *d, const void *code,
@@ -428,7 +429,7 @@ static nb_status capture(nb_context *ctx, struct device *d,
 
     NB_TRY(cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "beginning a capture"));
     for (int i = 0; i < n && status == NB_OK; i++)
-        status = launch_inside(ctx, d, &launches[i].kernel, launches[i].blocks, parameters);
+        status = launch_inside(ctx, d, launches + i, parameters);
     result = d->library.capture_end(d->stream, graph); /* whatever became of the launches */
     if (result != 0) *graph = NULL;
     if (status != NB_OK) return status;

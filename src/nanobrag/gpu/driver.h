@@ -18,20 +18,29 @@
 
 typedef uint64_t gpu_address; /* of the device; 0: none */
 
-/* what a kernel does: Bragg sums (image_SQUARE_NEAREST and so on), photons (finish) */
-enum gpu_work { GPU_IMAGE, GPU_FINISH, GPU_WORKS };
+/* what a kernel does */
+enum gpu_work {
+    GPU_IMAGE, /* Bragg sums: image_SQUARE_NEAREST and so on */
+    GPU_FINISH, /* photons of them: finish */
+    GPU_SUM, /* sums of tiles: sum */
+    GPU_ROWS, /* derivatives: rows_SQUARE_NEAREST_FEW and so on, built at run time alone */
+    GPU_F, /* cotangents of structure factors: f_SQUARE_NEAREST and so on, likewise */
+    GPU_WORKS
+};
 
 struct gpu_kernel {
     enum gpu_work work;
-    int shape, lookup; /* enum phys_shape, enum phys_lookup; finish has none */
+    int shape, lookup; /* enum phys_shape, enum phys_lookup; finish and sum have none */
     int single; /* 1: in float, 0: in double */
     void *own; /* of load(), instead of the one built ahead of time; or NULL */
 };
 
-/* a kernel on so many blocks, each of BLOCK_THREADS threads */
+/* a kernel on so many blocks, each of BLOCK_THREADS threads; its one argument is the
+ * address of parameters, from which its own lie so many bytes on */
 struct gpu_launch {
     struct gpu_kernel kernel;
     unsigned blocks;
+    size_t offset;
 };
 
 /* what a device is */
@@ -57,10 +66,8 @@ struct gpu_driver {
                         size_t bytes);
     nb_status (*download)(nb_context *ctx, void *device, void *to, gpu_address from,
                           size_t bytes);
-    /* so many blocks, each of BLOCK_THREADS threads; `parameters` is the kernel's one
-     * argument */
-    nb_status (*launch)(nb_context *ctx, void *device, const struct gpu_kernel *kernel,
-                        unsigned blocks, gpu_address parameters);
+    nb_status (*launch)(nb_context *ctx, void *device, const struct gpu_launch *launch,
+                        gpu_address parameters);
     nb_status (*wait)(nb_context *ctx, void *device);
     /* the kernel `name` of code that was built at run time (gpu/cubin.h) */
     nb_status (*load)(nb_context *ctx, void *device, const void *code, size_t bytes,

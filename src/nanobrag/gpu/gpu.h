@@ -45,7 +45,7 @@ void gpu_drop(struct gpu *gpu, struct gpu_buffer *buffer);
 
 /* ---- launches ---- */
 
-enum { GPU_SEQUENCE = 4, GPU_RECORDINGS = 4 };
+enum { GPU_SEQUENCE = 8, GPU_RECORDINGS = 8 };
 
 /* launches that belong together; where n is less than GPU_SEQUENCE the rest is 0 */
 struct gpu_sequence {

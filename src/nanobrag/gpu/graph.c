@@ -27,7 +27,8 @@ static int is_same(const struct gpu_launch *a, const struct gpu_launch *b)
 {
     return a->kernel.work == b->kernel.work && a->kernel.shape == b->kernel.shape
            && a->kernel.lookup == b->kernel.lookup && a->kernel.single == b->kernel.single
-           && a->kernel.own == b->kernel.own && a->blocks == b->blocks;
+           && a->kernel.own == b->kernel.own && a->blocks == b->blocks
+           && a->offset == b->offset;
 }
 
 /* launches that are not there are 0 */
@@ -93,8 +94,7 @@ static nb_status launch_all(nb_context *ctx, const struct gpu_scene *scene,
     const struct gpu *gpu = scene->gpu;
 
     for (int i = 0; i < sequence->n; i++)
-        NB_TRY(gpu->driver->launch(ctx, gpu->device, &sequence->launches[i].kernel,
-                                   sequence->launches[i].blocks,
+        NB_TRY(gpu->driver->launch(ctx, gpu->device, sequence->launches + i,
                                    scene->parameters.address));
     return NB_OK;
 }

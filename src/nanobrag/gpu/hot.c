@@ -247,12 +247,12 @@ static nb_status sums_of(nb_context *ctx, struct gpu_scene *scene,
 {
     const struct gpu *gpu = scene->gpu;
     const struct gpu_driver *driver = gpu->driver;
+    const struct gpu_launch launch = {*kernel, (unsigned)blocks, 0};
     const size_t bytes = blocks * THREADS * sizeof *out;
 
     memset(out, 0xff, bytes);
     NB_TRY(driver->upload(ctx, gpu->device, scene->partial.address, out, bytes));
-    NB_TRY(driver->launch(ctx, gpu->device, kernel, (unsigned)blocks,
-                          scene->parameters.address));
+    NB_TRY(driver->launch(ctx, gpu->device, &launch, scene->parameters.address));
     NB_TRY(driver->download(ctx, gpu->device, out, scene->partial.address, bytes));
     return driver->wait(ctx, gpu->device);
 }

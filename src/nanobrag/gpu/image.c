@@ -256,8 +256,8 @@ static nb_status run_band(nb_context *ctx, struct gpu_scene *s, const struct job
     const size_t nfast = (size_t)job->frame->nfast;
     const struct gpu_sequence image = {"image",
                                        2,
-                                       {{*kernel, tiles * (unsigned)l->segments},
-                                        {{GPU_FINISH, 0, 0, l->single, NULL}, tiles}}};
+                                       {{*kernel, tiles * (unsigned)l->segments, 0},
+                                        {{GPU_FINISH, 0, 0, l->single, NULL}, tiles, 0}}};
 
     parameters->first_slow = slow;
     parameters->down = down;

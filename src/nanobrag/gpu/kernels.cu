@@ -8,6 +8,7 @@
  */
 #include "gpu/finish_block.h"
 #include "gpu/image_block.h"
+#include "gpu/sum_block.h"
 
 /* blocks of a multiprocessor at once: 4 leave 128 registers to a thread, 3 leave 168 */
 #if defined(PHYS_SINGLE)
@@ -51,5 +52,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, FINISH_BLOCKS)
     __shared__ struct tile_shared shared;
 
     finish_block(parameters, (int)blockIdx.x, &shared);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
+    sum(const struct gpu_sum_parameters *parameters)
+{
+    sum_block(parameters, (int)blockIdx.x);
 }
 #endif

@@ -70,9 +70,3 @@ ONLY(GPU_ONLY_CLASS, GPU_ONLY_SHAPE, GPU_ONLY_LOOKUP)
 #include "kernels/variants.def"
 #undef VARIANT
 #endif
-
-extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
-    rows_sum(const struct gpu_sum_parameters *parameters)
-{
-    rows_sum_block(parameters, (int)blockIdx.x);
-}

@@ -225,7 +225,7 @@ PHYS_FN double normal_number(const struct rows_thread *own, int n, int i)
 
 PHYS_FN void sum_normal(int n, const struct rows_thread *own, double *stage, double *out)
 {
-    const int all = rows_normal_length(n);
+    const int all = rows_normal_length(n) - 1;
 
     BLOCK_ROLLED
     for (int from = 0; from < all; from += STAGE) {
@@ -239,6 +239,22 @@ PHYS_FN void sum_normal(int n, const struct rows_thread *own, double *stage, dou
 }
 
 /* ---- all of them ---- */
+
+/* the photons of the brightest pixel of a block */
+PHYS_FN void find_brightest(const struct rows_thread *own, double *stage, double *out)
+{
+    EACH_THREAD(t) stage[t] = own[OWN(t)].photons;
+    EACH_THREAD(t)
+    for (int i = t; t < STAGE && i < BLOCK_THREADS; i += STAGE)
+        stage[t] = stage[i] > stage[t] ? stage[i] : stage[t];
+    EACH_THREAD(t)
+    if (t == 0) {
+        double most = 0;
+
+        for (int i = 0; i < STAGE; i++) most = stage[i] > most ? stage[i] : most;
+        *out = most;
+    }
+}
 
 /* the rows of tile `number` of a launch */
 PHYS_FN void rows_end(const struct gpu_rows_parameters *p, int number, double *stage,
@@ -259,32 +275,7 @@ PHYS_FN void rows_end(const struct gpu_rows_parameters *p, int number, double *s
         sum_normal(p->n, own, stage, totals);
     else if (p->end != ROWS_CHANGES)
         sum_totals(ROW_VALUE, ROW_LIST + p->n, own, stage, totals);
-}
-
-/* ---- sums over tiles ---- */
-
-/* block `number`: ROWS_FAN sums to one, and of the last the gradient */
-PHYS_FN void rows_sum_block(const struct gpu_sum_parameters *p, int number)
-{
-    const int first = number * ROWS_FAN;
-    const int end = first + ROWS_FAN < p->count ? first + ROWS_FAN : p->count;
-    double *to = p->to + (long long)number * p->length;
-
-    EACH_THREAD(t)
-    for (int i = t; i < p->length; i += BLOCK_THREADS) {
-        double sum = 0;
-
-        for (int k = first; k < end; k++) sum += p->from[(long long)k * p->length + i];
-        to[i] = sum;
-    }
-    EACH_THREAD(t)
-    if (p->gradient && t <= p->n) {
-        const double *dot = (const double *)(const void *)(p->dot + (t - 1));
-        double sum = t == 0 ? to[ROW_VALUE] : to[ROW_LIST + t - 1];
-
-        for (int i = 0; t > 0 && i < ROWS_NUMBERS; i++) sum += dot[i] * to[ROW_NUMBERS + i];
-        p->gradient[t] = sum;
-    }
+    if (p->end != ROWS_CHANGES) find_brightest(own, stage, totals + p->length - 1);
 }
 
 #endif

@@ -12,13 +12,14 @@
 
 enum {
     ROWS_MOST = 32, /* tangents of a launch */
-    ROWS_FAN = 64 /* sums that are added up to one: rows_sum_block() */
+    SUM_FAN = 64 /* sums that are added up to one: sum_block() */
 };
 
 /* What a tile adds to: the value at the end; then, in the order of struct phys_slope, the
  * cotangents of the frame's numbers; then what the lists of each tangent (its sources and
  * turns) add to the derivative along it. Of a normal matrix instead: the value, the
- * gradient (n), and rows 0, 1, ... of the matrix up to its diagonal. */
+ * gradient (n), and rows 0, 1, ... of the matrix up to its diagonal. Of both the last
+ * number is the photons of the brightest pixel, of which the largest is kept. */
 enum {
     ROW_VALUE,
     ROW_NUMBERS,
@@ -87,20 +88,25 @@ struct gpu_rows_parameters {
      * nfast) */
     double *sum_bar;
     double *totals; /* ([tile of the launch][length]); all but ROWS_CHANGES */
-    int length; /* ROW_LIST + n, or of a normal matrix rows_normal_length() */
+    int length; /* rows_sum_length(n), or of a normal matrix rows_normal_length(n) */
 };
 
-/* numbers that a tile adds to where a normal matrix is asked for */
-PHYS_FN int rows_normal_length(int n)
+/* numbers of a tile where sums are asked for, and where a normal matrix is */
+PHYS_FN int rows_sum_length(int n)
 {
-    return 1 + n + n * (n + 1) / 2;
+    return ROW_LIST + n + 1;
 }
 
-/* Sums of tiles to sums of ROWS_FAN of them, again and again until one is left: the shape
- * of the tree is that of the number of tiles, whatever the launches. */
+PHYS_FN int rows_normal_length(int n)
+{
+    return 1 + n + n * (n + 1) / 2 + 1;
+}
+
+/* sum_block.h: rows of numbers, each of which is added up over the rows, but for the last,
+ * of which the largest is kept */
 struct gpu_sum_parameters {
     const double *from; /* (count x length) */
-    double *to; /* (ceil(count / ROWS_FAN) x length) */
+    double *to; /* (ceil(count / SUM_FAN) x length) */
     int count, length;
     /* of the last sum, unless NULL: value and gradient along the tangents (1 + n) */
     int n;
