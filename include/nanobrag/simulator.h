@@ -254,6 +254,9 @@ typedef struct nb_description {
                            or "reference" */
     const char *device; /* of images: "cpu", or "cuda:0" and its name */
     const char *device_why; /* one clause: why this one */
+    const char
+        *derivatives; /* the same of derivatives, as far as is known before the next */
+    const char *derivatives_why;
     int precision; /* enum nb_precision: NB_SINGLE when any of it is in float */
     double tolerance; /* of the image's peak */
     double rounding; /* estimated rounding error of the image at this precision, of its peak

@@ -281,6 +281,7 @@ void nb_simulator_free(nb_simulator *sim)
     arena_free(&sim->tangents_memory);
     arena_free(&sim->normal_memory);
     arena_free(&sim->photons_memory);
+    arena_free(&sim->device.memory);
     arena_free(&sim->arena);
     free(sim);
 }

@@ -1,7 +1,7 @@
 /*
  * launch.c - a job on the kernels of a simulator: an image, an adjoint, rows of a Jacobian,
- * each spot by spot or by lanes, the image also on a device. Compiled mode repeats them
- * while it tunes.
+ * each spot by spot or by lanes, the image also on a device, as are sums of derivatives.
+ * Compiled mode repeats them while it tunes.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -65,4 +65,12 @@ nb_status launch_rows(nb_simulator *sim, const struct job *job, const void *user
         if (status != NB_ERR_MEMORY || !sim->policy.automatic) return status;
     }
     return jacobian_run(sim->ctx, kernels, job, rows->n, rows->work, rows->reader, NULL);
+}
+
+nb_status launch_sums(nb_simulator *sim, const struct job *job, const void *user)
+{
+    const struct device_rows *call = user;
+
+    return gpu_rows(sim->ctx, &sim->device.scene, job, sim->policy.precision == NB_SINGLE,
+                    call->rows, call->sums);
 }

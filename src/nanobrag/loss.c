@@ -133,7 +133,8 @@ static nb_status run_normal(nb_simulator *sim, const nb_scene *scene,
     return NB_OK;
 }
 
-/* adds what `out` asks for, unless the value of the pull is not a number */
+/* adds what `out` asks for, unless the value of the pull is not a number; by lanes or spots
+ */
 static nb_status add_normal(nb_simulator *sim, const nb_scene *scene,
                             const struct phys_frame *frame, const struct pull *pull,
                             double *value, const nb_normal *out)
@@ -150,23 +151,27 @@ nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weight,
 {
     struct squares squares = {weight, residual, 0};
     const struct pull pull = {pull_squares, &squares, 0, NULL};
+    const struct gpu_rows_job pulls = {.end = ROWS_SQUARES,
+                                       .observed = device_input(residual),
+                                       .weight = device_input(weight)};
     nb_scene scene;
     struct phys_frame frame;
     double value;
+    int done;
 
     if (!sim) return NB_ERR_ARGUMENT;
     NB_TRY(simulator_derivable(sim));
     if (!out) return fail(sim->ctx, NB_ERR_ARGUMENT, "a normal matrix needs a place to go");
     if (out->gradient && !residual)
         return fail(sim->ctx, NB_ERR_ARGUMENT, "a gradient needs residuals");
-    if (weight)
-        NB_TRY(array_check(sim->ctx, weight, "weight", sim->window.nslow, sim->window.nfast,
-                           NB_FLOAT, 32, 64));
-    if (residual)
-        NB_TRY(array_check(sim->ctx, residual, "residual", sim->window.nslow,
-                           sim->window.nfast, NB_FLOAT, 32, 64));
+    NB_TRY(device_check_input(sim, weight, "weight"));
+    NB_TRY(device_check_input(sim, residual, "residual"));
     squares.nfast = (size_t)sim->window.nfast;
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    NB_TRY(device_normal(sim, &scene, &frame, &pulls, &value, out, &done));
+    if (done) return NB_OK;
+    NB_TRY(device_check_host(sim, weight, "weight"));
+    NB_TRY(device_check_host(sim, residual, "residual"));
     return add_normal(sim, &scene, &frame, &pull, &value, out);
 }
 
@@ -234,6 +239,7 @@ static nb_status loss_and_gradient(nb_simulator *sim, const nb_scene *scene,
 static nb_status blame_observed(const nb_simulator *sim, const nb_array *observed,
                                 nb_status status)
 {
+    if (observed->device == NB_CUDA) return status; /* which is not read from here */
     for (int s = sim->window.roi[2]; s < sim->window.roi[3]; s++)
         for (int f = sim->window.roi[0]; f < sim->window.roi[1]; f++)
             if (window_shows(&sim->window, s, f) && !isfinite(array_get(observed, s, f)))
@@ -257,26 +263,66 @@ static nb_status loss_and_matrix(nb_simulator *sim, const nb_scene *scene,
     return check_value(sim, *value);
 }
 
+static nb_status loss_on_host(nb_simulator *sim, const nb_scene *scene,
+                              const struct phys_frame *frame,
+                              const struct compared *compared, double *value,
+                              nb_normal *out)
+{
+    const struct pull pull = {pull_target, compared, 0, NULL};
+
+    NB_TRY(device_check_host(sim, compared->target->observed, "observed"));
+    NB_TRY(device_check_host(sim, compared->target->weight, "weight"));
+    if (wants_matrix(out)) return loss_and_matrix(sim, scene, frame, &pull, value, out);
+    return loss_and_gradient(sim, scene, frame, &pull, value, out ? out->gradient : NULL);
+}
+
+_Static_assert((int)LOSS_GAUSSIAN == NB_GAUSSIAN && (int)LOSS_POISSON == NB_POISSON
+                   && (int)LOSS_POISSON_READOUT == NB_POISSON_READOUT
+                   && (int)LOSS_HUBER == NB_HUBER,
+               "a target's kind is that of the kernels");
+
+/* *done 0: the host is to compute */
+static nb_status loss_on_device(nb_simulator *sim, const nb_scene *scene,
+                                const struct phys_frame *frame, const nb_target *target,
+                                double *value, nb_normal *out, int *done)
+{
+    struct gpu_rows_job pulls = {.kind = target->kind,
+                                 .sigma_readout = target->sigma_readout,
+                                 .gain = target->gain,
+                                 .delta = target->delta,
+                                 .observed = device_input(target->observed),
+                                 .weight = device_input(target->weight)};
+
+    *done = 0;
+    if (!out || (!wants_matrix(out) && !out->gradient)) return NB_OK;
+    pulls.end = wants_matrix(out) ? ROWS_NORMAL : ROWS_LOSS;
+    if (pulls.end == ROWS_NORMAL)
+        NB_TRY(device_normal(sim, scene, frame, &pulls, value, out, done));
+    else
+        NB_TRY(device_gradient(sim, scene, frame, &pulls, value, out->gradient, done));
+    return *done ? check_value(sim, *value) : NB_OK;
+}
+
 nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
                   double *value, nb_normal *out)
 {
     struct compared compared = {target, 0};
-    const struct pull pull = {pull_target, &compared, 0, NULL};
     nb_scene scene;
     struct phys_frame frame;
     nb_status status;
+    int done;
 
     if (!sim) return NB_ERR_ARGUMENT;
     if (!value) return fail(sim->ctx, NB_ERR_ARGUMENT, "a loss needs a place to go");
-    NB_TRY(loss_check(sim->ctx, target, sim->window.nslow, sim->window.nfast));
+    NB_TRY(loss_check(sim->ctx, target));
+    NB_TRY(device_check_input(sim, target->observed, "observed"));
+    NB_TRY(device_check_input(sim, target->weight, "weight"));
     if (out) NB_TRY(simulator_derivable(sim));
     compared.nfast = (size_t)sim->window.nfast;
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     *value = 0;
-    if (wants_matrix(out))
-        status = loss_and_matrix(sim, &scene, &frame, &pull, value, out);
-    else
-        status = loss_and_gradient(sim, &scene, &frame, &pull, value,
-                                   out ? out->gradient : NULL);
+    status = loss_on_device(sim, &scene, &frame, target, value, out, &done);
+    if (status == NB_OK && !done)
+        status = loss_on_host(sim, &scene, &frame, &compared, value, out);
     return isfinite(*value) ? status : blame_observed(sim, target->observed, status);
 }

@@ -111,6 +111,9 @@ static void describe_policy(const nb_simulator *sim, const nb_scene *scene,
     out->kernel = policy->kernels.precise->name;
     out->device = sim->device.name;
     out->device_why = sim->device.why;
+    out->derivatives_why = device_derivatives_why(sim);
+    out->derivatives = out->derivatives_why && sim->device.scene.gpu ? "cpu" : out->device;
+    if (!out->derivatives_why) out->derivatives_why = "as images";
     out->precision = NB_DOUBLE;
     if (policy->kernels.single && (spots || tiles.precise < tiles.tiles))
         out->precision = NB_SINGLE;

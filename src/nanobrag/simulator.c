@@ -294,24 +294,21 @@ nb_status simulator_jacobian(nb_simulator *sim, const struct job *job, int n,
     return plans_run(sim, PLAN_ROWS, n, job, launch_rows, &rows, &rehearsed);
 }
 
-/* directions that share a pass over the samples */
-enum { AT_ONCE = 16 };
-
 static nb_status make_tangents(nb_simulator *sim)
 {
     struct tangents_work *t = &sim->tangents;
-    const struct jacobian_sizes n = simulator_jacobian_sizes(sim, AT_ONCE);
+    const struct jacobian_sizes n = simulator_jacobian_sizes(sim, TANGENTS_AT_ONCE);
     struct arena *memory = &sim->tangents_memory;
 
     if (t->f_dot) return NB_OK;
     if (!jacobian_reserve(memory, &n)
-        || !arena_reserve(memory, AT_ONCE * (n.f + 1), sizeof *t->f_dot)
+        || !arena_reserve(memory, TANGENTS_AT_ONCE * (n.f + 1), sizeof *t->f_dot)
         || !arena_make(memory)) {
         arena_free(memory);
         return fail_memory(sim->ctx, "tangents");
     }
     jacobian_take(memory, &n, &t->jacobian);
-    t->f_dot = arena_take(memory, AT_ONCE * (n.f + 1), sizeof *t->f_dot);
+    t->f_dot = arena_take(memory, TANGENTS_AT_ONCE * (n.f + 1), sizeof *t->f_dot);
     simulator_own_places(sim, &t->jacobian);
     return NB_OK;
 }
@@ -380,7 +377,8 @@ static nb_status find_tangents(nb_simulator *sim, const nb_scene *scene,
     return NB_OK;
 }
 
-/* what the photons change by, before a point spread, along at most AT_ONCE directions */
+/* what the photons change by, before a point spread, along at most TANGENTS_AT_ONCE
+ * directions */
 static nb_status change_photons(nb_simulator *sim, const nb_scene *scene,
                                 const struct phys_frame *frame, int n, const double *dx,
                                 nb_array *image)
@@ -388,8 +386,11 @@ static nb_status change_photons(nb_simulator *sim, const nb_scene *scene,
     const struct job job = simulator_job(sim, scene, frame, NULL);
     const struct changes to = {sim, n, image};
     const struct jacobian_reader reader = {0, start_nothing, deliver_changes, &to};
+    int done;
 
     NB_TRY(find_tangents(sim, scene, frame, n, dx));
+    NB_TRY(device_changes(sim, scene, frame, n, &sim->tangents, image, &done));
+    if (done) return NB_OK;
     for (int d = 0; d < n; d++) array_zero(image + d);
     return simulator_jacobian(sim, &job, n, &sim->tangents.jacobian, &reader);
 }
@@ -399,8 +400,8 @@ nb_status simulator_changes(nb_simulator *sim, const nb_scene *scene,
                             nb_array *change)
 {
     NB_TRY(make_tangents(sim));
-    for (int i = 0; i < n; i += AT_ONCE) {
-        const int some = n - i < AT_ONCE ? n - i : AT_ONCE;
+    for (int i = 0; i < n; i += TANGENTS_AT_ONCE) {
+        const int some = n - i < TANGENTS_AT_ONCE ? n - i : TANGENTS_AT_ONCE;
 
         NB_TRY(change_photons(sim, scene, frame, some, dx + (size_t)i * sim->params.n,
                               change + i));
@@ -428,7 +429,8 @@ nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
     NB_TRY(check_directions(sim, ndir, dx, dimage));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     if (!sim->psf || are_dense(ndir, dimage)) { /* no other place is needed */
-        headway_passes(sim->ctx, simulator_widens(sim) + (ndir + AT_ONCE - 1) / AT_ONCE);
+        headway_passes(sim->ctx, simulator_widens(sim)
+                                     + (ndir + TANGENTS_AT_ONCE - 1) / TANGENTS_AT_ONCE);
         NB_TRY(simulator_unspread(sim, &scene, &frame));
         return simulator_changes(sim, &scene, &frame, ndir, dx, dimage);
     }
@@ -531,8 +533,14 @@ nb_status simulator_vjp(nb_simulator *sim, const nb_scene *scene,
     const struct images images = {(size_t)sim->window.nfast,
                                   sim->psf ? &before : bar_image};
     const struct pull pull = {pull_image, &images, 1, NULL};
+    const struct gpu_rows_job pulls = {.end = ROWS_PULL, .pull = device_input(bar_image)};
     nb_scene spread = {0};
+    double value;
+    int done;
 
+    NB_TRY(device_gradient(sim, scene, frame, &pulls, &value, bar_x, &done));
+    if (done) return NB_OK;
+    NB_TRY(device_check_host(sim, bar_image, "bar_image"));
     if (sim->psf) NB_TRY(simulator_photons(sim));
     before = nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
     if (sim->psf) finish_adjoint(sim, scene, bar_image, &spread);
@@ -554,8 +562,7 @@ nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *b
         return fail(sim->ctx, NB_ERR_ARGUMENT,
                     "an adjoint needs cotangent images and gradients for them");
     for (int i = 0; i < ncot; i++)
-        NB_TRY(array_check(sim->ctx, bar_image + i, "bar_image", sim->window.nslow,
-                           sim->window.nfast, NB_FLOAT, 32, 64));
+        NB_TRY(device_check_input(sim, bar_image + i, "bar_image"));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     headway_passes(sim->ctx, simulator_widens(sim) + ncot);
     NB_TRY(simulator_unspread(sim, &scene, &frame));

@@ -13,6 +13,7 @@
 #include "compile/compile.h"
 #include "compile/plan.h"
 #include "gpu/gpu.h"
+#include "gpu/rows.h"
 #include "grad/grad.h"
 #include "image/psf.h"
 #include "image/window.h"
@@ -23,7 +24,9 @@
 #include "scene/hkl_table.h"
 #include "scene/scene.h"
 
-/* directions of nb_jvp() */
+/* directions of nb_jvp() that share a pass over the samples */
+enum { TANGENTS_AT_ONCE = 16 };
+
 struct tangents_work {
     struct jacobian_work jacobian;
     double *f_dot; /* (directions x free structure factors) */
@@ -38,11 +41,15 @@ struct plans {
     char text[4096]; /* of nb_simulator_explain() */
 };
 
-/* where images are computed (device.c) */
+/* where images are computed (device.c), and derivatives (device_rows.c) */
 struct device {
     struct gpu_scene scene; /* its gpu is NULL on the host */
     char name[160];
     char why[CONTEXT_MESSAGE / 2];
+    char rows_why[CONTEXT_MESSAGE / 2]; /* why the host computed derivatives last; "": it
+                                           did not */
+    struct arena memory; /* made when a gradient is first asked for */
+    struct phys_slope *dot; /* a tangent for each parameter that is no structure factor */
 };
 
 struct nb_simulator {
@@ -119,6 +126,13 @@ struct rows_job {
 };
 simulator_run launch_image, launch_adjoint, launch_rows;
 
+/* and of a struct device_rows: sums of derivatives on the device */
+struct device_rows {
+    const struct gpu_rows_job *rows;
+    struct gpu_rows_sums *sums;
+};
+simulator_run launch_sums;
+
 /* device.c: choose the device of the images, for a first frame and its number of samples;
  * and go on on the host after it failed, with its words in the context's message. Errors:
  * NB_ERR_UNSUPPORTED with NANOBRAG_STRICT=1. */
@@ -127,6 +141,38 @@ nb_status device_lost(nb_simulator *sim);
 
 /* nb_forward() into an image on the device. */
 nb_status device_forward(nb_simulator *sim, const double *x, nb_array *image);
+
+/*
+ * device_rows.c: derivatives on the device of the images. Each leaves *done 0 where the
+ * host is to compute instead, having said why; errors are then those of memory, or
+ * NB_ERR_UNSUPPORTED with NANOBRAG_STRICT=1. `pulls` is what pulls on the photons, without
+ * tangents; *value comes of it, and nothing is added where that is not a number.
+ *
+ *   device_gradient   bar_x += the gradient
+ *   device_normal     what `out` asks for is added to
+ *   device_changes    images of what the photons change by along n tangents
+ */
+nb_status device_gradient(nb_simulator *sim, const nb_scene *scene,
+                          const struct phys_frame *frame, const struct gpu_rows_job *pulls,
+                          double *value, double *bar_x, int *done);
+nb_status device_normal(nb_simulator *sim, const nb_scene *scene,
+                        const struct phys_frame *frame, const struct gpu_rows_job *pulls,
+                        double *value, const nb_normal *out, int *done);
+nb_status device_changes(nb_simulator *sim, const nb_scene *scene,
+                         const struct phys_frame *frame, int n,
+                         const struct tangents_work *along, nb_array *image, int *done);
+
+/* NB_OK when `array` (NULL: there is none) may be read: on the host, or dense on the device
+ * that computes. And once the host is to compute: when it lies where the host reads. */
+nb_status device_check_input(nb_simulator *sim, const nb_array *array, const char *name);
+nb_status device_check_host(const nb_simulator *sim, const nb_array *array,
+                            const char *name);
+
+/* An image as kernels read it; NULL: none. */
+struct gpu_input device_input(const nb_array *array);
+
+/* Why derivatives are computed on the host; NULL: they are not. */
+const char *device_derivatives_why(const nb_simulator *sim);
 
 /* What signatures of this simulator have in common; once it is made. */
 void plans_start(nb_simulator *sim);

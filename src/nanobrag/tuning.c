@@ -179,7 +179,7 @@ nb_status tuning_schedule(struct rehearsal *r, struct plan *plan)
     char key[PLAN_KEY];
 
     /* nor of threads and blocks of tiles */
-    if (operation == PLAN_FORWARD && r->sim->device.scene.gpu) return NB_OK;
+    if (r->sim->device.scene.gpu && (operation == PLAN_FORWARD || !r->user)) return NB_OK;
     NB_TRY(tuning_recall(r->sim, plan));
     if (operation == PLAN_DIGITIZE || plan->rigour > RIGOUR_ESTIMATED
         || context_compile(ctx) != NB_COMPILE_TUNE)

@@ -58,6 +58,7 @@ static void explain_loop(const struct run *run)
 {
     const nb_description *d = &run->description;
     printf("  images on                   %s: %s\n", d->device, d->device_why);
+    printf("  derivatives on              %s: %s\n", d->derivatives, d->derivatives_why);
     const int asked_float = run->s->how.precision == NB_SINGLE;
     const int threads = nb_context_threads(run->ctx); /* a plan may take fewer */
     printf("  pixel loop                  %s in %s%s, kernel %s, at most %d thread%s\n",

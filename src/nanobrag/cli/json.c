@@ -114,6 +114,8 @@ static void add_loop(cJSON *to, const struct run *run)
               run->s->how.precision == NB_SINGLE ? "float" : "double");
     json_text(to, "device", d->device);
     json_text(to, "device_why", d->device_why);
+    json_text(to, "derivatives", d->derivatives);
+    json_text(to, "derivatives_why", d->derivatives_why);
     json_text(to, "kernel", d->kernel);
     json_real(to, "tolerance", d->tolerance);
     json_real(to, "rounding", d->rounding);

@@ -14,8 +14,8 @@ struct loss {
     double value, slope, curvature;
 };
 
-/* NB_OK when the target makes sense and its images have this shape. */
-nb_status loss_check(nb_context *ctx, const nb_target *target, int nslow, int nfast);
+/* NB_OK when the target makes sense, whatever its images are. */
+nb_status loss_check(nb_context *ctx, const nb_target *target);
 
 /* Of one pixel; value infinite where photons were observed that cannot be. */
 struct loss loss_pixel(const nb_target *target, double photons, double observed,
