@@ -100,7 +100,7 @@ NB_API nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene 
  *
  * The image may lie on the device that computes it (NB_CUDA; nb_description.device), unless
  * there is a point spread; it is complete when the call returns, and whatever was queued on
- * its memory has to be done before. No other function takes arrays there.
+ * its memory has to be done before.
  *
  * Pixels outside the ROI and masked ones are 0; a point spread still carries their light
  * into their neighbours. float32 is the rounded float64: the first image that is not dense
@@ -127,6 +127,12 @@ NB_API nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
  * changes its nearest reflection the derivative is that of the side it lies on. The first
  * call allocates what all later ones work in.
  *
+ * On a CUDA device (nb_description.derivatives) derivatives are those of all samples there,
+ * in its precision. Their kernels are built by NVRTC when they are first needed, which takes
+ * seconds, and kept on disk. The host computes with compiled mode off, a point spread, or
+ * where they can not be had; and tangents along structure factors. `dimage` is in host
+ * memory.
+ *
  * Errors: those of nb_forward(), and NB_ERR_MEMORY also of that first call;
  * NB_ERR_UNSUPPORTED with nanoBragg's curved detector.
  */
@@ -143,8 +149,10 @@ NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const doub
  * One pass over the samples for each cotangent, whatever the number of parameters; by the
  * lanes in their precision, but for NB_REFERENCE, and with NB_SPOTS spot by spot, to its
  * tolerance (by lanes where a spot reaches, if samples are weighed one by one or F is
- * interpolated). What lies under the mask or outside the ROI has no say. Errors: those of
- * nb_forward(), NB_ERR_UNSUPPORTED as in nb_jvp().
+ * interpolated); on a device as in nb_jvp(), where cotangents may lie too, dense. What lies
+ * under the mask or outside the ROI has no say. Errors: those of nb_forward(),
+ * NB_ERR_UNSUPPORTED as in nb_jvp(), and for a cotangent on a device where the host
+ * computes.
  */
 NB_API nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot,
                         const nb_array *bar_image, double *bar_x);
@@ -164,7 +172,8 @@ typedef struct nb_normal {
 /*
  * The normal matrix of a weighted least-squares fit, added up tile by tile: no Jacobian is
  * stored, but for a point spread, behind which it keeps an image of the ROI for each dense
- * parameter. Strategy and precision as in nb_jvp().
+ * parameter. Strategy and precision as in nb_jvp(); on a device, where weights and residuals
+ * may lie too (dense), for up to 32 dense parameters and no structure factor.
  *
  *   x         [in]      parameters; NULL: the values of the scene  (nparam)
  *   weight    [in]      W, one weight per pixel; NULL: 1           (nslow x nfast)
@@ -199,7 +208,8 @@ typedef struct nb_target {
 
 /*
  * value = sum of L over the pixels, and its gradient: tile by tile in one pass, with the
- * strategy spots in one of the image and one of its adjoint.
+ * strategy spots in one of the image and one of its adjoint. On a device as nb_vjp() and
+ * nb_jtj(); what is compared with may lie there too, dense.
  *
  *   x       [in]      parameters; NULL: the values of the scene    (nparam)
  *   value   [out]     the loss
