@@ -8,8 +8,10 @@
 
 #include "gpu/block.h"
 #include "gpu/parameters.h"
+#include "support/rows_kernels.h"
 
 struct emulated emulated = {.devices = 1};
+const struct rows_kernels *emulated_rows[2];
 unsigned emulated_known;
 
 void emulated_reset(void)
@@ -133,31 +135,12 @@ static nb_status download(nb_context *ctx, void *device, void *to, gpu_address f
     return NB_OK;
 }
 
-/* ---- launches ---- */
-
-static emulated_block *block_of(const struct gpu_kernel *kernel)
-{
-    const struct emulated_kernels *all =
-        kernel->single ? &emulated_single : &emulated_double;
-
-    switch (kernel->work) {
-    case GPU_IMAGE:
-        return all->image[kernel->shape][kernel->lookup];
-    case GPU_FINISH:
-        return all->finish;
-    case GPU_SUM:
-        return all->sum;
-    default:
-        return NULL;
-    }
-}
-
 /* ---- kernels built at run time: code is the options of a test's NVRTC, a line each ----
  */
 
 struct module {
     unsigned known;
-    char precision[8], shape[16], lookup[16];
+    char precision[8], shape[16], lookup[16], class[16]; /* class "": of images */
 };
 
 static const char *after(const char *text, const char *option)
@@ -167,11 +150,25 @@ static const char *after(const char *text, const char *option)
     return at ? at + strlen(option) : "";
 }
 
+/* Its name for such options; "": none */
+static void name_of(const struct module *module, char *out, size_t n)
+{
+    const char *class = module->class;
+
+    if (!class[0])
+        (void)snprintf(out, n, "image_%s_%s", module->shape, module->lookup);
+    else if (strcmp(class, "ROWS_F") == 0)
+        (void)snprintf(out, n, "f_%s_%s", module->shape, module->lookup);
+    else
+        (void)snprintf(out, n, "rows_%s_%s_%s", module->shape, module->lookup,
+                       class + strlen("ROWS_"));
+}
+
 static nb_status load(nb_context *ctx, void *device, const void *code, size_t bytes,
                       const char *name, void **out)
 {
     struct module *module;
-    char expected[64], *text;
+    char expected[80], *text;
     int known;
 
     (void)device;
@@ -181,12 +178,13 @@ static nb_status load(nb_context *ctx, void *device, const void *code, size_t by
     text = calloc(bytes + 1, 1);
     if (!module || !text) abort();
     memcpy(text, code, bytes);
-    known = sscanf(after(text, "-DGPU_KNOWN="), "%u", &module->known) == 1
-            && sscanf(after(text, "-DPHYS_"), "%7s", module->precision) == 1
+    known = sscanf(after(text, "-DPHYS_"), "%7s", module->precision) == 1
             && sscanf(after(text, "-DGPU_ONLY_SHAPE="), "%15s", module->shape) == 1
-            && sscanf(after(text, "-DGPU_ONLY_LOOKUP="), "%15s", module->lookup) == 1;
+            && sscanf(after(text, "-DGPU_ONLY_LOOKUP="), "%15s", module->lookup) == 1
+            && (sscanf(after(text, "-DGPU_KNOWN="), "%u", &module->known) == 1
+                || sscanf(after(text, "-DGPU_ONLY_CLASS="), "%15s", module->class) == 1);
     free(text);
-    (void)snprintf(expected, sizeof expected, "image_%s_%s", module->shape, module->lookup);
+    name_of(module, expected, sizeof expected);
     if (!known || strcmp(expected, name) != 0) {
         free(module);
         return device_fault(ctx, "code that is none");
@@ -204,19 +202,62 @@ static void unload(void *device, void *own)
     free(own);
 }
 
+/* ---- blocks ---- */
+
+static emulated_block *block_of(const struct gpu_kernel *kernel)
+{
+    const struct emulated_kernels *all =
+        kernel->single ? &emulated_single : &emulated_double;
+    const struct rows_kernels *rows = emulated_rows[kernel->single];
+
+    switch (kernel->work) {
+    case GPU_IMAGE:
+        return all->image[kernel->shape][kernel->lookup];
+    case GPU_FINISH:
+        return all->finish;
+    case GPU_SUM:
+        return all->sum;
+    case GPU_F:
+        return rows && kernel->own ? rows->f[kernel->shape][kernel->lookup] : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* of derivatives; NULL: none */
+static const struct rows_kernel *rows_of(const struct gpu_kernel *kernel)
+{
+    static const char *const classes[ROWS_KINDS] = {"ROWS_FRAME", "ROWS_TURNED", "ROWS_FEW",
+                                                    "ROWS_MANY"};
+    const struct rows_kernels *rows = emulated_rows[kernel->single];
+    const struct module *module = kernel->own;
+
+    for (int i = 0; kernel->work == GPU_ROWS && rows && module && i < ROWS_KINDS; i++) {
+        const struct rows_kernel *found = &rows->rows[kernel->shape][kernel->lookup][i];
+
+        if (strcmp(module->class, classes[i]) == 0 && found->block) return found;
+    }
+    return NULL;
+}
+
 /* whether what was loaded is what is to be launched */
 static int is_own(const struct gpu_kernel *kernel)
 {
     const struct module *module = kernel->own;
+    const int is_f = strcmp(module->class, "ROWS_F") == 0;
+    const enum gpu_work work = !module->class[0] ? GPU_IMAGE : is_f ? GPU_F : GPU_ROWS;
 
 #define VARIANT(a, b)                                                                      \
     if (kernel->shape == PHYS_##a && kernel->lookup == PHYS_##b)                           \
-        return strcmp(module->shape, #a) == 0 && strcmp(module->lookup, #b) == 0           \
+        return work == kernel->work && strcmp(module->shape, #a) == 0                      \
+               && strcmp(module->lookup, #b) == 0                                          \
                && strcmp(module->precision, kernel->single ? "SINGLE" : "DOUBLE") == 0;
 #include "kernels/variants.def"
 #undef VARIANT
     return 0;
 }
+
+/* ---- launches ---- */
 
 /* the last bit of a sum of n blocks, the first that is not 0 */
 static void bend(const struct gpu_parameters *p, int n)
@@ -245,6 +286,7 @@ static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *
                         gpu_address parameters)
 {
     const struct gpu_kernel *kernel = &launch->kernel;
+    const struct rows_kernel *rows = rows_of(kernel);
     emulated_block *block = block_of(kernel);
     const void *p = (const void *)(uintptr_t)(parameters + launch->offset);
     const int n = (int)launch->blocks, threads = emulated.threads ? emulated.threads : 1;
@@ -252,13 +294,18 @@ static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *
     (void)device;
     (void)threads; /* no one else's where there is no OpenMP */
     if (fails()) return device_fault(ctx, "a launch");
-    if (!block || n <= 0) return device_fault(ctx, "a launch of nothing");
+    if ((!block && !rows) || n <= 0) return device_fault(ctx, "a launch of nothing");
     if (kernel->own && !is_own(kernel)) return device_fault(ctx, "a launch of another");
     emulated.launches[kernel->work]++;
     emulated.own_launches += kernel->own != NULL;
     emulated_known = kernel->own ? ((const struct module *)kernel->own)->known : 0;
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int i = 0; i < n; i++) block(p, numbered(i, n));
+    for (int i = 0; i < n; i++) {
+        if (rows)
+            rows->block(p, numbered(i, n));
+        else
+            block(p, numbered(i, n));
+    }
     emulated_known = 0;
     if (kernel->own && emulated.bends) bend(p, n);
     return NB_OK;

@@ -41,6 +41,11 @@ struct emulated {
 
 extern struct emulated emulated;
 
+/* Kernels of derivatives (rows_kernels.h), in double and in float: set by tests that link
+ * them, else NULL, and then their launches fail. */
+struct rows_kernels;
+extern const struct rows_kernels *emulated_rows[2];
+
 /* Knobs and counters as at the start, but for what is open and held. */
 void emulated_reset(void);
 

@@ -56,18 +56,22 @@ static int read_number(const nb_context *ctx, const char *name, int otherwise)
     return otherwise;
 }
 
-static double read_seconds(const nb_context *ctx, const char *name, double otherwise)
+/* what nobody waits for may take less than what a call cannot do without */
+static void read_timeout(const nb_context *ctx, const char *name, struct env *env)
 {
     const char *value = getenv(name);
     char *end;
     double seconds;
 
-    if (!value || !*value) return otherwise;
+    env->compile_timeout = 10;
+    env->wait_timeout = 120;
+    if (!value || !*value) return;
     seconds = strtod(value, &end);
-    if (!*end && seconds > 0 && seconds < 1e6) return seconds;
-    log_line(ctx, NB_LOG_WARNING, "env", "%s=%s is not a time in seconds; %g is taken",
-             name, value, otherwise);
-    return otherwise;
+    if (!*end && seconds > 0 && seconds < 1e6)
+        env->compile_timeout = env->wait_timeout = seconds;
+    else
+        log_line(ctx, NB_LOG_WARNING, "env", "%s=%s is not a time in seconds; %g is taken",
+                 name, value, env->compile_timeout);
 }
 
 static void read_device(const nb_context *ctx, const char *name, struct env *env)
@@ -131,7 +135,7 @@ struct env env_read(const nb_context *ctx)
     for (int i = 1; i >= 0; i--)
         if (read_switch(ctx, disable[i], 0)) env.disabled_by = disable[i];
     env.disable_compile = env.disabled_by != NULL;
-    env.compile_timeout = read_seconds(ctx, "NANOBRAG_COMPILE_TIMEOUT", 10);
+    read_timeout(ctx, "NANOBRAG_COMPILE_TIMEOUT", &env);
     env.strict = read_switch(ctx, "NANOBRAG_STRICT", 0);
     env.graphs = read_switch(ctx, "NANOBRAG_GRAPHS", 1);
     env.hot_threshold = read_number(ctx, "NANOBRAG_HOT_THRESHOLD", 5);

@@ -15,7 +15,8 @@ struct env {
     int device, device_id; /* NANOBRAG_DEVICE; 0: not set */
     int disable_compile; /* NANOBRAGG_DISABLE_COMPILE or NANOBRAG_DISABLE_COMPILE, */
     const char *disabled_by; /* the one that says so; NULL */
-    double compile_timeout; /* NANOBRAG_COMPILE_TIMEOUT, s: planner or NVRTC */
+    double compile_timeout; /* NANOBRAG_COMPILE_TIMEOUT, s: planner or NVRTC; else 10 */
+    double wait_timeout; /* the same of NVRTC while a call waits; else 120 */
     int strict; /* NANOBRAG_STRICT: what would be done without is an error */
     int graphs; /* NANOBRAG_GRAPHS; 0: launches on a device are plain */
     int hot_threshold; /* NANOBRAG_HOT_THRESHOLD; 0: no kernel is built at run time */

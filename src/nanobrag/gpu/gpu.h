@@ -10,12 +10,16 @@
 #include "gpu/driver.h"
 #include "kernels/job.h"
 
+struct gpu_rows_kernels;
+
 struct gpu {
+    nb_context *ctx; /* whose it is */
     const struct gpu_driver *driver;
     void *device;
     int id;
     struct gpu_facts facts;
     struct hot *hot; /* hot.c, kernels built at run time; NULL: nothing was counted */
+    struct gpu_rows_kernels *rows; /* rows_kernels.h; NULL: none was asked for */
 };
 
 /* Device `id` of a driver. Errors: NB_ERR_UNSUPPORTED (there is none, or nothing that runs
@@ -97,6 +101,8 @@ struct gpu_scene {
     struct gpu_graphs graphs;
     struct gpu_hot_counts hot;
     struct gpu_buffer parameters, sources, orientations, f, stol, mask, partial, photons;
+    /* of derivatives (rows.h) */
+    struct gpu_buffer tangents, totals, sums, change, sum_bar, counts, inputs[3];
 };
 
 void gpu_scene_drop(struct gpu_scene *scene);

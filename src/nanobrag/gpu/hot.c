@@ -4,15 +4,12 @@
  */
 #include "gpu/hot.h"
 
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "gpu/cubin.h"
+#include "gpu/build.h"
 #include "gpu/known.h"
 
 enum { MOST_ENTRIES = 64, THREADS = GPU_FAST * GPU_SLOW, NAME = 64, REASON = 96 };
@@ -45,35 +42,25 @@ struct hot {
     int limit_told;
     int absent; /* there is no NVRTC */
     struct key last; /* that was built */
-    struct entry *building; /* NULL: the thread is not there, and job is free */
-    struct cubin_job job; /* the thread's until `done` */
-    pthread_t thread;
-    atomic_int done, stop;
+    struct entry *building; /* NULL: `build` is free */
+    struct build build;
 };
 
 /* ---- names ---- */
 
-static const struct {
-    const char *shape, *lookup;
-} variants[PHYS_SHAPES][PHYS_LOOKUPS] = {
-#define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = {#shape, #lookup},
-#include "kernels/variants.def"
-#undef VARIANT
-};
-
 static const char *shape_name(const struct key *key)
 {
-    return variants[key->shape][key->lookup].shape;
+    return build_shape_name(key->shape, key->lookup);
 }
 
 static const char *lookup_name(const struct key *key)
 {
-    return variants[key->shape][key->lookup].lookup;
+    return build_lookup_name(key->shape, key->lookup);
 }
 
 static const char *precision_name(const struct key *key)
 {
-    return key->single ? "float" : "double";
+    return build_precision_name(key->single);
 }
 
 /* as kernels.cu has it */
@@ -117,49 +104,6 @@ static const char *reason_of(const struct hot *hot, const struct key *key, char 
 
 /* ---- building ---- */
 
-static void *run_job(void *user)
-{
-    struct hot *hot = user;
-
-    cubin_job_run(&hot->job);
-    atomic_store(&hot->done, 1);
-    return NULL;
-}
-
-/* signals of the program are not for it */
-static int start_thread(struct hot *hot)
-{
-    sigset_t all, before;
-    int result;
-
-    atomic_store(&hot->done, 0);
-    (void)sigfillset(&all);
-    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return -1;
-    result = pthread_create(&hot->thread, NULL, run_job, hot);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return result;
-}
-
-static void describe_job(const nb_context *ctx, const struct gpu *gpu,
-                         const struct key *key, struct cubin_job *job)
-{
-    struct nvrtc_request *request = &job->request;
-
-    cubin_job_begin(ctx, job);
-    job->major = gpu->facts.major;
-    job->minor = gpu->facts.minor;
-    job->library = ctx->nvrtc;
-    request->text = sources_find("gpu/kernels.cu");
-    request->stop = &gpu->hot->stop;
-    nvrtc_option(request, "-DPHYS_%s", key->single ? "SINGLE" : "DOUBLE");
-    nvrtc_option(request, "-DGPU_ONLY_SHAPE=%s", shape_name(key));
-    nvrtc_option(request, "-DGPU_ONLY_LOOKUP=%s", lookup_name(key));
-    nvrtc_option(request, "-DGPU_KNOWN=%u", key->known);
-    nvrtc_option(request,
-                 "--fmad=true"); /* as nvcc compiles the others (cmake/cuda.cmake) */
-    if (key->single) nvrtc_option(request, "--prec-div=false");
-}
-
 /* 1 when builds by NVRTC are used up, which is told once */
 static int is_at_limit(const nb_context *ctx, struct hot *hot, const struct key *key)
 {
@@ -180,12 +124,16 @@ static int is_at_limit(const nb_context *ctx, struct hot *hot, const struct key 
 static nb_status begin_build(nb_context *ctx, struct gpu *gpu, struct entry *entry)
 {
     struct hot *hot = gpu->hot;
+    const struct key *key = &entry->key;
+    const struct gpu_kernel kernel = {GPU_IMAGE, key->shape, key->lookup, key->single,
+                                      NULL};
     char name[NAME], reason[REASON];
 
     entry->state = LEFT;
     if (hot->absent || is_at_limit(ctx, hot, &entry->key)) return NB_OK;
-    describe_job(ctx, gpu, &entry->key, &hot->job);
-    if (start_thread(hot) != 0)
+    build_begin(ctx, &gpu->facts, "gpu/kernels.cu", &kernel, &hot->build);
+    nvrtc_option(&hot->build.job.request, "-DGPU_KNOWN=%u", key->known);
+    if (build_start(&hot->build) != 0)
         return context_fall_back(ctx, "hot path: no thread to build %s in",
                                  kernel_name(&entry->key, name));
     entry->state = BEING_BUILT;
@@ -199,7 +147,7 @@ static nb_status begin_build(nb_context *ctx, struct gpu *gpu, struct entry *ent
 /* the code of a job that is done, to the device */
 static nb_status load(nb_context *ctx, struct gpu *gpu, struct entry *entry)
 {
-    const struct cubin *cubin = &gpu->hot->job.cubin;
+    const struct cubin *cubin = &gpu->hot->build.job.cubin;
     char name[NAME];
 
     if (!cubin->bytes) return NB_OK;
@@ -220,22 +168,22 @@ static nb_status end_build(nb_context *ctx, struct gpu_scene *scene)
 {
     struct gpu *gpu = scene->gpu;
     struct hot *hot = gpu->hot;
-    const struct cubin_counts *counts = &hot->job.counts;
+    const struct cubin_counts *counts = &hot->build.job.counts;
     struct entry *entry = hot->building;
     nb_status status, loaded;
 
-    (void)pthread_join(hot->thread, NULL);
+    build_join(&hot->build, 0);
     hot->building = NULL;
-    hot->absent = hot->job.version[0] == 0;
+    hot->absent = hot->build.job.version[0] == 0;
     hot->spent += (int)(counts->built + counts->failed);
     hot->last = entry->key;
     scene->hot.builds += counts->built;
     scene->hot.hits += counts->hits;
     scene->hot.misses += counts->misses;
     entry->state = LEFT;
-    status = cubin_job_end(ctx, &hot->job, NULL);
+    status = cubin_job_end(ctx, &hot->build.job, NULL);
     loaded = load(ctx, gpu, entry);
-    cubin_free(&hot->job.cubin);
+    cubin_free(&hot->build.job.cubin);
     return status != NB_OK ? status : loaded;
 }
 
@@ -354,7 +302,7 @@ nb_status hot_kernel(nb_context *ctx, struct gpu_scene *scene, const struct job 
     if (!job->planned || ctx->env.hot_threshold == 0) return NB_OK;
     if (!gpu->hot) gpu->hot = calloc(1, sizeof *gpu->hot);
     if (!gpu->hot) return NB_OK; /* nothing is counted, and nothing lost */
-    if (gpu->hot->building && atomic_load(&gpu->hot->done)) NB_TRY(end_build(ctx, scene));
+    if (gpu->hot->building && atomic_load(&gpu->hot->build.done)) NB_TRY(end_build(ctx, scene));
     entry = entry_of(gpu->hot, &key);
     if (!entry) return NB_OK;
     entry->uses += entry->uses < ctx->env.hot_threshold || entry->state == LOADED;
@@ -372,9 +320,8 @@ void hot_close(struct gpu *gpu)
 
     if (!hot) return;
     if (hot->building) {
-        atomic_store(&hot->stop, 1);
-        (void)pthread_join(hot->thread, NULL);
-        cubin_free(&hot->job.cubin);
+        build_join(&hot->build, 1);
+        cubin_free(&hot->build.job.cubin);
     }
     for (int i = 0; i < hot->n; i++) unload(gpu, &hot->entries[i]);
     free(hot);

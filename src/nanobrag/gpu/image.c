@@ -7,38 +7,18 @@
 #include <assert.h>
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "gpu/block.h"
+#include "gpu/frame.h"
 #include "gpu/hot.h"
 #include "kernels/grid.h"
 #include "kernels/headway.h"
 #include "kernels/rounding.h"
-#include "physics/step.h"
 
 enum { THREADS = GPU_FAST * GPU_SLOW };
 _Static_assert((int)THREADS == (int)BLOCK_THREADS, "a thread for each pixel of a tile");
 
-/* A band should take so many samples, about half a second of a large card, that it can be
- * stopped; and so much of the device's memory for sums that wait. Of a row of tiles, the
- * least there is, gpu_refuses() bounds both. */
-static const double most_samples = 5e10;
-static const double most_memory = 256e6, most_share = 0.25;
-
 /* ---- how a job is computed ---- */
-
-static double pairs_of(const struct phys_frame *frame)
-{
-    return (double)frame->nsource * frame->norientation;
-}
-
-/* samples of all pixels of a tile */
-static double tile_samples(const struct phys_frame *frame)
-{
-    return THREADS * pairs_of(frame) * frame->nlayers * frame->oversample
-           * frame->oversample;
-}
 
 static int parts_of(const struct job *job, const struct rounding *rounding, int parts)
 {
@@ -46,15 +26,14 @@ static int parts_of(const struct job *job, const struct rounding *rounding, int 
            <= job->tolerance;
 }
 
-/* what a row of tiles takes, in units of what a band may: memory or samples */
+/* what a row of tiles takes, in units of what a band may */
 static double share_of_row(const struct gpu_facts *facts, const struct job *job, int across)
 {
-    const double memory = fmin(most_memory, most_share * (double)facts->memory);
-    const double segments = ceil(pairs_of(job->frame) / SEGMENT);
-    const double per_row = across * segments * THREADS * sizeof(double)
-                           + (double)job->frame->nfast * GPU_SLOW * sizeof(double);
+    const double segments = ceil(gpu_pairs_of(job->frame) / SEGMENT);
+    const double bytes = across * segments * THREADS * sizeof(double)
+                         + (double)job->frame->nfast * GPU_SLOW * sizeof(double);
 
-    return fmax(per_row / memory, tile_samples(job->frame) * across / most_samples);
+    return gpu_share_of_row(facts, job, across, bytes, 1);
 }
 
 /* a row of tiles is the least there is: so many times what a band should be, and it is too
@@ -65,7 +44,7 @@ const char *gpu_refuses(const struct gpu_facts *facts, const struct job *job)
 {
     const int across = (job->frame->nfast + GPU_FAST - 1) / GPU_FAST;
 
-    if (pairs_of(job->frame) > INT_MAX - SEGMENT)
+    if (gpu_pairs_of(job->frame) > INT_MAX - SEGMENT)
         return "more pairs of source and orientation than its kernels count";
     if (share_of_row(facts, job, across) > too_much)
         return "a row of tiles alone would take too long, or too much memory, there";
@@ -95,105 +74,9 @@ struct gpu_layout gpu_layout_of(const struct gpu_facts *facts, const struct job 
     l.first_slow = roi[2] / GPU_SLOW * GPU_SLOW;
     l.across = (roi[1] - l.first_fast + GPU_FAST - 1) / GPU_FAST;
     l.down = (roi[3] - l.first_slow + GPU_SLOW - 1) / GPU_SLOW;
-    l.segments = (int)ceil(pairs_of(job->frame) / SEGMENT);
+    l.segments = (int)ceil(gpu_pairs_of(job->frame) / SEGMENT);
     l.band = rows_of_band(facts, job, &l);
     return l;
-}
-
-/* ---- parameters ---- */
-
-/* the rho from which on the profile of a crystal shape is 0 to the bit; below 0: there is
- * none (phys_exp() ends where e^x would not be a number that is normal when squared) */
-static double cut_of(const struct job *job, int single)
-{
-    const double fudge = job->frame->fudge;
-    const double least_exponent = single ? -43 : -354;
-
-    if (!(fudge > 0)) return -1;
-    if (job->spec.shape == PHYS_GAUSS) return sqrt(-least_exponent * 0.63 / fudge);
-    if (job->spec.shape == PHYS_TOPHAT) return sqrt(0.3969 / fudge);
-    return -1;
-}
-
-/* at least the largest singular value of G^(1/2) A, G the metric and A the rows of an
- * orientation, alike for all of them: the norm of A^T G A by its rows */
-static double stretch_of(const struct phys_frame *frame)
-{
-    const double *a = frame->orientation[0].axes, *m = frame->metric;
-    const double g[3][3] = {{m[0], m[3] / 2, m[4] / 2},
-                            {m[3] / 2, m[1], m[5] / 2},
-                            {m[4] / 2, m[5] / 2, m[2]}};
-    double most = 0;
-
-    for (int i = 0; i < 3; i++) {
-        double row = 0;
-
-        for (int j = 0; j < 3; j++) {
-            double sum = 0;
-
-            for (int k = 0; k < 3; k++)
-                for (int l = 0; l < 3; l++) sum += a[3 * k + i] * g[k][l] * a[3 * l + j];
-            row += fabs(sum);
-        }
-        most = fmax(most, row);
-    }
-    return sqrt(most);
-}
-
-static double edges_of(const struct job *job)
-{
-    const struct rounding r = rounding_of(job->frame, job->spec);
-
-    return r.edges[0] + r.edges[1] + r.edges[2];
-}
-
-/* an address as the kernels' text spells it */
-static void *at(const struct gpu_buffer *buffer)
-{
-    return (void *)(uintptr_t)buffer->address;
-}
-
-/* the lists of a frame, and the frame with the device's addresses of them */
-static nb_status send_frame(nb_context *ctx, struct gpu_scene *s, const struct job *job,
-                            int single, struct phys_frame *out)
-{
-    const struct phys_frame *frame = job->frame;
-    const int *size = frame->hkl_size;
-    const size_t places = (size_t)size[0] * (size_t)size[1] * (size_t)size[2] + 1;
-    const int looks_up = job->spec.lookup != PHYS_CONSTANT;
-
-    NB_TRY(gpu_put(ctx, s->gpu, &s->sources, frame->source,
-                   (size_t)frame->nsource * sizeof *frame->source));
-    NB_TRY(gpu_put(ctx, s->gpu, &s->orientations, frame->orientation,
-                   (size_t)frame->norientation * sizeof *frame->orientation));
-    if (frame->nstol > 0)
-        NB_TRY(gpu_put(ctx, s->gpu, &s->stol, frame->stol,
-                       (size_t)frame->nstol * sizeof *frame->stol));
-    if (looks_up && (s->f_moves || s->f_sent != 1 + single)) {
-        s->f_sent = 0;
-        NB_TRY(gpu_put(ctx, s->gpu, &s->f,
-                       single ? (const void *)frame->f_single : (const void *)frame->f,
-                       places * (single ? sizeof(float) : sizeof(double))));
-        s->f_sent = 1 + single;
-    }
-    *out = *frame;
-    out->source = at(&s->sources);
-    out->orientation = at(&s->orientations);
-    out->stol = at(&s->stol);
-    out->f = single ? NULL : at(&s->f);
-    out->f_single = single ? at(&s->f) : NULL;
-    return NB_OK;
-}
-
-static nb_status send_mask(nb_context *ctx, struct gpu_scene *s, const struct job *job)
-{
-    const size_t pixels = (size_t)job->frame->nslow * (size_t)job->frame->nfast;
-    nb_status status;
-
-    if (!job->mask || s->mask.address) return NB_OK; /* it never changes */
-    status = gpu_put(ctx, s->gpu, &s->mask, job->mask, pixels);
-    if (status != NB_OK) gpu_drop(s->gpu, &s->mask);
-    return status;
 }
 
 /* memory of a band; columns beside the tiles are never written, and stay 0 */
@@ -202,40 +85,21 @@ static nb_status make_room(nb_context *ctx, struct gpu_scene *s, const struct jo
 {
     const size_t rows = (size_t)l->band * GPU_SLOW, nfast = (size_t)job->frame->nfast;
     const size_t tiles = (size_t)l->band * (size_t)l->across;
-    const size_t bytes = rows * nfast * sizeof(double);
-    double *zeros;
-    nb_status status;
 
     NB_TRY(gpu_reserve(ctx, s->gpu, &s->partial,
                        tiles * (size_t)l->segments * THREADS * sizeof(double)));
-    if (!job->photons || bytes <= s->photons.bytes) return NB_OK;
-    zeros = calloc(rows * nfast, sizeof *zeros);
-    if (!zeros) return fail_memory(ctx, "a band of an image");
-    status = gpu_put(ctx, s->gpu, &s->photons, zeros, bytes);
-    free(zeros);
-    if (status != NB_OK) gpu_drop(s->gpu, &s->photons);
-    return status;
+    if (!job->photons) return NB_OK;
+    return gpu_reserve_zeros(ctx, s->gpu, &s->photons, rows * nfast * sizeof(double));
 }
 
 static nb_status prepare(nb_context *ctx, struct gpu_scene *s, const struct job *job,
                          const struct gpu_layout *l, struct gpu_parameters *out)
 {
-    memset(out, 0, sizeof *out);
-    NB_TRY(send_frame(ctx, s, job, l->single, &out->frame));
-    NB_TRY(send_mask(ctx, s, job));
+    NB_TRY(gpu_send_job(ctx, s, job, l, out));
     NB_TRY(make_room(ctx, s, job, l));
-    out->factor = phys_constant_factor(job->spec, job->frame);
-    out->cut = cut_of(job, l->single);
-    out->stretch = stretch_of(job->frame);
-    out->edges = edges_of(job);
-    memcpy(out->roi, job->roi, sizeof out->roi);
-    out->mask = job->mask ? at(&s->mask) : NULL;
-    out->parts = l->parts;
-    out->first_fast = l->first_fast;
-    out->across = l->across;
     out->segments = l->segments;
-    out->partial = at(&s->partial);
-    out->photons = job->photons ? at(&s->photons) : NULL;
+    out->partial = gpu_at(&s->partial);
+    out->photons = job->photons ? gpu_at(&s->photons) : NULL;
     return NB_OK;
 }
 

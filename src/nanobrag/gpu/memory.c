@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "gpu/hot.h"
+#include "gpu/rows_kernels.h"
 
 nb_status gpu_open(nb_context *ctx, const struct gpu_driver *driver, int id,
                    struct gpu **out)
@@ -14,6 +15,7 @@ nb_status gpu_open(nb_context *ctx, const struct gpu_driver *driver, int id,
 
     *out = NULL;
     if (!gpu) return fail_memory(ctx, "a device");
+    gpu->ctx = ctx;
     gpu->driver = driver;
     gpu->id = id;
     status = driver->open(ctx, id, &gpu->device, &gpu->facts);
@@ -29,6 +31,7 @@ void gpu_close(struct gpu *gpu)
 {
     if (gpu) {
         hot_close(gpu);
+        rows_kernels_close(gpu);
         gpu->driver->close(gpu->device);
     }
     free(gpu);
@@ -63,6 +66,11 @@ static const size_t buffers[] = {
     offsetof(struct gpu_scene, orientations), offsetof(struct gpu_scene, f),
     offsetof(struct gpu_scene, stol),         offsetof(struct gpu_scene, mask),
     offsetof(struct gpu_scene, partial),      offsetof(struct gpu_scene, photons),
+    offsetof(struct gpu_scene, tangents),     offsetof(struct gpu_scene, totals),
+    offsetof(struct gpu_scene, sums),         offsetof(struct gpu_scene, change),
+    offsetof(struct gpu_scene, sum_bar),      offsetof(struct gpu_scene, counts),
+    offsetof(struct gpu_scene, inputs[0]),    offsetof(struct gpu_scene, inputs[1]),
+    offsetof(struct gpu_scene, inputs[2]),
 };
 
 enum { BUFFERS = sizeof buffers / sizeof *buffers };

@@ -29,13 +29,6 @@
     ROWS_FEW(KERNEL, shape, lookup)                                                        \
     ROWS_MANY(KERNEL, shape, lookup)
 
-/* 1 when the kernels know how the photons of a frame change */
-PHYS_FN int rows_serve(const struct phys_frame *frame)
-{
-    return !frame->amorphous_in_samples && !(frame->last_capture && frame->layer_mu != 0)
-           && frame->surface != PHYS_CURVED_QUIRK;
-}
-
 /* all pairs of a chunk at one sub-pixel; `first` is the chunk's first pair */
 PHYS_FN void sub_pixel_rows(struct rows_spec spec, struct row_site *site,
                             const struct tile_at *tile, int first, int sub,

@@ -102,6 +102,13 @@ PHYS_FN int rows_normal_length(int n)
     return 1 + n + n * (n + 1) / 2 + 1;
 }
 
+/* 1 when the kernels know how the photons of a frame change */
+PHYS_FN int rows_serve(const struct phys_frame *frame)
+{
+    return !frame->amorphous_in_samples && !(frame->last_capture && frame->layer_mu != 0)
+           && frame->surface != PHYS_CURVED_QUIRK;
+}
+
 /* sum_block.h: rows of numbers, each of which is added up over the rows, but for the last,
  * of which the largest is kept */
 struct gpu_sum_parameters {

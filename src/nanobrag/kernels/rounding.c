@@ -144,18 +144,47 @@ double rounding_double(const struct rounding *rounding)
 
 /* ---- against the brightest spot ---- */
 
+/* samples of a pixel, each orientation counted; layers share a photon, but without
+ * absorption each counts it */
+static double samples_of(const struct phys_frame *f)
+{
+    const double layers = f->layer_mu == 0 ? f->nlayers : 1;
+
+    return (double)f->oversample * f->oversample * f->norientation * layers;
+}
+
+/* the solid angle of a pixel is at most area / near^2 */
+static double near_of(const struct phys_frame *f)
+{
+    const double plane = phys_screen(f, 0).distance; /* not so far as a false normal says */
+
+    return f->surface == PHYS_CURVED ? f->distance : plane;
+}
+
+static double area_of(const struct phys_frame *f)
+{
+    const double plane = phys_screen(f, 0).distance;
+    const double slant = f->surface == PHYS_CURVED ? 1 : fmax(1, f->close_distance / plane);
+
+    return f->point_pixel ? 1 : f->pixel * f->pixel * slant;
+}
+
 double rounding_brightest(const struct job *job)
 {
     const struct phys_frame *f = job->frame;
-    /* layers share a photon; without absorption each counts it */
-    const double layers = f->layer_mu == 0 ? f->nlayers : 1;
-    const double samples = (double)f->oversample * f->oversample * f->norientation * layers;
-    const double plane = phys_screen(f, 0).distance; /* not so far as a false normal says */
-    const double near = f->surface == PHYS_CURVED ? f->distance : plane;
-    const double slant = f->surface == PHYS_CURVED ? 1 : fmax(1, f->close_distance / plane);
-    const double area = f->point_pixel ? 1 : f->pixel * f->pixel * slant;
+    const double near = near_of(f);
 
-    return largest(f, job->spec) * samples * fabs(f->bragg_scale) * area / (near * near);
+    return largest(f, job->spec) * samples_of(f) * fabs(f->bragg_scale) * area_of(f)
+           / (near * near);
+}
+
+double rounding_largest_sum(const struct job *job)
+{
+    const struct phys_frame *f = job->frame;
+    const double near = near_of(f);
+
+    return largest(f, job->spec) * samples_of(f)
+           * (f->each_omega ? area_of(f) / (near * near) : 1);
 }
 
 int rounding_is_lost(const struct job *job, double peak)

@@ -35,6 +35,9 @@ double rounding_double(const struct rounding *rounding);
 /* Photons of a pixel whose samples all stand on the brightest reflection there can be. */
 double rounding_brightest(const struct job *job);
 
+/* The sum of F^2 of such a pixel, with the factors that are evaluated at each sample. */
+double rounding_largest_sum(const struct job *job);
+
 /* 1 when an image with such a peak is so far below that, all of it the tails of spots, that
  * float lost it. */
 int rounding_is_lost(const struct job *job, double peak);

@@ -1,0 +1,38 @@
+/*
+ * rows_kernels.h - the kernels of derivatives of a device: from NVRTC's cache or NVRTC,
+ * when a call first needs them, kept until the device is closed.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GPU_ROWS_KERNELS_H
+#define NB_GPU_ROWS_KERNELS_H
+
+#include "gpu/gpu.h"
+#include "kernels/headway.h"
+
+/* what a kernel is made for: ROWS_CLASSES of rows_block.h, or f_block.h */
+enum gpu_rows_class {
+    CLASS_FRAME, /* no tangent changes the crystal, or turns it */
+    CLASS_TURNED, /* some turn it */
+    CLASS_FEW, /* and change it */
+    CLASS_MANY, /* many turn it; in float alone */
+    CLASS_F,
+    CLASSES
+};
+
+/* tangents of a launch that may turn orientations */
+int rows_kernel_turns(enum gpu_rows_class class);
+
+/*
+ * The kernel of a job's variant. The call waits for one that has to be built, in which time
+ * the handler of the context may stop it (NB_ERR_CANCELLED). What can not be had is a
+ * context_fall_back(), once for a kernel, and NB_ERR_UNSUPPORTED then and from then on.
+ */
+nb_status rows_kernel(struct headway *headway, struct gpu_scene *scene,
+                      const struct job *job, enum gpu_rows_class class, int single,
+                      struct gpu_kernel *out);
+
+/* Forget all. */
+void rows_kernels_close(struct gpu *gpu);
+
+#endif
