@@ -265,6 +265,7 @@ nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
     nb_scene scene;
     struct phys_frame frame;
     nb_status status;
+    int done = 0;
 
     if (!sim) return NB_ERR_ARGUMENT;
     if (!value) return fail(sim->ctx, NB_ERR_ARGUMENT, "a loss needs a place to go");
@@ -273,7 +274,10 @@ nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
     compared.nfast = (size_t)sim->window.nfast;
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     *value = 0;
-    if (wants_matrix(out))
+    if (!out) NB_TRY(device_loss(sim, &scene, &frame, target, value, &done));
+    if (done)
+        status = check_value(sim, *value);
+    else if (wants_matrix(out))
         status = loss_and_matrix(sim, &scene, &frame, &pull, value, out);
     else
         status = loss_and_gradient(sim, &scene, &frame, &pull, value,

@@ -247,7 +247,7 @@ static nb_status sums_of(nb_context *ctx, struct gpu_scene *scene,
 {
     const struct gpu *gpu = scene->gpu;
     const struct gpu_driver *driver = gpu->driver;
-    const struct gpu_launch launch = {*kernel, (unsigned)blocks, 0};
+    const struct gpu_launch launch = {*kernel, (unsigned)blocks, 0, 0};
     const size_t bytes = blocks * THREADS * sizeof *out;
 
     memset(out, 0xff, bytes);

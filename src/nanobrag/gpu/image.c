@@ -12,6 +12,7 @@
 
 #include "gpu/block.h"
 #include "gpu/hot.h"
+#include "gpu/image_parts.h"
 #include "kernels/grid.h"
 #include "kernels/headway.h"
 #include "kernels/rounding.h"
@@ -46,15 +47,20 @@ static int parts_of(const struct job *job, const struct rounding *rounding, int 
            <= job->tolerance;
 }
 
+static double memory_of(const struct gpu_facts *facts)
+{
+    return fmin(most_memory, most_share * (double)facts->memory);
+}
+
 /* what a row of tiles takes, in units of what a band may: memory or samples */
 static double share_of_row(const struct gpu_facts *facts, const struct job *job, int across)
 {
-    const double memory = fmin(most_memory, most_share * (double)facts->memory);
     const double segments = ceil(pairs_of(job->frame) / SEGMENT);
     const double per_row = across * segments * THREADS * sizeof(double)
                            + (double)job->frame->nfast * GPU_SLOW * sizeof(double);
 
-    return fmax(per_row / memory, tile_samples(job->frame) * across / most_samples);
+    return fmax(per_row / memory_of(facts),
+                tile_samples(job->frame) * across / most_samples);
 }
 
 /* a row of tiles is the least there is: so many times what a band should be, and it is too
@@ -78,6 +84,19 @@ static int rows_of_band(const struct gpu_facts *facts, const struct job *job,
     const double rows = 1 / share_of_row(facts, job, l->across);
 
     return rows < 1 ? 1 : rows < l->down ? (int)rows : l->down;
+}
+
+int image_most(const struct gpu_facts *facts, const struct job *job, int whole)
+{
+    const struct phys_frame *frame = job->frame;
+    const struct gpu_layout l = gpu_layout_of(facts, job, 0, whole);
+    const double lists = (double)frame->nsource * sizeof *frame->source
+                         + (double)frame->norientation * sizeof *frame->orientation
+                         + sizeof(struct gpu_parameters);
+    const double share =
+        share_of_row(facts, job, l.across) * l.down + lists / memory_of(facts);
+
+    return share * GPU_MOST_IMAGES < 1 ? GPU_MOST_IMAGES : (int)(1 / share);
 }
 
 struct gpu_layout gpu_layout_of(const struct gpu_facts *facts, const struct job *job,
@@ -153,19 +172,16 @@ static void *at(const struct gpu_buffer *buffer)
     return (void *)(uintptr_t)buffer->address;
 }
 
-/* the lists of a frame, and the frame with the device's addresses of them */
-static nb_status send_frame(nb_context *ctx, struct gpu_scene *s, const struct job *job,
-                            int single, struct phys_frame *out)
+/* what all images of a simulator have in common of their lists: structure factors, unless
+ * they move, and the amorphous material's */
+static nb_status send_common(nb_context *ctx, struct gpu_scene *s, const struct job *job,
+                             int single)
 {
     const struct phys_frame *frame = job->frame;
     const int *size = frame->hkl_size;
     const size_t places = (size_t)size[0] * (size_t)size[1] * (size_t)size[2] + 1;
     const int looks_up = job->spec.lookup != PHYS_CONSTANT;
 
-    NB_TRY(gpu_put(ctx, s->gpu, &s->sources, frame->source,
-                   (size_t)frame->nsource * sizeof *frame->source));
-    NB_TRY(gpu_put(ctx, s->gpu, &s->orientations, frame->orientation,
-                   (size_t)frame->norientation * sizeof *frame->orientation));
     if (frame->nstol > 0)
         NB_TRY(gpu_put(ctx, s->gpu, &s->stol, frame->stol,
                        (size_t)frame->nstol * sizeof *frame->stol));
@@ -176,12 +192,6 @@ static nb_status send_frame(nb_context *ctx, struct gpu_scene *s, const struct j
                        places * (single ? sizeof(float) : sizeof(double))));
         s->f_sent = 1 + single;
     }
-    *out = *frame;
-    out->source = at(&s->sources);
-    out->orientation = at(&s->orientations);
-    out->stol = at(&s->stol);
-    out->f = single ? NULL : at(&s->f);
-    out->f_single = single ? at(&s->f) : NULL;
     return NB_OK;
 }
 
@@ -196,12 +206,14 @@ static nb_status send_mask(nb_context *ctx, struct gpu_scene *s, const struct jo
     return status;
 }
 
-/* memory of a band; columns beside the tiles are never written, and stay 0 */
+/* memory of bands of so many images; columns beside the tiles are never written, and stay
+ * 0 */
 static nb_status make_room(nb_context *ctx, struct gpu_scene *s, const struct job *job,
-                           const struct gpu_layout *l)
+                           const struct gpu_layout *l, size_t images)
 {
-    const size_t rows = (size_t)l->band * GPU_SLOW, nfast = (size_t)job->frame->nfast;
-    const size_t tiles = (size_t)l->band * (size_t)l->across;
+    const size_t rows = images * (size_t)l->band * GPU_SLOW;
+    const size_t nfast = (size_t)job->frame->nfast;
+    const size_t tiles = images * (size_t)l->band * (size_t)l->across;
     const size_t bytes = rows * nfast * sizeof(double);
     double *zeros;
     nb_status status;
@@ -217,13 +229,24 @@ static nb_status make_room(nb_context *ctx, struct gpu_scene *s, const struct jo
     return status;
 }
 
-static nb_status prepare(nb_context *ctx, struct gpu_scene *s, const struct job *job,
-                         const struct gpu_layout *l, struct gpu_parameters *out)
+nb_status image_common(nb_context *ctx, struct gpu_scene *s, const struct job *job,
+                       const struct gpu_layout *l, int images)
+{
+    NB_TRY(send_common(ctx, s, job, l->single));
+    NB_TRY(send_mask(ctx, s, job));
+    return make_room(ctx, s, job, l, (size_t)images);
+}
+
+void image_describe(const struct gpu_scene *s, const struct job *job,
+                    const struct gpu_layout *l, struct gpu_parameters *out)
 {
     memset(out, 0, sizeof *out);
-    NB_TRY(send_frame(ctx, s, job, l->single, &out->frame));
-    NB_TRY(send_mask(ctx, s, job));
-    NB_TRY(make_room(ctx, s, job, l));
+    out->frame = *job->frame;
+    out->frame.source = at(&s->sources);
+    out->frame.orientation = at(&s->orientations);
+    out->frame.stol = at(&s->stol);
+    out->frame.f = l->single ? NULL : at(&s->f);
+    out->frame.f_single = l->single ? at(&s->f) : NULL;
     out->factor = phys_constant_factor(job->spec, job->frame);
     out->cut = cut_of(job, l->single);
     out->stretch = stretch_of(job->frame);
@@ -232,10 +255,25 @@ static nb_status prepare(nb_context *ctx, struct gpu_scene *s, const struct job 
     out->mask = job->mask ? at(&s->mask) : NULL;
     out->parts = l->parts;
     out->first_fast = l->first_fast;
+    out->first_slow = l->first_slow;
     out->across = l->across;
+    out->down = l->down;
     out->segments = l->segments;
     out->partial = at(&s->partial);
     out->photons = job->photons ? at(&s->photons) : NULL;
+}
+
+nb_status image_prepare(nb_context *ctx, struct gpu_scene *s, const struct job *job,
+                        const struct gpu_layout *l, struct gpu_parameters *out)
+{
+    const struct phys_frame *frame = job->frame;
+
+    NB_TRY(gpu_put(ctx, s->gpu, &s->sources, frame->source,
+                   (size_t)frame->nsource * sizeof *frame->source));
+    NB_TRY(gpu_put(ctx, s->gpu, &s->orientations, frame->orientation,
+                   (size_t)frame->norientation * sizeof *frame->orientation));
+    NB_TRY(image_common(ctx, s, job, l, 1));
+    image_describe(s, job, l, out);
     return NB_OK;
 }
 
@@ -254,10 +292,11 @@ static nb_status run_band(nb_context *ctx, struct gpu_scene *s, const struct job
     const int end = slow + down * GPU_SLOW;
     const int rows = (end < job->frame->nslow ? end : job->frame->nslow) - slow;
     const size_t nfast = (size_t)job->frame->nfast;
-    const struct gpu_sequence image = {"image",
-                                       2,
-                                       {{*kernel, tiles * (unsigned)l->segments, 0},
-                                        {{GPU_FINISH, 0, 0, l->single, NULL}, tiles, 0}}};
+    const struct gpu_sequence image =
+        {"image",
+         2,
+         {{*kernel, tiles * (unsigned)l->segments, 0, 0},
+          {{GPU_FINISH, 0, 0, l->single, NULL}, tiles, 0, 0}}};
 
     parameters->first_slow = slow;
     parameters->down = down;
@@ -269,7 +308,7 @@ static nb_status run_band(nb_context *ctx, struct gpu_scene *s, const struct job
     return driver->wait(ctx, s->gpu->device);
 }
 
-static void set_output(const struct gpu_output *out, struct gpu_parameters *p)
+void image_output(const struct gpu_output *out, struct gpu_parameters *p)
 {
     p->image = (void *)(uintptr_t)out->address;
     p->image_bits = out->bits;
@@ -288,9 +327,9 @@ static nb_status run_all(struct headway *headway, struct gpu_scene *s,
                                 NULL};
     struct gpu_parameters parameters;
 
-    NB_TRY(prepare(ctx, s, job, &l, &parameters));
+    NB_TRY(image_prepare(ctx, s, job, &l, &parameters));
     NB_TRY(hot_kernel(ctx, s, job, &l, &parameters, &kernel));
-    if (out) set_output(out, &parameters);
+    if (out) image_output(out, &parameters);
     headway_part(headway, 0, 1, bands);
     for (int first = 0; first < l.down && !headway_stopped(headway); first += l.band) {
         NB_TRY(run_band(ctx, s, job, &l, first, &kernel, &parameters));

@@ -10,14 +10,6 @@
 #include "gpu/gpu.h"
 #include "gpu/rows_parameters.h"
 
-/* an image that is read: of the host, or of the device, where it is dense */
-struct gpu_input {
-    const void *host; /* or NULL */
-    gpu_address device; /* or 0; both: there is none */
-    int bits; /* 32 or 64 */
-    int64_t stride[2]; /* of the host's, elements: slow, fast */
-};
-
 /* what is asked for */
 struct gpu_rows_job {
     int n; /* tangents of the frame; any number of them but for a normal matrix */
