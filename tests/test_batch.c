@@ -364,7 +364,11 @@ static int layouts(void)
     nb_simulator_free(sim);
     scene.crystal.shape = NB_GAUSS;
     scene.crystal.fudge = 400;
+    emulated.launches[GPU_IMAGE] = 0;
     check_scene("lost by float", &scene, "fluence", NB_CUDA, NB_SINGLE, FEW);
+    /* together, then each in float and in double, in the batch and alone */
+    tap_check(emulated.launches[GPU_IMAGE] == 1 + 2 * 2 * FEW, "%llu launches expected %d",
+              (unsigned long long)emulated.launches[GPU_IMAGE], 1 + 2 * 2 * FEW);
     nb_context_free(ctx);
     tap_check(devices_balanced(), "all memory was given back");
     return TAP_PASS;

@@ -350,7 +350,8 @@ static nb_status launch_inside(nb_context *ctx, struct device *d,
     NB_TRY(find_function(ctx, d, &launch->kernel, &function));
     result = d->library.launch(&config, function, arguments, NULL);
     return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
-                      "launching %u x %u blocks of %s", launch->blocks, images,
+                      "launching %llu blocks of %s",
+                      (unsigned long long)launch->blocks * images,
                       kernel_name(&launch->kernel));
 }
 
