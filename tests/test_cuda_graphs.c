@@ -21,8 +21,8 @@
 static const char code[2] = "x";
 static const struct gpu_fatbin fatbin = {{&code[0], &code[1]}, "sm_90", 13000};
 static const struct gpu_launch launches[2] =
-    {{{GPU_IMAGE, PHYS_GAUSS, PHYS_NEAREST, 1, NULL}, 42, 0},
-     {{GPU_FINISH, 0, 0, 1, NULL}, 7, 0}};
+    {{{GPU_IMAGE, PHYS_GAUSS, PHYS_NEAREST, 1, NULL}, 42, 0, 0},
+     {{GPU_FINISH, 0, 0, 1, NULL}, 7, 0, 0}};
 
 static nb_context *ctx;
 static struct fake_cuda *fake;
@@ -110,7 +110,7 @@ static int own_kernel(void)
     static const char text[] = "text", name[] = "image_SQUARE_NEAREST";
     static const char *const steps[] = {"cuCtxPushCurrent_v2", "cuModuleLoadDataEx",
                                         "cuModuleGetFunction"};
-    struct gpu_launch own = {{GPU_IMAGE, PHYS_SQUARE, PHYS_NEAREST, 1, NULL}, 42, 0};
+    struct gpu_launch own = {{GPU_IMAGE, PHYS_SQUARE, PHYS_NEAREST, 1, NULL}, 42, 0, 0};
     void *recording, *none;
 
     begin(FAKE_CUDA);

@@ -238,24 +238,24 @@ static int memory_read_later(void)
 
 static nb_status launch(int shape, int lookup, int single)
 {
-    const struct gpu_launch image = {{GPU_IMAGE, shape, lookup, single, NULL}, 42, 0x10};
+    const struct gpu_launch image = {{GPU_IMAGE, shape, lookup, single, NULL}, 42, 0x10, 0};
 
     return gpu_cuda.launch(ctx, device, &image, 0x1234);
 }
 
 static int kernels(void)
 {
-    const struct gpu_launch finish = {{GPU_FINISH, 0, 0, 0, NULL}, 1, 0};
+    const struct gpu_launch finish = {{GPU_FINISH, 0, 0, 0, NULL}, 1, 0, 5};
 
     opened();
     tap_check(launch(PHYS_GAUSS, PHYS_NEAREST, 1) == NB_OK, "launched: '%s'",
               nb_context_message(ctx));
     tap_check(strcmp(fake->kernel, "image_GAUSS_NEAREST") == 0, "kernel '%s'",
               fake->kernel);
-    tap_check(fake->blocks == 42 && fake->threads == BLOCK_THREADS
+    tap_check(fake->blocks == 42 && fake->images == 1 && fake->threads == BLOCK_THREADS
                   && fake->parameters == 0x1244,
-              "%u blocks of %u threads, parameters at %llx; expected 42, %d, 1244",
-              fake->blocks, fake->threads, fake->parameters, BLOCK_THREADS);
+              "%u x %u blocks of %u threads, parameters at %llx; expected 42 x 1, %d, 1244",
+              fake->blocks, fake->images, fake->threads, fake->parameters, BLOCK_THREADS);
     tap_check(fake->fatbin == fatbin.modules[1] && fake->loads == 1,
               "the module in float, %d loaded expected 1", fake->loads);
     (void)launch(PHYS_GAUSS, PHYS_NEAREST, 1);
@@ -268,8 +268,8 @@ static int kernels(void)
                   && strcmp(fake->kernel, "image_TOPHAT_TRICUBIC") == 0,
               "in double: %d modules expected 2, kernel '%s'", fake->loads, fake->kernel);
     tap_check(gpu_cuda.launch(ctx, device, &finish, 0x1234) == NB_OK
-                  && strcmp(fake->kernel, "finish") == 0,
-              "kernel '%s' expected 'finish'", fake->kernel);
+                  && strcmp(fake->kernel, "finish") == 0 && fake->images == 5,
+              "kernel '%s' expected 'finish', for %u images", fake->kernel, fake->images);
     end("kernels");
     return TAP_PASS;
 }
@@ -502,7 +502,7 @@ static int built_names(void)
 {
     static const char *const reports[2] = {CUDA_REPORTS "/kernels_double.ptxas",
                                            CUDA_REPORTS "/kernels_single.ptxas"};
-    static const enum gpu_work others[] = {GPU_FINISH, GPU_SUM};
+    static const enum gpu_work others[] = {GPU_FINISH, GPU_LOSS, GPU_SUM};
     enum { IMAGES = PHYS_SHAPES * PHYS_LOOKUPS };
     struct gpu_target targets[64];
     const int n = architecture_read(gpu_fatbin.targets, targets, (int)COUNT(targets));
@@ -517,6 +517,7 @@ static int built_names(void)
                                            image ? at / PHYS_LOOKUPS : 0,
                                            image ? at % PHYS_LOOKUPS : 0, i % 2, NULL},
                                           1,
+                                          0,
                                           0};
         char words[128];
         int count;

@@ -115,6 +115,30 @@ NB_API nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene 
 NB_API nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image);
 
 /*
+ * image[k] = I(x[k]) for n rows of x, each bit for bit what nb_forward() gives. On a
+ * device, images of small detectors are computed together: one copy there, one launch and
+ * one copy back for as many as its memory for sums holds, instead of a few of each for
+ * every image. They are computed one after the other on the host, behind a point spread,
+ * while structure factors are free (F[...], default_f), and where one image alone fills
+ * what a launch may take.
+ *
+ *   n      [in]   1 or more
+ *   x      [in]   parameters; NULL: the values of the scene, for all   (n x nparam)
+ *   image  [out]  an array for each, as of nb_forward(): any types, strides and places
+ *                 beside each other                                (n x nslow x nfast)
+ *
+ * Besides the memory of nb_forward(), a call takes for its time that of the frames and
+ * photons of images that are computed together.
+ *
+ * Errors: those of nb_forward(). After a mistake in an array nothing was written; else,
+ * where an image fails, those before it are complete and those behind it untouched, but for
+ * NB_ERR_DEVICE and NB_ERR_CANCELLED: of the images computed together with it, those on the
+ * device may be incomplete, the others are untouched.
+ */
+NB_API nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x,
+                                  nb_array *image);
+
+/*
  * dimage = J dx: what the image changes by along directions of the parameters.
  *
  *   x       [in]   parameters; NULL: the values of the scene       (nparam)

@@ -143,7 +143,7 @@ nb_status device_lost(nb_simulator *sim)
 
 /* ---- an image of the caller's on the device ---- */
 
-static nb_status check_output(const nb_simulator *sim, const nb_array *image)
+nb_status device_check(const nb_simulator *sim, const nb_array *image)
 {
     const struct gpu *gpu = sim->device.scene.gpu;
     const char *name = "image";
@@ -168,6 +168,17 @@ static nb_status check_output(const nb_simulator *sim, const nb_array *image)
     return NB_OK;
 }
 
+struct gpu_output device_output_of(const nb_array *image)
+{
+    struct gpu_output out;
+
+    out.address = (gpu_address)(uintptr_t)image->data;
+    out.bits = image->bits;
+    out.stride[0] = array_stride(image, 0);
+    out.stride[1] = array_stride(image, 1);
+    return out;
+}
+
 nb_status device_forward(nb_simulator *sim, const double *x, nb_array *image)
 {
     struct gpu_output out;
@@ -175,16 +186,28 @@ nb_status device_forward(nb_simulator *sim, const double *x, nb_array *image)
     nb_scene scene;
     struct job job;
 
-    NB_TRY(check_output(sim, image));
+    NB_TRY(device_check(sim, image));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     job = simulator_job(sim, &scene, &frame, NULL);
     if (gpu_needs_photons(&job, sim->policy.precision == NB_SINGLE)) {
         NB_TRY(simulator_photons(sim));
         job.photons = sim->photons;
     }
-    out.address = (gpu_address)(uintptr_t)image->data;
-    out.bits = image->bits;
-    out.stride[0] = array_stride(image, 0);
-    out.stride[1] = array_stride(image, 1);
+    out = device_output_of(image);
     return plans_run(sim, PLAN_FORWARD, 0, &job, launch_image, &out, NULL);
+}
+
+/* ---- the value of a loss ---- */
+
+nb_status device_loss(nb_simulator *sim, const nb_scene *scene,
+                      const struct phys_frame *frame, const nb_target *target,
+                      double *value, int *done)
+{
+    const struct job job = simulator_job(sim, scene, frame, NULL);
+    const struct gpu_loss_job loss = device_target(target);
+    const struct loss_launch launch = {&loss, value, done};
+
+    *done = 0;
+    if (!sim->device.scene.gpu || sim->psf) return NB_OK;
+    return plans_run(sim, PLAN_FORWARD, 0, &job, launch_loss, &launch, NULL);
 }

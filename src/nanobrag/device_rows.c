@@ -329,3 +329,15 @@ struct gpu_input device_input(const nb_array *array)
         input.host = array->data;
     return input;
 }
+
+struct gpu_loss_job device_target(const nb_target *target)
+{
+    const struct gpu_loss_job job = {target->kind,
+                                     target->sigma_readout,
+                                     target->gain,
+                                     target->delta,
+                                     device_input(target->observed),
+                                     device_input(target->weight)};
+
+    return job;
+}

@@ -39,6 +39,41 @@ nb_status launch_image(nb_simulator *sim, const struct job *job, const void *use
     return launch_on_host(sim, job);
 }
 
+/* what a device said: 1 to go on there, 0 where it was lost, of which *status tells */
+static int still_there(nb_simulator *sim, nb_status *status)
+{
+    if (*status != NB_ERR_DEVICE && *status != NB_ERR_MEMORY) return 1;
+    *status = device_lost(sim);
+    return 0;
+}
+
+nb_status launch_batch(nb_simulator *sim, const struct job *job, const void *user)
+{
+    const struct batch_launch *run = user;
+    nb_status status;
+
+    if (!run) return launch_image(sim, job, NULL);
+    if (!sim->device.scene.gpu) return NB_OK; /* lost while a plan was tuned */
+    status = gpu_batch_run(sim->ctx, &sim->device.scene, job,
+                           sim->policy.precision == NB_SINGLE, run->batch);
+    if (!run->batch->there) (void)still_there(sim, &status);
+    return status;
+}
+
+nb_status launch_loss(nb_simulator *sim, const struct job *job, const void *user)
+{
+    const struct loss_launch *run = user;
+    nb_status status;
+
+    if (!run) return launch_image(sim, job, NULL);
+    *run->done = 0;
+    if (!sim->device.scene.gpu) return NB_OK; /* lost while a plan was tuned */
+    status = gpu_loss(sim->ctx, &sim->device.scene, job, sim->policy.precision == NB_SINGLE,
+                      run->loss, run->value);
+    *run->done = still_there(sim, &status);
+    return status;
+}
+
 nb_status launch_adjoint(nb_simulator *sim, const struct job *job, const void *user)
 {
     const struct pull *pull = user;

@@ -152,8 +152,8 @@ nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weight,
     struct squares squares = {weight, residual, 0};
     const struct pull pull = {pull_squares, &squares, 0, NULL};
     const struct gpu_rows_job pulls = {.end = ROWS_SQUARES,
-                                       .observed = device_input(residual),
-                                       .weight = device_input(weight)};
+                                       .target.observed = device_input(residual),
+                                       .target.weight = device_input(weight)};
     nb_scene scene;
     struct phys_frame frame;
     double value;
@@ -286,17 +286,12 @@ static nb_status loss_on_device(nb_simulator *sim, const nb_scene *scene,
                                 const struct phys_frame *frame, const nb_target *target,
                                 double *value, nb_normal *out, int *done)
 {
-    struct gpu_rows_job pulls = {.kind = target->kind,
-                                 .sigma_readout = target->sigma_readout,
-                                 .gain = target->gain,
-                                 .delta = target->delta,
-                                 .observed = device_input(target->observed),
-                                 .weight = device_input(target->weight)};
+    struct gpu_rows_job pulls = {.target = device_target(target)};
 
-    *done = 0;
-    if (!out || (!wants_matrix(out) && !out->gradient)) return NB_OK;
     pulls.end = wants_matrix(out) ? ROWS_NORMAL : ROWS_LOSS;
-    if (pulls.end == ROWS_NORMAL)
+    if (!out || (!wants_matrix(out) && !out->gradient))
+        NB_TRY(device_loss(sim, scene, frame, target, value, done));
+    else if (pulls.end == ROWS_NORMAL)
         NB_TRY(device_normal(sim, scene, frame, &pulls, value, out, done));
     else
         NB_TRY(device_gradient(sim, scene, frame, &pulls, value, out->gradient, done));

@@ -12,7 +12,8 @@
 #include "base/arena.h"
 #include "compile/compile.h"
 #include "compile/plan.h"
-#include "gpu/gpu.h"
+#include "gpu/batch.h"
+#include "gpu/loss.h"
 #include "gpu/rows.h"
 #include "grad/grad.h"
 #include "image/psf.h"
@@ -118,13 +119,22 @@ nb_status plans_run(nb_simulator *sim, enum operation operation, int directions,
                     const void *rehearsed);
 
 /* launch.c: an image, on a device also of a struct gpu_output; an adjoint, of a struct
- * pull; rows, of a struct rows_job. */
+ * pull; rows, of a struct rows_job; on a device alone, images of a struct batch_launch, and
+ * a loss of a struct loss_launch (NULL: an image instead). */
 struct rows_job {
     int n; /* tangents, of those in `work` */
     const struct jacobian_work *work;
     const struct jacobian_reader *reader;
 };
-simulator_run launch_image, launch_adjoint, launch_rows;
+struct batch_launch {
+    struct gpu_batch *batch; /* its `done` is 0 where the device was lost */
+};
+struct loss_launch {
+    const struct gpu_loss_job *loss;
+    double *value;
+    int *done; /* becomes 0 where the device was lost */
+};
+simulator_run launch_image, launch_adjoint, launch_rows, launch_batch, launch_loss;
 
 /* and of a struct device_rows: sums of derivatives on the device */
 struct device_rows {
@@ -139,8 +149,18 @@ simulator_run launch_sums;
 nb_status device_choose(nb_simulator *sim, const struct phys_frame *frame, double samples);
 nb_status device_lost(nb_simulator *sim);
 
-/* nb_forward() into an image on the device. */
+/* nb_forward() into an image on the device; NB_OK when that image is one it can write, and
+ * as the backend knows it. */
 nb_status device_forward(nb_simulator *sim, const double *x, nb_array *image);
+nb_status device_check(const nb_simulator *sim, const nb_array *image);
+struct gpu_output device_output_of(const nb_array *image);
+
+/* nb_loss() of a target: its value alone, by the device. *done becomes 0 where the host is
+ * to compute it, as it does without a device, behind a point spread, or once that failed.
+ */
+nb_status device_loss(nb_simulator *sim, const nb_scene *scene,
+                      const struct phys_frame *frame, const nb_target *target,
+                      double *value, int *done);
 
 /*
  * device_rows.c: derivatives on the device of the images. Each leaves *done 0 where the
@@ -168,8 +188,9 @@ nb_status device_check_input(nb_simulator *sim, const nb_array *array, const cha
 nb_status device_check_host(const nb_simulator *sim, const nb_array *array,
                             const char *name);
 
-/* An image as kernels read it; NULL: none. */
+/* An image as kernels read it, NULL: none; and what a loss compares with. */
 struct gpu_input device_input(const nb_array *array);
+struct gpu_loss_job device_target(const nb_target *target);
 
 /* Why derivatives are computed on the host; NULL: they are not. */
 const char *device_derivatives_why(const nb_simulator *sim);

@@ -288,23 +288,31 @@ static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *
     const struct gpu_kernel *kernel = &launch->kernel;
     const struct rows_kernel *rows = rows_of(kernel);
     emulated_block *block = block_of(kernel);
-    const void *p = (const void *)(uintptr_t)(parameters + launch->offset);
-    const int n = (int)launch->blocks, threads = emulated.threads ? emulated.threads : 1;
+    const struct gpu_parameters *p = /* of the first image, or another kernel's */
+        (const void *)(uintptr_t)(parameters + launch->offset);
+    const int images = launch->images > 0 ? (int)launch->images : 1;
+    const int blocks = (int)launch->blocks, n = blocks * images;
+    const int threads = emulated.threads ? emulated.threads : 1;
 
     (void)device;
     (void)threads; /* no one else's where there is no OpenMP */
     if (fails()) return device_fault(ctx, "a launch");
     if ((!block && !rows) || n <= 0) return device_fault(ctx, "a launch of nothing");
+    if (images > 1 && kernel->work != GPU_IMAGE && kernel->work != GPU_FINISH)
+        return device_fault(ctx, "a launch for several images");
     if (kernel->own && !is_own(kernel)) return device_fault(ctx, "a launch of another");
     emulated.launches[kernel->work]++;
+    if (images > emulated.most_images) emulated.most_images = images;
     emulated.own_launches += kernel->own != NULL;
     emulated_known = kernel->own ? ((const struct module *)kernel->own)->known : 0;
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int i = 0; i < n; i++) {
+        const int number = numbered(i, n);
+
         if (rows)
-            rows->block(p, numbered(i, n));
+            rows->block((const void *)p, number);
         else
-            block(p, numbered(i, n));
+            block(p + number / blocks, number % blocks);
     }
     emulated_known = 0;
     if (kernel->own && emulated.bends) bend(p, n);

@@ -32,6 +32,7 @@ struct emulated {
     uint64_t opened, allocations, uploads, downloads, waits;
     uint64_t uploaded, downloaded; /* bytes */
     uint64_t launches[GPU_WORKS], own_launches; /* of load() */
+    int most_images; /* of a launch */
     uint64_t records, replays;
     size_t bytes, most_bytes; /* allocated: now, and at most at a time */
     int devices_open, blocks_held; /* of memory */
@@ -59,7 +60,7 @@ typedef void emulated_block(const void *parameters, int number);
 
 struct emulated_kernels {
     emulated_block *image[PHYS_SHAPES][PHYS_LOOKUPS];
-    emulated_block *finish, *sum;
+    emulated_block *finish, *loss, *sum;
 };
 
 extern const struct emulated_kernels emulated_double, emulated_single;

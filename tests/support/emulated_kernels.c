@@ -9,6 +9,7 @@
 
 #include "gpu/finish_block.h"
 #include "gpu/image_block.h"
+#include "gpu/loss_block.h"
 #include "gpu/sum_block.h"
 #include "support/emulated.h"
 
@@ -32,6 +33,16 @@ static void finish(const void *parameters, int number)
     finish_block(parameters, number, &shared);
 }
 
+static void loss(const void *parameters, int number)
+{
+    struct tile_shared shared;
+    struct loss_shared sums;
+
+    memset(&shared, 0xff, sizeof shared);
+    memset(&sums, 0xff, sizeof sums);
+    loss_block(parameters, number, &shared, &sums);
+}
+
 static void sum(const void *parameters, int number)
 {
     sum_block(parameters, number);
@@ -44,5 +55,6 @@ const struct emulated_kernels KERNELS = {
 #undef VARIANT
     },
     finish,
+    loss,
     sum,
 };

@@ -304,8 +304,8 @@ static int is_row(const unsigned extent[3])
 cuda_result cuLaunchKernelEx(const struct CUlaunchConfig_st *config, cuda_function function,
                              void **arguments, void **extra)
 {
-    const int plain = is_row(config->grid) && is_row(config->block) && config->shared == 0
-                      && config->nattributes == 0 && !extra;
+    const int plain = config->grid[1] > 0 && config->grid[2] == 1 && is_row(config->block)
+                      && config->shared == 0 && config->nattributes == 0 && !extra;
     const cuda_result result =
         inside("cuLaunchKernelEx", config->stream == STREAM && plain);
 
@@ -316,6 +316,7 @@ cuda_result cuLaunchKernelEx(const struct CUlaunchConfig_st *config, cuda_functi
         state.launches++;
     (void)snprintf(state.kernel, sizeof state.kernel, "%s", function->name);
     state.blocks = config->grid[0];
+    state.images = config->grid[1];
     state.threads = config->block[0];
     memcpy(&state.parameters, arguments[0], sizeof state.parameters);
     return 0;

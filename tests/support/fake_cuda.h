@@ -33,7 +33,7 @@ struct fake_cuda {
     int waits, loads, looked_up, functions_loaded, launches, graph_launches;
     char kernel[64]; /* of the last launch */
     const void *fatbin; /* of the last module */
-    unsigned blocks, threads;
+    unsigned blocks, images, threads;
     cuda_pointer parameters;
 };
 

@@ -205,8 +205,9 @@ static nb_status launch(struct held *held, const struct gpu_case *c, int single,
     const unsigned tiles = (unsigned)(p->across * p->down);
     const struct gpu_launch image = {{GPU_IMAGE, shape, lookup, single, NULL},
                                      tiles * (unsigned)p->segments,
+                                     0,
                                      0};
-    const struct gpu_launch finish = {{GPU_FINISH, 0, 0, single, NULL}, tiles, 0};
+    const struct gpu_launch finish = {{GPU_FINISH, 0, 0, single, NULL}, tiles, 0, 0};
     const int left = p->frame.nslow - p->first_slow;
     const int n = left < GPU_SLOW * p->down ? left : GPU_SLOW * p->down;
     const gpu_address at = keep(held, p, sizeof *p);

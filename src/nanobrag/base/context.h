@@ -22,6 +22,8 @@ struct nb_context {
     struct env env; /* as it was when the context was made */
     int threads;
     int pass, passes; /* of the call at hand: which of its runs, and of how many */
+    double share_from,
+        share; /* of a larger call that it is a part of; 0: it is all of it */
     uint64_t launches, compiled_launches; /* of kernels */
     uint64_t fallbacks; /* what compiled mode could not have, and the last of it */
     char fallback[CONTEXT_MESSAGE / 2];

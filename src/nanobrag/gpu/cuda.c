@@ -308,6 +308,7 @@ static const char *kernel_name(const struct gpu_kernel *kernel)
 #undef VARIANT
 
     if (kernel->work == GPU_FINISH) return "finish";
+    if (kernel->work == GPU_LOSS) return "finish_loss";
     if (kernel->work == GPU_SUM) return "sum";
     return images[kernel->shape][kernel->lookup];
 }
@@ -338,8 +339,9 @@ static nb_status find_function(nb_context *ctx, struct device *d,
 static nb_status launch_inside(nb_context *ctx, struct device *d,
                                const struct gpu_launch *launch, gpu_address parameters)
 {
+    const unsigned images = launch->images > 0 ? launch->images : 1;
     const struct CUlaunchConfig_st config =
-        {{launch->blocks, 1, 1}, {BLOCK_THREADS, 1, 1}, 0, d->stream, NULL, 0};
+        {{launch->blocks, images, 1}, {BLOCK_THREADS, 1, 1}, 0, d->stream, NULL, 0};
     cuda_pointer argument = parameters + launch->offset;
     void *arguments[] = {&argument};
     cuda_function function;
@@ -347,8 +349,10 @@ static nb_status launch_inside(nb_context *ctx, struct device *d,
 
     NB_TRY(find_function(ctx, d, &launch->kernel, &function));
     result = d->library.launch(&config, function, arguments, NULL);
-    return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "launching %u blocks of %s",
-                      launch->blocks, kernel_name(&launch->kernel));
+    return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
+                      "launching %llu blocks of %s",
+                      (unsigned long long)launch->blocks * images,
+                      kernel_name(&launch->kernel));
 }
 
 static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *launch,

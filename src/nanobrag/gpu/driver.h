@@ -22,6 +22,7 @@ typedef uint64_t gpu_address; /* of the device; 0: none */
 enum gpu_work {
     GPU_IMAGE, /* Bragg sums: image_SQUARE_NEAREST and so on */
     GPU_FINISH, /* photons of them: finish */
+    GPU_LOSS, /* the same, to the sums of a loss over tiles: finish_loss */
     GPU_SUM, /* sums of tiles: sum */
     GPU_ROWS, /* derivatives: rows_SQUARE_NEAREST_FEW and so on, built at run time alone */
     GPU_F, /* cotangents of structure factors: f_SQUARE_NEAREST and so on, likewise */
@@ -30,18 +31,23 @@ enum gpu_work {
 
 struct gpu_kernel {
     enum gpu_work work;
-    int shape, lookup; /* enum phys_shape, enum phys_lookup; finish and sum have none */
+    int shape, lookup; /* enum phys_shape, enum phys_lookup; others have none */
     int single; /* 1: in float, 0: in double */
     void *own; /* of load(), instead of the one built ahead of time; or NULL */
 };
 
 /* a kernel on so many blocks, each of BLOCK_THREADS threads; its one argument is the
- * address of parameters, from which its own lie so many bytes on */
+ * address of parameters, from which its own lie so many bytes on. GPU_IMAGE and GPU_FINISH
+ * may have so many blocks for each of several images, whose parameters lie there one behind
+ * the other (struct gpu_parameters) */
 struct gpu_launch {
     struct gpu_kernel kernel;
     unsigned blocks;
     size_t offset;
+    unsigned images; /* at most GPU_MOST_IMAGES; 0: 1 */
 };
+
+enum { GPU_MOST_IMAGES = 65535 };
 
 /* what a device is */
 struct gpu_facts {

@@ -158,6 +158,16 @@ PHYS_FN void deliver(const struct gpu_parameters *p, struct pixel x, double phot
         ((double *)p->image)[place] = photons;
 }
 
+/* of thread t in a tile */
+PHYS_FN void finish_start(const struct gpu_parameters *p, const struct tile_at *at, int t,
+                          struct finish_thread *x)
+{
+    x->pixel = pixel_of(p, at, t);
+    x->amorphous = x->centre = 0;
+    x->omega = x->polarization = x->capture = 1;
+    x->lit = 0;
+}
+
 /* block `number` of a launch, a tile */
 PHYS_FN void finish_block(const struct gpu_parameters *p, int number,
                           struct tile_shared *shared)
@@ -166,15 +176,7 @@ PHYS_FN void finish_block(const struct gpu_parameters *p, int number,
     const struct tile_at at = tile_at(p, number);
     struct finish_thread own[BLOCK_OWN];
 
-    EACH_THREAD(t)
-    {
-        struct finish_thread *x = own + OWN(t);
-
-        x->pixel = pixel_of(p, &at, t);
-        x->amorphous = x->centre = 0;
-        x->omega = x->polarization = x->capture = 1;
-        x->lit = 0;
-    }
+    EACH_THREAD(t) finish_start(p, &at, t, own + OWN(t));
     find_factors(p, &at, shared, own);
     EACH_THREAD(t)
     {

@@ -25,12 +25,15 @@ static double tile_samples(const struct phys_frame *frame)
            * frame->oversample;
 }
 
+double gpu_launch_memory(const struct gpu_facts *facts)
+{
+    return fmin(most_memory, most_share * (double)facts->memory);
+}
+
 double gpu_share_of_row(const struct gpu_facts *facts, const struct job *job, int across,
                         double bytes, double effort)
 {
-    const double memory = fmin(most_memory, most_share * (double)facts->memory);
-
-    return fmax(bytes / memory,
+    return fmax(bytes / gpu_launch_memory(facts),
                 effort * tile_samples(job->frame) * across / most_samples);
 }
 
@@ -81,36 +84,14 @@ static double edges_of(const struct job *job)
     return r.edges[0] + r.edges[1] + r.edges[2];
 }
 
-/* the lists of a frame, and the frame with the device's addresses of them */
-static nb_status send_frame(nb_context *ctx, struct gpu_scene *s, const struct job *job,
-                            int single, struct phys_frame *out)
+nb_status gpu_send_lists(nb_context *ctx, struct gpu_scene *scene, const struct job *job)
 {
     const struct phys_frame *frame = job->frame;
-    const int *size = frame->hkl_size;
-    const size_t places = (size_t)size[0] * (size_t)size[1] * (size_t)size[2] + 1;
-    const int looks_up = job->spec.lookup != PHYS_CONSTANT;
 
-    NB_TRY(gpu_put(ctx, s->gpu, &s->sources, frame->source,
+    NB_TRY(gpu_put(ctx, scene->gpu, &scene->sources, frame->source,
                    (size_t)frame->nsource * sizeof *frame->source));
-    NB_TRY(gpu_put(ctx, s->gpu, &s->orientations, frame->orientation,
-                   (size_t)frame->norientation * sizeof *frame->orientation));
-    if (frame->nstol > 0)
-        NB_TRY(gpu_put(ctx, s->gpu, &s->stol, frame->stol,
-                       (size_t)frame->nstol * sizeof *frame->stol));
-    if (looks_up && (s->f_moves || s->f_sent != 1 + single)) {
-        s->f_sent = 0;
-        NB_TRY(gpu_put(ctx, s->gpu, &s->f,
-                       single ? (const void *)frame->f_single : (const void *)frame->f,
-                       places * (single ? sizeof(float) : sizeof(double))));
-        s->f_sent = 1 + single;
-    }
-    *out = *frame;
-    out->source = gpu_at(&s->sources);
-    out->orientation = gpu_at(&s->orientations);
-    out->stol = gpu_at(&s->stol);
-    out->f = single ? NULL : gpu_at(&s->f);
-    out->f_single = single ? gpu_at(&s->f) : NULL;
-    return NB_OK;
+    return gpu_put(ctx, scene->gpu, &scene->orientations, frame->orientation,
+                   (size_t)frame->norientation * sizeof *frame->orientation);
 }
 
 static nb_status send_mask(nb_context *ctx, struct gpu_scene *s, const struct job *job)
@@ -124,12 +105,39 @@ static nb_status send_mask(nb_context *ctx, struct gpu_scene *s, const struct jo
     return status;
 }
 
-nb_status gpu_send_job(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
-                       const struct gpu_layout *layout, struct gpu_parameters *out)
+nb_status gpu_send_common(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                          int single)
 {
+    const struct phys_frame *frame = job->frame;
+    const int *size = frame->hkl_size;
+    const size_t places = (size_t)size[0] * (size_t)size[1] * (size_t)size[2] + 1;
+    const int looks_up = job->spec.lookup != PHYS_CONSTANT;
+
+    if (frame->nstol > 0)
+        NB_TRY(gpu_put(ctx, scene->gpu, &scene->stol, frame->stol,
+                       (size_t)frame->nstol * sizeof *frame->stol));
+    if (looks_up && (scene->f_moves || scene->f_sent != 1 + single)) {
+        scene->f_sent = 0;
+        NB_TRY(gpu_put(ctx, scene->gpu, &scene->f,
+                       single ? (const void *)frame->f_single : (const void *)frame->f,
+                       places * (single ? sizeof(float) : sizeof(double))));
+        scene->f_sent = 1 + single;
+    }
+    return send_mask(ctx, scene, job);
+}
+
+void gpu_describe(const struct gpu_scene *scene, const struct job *job,
+                  const struct gpu_layout *layout, struct gpu_parameters *out)
+{
+    struct phys_frame *frame = &out->frame;
+
     memset(out, 0, sizeof *out);
-    NB_TRY(send_frame(ctx, scene, job, layout->single, &out->frame));
-    NB_TRY(send_mask(ctx, scene, job));
+    *frame = *job->frame;
+    frame->source = gpu_at(&scene->sources);
+    frame->orientation = gpu_at(&scene->orientations);
+    frame->stol = gpu_at(&scene->stol);
+    frame->f = layout->single ? NULL : gpu_at(&scene->f);
+    frame->f_single = layout->single ? gpu_at(&scene->f) : NULL;
     out->factor = phys_constant_factor(job->spec, job->frame);
     out->cut = cut_of(job, layout->single);
     out->stretch = stretch_of(job->frame);
@@ -139,8 +147,79 @@ nb_status gpu_send_job(nb_context *ctx, struct gpu_scene *scene, const struct jo
     out->parts = layout->parts;
     out->first_fast = layout->first_fast;
     out->across = layout->across;
+}
+
+nb_status gpu_send_job(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                       const struct gpu_layout *layout, struct gpu_parameters *out)
+{
+    NB_TRY(gpu_send_lists(ctx, scene, job));
+    NB_TRY(gpu_send_common(ctx, scene, job, layout->single));
+    gpu_describe(scene, job, layout, out);
     return NB_OK;
 }
+
+/* ---- images ---- */
+
+/* the rows of an image behind each other, or NULL */
+static void *pack(const struct gpu_input *input, size_t nslow, size_t nfast, size_t size)
+{
+    const char *from = input->host;
+    char *dense = malloc(nslow * nfast * size);
+
+    for (size_t s = 0; dense && s < nslow; s++)
+        for (size_t f = 0; f < nfast; f++)
+            memcpy(dense + (s * nfast + f) * size,
+                   from
+                       + ((int64_t)s * input->stride[0] + (int64_t)f * input->stride[1])
+                             * (int64_t)size,
+                   size);
+    return dense;
+}
+
+static nb_status send_host(nb_context *ctx, struct gpu *gpu, const struct job *job,
+                           const struct gpu_input *input, struct gpu_buffer *buffer)
+{
+    const size_t nslow = (size_t)job->frame->nslow, nfast = (size_t)job->frame->nfast;
+    const size_t size = input->bits == 64 ? sizeof(double) : sizeof(float);
+    void *dense = NULL;
+    nb_status status;
+
+    if (input->stride[1] != 1 || input->stride[0] != (int64_t)nfast) {
+        dense = pack(input, nslow, nfast, size);
+        if (!dense) return fail_memory(ctx, "an image");
+    }
+    status = gpu_put(ctx, gpu, buffer, dense ? dense : input->host, nslow * nfast * size);
+    free(dense);
+    return status;
+}
+
+nb_status gpu_send_input(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                         const struct gpu_input *input, int number, struct gpu_image *out)
+{
+    struct gpu_buffer *buffer = scene->inputs + number;
+    const void *at = (const void *)(uintptr_t)input->device;
+
+    if (input->host) {
+        NB_TRY(send_host(ctx, scene->gpu, job, input, buffer));
+        at = gpu_at(buffer);
+    }
+    out->wide = input->bits == 64 ? at : NULL;
+    out->single = input->bits == 32 ? at : NULL;
+    return NB_OK;
+}
+
+nb_status gpu_send_target(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                          const struct gpu_loss_job *loss, struct gpu_target *out)
+{
+    out->kind = loss->kind;
+    out->sigma_readout = loss->sigma_readout;
+    out->gain = loss->gain > 0 ? loss->gain : 1;
+    out->delta = loss->delta > 0 ? loss->delta : 1;
+    NB_TRY(gpu_send_input(ctx, scene, job, &loss->observed, 1, &out->observed));
+    return gpu_send_input(ctx, scene, job, &loss->weight, 2, &out->weight);
+}
+
+/* ---- memory ---- */
 
 nb_status gpu_reserve_zeros(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
                             size_t bytes)

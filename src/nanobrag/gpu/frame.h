@@ -8,7 +8,8 @@
 #define NB_GPU_FRAME_H
 
 #include "gpu/gpu.h"
-#include "gpu/parameters.h"
+#include "gpu/loss.h"
+#include "gpu/rows_parameters.h"
 
 /* an address as the kernels' text spells it */
 static inline void *gpu_at(const struct gpu_buffer *buffer)
@@ -24,10 +25,30 @@ double gpu_pairs_of(const struct phys_frame *frame);
 double gpu_share_of_row(const struct gpu_facts *facts, const struct job *job, int across,
                         double bytes, double effort);
 
-/* Send the lists and the mask. Of `out` what is left are the first row and how many, the
+/* The memory that a launch may take, bytes. */
+double gpu_launch_memory(const struct gpu_facts *facts);
+
+/* Send sources and orientations; and what stays alike from image to image: structure
+ * factors, unless they move, the amorphous material's list, and the mask. */
+nb_status gpu_send_lists(nb_context *ctx, struct gpu_scene *scene, const struct job *job);
+nb_status gpu_send_common(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                          int single);
+
+/* What a kernel is told of a job whose lists were sent, but for the rows of tiles, the
  * segments, sums and images. */
+void gpu_describe(const struct gpu_scene *scene, const struct job *job,
+                  const struct gpu_layout *layout, struct gpu_parameters *out);
+
+/* All three. */
 nb_status gpu_send_job(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                        const struct gpu_layout *layout, struct gpu_parameters *out);
+
+/* Send an image of the host, in buffer `number` of the scene's inputs, and say where it is;
+ * and what a loss compares with, which takes buffers 1 and 2. */
+nb_status gpu_send_input(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                         const struct gpu_input *input, int number, struct gpu_image *out);
+nb_status gpu_send_target(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                          const struct gpu_loss_job *loss, struct gpu_target *out);
 
 /* As gpu_reserve(), zeros where it grows. */
 nb_status gpu_reserve_zeros(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,

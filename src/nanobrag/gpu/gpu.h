@@ -101,7 +101,7 @@ struct gpu_scene {
     struct gpu_graphs graphs;
     struct gpu_hot_counts hot;
     struct gpu_buffer parameters, sources, orientations, f, stol, mask, partial, photons;
-    /* of derivatives (rows.h) */
+    /* of derivatives and losses (rows.h, loss.h) */
     struct gpu_buffer tangents, totals, sums, change, sum_bar, counts, inputs[3];
 };
 
@@ -130,6 +130,14 @@ struct gpu_output {
     gpu_address address;
     int bits; /* 32 or 64 */
     int64_t stride[2]; /* elements: slow, fast */
+};
+
+/* an image that is read: of the host, or of the device, where it is dense */
+struct gpu_input {
+    const void *host; /* or NULL */
+    gpu_address device; /* or 0; both: there is none */
+    int bits; /* 32 or 64 */
+    int64_t stride[2]; /* of the host's, elements: slow, fast */
 };
 
 /* 1 when the photons of a job are needed on the host, wherever they go: whether float lost

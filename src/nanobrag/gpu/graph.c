@@ -28,7 +28,7 @@ static int is_same(const struct gpu_launch *a, const struct gpu_launch *b)
     return a->kernel.work == b->kernel.work && a->kernel.shape == b->kernel.shape
            && a->kernel.lookup == b->kernel.lookup && a->kernel.single == b->kernel.single
            && a->kernel.own == b->kernel.own && a->blocks == b->blocks
-           && a->offset == b->offset;
+           && a->offset == b->offset && a->images == b->images;
 }
 
 /* launches that are not there are 0 */

@@ -195,7 +195,7 @@ static nb_status sums_of(nb_context *ctx, struct gpu_scene *scene,
 {
     const struct gpu *gpu = scene->gpu;
     const struct gpu_driver *driver = gpu->driver;
-    const struct gpu_launch launch = {*kernel, (unsigned)blocks, 0};
+    const struct gpu_launch launch = {*kernel, (unsigned)blocks, 0, 0};
     const size_t bytes = blocks * THREADS * sizeof *out;
 
     memset(out, 0xff, bytes);
@@ -302,7 +302,8 @@ nb_status hot_kernel(nb_context *ctx, struct gpu_scene *scene, const struct job 
     if (!job->planned || ctx->env.hot_threshold == 0) return NB_OK;
     if (!gpu->hot) gpu->hot = calloc(1, sizeof *gpu->hot);
     if (!gpu->hot) return NB_OK; /* nothing is counted, and nothing lost */
-    if (gpu->hot->building && atomic_load(&gpu->hot->build.done)) NB_TRY(end_build(ctx, scene));
+    if (gpu->hot->building && atomic_load(&gpu->hot->build.done))
+        NB_TRY(end_build(ctx, scene));
     entry = entry_of(gpu->hot, &key);
     if (!entry) return NB_OK;
     entry->uses += entry->uses < ctx->env.hot_threshold || entry->state == LOADED;

@@ -11,6 +11,7 @@
 #include "gpu/block.h"
 #include "gpu/frame.h"
 #include "gpu/hot.h"
+#include "gpu/image_parts.h"
 #include "kernels/grid.h"
 #include "kernels/headway.h"
 #include "kernels/rounding.h"
@@ -59,6 +60,19 @@ static int rows_of_band(const struct gpu_facts *facts, const struct job *job,
     return rows < 1 ? 1 : rows < l->down ? (int)rows : l->down;
 }
 
+int image_most(const struct gpu_facts *facts, const struct job *job, int whole)
+{
+    const struct phys_frame *frame = job->frame;
+    const struct gpu_layout l = gpu_layout_of(facts, job, 0, whole);
+    const double lists = (double)frame->nsource * sizeof *frame->source
+                         + (double)frame->norientation * sizeof *frame->orientation
+                         + sizeof(struct gpu_parameters);
+    const double share =
+        share_of_row(facts, job, l.across) * l.down + lists / gpu_launch_memory(facts);
+
+    return share * GPU_MOST_IMAGES < 1 ? GPU_MOST_IMAGES : (int)(1 / share);
+}
+
 struct gpu_layout gpu_layout_of(const struct gpu_facts *facts, const struct job *job,
                                 int single, int whole)
 {
@@ -79,12 +93,14 @@ struct gpu_layout gpu_layout_of(const struct gpu_facts *facts, const struct job 
     return l;
 }
 
-/* memory of a band; columns beside the tiles are never written, and stay 0 */
+/* memory of bands of so many images; columns beside the tiles are never written, and stay
+ * 0 */
 static nb_status make_room(nb_context *ctx, struct gpu_scene *s, const struct job *job,
-                           const struct gpu_layout *l)
+                           const struct gpu_layout *l, size_t images)
 {
-    const size_t rows = (size_t)l->band * GPU_SLOW, nfast = (size_t)job->frame->nfast;
-    const size_t tiles = (size_t)l->band * (size_t)l->across;
+    const size_t rows = images * (size_t)l->band * GPU_SLOW;
+    const size_t nfast = (size_t)job->frame->nfast;
+    const size_t tiles = images * (size_t)l->band * (size_t)l->across;
 
     NB_TRY(gpu_reserve(ctx, s->gpu, &s->partial,
                        tiles * (size_t)l->segments * THREADS * sizeof(double)));
@@ -92,14 +108,30 @@ static nb_status make_room(nb_context *ctx, struct gpu_scene *s, const struct jo
     return gpu_reserve_zeros(ctx, s->gpu, &s->photons, rows * nfast * sizeof(double));
 }
 
-static nb_status prepare(nb_context *ctx, struct gpu_scene *s, const struct job *job,
-                         const struct gpu_layout *l, struct gpu_parameters *out)
+nb_status image_common(nb_context *ctx, struct gpu_scene *s, const struct job *job,
+                       const struct gpu_layout *l, int images)
 {
-    NB_TRY(gpu_send_job(ctx, s, job, l, out));
-    NB_TRY(make_room(ctx, s, job, l));
+    NB_TRY(gpu_send_common(ctx, s, job, l->single));
+    return make_room(ctx, s, job, l, (size_t)images);
+}
+
+void image_describe(const struct gpu_scene *s, const struct job *job,
+                    const struct gpu_layout *l, struct gpu_parameters *out)
+{
+    gpu_describe(s, job, l, out);
+    out->first_slow = l->first_slow;
+    out->down = l->down;
     out->segments = l->segments;
     out->partial = gpu_at(&s->partial);
     out->photons = job->photons ? gpu_at(&s->photons) : NULL;
+}
+
+nb_status image_prepare(nb_context *ctx, struct gpu_scene *s, const struct job *job,
+                        const struct gpu_layout *l, struct gpu_parameters *out)
+{
+    NB_TRY(gpu_send_lists(ctx, s, job));
+    NB_TRY(image_common(ctx, s, job, l, 1));
+    image_describe(s, job, l, out);
     return NB_OK;
 }
 
@@ -118,10 +150,11 @@ static nb_status run_band(nb_context *ctx, struct gpu_scene *s, const struct job
     const int end = slow + down * GPU_SLOW;
     const int rows = (end < job->frame->nslow ? end : job->frame->nslow) - slow;
     const size_t nfast = (size_t)job->frame->nfast;
-    const struct gpu_sequence image = {"image",
-                                       2,
-                                       {{*kernel, tiles * (unsigned)l->segments, 0},
-                                        {{GPU_FINISH, 0, 0, l->single, NULL}, tiles, 0}}};
+    const struct gpu_sequence image =
+        {"image",
+         2,
+         {{*kernel, tiles * (unsigned)l->segments, 0, 0},
+          {{GPU_FINISH, 0, 0, l->single, NULL}, tiles, 0, 0}}};
 
     parameters->first_slow = slow;
     parameters->down = down;
@@ -133,7 +166,7 @@ static nb_status run_band(nb_context *ctx, struct gpu_scene *s, const struct job
     return driver->wait(ctx, s->gpu->device);
 }
 
-static void set_output(const struct gpu_output *out, struct gpu_parameters *p)
+void image_output(const struct gpu_output *out, struct gpu_parameters *p)
 {
     p->image = (void *)(uintptr_t)out->address;
     p->image_bits = out->bits;
@@ -152,9 +185,9 @@ static nb_status run_all(struct headway *headway, struct gpu_scene *s,
                                 NULL};
     struct gpu_parameters parameters;
 
-    NB_TRY(prepare(ctx, s, job, &l, &parameters));
+    NB_TRY(image_prepare(ctx, s, job, &l, &parameters));
     NB_TRY(hot_kernel(ctx, s, job, &l, &parameters, &kernel));
-    if (out) set_output(out, &parameters);
+    if (out) image_output(out, &parameters);
     headway_part(headway, 0, 1, bands);
     for (int first = 0; first < l.down && !headway_stopped(headway); first += l.band) {
         NB_TRY(run_band(ctx, s, job, &l, first, &kernel, &parameters));

@@ -8,6 +8,7 @@
  */
 #include "gpu/finish_block.h"
 #include "gpu/image_block.h"
+#include "gpu/loss_block.h"
 #include "gpu/sum_block.h"
 
 /* blocks of a multiprocessor at once: 4 leave 128 registers to a thread, 3 leave 168 */
@@ -34,7 +35,7 @@
         const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
         __shared__ struct tile_shared shared;                                              \
                                                                                            \
-        image_block(spec, GPU_KNOWN, parameters, (int)blockIdx.x, &shared);                \
+        image_block(spec, GPU_KNOWN, parameters + blockIdx.y, (int)blockIdx.x, &shared);   \
     }
 
 #if defined(GPU_ONLY_SHAPE)
@@ -51,7 +52,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, FINISH_BLOCKS)
 {
     __shared__ struct tile_shared shared;
 
-    finish_block(parameters, (int)blockIdx.x, &shared);
+    finish_block(parameters + blockIdx.y, (int)blockIdx.x, &shared);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, FINISH_BLOCKS)
+    finish_loss(const struct gpu_loss_parameters *parameters)
+{
+    __shared__ struct tile_shared shared;
+    __shared__ struct loss_shared sums;
+
+    loss_block(parameters, (int)blockIdx.x, &shared, &sums);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)

@@ -7,16 +7,8 @@
 #ifndef NB_GPU_ROWS_H
 #define NB_GPU_ROWS_H
 
-#include "gpu/gpu.h"
+#include "gpu/loss.h"
 #include "gpu/rows_parameters.h"
-
-/* an image that is read: of the host, or of the device, where it is dense */
-struct gpu_input {
-    const void *host; /* or NULL */
-    gpu_address device; /* or 0; both: there is none */
-    int bits; /* 32 or 64 */
-    int64_t stride[2]; /* of the host's, elements: slow, fast */
-};
 
 /* what is asked for */
 struct gpu_rows_job {
@@ -24,10 +16,8 @@ struct gpu_rows_job {
     const struct phys_slope *dot; /* (n), lists of the host, without boxes of F */
     enum gpu_rows_end end;
     struct gpu_input pull; /* ROWS_PULL: cotangents of the photons */
-    /* ROWS_LOSS, ROWS_NORMAL, ROWS_SQUARES: as in struct gpu_target */
-    int kind;
-    double sigma_readout, gain, delta;
-    struct gpu_input observed, weight;
+    /* ROWS_LOSS and ROWS_NORMAL; of ROWS_SQUARES the observed are residuals, or none: 0 */
+    struct gpu_loss_job target;
 };
 
 /* where it goes; written, not added to */

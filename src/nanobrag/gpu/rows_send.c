@@ -4,70 +4,13 @@
 
 #include "gpu/rows_run.h"
 
-/* ---- images ---- */
-
-/* the rows of an image behind each other, or NULL */
-static void *pack(const struct gpu_input *input, size_t nslow, size_t nfast, size_t size)
-{
-    const char *from = input->host;
-    char *dense = malloc(nslow * nfast * size);
-
-    for (size_t s = 0; dense && s < nslow; s++)
-        for (size_t f = 0; f < nfast; f++)
-            memcpy(dense + (s * nfast + f) * size,
-                   from
-                       + ((int64_t)s * input->stride[0] + (int64_t)f * input->stride[1])
-                             * (int64_t)size,
-                   size);
-    return dense;
-}
-
-static nb_status send_host(struct rows_run *run, const struct gpu_input *input,
-                           struct gpu_buffer *buffer)
-{
-    const size_t nslow = (size_t)run->job->frame->nslow;
-    const size_t nfast = (size_t)run->job->frame->nfast;
-    const size_t size = input->bits == 64 ? sizeof(double) : sizeof(float);
-    void *dense = NULL;
-    nb_status status;
-
-    if (input->stride[1] != 1 || input->stride[0] != (int64_t)nfast) {
-        dense = pack(input, nslow, nfast, size);
-        if (!dense) return fail_memory(run->ctx, "an image");
-    }
-    status = gpu_put(run->ctx, run->scene->gpu, buffer, dense ? dense : input->host,
-                     nslow * nfast * size);
-    free(dense);
-    return status;
-}
-
-static nb_status send_input(struct rows_run *run, const struct gpu_input *input,
-                            struct gpu_buffer *buffer, struct gpu_image *out)
-{
-    const void *at = (const void *)(uintptr_t)input->device;
-
-    if (input->host) {
-        NB_TRY(send_host(run, input, buffer));
-        at = gpu_at(buffer);
-    }
-    out->wide = input->bits == 64 ? at : NULL;
-    out->single = input->bits == 32 ? at : NULL;
-    return NB_OK;
-}
-
 nb_status rows_send_inputs(struct rows_run *run)
 {
     const struct gpu_rows_job *rows = run->rows;
     struct gpu_rows_parameters *p = &run->block.rows;
-    struct gpu_buffer *inputs = run->scene->inputs;
 
-    p->target.kind = rows->kind;
-    p->target.sigma_readout = rows->sigma_readout;
-    p->target.gain = rows->gain == 0 ? 1 : rows->gain;
-    p->target.delta = rows->delta == 0 ? 1 : rows->delta;
-    NB_TRY(send_input(run, &rows->pull, inputs, &p->pull));
-    NB_TRY(send_input(run, &rows->observed, inputs + 1, &p->target.observed));
-    return send_input(run, &rows->weight, inputs + 2, &p->target.weight);
+    NB_TRY(gpu_send_input(run->ctx, run->scene, run->job, &rows->pull, 0, &p->pull));
+    return gpu_send_target(run->ctx, run->scene, run->job, &rows->target, &p->target);
 }
 
 /* ---- tangents ---- */

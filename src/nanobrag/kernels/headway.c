@@ -11,6 +11,12 @@ void headway_passes(nb_context *ctx, int passes)
     ctx->passes = passes;
 }
 
+void headway_share(nb_context *ctx, double from, double share)
+{
+    ctx->share_from = from;
+    ctx->share = share;
+}
+
 void headway_start(struct headway *headway, nb_context *ctx, const struct job *job)
 {
     headway->ctx = ctx;
@@ -47,6 +53,7 @@ static void tell(struct headway *headway, double fraction)
     if (!options->progress) return;
     if (fraction > headway->told) headway->told = fraction; /* the first thread's alone */
     all = ctx->passes > 1 ? (ctx->pass + headway->told) / ctx->passes : headway->told;
+    if (ctx->share > 0) all = ctx->share_from + ctx->share * all;
     if (options->progress(options->user, all)) atomic_store(&headway->stop, 1);
 }
 

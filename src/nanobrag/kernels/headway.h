@@ -23,6 +23,10 @@ struct headway {
 /* The next so many runs, alike long, are one call, and are told as one. */
 void headway_passes(nb_context *ctx, int passes);
 
+/* The next calls are together such a share of a larger one, which is told of instead, from
+ * there on; 0: they are nobody's. */
+void headway_share(nb_context *ctx, double from, double share);
+
 /* Every launch of a job begins here, and is counted. */
 void headway_start(struct headway *headway, nb_context *ctx, const struct job *job);
 
