@@ -328,7 +328,7 @@ static int faint_factors(void)
 
     begin_anew();
     subject_open("gauss_nearest", 4, &s);
-    s.t.frame.fudge *= 1000;
+    s.t.frame.fudge *= 80;
     rows = pull_of(&s);
     r = results_make(&s, &rows, 1);
     truth = numbers(rows_places(&s.t));
