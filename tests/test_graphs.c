@@ -236,7 +236,9 @@ static int back_and_forth(void)
 /* photons of `blocks` tiles anew, of what is on the device */
 static void some_tiles(const struct made *m, unsigned blocks)
 {
-    const struct gpu_sequence tiles = {"tiles", 1, {{{GPU_FINISH, 0, 0, 0, NULL}, blocks, 0}}};
+    const struct gpu_sequence tiles = {"tiles",
+                                       1,
+                                       {{{GPU_FINISH, 0, 0, 0, NULL}, blocks, 0}}};
     struct job job = {0};
 
     job.planned = 1;

@@ -44,8 +44,8 @@ static void check_left(struct subject *s, const char *words)
     (void)fail(s->t.ctx, NB_ERR_DEVICE, "another message");
     tap_check(run_small(s, 0) == NB_ERR_UNSUPPORTED
                   && strstr(nb_context_message(s->t.ctx), words)
-                  && s->t.ctx->fallbacks == before + 1
-                  && s->scene.hot.misses <= misses + 1 && emulated.modules_held == 0,
+                  && s->t.ctx->fallbacks == before + 1 && s->scene.hot.misses <= misses + 1
+                  && emulated.modules_held == 0,
               "and from then on");
 }
 
@@ -111,8 +111,8 @@ int stopped(void)
     s.t.ctx->options.user = &handler;
     (void)setenv("FAKE_NVRTC", "slow", 1);
     status = run_small(&s, 0);
-    tap_check(status == NB_ERR_CANCELLED && handler.calls == 3
-                  && s.t.ctx->fallbacks == 0 && s.scene.hot.builds == 0,
+    tap_check(status == NB_ERR_CANCELLED && handler.calls == 3 && s.t.ctx->fallbacks == 0
+                  && s.scene.hot.builds == 0,
               "stopped while a kernel is built: %s", nb_context_message(s.t.ctx));
     (void)unsetenv("FAKE_NVRTC");
     s.t.ctx->options.progress = NULL;
@@ -130,28 +130,33 @@ int stopped(void)
 int kept_on_disk(void)
 {
     struct subject s;
+    nb_status status;
 
     begin_anew();
     open_small(&s);
-    tap_check(run_small(&s, 1) == NB_OK && s.scene.hot.builds == 2
-                  && s.scene.hot.misses == 2 && s.scene.hot.hits == 0,
+    status = run_small(&s, 1);
+    tap_check(status == NB_OK && s.scene.hot.builds == 2 && s.scene.hot.misses == 2
+                  && s.scene.hot.hits == 0,
               "%d built", (int)s.scene.hot.builds);
     subject_close(&s);
     open_small(&s);
     s.t.ctx->env.recompile_limit = 1;
-    tap_check(run_small(&s, 1) == NB_OK && s.scene.hot.builds == 0 && s.scene.hot.hits == 2,
+    status = run_small(&s, 1);
+    tap_check(status == NB_OK && s.scene.hot.builds == 0 && s.scene.hot.hits == 2,
               "%d found on disk beside a limit of 1", (int)s.scene.hot.hits);
     subject_close(&s);
     return TAP_PASS;
 }
 
 static int warnings;
-static char warning[512];
+static char warning[512], built[128]; /* the last of such lines */
 
 static void on_log(void *user, int level, const char *topic, const char *line)
 {
     (void)user;
     (void)topic;
+    if (level == NB_LOG_INFO && strncmp(line, "built ", 6) == 0)
+        (void)snprintf(built, sizeof built, "%s", line);
     if (level != NB_LOG_WARNING) return;
     warnings++;
     (void)snprintf(warning, sizeof warning, "%s", line);
@@ -163,6 +168,7 @@ int limit(void)
     static const char words[] = "hit recompile_limit (1) of derivative kernels, last "
                                 "reason: class: FEW -> F";
     struct subject s;
+    nb_status status;
 
     begin_anew();
     warnings = 0;
@@ -170,13 +176,138 @@ int limit(void)
     s.t.job.roi[3] = GPU_SLOW;
     s.t.ctx->options.log = on_log;
     s.t.ctx->env.recompile_limit = 1;
-    tap_check(run_small(&s, 0) == NB_OK && s.scene.hot.builds == 1, "one is built");
-    for (int i = 0; i < 2; i++)
-        tap_check(run_small(&s, 1) == NB_ERR_UNSUPPORTED && warnings == 1
+    status = run_small(&s, 0);
+    tap_check(status == NB_OK && s.scene.hot.builds == 1, "one is built");
+    for (int i = 0; i < 2; i++) {
+        status = run_small(&s, 1);
+        tap_check(status == NB_ERR_UNSUPPORTED && warnings == 1
                       && strcmp(warning, words) == 0
                       && strcmp(nb_context_message(s.t.ctx), words) == 0,
                   "%d warning: %s", warnings, warning);
+    }
     tap_check(run_small(&s, 0) == NB_OK && s.scene.hot.builds == 1, "what is there stays");
+    subject_close(&s);
+    return TAP_PASS;
+}
+
+/* ---- classes of tangents ---- */
+
+static int changes_crystal(const struct phys_slope *dot)
+{
+    double sum = dot->fudge * dot->fudge;
+
+    for (int i = 0; i < 9; i++) sum += dot->strain[i] * dot->strain[i];
+    for (int i = 0; i < 3; i++) sum += dot->ncells[i] * dot->ncells[i];
+    for (int i = 0; i < 6; i++) sum += dot->metric[i] * dot->metric[i];
+    return sum != 0;
+}
+
+/* so many tangents that turn, then those that change the crystal (or none), then others;
+ * which kernel is built for them, and in how many passes */
+static void check_class(int turning, int crystal, int single, const char *name, int passes)
+{
+    struct subject s;
+    struct gpu_rows_job rows;
+    struct phys_slope *dots;
+    struct results r;
+    nb_status status;
+    int n = 0;
+
+    subject_open("square_nearest", 100, &s);
+    s.t.ctx->options.log = on_log;
+    s.t.job.roi[3] = GPU_SLOW;
+    dots = calloc((size_t)s.n, sizeof *dots);
+    if (!dots) abort();
+    for (int d = 0; d < s.n; d++) {
+        const struct phys_slope *dot = s.t.dot + d;
+
+        if (d < s.turning ? d < turning : crystal || !changes_crystal(dot))
+            dots[n++] = *dot;
+    }
+    rows = pull_of(&s);
+    rows.dot = dots;
+    rows.n = n;
+    r = results_make(&s, &rows, 0);
+    emulated_reset();
+    built[0] = '\0';
+    status = subject_run(&s, single, &rows, &r);
+    tap_check(status == NB_OK && strstr(built, name)
+                  && emulated.launches[GPU_ROWS] == (uint64_t)passes,
+              "%d tangents, %d turn: %s, %d passes", n, turning, built,
+              (int)emulated.launches[GPU_ROWS]);
+    free(dots);
+    results_drop(&s, &r);
+    subject_close(&s);
+    begin_anew();
+}
+
+int classes(void)
+{
+    begin_anew();
+    check_class(0, 0, 0, "rows_SQUARE_NEAREST_FRAME in double", 1);
+    check_class(3, 0, 0, "rows_SQUARE_NEAREST_TURNED in double", 1);
+    check_class(5, 0, 0, "rows_SQUARE_NEAREST_TURNED in double", 2);
+    check_class(0, 1, 1, "rows_SQUARE_NEAREST_FEW in float", 2);
+    check_class(8, 1, 1, "rows_SQUARE_NEAREST_FEW in float", 2);
+    check_class(11, 1, 1, "rows_SQUARE_NEAREST_MANY in float", 2);
+    check_class(11, 1, 0, "rows_SQUARE_NEAREST_FEW in double", 3);
+    return TAP_PASS;
+}
+
+/* ---- the environment ---- */
+
+/* what a call waits for gets more time than what it does not, unless someone says how much
+ */
+int time_to_wait(void)
+{
+    static const struct {
+        const char *value;
+        double compile, wait;
+        int warnings;
+    } rows[] = {{"", 10, 120, 0},
+                {"10", 10, 10, 0},
+                {"0.5", 0.5, 0.5, 0},
+                {"0", 10, 120, 1},
+                {"x", 10, 120, 1}};
+    const nb_context_options options = {.threads = 1, .log = on_log};
+
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        nb_context *made;
+
+        warnings = 0;
+        (void)setenv("NANOBRAG_COMPILE_TIMEOUT", rows[i].value, 1);
+        if (nb_context_create(NB_API_VERSION, &options, &made) != NB_OK) abort();
+        tap_check(made->env.compile_timeout == rows[i].compile
+                      && made->env.wait_timeout == rows[i].wait
+                      && warnings == rows[i].warnings,
+                  "\"%s\": %g s, %g s for what is waited for, %d warnings", rows[i].value,
+                  made->env.compile_timeout, made->env.wait_timeout, warnings);
+        nb_context_free(made);
+    }
+    (void)unsetenv("NANOBRAG_COMPILE_TIMEOUT");
+    return TAP_PASS;
+}
+
+/* NVRTC itself compiles the texts with all that is asked for; the emulated device can not
+ * load what comes */
+int of_nvrtc(void)
+{
+    struct subject s;
+    nb_status status;
+
+    begin_anew();
+    open_small(&s);
+    s.t.ctx->nvrtc = NULL;
+    s.t.ctx->env.wait_timeout = 500;
+    status = run_small(&s, 0);
+    if (strstr(nb_context_message(s.t.ctx), "NVRTC cannot be opened")) {
+        tap_note("%s", nb_context_message(s.t.ctx));
+        subject_close(&s);
+        return tap_skip("no NVRTC");
+    }
+    tap_check(status == NB_ERR_UNSUPPORTED && s.scene.hot.builds == 1
+                  && strstr(nb_context_message(s.t.ctx), "code that is none"),
+              "%d built: %s", (int)s.scene.hot.builds, nb_context_message(s.t.ctx));
     subject_close(&s);
     return TAP_PASS;
 }
@@ -184,7 +315,7 @@ int limit(void)
 /* ---- refusals ---- */
 
 static void check_serves(const struct subject *s, int single,
-                          const struct gpu_rows_job *rows, const char *words)
+                         const struct gpu_rows_job *rows, const char *words)
 {
     const char *why = gpu_rows_refuses(s->gpu, &s->t.job, single, rows);
 

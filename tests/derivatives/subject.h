@@ -45,8 +45,7 @@ struct results results_make(const struct subject *s, const struct gpu_rows_job *
 void results_drop(const struct subject *s, struct results *r);
 
 /* 1 when all that was asked for has the same bits. */
-int results_same(const struct subject *s, const struct results *a,
-                 const struct results *b);
+int results_same(const struct subject *s, const struct results *a, const struct results *b);
 
 nb_status subject_run(struct subject *s, int single, const struct gpu_rows_job *rows,
                       struct results *r);
@@ -61,6 +60,9 @@ int not_to_be_had(void);
 int stopped(void);
 int kept_on_disk(void);
 int limit(void);
+int classes(void);
+int of_nvrtc(void);
+int time_to_wait(void);
 int refusals(void);
 int any_call_fails(void);
 

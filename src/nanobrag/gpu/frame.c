@@ -30,8 +30,7 @@ double gpu_share_of_row(const struct gpu_facts *facts, const struct job *job, in
 {
     const double memory = fmin(most_memory, most_share * (double)facts->memory);
 
-    return fmax(bytes / memory,
-                effort * tile_samples(job->frame) * across / most_samples);
+    return fmax(bytes / memory, effort * tile_samples(job->frame) * across / most_samples);
 }
 
 /* ---- parameters ---- */

@@ -302,7 +302,8 @@ nb_status hot_kernel(nb_context *ctx, struct gpu_scene *scene, const struct job 
     if (!job->planned || ctx->env.hot_threshold == 0) return NB_OK;
     if (!gpu->hot) gpu->hot = calloc(1, sizeof *gpu->hot);
     if (!gpu->hot) return NB_OK; /* nothing is counted, and nothing lost */
-    if (gpu->hot->building && atomic_load(&gpu->hot->build.done)) NB_TRY(end_build(ctx, scene));
+    if (gpu->hot->building && atomic_load(&gpu->hot->build.done))
+        NB_TRY(end_build(ctx, scene));
     entry = entry_of(gpu->hot, &key);
     if (!entry) return NB_OK;
     entry->uses += entry->uses < ctx->env.hot_threshold || entry->state == LOADED;

@@ -145,8 +145,7 @@ static const char *normal_refuses(const struct gpu *gpu, const struct job *job, 
     const int is_float = l.single && !gpu_needs_photons(job, single);
     const int most = rows_kernel_turns(is_float ? CLASS_MANY : CLASS_FEW);
 
-    if (rows->n > ROWS_MOST)
-        return "a normal matrix there has 32 parameters at most";
+    if (rows->n > ROWS_MOST) return "a normal matrix there has 32 parameters at most";
     if (count_turning(job, rows) > most)
         return is_float ? "a normal matrix there has 8 parameters at most that turn the "
                           "crystal"
@@ -215,10 +214,10 @@ static gpu_address fill_sums(struct rows_run *run, struct gpu_sequence *sequence
     for (int i = 0; i < run->levels; i++) {
         struct gpu_sum_parameters *sum = run->block.sum + i;
         const int blocks = up(count, SUM_FAN), is_last = i + 1 == run->levels;
-        const struct gpu_launch launch = {
-            {GPU_SUM, 0, 0, run->layout.single, NULL},
-            (unsigned)blocks,
-            offsetof(struct rows_block, sum) + (size_t)i * sizeof *sum};
+        const struct gpu_launch launch = {{GPU_SUM, 0, 0, run->layout.single, NULL},
+                                          (unsigned)blocks,
+                                          offsetof(struct rows_block, sum)
+                                              + (size_t)i * sizeof *sum};
 
         sum->from = (const double *)(uintptr_t)from;
         sum->to = (double *)(uintptr_t)to;
@@ -275,8 +274,7 @@ static void aim_at(const struct rows_run *run, const struct rows_band *band,
                    struct gpu_rows_parameters *p)
 {
     const size_t tiles = (size_t)band->first * (size_t)run->layout.across;
-    const size_t pixels =
-        (size_t)band->first * GPU_SLOW * (size_t)run->job->frame->nfast;
+    const size_t pixels = (size_t)band->first * GPU_SLOW * (size_t)run->job->frame->nfast;
 
     p->image.first_slow = band->slow;
     p->image.down = band->down;
@@ -296,15 +294,17 @@ static nb_status fetch_changes(struct rows_run *run, const struct rows_pass *pas
     nb_status status = NB_OK;
 
     for (int d = 0; d < pass->n && status == NB_OK; d++)
-        status = gpu->driver->download(
-            run->ctx, gpu->device, run->out->change[pass->at[d]] + (size_t)band->slow * nfast,
-            run->scene->change.address + (size_t)d * pitch, n * sizeof(double));
+        status = gpu->driver->download(run->ctx, gpu->device,
+                                       run->out->change[pass->at[d]]
+                                           + (size_t)band->slow * nfast,
+                                       run->scene->change.address + (size_t)d * pitch,
+                                       n * sizeof(double));
     if (status == NB_OK && run->block.rows.image.photons) {
         photons = malloc(n * sizeof *photons);
-        status = photons ? gpu->driver->download(run->ctx, gpu->device, photons,
-                                                 run->scene->photons.address,
-                                                 n * sizeof(double))
-                         : fail_memory(run->ctx, "a band of an image");
+        status =
+            photons ? gpu->driver->download(run->ctx, gpu->device, photons,
+                                            run->scene->photons.address, n * sizeof(double))
+                    : fail_memory(run->ctx, "a band of an image");
     }
     if (status == NB_OK) status = gpu->driver->wait(run->ctx, gpu->device);
     for (size_t i = 0; photons && status == NB_OK && i < n; i++)
@@ -415,13 +415,13 @@ static nb_status prepare(struct rows_run *run, int single, int asks_f)
     l->band = rows < 1 ? 1 : rows < l->down ? (int)rows : l->down;
     run->class = class_of(&run->order, run->rows->n, l->single);
     run->part = 0;
-    run->parts = asks_f
-                 + count_passes(run->rows->n, run->order.turning,
-                                rows_kernel_turns(run->class));
+    run->parts =
+        asks_f
+        + count_passes(run->rows->n, run->order.turning, rows_kernel_turns(run->class));
     NB_TRY(rows_kernel(run->headway, run->scene, job, run->class, l->single, &run->kernel));
     if (asks_f)
-        NB_TRY(rows_kernel(run->headway, run->scene, job, CLASS_F, l->single,
-                           &run->f_kernel));
+        NB_TRY(
+            rows_kernel(run->headway, run->scene, job, CLASS_F, l->single, &run->f_kernel));
     memset(&run->block, 0, sizeof run->block);
     NB_TRY(gpu_send_job(run->ctx, run->scene, job, l, &run->block.rows.image));
     run->block.rows.end = (int)run->rows->end;

@@ -63,10 +63,10 @@ static nb_status find_pulls(struct rows_run *run, struct pulls *out)
         double *bar = malloc(n * sizeof *bar);
 
         if (!bar) return fail_memory(run->ctx, "a band of cotangents");
-        status = gpu->driver->download(run->ctx, gpu->device, bar,
-                                       run->scene->sum_bar.address
-                                           + before * sizeof(double),
-                                       n * sizeof *bar);
+        status =
+            gpu->driver->download(run->ctx, gpu->device, bar,
+                                  run->scene->sum_bar.address + before * sizeof(double),
+                                  n * sizeof *bar);
         if (status == NB_OK) status = gpu->driver->wait(run->ctx, gpu->device);
         for (int s = 0; status == NB_OK && s < band.rows; s++)
             add_pulls(run, bar + (size_t)s * nfast, out);
@@ -103,8 +103,8 @@ static double finer_unit(const struct rows_run *run, const struct pulls *pulls, 
 {
     const struct phys_frame *frame = run->job->frame;
     const double subs = (double)frame->oversample * frame->oversample;
-    const double pixels = (double)run->layout.across * run->layout.down * GPU_FAST
-                          * GPU_SLOW;
+    const double pixels =
+        (double)run->layout.across * run->layout.down * GPU_FAST * GPU_SLOW;
     const double samples = pixels * subs * frame->nlayers * gpu_pairs_of(frame);
 
     return fmax((largest + samples) * unit, pulls->most * each_pixel(run->job) / subs)
@@ -121,8 +121,10 @@ static nb_status run_band(struct rows_run *run, int first)
     struct gpu_f_parameters *f = &run->block.f;
     const unsigned blocks =
         (unsigned)(band.down * run->layout.across) * (unsigned)run->layout.segments;
-    const struct gpu_sequence sequence = {
-        "structure factors", 1, {{run->f_kernel, blocks, offsetof(struct rows_block, f)}}};
+    const struct gpu_sequence sequence = {"structure factors",
+                                          1,
+                                          {{run->f_kernel, blocks,
+                                            offsetof(struct rows_block, f)}}};
 
     f->image.first_slow = band.slow;
     f->image.down = band.down;
