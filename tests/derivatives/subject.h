@@ -54,6 +54,13 @@ nb_status subject_run(struct subject *s, int single, const struct gpu_rows_job *
 void run_well(struct subject *s, int single, const struct gpu_rows_job *rows,
               struct results *r);
 
+/* ---- derivatives/factors.c ---- */
+
+int structure_factors(void);
+int faint_factors(void);
+int factors_of_nothing(void);
+int constant_factor(void);
+
 /* ---- derivatives/kernels.c ---- */
 
 int not_to_be_had(void);
