@@ -48,12 +48,13 @@ static const struct {
      "without it $XDG_CACHE_HOME/nanobrag, else ~/.cache/nanobrag."},
     {"NANOBRAG_COMPILE_TIMEOUT",
      "Seconds that FFTW's planner may take while tuning, and NVRTC for a kernel: above 0, "
-     "below 1e6; default 10."},
+     "below 1e6; default 10, and 120 for a kernel that a call waits for."},
     {"NANOBRAG_HOT_THRESHOLD",
      "A GPU's kernel that compiled mode used so often gets one from NVRTC, built in the "
      "background, that knows more of the image; from 1 on, default 5; 0: none does."},
     {"NANOBRAG_RECOMPILE_LIMIT",
-     "How many such kernels NVRTC may build for a context; default 8."},
+     "How many such kernels NVRTC may build for a context, and as many for derivatives; "
+     "default 8."},
     {"NANOBRAG_GRAPHS",
      "0: launches on a CUDA device are not recorded and replayed as graphs, but made one "
      "by one, which changes no bit; 1 or empty: no effect."},

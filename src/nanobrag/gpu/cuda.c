@@ -310,6 +310,8 @@ static const char *kernel_name(const struct gpu_kernel *kernel)
     if (kernel->work == GPU_FINISH) return "finish";
     if (kernel->work == GPU_LOSS) return "finish_loss";
     if (kernel->work == GPU_SUM) return "sum";
+    if (kernel->work == GPU_ROWS) return "derivatives"; /* none of the build's */
+    if (kernel->work == GPU_F) return "structure factors";
     return images[kernel->shape][kernel->lookup];
 }
 

@@ -448,7 +448,7 @@ static nb_status run_all(struct rows_run *run, int single, int *lost)
         turned += pass.turning;
         others += pass.n - pass.turning;
     } while (!*lost && turned + others < run->rows->n);
-    return asks_f && !*lost ? rows_f(run) : NB_OK;
+    return asks_f && !*lost ? rows_gather_f(run) : NB_OK;
 }
 
 static int is_empty(const struct job *job)

@@ -183,7 +183,7 @@ static nb_status find(struct rows_run *run, const struct pulls *pulls, int64_t *
     return NB_OK;
 }
 
-nb_status rows_f(struct rows_run *run)
+nb_status rows_gather_f(struct rows_run *run)
 {
     const size_t places = places_of(run->job->frame);
     struct pulls pulls = {0, 0};

@@ -223,12 +223,12 @@ nb_status rows_kernel(struct headway *headway, struct gpu_scene *scene,
     const struct key key = {class, job->spec.shape, job->spec.lookup, single};
     struct gpu *gpu = scene->gpu;
     struct entry *entry;
+    int at;
 
     if (!gpu->rows) gpu->rows = calloc(1, sizeof *gpu->rows);
     if (!gpu->rows) return fail_memory(headway->ctx, "kernels of derivatives");
-    entry = gpu->rows->entries
-            + (((int)class * PHYS_SHAPES + key.shape) * PHYS_LOOKUPS + key.lookup) * 2
-            + single;
+    at = (((int)class * PHYS_SHAPES + key.shape) * PHYS_LOOKUPS + key.lookup) * 2 + single;
+    entry = &gpu->rows->entries[at];
     if (entry->why) return refuse(headway->ctx, entry->why);
     if (!entry->module) NB_TRY(build(headway, scene, &key, entry));
     out->work = class == CLASS_F ? GPU_F : GPU_ROWS;

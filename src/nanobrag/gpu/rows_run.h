@@ -71,6 +71,6 @@ nb_status rows_send_tangents(struct rows_run *run, const struct rows_pass *pass)
 nb_status rows_f_prepare(struct rows_run *run);
 
 /* Cotangents of structure factors, when the first pass is done. */
-nb_status rows_f(struct rows_run *run);
+nb_status rows_gather_f(struct rows_run *run);
 
 #endif

@@ -1,0 +1,532 @@
+/*
+ * test_gpu_derivatives.c - the host side of derivatives on a device (gpu/rows.h), whose
+ * kernels nvrtc/fake.c builds and an emulated device runs: sums, normal matrices, changes
+ * and structure factors against those of the CPU's kernels; bands, passes, recordings; and
+ * all that may go wrong.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "derivatives/subject.h"
+#include "image/loss.h"
+#include "support/emulated.h"
+#include "support/files.h"
+#include "support/tap.h"
+
+static const double double_allowed = 1e-11, float_allowed = 5e-4;
+
+static const char *precision_name(int single)
+{
+    return single ? "float" : "double";
+}
+
+/* ---- sums over pixels ---- */
+
+/* of each sum, the sizes of its terms may be off by so much */
+static double worst_gradient(const struct subject *s, double value, const double *slope,
+                             const struct results *found)
+{
+    const struct rows_trial *t = &s->t;
+    double worst = fabs(found->sums.value - value) / fabs(value);
+
+    for (int d = 0; d < s->n; d++) {
+        const double *change = t->change + (size_t)(s->first + d) * t->pixels;
+        double sum = 0, size = 0;
+
+        for (size_t i = 0; i < t->pixels; i++) {
+            sum += slope[i] * change[i];
+            size += fabs(slope[i] * change[i])
+                    + fabs(slope[i]) * t->photons[i] * t->unit[s->first + d];
+        }
+        worst = fmax(worst, fabs(found->gradient[d] - sum) / size);
+        if (isnan(found->gradient[d])) worst = INFINITY;
+    }
+    return worst;
+}
+
+static void check_pull(const char *name, int single, int most_turning)
+{
+    struct subject s;
+    struct gpu_rows_job rows;
+    struct results r;
+    double value = 0, worst;
+
+    subject_open(name, most_turning, &s);
+    rows = pull_of(&s);
+    r = results_make(&s, &rows, 0);
+    for (size_t i = 0; i < s.t.pixels; i++) value += s.bar[i] * s.t.photons[i];
+    run_well(&s, single, &rows, &r);
+    worst = worst_gradient(&s, value, s.bar, &r);
+    tap_check(worst <= (single ? float_allowed : double_allowed),
+              "%s in %s: %d tangents, %d turn, off %.1e of its terms, %.0e allowed", name,
+              precision_name(single), s.n, s.turning, worst,
+              single ? float_allowed : double_allowed);
+    results_drop(&s, &r);
+    subject_close(&s);
+}
+
+static int gradients(void)
+{
+    static const char *const names[] = {"square_nearest",  "each_factor",
+                                        "list_of_sources", "xds_roi",
+                                        "round_tricubic",  "gauss_nearest"};
+
+    begin_anew();
+    for (size_t i = 0; i < COUNT(names); i++)
+        for (int single = 0; single < 2; single++)
+            check_pull(names[i], single, single ? 4 : 100);
+    check_pull("square_nearest", 1, 100);
+    check_pull("gauss_tricubic", 1, 100);
+    return TAP_PASS;
+}
+
+/* ---- losses ---- */
+
+static void check_loss(struct subject *s, int single, const nb_target *target,
+                       const double *observed, const double *weight)
+{
+    const double allowed = single ? float_allowed : double_allowed;
+    struct gpu_rows_job rows = pull_of(s);
+    struct results r = results_make(s, &rows, 0);
+    double *slope = numbers(s->t.pixels), value = 0, worst;
+    nb_target full = *target;
+
+    full.gain = target->gain == 0 ? 1 : target->gain;
+    full.delta = target->delta == 0 ? 1 : target->delta;
+    for (size_t i = 0; i < s->t.pixels; i++) {
+        struct loss loss;
+
+        if (!s->mask[i]) continue;
+        loss = loss_pixel(&full, s->t.photons[i], observed[i], weight ? weight[i] : 1);
+        value += loss.value;
+        slope[i] = loss.slope;
+    }
+    rows.end = ROWS_LOSS;
+    rows.target.kind = target->kind;
+    rows.target.sigma_readout = target->sigma_readout;
+    rows.target.gain = target->gain;
+    rows.target.delta = target->delta;
+    rows.target.observed = host_image(s, observed);
+    if (weight) rows.target.weight = host_image(s, weight);
+    run_well(s, single, &rows, &r);
+    worst = worst_gradient(s, value, slope, &r);
+    tap_check(worst <= allowed, "loss %d%s in %s: off %.1e of its terms, %.0e allowed",
+              target->kind, weight ? " weighted" : "", precision_name(single), worst,
+              allowed);
+    free(slope);
+    results_drop(s, &r);
+}
+
+/* what defaults stand for is filled in */
+static int losses(void)
+{
+    struct subject s;
+    double *observed, *weight;
+
+    begin_anew();
+    subject_open("square_nearest", 4, &s);
+    observed = draws(s.t.pixels, 11);
+    weight = draws(s.t.pixels, 12);
+    for (size_t i = 0; i < s.t.pixels; i++) {
+        observed[i] = i % 5 ? s.t.photons[i] * (1 + 0.3 * observed[i]) : 0;
+        weight[i] = i % 11 ? 1 + 0.5 * weight[i] : 0;
+    }
+    for (int kind = NB_GAUSSIAN; kind <= NB_HUBER; kind++)
+        for (int way = 0; way < 4; way++) {
+            const nb_target target = {.kind = kind,
+                                      .sigma_readout = 0.02 * s.t.peak,
+                                      .gain = way % 2 ? 1.7 : 0,
+                                      .delta = way % 2 ? 0.01 * s.t.peak : 0};
+
+            /* slopes of a loss change fast with the photons that float rounds */
+            if (way / 2 && kind == NB_HUBER) continue;
+            check_loss(&s, way / 2, &target, observed, way % 2 ? weight : NULL);
+        }
+    free(observed);
+    free(weight);
+    subject_close(&s);
+    return TAP_PASS;
+}
+
+/* ---- normal matrices ---- */
+
+static double worst_normal(const struct subject *s, int n, const double *curvature,
+                           const struct results *found)
+{
+    const struct rows_trial *t = &s->t;
+    double worst = 0;
+
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            const double *a = t->change + (size_t)(s->first + i) * t->pixels;
+            const double *b = t->change + (size_t)(s->first + j) * t->pixels;
+            const double unit = t->unit[s->first + i] * t->unit[s->first + j];
+            const double got = found->matrix[(size_t)i * (size_t)n + (size_t)j];
+            double sum = 0, size = 0;
+
+            for (size_t k = 0; k < t->pixels; k++) {
+                sum += curvature[k] * a[k] * b[k];
+                size += fabs(curvature[k] * a[k] * b[k])
+                        + fabs(curvature[k]) * t->photons[k] * t->photons[k] * unit;
+            }
+            worst = fmax(worst, fabs(got - sum) / size);
+            if (isnan(got)) worst = INFINITY;
+        }
+    return worst;
+}
+
+static void check_normal(struct subject *s, int single, enum gpu_rows_end end,
+                         const double *observed, const double *weight)
+{
+    const nb_target target = {.kind = NB_POISSON_READOUT,
+                              .sigma_readout = 0.02 * s->t.peak,
+                              .gain = 1.7,
+                              .delta = 1};
+    const double allowed = 4 * (single ? float_allowed : double_allowed);
+    struct gpu_rows_job rows = pull_of(s);
+    struct results r = results_make(s, &rows, 0);
+    double *slope = numbers(s->t.pixels), *curvature = numbers(s->t.pixels), value = 0,
+           worst;
+
+    for (size_t i = 0; i < s->t.pixels; i++) {
+        const struct loss loss =
+            loss_pixel(&target, s->t.photons[i], observed[i], weight[i]);
+
+        if (!s->mask[i]) continue;
+        value += loss.value;
+        slope[i] = end == ROWS_NORMAL ? loss.slope : weight[i] * observed[i];
+        curvature[i] = end == ROWS_NORMAL ? loss.curvature : weight[i];
+    }
+    rows.end = end;
+    rows.target.kind = target.kind;
+    rows.target.sigma_readout = target.sigma_readout;
+    rows.target.gain = target.gain;
+    rows.target.observed = host_image(s, observed);
+    rows.target.weight = host_image(s, weight);
+    r.sums.matrix = r.matrix;
+    run_well(s, single, &rows, &r);
+    if (end == ROWS_SQUARES) value = r.sums.value = 1; /* it has none */
+    worst = fmax(worst_gradient(s, value, slope, &r), worst_normal(s, s->n, curvature, &r));
+    tap_check(worst <= allowed,
+              "%s in %s: %d tangents, off %.1e of its terms, %.0e allowed",
+              end == ROWS_NORMAL ? "a loss" : "squares", precision_name(single), s->n,
+              worst, allowed);
+    free(slope);
+    free(curvature);
+    results_drop(s, &r);
+}
+
+static int normal_matrices(void)
+{
+    struct subject s;
+    double *observed, *weight;
+
+    begin_anew();
+    subject_open("square_nearest", 4, &s);
+    if (s.n > ROWS_MOST) s.n = ROWS_MOST;
+    observed = draws(s.t.pixels, 21);
+    weight = draws(s.t.pixels, 22);
+    for (size_t i = 0; i < s.t.pixels; i++) {
+        observed[i] = s.t.photons[i] * (1 + 0.3 * observed[i]);
+        weight[i] = 1 + 0.5 * weight[i];
+    }
+    for (int single = 0; single < 2; single++) {
+        check_normal(&s, single, ROWS_NORMAL, observed, weight);
+        check_normal(&s, single, ROWS_SQUARES, observed, weight);
+    }
+    free(observed);
+    free(weight);
+    subject_close(&s);
+    return TAP_PASS;
+}
+
+/* ---- changes ---- */
+
+static int changes(void)
+{
+    static const char *const names[] = {"square_nearest", "xds_roi", "gauss_tricubic"};
+
+    begin_anew();
+    for (size_t k = 0; k < 2 * COUNT(names); k++) {
+        const int single = k % 2;
+        const double allowed = single ? float_allowed : double_allowed;
+        struct subject s;
+        struct gpu_rows_job rows;
+        struct results r;
+        double worst = 0;
+
+        subject_open(names[k / 2], 4, &s);
+        rows = pull_of(&s);
+        rows.end = ROWS_CHANGES;
+        r = results_make(&s, &rows, 0);
+        run_well(&s, single, &rows, &r);
+        for (int d = 0; d < s.n; d++) {
+            const double *truth = s.t.change + (size_t)(s.first + d) * s.t.pixels;
+            double most = s.t.peak * s.t.unit[s.first + d], off = 0;
+
+            for (size_t i = 0; i < s.t.pixels; i++) {
+                const double gap = fabs(r.change[d][i] - truth[i]);
+
+                if (!(gap <= off)) off = gap;
+                most = fmax(most, fabs(truth[i]));
+            }
+            if (!(off / most <= worst)) worst = off / most;
+        }
+        tap_check(worst <= allowed, "%s in %s: %d images off %.1e, %.0e allowed",
+                  names[k / 2], precision_name(single), s.n, worst, allowed);
+        results_drop(&s, &r);
+        subject_close(&s);
+    }
+    return TAP_PASS;
+}
+
+/* ---- how it is run ---- */
+
+/* bands, any order of blocks, tangents in another order, images of other types and places:
+ * the same bits */
+static int same_bits(void)
+{
+    begin_anew();
+    for (int end = ROWS_CHANGES; end <= ROWS_PULL; end++) {
+        struct subject s;
+        struct gpu_rows_job rows;
+        struct results one, other;
+        uint64_t before;
+
+        emulated.order = EMULATED_IN_ORDER;
+        subject_open("square_nearest", 4, &s);
+        rows = pull_of(&s);
+        rows.end = (enum gpu_rows_end)end;
+        one = results_make(&s, &rows, end == ROWS_PULL);
+        other = results_make(&s, &rows, end == ROWS_PULL);
+        run_well(&s, 0, &rows, &one);
+        before = emulated.launches[GPU_ROWS];
+        s.gpu->facts.memory = end == ROWS_PULL ? 30000 : 800000;
+        emulated.order = EMULATED_SHUFFLED;
+        run_well(&s, 0, &rows, &other);
+        tap_check(results_same(&s, &one, &other), "%d launches, shuffled: the same bits",
+                  (int)(emulated.launches[GPU_ROWS] - before));
+        tap_check(emulated.launches[GPU_ROWS] - before > 2, "several bands");
+        results_drop(&s, &one);
+        results_drop(&s, &other);
+        subject_close(&s);
+    }
+    emulated.order = EMULATED_IN_ORDER;
+    return TAP_PASS;
+}
+
+/* the tangents backwards: those that turn come last */
+static int any_tangent_first(void)
+{
+    struct subject s;
+    struct gpu_rows_job rows;
+    struct results one, other;
+    struct phys_slope *turned;
+    int worst = 0;
+
+    begin_anew();
+    subject_open("square_nearest", 100, &s);
+    rows = pull_of(&s);
+    one = results_make(&s, &rows, 0);
+    other = results_make(&s, &rows, 0);
+    turned = calloc((size_t)s.n, sizeof *turned);
+    if (!turned) abort();
+    run_well(&s, 0, &rows, &one);
+    for (int d = 0; d < s.n; d++) turned[d] = rows.dot[s.n - 1 - d];
+    rows.dot = turned;
+    run_well(&s, 0, &rows, &other);
+    for (int d = 0; d < s.n; d++)
+        worst += memcmp((char *)(one.gradient + d), (char *)(other.gradient + s.n - 1 - d),
+                        sizeof(double))
+                 != 0;
+    tap_check(worst == 0 && s.n > ROWS_MOST, "%d of %d tangents, backwards, differ", worst,
+              s.n);
+    free(turned);
+    results_drop(&s, &one);
+    results_drop(&s, &other);
+    subject_close(&s);
+    return TAP_PASS;
+}
+
+static void check_input(struct subject *s, const struct results *expected,
+                        struct gpu_input pull, const char *what)
+{
+    struct gpu_rows_job rows = pull_of(s);
+    struct results r = results_make(s, &rows, 0);
+
+    rows.pull = pull;
+    run_well(s, 0, &rows, &r);
+    tap_check(results_same(s, &r, expected), "%s: the same bits", what);
+    results_drop(s, &r);
+}
+
+static int inputs(void)
+{
+    const struct gpu_driver *driver = &gpu_emulated;
+    struct gpu_input input = {NULL, 0, 32, {0, 0}};
+    struct gpu_rows_job rows;
+    struct subject s;
+    struct results r;
+    double *wide;
+    float *rounded;
+    size_t n;
+
+    begin_anew();
+    subject_open("square_nearest", 4, &s);
+    n = s.t.pixels;
+    rounded = calloc(n, sizeof *rounded);
+    wide = numbers(2 * n);
+    if (!rounded) abort();
+    for (size_t i = 0; i < n; i++) {
+        rounded[i] = (float)s.bar[i];
+        wide[2 * (n - 1 - i)] = s.bar[i] = (double)rounded[i];
+    }
+    rows = pull_of(&s);
+    r = results_make(&s, &rows, 0);
+    run_well(&s, 0, &rows, &r);
+    input.host = rounded;
+    input.stride[0] = s.t.frame.nfast;
+    input.stride[1] = 1;
+    check_input(&s, &r, input, "float");
+    input = host_image(&s, wide + 2 * (n - 1));
+    input.stride[0] = -(int64_t)2 * s.t.frame.nfast;
+    input.stride[1] = -2;
+    check_input(&s, &r, input, "backwards, every other one");
+    memset(&input, 0, sizeof input);
+    input.bits = 64;
+    if (driver->allocate(s.t.ctx, s.gpu->device, n * sizeof(double), &input.device) != NB_OK
+        || driver->upload(s.t.ctx, s.gpu->device, input.device, s.bar, n * sizeof(double))
+               != NB_OK)
+        abort();
+    check_input(&s, &r, input, "on the device");
+    driver->release(s.gpu->device, input.device);
+    free(rounded);
+    free(wide);
+    results_drop(&s, &r);
+    subject_close(&s);
+    return TAP_PASS;
+}
+
+/* other numbers in every call: one recording of each kind of launch */
+static int hundred_calls(void)
+{
+    struct subject s;
+    struct gpu_rows_job rows;
+    struct results r;
+
+    begin_anew();
+    subject_open("square_nearest", 4, &s);
+    s.n = 2;
+    rows = pull_of(&s);
+    r = results_make(&s, &rows, 0);
+    s.t.job.roi[3] = GPU_SLOW;
+    for (int i = 0; i < 100; i++) {
+        s.t.frame.bragg_scale *= 1.01;
+        s.bar[i] += 1;
+        run_well(&s, 0, &rows, &r);
+    }
+    tap_check(s.scene.graphs.captures == 1 && s.scene.graphs.replays == 100
+                  && s.scene.graphs.skips == 0,
+              "%d captures, %d replays, %d skips", (int)s.scene.graphs.captures,
+              (int)s.scene.graphs.replays, (int)s.scene.graphs.skips);
+    tap_check(s.scene.hot.builds == 1 && emulated.modules_held == 1, "%d built",
+              (int)s.scene.hot.builds);
+    results_drop(&s, &r);
+    subject_close(&s);
+    return TAP_PASS;
+}
+
+/* so far out in the tails of a gaussian that float lost them */
+static int dark(void)
+{
+    begin_anew();
+    for (int end = ROWS_CHANGES; end <= ROWS_PULL; end++) {
+        struct subject s;
+        struct gpu_rows_job rows;
+        struct results one, other;
+
+        subject_open("gauss_nearest", 4, &s);
+        s.t.frame.fudge *= 1000;
+        s.t.job.tolerance = 1; /* float is used whatever it costs */
+        rows = pull_of(&s);
+        rows.end = (enum gpu_rows_end)end;
+        one = results_make(&s, &rows, 0);
+        other = results_make(&s, &rows, 0);
+        run_well(&s, 0, &rows, &one);
+        tap_check(s.scene.f_sent == 1 && emulated.modules_held == 1, "in double");
+        run_well(&s, 1, &rows, &other);
+        tap_check(emulated.modules_held == 2 && results_same(&s, &one, &other),
+                  "in float, then in double: the same bits");
+        results_drop(&s, &one);
+        results_drop(&s, &other);
+        subject_close(&s);
+    }
+    return TAP_PASS;
+}
+
+/* nothing rendered, nothing free */
+static int corners(void)
+{
+    struct subject s;
+    struct gpu_rows_job rows;
+    struct results r;
+    double value = 0;
+    int bad = 0;
+
+    begin_anew();
+    subject_open("square_nearest", 4, &s);
+    rows = pull_of(&s);
+    rows.n = 0;
+    r = results_make(&s, &rows, 0);
+    for (size_t i = 0; i < s.t.pixels; i++) value += s.bar[i] * s.t.photons[i];
+    run_well(&s, 0, &rows, &r);
+    tap_check(fabs(r.sums.value - value) <= 1e-11 * s.t.peak, "a value alone: %g",
+              r.sums.value);
+    results_drop(&s, &r);
+    rows = pull_of(&s);
+    rows.end = ROWS_CHANGES;
+    r = results_make(&s, &rows, 0);
+    s.t.job.roi[1] = s.t.job.roi[0];
+    run_well(&s, 0, &rows, &r);
+    for (int d = 0; d < s.n; d++)
+        for (size_t i = 0; i < s.t.pixels; i++) bad += r.change[d][i] != 0;
+    tap_check(bad == 0, "an empty region: %d pixels are not 0", bad);
+    results_drop(&s, &r);
+    subject_close(&s);
+    return TAP_PASS;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_case cases[] = {
+        {"gradients", gradients},
+        {"losses", losses},
+        {"normal_matrices", normal_matrices},
+        {"changes", changes},
+        {"structure_factors", structure_factors},
+        {"faint_factors", faint_factors},
+        {"factors_of_nothing", factors_of_nothing},
+        {"constant_factor", constant_factor},
+        {"same_bits", same_bits},
+        {"any_tangent_first", any_tangent_first},
+        {"inputs", inputs},
+        {"hundred_calls", hundred_calls},
+        {"dark", dark},
+        {"corners", corners},
+        {"not_to_be_had", not_to_be_had},
+        {"stopped", stopped},
+        {"kept_on_disk", kept_on_disk},
+        {"limit", limit},
+        {"classes", classes},
+        {"time_to_wait", time_to_wait},
+        {"of_nvrtc", of_nvrtc},
+        {"refusals", refusals},
+        {"any_call_fails", any_call_fails},
+    };
+
+    return files_main(argc, argv, cases, COUNT(cases));
+}
