@@ -25,7 +25,10 @@ struct gpu_rows_sums {
     double value;
     double *gradient; /* (n) */
     double *matrix; /* (n x n) of a normal matrix, both triangles; else NULL */
-    double *f; /* cotangents of the box and its default (places); or NULL */
+    /* Cotangents of the box and its default (places) by ROWS_PULL or ROWS_LOSS, or NULL. 0
+     * of a constant F, which is a number of the frame; none a number where a slope is not.
+     */
+    double *f;
     /* ROWS_CHANGES: (n) images of the host, dense (nslow x nfast), 0 where a pixel is not
      * rendered; else NULL */
     double *const *change;
