@@ -386,7 +386,7 @@ static int fails_at(uint64_t call, int end)
     open_small(&s);
     rows = pull_of(&s);
     rows.end = (enum gpu_rows_end)end;
-    rows.target.observed = rows.weight = rows.pull;
+    rows.target.observed = rows.target.weight = rows.pull;
     r = results_make(&s, &rows, end == ROWS_PULL);
     emulated.fail_at = emulated.calls + call;
     status = subject_run(&s, 0, &rows, &r);
