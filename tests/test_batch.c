@@ -362,8 +362,7 @@ static int layouts(void)
     free(block);
     free(image);
     nb_simulator_free(sim);
-    scene.crystal.shape = NB_GAUSS;
-    scene.crystal.fudge = 400;
+    scene = devices_tails();
     emulated.launches[GPU_IMAGE] = 0;
     check_scene("lost by float", &scene, "fluence", NB_CUDA, NB_SINGLE, FEW);
     /* together, then each in float and in double, in the batch and alone */

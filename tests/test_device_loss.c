@@ -189,14 +189,12 @@ static int values(void)
 /* float that lost the image: it is made again in double */
 static int lost_by_float(void)
 {
-    nb_scene scene = scene_of(0);
+    const nb_scene scene = devices_tails();
     nb_context *ctx;
     nb_simulator *single, *twice;
     nb_target target;
     double a, b;
 
-    scene.crystal.shape = NB_GAUSS;
-    scene.crystal.fudge = 400;
     emulated_reset();
     observe(&scene);
     target = target_of(&scene, NB_GAUSSIAN, WIDE, 0);

@@ -76,3 +76,18 @@ nb_scene devices_many_tiles(void)
     scene.detector.nfast = 70;
     return scene;
 }
+
+nb_scene devices_tails(void)
+{
+    nb_scene scene = scenes_base();
+
+    scene.crystal.shape = NB_GAUSS;
+    scene.crystal.ndomains = 1;
+    scene.scan.nphi = 1;
+    scene.scan.osc = 0;
+    scene.detector.pixel = 0.01;
+    scene.detector.twotheta = 21.3;
+    scene.detector.pivot = NB_PIVOT_SAMPLE;
+    for (int i = 0; i < 3; i++) scene.crystal.ncells[i] = 10;
+    return scene;
+}

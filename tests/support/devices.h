@@ -33,4 +33,8 @@ int devices_balanced(void);
 nb_scene devices_many_tiles(void);
 enum { DEVICES_MANY = 100 * 70 };
 
+/* A small detector far between spots: tails alone, so dark that float loses them although
+ * it keeps to the tolerance; 40 x 37 pixels. */
+nb_scene devices_tails(void);
+
 #endif
