@@ -486,6 +486,8 @@ int main(int argc, char **argv)
         {"limit", limit},
         {"numbers", numbers},
         {"off", off},
+        {"batches", batches},
+        {"losses", losses},
         {"log_lines", log_lines},
         {"of_nvrtc", of_nvrtc},
     };

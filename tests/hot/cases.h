@@ -45,4 +45,9 @@ int limit(void);
 int numbers(void);
 int off(void);
 
+/* ---- hot/shared.c ---- */
+
+int batches(void);
+int losses(void);
+
 #endif
