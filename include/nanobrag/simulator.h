@@ -233,7 +233,8 @@ typedef struct nb_target {
 /*
  * value = sum of L over the pixels, and its gradient: tile by tile in one pass, with the
  * strategy spots in one of the image and one of its adjoint. On a device as nb_vjp() and
- * nb_jtj(); what is compared with may lie there too, dense.
+ * nb_jtj(), the value alone as an image, which stays there; what is compared with may lie
+ * there too, dense.
  *
  *   x       [in]      parameters; NULL: the values of the scene    (nparam)
  *   value   [out]     the loss
