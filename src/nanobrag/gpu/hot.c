@@ -366,6 +366,11 @@ nb_status hot_kernel(nb_context *ctx, struct gpu_scene *scene, const struct job 
     return NB_OK;
 }
 
+int hot_is_busy(const struct gpu *gpu)
+{
+    return gpu->hot && gpu->hot->building && !atomic_load(&gpu->hot->done);
+}
+
 void hot_close(struct gpu *gpu)
 {
     struct hot *hot = gpu->hot;

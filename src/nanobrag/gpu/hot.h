@@ -22,6 +22,9 @@ nb_status hot_kernel(nb_context *ctx, struct gpu_scene *scene, const struct job 
                      const struct gpu_layout *layout,
                      const struct gpu_parameters *parameters, struct gpu_kernel *kernel);
 
+/* 1 while a kernel is being built; once it is not, the next use loads what was built. */
+int hot_is_busy(const struct gpu *gpu);
+
 /* Stop what is being built, and forget all. */
 void hot_close(struct gpu *gpu);
 
