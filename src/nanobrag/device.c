@@ -141,6 +141,18 @@ nb_status device_lost(nb_simulator *sim)
     return NB_OK;
 }
 
+nb_status nb_simulator_set_stream(nb_simulator *sim, void *cuda_stream)
+{
+    struct gpu_scene *scene;
+
+    if (!sim) return NB_ERR_ARGUMENT;
+    scene = &sim->device.scene;
+    if (scene->gpu)
+        NB_TRY(scene->gpu->driver->use(sim->ctx, scene->gpu->device, cuda_stream));
+    scene->stream = cuda_stream;
+    return NB_OK;
+}
+
 /* ---- an image of the caller's on the device ---- */
 
 static nb_status check_output(const nb_simulator *sim, const nb_array *image)
@@ -160,6 +172,11 @@ static nb_status check_output(const nb_simulator *sim, const nb_array *image)
     if (image->device_id != gpu->id)
         return fail(sim->ctx, NB_ERR_SHAPE, "%s lies on CUDA device %d, expected %d", name,
                     image->device_id, gpu->id);
+    if (!gpu->driver->owns(gpu->device, (gpu_address)(uintptr_t)image->data))
+        return fail(sim->ctx, NB_ERR_SHAPE,
+                    "%s is said to lie on CUDA device %d, but its address is not of that "
+                    "device's memory",
+                    name, gpu->id);
     if (sim->psf)
         return fail(sim->ctx, NB_ERR_UNSUPPORTED,
                     "%s lies on a CUDA device, but the point spread is applied on the cpu; "

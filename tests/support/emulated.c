@@ -72,6 +72,15 @@ static void close_device(void *device)
     free(device);
 }
 
+static nb_status use(nb_context *ctx, void *device, void *stream)
+{
+    (void)device;
+    if (stream && stream == emulated.foreign)
+        return fail(ctx, NB_ERR_ARGUMENT, "the stream is not of the emulated device");
+    emulated.stream = stream;
+    return NB_OK;
+}
+
 /* ---- memory ---- */
 
 /* before each block of memory, as long as the strictest alignment */
@@ -111,11 +120,18 @@ static void release(void *device, gpu_address address)
     free(head - 1);
 }
 
+static int owns(void *device, gpu_address address)
+{
+    (void)device;
+    return address != (gpu_address)(uintptr_t)emulated.of_host;
+}
+
 static nb_status upload(nb_context *ctx, void *device, gpu_address to, const void *from,
                         size_t bytes)
 {
     (void)device;
     if (fails()) return device_fault(ctx, "a copy to the device");
+    emulated.seen[0] = emulated.stream;
     if (bytes) memcpy((void *)(uintptr_t)to, from, bytes);
     emulated.uploads++;
     emulated.uploaded += bytes;
@@ -127,6 +143,7 @@ static nb_status download(nb_context *ctx, void *device, void *to, gpu_address f
 {
     (void)device;
     if (fails()) return device_fault(ctx, "a copy from the device");
+    emulated.seen[1] = emulated.stream;
     if (bytes) memcpy(to, (const void *)(uintptr_t)from, bytes);
     emulated.downloads++;
     emulated.downloaded += bytes;
@@ -254,6 +271,7 @@ static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *
     if (fails()) return device_fault(ctx, "a launch");
     if (!block || n <= 0) return device_fault(ctx, "a launch of nothing");
     if (kernel->own && !is_own(kernel)) return device_fault(ctx, "a launch of another");
+    emulated.seen[2] = emulated.stream;
     emulated.launches[kernel->work]++;
     emulated.own_launches += kernel->own != NULL;
     emulated_known = kernel->own ? ((const struct module *)kernel->own)->known : 0;
@@ -268,6 +286,7 @@ static nb_status wait(nb_context *ctx, void *device)
 {
     (void)device;
     if (fails()) return device_fault(ctx, "waiting");
+    emulated.seen[3] = emulated.stream;
     emulated.waits++;
     return NB_OK;
 }
@@ -315,7 +334,7 @@ static void forget(void *device, void *recording)
     free(recording);
 }
 
-const struct gpu_driver gpu_emulated = {"emulated", open_device, close_device, allocate,
-                                        release,    upload,      download,     launch,
-                                        wait,       load,        unload,       record,
-                                        replay,     forget};
+const struct gpu_driver gpu_emulated = {"emulated", open_device, close_device, use,
+                                        allocate,   release,     owns,         upload,
+                                        download,   launch,      wait,         load,
+                                        unload,     record,      replay,       forget};

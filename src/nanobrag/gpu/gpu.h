@@ -89,15 +89,20 @@ struct gpu_hot_counts {
     uint64_t hits, misses; /* found on disk, or not */
 };
 
-/* what a simulator keeps on its device; zeroed but for the first two members */
+/* what a simulator keeps on its device; zeroed but for the first three members */
 struct gpu_scene {
     struct gpu *gpu; /* NULL: it computes on the host */
+    void *stream; /* of the caller's, in which its work is ordered; NULL: the device's */
     int f_moves; /* structure factors differ from call to call */
     int f_sent; /* those there: 0 none, 1 in double, 2 in float */
     struct gpu_graphs graphs;
     struct gpu_hot_counts hot;
     struct gpu_buffer parameters, sources, orientations, f, stol, mask, partial, photons;
 };
+
+/* Before the first work of a call, as simulators share the device: it is ordered in the
+ * scene's stream. */
+nb_status gpu_begin(nb_context *ctx, const struct gpu_scene *scene);
 
 void gpu_scene_drop(struct gpu_scene *scene);
 size_t gpu_scene_bytes(const struct gpu_scene *scene);

@@ -323,6 +323,7 @@ nb_status gpu_forward(nb_context *ctx, struct gpu_scene *scene, const struct job
     if (job->photons) grid_blank(job);
     if (!out && (job->roi[1] <= job->roi[0] || job->roi[3] <= job->roi[2]))
         return headway_end(&headway);
+    NB_TRY(gpu_begin(ctx, scene));
     NB_TRY(run_all(&headway, scene, job, single, out));
     if (job->photons && gpu_needs_photons(job, single)
         && rounding_is_lost(job, brightest(job)))

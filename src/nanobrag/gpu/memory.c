@@ -58,6 +58,11 @@ nb_status gpu_put(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
     return gpu->driver->upload(ctx, gpu->device, buffer->address, from, bytes);
 }
 
+nb_status gpu_begin(nb_context *ctx, const struct gpu_scene *scene)
+{
+    return scene->gpu->driver->use(ctx, scene->gpu->device, scene->stream);
+}
+
 static const size_t buffers[] = {
     offsetof(struct gpu_scene, parameters),   offsetof(struct gpu_scene, sources),
     offsetof(struct gpu_scene, orientations), offsetof(struct gpu_scene, f),
