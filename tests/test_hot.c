@@ -324,6 +324,49 @@ static int other_bits(void)
     return TAP_PASS;
 }
 
+/* proved in one scene, a kernel is proved in another one too before that uses it */
+static int other_scene(void)
+{
+    static double host[PIXELS];
+    const nb_scene scene = scenes_base();
+    struct subject s;
+    nb_simulator *good, *bad;
+    uint64_t before, blocks;
+
+    begin_anew();
+    devices_render(&scene, NB_CUDA, NB_DOUBLE, host);
+    s = open_subject(&scene, 1);
+    (void)take_until_promoted(&s);
+    good = devices_make(s.ctx, &scene, "", NB_DOUBLE);
+    bad = devices_make(s.ctx, &scene, "", NB_DOUBLE);
+    before = emulated.own_launches;
+    blocks = emulated.blocks[GPU_IMAGE];
+    if (devices_image(good, NULL, s.image) != NB_OK) abort();
+    blocks = emulated.blocks[GPU_IMAGE] - blocks;
+    tap_check(emulated.own_launches == before + 2, "proved, then used: %d launches of it",
+              (int)(emulated.own_launches - before));
+    if (devices_image(good, NULL, s.image) != NB_OK) abort();
+    tap_check(emulated.own_launches == before + 3 && compiled_stats(good).fallbacks == 0,
+              "proved once");
+    tap_note("%d blocks the first time, of which a row of tiles twice", (int)blocks);
+    emulated.bends = 1;
+    if (devices_image(bad, NULL, s.image) != NB_OK) abort();
+    tap_check(memcmp(s.image, host, sizeof host) == 0 && compiled_stats(bad).fallbacks == 1
+                  && strstr(s.ctx->fallback, "gives other bits"),
+              "other bits in the third: the build's kernel, %s", s.ctx->fallback);
+    before = emulated.own_launches;
+    if (devices_image(bad, NULL, s.image) != NB_OK) abort();
+    if (devices_image(good, NULL, s.image) != NB_OK) abort();
+    tap_check(emulated.own_launches == before && s.ctx->fallbacks == 1
+                  && memcmp(s.image, host, sizeof host) == 0,
+              "and in none from then on");
+    nb_simulator_free(good);
+    nb_simulator_free(bad);
+    close_subject(&s);
+    emulated_reset();
+    return TAP_PASS;
+}
+
 static int not_built(void)
 {
     const nb_scene scene = scenes_base();
@@ -479,6 +522,7 @@ int main(int argc, char **argv)
         {"found_again", found_again},
         {"damaged_entry", damaged_entry},
         {"other_bits", other_bits},
+        {"other_scene", other_scene},
         {"not_built", not_built},
         {"strict", strict},
         {"any_call_fails", any_call_fails},

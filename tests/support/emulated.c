@@ -273,6 +273,7 @@ static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *
     if (kernel->own && !is_own(kernel)) return device_fault(ctx, "a launch of another");
     emulated.seen[2] = emulated.stream;
     emulated.launches[kernel->work]++;
+    emulated.blocks[kernel->work] += (uint64_t)n;
     emulated.own_launches += kernel->own != NULL;
     emulated_known = kernel->own ? ((const struct module *)kernel->own)->known : 0;
 #pragma omp parallel for schedule(dynamic) num_threads(threads)

@@ -34,6 +34,7 @@ struct emulated {
     uint64_t opened, allocations, uploads, downloads, waits;
     uint64_t uploaded, downloaded; /* bytes */
     uint64_t launches[GPU_WORKS], own_launches; /* of load() */
+    uint64_t blocks[GPU_WORKS]; /* of these launches */
     uint64_t records, replays;
     void *stream; /* in use */
     void *seen[4]; /* that of the last upload, download, launch and wait */

@@ -341,20 +341,6 @@ struct own {
     cuda_function function;
 };
 
-/* as kernels.cu has them */
-static const char *kernel_name(const struct gpu_kernel *kernel)
-{
-#define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = "image_" #shape "_" #lookup,
-    static const char *const images[PHYS_SHAPES][PHYS_LOOKUPS] = {
-#include "kernels/variants.def"
-    };
-#undef VARIANT
-
-    if (kernel->work == GPU_FINISH) return "finish";
-    if (kernel->work == GPU_SUM) return "sum";
-    return images[kernel->shape][kernel->lookup];
-}
-
 static nb_status find_function(nb_context *ctx, struct device *d,
                                const struct gpu_kernel *kernel, cuda_function *out)
 {
@@ -371,11 +357,11 @@ static nb_status find_function(nb_context *ctx, struct device *d,
     NB_TRY(load_module(ctx, d, kernel->single));
     if (!*function)
         result = d->library.module_function(function, d->modules[kernel->single],
-                                            kernel_name(kernel));
+                                            gpu_kernel_name(kernel));
     if (result != 0) *function = NULL;
     *out = *function;
     return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "finding the kernel %s",
-                      kernel_name(kernel));
+                      gpu_kernel_name(kernel));
 }
 
 static nb_status launch_inside(nb_context *ctx, struct device *d, cuda_stream stream,
@@ -391,7 +377,7 @@ static nb_status launch_inside(nb_context *ctx, struct device *d, cuda_stream st
     NB_TRY(find_function(ctx, d, &launch->kernel, &function));
     result = d->library.launch(&config, function, arguments, NULL);
     return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "launching %u blocks of %s",
-                      launch->blocks, kernel_name(&launch->kernel));
+                      launch->blocks, gpu_kernel_name(&launch->kernel));
 }
 
 static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *launch,
@@ -459,7 +445,7 @@ static nb_status load_function(nb_context *ctx, struct device *d,
     NB_TRY(find_function(ctx, d, kernel, &function));
     if (!d->library.function_load) return NB_OK;
     return cuda_check(ctx, &d->library, NB_ERR_DEVICE, d->library.function_load(function),
-                      "loading the kernel %s", kernel_name(kernel));
+                      "loading the kernel %s", gpu_kernel_name(kernel));
 }
 
 /* In our own stream, as not every stream of a caller's can be captured: the default one

@@ -87,6 +87,9 @@ struct gpu_driver {
     void (*forget)(void *device, void *recording); /* accepts NULL */
 };
 
+/* A kernel as kernels.cu has it: of GPU_IMAGE, GPU_FINISH and GPU_SUM. */
+const char *gpu_kernel_name(const struct gpu_kernel *kernel);
+
 /* CUDA's driver, found when a device is opened: cuda.c. */
 extern const struct gpu_driver gpu_cuda;
 

@@ -89,6 +89,12 @@ struct gpu_hot_counts {
     uint64_t hits, misses; /* found on disk, or not */
 };
 
+/* what a simulator knows of kernels built at run time */
+struct gpu_proofs {
+    uint64_t proven; /* bits: those that gave the same bits in its scene */
+    int tried; /* rows of tiles */
+};
+
 /* what a simulator keeps on its device; zeroed but for the first three members */
 struct gpu_scene {
     struct gpu *gpu; /* NULL: it computes on the host */
@@ -97,6 +103,7 @@ struct gpu_scene {
     int f_sent; /* those there: 0 none, 1 in double, 2 in float */
     struct gpu_graphs graphs;
     struct gpu_hot_counts hot;
+    struct gpu_proofs proofs;
     struct gpu_buffer parameters, sources, orientations, f, stol, mask, partial, photons;
 };
 

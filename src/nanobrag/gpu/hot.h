@@ -1,7 +1,7 @@
 /*
  * hot.h - the hot path: a kernel that is used often gets one from NVRTC, built in the
  * background, that knows its frame (gpu/known.h) and so does not ask. It takes the place of
- * the one built ahead of time once it gave the same bits.
+ * the one built ahead of time in each scene in which it gave the same bits.
  *
  * SPDX-License-Identifier: MIT
  */

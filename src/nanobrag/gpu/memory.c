@@ -1,10 +1,12 @@
 /*
- * memory.c - a device of a context, and memory on it. SPDX-License-Identifier: MIT
+ * memory.c - a device of a context, the names of its kernels, and memory on it.
+ * SPDX-License-Identifier: MIT
  */
 #include <stddef.h>
 #include <stdlib.h>
 
 #include "gpu/hot.h"
+#include "physics/spec.h"
 
 nb_status gpu_open(nb_context *ctx, const struct gpu_driver *driver, int id,
                    struct gpu **out)
@@ -23,6 +25,19 @@ nb_status gpu_open(nb_context *ctx, const struct gpu_driver *driver, int id,
     }
     *out = gpu;
     return NB_OK;
+}
+
+const char *gpu_kernel_name(const struct gpu_kernel *kernel)
+{
+#define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = "image_" #shape "_" #lookup,
+    static const char *const images[PHYS_SHAPES][PHYS_LOOKUPS] = {
+#include "kernels/variants.def"
+    };
+#undef VARIANT
+
+    if (kernel->work == GPU_FINISH) return "finish";
+    if (kernel->work == GPU_SUM) return "sum";
+    return images[kernel->shape][kernel->lookup];
 }
 
 void gpu_close(struct gpu *gpu)
