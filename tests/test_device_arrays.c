@@ -101,6 +101,40 @@ static int device_arrays(void)
     return TAP_PASS;
 }
 
+/* a small region costs its own tiles; all else is 0 */
+static int small_region(void)
+{
+    static double image[DEVICES_MANY];
+    const int roi[4] = {37, 43, 50, 58};
+    nb_scene scene = devices_many_tiles();
+    nb_array to = nb_array_f64(image, scene.detector.nslow, scene.detector.nfast);
+    nb_context *ctx;
+    nb_simulator *sim;
+    int lit = 0, outside = 0;
+
+    memcpy(scene.detector.roi, roi, sizeof roi);
+    emulated_reset();
+    ctx = devices_context(NB_CUDA);
+    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    memset(image, 0xff, sizeof image);
+    to.device = NB_CUDA;
+    if (nb_forward(sim, NULL, &to) != NB_OK) abort();
+    for (int i = 0; i < DEVICES_MANY; i++) {
+        const int f = i % scene.detector.nfast, s = i / scene.detector.nfast;
+        const int inside = f >= roi[0] && f < roi[1] && s >= roi[2] && s < roi[3];
+
+        lit += inside && image[i] > 0;
+        outside += !inside && image[i] != 0;
+    }
+    tap_check(lit > 0 && outside == 0, "%d pixels lit, %d outside not 0", lit, outside);
+    tap_check(emulated.blocks[GPU_IMAGE] == 2, "%d tiles summed, expected 2 of 65",
+              (int)emulated.blocks[GPU_IMAGE]);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    emulated_reset();
+    return TAP_PASS;
+}
+
 static void check_refusal(const char *what, int device, const nb_scene *scene,
                           const nb_array *image, nb_status expected, const char *words)
 {
@@ -216,8 +250,9 @@ static int streams(void)
 
 static const struct tap_case cases[] = {
     {"written", device_arrays},
-    {"streams", streams},
+    {"small_region", small_region},
     {"refused", device_refusals},
+    {"streams", streams},
 };
 
 int main(int argc, char **argv)
