@@ -134,11 +134,21 @@ nb_status device_lost(nb_simulator *sim)
     (void)snprintf(ctx->no_gpu, sizeof ctx->no_gpu, "%s", words); /* nor will others try */
     gpu_scene_drop(&sim->device.scene);
     sim->device.scene.gpu = NULL;
+    sim->device.lost = 1;
     stay(sim, words);
     plans_start(sim);
     NB_TRY(context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, words));
     log_line(ctx, NB_LOG_WARNING, "device", "the host computes from here on: %s", words);
+    ctx->goes_on = 1; /* progress does not go back */
     return NB_OK;
+}
+
+nb_status device_check(nb_simulator *sim)
+{
+    nb_context *ctx = sim->ctx;
+
+    if (!sim->device.lost || !ctx->env.strict) return NB_OK;
+    return context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, sim->device.why);
 }
 
 nb_status nb_simulator_set_stream(nb_simulator *sim, void *cuda_stream)

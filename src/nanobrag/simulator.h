@@ -41,6 +41,7 @@ struct plans {
 /* where images are computed (device.c) */
 struct device {
     struct gpu_scene scene; /* its gpu is NULL on the host */
+    int lost; /* it failed, and the host took over */
     char name[160];
     char why[CONTEXT_MESSAGE / 2];
 };
@@ -124,6 +125,10 @@ simulator_run launch_image, launch_adjoint, launch_rows;
  * NB_ERR_UNSUPPORTED with NANOBRAG_STRICT=1. */
 nb_status device_choose(nb_simulator *sim, const struct phys_frame *frame, double samples);
 nb_status device_lost(nb_simulator *sim);
+
+/* Before any call: with NANOBRAG_STRICT=1 none goes on on the host once a device was lost.
+ */
+nb_status device_check(nb_simulator *sim);
 
 /* nb_forward() into an image on the device. */
 nb_status device_forward(nb_simulator *sim, const double *x, nb_array *image);
