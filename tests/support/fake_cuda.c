@@ -14,10 +14,17 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { INVALID_VALUE = 1, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NOT_FOUND = 500 };
+enum {
+    INVALID_VALUE = 1,
+    INVALID_DEVICE = 101,
+    INVALID_CONTEXT = 201,
+    NOT_FOUND = 500,
+    CAPTURE_UNSUPPORTED = 900
+};
 
 struct CUfunc_st {
     char name[64];
+    int loaded; /* by cuFuncLoad() or a launch: modules are loaded lazily */
 };
 
 static struct fake_cuda state;
@@ -204,6 +211,7 @@ cuda_result cuModuleGetFunction(cuda_function *out, cuda_module from, const char
 
     state.looked_up++;
     (void)snprintf(f->name, sizeof f->name, "%s", name);
+    f->loaded = 0;
     *out = f;
     return result;
 }
@@ -324,6 +332,11 @@ cuda_result cuLaunchKernelEx(const struct CUlaunchConfig_st *config, cuda_functi
     const cuda_result result = inside("cuLaunchKernelEx", there && plain);
 
     if (result != 0) return result;
+    if (state.capturing && !function->loaded) { /* nothing may be loaded meanwhile */
+        state.misuses++;
+        return CAPTURE_UNSUPPORTED;
+    }
+    function->loaded = 1;
     if (state.capturing)
         state.captured++;
     else
@@ -343,8 +356,11 @@ static char graph, graph_exec;
 
 cuda_result cuFuncLoad(cuda_function function)
 {
+    const cuda_result result = inside("cuFuncLoad", function != NULL);
+
     state.functions_loaded++;
-    return inside("cuFuncLoad", function != NULL);
+    if (result == 0) function->loaded = 1;
+    return result;
 }
 
 cuda_result cuStreamBeginCapture_v2(cuda_stream which, unsigned mode)
