@@ -216,7 +216,7 @@ static void check_stream(const char *what, cuda_stream expected)
     const struct gpu_launch finish = {{GPU_FINISH, 0, 0, 0, NULL}, 1, 0};
     char bytes[8] = "";
     gpu_address address = 0;
-    void *recording;
+    void *recording = NULL;
 
     fake->expected = expected;
     tap_check(gpu_cuda.allocate(ctx, device, sizeof bytes, &address) == NB_OK
