@@ -1,11 +1,12 @@
 /*
  * test_cuda_graphs.c - launches recorded as CUDA graphs, against a libcuda that has no GPU
  * (support/fake_cuda.h): in which order it is asked, every way of failing, and that all is
- * given back. And kernels that were built at run time.
+ * given back. And kernels that were built at run time, streams and memory of the caller's.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <dlfcn.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -207,12 +208,109 @@ static int no_functions(void)
     return TAP_PASS;
 }
 
+/* ---- streams ---- */
+
+/* all that goes to a stream; the fake counts a misuse where it is not the expected one */
+static void check_stream(const char *what, cuda_stream expected)
+{
+    const struct gpu_launch finish = {{GPU_FINISH, 0, 0, 0, NULL}, 1, 0};
+    char bytes[8] = "";
+    gpu_address address = 0;
+    void *recording = NULL;
+
+    fake->expected = expected;
+    tap_check(gpu_cuda.allocate(ctx, device, sizeof bytes, &address) == NB_OK
+                  && gpu_cuda.upload(ctx, device, address, bytes, sizeof bytes) == NB_OK
+                  && gpu_cuda.launch(ctx, device, &finish, address) == NB_OK
+                  && gpu_cuda.record(ctx, device, &finish, 1, address, &recording) == NB_OK
+                  && gpu_cuda.replay(ctx, device, recording) == NB_OK
+                  && gpu_cuda.download(ctx, device, bytes, address, sizeof bytes) == NB_OK
+                  && gpu_cuda.wait(ctx, device) == NB_OK,
+              "%s: copies, launches, replays, waits: '%s'", what, nb_context_message(ctx));
+    tap_check(fake->misuses == 0, "%s: %d calls on another stream", what, fake->misuses);
+    gpu_cuda.forget(device, recording);
+    gpu_cuda.release(device, address);
+}
+
+static int streams(void)
+{
+    static char theirs, foreign;
+    const cuda_stream caller = (cuda_stream)(void *)&theirs;
+    nb_status status;
+
+    begin(FAKE_CUDA);
+    fake->theirs = caller;
+    check_stream("at first", NULL);
+    tap_check(gpu_cuda.use(ctx, device, caller) == NB_OK, "'%s'", nb_context_message(ctx));
+    check_stream("the caller's", caller);
+    status = gpu_cuda.use(ctx, device, &foreign);
+    tap_check(status == NB_ERR_ARGUMENT
+                  && strstr(nb_context_message(ctx),
+                            "not of the primary context of CUDA device 0"),
+              "another context's: '%s'", nb_context_message(ctx));
+    check_stream("still the caller's", caller);
+    tap_check(gpu_cuda.use(ctx, device, NULL) == NB_OK, "'%s'", nb_context_message(ctx));
+    check_stream("our own again", NULL);
+    fake->fail_in = "cuStreamGetCtx";
+    status = gpu_cuda.use(ctx, device, caller);
+    tap_check(status == NB_ERR_ARGUMENT
+                  && strstr(nb_context_message(ctx), "asking about a stream"),
+              "not known: '%s'", nb_context_message(ctx));
+    fake->fail_in = NULL;
+    check_stream("our own still", NULL);
+    tap_check(gpu_cuda.use(ctx, device, caller) == NB_OK, "'%s'", nb_context_message(ctx));
+    fake->expected = NULL; /* closing waits for our own alone: theirs may be gone */
+    end("streams");
+    return TAP_PASS;
+}
+
+/* ---- memory of the caller's ---- */
+
+/* what the driver says of an address, and whether it is the device's */
+static int memory_of_whom(void)
+{
+    static const struct {
+        const char *what;
+        int known;
+        unsigned type, managed, ordinal;
+        int ours;
+    } rows[] = {{"ordinary memory", 0, 2, 0, 0, 0},
+                {"pinned memory of the host", 1, 1, 0, 0, 0},
+                {"of the device", 1, 2, 0, 0, 1},
+                {"of another device", 1, 2, 0, 1, 0},
+                {"managed memory", 1, 1, 1, 1, 1}};
+    static char memory[8];
+
+    begin(FAKE_CUDA);
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        int ours;
+
+        fake->known = rows[i].known ? memory : NULL;
+        fake->type = rows[i].type;
+        fake->managed = rows[i].managed;
+        fake->ordinal = rows[i].ordinal;
+        ours = gpu_cuda.owns(device, (gpu_address)(uintptr_t)memory);
+        tap_check(ours == rows[i].ours, "%s: %d expected %d", rows[i].what, ours,
+                  rows[i].ours);
+    }
+    fake->fail_in = "cuCtxPushCurrent_v2";
+    tap_check(gpu_cuda.owns(device, (gpu_address)(uintptr_t)memory),
+              "not refused where that can not be asked");
+    fake->fail_in = NULL;
+    end("memory of whom");
+    return TAP_PASS;
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        {"recorded", recorded},         {"own_kernel", own_kernel},
-        {"steps_fail", steps_fail},     {"replay_fails", replay_fails},
+        {"recorded", recorded},
+        {"own_kernel", own_kernel},
+        {"steps_fail", steps_fail},
+        {"replay_fails", replay_fails},
         {"no_functions", no_functions},
+        {"streams", streams},
+        {"memory_of_whom", memory_of_whom},
     };
 
     return tap_main(argc, argv, cases, COUNT(cases));

@@ -13,6 +13,7 @@
 
 #include "base/context.h"
 #include "gpu/gpu.h"
+#include "simulator.h"
 #include "support/compiled.h"
 #include "support/devices.h"
 #include "support/emulated.h"
@@ -240,6 +241,12 @@ static int strict(void)
     status = devices_image(sim, NULL, image);
     tap_check(status == NB_ERR_UNSUPPORTED, "NANOBRAG_STRICT=1: %s",
               nb_context_message(ctx));
+    for (int i = 0; i < 2; i++) {
+        status = devices_image(sim, NULL, image);
+        tap_check(status == NB_ERR_UNSUPPORTED
+                      && strstr(nb_context_message(ctx), "emulated device"),
+                  "and every later call: %s", nb_context_message(ctx));
+    }
     nb_simulator_free(sim);
     nb_context_free(ctx);
     emulated.devices = 0;
@@ -285,6 +292,92 @@ static int cancelled(void)
     nb_context_free(ctx);
     tap_check(devices_balanced(), "all memory was given back");
     emulated_reset();
+    return TAP_PASS;
+}
+
+struct told {
+    double last;
+    int times, backwards;
+};
+
+static int listen(void *user, double fraction)
+{
+    struct told *told = user;
+
+    told->times++;
+    told->backwards += fraction < told->last;
+    told->last = fraction;
+    return 0;
+}
+
+/* bands of a device, then all of it on the host */
+static int progress_when_lost(void)
+{
+    static double image[DEVICES_MANY];
+    const nb_scene scene = devices_many_tiles();
+    struct told told = {0, 0, 0};
+    const nb_context_options options = {.threads = 1,
+                                        .device = NB_CUDA,
+                                        .progress = listen,
+                                        .user = &told};
+    nb_context *ctx;
+    nb_simulator *sim;
+    int before;
+
+    emulated_reset();
+    emulated.memory = 100000;
+    if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
+    ctx->driver = &gpu_emulated;
+    ctx->env.hot_threshold = 0;
+    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    if (devices_image(sim, NULL, image) != NB_OK) abort();
+    before = (int)emulated.calls;
+    told.last = 0;
+    told.times = 0;
+    emulated.fail_at = emulated.calls + (uint64_t)before * 2 / 3;
+    if (devices_image(sim, NULL, image) != NB_OK) abort();
+    tap_check(!sim->device.scene.gpu && told.times > 2 && told.backwards == 0
+                  && told.last == 1,
+              "lost: told %d times, %d backwards, the last %g", told.times, told.backwards,
+              told.last);
+    told.last = 0;
+    if (devices_image(sim, NULL, image) != NB_OK) abort();
+    tap_check(told.backwards == 0 && told.last == 1, "the next call begins anew");
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    emulated_reset();
+    return TAP_PASS;
+}
+
+/* a check of derivatives is all the host's, and the device's are the images after it */
+static int gradcheck_on_host(void)
+{
+    static double image[PIXELS];
+    const nb_scene scene = scenes_base();
+    nb_gradcheck_row rows[NB_GRADCHECK_LOSSES];
+    nb_gradcheck_summary summary;
+    nb_context *ctx;
+    nb_simulator *sim;
+    uint64_t before;
+    nb_status status;
+
+    emulated_reset();
+    ctx = devices_context(NB_CUDA);
+    sim = devices_make(ctx, &scene, "distance", NB_SINGLE);
+    if (devices_image(sim, NULL, image) != NB_OK) abort();
+    before = emulated.calls;
+    status = nb_gradcheck(sim, NULL, NULL, NULL, rows, &summary);
+    tap_check(status == NB_OK && summary.verdict == NB_VERDICT_PASS, "%s",
+              status == NB_OK ? summary.message : nb_context_message(ctx));
+    tap_check(emulated.calls == before && summary.compiled_launches == 0
+                  && summary.launches > 0,
+              "%d calls of the device, %d launches on the host",
+              (int)(emulated.calls - before), (int)summary.launches);
+    if (devices_image(sim, NULL, image) != NB_OK) abort();
+    tap_check(emulated.calls > before, "images are the device's again");
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    tap_check(devices_balanced(), "all memory was given back");
     return TAP_PASS;
 }
 
@@ -443,6 +536,8 @@ static const struct tap_case cases[] = {
     {"once_lost", once_lost},
     {"strict", strict},
     {"cancelled", cancelled},
+    {"progress_when_lost", progress_when_lost},
+    {"gradcheck_on_host", gradcheck_on_host},
     {"choices", choices},
     {"tuned", tuned},
     {"environment", by_environment},

@@ -101,6 +101,40 @@ static int device_arrays(void)
     return TAP_PASS;
 }
 
+/* a small region costs its own tiles; all else is 0 */
+static int small_region(void)
+{
+    static double image[DEVICES_MANY];
+    const int roi[4] = {37, 43, 50, 58};
+    nb_scene scene = devices_many_tiles();
+    nb_array to = nb_array_f64(image, scene.detector.nslow, scene.detector.nfast);
+    nb_context *ctx;
+    nb_simulator *sim;
+    int lit = 0, outside = 0;
+
+    memcpy(scene.detector.roi, roi, sizeof roi);
+    emulated_reset();
+    ctx = devices_context(NB_CUDA);
+    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    memset(image, 0xff, sizeof image);
+    to.device = NB_CUDA;
+    if (nb_forward(sim, NULL, &to) != NB_OK) abort();
+    for (int i = 0; i < DEVICES_MANY; i++) {
+        const int f = i % scene.detector.nfast, s = i / scene.detector.nfast;
+        const int inside = f >= roi[0] && f < roi[1] && s >= roi[2] && s < roi[3];
+
+        lit += inside && image[i] > 0;
+        outside += !inside && image[i] != 0;
+    }
+    tap_check(lit > 0 && outside == 0, "%d pixels lit, %d outside not 0", lit, outside);
+    tap_check(emulated.blocks[GPU_IMAGE] == 2, "%d tiles summed, expected 2 of 65",
+              (int)emulated.blocks[GPU_IMAGE]);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    emulated_reset();
+    return TAP_PASS;
+}
+
 static void check_refusal(const char *what, int device, const nb_scene *scene,
                           const nb_array *image, nb_status expected, const char *words)
 {
@@ -140,6 +174,10 @@ static int device_refusals(void)
     check_refusal("a point spread", NB_CUDA, &spread, &image, NB_ERR_UNSUPPORTED,
                   "point spread");
 #endif
+    emulated.of_host = room;
+    check_refusal("memory of the host", NB_CUDA, &scene, &image, NB_ERR_SHAPE,
+                  "image is said to lie on CUDA device 0, but its address is not");
+    emulated.of_host = NULL;
     emulated.fail_at = emulated.calls + 9;
     check_refusal("a device that fails", NB_CUDA, &scene, &image, NB_ERR_DEVICE,
                   "error 999");
@@ -148,9 +186,73 @@ static int device_refusals(void)
     return TAP_PASS;
 }
 
+/* a call's work is in this stream alone */
+static void check_stream(const char *what, nb_simulator *sim, double *image, void *expected)
+{
+    const nb_scene *scene = &sim->scene;
+    nb_array to = nb_array_f64(image, scene->detector.nslow, scene->detector.nfast);
+    int others = 0;
+
+    for (int there = 0; there < 2; there++) {
+        memset(emulated.seen, 0xff, sizeof emulated.seen);
+        to.device = there ? NB_CUDA : NB_CPU;
+        if (nb_forward(sim, NULL, &to) != NB_OK) abort();
+        for (int i = 0; i < 4; i++)
+            others += emulated.seen[i] != expected && !(there && i == 1);
+        tap_check(others == 0,
+                  "%s, image on the %s: %d of copies, launches, waits in others", what,
+                  there ? "device" : "host", others);
+    }
+}
+
+/* simulators share the device, each has its stream */
+static int streams(void)
+{
+    static double image[PIXELS];
+    static char first, second, foreign;
+    const nb_scene scene = scenes_base();
+    nb_context *ctx, *host = devices_context(NB_CPU);
+    nb_simulator *a, *b, *c = devices_make(host, &scene, "", NB_DOUBLE);
+    nb_status status;
+
+    emulated_reset();
+    emulated.foreign = &foreign;
+    ctx = devices_context(NB_CUDA);
+    a = devices_make(ctx, &scene, "", NB_DOUBLE);
+    b = devices_make(ctx, &scene, "", NB_DOUBLE);
+    check_stream("at first", a, image, NULL);
+    tap_check(nb_simulator_set_stream(a, &first) == NB_OK
+                  && nb_simulator_set_stream(b, &second) == NB_OK,
+              "set: %s", nb_context_message(ctx));
+    for (int i = 0; i < 2; i++) {
+        check_stream("the first simulator", a, image, &first);
+        check_stream("the second", b, image, &second);
+    }
+    status = nb_simulator_set_stream(a, &foreign);
+    tap_check(status == NB_ERR_ARGUMENT && strstr(nb_context_message(ctx), "stream"),
+              "one of another context: %s", nb_context_message(ctx));
+    check_stream("the one before stays", a, image, &first);
+    tap_check(nb_simulator_set_stream(a, NULL) == NB_OK, "%s", nb_context_message(ctx));
+    check_stream("the device's again", a, image, NULL);
+    tap_check(nb_simulator_set_stream(c, &first) == NB_OK
+                  && devices_image(c, NULL, image) == NB_OK,
+              "on the host without effect");
+    tap_check(nb_simulator_set_stream(NULL, NULL) == NB_ERR_ARGUMENT, "no simulator");
+    nb_simulator_free(a);
+    nb_simulator_free(b);
+    nb_simulator_free(c);
+    nb_context_free(ctx);
+    nb_context_free(host);
+    tap_check(devices_balanced(), "all memory was given back");
+    emulated_reset();
+    return TAP_PASS;
+}
+
 static const struct tap_case cases[] = {
     {"written", device_arrays},
+    {"small_region", small_region},
     {"refused", device_refusals},
+    {"streams", streams},
 };
 
 int main(int argc, char **argv)

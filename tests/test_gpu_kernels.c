@@ -403,6 +403,48 @@ static int pairs_left_out(void)
     return TAP_PASS;
 }
 
+/* Where two axes of the reciprocal lattice are nearly opposite, the lattice point of a
+ * sample across half an index is far nearer than that of the anchor: one pair of source and
+ * orientation, whose point of the anchor alone is out of reach. */
+static int oblique_cell(void)
+{
+    static const double cells[2] = {20, 5}; /* for the reach in double, in float */
+    static double all[MOST], some[MOST];
+    nb_scene scene = scenes_base();
+
+    scene.crystal.shape = NB_GAUSS_STAR;
+    scene.crystal.hkl = NULL;
+    scene.crystal.default_f = 100;
+    scene.crystal.cell[3] = scene.crystal.cell[4] = 90;
+    scene.crystal.cell[5] = 20;
+    scene.crystal.ndomains = 1;
+    memset(scene.crystal.mosaic, 0, sizeof scene.crystal.mosaic);
+    scene.scan.nphi = 1;
+    scene.scan.osc = 0;
+    scene.beam.ndispersion = 1;
+    scene.beam.dispersion = 0;
+    scene.detector.pixel = 0.2;
+    scene.detector.nslow = scene.detector.nfast = 64;
+    scene.oversample = 1;
+    for (int i = 0; i < 4; i++) {
+        struct gpu_way way = {.single = i % 2, .parts = 1 + i / 2};
+        struct gpu_case *c;
+        int lit = 0;
+
+        for (int k = 0; k < 3; k++) scene.crystal.ncells[k] = cells[i % 2];
+        c = gpu_case_open(&scene);
+        if (!gpu_case_run(c, &way, some)) continue;
+        way.cut = -1;
+        if (!gpu_case_run(c, &way, all)) continue;
+        for (size_t k = 0; k < pixels_of(c); k++) lit += all[k] > 0;
+        tap_check(lit > 0 && lit < (int)pixels_of(c) && same(all, some, pixels_of(c)),
+                  "%s, parts %d: the same bits, %d pixels lit", i % 2 ? "float" : "double",
+                  way.parts, lit);
+        gpu_case_close(c);
+    }
+    return TAP_PASS;
+}
+
 static int any_order(void)
 {
     static double first[MOST], other[MOST];
@@ -539,6 +581,7 @@ int main(int argc, char **argv)
         NAMED(jumps),
         NAMED(halfway),
         NAMED(pairs_left_out),
+        NAMED(oblique_cell),
         NAMED(any_order),
         NAMED(bands),
         NAMED(roi_and_mask),

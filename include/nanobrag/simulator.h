@@ -78,6 +78,25 @@ NB_API nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
 /* Accepts NULL. */
 NB_API void nb_simulator_free(nb_simulator *sim);
 
+/*
+ * Order a simulator's work on its device in a stream of the caller's. What was queued there
+ * before a call is done before the call touches an array, and what is queued there after it
+ * sees what it wrote. Calls still return only when their results are there.
+ *
+ *   cuda_stream  [in]  CUstream (cudaStream_t) of the primary context of the device, as all
+ *                      of CUDA's runtime are; CU_STREAM_LEGACY (1) and
+ *                      CU_STREAM_PER_THREAD (2) name the default streams. NULL: a stream
+ *                      of our own, which waits for no other, as at first
+ *
+ * The stream has to live, and may not be capturing, while the simulator uses it. A
+ * simulator on the host accepts any and does nothing with it, so that a program runs on
+ * both.
+ *
+ * Errors: NB_ERR_ARGUMENT (sim is NULL, or the stream is of another context), after which
+ * the one before stays; NB_ERR_DEVICE.
+ */
+NB_API nb_status nb_simulator_set_stream(nb_simulator *sim, void *cuda_stream);
+
 /* How many parameters are free, and each of them (0 <= i < nparam). */
 NB_API size_t nb_nparam(const nb_simulator *sim);
 NB_API nb_status nb_param_at(const nb_simulator *sim, size_t i, nb_param *out);
@@ -100,7 +119,7 @@ NB_API nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene 
  *
  * The image may lie on the device that computes it (NB_CUDA; nb_description.device), unless
  * there is a point spread; it is complete when the call returns, and whatever was queued on
- * its memory has to be done before.
+ * its memory has to be done before, or be in the stream of nb_simulator_set_stream().
  *
  * Pixels outside the ROI and masked ones are 0; a point spread still carries their light
  * into their neighbours. float32 is the rounded float64: the first image that is not dense

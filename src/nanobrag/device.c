@@ -134,10 +134,32 @@ nb_status device_lost(nb_simulator *sim)
     (void)snprintf(ctx->no_gpu, sizeof ctx->no_gpu, "%s", words); /* nor will others try */
     gpu_scene_drop(&sim->device.scene);
     sim->device.scene.gpu = NULL;
+    sim->device.lost = 1;
     stay(sim, words);
     plans_start(sim);
     NB_TRY(context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, words));
     log_line(ctx, NB_LOG_WARNING, "device", "the host computes from here on: %s", words);
+    ctx->goes_on = 1; /* progress does not go back */
+    return NB_OK;
+}
+
+nb_status device_check_lost(nb_simulator *sim)
+{
+    nb_context *ctx = sim->ctx;
+
+    if (!sim->device.lost || !ctx->env.strict) return NB_OK;
+    return context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, sim->device.why);
+}
+
+nb_status nb_simulator_set_stream(nb_simulator *sim, void *cuda_stream)
+{
+    struct gpu_scene *scene;
+
+    if (!sim) return NB_ERR_ARGUMENT;
+    scene = &sim->device.scene;
+    if (scene->gpu)
+        NB_TRY(scene->gpu->driver->use(sim->ctx, scene->gpu->device, cuda_stream));
+    scene->stream = cuda_stream;
     return NB_OK;
 }
 
@@ -160,6 +182,11 @@ nb_status device_check(const nb_simulator *sim, const nb_array *image)
     if (image->device_id != gpu->id)
         return fail(sim->ctx, NB_ERR_SHAPE, "%s lies on CUDA device %d, expected %d", name,
                     image->device_id, gpu->id);
+    if (!gpu->driver->owns(gpu->device, (gpu_address)(uintptr_t)image->data))
+        return fail(sim->ctx, NB_ERR_SHAPE,
+                    "%s is said to lie on CUDA device %d, but its address is not of that "
+                    "device's memory",
+                    name, gpu->id);
     if (sim->psf)
         return fail(sim->ctx, NB_ERR_UNSUPPORTED,
                     "%s lies on a CUDA device, but the point spread is applied on the cpu; "

@@ -19,12 +19,16 @@
 
 /* ---- where ---- */
 
+static int is_off(const nb_simulator *sim)
+{
+    return context_compile(sim->ctx) == NB_COMPILE_OFF;
+}
+
 /* whatever is asked for; NULL: nothing is against it */
 static const char *always_against(const nb_simulator *sim)
 {
     if (sim->psf) return "behind a point spread";
-    if (context_compile(sim->ctx) == NB_COMPILE_OFF)
-        return "compiled mode is off, which builds their kernels";
+    if (is_off(sim)) return "compiled mode is off, which builds their kernels";
     return NULL;
 }
 
@@ -119,13 +123,13 @@ static nb_status run_rows(nb_simulator *sim, const nb_scene *scene,
     nb_status status;
 
     *done = 0;
-    if (why) return stay_on_host(sim, why);
+    if (why) return stay_on_host(sim, why, 0);
     status =
         plans_run(sim, n > 0 ? PLAN_ROWS : PLAN_ADJOINT, n, &job, launch_sums, &call, NULL);
     if (status == NB_ERR_DEVICE || status == NB_ERR_MEMORY) return device_lost(sim);
     if (status == NB_ERR_UNSUPPORTED && !sim->ctx->env.strict) {
         (void)snprintf(words, sizeof words, "%.400s", sim->ctx->message);
-        return stay_on_host(sim, words);
+        return stay_on_host(sim, words, 1);
     }
     *done = status == NB_OK;
     return status;
@@ -169,7 +173,7 @@ nb_status device_gradient(nb_simulator *sim, const nb_scene *scene,
 
     *done = 0;
     if (!sim->device.scene.gpu) return NB_OK;
-    if (always_against(sim)) return stay_on_host(sim, always_against(sim));
+    if (always_against(sim)) return stay_on_host(sim, always_against(sim), is_off(sim));
     NB_TRY(find_tangents(sim, scene, frame, &rows));
     sums.gradient = calloc(nb_ndense(sim) + 1, sizeof *sums.gradient);
     if (!sums.gradient) status = fail_memory(sim->ctx, "a gradient");
@@ -205,9 +209,9 @@ nb_status device_normal(nb_simulator *sim, const nb_scene *scene,
 
     *done = 0;
     if (!sim->device.scene.gpu) return NB_OK;
-    if (always_against(sim)) return stay_on_host(sim, always_against(sim));
+    if (always_against(sim)) return stay_on_host(sim, always_against(sim), is_off(sim));
     if (sim->params.f.n > 0 || sim->nunlisted > 0)
-        return stay_on_host(sim, "a normal matrix of structure factors");
+        return stay_on_host(sim, "a normal matrix of structure factors", 0);
     NB_TRY(find_tangents(sim, scene, frame, &rows));
     sums.gradient = calloc(n, sizeof *sums.gradient);
     sums.matrix = calloc(n * n, sizeof *sums.matrix);
@@ -260,9 +264,9 @@ nb_status device_changes(nb_simulator *sim, const nb_scene *scene,
 
     *done = 0;
     if (!sim->device.scene.gpu) return NB_OK;
-    if (always_against(sim)) return stay_on_host(sim, always_against(sim));
+    if (always_against(sim)) return stay_on_host(sim, always_against(sim), is_off(sim));
     if (turns_f(sim, n, along->jacobian.dot, along->f_dot))
-        return stay_on_host(sim, "tangents along structure factors");
+        return stay_on_host(sim, "tangents along structure factors", 0);
     room = calloc((size_t)n * pixels, sizeof *room);
     if (!room) return fail_memory(sim->ctx, "tangents of an image");
     for (int d = 0; d < n; d++) change[d] = room + (size_t)d * pixels;

@@ -547,6 +547,7 @@ nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_i
     nb_context_options kept;
     struct check check = {0};
     struct policy policy;
+    struct gpu *gpu;
     nb_status status;
 
     if (!sim) return NB_ERR_ARGUMENT;
@@ -557,10 +558,12 @@ nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_i
     check.ctx = sim->ctx;
     check.nparam = nb_nparam(sim);
     policy = sim->policy;
+    gpu = sim->device.scene.gpu;
     kept = sim->ctx->options;
     check.progress = kept.progress;
     sim->policy.kernels.single = NULL;
     sim->policy.tolerance = nothing;
+    sim->device.scene.gpu = NULL; /* the host's images, whose derivatives these are */
     sim->ctx->options.compile = NB_COMPILE_OFF;
     sim->ctx->options.progress = NULL;
     summary->launches = sim->ctx->launches;
@@ -572,6 +575,7 @@ nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_i
         judge(summary, NB_VERDICT_FAIL_GUARD, "launches of kernels");
     summary->evaluations = check.evaluations;
     sim->policy = policy;
+    sim->device.scene.gpu = gpu;
     sim->ctx->options.compile = kept.compile;
     sim->ctx->options.progress = kept.progress;
     release(&check);

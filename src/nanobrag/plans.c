@@ -165,6 +165,7 @@ nb_status plans_run(nb_simulator *sim, enum operation operation, int directions,
     struct job planned = *job;
     nb_status status;
 
+    NB_TRY(device_check_lost(sim));
     if (!is_compiled(sim)) return run(sim, job, user);
     signature = signature_of(sim, operation, directions);
     NB_TRY(find_plan(&rehearsal, &signature));

@@ -45,6 +45,7 @@ struct plans {
 /* where images are computed (device.c), and derivatives (device_rows.c) */
 struct device {
     struct gpu_scene scene; /* its gpu is NULL on the host */
+    int lost; /* it failed, and the host took over */
     char name[160];
     char why[CONTEXT_MESSAGE / 2];
     char rows_why[CONTEXT_MESSAGE / 2]; /* why the host computed derivatives last; "": it
@@ -148,6 +149,10 @@ simulator_run launch_sums;
  * NB_ERR_UNSUPPORTED with NANOBRAG_STRICT=1. */
 nb_status device_choose(nb_simulator *sim, const struct phys_frame *frame, double samples);
 nb_status device_lost(nb_simulator *sim);
+
+/* Before any call: with NANOBRAG_STRICT=1 none goes on on the host once a device was lost.
+ */
+nb_status device_check_lost(nb_simulator *sim);
 
 /* nb_forward() into an image on the device; NB_OK when that image is one it can write, and
  * as the backend knows it. */

@@ -367,7 +367,7 @@ is "four columns" test "$(wc -c < work/columns.bin)" -eq $((4 * 128 * 128 * 8))
 # ---- an interrupt leaves nothing ----
 rm -rf work
 mkdir work
-(cd work && exec "$program" $scene -detpixels 400 -pixel 0.3 -oversample 16 -osc 1 -phisteps 10 \
+(cd work && exec "$program" $scene -detpixels 400 -pixel 0.3 -oversample 16 -osc 1 -phisteps 200 \
     -threads 1 -quiet -roi 0 140 0 140 -jacobian all -jacobianfile j.bin -floatfile f.bin \
     > ../out 2> ../err) &
 child=$!

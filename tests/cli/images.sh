@@ -41,7 +41,7 @@ big="-cell 30 40 50 -default_F 10 -N 4 -detpixels 300 -pixel 0.3 -osc 1 -phistep
     -floatfile x.bin > ../out 2> ../err) &
 child=$!
 tries=0
-while [ ! -e work/x_00001.bin ] && [ $tries -lt 300 ]; do
+while [ ! -e work/x_00001.bin ] && [ $tries -lt 1000 ]; do
     sleep 0.1
     tries=$((tries + 1))
 done

@@ -53,10 +53,13 @@ int second_process(void)
     return TAP_PASS;
 }
 
-/* make one after the other and report each that is kept */
+/* all of them stay below CUBIN_CACHE_LIMIT */
+enum { KILLED = 40, EACH_OF_KILLED = 25 };
+
+/* make one after the other and report each that is kept, until killed */
 static void make_and_report(int from, int pipe_end)
 {
-    for (int i = from;; i++) {
+    for (int i = from; i < from + EACH_OF_KILLED; i++) {
         prepare(i, LARGE);
         cubin_job_run(&job);
         cubin_free(&job.cubin);
@@ -64,6 +67,7 @@ static void make_and_report(int from, int pipe_end)
             || write(pipe_end, &i, sizeof i) != (ssize_t)sizeof i)
             _exit(1);
     }
+    for (;;) (void)pause();
 }
 
 /* as above; killed at some moment after its first report. The last that it reported. */
@@ -88,28 +92,27 @@ static int kill_maker(int from, double moment)
 
 int killed_while_writing(void)
 {
-    enum { ROUNDS = 40, EACH = 1000 };
     int none = 0, made = 0, lost = 0, wrong = 0, left;
 
     begin_anew();
-    for (int round = 0; round < ROUNDS; round++) {
-        const int from = round * EACH;
-        const int last = kill_maker(from, 0.004 * round / ROUNDS);
+    for (int round = 0; round < KILLED; round++) {
+        const int from = round * EACH_OF_KILLED;
+        const int last = kill_maker(from, 0.004 * round / KILLED);
 
         none += last < 0;
         for (int i = from; i <= last; i++, made++) lost += !obtains(i, LARGE, 1);
     }
     left = count_cubins() - made;
     /* one that was written but not reported may be there, or is made */
-    for (int round = 0; round < ROUNDS; round++) {
-        prepare(round * EACH + 999, LARGE);
+    for (int round = 0; round < KILLED; round++) {
+        prepare((round + 1) * EACH_OF_KILLED - 1, LARGE);
         wrong += run() != NB_OK || job.cubin.size != LARGE;
         cubin_free(&job.cubin);
     }
     tap_check(none == 0 && lost == 0 && wrong == 0 && total.damaged == 0,
               "%d of %d reported ones lost, %d damaged, allowed 0", lost, made,
               (int)total.damaged);
-    tap_note("%d other files when %d processes had been killed", left, (int)ROUNDS);
+    tap_note("%d other files when %d processes had been killed", left, (int)KILLED);
     check_fallbacks(0, "");
     return TAP_PASS;
 }

@@ -21,8 +21,6 @@ struct subject {
 
 /* ---- test_hot.c ---- */
 
-void nap(int milliseconds);
-
 /* An empty cache, and counters as at the start. */
 void begin_anew(void);
 
@@ -35,9 +33,11 @@ nb_compile_stats take(struct subject *s);
 /* With a check that all was given back. */
 void close_subject(struct subject *s);
 
-/* How many files the cache has, as soon as there are `expected`, or at the end; -1: there
- * is no folder. */
-int files_after(int expected, int milliseconds);
+/* Until no kernel is being built in the background, 100 s at most. */
+void wait_for_build(const nb_context *in);
+
+/* How many files the cache has. */
+int files_kept(void);
 
 /* ---- hot/limits.c ---- */
 

@@ -28,11 +28,11 @@ static int use(nb_context *in, int shape, int oversample)
     scene.oversample = oversample < 3 ? oversample : 1;
     scene.oversample_omega = oversample == 3;
     sim = devices_make(in, &scene, "", NB_DOUBLE);
-    for (int i = 0; i < 200 && !promoted; i++) {
+    for (int i = 0; i < 100 && !promoted; i++) {
         if (devices_image(sim, NULL, image) != NB_OK) abort();
         promoted = compiled_stats(sim).promotions > 0;
         if (in->fallbacks > fallbacks || devices_warnings > warnings) break;
-        if (!promoted) nap(2);
+        wait_for_build(in);
     }
     nb_simulator_free(sim);
     return promoted;
@@ -118,7 +118,7 @@ static void check_nothing(nb_context *in, const char *what)
 
     s.sim = devices_make(in, &scene, "", NB_DOUBLE);
     for (int i = 0; i < 10; i++) (void)take(&s);
-    tap_check(in->gpu && !in->gpu->hot && files_after(1, 50) <= 0
+    tap_check(in->gpu && !in->gpu->hot && files_kept() == 0
                   && compiled_stats(s.sim).builds == 0,
               "%s: nothing", what);
     close_subject(&s);

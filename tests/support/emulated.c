@@ -74,6 +74,15 @@ static void close_device(void *device)
     free(device);
 }
 
+static nb_status use(nb_context *ctx, void *device, void *stream)
+{
+    (void)device;
+    if (stream && stream == emulated.foreign)
+        return fail(ctx, NB_ERR_ARGUMENT, "the stream is not of the emulated device");
+    emulated.stream = stream;
+    return NB_OK;
+}
+
 /* ---- memory ---- */
 
 /* before each block of memory, as long as the strictest alignment */
@@ -113,11 +122,18 @@ static void release(void *device, gpu_address address)
     free(head - 1);
 }
 
+static int owns(void *device, gpu_address address)
+{
+    (void)device;
+    return address != (gpu_address)(uintptr_t)emulated.of_host;
+}
+
 static nb_status upload(nb_context *ctx, void *device, gpu_address to, const void *from,
                         size_t bytes)
 {
     (void)device;
     if (fails()) return device_fault(ctx, "a copy to the device");
+    emulated.seen[0] = emulated.stream;
     if (bytes) memcpy((void *)(uintptr_t)to, from, bytes);
     emulated.uploads++;
     emulated.uploaded += bytes;
@@ -129,6 +145,7 @@ static nb_status download(nb_context *ctx, void *device, void *to, gpu_address f
 {
     (void)device;
     if (fails()) return device_fault(ctx, "a copy from the device");
+    emulated.seen[1] = emulated.stream;
     if (bytes) memcpy(to, (const void *)(uintptr_t)from, bytes);
     emulated.downloads++;
     emulated.downloaded += bytes;
@@ -301,8 +318,10 @@ static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *
     if (images > 1 && kernel->work != GPU_IMAGE && kernel->work != GPU_FINISH)
         return device_fault(ctx, "a launch for several images");
     if (kernel->own && !is_own(kernel)) return device_fault(ctx, "a launch of another");
+    emulated.seen[2] = emulated.stream;
     emulated.launches[kernel->work]++;
     if (images > emulated.most_images) emulated.most_images = images;
+    emulated.blocks[kernel->work] += (uint64_t)n;
     emulated.own_launches += kernel->own != NULL;
     emulated_known = kernel->own ? ((const struct module *)kernel->own)->known : 0;
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
@@ -323,6 +342,7 @@ static nb_status wait(nb_context *ctx, void *device)
 {
     (void)device;
     if (fails()) return device_fault(ctx, "waiting");
+    emulated.seen[3] = emulated.stream;
     emulated.waits++;
     return NB_OK;
 }
@@ -370,7 +390,7 @@ static void forget(void *device, void *recording)
     free(recording);
 }
 
-const struct gpu_driver gpu_emulated = {"emulated", open_device, close_device, allocate,
-                                        release,    upload,      download,     launch,
-                                        wait,       load,        unload,       record,
-                                        replay,     forget};
+const struct gpu_driver gpu_emulated = {"emulated", open_device, close_device, use,
+                                        allocate,   release,     owns,         upload,
+                                        download,   launch,      wait,         load,
+                                        unload,     record,      replay,       forget};

@@ -26,6 +26,8 @@ struct emulated {
      * NB_ERR_UNSUPPORTED, all others NB_ERR_DEVICE. 0: none does */
     uint64_t fail_at;
     int bends; /* 1: kernels of load() give another last bit */
+    const void *of_host; /* an address that is none of the device's */
+    void *foreign; /* a stream that is none of the device's */
     uint64_t fail_record; /* and so does the recording of this number, `records` */
     /* counters */
     uint64_t calls; /* of those that may fail */
@@ -33,7 +35,10 @@ struct emulated {
     uint64_t uploaded, downloaded; /* bytes */
     uint64_t launches[GPU_WORKS], own_launches; /* of load() */
     int most_images; /* of a launch */
+    uint64_t blocks[GPU_WORKS]; /* of these launches */
     uint64_t records, replays;
+    void *stream; /* in use */
+    void *seen[4]; /* that of the last upload, download, launch and wait */
     size_t bytes, most_bytes; /* allocated: now, and at most at a time */
     int devices_open, blocks_held; /* of memory */
     int recordings_held, modules_held;

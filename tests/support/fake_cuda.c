@@ -14,10 +14,17 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { INVALID_VALUE = 1, INVALID_DEVICE = 101, INVALID_CONTEXT = 201, NOT_FOUND = 500 };
+enum {
+    INVALID_VALUE = 1,
+    INVALID_DEVICE = 101,
+    INVALID_CONTEXT = 201,
+    NOT_FOUND = 500,
+    CAPTURE_UNSUPPORTED = 900
+};
 
 struct CUfunc_st {
     char name[64];
+    int loaded; /* by cuFuncLoad() or a launch: modules are loaded lazily */
 };
 
 static struct fake_cuda state;
@@ -117,8 +124,7 @@ cuda_result cuDeviceGetAttribute(int *out, unsigned which, cuda_device device)
         int value;
     } attributes[] = {{CUDA_PROCESSORS, 7},
                       {CUDA_CAPABILITY_MAJOR, state.major},
-                      {CUDA_CAPABILITY_MINOR, state.minor},
-                      {CUDA_READS_HOST_PAGES, state.reads_host_pages}};
+                      {CUDA_CAPABILITY_MINOR, state.minor}};
 
     if (device < 100 || device >= 100 + state.devices) return INVALID_DEVICE;
     for (size_t i = 0; i < COUNT(attributes); i++)
@@ -205,6 +211,7 @@ cuda_result cuModuleGetFunction(cuda_function *out, cuda_module from, const char
 
     state.looked_up++;
     (void)snprintf(f->name, sizeof f->name, "%s", name);
+    f->loaded = 0;
     *out = f;
     return result;
 }
@@ -224,10 +231,22 @@ cuda_result cuStreamCreate(cuda_stream *out, unsigned flags)
     return result;
 }
 
+static int is_expected(cuda_stream which)
+{
+    return which == (state.expected ? state.expected : STREAM);
+}
+
 cuda_result cuStreamSynchronize(cuda_stream which)
 {
     state.waits++;
-    return inside("cuStreamSynchronize", which == STREAM);
+    return inside("cuStreamSynchronize", is_expected(which));
+}
+
+cuda_result cuStreamGetCtx(cuda_stream which, cuda_context *out)
+{
+    *out =
+        which == STREAM || which == state.theirs ? CONTEXT : (cuda_context)(void *)&state;
+    return inside("cuStreamGetCtx", 1);
 }
 
 cuda_result cuStreamDestroy_v2(cuda_stream which)
@@ -266,19 +285,21 @@ cuda_result cuMemFree_v2(cuda_pointer address)
 
 cuda_result cuPointerGetAttribute(void *out, unsigned which, cuda_pointer pointer)
 {
-    const cuda_result result = inside("cuPointerGetAttribute", which == CUDA_MEMORY_TYPE);
-    const unsigned host = 1;
+    const cuda_result result = inside("cuPointerGetAttribute", 1);
+    const unsigned value = which == CUDA_MEMORY_TYPE  ? state.type
+                           : which == CUDA_IS_MANAGED ? state.managed
+                                                      : state.ordinal;
 
-    if (result != 0 || pointer != (cuda_pointer)(uintptr_t)state.pinned)
+    if (result != 0 || pointer != (cuda_pointer)(uintptr_t)state.known)
         return INVALID_VALUE;
-    memcpy(out, &host, sizeof host);
+    memcpy(out, &value, sizeof value);
     return 0;
 }
 
 cuda_result cuMemcpyHtoDAsync_v2(cuda_pointer to, const void *from, size_t bytes,
                                  cuda_stream on)
 {
-    const cuda_result result = inside("cuMemcpyHtoDAsync_v2", on == STREAM);
+    const cuda_result result = inside("cuMemcpyHtoDAsync_v2", is_expected(on));
 
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     if (result == 0) memcpy((void *)(uintptr_t)to, from, bytes);
@@ -288,7 +309,7 @@ cuda_result cuMemcpyHtoDAsync_v2(cuda_pointer to, const void *from, size_t bytes
 #ifndef FAKE_OLD
 cuda_result cuMemcpyDtoHAsync_v2(void *to, cuda_pointer from, size_t bytes, cuda_stream on)
 {
-    const cuda_result result = inside("cuMemcpyDtoHAsync_v2", on == STREAM);
+    const cuda_result result = inside("cuMemcpyDtoHAsync_v2", is_expected(on));
 
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     if (result == 0) memcpy(to, (const void *)(uintptr_t)from, bytes);
@@ -306,10 +327,16 @@ cuda_result cuLaunchKernelEx(const struct CUlaunchConfig_st *config, cuda_functi
 {
     const int plain = config->grid[1] > 0 && config->grid[2] == 1 && is_row(config->block)
                       && config->shared == 0 && config->nattributes == 0 && !extra;
-    const cuda_result result =
-        inside("cuLaunchKernelEx", config->stream == STREAM && plain);
+    const int there =
+        state.capturing ? config->stream == STREAM : is_expected(config->stream);
+    const cuda_result result = inside("cuLaunchKernelEx", there && plain);
 
     if (result != 0) return result;
+    if (state.capturing && !function->loaded) { /* nothing may be loaded meanwhile */
+        state.misuses++;
+        return CAPTURE_UNSUPPORTED;
+    }
+    function->loaded = 1;
     if (state.capturing)
         state.captured++;
     else
@@ -330,8 +357,11 @@ static char graph, graph_exec;
 
 cuda_result cuFuncLoad(cuda_function function)
 {
+    const cuda_result result = inside("cuFuncLoad", function != NULL);
+
     state.functions_loaded++;
-    return inside("cuFuncLoad", function != NULL);
+    if (result == 0) function->loaded = 1;
+    return result;
 }
 
 cuda_result cuStreamBeginCapture_v2(cuda_stream which, unsigned mode)
@@ -371,7 +401,7 @@ cuda_result cuGraphInstantiateWithFlags(cuda_graph_exec *out, cuda_graph from,
 
 cuda_result cuGraphLaunch(cuda_graph_exec which, cuda_stream on)
 {
-    const cuda_result result = inside("cuGraphLaunch", which == EXEC && on == STREAM);
+    const cuda_result result = inside("cuGraphLaunch", which == EXEC && is_expected(on));
 
     if (result == 0) state.graph_launches++;
     return result;

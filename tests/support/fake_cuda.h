@@ -14,8 +14,11 @@
 
 struct fake_cuda {
     /* what the machine is like */
-    int devices, version, major, minor, reads_host_pages;
-    const void *pinned; /* a pointer that it knows */
+    int devices, version, major, minor;
+    const void *known; /* a pointer that it knows: of this type, on this device */
+    unsigned type, managed, ordinal;
+    cuda_stream theirs; /* a stream of the caller's in our context, or NULL */
+    cuda_stream expected; /* where all but captures is to go; NULL: the library's own */
     /* how it fails */
     int fail_at; /* which call, from 1 on; 0: none */
     const char *fail_in; /* or the symbol whose every call fails; NULL: none */

@@ -246,6 +246,7 @@ nb_status gpu_batch_run(nb_context *ctx, struct gpu_scene *scene, const struct j
     first.photons = wanted ? batch->photons : NULL;
     headway_start(&headway, ctx, job);
     headway_part(&headway, 0, 1, 1);
+    NB_TRY(gpu_begin(ctx, scene));
     NB_TRY(send(ctx, scene, &first, batch));
     NB_TRY(launch(ctx, scene, &first, batch));
     NB_TRY(fetch(ctx, scene, &first, batch));

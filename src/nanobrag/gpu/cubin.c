@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/log.h"
 
@@ -14,14 +13,6 @@ void cubin_job_begin(const nb_context *ctx, struct cubin_job *job)
     job->limit = CUBIN_CACHE_LIMIT;
     if (context_compile(ctx) != NB_COMPILE_OFF)
         memcpy(job->folder, ctx->env.cache_dir, sizeof job->folder);
-}
-
-static double seconds(void)
-{
-    struct timespec now = {0};
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 /* 1: the job is done */
@@ -56,9 +47,9 @@ void cubin_job_run(struct cubin_job *job)
     cubin_key(&nvrtc, &job->request, job->donated, &job->target, key);
     if (job->folder[0] && recall(job, key)) return;
     job->without_limit = !nvrtc.set_callback;
-    start = seconds();
+    start = nvrtc_seconds();
     job->status = nvrtc_build(&nvrtc, &job->request, &job->target, &job->cubin, job->why);
-    job->counts.seconds = seconds() - start;
+    job->counts.seconds = nvrtc_seconds() - start;
     job->counts.built = job->status == NB_OK;
     job->counts.failed = job->status != NB_OK;
     if (job->status == NB_OK && job->folder[0]

@@ -1,7 +1,7 @@
 /*
  * cuda.c - a device of CUDA's driver. Its primary context is shared with whatever else
  * uses the device in this process; it is current only inside of our calls. Work goes to a
- * stream of our own.
+ * stream of our own, or to one of the caller's.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,12 +22,13 @@ struct device {
     struct cuda_library library;
     const struct gpu_fatbin *fatbin;
     cuda_device id;
+    int ordinal;
     cuda_context context;
-    cuda_stream stream;
+    cuda_stream own_stream; /* where launches are captured */
+    cuda_stream stream; /* in use: that one, or the caller's */
     cuda_module modules[2]; /* in double, in float; loaded when first used */
     cuda_function functions[2][GPU_WORKS][PHYS_SHAPES][PHYS_LOOKUPS];
     struct gpu_target target; /* what the device takes of the fatbin */
-    int reads_host_pages; /* any memory of the host, by itself */
 };
 
 /* ---- opening ---- */
@@ -48,6 +49,7 @@ static nb_status find_device(nb_context *ctx, struct device *d, int id)
     if (id < 0 || id >= count)
         return fail(ctx, NB_ERR_UNSUPPORTED, "CUDA device %d: there are %d, from 0 on", id,
                     count);
+    d->ordinal = id;
     result = cuda->device_get(&d->id, id);
     return cuda_check(ctx, cuda, NB_ERR_DEVICE, result, "finding device %d", id);
 }
@@ -78,8 +80,7 @@ static nb_status read_facts(nb_context *ctx, struct device *d, struct gpu_facts 
     facts->memory = memory;
     NB_TRY(attribute(ctx, d, CUDA_CAPABILITY_MAJOR, &facts->major));
     NB_TRY(attribute(ctx, d, CUDA_CAPABILITY_MINOR, &facts->minor));
-    NB_TRY(attribute(ctx, d, CUDA_PROCESSORS, &facts->processors));
-    return attribute(ctx, d, CUDA_READS_HOST_PAGES, &d->reads_host_pages);
+    return attribute(ctx, d, CUDA_PROCESSORS, &facts->processors);
 }
 
 /* Machine code runs under every driver of its major version, PTX is compiled by one that is
@@ -128,17 +129,18 @@ static nb_status make_stream(nb_context *ctx, struct device *d)
     if (result != 0) d->context = NULL;
     NB_TRY(cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "making a context"));
     NB_TRY(enter(ctx, d));
-    result = d->library.stream_create(&d->stream, CUDA_STREAM_NON_BLOCKING);
-    if (result != 0) d->stream = NULL;
+    result = d->library.stream_create(&d->own_stream, CUDA_STREAM_NON_BLOCKING);
+    if (result != 0) d->own_stream = NULL;
+    d->stream = d->own_stream;
     return leave(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "making a stream"));
 }
 
 /* What fails while closing has nobody left to tell. */
 static void leave_empty(struct device *d)
 {
-    if (d->stream) {
-        (void)d->library.stream_wait(d->stream);
-        (void)d->library.stream_destroy(d->stream);
+    if (d->own_stream) {
+        (void)d->library.stream_wait(d->own_stream);
+        (void)d->library.stream_destroy(d->own_stream);
     }
     for (int i = 0; i < 2; i++)
         if (d->modules[i]) (void)d->library.module_unload(d->modules[i]);
@@ -201,6 +203,32 @@ static nb_status open_default(nb_context *ctx, int id, void **device,
     return cuda_open(ctx, &source, id, device, facts);
 }
 
+/* a stream of another context can order nothing here */
+static nb_status check_stream(nb_context *ctx, struct device *d, cuda_stream stream)
+{
+    cuda_context its = NULL;
+    const cuda_result result = d->library.stream_context(stream, &its);
+
+    NB_TRY(cuda_check(ctx, &d->library, NB_ERR_ARGUMENT, result, "asking about a stream"));
+    if (its == d->context) return NB_OK;
+    return fail(ctx, NB_ERR_ARGUMENT,
+                "the stream is not of the primary context of CUDA device %d", d->ordinal);
+}
+
+static nb_status use(nb_context *ctx, void *device, void *stream)
+{
+    struct device *d = device;
+    const cuda_stream wanted = stream ? (cuda_stream)stream : d->own_stream;
+
+    if (wanted == d->stream) return NB_OK;
+    if (stream) {
+        NB_TRY(enter(ctx, d));
+        NB_TRY(leave(d, check_stream(ctx, d, wanted)));
+    }
+    d->stream = wanted;
+    return NB_OK;
+}
+
 /* ---- memory ---- */
 
 static nb_status allocate(nb_context *ctx, void *device, size_t bytes, gpu_address *out)
@@ -226,19 +254,34 @@ static void release(void *device, gpu_address address)
     (void)leave(d, NB_OK);
 }
 
-/* Whether the device may read this memory after upload() returned. The driver copies what
- * is ordinary memory first, but not what was pinned, or on machines where devices share
- * the host's page tables. */
-static int read_later(const struct device *d, const void *from)
+static int attribute_of(const struct device *d, unsigned which, gpu_address address,
+                        unsigned *out)
 {
-    unsigned type;
-
-    return d->reads_host_pages
-           || d->library.pointer_attribute(&type, CUDA_MEMORY_TYPE,
-                                           (cuda_pointer)(uintptr_t)from)
-                  == 0;
+    *out = 0;
+    return d->library.pointer_attribute(out, which, address) == 0;
 }
 
+/* What the driver does not know is ordinary memory of the host. Managed memory is the
+ * device's wherever it lies now. */
+static int owns(void *device, gpu_address address)
+{
+    struct device *d = device;
+    unsigned type, managed, ordinal;
+    int ours;
+
+    if (d->library.context_push(d->context) != 0) return 1; /* what follows will tell */
+    ours = attribute_of(d, CUDA_MEMORY_TYPE, address, &type);
+    if (ours && !(attribute_of(d, CUDA_IS_MANAGED, address, &managed) && managed))
+        ours = type == CUDA_DEVICE_MEMORY
+               && (!attribute_of(d, CUDA_DEVICE_ORDINAL, address, &ordinal)
+                   || (int)ordinal == d->ordinal);
+    (void)leave(d, NB_OK);
+    return ours;
+}
+
+/* The copy is waited for: CUDA promises of no asynchronous copy that the host's memory was
+ * read when it returns. Ordinary memory may be staged by a thread of the driver's, or read
+ * by a device that shares the host's page tables. */
 static nb_status upload(nb_context *ctx, void *device, gpu_address to, const void *from,
                         size_t bytes)
 {
@@ -247,7 +290,7 @@ static nb_status upload(nb_context *ctx, void *device, gpu_address to, const voi
 
     NB_TRY(enter(ctx, d));
     result = d->library.upload(to, from, bytes, d->stream);
-    if (result == 0 && read_later(d, from)) result = d->library.stream_wait(d->stream);
+    if (result == 0) result = d->library.stream_wait(d->stream);
     return leave(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
                                "copying %zu bytes to the device", bytes));
 }
@@ -298,23 +341,6 @@ struct own {
     cuda_function function;
 };
 
-/* as kernels.cu has them */
-static const char *kernel_name(const struct gpu_kernel *kernel)
-{
-#define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = "image_" #shape "_" #lookup,
-    static const char *const images[PHYS_SHAPES][PHYS_LOOKUPS] = {
-#include "kernels/variants.def"
-    };
-#undef VARIANT
-
-    if (kernel->work == GPU_FINISH) return "finish";
-    if (kernel->work == GPU_LOSS) return "finish_loss";
-    if (kernel->work == GPU_SUM) return "sum";
-    if (kernel->work == GPU_ROWS) return "derivatives"; /* none of the build's */
-    if (kernel->work == GPU_F) return "structure factors";
-    return images[kernel->shape][kernel->lookup];
-}
-
 static nb_status find_function(nb_context *ctx, struct device *d,
                                const struct gpu_kernel *kernel, cuda_function *out)
 {
@@ -331,19 +357,19 @@ static nb_status find_function(nb_context *ctx, struct device *d,
     NB_TRY(load_module(ctx, d, kernel->single));
     if (!*function)
         result = d->library.module_function(function, d->modules[kernel->single],
-                                            kernel_name(kernel));
+                                            gpu_kernel_name(kernel));
     if (result != 0) *function = NULL;
     *out = *function;
     return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "finding the kernel %s",
-                      kernel_name(kernel));
+                      gpu_kernel_name(kernel));
 }
 
-static nb_status launch_inside(nb_context *ctx, struct device *d,
+static nb_status launch_inside(nb_context *ctx, struct device *d, cuda_stream stream,
                                const struct gpu_launch *launch, gpu_address parameters)
 {
     const unsigned images = launch->images > 0 ? launch->images : 1;
     const struct CUlaunchConfig_st config =
-        {{launch->blocks, images, 1}, {BLOCK_THREADS, 1, 1}, 0, d->stream, NULL, 0};
+        {{launch->blocks, images, 1}, {BLOCK_THREADS, 1, 1}, 0, stream, NULL, 0};
     cuda_pointer argument = parameters + launch->offset;
     void *arguments[] = {&argument};
     cuda_function function;
@@ -354,7 +380,7 @@ static nb_status launch_inside(nb_context *ctx, struct device *d,
     return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
                       "launching %llu blocks of %s",
                       (unsigned long long)launch->blocks * images,
-                      kernel_name(&launch->kernel));
+                      gpu_kernel_name(&launch->kernel));
 }
 
 static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *launch,
@@ -363,7 +389,7 @@ static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *
     struct device *d = device;
 
     NB_TRY(enter(ctx, d));
-    return leave(d, launch_inside(ctx, d, launch, parameters));
+    return leave(d, launch_inside(ctx, d, d->stream, launch, parameters));
 }
 
 static nb_status load_own(nb_context *ctx, struct device *d, const void *code,
@@ -422,21 +448,24 @@ static nb_status load_function(nb_context *ctx, struct device *d,
     NB_TRY(find_function(ctx, d, kernel, &function));
     if (!d->library.function_load) return NB_OK;
     return cuda_check(ctx, &d->library, NB_ERR_DEVICE, d->library.function_load(function),
-                      "loading the kernel %s", kernel_name(kernel));
+                      "loading the kernel %s", gpu_kernel_name(kernel));
 }
 
-/* The graph is the caller's even where this fails; NULL: there is none. */
+/* In our own stream, as not every stream of a caller's can be captured: the default one
+ * can not, and others may be at work. The graph is the caller's even where this fails;
+ * NULL: there is none. */
 static nb_status capture(nb_context *ctx, struct device *d,
                          const struct gpu_launch *launches, int n, gpu_address parameters,
                          cuda_graph *graph)
 {
-    cuda_result result = d->library.capture_begin(d->stream, CUDA_CAPTURE_THREAD_LOCAL);
+    cuda_result result = d->library.capture_begin(d->own_stream, CUDA_CAPTURE_THREAD_LOCAL);
     nb_status status = NB_OK;
 
     NB_TRY(cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "beginning a capture"));
     for (int i = 0; i < n && status == NB_OK; i++)
-        status = launch_inside(ctx, d, launches + i, parameters);
-    result = d->library.capture_end(d->stream, graph); /* whatever became of the launches */
+        status = launch_inside(ctx, d, d->own_stream, launches + i, parameters);
+    /* whatever became of the launches */
+    result = d->library.capture_end(d->own_stream, graph);
     if (result != 0) *graph = NULL;
     if (status != NB_OK) return status;
     return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "capturing launches");
@@ -513,7 +542,7 @@ static nb_status wait_for_all(nb_context *ctx, void *device)
     return leave(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "computing"));
 }
 
-const struct gpu_driver gpu_cuda = {"cuda",       open_default, close_device, allocate,
-                                    release,      upload,       download,     launch,
-                                    wait_for_all, load,         unload,       record,
-                                    replay,       forget};
+const struct gpu_driver gpu_cuda = {"cuda",   open_default, close_device, use,
+                                    allocate, release,      owns,         upload,
+                                    download, launch,       wait_for_all, load,
+                                    unload,   record,       replay,       forget};

@@ -29,8 +29,10 @@ enum {
     CUDA_PROCESSORS = 16, /* attributes of a device */
     CUDA_CAPABILITY_MAJOR = 75,
     CUDA_CAPABILITY_MINOR = 76,
-    CUDA_READS_HOST_PAGES = 100,
-    CUDA_MEMORY_TYPE = 2, /* attribute of a pointer */
+    CUDA_MEMORY_TYPE = 2, /* attributes of a pointer */
+    CUDA_IS_MANAGED = 8,
+    CUDA_DEVICE_ORDINAL = 9,
+    CUDA_DEVICE_MEMORY = 2, /* a type of memory */
     CUDA_STREAM_NON_BLOCKING = 1,
     CUDA_CAPTURE_THREAD_LOCAL = 1,
     CUDA_LOG_BUFFER = 5, /* options of loading a module */
@@ -67,6 +69,7 @@ struct CUlaunchConfig_st {
     X(module_unload, cuModuleUnload, (cuda_module))                                        \
     X(stream_create, cuStreamCreate, (cuda_stream *, unsigned))                            \
     X(stream_wait, cuStreamSynchronize, (cuda_stream))                                     \
+    X(stream_context, cuStreamGetCtx, (cuda_stream, cuda_context *))                       \
     X(stream_destroy, cuStreamDestroy_v2, (cuda_stream))                                   \
     X(memory_allocate, cuMemAlloc_v2, (cuda_pointer *, size_t))                            \
     X(memory_release, cuMemFree_v2, (cuda_pointer))                                        \

@@ -63,9 +63,15 @@ struct gpu_driver {
     /* Device `id`, its kernels ready to launch. NB_ERR_UNSUPPORTED where there is none. */
     nb_status (*open)(nb_context *ctx, int id, void **device, struct gpu_facts *facts);
     void (*close)(void *device); /* accepts NULL */
+    /* All that follows is ordered in this stream of the caller's (a CUstream) until the
+     * next use(); NULL: in one of the device's own. NB_ERR_ARGUMENT, and nothing changed:
+     * it is not of the device. */
+    nb_status (*use)(nb_context *ctx, void *device, void *stream);
     nb_status (*allocate)(nb_context *ctx, void *device, size_t bytes, gpu_address *out);
     void (*release)(void *device, gpu_address address); /* accepts 0 */
-    /* both may return before it is done; `from` is copied first, `to` is filled after
+    /* 1 unless an address of the caller's is known to be none of the device's memory */
+    int (*owns)(void *device, gpu_address address);
+    /* both may return before it is done; `from` is read first, `to` is filled after
      * wait()
      */
     nb_status (*upload)(nb_context *ctx, void *device, gpu_address to, const void *from,
@@ -86,6 +92,9 @@ struct gpu_driver {
     nb_status (*replay)(nb_context *ctx, void *device, void *recording);
     void (*forget)(void *device, void *recording); /* accepts NULL */
 };
+
+/* A kernel as kernels.cu has it: of GPU_IMAGE, GPU_FINISH and GPU_SUM. */
+const char *gpu_kernel_name(const struct gpu_kernel *kernel);
 
 /* CUDA's driver, found when a device is opened: cuda.c. */
 extern const struct gpu_driver gpu_cuda;

@@ -93,17 +93,29 @@ struct gpu_hot_counts {
     uint64_t hits, misses; /* found on disk, or not */
 };
 
-/* what a simulator keeps on its device; zeroed but for the first two members */
+/* what a simulator knows of kernels built at run time */
+struct gpu_proofs {
+    uint64_t proven; /* bits: those that gave the same bits in its scene */
+    int tried; /* rows of tiles */
+};
+
+/* what a simulator keeps on its device; zeroed but for the first three members */
 struct gpu_scene {
     struct gpu *gpu; /* NULL: it computes on the host */
+    void *stream; /* of the caller's, in which its work is ordered; NULL: the device's */
     int f_moves; /* structure factors differ from call to call */
     int f_sent; /* those there: 0 none, 1 in double, 2 in float */
     struct gpu_graphs graphs;
     struct gpu_hot_counts hot;
+    struct gpu_proofs proofs;
     struct gpu_buffer parameters, sources, orientations, f, stol, mask, partial, photons;
     /* of derivatives and losses (rows.h, loss.h) */
     struct gpu_buffer tangents, totals, sums, change, sum_bar, counts, inputs[3];
 };
+
+/* Before the first work of a call, as simulators share the device: it is ordered in the
+ * scene's stream. */
+nb_status gpu_begin(nb_context *ctx, const struct gpu_scene *scene);
 
 void gpu_scene_drop(struct gpu_scene *scene);
 size_t gpu_scene_bytes(const struct gpu_scene *scene);

@@ -4,6 +4,7 @@
  */
 #include "gpu/hot.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,8 @@
 #include "gpu/build.h"
 #include "gpu/known.h"
 
-enum { MOST_ENTRIES = 64, THREADS = GPU_FAST * GPU_SLOW, NAME = 64, REASON = 96 };
+/* a bit of struct gpu_proofs for each */
+enum { MOST_ENTRIES = 64, THREADS = GPU_FAST * GPU_SLOW, REASON = 96 };
 
 /* all that a kernel is made for */
 struct key {
@@ -24,7 +26,7 @@ enum state {
     COUNTED, /* until it is hot */
     BEING_BUILT,
     LOADED, /* not compared yet */
-    IN_USE,
+    IN_USE, /* in the scenes where it was compared */
     LEFT /* to the kernel of the build, for good */
 };
 
@@ -63,11 +65,12 @@ static const char *precision_name(const struct key *key)
     return build_precision_name(key->single);
 }
 
-/* as kernels.cu has it */
-static const char *kernel_name(const struct key *key, char out[NAME])
+static const char *name_of(const struct key *key)
 {
-    (void)snprintf(out, NAME, "image_%s_%s", shape_name(key), lookup_name(key));
-    return out;
+    const struct gpu_kernel kernel = {GPU_IMAGE, key->shape, key->lookup, key->single,
+                                      NULL};
+
+    return gpu_kernel_name(&kernel);
 }
 
 /* what a kernel has other than the one built before it */
@@ -127,7 +130,7 @@ static nb_status begin_build(nb_context *ctx, struct gpu *gpu, struct entry *ent
     const struct key *key = &entry->key;
     const struct gpu_kernel kernel = {GPU_IMAGE, key->shape, key->lookup, key->single,
                                       NULL};
-    char name[NAME], reason[REASON];
+    char reason[REASON];
 
     entry->state = LEFT;
     if (hot->absent || is_at_limit(ctx, hot, &entry->key)) return NB_OK;
@@ -135,11 +138,11 @@ static nb_status begin_build(nb_context *ctx, struct gpu *gpu, struct entry *ent
     nvrtc_option(&hot->build.job.request, "-DGPU_KNOWN=%u", key->known);
     if (build_start(&hot->build) != 0)
         return context_fall_back(ctx, "hot path: no thread to build %s in",
-                                 kernel_name(&entry->key, name));
+                                 name_of(&entry->key));
     entry->state = BEING_BUILT;
     hot->building = entry;
     log_topic(ctx, TOPIC_HOTPATH, "%s in %s used %d times, one that knows %#x begun: %s",
-              kernel_name(&entry->key, name), precision_name(&entry->key), entry->uses,
+              name_of(&entry->key), precision_name(&entry->key), entry->uses,
               entry->key.known, reason_of(hot, &entry->key, reason));
     return NB_OK;
 }
@@ -148,10 +151,9 @@ static nb_status begin_build(nb_context *ctx, struct gpu *gpu, struct entry *ent
 static nb_status load(nb_context *ctx, struct gpu *gpu, struct entry *entry)
 {
     const struct cubin *cubin = &gpu->hot->build.job.cubin;
-    char name[NAME];
+    const char *name = name_of(&entry->key);
 
     if (!cubin->bytes) return NB_OK;
-    (void)kernel_name(&entry->key, name);
     if (gpu->driver->load(ctx, gpu->device, cubin->bytes, cubin->size, name, &entry->module)
         != NB_OK) {
         char words[CONTEXT_MESSAGE / 4];
@@ -212,26 +214,28 @@ static int is_dark(const double *sums, size_t n)
     return 1;
 }
 
-/* Whether the bits are the same in `blocks` blocks, a state of the kernel; LOADED where it
- * is too dark to tell. `sums`: room for both. */
+enum verdict { SAME, OTHER, TOO_DARK };
+
+/* Whether the bits are the same in `blocks` blocks. `sums`: room for both. */
 static nb_status compare(nb_context *ctx, struct gpu_scene *scene,
                          const struct gpu_kernel *kernels, size_t blocks, double *sums,
-                         enum state *out)
+                         enum verdict *out)
 {
     const size_t n = blocks * THREADS;
 
     NB_TRY(sums_of(ctx, scene, kernels, blocks, sums));
     NB_TRY(sums_of(ctx, scene, kernels + 1, blocks, sums + n));
     if (memcmp(sums, sums + n, n * sizeof *sums) != 0)
-        *out = LEFT;
+        *out = OTHER;
     else
-        *out = is_dark(sums, n) ? LOADED : IN_USE;
+        *out = is_dark(sums, n) ? TOO_DARK : SAME;
     return NB_OK;
 }
 
 /* on a row of tiles, from the middle on another one each time */
-static nb_status try_row(nb_context *ctx, struct gpu_scene *scene, struct entry *entry,
-                         const struct gpu_layout *layout, struct gpu_parameters parameters)
+static nb_status try_row(nb_context *ctx, struct gpu_scene *scene,
+                         const struct entry *entry, const struct gpu_layout *layout,
+                         struct gpu_parameters parameters, enum verdict *out)
 {
     const struct key *key = &entry->key;
     const struct gpu_kernel kernels[2] = {{GPU_IMAGE, key->shape, key->lookup, key->single,
@@ -239,15 +243,17 @@ static nb_status try_row(nb_context *ctx, struct gpu_scene *scene, struct entry 
                                           {GPU_IMAGE, key->shape, key->lookup, key->single,
                                            entry->module}};
     const size_t blocks = (size_t)layout->across * (size_t)layout->segments;
-    const int row = (layout->down / 2 + entry->uses) % layout->down;
+    const int row = (layout->down / 2 + scene->proofs.tried) % layout->down;
     double *sums = malloc(2 * blocks * THREADS * sizeof *sums);
     nb_status status;
 
+    *out = TOO_DARK;
     if (!sums) return NB_OK; /* another time */
+    scene->proofs.tried += scene->proofs.tried < INT_MAX / 2;
     parameters.first_slow = layout->first_slow + GPU_SLOW * row;
     parameters.down = 1;
     status = gpu_put(ctx, scene->gpu, &scene->parameters, &parameters, sizeof parameters);
-    if (status == NB_OK) status = compare(ctx, scene, kernels, blocks, sums, &entry->state);
+    if (status == NB_OK) status = compare(ctx, scene, kernels, blocks, sums, out);
     free(sums);
     return status;
 }
@@ -258,20 +264,30 @@ static void unload(struct gpu *gpu, struct entry *entry)
     entry->module = NULL;
 }
 
+/* Other scenes may have recorded launches of one that is in use: it stays loaded. */
+static void leave(struct gpu *gpu, struct entry *entry)
+{
+    if (entry->state == LOADED) unload(gpu, entry);
+    entry->state = LEFT;
+}
+
 static nb_status try_out(nb_context *ctx, struct gpu_scene *scene, struct entry *entry,
-                         const struct gpu_layout *layout,
+                         uint64_t bit, const struct gpu_layout *layout,
                          const struct gpu_parameters *parameters)
 {
-    char name[NAME];
+    enum verdict verdict;
+    const char *name = name_of(&entry->key);
 
-    NB_TRY(try_row(ctx, scene, entry, layout, *parameters));
-    (void)kernel_name(&entry->key, name);
-    if (entry->state == LEFT) {
-        unload(scene->gpu, entry);
+    NB_TRY(try_row(ctx, scene, entry, layout, *parameters, &verdict));
+    if (verdict == TOO_DARK) return NB_OK;
+    if (verdict == OTHER) {
+        leave(scene->gpu, entry);
         return context_fall_back(ctx, "%s built at run time gives other bits: not used",
                                  name);
     }
-    if (entry->state == LOADED) return NB_OK;
+    scene->proofs.proven |= bit;
+    if (entry->state == IN_USE) return NB_OK;
+    entry->state = IN_USE;
     scene->hot.promotions++;
     log_topic(ctx, TOPIC_HOTPATH, "promoted %s in %s that knows %#x: the same bits", name,
               precision_name(&entry->key), entry->key.known);
@@ -298,6 +314,7 @@ nb_status hot_kernel(nb_context *ctx, struct gpu_scene *scene, const struct job 
     const struct key key = {kernel->shape, kernel->lookup, kernel->single,
                             known_of(job->frame, layout->parts)};
     struct entry *entry;
+    uint64_t bit;
 
     if (!job->planned || ctx->env.hot_threshold == 0) return NB_OK;
     if (!gpu->hot) gpu->hot = calloc(1, sizeof *gpu->hot);
@@ -306,13 +323,20 @@ nb_status hot_kernel(nb_context *ctx, struct gpu_scene *scene, const struct job 
         NB_TRY(end_build(ctx, scene));
     entry = entry_of(gpu->hot, &key);
     if (!entry) return NB_OK;
-    entry->uses += entry->uses < ctx->env.hot_threshold || entry->state == LOADED;
+    bit = (uint64_t)1 << (entry - gpu->hot->entries);
+    entry->uses += entry->uses < ctx->env.hot_threshold;
     if (entry->state == COUNTED && entry->uses >= ctx->env.hot_threshold
         && !gpu->hot->building)
         NB_TRY(begin_build(ctx, gpu, entry));
-    if (entry->state == LOADED) NB_TRY(try_out(ctx, scene, entry, layout, parameters));
-    if (entry->state == IN_USE) kernel->own = entry->module;
+    if ((entry->state == LOADED || entry->state == IN_USE) && !(scene->proofs.proven & bit))
+        NB_TRY(try_out(ctx, scene, entry, bit, layout, parameters));
+    if (entry->state == IN_USE && scene->proofs.proven & bit) kernel->own = entry->module;
     return NB_OK;
+}
+
+int hot_is_busy(const struct gpu *gpu)
+{
+    return gpu->hot && gpu->hot->building && !atomic_load(&gpu->hot->build.done);
 }
 
 void hot_close(struct gpu *gpu)

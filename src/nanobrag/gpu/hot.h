@@ -1,7 +1,7 @@
 /*
  * hot.h - the hot path: a kernel that is used often gets one from NVRTC, built in the
  * background, that knows its frame (gpu/known.h) and so does not ask. It takes the place of
- * the one built ahead of time once it gave the same bits.
+ * the one built ahead of time in each scene in which it gave the same bits.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,6 +21,9 @@
 nb_status hot_kernel(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                      const struct gpu_layout *layout,
                      const struct gpu_parameters *parameters, struct gpu_kernel *kernel);
+
+/* 1 while a kernel is being built; once it is not, the next use loads what was built. */
+int hot_is_busy(const struct gpu *gpu);
 
 /* Stop what is being built, and forget all. */
 void hot_close(struct gpu *gpu);

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #include "gpu/block.h"
 #include "gpu/frame.h"
@@ -174,12 +175,37 @@ void image_output(const struct gpu_output *out, struct gpu_parameters *p)
     p->image_stride[1] = out->stride[1];
 }
 
+/* Everything in an image of the caller's 0, by finishing tiles none of whose pixels are
+ * rendered, where those of the ROI leave some out. */
+static nb_status blank_output(nb_context *ctx, struct gpu_scene *s, const struct job *job,
+                              const struct gpu_layout *l, struct gpu_parameters p)
+{
+    const struct gpu_layout all = gpu_layout_of(&s->gpu->facts, job, l->single, 1);
+    const unsigned tiles = (unsigned)all.across * (unsigned)all.down;
+    const struct gpu_sequence blank = {"blank",
+                                       1,
+                                       {{{GPU_FINISH, 0, 0, l->single, NULL}, tiles, 0, 0}}};
+
+    if (l->across == all.across && l->down == all.down) return NB_OK;
+    memset(p.roi, 0, sizeof p.roi);
+    p.first_fast = p.first_slow = 0;
+    p.across = all.across;
+    p.down = all.down;
+    p.photons = NULL;
+    NB_TRY(gpu_put(ctx, s->gpu, &s->parameters, &p, sizeof p));
+    return gpu_run(ctx, s, job, &blank);
+}
+
+static int is_empty(const struct job *job)
+{
+    return job->roi[1] <= job->roi[0] || job->roi[3] <= job->roi[2];
+}
+
 static nb_status run_all(struct headway *headway, struct gpu_scene *s,
                          const struct job *job, int single, const struct gpu_output *out)
 {
     nb_context *ctx = headway->ctx;
-    /* an image of the caller's has its pixels that are not rendered made 0 too */
-    const struct gpu_layout l = gpu_layout_of(&s->gpu->facts, job, single, out != NULL);
+    const struct gpu_layout l = gpu_layout_of(&s->gpu->facts, job, single, is_empty(job));
     const int bands = (l.down + l.band - 1) / l.band;
     struct gpu_kernel kernel = {GPU_IMAGE, job->spec.shape, job->spec.lookup, l.single,
                                 NULL};
@@ -187,7 +213,10 @@ static nb_status run_all(struct headway *headway, struct gpu_scene *s,
 
     NB_TRY(image_prepare(ctx, s, job, &l, &parameters));
     NB_TRY(hot_kernel(ctx, s, job, &l, &parameters, &kernel));
-    if (out) image_output(out, &parameters);
+    if (out) {
+        image_output(out, &parameters);
+        NB_TRY(blank_output(ctx, s, job, &l, parameters));
+    }
     headway_part(headway, 0, 1, bands);
     for (int first = 0; first < l.down && !headway_stopped(headway); first += l.band) {
         NB_TRY(run_band(ctx, s, job, &l, first, &kernel, &parameters));
@@ -218,8 +247,8 @@ nb_status gpu_forward(nb_context *ctx, struct gpu_scene *scene, const struct job
 
     headway_start(&headway, ctx, job);
     if (job->photons) grid_blank(job);
-    if (!out && (job->roi[1] <= job->roi[0] || job->roi[3] <= job->roi[2]))
-        return headway_end(&headway);
+    if (!out && is_empty(job)) return headway_end(&headway);
+    NB_TRY(gpu_begin(ctx, scene));
     NB_TRY(run_all(&headway, scene, job, single, out));
     if (job->photons && gpu_needs_photons(job, single)
         && rounding_is_lost(job, brightest(job)))

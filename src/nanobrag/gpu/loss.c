@@ -156,6 +156,7 @@ nb_status gpu_loss(nb_context *ctx, struct gpu_scene *scene, const struct job *j
     alone.photons = NULL;
     headway_start(&headway, ctx, job);
     if (job->roi[1] > job->roi[0] && job->roi[3] > job->roi[2]) {
+        NB_TRY(gpu_begin(ctx, scene));
         NB_TRY(run_all(&headway, scene, &alone, single, loss, out));
         if (gpu_needs_photons(job, single) && rounding_is_lost(job, out[LOSS_BRIGHTEST]))
             NB_TRY(run_all(&headway, scene, &alone, 0, loss, out));

@@ -1,11 +1,13 @@
 /*
- * memory.c - a device of a context, and memory on it. SPDX-License-Identifier: MIT
+ * memory.c - a device of a context, the names of its kernels, and memory on it.
+ * SPDX-License-Identifier: MIT
  */
 #include <stddef.h>
 #include <stdlib.h>
 
 #include "gpu/hot.h"
 #include "gpu/rows_kernels.h"
+#include "physics/spec.h"
 
 nb_status gpu_open(nb_context *ctx, const struct gpu_driver *driver, int id,
                    struct gpu **out)
@@ -25,6 +27,22 @@ nb_status gpu_open(nb_context *ctx, const struct gpu_driver *driver, int id,
     }
     *out = gpu;
     return NB_OK;
+}
+
+const char *gpu_kernel_name(const struct gpu_kernel *kernel)
+{
+#define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = "image_" #shape "_" #lookup,
+    static const char *const images[PHYS_SHAPES][PHYS_LOOKUPS] = {
+#include "kernels/variants.def"
+    };
+#undef VARIANT
+
+    if (kernel->work == GPU_FINISH) return "finish";
+    if (kernel->work == GPU_LOSS) return "finish_loss";
+    if (kernel->work == GPU_SUM) return "sum";
+    if (kernel->work == GPU_ROWS) return "derivatives"; /* none of the build's */
+    if (kernel->work == GPU_F) return "structure factors";
+    return images[kernel->shape][kernel->lookup];
 }
 
 void gpu_close(struct gpu *gpu)
@@ -59,6 +77,11 @@ nb_status gpu_put(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
 {
     NB_TRY(gpu_reserve(ctx, gpu, buffer, bytes));
     return gpu->driver->upload(ctx, gpu->device, buffer->address, from, bytes);
+}
+
+nb_status gpu_begin(nb_context *ctx, const struct gpu_scene *scene)
+{
+    return scene->gpu->driver->use(ctx, scene->gpu->device, scene->stream);
 }
 
 static const size_t buffers[] = {

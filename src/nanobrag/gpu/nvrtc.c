@@ -151,7 +151,7 @@ void nvrtc_option(struct nvrtc_request *request, const char *format, ...)
     if (n < 0 || n >= NVRTC_OPTION) request->truncated = 1;
 }
 
-static double seconds(void)
+double nvrtc_seconds(void)
 {
     struct timespec now = {0};
 
@@ -171,7 +171,7 @@ static int is_over(void *payload, void *reserved)
 
     (void)reserved;
     return (patience->stop && atomic_load(patience->stop) != 0)
-           || seconds() > patience->until;
+           || nvrtc_seconds() > patience->until;
 }
 
 /* the line of the log that tells of the first error, behind what `why` holds */
@@ -248,7 +248,7 @@ nb_status nvrtc_build(const struct nvrtc *nvrtc, const struct nvrtc_request *req
                       const struct nvrtc_target *target, struct cubin *out,
                       char why[NVRTC_WHY])
 {
-    struct patience patience = {seconds() + request->timeout, request->stop};
+    struct patience patience = {nvrtc_seconds() + request->timeout, request->stop};
     nb_status status = NB_ERR_UNSUPPORTED;
     void *program;
     int result;

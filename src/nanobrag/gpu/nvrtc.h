@@ -94,4 +94,7 @@ nb_status nvrtc_build(const struct nvrtc *nvrtc, const struct nvrtc_request *req
 
 void cubin_free(struct cubin *cubin);
 
+/* Of a clock that is never set. */
+double nvrtc_seconds(void);
+
 #endif

@@ -495,6 +495,7 @@ nb_status gpu_rows(nb_context *ctx, struct gpu_scene *scene, const struct job *j
     headway_start(&headway, ctx, job);
     clear(&run);
     if (is_empty(job)) return headway_end(&headway);
+    NB_TRY(gpu_begin(ctx, scene));
     status = sort_tangents(&run);
     if (status == NB_OK) status = run_all(&run, single, &lost);
     if (status == NB_OK && lost) status = run_all(&run, 0, &lost);

@@ -22,7 +22,9 @@ void headway_start(struct headway *headway, nb_context *ctx, const struct job *j
     headway->ctx = ctx;
     ctx->launches++;
     ctx->compiled_launches += job->planned != 0;
-    headway->base = headway->step = headway->told = 0;
+    headway->base = headway->step = 0;
+    headway->told = ctx->goes_on ? ctx->told : 0;
+    ctx->goes_on = 0;
     atomic_init(&headway->done, 0);
     atomic_init(&headway->stop, 0);
 }
@@ -52,6 +54,7 @@ static void tell(struct headway *headway, double fraction)
 
     if (!options->progress) return;
     if (fraction > headway->told) headway->told = fraction; /* the first thread's alone */
+    headway->ctx->told = headway->told;
     all = ctx->passes > 1 ? (ctx->pass + headway->told) / ctx->passes : headway->told;
     if (ctx->share > 0) all = ctx->share_from + ctx->share * all;
     if (options->progress(options->user, all)) atomic_store(&headway->stop, 1);
