@@ -213,7 +213,7 @@ static int no_functions(void)
 /* all that goes to a stream; the fake counts a misuse where it is not the expected one */
 static void check_stream(const char *what, cuda_stream expected)
 {
-    const struct gpu_launch finish = {{GPU_FINISH, 0, 0, 0, NULL}, 1, 0};
+    const struct gpu_launch finish = {{GPU_FINISH, 0, 0, 0, NULL}, 1, 0, 0};
     char bytes[8] = "";
     gpu_address address = 0;
     void *recording = NULL;

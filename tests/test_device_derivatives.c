@@ -214,7 +214,7 @@ static int on_host(void)
     open_both(&scene, some, NB_DOUBLE);
     check_on_host("with a point spread", "point spread", 1);
     close_both();
-    scene.psf.kind = NB_PSF_NONE;
+    scene.psf = (nb_psf){0};
     open_both(&scene, some, NB_DOUBLE);
     both.ctx[1]->nvrtc = "no such library";
     check_on_host("without NVRTC", "no such library", 1);

@@ -39,18 +39,17 @@ static const char *reason_of(const nb_simulator *sim, const struct job *job,
                             rows);
 }
 
-/* the host computes derivatives, which is told where the reason is another one than before
- */
-static nb_status stay_on_host(nb_simulator *sim, const char *why)
+/* The host computes derivatives, which is told where the reason is another one than before.
+ * `counted`: not as something that could not be had, or it was counted already. */
+static nb_status stay_on_host(nb_simulator *sim, const char *why, int counted)
 {
     struct device *d = &sim->device;
     nb_context *ctx = sim->ctx;
 
     if (strcmp(d->rows_why, why) == 0) return NB_OK;
-    if (context_compile(ctx) != NB_COMPILE_OFF) /* else it is as it was asked for */
-        NB_TRY(context_fall_back(ctx, "derivatives on %s: %s", d->name, why));
+    if (!counted) NB_TRY(context_fall_back(ctx, "derivatives on %s: %s", d->name, why));
     (void)snprintf(d->rows_why, sizeof d->rows_why, "%s", why);
-    if (ctx->device == NB_CUDA)
+    if (ctx->device == NB_CUDA && !is_off(sim))
         log_line(ctx, NB_LOG_WARNING, "device", "the host computes derivatives: %s",
                  d->rows_why);
     return NB_OK;

@@ -54,7 +54,7 @@ int batches(void)
         batch(sim, out);
         same += memcmp(first, out, sizeof first) == 0;
         stats = compiled_stats(sim);
-        nap(2);
+        wait_for_build(in);
     }
     tap_check(stats.promotions == 2 && stats.fallbacks == 0 && same == tries,
               "%d promoted (2), %d of %d batches of the same bits", (int)stats.promotions,
@@ -91,7 +91,7 @@ int losses(void)
         if (tries == 0) first = value;
         same += value == first;
         stats = compiled_stats(sim);
-        nap(2);
+        wait_for_build(in);
     }
     tap_check(stats.promotions == 1 && emulated.own_launches > 1 && same == tries,
               "%d promoted (1), %d of %d values of the same bits", (int)stats.promotions,

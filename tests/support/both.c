@@ -2,6 +2,7 @@
 #include "support/both.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +28,10 @@ static void find_sizes(void)
     double dx[MOST];
     nb_array image = nb_array_f64(both.photons, COMPILED_SLOW, COMPILED_FAST);
 
-    if (nb_forward(both.sim[0], NULL, &image) != NB_OK) abort();
+    if (nb_forward(both.sim[0], NULL, &image) != NB_OK) {
+        (void)fprintf(stderr, "%s\n", nb_context_message(both.ctx[0]));
+        abort();
+    }
     for (size_t i = 0; i < both.n; i++) {
         nb_array change = nb_array_f64(both.size[i], COMPILED_SLOW, COMPILED_FAST);
 
@@ -51,12 +55,15 @@ void both_open(nb_context *host, nb_context *device, const nb_scene *scene,
 
         if (nb_simulator_create(both.ctx[i], scene, names, &options, &both.sim[i])
             != NB_OK) {
-            tap_note("%s", nb_context_message(both.ctx[i]));
+            (void)fprintf(stderr, "%s\n", nb_context_message(both.ctx[i]));
             abort();
         }
     }
     both.n = nb_nparam(both.sim[0]);
-    if (both.n > MOST) abort();
+    if (both.n > MOST) {
+        (void)fprintf(stderr, "%zu parameters, room for %d\n", both.n, (int)MOST);
+        abort();
+    }
     find_sizes();
 }
 

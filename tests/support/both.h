@@ -12,7 +12,7 @@
 
 #include "support/compiled.h"
 
-enum { BOTH_PIXELS = COMPILED_PIXELS, BOTH_MOST = 64, BOTH_CHANGES = 3 };
+enum { BOTH_PIXELS = COMPILED_PIXELS, BOTH_MOST = 80, BOTH_CHANGES = 3 };
 
 /* what the derivatives of a device may be off by */
 static const double both_double = 1e-11, both_float = 5e-4;

@@ -232,6 +232,8 @@ static emulated_block *block_of(const struct gpu_kernel *kernel)
         return all->image[kernel->shape][kernel->lookup];
     case GPU_FINISH:
         return all->finish;
+    case GPU_LOSS:
+        return all->loss;
     case GPU_SUM:
         return all->sum;
     case GPU_F:
