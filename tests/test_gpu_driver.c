@@ -98,8 +98,8 @@ static int names(void)
 
 /* ---- a device that is none ---- */
 
-static const char code[2] = "x";
-static const struct gpu_fatbin fatbin = {{&code[0], &code[1]}, EVERY, 13000};
+static const char code[FATBIN_MODULES] = "xy";
+static const struct gpu_fatbin fatbin = {{&code[0], &code[1], &code[2]}, EVERY, 13000};
 static const struct cuda_source source = {FAKE_CUDA, &fatbin};
 
 static nb_context *ctx;
@@ -270,6 +270,16 @@ static int kernels(void)
     tap_check(gpu_cuda.launch(ctx, device, &finish, 0x1234) == NB_OK
                   && strcmp(fake->kernel, "finish") == 0,
               "kernel '%s' expected 'finish'", fake->kernel);
+    for (int i = 0; i < 2; i++) {
+        const struct gpu_launch noise = {{i ? GPU_COUNT : GPU_BRIGHTEST, 0, 0, 0, NULL},
+                                         1,
+                                         0};
+
+        tap_check(gpu_cuda.launch(ctx, device, &noise, 0x1234) == NB_OK
+                      && strcmp(fake->kernel, i ? "count" : "brightest") == 0
+                      && fake->fatbin == fatbin.modules[2] && fake->loads == 3,
+                  "kernel '%s', %d modules expected 3", fake->kernel, fake->loads);
+    }
     end("kernels");
     return TAP_PASS;
 }
@@ -297,7 +307,7 @@ static int old_library(void)
 
 static int no_kernels(void)
 {
-    static const struct gpu_fatbin nothing = {{NULL, NULL}, "", 0};
+    static const struct gpu_fatbin nothing = {{NULL, NULL, NULL}, "", 0};
     const struct cuda_source empty = {FAKE_CUDA, &nothing};
 
     begin();
@@ -343,7 +353,7 @@ static int too_old(void)
         {11, 0, 13000, "one for CUDA 13.1"}, /* PTX: not before its toolkit */
         {11, 0, 13010, NULL},
     };
-    static const struct gpu_fatbin newer = {{&code[0], &code[1]}, EVERY, 13010};
+    static const struct gpu_fatbin newer = {{&code[0], &code[1], &code[2]}, EVERY, 13010};
     const struct cuda_source from = {FAKE_CUDA, &newer};
 
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -472,7 +482,7 @@ static int built_kernels(void)
     tap_note("%s, of toolkit %d", gpu_fatbin.targets, gpu_fatbin.toolkit);
     tap_check((n > 0) == built && (gpu_fatbin.toolkit > 0) == built,
               "%d targets, toolkit %d, feature %d", n, gpu_fatbin.toolkit, built);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < FATBIN_MODULES; i++) {
         const void *module = gpu_fatbin.modules[i];
 
         tap_check((module != NULL) == built, "module %d: %d expected %d", i, module != NULL,
@@ -529,6 +539,29 @@ static int built_names(void)
                   fake->kernel, i % 2 ? "float" : "double", count, codes);
     }
     end("built names");
+    return TAP_PASS;
+}
+
+/* and those of noise, which are neither in double nor in float */
+static int built_noise(void)
+{
+    static const char *const kernels[] = {"brightest", "count"};
+    struct gpu_target targets[64];
+    const int n = architecture_read(gpu_fatbin.targets, targets, (int)COUNT(targets));
+    int codes = 0;
+
+    if (n == 0) return tap_skip("nvcc compiled no kernels here");
+    for (int i = 0; i < n; i++) codes += !targets[i].ptx;
+    for (size_t i = 0; i < COUNT(kernels); i++) {
+        char words[128];
+        int count;
+
+        (void)snprintf(words, sizeof words, "Compiling entry function '%s' for",
+                       kernels[i]);
+        count = count_in(CUDA_REPORTS "/kernels_noise.ptxas", words);
+        tap_check(count == codes, "%s: for %d architectures expected %d", kernels[i], count,
+                  codes);
+    }
     return TAP_PASS;
 }
 
@@ -589,6 +622,7 @@ int main(int argc, char **argv)
         {"any_call_fails", any_call_fails},
         {"built_kernels", built_kernels},
         {"built_names", built_names},
+        {"built_noise", built_noise},
         {"this_machine", this_machine},
         {"stand_in", stand_in},
     };

@@ -147,6 +147,10 @@ static emulated_block *block_of(const struct gpu_kernel *kernel)
         return all->finish;
     case GPU_SUM:
         return all->sum;
+    case GPU_COUNT:
+        return emulated_count;
+    case GPU_BRIGHTEST:
+        return emulated_brightest;
     default:
         return NULL;
     }

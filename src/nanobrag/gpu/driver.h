@@ -25,12 +25,14 @@ enum gpu_work {
     GPU_SUM, /* sums of tiles: sum */
     GPU_ROWS, /* derivatives: rows_SQUARE_NEAREST_FEW and so on, built at run time alone */
     GPU_F, /* cotangents of structure factors: f_SQUARE_NEAREST and so on, likewise */
+    GPU_BRIGHTEST, /* largest pixel: brightest; this and the next have their own module */
+    GPU_COUNT, /* photons to counts: count */
     GPU_WORKS
 };
 
 struct gpu_kernel {
     enum gpu_work work;
-    int shape, lookup; /* enum phys_shape, enum phys_lookup; finish and sum have none */
+    int shape, lookup; /* enum phys_shape, enum phys_lookup; others have none */
     int single; /* 1: in float, 0: in double */
     void *own; /* of load(), instead of the one built ahead of time; or NULL */
 };

@@ -97,6 +97,7 @@ struct gpu_scene {
     struct gpu_graphs graphs;
     struct gpu_hot_counts hot;
     struct gpu_buffer parameters, sources, orientations, f, stol, mask, partial, photons;
+    struct gpu_buffer counting, found, pixels, counts; /* of counts (count.h) */
 };
 
 void gpu_scene_drop(struct gpu_scene *scene);

@@ -63,6 +63,8 @@ static const size_t buffers[] = {
     offsetof(struct gpu_scene, orientations), offsetof(struct gpu_scene, f),
     offsetof(struct gpu_scene, stol),         offsetof(struct gpu_scene, mask),
     offsetof(struct gpu_scene, partial),      offsetof(struct gpu_scene, photons),
+    offsetof(struct gpu_scene, counting),     offsetof(struct gpu_scene, found),
+    offsetof(struct gpu_scene, pixels),       offsetof(struct gpu_scene, counts),
 };
 
 enum { BUFFERS = sizeof buffers / sizeof *buffers };
