@@ -55,18 +55,21 @@ PHYS_FN struct phys_pair phys_draw(struct phys_stream stream, unsigned number)
  * of a u near 1: beyond the mean, a term that adds nothing ends the search. */
 PHYS_FN double phys_inverted(double mean, double u)
 {
-    double k = 0, term, sum;
+    double k = 0, term, sum, next;
 
     /* e^-mean is more, which it is not worth computing */
     if (mean < 1 && u < 1 - mean * (1 - mean * (0.5 - mean * (1.0 / 6))) - 1e-15) return 0;
     term = sum = phys_precise_exp(-mean);
+    while (u > sum && k < mean) {
+        k++;
+        term *= mean / k;
+        sum += term;
+    }
     while (u > sum) {
-        double next;
-
         k++;
         term *= mean / k;
         next = sum + term;
-        if (next <= sum && k > mean) break;
+        if (next <= sum) break;
         sum = next;
     }
     return k;
