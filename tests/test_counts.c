@@ -13,7 +13,6 @@
 
 #include "base/context.h"
 #include "gpu/count.h"
-#include "image/digitize.h"
 #include "simulator.h"
 #include "support/compiled.h"
 #include "support/devices.h"
@@ -269,37 +268,6 @@ static int nothing_bright(void)
     nb_simulator_free(device);
     nb_context_free(cpu);
     nb_context_free(gpu);
-    return TAP_PASS;
-}
-
-/* sums of photons: exact while they are whole numbers of a double, and in any order */
-static int sums(void)
-{
-    static const struct {
-        double photons;
-        int n;
-        double sum;
-    } row[] = {
-        {0, 5, 0},
-        {3, 1000, 3000},
-        {0x1p32, 1000, 1000 * 0x1p32},
-        {0x1p52 + 1, 2, 0x1p53 + 2},
-        {0x1p53 - 1, 1, 0x1p53 - 1},
-        {0x1p62, 1 << 20, 0x1p82}, /* far beyond 64 bits */
-        {0x1p63, 1, INFINITY},
-        {INFINITY, 1, INFINITY},
-    };
-
-    for (size_t i = 0; i < COUNT(row); i++) {
-        struct phys_tally tally = {0, 0, 0, 0}, total = {0, 0, 0, 0};
-        double sum;
-
-        for (int k = 0; k < row[i].n; k++) phys_tally_add(&tally, row[i].photons);
-        phys_tally_join(&total, &tally);
-        sum = digitize_photons(&total);
-        tap_check(sum == row[i].sum, "%d times %.17g: %.17g expected %.17g", row[i].n,
-                  row[i].photons, sum, row[i].sum);
-    }
     return TAP_PASS;
 }
 
@@ -585,7 +553,6 @@ static int given_away(void)
 static const struct tap_case cases[] = {
     {"same_bits", same_bits},
     {"nothing_bright", nothing_bright},
-    {"sums", sums},
     {"sent_there", sent_there},
     {"not_sent", not_sent},
     {"any_call_fails", any_call_fails},

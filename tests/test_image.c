@@ -5,7 +5,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -15,7 +14,6 @@
 #include "image/noise.h"
 #include "image/statistics.h"
 #include "physics/philox.h"
-#include "physics/precise.h"
 #include "scene/random.h"
 #include "support/tap.h"
 
@@ -110,70 +108,6 @@ static int philox_known_answers(void)
     }
     return TAP_PASS;
 }
-
-/* ---- exp, log and cos ---- */
-
-#if LDBL_MANT_DIG > DBL_MANT_DIG
-/* how far from the truth, in units of the last place of the double that lies there */
-static double ulps(double got, long double truth)
-{
-    const double at = fabs((double)truth);
-
-    return (double)(fabsl((long double)got - truth)
-                    / (long double)(nextafter(at, INFINITY) - at));
-}
-
-static double uniform_of(int i, int which)
-{
-    const struct philox_block counter = {{(unsigned)i, (unsigned)which, 0, 0}};
-    const struct philox_block block = philox(counter, 4);
-
-    return ((double)block.word[0] + 0.5) / 4294967296.0;
-}
-
-static int precise(void)
-{
-    const int n = 400000;
-    const long double pi = 3.141592653589793238462643383279502884L;
-    double worst_exp = 0, worst_log = 0, worst_near = 0, worst_cos = 0;
-
-    for (int i = 0; i < n; i++) {
-        const double u = uniform_of(i, 0), v = uniform_of(i, 1);
-        const double x = i % 2 ? -30 * u : 1400 * u - 700;
-        const double any = ldexp(1 + u, (int)(2040 * v) - 1020);
-        const double near = 1 + (u - 0.5) * pow(2, -20 * v);
-        /* turns, also close to those where the cosine is 0 */
-        const double turn = i % 2 ? u : 0.25 + 0.5 * (i % 4 / 2) + ldexp(u - 0.5, -i % 40);
-        const double exact = rint(ldexp(turn, 53)) * 0x1p-53;
-        const long double t = 2 * fabsl((long double)exact - 0.5L) - 0.5L;
-
-        worst_exp = fmax(worst_exp, ulps(phys_precise_exp(x), expl((long double)x)));
-        worst_log = fmax(worst_log, ulps(phys_precise_log(any), logl((long double)any)));
-        worst_near =
-            fmax(worst_near, ulps(phys_precise_log(near), logl((long double)near)));
-        if (exact >= 0 && exact <= 1)
-            worst_cos = fmax(worst_cos, ulps(phys_precise_cos_turn(exact), sinl(pi * t)));
-    }
-    (void)tap_close("exp, units in the last place", worst_exp, 0, 1);
-    (void)tap_close("log", worst_log, 0, 1);
-    (void)tap_close("log near 1", worst_near, 0, 1);
-    (void)tap_close("cos", worst_cos, 0, 1.5);
-    (void)tap_close("log 1", phys_precise_log(1), 0, 0);
-    (void)tap_close("exp 0", phys_precise_exp(0), 1, 0);
-    (void)tap_close("cos 0, 1/4, 1/2, 3/4, 1 turns",
-                    fabs(phys_precise_cos_turn(0) - 1) + fabs(phys_precise_cos_turn(0.25))
-                        + fabs(phys_precise_cos_turn(0.5) + 1)
-                        + fabs(phys_precise_cos_turn(0.75))
-                        + fabs(phys_precise_cos_turn(1) - 1),
-                    0, 0);
-    return TAP_PASS;
-}
-#else
-static int precise(void)
-{
-    return tap_skip("long double is no longer than double here");
-}
-#endif
 
 /* ---- Poisson ---- */
 
@@ -622,7 +556,6 @@ int main(int argc, char **argv)
         {"generator_vectors", generator_vectors},
         {"generator_seeds", generator_seeds},
         {"philox_known_answers", philox_known_answers},
-        {"precise", precise},
         {"poisson_quirk_vector", poisson_quirk_vector},
         {"poisson_moments", poisson_moments},
         {"poisson_distribution", poisson_distribution},

@@ -45,12 +45,15 @@ static nb_status check(nb_simulator *sim, const nb_digitizer *how, const nb_arra
     nb_array kept;
     int in_place;
 
-    if (image && counts && is_there(image) != is_there(counts))
+    if (image && counts && is_there(image) != is_there(counts)) {
+        const char *names[2] = {image->name ? image->name : "image",
+                                counts->name ? counts->name : "counts"};
+
         return fail(sim->ctx, NB_ERR_SHAPE,
                     "%s lies on a CUDA device and %s in host memory; pass both on the "
                     "device or both in host memory",
-                    is_there(image) ? "image" : "counts",
-                    is_there(image) ? "counts" : "image");
+                    names[is_there(counts)], names[is_there(image)]);
+    }
     if (image) {
         kept = *image;
         kept.flags &= ~(unsigned)NB_DONATE; /* its turn comes when counts are known */
