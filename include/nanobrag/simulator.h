@@ -100,7 +100,8 @@ NB_API nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene 
  *
  * The image may lie on the device that computes it (NB_CUDA; nb_description.device), unless
  * there is a point spread; it is complete when the call returns, and whatever was queued on
- * its memory has to be done before. No other function takes arrays there.
+ * its memory has to be done before. Of the other functions nb_digitize() takes arrays
+ * there.
  *
  * Pixels outside the ROI and masked ones are 0; a point spread still carries their light
  * into their neighbours. float32 is the rounded float64: the first image that is not dense

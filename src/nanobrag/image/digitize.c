@@ -11,7 +11,6 @@
 #include "image/noise.h"
 #include "image/statistics.h"
 #include "physics/counts.h"
-#include "physics/poisson.h"
 
 /* rows whose sums are kept until they are folded; pixels of a piece of a row */
 enum { ROWS = 1024, PIECE = 512 };
@@ -104,17 +103,15 @@ static struct phys_tally draw_row(const struct rows *rows, int s)
 {
     const struct window *window = rows->window;
     const nb_digitizer *how = rows->how;
-    struct phys_stream stream = {(uint64_t)how->seed, 0, how->image};
     struct phys_tally tally = {0};
     int64_t step;
     uint16_t *row = row_of(rows->counts, s, &step);
 
     for (int f = window->roi[0]; f < window->roi[1]; f++) {
         const double mean = window_shows(window, s, f) ? array_get(rows->image, s, f) : 0;
-        double photons;
+        const uint64_t at = (uint64_t)s * (uint64_t)window->nfast + (uint64_t)f;
+        const double photons = noise_poisson((uint64_t)how->seed, how->image, at, mean);
 
-        stream.pixel = (uint64_t)s * (uint64_t)window->nfast + (uint64_t)f;
-        photons = phys_poisson(stream, mean);
         phys_tally_add(&tally, photons);
         row[f * step] = phys_clamped(photons + how->offset, &tally);
     }
