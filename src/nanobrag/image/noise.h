@@ -13,8 +13,7 @@
 
 /* A Poisson number of the given mean; depends on its arguments alone. NaN or a mean
  * <= 0 gives 0. */
-static inline double noise_poisson(uint64_t seed, uint32_t image, uint64_t pixel,
-                                   double mean)
+PHYS_FN double noise_poisson(uint64_t seed, uint32_t image, uint64_t pixel, double mean)
 {
     const struct phys_stream stream = {seed, pixel, image};
 
