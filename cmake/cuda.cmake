@@ -51,7 +51,7 @@ if(NANOBRAG_WITH_CUDA)
   math(EXPR nvcc_version "1000 * ${CMAKE_MATCH_1} + 10 * ${CMAKE_MATCH_2}")
   set(cuda_targets "")
   # 550: not every step of a block (gpu/block.h) reads which thread it is
-  set(cuda_flags -O3 -fmad=true --threads 0 -diag-suppress 550 -Xptxas -v
+  set(cuda_flags -O3 --threads 0 -diag-suppress 550 -Xptxas -v
       -Xfatbin -compress-all)
   if(CMAKE_COMPILE_WARNING_AS_ERROR)
     list(APPEND cuda_flags -Werror all-warnings)
@@ -85,17 +85,26 @@ if(NANOBRAG_WITH_CUDA)
   list(JOIN cuda_targets " " cuda_targets)
 endif()
 
-# nanobrag_cuda(TARGET SOURCE HOLDER): compiles SOURCE in double and in float, and has
-# HOLDER, a C source of TARGET, take in both. What ptxas says is kept beside them as *.ptxas.
-function(nanobrag_cuda target source holder)
+# of each file of kernels: its source, and flags. Noise has the bits of the CPU, which
+# contracts nothing
+set(cuda_double_source gpu/kernels.cu)
+set(cuda_double_flags -fmad=true -DPHYS_DOUBLE)
+set(cuda_single_source gpu/kernels.cu)
+# of a quotient float loses two units in the last place, and four operations
+set(cuda_single_flags -fmad=true -DPHYS_SINGLE -prec-div=false)
+set(cuda_noise_source gpu/noise.cu)
+set(cuda_noise_flags -fmad=false -DPHYS_DOUBLE)
+
+# nanobrag_cuda(TARGET HOLDER): compiles the kernels, and has HOLDER, a C source of TARGET,
+# take in every file. What ptxas says is kept beside them as *.ptxas.
+function(nanobrag_cuda target holder)
   set(fatbins "")
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/gpu) # Ninja makes it, Makefiles do not
-  foreach(precision double single)
-    string(TOUPPER ${precision} macro)
-    set(output ${CMAKE_CURRENT_BINARY_DIR}/gpu/kernels_${precision})
-    set(command ${NANOBRAG_NVCC} ${cuda_flags} -DPHYS_${macro}
-        # of a quotient float loses two units in the last place, and four operations
-        $<$<STREQUAL:${precision},single>:-prec-div=false>
+  foreach(kind double single noise)
+    string(TOUPPER ${kind} macro)
+    set(source ${cuda_${kind}_source})
+    set(output ${CMAKE_CURRENT_BINARY_DIR}/gpu/kernels_${kind})
+    set(command ${NANOBRAG_NVCC} ${cuda_flags} ${cuda_${kind}_flags}
         -I ${CMAKE_CURRENT_SOURCE_DIR} -MD -MF ${output}.d -MT ${output}.fatbin
         -fatbin ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${output}.fatbin)
     add_custom_command(
@@ -105,7 +114,7 @@ function(nanobrag_cuda target source holder)
               -P ${PROJECT_SOURCE_DIR}/cmake/nvcc.cmake
       DEPENDS ${source} ${PROJECT_SOURCE_DIR}/cmake/nvcc.cmake
       DEPFILE ${output}.d
-      COMMENT "Compiling the kernels for GPUs in ${precision}"
+      COMMENT "Compiling the kernels for GPUs: ${kind}"
       VERBATIM)
     set_property(SOURCE ${holder} APPEND PROPERTY
                  COMPILE_DEFINITIONS FATBIN_${macro}="${output}.fatbin")

@@ -13,7 +13,8 @@
 #include <nanobrag/nanobrag.h>
 
 #include "base/context.h"
-#include "gpu/gpu.h"
+#include "gpu/count.h"
+#include "image/digitize.h"
 #include "support/compiled.h"
 #include "support/renders.h"
 #include "support/scenes.h"
@@ -433,6 +434,46 @@ static int arrays_there(void)
     return TAP_PASS;
 }
 
+/* draws have the bits of the host's, whatever the device */
+static int counts(void)
+{
+    enum { SIDE = 512, PIXELS = SIDE * SIDE };
+    static const int roi[4] = {0, SIDE, 0, SIDE};
+    static double photons[PIXELS];
+    static uint16_t here[PIXELS], there[PIXELS];
+    const struct window window = {SIDE, SIDE, {0, SIDE, 0, SIDE}, NULL};
+    const struct gpu_counting counting = {SIDE, SIDE, roi, NULL, 1, 1, 40, 7, 3};
+    const nb_scene scene = many_tiles();
+    const nb_array image = nb_array_f64(photons, SIDE, SIDE);
+    nb_array counted = nb_array_u16(here, SIDE, SIDE);
+    double sum;
+    const nb_digitizer how = {.offset = 40,
+                              .noise = 1,
+                              .seed = 7,
+                              .image = 3,
+                              .photons = &sum};
+    struct phys_tally tally = {0, 0, 0, 0};
+    struct gpu_scene kept = {0};
+    nb_context *ctx;
+    nb_simulator *sim;
+
+    if (!has_device()) return TAP_SKIP;
+    ctx = context_of(NB_CUDA);
+    sim = make(ctx, &scene, "", NB_DOUBLE); /* which opens the device */
+    kept.gpu = ctx->gpu;
+    for (int i = 0; i < PIXELS; i++) photons[i] = pow(10, -3 + 15.0 * i / PIXELS);
+    digitize(&window, &how, &image, NULL, 1, &counted);
+    if (gpu_count_from_host(ctx, &kept, &counting, photons, 64, there, &tally) != NB_OK)
+        tap_check(0, "counts: %s", nb_context_message(ctx));
+    tap_check(memcmp(here, there, sizeof here) == 0 && digitize_photons(&tally) == sum,
+              "the same counts; %.17g photons expected %.17g", digitize_photons(&tally),
+              sum);
+    gpu_scene_drop(&kept);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
 /* ---- memory ---- */
 
 /* MB of the first device in use by everyone; below 0: not known */
@@ -544,17 +585,10 @@ static int no_such_device(void)
 }
 
 static const struct tap_case cases[] = {
-    {"scenes", scenes},
-    {"regions", regions},
-    {"many_domains", many_domains},
-    {"bands", bands},
-    {"cancelled", cancelled},
-    {"same_bits", same_bits},
-    {"calls", calls},
-    {"arrays_there", arrays_there},
-    {"memory", memory},
-    {"in_turn", in_turn},
-    {"no_such_device", no_such_device},
+    {"scenes", scenes}, {"regions", regions},           {"many_domains", many_domains},
+    {"bands", bands},   {"cancelled", cancelled},       {"same_bits", same_bits},
+    {"calls", calls},   {"arrays_there", arrays_there}, {"counts", counts},
+    {"memory", memory}, {"in_turn", in_turn},           {"no_such_device", no_such_device},
 };
 
 int main(int argc, char **argv)

@@ -24,82 +24,12 @@
 
 enum { LAUNCH_FAILED = 719 };
 
-/* ---- architectures ---- */
-
 #define EVERY "sm_75 sm_80 sm_86 sm_89 sm_90 sm_100 sm_120 compute_75 compute_120"
-
-static int rungs(void)
-{
-    static const struct {
-        const char *names;
-        int compute, expected, ptx; /* expected 0: none */
-    } cases[] = {
-        {EVERY, 75, 75, 0}, /* just this */
-        {EVERY, 86, 86, 0},
-        {EVERY, 90, 90, 0},
-        {EVERY, 87, 86, 0}, /* the newest of its major version below */
-        {EVERY, 88, 86, 0},
-        {EVERY, 103, 100, 0},
-        {EVERY, 121, 120, 0},
-        {"sm_80 sm_86", 82, 80, 0}, /* and not above */
-        {EVERY, 110, 75, 1}, /* the newest PTX that is not newer */
-        {EVERY, 130, 120, 1},
-        {"sm_90 compute_75 compute_80", 89, 80, 1},
-        {"sm_90 compute_80", 80, 80, 1},
-        {"sm_86 compute_80", 80, 80, 1},
-        {"sm_80 compute_86", 86, 80, 0}, /* machine code before PTX, if newer */
-        {EVERY, 72, 0, 0}, /* older than all */
-        {EVERY, 35, 0, 0},
-        {"sm_80 sm_90", 120, 0, 0}, /* no PTX */
-        {"sm_86", 80, 0, 0},
-        {"compute_90", 89, 0, 0},
-        {"sm_90a compute_90a", 90, 0, 0}, /* a letter is for one device alone */
-        {"sm_90a sm_90 compute_100f", 90, 90, 0},
-        {"sm_100f compute_90", 100, 90, 1},
-        {"", 90, 0, 0},
-    };
-
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        struct gpu_target targets[16];
-        const int n = architecture_read(cases[i].names, targets, (int)COUNT(targets));
-        const int at = architecture_choose(targets, n, cases[i].compute);
-        const int got = at < 0 ? 0 : targets[at].compute;
-        const int ptx = at < 0 ? 0 : targets[at].ptx;
-
-        tap_check(got == cases[i].expected && ptx == cases[i].ptx,
-                  "%d of '%s': %s %d expected %s %d", cases[i].compute, cases[i].names,
-                  ptx ? "PTX" : "code", got, cases[i].ptx ? "PTX" : "code",
-                  cases[i].expected);
-    }
-    return TAP_PASS;
-}
-
-static int names(void)
-{
-    static const struct {
-        const char *names;
-        int n;
-    } cases[] = {{"", 0},
-                 {"  sm_75   compute_75 ", 2},
-                 {"sm_ sm compute_ 75 lto_90", 0},
-                 {"sm_90a sm_9O sm_0 sm_-5 SM_90", 0},
-                 {"sm_12345 sm_99999999999999999999", 0},
-                 {"sm_1 sm_2 sm_3 sm_4 sm_5", 4}};
-
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        struct gpu_target targets[4];
-        const int n = architecture_read(cases[i].names, targets, (int)COUNT(targets));
-
-        tap_check(n == cases[i].n, "'%s': %d targets expected %d", cases[i].names, n,
-                  cases[i].n);
-    }
-    return TAP_PASS;
-}
 
 /* ---- a device that is none ---- */
 
-static const char code[2] = "x";
-static const struct gpu_fatbin fatbin = {{&code[0], &code[1]}, EVERY, 13000};
+static const char code[FATBIN_MODULES] = "xy";
+static const struct gpu_fatbin fatbin = {{&code[0], &code[1], &code[2]}, EVERY, 13000};
 static const struct cuda_source source = {FAKE_CUDA, &fatbin};
 
 static nb_context *ctx;
@@ -220,6 +150,7 @@ static nb_status launch(int shape, int lookup, int single)
 static int kernels(void)
 {
     const struct gpu_launch finish = {{GPU_FINISH, 0, 0, 0, NULL}, 1, 0, 5};
+    const struct gpu_launch noise = {{GPU_COUNT, 0, 0, 0, NULL}, 1, 0, 0};
 
     opened();
     tap_check(launch(PHYS_GAUSS, PHYS_NEAREST, 1) == NB_OK, "launched: '%s'",
@@ -244,6 +175,11 @@ static int kernels(void)
     tap_check(gpu_cuda.launch(ctx, device, &finish, 0x1234) == NB_OK
                   && strcmp(fake->kernel, "finish") == 0 && fake->images == 5,
               "kernel '%s' expected 'finish', for %u images", fake->kernel, fake->images);
+    tap_check(gpu_cuda.launch(ctx, device, &noise, 0x1234) == NB_OK
+                  && strcmp(fake->kernel, "count") == 0 && fake->loads == 3
+                  && fake->fatbin == fatbin.modules[2],
+              "kernel '%s' expected 'count', %d modules expected 3", fake->kernel,
+              fake->loads);
     end("kernels");
     return TAP_PASS;
 }
@@ -271,7 +207,7 @@ static int old_library(void)
 
 static int no_kernels(void)
 {
-    static const struct gpu_fatbin nothing = {{NULL, NULL}, "", 0};
+    static const struct gpu_fatbin nothing = {{NULL, NULL, NULL}, "", 0};
     const struct cuda_source empty = {FAKE_CUDA, &nothing};
 
     begin();
@@ -317,7 +253,7 @@ static int too_old(void)
         {11, 0, 13000, "one for CUDA 13.1"}, /* PTX: not before its toolkit */
         {11, 0, 13010, NULL},
     };
-    static const struct gpu_fatbin newer = {{&code[0], &code[1]}, EVERY, 13010};
+    static const struct gpu_fatbin newer = {{&code[0], &code[1], &code[2]}, EVERY, 13010};
     const struct cuda_source from = {FAKE_CUDA, &newer};
 
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -449,7 +385,7 @@ static int built_kernels(void)
     tap_note("%s, of toolkit %d", gpu_fatbin.targets, gpu_fatbin.toolkit);
     tap_check((n > 0) == built && (gpu_fatbin.toolkit > 0) == built,
               "%d targets, toolkit %d, feature %d", n, gpu_fatbin.toolkit, built);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < FATBIN_MODULES; i++) {
         const void *module = gpu_fatbin.modules[i];
 
         tap_check((module != NULL) == built, "module %d: %d expected %d", i, module != NULL,
@@ -506,6 +442,13 @@ static int built_names(void)
         tap_check(count == codes, "%s in %s: for %d architectures expected %d",
                   fake->kernel, i % 2 ? "float" : "double", count, codes);
     }
+    for (int i = 0; i < 2; i++) {
+        const char *words = i ? "Compiling entry function 'count' for"
+                              : "Compiling entry function 'brightest' for";
+        const int count = count_in(CUDA_REPORTS "/kernels_noise.ptxas", words);
+
+        tap_check(count == codes, "%s: %d expected %d", words, count, codes);
+    }
     end("built names");
     return TAP_PASS;
 }
@@ -552,8 +495,6 @@ static int stand_in(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        {"rungs", rungs},
-        {"names", names},
         {"what_a_device_is", what_a_device_is},
         {"memory_and_back", memory_and_back},
         {"kernels", kernels},

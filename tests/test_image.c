@@ -12,8 +12,8 @@
 
 #include "image/digitize.h"
 #include "image/noise.h"
-#include "image/philox.h"
 #include "image/statistics.h"
+#include "physics/philox.h"
 #include "scene/random.h"
 #include "support/tap.h"
 

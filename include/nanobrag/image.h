@@ -42,7 +42,8 @@ NB_API nb_status nb_statistics_get(nb_simulator *sim, const double *x,
  * noise 1: counts = floor(Poisson(photons) + offset). The draws are those of Philox4x32-10
  * (Salmon et al., SC 2011) with key = seed and counter = (pixel, draw, image), by
  * inversion below a mean of 30 and by PTRS (Hoermann, 1993) above, a rounded normal
- * above 1e9: they depend on seed, pixel, image and expected value alone.
+ * above 1e9: they depend on seed, pixel, image and expected value alone, and have the same
+ * bits on every machine, CUDA devices included.
  * Both are clamped to 0 ... 65535. Outside the ROI counts are 0.
  */
 typedef struct nb_digitizer {
@@ -51,20 +52,30 @@ typedef struct nb_digitizer {
     int noise; /* 1: Poisson noise */
     int64_t seed;
     uint32_t image; /* number of the image in a series */
-    double *photons; /* [out] sum of the drawn photons, may be NULL */
+    /* [out] sum of the drawn photons, may be NULL: of whole numbers, as whole numbers, so
+     * exact up to 2^53, rounded beyond, infinite with a pixel of 2^63 or more */
+    double *photons;
     int64_t *overloads; /* [out] pixels clamped at 65535, may be NULL */
 } nb_digitizer;
 
 /*
  * counts = digitised image.
  *
- *   image   [in]   float32 or float64, on the host                     (nslow x nfast)
- *   counts  [out]  NB_UINT 16, on the host                             (nslow x nfast)
+ *   image   [in]   float32 or float64                                  (nslow x nfast)
+ *   counts  [out]  NB_UINT 16                                          (nslow x nfast)
+ *
+ * Both lie on the host, or both on the device that computes the simulator's images
+ * (NB_CUDA; nb_description.device): then counts are made there, complete when the call
+ * returns, with the bits that the host gives. NB_QUIRK_NOISE draws on the host alone.
  *
  * An image that is given away (NB_DONATE) lends the counts its memory: where counts.data is
  * image.data, both dense, no second image is needed, and image.flags say NB_DONATED
- * afterwards. Errors: NB_ERR_ARGUMENT where the two reach into each other otherwise,
- * NB_ERR_DONATED for an image that was given away before, NB_ERR_SHAPE.
+ * afterwards. On a device an image that is given away is not used, and stays valid.
+ *
+ * Errors: NB_ERR_ARGUMENT where the two reach into each other otherwise, NB_ERR_DONATED for
+ * an image that was given away before, NB_ERR_SHAPE (also one on a device and one not, or
+ * where no image is made), NB_ERR_UNSUPPORTED (on a device: NB_QUIRK_NOISE, or counts in
+ * the memory of their image), NB_ERR_DEVICE and NB_ERR_MEMORY (on a device that failed).
  */
 NB_API nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *image,
                              nb_array *counts);

@@ -129,7 +129,7 @@ static nb_status gather(struct call *call)
     job = simulator_job(sim, &scene, &frame, NULL);
     if (!gpu_batch_takes(&call->batch, &sim->device.scene, &job, single, there))
         return flush(call);
-    if (there) out = device_output_of(image);
+    if (there) out = device_output(image);
     gpu_batch_add(&call->batch, &sim->device.scene, &job, single, there ? &out : NULL);
     return NB_OK;
 }

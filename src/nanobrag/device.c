@@ -165,45 +165,52 @@ nb_status nb_simulator_set_stream(nb_simulator *sim, void *cuda_stream)
 
 /* ---- an image of the caller's on the device ---- */
 
-nb_status device_check(const nb_simulator *sim, const nb_array *image)
+nb_status device_check_place(const nb_simulator *sim, const nb_array *array,
+                             const char *name)
 {
     const struct gpu *gpu = sim->device.scene.gpu;
-    const char *name = "image";
 
-    NB_TRY(
-        array_check_on_device(sim->ctx, image, name, sim->window.nslow, sim->window.nfast));
-    if (image->name) name = image->name;
+    if (array->name) name = array->name;
     if (!gpu)
         return fail(sim->ctx, NB_ERR_SHAPE,
                     "%s lies on a CUDA device, but images are made on the cpu (%s); pass "
                     "one "
                     "in host memory",
                     name, sim->device.why);
-    if (image->device_id != gpu->id)
+    if (array->device_id != gpu->id)
         return fail(sim->ctx, NB_ERR_SHAPE, "%s lies on CUDA device %d, expected %d", name,
-                    image->device_id, gpu->id);
-    if (!gpu->driver->owns(gpu->device, (gpu_address)(uintptr_t)image->data))
+                    array->device_id, gpu->id);
+    if (!gpu->driver->owns(gpu->device, (gpu_address)(uintptr_t)array->data))
         return fail(sim->ctx, NB_ERR_SHAPE,
                     "%s is said to lie on CUDA device %d, but its address is not of that "
                     "device's memory",
                     name, gpu->id);
+    return NB_OK;
+}
+
+struct gpu_output device_output(const nb_array *array)
+{
+    const struct gpu_output out = {(gpu_address)(uintptr_t)array->data,
+                                   array->bits,
+                                   {array_stride(array, 0), array_stride(array, 1)}};
+
+    return out;
+}
+
+nb_status device_check(const nb_simulator *sim, const nb_array *image)
+{
+    const char *name = "image";
+
+    NB_TRY(
+        array_check_on_device(sim->ctx, image, name, sim->window.nslow, sim->window.nfast));
+    NB_TRY(device_check_place(sim, image, name));
+    if (image->name) name = image->name;
     if (sim->psf)
         return fail(sim->ctx, NB_ERR_UNSUPPORTED,
                     "%s lies on a CUDA device, but the point spread is applied on the cpu; "
                     "pass one in host memory",
                     name);
     return NB_OK;
-}
-
-struct gpu_output device_output_of(const nb_array *image)
-{
-    struct gpu_output out;
-
-    out.address = (gpu_address)(uintptr_t)image->data;
-    out.bits = image->bits;
-    out.stride[0] = array_stride(image, 0);
-    out.stride[1] = array_stride(image, 1);
-    return out;
 }
 
 nb_status device_forward(nb_simulator *sim, const double *x, nb_array *image)
@@ -220,7 +227,7 @@ nb_status device_forward(nb_simulator *sim, const double *x, nb_array *image)
         NB_TRY(simulator_photons(sim));
         job.photons = sim->photons;
     }
-    out = device_output_of(image);
+    out = device_output(image);
     return plans_run(sim, PLAN_FORWARD, 0, &job, launch_image, &out, NULL);
 }
 

@@ -297,9 +297,7 @@ nb_status device_check_input(nb_simulator *sim, const nb_array *array, const cha
                     "%s lies on a CUDA device, but derivatives are computed on the cpu "
                     "(%s); pass one in host memory",
                     name, gpu ? why : sim->device.why);
-    if (array->device_id != gpu->id)
-        return fail(sim->ctx, NB_ERR_SHAPE, "%s lies on CUDA device %d, expected %d", name,
-                    array->device_id, gpu->id);
+    NB_TRY(device_check_place(sim, array, name));
     if (!array_is_dense(array))
         return fail(sim->ctx, NB_ERR_SHAPE,
                     "%s is a view with strides on a CUDA device; pass a dense copy", name);

@@ -249,7 +249,7 @@ nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *imag
 {
     const int quirk = sim && (sim->scene.quirks & NB_QUIRK_NOISE) != 0;
     nb_array kept;
-    int in_place;
+    int in_place, done;
 
     if (!sim || !how) return NB_ERR_ARGUMENT;
     if (!(how->scale >= 0) || !isfinite(how->scale) || !isfinite(how->offset))
@@ -257,6 +257,8 @@ nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *imag
                     "digitizer: scale %g, offset %g; expected finite numbers, scale 0 or "
                     "more",
                     how->scale, how->offset);
+    if ((image && image->device == NB_CUDA) || (counts && counts->device == NB_CUDA))
+        return device_digitize(sim, how, image, counts);
     if (image) {
         kept = *image;
         kept.flags &= ~(unsigned)NB_DONATE; /* its turn comes when counts are known */
@@ -267,8 +269,10 @@ nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *imag
                        NB_UINT, 16, 16));
     NB_TRY(donate_check(sim->ctx, image, counts, &in_place));
     NB_TRY(plans_digitize(sim, in_place));
-    digitize(&sim->window, how, image, quirk ? &sim->fixed.random : NULL, sim->ctx->threads,
-             counts);
+    NB_TRY(device_draw(sim, how, image, counts, &done));
+    if (!done)
+        digitize(&sim->window, how, image, quirk ? &sim->fixed.random : NULL,
+                 sim->ctx->threads, counts);
     if (in_place) {
         donate_take(sim->ctx, image, counts);
         sim->plans.stats.donated++;

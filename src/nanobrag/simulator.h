@@ -7,6 +7,7 @@
 #define NB_SIMULATOR_H
 
 #include <nanobrag/compile.h>
+#include <nanobrag/image.h>
 #include <nanobrag/simulator.h>
 
 #include "base/arena.h"
@@ -158,7 +159,7 @@ nb_status device_check_lost(nb_simulator *sim);
  * as the backend knows it. */
 nb_status device_forward(nb_simulator *sim, const double *x, nb_array *image);
 nb_status device_check(const nb_simulator *sim, const nb_array *image);
-struct gpu_output device_output_of(const nb_array *image);
+struct gpu_output device_output(const nb_array *array);
 
 /* nb_loss() of a target: its value alone, by the device. *done becomes 0 where the host is
  * to compute it, as it does without a device, behind a point spread, or once that failed.
@@ -199,6 +200,17 @@ struct gpu_loss_job device_target(const nb_target *target);
 
 /* Why derivatives are computed on the host; NULL: they are not. */
 const char *device_derivatives_why(const nb_simulator *sim);
+
+/* NB_OK for an array that lies on the device where the simulator's images are made. */
+nb_status device_check_place(const nb_simulator *sim, const nb_array *array,
+                             const char *name);
+
+/* device_counts.c: nb_digitize() with arrays on the device; and with arrays of the host,
+ * where sending them there is worth it. done: 0 where the host is to draw after all. */
+nb_status device_digitize(nb_simulator *sim, const nb_digitizer *how, const nb_array *image,
+                          const nb_array *counts);
+nb_status device_draw(nb_simulator *sim, const nb_digitizer *how, const nb_array *image,
+                      const nb_array *counts, int *done);
 
 /* What signatures of this simulator have in common; once it is made. */
 void plans_start(nb_simulator *sim);

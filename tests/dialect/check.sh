@@ -58,9 +58,22 @@ gpu()
     done
 }
 
+# the draws have the CPU's bits only where nothing is contracted
+contraction()
+{
+    "$program" -ptx -O3 -fmad=false -diag-suppress 550 -DPHYS_DOUBLE -arch "compute_$last" \
+        -I "$source" "$source/gpu/noise.cu" -o "$work/noise.ptx"
+    contracted=$(grep -c 'fma\.' "$work/noise.ptx" || true)
+    echo "nvcc: $contracted contracted operations in noise.cu"
+    [ "$contracted" -eq 0 ]
+}
+
 case $tool in
 gcc | clang) headers ;;
-nvcc) gpu ;;
+nvcc)
+    gpu
+    contraction
+    ;;
 nvrtc) "$program" "$source" "$here/physics.cu" ;;
 *)
     echo "check.sh: no tool '$tool'" >&2

@@ -4,10 +4,12 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "physics/counts.h"
 #include "physics/patch.h"
 #include "physics/pixel.h"
 #include "physics/pixel_jvp.h"
 #include "physics/pixel_vjp.h"
+#include "physics/poisson.h"
 #include "physics/screen.h"
 
 #define KERNEL(name, shape, lookup)                                                        \
@@ -68,4 +70,19 @@ extern "C" __global__ void on_screen(struct phys_frame frame, double *ranges)
 
     ranges[2 * threadIdx.x] = range.low;
     ranges[2 * threadIdx.x + 1] = range.high;
+}
+
+/* photons to counts */
+extern "C" __global__ void counts(const double *image, unsigned short *out,
+                                  struct phys_tally *tally)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    struct phys_stream stream = {1, 0, 0};
+    double photons;
+
+    stream.pixel = i;
+    photons = phys_poisson(stream, image[i]);
+    phys_tally_add(tally + i, photons);
+    out[i] =
+        phys_clamped(photons, tally + i) + phys_rounded((float)photons, 1, 0, tally + i);
 }

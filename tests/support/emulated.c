@@ -236,6 +236,10 @@ static emulated_block *block_of(const struct gpu_kernel *kernel)
         return all->loss;
     case GPU_SUM:
         return all->sum;
+    case GPU_COUNT:
+        return emulated_count;
+    case GPU_BRIGHTEST:
+        return emulated_brightest;
     case GPU_F:
         return rows && kernel->own ? rows->f[kernel->shape][kernel->lookup] : NULL;
     default:

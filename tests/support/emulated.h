@@ -70,4 +70,7 @@ struct emulated_kernels {
 
 extern const struct emulated_kernels emulated_double, emulated_single;
 
+/* those of noise.cu, without contraction: emulated_noise.c */
+extern emulated_block emulated_count, emulated_brightest;
+
 #endif

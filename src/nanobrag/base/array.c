@@ -100,6 +100,13 @@ nb_status array_check_on_device(nb_context *ctx, const nb_array *array, const ch
     return check_form(ctx, array, name, nslow, nfast, NB_FLOAT, 32, 64);
 }
 
+nb_status array_check_counts_on_device(nb_context *ctx, const nb_array *array,
+                                       const char *name, int64_t nslow, int64_t nfast)
+{
+    NB_TRY(check_place(ctx, array, name, NB_CUDA));
+    return check_form(ctx, array, name, nslow, nfast, NB_UINT, 16, 16);
+}
+
 nb_status array_not_used(nb_context *ctx, const nb_array *array, const char *name)
 {
     if (!array_is_dense(array))

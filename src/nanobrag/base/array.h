@@ -20,6 +20,10 @@ nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
 nb_status array_check_on_device(nb_context *ctx, const nb_array *array, const char *name,
                                 int64_t nslow, int64_t nfast);
 
+/* The same for counts of 16 bits on a CUDA device. */
+nb_status array_check_counts_on_device(nb_context *ctx, const nb_array *array,
+                                       const char *name, int64_t nslow, int64_t nfast);
+
 /* Dense float64 of the host: the array may be used in place. */
 int array_is_dense_f64(const nb_array *array);
 

@@ -26,8 +26,8 @@ struct device {
     cuda_context context;
     cuda_stream own_stream; /* where launches are captured */
     cuda_stream stream; /* in use: that one, or the caller's */
-    cuda_module modules[2]; /* in double, in float; loaded when first used */
-    cuda_function functions[2][GPU_WORKS][PHYS_SHAPES][PHYS_LOOKUPS];
+    cuda_module modules[FATBIN_MODULES]; /* loaded when first used */
+    cuda_function functions[FATBIN_MODULES][GPU_WORKS][PHYS_SHAPES][PHYS_LOOKUPS];
     struct gpu_target target; /* what the device takes of the fatbin */
 };
 
@@ -142,7 +142,7 @@ static void leave_empty(struct device *d)
         (void)d->library.stream_wait(d->own_stream);
         (void)d->library.stream_destroy(d->own_stream);
     }
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < FATBIN_MODULES; i++)
         if (d->modules[i]) (void)d->library.module_unload(d->modules[i]);
     (void)leave(d, NB_OK);
 }
@@ -181,7 +181,7 @@ nb_status cuda_open(nb_context *ctx, const struct cuda_source *source, int id,
     nb_status status;
 
     *device = NULL;
-    if (!source->fatbin->modules[0] || !source->fatbin->modules[1])
+    if (!source->fatbin->modules[0])
         return fail(ctx, NB_ERR_UNSUPPORTED,
                     "this build has no kernels for GPUs: it was made without nvcc");
     d = calloc(1, sizeof *d);
@@ -325,14 +325,24 @@ static nb_status load_code(nb_context *ctx, const struct device *d, const void *
                       log[0] ? ", " : "", log);
 }
 
-static nb_status load_module(nb_context *ctx, struct device *d, int single)
+static int module_of(const struct gpu_kernel *kernel)
 {
-    if (d->modules[single]) return NB_OK;
+    if (kernel->work == GPU_COUNT || kernel->work == GPU_BRIGHTEST)
+        return FATBIN_NOISE_MODULE;
+    return kernel->single ? FATBIN_SINGLE_MODULE : FATBIN_DOUBLE_MODULE;
+}
+
+static nb_status load_module(nb_context *ctx, struct device *d, int module)
+{
+    static const char *const names[FATBIN_MODULES] = {"the kernels in double",
+                                                      "the kernels in float",
+                                                      "the kernels of noise"};
+
+    if (d->modules[module]) return NB_OK;
     if (d->target.ptx)
         log_line(ctx, NB_LOG_INFO, "gpu", "the driver compiles kernels for this device");
-    return load_code(ctx, d, d->fatbin->modules[single],
-                     single ? "the kernels in float" : "the kernels in double",
-                     &d->modules[single]);
+    return load_code(ctx, d, d->fatbin->modules[module], names[module],
+                     &d->modules[module]);
 }
 
 /* a kernel that was built at run time, alone in its module */
@@ -344,19 +354,18 @@ struct own {
 static nb_status find_function(nb_context *ctx, struct device *d,
                                const struct gpu_kernel *kernel, cuda_function *out)
 {
-    const int image = kernel->work == GPU_IMAGE;
-    cuda_function *function =
-        &d->functions[kernel->single][kernel->work][image ? kernel->shape : 0]
-                     [image ? kernel->lookup : 0];
+    const int image = kernel->work == GPU_IMAGE, module = module_of(kernel);
+    cuda_function *function = &d->functions[module][kernel->work][image ? kernel->shape : 0]
+                                           [image ? kernel->lookup : 0];
     cuda_result result = 0;
 
     if (kernel->own) {
         *out = ((const struct own *)kernel->own)->function;
         return NB_OK;
     }
-    NB_TRY(load_module(ctx, d, kernel->single));
+    NB_TRY(load_module(ctx, d, module));
     if (!*function)
-        result = d->library.module_function(function, d->modules[kernel->single],
+        result = d->library.module_function(function, d->modules[module],
                                             gpu_kernel_name(kernel));
     if (result != 0) *function = NULL;
     *out = *function;

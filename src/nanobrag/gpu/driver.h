@@ -26,6 +26,8 @@ enum gpu_work {
     GPU_SUM, /* sums of tiles: sum */
     GPU_ROWS, /* derivatives: rows_SQUARE_NEAREST_FEW and so on, built at run time alone */
     GPU_F, /* cotangents of structure factors: f_SQUARE_NEAREST and so on, likewise */
+    GPU_BRIGHTEST, /* largest pixel: brightest; this and the next have their own module */
+    GPU_COUNT, /* photons to counts: count */
     GPU_WORKS
 };
 

@@ -1,5 +1,5 @@
 /*
- * fatbin.c - the kernels as nvcc made them, inside the library. The build names the two
+ * fatbin.c - the kernels as nvcc made them, inside the library. The build names the
  * files, what they hold and the version of the toolkit (cmake/cuda.cmake).
  *
  * SPDX-License-Identifier: MIT
@@ -21,16 +21,19 @@
 
 INCLUDE_BYTES("gpu_fatbin_double", FATBIN_DOUBLE);
 INCLUDE_BYTES("gpu_fatbin_single", FATBIN_SINGLE);
+INCLUDE_BYTES("gpu_fatbin_noise", FATBIN_NOISE);
 
 extern const char gpu_fatbin_double[] __attribute__((visibility("hidden")));
 extern const char gpu_fatbin_single[] __attribute__((visibility("hidden")));
+extern const char gpu_fatbin_noise[] __attribute__((visibility("hidden")));
 
-const struct gpu_fatbin gpu_fatbin = {{gpu_fatbin_double, gpu_fatbin_single},
+const struct gpu_fatbin gpu_fatbin = {{gpu_fatbin_double, gpu_fatbin_single,
+                                       gpu_fatbin_noise},
                                       FATBIN_TARGETS,
                                       FATBIN_TOOLKIT};
 
 #else
 
-const struct gpu_fatbin gpu_fatbin = {{NULL, NULL}, "", 0};
+const struct gpu_fatbin gpu_fatbin = {{NULL, NULL, NULL}, "", 0};
 
 #endif

@@ -6,8 +6,11 @@
 #ifndef NB_GPU_FATBIN_H
 #define NB_GPU_FATBIN_H
 
+enum { FATBIN_DOUBLE_MODULE, FATBIN_SINGLE_MODULE, FATBIN_NOISE_MODULE, FATBIN_MODULES };
+
 struct gpu_fatbin {
-    const void *modules[2]; /* in double, in float; NULL: made without nvcc */
+    /* in double, in float, without contraction; NULL: made without nvcc */
+    const void *modules[FATBIN_MODULES];
     const char *targets; /* what they hold: architecture_read() */
     int toolkit; /* that made them: 1000 major + 10 minor, as drivers count */
 };

@@ -110,7 +110,8 @@ struct gpu_scene {
     struct gpu_proofs proofs;
     struct gpu_buffer parameters, sources, orientations, f, stol, mask, partial, photons;
     /* of derivatives and losses (rows.h, loss.h) */
-    struct gpu_buffer tangents, totals, sums, change, sum_bar, counts, inputs[3];
+    struct gpu_buffer tangents, totals, sums, change, sum_bar, f_counts, inputs[3];
+    struct gpu_buffer counting, found, pixels, counts; /* of counts (count.h) */
 };
 
 /* Before the first work of a call, as simulators share the device: it is ordered in the

@@ -40,6 +40,8 @@ const char *gpu_kernel_name(const struct gpu_kernel *kernel)
     if (kernel->work == GPU_FINISH) return "finish";
     if (kernel->work == GPU_LOSS) return "finish_loss";
     if (kernel->work == GPU_SUM) return "sum";
+    if (kernel->work == GPU_BRIGHTEST) return "brightest";
+    if (kernel->work == GPU_COUNT) return "count";
     if (kernel->work == GPU_ROWS) return "derivatives"; /* none of the build's */
     if (kernel->work == GPU_F) return "structure factors";
     return images[kernel->shape][kernel->lookup];
@@ -91,9 +93,11 @@ static const size_t buffers[] = {
     offsetof(struct gpu_scene, partial),      offsetof(struct gpu_scene, photons),
     offsetof(struct gpu_scene, tangents),     offsetof(struct gpu_scene, totals),
     offsetof(struct gpu_scene, sums),         offsetof(struct gpu_scene, change),
-    offsetof(struct gpu_scene, sum_bar),      offsetof(struct gpu_scene, counts),
+    offsetof(struct gpu_scene, sum_bar),      offsetof(struct gpu_scene, f_counts),
     offsetof(struct gpu_scene, inputs[0]),    offsetof(struct gpu_scene, inputs[1]),
     offsetof(struct gpu_scene, inputs[2]),
+    offsetof(struct gpu_scene, counting),     offsetof(struct gpu_scene, found),
+    offsetof(struct gpu_scene, pixels),       offsetof(struct gpu_scene, counts),
 };
 
 enum { BUFFERS = sizeof buffers / sizeof *buffers };

@@ -145,18 +145,18 @@ static nb_status run_all(struct rows_run *run, double unit, int64_t *counts,
     struct gpu_f_parameters *f = &run->block.f;
 
     memset(counts, 0, places * sizeof *counts);
-    NB_TRY(gpu_put(run->ctx, s->gpu, &s->counts, counts, places * sizeof *counts));
+    NB_TRY(gpu_put(run->ctx, s->gpu, &s->f_counts, counts, places * sizeof *counts));
     f->image = run->block.rows.image;
     f->image.photons = NULL;
     f->image.segments = run->layout.segments;
-    f->count = gpu_at(&s->counts);
+    f->count = gpu_at(&s->f_counts);
     f->unit = unit;
     for (int first = 0; first < run->layout.down; first += run->layout.band) {
         NB_TRY(run_band(run, first));
         headway_step(run->headway);
         NB_TRY(headway_check(run->headway));
     }
-    NB_TRY(driver->download(run->ctx, s->gpu->device, counts, s->counts.address,
+    NB_TRY(driver->download(run->ctx, s->gpu->device, counts, s->f_counts.address,
                             places * sizeof *counts));
     NB_TRY(driver->wait(run->ctx, s->gpu->device));
     *largest = 0;

@@ -1,13 +1,16 @@
 /*
- * digitize.c - photons to counts, by nanoBragg's rounding, its noise or ours. Sums are
- * folded row by row in one order, so the thread count does not show.
+ * digitize.c - photons to counts, by nanoBragg's rounding, its noise or ours. Sums are of
+ * whole numbers, so the thread count does not show.
  * SPDX-License-Identifier: MIT
  */
 #include "image/digitize.h"
 
+#include <math.h>
+
 #include "base/array.h"
 #include "image/noise.h"
 #include "image/statistics.h"
+#include "physics/counts.h"
 
 /* rows whose sums are kept until they are folded; pixels of a piece of a row */
 enum { ROWS = 1024, PIECE = 512 };
@@ -16,22 +19,6 @@ enum { ROWS = 1024, PIECE = 512 };
 enum { SHARED_ROUNDED = 1 << 20, SHARED_DRAWN = 1 << 12 };
 
 static const double largest_count = 65535;
-
-struct tally {
-    double photons;
-    int64_t overloads;
-};
-
-/* 16 bits of v; NaN and what is negative become 0 */
-static uint16_t clamped(double v, int64_t *overloads)
-{
-    if (!(v > 0)) return 0;
-    if (v > largest_count) {
-        (*overloads)++;
-        return (uint16_t)largest_count;
-    }
-    return (uint16_t)v;
-}
 
 static double automatic_scale(const struct window *window, const nb_array *image)
 {
@@ -92,10 +79,10 @@ static int64_t round_piece(const float *pixel, int n, double scale, double offse
     return overloads;
 }
 
-static struct tally round_row(const struct rows *rows, int s)
+static struct phys_tally round_row(const struct rows *rows, int s)
 {
     const struct window *window = rows->window;
-    struct tally tally = {0};
+    struct phys_tally tally = {0};
     int64_t step;
     uint16_t *row = row_of(rows->counts, s, &step);
 
@@ -105,18 +92,18 @@ static struct tally round_row(const struct rows *rows, int s)
         uint16_t count[PIECE];
 
         statistics_pixels(window, rows->image, s, f, n, pixel);
-        tally.overloads += round_piece(pixel, n, rows->scale, rows->how->offset,
-                                       step == 1 ? row + f : count);
+        tally.overloads += (uint64_t)round_piece(pixel, n, rows->scale, rows->how->offset,
+                                                 step == 1 ? row + f : count);
         for (int i = 0; step != 1 && i < n; i++) row[(f + i) * step] = count[i];
     }
     return tally;
 }
 
-static struct tally draw_row(const struct rows *rows, int s)
+static struct phys_tally draw_row(const struct rows *rows, int s)
 {
     const struct window *window = rows->window;
     const nb_digitizer *how = rows->how;
-    struct tally tally = {0};
+    struct phys_tally tally = {0};
     int64_t step;
     uint16_t *row = row_of(rows->counts, s, &step);
 
@@ -125,16 +112,16 @@ static struct tally draw_row(const struct rows *rows, int s)
         const uint64_t at = (uint64_t)s * (uint64_t)window->nfast + (uint64_t)f;
         const double photons = noise_poisson((uint64_t)how->seed, how->image, at, mean);
 
-        tally.photons += photons;
-        row[f * step] = clamped(photons + how->offset, &tally.overloads);
+        phys_tally_add(&tally, photons);
+        row[f * step] = phys_clamped(photons + how->offset, &tally);
     }
     return tally;
 }
 
-static struct tally make_row(const struct rows *rows, int s)
+static struct phys_tally make_row(const struct rows *rows, int s)
 {
     const int *roi = rows->window->roi;
-    struct tally tally = {0};
+    struct phys_tally tally = {0};
 
     if (s >= roi[2] && s < roi[3])
         tally = rows->how->noise ? draw_row(rows, s) : round_row(rows, s);
@@ -156,34 +143,33 @@ static int wave_end(const struct rows *rows, int first)
     return first * ratio < most ? (int)(first * ratio) : most;
 }
 
-static struct tally digitize_rows(const struct rows *rows, int threads)
+static struct phys_tally digitize_rows(const struct rows *rows, int threads)
 {
     const int *roi = rows->window->roi;
     const int64_t pixels = (int64_t)(roi[1] - roi[0]) * (roi[3] - roi[2]);
     const int shared = pixels >= (rows->how->noise ? SHARED_DRAWN : SHARED_ROUNDED);
-    struct tally total = {0};
+    struct phys_tally total = {0};
 
     for (int first = 0, last; first < rows->window->nslow; first = last) {
-        struct tally tally[ROWS];
+        struct phys_tally tally[ROWS];
 
         last = wave_end(rows, first);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4) if (shared)
         for (int s = first; s < last; s++) tally[s - first] = make_row(rows, s);
-        for (int s = first; s < last; s++) {
-            total.photons += tally[s - first].photons;
-            total.overloads += tally[s - first].overloads;
-        }
+        for (int s = first; s < last; s++) phys_tally_join(&total, &tally[s - first]);
     }
     (void)threads, (void)shared; /* without OpenMP */
     return total;
 }
 
-/* One stream runs through the ROI in raster order; masked pixels draw from it too. */
-static struct tally digitize_quirk(const struct rows *rows, struct random_stream random)
+/* One stream runs through the ROI in raster order; masked pixels draw from it too. What it
+ * draws are floats, the largest of them with fractions, and so is their sum. */
+static struct phys_tally digitize_quirk(const struct rows *rows,
+                                        struct random_stream random, double *photons)
 {
     const struct window *window = rows->window;
     struct noise_spare spare = {0};
-    struct tally tally = {0};
+    struct phys_tally tally = {0};
 
     random_seed_quirk(&random, rows->how->seed);
     for (int s = 0; s < window->nslow; s++) {
@@ -195,25 +181,34 @@ static struct tally digitize_quirk(const struct rows *rows, struct random_stream
             const double p = window_shows(window, s, f) ? array_get(rows->image, s, f) : 0;
             const double n = (double)noise_poisson_quirk(&random, &spare, (float)p);
 
-            tally.photons += n;
-            row[f * step] = clamped(n + rows->how->offset, &tally.overloads);
+            *photons += n;
+            row[f * step] = phys_clamped(n + rows->how->offset, &tally);
         }
         clear_outside(window, rows->counts, s);
     }
     return tally;
 }
 
+double digitize_photons(const struct phys_tally *tally)
+{
+    if (tally->beyond) return INFINITY;
+    return (double)tally->high * 4294967296.0 + (double)tally->low;
+}
+
 void digitize(const struct window *window, const nb_digitizer *how, const nb_array *image,
               const struct random_stream *quirk, int threads, nb_array *counts)
 {
     struct rows rows = {window, how, image, counts, how->scale};
-    struct tally tally;
+    struct phys_tally tally;
+    double photons = 0;
 
     if (!how->noise && !(how->scale > 0)) rows.scale = automatic_scale(window, image);
-    if (how->noise && quirk)
-        tally = digitize_quirk(&rows, *quirk);
-    else
+    if (how->noise && quirk) {
+        tally = digitize_quirk(&rows, *quirk, &photons);
+    } else {
         tally = digitize_rows(&rows, threads);
-    if (how->photons) *how->photons = tally.photons;
-    if (how->overloads) *how->overloads = tally.overloads;
+        photons = digitize_photons(&tally);
+    }
+    if (how->photons) *how->photons = photons;
+    if (how->overloads) *how->overloads = (int64_t)tally.overloads;
 }

@@ -10,6 +10,7 @@
 #include <nanobrag/image.h>
 
 #include "image/window.h"
+#include "physics/counts.h"
 #include "scene/random.h"
 
 /* counts = digitised image; both already checked. `quirk`: the generator of nanoBragg as
@@ -18,5 +19,8 @@
  * dense and at the same address. */
 void digitize(const struct window *window, const nb_digitizer *how, const nb_array *image,
               const struct random_stream *quirk, int threads, nb_array *counts);
+
+/* The photons of a tally: rounded once above 2^53, infinite where a pixel has 2^63. */
+double digitize_photons(const struct phys_tally *tally);
 
 #endif

@@ -8,11 +8,17 @@
 
 #include <stdint.h>
 
+#include "physics/poisson.h"
 #include "scene/random.h"
 
 /* A Poisson number of the given mean; depends on its arguments alone. NaN or a mean
  * <= 0 gives 0. */
-double noise_poisson(uint64_t seed, uint32_t image, uint64_t pixel, double mean);
+PHYS_FN double noise_poisson(uint64_t seed, uint32_t image, uint64_t pixel, double mean)
+{
+    const struct phys_stream stream = {seed, pixel, image};
+
+    return phys_poisson(stream, mean);
+}
 
 /* The same by nanoBragg's float arithmetic; draws from and advances `random`. `spare`
  * keeps the second normal of a pair; zero it before the first call. */

@@ -1,0 +1,143 @@
+/*
+ * count.c - photons to counts on a device: launches of count_block.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "gpu/count.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/block.h"
+#include "gpu/count_parameters.h"
+
+/* blocks that a multiprocessor has at once, at most; what a block found takes so many bytes
+ */
+enum { RESIDENT = 16, FOUND = sizeof(struct phys_tally) };
+_Static_assert(sizeof(float) <= (size_t)FOUND, "either finding fits");
+
+static void *at(gpu_address address)
+{
+    return (void *)(uintptr_t)address;
+}
+
+static int blocks_for(const struct gpu *gpu, const struct gpu_counting *how)
+{
+    const int64_t pixels = (int64_t)how->nslow * how->nfast;
+    const int64_t needed = (pixels + BLOCK_THREADS - 1) / BLOCK_THREADS;
+    const int64_t most = (int64_t)RESIDENT * gpu->facts.processors;
+
+    return (int)(needed < most ? needed : most);
+}
+
+/* parameters, with room for what `blocks` find */
+static nb_status prepare(nb_context *ctx, struct gpu_scene *s,
+                         const struct gpu_counting *how, const struct gpu_output *image,
+                         const struct gpu_output *counts, struct gpu_count_parameters *p)
+{
+    const size_t pixels = (size_t)how->nslow * (size_t)how->nfast;
+
+    memset(p, 0, sizeof *p);
+    p->nslow = how->nslow;
+    p->nfast = how->nfast;
+    memcpy(p->roi, how->roi, sizeof p->roi);
+    if (how->mask && !s->mask.address) { /* it never changes */
+        const nb_status status = gpu_put(ctx, s->gpu, &s->mask, how->mask, pixels);
+
+        if (status != NB_OK) gpu_drop(s->gpu, &s->mask);
+        NB_TRY(status);
+    }
+    p->mask = how->mask ? at(s->mask.address) : NULL;
+    p->image = at(image->address);
+    p->image_bits = image->bits;
+    p->counts = at(counts->address);
+    for (int i = 0; i < 2; i++) {
+        p->image_stride[i] = image->stride[i];
+        p->counts_stride[i] = counts->stride[i];
+    }
+    p->noise = how->noise;
+    p->scale = how->scale;
+    p->offset = how->offset;
+    p->seed = how->seed;
+    p->image_number = how->image;
+    p->blocks = blocks_for(s->gpu, how);
+    NB_TRY(gpu_reserve(ctx, s->gpu, &s->found, (size_t)p->blocks * FOUND));
+    p->tally = at(s->found.address);
+    p->brightest = at(s->found.address);
+    return NB_OK;
+}
+
+/* launch, and fetch what each block found, of so many bytes */
+static nb_status launch(nb_context *ctx, struct gpu_scene *s, enum gpu_work work,
+                        const struct gpu_count_parameters *p, void *found, size_t each)
+{
+    const struct gpu_driver *driver = s->gpu->driver;
+    const struct gpu_launch launch = {{work, 0, 0, 0, NULL}, (unsigned)p->blocks, 0, 0};
+
+    NB_TRY(gpu_put(ctx, s->gpu, &s->counting, p, sizeof *p));
+    NB_TRY(driver->launch(ctx, s->gpu->device, &launch, s->counting.address));
+    NB_TRY(driver->download(ctx, s->gpu->device, found, s->found.address,
+                            (size_t)p->blocks * each));
+    return driver->wait(ctx, s->gpu->device);
+}
+
+/* the scale that makes 55000 of the brightest pixel */
+static nb_status find_scale(nb_context *ctx, struct gpu_scene *s,
+                            struct gpu_count_parameters *p, float *found)
+{
+    float most = 0;
+
+    NB_TRY(launch(ctx, s, GPU_BRIGHTEST, p, found, sizeof *found));
+    for (int i = 0; i < p->blocks; i++) most = found[i] > most ? found[i] : most;
+    p->scale = most > 0 ? 55000 / (double)most : 1;
+    return NB_OK;
+}
+
+static nb_status count_all(nb_context *ctx, struct gpu_scene *s,
+                           struct gpu_count_parameters *p, void *found,
+                           struct phys_tally *out)
+{
+    const struct phys_tally *tally = found;
+
+    if (!p->noise && !(p->scale > 0)) NB_TRY(find_scale(ctx, s, p, found));
+    NB_TRY(launch(ctx, s, GPU_COUNT, p, found, sizeof *tally));
+    memset(out, 0, sizeof *out);
+    for (int i = 0; i < p->blocks; i++) phys_tally_join(out, tally + i);
+    return NB_OK;
+}
+
+nb_status gpu_count(nb_context *ctx, struct gpu_scene *scene,
+                    const struct gpu_counting *how, const struct gpu_output *image,
+                    const struct gpu_output *counts, struct phys_tally *out)
+{
+    struct gpu_count_parameters p;
+    nb_status status;
+    void *found;
+
+    NB_TRY(gpu_begin(ctx, scene));
+    NB_TRY(prepare(ctx, scene, how, image, counts, &p));
+    found = calloc((size_t)p.blocks, FOUND);
+    if (!found) return fail_memory(ctx, "sums of counts");
+    status = count_all(ctx, scene, &p, found, out);
+    free(found);
+    return status;
+}
+
+nb_status gpu_count_from_host(nb_context *ctx, struct gpu_scene *scene,
+                              const struct gpu_counting *how, const void *image, int bits,
+                              uint16_t *counts, struct phys_tally *out)
+{
+    const struct gpu_driver *driver = scene->gpu->driver;
+    const size_t pixels = (size_t)how->nslow * (size_t)how->nfast;
+    struct gpu_output from = {0, bits, {how->nfast, 1}}, to = {0, 16, {how->nfast, 1}};
+
+    NB_TRY(gpu_begin(ctx, scene));
+    NB_TRY(gpu_put(ctx, scene->gpu, &scene->pixels, image, pixels * (size_t)bits / 8));
+    NB_TRY(gpu_reserve(ctx, scene->gpu, &scene->counts, pixels * sizeof *counts));
+    from.address = scene->pixels.address;
+    to.address = scene->counts.address;
+    NB_TRY(gpu_count(ctx, scene, how, &from, &to, out));
+    NB_TRY(driver->download(ctx, scene->gpu->device, counts, to.address,
+                            pixels * sizeof *counts));
+    return driver->wait(ctx, scene->gpu->device);
+}

@@ -1,0 +1,57 @@
+/*
+ * counts.h - a pixel's photons as a count of 16 bits, and sums that come out the same in
+ * any order: of whole numbers, as whole numbers.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_PHYSICS_COUNTS_H
+#define NB_PHYSICS_COUNTS_H
+
+#include "phys.h"
+
+/* Photons are 2^32 high + low, exact for 2^31 pixels; a pixel of 2^63 or more is not in
+ * them but counted in `beyond`. */
+struct phys_tally {
+    unsigned long long low, high, beyond, overloads;
+};
+
+/* photons: a whole number, infinite or NaN */
+PHYS_FN void phys_tally_add(struct phys_tally *tally, double photons)
+{
+    const int fits = photons < 0x1p63;
+    const unsigned long long n = fits ? (unsigned long long)(long long)photons : 0;
+
+    tally->low += n & 0xffffffffU;
+    tally->high += n >> 32;
+    tally->beyond += !fits;
+}
+
+PHYS_FN void phys_tally_join(struct phys_tally *tally, const struct phys_tally *other)
+{
+    tally->low += other->low;
+    tally->high += other->high;
+    tally->beyond += other->beyond;
+    tally->overloads += other->overloads;
+}
+
+/* 16 bits of v; NaN and what is negative become 0 */
+PHYS_FN unsigned short phys_clamped(double v, struct phys_tally *tally)
+{
+    const int over = v > 65535;
+
+    tally->overloads += (unsigned)over;
+    return (unsigned short)(v > 0 ? over ? 65535 : (int)v : 0);
+}
+
+/* The integer part of a value that was rounded to a float, as nanoBragg does */
+PHYS_FN unsigned short phys_rounded(float photons, double scale, double offset,
+                                    struct phys_tally *tally)
+{
+    const double value = (double)photons * scale + offset;
+    const float v = (float)(value + 0.5), positive = v > 0 ? v : 0;
+
+    tally->overloads += value > 65535;
+    return (unsigned short)(positive < 65535 ? (int)positive : 65535);
+}
+
+#endif
