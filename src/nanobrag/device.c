@@ -239,9 +239,12 @@ nb_status device_loss(nb_simulator *sim, const nb_scene *scene,
 {
     const struct job job = simulator_job(sim, scene, frame, NULL);
     const struct gpu_loss_job loss = device_target(target);
-    const struct loss_launch launch = {&loss, value, done};
+    double found = 0;
+    const struct loss_launch launch = {&loss, &found, done};
 
     *done = 0;
     if (!sim->device.scene.gpu || sim->psf) return NB_OK;
-    return plans_run(sim, PLAN_FORWARD, 0, &job, launch_loss, &launch, NULL);
+    NB_TRY(plans_run(sim, PLAN_FORWARD, 0, &job, launch_loss, &launch, NULL));
+    if (*done) *value = found;
+    return NB_OK;
 }
