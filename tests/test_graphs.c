@@ -271,7 +271,7 @@ static int at_most_a_few(void)
 }
 
 /* an image of the caller's, each time at another place: also a number */
-static int device_output(void)
+static int output_there(void)
 {
     static double host[PIXELS], out[PIXELS];
     const nb_scene scene = scenes_base();
@@ -531,7 +531,7 @@ int main(int argc, char **argv)
         {"buffers_move", buffers_move},
         {"back_and_forth", back_and_forth},
         {"at_most_a_few", at_most_a_few},
-        {"device_output", device_output},
+        {"device_output", output_there},
         {"switched_off", switched_off},
         {"mutated", mutated},
         {"record_fails", record_fails},
