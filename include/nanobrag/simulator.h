@@ -171,10 +171,10 @@ NB_API nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x,
  * call allocates what all later ones work in.
  *
  * On a CUDA device (nb_description.derivatives) derivatives are those of all samples there,
- * in its precision. Their kernels are built by NVRTC when they are first needed, which takes
- * seconds, and kept on disk. The host computes with compiled mode off, a point spread, or
- * where they can not be had; and tangents along structure factors. `dimage` is in host
- * memory.
+ * in its precision. Their kernels are built by NVRTC when they are first needed, which
+ * takes seconds, and kept on disk. The host computes with compiled mode off, a point
+ * spread, or where they can not be had; and tangents along structure factors. `dimage` is
+ * in host memory.
  *
  * Errors: those of nb_forward(), and NB_ERR_MEMORY also of that first call;
  * NB_ERR_UNSUPPORTED with nanoBragg's curved detector.
@@ -215,8 +215,8 @@ typedef struct nb_normal {
 /*
  * The normal matrix of a weighted least-squares fit, added up tile by tile: no Jacobian is
  * stored, but for a point spread, behind which it keeps an image of the ROI for each dense
- * parameter. Strategy and precision as in nb_jvp(); on a device, where weights and residuals
- * may lie too (dense), for up to 32 dense parameters and no structure factor.
+ * parameter. Strategy and precision as in nb_jvp(); on a device, where weights and
+ * residuals may lie too (dense), for up to 32 dense parameters and no structure factor.
  *
  *   x         [in]      parameters; NULL: the values of the scene  (nparam)
  *   weight    [in]      W, one weight per pixel; NULL: 1           (nslow x nfast)

@@ -182,9 +182,8 @@ static nb_status blank_output(nb_context *ctx, struct gpu_scene *s, const struct
 {
     const struct gpu_layout all = gpu_layout_of(&s->gpu->facts, job, l->single, 1);
     const unsigned tiles = (unsigned)all.across * (unsigned)all.down;
-    const struct gpu_sequence blank = {"blank",
-                                       1,
-                                       {{{GPU_FINISH, 0, 0, l->single, NULL}, tiles, 0, 0}}};
+    const struct gpu_sequence blank =
+        {"blank", 1, {{{GPU_FINISH, 0, 0, l->single, NULL}, tiles, 0, 0}}};
 
     if (l->across == all.across && l->down == all.down) return NB_OK;
     memset(p.roi, 0, sizeof p.roi);

@@ -95,9 +95,9 @@ static const size_t buffers[] = {
     offsetof(struct gpu_scene, sums),         offsetof(struct gpu_scene, change),
     offsetof(struct gpu_scene, sum_bar),      offsetof(struct gpu_scene, f_counts),
     offsetof(struct gpu_scene, inputs[0]),    offsetof(struct gpu_scene, inputs[1]),
-    offsetof(struct gpu_scene, inputs[2]),
-    offsetof(struct gpu_scene, counting),     offsetof(struct gpu_scene, found),
-    offsetof(struct gpu_scene, pixels),       offsetof(struct gpu_scene, counts),
+    offsetof(struct gpu_scene, inputs[2]),    offsetof(struct gpu_scene, counting),
+    offsetof(struct gpu_scene, found),        offsetof(struct gpu_scene, pixels),
+    offsetof(struct gpu_scene, counts),
 };
 
 enum { BUFFERS = sizeof buffers / sizeof *buffers };

@@ -14,9 +14,13 @@
 #if defined(PHYS_SINGLE)
 #define FRAME_BLOCKS  3
 #define TURNED_BLOCKS 3
-#define FEW_BLOCKS    3
-#define MANY_BLOCKS   2
-#define F_BLOCKS      3
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define FEW_BLOCKS 2 /* one of them spilled */
+#else
+#define FEW_BLOCKS 3
+#endif
+#define MANY_BLOCKS 2
+#define F_BLOCKS    3
 #else
 #define FRAME_BLOCKS  2
 #define TURNED_BLOCKS 2
