@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cases.h"
+#include "gpu_calls.h"
 #include "machine.h"
 #include "process.h"
 
@@ -17,7 +18,8 @@ enum { USAGE = 2, SKIPPED = 77, MOST = 64, TILE_SLOW = 8 };
 
 static const char help[] =
     "usage: nanobrag_bench_gpu [OPTION]...\n"
-    "How fast images are on a CUDA device, beside lanes on the cores of the host.\n"
+    "How fast images are on a CUDA device, beside lanes on the cores of the host; and,\n"
+    "of cases M and S, what a loss, its gradient, noise and a batch of images cost.\n"
     "  -cases A,B    of those that -list names, also as AB or a,b (default: all but F)\n"
     "  -threads N    of the host (default: every core)\n"
     "  -repeat N     images of which a median is taken (default: 9)\n"
@@ -410,6 +412,15 @@ static int run_all(const struct gpu_options *options, const char *hkl)
                  "spots: images of the\nhost (~: of a part, scaled up); first, device: of "
                  "the device; off: the largest difference\nfrom lanes in double, over the "
                  "largest pixel.\n");
+    gpu_calls_head();
+    for (const char *letter = options->letters; *letter; letter++)
+        if (*letter == 'M' || *letter == 'S')
+            good = gpu_calls_measure(case_of(*letter), options->repeat) && good;
+    (void)printf(
+        "\nimage: to the host, float64; loss: its value alone; gradient: value and "
+        "gradient in 22\nparameters, evals over its time; noise: counts drawn from "
+        "an image; of batch: an image of\n64 in a call, float32; lost: what could "
+        "not be had of the device.\n");
     return good ? 0 : 1;
 }
 

@@ -31,5 +31,5 @@ if [ "$status" = 77 ]; then
 fi
 rows=$(grep -c '^[AS] ' out.txt)
 longest=$(awk 'length > n { n = length } END { print n }' out.txt)
-echo "status $status, expected 0; rows $rows, expected 4; longest $longest allowed 100"
-[ "$status" = 0 ] && [ "$rows" = 4 ] && [ "$longest" -le 100 ]
+echo "status $status, expected 0; rows $rows, expected 6; longest $longest allowed 100"
+[ "$status" = 0 ] && [ "$rows" = 6 ] && [ "$longest" -le 100 ]
