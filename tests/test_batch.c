@@ -277,6 +277,50 @@ static int little_memory(void)
     return TAP_PASS;
 }
 
+/* on the device, where all of it is too much for a launch though the region is not */
+static int bands_there(void)
+{
+    enum { N = 3 };
+    static double found[DEVICES_MANY], one[DEVICES_MANY];
+    const int roi[4] = {13, 20, 21, 25};
+    nb_scene scene = devices_many_tiles();
+    nb_context *ctx;
+    nb_simulator *sim;
+    nb_array image[N];
+    gpu_address address;
+    int same = 0;
+
+    memcpy(scene.detector.roi, roi, sizeof roi);
+    emulated_reset();
+    emulated.memory = 300000; /* as it is told */
+    ctx = devices_context(NB_CUDA);
+    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    emulated.memory = 0;
+    if (devices_image(sim, NULL, one) != NB_OK) abort();
+    for (int k = 0; k < N; k++) {
+        if (gpu_emulated.allocate(ctx, NULL, sizeof one, &address) != NB_OK) abort();
+        image[k] = nb_array_f64((double *)(uintptr_t)address, scene.detector.nslow,
+                                scene.detector.nfast);
+        image[k].device = NB_CUDA;
+    }
+    if (nb_forward_batch(sim, N, NULL, image) != NB_OK)
+        tap_check(0, "%s", nb_context_message(ctx));
+    for (int k = 0; k < N; k++) {
+        address = (gpu_address)(uintptr_t)image[k].data;
+        if (gpu_emulated.download(ctx, NULL, found, address, sizeof found) != NB_OK)
+            abort();
+        same += memcmp((char *)found, (char *)one, sizeof one) == 0;
+        gpu_emulated.release(NULL, address);
+    }
+    tap_check(same == N && sim->device.scene.gpu, "%d images of the same bits expected %d",
+              same, N);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    tap_check(devices_balanced(), "all memory was given back");
+    emulated_reset();
+    return TAP_PASS;
+}
+
 /* ---- images that differ ---- */
 
 /* of float32, with strides and on the device, beside each other */
@@ -531,6 +575,7 @@ static const struct tap_case cases[] = {
     {"one_after_another", one_after_another},
     {"a_hundred", a_hundred},
     {"little_memory", little_memory},
+    {"bands_there", bands_there},
     {"any_images", any_images},
     {"layouts", layouts},
     {"any_call_fails", any_call_fails},

@@ -299,7 +299,54 @@ static int any_call_fails(void)
     return TAP_PASS;
 }
 
+/* as on the host, a cotangent that is no number makes a gradient that is none */
+static int no_cotangent(void)
+{
+    const nb_scene scene = scene_named("square_nearest");
+    static double bar[PIXELS];
+    const nb_array image = nb_array_f64(bar, COMPILED_SLOW, COMPILED_FAST);
+
+    open_both(&scene, "cell distance", NB_DOUBLE);
+    bar[PIXELS / 2] = NAN;
+    for (int i = 0; i < 2; i++) {
+        double x_bar[MOST] = {0};
+
+        if (nb_vjp(both.sim[i], NULL, 1, &image, x_bar) != NB_OK)
+            tap_check(0, "%s", nb_context_message(both.ctx[i]));
+        tap_check(isnan(x_bar[0]), "%s: %g", i ? "device" : "host", x_bar[0]);
+    }
+    close_both();
+    return TAP_PASS;
+}
+
 /* ---- arrays on the device ---- */
+
+/* what the host has to do does not keep arrays of the device from what it does not */
+static void check_part_refused(const nb_array *image)
+{
+    static double matrix[MOST * MOST];
+    double x_bar[MOST] = {0};
+    nb_normal out = {.matrix = matrix};
+    nb_description d;
+
+    tap_check(nb_jtj(both.sim[1], NULL, image, NULL, &out) == NB_ERR_UNSUPPORTED
+                  && strstr(nb_context_message(both.ctx[1]), "structure factors"),
+              "a matrix: %s", nb_context_message(both.ctx[1]));
+    tap_check(nb_vjp(both.sim[1], NULL, 1, image, x_bar) == NB_OK, "a gradient: %s",
+              nb_context_message(both.ctx[1]));
+    if (nb_describe(both.sim[1], NULL, &d) != NB_OK) abort();
+    tap_check(strcmp(d.derivatives, d.device) == 0, "derivatives on %s", d.derivatives);
+}
+
+/* the value of a loss takes no kernel that is built at run time */
+static void check_value_alone(const nb_array *image)
+{
+    const nb_target target = {.kind = NB_GAUSSIAN, .observed = image};
+    double value;
+
+    tap_check(nb_loss(both.sim[1], NULL, &target, &value, NULL) == NB_OK && value > 0,
+              "the value alone: %s", nb_context_message(both.ctx[1]));
+}
 
 static int inputs_there(void)
 {
@@ -311,7 +358,7 @@ static int inputs_there(void)
     gpu_address address;
     int same = 0;
 
-    open_both(&scene, few, NB_DOUBLE);
+    open_both(&scene, "cell misset distance ncells fluence F[1,2,3]", NB_DOUBLE);
     gpu = both.sim[1]->device.scene.gpu;
     both_fill(bar, PIXELS, -1);
     if (nb_vjp(both.sim[1], NULL, 1, &image, x_bar[0]) != NB_OK
@@ -335,7 +382,9 @@ static int inputs_there(void)
     tap_check(nb_vjp(both.sim[1], NULL, 1, &image, x_bar[1]) == NB_ERR_SHAPE, "%s",
               nb_context_message(both.ctx[1]));
     image.stride[0] = image.stride[1] = 0;
+    check_part_refused(&image);
     both.ctx[1]->options.compile = NB_COMPILE_OFF;
+    check_value_alone(&image);
     tap_check(nb_vjp(both.sim[1], NULL, 1, &image, x_bar[1]) == NB_ERR_UNSUPPORTED
                   && strstr(nb_context_message(both.ctx[1]), "compiled mode is off"),
               "%s", nb_context_message(both.ctx[1]));
@@ -356,6 +405,7 @@ int main(int argc, char **argv)
         {"factors_on_host", factors_on_host},
         {"strict", strict},
         {"any_call_fails", any_call_fails},
+        {"no_cotangent", no_cotangent},
         {"inputs_there", inputs_there},
     };
 

@@ -127,6 +127,12 @@ static nb_status gather(struct call *call)
 
     if (status != NB_OK) return flush_failed(call, status);
     job = simulator_job(sim, &scene, &frame, NULL);
+    if (there && gpu_batch_most(&sim->device.scene, &job, 1) < 1) { /* in bands, alone */
+        NB_TRY(flush(call));
+        NB_TRY(forward_each(call, k, k + 1));
+        call->first = k + 1;
+        return NB_OK;
+    }
     if (!gpu_batch_takes(&call->batch, &sim->device.scene, &job, single, there))
         return flush(call);
     if (there) out = device_output(image);

@@ -39,16 +39,35 @@ static const char *reason_of(const nb_simulator *sim, const struct job *job,
                             rows);
 }
 
-/* The host computes derivatives, which is told where the reason is another one than before.
- * `counted`: not as something that could not be had, or it was counted already. */
+/* 1 when a reason was not told before; it counts as told from then on */
+static int is_new(struct device *d, const char *why)
+{
+    const uint64_t hash = plan_hash(why, strlen(why));
+    const size_t n = sizeof d->rows_told / sizeof *d->rows_told;
+
+    for (size_t i = 0; i < n; i++) {
+        if (d->rows_told[i] == hash) return 0;
+        if (d->rows_told[i] != 0) continue;
+        d->rows_told[i] = hash;
+        return 1;
+    }
+    return 0;
+}
+
+/* The host computes derivatives, which is told once for each reason. `counted`: not as
+ * something that could not be had, or it was counted already. Only who asked for a device
+ * may insist on it. */
 static nb_status stay_on_host(nb_simulator *sim, const char *why, int counted)
 {
     struct device *d = &sim->device;
     nb_context *ctx = sim->ctx;
+    const int insists = ctx->device == NB_CUDA && ctx->env.strict;
 
-    if (strcmp(d->rows_why, why) == 0) return NB_OK;
-    if (!counted) NB_TRY(context_fall_back(ctx, "derivatives on %s: %s", d->name, why));
+    if (insists && !counted)
+        return context_fall_back(ctx, "derivatives on %s: %s", d->name, why);
     (void)snprintf(d->rows_why, sizeof d->rows_why, "%s", why);
+    if (!is_new(d, d->rows_why)) return NB_OK;
+    if (!counted) (void)context_fall_back(ctx, "derivatives on %s: %s", d->name, why);
     if (ctx->device == NB_CUDA && !is_off(sim))
         log_line(ctx, NB_LOG_WARNING, "device", "the host computes derivatives: %s",
                  d->rows_why);
@@ -125,12 +144,17 @@ static nb_status run_rows(nb_simulator *sim, const nb_scene *scene,
     if (why) return stay_on_host(sim, why, 0);
     status =
         plans_run(sim, n > 0 ? PLAN_ROWS : PLAN_ADJOINT, n, &job, launch_sums, &call, NULL);
-    if (status == NB_ERR_DEVICE || status == NB_ERR_MEMORY) return device_lost(sim);
-    if (status == NB_ERR_UNSUPPORTED && !sim->ctx->env.strict) {
-        (void)snprintf(words, sizeof words, "%.400s", sim->ctx->message);
-        return stay_on_host(sim, words, 1);
+    (void)snprintf(words, sizeof words, "%.400s", sim->ctx->message);
+    if (status == NB_ERR_DEVICE) return device_lost(sim);
+    if (status == NB_ERR_MEMORY) { /* images need less */
+        gpu_rows_drop(&sim->device.scene);
+        return stay_on_host(sim, words, 0);
     }
+    if (status == NB_ERR_UNSUPPORTED
+        && !(sim->ctx->env.strict && sim->ctx->device == NB_CUDA))
+        return stay_on_host(sim, words, 1);
     *done = status == NB_OK;
+    if (*done) sim->device.rows_why[0] = '\0';
     return status;
 }
 
@@ -179,7 +203,7 @@ nb_status device_gradient(nb_simulator *sim, const nb_scene *scene,
     if (status == NB_OK) status = make_f(sim, &sums.f);
     if (status == NB_OK) status = run_rows(sim, scene, frame, &rows, &sums, done);
     if (*done) *value = sums.value;
-    if (*done && isfinite(sums.value)) gather(sim, &sums, bar_x);
+    if (*done && (rows.end == ROWS_PULL || isfinite(sums.value))) gather(sim, &sums, bar_x);
     free(sums.gradient);
     free(sums.f);
     return status;
@@ -267,7 +291,7 @@ nb_status device_changes(nb_simulator *sim, const nb_scene *scene,
     if (turns_f(sim, n, along->jacobian.dot, along->f_dot))
         return stay_on_host(sim, "tangents along structure factors", 0);
     room = calloc((size_t)n * pixels, sizeof *room);
-    if (!room) return fail_memory(sim->ctx, "tangents of an image");
+    if (!room) return stay_on_host(sim, "images of tangents take too much memory", 0);
     for (int d = 0; d < n; d++) change[d] = room + (size_t)d * pixels;
     rows.n = n;
     rows.dot = along->jacobian.dot;
@@ -281,22 +305,26 @@ nb_status device_changes(nb_simulator *sim, const nb_scene *scene,
 
 /* ---- what pulls ---- */
 
-nb_status device_check_input(nb_simulator *sim, const nb_array *array, const char *name)
+nb_status device_check_input(nb_simulator *sim, const nb_array *array, const char *name,
+                             int derives)
 {
     const int nslow = sim->window.nslow, nfast = sim->window.nfast;
     const struct gpu *gpu = sim->device.scene.gpu;
-    const char *why = device_derivatives_why(sim);
+    const char *why = !gpu       ? sim->device.why
+                      : derives  ? always_against(sim)
+                      : sim->psf ? "behind a point spread"
+                                 : NULL;
 
     if (!array) return NB_OK;
     if (array->device != NB_CUDA)
         return array_check(sim->ctx, array, name, nslow, nfast, NB_FLOAT, 32, 64);
     NB_TRY(array_check_on_device(sim->ctx, array, name, nslow, nfast));
     if (array->name) name = array->name;
-    if (!gpu || why)
+    if (why)
         return fail(sim->ctx, NB_ERR_UNSUPPORTED,
-                    "%s lies on a CUDA device, but derivatives are computed on the cpu "
-                    "(%s); pass one in host memory",
-                    name, gpu ? why : sim->device.why);
+                    "%s lies on a CUDA device, but the cpu computes (%s); pass one in host "
+                    "memory",
+                    name, why);
     NB_TRY(device_check_place(sim, array, name));
     if (!array_is_dense(array))
         return fail(sim->ctx, NB_ERR_SHAPE,
@@ -310,9 +338,10 @@ nb_status device_check_host(const nb_simulator *sim, const nb_array *array,
     const struct device *d = &sim->device;
 
     if (!array || array->device != NB_CUDA) return NB_OK;
-    return fail(sim->ctx, NB_ERR_UNSUPPORTED,
-                "%s lies on a CUDA device, but derivatives are computed on the cpu (%s); "
-                "pass one in host memory",
+    sim->ctx->goes_on = 0; /* the call ends here */
+    return fail(sim->ctx, d->lost ? NB_ERR_DEVICE : NB_ERR_UNSUPPORTED,
+                "%s lies on a CUDA device, but the cpu computes (%s); pass one in host "
+                "memory",
                 array->name ? array->name : name, d->scene.gpu ? d->rows_why : d->why);
 }
 

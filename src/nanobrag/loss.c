@@ -164,8 +164,8 @@ nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weight,
     if (!out) return fail(sim->ctx, NB_ERR_ARGUMENT, "a normal matrix needs a place to go");
     if (out->gradient && !residual)
         return fail(sim->ctx, NB_ERR_ARGUMENT, "a gradient needs residuals");
-    NB_TRY(device_check_input(sim, weight, "weight"));
-    NB_TRY(device_check_input(sim, residual, "residual"));
+    NB_TRY(device_check_input(sim, weight, "weight", 1));
+    NB_TRY(device_check_input(sim, residual, "residual", 1));
     squares.nfast = (size_t)sim->window.nfast;
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     NB_TRY(device_normal(sim, &scene, &frame, &pulls, &value, out, &done));
@@ -255,6 +255,11 @@ static int wants_matrix(const nb_normal *out)
     return out && (out->matrix || out->diagonal || out->coupling);
 }
 
+static int derives(const nb_normal *out)
+{
+    return wants_matrix(out) || (out && out->gradient);
+}
+
 static nb_status loss_and_matrix(nb_simulator *sim, const nb_scene *scene,
                                  const struct phys_frame *frame, const struct pull *pull,
                                  double *value, nb_normal *out)
@@ -289,7 +294,7 @@ static nb_status loss_on_device(nb_simulator *sim, const nb_scene *scene,
     struct gpu_rows_job pulls = {.target = device_target(target)};
 
     pulls.end = wants_matrix(out) ? ROWS_NORMAL : ROWS_LOSS;
-    if (!out || (!wants_matrix(out) && !out->gradient))
+    if (!derives(out))
         NB_TRY(device_loss(sim, scene, frame, target, value, done));
     else if (pulls.end == ROWS_NORMAL)
         NB_TRY(device_normal(sim, scene, frame, &pulls, value, out, done));
@@ -310,8 +315,8 @@ nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
     if (!sim) return NB_ERR_ARGUMENT;
     if (!value) return fail(sim->ctx, NB_ERR_ARGUMENT, "a loss needs a place to go");
     NB_TRY(loss_check(sim->ctx, target));
-    NB_TRY(device_check_input(sim, target->observed, "observed"));
-    NB_TRY(device_check_input(sim, target->weight, "weight"));
+    NB_TRY(device_check_input(sim, target->observed, "observed", derives(out)));
+    NB_TRY(device_check_input(sim, target->weight, "weight", derives(out)));
     if (out) NB_TRY(simulator_derivable(sim));
     compared.nfast = (size_t)sim->window.nfast;
     NB_TRY(simulator_frame(sim, x, &scene, &frame));

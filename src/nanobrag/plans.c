@@ -182,6 +182,7 @@ nb_status plans_digitize(nb_simulator *sim, int donated)
     struct rehearsal rehearsal = {0};
     struct signature signature;
 
+    NB_TRY(device_check_lost(sim));
     if (!is_compiled(sim)) return NB_OK;
     rehearsal.sim = sim;
     signature = signature_of(sim, PLAN_DIGITIZE, 0);

@@ -562,7 +562,7 @@ nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *b
         return fail(sim->ctx, NB_ERR_ARGUMENT,
                     "an adjoint needs cotangent images and gradients for them");
     for (int i = 0; i < ncot; i++)
-        NB_TRY(device_check_input(sim, bar_image + i, "bar_image"));
+        NB_TRY(device_check_input(sim, bar_image + i, "bar_image", 1));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     headway_passes(sim->ctx, simulator_widens(sim) + ncot);
     NB_TRY(simulator_unspread(sim, &scene, &frame));

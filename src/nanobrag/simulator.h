@@ -51,6 +51,7 @@ struct device {
     char why[CONTEXT_MESSAGE / 2];
     char rows_why[CONTEXT_MESSAGE / 2]; /* why the host computed derivatives last; "": it
                                            did not */
+    uint64_t rows_told[8]; /* hashes of the reasons that were told */
     struct arena memory; /* made when a gradient is first asked for */
     struct phys_slope *dot; /* a tangent for each parameter that is no structure factor */
 };
@@ -189,8 +190,10 @@ nb_status device_changes(nb_simulator *sim, const nb_scene *scene,
                          const struct tangents_work *along, nb_array *image, int *done);
 
 /* NB_OK when `array` (NULL: there is none) may be read: on the host, or dense on the device
- * that computes. And once the host is to compute: when it lies where the host reads. */
-nb_status device_check_input(nb_simulator *sim, const nb_array *array, const char *name);
+ * that computes, `derives`: derivatives too. And once the host is to compute: when it lies
+ * where the host reads. */
+nb_status device_check_input(nb_simulator *sim, const nb_array *array, const char *name,
+                             int derives);
 nb_status device_check_host(const nb_simulator *sim, const nb_array *array,
                             const char *name);
 

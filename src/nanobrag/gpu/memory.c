@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "gpu/hot.h"
+#include "gpu/rows.h"
 #include "gpu/rows_kernels.h"
 #include "physics/spec.h"
 
@@ -110,6 +111,18 @@ void gpu_scene_drop(struct gpu_scene *scene)
     for (int i = 0; i < BUFFERS; i++)
         gpu_drop(scene->gpu, (struct gpu_buffer *)(void *)(base + buffers[i]));
     scene->f_sent = 0;
+}
+
+void gpu_rows_drop(struct gpu_scene *scene)
+{
+    struct gpu_buffer *const of_rows[] = {&scene->tangents,  &scene->totals,
+                                          &scene->sums,      &scene->change,
+                                          &scene->sum_bar,   &scene->f_counts,
+                                          &scene->inputs[0], &scene->inputs[1],
+                                          &scene->inputs[2]};
+
+    for (size_t i = 0; i < sizeof of_rows / sizeof of_rows[0]; i++)
+        gpu_drop(scene->gpu, of_rows[i]);
 }
 
 size_t gpu_scene_bytes(const struct gpu_scene *scene)

@@ -38,6 +38,9 @@ struct gpu_rows_sums {
 const char *gpu_rows_refuses(const struct gpu *gpu, const struct job *job, int single,
                              const struct gpu_rows_job *rows);
 
+/* Give back the memory of the device that derivatives and losses alone need. */
+void gpu_rows_drop(struct gpu_scene *scene);
+
 /*
  * Run a job. `single`: float was asked for, and is used as for an image. Kernels that are
  * not there yet are built while the call waits. Errors: NB_ERR_UNSUPPORTED where they can
