@@ -101,10 +101,11 @@ static int make_room(struct calls *c, int batched)
         || (batched && !c->many))
         return 0;
     for (size_t i = 0; i < BATCH * c->nparam; i++) {
+        const size_t image = i / c->nparam;
         nb_param param;
 
         if (nb_param_at(c->sim, i % c->nparam, &param) != NB_OK) return 0;
-        c->x[i] = param.value * (1 + 1e-6 * (double)(i / c->nparam));
+        c->x[i] = param.value * (1 + 1e-6 * (double)image);
     }
     for (int i = 0; batched && i < BATCH; i++)
         c->images[i] =
