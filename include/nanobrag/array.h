@@ -2,8 +2,12 @@
  * array.h - a view of an image in memory that the caller owns.
  *
  * The members are those of DLPack's DLTensor, held by value, so PyTorch, JAX, CuPy and
- * numpy hand theirs over without a copy. The library forgets the memory when the call
- * returns.
+ * numpy hand theirs over without a copy; add its byte_offset to data. The library forgets
+ * the memory when the call returns.
+ *
+ * Memory of a device (NB_CUDA): nb_forward(), nb_forward_batch() and nb_digitize() (both
+ * arrays) take it with any strides; dense only bar_image of nb_vjp(), weight and residual
+ * of nb_jtj(), observed and weight of nb_loss(). All others take memory of the host.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -28,7 +32,7 @@ typedef struct nb_array {
     void *data;
     const char *name; /* used in messages; may be NULL */
     int device, device_id; /* NB_CPU, 0: memory of the host; NB_CUDA: of that device, only
-                              where a function says so */
+                              for the calls named above */
     int type, bits; /* NB_FLOAT 32 or 64; NB_UINT 16 for counts */
     int ndim;
     int64_t shape[4]; /* slowest axis first */
@@ -36,7 +40,8 @@ typedef struct nb_array {
     unsigned flags; /* NB_DONATE on entry; NB_DONATED once a call has used it up */
 } nb_array;
 
-/* A dense host image of nslow x nfast pixels over `data`. */
+/* A dense host image of nslow x nfast pixels over `data`; for an image on a device set
+ * device and device_id. */
 NB_API nb_array nb_array_f32(float *data, int64_t nslow, int64_t nfast);
 NB_API nb_array nb_array_f64(double *data, int64_t nslow, int64_t nfast);
 NB_API nb_array nb_array_u16(uint16_t *data, int64_t nslow, int64_t nfast);

@@ -4,10 +4,12 @@
  * A simulator's first call of a kind (image, adjoint, ...) makes a plan: which of the
  * kernels that were built ahead of time, how many threads, how many tiles a thread takes
  * at a time. Plans are kept in the context under what they depend on, and never under what
- * a fit changes, so a fitting loop makes each once. Compiled is the default and gives the
- * bits of uncompiled. NB_COMPILE_TUNE measures, on memory of its own, when it makes a plan,
- * and only there two things may move digits: another strategy, where nb_options.strategy
- * was left open, and the transforms of a point spread.
+ * a fit changes, so a fitting loop makes each once. On a GPU NVRTC builds kernels while the
+ * program runs: of images, in the background, for what is used often, and of derivatives,
+ * whose first call waits. Compiled is the default and gives the bits of uncompiled.
+ * NB_COMPILE_TUNE measures, on memory of its own, when it makes a plan, and only there two
+ * things may move digits: another strategy, where nb_options.strategy was left open, and
+ * the transforms of a point spread.
  *
  * Off: NANOBRAGG_DISABLE_COMPILE=1 (or NANOBRAG_DISABLE_COMPILE=1) in the environment,
  * which wins over nb_context_options.compile. nb_gradcheck() is always uncompiled.
@@ -24,7 +26,7 @@
 NB_BEGIN_DECLS
 
 /* What a simulator's calls came to, since it was made. Captures, replays and skips count
- * CUDA graphs, for each band of an image, and stay 0 on a CPU. */
+ * CUDA graphs, for each band of an image, loss or derivative, and stay 0 on a CPU. */
 typedef struct nb_compile_stats {
     uint64_t compiles; /* plans made */
     uint64_t recompiles; /* of them: for a kind of call that the context had a plan for */
@@ -36,8 +38,8 @@ typedef struct nb_compile_stats {
     uint64_t donated; /* arrays given away and used */
     uint64_t plan_hash; /* of the last plans, one for each kind of call; 0: none */
     uint64_t bytes; /* memory that the simulator holds, short lists apart */
-    /* kernels for what is used often on a GPU: made by NVRTC and taken into use, and
-     * whether they were found on disk */
+    /* kernels built at run time on a GPU: made by NVRTC, of images and of derivatives; of
+     * images, taken into use; and whether they were found on disk */
     uint64_t builds, promotions, cubin_hits, cubin_misses;
 } nb_compile_stats;
 

@@ -8,8 +8,8 @@
  * smooth there and are left out on both sides. docs/development/gradients.md tells how to
  * read a verdict.
  *
- * The check runs the simulator's own strategy, always uncompiled, in double and with
- * nothing dropped, whatever its options and the environment say.
+ * The check runs on the host, by the simulator's own strategy, always uncompiled, in double
+ * and with nothing dropped, whatever its options and the environment say.
  *
  * Thread rule: that of context.h.
  *
@@ -106,7 +106,8 @@ NB_API size_t nb_gradcheck_rows(const nb_simulator *sim,
  * Check the derivatives at x.
  *
  *   x          [in]   parameters; NULL: the values of the scene        (nparam)
- *   bar_image  [in]   weights of NB_LOSS_GIVEN; NULL: all 1            (nslow x nfast)
+ *   bar_image  [in]   weights of NB_LOSS_GIVEN, in host memory; NULL: all 1
+ *                                                                      (nslow x nfast)
  *   options    [in]   NULL: all defaults
  *   rows       [out]  parameter by parameter, the losses of each (nb_gradcheck_rows())
  *   summary    [out]  of all; may be NULL

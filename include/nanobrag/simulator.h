@@ -47,10 +47,10 @@ enum nb_precision { NB_DOUBLE, NB_SINGLE };
  */
 enum nb_strategy { NB_STRATEGY_AUTO, NB_REFERENCE, NB_LANES, NB_SPOTS };
 
-/* Precision, strategy, tolerance and the instruction set decide the bits of an image; the
- * number of threads does not. The ROI and the mask decide which pixel is the peak that the
- * tolerance is a part of, and what NB_STRATEGY_AUTO takes. Below 1e-300 of what the crystal
- * can scatter NB_SPOTS gives 0. */
+/* Precision, strategy, tolerance, the instruction set and the device decide the bits of an
+ * image; the number of threads does not. The ROI and the mask decide which pixel is the
+ * peak that the tolerance is a part of, and what NB_STRATEGY_AUTO takes. Below 1e-300 of
+ * what the crystal can scatter NB_SPOTS gives 0. */
 typedef struct nb_options {
     int precision; /* enum nb_precision */
     int strategy; /* enum nb_strategy */
@@ -125,7 +125,8 @@ NB_API nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene 
  * into their neighbours. float32 is the rounded float64: the first image that is not dense
  * float64 allocates one that is.
  *
- * Errors: NB_ERR_ARGUMENT (a parameter outside its bounds), NB_ERR_SHAPE, NB_ERR_UNIT_CELL,
+ * Errors: NB_ERR_ARGUMENT (a parameter outside its bounds), NB_ERR_SHAPE (also an image on
+ * a device that makes none of this simulator's images), NB_ERR_UNIT_CELL,
  * NB_ERR_UNSUPPORTED (an image on a device, and a point spread), NB_ERR_DEVICE (an image
  * there, and the device failed; without one the host computes instead),
  * NB_ERR_CANCELLED (image is then incomplete), NB_ERR_MEMORY (NB_SPOTS asked for, and too
@@ -172,9 +173,11 @@ NB_API nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x,
  *
  * On a CUDA device (nb_description.derivatives) derivatives are those of all samples there,
  * in its precision. Their kernels are built by NVRTC when they are first needed, which
- * takes seconds, and kept on disk. The host computes with compiled mode off, a point
- * spread, or where they can not be had; and tangents along structure factors. `dimage` is
- * in host memory.
+ * takes seconds, and kept on disk. The call that first needs one waits for it; the progress
+ * handler may stop it. The host computes with compiled mode off, behind a point spread,
+ * with nanoBragg's own amorphous material or capture, without NVRTC, after
+ * NANOBRAG_RECOMPILE_LIMIT builds (8) or NANOBRAG_COMPILE_TIMEOUT seconds (120) for one,
+ * and tangents along structure factors; nb_describe() says why. `dimage` is in host memory.
  *
  * Errors: those of nb_forward(), and NB_ERR_MEMORY also of that first call;
  * NB_ERR_UNSUPPORTED with nanoBragg's curved detector.
@@ -216,7 +219,10 @@ typedef struct nb_normal {
  * The normal matrix of a weighted least-squares fit, added up tile by tile: no Jacobian is
  * stored, but for a point spread, behind which it keeps an image of the ROI for each dense
  * parameter. Strategy and precision as in nb_jvp(); on a device, where weights and
- * residuals may lie too (dense), for up to 32 dense parameters and no structure factor.
+ * residuals may lie too (dense), for up to 32 dense parameters. Of them 4 (8 in float) may
+ * turn domains or phi steps apart: phi0, osc, spindle, mosaic spread and domain weights;
+ * with an anisotropic spread also cell and misset. No structure factor may be free, nor
+ * default_f where reflections are listed; else the host computes.
  *
  *   x         [in]      parameters; NULL: the values of the scene  (nparam)
  *   weight    [in]      W, one weight per pixel; NULL: 1           (nslow x nfast)
@@ -301,7 +307,7 @@ typedef struct nb_description {
     int interpolate; /* NB_NEAREST or NB_TRICUBIC; without a list of reflections no effect
                       */
     int interpolate_auto; /* 1: chosen by rule */
-    /* what runs */
+    /* what runs; strategy and kernel: on the host, a device sums every sample */
     int strategy; /* enum nb_strategy, never NB_STRATEGY_AUTO */
     const char *strategy_why; /* one clause: why this one */
     const char *kernel; /* its instruction set: "scalar", "v2", "v3", "v4" or "base";

@@ -59,8 +59,10 @@ static const struct {
      "0: launches on a CUDA device are not recorded and replayed as graphs, but made one "
      "by one, which changes no bit; 1 or empty: no effect."},
     {"NANOBRAG_STRICT",
-     "1: what compiled mode would have to do without is an error; 0 or empty: it is told "
-     "under the topic fallback."},
+     "1: what compiled mode, or a device that was asked for (cuda, not auto), would have "
+     "to do without is an error, exit status 2, also where -strategy spots or reference or "
+     "a point spread keeps work on the processor; 0 or empty: the program goes on and "
+     "tells it under the topic fallback."},
 };
 
 enum { VARIABLES = sizeof environment / sizeof *environment };
