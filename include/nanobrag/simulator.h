@@ -198,7 +198,7 @@ NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const doub
  * interpolated); on a device as in nb_jvp(), where cotangents may lie too, dense. What lies
  * under the mask or outside the ROI has no say. Errors: those of nb_forward(),
  * NB_ERR_UNSUPPORTED as in nb_jvp(), and for a cotangent on a device where the host
- * computes.
+ * computes. After an error the gradients of the cotangents before it were added.
  */
 NB_API nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot,
                         const nb_array *bar_image, double *bar_x);
