@@ -70,7 +70,7 @@ void prepare(int number, int size)
 {
     cubin_job_begin(ctx, &job);
     job.request.text = &text;
-    job.library = FAKE_NVRTC;
+    job.nvrtc = FAKE_NVRTC;
     job.major = 9;
     nvrtc_option(&job.request, "-DSIZE=%d", size);
     nvrtc_option(&job.request, "-DNUMBER=%d", number);
@@ -302,7 +302,7 @@ static int failures(void)
     check_ok(run(), "one that takes too long");
     check_fallbacks(2, "stopped after 0.05 s");
     prepare(1, SIZE);
-    job.library = "libnvrtc-none.so.1";
+    job.nvrtc = "libnvrtc-none.so.1";
     check_ok(run(), "no library");
     check_fallbacks(3, "NVRTC cannot be opened: libnvrtc-none.so.1");
     prepare(1, SIZE);
@@ -313,7 +313,7 @@ static int failures(void)
     tap_check(access(in_folder("cache"), F_OK) != 0, "nothing is kept");
     ctx->env.strict = 1;
     prepare(1, SIZE);
-    job.library = "libnvrtc-none.so.1";
+    job.nvrtc = "libnvrtc-none.so.1";
     check_refused(run(), NB_ERR_UNSUPPORTED, "libnvrtc-none", "NANOBRAG_STRICT=1");
     return TAP_PASS;
 }
@@ -380,7 +380,7 @@ static int log_lines(void)
     file = freopen(in_folder("lines"), "w", stderr);
     for (int i = 0; i < 3; i++) {
         prepare(1, SIZE);
-        if (i == 2) job.library = FAKE_NVRTC_OLD;
+        if (i == 2) job.nvrtc = FAKE_NVRTC_OLD;
         if (i == 2) job.folder[0] = '\0';
         (void)made_anew();
     }

@@ -484,11 +484,11 @@ static int this_machine(void)
 /* The toolkit's own stand-in has the functions of the real library, and refuses. */
 static int stand_in(void)
 {
-    const struct cuda_source stub = {CUDA_STUB, &fatbin};
+    const struct cuda_source toolkits = {CUDA_STAND_IN, &fatbin};
 
-    if (!CUDA_STUB[0]) return tap_skip("no CUDA toolkit here");
+    if (!CUDA_STAND_IN[0]) return tap_skip("no CUDA toolkit here");
     begin();
-    check_not_opened(&stub, 0, NB_ERR_UNSUPPORTED, "starting the driver");
+    check_not_opened(&toolkits, 0, NB_ERR_UNSUPPORTED, "starting the driver");
     return TAP_PASS;
 }
 

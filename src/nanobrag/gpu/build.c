@@ -37,7 +37,7 @@ void build_begin(const nb_context *ctx, const struct gpu_facts *facts, const cha
     cubin_job_begin(ctx, &build->job);
     build->job.major = facts->major;
     build->job.minor = facts->minor;
-    build->job.library = ctx->nvrtc;
+    build->job.nvrtc = ctx->nvrtc;
     request->text = sources_find(text);
     request->stop = &build->stop;
     nvrtc_option(request, "-DPHYS_%s", kernel->single ? "SINGLE" : "DOUBLE");

@@ -23,7 +23,7 @@ struct cubin_job {
     struct nvrtc_request request; /* text and options; its time limit is the context's */
     unsigned donated; /* a bit for each donated array */
     int major, minor; /* compute capability of the device */
-    const char *library; /* NULL: NVRTC where it is installed; tests have their own */
+    const char *nvrtc; /* NULL: NVRTC where it is installed; tests have their own */
     char folder[ENV_PATH]; /* of the user's cache; "": nothing is read or kept */
     uint64_t limit; /* CUBIN_CACHE_LIMIT */
 
