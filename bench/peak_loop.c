@@ -2,8 +2,8 @@
  * peak_loop.c - the roof of the pixel loops: as many multiply-adds a second as a core can
  * do. Twelve sums that do not wait for each other cover the latency of the pipelines, and
  * with two constants they fit in 16 registers. Compiled once per instruction set and
- * precision, like kernels/lanes.c; vector types of gcc and clang instead of a loop over
- * lanes, because an array of sums would not stay in registers.
+ * precision, like kernels/lanes/lanes.c; vector types of gcc and clang instead of a loop
+ * over lanes, because an array of sums would not stay in registers.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -34,7 +34,7 @@ double KERNELS(long turns, const double in[2], double *out)
     vector a = zero, b = a + 1, c = a + 2, d = a + 3, e = a + 4, f = a + 5;
     vector g = a + 6, h = a + 7, i = a + 8, j = a + 9, k = a + 10, l = a + 11;
 
-    for (long turn = 0; turn < turns; turn++) {
+    for (long rotation = 0; rotation < turns; rotation++) {
         a = a * factor + term, b = b * factor + term, c = c * factor + term;
         d = d * factor + term, e = e * factor + term, f = f * factor + term;
         g = g * factor + term, h = h * factor + term, i = i * factor + term;

@@ -50,7 +50,7 @@ if(NANOBRAG_WITH_CUDA)
   string(REGEX MATCH "release ([0-9]+)\\.([0-9]+)" nvcc_version "${nvcc_version}")
   math(EXPR nvcc_version "1000 * ${CMAKE_MATCH_1} + 10 * ${CMAKE_MATCH_2}")
   set(cuda_targets "")
-  # 550: not every step of a block (gpu/block.h) reads which thread it is
+  # 550: not every step of a block (gpu/text/block.h) reads which thread it is
   set(cuda_flags -O3 --threads 0 -diag-suppress 550 -Xptxas -v
       -Xfatbin -compress-all)
   if(CMAKE_COMPILE_WARNING_AS_ERROR)
@@ -87,12 +87,12 @@ endif()
 
 # of each file of kernels: its source, and flags. Noise has the bits of the CPU, which
 # contracts nothing
-set(cuda_double_source gpu/kernels.cu)
+set(cuda_double_source gpu/text/kernels.cu)
 set(cuda_double_flags -fmad=true -DPHYS_DOUBLE)
-set(cuda_single_source gpu/kernels.cu)
+set(cuda_single_source gpu/text/kernels.cu)
 # of a quotient float loses two units in the last place, and four operations
 set(cuda_single_flags -fmad=true -DPHYS_SINGLE -prec-div=false)
-set(cuda_noise_source gpu/noise.cu)
+set(cuda_noise_source gpu/text/noise.cu)
 set(cuda_noise_flags -fmad=false -DPHYS_DOUBLE)
 
 # nanobrag_cuda(TARGET HOLDER): compiles the kernels, and has HOLDER, a C source of TARGET,

@@ -1,7 +1,7 @@
 # cmake -DSOURCE=DIR -DFLAGS=TEXT -DCOMPILER=NAME -DOUTPUT=FILE [-DKEEP=1] -P digest.cmake:
 # a header with the compiler and a digest of the flags and of all that kernels are made
 # from, by content, so that the same sources give the same header anywhere.
-file(GLOB files RELATIVE ${SOURCE} ${SOURCE}/src/nanobrag/kernels/*
+file(GLOB_RECURSE files RELATIVE ${SOURCE} ${SOURCE}/src/nanobrag/kernels/*
      ${SOURCE}/src/nanobrag/physics/* ${SOURCE}/cmake/isa.cmake)
 list(SORT files)
 set(all "${COMPILER}\n${FLAGS}\n")

@@ -1,6 +1,6 @@
 # cmake -DSOURCE=DIR -DROOTS="NAME NAME..." -DOUTPUT=FILE -P embed.cmake: the texts of the
 # files NAME in DIR, and of all that they include by "..." in turn, as the table of
-# gpu/sources.h.
+# compile/jit/sources.h.
 cmake_minimum_required(VERSION 3.22)
 separate_arguments(open UNIX_COMMAND "${ROOTS}")
 set(names "")
@@ -45,7 +45,7 @@ foreach(name IN LISTS names)
   math(EXPR number "${number} + 1")
 endforeach()
 file(WRITE ${OUTPUT} "/* made by cmake/embed.cmake */
-#include \"gpu/sources.h\"
+#include \"compile/jit/sources.h\"
 
 ${texts}
 const struct source sources[] = {

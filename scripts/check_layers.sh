@@ -7,23 +7,29 @@ cd "$(dirname "$0")/.."
 
 find src/nanobrag \( -name '*.[ch]' -o -name '*.cu' -o -name '*.def' \) | sort | xargs awk '
 BEGIN {
-    # folder   may include (itself is always allowed; "public" is <nanobrag/...>)
-    may["physics"] = ""
-    may["base"]    = "public"
-    may["scene"]   = "public base physics"
-    may["io"]      = "public base scene"
-    may["image"]   = "public base scene physics"
-    may["kernels"] = "base physics"
-    may["gpu"]     = "base physics kernels"
-    may["grad"]    = "public base physics scene image"
-    may["compile"] = "public base physics kernels gpu"
-    may["root"]    = "public base physics scene io image kernels gpu grad compile"
-    may["fit"]     = "public"
-    may["cli"]     = "public"
+    # folder   may include (itself is always allowed; "public" is <nanobrag/...>, "root"
+    # simulator.h). A folder without a row of its own belongs to the folder above it.
+    may["physics"]     = ""
+    may["base"]        = "public"
+    may["scene"]       = "public base physics"
+    may["io"]          = "public base scene"
+    may["image"]       = "public base scene physics"
+    may["grad"]        = "public base physics scene image"
+    may["kernels"]     = "base physics"
+    may["gpu/driver"]  = "base physics gpu/text"
+    may["gpu/text"]    = "physics kernels"
+    may["gpu"]         = "base physics kernels gpu/driver gpu/text compile/jit"
+    may["compile/jit"] = "base physics kernels gpu gpu/driver gpu/text"
+    may["compile"]     = "public base physics kernels gpu gpu/driver gpu/text"
+    may["check"]       = "public base physics scene grad kernels compile gpu root"
+    may["backend"]     = "public base physics scene image grad kernels gpu gpu/driver gpu/text compile compile/jit root"
+    may["api"]         = "public base physics scene io image grad kernels gpu gpu/driver gpu/text compile compile/jit backend root"
+    may["root"]        = may["api"] " api"
+    may["cli"]         = "public"
 }
-function folder(path,   part, n) {
-    n = split(path, part, "/")
-    return n > 1 ? part[1] : "root"
+function folder(path) {
+    while (sub(/\/[^\/]*$/, "", path)) if (path in may) return path
+    return path ~ /\.(c|h|cu|def)$/ ? "root" : path
 }
 FNR == 1 {
     from = folder(substr(FILENAME, length("src/nanobrag/") + 1))

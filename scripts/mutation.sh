@@ -35,7 +35,7 @@ one_set='s/\(set(nanobrag_isa_sets scalar\).*/\1)/
          s/foreach(precision double single)/foreach(precision double)/
          s/:-O3>/:-O1>/'
 names=
-for kind in lanes paint lanes_vjp paint_vjp; do
+for kind in lanes splat lanes_vjp splat_vjp; do
     for set in scalar v2 v3 v4 base; do
         for precision in double single; do
             [ $set$precision = scalardouble ] \
@@ -63,7 +63,7 @@ judge()
             sed "$one_set" cmake/isa.cmake > "$tree/cmake/isa.cmake"
             # shellcheck disable=SC2086
             python3 scripts/mutation_sites.py "$tree" "$part" $skip > "$folder/sites.log"
-            for unit in "$tree"/src/nanobrag/grad/*.c "$tree"/src/nanobrag/kernels/*.c; do
+            for unit in "$tree"/src/nanobrag/grad/*.c "$tree"/src/nanobrag/kernels/*.c "$tree"/src/nanobrag/kernels/derivatives/*.c "$tree"/src/nanobrag/kernels/spots/*.c; do
                 ${CC:-cc} -std=c11 -D_XOPEN_SOURCE=700 -I"$tree/include" -I"$tree/src/nanobrag" \
                     -DKERNEL_ISA='""' -DKERNELS=check -fsyntax-only "$unit" 2>&1 || true
             done | sed -n 's/.*src\/nanobrag\/\([a-z_\/.]*:[0-9]*\):[0-9]*: error.*/\1/p' \

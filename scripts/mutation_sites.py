@@ -26,17 +26,19 @@ SCALAR_ARGUMENTS = {"phys_give": [1], "linear_add": [0], "linear_add_tangent": [
 # the adjoints of the pixel loops, and of which functions
 KERNELS = {
     "lanes": {"lanes_vjp.c": None, "lane_back.h": None, "lane_slopes.h": None,
-              "lane_moments.c": None, "lane_moments.h": None, "lane_rows.h": None,
-              "lane_columns.h": None, "frame_back.c": None, "jacobian.c": {"add_default"},
+              "lane_moments.c": None, "lane_moments.h": None, "lane_jacobian.h": None,
+              "lane_columns.h": None, "frame_adjoint.c": None, "jacobian.c": {"add_default"},
               "adjoint.c": {"add"},
               "normal.c": {"multiply", "add_structure_factors", "add_tile", "add"}},
-    "spots": {"paint_vjp.c": None, "spots_vjp.c": {"hand_back", "pair_back"}}}
+    "spots": {"splat_vjp.c": None, "spots_vjp.c": {"hand_back", "pair_back"}}}
+FOLDER = {name: "kernels/derivatives/" for name in (
+    "frame_adjoint.c", "jacobian.c", "adjoint.c", "normal.c")}
 # what there is no slope in; and integers that are assigned to
 NO_SLOPES = {"next_place", "is_small", "kept_of", "use_source", "use_pair"}
-INTEGERS = {"in.n", "in.padded", "pulled", "in->pixel[i]", "met", "at", "last",
+INTEGERS = {"in.n", "in.padded", "cotangent", "in->pixel[i]", "met", "at", "last",
             "out->corner[i]", "r->strained", "any", "w.n"}
-KERNEL_ARGUMENTS = {"give": [1], "gain": [1], "fill": [2], "frame_back_crystal": [1],
-                    "frame_back_places": [2, 3], "add_direction": [1], "add_strain": [1],
+KERNEL_ARGUMENTS = {"give": [1], "gain": [1], "fill": [2], "frame_adjoint_crystal": [1],
+                    "frame_adjoint_places": [2, 3], "add_direction": [1], "add_strain": [1],
                     "add_turn": [1], "scatter_f": [2], "slopes_of": [3], "hand_back": [2]}
 # arrays of lanes that calls read
 KERNEL_ARRAYS = {"gain_product": 1, "add": 1, "omega_to_distance": 1}
@@ -346,7 +348,7 @@ class File:
 def files_of(part):
     """(name, whole, functions) of each"""
     if part in KERNELS:
-        return [("kernels/" + name, True, functions)
+        return [(FOLDER.get(name, "kernels/" + part + "/") + name, True, functions)
                 for name, functions in KERNELS[part].items()]
     return [(name, name in WHOLE, None) for name in WHOLE + SLOPES]
 

@@ -5,7 +5,7 @@
  */
 #include <stddef.h>
 
-#include "gpu/architecture.h"
+#include "gpu/driver/architecture.h"
 #include "support/tap.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

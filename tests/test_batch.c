@@ -32,7 +32,7 @@ static void *zeroed(size_t n, size_t size)
 }
 
 /* n rows of parameters, each of them a little farther from the scene's */
-static double *rows_of(const nb_simulator *sim, int n)
+static double *jacobian_of(const nb_simulator *sim, int n)
 {
     const size_t all = nb_nparam(sim);
     double *x = zeroed((size_t)n * all, sizeof *x);
@@ -93,7 +93,7 @@ static void check_scene(const char *what, const nb_scene *scene, const char *nam
 {
     nb_context *ctx = devices_context(device);
     nb_simulator *sim = devices_make(ctx, scene, names, precision);
-    double *x = rows_of(sim, FEW), *block;
+    double *x = jacobian_of(sim, FEW), *block;
     nb_array *image = images_of(sim, FEW, &block);
     nb_status status;
     int same;
@@ -212,7 +212,7 @@ static int a_hundred(void)
     emulated_reset();
     ctx = devices_context(NB_CUDA);
     sim = devices_make(ctx, &scene, moving, NB_SINGLE);
-    x = rows_of(sim, MOST);
+    x = jacobian_of(sim, MOST);
     image = images_of(sim, MOST, &block);
     if (nb_forward_batch(sim, MOST, x, image) != NB_OK) abort();
     batch = costs_now();
@@ -258,7 +258,7 @@ static int little_memory(void)
     emulated.order = EMULATED_SHUFFLED;
     ctx = devices_context(NB_CUDA);
     sim = devices_make(ctx, &scene, moving, NB_DOUBLE);
-    x = rows_of(sim, MOST);
+    x = jacobian_of(sim, MOST);
     image = images_of(sim, MOST, &block);
     if (nb_forward_batch(sim, MOST, x, image) != NB_OK) abort();
     tap_check(emulated.most_images > 1 && emulated.most_images < MOST / 2
@@ -278,7 +278,7 @@ static int little_memory(void)
 }
 
 /* on the device, where all of it is too much for a launch though the region is not */
-static int bands_there(void)
+static int strips_there(void)
 {
     enum { N = 3 };
     static double found[DEVICES_MANY], one[DEVICES_MANY];
@@ -326,7 +326,7 @@ static int bands_there(void)
 /* of float32, with strides and on the device, beside each other */
 static int any_images(void)
 {
-    static double room[3 * PIXELS], there[2 * PIXELS], one[PIXELS];
+    static double workspace[3 * PIXELS], there[2 * PIXELS], one[PIXELS];
     static float single[PIXELS];
     const nb_scene scene = scenes_base();
     const int nslow = scene.detector.nslow, nfast = scene.detector.nfast;
@@ -342,10 +342,10 @@ static int any_images(void)
     ctx = devices_context(NB_CUDA);
     sim = devices_make(ctx, &scene, moving, NB_DOUBLE);
     gpu = sim->device.scene.gpu;
-    x = rows_of(sim, FEW);
+    x = jacobian_of(sim, FEW);
     if (gpu->driver->allocate(ctx, gpu->device, sizeof there, &address) != NB_OK) abort();
     image[0] = nb_array_f32(single, nslow, nfast);
-    image[1] = nb_array_f64(room, nslow, nfast);
+    image[1] = nb_array_f64(workspace, nslow, nfast);
     image[1].stride[0] = 2 * nfast + 1;
     image[1].stride[1] = 2;
     for (int k = 2; k < 4; k++) {
@@ -365,7 +365,7 @@ static int any_images(void)
         if (devices_image(sim, x + (size_t)k * nb_nparam(sim), alone) != NB_OK) abort();
         for (int i = 0; i < PIXELS; i++) {
             const double got[FEW] = {(double)single[i],
-                                     room[i / nfast * (2 * nfast + 1) + i % nfast * 2],
+                                     workspace[i / nfast * (2 * nfast + 1) + i % nfast * 2],
                                      there[i], there[PIXELS + i], one[i]};
 
             wrong[k] += got[k] != (k == 0 ? (double)(float)alone[i] : alone[i]);
@@ -394,7 +394,7 @@ static int layouts(void)
     emulated_reset();
     ctx = devices_context(NB_CUDA);
     sim = devices_make(ctx, &scene, "b_factor fluence", NB_SINGLE);
-    x = rows_of(sim, FEW);
+    x = jacobian_of(sim, FEW);
     for (int k = 0; k < FEW; k++) x[2 * k] = k < 2 ? 0 : 3;
     image = images_of(sim, FEW, &block);
     if (nb_forward_batch(sim, FEW, x, image) != NB_OK) abort();
@@ -439,7 +439,7 @@ static int any_call_fails(void)
         devices_warnings = 0;
         ctx = devices_context(n == 1 ? NB_CPU : NB_CUDA);
         sim = devices_make(ctx, &scene, moving, NB_DOUBLE);
-        x = rows_of(sim, FEW);
+        x = jacobian_of(sim, FEW);
         image = images_of(sim, FEW, &block);
         if (nb_forward_batch(sim, FEW, x, image) != NB_OK) abort();
         if (n == 1) memcpy(host, block, sizeof host);
@@ -472,7 +472,7 @@ static int mistakes(void)
         nb_context *ctx = devices_context(device);
         nb_simulator *sim = devices_make(ctx, &scene, moving, NB_DOUBLE);
         const size_t pixels = pixels_of(sim);
-        double *x = rows_of(sim, FEW), *block;
+        double *x = jacobian_of(sim, FEW), *block;
         nb_array *image = images_of(sim, FEW, &block);
         nb_status status;
         int touched = 0;
@@ -544,7 +544,7 @@ static int progress(void)
         ctx->driver = &gpu_emulated;
         ctx->env.hot_threshold = 0;
         sim = devices_make(ctx, &scene, moving, NB_DOUBLE);
-        x = rows_of(sim, MOST);
+        x = jacobian_of(sim, MOST);
         image = images_of(sim, MOST, &block);
         status = nb_forward_batch(sim, MOST, x, image);
         tap_check(status == (told.stop ? NB_ERR_CANCELLED : NB_OK) && told.back == 0
@@ -575,7 +575,7 @@ static const struct tap_case cases[] = {
     {"one_after_another", one_after_another},
     {"a_hundred", a_hundred},
     {"little_memory", little_memory},
-    {"bands_there", bands_there},
+    {"bands_there", strips_there},
     {"any_images", any_images},
     {"layouts", layouts},
     {"any_call_fails", any_call_fails},

@@ -316,8 +316,9 @@ static int two_simulators_in_turn(void)
 
             sim[k] = make(ctx, &scene, NULL);
         }
-        for (int turn = 0; turn < 4; turn++) {
-            ok &= forward(sim[turn % 2], NULL, photons) && same(photons, alone[turn % 2]);
+        for (int rotation = 0; rotation < 4; rotation++) {
+            ok &= forward(sim[rotation % 2], NULL, photons)
+                  && same(photons, alone[rotation % 2]);
         }
         tap_check(ok, "%s and %s in turn", scenes_list[i].name, scenes_list[i + 1].name);
         nb_simulator_free(sim[0]);

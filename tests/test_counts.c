@@ -62,18 +62,18 @@ static int same(const struct drawn *a, const struct drawn *b, int n)
 static nb_status draw(nb_simulator *sim, const nb_digitizer *how, const double *photons,
                       int bits, struct drawn *out)
 {
-    static double room[LARGE * LARGE];
+    static double workspace[LARGE * LARGE];
     const int nslow = sim->window.nslow, nfast = sim->window.nfast;
-    nb_array image = bits == 32 ? nb_array_f32((float *)(void *)room, nslow, nfast)
-                                : nb_array_f64(room, nslow, nfast);
+    nb_array image = bits == 32 ? nb_array_f32((float *)(void *)workspace, nslow, nfast)
+                                : nb_array_f64(workspace, nslow, nfast);
     nb_array counts = nb_array_u16(out->counts, nslow, nfast);
     nb_digitizer with = *how;
 
     for (int i = 0; i < nslow * nfast; i++)
         if (bits == 32)
-            ((float *)(void *)room)[i] = (float)photons[i];
+            ((float *)(void *)workspace)[i] = (float)photons[i];
         else
-            room[i] = photons[i];
+            workspace[i] = photons[i];
     with.photons = &out->photons;
     with.overloads = &out->overloads;
     memset(out->counts, 0xa5, sizeof out->counts);
@@ -125,9 +125,9 @@ static nb_status draw_there(nb_simulator *sim, const nb_digitizer *how,
                             const double *photons, int bits, const struct strides *strides,
                             struct drawn *out)
 {
-    static double room[ROOM];
+    static double workspace[ROOM];
     static uint16_t counted[ROOM];
-    nb_array image = nb_array_f64(room, NSLOW, NFAST);
+    nb_array image = nb_array_f64(workspace, NSLOW, NFAST);
     nb_array counts = nb_array_u16(counted, NSLOW, NFAST);
     nb_digitizer with = *how;
     nb_status status;
@@ -138,18 +138,18 @@ static nb_status draw_there(nb_simulator *sim, const nb_digitizer *how,
         const int at = place(strides->image, i);
 
         if (bits == 32)
-            ((float *)(void *)room)[at] = (float)photons[i];
+            ((float *)(void *)workspace)[at] = (float)photons[i];
         else
-            room[at] = photons[i];
+            workspace[at] = photons[i];
     }
     memset(counted, 0xa5, sizeof counted);
-    image = on_device(sim, image, strides->image, room, sizeof room);
+    image = on_device(sim, image, strides->image, workspace, sizeof workspace);
     counts = on_device(sim, counts, strides->counts, counted, sizeof counted);
     with.photons = &out->photons;
     with.overloads = &out->overloads;
     status = nb_digitize(sim, &with, &image, &counts);
     emulated.fail_at = 0; /* nor do the test's own calls */
-    give_back(sim, &image, room, sizeof room);
+    give_back(sim, &image, workspace, sizeof workspace);
     give_back(sim, &counts, counted, sizeof counted);
     for (int i = 0; i < PIXELS; i++) {
         const int at = place(strides->counts, i);
@@ -319,7 +319,7 @@ static int sent_there(void)
  * nanoBragg's noise */
 static int not_sent(void)
 {
-    static double room[LARGE * LARGE];
+    static double workspace[LARGE * LARGE];
     static uint16_t counted[2 * LARGE * LARGE];
     const nb_digitizer how = {.noise = 1, .seed = 5};
 
@@ -328,18 +328,18 @@ static int not_sent(void)
     for (int i = 0; i < 4; i++) {
         const int n = i == 0 ? NSLOW : LARGE;
         nb_scene scene = scene_of(n, n, 0);
-        nb_array image = nb_array_f64(room, n, n);
+        nb_array image = nb_array_f64(workspace, n, n);
         nb_array counts = nb_array_u16(counted, n, n);
         nb_context *ctx = devices_context(NB_CUDA);
         nb_simulator *sim;
 
         if (i == 1) counts.stride[0] = 2 * n;
         if (i == 1) counts.stride[1] = 2;
-        if (i == 2) counts.data = room;
+        if (i == 2) counts.data = workspace;
         if (i == 2) image.flags = NB_DONATE;
         if (i == 3) scene.quirks |= NB_QUIRK_NOISE;
         sim = devices_make(ctx, &scene, "", NB_DOUBLE);
-        memcpy(room, large, sizeof room);
+        memcpy(workspace, large, sizeof workspace);
         tap_check(nb_digitize(sim, &how, &image, &counts) == NB_OK
                       && emulated.launches[GPU_COUNT] == 0,
                   "case %d: drawn on the host: %s", i, nb_context_message(ctx));

@@ -12,7 +12,7 @@
 
 #include <nanobrag/nanobrag.h>
 
-#include "gpu/cuda.h"
+#include "gpu/driver/cuda.h"
 #include "physics/spec.h"
 #include "support/fake_cuda.h"
 #include "support/tap.h"
@@ -34,7 +34,7 @@ static void begin(const char *library)
 {
     const struct cuda_source source = {library, &fatbin};
     fake_cuda_state_function *get;
-    struct gpu_facts facts;
+    struct gpu_properties properties;
     void *handle = dlopen(library, RTLD_NOW | RTLD_NODELETE);
     void *address = handle ? dlsym(handle, "fake_cuda_state") : NULL;
 
@@ -47,7 +47,7 @@ static void begin(const char *library)
     fake->version = 13000;
     fake->major = 9;
     fake->result = 719;
-    if (cuda_open(ctx, &source, 0, &device, &facts) != NB_OK) abort();
+    if (cuda_open(ctx, &source, 0, &device, &properties) != NB_OK) abort();
 }
 
 static void end(const char *when)

@@ -60,7 +60,7 @@ static int float_images(void)
 }
 
 /* what a band holds, and the order of blocks, change no bit */
-static int bands(void)
+static int strips(void)
 {
     static double one[DEVICES_MANY], many[DEVICES_MANY];
     const nb_scene scene = devices_many_tiles();
@@ -529,7 +529,7 @@ static int without_cuda(void)
 static const struct tap_case cases[] = {
     {"double", double_images},
     {"float", float_images},
-    {"bands", bands},
+    {"bands", strips},
     {"regions", regions},
     {"calls", calls},
     {"any_call_fails", any_call_fails},

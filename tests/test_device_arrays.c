@@ -26,16 +26,17 @@ enum { ROOM = 3 * DEVICES_MANY };
  * one row to the next */
 static nb_status into_device(nb_simulator *sim, int bits, int rows, int step, double *out)
 {
-    static double room[ROOM];
+    static double workspace[ROOM];
     const nb_scene *scene = &sim->scene;
     const struct gpu *gpu = sim->device.scene.gpu;
     nb_array image = nb_array_f64(NULL, scene->detector.nslow, scene->detector.nfast);
     gpu_address address;
     nb_status status;
 
-    for (int i = 0; i < ROOM; i++) room[i] = -7;
-    if (gpu->driver->allocate(sim->ctx, gpu->device, sizeof room, &address) != NB_OK
-        || gpu->driver->upload(sim->ctx, gpu->device, address, room, sizeof room) != NB_OK)
+    for (int i = 0; i < ROOM; i++) workspace[i] = -7;
+    if (gpu->driver->allocate(sim->ctx, gpu->device, sizeof workspace, &address) != NB_OK
+        || gpu->driver->upload(sim->ctx, gpu->device, address, workspace, sizeof workspace)
+               != NB_OK)
         abort();
     image.data = (void *)(uintptr_t)address;
     image.device = NB_CUDA;
@@ -43,7 +44,8 @@ static nb_status into_device(nb_simulator *sim, int bits, int rows, int step, do
     image.stride[0] = rows;
     image.stride[1] = step;
     status = nb_forward(sim, NULL, &image);
-    if (gpu->driver->download(sim->ctx, gpu->device, room, address, sizeof room) != NB_OK)
+    if (gpu->driver->download(sim->ctx, gpu->device, workspace, address, sizeof workspace)
+        != NB_OK)
         abort();
     gpu->driver->release(gpu->device, address);
     for (int s = 0; s < scene->detector.nslow; s++)
@@ -51,7 +53,8 @@ static nb_status into_device(nb_simulator *sim, int bits, int rows, int step, do
             const int at = rows > 0 ? s * rows + f * step : s * scene->detector.nfast + f;
 
             out[s * scene->detector.nfast + f] =
-                bits == 32 ? (double)((const float *)(const void *)room)[at] : room[at];
+                bits == 32 ? (double)((const float *)(const void *)workspace)[at]
+                           : workspace[at];
         }
     return status;
 }
@@ -151,9 +154,9 @@ static void check_refusal(const char *what, int device, const nb_scene *scene,
 
 static int device_refusals(void)
 {
-    static double room[PIXELS];
+    static double workspace[PIXELS];
     nb_scene scene = scenes_base(), spread = scenes_base();
-    nb_array image = nb_array_f64(room, scene.detector.nslow, scene.detector.nfast);
+    nb_array image = nb_array_f64(workspace, scene.detector.nslow, scene.detector.nfast);
     nb_array other = image, missing = image, counts = image, given = image;
 
     emulated_reset();
@@ -174,7 +177,7 @@ static int device_refusals(void)
     check_refusal("a point spread", NB_CUDA, &spread, &image, NB_ERR_UNSUPPORTED,
                   "point spread");
 #endif
-    emulated.of_host = room;
+    emulated.of_host = workspace;
     check_refusal("memory of the host", NB_CUDA, &scene, &image, NB_ERR_SHAPE,
                   "image is said to lie on CUDA device 0, but its address is not");
     emulated.of_host = NULL;

@@ -38,8 +38,8 @@ static nb_context *device_context(void)
 static void open_both(const nb_scene *scene, const char *names, int precision)
 {
     emulated_reset();
-    emulated_rows[0] = &rows_kernels_double;
-    emulated_rows[1] = &rows_kernels_single;
+    emulated_rows[0] = &derivative_kernels_double;
+    emulated_rows[1] = &derivative_kernels_single;
     devices_warnings = 0;
     both_open(devices_context(NB_CPU), device_context(), scene, names, precision);
 }

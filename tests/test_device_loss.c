@@ -13,7 +13,7 @@
 #include <nanobrag/nanobrag.h>
 
 #include "base/context.h"
-#include "image/loss.h"
+#include "image/target.h"
 #include "simulator.h"
 #include "support/compiled.h"
 #include "support/devices.h"

@@ -46,8 +46,9 @@ static int precise(void)
         const double any = ldexp(1 + u, (int)(2040 * v) - 1020);
         const double near = 1 + (u - 0.5) * pow(2, -20 * v);
         /* turns, also close to those where the cosine is 0 */
-        const double turn = i % 2 ? u : 0.25 + 0.5 * (i % 4 / 2) + ldexp(u - 0.5, -i % 40);
-        const double exact = rint(ldexp(turn, 53)) * 0x1p-53;
+        const double rotation =
+            i % 2 ? u : 0.25 + 0.5 * (i % 4 / 2) + ldexp(u - 0.5, -i % 40);
+        const double exact = rint(ldexp(rotation, 53)) * 0x1p-53;
         const long double t = 2 * fabsl((long double)exact - 0.5L) - 0.5L;
 
         worst_exp = fmax(worst_exp, ulps(phys_precise_exp(x), expl((long double)x)));

@@ -26,18 +26,18 @@ enum { PATH = 4096, HEADER = 512 };
 static char *slurp(const char *path, const char *through, size_t *size)
 {
     char command[PATH];
-    size_t room = 1 << 16, n = 0, got;
-    char *data = malloc(room);
+    size_t workspace = 1 << 16, n = 0, got;
+    char *data = malloc(workspace);
     FILE *file;
 
     (void)snprintf(command, sizeof command, "%s '%s'", through, path);
     file = popen(command, "r");
     if (!file || !data) abort();
-    while ((got = fread(data + n, 1, room - n, file)) > 0) {
+    while ((got = fread(data + n, 1, workspace - n, file)) > 0) {
         n += got;
-        if (n < room) continue;
-        room *= 2;
-        data = realloc(data, room);
+        if (n < workspace) continue;
+        workspace *= 2;
+        data = realloc(data, workspace);
         if (!data) abort();
     }
     (void)pclose(file);

@@ -220,19 +220,19 @@ static int many_domains(void)
 
 /* ---- bands: sums that wait would take more memory than a launch may ---- */
 
-enum { BANDS_SIDE = 6000 };
+enum { STRIPS_SIDE = 6000 };
 
 static nb_scene of_bands(void)
 {
     nb_scene scene = scenes_base();
 
-    scene.detector.nslow = scene.detector.nfast = BANDS_SIDE;
+    scene.detector.nslow = scene.detector.nfast = STRIPS_SIDE;
     scene.detector.pixel = 0.02;
     scene.crystal.ndomains = 3;
     return scene;
 }
 
-static int bands(void)
+static int strips(void)
 {
     const nb_scene scene = of_bands();
     const size_t n = size_of(&scene);
@@ -586,7 +586,7 @@ static int no_such_device(void)
 
 static const struct tap_case cases[] = {
     {"scenes", scenes}, {"regions", regions},           {"many_domains", many_domains},
-    {"bands", bands},   {"cancelled", cancelled},       {"same_bits", same_bits},
+    {"bands", strips},  {"cancelled", cancelled},       {"same_bits", same_bits},
     {"calls", calls},   {"arrays_there", arrays_there}, {"counts", counts},
     {"memory", memory}, {"in_turn", in_turn},           {"no_such_device", no_such_device},
 };

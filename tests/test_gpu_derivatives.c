@@ -1,8 +1,8 @@
 /*
- * test_gpu_derivatives.c - the host side of derivatives on a device (gpu/rows.h), whose
- * kernels nvrtc/fake.c builds and an emulated device runs: sums, normal matrices, changes
- * and structure factors against those of the CPU's kernels; bands, passes, recordings; and
- * all that may go wrong.
+ * test_gpu_derivatives.c - the host side of derivatives on a device (gpu/derivatives.h),
+ * whose kernels nvrtc/fake.c builds and an emulated device runs: sums, normal matrices,
+ * changes and structure factors against those of the CPU's kernels; bands, passes,
+ * recordings; and all that may go wrong.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +12,7 @@
 
 #include "base/context.h"
 #include "derivatives/subject.h"
-#include "image/loss.h"
+#include "image/target.h"
 #include "support/emulated.h"
 #include "support/files.h"
 #include "support/tap.h"
@@ -30,7 +30,7 @@ static const char *precision_name(int single)
 static double worst_gradient(const struct subject *s, double value, const double *slope,
                              const struct results *found)
 {
-    const struct rows_trial *t = &s->t;
+    const struct device_run *t = &s->t;
     double worst = fabs(found->sums.value - value) / fabs(value);
 
     for (int d = 0; d < s->n; d++) {
@@ -51,12 +51,12 @@ static double worst_gradient(const struct subject *s, double value, const double
 static void check_pull(const char *name, int single, int most_turning)
 {
     struct subject s;
-    struct gpu_rows_job rows;
+    struct gpu_derivatives_job rows;
     struct results r;
     double value = 0, worst;
 
     subject_open(name, most_turning, &s);
-    rows = pull_of(&s);
+    rows = objective_of(&s);
     r = results_make(&s, &rows, 0);
     for (size_t i = 0; i < s.t.pixels; i++) value += s.bar[i] * s.t.photons[i];
     run_well(&s, single, &rows, &r);
@@ -90,7 +90,7 @@ static void check_loss(struct subject *s, int single, const nb_target *target,
                        const double *observed, const double *weight)
 {
     const double allowed = single ? float_allowed : double_allowed;
-    struct gpu_rows_job rows = pull_of(s);
+    struct gpu_derivatives_job rows = objective_of(s);
     struct results r = results_make(s, &rows, 0);
     double *slope = numbers(s->t.pixels), value = 0, worst;
     nb_target full = *target;
@@ -105,7 +105,7 @@ static void check_loss(struct subject *s, int single, const nb_target *target,
         value += loss.value;
         slope[i] = loss.slope;
     }
-    rows.end = ROWS_LOSS;
+    rows.end = REDUCE_LOSS;
     rows.target.kind = target->kind;
     rows.target.sigma_readout = target->sigma_readout;
     rows.target.gain = target->gain;
@@ -157,7 +157,7 @@ static int losses(void)
 static double worst_normal(const struct subject *s, int n, const double *curvature,
                            const struct results *found)
 {
-    const struct rows_trial *t = &s->t;
+    const struct device_run *t = &s->t;
     double worst = 0;
 
     for (int i = 0; i < n; i++)
@@ -179,7 +179,7 @@ static double worst_normal(const struct subject *s, int n, const double *curvatu
     return worst;
 }
 
-static void check_normal(struct subject *s, int single, enum gpu_rows_end end,
+static void check_normal(struct subject *s, int single, enum gpu_reduction end,
                          const double *observed, const double *weight)
 {
     const nb_target target = {.kind = NB_POISSON_READOUT,
@@ -187,7 +187,7 @@ static void check_normal(struct subject *s, int single, enum gpu_rows_end end,
                               .gain = 1.7,
                               .delta = 1};
     const double allowed = 4 * (single ? float_allowed : double_allowed);
-    struct gpu_rows_job rows = pull_of(s);
+    struct gpu_derivatives_job rows = objective_of(s);
     struct results r = results_make(s, &rows, 0);
     double *slope = numbers(s->t.pixels), *curvature = numbers(s->t.pixels), value = 0,
            worst;
@@ -198,8 +198,8 @@ static void check_normal(struct subject *s, int single, enum gpu_rows_end end,
 
         if (!s->mask[i]) continue;
         value += loss.value;
-        slope[i] = end == ROWS_NORMAL ? loss.slope : weight[i] * observed[i];
-        curvature[i] = end == ROWS_NORMAL ? loss.curvature : weight[i];
+        slope[i] = end == REDUCE_NORMAL ? loss.slope : weight[i] * observed[i];
+        curvature[i] = end == REDUCE_NORMAL ? loss.curvature : weight[i];
     }
     rows.end = end;
     rows.target.kind = target.kind;
@@ -209,11 +209,11 @@ static void check_normal(struct subject *s, int single, enum gpu_rows_end end,
     rows.target.weight = host_image(s, weight);
     r.sums.matrix = r.matrix;
     run_well(s, single, &rows, &r);
-    if (end == ROWS_SQUARES) value = r.sums.value = 1; /* it has none */
+    if (end == REDUCE_SQUARES) value = r.sums.value = 1; /* it has none */
     worst = fmax(worst_gradient(s, value, slope, &r), worst_normal(s, s->n, curvature, &r));
     tap_check(worst <= allowed,
               "%s in %s: %d tangents, off %.1e of its terms, %.0e allowed",
-              end == ROWS_NORMAL ? "a loss" : "squares", precision_name(single), s->n,
+              end == REDUCE_NORMAL ? "a loss" : "squares", precision_name(single), s->n,
               worst, allowed);
     free(slope);
     free(curvature);
@@ -227,7 +227,7 @@ static int normal_matrices(void)
 
     begin_anew();
     subject_open("square_nearest", 4, &s);
-    if (s.n > ROWS_MOST) s.n = ROWS_MOST;
+    if (s.n > TANGENTS_MOST) s.n = TANGENTS_MOST;
     observed = draws(s.t.pixels, 21);
     weight = draws(s.t.pixels, 22);
     for (size_t i = 0; i < s.t.pixels; i++) {
@@ -235,8 +235,8 @@ static int normal_matrices(void)
         weight[i] = 1 + 0.5 * weight[i];
     }
     for (int single = 0; single < 2; single++) {
-        check_normal(&s, single, ROWS_NORMAL, observed, weight);
-        check_normal(&s, single, ROWS_SQUARES, observed, weight);
+        check_normal(&s, single, REDUCE_NORMAL, observed, weight);
+        check_normal(&s, single, REDUCE_SQUARES, observed, weight);
     }
     free(observed);
     free(weight);
@@ -255,13 +255,13 @@ static int changes(void)
         const int single = k % 2;
         const double allowed = single ? float_allowed : double_allowed;
         struct subject s;
-        struct gpu_rows_job rows;
+        struct gpu_derivatives_job rows;
         struct results r;
         double worst = 0;
 
         subject_open(names[k / 2], 4, &s);
-        rows = pull_of(&s);
-        rows.end = ROWS_CHANGES;
+        rows = objective_of(&s);
+        rows.end = REDUCE_NOTHING;
         r = results_make(&s, &rows, 0);
         run_well(&s, single, &rows, &r);
         for (int d = 0; d < s.n; d++) {
@@ -291,21 +291,21 @@ static int changes(void)
 static int same_bits(void)
 {
     begin_anew();
-    for (int end = ROWS_CHANGES; end <= ROWS_PULL; end++) {
+    for (int end = REDUCE_NOTHING; end <= REDUCE_COTANGENT; end++) {
         struct subject s;
-        struct gpu_rows_job rows;
+        struct gpu_derivatives_job rows;
         struct results one, other;
         uint64_t before;
 
         emulated.order = EMULATED_IN_ORDER;
         subject_open("square_nearest", 4, &s);
-        rows = pull_of(&s);
-        rows.end = (enum gpu_rows_end)end;
-        one = results_make(&s, &rows, end == ROWS_PULL);
-        other = results_make(&s, &rows, end == ROWS_PULL);
+        rows = objective_of(&s);
+        rows.end = (enum gpu_reduction)end;
+        one = results_make(&s, &rows, end == REDUCE_COTANGENT);
+        other = results_make(&s, &rows, end == REDUCE_COTANGENT);
         run_well(&s, 0, &rows, &one);
         before = emulated.launches[GPU_ROWS];
-        s.gpu->facts.memory = end == ROWS_PULL ? 30000 : 800000;
+        s.gpu->properties.memory = end == REDUCE_COTANGENT ? 30000 : 800000;
         emulated.order = EMULATED_SHUFFLED;
         run_well(&s, 0, &rows, &other);
         tap_check(results_same(&s, &one, &other), "%d launches, shuffled: the same bits",
@@ -323,14 +323,14 @@ static int same_bits(void)
 static int any_tangent_first(void)
 {
     struct subject s;
-    struct gpu_rows_job rows;
+    struct gpu_derivatives_job rows;
     struct results one, other;
-    struct phys_slope *turned;
+    struct phys_frame_tangent *turned;
     int worst = 0;
 
     begin_anew();
     subject_open("square_nearest", 100, &s);
-    rows = pull_of(&s);
+    rows = objective_of(&s);
     one = results_make(&s, &rows, 0);
     other = results_make(&s, &rows, 0);
     turned = calloc((size_t)s.n, sizeof *turned);
@@ -343,8 +343,8 @@ static int any_tangent_first(void)
         worst += memcmp((char *)(one.gradient + d), (char *)(other.gradient + s.n - 1 - d),
                         sizeof(double))
                  != 0;
-    tap_check(worst == 0 && s.n > ROWS_MOST, "%d of %d tangents, backwards, differ", worst,
-              s.n);
+    tap_check(worst == 0 && s.n > TANGENTS_MOST, "%d of %d tangents, backwards, differ",
+              worst, s.n);
     free(turned);
     results_drop(&s, &one);
     results_drop(&s, &other);
@@ -353,12 +353,12 @@ static int any_tangent_first(void)
 }
 
 static void check_input(struct subject *s, const struct results *expected,
-                        struct gpu_input pull, const char *what)
+                        struct gpu_input cotangent, const char *what)
 {
-    struct gpu_rows_job rows = pull_of(s);
+    struct gpu_derivatives_job rows = objective_of(s);
     struct results r = results_make(s, &rows, 0);
 
-    rows.pull = pull;
+    rows.cotangent = cotangent;
     run_well(s, 0, &rows, &r);
     tap_check(results_same(s, &r, expected), "%s: the same bits", what);
     results_drop(s, &r);
@@ -368,7 +368,7 @@ static int inputs(void)
 {
     const struct gpu_driver *driver = &gpu_emulated;
     struct gpu_input input = {NULL, 0, 32, {0, 0}};
-    struct gpu_rows_job rows;
+    struct gpu_derivatives_job rows;
     struct subject s;
     struct results r;
     double *wide;
@@ -385,7 +385,7 @@ static int inputs(void)
         rounded[i] = (float)s.bar[i];
         wide[2 * (n - 1 - i)] = s.bar[i] = (double)rounded[i];
     }
-    rows = pull_of(&s);
+    rows = objective_of(&s);
     r = results_make(&s, &rows, 0);
     run_well(&s, 0, &rows, &r);
     input.host = rounded;
@@ -415,13 +415,13 @@ static int inputs(void)
 static int hundred_calls(void)
 {
     struct subject s;
-    struct gpu_rows_job rows;
+    struct gpu_derivatives_job rows;
     struct results r;
 
     begin_anew();
     subject_open("square_nearest", 4, &s);
     s.n = 2;
-    rows = pull_of(&s);
+    rows = objective_of(&s);
     r = results_make(&s, &rows, 0);
     s.t.job.roi[3] = GPU_SLOW;
     for (int i = 0; i < 100; i++) {
@@ -444,16 +444,16 @@ static int hundred_calls(void)
 static int dark(void)
 {
     begin_anew();
-    for (int end = ROWS_CHANGES; end <= ROWS_PULL; end++) {
+    for (int end = REDUCE_NOTHING; end <= REDUCE_COTANGENT; end++) {
         struct subject s;
-        struct gpu_rows_job rows;
+        struct gpu_derivatives_job rows;
         struct results one, other;
 
         subject_open("gauss_nearest", 4, &s);
         s.t.frame.fudge *= 1000;
         s.t.job.tolerance = 1; /* float is used whatever it costs */
-        rows = pull_of(&s);
-        rows.end = (enum gpu_rows_end)end;
+        rows = objective_of(&s);
+        rows.end = (enum gpu_reduction)end;
         one = results_make(&s, &rows, 0);
         other = results_make(&s, &rows, 0);
         run_well(&s, 0, &rows, &one);
@@ -472,14 +472,14 @@ static int dark(void)
 static int corners(void)
 {
     struct subject s;
-    struct gpu_rows_job rows;
+    struct gpu_derivatives_job rows;
     struct results r;
     double value = 0;
     int bad = 0;
 
     begin_anew();
     subject_open("square_nearest", 4, &s);
-    rows = pull_of(&s);
+    rows = objective_of(&s);
     rows.n = 0;
     r = results_make(&s, &rows, 0);
     for (size_t i = 0; i < s.t.pixels; i++) value += s.bar[i] * s.t.photons[i];
@@ -487,8 +487,8 @@ static int corners(void)
     tap_check(fabs(r.sums.value - value) <= 1e-11 * s.t.peak, "a value alone: %g",
               r.sums.value);
     results_drop(&s, &r);
-    rows = pull_of(&s);
-    rows.end = ROWS_CHANGES;
+    rows = objective_of(&s);
+    rows.end = REDUCE_NOTHING;
     r = results_make(&s, &rows, 0);
     s.t.job.roi[1] = s.t.job.roi[0];
     run_well(&s, 0, &rows, &r);

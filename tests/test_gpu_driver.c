@@ -13,9 +13,9 @@
 
 #include <nanobrag/nanobrag.h>
 
-#include "gpu/architecture.h"
-#include "gpu/block.h"
-#include "gpu/cuda.h"
+#include "gpu/driver/architecture.h"
+#include "gpu/driver/cuda.h"
+#include "gpu/text/block.h"
 #include "physics/spec.h"
 #include "support/fake_cuda.h"
 #include "support/tap.h"
@@ -35,7 +35,7 @@ static const struct cuda_source source = {FAKE_CUDA, &fatbin};
 static nb_context *ctx;
 static struct fake_cuda *fake;
 static void *device;
-static struct gpu_facts facts;
+static struct gpu_properties properties;
 
 /* the fake as a machine with an H100 in it */
 static void begin(void)
@@ -79,7 +79,7 @@ static void end(const char *when)
 static void opened(void)
 {
     begin();
-    if (cuda_open(ctx, &source, 1, &device, &facts) == NB_OK) return;
+    if (cuda_open(ctx, &source, 1, &device, &properties) == NB_OK) return;
     tap_check(0, "not opened: %s", nb_context_message(ctx));
     exit(1);
 }
@@ -97,8 +97,8 @@ static void check_refused(nb_status got, nb_status expected, const char *words)
 static void check_not_opened(const struct cuda_source *from, int id, nb_status expected,
                              const char *words)
 {
-    device = &facts;
-    check_refused(cuda_open(ctx, from, id, &device, &facts), expected, words);
+    device = &properties;
+    check_refused(cuda_open(ctx, from, id, &device, &properties), expected, words);
     tap_check(device == NULL, "device %p expected NULL", device);
     end(words);
 }
@@ -106,12 +106,14 @@ static void check_not_opened(const struct cuda_source *from, int id, nb_status e
 static int what_a_device_is(void)
 {
     opened();
-    tap_check(strcmp(facts.name, "fake device 1") == 0, "name '%s'", facts.name);
-    tap_check(strcmp(facts.driver, "CUDA 13.0") == 0, "driver '%s'", facts.driver);
-    tap_check(facts.major == 9 && facts.minor == 0, "capability %d.%d expected 9.0",
-              facts.major, facts.minor);
-    tap_check(facts.processors == 7, "%d processors expected 7", facts.processors);
-    tap_close("GiB", (double)(facts.memory >> 30), 3, 0);
+    tap_check(strcmp(properties.name, "fake device 1") == 0, "name '%s'", properties.name);
+    tap_check(strcmp(properties.driver, "CUDA 13.0") == 0, "driver '%s'",
+              properties.driver);
+    tap_check(properties.major == 9 && properties.minor == 0,
+              "capability %d.%d expected 9.0", properties.major, properties.minor);
+    tap_check(properties.processors == 7, "%d processors expected 7",
+              properties.processors);
+    tap_close("GiB", (double)(properties.memory >> 30), 3, 0);
     tap_check(fake->loads == 0, "%d modules loaded before one is used", fake->loads);
     end("opened and closed");
     gpu_cuda.close(NULL);
@@ -265,7 +267,7 @@ static int too_old(void)
             check_not_opened(&from, 0, NB_ERR_UNSUPPORTED, cases[i].words);
             continue;
         }
-        tap_check(cuda_open(ctx, &from, 0, &device, &facts) == NB_OK,
+        tap_check(cuda_open(ctx, &from, 0, &device, &properties) == NB_OK,
                   "%d.%d with driver %d: '%s'", cases[i].major, cases[i].minor,
                   cases[i].version, nb_context_message(ctx));
         end("not too old");
@@ -314,7 +316,7 @@ static nb_status session(void)
 {
     char bytes[16] = "";
     gpu_address address[2] = {0, 0};
-    nb_status status = cuda_open(ctx, &source, 0, &device, &facts);
+    nb_status status = cuda_open(ctx, &source, 0, &device, &properties);
 
     if (status != NB_OK) return status;
     for (int i = 0; i < 2 && status == NB_OK; i++)
@@ -462,14 +464,15 @@ static int this_machine(void)
     nb_status status;
 
     begin();
-    status = gpu_cuda.open(ctx, 0, &device, &facts);
+    status = gpu_cuda.open(ctx, 0, &device, &properties);
     if (status != NB_OK) {
         check_refused(status, NB_ERR_UNSUPPORTED, "");
         end("this machine");
         return TAP_PASS;
     }
-    tap_note("%s, %d.%d, %d processors, %.1f GiB, %s", facts.name, facts.major, facts.minor,
-             facts.processors, (double)facts.memory / (1 << 30), facts.driver);
+    tap_note("%s, %d.%d, %d processors, %.1f GiB, %s", properties.name, properties.major,
+             properties.minor, properties.processors, (double)properties.memory / (1 << 30),
+             properties.driver);
     tap_check(gpu_cuda.allocate(ctx, device, sizeof from, &address) == NB_OK
                   && gpu_cuda.upload(ctx, device, address, from, sizeof from) == NB_OK
                   && gpu_cuda.download(ctx, device, to, address, sizeof to) == NB_OK

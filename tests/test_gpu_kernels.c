@@ -286,7 +286,7 @@ static int jumps(void)
                     {NB_GAUSS, 3, 0.05}, {NB_GAUSS, 2, 1},  {NB_GAUSS_STAR, 2, 1}};
 
     for (size_t i = 0; i < COUNT(crystals); i++)
-        for (int turn = 0; turn < 6; turn++) {
+        for (int rotation = 0; rotation < 6; rotation++) {
             nb_scene s = scenes_base();
             char name[80];
 
@@ -294,9 +294,9 @@ static int jumps(void)
             s.crystal.fudge = crystals[i].fudge;
             for (int k = 0; k < 3; k++) {
                 s.crystal.ncells[k] = crystals[i].count;
-                s.crystal.misset[k] = 17 * turn + 29 * k;
+                s.crystal.misset[k] = 17 * rotation + 29 * k;
             }
-            if (turn % 2 || s.crystal.shape != NB_GAUSS) {
+            if (rotation % 2 || s.crystal.shape != NB_GAUSS) {
                 s.crystal.hkl = scenes_reflections();
                 s.crystal.interpolate = NB_NEAREST;
             }
@@ -305,7 +305,7 @@ static int jumps(void)
             s.crystal.ndomains = 1;
             s.oversample = 4;
             (void)snprintf(name, sizeof name, "shape %d, N = %g, turn %d", s.crystal.shape,
-                           s.crystal.ncells[0], turn);
+                           s.crystal.ncells[0], rotation);
             check_both(name, &s);
         }
     return TAP_PASS;
@@ -475,7 +475,7 @@ static int any_order(void)
 }
 
 /* rows of tiles computed alone */
-static int bands(void)
+static int strips(void)
 {
     static double whole[MOST], part[MOST];
 
@@ -483,7 +483,7 @@ static int bands(void)
         nb_scene scene = sparse(v);
         struct gpu_case *c;
         struct gpu_way way = {.single = v % 2, .parts = 1 + v / 2 % 2};
-        size_t band;
+        size_t strip;
         int rows;
 
         scene.detector.nslow = 29; /* the last row of tiles has 5 of pixels */
@@ -494,9 +494,9 @@ static int bands(void)
             const int first = GPU_SLOW * way.first_row, left = c->frame.nslow - first;
             const size_t at = (size_t)first * (size_t)c->frame.nfast;
 
-            band = (size_t)(left < GPU_SLOW ? left : GPU_SLOW) * (size_t)c->frame.nfast;
+            strip = (size_t)(left < GPU_SLOW ? left : GPU_SLOW) * (size_t)c->frame.nfast;
             if (!gpu_case_run(c, &way, part)) continue;
-            tap_check(same(whole + at, part + at, band), "%s, row %d: same bits",
+            tap_check(same(whole + at, part + at, strip), "%s, row %d: same bits",
                       variant_name(v), way.first_row);
         }
         gpu_case_close(c);
@@ -583,7 +583,7 @@ int main(int argc, char **argv)
         NAMED(pairs_left_out),
         NAMED(oblique_cell),
         NAMED(any_order),
-        NAMED(bands),
+        NAMED(strips),
         NAMED(roi_and_mask),
     };
 

@@ -30,16 +30,16 @@ static double *numbers(size_t n)
 
 /* the worst change of all tangents that the kernel serves, of the largest of its tangent
  * or, of one that holds tails only, what the image is by; and how many they are */
-static double worst_change(const struct rows_trial *t, struct rows_way way, int *served,
+static double worst_change(const struct device_run *t, struct jacobian_way way, int *served,
                            char *where, size_t size)
 {
-    double *change = numbers((size_t)ROWS_MOST * t->pixels), worst = 0;
+    double *change = numbers((size_t)TANGENTS_MOST * t->pixels), worst = 0;
 
     (void)snprintf(where, size, "none");
     *served = 0;
-    for (; rows_next(t, &way) > 0; way.first += way.n) {
+    for (; jacobian_next(t, &way) > 0; way.first += way.n) {
         *served += way.n;
-        rows_changes(t, &way, NULL, change);
+        jacobian_changes(t, &way, NULL, change);
         for (int d = 0; d < way.n; d++) {
             const double *truth = t->change + (size_t)(way.first + d) * t->pixels;
             double off = 0, most = t->peak * t->unit[way.first + d];
@@ -59,14 +59,15 @@ static double worst_change(const struct rows_trial *t, struct rows_way way, int 
     return worst;
 }
 
-static double worst_photons(const struct rows_trial *t, struct rows_way way)
+static double worst_photons(const struct device_run *t, struct jacobian_way way)
 {
-    double *photons = numbers(t->pixels), *change = numbers((size_t)ROWS_MOST * t->pixels);
+    double *photons = numbers(t->pixels),
+           *change = numbers((size_t)TANGENTS_MOST * t->pixels);
     double worst = 0;
 
     way.first = t->turning;
     way.n = 1;
-    rows_changes(t, &way, photons, change);
+    jacobian_changes(t, &way, photons, change);
     for (size_t i = 0; i < t->pixels; i++) {
         const double gap = fabs(photons[i] - t->photons[i]) / t->peak;
 
@@ -78,20 +79,20 @@ static double worst_photons(const struct rows_trial *t, struct rows_way way)
 }
 
 /* every named scene that the kernels serve */
-static int changes_by(const struct rows_kernels *kernels, int parts, double allowed)
+static int changes_by(const struct jacobian_kernels *kernels, int parts, double allowed)
 {
     int served = 0;
 
     for (size_t i = 0; i < scenes_count; i++) {
-        const struct rows_way way = {kernels, ROWS_OF_FEW, parts, 0, 0, 0, 0};
+        const struct jacobian_way way = {kernels, JACOBIAN_OF_FEW, parts, 0, 0, 0, 0};
         nb_scene scene = scenes_make(&scenes_list[i]);
-        struct rows_trial t;
+        struct device_run t;
         char where[64];
         double worst;
         int n;
 
         memset(&scene.psf, 0, sizeof scene.psf); /* comes after the photons */
-        rows_trial_make(&scene, 1, &t);
+        device_run_make(&scene, 1, &t);
         if (kernels->serve(&t.frame)) {
             worst = worst_change(&t, way, &n, where, sizeof where);
             tap_check(n == t.n && worst <= allowed,
@@ -103,7 +104,7 @@ static int changes_by(const struct rows_kernels *kernels, int parts, double allo
             served++;
         } else
             tap_note("%s: left to the CPU", scenes_list[i].name);
-        rows_trial_drop(&t);
+        device_run_drop(&t);
     }
     tap_check(served > 20, "%d scenes of %zu", served, scenes_count);
     return TAP_PASS;
@@ -111,18 +112,18 @@ static int changes_by(const struct rows_kernels *kernels, int parts, double allo
 
 static int changes_double(void)
 {
-    return changes_by(&rows_kernels_double, 1, double_allowed);
+    return changes_by(&derivative_kernels_double, 1, double_allowed);
 }
 
 static int changes_float(void)
 {
-    return changes_by(&rows_kernels_single, 1, float_allowed);
+    return changes_by(&derivative_kernels_single, 1, float_allowed);
 }
 
 /* four anchors for a tile, for float */
 static int changes_parts(void)
 {
-    return changes_by(&rows_kernels_single, 2, float_allowed);
+    return changes_by(&derivative_kernels_single, 2, float_allowed);
 }
 
 /* the kernels that leave sums out, and that of many turns */
@@ -131,20 +132,20 @@ static int classes(void)
     static const char *const names[] = {"square_nearest", "gauss_tricubic"};
 
     for (size_t i = 0; i < 2; i++) {
-        const nb_scene scene = rows_scene(names[i]);
-        struct rows_trial t;
+        const nb_scene scene = jacobian_scene(names[i]);
+        struct device_run t;
 
-        rows_trial_make(&scene, 1, &t);
-        for (int kind = 0; kind < ROWS_KINDS; kind++)
+        device_run_make(&scene, 1, &t);
+        for (int kind = 0; kind < JACOBIAN_KINDS; kind++)
             for (int single = 0; single < 2; single++) {
-                const struct rows_way way =
-                    {single ? &rows_kernels_single : &rows_kernels_double,
-                     (enum rows_class)kind,
-                     1,
-                     0,
-                     0,
-                     0,
-                     0};
+                const struct jacobian_way way = {single ? &derivative_kernels_single
+                                                        : &derivative_kernels_double,
+                                                 (enum jacobian_class)kind,
+                                                 1,
+                                                 0,
+                                                 0,
+                                                 0,
+                                                 0};
                 char where[64];
                 double worst;
                 int n;
@@ -156,7 +157,7 @@ static int classes(void)
                           "%s, class %d, %s: %d tangents, %s off %.1e", names[i], kind,
                           single ? "float" : "double", n, where, worst);
             }
-        rows_trial_drop(&t);
+        device_run_drop(&t);
     }
     return TAP_PASS;
 }
@@ -169,7 +170,7 @@ static nb_scene mixed(int number)
     static const char *const names[] = {"list_of_sources", "list_of_sources", "layers",
                                         "each_factor",     "curved",          "layers",
                                         "grid_of_sources", "amorphous_table"};
-    nb_scene s = rows_scene(names[number]);
+    nb_scene s = jacobian_scene(names[number]);
 
     if (number < 4) {
         s.dmin = 5.5;
@@ -197,18 +198,18 @@ static int mixtures(void)
 {
     for (int i = 0; i < 8; i++) {
         const nb_scene scene = mixed(i);
-        struct rows_trial t;
+        struct device_run t;
 
-        rows_trial_make(&scene, 1, &t);
+        device_run_make(&scene, 1, &t);
         for (int single = 0; single < 2; single++) {
-            const struct rows_way way =
-                {single ? &rows_kernels_single : &rows_kernels_double,
-                 ROWS_OF_FEW,
-                 1 + single,
-                 0,
-                 0,
-                 0,
-                 0};
+            const struct jacobian_way way = {single ? &derivative_kernels_single
+                                                    : &derivative_kernels_double,
+                                             JACOBIAN_OF_FEW,
+                                             1 + single,
+                                             0,
+                                             0,
+                                             0,
+                                             0};
             const double allowed = single ? float_allowed : double_allowed;
             char where[64];
             double worst;
@@ -223,7 +224,7 @@ static int mixtures(void)
             tap_check(worst <= allowed / 10, "photons off %.1e, %.0e allowed", worst,
                       allowed / 10);
         }
-        rows_trial_drop(&t);
+        device_run_drop(&t);
     }
     return TAP_PASS;
 }
@@ -234,19 +235,20 @@ static int as_reference(void)
     static const char *const names[] = {"each_factor", "list_of_sources", "sheared"};
 
     for (size_t i = 0; i < 3; i++) {
-        const struct rows_way way = {&rows_kernels_double, ROWS_OF_FEW, 1, 0, 0, 0, 0};
-        const nb_scene scene = rows_scene(names[i]);
-        struct rows_trial t;
+        const struct jacobian_way way =
+            {&derivative_kernels_double, JACOBIAN_OF_FEW, 1, 0, 0, 0, 0};
+        const nb_scene scene = jacobian_scene(names[i]);
+        struct device_run t;
         char where[64];
         double worst;
         int n;
 
-        rows_trial_make(&scene, 0, &t);
+        device_run_make(&scene, 0, &t);
         worst = worst_change(&t, way, &n, where, sizeof where);
         tap_check(n == t.n && worst <= double_allowed,
                   "%s: %d tangents, %s off %.1e, %.0e allowed", names[i], n, where, worst,
                   double_allowed);
-        rows_trial_drop(&t);
+        device_run_drop(&t);
     }
     return TAP_PASS;
 }

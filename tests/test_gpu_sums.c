@@ -14,7 +14,7 @@
 
 #include <nanobrag/nanobrag.h>
 
-#include "image/loss.h"
+#include "image/target.h"
 #include "support/rows_runs.h"
 #include "support/tap.h"
 
@@ -43,11 +43,11 @@ static double *draws(size_t n, uint32_t seed)
 }
 
 /* a trial with pixels masked away */
-static void make_masked(const char *name, uint8_t **mask, struct rows_trial *t)
+static void make_masked(const char *name, uint8_t **mask, struct device_run *t)
 {
-    const nb_scene scene = rows_scene(name);
+    const nb_scene scene = jacobian_scene(name);
 
-    rows_trial_make(&scene, 1, t);
+    device_run_make(&scene, 1, t);
     *mask = calloc(t->pixels, 1);
     if (!*mask) abort();
     t->job.mask = *mask;
@@ -61,7 +61,7 @@ static void make_masked(const char *name, uint8_t **mask, struct rows_trial *t)
 
 /* value and gradient of a run against sums of slope times the true changes. Of each sum,
  * the sizes of its terms may be off by `allowed` */
-static double worst_gradient(const struct rows_trial *t, const struct rows_way *way,
+static double worst_gradient(const struct device_run *t, const struct jacobian_way *way,
                              double value, const double *slope, const double *found)
 {
     double worst = fabs(found[0] - value) / fabs(value);
@@ -82,19 +82,19 @@ static double worst_gradient(const struct rows_trial *t, const struct rows_way *
 }
 
 /* all gradients of a trial with one end */
-static double worst_gradients(const struct rows_trial *t, struct rows_way way,
-                              const struct gpu_rows_parameters *end, double value,
+static double worst_gradients(const struct device_run *t, struct jacobian_way way,
+                              const struct gpu_derivatives_parameters *end, double value,
                               const double *slope)
 {
-    double found[1 + ROWS_MOST], worst = 0;
+    double found[1 + TANGENTS_MOST], worst = 0;
 
-    for (way.first = 0; rows_next(t, &way) > 0; way.first += way.n) {
-        struct gpu_rows_parameters p = rows_parameters(t, &way);
+    for (way.first = 0; jacobian_next(t, &way) > 0; way.first += way.n) {
+        struct gpu_derivatives_parameters p = jacobian_parameters(t, &way);
 
         p.end = end->end;
-        p.pull = end->pull;
+        p.cotangent = end->cotangent;
         p.target = end->target;
-        rows_totals(t, &way, &p, found);
+        jacobian_totals(t, &way, &p, found);
         worst = fmax(worst, worst_gradient(t, &way, value, slope, found));
     }
     return worst;
@@ -107,7 +107,7 @@ static const char *const summed[] = {"square_nearest", "each_factor", "list_of_s
 static int gradients(void)
 {
     for (size_t s = 0; s < sizeof summed / sizeof *summed; s++) {
-        struct rows_trial t;
+        struct device_run t;
         uint8_t *mask;
         double *bar, value = 0;
         float *rounded;
@@ -122,20 +122,20 @@ static int gradients(void)
             value += bar[i] * t.photons[i];
         }
         for (int single = 0; single < 2; single++) {
-            const struct rows_way way =
-                {single ? &rows_kernels_single : &rows_kernels_double,
-                 ROWS_OF_FEW,
-                 1,
-                 0,
-                 0,
-                 0,
-                 0};
+            const struct jacobian_way way = {single ? &derivative_kernels_single
+                                                    : &derivative_kernels_double,
+                                             JACOBIAN_OF_FEW,
+                                             1,
+                                             0,
+                                             0,
+                                             0,
+                                             0};
             const double allowed = single ? float_allowed : double_allowed;
-            struct gpu_rows_parameters end = {.end = ROWS_PULL};
+            struct gpu_derivatives_parameters end = {.end = REDUCE_COTANGENT};
             double worst;
 
-            end.pull.wide = single ? NULL : bar;
-            end.pull.single = single ? rounded : NULL;
+            end.cotangent.wide = single ? NULL : bar;
+            end.cotangent.single = single ? rounded : NULL;
             worst = worst_gradients(&t, way, &end, value, bar);
             tap_check(worst <= allowed, "%s, %s: off %.1e of its terms, %.0e allowed",
                       summed[s], single ? "float" : "double", worst, allowed);
@@ -143,7 +143,7 @@ static int gradients(void)
         free(rounded);
         free(bar);
         free(mask);
-        rows_trial_drop(&t);
+        device_run_drop(&t);
     }
     return TAP_PASS;
 }
@@ -152,36 +152,36 @@ static int gradients(void)
 static int order_of_numbers(void)
 {
 #define AT(member)                                                                         \
-    (ROW_NUMBERS + (int)(offsetof(struct phys_slope, member) / sizeof(double)))
+    (SUM_NUMBERS + (int)(offsetof(struct phys_frame_tangent, member) / sizeof(double)))
     static const int numbers_at[][2] = {
-        {ROW_PIX0, AT(pix0)},
-        {ROW_FAST, AT(fast)},
-        {ROW_SLOW, AT(slow)},
-        {ROW_NORMAL, AT(normal)},
-        {ROW_PIXEL, AT(pixel)},
-        {ROW_DISTANCE, AT(distance)},
-        {ROW_CLOSE_DISTANCE, AT(close_distance)},
-        {ROW_LAYER_STEP, AT(layer_step)},
-        {ROW_LAYER_OFFSET, AT(layer_offset)},
-        {ROW_LAYER_MU, AT(layer_mu)},
-        {ROW_KAHN, AT(kahn)},
-        {ROW_STRAIN, AT(strain)},
-        {ROW_NCELLS, AT(ncells)},
-        {ROW_PEAK, AT(peak)},
-        {ROW_METRIC, AT(metric)},
-        {ROW_FUDGE, AT(fudge)},
-        {ROW_B_FACTOR, AT(b_factor)},
-        {ROW_DEFAULT_F, AT(default_f)},
-        {ROW_BRAGG_SCALE, AT(bragg_scale)},
-        {ROW_AMORPHOUS_SCALE, AT(amorphous_scale)},
-        {ROW_LIST, AT(source)},
+        {SUM_PIX0, AT(pix0)},
+        {SUM_FAST, AT(fast)},
+        {SUM_SLOW, AT(slow)},
+        {SUM_NORMAL, AT(normal)},
+        {SUM_PIXEL, AT(pixel)},
+        {SUM_DISTANCE, AT(distance)},
+        {SUM_CLOSE_DISTANCE, AT(close_distance)},
+        {SUM_LAYER_STEP, AT(layer_step)},
+        {SUM_LAYER_OFFSET, AT(layer_offset)},
+        {SUM_LAYER_MU, AT(layer_mu)},
+        {SUM_KAHN, AT(kahn)},
+        {SUM_STRAIN, AT(strain)},
+        {SUM_NCELLS, AT(ncells)},
+        {SUM_PEAK, AT(peak)},
+        {SUM_METRIC, AT(metric)},
+        {SUM_FUDGE, AT(fudge)},
+        {SUM_B_FACTOR, AT(b_factor)},
+        {SUM_DEFAULT_F, AT(default_f)},
+        {SUM_BRAGG_SCALE, AT(bragg_scale)},
+        {SUM_AMORPHOUS_SCALE, AT(amorphous_scale)},
+        {SUM_LIST, AT(source)},
     };
 #undef AT
     int wrong = 0;
 
     for (size_t i = 0; i < sizeof numbers_at / sizeof *numbers_at; i++)
         wrong += numbers_at[i][0] != numbers_at[i][1];
-    tap_check(wrong == 0, "%d of %d numbers lie elsewhere", wrong, ROWS_NUMBERS);
+    tap_check(wrong == 0, "%d of %d numbers lie elsewhere", wrong, JACOBIAN_NUMBERS);
     return TAP_PASS;
 }
 
@@ -202,24 +202,31 @@ static struct gpu_target target_of(const nb_target *target, const double *observ
 }
 
 /* photons of a way, whose rounding is not the loss's fault */
-static double *own_photons(const struct rows_trial *t, struct rows_way way)
+static double *own_photons(const struct device_run *t, struct jacobian_way way)
 {
-    double *photons = numbers(t->pixels), *change = numbers((size_t)ROWS_MOST * t->pixels);
+    double *photons = numbers(t->pixels),
+           *change = numbers((size_t)TANGENTS_MOST * t->pixels);
 
     way.first = t->turning;
     way.n = 1;
-    rows_changes(t, &way, photons, change);
+    jacobian_changes(t, &way, photons, change);
     free(change);
     return photons;
 }
 
-static void check_loss(const struct rows_trial *t, int single, const nb_target *target,
+static void check_loss(const struct device_run *t, int single, const nb_target *target,
                        const double *observed, const double *weight)
 {
-    const struct rows_way way =
-        {single ? &rows_kernels_single : &rows_kernels_double, ROWS_OF_FEW, 1, 0, 0, 0, 0};
+    const struct jacobian_way way = {single ? &derivative_kernels_single
+                                            : &derivative_kernels_double,
+                                     JACOBIAN_OF_FEW,
+                                     1,
+                                     0,
+                                     0,
+                                     0,
+                                     0};
     const double allowed = single ? float_allowed : double_allowed;
-    struct gpu_rows_parameters end = {.end = ROWS_LOSS};
+    struct gpu_derivatives_parameters end = {.end = REDUCE_LOSS};
     double *photons = own_photons(t, way), *slope = numbers(t->pixels), value = 0, worst;
 
     for (size_t i = 0; i < t->pixels; i++) {
@@ -241,7 +248,7 @@ static void check_loss(const struct rows_trial *t, int single, const nb_target *
 
 static int losses(void)
 {
-    struct rows_trial t;
+    struct device_run t;
     uint8_t *mask;
     double *observed, *weight;
 
@@ -268,14 +275,14 @@ static int losses(void)
     free(observed);
     free(weight);
     free(mask);
-    rows_trial_drop(&t);
+    device_run_drop(&t);
     return TAP_PASS;
 }
 
 /* ---- normal matrices ---- */
 
 /* number of the matrix's row and column, of given slopes and curvatures */
-static double worst_normal(const struct rows_trial *t, const struct rows_way *way,
+static double worst_normal(const struct device_run *t, const struct jacobian_way *way,
                            const double *slope, const double *curvature,
                            const double *found)
 {
@@ -300,16 +307,22 @@ static double worst_normal(const struct rows_trial *t, const struct rows_way *wa
     return worst;
 }
 
-static void check_normal(const struct rows_trial *t, int single, int end,
+static void check_normal(const struct device_run *t, int single, int end,
                          const double *observed, const double *weight)
 {
-    enum { LENGTH = 1 + ROWS_MOST + ROWS_MOST * (ROWS_MOST + 1) / 2 };
+    enum { LENGTH = 1 + TANGENTS_MOST + TANGENTS_MOST * (TANGENTS_MOST + 1) / 2 };
     const nb_target target = {.kind = NB_POISSON_READOUT,
                               .sigma_readout = 0.02 * t->peak,
                               .gain = 1.7};
     const double allowed = 4 * (single ? float_allowed : double_allowed);
-    struct rows_way way =
-        {single ? &rows_kernels_single : &rows_kernels_double, ROWS_OF_FEW, 1, 0, 0, 0, 0};
+    struct jacobian_way way = {single ? &derivative_kernels_single
+                                      : &derivative_kernels_double,
+                               JACOBIAN_OF_FEW,
+                               1,
+                               0,
+                               0,
+                               0,
+                               0};
     double *photons = own_photons(t, way), *slope = numbers(t->pixels);
     double *curvature = numbers(t->pixels), found[LENGTH], worst = 0;
 
@@ -317,20 +330,20 @@ static void check_normal(const struct rows_trial *t, int single, int end,
         const struct loss loss = loss_pixel(&target, photons[i], observed[i], weight[i]);
 
         if (!t->job.mask[i]) continue;
-        slope[i] = end == ROWS_NORMAL ? loss.slope : weight[i] * observed[i];
-        curvature[i] = end == ROWS_NORMAL ? loss.curvature : weight[i];
+        slope[i] = end == REDUCE_NORMAL ? loss.slope : weight[i] * observed[i];
+        curvature[i] = end == REDUCE_NORMAL ? loss.curvature : weight[i];
     }
-    for (way.first = 0; rows_next(t, &way) > 0; way.first += way.n) {
-        struct gpu_rows_parameters p = rows_parameters(t, &way);
+    for (way.first = 0; jacobian_next(t, &way) > 0; way.first += way.n) {
+        struct gpu_derivatives_parameters p = jacobian_parameters(t, &way);
 
         p.end = end;
         p.target = target_of(&target, observed, weight);
-        rows_totals(t, &way, &p, found);
+        jacobian_totals(t, &way, &p, found);
         worst = fmax(worst, worst_normal(t, &way, slope, curvature, found));
     }
     tap_check(worst <= allowed, "%s, %s: off %.1e of its terms, %.0e allowed",
-              end == ROWS_NORMAL ? "a loss" : "squares", single ? "float" : "double", worst,
-              allowed);
+              end == REDUCE_NORMAL ? "a loss" : "squares", single ? "float" : "double",
+              worst, allowed);
     free(photons);
     free(slope);
     free(curvature);
@@ -338,7 +351,7 @@ static void check_normal(const struct rows_trial *t, int single, int end,
 
 static int normal_matrices(void)
 {
-    struct rows_trial t;
+    struct device_run t;
     uint8_t *mask;
     double *observed, *weight;
 
@@ -350,13 +363,13 @@ static int normal_matrices(void)
         weight[i] = 1 + 0.5 * weight[i];
     }
     for (int single = 0; single < 2; single++) {
-        check_normal(&t, single, ROWS_NORMAL, observed, weight);
-        check_normal(&t, single, ROWS_SQUARES, observed, weight);
+        check_normal(&t, single, REDUCE_NORMAL, observed, weight);
+        check_normal(&t, single, REDUCE_SQUARES, observed, weight);
     }
     free(observed);
     free(weight);
     free(mask);
-    rows_trial_drop(&t);
+    device_run_drop(&t);
     return TAP_PASS;
 }
 
@@ -368,36 +381,36 @@ static int structure_factors(void)
                                         "square_tricubic", "round_tricubic"};
 
     for (size_t s = 0; s < sizeof names / sizeof *names; s++) {
-        struct rows_trial t;
+        struct device_run t;
         uint8_t *mask;
         double *bar, *truth, *found, most = 0;
 
         make_masked(names[s], &mask, &t);
         bar = draws(t.pixels, 41);
-        truth = numbers(rows_places(&t));
-        found = numbers(rows_places(&t));
-        rows_f_truth(&t, bar, truth);
-        for (size_t i = 0; i < rows_places(&t); i++) most = fmax(most, fabs(truth[i]));
+        truth = numbers(jacobian_places(&t));
+        found = numbers(jacobian_places(&t));
+        jacobian_f_truth(&t, bar, truth);
+        for (size_t i = 0; i < jacobian_places(&t); i++) most = fmax(most, fabs(truth[i]));
         for (int way_of = 0; way_of < 3; way_of++) {
             const int single = way_of > 0;
-            const struct rows_way way =
-                {single ? &rows_kernels_single : &rows_kernels_double,
-                 ROWS_OF_FEW,
-                 1,
-                 0,
-                 0,
-                 way_of == 2,
-                 0};
+            const struct jacobian_way way = {single ? &derivative_kernels_single
+                                                    : &derivative_kernels_double,
+                                             JACOBIAN_OF_FEW,
+                                             1,
+                                             0,
+                                             0,
+                                             way_of == 2,
+                                             0};
             const double allowed = single ? 1e-5 : 1e-10;
-            double *again = numbers(rows_places(&t)), worst = 0;
+            double *again = numbers(jacobian_places(&t)), worst = 0;
 
-            rows_f(&t, &way, bar, again);
+            jacobian_f(&t, &way, bar, again);
             if (way_of == 2)
                 tap_check(!memcmp((char *)again, (char *)found,
-                                  rows_places(&t) * sizeof *found),
+                                  jacobian_places(&t) * sizeof *found),
                           "%s: backwards, the same bits", names[s]);
-            memcpy(found, again, rows_places(&t) * sizeof *found);
-            for (size_t i = 0; i < rows_places(&t); i++)
+            memcpy(found, again, jacobian_places(&t) * sizeof *found);
+            for (size_t i = 0; i < jacobian_places(&t); i++)
                 worst = fmax(worst, fabs(found[i] - truth[i]) / most);
             tap_check(worst <= allowed, "%s, %s: off %.1e of the largest, %.0e allowed",
                       names[s], single ? "float" : "double", worst, allowed);
@@ -407,7 +420,7 @@ static int structure_factors(void)
         free(truth);
         free(found);
         free(mask);
-        rows_trial_drop(&t);
+        device_run_drop(&t);
     }
     return TAP_PASS;
 }
@@ -417,31 +430,32 @@ static int structure_factors(void)
 /* blocks in another order, and tiles shared among launches */
 static int same_bits(void)
 {
-    struct rows_trial t;
+    struct device_run t;
     uint8_t *mask;
     double *bar;
 
     make_masked("each_factor", &mask, &t);
     bar = draws(t.pixels, 31);
     for (int single = 0; single < 2; single++) {
-        struct rows_way way = {single ? &rows_kernels_single : &rows_kernels_double,
-                               ROWS_OF_FEW,
-                               1,
-                               0,
-                               0,
-                               0,
-                               0};
-        double one[1 + ROWS_MOST], other[1 + ROWS_MOST];
-        struct gpu_rows_parameters p;
+        struct jacobian_way way = {single ? &derivative_kernels_single
+                                          : &derivative_kernels_double,
+                                   JACOBIAN_OF_FEW,
+                                   1,
+                                   0,
+                                   0,
+                                   0,
+                                   0};
+        double one[1 + TANGENTS_MOST], other[1 + TANGENTS_MOST];
+        struct gpu_derivatives_parameters p;
 
-        (void)rows_next(&t, &way);
-        p = rows_parameters(&t, &way);
-        p.end = ROWS_PULL;
-        p.pull.wide = bar;
-        rows_totals(&t, &way, &p, one);
+        (void)jacobian_next(&t, &way);
+        p = jacobian_parameters(&t, &way);
+        p.end = REDUCE_COTANGENT;
+        p.cotangent.wide = bar;
+        jacobian_totals(&t, &way, &p, one);
         way.reversed = 1;
-        way.bands = 3;
-        rows_totals(&t, &way, &p, other);
+        way.strips = 3;
+        jacobian_totals(&t, &way, &p, other);
         tap_check(memcmp((char *)one, (char *)other, (size_t)(1 + way.n) * sizeof *one)
                       == 0,
                   "%s: backwards and in three bands, the same bits",
@@ -449,7 +463,7 @@ static int same_bits(void)
     }
     free(bar);
     free(mask);
-    rows_trial_drop(&t);
+    device_run_drop(&t);
     return TAP_PASS;
 }
 

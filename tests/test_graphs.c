@@ -145,7 +145,7 @@ static int hundred_calls(void)
 }
 
 /* the last band is of another height */
-static int bands(void)
+static int strips(void)
 {
     static double one[DEVICES_MANY], many[DEVICES_MANY];
     const nb_scene scene = devices_many_tiles();
@@ -277,15 +277,16 @@ static int output_there(void)
     const nb_scene scene = scenes_base();
     struct made m;
     const struct gpu *gpu;
-    gpu_address room;
+    gpu_address workspace;
 
     emulated_reset();
     m = make(&scene, "", NB_DOUBLE);
     gpu = m.sim->device.scene.gpu;
     image(&m, NULL, host);
-    if (gpu->driver->allocate(m.ctx, gpu->device, 3 * sizeof out, &room) != NB_OK) abort();
+    if (gpu->driver->allocate(m.ctx, gpu->device, 3 * sizeof out, &workspace) != NB_OK)
+        abort();
     for (int i = 0; i < 3; i++) {
-        const gpu_address at = room + (gpu_address)i * sizeof out;
+        const gpu_address at = workspace + (gpu_address)i * sizeof out;
         nb_array array = nb_array_f64((double *)(uintptr_t)at, scene.detector.nslow,
                                       scene.detector.nfast);
 
@@ -296,7 +297,7 @@ static int output_there(void)
         tap_check(compiled_same(host, out, PIXELS), "image %d: the same bits", i);
     }
     check_counts("at four places", m.sim, 1, 4, 0);
-    gpu->driver->release(gpu->device, room);
+    gpu->driver->release(gpu->device, workspace);
     free_made(&m);
     check_balance();
     return TAP_PASS;
@@ -527,7 +528,7 @@ int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
         {"hundred_calls", hundred_calls},
-        {"bands", bands},
+        {"bands", strips},
         {"buffers_move", buffers_move},
         {"back_and_forth", back_and_forth},
         {"at_most_a_few", at_most_a_few},

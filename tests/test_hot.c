@@ -1,7 +1,7 @@
 /*
  * test_hot.c - kernels for what is used often: built in the background by a library that
  * only looks like NVRTC (nvrtc/fake.c), loaded by an emulated device, whose kernels then
- * know their frame (gpu/known.h).
+ * know their frame (gpu/text/frame_flags.h).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,9 +16,9 @@
 
 #include "base/context.h"
 #include "base/log.h"
+#include "compile/jit/hot.h"
 #include "gpu/gpu.h"
-#include "gpu/hot.h"
-#include "gpu/known.h"
+#include "gpu/text/frame_flags.h"
 #include "hot/cases.h"
 #include "simulator.h"
 #include "support/compiled.h"
@@ -204,7 +204,7 @@ static int background_thread(void)
 /* whatever is known of a frame */
 static int every_scene(void)
 {
-    unsigned ever = 0, always = KNOWN_ALL;
+    unsigned ever = 0, always = FLAG_ALL;
     double first[PIXELS];
     int promoted = 0;
 
@@ -230,7 +230,7 @@ static int every_scene(void)
     tap_check(promoted == 2 * (int)scenes_count,
               "%d of %d scenes in double and in float, the same bits", promoted,
               2 * (int)scenes_count);
-    tap_check(ever == KNOWN_ALL && always == 0, "known: %#x in some, %#x in all", ever,
+    tap_check(ever == FLAG_ALL && always == 0, "known: %#x in some, %#x in all", ever,
               always);
     return TAP_PASS;
 }
@@ -477,7 +477,7 @@ static int log_lines(void)
     (void)dup2(stderr_was, 2);
     lines = slurp(in_folder("lines"), &n);
     tap_check(file && strstr(lines, expected) && strstr(lines, "begun: first of its kind\n")
-                  && strstr(lines, "[hotpath] NVRTC 99.1 built gpu/kernels.cu")
+                  && strstr(lines, "[hotpath] NVRTC 99.1 built gpu/text/kernels.cu")
                   && strstr(lines, "[hotpath] promoted image_SQUARE_CONSTANT in double"),
               "begun, built, promoted:\n%s", lines);
     free(lines);

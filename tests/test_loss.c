@@ -11,7 +11,7 @@
 
 #include <nanobrag/nanobrag.h>
 
-#include "image/loss.h"
+#include "image/target.h"
 #include "support/ladder.h"
 #include "support/renders.h"
 #include "support/scenes.h"

@@ -10,7 +10,7 @@
 
 #include <nanobrag/nanobrag.h>
 
-#include "compile/wisdom.h"
+#include "compile/tune/wisdom.h"
 #include "support/allocations.h"
 #include "support/renders.h"
 #include "support/scenes.h"

@@ -233,7 +233,7 @@ static int without_callback(void)
 static int sources_embedded(void)
 {
     static const char *const some[] = {"physics/phys.h", "physics/pixel_vjp.h",
-                                       "gpu/block.h"};
+                                       "gpu/text/block.h"};
     const char *tree = getenv("NANOBRAG_SOURCE");
 
     for (size_t i = 0; i < COUNT(some); i++)

@@ -10,7 +10,7 @@
 
 #include "grad/grad.h"
 #include "probe.h"
-#include "scene/symmetry.h"
+#include "scene/reflections/symmetry.h"
 #include "simulator.h"
 #include "support/scenes.h"
 #include "support/tap.h"

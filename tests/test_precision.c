@@ -196,14 +196,14 @@ static int grid(int shape)
 {
     static const char *const lookups[] = {"constant", "nearest", "tricubic"};
     struct found found[WAYS];
-    int turn = 0;
+    int rotation = 0;
 
     for (size_t n = 0; n < COUNT(counts); n++) {
         memset(found, 0, sizeof found);
         for (size_t c = 0; c < COUNT(cells); c++)
             for (size_t w = 0; w < COUNT(wavelengths); w++)
-                for (size_t p = 0; p < COUNT(places); p++, turn++) {
-                    const int lookup = turn % 3;
+                for (size_t p = 0; p < COUNT(places); p++, rotation++) {
+                    const int lookup = rotation % 3;
                     char name[120];
 
                     (void)snprintf(name, sizeof name, "cell %g %g %g, %g A, %g mm, %s",
@@ -288,11 +288,11 @@ static int jumps(void)
     for (size_t i = 0; i < COUNT(crystals); i++) {
         double worst = 0;
 
-        for (int turn = 0; turn < 12; turn++) {
+        for (int rotation = 0; rotation < 12; rotation++) {
             nb_scene s = scene_of(crystals[i].shape, crystals[i].count, 4, 1, 0);
 
             s.crystal.fudge = crystals[i].fudge;
-            for (int k = 0; k < 3; k++) s.crystal.misset[k] = 17 * turn + 29 * k;
+            for (int k = 0; k < 3; k++) s.crystal.misset[k] = 17 * rotation + 29 * k;
             s.crystal.hkl = list;
             s.crystal.interpolate = NB_NEAREST;
             s.oversample = 4;

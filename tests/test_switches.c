@@ -11,7 +11,7 @@
 #include <nanobrag/nanobrag.h>
 
 #include "base/context.h"
-#include "compile/wisdom.h"
+#include "compile/tune/wisdom.h"
 #include "support/compiled.h"
 #include "support/scenes.h"
 #include "support/tap.h"

@@ -14,7 +14,7 @@
 
 #include "base/context.h"
 #include "compile/plan.h"
-#include "compile/wisdom.h"
+#include "compile/tune/wisdom.h"
 #include "simulator.h"
 #include "support/compiled.h"
 #include "support/scenes.h"

@@ -1,5 +1,5 @@
 /*
- * gradcheck.h - whether the derivatives of a simulator are right.
+ * check/check.h - whether the derivatives of a simulator are right.
  *
  * Derivatives by nb_vjp() and nb_jvp() are compared with finite differences of nb_forward()
  * that carry an error bar: central differences at twelve steps h0 2^-j, extrapolated; at a

@@ -10,7 +10,8 @@
  *   finish          point spread, ROI and mask                       image/
  *
  * Each line is a pure function of the one before. This is the only file that runs them
- * all; making a simulator and asking it questions live beside it, in create.c and query.c.
+ * all; making a simulator and asking it questions live beside it, in api/create.c and
+ * api/query.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,10 +25,10 @@
 #include "grad/grad.h"
 #include "grad/psf.h"
 #include "grad/tangent.h"
-#include "kernels/adjoint.h"
+#include "kernels/derivatives/adjoint.h"
 #include "kernels/grid.h"
-#include "kernels/headway.h"
 #include "kernels/kernels.h"
+#include "kernels/progress.h"
 
 nb_status simulator_scene(nb_simulator *sim, const double *x, nb_scene *scene)
 {
@@ -43,7 +44,7 @@ nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
 {
     double largest;
 
-    headway_passes(sim->ctx, 1);
+    progress_passes(sim->ctx, 1);
     NB_TRY(simulator_scene(sim, x, scene));
     largest = params_write_f(&sim->params, x, sim->box, sim->box_single);
     for (size_t i = 0; i < sim->nunlisted; i++)
@@ -85,7 +86,7 @@ struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
     job.schedule.block = 1;
     job.planned = 0;
     job.mutated = NULL;
-    job.live = NULL;
+    job.reach = NULL;
     return job;
 }
 
@@ -169,7 +170,8 @@ nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
 
 void simulator_tangent(nb_simulator *sim, const nb_scene *scene,
                        const struct crystal_axes *axes, const struct phys_frame *frame,
-                       size_t first, size_t n, const double *dx, struct phys_slope *out)
+                       size_t first, size_t n, const double *dx,
+                       struct phys_frame_tangent *out)
 {
     nb_scene dot;
 
@@ -178,12 +180,12 @@ void simulator_tangent(nb_simulator *sim, const nb_scene *scene,
 }
 
 /* a tangent over the simulator's own lists */
-static struct phys_slope slope_of(const nb_simulator *sim)
+static struct phys_frame_tangent slope_of(const nb_simulator *sim)
 {
-    struct phys_slope slope = {0};
+    struct phys_frame_tangent slope = {0};
 
     slope.source = sim->source_change;
-    slope.turn = sim->turn;
+    slope.rotation = sim->rotation;
     return slope;
 }
 
@@ -274,12 +276,13 @@ static void start_nothing(const void *user, int chunk)
 }
 
 static void read_nothing(const void *user, int chunk, const struct job *job,
-                         const struct puller *puller, const struct jacobian_rows *rows)
+                         const struct adjoint_kernels *adjoint_kernels,
+                         const struct jacobian_tile *rows)
 {
     (void)user;
     (void)chunk;
     (void)job;
-    (void)puller;
+    (void)adjoint_kernels;
     (void)rows;
 }
 
@@ -289,9 +292,9 @@ nb_status simulator_jacobian(nb_simulator *sim, const struct job *job, int n,
 {
     const struct jacobian_reader nobody = {reader->chunks, start_nothing, read_nothing,
                                            NULL};
-    const struct rows_job rows = {n, work, reader}, rehearsed = {n, work, &nobody};
+    const struct jacobian_job rows = {n, work, reader}, dry_run = {n, work, &nobody};
 
-    return plans_run(sim, PLAN_ROWS, n, job, launch_rows, &rows, &rehearsed);
+    return plans_run(sim, PLAN_JACOBIAN, n, job, launch_jacobian, &rows, &dry_run);
 }
 
 static nb_status make_tangents(nb_simulator *sim)
@@ -321,7 +324,7 @@ struct changes {
 };
 
 /* the change of a tile's photons along direction d, structure factors and all */
-static void change_of(const nb_simulator *sim, const struct jacobian_rows *rows, int d,
+static void change_of(const nb_simulator *sim, const struct jacobian_tile *rows, int d,
                       double *change)
 {
     const size_t nf = sim->params.f.n;
@@ -338,14 +341,15 @@ static void change_of(const nb_simulator *sim, const struct jacobian_rows *rows,
 }
 
 static void deliver_changes(const void *user, int chunk, const struct job *job,
-                            const struct puller *puller, const struct jacobian_rows *rows)
+                            const struct adjoint_kernels *adjoint_kernels,
+                            const struct jacobian_tile *rows)
 {
     const struct changes *to = user;
     const struct tile *tile = &rows->tile;
     double change[TILE_PIXELS];
 
     (void)chunk;
-    (void)puller;
+    (void)adjoint_kernels;
     for (int d = 0; d < to->n; d++) {
         change_of(to->sim, rows, d, change);
         for (int i = 0; i < tile->width * tile->height; i++) {
@@ -429,12 +433,12 @@ nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
     NB_TRY(check_directions(sim, ndir, dx, dimage));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     if (!sim->psf || are_dense(ndir, dimage)) { /* no other place is needed */
-        headway_passes(sim->ctx, simulator_widens(sim)
-                                     + (ndir + TANGENTS_AT_ONCE - 1) / TANGENTS_AT_ONCE);
+        progress_passes(sim->ctx, simulator_widens(sim)
+                                      + (ndir + TANGENTS_AT_ONCE - 1) / TANGENTS_AT_ONCE);
         NB_TRY(simulator_unspread(sim, &scene, &frame));
         return simulator_changes(sim, &scene, &frame, ndir, dx, dimage);
     }
-    headway_passes(sim->ctx, simulator_widens(sim) + ndir);
+    progress_passes(sim->ctx, simulator_widens(sim) + ndir);
     NB_TRY(simulator_unspread(sim, &scene, &frame));
     NB_TRY(simulator_photons(sim));
     change = nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
@@ -449,19 +453,19 @@ nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
 /* ---- the adjoint: photons pull on the frame, and the frame on the parameters ---- */
 
 nb_status simulator_gather(nb_simulator *sim, const nb_scene *scene,
-                           const struct phys_frame *frame, const struct phys_slope *bar,
-                           double *bar_x)
+                           const struct phys_frame *frame,
+                           const struct phys_frame_tangent *bar, double *bar_x)
 {
     static const double one = 1;
     struct crystal_axes axes;
 
     NB_TRY(crystal_derive(sim->ctx, scene, &axes));
     for (size_t i = 0; i < sim->params.n; i++) {
-        struct phys_slope dot = slope_of(sim);
+        struct phys_frame_tangent dot = slope_of(sim);
 
         if (params_is_f(&sim->params, i)) continue;
         simulator_tangent(sim, scene, &axes, frame, i, 1, &one, &dot);
-        bar_x[i] += phys_slope_inner(frame->nsource, frame->norientation, bar, &dot);
+        bar_x[i] += phys_frame_inner(frame->nsource, frame->norientation, bar, &dot);
         for (size_t k = 0; dot.default_f != 0 && k < sim->nunlisted; k++)
             bar_x[i] += bar->f[sim->unlisted[k]];
     }
@@ -469,12 +473,13 @@ nb_status simulator_gather(nb_simulator *sim, const nb_scene *scene,
     return NB_OK;
 }
 
-nb_status simulator_pull_back(nb_simulator *sim, const nb_scene *scene,
-                              const struct phys_frame *frame, const struct pull *pull)
+nb_status simulator_adjoint(nb_simulator *sim, const nb_scene *scene,
+                            const struct phys_frame *frame,
+                            const struct objective *objective)
 {
     const struct job job = simulator_job(sim, scene, frame, NULL);
 
-    return plans_run(sim, PLAN_ADJOINT, 0, &job, launch_adjoint, pull, pull);
+    return plans_run(sim, PLAN_ADJOINT, 0, &job, launch_adjoint, objective, objective);
 }
 
 /* an image, or several of the same shape, beside each other */
@@ -483,8 +488,8 @@ struct images {
     const nb_array *bar;
 };
 
-static double pull_image(const void *user, size_t first, int n, const double *photons,
-                         double *bar, double *weight)
+static double objective_image(const void *user, size_t first, int n, const double *photons,
+                              double *bar, double *weight)
 {
     const struct images *images = user;
     const int64_t s = (int64_t)(first / images->nfast);
@@ -532,8 +537,9 @@ nb_status simulator_vjp(nb_simulator *sim, const nb_scene *scene,
     nb_array before;
     const struct images images = {(size_t)sim->window.nfast,
                                   sim->psf ? &before : bar_image};
-    const struct pull pull = {pull_image, &images, 1, NULL};
-    const struct gpu_rows_job pulls = {.end = ROWS_PULL, .pull = device_input(bar_image)};
+    const struct objective objective = {objective_image, &images, 1, NULL};
+    const struct gpu_derivatives_job pulls = {.end = REDUCE_COTANGENT,
+                                              .cotangent = device_input(bar_image)};
     nb_scene spread = {0};
     double value;
     int done;
@@ -544,7 +550,7 @@ nb_status simulator_vjp(nb_simulator *sim, const nb_scene *scene,
     if (sim->psf) NB_TRY(simulator_photons(sim));
     before = nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
     if (sim->psf) finish_adjoint(sim, scene, bar_image, &spread);
-    NB_TRY(simulator_pull_back(sim, scene, frame, &pull));
+    NB_TRY(simulator_adjoint(sim, scene, frame, &objective));
     NB_TRY(simulator_gather(sim, scene, frame, sim->adjoint.bar, bar_x));
     if (sim->psf) gather_spread(sim, scene, &spread, bar_x);
     return NB_OK;
@@ -564,7 +570,7 @@ nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *b
     for (int i = 0; i < ncot; i++)
         NB_TRY(device_check_input(sim, bar_image + i, "bar_image", 1));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
-    headway_passes(sim->ctx, simulator_widens(sim) + ncot);
+    progress_passes(sim->ctx, simulator_widens(sim) + ncot);
     NB_TRY(simulator_unspread(sim, &scene, &frame));
     for (int i = 0; i < ncot; i++)
         NB_TRY(simulator_vjp(sim, &scene, &frame, bar_image + i,

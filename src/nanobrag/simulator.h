@@ -11,19 +11,19 @@
 #include <nanobrag/simulator.h>
 
 #include "base/arena.h"
-#include "compile/compile.h"
 #include "compile/plan.h"
-#include "gpu/batch.h"
-#include "gpu/loss.h"
-#include "gpu/rows.h"
+#include "compile/policy.h"
+#include "gpu/derivatives.h"
+#include "gpu/image_batch.h"
+#include "gpu/loss_launch.h"
 #include "grad/grad.h"
 #include "image/psf.h"
 #include "image/window.h"
-#include "kernels/adjoint.h"
-#include "kernels/normal.h"
-#include "kernels/spots.h"
+#include "kernels/derivatives/adjoint.h"
+#include "kernels/derivatives/normal.h"
+#include "kernels/spots/spots.h"
 #include "scene/crystal.h"
-#include "scene/hkl_table.h"
+#include "scene/reflections/hkl_table.h"
 #include "scene/scene.h"
 
 /* directions of nb_jvp() that share a pass over the samples */
@@ -43,17 +43,18 @@ struct plans {
     char text[4096]; /* of nb_simulator_explain() */
 };
 
-/* where images are computed (device.c), and derivatives (device_rows.c) */
+/* where images are computed (backend/choose.c), and derivatives (derivatives_launch.c) */
 struct device {
     struct gpu_scene scene; /* its gpu is NULL on the host */
     int lost; /* it failed, and the host took over */
     char name[160];
     char why[CONTEXT_MESSAGE / 2];
-    char rows_why[CONTEXT_MESSAGE / 2]; /* why the host computed derivatives last; "": it
-                                           did not */
-    uint64_t rows_told[8]; /* hashes of the reasons that were told */
+    char derivatives_why[CONTEXT_MESSAGE / 2]; /* why the host computed derivatives last;
+                                           "": it did not */
+    uint64_t derivatives_told[8]; /* hashes of the reasons that were told */
     struct arena memory; /* made when a gradient is first asked for */
-    struct phys_slope *dot; /* a tangent for each parameter that is no structure factor */
+    struct phys_frame_tangent
+        *dot; /* a tangent for each parameter that is no structure factor */
 };
 
 struct nb_simulator {
@@ -76,7 +77,7 @@ struct nb_simulator {
     struct phys_source *sources;
     struct phys_orientation *orientations;
     struct phys_source *source_change; /* these only where parameters are free */
-    struct phys_turn *turn;
+    struct phys_rotation *rotation;
     struct adjoint_work adjoint;
     struct arena tangents_memory; /* made when a tangent is first asked for */
     struct tangents_work tangents;
@@ -119,12 +120,12 @@ typedef nb_status simulator_run(nb_simulator *sim, const struct job *job, const 
  */
 nb_status plans_run(nb_simulator *sim, enum operation operation, int directions,
                     const struct job *job, simulator_run *run, const void *user,
-                    const void *rehearsed);
+                    const void *dry_run);
 
-/* launch.c: an image, on a device also of a struct gpu_output; an adjoint, of a struct
- * pull; rows, of a struct rows_job; on a device alone, images of a struct batch_launch, and
- * a loss of a struct loss_launch (NULL: an image instead). */
-struct rows_job {
+/* backend/launch.c: an image, on a device also of a struct gpu_output; an adjoint, of a
+ * struct pull; rows, of a struct jacobian_job; on a device alone, images of a struct
+ * batch_launch, and a loss of a struct loss_launch (NULL: an image instead). */
+struct jacobian_job {
     int n; /* tangents, of those in `work` */
     const struct jacobian_work *work;
     const struct jacobian_reader *reader;
@@ -137,18 +138,18 @@ struct loss_launch {
     double *value;
     int *done; /* becomes 0 where the device was lost */
 };
-simulator_run launch_image, launch_adjoint, launch_rows, launch_batch, launch_loss;
+simulator_run launch_image, launch_adjoint, launch_jacobian, launch_batch, launch_loss;
 
-/* and of a struct device_rows: sums of derivatives on the device */
-struct device_rows {
-    const struct gpu_rows_job *rows;
-    struct gpu_rows_sums *sums;
+/* and of a struct derivatives_launch: sums of derivatives on the device */
+struct derivatives_launch {
+    const struct gpu_derivatives_job *rows;
+    struct gpu_derivatives_sums *sums;
 };
 simulator_run launch_sums;
 
-/* device.c: choose the device of the images, for a first frame and its number of samples;
- * and go on on the host after it failed, with its words in the context's message. Errors:
- * NB_ERR_UNSUPPORTED with NANOBRAG_STRICT=1. */
+/* backend/choose.c: choose the device of the images, for a first frame and its number of
+ * samples; and go on on the host after it failed, with its words in the context's message.
+ * Errors: NB_ERR_UNSUPPORTED with NANOBRAG_STRICT=1. */
 nb_status device_choose(nb_simulator *sim, const struct phys_frame *frame, double samples);
 nb_status device_lost(nb_simulator *sim);
 
@@ -170,8 +171,8 @@ nb_status device_loss(nb_simulator *sim, const nb_scene *scene,
                       double *value, int *done);
 
 /*
- * device_rows.c: derivatives on the device of the images. Each leaves *done 0 where the
- * host is to compute instead, having said why; errors are then those of memory, or
+ * derivatives_launch.c: derivatives on the device of the images. Each leaves *done 0 where
+ * the host is to compute instead, having said why; errors are then those of memory, or
  * NB_ERR_UNSUPPORTED with NANOBRAG_STRICT=1. `pulls` is what pulls on the photons, without
  * tangents; *value comes of it, and nothing is added where that is not a number.
  *
@@ -180,11 +181,13 @@ nb_status device_loss(nb_simulator *sim, const nb_scene *scene,
  *   device_changes    images of what the photons change by along n tangents
  */
 nb_status device_gradient(nb_simulator *sim, const nb_scene *scene,
-                          const struct phys_frame *frame, const struct gpu_rows_job *pulls,
-                          double *value, double *bar_x, int *done);
+                          const struct phys_frame *frame,
+                          const struct gpu_derivatives_job *pulls, double *value,
+                          double *bar_x, int *done);
 nb_status device_normal(nb_simulator *sim, const nb_scene *scene,
-                        const struct phys_frame *frame, const struct gpu_rows_job *pulls,
-                        double *value, const nb_normal *out, int *done);
+                        const struct phys_frame *frame,
+                        const struct gpu_derivatives_job *pulls, double *value,
+                        const nb_normal *out, int *done);
 nb_status device_changes(nb_simulator *sim, const nb_scene *scene,
                          const struct phys_frame *frame, int n,
                          const struct tangents_work *along, nb_array *image, int *done);
@@ -208,8 +211,9 @@ const char *device_derivatives_why(const nb_simulator *sim);
 nb_status device_check_place(const nb_simulator *sim, const nb_array *array,
                              const char *name);
 
-/* device_counts.c: nb_digitize() with arrays on the device; and with arrays of the host,
- * where sending them there is worth it. done: 0 where the host is to draw after all. */
+/* backend/device_counts.c: nb_digitize() with arrays on the device; and with arrays of the
+ * host, where sending them there is worth it. done: 0 where the host is to draw after all.
+ */
 nb_status device_digitize(nb_simulator *sim, const nb_digitizer *how, const nb_array *image,
                           const nb_array *counts);
 nb_status device_draw(nb_simulator *sim, const nb_digitizer *how, const nb_array *image,
@@ -233,7 +237,8 @@ nb_status simulator_derivable(const nb_simulator *sim);
  * structure factors may be NULL. */
 void simulator_tangent(nb_simulator *sim, const nb_scene *scene,
                        const struct crystal_axes *axes, const struct phys_frame *frame,
-                       size_t first, size_t n, const double *dx, struct phys_slope *out);
+                       size_t first, size_t n, const double *dx,
+                       struct phys_frame_tangent *out);
 
 /* 1 when a free parameter changes the width of the point spread, in pixels. */
 int simulator_widens(const nb_simulator *sim);
@@ -259,14 +264,15 @@ nb_status simulator_changes(nb_simulator *sim, const nb_scene *scene,
                             nb_array *change);
 
 /* Pull on the photons: the frame's cotangent ends in sim->adjoint.bar[0]. */
-nb_status simulator_pull_back(nb_simulator *sim, const nb_scene *scene,
-                              const struct phys_frame *frame, const struct pull *pull);
+nb_status simulator_adjoint(nb_simulator *sim, const nb_scene *scene,
+                            const struct phys_frame *frame,
+                            const struct objective *objective);
 
 /* bar_x += what the frame's cotangent says about each parameter: its inner product with
  * the tangent along that parameter alone. */
 nb_status simulator_gather(nb_simulator *sim, const nb_scene *scene,
-                           const struct phys_frame *frame, const struct phys_slope *bar,
-                           double *bar_x);
+                           const struct phys_frame *frame,
+                           const struct phys_frame_tangent *bar, double *bar_x);
 
 /* bar_x += J^T bar_image, after simulator_unspread(). */
 nb_status simulator_vjp(nb_simulator *sim, const nb_scene *scene,

@@ -7,7 +7,7 @@
 #ifndef NB_TESTS_CUBIN_CASES_H
 #define NB_TESTS_CUBIN_CASES_H
 
-#include "gpu/cubin.h"
+#include "compile/jit/cubin.h"
 
 extern struct cubin_job job;
 extern struct cubin_counts total; /* since begin_anew() */

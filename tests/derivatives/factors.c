@@ -18,20 +18,21 @@ int structure_factors(void)
         const int single = k % 2;
         const double allowed = single ? 1e-5 : 1e-10;
         double *truth, most = 1e-300, worst = 0;
-        struct gpu_rows_job rows;
+        struct gpu_derivatives_job rows;
         struct subject s;
         struct results r;
         uint64_t before;
 
         subject_open(names[k / 2], 4, &s);
-        rows = pull_of(&s);
+        rows = objective_of(&s);
         r = results_make(&s, &rows, 1);
-        truth = numbers(rows_places(&s.t));
-        rows_f_truth(&s.t, s.bar, truth);
+        truth = numbers(jacobian_places(&s.t));
+        jacobian_f_truth(&s.t, s.bar, truth);
         before = emulated.launches[GPU_F];
         run_well(&s, single, &rows, &r);
-        for (size_t i = 0; i < rows_places(&s.t); i++) most = fmax(most, fabs(truth[i]));
-        for (size_t i = 0; i < rows_places(&s.t); i++)
+        for (size_t i = 0; i < jacobian_places(&s.t); i++)
+            most = fmax(most, fabs(truth[i]));
+        for (size_t i = 0; i < jacobian_places(&s.t); i++)
             worst = fmax(worst, fabs(r.f[i] - truth[i]) / most);
         tap_check(worst <= allowed,
                   "%s in %s: off %.1e of the largest, %.0e allowed, in %d launches",
@@ -48,19 +49,19 @@ int structure_factors(void)
 int faint_factors(void)
 {
     struct subject s;
-    struct gpu_rows_job rows;
+    struct gpu_derivatives_job rows;
     struct results r;
     double *truth, most = 0, worst = 0;
 
     begin_anew();
     subject_open("gauss_nearest", 4, &s);
     s.t.frame.fudge *= 80;
-    rows = pull_of(&s);
+    rows = objective_of(&s);
     r = results_make(&s, &rows, 1);
-    truth = numbers(rows_places(&s.t));
-    rows_f_truth(&s.t, s.bar, truth);
+    truth = numbers(jacobian_places(&s.t));
+    jacobian_f_truth(&s.t, s.bar, truth);
     run_well(&s, 0, &rows, &r);
-    for (size_t i = 0; i < rows_places(&s.t); i++) {
+    for (size_t i = 0; i < jacobian_places(&s.t); i++) {
         most = fmax(most, fabs(truth[i]));
         worst = fmax(worst, fabs(r.f[i] - truth[i]));
     }
@@ -77,21 +78,21 @@ int faint_factors(void)
 int factors_of_nothing(void)
 {
     struct subject s;
-    struct gpu_rows_job rows;
+    struct gpu_derivatives_job rows;
     struct results r;
     int bad = 0;
 
     begin_anew();
     subject_open("square_nearest", 4, &s);
-    rows = pull_of(&s);
+    rows = objective_of(&s);
     r = results_make(&s, &rows, 1);
     s.bar[0] = NAN;
     run_well(&s, 0, &rows, &r);
-    for (size_t i = 0; i < rows_places(&s.t); i++) bad += !isnan(r.f[i]);
+    for (size_t i = 0; i < jacobian_places(&s.t); i++) bad += !isnan(r.f[i]);
     tap_check(bad == 0 && isnan(r.sums.value), "%d cotangents are numbers", bad);
     memset(s.bar, 0, s.t.pixels * sizeof *s.bar);
     run_well(&s, 0, &rows, &r);
-    for (size_t i = 0; i < rows_places(&s.t); i++) bad += r.f[i] != 0;
+    for (size_t i = 0; i < jacobian_places(&s.t); i++) bad += r.f[i] != 0;
     tap_check(bad == 0 && emulated.launches[GPU_F] == 0, "%d cotangents are not 0", bad);
     results_drop(&s, &r);
     subject_close(&s);
@@ -102,16 +103,16 @@ int factors_of_nothing(void)
 int constant_factor(void)
 {
     struct subject s;
-    struct gpu_rows_job rows;
+    struct gpu_derivatives_job rows;
     struct results r;
     int bad = 0;
 
     begin_anew();
     subject_open("base", 4, &s);
-    rows = pull_of(&s);
+    rows = objective_of(&s);
     r = results_make(&s, &rows, 1);
     run_well(&s, 0, &rows, &r);
-    for (size_t i = 0; i < rows_places(&s.t); i++) bad += r.f[i] != 0;
+    for (size_t i = 0; i < jacobian_places(&s.t); i++) bad += r.f[i] != 0;
     tap_check(bad == 0 && emulated.launches[GPU_F] == 0, "%d cotangents are not 0", bad);
     results_drop(&s, &r);
     subject_close(&s);

@@ -23,7 +23,7 @@ static void open_small(struct subject *s)
 
 static nb_status run_small(struct subject *s, int f)
 {
-    const struct gpu_rows_job rows = pull_of(s);
+    const struct gpu_derivatives_job rows = objective_of(s);
     struct results r = results_make(s, &rows, f);
     const nb_status status = subject_run(s, 0, &rows, &r);
 
@@ -79,7 +79,7 @@ int not_to_be_had(void)
     subject_close(&s);
     open_small(&s);
     emulated.fail_at = emulated.calls + 1; /* the first is that of load() */
-    check_left(&s, "rows_SQUARE_NEAREST_");
+    check_left(&s, "jacobian_SQUARE_NEAREST_");
     subject_close(&s);
     emulated_reset();
     return TAP_PASS;
@@ -118,7 +118,7 @@ int stopped(void)
     s.t.ctx->options.progress = NULL;
     tap_check(run_small(&s, 0) == NB_OK && s.scene.hot.builds == 1, "built in the end");
     s.t.job.roi[3] = s.t.frame.nslow;
-    s.gpu->facts.memory = 30000;
+    s.gpu->properties.memory = 30000;
     handler.calls = 0;
     handler.stop_at = 1;
     s.t.ctx->options.progress = on_progress;
@@ -192,7 +192,7 @@ int limit(void)
 
 /* ---- classes of tangents ---- */
 
-static int changes_crystal(const struct phys_slope *dot)
+static int changes_crystal(const struct phys_frame_tangent *dot)
 {
     double sum = dot->fudge * dot->fudge;
 
@@ -207,8 +207,8 @@ static int changes_crystal(const struct phys_slope *dot)
 static void check_class(int turning, int crystal, int single, const char *name, int passes)
 {
     struct subject s;
-    struct gpu_rows_job rows;
-    struct phys_slope *dots;
+    struct gpu_derivatives_job rows;
+    struct phys_frame_tangent *dots;
     struct results r;
     nb_status status;
     int n = 0;
@@ -219,12 +219,12 @@ static void check_class(int turning, int crystal, int single, const char *name, 
     dots = calloc((size_t)s.n, sizeof *dots);
     if (!dots) abort();
     for (int d = 0; d < s.n; d++) {
-        const struct phys_slope *dot = s.t.dot + d;
+        const struct phys_frame_tangent *dot = s.t.dot + d;
 
         if (d < s.turning ? d < turning : crystal || !changes_crystal(dot))
             dots[n++] = *dot;
     }
-    rows = pull_of(&s);
+    rows = objective_of(&s);
     rows.dot = dots;
     rows.n = n;
     r = results_make(&s, &rows, 0);
@@ -244,13 +244,13 @@ static void check_class(int turning, int crystal, int single, const char *name, 
 int classes(void)
 {
     begin_anew();
-    check_class(0, 0, 0, "rows_SQUARE_NEAREST_FRAME in double", 1);
-    check_class(3, 0, 0, "rows_SQUARE_NEAREST_TURNED in double", 1);
-    check_class(5, 0, 0, "rows_SQUARE_NEAREST_TURNED in double", 2);
-    check_class(0, 1, 1, "rows_SQUARE_NEAREST_FEW in float", 2);
-    check_class(8, 1, 1, "rows_SQUARE_NEAREST_FEW in float", 2);
-    check_class(11, 1, 1, "rows_SQUARE_NEAREST_MANY in float", 2);
-    check_class(11, 1, 0, "rows_SQUARE_NEAREST_FEW in double", 3);
+    check_class(0, 0, 0, "jacobian_SQUARE_NEAREST_FRAME in double", 1);
+    check_class(3, 0, 0, "jacobian_SQUARE_NEAREST_TURNED in double", 1);
+    check_class(5, 0, 0, "jacobian_SQUARE_NEAREST_TURNED in double", 2);
+    check_class(0, 1, 1, "jacobian_SQUARE_NEAREST_FEW in float", 2);
+    check_class(8, 1, 1, "jacobian_SQUARE_NEAREST_FEW in float", 2);
+    check_class(11, 1, 1, "jacobian_SQUARE_NEAREST_MANY in float", 2);
+    check_class(11, 1, 0, "jacobian_SQUARE_NEAREST_FEW in double", 3);
     return TAP_PASS;
 }
 
@@ -315,9 +315,9 @@ int of_nvrtc(void)
 /* ---- refusals ---- */
 
 static void check_serves(const struct subject *s, int single,
-                         const struct gpu_rows_job *rows, const char *words)
+                         const struct gpu_derivatives_job *rows, const char *words)
 {
-    const char *why = gpu_rows_refuses(s->gpu, &s->t.job, single, rows);
+    const char *why = gpu_derivatives_refuses(s->gpu, &s->t.job, single, rows);
 
     tap_check(words ? why && strstr(why, words) : !why, "%s", why ? why : "it may");
 }
@@ -325,17 +325,17 @@ static void check_serves(const struct subject *s, int single,
 int refusals(void)
 {
     struct subject s;
-    struct gpu_rows_job rows;
-    struct phys_slope *many;
+    struct gpu_derivatives_job rows;
+    struct phys_frame_tangent *many;
 
     begin_anew();
     subject_open("square_nearest", 100, &s);
     many = calloc(40, sizeof *many);
     if (!many) abort();
-    rows = pull_of(&s);
+    rows = objective_of(&s);
     check_serves(&s, 0, &rows, NULL);
     for (int d = 0; d < 40; d++) many[d] = s.t.dot[0];
-    rows.end = ROWS_NORMAL;
+    rows.end = REDUCE_NORMAL;
     rows.dot = many;
     rows.n = 4;
     check_serves(&s, 0, &rows, NULL);
@@ -351,7 +351,7 @@ int refusals(void)
     s.t.job.spec.shape = PHYS_SQUARE;
     rows.n = 33;
     check_serves(&s, 0, &rows, "32 parameters at most");
-    rows = pull_of(&s);
+    rows = objective_of(&s);
     s.t.frame.surface = PHYS_CURVED_QUIRK;
     check_serves(&s, 0, &rows, "curved detector");
     s.t.frame.surface = PHYS_FLAT;
@@ -361,11 +361,11 @@ int refusals(void)
     s.t.ctx->options.compile = NB_COMPILE_OFF;
     check_serves(&s, 0, &rows, "compiled mode is off");
     s.t.ctx->options.compile = NB_COMPILE_ON;
-    s.gpu->facts.memory = 20000;
+    s.gpu->properties.memory = 20000;
     check_serves(&s, 0, &rows, "sums of all tiles");
-    rows.end = ROWS_CHANGES;
+    rows.end = REDUCE_NOTHING;
     check_serves(&s, 0, &rows, "derivatives of a row of tiles");
-    s.gpu->facts.memory = 1000;
+    s.gpu->properties.memory = 1000;
     check_serves(&s, 0, &rows, "a row of tiles alone");
     free(many);
     subject_close(&s);
@@ -378,16 +378,16 @@ int refusals(void)
 static int fails_at(uint64_t call, int end)
 {
     struct subject s;
-    struct gpu_rows_job rows;
+    struct gpu_derivatives_job rows;
     struct results r;
     nb_status status;
     int bad;
 
     open_small(&s);
-    rows = pull_of(&s);
-    rows.end = (enum gpu_rows_end)end;
-    rows.target.observed = rows.target.weight = rows.pull;
-    r = results_make(&s, &rows, end == ROWS_PULL);
+    rows = objective_of(&s);
+    rows.end = (enum gpu_reduction)end;
+    rows.target.observed = rows.target.weight = rows.cotangent;
+    r = results_make(&s, &rows, end == REDUCE_COTANGENT);
     emulated.fail_at = emulated.calls + call;
     status = subject_run(&s, 0, &rows, &r);
     bad = emulated.calls >= emulated.fail_at;
@@ -403,10 +403,10 @@ static int fails_at(uint64_t call, int end)
 int any_call_fails(void)
 {
     begin_anew();
-    for (int end = ROWS_CHANGES; end <= ROWS_SQUARES; end++) {
+    for (int end = REDUCE_NOTHING; end <= REDUCE_SQUARES; end++) {
         int calls = 0;
 
-        if (end == ROWS_LOSS) continue; /* as ROWS_PULL */
+        if (end == REDUCE_LOSS) continue; /* as REDUCE_COTANGENT */
         while (calls < 100 && fails_at((uint64_t)calls + 1, end)) calls++;
         tap_check(calls > 10 && calls < 100, "end %d: each of %d calls failed", end, calls);
     }

@@ -50,13 +50,13 @@ void begin_anew(void)
     (void)unsetenv("FAKE_NVRTC");
     empty_cache();
     emulated_reset();
-    emulated_rows[0] = &rows_kernels_double;
-    emulated_rows[1] = &rows_kernels_single;
+    emulated_rows[0] = &derivative_kernels_double;
+    emulated_rows[1] = &derivative_kernels_single;
 }
 
 static void mask_away(struct subject *s)
 {
-    struct rows_trial *t = &s->t;
+    struct device_run *t = &s->t;
 
     s->mask = calloc(t->pixels, 1);
     if (!s->mask) abort();
@@ -71,11 +71,11 @@ static void mask_away(struct subject *s)
 
 void subject_open(const char *name, int most_turning, struct subject *s)
 {
-    const nb_scene scene = rows_scene(name);
-    struct rows_trial *t = &s->t;
+    const nb_scene scene = jacobian_scene(name);
+    struct device_run *t = &s->t;
 
     memset(s, 0, sizeof *s);
-    rows_trial_make(&scene, 1, t);
+    device_run_make(&scene, 1, t);
     mask_away(s);
     t->frame.f_single = t->f_single;
     t->job.planned = 1;
@@ -97,7 +97,7 @@ void subject_close(struct subject *s)
     gpu_close(s->gpu);
     free(s->mask);
     free(s->bar);
-    rows_trial_drop(&s->t);
+    device_run_drop(&s->t);
     if (!devices_balanced() || emulated.modules_held || emulated.recordings_held)
         tap_check(0, "all was given back");
 }
@@ -109,15 +109,18 @@ struct gpu_input host_image(const struct subject *s, const double *image)
     return input;
 }
 
-struct gpu_rows_job pull_of(const struct subject *s)
+struct gpu_derivatives_job objective_of(const struct subject *s)
 {
-    struct gpu_rows_job rows = {.n = s->n, .dot = s->t.dot + s->first, .end = ROWS_PULL};
+    struct gpu_derivatives_job rows = {.n = s->n,
+                                       .dot = s->t.dot + s->first,
+                                       .end = REDUCE_COTANGENT};
 
-    rows.pull = host_image(s, s->bar);
+    rows.cotangent = host_image(s, s->bar);
     return rows;
 }
 
-struct results results_make(const struct subject *s, const struct gpu_rows_job *rows, int f)
+struct results results_make(const struct subject *s, const struct gpu_derivatives_job *rows,
+                            int f)
 {
     const size_t n = (size_t)rows->n;
     struct results r = {0};
@@ -126,15 +129,16 @@ struct results results_make(const struct subject *s, const struct gpu_rows_job *
     r.matrix = numbers(n * n);
     r.change = calloc(n + 1, sizeof *r.change);
     if (!r.change) abort();
-    for (size_t d = 0; rows->end == ROWS_CHANGES && d < n; d++) {
+    for (size_t d = 0; rows->end == REDUCE_NOTHING && d < n; d++) {
         r.change[d] = numbers(s->t.pixels);
         memset(r.change[d], 0xff, s->t.pixels * sizeof(double)); /* no number */
     }
-    if (f) r.f = numbers(rows_places(&s->t));
-    r.sums.gradient = rows->end == ROWS_CHANGES ? NULL : r.gradient;
-    r.sums.matrix = rows->end == ROWS_NORMAL || rows->end == ROWS_SQUARES ? r.matrix : NULL;
+    if (f) r.f = numbers(jacobian_places(&s->t));
+    r.sums.gradient = rows->end == REDUCE_NOTHING ? NULL : r.gradient;
+    r.sums.matrix =
+        rows->end == REDUCE_NORMAL || rows->end == REDUCE_SQUARES ? r.matrix : NULL;
     r.sums.f = r.f;
-    r.sums.change = rows->end == ROWS_CHANGES ? r.change : NULL;
+    r.sums.change = rows->end == REDUCE_NOTHING ? r.change : NULL;
     return r;
 }
 
@@ -160,17 +164,17 @@ int results_same(const struct subject *s, const struct results *a, const struct 
 
     for (size_t d = 0; d < n && a->change[d]; d++)
         all &= same(a->change[d], b->change[d], s->t.pixels);
-    if (a->f) all &= same(a->f, b->f, rows_places(&s->t));
+    if (a->f) all &= same(a->f, b->f, jacobian_places(&s->t));
     return all;
 }
 
-nb_status subject_run(struct subject *s, int single, const struct gpu_rows_job *rows,
+nb_status subject_run(struct subject *s, int single, const struct gpu_derivatives_job *rows,
                       struct results *r)
 {
-    return gpu_rows(s->t.ctx, &s->scene, &s->t.job, single, rows, &r->sums);
+    return gpu_derivatives(s->t.ctx, &s->scene, &s->t.job, single, rows, &r->sums);
 }
 
-void run_well(struct subject *s, int single, const struct gpu_rows_job *rows,
+void run_well(struct subject *s, int single, const struct gpu_derivatives_job *rows,
               struct results *r)
 {
     if (subject_run(s, single, rows, r) != NB_OK)

@@ -1,17 +1,17 @@
 /*
  * subject.h - what the cases of test_gpu_derivatives share: the tangents of a scene, and
- * an emulated device that takes on gpu_rows() of them.
+ * an emulated device that takes on gpu_derivatives() of them.
  *
  * SPDX-License-Identifier: MIT
  */
 #ifndef NB_TESTS_DERIVATIVES_SUBJECT_H
 #define NB_TESTS_DERIVATIVES_SUBJECT_H
 
-#include "gpu/rows.h"
+#include "gpu/derivatives.h"
 #include "support/rows_runs.h"
 
 struct subject {
-    struct rows_trial t;
+    struct device_run t;
     uint8_t *mask;
     int n, turning; /* tangents that are asked for, from number `first` on */
     int first;
@@ -23,7 +23,7 @@ struct subject {
 /* results of all ends */
 struct results {
     double *gradient, *matrix, *f, **change;
-    struct gpu_rows_sums sums;
+    struct gpu_derivatives_sums sums;
 };
 
 /* An empty cache, counters as at the start, kernels of derivatives at hand. */
@@ -36,22 +36,22 @@ double *draws(size_t n, uint32_t seed);
 void subject_open(const char *name, int most_turning, struct subject *s);
 void subject_close(struct subject *s); /* and a check that all was given back */
 
-/* gpu_rows() with cotangents in double; what is asked for */
-struct gpu_rows_job pull_of(const struct subject *s);
+/* gpu_derivatives() with cotangents in double; what is asked for */
+struct gpu_derivatives_job objective_of(const struct subject *s);
 struct gpu_input host_image(const struct subject *s, const double *image);
 
-struct results results_make(const struct subject *s, const struct gpu_rows_job *rows,
+struct results results_make(const struct subject *s, const struct gpu_derivatives_job *rows,
                             int f);
 void results_drop(const struct subject *s, struct results *r);
 
 /* 1 when all that was asked for has the same bits. */
 int results_same(const struct subject *s, const struct results *a, const struct results *b);
 
-nb_status subject_run(struct subject *s, int single, const struct gpu_rows_job *rows,
+nb_status subject_run(struct subject *s, int single, const struct gpu_derivatives_job *rows,
                       struct results *r);
 
 /* the same, which is to succeed */
-void run_well(struct subject *s, int single, const struct gpu_rows_job *rows,
+void run_well(struct subject *s, int single, const struct gpu_derivatives_job *rows,
               struct results *r);
 
 /* ---- derivatives/factors.c ---- */

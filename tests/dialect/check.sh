@@ -62,7 +62,7 @@ gpu()
 contraction()
 {
     "$program" -ptx -O3 -fmad=false -diag-suppress 550 -DPHYS_DOUBLE -arch "compute_$last" \
-        -I "$source" "$source/gpu/noise.cu" -o "$work/noise.ptx"
+        -I "$source" "$source/gpu/text/noise.cu" -o "$work/noise.ptx"
     contracted=$(grep -c 'fma\.' "$work/noise.ptx" || true)
     echo "nvcc: $contracted contracted operations in noise.cu"
     [ "$contracted" -eq 0 ]

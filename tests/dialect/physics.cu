@@ -5,12 +5,12 @@
  * SPDX-License-Identifier: MIT
  */
 #include "physics/counts.h"
+#include "physics/detector_plane.h"
 #include "physics/patch.h"
 #include "physics/pixel.h"
 #include "physics/pixel_jvp.h"
 #include "physics/pixel_vjp.h"
 #include "physics/poisson.h"
-#include "physics/screen.h"
 
 #define KERNEL(name, shape, lookup)                                                        \
     extern "C" __global__ void name(struct phys_frame frame, real *image)                  \
@@ -62,11 +62,12 @@ extern "C" __global__ void anchored(struct phys_frame frame, real *image)
 /* where a cone meets the detector */
 extern "C" __global__ void on_screen(struct phys_frame frame, double *ranges)
 {
-    const struct phys_screen screen = phys_screen(&frame, frame.layer_offset);
+    const struct phys_detector_plane plane =
+        phys_detector_plane(&frame, frame.layer_offset);
     const struct phys_wide3 v = phys_wide3(threadIdx.x, threadIdx.y, 1);
     const struct phys_range range =
-        phys_screen_range(&screen, &screen.fast, v, 1 / phys_wide_dot(v, screen.normal),
-                          1e-3);
+        phys_detector_plane_range(&plane, &plane.fast, v,
+                                  1 / phys_wide_dot(v, plane.normal), 1e-3);
 
     ranges[2 * threadIdx.x] = range.low;
     ranges[2 * threadIdx.x + 1] = range.high;

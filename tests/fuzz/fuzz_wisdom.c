@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
-#include "compile/wisdom_book.h"
+#include "compile/tune/wisdom_book.h"
 #include "fuzz.h"
 
 static void check_same(const struct wisdom_book *read, const struct wisdom_book *again)

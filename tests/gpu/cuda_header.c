@@ -9,7 +9,7 @@
 
 /* our struct of the same name gets another, so that the two can be compared */
 #define CUlaunchConfig_st launch_config
-#include "gpu/cuda_library.h"
+#include "gpu/driver/cuda_library.h"
 #undef CUlaunchConfig_st
 
 /* NOLINTBEGIN(bugprone-macro-parentheses) */

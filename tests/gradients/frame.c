@@ -1,5 +1,5 @@
 /*
- * frame.c - the tangent of the frame in every parameter that a scene has, against
+ * upload.c - the tangent of the frame in every parameter that a scene has, against
  * differences of the frame itself. Its hundreds of members are looked at through random
  * sums, each member in units of its size.
  *
@@ -65,13 +65,13 @@ static struct members members_of(const struct phys_frame *f)
 
 /* strain and turn of one orientation, as a change of its axes */
 static void put_axes(struct members *m, const double *axes, const double *strain,
-                     const double *turn)
+                     const double *rotation)
 {
     for (int i = 0; i < 3; i++) {
         const double *a = axes + 3 * i;
-        const double turned[3] = {turn[1] * a[2] - turn[2] * a[1],
-                                  turn[2] * a[0] - turn[0] * a[2],
-                                  turn[0] * a[1] - turn[1] * a[0]};
+        const double turned[3] = {rotation[1] * a[2] - rotation[2] * a[1],
+                                  rotation[2] * a[0] - rotation[0] * a[2],
+                                  rotation[0] * a[1] - rotation[1] * a[0]};
 
         for (int k = 0; k < 3; k++) {
             double change = turned[k];
@@ -82,7 +82,8 @@ static void put_axes(struct members *m, const double *axes, const double *strain
     }
 }
 
-static struct members changes_of(const struct phys_frame *f, const struct phys_slope *s)
+static struct members changes_of(const struct phys_frame *f,
+                                 const struct phys_frame_tangent *s)
 {
     struct members m = {{0}, 0};
 
@@ -94,8 +95,8 @@ static struct members changes_of(const struct phys_frame *f, const struct phys_s
     put(&m, &s->default_f, 1), put(&m, &s->bragg_scale, 1), put(&m, &s->amorphous_scale, 1);
     for (int i = 0; i < f->nsource && i < MOST_SOURCES; i++) put_source(&m, s->source + i);
     for (int i = 0; i < f->norientation && i < MOST_ORIENTATIONS; i++) {
-        put_axes(&m, f->orientation[i].axes, s->strain, s->turn[i].by);
-        put(&m, &s->turn[i].weight, 1);
+        put_axes(&m, f->orientation[i].axes, s->strain, s->rotation[i].by);
+        put(&m, &s->rotation[i].weight, 1);
     }
     return m;
 }
@@ -137,8 +138,8 @@ static long double look_at(const void *context, double x)
 static struct members tangent_at(nb_simulator *sim, double x)
 {
     static struct phys_source sources[1000];
-    static struct phys_turn turns[10000];
-    struct phys_slope slope = {.source = sources, .turn = turns};
+    static struct phys_rotation turns[10000];
+    struct phys_frame_tangent slope = {.source = sources, .rotation = turns};
     const double one = 1;
     struct phys_frame frame;
     struct crystal_axes axes;

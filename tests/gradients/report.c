@@ -29,11 +29,11 @@ static struct {
     size_t entries, states, entry_room, state_room;
 } report;
 
-static void *grow(void *list, size_t n, size_t *room, size_t size)
+static void *grow(void *list, size_t n, size_t *workspace, size_t size)
 {
-    if (n < *room) return list;
-    *room = *room > 0 ? 2 * *room : 256;
-    list = realloc(list, *room * size);
+    if (n < *workspace) return list;
+    *workspace = *workspace > 0 ? 2 * *workspace : 256;
+    list = realloc(list, *workspace * size);
     if (!list) abort();
     return list;
 }

@@ -212,7 +212,7 @@ static double size_of_step(const struct setting *s)
 }
 
 /* distance to where the code changes to another piece */
-static double room(const struct setting *s)
+static double workspace(const struct setting *s)
 {
     const double x = s->at[s->axis], off = fabs(x - phys_nearest(x));
 
@@ -250,7 +250,7 @@ static void check_slopes(struct tally *tally, struct setting *s, const double sl
 
         tally_slope(tally, "closed form", &ladder, slope[s->axis]);
         ladder.f = own;
-        ladder.limit = room(s);
+        ladder.limit = workspace(s);
         if (s->spec.shape != PHYS_TOPHAT && ladder.limit > 0.1 * ladder.length)
             tally_slope(tally, "own value", &ladder, slope[s->axis]);
     }

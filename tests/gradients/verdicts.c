@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/context.h"
-#include "grad/gradcheck_text.h"
+#include "check/verdict_text.h"
 #include "gradients/gradients.h"
 #include "gradients/harness.h"
 #include "simulator.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "gpu/gpu.h"
-#include "gpu/known.h"
+#include "gpu/text/frame_flags.h"
 #include "hot/cases.h"
 #include "support/devices.h"
 #include "support/emulated.h"
@@ -62,7 +62,7 @@ int batches(void)
     emulated.own_launches = 0;
     batch(sim, out);
     tap_check(emulated.own_launches == 2 && memcmp(first, out, sizeof first) == 0
-                  && !(emulated.known & KNOWN_SAME_SOURCES),
+                  && !(emulated.known & FLAG_SAME_SOURCES),
               "%d launches of them (2), the same bits", (int)emulated.own_launches);
     nb_simulator_free(sim);
     nb_context_free(in);

@@ -6,7 +6,7 @@
 #ifndef NB_TESTS_NVRTC_CASES_H
 #define NB_TESTS_NVRTC_CASES_H
 
-#include "gpu/nvrtc.h"
+#include "compile/jit/nvrtc.h"
 
 extern struct nvrtc nvrtc;
 extern char why[NVRTC_WHY];

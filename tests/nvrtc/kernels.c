@@ -28,7 +28,7 @@ static const struct {
 /* variant `number` and no other; with the time it took */
 static double check_variant(int number, int single, int device)
 {
-    struct nvrtc_request request = request_for(sources_find("gpu/kernels.cu"));
+    struct nvrtc_request request = request_for(sources_find("gpu/text/kernels.cu"));
     struct nvrtc_target target;
     struct cubin cubin = {0};
     char name[64];
@@ -80,7 +80,7 @@ int every_variant(void)
 /* all in one, as nvcc compiles them */
 int all_variants(void)
 {
-    struct nvrtc_request request = request_for(sources_find("gpu/kernels.cu"));
+    struct nvrtc_request request = request_for(sources_find("gpu/text/kernels.cu"));
     struct nvrtc_target target;
     struct cubin cubin;
     char name[64];

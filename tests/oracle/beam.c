@@ -53,8 +53,8 @@ static void generated(struct truth *t)
         struct dual_vec direction;
 
         if (!is_inside(t, at)) continue;
-        direction = vec_turn(axis, dual_times((quad)1 / 1000, v), forward);
-        direction = vec_turn(vertical, dual_times((quad)1 / 1000, h), direction);
+        direction = vec_rotate(axis, dual_times((quad)1 / 1000, v), forward);
+        direction = vec_rotate(vertical, dual_times((quad)1 / 1000, h), direction);
         for (int k = 0; k < ncolours && made < t->nsource; k++) {
             struct truth_source *source = t->source + made++;
             const struct dual x = grid(t->x.dispersion, 0, k, ncolours);

@@ -159,7 +159,7 @@ static struct dual_vec turn_of_domain(const struct truth *t, struct dual_vec axi
     struct dual_vec frame[3], by = vec_times(dual_of(0), axis);
 
     if (t->scene.crystal.mosaic[1] == 0 && t->scene.crystal.mosaic[2] == 0)
-        return vec_turn(axis, dual_times(share, dual_radian(t->x.mosaic)), v);
+        return vec_rotate(axis, dual_times(share, dual_radian(t->x.mosaic)), v);
     frame[0] = vec_unit(real[0]);
     frame[2] = vec_unit(t->star[2]);
     frame[1] = vec_unit(vec_cross(frame[2], frame[0]));
@@ -193,7 +193,7 @@ static void orientations(struct truth *t, const struct dual_vec real[3])
                 struct dual_vec *to =
                     t->axes + ((size_t)step * (size_t)ndomains + (size_t)domain) * 3 + i;
 
-                *to = vec_turn(spindle, dual_radian(phi), real[i]);
+                *to = vec_rotate(spindle, dual_radian(phi), real[i]);
                 if (domain > 0) *to = turn_of_domain(t, axis, share, real, *to);
             }
         }

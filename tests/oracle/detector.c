@@ -93,7 +93,7 @@ void truth_detector(struct truth *t)
     tilt = vec_dot(beam, turned[2]); /* before two theta */
     close = d->close_distance != 0 ? t->x.close_distance
                                    : dual_abs(dual_mul(tilt, t->x.distance));
-    for (int i = 0; i < 3; i++) turned[i] = vec_turn(twotheta_axis, twotheta, turned[i]);
+    for (int i = 0; i < 3; i++) turned[i] = vec_rotate(twotheta_axis, twotheta, turned[i]);
     corner = unrotated(t, axes, close, at);
     out->fast = turned[0], out->slow = turned[1], out->normal = turned[2];
     if (d->origin_kind == NB_ORIGIN_PIX0)
@@ -103,7 +103,7 @@ void truth_detector(struct truth *t)
             corner_of(at, turned[0], turned[1], vec_times(dual_div(close, tilt), beam));
     else
         out->corner =
-            vec_turn(twotheta_axis, twotheta, vec_turn_xyz(t->x.rotation, corner));
+            vec_rotate(twotheta_axis, twotheta, vec_turn_xyz(t->x.rotation, corner));
     out->close = vec_dot(out->corner, out->normal);
     out->distance = dual_div(out->close, vec_dot(beam, out->normal));
 }

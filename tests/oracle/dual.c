@@ -180,7 +180,7 @@ struct dual_vec vec_unit(struct dual_vec a)
     return vec_times(dual_div(dual_of(1), dual_sqrt(vec_dot(a, a))), a);
 }
 
-struct dual_vec vec_turn(struct dual_vec axis, struct dual angle, struct dual_vec v)
+struct dual_vec vec_rotate(struct dual_vec axis, struct dual angle, struct dual_vec v)
 {
     const struct dual c = dual_cos(angle), s = dual_sin(angle);
     const struct dual along = dual_mul(vec_dot(axis, v), dual_sub(dual_of(1), c));
@@ -195,7 +195,7 @@ struct dual_vec vec_turn_xyz(const struct dual degree[3], struct dual_vec v)
         double axis[3] = {0, 0, 0};
 
         axis[i] = 1;
-        v = vec_turn(vec_of(axis), dual_radian(degree[i]), v);
+        v = vec_rotate(vec_of(axis), dual_radian(degree[i]), v);
     }
     return v;
 }

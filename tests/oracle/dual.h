@@ -66,7 +66,7 @@ struct dual_vec vec_unit(struct dual_vec a);
 struct dual vec_dot(struct dual_vec a, struct dual_vec b);
 
 /* v turned by an angle (radian) about an axis of length 1 */
-struct dual_vec vec_turn(struct dual_vec axis, struct dual angle, struct dual_vec v);
+struct dual_vec vec_rotate(struct dual_vec axis, struct dual angle, struct dual_vec v);
 
 /* v turned about lab x, then y, then z; degree */
 struct dual_vec vec_turn_xyz(const struct dual degree[3], struct dual_vec v);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/loss.h"
+#include "image/target.h"
 #include "support/tap.h"
 
 enum { PIXELS = BOTH_PIXELS, MOST = BOTH_MOST };

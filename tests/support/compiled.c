@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "compile/wisdom.h"
+#include "compile/tune/wisdom.h"
 #include "physics/spec.h"
 #include "support/scenes.h"
 #include "support/tap.h"

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/block.h"
-#include "gpu/parameters.h"
+#include "gpu/text/block.h"
+#include "gpu/text/parameters.h"
 #include "support/rows_kernels.h"
 
 struct emulated emulated = {.devices = 1};
-const struct rows_kernels *emulated_rows[2];
+const struct jacobian_kernels *emulated_rows[2];
 unsigned emulated_known;
 
 void emulated_reset(void)
@@ -46,7 +46,7 @@ struct device {
 };
 
 static nb_status open_device(nb_context *ctx, int id, void **device,
-                             struct gpu_facts *facts)
+                             struct gpu_properties *properties)
 {
     struct device *d;
 
@@ -56,12 +56,12 @@ static nb_status open_device(nb_context *ctx, int id, void **device,
     d = malloc(sizeof *d);
     if (!d) return fail_memory(ctx, "an emulated device");
     d->id = id;
-    memset(facts, 0, sizeof *facts);
-    (void)snprintf(facts->name, sizeof facts->name, "emulated %d", id);
-    facts->major = 9;
-    facts->processors = 4;
-    facts->memory = emulated.memory ? emulated.memory : (uint64_t)1 << 32;
-    (void)snprintf(facts->driver, sizeof facts->driver, "1.0");
+    memset(properties, 0, sizeof *properties);
+    (void)snprintf(properties->name, sizeof properties->name, "emulated %d", id);
+    properties->major = 9;
+    properties->processors = 4;
+    properties->memory = emulated.memory ? emulated.memory : (uint64_t)1 << 32;
+    (void)snprintf(properties->driver, sizeof properties->driver, "1.0");
     emulated.opened++;
     emulated.devices_open++;
     *device = d;
@@ -88,7 +88,7 @@ static nb_status use(nb_context *ctx, void *device, void *stream)
 /* before each block of memory, as long as the strictest alignment */
 union head {
     size_t bytes;
-    unsigned char room[256];
+    unsigned char workspace[256];
 };
 
 static nb_status allocate(nb_context *ctx, void *device, size_t bytes, gpu_address *out)
@@ -174,11 +174,11 @@ static void name_of(const struct module *module, char *out, size_t n)
 
     if (!class[0])
         (void)snprintf(out, n, "image_%s_%s", module->shape, module->lookup);
-    else if (strcmp(class, "ROWS_F") == 0)
+    else if (strcmp(class, "JACOBIAN_F") == 0)
         (void)snprintf(out, n, "f_%s_%s", module->shape, module->lookup);
     else
-        (void)snprintf(out, n, "rows_%s_%s_%s", module->shape, module->lookup,
-                       class + strlen("ROWS_"));
+        (void)snprintf(out, n, "jacobian_%s_%s_%s", module->shape, module->lookup,
+                       class + strlen("JACOBIAN_"));
 }
 
 static nb_status load(nb_context *ctx, void *device, const void *code, size_t bytes,
@@ -198,7 +198,7 @@ static nb_status load(nb_context *ctx, void *device, const void *code, size_t by
     known = sscanf(after(text, "-DPHYS_"), "%7s", module->precision) == 1
             && sscanf(after(text, "-DGPU_ONLY_SHAPE="), "%15s", module->shape) == 1
             && sscanf(after(text, "-DGPU_ONLY_LOOKUP="), "%15s", module->lookup) == 1
-            && (sscanf(after(text, "-DGPU_KNOWN="), "%u", &module->known) == 1
+            && (sscanf(after(text, "-DGPU_FRAME_FLAGS="), "%u", &module->known) == 1
                 || sscanf(after(text, "-DGPU_ONLY_CLASS="), "%15s", module->class) == 1);
     free(text);
     name_of(module, expected, sizeof expected);
@@ -225,7 +225,7 @@ static emulated_block *block_of(const struct gpu_kernel *kernel)
 {
     const struct emulated_kernels *all =
         kernel->single ? &emulated_single : &emulated_double;
-    const struct rows_kernels *rows = emulated_rows[kernel->single];
+    const struct jacobian_kernels *rows = emulated_rows[kernel->single];
 
     switch (kernel->work) {
     case GPU_IMAGE:
@@ -248,15 +248,15 @@ static emulated_block *block_of(const struct gpu_kernel *kernel)
 }
 
 /* of derivatives; NULL: none */
-static const struct rows_kernel *rows_of(const struct gpu_kernel *kernel)
+static const struct jacobian_kernel *jacobian_of(const struct gpu_kernel *kernel)
 {
-    static const char *const classes[ROWS_KINDS] = {"ROWS_FRAME", "ROWS_TURNED", "ROWS_FEW",
-                                                    "ROWS_MANY"};
-    const struct rows_kernels *rows = emulated_rows[kernel->single];
+    static const char *const classes[JACOBIAN_KINDS] = {"JACOBIAN_FRAME", "JACOBIAN_TURNED",
+                                                        "JACOBIAN_FEW", "JACOBIAN_MANY"};
+    const struct jacobian_kernels *rows = emulated_rows[kernel->single];
     const struct module *module = kernel->own;
 
-    for (int i = 0; kernel->work == GPU_ROWS && rows && module && i < ROWS_KINDS; i++) {
-        const struct rows_kernel *found = &rows->rows[kernel->shape][kernel->lookup][i];
+    for (int i = 0; kernel->work == GPU_ROWS && rows && module && i < JACOBIAN_KINDS; i++) {
+        const struct jacobian_kernel *found = &rows->rows[kernel->shape][kernel->lookup][i];
 
         if (strcmp(module->class, classes[i]) == 0 && found->block) return found;
     }
@@ -267,7 +267,7 @@ static const struct rows_kernel *rows_of(const struct gpu_kernel *kernel)
 static int is_own(const struct gpu_kernel *kernel)
 {
     const struct module *module = kernel->own;
-    const int is_f = strcmp(module->class, "ROWS_F") == 0;
+    const int is_f = strcmp(module->class, "JACOBIAN_F") == 0;
     const enum gpu_work work = !module->class[0] ? GPU_IMAGE : is_f ? GPU_F : GPU_ROWS;
 
 #define VARIANT(a, b)                                                                      \
@@ -309,7 +309,7 @@ static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *
                         gpu_address parameters)
 {
     const struct gpu_kernel *kernel = &launch->kernel;
-    const struct rows_kernel *rows = rows_of(kernel);
+    const struct jacobian_kernel *rows = jacobian_of(kernel);
     emulated_block *block = block_of(kernel);
     const struct gpu_parameters *p = /* of the first image, or another kernel's */
         (const void *)(uintptr_t)(parameters + launch->offset);

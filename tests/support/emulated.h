@@ -1,13 +1,13 @@
 /*
- * emulated.h - a driver (gpu/driver.h) whose device is this machine: its memory is the
- * heap's, addresses are pointers, and a launch runs the kernels' text block by block.
+ * emulated.h - a driver (gpu/driver/driver.h) whose device is this machine: its memory is
+ * the heap's, addresses are pointers, and a launch runs the kernels' text block by block.
  *
  * SPDX-License-Identifier: MIT
  */
 #ifndef NB_TESTS_EMULATED_H
 #define NB_TESTS_EMULATED_H
 
-#include "gpu/driver.h"
+#include "gpu/driver/driver.h"
 #include "physics/spec.h"
 
 extern const struct gpu_driver gpu_emulated;
@@ -47,18 +47,18 @@ struct emulated {
 
 extern struct emulated emulated;
 
-/* Kernels of derivatives (rows_kernels.h), in double and in float: set by tests that link
- * them, else NULL, and then their launches fail. */
-struct rows_kernels;
-extern const struct rows_kernels *emulated_rows[2];
+/* Kernels of derivatives (jacobian_kernels.h), in double and in float: set by tests that
+ * link them, else NULL, and then their launches fail. */
+struct jacobian_kernels;
+extern const struct jacobian_kernels *emulated_rows[2];
 
 /* Knobs and counters as at the start, but for what is open and held. */
 void emulated_reset(void);
 
 /* ---- the kernels' text, compiled in double and in float: emulated_kernels.c ---- */
 
-/* What the kernels know of their frame: bits of enum gpu_known. Those of the build know
- * nothing; the code of load() says it, as a test's NVRTC wrote it. */
+/* What the kernels know of their frame: bits of enum gpu_frame_flags. Those of the build
+ * know nothing; the code of load() says it, as a test's NVRTC wrote it. */
 extern unsigned emulated_known;
 
 typedef void emulated_block(const void *parameters, int number);

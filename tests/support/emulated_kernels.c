@@ -7,10 +7,10 @@
  */
 #include <string.h>
 
-#include "gpu/finish_block.h"
-#include "gpu/image_block.h"
-#include "gpu/loss_block.h"
-#include "gpu/sum_block.h"
+#include "gpu/text/derivatives/sum_block.h"
+#include "gpu/text/finish_block.h"
+#include "gpu/text/image_block.h"
+#include "gpu/text/loss_block.h"
 #include "support/emulated.h"
 
 #define VARIANT(shape, lookup)                                                             \

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "gpu/count_block.h"
+#include "gpu/text/count_block.h"
 #include "support/emulated.h"
 
 void emulated_count(const void *parameters, int number)

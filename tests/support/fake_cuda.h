@@ -1,6 +1,6 @@
 /*
- * fake_cuda.h - a libcuda without a GPU, for tests of gpu/cuda.c: a library of its own
- * (fake_cuda.c), opened in libcuda's place. Its memory is the host's, a launch is only
+ * fake_cuda.h - a libcuda without a GPU, for tests of gpu/driver/cuda.c: a library of its
+ * own (fake_cuda.c), opened in libcuda's place. Its memory is the host's, a launch is only
  * noted, and it fails when and how it is told.
  *
  * SPDX-License-Identifier: MIT
@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "gpu/cuda_library.h"
+#include "gpu/driver/cuda_library.h"
 
 struct fake_cuda {
     /* what the machine is like */

@@ -226,8 +226,8 @@ int gpu_case_run(struct gpu_case *c, const struct gpu_way *way, double *photons)
     struct gpu_parameters p = parameters_of(c, way);
     const size_t tiles = (size_t)p.across * (size_t)p.down;
     const size_t fast = (size_t)c->frame.nfast;
-    struct gpu_facts facts;
-    nb_status status = gpu_emulated.open(c->ctx, 0, &held.device, &facts);
+    struct gpu_properties properties;
+    nb_status status = gpu_emulated.open(c->ctx, 0, &held.device, &properties);
 
     if (status != NB_OK) return tap_check(0, "open: %s", nb_context_message(c->ctx));
     for (size_t i = 0; i < fast * (size_t)c->frame.nslow; i++) photons[i] = NAN;

@@ -7,7 +7,7 @@
 #ifndef NB_TESTS_GPU_RUNS_H
 #define NB_TESTS_GPU_RUNS_H
 
-#include "gpu/parameters.h"
+#include "gpu/text/parameters.h"
 #include "kernels/kernels.h"
 #include "simulator.h"
 

@@ -4,7 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "grad/romberg.h"
+#include "check/romberg.h"
 
 /* A bar above this fraction of the scale says nothing. */
 static const double conclusive = 1e-8;

@@ -1,7 +1,7 @@
 /*
- * rows_kernels.c - see rows_kernels.h. Compiled in double and, under PHYS_SINGLE, in float;
- * KERNELS is the symbol. What the threads of a block share is no number before they write
- * it.
+ * jacobian_kernels.c - see jacobian_kernels.h. Compiled in double and, under PHYS_SINGLE,
+ * in float; KERNELS is the symbol. What the threads of a block share is no number before
+ * they write it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,45 +9,47 @@
 
 #include <string.h>
 
-#include "gpu/f_block.h"
-#include "gpu/rows_block.h"
-#include "gpu/sum_block.h"
+#include "gpu/text/derivatives/f_block.h"
+#include "gpu/text/derivatives/jacobian_block.h"
+#include "gpu/text/derivatives/sum_block.h"
 
-/* as the entry points of gpu/rows.cu */
+/* as the entry points of gpu/text/derivatives/derivatives.cu */
 #define KERNEL(shape, lookup, name, strain, crystal, turns)                                \
-    static void rows_##shape##_##lookup##_##name(const struct gpu_rows_parameters *p,      \
-                                                 int number)                               \
+    static void                                                                            \
+        jacobian_##shape##_##lookup##_##name(const struct gpu_derivatives_parameters *p,   \
+                                             int number)                                   \
     {                                                                                      \
-        const struct rows_spec spec = {{PHYS_##shape, PHYS_##lookup, 0, 0},                \
-                                       strain,                                             \
-                                       crystal,                                            \
-                                       turns};                                             \
-        struct rows_shared shared;                                                         \
+        const struct jacobian_spec spec = {{PHYS_##shape, PHYS_##lookup, 0, 0},            \
+                                           strain,                                         \
+                                           crystal,                                        \
+                                           turns};                                         \
+        struct jacobian_shared shared;                                                     \
         union {                                                                            \
-            struct rows_turn turn[BLOCK_THREADS * ((turns) > 0 ? (turns) : 1)];            \
+            struct jacobian_turn rotation[BLOCK_THREADS * ((turns) > 0 ? (turns) : 1)];    \
             double stage[STAGE * STAGE_ROW];                                               \
-        } room;                                                                            \
-        const struct rows_memory memory = {&shared, room.turn, room.stage};                \
+        } workspace;                                                                       \
+        const struct jacobian_memory memory = {&shared, workspace.rotation,                \
+                                               workspace.stage};                           \
                                                                                            \
         memset(&shared, 0xff, sizeof shared);                                              \
-        memset(&room, 0xff, sizeof room);                                                  \
-        rows_block(spec, p, number, memory);                                               \
+        memset(&workspace, 0xff, sizeof workspace);                                        \
+        derivatives_block(spec, p, number, memory);                                        \
     }
 
 /* all classes of two variants, one of the others; they take long to compile */
 #define EVERY(KERNEL)                                                                      \
-    ROWS_CLASSES(KERNEL, SQUARE, NEAREST)                                                  \
-    ROWS_CLASSES(KERNEL, GAUSS, TRICUBIC)                                                  \
-    ROWS_FEW(KERNEL, SQUARE, CONSTANT)                                                     \
-    ROWS_FEW(KERNEL, SQUARE, TRICUBIC)                                                     \
-    ROWS_FEW(KERNEL, ROUND, CONSTANT)                                                      \
-    ROWS_FEW(KERNEL, ROUND, NEAREST)                                                       \
-    ROWS_FEW(KERNEL, ROUND, TRICUBIC)                                                      \
-    ROWS_FEW(KERNEL, GAUSS, CONSTANT)                                                      \
-    ROWS_FEW(KERNEL, GAUSS, NEAREST)                                                       \
-    ROWS_FEW(KERNEL, TOPHAT, CONSTANT)                                                     \
-    ROWS_FEW(KERNEL, TOPHAT, NEAREST)                                                      \
-    ROWS_FEW(KERNEL, TOPHAT, TRICUBIC)
+    JACOBIAN_CLASSES(KERNEL, SQUARE, NEAREST)                                              \
+    JACOBIAN_CLASSES(KERNEL, GAUSS, TRICUBIC)                                              \
+    JACOBIAN_FEW(KERNEL, SQUARE, CONSTANT)                                                 \
+    JACOBIAN_FEW(KERNEL, SQUARE, TRICUBIC)                                                 \
+    JACOBIAN_FEW(KERNEL, ROUND, CONSTANT)                                                  \
+    JACOBIAN_FEW(KERNEL, ROUND, NEAREST)                                                   \
+    JACOBIAN_FEW(KERNEL, ROUND, TRICUBIC)                                                  \
+    JACOBIAN_FEW(KERNEL, GAUSS, CONSTANT)                                                  \
+    JACOBIAN_FEW(KERNEL, GAUSS, NEAREST)                                                   \
+    JACOBIAN_FEW(KERNEL, TOPHAT, CONSTANT)                                                 \
+    JACOBIAN_FEW(KERNEL, TOPHAT, NEAREST)                                                  \
+    JACOBIAN_FEW(KERNEL, TOPHAT, TRICUBIC)
 
 EVERY(KERNEL)
 
@@ -72,12 +74,13 @@ EVERY_F(F_KERNEL)
 
 #define F_ENTRY(shape, lookup) [PHYS_##shape][PHYS_##lookup] = f_##shape##_##lookup,
 #define ENTRY(shape, lookup, name, strain, crystal, turns)                                 \
-    [PHYS_##shape][PHYS_##lookup][ROWS_OF_##name] = {rows_##shape##_##lookup##_##name,     \
+    [PHYS_##                                                                               \
+        shape][PHYS_##lookup][JACOBIAN_OF_##name] = {jacobian_##shape##_##lookup##_##name, \
                                                      strain, crystal, turns},
 
-const struct rows_kernels KERNELS = {
+const struct jacobian_kernels KERNELS = {
     {EVERY(ENTRY)},
     {EVERY_F(F_ENTRY)},
     sum_block,
-    rows_serve,
+    jacobian_serve,
 };

@@ -1,4 +1,4 @@
-/* rows_runs.c - see rows_runs.h. SPDX-License-Identifier: MIT */
+/* jacobian_runs.c - see jacobian_runs.h. SPDX-License-Identifier: MIT */
 #include "support/rows_runs.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/parameters.h"
+#include "gpu/text/parameters.h"
 #include "kernels/grid.h"
 #include "kernels/rounding.h"
 #include "physics/step.h"
@@ -24,26 +24,26 @@ static void *zeros(size_t n, size_t size)
 
 /* ---- a scene and its tangents ---- */
 
-nb_scene rows_scene(const char *name)
+nb_scene jacobian_scene(const char *name)
 {
     for (size_t i = 0; i < scenes_count; i++)
         if (strcmp(scenes_list[i].name, name) == 0) return scenes_make(&scenes_list[i]);
     abort();
 }
 
-static int turns(const struct phys_frame *frame, const struct phys_slope *dot)
+static int turns(const struct phys_frame *frame, const struct phys_frame_tangent *dot)
 {
     for (int k = 0; k < frame->norientation; k++) {
-        const struct phys_turn *t = dot->turn + k;
+        const struct phys_rotation *t = dot->rotation + k;
 
         if (t->by[0] != 0 || t->by[1] != 0 || t->by[2] != 0 || t->weight != 0) return 1;
     }
     return 0;
 }
 
-static void swap(struct rows_trial *t, int a, int b)
+static void swap(struct device_run *t, int a, int b)
 {
-    const struct phys_slope dot = t->dot[a];
+    const struct phys_frame_tangent dot = t->dot[a];
     const double unit = t->unit[a];
     char name[64];
 
@@ -56,7 +56,7 @@ static void swap(struct rows_trial *t, int a, int b)
     memcpy(t->name[b], name, sizeof name);
 }
 
-static void find_tangents(struct rows_trial *t)
+static void find_tangents(struct device_run *t)
 {
     const size_t n = nb_nparam(t->sim);
     struct crystal_axes axes;
@@ -71,7 +71,7 @@ static void find_tangents(struct rows_trial *t)
         nb_param param;
 
         t->dot[i].source = zeros((size_t)t->frame.nsource, sizeof *t->dot->source);
-        t->dot[i].turn = zeros((size_t)t->frame.norientation, sizeof *t->dot->turn);
+        t->dot[i].rotation = zeros((size_t)t->frame.norientation, sizeof *t->dot->rotation);
         simulator_tangent(t->sim, &t->scene, &axes, &t->frame, i, 1, &one, t->dot + i);
         if (nb_param_at(t->sim, i, &param) != NB_OK) abort();
         (void)snprintf(t->name[i], sizeof t->name[i], "%s", param.name);
@@ -86,15 +86,15 @@ static int renders(const struct job *job, int f, int s)
            && (!job->mask || job->mask[(size_t)s * (size_t)job->frame->nfast + (size_t)f]);
 }
 
-static void find_truth(struct rows_trial *t, int lanes)
+static void find_truth(struct device_run *t, int lanes)
 {
-    const struct puller *puller =
-        lanes ? kernels_lanes("").pull_precise : &pullers_reference;
+    const struct adjoint_kernels *adjoint_kernels =
+        lanes ? kernels_lanes("").adjoint_precise : &adjoint_kernels_reference;
     unsigned char *turning = zeros((size_t)t->n, sizeof *turning);
     const struct tangents along = {t->n, t->dot, turning};
-    void *room = zeros(rows_room((size_t)t->n, (size_t)t->frame.nsource,
-                                 (size_t)t->frame.norientation),
-                       1);
+    void *workspace = zeros(jacobian_workspace_size((size_t)t->n, (size_t)t->frame.nsource,
+                                                    (size_t)t->frame.norientation),
+                            1);
     double *change = zeros((size_t)t->n * TILE_PIXELS, sizeof *change);
     const int nfast = t->frame.nfast, nslow = t->frame.nslow;
 
@@ -104,9 +104,10 @@ static void find_truth(struct rows_trial *t, int lanes)
             const struct tile tile = {fast, slow, TILE_FAST, TILE_SLOW};
             double photons[TILE_PIXELS];
 
-            puller->rows[t->job.spec.shape][t->job.spec.lookup](&t->job, &tile, &along,
-                                                                room, NULL, photons,
-                                                                change);
+            adjoint_kernels->rows[t->job.spec.shape][t->job.spec.lookup](&t->job, &tile,
+                                                                         &along, workspace,
+                                                                         NULL, photons,
+                                                                         change);
             for (int i = 0; i < TILE_PIXELS; i++) {
                 const int f = fast + i % TILE_FAST, s = slow + i / TILE_FAST;
                 const size_t at = (size_t)s * (size_t)nfast + (size_t)f;
@@ -120,11 +121,11 @@ static void find_truth(struct rows_trial *t, int lanes)
             }
         }
     free(change);
-    free(room);
+    free(workspace);
     free(turning);
 }
 
-void rows_trial_make(const nb_scene *scene, int lanes, struct rows_trial *t)
+void device_run_make(const nb_scene *scene, int lanes, struct device_run *t)
 {
     memset(t, 0, sizeof *t);
     t->ctx = renders_context(1);
@@ -133,8 +134,8 @@ void rows_trial_make(const nb_scene *scene, int lanes, struct rows_trial *t)
         (void)fprintf(stderr, "%s\n", nb_context_message(t->ctx));
         abort();
     }
-    t->f_single = zeros(rows_places(t), sizeof *t->f_single);
-    for (size_t i = 0; t->frame.f && i < rows_places(t); i++)
+    t->f_single = zeros(jacobian_places(t), sizeof *t->f_single);
+    for (size_t i = 0; t->frame.f && i < jacobian_places(t); i++)
         t->f_single[i] = (float)t->frame.f[i];
     t->pixels = (size_t)t->frame.nfast * (size_t)t->frame.nslow;
     t->photons = zeros(t->pixels, sizeof *t->photons);
@@ -144,11 +145,11 @@ void rows_trial_make(const nb_scene *scene, int lanes, struct rows_trial *t)
     find_truth(t, lanes);
 }
 
-void rows_trial_drop(struct rows_trial *t)
+void device_run_drop(struct device_run *t)
 {
     for (int d = 0; d < t->n; d++) {
         free(t->dot[d].source);
-        free(t->dot[d].turn);
+        free(t->dot[d].rotation);
     }
     free(t->dot);
     free(t->name);
@@ -163,9 +164,9 @@ void rows_trial_drop(struct rows_trial *t)
 /* ---- runs ---- */
 
 /* 1 when a kernel makes all the sums that tangent d needs */
-static int suits(const struct rows_trial *t, const struct rows_kernel *kernel, int d)
+static int suits(const struct device_run *t, const struct jacobian_kernel *kernel, int d)
 {
-    const struct phys_slope *dot = t->dot + d;
+    const struct phys_frame_tangent *dot = t->dot + d;
     double strain = 0, crystal = fabs(dot->fudge);
 
     for (int i = 0; i < 9; i++) strain += fabs(dot->strain[i]);
@@ -175,13 +176,13 @@ static int suits(const struct rows_trial *t, const struct rows_kernel *kernel, i
            && (kernel->turns > 0 || d >= t->turning);
 }
 
-int rows_next(const struct rows_trial *t, struct rows_way *way)
+int jacobian_next(const struct device_run *t, struct jacobian_way *way)
 {
-    const struct rows_kernel *kernel =
+    const struct jacobian_kernel *kernel =
         &way->kernels->rows[t->job.spec.shape][t->job.spec.lookup][way->kind];
 
     while (way->first < t->n && !suits(t, kernel, way->first)) way->first++;
-    for (way->n = 0; way->n < ROWS_MOST && way->first + way->n < t->n; way->n++) {
+    for (way->n = 0; way->n < TANGENTS_MOST && way->first + way->n < t->n; way->n++) {
         const int d = way->first + way->n;
 
         if (!suits(t, kernel, d) || (d < t->turning && way->n == kernel->turns)) break;
@@ -190,7 +191,7 @@ int rows_next(const struct rows_trial *t, struct rows_way *way)
 }
 
 /* a profile that ends, and how fast rho may change */
-static void find_cut(const struct rows_trial *t, struct gpu_parameters *image)
+static void find_cut(const struct device_run *t, struct gpu_parameters *image)
 {
     const double *a = t->frame.orientation[0].axes, *m = t->frame.metric;
     double axes2 = 0, metric = 0;
@@ -203,11 +204,11 @@ static void find_cut(const struct rows_trial *t, struct gpu_parameters *image)
     image->stretch = sqrt(axes2 * metric);
 }
 
-struct gpu_rows_parameters rows_parameters(const struct rows_trial *t,
-                                           const struct rows_way *way)
+struct gpu_derivatives_parameters jacobian_parameters(const struct device_run *t,
+                                                      const struct jacobian_way *way)
 {
     const struct rounding rounding = rounding_of(&t->frame, t->job.spec);
-    struct gpu_rows_parameters p;
+    struct gpu_derivatives_parameters p;
     struct gpu_parameters *image = &p.image;
 
     memset(&p, 0, sizeof p);
@@ -234,17 +235,17 @@ struct gpu_rows_parameters rows_parameters(const struct rows_trial *t,
 }
 
 /* bands of rows of tiles, whose photons, changes or totals follow each other */
-static void run(const struct rows_trial *t, const struct rows_way *way,
-                const struct gpu_rows_parameters *all)
+static void run(const struct device_run *t, const struct jacobian_way *way,
+                const struct gpu_derivatives_parameters *all)
 {
-    const struct rows_kernel *kernel =
+    const struct jacobian_kernel *kernel =
         &way->kernels->rows[t->job.spec.shape][t->job.spec.lookup][way->kind];
-    const int bands = way->bands ? way->bands : 1, down = all->image.down;
+    const int strips = way->strips ? way->strips : 1, down = all->image.down;
 
-    if (!kernel->block || all->turning > kernel->turns || all->n > ROWS_MOST) abort();
-    for (int band = 0; band < bands; band++) {
-        const int first = down * band / bands, end = down * (band + 1) / bands;
-        struct gpu_rows_parameters p = *all;
+    if (!kernel->block || all->turning > kernel->turns || all->n > TANGENTS_MOST) abort();
+    for (int strip = 0; strip < strips; strip++) {
+        const int first = down * strip / strips, end = down * (strip + 1) / strips;
+        struct gpu_derivatives_parameters p = *all;
         const int n = (end - first) * p.image.across;
 
         p.image.first_slow = first * GPU_SLOW;
@@ -254,14 +255,14 @@ static void run(const struct rows_trial *t, const struct rows_way *way,
     }
 }
 
-void rows_changes(const struct rows_trial *t, const struct rows_way *way, double *photons,
-                  double *change)
+void jacobian_changes(const struct device_run *t, const struct jacobian_way *way,
+                      double *photons, double *change)
 {
-    struct gpu_rows_parameters p = rows_parameters(t, way);
+    struct gpu_derivatives_parameters p = jacobian_parameters(t, way);
     const size_t rows = (size_t)p.image.down * GPU_SLOW, nfast = (size_t)t->frame.nfast;
     double *padded = zeros((size_t)p.n * rows * nfast, sizeof *padded);
 
-    p.end = ROWS_CHANGES;
+    p.end = REDUCE_NOTHING;
     p.change = padded;
     p.image.photons = photons;
     run(t, way, &p);
@@ -271,16 +272,16 @@ void rows_changes(const struct rows_trial *t, const struct rows_way *way, double
     free(padded);
 }
 
-void rows_totals(const struct rows_trial *t, const struct rows_way *way,
-                 struct gpu_rows_parameters *p, double *out)
+void jacobian_totals(const struct device_run *t, const struct jacobian_way *way,
+                     struct gpu_derivatives_parameters *p, double *out)
 {
-    const int normal = p->end == ROWS_NORMAL || p->end == ROWS_SQUARES;
+    const int normal = p->end == REDUCE_NORMAL || p->end == REDUCE_SQUARES;
     int count = p->image.across * p->image.down;
     struct gpu_sum_parameters sum = {0};
     double *from, *to;
 
     sum.length = p->length =
-        normal ? 2 + p->n + p->n * (p->n + 1) / 2 : ROW_LIST + p->n + 1;
+        normal ? 2 + p->n + p->n * (p->n + 1) / 2 : SUM_LIST + p->n + 1;
     from = zeros((size_t)count * (size_t)p->length, sizeof *from);
     to = zeros((size_t)count * (size_t)p->length, sizeof *to);
     p->totals = from;
@@ -308,27 +309,27 @@ void rows_totals(const struct rows_trial *t, const struct rows_way *way,
 
 /* ---- structure factors ---- */
 
-size_t rows_places(const struct rows_trial *t)
+size_t jacobian_places(const struct device_run *t)
 {
     const int *size = t->frame.hkl_size;
 
     return (size_t)size[0] * (size_t)size[1] * (size_t)size[2] + 1;
 }
 
-void rows_f(const struct rows_trial *t, const struct rows_way *way, const double *bar,
-            double *f_bar)
+void jacobian_f(const struct device_run *t, const struct jacobian_way *way,
+                const double *bar, double *f_bar)
 {
-    const size_t places = rows_places(t);
-    struct gpu_rows_parameters p = rows_parameters(t, way);
+    const size_t places = jacobian_places(t);
+    struct gpu_derivatives_parameters p = jacobian_parameters(t, way);
     struct gpu_f_parameters f = {0};
     const size_t rows = (size_t)p.image.down * GPU_SLOW, nfast = (size_t)t->frame.nfast;
-    double *sum_bar = zeros(rows * nfast, sizeof *sum_bar), out[1 + ROWS_MOST];
+    double *sum_bar = zeros(rows * nfast, sizeof *sum_bar), out[1 + TANGENTS_MOST];
     int blocks;
 
-    p.end = ROWS_PULL;
-    p.pull.wide = bar;
+    p.end = REDUCE_COTANGENT;
+    p.cotangent.wide = bar;
     p.sum_bar = sum_bar;
-    rows_totals(t, way, &p, out);
+    jacobian_totals(t, way, &p, out);
     f.image = p.image;
     f.image.segments = (t->frame.nsource * t->frame.norientation + 1023) / 1024;
     f.sum_bar = sum_bar;
@@ -344,15 +345,15 @@ void rows_f(const struct rows_trial *t, const struct rows_way *way, const double
     free(sum_bar);
 }
 
-void rows_f_truth(const struct rows_trial *t, const double *bar, double *f_bar)
+void jacobian_f_truth(const struct device_run *t, const double *bar, double *f_bar)
 {
-    const struct puller *puller = kernels_lanes("").pull_precise;
-    struct phys_slope out = {0};
+    const struct adjoint_kernels *adjoint_kernels = kernels_lanes("").adjoint_precise;
+    struct phys_frame_tangent out = {0};
     double given[TILE_PIXELS], photons[TILE_PIXELS];
-    const struct pull pull = {NULL, NULL, 1, given};
+    const struct objective cotangent = {NULL, NULL, 1, given};
 
     out.source = zeros((size_t)t->frame.nsource, sizeof *out.source);
-    out.turn = zeros((size_t)t->frame.norientation, sizeof *out.turn);
+    out.rotation = zeros((size_t)t->frame.norientation, sizeof *out.rotation);
     out.f = f_bar;
     for (int slow = 0; slow < t->frame.nslow; slow += TILE_SLOW)
         for (int fast = 0; fast < t->frame.nfast; fast += TILE_FAST) {
@@ -365,9 +366,12 @@ void rows_f_truth(const struct rows_trial *t, const double *bar, double *f_bar)
 
                 given[i] = in ? bar[(size_t)s * (size_t)t->frame.nfast + (size_t)f] : 0;
             }
-            (void)puller->vjp[t->job.spec.shape][t->job.spec.lookup](&t->job, &tile, &pull,
-                                                                     NULL, &out, photons);
+            (void)adjoint_kernels->vjp[t->job.spec.shape][t->job.spec.lookup](&t->job,
+                                                                              &tile,
+                                                                              &cotangent,
+                                                                              NULL, &out,
+                                                                              photons);
         }
     free(out.source);
-    free(out.turn);
+    free(out.rotation);
 }

@@ -1,6 +1,6 @@
 /*
- * rows_runs.h - the kernels of derivatives (rows_kernels.h) run on the tangents of a
- * scene's parameters, and what the kernels of the CPU say of the same.
+ * jacobian_runs.h - the kernels of derivatives (jacobian_kernels.h) run on the tangents of
+ * a scene's parameters, and what the kernels of the CPU say of the same.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,7 +14,7 @@
 
 /* a scene, its frame and the tangents of all its parameters but structure factors; those
  * that turn orientations first */
-struct rows_trial {
+struct device_run {
     nb_context *ctx;
     struct nb_simulator *sim;
     nb_scene scene;
@@ -22,7 +22,7 @@ struct rows_trial {
     float *f_single;
     struct job job;
     int n, turning;
-    struct phys_slope *dot; /* (n) */
+    struct phys_frame_tangent *dot; /* (n) */
     char (*name)[64];
     double *unit; /* (n) 1 over the scale of the parameter */
     size_t pixels;
@@ -32,48 +32,48 @@ struct rows_trial {
 };
 
 /* A scene of scenes_list. */
-nb_scene rows_scene(const char *name);
+nb_scene jacobian_scene(const char *name);
 
 /* `lanes` 0: the truth is that of the reference kernel. Ends the program where the scene is
  * refused. */
-void rows_trial_make(const nb_scene *scene, int lanes, struct rows_trial *t);
-void rows_trial_drop(struct rows_trial *t);
+void device_run_make(const nb_scene *scene, int lanes, struct device_run *t);
+void device_run_drop(struct device_run *t);
 
 /* how the kernels are run */
-struct rows_way {
-    const struct rows_kernels *kernels;
-    enum rows_class kind;
+struct jacobian_way {
+    const struct jacobian_kernels *kernels;
+    enum jacobian_class kind;
     int parts; /* anchors of a tile along each axis */
     int first, n; /* tangents */
     int reversed; /* 1: the last block first */
-    int bands; /* launches that share the rows of tiles; 0: 1 */
+    int strips; /* launches that share the rows of tiles; 0: 1 */
 };
 
 /* The tangents that a kernel takes next, from number way->first on: way->n, which is 0
  * after the last. */
-int rows_next(const struct rows_trial *t, struct rows_way *way);
+int jacobian_next(const struct device_run *t, struct jacobian_way *way);
 
 /* parameters of a run over the whole detector, without an end */
-struct gpu_rows_parameters rows_parameters(const struct rows_trial *t,
-                                           const struct rows_way *way);
+struct gpu_derivatives_parameters jacobian_parameters(const struct device_run *t,
+                                                      const struct jacobian_way *way);
 
 /* photons and changes of the way's tangents */
-void rows_changes(const struct rows_trial *t, const struct rows_way *way, double *photons,
-                  double *change);
+void jacobian_changes(const struct device_run *t, const struct jacobian_way *way,
+                      double *photons, double *change);
 
 /* Sums of all tiles, by p->end: out[] are value and gradient (1 + n), or the numbers of a
  * normal matrix. */
-void rows_totals(const struct rows_trial *t, const struct rows_way *way,
-                 struct gpu_rows_parameters *p, double *out);
+void jacobian_totals(const struct device_run *t, const struct jacobian_way *way,
+                     struct gpu_derivatives_parameters *p, double *out);
 
 /* Cotangents of the structure factors (box and its default) from those of the photons. */
-void rows_f(const struct rows_trial *t, const struct rows_way *way, const double *bar,
-            double *f_bar);
+void jacobian_f(const struct device_run *t, const struct jacobian_way *way,
+                const double *bar, double *f_bar);
 
 /* and by the lanes of the CPU in double */
-void rows_f_truth(const struct rows_trial *t, const double *bar, double *f_bar);
+void jacobian_f_truth(const struct device_run *t, const double *bar, double *f_bar);
 
 /* places of the box, with that of the default */
-size_t rows_places(const struct rows_trial *t);
+size_t jacobian_places(const struct device_run *t);
 
 #endif

@@ -7,7 +7,7 @@
 #ifndef NB_TESTS_WISDOM_CASES_H
 #define NB_TESTS_WISDOM_CASES_H
 
-#include "compile/wisdom_book.h"
+#include "compile/tune/wisdom_book.h"
 
 /* ---- test_wisdom.c ---- */
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pages.h"
+#include "base/huge_pages.h"
 
 enum { ARENA_ALIGN = 64 };
 
@@ -33,7 +33,7 @@ int arena_make(struct arena *arena)
      * an image where the caller's own does, then costs neither time nor space */
     arena->block = calloc(1, arena->size + ARENA_ALIGN);
     if (!arena->block) return 0;
-    pages_advise(arena->block, arena->size + ARENA_ALIGN);
+    huge_pages_advise(arena->block, arena->size + ARENA_ALIGN);
     arena->base = (char *)arena->block + (-(uintptr_t)arena->block & (ARENA_ALIGN - 1));
     arena->used = 0;
     return 1;

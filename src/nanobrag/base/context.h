@@ -32,7 +32,7 @@ struct nb_context {
     int device, device_id; /* asked for: NB_CPU, NB_CUDA or NB_DEVICE_AUTO */
     const struct gpu_driver *driver; /* whose devices; NULL: CUDA's */
     const char *nvrtc; /* name of the library; NULL: where CUDA installs it */
-    struct gpu *gpu; /* opened when first asked for (device.c), */
+    struct gpu *gpu; /* opened when first asked for (backend/choose.c), */
     void (*close_gpu)(struct gpu *gpu); /* and closed so */
     char no_gpu[CONTEXT_MESSAGE / 2]; /* why there is none; "": nobody asked */
     struct plan_cache *plans; /* compile/cache.c, one block; NULL: none was made */

@@ -10,7 +10,7 @@
 
 #include "base/env.h"
 
-int store_say(char why[STORE_WHY], const char *path, const char *verb, int error)
+int store_messages(char why[STORE_WHY], const char *path, const char *verb, int error)
 {
     (void)snprintf(why, STORE_WHY, "%.300s: cannot %s: %s", path, verb, strerror(error));
     return 0;
@@ -23,14 +23,14 @@ int store_make_folder(const char *folder, char why[STORE_WHY])
 
     if (stat(folder, &st) == 0 && S_ISDIR(st.st_mode)) return 1;
     if ((size_t)snprintf(path, sizeof path, "%s", folder) >= sizeof path)
-        return store_say(why, folder, "make this folder", ENAMETOOLONG);
+        return store_messages(why, folder, "make this folder", ENAMETOOLONG);
     for (char *at = path + 1;; at++) {
         const char rest = *at;
 
         if (rest != '/' && rest != '\0') continue;
         *at = '\0';
         if (stat(path, &st) != 0 && mkdir(path, 0700) != 0 && errno != EEXIST)
-            return store_say(why, path, "make this folder", errno);
+            return store_messages(why, path, "make this folder", errno);
         if (rest == '\0') return 1;
         *at = rest;
     }

@@ -13,7 +13,7 @@
 enum { STORE_WHY = 512 }; /* of a line that says what is wrong */
 
 /* The line about a call of the system that failed, "PATH: cannot VERB: ..."; returns 0. */
-int store_say(char why[STORE_WHY], const char *path, const char *verb, int error);
+int store_messages(char why[STORE_WHY], const char *path, const char *verb, int error);
 
 /* Make a folder and those it lies in, where they are missing. 0: it cannot be made. */
 int store_make_folder(const char *folder, char why[STORE_WHY]);

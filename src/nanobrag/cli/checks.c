@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/output/view.h"
 #include "cli/run.h"
-#include "cli/view.h"
 
 #define RADIAN (3.14159265358979323846 / 180)
 
@@ -31,10 +31,11 @@ static void check_spots(struct run *run)
     const nb_description *d = &run->description;
     const double width = spot_width(run);
     if (width * d->oversample >= 1) return;
-    say_warning(run->say,
-                "the spots are %.3g pixels wide, the sub-pixels 1/%d: intensity is lost "
-                "between them; use -oversample %d",
-                width, d->oversample, (int)fmin(ceil(3 / width), 10000));
+    message_warning(run->messages,
+                    "the spots are %.3g pixels wide, the sub-pixels 1/%d: intensity is "
+                    "lost "
+                    "between them; use -oversample %d",
+                    width, d->oversample, (int)fmin(ceil(3 / width), 10000));
 }
 
 /* a spot must not slip through between two phi steps */
@@ -48,12 +49,12 @@ static void check_rocking(struct run *run)
     const double width = 1 / (d->sample_max * reach) + 2 * scene->crystal.mosaic[0] * RADIAN
                          + divergence + d->dispersion;
     if (!(step > width)) return;
-    const double turn = fabs(scene->scan.osc) * RADIAN;
-    say_warning(run->say,
-                "the phi step of %.3g degree is wider than the rocking width of %.3g "
-                "degree: "
-                "spots are missed; use -phisteps %.0f",
-                step / RADIAN, width / RADIAN, ceil(2 * turn / width));
+    const double rotation = fabs(scene->scan.osc) * RADIAN;
+    message_warning(run->messages,
+                    "the phi step of %.3g degree is wider than the rocking width of %.3g "
+                    "degree: "
+                    "spots are missed; use -phisteps %.0f",
+                    step / RADIAN, width / RADIAN, ceil(2 * rotation / width));
 }
 
 static int is_outside(const nb_hkl_info *info, const double axes[9], const double q[3])
@@ -96,12 +97,12 @@ static void check_list(struct run *run)
     const double share =
         fmax(outside_share(run, 0), outside_share(run, run->description.nphi - 1));
     if (!(share > 0)) return;
-    say_warning(run->say,
-                "%.3g %% of the pixels ask for hkl outside the list (h %d to %d, k %d "
-                "to %d, l %d to %d), which get F = %g; the detector reaches %.3g A",
-                100 * share, info->min[0], info->max[0], info->min[1], info->max[1],
-                info->min[2], info->max[2], run->resolved.crystal.default_f,
-                1 / run->description.qmax);
+    message_warning(run->messages,
+                    "%.3g %% of the pixels ask for hkl outside the list (h %d to %d, k %d "
+                    "to %d, l %d to %d), which get F = %g; the detector reaches %.3g A",
+                    100 * share, info->min[0], info->max[0], info->min[1], info->max[1],
+                    info->min[2], info->max[2], run->resolved.crystal.default_f,
+                    1 / run->description.qmax);
 }
 
 /* 1 when it had a say in the strategy: auto, for spots that end somewhere */
@@ -120,13 +121,15 @@ static void check_loop(struct run *run)
 {
     const nb_description *d = &run->description;
     if (float_is_idle(run))
-        say_warning(run->say,
-                    "-precision float has no effect: float would pass -tolerance %.3g, so "
-                    "the run is in double",
-                    d->tolerance);
+        message_warning(run->messages,
+                        "-precision float has no effect: float would pass -tolerance %.3g, "
+                        "so "
+                        "the run is in double",
+                        d->tolerance);
     else if (run->s->given[OPT_TOLERANCE] && d->precision == NB_DOUBLE
              && d->strategy != NB_SPOTS && !tolerance_decides(run))
-        say_warning(run->say, "-tolerance has no effect: every sample is summed in double");
+        message_warning(run->messages,
+                        "-tolerance has no effect: every sample is summed in double");
 }
 
 static int writes_smv(const struct settings *s)
@@ -159,14 +162,15 @@ static void check_header(struct run *run)
     else if (run->resolved.scan.osc < 0)
         what = "a negative oscillation";
     if (what)
-        say_warning(run->say,
-                    "the SMV header cannot carry %s: other programs will read a wrong "
-                    "geometry from it; -json has the true one",
-                    what);
+        message_warning(run->messages,
+                        "the SMV header cannot carry %s: other programs will read a wrong "
+                        "geometry from it; -json has the true one",
+                        what);
     if (run->s->adc != floor(run->s->adc))
-        say_warning(run->say,
-                    "-adc %g is no whole number: dxtbx may refuse the header's ADC_OFFSET",
-                    run->s->adc);
+        message_warning(run->messages,
+                        "-adc %g is no whole number: dxtbx may refuse the header's "
+                        "ADC_OFFSET",
+                        run->s->adc);
 }
 
 static void check_names(struct run *run)
@@ -178,7 +182,8 @@ static void check_names(struct run *run)
         const char *slash = name ? strrchr(name, '/') : NULL;
         const char *base = slash ? slash + 1 : name;
         if (name && !strpbrk(base, "0123456789") && strncmp(name, "/dev/", 5) != 0)
-            say_note(run->say, "%s holds no number; dials.import refuses such names", name);
+            message_note(run->messages,
+                         "%s holds no number; dials.import refuses such names", name);
     }
 }
 
@@ -186,12 +191,13 @@ static void check_seeds(struct run *run)
 {
     const struct settings *s = run->s;
     if (s->noise && s->seed_from_clock)
-        say_note(run->say, "noise seed from the clock: -seed %lld makes this image again",
-                 (long long)s->seed);
+        message_note(run->messages,
+                     "noise seed from the clock: -seed %lld makes this image again",
+                     (long long)s->seed);
     if (s->random_misset && s->misset_seed_from_clock)
-        say_note(run->say,
-                 "orientation seed from the clock: -misset_seed %lld makes it again",
-                 (long long)s->misset_seed);
+        message_note(run->messages,
+                     "orientation seed from the clock: -misset_seed %lld makes it again",
+                     (long long)s->misset_seed);
 }
 
 void checks_before(struct run *run)
@@ -215,9 +221,11 @@ void checks_after(struct run *run)
     }
     if (run->s->compat) return;
     if (saturated > 0)
-        say_warning(run->say, "%lld pixels of the scaled image are saturated at 65535",
-                    saturated);
+        message_warning(run->messages,
+                        "%lld pixels of the scaled image are saturated at 65535",
+                        saturated);
     if (overloads > 0)
-        say_warning(run->say, "%lld pixels of the image with noise are saturated at 65535",
-                    overloads);
+        message_warning(run->messages,
+                        "%lld pixels of the image with noise are saturated at 65535",
+                        overloads);
 }

@@ -26,42 +26,49 @@ int derivatives_asked(const struct settings *s)
     return s->gradient || s->hklgradfile || s->jacobian;
 }
 
-static int needs(const struct settings *s, struct say *say, int option, int needed,
-                 const char *why)
+static int needs(const struct settings *s, struct messages *messages, int option,
+                 int needed, const char *why)
 {
     if (!s->given[option] || s->given[needed]) return 0;
-    return say_usage(say, "%s needs %s, %s", option_at(option)->name,
-                     option_at(needed)->name, why);
+    return message_usage(messages, "%s needs %s, %s", option_at(option)->name,
+                         option_at(needed)->name, why);
 }
 
-static int check_stdout(const struct settings *s, struct say *say)
+static int check_stdout(const struct settings *s, struct messages *messages)
 {
     if (outputs_to_stdout(s->hklgradfile) || outputs_to_stdout(s->jacobianfile))
-        return say_usage(say, "-hklgradfile and -jacobianfile cannot be written to \"-\"; "
-                              "name a file");
+        return message_usage(messages,
+                             "-hklgradfile and -jacobianfile cannot be written to \"-\"; "
+                             "name a file");
     if (!outputs_to_stdout(s->gradfile)) return 0;
     if (outputs_to_stdout(s->json))
-        return say_usage(say, "-gradfile - and -json - both write to stdout; name a file");
+        return message_usage(messages,
+                             "-gradfile - and -json - both write to stdout; name a file");
     if (s->printout)
-        return say_usage(say,
-                         "-gradfile - and -printout both write to stdout; name a file");
+        return message_usage(messages,
+                             "-gradfile - and -printout both write to stdout; name a file");
     return 0;
 }
 
-int derivatives_check(const struct settings *s, struct say *say)
+int derivatives_check(const struct settings *s, struct messages *messages)
 {
-    int code = needs(s, say, OPT_GRADFILE, OPT_GRADIENT, "what to take it in");
-    if (!code) code = needs(s, say, OPT_JACOBIAN, OPT_JACOBIANFILE, "where to put them");
-    if (!code) code = needs(s, say, OPT_JACOBIANFILE, OPT_JACOBIAN, "what to take them in");
+    int code = needs(s, messages, OPT_GRADFILE, OPT_GRADIENT, "what to take it in");
+    if (!code)
+        code = needs(s, messages, OPT_JACOBIAN, OPT_JACOBIANFILE, "where to put them");
+    if (!code)
+        code = needs(s, messages, OPT_JACOBIANFILE, OPT_JACOBIAN, "what to take them in");
     if (!code && !s->hklgradfile && !s->gradcheck)
-        code = needs(s, say, OPT_COTANGENT, OPT_GRADIENT, "-hklgradfile or -gradcheck");
+        code =
+            needs(s, messages, OPT_COTANGENT, OPT_GRADIENT, "-hklgradfile or -gradcheck");
     if (!code && s->hklgradfile && !s->hkl && !s->dump)
         code =
-            say_usage(say, "-hklgradfile needs a list of reflections: give -hkl or -dump");
+            message_usage(messages,
+                          "-hklgradfile needs a list of reflections: give -hkl or -dump");
     if (!code && derivatives_asked(s) && s->images > 1)
-        code = say_usage(say, "derivatives are taken of one image: leave out -images, and "
-                              "say which one by -phi");
-    return code ? code : check_stdout(s, say);
+        code = message_usage(messages,
+                             "derivatives are taken of one image: leave out -images, and "
+                             "say which one by -phi");
+    return code ? code : check_stdout(s, messages);
 }
 
 /* ---- setting up ---- */
@@ -91,13 +98,14 @@ int derivatives_weight(struct run *run, double *weight)
     array.name = "cotangent";
     const nb_status status = nb_raw_read(run->ctx, file, &array);
     if (status != NB_OK)
-        return say_status(run->say, status, nb_context_message(run->ctx), 0);
+        return message_status(run->messages, status, nb_context_message(run->ctx), 0);
     for (size_t i = 0; i < pixels(run); i++)
         if (!isfinite(weight[i]))
-            return say_usage(run->say,
-                             "%s: the weight of pixel %zu is no finite number; write raw "
-                             "8-byte floats",
-                             file, i);
+            return message_usage(run->messages,
+                                 "%s: the weight of pixel %zu is no finite number; write "
+                                 "raw "
+                                 "8-byte floats",
+                                 file, i);
     return 0;
 }
 
@@ -107,30 +115,31 @@ int derivatives_start(struct run *run)
     struct derivatives *d = calloc(1, sizeof *d);
     int code = 0;
     run->derivatives = d;
-    if (!d) return say_failure(run->say, "out of memory");
+    if (!d) return message_failure(run->messages, "out of memory");
     if (run->resolved.detector.curved && (run->resolved.quirks & NB_QUIRK_CURVED))
-        return say_usage(run->say,
-                         "nanoBragg's curved detector has no derivative; leave out "
-                         "-curved_det or -compat");
+        return message_usage(run->messages,
+                             "nanoBragg's curved detector has no derivative; leave out "
+                             "-curved_det or -compat");
     if (s->gradient)
-        code =
-            params_select(&run->params, run->say, OPT_GRADIENT, s->gradient, &d->gradient);
+        code = params_select(&run->params, run->messages, OPT_GRADIENT, s->gradient,
+                             &d->gradient);
     if (!code && s->jacobian)
-        code =
-            params_select(&run->params, run->say, OPT_JACOBIAN, s->jacobian, &d->jacobian);
+        code = params_select(&run->params, run->messages, OPT_JACOBIAN, s->jacobian,
+                             &d->jacobian);
     if (code) return code;
     if (s->gradient || s->hklgradfile) {
         d->weight = allocate(1, pixels(run));
         d->bar = allocate(1, run->params.n);
         if (!d->weight || !d->bar)
-            return say_failure(run->say, "out of memory for the gradient");
+            return message_failure(run->messages, "out of memory for the gradient");
         code = derivatives_weight(run, d->weight);
     }
     if (!code && s->jacobian) {
         d->columns = allocate(d->jacobian.n, pixels(run));
         if (!d->columns)
-            code = say_failure(run->say, "out of memory for %zu images of derivatives",
-                               d->jacobian.n);
+            code = message_failure(run->messages,
+                                   "out of memory for %zu images of derivatives",
+                                   d->jacobian.n);
     }
     return code;
 }
@@ -154,7 +163,7 @@ static int library(struct run *run, nb_status status)
     progress_end(&run->progress);
     if (status == NB_OK) return 0;
     if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
-    return say_status(run->say, status, nb_context_message(run->ctx), 0);
+    return message_status(run->messages, status, nb_context_message(run->ctx), 0);
 }
 
 static int make_gradient(struct run *run, struct derivatives *d)
@@ -167,13 +176,14 @@ static int make_gradient(struct run *run, struct derivatives *d)
     if (code) return code;
     for (size_t i = 0; i < run->params.n; i++)
         if (!isfinite(d->bar[i]))
-            return say_failure(run->say,
-                               "the gradient in %s is no finite number; nothing was "
-                               "written",
-                               run->params.at[i].name);
-    return isfinite(d->sum) ? 0
-                            : say_failure(run->say, "the sum of weight times photons is no "
-                                                    "finite number; nothing was written");
+            return message_failure(run->messages,
+                                   "the gradient in %s is no finite number; nothing was "
+                                   "written",
+                                   run->params.at[i].name);
+    return isfinite(d->sum)
+               ? 0
+               : message_failure(run->messages, "the sum of weight times photons is no "
+                                                "finite number; nothing was written");
 }
 
 /* directions of one call: as many as share a pass over the samples */
@@ -184,10 +194,10 @@ static int check_column(struct run *run, const struct derivatives *d, size_t i)
     const double *const column = d->columns + i * pixels(run);
     for (size_t k = 0; k < pixels(run); k++)
         if (!isfinite(column[k]))
-            return say_failure(run->say,
-                               "the derivative of pixel %zu in %s is no finite number; "
-                               "nothing was written",
-                               k, run->params.at[d->jacobian.at[i]].name);
+            return message_failure(run->messages,
+                                   "the derivative of pixel %zu in %s is no finite number; "
+                                   "nothing was written",
+                                   k, run->params.at[d->jacobian.at[i]].name);
     return 0;
 }
 
@@ -196,7 +206,7 @@ static int make_jacobian(struct run *run, struct derivatives *d)
     const size_t n = d->jacobian.n, nparam = run->params.n;
     double *const direction = allocate(AT_ONCE, nparam);
     int code = 0;
-    if (!direction) return say_failure(run->say, "out of memory");
+    if (!direction) return message_failure(run->messages, "out of memory");
     for (size_t first = 0; first < n && !code; first += AT_ONCE) {
         const size_t some = n - first < AT_ONCE ? n - first : AT_ONCE;
         nb_array column[AT_ONCE];
@@ -229,14 +239,14 @@ static int write_text(struct run *run, const char *path, FILE *stream, char **te
 {
     const size_t n = (size_t)ftell(stream);
     const int failed = ferror(stream) != 0 || fclose(stream) != 0;
-    int code = failed ? say_failure(run->say, "out of memory for %s", path) : 0;
+    int code = failed ? message_failure(run->messages, "out of memory for %s", path) : 0;
     if (!code && outputs_to_stdout(path)) {
         if (fwrite(*text, 1, n, stdout) != n || fflush(stdout) != 0)
-            code = say_failure(run->say, "%s: stdout cannot be written", path);
+            code = message_failure(run->messages, "%s: stdout cannot be written", path);
     } else if (!code) {
         const nb_status status = nb_file_write(run->ctx, path, *text, n);
         if (status != NB_OK)
-            code = say_status(run->say, status, nb_context_message(run->ctx), 1);
+            code = message_status(run->messages, status, nb_context_message(run->ctx), 1);
         else if (!run->s->quiet)
             printf("writing %s\n", path);
     }
@@ -249,7 +259,7 @@ static int write_gradient(struct run *run, const struct derivatives *d)
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    if (!out) return say_failure(run->say, "out of memory");
+    if (!out) return message_failure(run->messages, "out of memory");
     fprintf(out, "{\n  \"loss\": %.17g,\n  \"gradient\": [", d->sum);
     for (size_t i = 0; i < d->gradient.n; i++) {
         const size_t at = d->gradient.at[i];
@@ -281,7 +291,7 @@ static int write_factors(struct run *run, const struct derivatives *d)
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     int hkl[3];
-    if (!out) return say_failure(run->say, "out of memory");
+    if (!out) return message_failure(run->messages, "out of memory");
     for (size_t i = 0; i < run->params.n; i++)
         if (params_is_factor(run->params.at[i].name, hkl))
             fprintf(out, "%d %d %d %.17g\n", hkl[0], hkl[1], hkl[2], d->bar[i]);
@@ -296,7 +306,7 @@ static int write_jacobian(struct run *run, const struct derivatives *d)
                      run->description.nfast);
     const nb_status status = nb_raw_write(run->ctx, path, &columns, 64);
     if (status != NB_OK)
-        return say_status(run->say, status, nb_context_message(run->ctx), 1);
+        return message_status(run->messages, status, nb_context_message(run->ctx), 1);
     if (run->s->quiet) return 0;
     printf("writing %s:", path);
     for (size_t i = 0; i < d->jacobian.n; i++)

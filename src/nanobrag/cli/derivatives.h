@@ -9,7 +9,7 @@
 #include "cli/run.h"
 
 /* Refuse combinations that cannot be meant. Returns 0 or the exit status. */
-int derivatives_check(const struct settings *s, struct say *say);
+int derivatives_check(const struct settings *s, struct messages *messages);
 
 /* 1 when a run is to make any. */
 int derivatives_asked(const struct settings *s);

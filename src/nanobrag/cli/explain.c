@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/output/view.h"
 #include "cli/run.h"
-#include "cli/view.h"
 
 static void explain_geometry(const struct run *run)
 {

@@ -1,6 +1,6 @@
 /*
- * gradcheck.c - -gradcheck: the derivatives of the user's own command line against finite
- * differences, in a window of the image, as a table.
+ * check/gradcheck.c - -gradcheck: the derivatives of the user's own command line against
+ * finite differences, in a window of the image, as a table.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,7 +16,7 @@ enum { EDGE = 32 };
 
 static int failed(struct run *run, nb_status status)
 {
-    return say_status(run->say, status, nb_context_message(run->ctx), 0);
+    return message_status(run->messages, status, nb_context_message(run->ctx), 0);
 }
 
 /* the corner of the brightest EDGE x EDGE pixels of a region */
@@ -42,7 +42,7 @@ static int choose_window(struct run *run, nb_scene *scene)
     memcpy(roi, d->roi, sizeof roi);
     if (roi[1] - roi[0] <= 2 * EDGE && roi[3] - roi[2] <= 2 * EDGE) return 0;
     double *image = calloc(n, sizeof *image);
-    if (!image) return say_failure(run->say, "out of memory for an image");
+    if (!image) return message_failure(run->messages, "out of memory for an image");
     nb_array array = nb_array_f64(image, d->nslow, d->nfast);
     nb_simulator *sim;
     nb_status status = nb_simulator_create(run->ctx, scene, NULL, &run->s->how, &sim);
@@ -141,7 +141,7 @@ static int make_rows(struct run *run, nb_simulator *sim, nb_gradcheck_row **out,
     int code = 0;
     *out = rows;
     if (!rows || !weight)
-        code = say_failure(run->say, "out of memory for a check");
+        code = message_failure(run->messages, "out of memory for a check");
     else
         code = derivatives_weight(run, weight);
     if (!code) status = nb_gradcheck(sim, NULL, &bar, NULL, rows, summary);
@@ -176,8 +176,8 @@ static int check(struct run *run, nb_simulator *sim, int everything)
     }
     if (bad == 0) printf("%s\n", summary.message);
     (void)fflush(stdout);
-    return say_failure(run->say, "%s: %d of %zu parameters do not pass",
-                       nb_verdict_name(summary.verdict), bad, n / NB_GRADCHECK_LOSSES);
+    return message_failure(run->messages, "%s: %d of %zu parameters do not pass",
+                           nb_verdict_name(summary.verdict), bad, n / NB_GRADCHECK_LOSSES);
 }
 
 int gradcheck(struct run *run)
@@ -186,9 +186,10 @@ int gradcheck(struct run *run)
     nb_simulator *sim;
     char *names;
     if (run->s->images > 1)
-        return say_usage(run->say, "-gradcheck is of one image: leave out -images, and say "
-                                   "which one by -phi");
-    int code = params_list(run->say, OPT_GRADCHECK, run->s->gradcheck, &names);
+        return message_usage(run->messages,
+                             "-gradcheck is of one image: leave out -images, and say "
+                             "which one by -phi");
+    int code = params_list(run->messages, OPT_GRADCHECK, run->s->gradcheck, &names);
     if (code) return code;
     const int all = strchr(names, '*') != NULL;
     nb_status status = NB_OK;

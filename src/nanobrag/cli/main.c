@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/generate.h"
-#include "cli/options.h"
-#include "cli/parse.h"
+#include "cli/message.h"
+#include "cli/options/command_line.h"
+#include "cli/options/generate.h"
+#include "cli/options/options.h"
 #include "cli/run.h"
-#include "cli/say.h"
 
 /* 1 when an argument is this option by one of its names */
 static int asks(int argc, char **argv, int option)
@@ -36,39 +36,42 @@ static int generate(const struct event_list *events)
     return 1;
 }
 
-static int printed(struct say *say)
+static int printed(struct messages *messages)
 {
-    return fflush(stdout) == 0 ? EXIT_DONE : say_failure(say, "stdout cannot be written");
+    return fflush(stdout) == 0 ? EXIT_DONE
+                               : message_failure(messages, "stdout cannot be written");
 }
 
 int main(int argc, char **argv)
 {
-    struct say say = {0};
+    struct messages messages = {0};
     struct event_list events;
     const char *wrong;
-    say.compat = parse_profile(argc, argv, &wrong);
+    messages.compat = parse_profile(argc, argv, &wrong);
     if (asks(argc, argv, OPT_HELP)) {
         generate_help();
-        return printed(&say);
+        return printed(&messages);
     }
     if (asks(argc, argv, OPT_VERSION)) {
         printf("nanobrag %s (%s)\n", nb_version(), nb_features());
-        return printed(&say);
+        return printed(&messages);
     }
     if (asks(argc, argv, OPT_LIST_PARAMS)) {
         generate_params();
-        return printed(&say);
+        return printed(&messages);
     }
     if (wrong)
-        return say_usage(&say,
-                         "-compat or NANOBRAG_COMPAT is %s; expected nanobragg or none",
-                         wrong);
+        return message_usage(&messages,
+                             "-compat or NANOBRAG_COMPAT is %s; expected nanobragg or none",
+                             wrong);
     if (argc < 2)
-        return say_usage(&say, "nothing asked for; nanobrag -help lists the options");
-    int code = parse_arguments(&say, argc, argv, &events);
+        return message_usage(&messages,
+                             "nothing asked for; nanobrag -help lists the options");
+    int code = parse_arguments(&messages, argc, argv, &events);
     if (!code)
-        code = generate(&events) ? printed(&say) : run_program(&say, argc, argv, &events);
+        code = generate(&events) ? printed(&messages)
+                                 : run_program(&messages, argc, argv, &events);
     events_free(&events);
-    say_free(&say);
+    messages_free(&messages);
     return code;
 }

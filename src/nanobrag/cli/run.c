@@ -19,8 +19,8 @@ static void on_log(void *user, int level, const char *topic, const char *line)
 {
     const struct run *run = user;
     (void)topic;
-    if (level == NB_LOG_WARNING) say_warning(run->say, "%s", line);
-    if (level == NB_LOG_NOTE) say_note(run->say, "%s", line);
+    if (level == NB_LOG_WARNING) message_warning(run->messages, "%s", line);
+    if (level == NB_LOG_NOTE) message_note(run->messages, "%s", line);
 }
 
 static int on_progress(void *user, double fraction)
@@ -51,8 +51,8 @@ static int last_device(const struct run *run, const struct event_list *events, i
     for (size_t i = 0; i < events->n; i++) {
         const struct event *e = &events->at[i];
         if (e->option == OPT_DEVICE && nb_device_named(e->text, device, id) != NB_OK)
-            return say_usage(run->say, "-device %s: expected auto|cpu|cuda|cuda:N",
-                             e->text);
+            return message_usage(run->messages, "-device %s: expected auto|cpu|cuda|cuda:N",
+                                 e->text);
     }
     return 0;
 }
@@ -62,8 +62,8 @@ static int create_context(struct run *run, const struct event_list *events)
     enum { THREADS_MOST = 1024 }; /* of the library */
     const int threads = last_threads(events);
     if (threads > THREADS_MOST)
-        return say_usage(run->say, "-threads %d: must be at most %d", threads,
-                         THREADS_MOST);
+        return message_usage(run->messages, "-threads %d: must be at most %d", threads,
+                             THREADS_MOST);
     int device = 0, device_id = 0;
     const int code = last_device(run, events, &device, &device_id);
     if (code) return code;
@@ -78,13 +78,13 @@ static int create_context(struct run *run, const struct event_list *events)
                                         .progress = on_progress,
                                         .user = run};
     const nb_status status = nb_context_create(NB_API_VERSION, &options, &run->ctx);
-    if (status != NB_OK) return say_status(run->say, status, "", 0);
+    if (status != NB_OK) return message_status(run->messages, status, "", 0);
     return 0;
 }
 
 static int library_failed(struct run *run, nb_status status)
 {
-    return say_status(run->say, status, nb_context_message(run->ctx), 0);
+    return message_status(run->messages, status, nb_context_message(run->ctx), 0);
 }
 
 /* nanoBragg's own numbers for its report do not know of -param */
@@ -101,7 +101,7 @@ static void forget_statements(struct run *run)
 static int create_simulator(struct run *run, const struct event_list *events)
 {
     char *names;
-    int code = params_names(run->s, run->say, events, &names);
+    int code = params_names(run->s, run->messages, events, &names);
     if (code) return code;
     params_prepare(&run->s->scene, names);
     if (run->s->gradcheck) params_prepare(&run->s->scene, run->s->gradcheck);
@@ -109,7 +109,7 @@ static int create_simulator(struct run *run, const struct event_list *events)
         nb_simulator_create(run->ctx, &run->s->scene, names, &run->s->how, &run->sim);
     free(names);
     if (status != NB_OK) return library_failed(run, status);
-    code = params_set(&run->params, run->say, run->sim, events);
+    code = params_set(&run->params, run->messages, run->sim, events);
     if (code) return code;
     status = nb_resolved(run->sim, run->params.x, &run->resolved);
     if (status == NB_OK) status = nb_describe(run->sim, run->params.x, &run->description);
@@ -126,8 +126,9 @@ static int write_dump(struct run *run)
         nb_fdump_write(run->ctx, s->dump, run->inputs.hkl, run->resolved.crystal.default_f,
                        s->compat ? NB_PROFILE_NANOBRAGG : NB_PROFILE_NANOBRAG);
     if (status == NB_OK) return 0;
-    if (!s->compat) return say_status(run->say, status, nb_context_message(run->ctx), 1);
-    say_warning(run->say, "%s", nb_context_message(run->ctx));
+    if (!s->compat)
+        return message_status(run->messages, status, nb_context_message(run->ctx), 1);
+    message_warning(run->messages, "%s", nb_context_message(run->ctx));
     return 0;
 }
 
@@ -154,8 +155,8 @@ static int allocate(struct run *run)
     run->counts = counted ? allocate_image(n * sizeof *run->counts) : NULL;
     run->results = calloc((size_t)s->images, sizeof *run->results);
     if (run->image && (run->counts || !counted) && run->results) return 0;
-    return say_failure(run->say, "out of memory for an image of %d x %d pixels",
-                       run->description.nfast, run->description.nslow);
+    return message_failure(run->messages, "out of memory for an image of %d x %d pixels",
+                           run->description.nfast, run->description.nslow);
 }
 
 static int progress_kind(const struct run *run)
@@ -229,14 +230,14 @@ static int make_images(struct run *run)
 static int prepare(struct run *run, const struct event_list *events)
 {
     struct settings *s = run->s;
-    struct say *say = run->say;
-    settings_start(s, say->compat);
-    int code = header_inherit(s, say, run->ctx, events, &run->inputs.mask);
-    if (!code) code = settings_apply(s, say, events);
-    if (!code && bench_compile_builtin(s)) return outputs_check(s, say);
-    if (!code) code = settings_finish(s, say);
-    if (!code) code = outputs_check(s, say);
-    if (!code) code = inputs_read(&run->inputs, s, say, run->ctx);
+    struct messages *messages = run->messages;
+    settings_start(s, messages->compat);
+    int code = header_inherit(s, messages, run->ctx, events, &run->inputs.mask);
+    if (!code) code = settings_apply(s, messages, events);
+    if (!code && bench_compile_builtin(s)) return outputs_check(s, messages);
+    if (!code) code = settings_finish(s, messages);
+    if (!code) code = outputs_check(s, messages);
+    if (!code) code = inputs_read(&run->inputs, s, messages, run->ctx);
     if (!code) code = create_simulator(run, events);
     return code;
 }
@@ -246,8 +247,9 @@ static int check_printout(const struct run *run)
     const int *pixel = run->s->printout_pixel;
     const nb_description *d = &run->description;
     if (run->s->compat || (pixel[0] < d->nfast && pixel[1] < d->nslow)) return 0;
-    return say_usage(run->say, "-printout_pixel %d %d lies outside the %d x %d detector",
-                     pixel[0], pixel[1], d->nfast, d->nslow);
+    return message_usage(run->messages,
+                         "-printout_pixel %d %d lies outside the %d x %d detector",
+                         pixel[0], pixel[1], d->nfast, d->nslow);
 }
 
 static int compare(struct run *run)
@@ -298,19 +300,20 @@ static void free_run(struct run *run)
     nb_context_free(run->ctx);
 }
 
-int run_program(struct say *say, int argc, char **argv, const struct event_list *events)
+int run_program(struct messages *messages, int argc, char **argv,
+                const struct event_list *events)
 {
     struct settings settings;
-    struct run run = {.s = &settings, .say = say, .argc = argc, .argv = argv};
+    struct run run = {.s = &settings, .messages = messages, .argc = argc, .argv = argv};
     const double start = progress_clock();
     progress_catch_interrupt();
-    settings_start(&settings, say->compat);
+    settings_start(&settings, messages->compat);
     int code = create_context(&run, events);
     if (!code) code = prepare(&run, events);
     run.seconds_setup = progress_clock() - start;
     if (!code) code = carry_out(&run);
     if (fflush(stdout) != 0 && !code)
-        code = say_failure(say, "the report could not be written to stdout");
+        code = message_failure(messages, "the report could not be written to stdout");
     free_run(&run);
     return code;
 }

@@ -11,11 +11,11 @@
 
 #include <nanobrag/nanobrag.h>
 
-#include "cli/header.h"
-#include "cli/params.h"
+#include "cli/message.h"
+#include "cli/options/inherited_header.h"
+#include "cli/options/parameters.h"
+#include "cli/options/settings.h"
 #include "cli/progress.h"
-#include "cli/say.h"
-#include "cli/settings.h"
 
 /* Everything that was read from files. */
 struct inputs {
@@ -31,7 +31,8 @@ struct inputs {
 };
 
 /* Read what `s` names and put it into s->scene. Returns 0 or the exit status. */
-int inputs_read(struct inputs *in, struct settings *s, struct say *say, nb_context *ctx);
+int inputs_read(struct inputs *in, struct settings *s, struct messages *messages,
+                nb_context *ctx);
 void inputs_free(struct inputs *in);
 
 /* One finished image. */
@@ -47,7 +48,7 @@ struct result {
 
 struct run {
     struct settings *s;
-    struct say *say;
+    struct messages *messages;
     nb_context *ctx;
     struct inputs inputs;
     struct progress progress;
@@ -67,12 +68,13 @@ struct run {
 };
 
 /* Run what the events ask for; returns the exit status. */
-int run_program(struct say *say, int argc, char **argv, const struct event_list *events);
+int run_program(struct messages *messages, int argc, char **argv,
+                const struct event_list *events);
 
 /* ---- files (outputs.c) ---- */
 
 /* Refuse before rendering what cannot be written in the end. */
-int outputs_check(const struct settings *s, struct say *say);
+int outputs_check(const struct settings *s, struct messages *messages);
 
 /* 1 for the name "-". */
 int outputs_to_stdout(const char *path);

@@ -12,7 +12,7 @@
 #include <nanobrag/simulator.h>
 
 #include "base/log.h"
-#include "compile/wisdom.h"
+#include "compile/tune/wisdom.h"
 
 uint32_t plan_class(double n)
 {
@@ -71,7 +71,7 @@ static const struct member members[] = {
     WORDS(operation, operations),
     WORDS(shape, shapes),
     WORDS(lookup, lookups),
-    NUMBER(lone),
+    NUMBER(single_orientation),
     WORDS(strategy, strategies),
     WORDS(precision, precisions),
     NUMBER(kernel),
@@ -101,7 +101,7 @@ static uint32_t value_of(const struct signature *signature, const struct member 
     return value;
 }
 
-static const char *say(const struct member *member, uint32_t value, char out[WORD])
+static const char *messages(const struct member *member, uint32_t value, char out[WORD])
 {
     if (member->words) return member->words[value];
     if (member->is_class && value > 0)
@@ -129,7 +129,7 @@ void plan_key(const struct signature *signature, const char *kernel, char *out)
             || (!m->words && value_of(signature, m) == 0))
             continue;
         n += (size_t)snprintf(out + n, PLAN_KEY - n, " %s=%s", m->name,
-                              say(m, value_of(signature, m), word));
+                              messages(m, value_of(signature, m), word));
     }
 }
 
@@ -142,8 +142,8 @@ void plan_difference(const struct signature *from, const struct signature *to, c
         char word_a[WORD], word_b[WORD];
 
         if (a == b) continue;
-        (void)snprintf(out, PLAN_NAME, "%s: %s -> %s", m->name, say(m, a, word_a),
-                       say(m, b, word_b));
+        (void)snprintf(out, PLAN_NAME, "%s: %s -> %s", m->name, messages(m, a, word_a),
+                       messages(m, b, word_b));
         return;
     }
 }
@@ -189,7 +189,7 @@ void plan_estimate(const struct signature *signature, struct plan *out)
     out->signature = *signature;
     out->spec.shape = (int)signature->shape;
     out->spec.lookup = (int)signature->lookup;
-    out->spec.lone = (int)signature->lone;
+    out->spec.single_orientation = (int)signature->single_orientation;
     out->rigour = RIGOUR_ESTIMATED;
     threads = 1 + floor(work_of(signature) / worth_a_thread);
     if (signature->strategy == NB_SPOTS)

@@ -16,7 +16,13 @@
 #include "base/context.h"
 #include "kernels/job.h"
 
-enum operation { PLAN_FORWARD, PLAN_ADJOINT, PLAN_ROWS, PLAN_DIGITIZE, PLAN_OPERATIONS };
+enum operation {
+    PLAN_FORWARD,
+    PLAN_ADJOINT,
+    PLAN_JACOBIAN,
+    PLAN_DIGITIZE,
+    PLAN_OPERATIONS
+};
 
 enum { PLAN_NAME = 160, PLAN_KEY = 512 };
 
@@ -24,7 +30,7 @@ enum { PLAN_NAME = 160, PLAN_KEY = 512 };
  * filled. */
 struct signature {
     uint32_t operation;
-    uint32_t shape, lookup, lone; /* struct phys_spec */
+    uint32_t shape, lookup, single_orientation; /* struct phys_spec */
     uint32_t strategy, precision;
     uint32_t kernel; /* instruction set, hashed */
     uint32_t device; /* of images: 0 the host, else compute capability times ten */

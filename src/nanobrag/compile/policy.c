@@ -1,14 +1,16 @@
 /* policy.c - strategy and instruction set of a simulator. SPDX-License-Identifier: MIT */
+#include "compile/policy.h"
+
 #include <math.h>
 
 #include "base/context.h"
-#include "compile/compile.h"
-#include "kernels/spots.h"
+#include "kernels/spots/spots.h"
 
 static nb_status use_reference(nb_context *ctx, struct policy *out)
 {
-    static const struct kernel_set reference = {&kernels_reference, NULL, NULL, NULL,
-                                                &pullers_reference, NULL, NULL, NULL};
+    static const struct kernel_set reference =
+        {&kernels_reference,         NULL, NULL, NULL,
+         &adjoint_kernels_reference, NULL, NULL, NULL};
 
     if (out->precision == NB_SINGLE)
         return fail(ctx, NB_ERR_UNSUPPORTED,
@@ -72,7 +74,7 @@ nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct poli
 /* fuller than this, and visiting spot by spot costs more than visiting all */
 static const double full = 1.0 / 3;
 
-/* nanoseconds of a sample in lanes, of the same core as in kernels/spots.c */
+/* nanoseconds of a sample in lanes, of the same core as in kernels/spots/spots.c */
 static const double per_sample = 4, per_sample_single = 2;
 
 static void choose(struct policy *policy, const struct phys_frame *frame,

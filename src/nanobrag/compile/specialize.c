@@ -2,7 +2,7 @@
  * MIT */
 #include <nanobrag/io.h>
 
-#include "compile/compile.h"
+#include "compile/policy.h"
 
 /* tricubic interpolation needs its four nodes and a neighbour: five indices per axis */
 static int is_wide(const nb_hkl *hkl)
@@ -25,7 +25,7 @@ struct phys_spec specialize_scene(const nb_scene *scene)
     struct phys_spec spec;
 
     spec.shape = shape[c->shape];
-    spec.inside = spec.lone = 0;
+    spec.inside = spec.single_orientation = 0;
     spec.lookup = PHYS_CONSTANT;
     if (c->hkl)
         spec.lookup =

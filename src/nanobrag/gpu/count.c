@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gpu/block.h"
-#include "gpu/count_parameters.h"
+#include "gpu/text/block.h"
+#include "gpu/text/count_parameters.h"
 
 /* blocks that a multiprocessor has at once, at most; what a block found takes so many bytes
  */
@@ -25,7 +25,7 @@ static int blocks_for(const struct gpu *gpu, const struct gpu_counting *how)
 {
     const int64_t pixels = (int64_t)how->nslow * how->nfast;
     const int64_t needed = (pixels + BLOCK_THREADS - 1) / BLOCK_THREADS;
-    const int64_t most = (int64_t)RESIDENT * gpu->facts.processors;
+    const int64_t most = (int64_t)RESIDENT * gpu->properties.processors;
 
     return (int)(needed < most ? needed : most);
 }

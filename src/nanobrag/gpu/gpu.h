@@ -7,19 +7,19 @@
 #ifndef NB_GPU_GPU_H
 #define NB_GPU_GPU_H
 
-#include "gpu/driver.h"
+#include "gpu/driver/driver.h"
 #include "kernels/job.h"
 
-struct gpu_rows_kernels;
+struct gpu_derivatives_kernels;
 
 struct gpu {
     nb_context *ctx; /* whose it is */
     const struct gpu_driver *driver;
     void *device;
     int id;
-    struct gpu_facts facts;
+    struct gpu_properties properties;
     struct hot *hot; /* hot.c, kernels built at run time; NULL: nothing was counted */
-    struct gpu_rows_kernels *rows; /* rows_kernels.h; NULL: none was asked for */
+    struct gpu_derivatives_kernels *rows; /* jacobian_kernels.h; NULL: none was asked for */
 };
 
 /* Device `id` of a driver. Errors: NB_ERR_UNSUPPORTED (there is none, or nothing that runs
@@ -94,7 +94,7 @@ struct gpu_hot_counts {
 };
 
 /* what a simulator knows of kernels built at run time */
-struct gpu_proofs {
+struct gpu_verifications {
     uint64_t proven; /* bits: those that gave the same bits in its scene */
     int tried; /* rows of tiles */
 };
@@ -107,7 +107,7 @@ struct gpu_scene {
     int f_sent; /* those there: 0 none, 1 in double, 2 in float */
     struct gpu_graphs graphs;
     struct gpu_hot_counts hot;
-    struct gpu_proofs proofs;
+    struct gpu_verifications verifications;
     struct gpu_buffer parameters, sources, orientations, f, stol, mask, partial, photons;
     /* of derivatives and losses (rows.h, loss.h) */
     struct gpu_buffer tangents, totals, sums, change, sum_bar, f_counts, inputs[3];
@@ -128,15 +128,15 @@ struct gpu_layout {
     int single, parts;
     int first_fast, first_slow, across, down; /* tiles of the job, from this pixel on */
     int segments;
-    int band; /* rows of tiles in a launch */
+    int strip; /* rows of tiles in a launch */
 };
 
 /* `whole`: tiles of all the detector, not of the ROI alone */
-struct gpu_layout gpu_layout_of(const struct gpu_facts *facts, const struct job *job,
-                                int single, int whole);
+struct gpu_layout gpu_layout_of(const struct gpu_properties *properties,
+                                const struct job *job, int single, int whole);
 
 /* Why a device is not to compute a job; NULL: it may. */
-const char *gpu_refuses(const struct gpu_facts *facts, const struct job *job);
+const char *gpu_refuses(const struct gpu_properties *properties, const struct job *job);
 
 /* an image of the caller's on the device */
 struct gpu_output {

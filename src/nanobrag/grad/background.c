@@ -34,7 +34,7 @@ static double quirk_molecules(const nb_background *b, const nb_background *dot,
 }
 
 void background_tangent(const nb_scene *scene, const nb_scene *dot,
-                        const struct phys_frame *frame, struct phys_slope *out)
+                        const struct phys_frame *frame, struct phys_frame_tangent *out)
 {
     const nb_background *b = &scene->background;
     const double nsub = (double)scene->oversample * scene->oversample;

@@ -107,7 +107,7 @@ static void source_tangent(const nb_scene *scene, const nb_scene *dot,
 }
 
 void beam_tangent(const nb_scene *scene, const nb_scene *dot,
-                  const struct scene_fixed *fixed, struct phys_slope *out)
+                  const struct scene_fixed *fixed, struct phys_frame_tangent *out)
 {
     const nb_beam *b = &scene->beam;
     const int listed = fixed->ngrid == 0 && !(scene->quirks & NB_QUIRK_UNIT_WEIGHTS);

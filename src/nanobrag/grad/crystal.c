@@ -284,7 +284,7 @@ static double cells_metric_tangent(const nb_crystal *c, const nb_crystal *dot,
 /* of crystal_lattice() */
 static void crystal_lattice_tangent(const nb_scene *scene, const nb_scene *dot,
                                     const struct crystal_axes *axes, double stretch,
-                                    struct phys_slope *out)
+                                    struct phys_frame_tangent *out)
 {
     const nb_crystal *c = &scene->crystal;
     double metric[6];
@@ -317,7 +317,7 @@ static void crystal_lattice_tangent(const nb_scene *scene, const nb_scene *dot,
 }
 
 void crystal_tangent(const nb_scene *scene, const nb_scene *dot,
-                     const struct crystal_axes *axes, struct phys_slope *out)
+                     const struct crystal_axes *axes, struct phys_frame_tangent *out)
 {
     const double stretch = crystal_derive_tangent(scene, dot, axes, out->strain);
 

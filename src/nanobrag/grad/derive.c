@@ -16,15 +16,15 @@
 /* What the rotation by `angle` about the unit vector k turns by when both change:
  * angle_dot k + sin(angle) k_dot + (1 - cos(angle)) k x k_dot, as k_dot is normal to k. */
 static void turn_of_rotation(const double k[3], double angle, const double k_dot[3],
-                             double angle_dot, double turn[3])
+                             double angle_dot, double rotation[3])
 {
     const double half = sin(angle / 2);
     double across[3];
 
     linear_cross(k, k_dot, across);
-    linear_scale(angle_dot, k, turn);
-    linear_add(sin(angle), k_dot, turn);
-    linear_add(2 * half * half, across, turn);
+    linear_scale(angle_dot, k, rotation);
+    linear_add(sin(angle), k_dot, rotation);
+    linear_add(2 * half * half, across, rotation);
 }
 
 /* Does the change turn an orientation, or change its weight? What turns all alike is the
@@ -44,7 +44,7 @@ static int turns_any(const nb_scene *scene, const nb_scene *dot, const double st
 static void derive_orientations_tangent(const nb_scene *scene, const nb_scene *dot,
                                         const struct scene_fixed *fixed,
                                         const struct crystal_axes *axes,
-                                        struct phys_slope *out)
+                                        struct phys_frame_tangent *out)
 {
     const int ndomains = scene->crystal.ndomains;
     const double mean = mosaic_mean_weight(scene);
@@ -56,8 +56,8 @@ static void derive_orientations_tangent(const nb_scene *scene, const nb_scene *d
     double spindle[3], spindle_dot[3];
 
     if (!turns_any(scene, dot, out->strain)) {
-        memset(out->turn, 0,
-               (size_t)scene->scan.nphi * (size_t)ndomains * sizeof *out->turn);
+        memset(out->rotation, 0,
+               (size_t)scene->scan.nphi * (size_t)ndomains * sizeof *out->rotation);
         return;
     }
     linear_unit(scene->scan.axis, spindle);
@@ -68,7 +68,8 @@ static void derive_orientations_tangent(const nb_scene *scene, const nb_scene *d
         mosaic_rotation(scene, (const double(*)[3])spread.at, fixed->domain + d, rotation);
         mosaic_rotation_tangent(scene, dot, &spread, fixed->domain + d, turned);
         for (int p = 0; p < scene->scan.nphi; p++) {
-            struct phys_turn *turn = out->turn + (size_t)p * (size_t)ndomains + (size_t)d;
+            struct phys_rotation *change =
+                out->rotation + (size_t)p * (size_t)ndomains + (size_t)d;
             const double phi = linear_radian(sampling_phi(scene, fixed, p));
             const double phi_dot =
                 linear_radian(sampling_phi_tangent(scene, dot, fixed, p));
@@ -76,15 +77,15 @@ static void derive_orientations_tangent(const nb_scene *scene, const nb_scene *d
 
             turn_of_rotation(spindle, phi, spindle_dot, phi_dot, spun);
             for (int j = 0; j < 3; j++)
-                turn->by[j] = turned[j] + linear_dot(rotation[j], spun);
-            turn->weight = mosaic_weight_tangent(scene, dot, d, mean, mean_dot);
+                change->by[j] = turned[j] + linear_dot(rotation[j], spun);
+            change->weight = mosaic_weight_tangent(scene, dot, d, mean, mean_dot);
         }
     }
 }
 
 void scene_derive_tangent(const nb_scene *scene, const nb_scene *dot,
                           const struct scene_fixed *fixed, const struct crystal_axes *axes,
-                          const struct phys_frame *frame, struct phys_slope *out)
+                          const struct phys_frame *frame, struct phys_frame_tangent *out)
 {
     crystal_tangent(scene, dot, axes, out);
     detector_tangent(scene, dot, fixed, out);

@@ -130,8 +130,8 @@ static double unrotated_distance(const nb_detector *d, const nb_detector *dot,
 }
 
 /* v and its change by the rotations about the lab axes, then two theta about its own */
-static void turn(const nb_detector *d, const nb_detector *dot, const double axis[3],
-                 const double axis_dot[3], double *v, double *v_dot)
+static void rotation(const nb_detector *d, const nb_detector *dot, const double axis[3],
+                     const double axis_dot[3], double *v, double *v_dot)
 {
     const double angle = linear_radian(d->twotheta);
 
@@ -166,11 +166,11 @@ static void place_origin(const nb_detector *d, const nb_detector *dot,
                            place_dot->pix0);
         linear_add_tangent(place->close, place_dot->close, place->normal, place_dot->normal,
                            place_dot->pix0);
-        turn(d, dot, axis, axis_dot, place->pix0, place_dot->pix0);
+        rotation(d, dot, axis, axis_dot, place->pix0, place_dot->pix0);
     }
-    turn(d, dot, axis, axis_dot, place->fast, place_dot->fast);
-    turn(d, dot, axis, axis_dot, place->slow, place_dot->slow);
-    turn(d, dot, axis, axis_dot, place->normal, place_dot->normal);
+    rotation(d, dot, axis, axis_dot, place->fast, place_dot->fast);
+    rotation(d, dot, axis, axis_dot, place->slow, place_dot->slow);
+    rotation(d, dot, axis, axis_dot, place->normal, place_dot->normal);
     if (s.kind == NB_PIVOT_BEAM) {
         linear_add(-s.fast, place->fast, place->pix0);
         linear_add(-s.slow, place->slow, place->pix0);
@@ -234,7 +234,7 @@ static void derive(const nb_scene *scene, const nb_scene *dot, struct detector_p
 }
 
 void detector_tangent(const nb_scene *scene, const nb_scene *dot,
-                      const struct scene_fixed *fixed, struct phys_slope *out)
+                      const struct scene_fixed *fixed, struct phys_frame_tangent *out)
 {
     const nb_detector *d = &scene->detector, *d_dot = &dot->detector;
     const int from_front = (scene->quirks & NB_QUIRK_LAYER_STEP) != 0;

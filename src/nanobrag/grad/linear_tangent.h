@@ -90,7 +90,8 @@ static inline void linear_rotate_xyz_tangent(const double degree[3],
 /* What the rotation by the vector r turns by when r changes: a r_dot + b r x r_dot
  * + c r (r.r_dot) with t = |r|, a = sin t/t, b = (1 - cos t)/t^2 and c = (t - sin t)/t^3,
  * which for small t is a series: 8 terms, remainder below 1e-19. */
-static inline void linear_turn_of(const double r[3], const double r_dot[3], double turn[3])
+static inline void linear_turn_of(const double r[3], const double r_dot[3],
+                                  double rotation[3])
 {
     const double t2 = linear_dot(r, r), t = sqrt(t2), half = sin(t / 2);
     const double a = t > 0 ? sin(t) / t : 1, b = t > 0 ? 2 * (half / t) * (half / t) : 0.5;
@@ -101,20 +102,20 @@ static inline void linear_turn_of(const double r[3], const double r_dot[3], doub
     else
         c = (t - sin(t)) / (t * t2);
     linear_cross(r, r_dot, across);
-    linear_scale(a, r_dot, turn);
-    linear_add(b, across, turn);
-    linear_add(c * linear_dot(r, r_dot), r, turn);
+    linear_scale(a, r_dot, rotation);
+    linear_add(b, across, rotation);
+    linear_add(c * linear_dot(r, r_dot), r, rotation);
 }
 
 static inline void linear_turn_tangent(const double r[3], const double r_dot[3],
                                        const double *v, const double *v_dot, double *out)
 {
-    double turn[3], at[3], turned[3], to[3];
+    double rotation[3], at[3], turned[3], to[3];
 
-    linear_turn_of(r, r_dot, turn);
+    linear_turn_of(r, r_dot, rotation);
     linear_turn(r, v, at);
     linear_turn(r, v_dot, to);
-    linear_cross(turn, at, turned);
+    linear_cross(rotation, at, turned);
     linear_add(1, turned, to);
     linear_copy(to, out);
 }

@@ -47,18 +47,18 @@ static void mosaic_vector_tangent(const nb_scene *scene, const nb_scene *dot,
 
 void mosaic_rotation_tangent(const nb_scene *scene, const nb_scene *dot,
                              const struct mosaic_change *frame,
-                             const struct scene_domain *domain, double turn[3])
+                             const struct scene_domain *domain, double rotation[3])
 {
     const double spread_dot = linear_radian(dot->crystal.mosaic[0]);
     double by[3], by_dot[3];
 
     if (!mosaic_is_anisotropic(scene)) {
-        linear_scale(spread_dot * domain->angle, domain->axis, turn);
+        linear_scale(spread_dot * domain->angle, domain->axis, rotation);
         return;
     }
     mosaic_vector(scene, (const double(*)[3])frame->at, domain, by);
     mosaic_vector_tangent(scene, dot, frame, domain, by_dot);
-    linear_turn_of(by, by_dot, turn);
+    linear_turn_of(by, by_dot, rotation);
 }
 
 double mosaic_weight_tangent(const nb_scene *scene, const nb_scene *dot, int d, double mean,

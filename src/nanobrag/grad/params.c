@@ -8,7 +8,7 @@
 #include "base/context.h"
 #include "grad/grad.h"
 #include "grad/registry.h"
-#include "scene/symmetry.h"
+#include "scene/reflections/symmetry.h"
 
 int params_is_f(const struct params *params, size_t i)
 {

@@ -12,7 +12,7 @@
 #include "base/context.h"
 #include "grad/grad.h"
 #include "grad/registry.h"
-#include "scene/hkl_table.h"
+#include "scene/reflections/hkl_table.h"
 
 /* insert `place` into an ascending list unless it is there; returns the new length */
 static int insert(size_t place, size_t *list, int n)

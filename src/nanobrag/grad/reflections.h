@@ -7,7 +7,7 @@
 #define NB_GRAD_REFLECTIONS_H
 
 #include "grad/grad.h"
-#include "scene/symmetry.h"
+#include "scene/reflections/symmetry.h"
 
 /* Places of the listed equivalents of a listed reflection, itself among them, ascending.
  * Returns how many. */

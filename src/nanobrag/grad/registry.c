@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "scene/hkl_table.h"
 #include "scene/mosaic.h"
+#include "scene/reflections/hkl_table.h"
 
 /* what a scene must have for a parameter to mean something in it */
 enum applies {

@@ -11,7 +11,7 @@
 #include "grad/grad.h"
 #include "grad/reflections.h"
 #include "grad/registry.h"
-#include "scene/hkl_table.h"
+#include "scene/reflections/hkl_table.h"
 
 /* a word of the names: "name", "name[index]" */
 struct word {

@@ -13,14 +13,14 @@
 
 #include <nanobrag/scene.h>
 
-#include "physics/slope.h"
+#include "physics/frame_tangent.h"
 #include "scene/crystal.h"
 #include "scene/scene.h"
 
 /* strain, ncells, peak, metric, fudge, b_factor, default_f from cell, matrix, misset,
  * ncells, fudge, b_factor, default_f of the crystal; `axes` from crystal_derive(). */
 void crystal_tangent(const nb_scene *scene, const nb_scene *dot,
-                     const struct crystal_axes *axes, struct phys_slope *out);
+                     const struct crystal_axes *axes, struct phys_frame_tangent *out);
 
 /* the frame of mosaic_frame() and its change */
 struct mosaic_change {
@@ -37,7 +37,7 @@ double mosaic_weight_tangent(const nb_scene *scene, const nb_scene *dot, int d, 
                              double mean_dot);
 void mosaic_rotation_tangent(const nb_scene *scene, const nb_scene *dot,
                              const struct mosaic_change *frame,
-                             const struct scene_domain *domain, double turn[3]);
+                             const struct scene_domain *domain, double rotation[3]);
 
 /* From the axes and their strain. */
 struct mosaic_change mosaic_frame_tangent(const struct crystal_axes *axes,
@@ -45,21 +45,21 @@ struct mosaic_change mosaic_frame_tangent(const struct crystal_axes *axes,
 
 /* pix0 to layer_mu from the detector, and from what of the beam moves it. */
 void detector_tangent(const nb_scene *scene, const nb_scene *dot,
-                      const struct scene_fixed *fixed, struct phys_slope *out);
+                      const struct scene_fixed *fixed, struct phys_frame_tangent *out);
 
 /* source (nsource) and kahn from the beam. */
 void beam_tangent(const nb_scene *scene, const nb_scene *dot,
-                  const struct scene_fixed *fixed, struct phys_slope *out);
+                  const struct scene_fixed *fixed, struct phys_frame_tangent *out);
 
 /* bragg_scale and amorphous_scale from fluence, scale of the crystal and thickness of the
  * water; counts from the frame of the scene. */
 void background_tangent(const nb_scene *scene, const nb_scene *dot,
-                        const struct phys_frame *frame, struct phys_slope *out);
+                        const struct phys_frame *frame, struct phys_frame_tangent *out);
 
 /* All of it, with turn (nphi x ndomains) from the mosaic spread and from phi0, osc and axis
  * of the scan, but without the box of structure factors. */
 void scene_derive_tangent(const nb_scene *scene, const nb_scene *dot,
                           const struct scene_fixed *fixed, const struct crystal_axes *axes,
-                          const struct phys_frame *frame, struct phys_slope *out);
+                          const struct phys_frame *frame, struct phys_frame_tangent *out);
 
 #endif

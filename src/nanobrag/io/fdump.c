@@ -18,7 +18,7 @@
 #include "base/context.h"
 #include "io/file.h"
 #include "io/parse.h"
-#include "scene/hkl_table.h"
+#include "scene/reflections/hkl_table.h"
 
 enum { WORD = 8, TAG = 6, CHECK = 4, TRAILER = TAG + CHECK, BUFFER = 1 << 16 };
 

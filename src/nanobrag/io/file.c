@@ -23,7 +23,7 @@
 #include <nanobrag/io.h>
 
 #include "base/context.h"
-#include "base/pages.h"
+#include "base/huge_pages.h"
 
 enum {
     READ_STEP = 1 << 16, /* first guess where the size is not known */
@@ -93,7 +93,7 @@ static nb_status fail_size(nb_context *ctx, const char *path, size_t limit)
 static nb_status read_all(nb_context *ctx, const char *path, int fd, size_t limit,
                           size_t capacity, unsigned char **bytes, size_t *n)
 {
-    unsigned char *block = pages_alloc(capacity);
+    unsigned char *block = huge_pages_alloc(capacity);
     size_t used = 0;
     nb_status status = block ? NB_OK : fail_memory(ctx, path);
 

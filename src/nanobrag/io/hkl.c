@@ -11,12 +11,12 @@
 #include <stdlib.h>
 
 #include "base/context.h"
+#include "base/huge_pages.h"
 #include "base/log.h"
-#include "base/pages.h"
 #include "io/file.h"
 #include "io/parse.h"
 #include "io/text.h"
-#include "scene/hkl_table.h"
+#include "scene/reflections/hkl_table.h"
 
 enum { GROUP = 4, SHORTEST = 8 }; /* "0 0 0 0" and what ends it */
 
@@ -166,8 +166,8 @@ nb_status hkl_parse(nb_context *ctx, const char *name, const void *bytes, size_t
 
     *out = NULL;
     NB_TRY(text_open(ctx, name, bytes, n, "h k l F on each line", &text));
-    list.hkl = pages_alloc(capacity * 3 * sizeof *list.hkl);
-    list.f = pages_alloc(capacity * sizeof *list.f);
+    list.hkl = huge_pages_alloc(capacity * 3 * sizeof *list.hkl);
+    list.f = huge_pages_alloc(capacity * sizeof *list.f);
     if (!list.hkl || !list.f) {
         free(list.hkl);
         free(list.f);

@@ -6,7 +6,7 @@
 
 #include "kernels/kernels.h"
 
-/* one row per instruction set: its tables, from lanes.c and paint.c, and whether the
+/* one row per instruction set: its tables, from lanes.c and splat.c, and whether the
  * machine has it */
 struct level {
     struct kernel_set kernels;
@@ -15,15 +15,16 @@ struct level {
 
 #define TABLES(set)                                                                        \
     extern const struct kernels lanes_##set##_double, lanes_##set##_single;                \
-    extern const struct painter paint_##set##_double, paint_##set##_single;                \
-    extern const struct puller lanes_vjp_##set##_double, lanes_vjp_##set##_single;         \
-    extern const struct repainter paint_vjp_##set##_double, paint_vjp_##set##_single
+    extern const struct splat_kernels splat_##set##_double, splat_##set##_single;          \
+    extern const struct adjoint_kernels lanes_vjp_##set##_double,                          \
+        lanes_vjp_##set##_single;                                                          \
+    extern const struct splat_vjp_kernels splat_vjp_##set##_double, splat_vjp_##set##_single
 
 #define LEVEL(set, supported)                                                              \
     {                                                                                      \
-        {&lanes_##set##_double,     &lanes_##set##_single,     &paint_##set##_double,      \
-         &paint_##set##_single,     &lanes_vjp_##set##_double, &lanes_vjp_##set##_single,  \
-         &paint_vjp_##set##_double, &paint_vjp_##set##_single},                            \
+        {&lanes_##set##_double,     &lanes_##set##_single,     &splat_##set##_double,      \
+         &splat_##set##_single,     &lanes_vjp_##set##_double, &lanes_vjp_##set##_single,  \
+         &splat_vjp_##set##_double, &splat_vjp_##set##_single},                            \
             supported                                                                      \
     }
 

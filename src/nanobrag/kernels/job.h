@@ -20,7 +20,7 @@ struct tile {
     int fast, slow, width, height;
 };
 
-struct live;
+struct reach;
 
 /* how threads share a launch; it changes no bit */
 struct schedule {
@@ -38,7 +38,7 @@ struct job {
     struct schedule schedule;
     int planned; /* 1: compiled mode chose spec and schedule */
     const char *mutated; /* an array that is input and output of the call; NULL: none */
-    const struct live *live; /* pairs that reach a tile, for derivatives; NULL: all do */
+    const struct reach *reach; /* pairs that reach a tile, for derivatives; NULL: all do */
 };
 
 #endif

@@ -7,11 +7,11 @@
 #define NB_KERNELS_KERNELS_H
 
 #include "base/context.h"
+#include "kernels/derivatives/objective.h"
+#include "kernels/derivatives/tile_jacobian.h"
 #include "kernels/job.h"
-#include "kernels/paint.h"
-#include "kernels/pull.h"
-#include "kernels/rows.h"
-#include "physics/slope.h"
+#include "kernels/spots/splat.h"
+#include "physics/frame_tangent.h"
 
 /* photons of the width x height pixels of a tile, fast axis innermost */
 typedef void tile_forward(const struct phys_frame *frame, const struct tile *tile,
@@ -25,8 +25,8 @@ enum { KEPT_OF_SOURCE = 1 + FRAME_CRYSTAL, KEPT_OF_PAIR = 4 };
  * its photons; returns what the tile adds to the value. `room`: memory for the slopes of
  * all samples, needed unless the pull is linear. */
 typedef double tile_vjp(const struct job *job, const struct tile *tile,
-                        const struct pull *pull, void *room, struct phys_slope *bar,
-                        double *photons);
+                        const struct objective *objective, void *workspace,
+                        struct phys_frame_tangent *bar, double *photons);
 
 /* photons of a tile whose Bragg sums over samples are known: `photons` holds them, less
  * their constant factor, and is overwritten */
@@ -42,11 +42,11 @@ typedef void tile_finish(const struct phys_frame *frame, const struct tile *tile
  * once, numbers before the sums, the amorphous material. Returns what the tile adds to the
  * value. */
 typedef void tile_weigh(const struct job *job, const struct tile *tile, double factor,
-                        const struct pull *pull, const double *sums, double *weight,
-                        double *photons);
+                        const struct objective *objective, const double *sums,
+                        double *weight, double *photons);
 typedef double tile_close(const struct job *job, const struct tile *tile, double factor,
-                          const struct pull *pull, const double *sums,
-                          struct phys_slope *bar, double *photons);
+                          const struct objective *objective, const double *sums,
+                          struct phys_frame_tangent *bar, double *photons);
 
 /* solid angles of a tile's pixels, as their samples are weighted with on average, sr */
 typedef void tile_omega(const struct phys_frame *frame, const struct tile *tile,
@@ -57,38 +57,39 @@ struct kernels {
     tile_omega *omega;
     tile_finish *finish; /* NULL: this backend has none */
     tile_forward *forward[PHYS_SHAPES][PHYS_LOOKUPS];
-    tile_forward
-        *lone[PHYS_SHAPES][PHYS_LOOKUPS]; /* spec.lone; NULL: not in this backend */
+    tile_forward *single_orientation[PHYS_SHAPES][PHYS_LOOKUPS]; /* spec.lone; NULL: not in
+                                                                    this backend */
 };
 
 /* the adjoints of a backend */
-struct puller {
+struct adjoint_kernels {
     size_t real_size; /* of the numbers that it keeps of its samples; 0: it keeps none */
     tile_vjp *vjp[PHYS_SHAPES][PHYS_LOOKUPS];
     tile_weigh *weigh; /* NULL: this backend has none of these */
     tile_close *close;
-    tile_rows *rows[PHYS_SHAPES][PHYS_LOOKUPS];
+    tile_jacobian *rows[PHYS_SHAPES][PHYS_LOOKUPS];
     double (*product)(int n, const double *a, const double *b); /* sum of a b */
 };
 
 /* what a job runs on: `single` where its rounding keeps to the tolerance, else `precise` */
 struct kernel_set {
     const struct kernels *precise, *single; /* single: NULL when all is in double */
-    const struct painter *paint_precise, *paint_single;
-    const struct puller *pull_precise, *pull_single;
-    const struct repainter *repaint_precise, *repaint_single;
+    const struct splat_kernels *splat_precise, *splat_single;
+    const struct adjoint_kernels *adjoint_precise, *adjoint_single;
+    const struct splat_vjp_kernels *splat_vjp_precise, *splat_vjp_single;
 };
 
 extern const struct kernels kernels_reference;
-extern const struct puller pullers_reference;
+extern const struct adjoint_kernels adjoint_kernels_reference;
 
 /* adds to `bar` what pulls on the amorphous material, seen from the centre of pixel i of a
  * tile, or of all its pixels. Of all lanes, in float too: where it outshines the crystal,
  * float would round away the latter's gradient */
 void reference_amorphous_pixel_vjp(const struct phys_frame *frame, const struct tile *tile,
-                                   int i, double photons_bar, struct phys_slope *bar);
+                                   int i, double photons_bar,
+                                   struct phys_frame_tangent *bar);
 void reference_amorphous_vjp(const struct phys_frame *frame, const struct tile *tile,
-                             const double *photons_bar, struct phys_slope *bar);
+                             const double *photons_bar, struct phys_frame_tangent *bar);
 
 /* Best lanes this machine can run; `isa` (may be "") names one. precise is NULL when the
  * build or the machine lacks the one that was named. */

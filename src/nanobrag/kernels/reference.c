@@ -48,7 +48,8 @@ static void omega_of(const struct phys_frame *frame, const struct tile *tile, do
 }
 
 void reference_amorphous_pixel_vjp(const struct phys_frame *frame, const struct tile *tile,
-                                   int i, double photons_bar, struct phys_slope *bar)
+                                   int i, double photons_bar,
+                                   struct phys_frame_tangent *bar)
 {
     const struct phys_detector det = phys_detector(frame);
     const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
@@ -57,7 +58,7 @@ void reference_amorphous_pixel_vjp(const struct phys_frame *frame, const struct 
 }
 
 void reference_amorphous_vjp(const struct phys_frame *frame, const struct tile *tile,
-                             const double *photons_bar, struct phys_slope *bar)
+                             const double *photons_bar, struct phys_frame_tangent *bar)
 {
     for (int i = 0; i < tile->width * tile->height; i++)
         if (photons_bar[i] != 0)
@@ -66,21 +67,21 @@ void reference_amorphous_vjp(const struct phys_frame *frame, const struct tile *
 
 /* slopes of pixel i of a tile in the structure factors, to their columns */
 static void pixel_columns(struct phys_spec spec, const struct phys_frame *frame,
-                          const struct tile *tile, int i, void *room,
+                          const struct tile *tile, int i, void *workspace,
                           struct columns *columns)
 {
     const struct phys_view view = phys_view(frame);
     const size_t nsource = (size_t)frame->nsource, nturn = (size_t)frame->norientation;
     const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
     struct phys_touched *touched = &columns->touched;
-    struct phys_slope bar = {0};
+    struct phys_frame_tangent bar = {0};
 
-    bar.source = room;
-    bar.turn = (struct phys_turn *)(void *)(bar.source + nsource);
+    bar.source = workspace;
+    bar.rotation = (struct phys_rotation *)(void *)(bar.source + nsource);
     bar.f = columns->box;
     bar.touched = touched;
     memset(bar.source, 0, nsource * sizeof *bar.source);
-    memset(bar.turn, 0, nturn * sizeof *bar.turn);
+    memset(bar.rotation, 0, nturn * sizeof *bar.rotation);
     phys_pixel_vjp(spec, frame, &view, s, f, 1, &bar);
     for (int k = 0; k < touched->n; k++) {
         const int place = touched->place[k];
@@ -94,8 +95,9 @@ static void pixel_columns(struct phys_spec spec, const struct phys_frame *frame,
 }
 
 static inline void rows(struct phys_spec spec, const struct job *job,
-                        const struct tile *tile, const struct tangents *along, void *room,
-                        struct columns *columns, double *photons, double *change)
+                        const struct tile *tile, const struct tangents *along,
+                        void *workspace, struct columns *columns, double *photons,
+                        double *change)
 {
     const struct phys_frame *frame = job->frame;
     const struct phys_view view = phys_view(frame);
@@ -110,21 +112,22 @@ static inline void rows(struct phys_spec spec, const struct job *job,
             change[(size_t)d * TILE_PIXELS + (size_t)i] =
                 inside ? phys_pixel_jvp(spec, frame, &view, along->dot + d, s, f).dot : 0;
         if (columns && columns->full) return;
-        if (columns && inside) pixel_columns(spec, frame, tile, i, room, columns);
+        if (columns && inside) pixel_columns(spec, frame, tile, i, workspace, columns);
     }
 }
 
-static inline double pull_back(struct phys_spec spec, const struct job *job,
-                               const struct tile *tile, const struct pull *pull, void *room,
-                               struct phys_slope *bar, double *photons)
+static inline double objective_back(struct phys_spec spec, const struct job *job,
+                                    const struct tile *tile,
+                                    const struct objective *objective, void *workspace,
+                                    struct phys_frame_tangent *bar, double *photons)
 {
     const struct phys_frame *frame = job->frame;
     const struct phys_view view = phys_view(frame);
     double photons_bar[TILE_PIXELS], value, sum = 0;
 
-    (void)room;
+    (void)workspace;
     run(spec, frame, tile, photons);
-    value = pull_tile(pull, job, tile, photons, photons_bar, NULL);
+    value = objective_tile(objective, job, tile, photons, photons_bar, NULL);
     for (int i = 0; i < tile->width * tile->height; i++) {
         const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
 
@@ -132,7 +135,7 @@ static inline double pull_back(struct phys_spec spec, const struct job *job,
         if (photons_bar[i] != 0)
             phys_pixel_vjp(spec, frame, &view, s, f, photons_bar[i], bar);
     }
-    return pull->linear ? sum : value;
+    return objective->linear ? sum : value;
 }
 
 #define VARIANT VARIANT_FUNCTION
@@ -165,7 +168,7 @@ const struct kernels kernels_reference = {
     {{NULL}},
 };
 
-const struct puller pullers_reference = {
+const struct adjoint_kernels adjoint_kernels_reference = {
     0,
     {
 #define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = shape##_##lookup##_vjp,

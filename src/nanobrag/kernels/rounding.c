@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#include "physics/screen.h"
+#include "physics/detector_plane.h"
 
 /* Steepest slopes: of (sin n x/(n sin x))^2 per n h, and of the round and the gaussian
  * profile, squared, per rho. In the tails of a gaussian the slope is 2.2 sqrt(L) times that
@@ -119,7 +119,7 @@ double rounding_single_anywhere(const struct rounding *rounding, int width, int 
 {
     const struct phys_frame *f = rounding->frame;
     const double half = 0.5 * f->pixel * hypot(width, height);
-    const double plane = phys_screen(f, 0).distance;
+    const double plane = phys_detector_plane(f, 0).distance;
     const double near = f->surface == PHYS_CURVED ? f->distance : plane;
 
     if (rounding->never) return 1;
@@ -156,14 +156,15 @@ static double samples_of(const struct phys_frame *f)
 /* the solid angle of a pixel is at most area / near^2 */
 static double near_of(const struct phys_frame *f)
 {
-    const double plane = phys_screen(f, 0).distance; /* not so far as a false normal says */
+    const double plane =
+        phys_detector_plane(f, 0).distance; /* not so far as a false normal says */
 
     return f->surface == PHYS_CURVED ? f->distance : plane;
 }
 
 static double area_of(const struct phys_frame *f)
 {
-    const double plane = phys_screen(f, 0).distance;
+    const double plane = phys_detector_plane(f, 0).distance;
     const double slant = f->surface == PHYS_CURVED ? 1 : fmax(1, f->close_distance / plane);
 
     return f->point_pixel ? 1 : f->pixel * f->pixel * slant;

@@ -10,8 +10,8 @@
 
 #include "base/context.h"
 #include "kernels/grid.h"
-#include "kernels/headway.h"
 #include "kernels/kernels.h"
+#include "kernels/progress.h"
 #include "kernels/rounding.h"
 
 /* a tile is divided twice at most: into quarters of 16 x 4 and of 8 x 2 pixels */
@@ -47,8 +47,10 @@ static double compute(const struct kernel_set *kernels, const struct job *job,
     const int n = tiles_divisions(kernels, job, rounding, tile, &left);
     const int parts = n == TILE_IN_DOUBLE ? 1 : 1 << n;
     const struct kernels *use = n == TILE_IN_DOUBLE ? kernels->precise : kernels->single;
-    tile_forward *lone = job->spec.lone ? use->lone[shape][lookup] : NULL;
-    tile_forward *forward = lone ? lone : use->forward[shape][lookup];
+    tile_forward *single_orientation =
+        job->spec.single_orientation ? use->single_orientation[shape][lookup] : NULL;
+    tile_forward *forward =
+        single_orientation ? single_orientation : use->forward[shape][lookup];
 
     for (int i = 0; i < parts * parts; i++) {
         const struct tile part = grid_part(tile, parts, i);
@@ -105,7 +107,7 @@ struct tiles_summary tiles_survey(const struct kernel_set *kernels, const struct
 
 /* all tiles, and the brightest pixel */
 static nb_status compute_all(const struct kernel_set *kernels, const struct job *job,
-                             struct headway *headway, double *brightest)
+                             struct progress *progress, double *brightest)
 {
     const struct rounding rounding = rounding_of(job->frame, job->spec);
     const int count = grid_count(job);
@@ -113,34 +115,34 @@ static nb_status compute_all(const struct kernel_set *kernels, const struct job 
     const int block = job->schedule.block;
     double peak = 0;
 
-    headway_part(headway, 0, 1, count);
+    progress_part(progress, 0, 1, count);
 #pragma omp parallel for schedule(dynamic, block) num_threads(threads) reduction(max : peak)
     for (int t = 0; t < count; t++) {
         const struct tile tile = grid_tile(job, t);
 
-        if (headway_stopped(headway)) continue;
+        if (progress_stopped(progress)) continue;
         peak = fmax(peak, compute(kernels, job, &rounding, &tile));
-        headway_step(headway);
+        progress_step(progress);
     }
     (void)threads, (void)block; /* unused without OpenMP */
     *brightest = peak;
-    return headway_check(headway);
+    return progress_check(progress);
 }
 
 nb_status tiles_forward(nb_context *ctx, const struct kernel_set *kernels,
                         const struct job *job)
 {
-    struct headway headway;
+    struct progress progress;
     double peak;
 
-    headway_start(&headway, ctx, job);
+    progress_start(&progress, ctx, job);
     grid_blank(job);
-    NB_TRY(compute_all(kernels, job, &headway, &peak));
+    NB_TRY(compute_all(kernels, job, &progress, &peak));
     if (kernels->single && rounding_is_lost(job, peak)) {
         struct kernel_set precise = *kernels;
 
         precise.single = NULL;
-        NB_TRY(compute_all(&precise, job, &headway, &peak));
+        NB_TRY(compute_all(&precise, job, &progress, &peak));
     }
-    return headway_end(&headway);
+    return progress_end(&progress);
 }

@@ -14,27 +14,28 @@
         run(spec, frame, tile, photons);                                                   \
     }
 
-/* and of a function pull_back(spec, job, tile, pull, room, bar, photons) from here */
+/* and of a function objective_back(spec, job, tile, pull, room, bar, photons) from here */
 #define VARIANT_ADJOINT(shape, lookup)                                                     \
     static double shape##_##lookup##_vjp(const struct job *job, const struct tile *tile,   \
-                                         const struct pull *pull, void *room,              \
-                                         struct phys_slope *bar, double *photons)          \
+                                         const struct objective *objective,                \
+                                         void *workspace, struct phys_frame_tangent *bar,  \
+                                         double *photons)                                  \
     {                                                                                      \
         const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
                                                                                            \
-        return pull_back(spec, job, tile, pull, room, bar, photons);                       \
+        return objective_back(spec, job, tile, objective, workspace, bar, photons);        \
     }
 
 /* and of a function rows(spec, job, tile, along, room, columns, photons, change) */
 #define VARIANT_ROWS(shape, lookup)                                                        \
     static void shape##_##lookup##_rows(const struct job *job, const struct tile *tile,    \
-                                        const struct tangents *along, void *room,          \
+                                        const struct tangents *along, void *workspace,     \
                                         struct columns *columns, double *photons,          \
                                         double *change)                                    \
     {                                                                                      \
         const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
                                                                                            \
-        rows(spec, job, tile, along, room, columns, photons, change);                      \
+        rows(spec, job, tile, along, workspace, columns, photons, change);                 \
     }
 
 #endif

@@ -8,8 +8,8 @@
  * would keep a loop from being vectorised.
  *
  * `real` is double, or float under PHYS_SINGLE. What must not lose digits in float is
- * written with `double` in so many words: anchor.h, patch.h and screen.h, once per tile or
- * spot, and the table of amorphous.h.
+ * written with `double` in so many words: anchor.h, patch.h and detector_plane.h, once per
+ * tile or spot, and the table of amorphous.h.
  *
  * SPDX-License-Identifier: MIT
  */

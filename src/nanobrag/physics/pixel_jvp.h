@@ -8,8 +8,8 @@
 #ifndef NB_PHYSICS_PIXEL_JVP_H
 #define NB_PHYSICS_PIXEL_JVP_H
 
+#include "frame_tangent.h"
 #include "pixel.h"
-#include "slope.h"
 
 /* a number and its change along the direction */
 struct phys_moving {
@@ -47,8 +47,8 @@ struct phys_point_moving {
 /* fast, slow: as in phys_point(); `depth` of layer t */
 PHYS_FN struct phys_point_moving phys_point_jvp(const struct phys_frame *frame,
                                                 const struct phys_detector *det,
-                                                const struct phys_slope *dot, real fast,
-                                                real slow, real t)
+                                                const struct phys_frame_tangent *dot,
+                                                real fast, real slow, real t)
 {
     const real depth = det->layer_offset + t * det->layer_step;
     const real depth_dot = (real)dot->layer_offset + t * (real)dot->layer_step;
@@ -77,8 +77,8 @@ PHYS_FN struct phys_point_moving phys_point_jvp(const struct phys_frame *frame,
 /* sub-pixel `sub` of pixel (f, s) in layer t; -1: its centre */
 PHYS_FN struct phys_point_moving phys_sub_pixel_jvp(const struct phys_frame *frame,
                                                     const struct phys_detector *det,
-                                                    const struct phys_slope *dot, int s,
-                                                    int f, int sub, real t)
+                                                    const struct phys_frame_tangent *dot,
+                                                    int s, int f, int sub, real t)
 {
     const struct phys_sub place = phys_sub(frame->oversample, s, f, sub);
 
@@ -87,7 +87,7 @@ PHYS_FN struct phys_point_moving phys_sub_pixel_jvp(const struct phys_frame *fra
 
 PHYS_FN struct phys_moving phys_solid_angle_jvp(const struct phys_frame *frame,
                                                 const struct phys_detector *det,
-                                                const struct phys_slope *dot,
+                                                const struct phys_frame_tangent *dot,
                                                 struct phys_point_moving p)
 {
     const struct phys_omega_slopes s = phys_solid_angle_slopes(det, p.at);
@@ -99,7 +99,7 @@ PHYS_FN struct phys_moving phys_solid_angle_jvp(const struct phys_frame *frame,
 }
 
 PHYS_FN struct phys_moving phys_capture_jvp(const struct phys_detector *det,
-                                            const struct phys_slope *dot,
+                                            const struct phys_frame_tangent *dot,
                                             struct phys_point_moving p, real t)
 {
     const struct phys_capture_slopes s = phys_capture_slopes(det, p.at, t);
@@ -111,8 +111,8 @@ PHYS_FN struct phys_moving phys_capture_jvp(const struct phys_detector *det,
 }
 
 PHYS_FN struct phys_moving phys_polarization_jvp(const struct phys_frame *frame,
-                                                 const struct phys_slope *dot, int index,
-                                                 struct phys_point_moving p)
+                                                 const struct phys_frame_tangent *dot,
+                                                 int index, struct phys_point_moving p)
 {
     const struct phys_source *a = frame->source + index, *v = dot->source + index;
     const struct phys_polarization_slopes s =
@@ -133,8 +133,8 @@ struct phys_vec3_moving {
 };
 
 PHYS_FN struct phys_vec3_moving phys_scattering_jvp(const struct phys_frame *frame,
-                                                    const struct phys_slope *dot, int index,
-                                                    struct phys_point_moving p)
+                                                    const struct phys_frame_tangent *dot,
+                                                    int index, struct phys_point_moving p)
 {
     const struct phys_source *a = frame->source + index, *v = dot->source + index;
     const struct phys_vec3 incident = phys_load(a->direction);
@@ -148,7 +148,7 @@ PHYS_FN struct phys_vec3_moving phys_scattering_jvp(const struct phys_frame *fra
 }
 
 PHYS_FN struct phys_moving phys_displacement_jvp(const struct phys_frame *frame,
-                                                 const struct phys_slope *dot,
+                                                 const struct phys_frame_tangent *dot,
                                                  struct phys_vec3_moving q)
 {
     const real b = (real)frame->b_factor, q2 = phys_dot(q.at, q.at);
@@ -160,7 +160,8 @@ PHYS_FN struct phys_moving phys_displacement_jvp(const struct phys_frame *frame,
 }
 
 /* what the lattice factor changes by with the numbers of the crystal */
-PHYS_FN real phys_crystal_jvp(struct phys_crystal_slopes s, const struct phys_slope *dot)
+PHYS_FN real phys_crystal_jvp(struct phys_crystal_slopes s,
+                              const struct phys_frame_tangent *dot)
 {
     return phys_dot(s.dn, phys_load(dot->ncells)) + s.dpeak * (real)dot->peak
            + s.dfudge * (real)dot->fudge + s.dhh * (real)dot->metric[0]
@@ -173,7 +174,7 @@ PHYS_FN real phys_crystal_jvp(struct phys_crystal_slopes s, const struct phys_sl
 PHYS_FN struct phys_moving phys_step_jvp(struct phys_spec spec,
                                          const struct phys_frame *frame,
                                          const struct phys_view *view,
-                                         const struct phys_slope *dot, int i,
+                                         const struct phys_frame_tangent *dot, int i,
                                          struct phys_vec3_moving q)
 {
     const struct phys_anchor anchor = phys_anchor_none(frame->orientation[i].axes);
@@ -182,7 +183,7 @@ PHYS_FN struct phys_moving phys_step_jvp(struct phys_spec spec,
     const struct phys_vec3 x = phys_anchor_indices(&anchor, q.at);
     const struct phys_vec3 n = phys_lattice_point(spec, x);
     const struct phys_vec3 turned = /* (turn x a).q = a.(q x turn) */
-        phys_axpy(1, q.dot, phys_cross(q.at, phys_load(dot->turn[i].by)));
+        phys_axpy(1, q.dot, phys_cross(q.at, phys_load(dot->rotation[i].by)));
     const struct phys_vec3 moved = phys_anchor_indices(&anchor, turned);
     const struct phys_vec3 h = phys_load(dot->strain), k = phys_load(dot->strain + 3),
                            l = phys_load(dot->strain + 6);
@@ -226,9 +227,9 @@ struct phys_sums_moving {
 
 PHYS_FN void phys_pixel_source_jvp(struct phys_spec spec, const struct phys_frame *frame,
                                    const struct phys_view *view,
-                                   const struct phys_slope *dot, struct phys_point_moving p,
-                                   int index, struct phys_moving weight,
-                                   struct phys_sums_moving *sums)
+                                   const struct phys_frame_tangent *dot,
+                                   struct phys_point_moving p, int index,
+                                   struct phys_moving weight, struct phys_sums_moving *sums)
 {
     const struct phys_vec3_moving q = phys_scattering_jvp(frame, dot, index, p);
     const int passes = phys_passes_dmin((real)frame->dmin, phys_dot(q.at, q.at));
@@ -248,7 +249,7 @@ PHYS_FN void phys_pixel_source_jvp(struct phys_spec spec, const struct phys_fram
     if (!passes) return;
     for (int i = 0; i < frame->norientation; i++) {
         const struct phys_moving own =
-            phys_moving((real)frame->orientation[i].weight, (real)dot->turn[i].weight);
+            phys_moving((real)frame->orientation[i].weight, (real)dot->rotation[i].weight);
 
         phys_gather(&sum, phys_times(own, phys_step_jvp(spec, frame, view, dot, i, q)));
     }
@@ -258,8 +259,8 @@ PHYS_FN void phys_pixel_source_jvp(struct phys_spec spec, const struct phys_fram
 
 PHYS_FN struct phys_moving phys_pixel_amorphous_jvp(const struct phys_frame *frame,
                                                     const struct phys_detector *det,
-                                                    const struct phys_slope *dot, int s,
-                                                    int f)
+                                                    const struct phys_frame_tangent *dot,
+                                                    int s, int f)
 {
     const struct phys_point_moving front = phys_sub_pixel_jvp(frame, det, dot, s, f, -1, 0);
     const struct phys_moving omega = phys_solid_angle_jvp(frame, det, dot, front);
@@ -294,7 +295,7 @@ PHYS_FN struct phys_moving phys_pixel_amorphous_jvp(const struct phys_frame *fra
 
 /* photons from the sums */
 PHYS_FN struct phys_moving phys_finish_jvp(const struct phys_frame *frame,
-                                           const struct phys_slope *dot,
+                                           const struct phys_frame_tangent *dot,
                                            struct phys_sums_moving s)
 {
     struct phys_moving photons =
@@ -323,7 +324,8 @@ PHYS_FN struct phys_sums_moving phys_sums_moving_start(void)
 PHYS_FN struct phys_moving phys_pixel_jvp(struct phys_spec spec,
                                           const struct phys_frame *frame,
                                           const struct phys_view *view,
-                                          const struct phys_slope *dot, int s, int f)
+                                          const struct phys_frame_tangent *dot, int s,
+                                          int f)
 {
     const int n = frame->oversample;
     const struct phys_detector *det = &view->detector;

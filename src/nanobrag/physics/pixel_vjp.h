@@ -11,8 +11,8 @@
 #ifndef NB_PHYSICS_PIXEL_VJP_H
 #define NB_PHYSICS_PIXEL_VJP_H
 
+#include "frame_tangent.h"
 #include "pixel.h"
-#include "slope.h"
 
 /* to[i] += s v */
 PHYS_FN void phys_give(double *to, real s, struct phys_vec3 v)
@@ -31,7 +31,7 @@ struct phys_point_bar {
 /* at the depth of layer t */
 PHYS_FN void phys_point_vjp(const struct phys_frame *frame, const struct phys_detector *det,
                             struct phys_sub place, real t, struct phys_point_bar point_bar,
-                            struct phys_slope *bar)
+                            struct phys_frame_tangent *bar)
 {
     const real fast = place.fast, slow = place.slow;
     const real depth = det->layer_offset + t * det->layer_step;
@@ -65,7 +65,7 @@ PHYS_FN struct phys_point phys_point_of(const struct phys_detector *det,
 PHYS_FN void phys_solid_angle_vjp(const struct phys_frame *frame,
                                   const struct phys_detector *det, struct phys_point point,
                                   real omega_bar, struct phys_point_bar *point_bar,
-                                  struct phys_slope *bar)
+                                  struct phys_frame_tangent *bar)
 {
     const struct phys_omega_slopes s = phys_solid_angle_slopes(det, point);
 
@@ -76,7 +76,7 @@ PHYS_FN void phys_solid_angle_vjp(const struct phys_frame *frame,
 
 PHYS_FN void phys_capture_vjp(const struct phys_detector *det, struct phys_point point,
                               real t, real capture_bar, struct phys_point_bar *point_bar,
-                              struct phys_slope *bar)
+                              struct phys_frame_tangent *bar)
 {
     const struct phys_capture_slopes s = phys_capture_slopes(det, point, t);
 
@@ -87,7 +87,7 @@ PHYS_FN void phys_capture_vjp(const struct phys_detector *det, struct phys_point
 
 PHYS_FN void phys_polarization_vjp(const struct phys_frame *frame, int index,
                                    struct phys_vec3 d, real polar_bar,
-                                   struct phys_vec3 *d_bar, struct phys_slope *bar)
+                                   struct phys_vec3 *d_bar, struct phys_frame_tangent *bar)
 {
     const struct phys_source *a = frame->source + index;
     struct phys_source *v = bar->source + index;
@@ -105,7 +105,7 @@ PHYS_FN void phys_polarization_vjp(const struct phys_frame *frame, int index,
 
 PHYS_FN void phys_scattering_vjp(const struct phys_frame *frame, int index,
                                  struct phys_vec3 d, struct phys_vec3 q_bar,
-                                 struct phys_vec3 *d_bar, struct phys_slope *bar)
+                                 struct phys_vec3 *d_bar, struct phys_frame_tangent *bar)
 {
     const struct phys_source *a = frame->source + index;
     struct phys_source *v = bar->source + index;
@@ -119,7 +119,7 @@ PHYS_FN void phys_scattering_vjp(const struct phys_frame *frame, int index,
 
 PHYS_FN void phys_displacement_vjp(const struct phys_frame *frame, struct phys_vec3 q,
                                    real f_bar, struct phys_vec3 *q_bar,
-                                   struct phys_slope *bar)
+                                   struct phys_frame_tangent *bar)
 {
     const real b = (real)frame->b_factor, q2 = phys_dot(q, q);
     const real f = phys_displacement(b, q2);
@@ -130,7 +130,7 @@ PHYS_FN void phys_displacement_vjp(const struct phys_frame *frame, struct phys_v
 
 /* what the lattice factor changes by with the numbers of the crystal */
 PHYS_FN void phys_crystal_vjp(struct phys_crystal_slopes s, real latt_bar,
-                              struct phys_slope *bar)
+                              struct phys_frame_tangent *bar)
 {
     phys_give(bar->ncells, latt_bar, s.dn);
     bar->peak += (double)(latt_bar * s.dpeak);
@@ -145,14 +145,14 @@ PHYS_FN void phys_crystal_vjp(struct phys_crystal_slopes s, real latt_bar,
 
 /* a sample in one orientation: x = axes . q, with slopes x_bar; axes and q share them */
 PHYS_FN void phys_indices_vjp(struct phys_axes axes, struct phys_vec3 q, struct phys_vec3 x,
-                              struct phys_vec3 x_bar, double *strain, double *turn,
+                              struct phys_vec3 x_bar, double *strain, double *rotation,
                               struct phys_vec3 *q_bar)
 {
     const struct phys_vec3 own =
         phys_axpy(x_bar.x, axes.a, phys_axpy(x_bar.y, axes.b, phys_scale(x_bar.z, axes.c)));
 
     *q_bar = phys_axpy(1, own, *q_bar);
-    phys_give(turn, 1, phys_cross(own, q)); /* (turn x a).q = turn.(a x q) */
+    phys_give(rotation, 1, phys_cross(own, q)); /* (turn x a).q = turn.(a x q) */
     phys_give(strain, x_bar.x, x);
     phys_give(strain + 3, x_bar.y, x);
     phys_give(strain + 6, x_bar.z, x);
@@ -161,7 +161,8 @@ PHYS_FN void phys_indices_vjp(struct phys_axes axes, struct phys_vec3 q, struct 
 /* F^2 of a sample in orientation i */
 PHYS_FN void phys_step_vjp(struct phys_spec spec, const struct phys_frame *frame,
                            const struct phys_view *view, int i, struct phys_vec3 q,
-                           real f2_bar, struct phys_vec3 *q_bar, struct phys_slope *bar)
+                           real f2_bar, struct phys_vec3 *q_bar,
+                           struct phys_frame_tangent *bar)
 {
     const struct phys_anchor anchor = phys_anchor_none(frame->orientation[i].axes);
     const struct phys_site site = phys_site(spec, &view->box, &anchor, q);
@@ -172,7 +173,7 @@ PHYS_FN void phys_step_vjp(struct phys_spec spec, const struct phys_frame *frame
     const real latt = phys_lattice(spec, &view->crystal, site.d).f;
     const real f_bar = 2 * f2_bar * site.cell.f * latt;
 
-    phys_indices_vjp(anchor.axes, q, x, x_bar, bar->strain, bar->turn[i].by, q_bar);
+    phys_indices_vjp(anchor.axes, q, x, x_bar, bar->strain, bar->rotation[i].by, q_bar);
     phys_crystal_vjp(phys_lattice_crystal(spec, &view->crystal, site.d),
                      f_bar * site.cell.f, bar);
     phys_structure_factor_vjp(spec, &view->box, x, phys_lattice_point(spec, x),
@@ -202,7 +203,8 @@ struct phys_sums_bar {
 PHYS_FN real phys_pixel_source_vjp(struct phys_spec spec, const struct phys_frame *frame,
                                    const struct phys_view *view, struct phys_vec3 d,
                                    int index, struct phys_sums_bar *sums_bar,
-                                   struct phys_point_bar *point_bar, struct phys_slope *bar)
+                                   struct phys_point_bar *point_bar,
+                                   struct phys_frame_tangent *bar)
 {
     const struct phys_source *source = frame->source + index;
     const struct phys_vec3 q =
@@ -232,7 +234,7 @@ PHYS_FN real phys_pixel_source_vjp(struct phys_spec spec, const struct phys_fram
             const real f2 = phys_step(spec, &view->crystal, &view->box, &anchor, q).f2;
 
             sum += domain * f2;
-            bar->turn[i].weight += (double)(each * f2);
+            bar->rotation[i].weight += (double)(each * f2);
             phys_step_vjp(spec, frame, view, i, q, each * domain, &q_bar, bar);
         }
         share_bar += sums_bar->bragg * displaced * sum;
@@ -253,7 +255,7 @@ PHYS_FN real phys_pixel_source_vjp(struct phys_spec spec, const struct phys_fram
 /* of phys_pixel_amorphous() */
 PHYS_FN void phys_pixel_amorphous_vjp(const struct phys_frame *frame,
                                       const struct phys_detector *det, int s, int f,
-                                      real photons_bar, struct phys_slope *bar)
+                                      real photons_bar, struct phys_frame_tangent *bar)
 {
     const struct phys_sub front_place = phys_sub(frame->oversample, s, f, -1);
     const struct phys_point front = phys_point_of(det, front_place, 0);
@@ -312,7 +314,7 @@ PHYS_FN void phys_pixel_amorphous_vjp(const struct phys_frame *frame,
 /* of phys_finish() */
 PHYS_FN struct phys_sums_bar phys_finish_vjp(const struct phys_frame *frame,
                                              struct phys_sums s, real photons_bar,
-                                             struct phys_slope *bar)
+                                             struct phys_frame_tangent *bar)
 {
     const real bragg = (real)frame->bragg_scale, amorphous = (real)frame->amorphous_scale;
     const real samples = bragg * s.bragg + amorphous * s.amorphous;
@@ -334,7 +336,8 @@ PHYS_FN struct phys_sums_bar phys_finish_vjp(const struct phys_frame *frame,
 /* one layer of phys_pixel() */
 PHYS_FN void phys_pixel_layer_vjp(struct phys_spec spec, const struct phys_frame *frame,
                                   const struct phys_view *view, int s, int f, int layer,
-                                  struct phys_sums_bar *sums_bar, struct phys_slope *bar)
+                                  struct phys_sums_bar *sums_bar,
+                                  struct phys_frame_tangent *bar)
 {
     const struct phys_detector *det = &view->detector;
     const real t = (real)layer;
@@ -379,7 +382,7 @@ PHYS_FN void phys_pixel_layer_vjp(struct phys_spec spec, const struct phys_frame
 /* adds to `bar` what photons_bar times the photons of pixel (f, s) change by */
 PHYS_FN void phys_pixel_vjp(struct phys_spec spec, const struct phys_frame *frame,
                             const struct phys_view *view, int s, int f, real photons_bar,
-                            struct phys_slope *bar)
+                            struct phys_frame_tangent *bar)
 {
     const struct phys_sums sums = phys_pixel(spec, frame, view, s, f);
     struct phys_sums_bar sums_bar = phys_finish_vjp(frame, sums, photons_bar, bar);

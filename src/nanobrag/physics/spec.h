@@ -14,7 +14,8 @@ struct phys_spec {
     int shape; /* enum phys_shape */
     int lookup; /* enum phys_lookup: where F comes from */
     int inside; /* 1: no look-up leaves the box, so none asks (a kernel's own finding) */
-    int lone; /* 1: the crystal has one orientation (compiled mode alone says so) */
+    int single_orientation; /* 1: the crystal has one orientation (compiled mode alone says
+                               so) */
 };
 
 #endif

@@ -8,7 +8,7 @@
 #define NB_PHYSICS_STRUCTURE_FACTOR_H
 
 #include "frame.h"
-#include "slope.h"
+#include "frame_tangent.h"
 #include "spec.h"
 #include "trig.h"
 #include "vec3.h"
@@ -254,7 +254,7 @@ PHYS_FN struct phys_nodes phys_nodes(const struct phys_box *box, struct phys_vec
  * default where there is no box */
 PHYS_FN void phys_structure_factor_vjp(struct phys_spec spec, const struct phys_box *box,
                                        struct phys_vec3 x, struct phys_vec3 n, real f_bar,
-                                       struct phys_slope *bar)
+                                       struct phys_frame_tangent *bar)
 {
     const struct phys_nodes at = phys_nodes(box, x);
     const real wh[4] = {at.h.w0, at.h.w1, at.h.w2, at.h.w3};

@@ -10,12 +10,12 @@
 #include "scene/beam.h"
 #include "scene/crystal.h"
 #include "scene/detector.h"
-#include "scene/hkl_table.h"
 #include "scene/linear.h"
 #include "scene/mosaic.h"
+#include "scene/reflections/hkl_table.h"
+#include "scene/reflections/symmetry.h"
 #include "scene/sampling.h"
 #include "scene/scene.h"
-#include "scene/symmetry.h"
 
 void nb_scene_set_profile(nb_scene *scene, int profile)
 {

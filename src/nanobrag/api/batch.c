@@ -1,0 +1,196 @@
+/*
+ * api/batch.c - many images in a call: one after the other, or, on a device, those of small
+ * detectors together (gpu/image_batch.h).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <string.h>
+
+#include "base/array.h"
+#include "base/context.h"
+#include "kernels/progress.h"
+#include "simulator.h"
+
+/* a call on a device */
+struct call {
+    nb_simulator *sim;
+    int n;
+    const double *x; /* (n x nparam) or NULL */
+    nb_array *image; /* (n) */
+    int first; /* of the images that were gathered */
+    struct gpu_batch batch;
+};
+
+static const double *row_of(const nb_simulator *sim, const double *x, int k)
+{
+    return x ? x + (size_t)k * sim->params.n : NULL;
+}
+
+/* images from number `first` to `end`, one after the other */
+static nb_status forward_each(const struct call *call, int first, int end)
+{
+    nb_simulator *sim = call->sim;
+
+    for (int k = first; k < end; k++) {
+        progress_share(sim->ctx, (double)k / call->n, 1.0 / call->n);
+        NB_TRY(nb_forward(sim, row_of(sim, call->x, k), call->image + k));
+    }
+    return NB_OK;
+}
+
+/* photons of image i of those gathered, pixels that are not rendered 0 */
+static void deliver(const struct call *call, int i)
+{
+    const struct window *w = &call->sim->window;
+    const struct gpu_batch *batch = &call->batch;
+    const int begin = batch->layout.first_slow, end = batch->end_slow;
+    const double *photons = gpu_batch_photons(batch, i);
+    const size_t nfast = (size_t)w->nfast;
+    nb_array *image = call->image + call->first + i;
+
+    array_zero(image);
+    if (array_is_dense_f64(image)) {
+        memcpy((double *)image->data + (size_t)begin * nfast, photons,
+               (size_t)(end - begin) * nfast * sizeof *photons);
+        return;
+    }
+    for (int s = begin; s < end; s++)
+        for (int f = 0; f < w->nfast; f++)
+            array_set(image, s, f, photons[(size_t)(s - begin) * nfast + (size_t)f]);
+}
+
+static nb_status deliver_all(const struct call *call, const struct job *job)
+{
+    const struct gpu_batch *batch = &call->batch;
+
+    for (int i = 0; i < batch->n; i++) {
+        const int k = call->first + i;
+
+        if (gpu_batch_is_lost(batch, job, i))
+            NB_TRY(forward_each(call, k, k + 1));
+        else if (!batch->there)
+            deliver(call, i);
+    }
+    return NB_OK;
+}
+
+/* what was gathered, by the device or else one after the other */
+static nb_status run_gathered(struct call *call)
+{
+    struct gpu_batch *batch = &call->batch;
+    nb_simulator *sim = call->sim;
+    const struct job job = simulator_job(sim, &sim->scene, batch->frames, NULL);
+    const struct batch_launch launch = {batch};
+
+    progress_passes(sim->ctx, 1);
+    progress_share(sim->ctx, (double)call->first / call->n, (double)batch->n / call->n);
+    NB_TRY(plans_run(sim, PLAN_FORWARD, 0, &job, launch_batch, &launch, NULL));
+    if (!batch->done) return forward_each(call, call->first, call->first + batch->n);
+    return deliver_all(call, &job);
+}
+
+static nb_status flush(struct call *call)
+{
+    nb_status status = NB_OK;
+
+    if (call->batch.n > 0) status = run_gathered(call);
+    call->first += call->batch.n;
+    call->batch.n = 0;
+    return status;
+}
+
+/* flush, and go on with the failure that ended the gathering */
+static nb_status flush_failed(struct call *call, nb_status failed)
+{
+    nb_context *ctx = call->sim->ctx;
+    char message[CONTEXT_MESSAGE];
+
+    memcpy(message, ctx->message, sizeof message);
+    NB_TRY(flush(call));
+    memcpy(ctx->message, message, sizeof message);
+    return failed;
+}
+
+/* The next image to those gathered, or what was gathered before it first. */
+static nb_status gather(struct call *call)
+{
+    nb_simulator *sim = call->sim;
+    const int single = sim->policy.precision == NB_SINGLE;
+    const int k = call->first + call->batch.n;
+    const nb_array *image = call->image + k;
+    const int there = image->device == NB_CUDA;
+    struct phys_frame frame;
+    struct gpu_output out;
+    nb_scene scene;
+    nb_status status = simulator_frame(sim, row_of(sim, call->x, k), &scene, &frame);
+    struct job job;
+
+    if (status != NB_OK) return flush_failed(call, status);
+    job = simulator_job(sim, &scene, &frame, NULL);
+    if (there && gpu_batch_most(&sim->device.scene, &job, 1) < 1) { /* in bands, alone */
+        NB_TRY(flush(call));
+        NB_TRY(forward_each(call, k, k + 1));
+        call->first = k + 1;
+        return NB_OK;
+    }
+    if (!gpu_batch_takes(&call->batch, &sim->device.scene, &job, single, there))
+        return flush(call);
+    if (there) out = device_output(image);
+    gpu_batch_add(&call->batch, &sim->device.scene, &job, single, there ? &out : NULL);
+    return NB_OK;
+}
+
+/* together while there is a device */
+static nb_status forward_gathered(struct call *call)
+{
+    while (call->first < call->n && call->sim->device.scene.gpu) {
+        if (call->first + call->batch.n == call->n)
+            NB_TRY(flush(call));
+        else
+            NB_TRY(gather(call));
+    }
+    return forward_each(call, call->first, call->n);
+}
+
+static nb_status forward_all(struct call *call)
+{
+    nb_simulator *sim = call->sim;
+    struct phys_frame frame;
+    nb_scene scene;
+    struct job job;
+    nb_status status;
+    int most = 1;
+
+    if (sim->device.scene.gpu && !sim->psf) {
+        NB_TRY(simulator_frame(sim, row_of(sim, call->x, 0), &scene, &frame));
+        job = simulator_job(sim, &scene, &frame, NULL);
+        most = gpu_batch_most(&sim->device.scene, &job, 0);
+    }
+    if (most > call->n) most = call->n;
+    if (most < 2) return forward_each(call, 0, call->n);
+    NB_TRY(gpu_batch_make(sim->ctx, &job, most, &call->batch));
+    status = forward_gathered(call);
+    gpu_batch_drop(&call->batch);
+    return status;
+}
+
+static nb_status check_image(const nb_simulator *sim, const nb_array *image)
+{
+    if (image->device == NB_CUDA) return device_check(sim, image);
+    return array_check(sim->ctx, image, "image", sim->window.nslow, sim->window.nfast,
+                       NB_FLOAT, 32, 64);
+}
+
+nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x, nb_array *image)
+{
+    struct call call = {sim, n, x, image, 0, {0}};
+    nb_status status;
+
+    if (!sim) return NB_ERR_ARGUMENT;
+    if (n < 1) return fail(sim->ctx, NB_ERR_ARGUMENT, "a batch of %d images", n);
+    if (!image) return fail(sim->ctx, NB_ERR_ARGUMENT, "image: no array was given");
+    for (int k = 0; k < n; k++) NB_TRY(check_image(sim, image + k));
+    status = forward_all(&call);
+    progress_share(sim->ctx, 0, 0);
+    return status;
+}

@@ -1,0 +1,287 @@
+/*
+ * api/create.c - making a simulator: resolve the scene, add up the memory, take it from one
+ * arena, fill what x never changes. SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend/tuning.h"
+#include "base/context.h"
+#include "grad/grad.h"
+#include "scene/reflections/hkl_table.h"
+#include "simulator.h"
+
+/* how many of each thing the arena holds */
+struct sizes {
+    size_t pixels, mask, sources, given_sources, beamlets, orientations, domains;
+    size_t stol, box, box_single, unlisted;
+    size_t source_change, turns, box_bar, unspread;
+    size_t domain_weights, lists_source, lists_weight, listed;
+};
+
+static size_t count_unlisted(const nb_hkl *hkl)
+{
+    size_t n = 1; /* the place behind the last */
+
+    if (!hkl) return 0;
+    for (size_t i = 0; i < hkl_box_size(hkl); i++) n += isnan(hkl->box[i]) != 0;
+    return n;
+}
+
+static struct sizes sizes_of(const nb_simulator *sim)
+{
+    const nb_scene *s = &sim->scene;
+    struct sizes n = {0};
+
+    n.pixels = (size_t)s->detector.nslow * (size_t)s->detector.nfast;
+    n.mask = s->detector.mask ? n.pixels : 0;
+    n.sources = (size_t)sim->fixed.nsource;
+    n.given_sources = (size_t)s->beam.nsource;
+    n.beamlets = sim->fixed.ngrid > 0 ? n.sources : 0;
+    n.domains = (size_t)s->crystal.ndomains;
+    n.domain_weights = s->crystal.domain_weight ? n.domains : 0;
+    n.orientations = (size_t)s->scan.nphi * n.domains;
+    n.stol = 2 * s->background.nstol;
+    /* behind the last, the default */
+    n.box = s->crystal.hkl ? hkl_box_size(s->crystal.hkl) + 1 : 0;
+    n.box_single = sim->policy.kernels.single ? n.box : 0;
+    if (params_has(&sim->params, "default_f")) n.unlisted = count_unlisted(s->crystal.hkl);
+    if (sim->params.n == 0) return n;
+    n.source_change = n.sources;
+    n.turns = n.orientations;
+    n.box_bar = n.unlisted > 0 || sim->params.f.n > 0 ? n.box : 0;
+    n.unspread = sim->psf ? n.pixels : 0;
+    n.lists_source = n.given_sources;
+    n.lists_weight = params_has(&sim->params, "domain_weight") ? n.domains : 0;
+    n.listed = n.box;
+    return n;
+}
+
+/* of the adjoint: structure factors only where they may change */
+static struct adjoint_sizes adjoint_sizes_of(const nb_simulator *sim, const struct sizes *n)
+{
+    const nb_scene *s = &sim->scene;
+    const int *roi = s->detector.roi;
+    struct adjoint_sizes sizes;
+
+    sizes.pixels = (size_t)(roi[1] - roi[0]) * (size_t)(roi[3] - roi[2]);
+    sizes.sources = n->source_change;
+    sizes.orientations = n->turns;
+    sizes.box = n->box_bar;
+    sizes.samples = n->sources * (size_t)s->detector.nlayers * (size_t)s->oversample
+                    * (size_t)s->oversample;
+    sizes.threads = (size_t)sim->ctx->threads;
+    return sizes;
+}
+
+static int reserve_lists(struct arena *a, const struct sizes *n)
+{
+    return arena_reserve(a, n->lists_source, sizeof(nb_source))
+           && arena_reserve(a, n->lists_weight, sizeof(double));
+}
+
+static nb_status reserve(nb_simulator *sim, const struct sizes *n)
+{
+    struct arena *a = &sim->arena;
+    const nb_scene *s = &sim->scene;
+    const struct adjoint_sizes adjoint = adjoint_sizes_of(sim, n);
+    const int fits = arena_reserve(a, (size_t)s->detector.nslow, sizeof(double))
+                     && arena_reserve(a, n->mask, 1)
+                     && arena_reserve(a, n->sources, sizeof *sim->sources)
+                     && arena_reserve(a, n->given_sources, sizeof(nb_source))
+                     && arena_reserve(a, n->beamlets, sizeof *sim->fixed.beamlet)
+                     && arena_reserve(a, n->orientations, sizeof *sim->orientations)
+                     && arena_reserve(a, n->domains, sizeof *sim->fixed.domain)
+                     && arena_reserve(a, n->domain_weights, sizeof(double))
+                     && arena_reserve(a, n->stol, sizeof(double))
+                     && arena_reserve(a, n->box, sizeof(double))
+                     && arena_reserve(a, n->box_single, sizeof(float))
+                     && arena_reserve(a, n->unlisted, sizeof *sim->unlisted)
+                     && arena_reserve(a, n->source_change, sizeof *sim->source_change)
+                     && arena_reserve(a, n->turns, sizeof *sim->rotation)
+                     && (sim->params.n == 0 || adjoint_reserve(a, &adjoint))
+                     && arena_reserve(a, n->unspread, sizeof(double)) && reserve_lists(a, n)
+                     && reserve_lists(a, n) && reserve_lists(a, n)
+                     && arena_reserve(a, n->listed, sizeof(double));
+
+    if (!fits || !arena_make(a)) return fail_memory(sim->ctx, "a simulator");
+    return NB_OK;
+}
+
+static const void *keep(struct arena *arena, const void *from, size_t n, size_t item)
+{
+    void *to = arena_take(arena, n, item);
+
+    if (n == 0) return NULL;
+    memcpy(to, from, n * item);
+    return to;
+}
+
+static struct params_lists take_lists(struct arena *a, const struct sizes *n)
+{
+    struct params_lists lists = {0};
+    nb_source *source = arena_take(a, n->lists_source, sizeof *source);
+    double *weight = arena_take(a, n->lists_weight, sizeof *weight);
+
+    if (n->lists_source > 0) lists.source = source;
+    if (n->lists_weight > 0) lists.domain_weight = weight;
+    return lists;
+}
+
+/* hand the memory out, in the order in which it was reserved */
+static void take(nb_simulator *sim, const struct sizes *n)
+{
+    const struct adjoint_sizes adjoint = adjoint_sizes_of(sim, n);
+    struct arena *a = &sim->arena;
+    nb_scene *s = &sim->scene;
+
+    sim->rows_of_image = arena_take(a, (size_t)s->detector.nslow, sizeof(double));
+    s->detector.mask = keep(a, s->detector.mask, n->mask, 1);
+    sim->sources = arena_take(a, n->sources, sizeof *sim->sources);
+    s->beam.source = keep(a, s->beam.source, n->given_sources, sizeof(nb_source));
+    sim->fixed.beamlet = arena_take(a, n->beamlets, sizeof *sim->fixed.beamlet);
+    sim->orientations = arena_take(a, n->orientations, sizeof *sim->orientations);
+    sim->fixed.domain = arena_take(a, n->domains, sizeof *sim->fixed.domain);
+    s->crystal.domain_weight =
+        keep(a, s->crystal.domain_weight, n->domain_weights, sizeof(double));
+    s->background.stol = keep(a, s->background.stol, n->stol, sizeof(double));
+    sim->box = arena_take(a, n->box, sizeof(double));
+    sim->box_single = arena_take(a, n->box_single, sizeof(float));
+    if (n->box_single == 0) sim->box_single = NULL;
+    sim->unlisted = arena_take(a, n->unlisted, sizeof *sim->unlisted);
+    sim->source_change = arena_take(a, n->source_change, sizeof *sim->source_change);
+    sim->rotation = arena_take(a, n->turns, sizeof *sim->rotation);
+    if (sim->params.n > 0) adjoint_take(a, &adjoint, &sim->adjoint);
+    sim->unspread = arena_take(a, n->unspread, sizeof(double));
+    sim->at_x = take_lists(a, n);
+    sim->change = take_lists(a, n);
+    sim->resolved = take_lists(a, n);
+    sim->listed = arena_take(a, n->listed, sizeof(double));
+    sim->nunlisted = 0;
+    for (size_t i = 0; n->unlisted > 0 && i < n->box; i++)
+        if (i == n->box - 1 || isnan(s->crystal.hkl->box[i]))
+            sim->unlisted[sim->nunlisted++] = i;
+}
+
+static nb_status make_psf(nb_simulator *sim)
+{
+    nb_psf *psf = &sim->scene.psf;
+    const nb_detector *d = &sim->scene.detector;
+
+    if (psf->kind == NB_PSF_NONE) return NB_OK;
+    if (psf->radius == 0) psf->radius = psf_default_radius(psf->kind, psf->fwhm / d->pixel);
+    return tuning_psf(sim, psf, d->nslow, d->nfast);
+}
+
+/* The caller may free its list from now on; the scene points to ours. Without parameters
+ * it may as well list the default. */
+static void keep_reflections(nb_simulator *sim, const struct sizes *n)
+{
+    const nb_hkl *hkl = sim->scene.crystal.hkl;
+
+    if (!hkl) return;
+    sim->hkl = *hkl;
+    sim->hkl.box = sim->box;
+    if (n->listed > 0) {
+        sim->hkl.box = sim->listed;
+        memcpy(sim->listed, hkl->box, hkl_box_size(hkl) * sizeof *hkl->box);
+    }
+    sim->scene.crystal.hkl = &sim->hkl;
+}
+
+/* the largest |F| that is listed and not free */
+static double largest_fixed(const nb_simulator *sim)
+{
+    const struct params_f *f = &sim->params.f;
+    const nb_hkl *hkl = &sim->hkl;
+    double largest = 0;
+
+    for (size_t i = 0; i < f->start[f->n]; i++) hkl->box[f->place[i]] = NAN;
+    for (size_t i = 0; i < hkl_box_size(hkl); i++)
+        if (!isnan(hkl->box[i])) largest = fmax(largest, fabs(hkl->box[i]));
+    (void)params_write_f(&sim->params, NULL, hkl->box, NULL);
+    return largest;
+}
+
+/* of the ROI */
+static double samples_of(const nb_simulator *sim, const struct phys_frame *frame)
+{
+    const int *roi = sim->window.roi;
+
+    return (double)(roi[1] - roi[0]) * (roi[3] - roi[2]) * frame->nlayers
+           * frame->oversample * frame->oversample;
+}
+
+static nb_status build(nb_simulator *sim, const char *free_names, const nb_options *options)
+{
+    nb_scene *scene = &sim->scene;
+    struct phys_frame frame;
+    nb_scene first;
+    struct sizes n;
+
+    NB_TRY(policy_kernels(sim->ctx, options, &sim->policy));
+    NB_TRY(scene_resolve(sim->ctx, scene, &sim->fixed));
+    NB_TRY(params_select(sim->ctx, scene, free_names, &sim->params));
+    NB_TRY(make_psf(sim));
+    n = sizes_of(sim);
+    NB_TRY(reserve(sim, &n));
+    take(sim, &n);
+    scene_fill(scene, &sim->fixed, sim->box);
+    for (size_t i = 0; i < n.box_single; i++) sim->box_single[i] = (float)sim->box[i];
+    sim->fixed.f_single = sim->box_single;
+    sim->spec = specialize_scene(scene);
+    keep_reflections(sim, &n);
+    if (sim->params.f.n > 0) sim->fixed.f_listed = largest_fixed(sim);
+    sim->window.nslow = scene->detector.nslow;
+    sim->window.nfast = scene->detector.nfast;
+    memcpy(sim->window.roi, scene->detector.roi, sizeof sim->window.roi);
+    sim->window.mask = scene->detector.mask;
+    /* what is wrong with the scene's own numbers is said here, not at the first image */
+    NB_TRY(simulator_frame(sim, NULL, &first, &frame));
+    policy_strategy(&sim->policy, &frame, sim->spec, samples_of(sim, &frame));
+    NB_TRY(device_choose(sim, &frame, samples_of(sim, &frame)));
+    plans_start(sim);
+    NB_TRY(tuning_strategy(sim, &first, &frame));
+    plans_start(sim); /* the strategy may be another one */
+    return NB_OK;
+}
+
+nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
+                              const char *free_names, const nb_options *options,
+                              nb_simulator **out)
+{
+    nb_simulator *sim;
+    nb_status status;
+
+    if (!ctx || !out) return NB_ERR_ARGUMENT;
+    *out = NULL;
+    if (!scene) return fail(ctx, NB_ERR_ARGUMENT, "no scene was given");
+    sim = calloc(1, sizeof *sim);
+    if (!sim) return fail_memory(ctx, "a simulator");
+    sim->ctx = ctx;
+    sim->plans.fallbacks_before = ctx->fallbacks;
+    sim->scene = *scene;
+    status = build(sim, free_names, options);
+    if (status != NB_OK) {
+        nb_simulator_free(sim);
+        return status;
+    }
+    *out = sim;
+    return NB_OK;
+}
+
+void nb_simulator_free(nb_simulator *sim)
+{
+    if (!sim) return;
+    if (sim->device.scene.gpu) gpu_scene_drop(&sim->device.scene);
+    psf_free(sim->psf);
+    spots_free(&sim->spots);
+    params_free(&sim->params);
+    arena_free(&sim->tangents_memory);
+    arena_free(&sim->normal_memory);
+    arena_free(&sim->photons_memory);
+    arena_free(&sim->device.memory);
+    arena_free(&sim->arena);
+    free(sim);
+}

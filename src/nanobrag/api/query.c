@@ -1,0 +1,281 @@
+/*
+ * api/query.c - what a simulator can be asked besides an image.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <string.h>
+
+#include <nanobrag/image.h>
+#include <nanobrag/nanobrag.h>
+
+#include "base/array.h"
+#include "base/context.h"
+#include "compile/donate.h"
+#include "grad/grad.h"
+#include "image/digitize.h"
+#include "image/solid_angle.h"
+#include "image/statistics.h"
+#include "kernels/trace.h"
+#include "scene/beam.h"
+#include "scene/sampling.h"
+#include "simulator.h"
+
+const char *nb_version(void)
+{
+    return NANOBRAG_VERSION;
+}
+
+const char *nb_features(void)
+{
+    return ""
+#ifdef _OPENMP
+           "openmp "
+#endif
+#ifdef NANOBRAG_FFTW
+           "fftw "
+#endif
+#ifdef NANOBRAG_PNG
+           "png "
+#endif
+#ifdef NANOBRAG_CJSON
+           "cjson "
+#endif
+#ifdef NANOBRAG_CUDA
+           "cuda "
+#endif
+           "double single";
+}
+
+size_t nb_nparam(const nb_simulator *sim)
+{
+    return sim ? sim->params.n : 0;
+}
+
+size_t nb_ndense(const nb_simulator *sim)
+{
+    return sim ? sim->params.n - sim->params.f.n : 0;
+}
+
+nb_status nb_param_at(const nb_simulator *sim, size_t i, nb_param *out)
+{
+    if (!sim || !out) return NB_ERR_ARGUMENT;
+    if (i >= sim->params.n)
+        return fail(sim->ctx, NB_ERR_ARGUMENT, "parameter %zu of %zu", i, sim->params.n);
+    params_describe(&sim->params, &sim->scene, i, out);
+    return NB_OK;
+}
+
+nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene *out)
+{
+    if (!sim || !out) return NB_ERR_ARGUMENT;
+    if (x) NB_TRY(params_check(sim->ctx, &sim->params, &sim->scene, x));
+    *out = sim->scene;
+    (void)params_write_f(&sim->params, x, sim->listed, NULL);
+    if (!x) return NB_OK;
+    params_unpack(&sim->params, x, &sim->resolved, out);
+    /* counts stay, so the steps follow their ranges */
+    out->scan.step = sampling_step(&sim->fixed.phi, out->scan.osc);
+    for (int i = 0; i < 2; i++)
+        out->beam.divergence_step[i] =
+            sampling_step(&sim->fixed.divergence[i], out->beam.divergence[i]);
+    return NB_OK;
+}
+
+static int64_t count_rendered(const struct window *w)
+{
+    int64_t count = 0;
+
+    if (!w->mask) return (int64_t)(w->roi[1] - w->roi[0]) * (w->roi[3] - w->roi[2]);
+    for (int s = w->roi[2]; s < w->roi[3]; s++)
+        for (int f = w->roi[0]; f < w->roi[1]; f++) count += window_shows(w, s, f);
+    return count;
+}
+
+static void describe_policy(const nb_simulator *sim, const nb_scene *scene,
+                            const struct phys_frame *frame, nb_description *out)
+{
+    const struct policy *policy = &sim->policy;
+    const struct job job = simulator_job(sim, scene, frame, NULL);
+    const int spots = policy->strategy == NB_SPOTS;
+    struct tiles_summary tiles = {0};
+
+    if (spots && policy->kernels.single)
+        tiles.rounding = spots_rounding(frame, sim->spec, policy->tolerance);
+    else if (spots)
+        tiles.rounding = spots_rounding_double(frame, sim->spec);
+    else
+        tiles = tiles_survey(&policy->kernels, &job);
+    out->strategy = policy->strategy;
+    out->strategy_why = policy->why;
+    out->kernel = policy->kernels.precise->name;
+    out->device = sim->device.name;
+    out->device_why = sim->device.why;
+    out->derivatives_why = device_derivatives_why(sim);
+    out->derivatives = out->derivatives_why && sim->device.scene.gpu ? "cpu" : out->device;
+    if (!out->derivatives_why) out->derivatives_why = "as images";
+    out->precision = NB_DOUBLE;
+    if (policy->kernels.single && (spots || tiles.precise < tiles.tiles))
+        out->precision = NB_SINGLE;
+    out->tolerance = policy->tolerance;
+    out->rounding = tiles.rounding;
+    out->tiles = tiles.tiles;
+    out->tiles_small = tiles.divided;
+    out->tiles_double = tiles.precise;
+}
+
+nb_status nb_describe(nb_simulator *sim, const double *x, nb_description *out)
+{
+    nb_scene scene;
+    struct phys_frame frame;
+
+    if (!sim || !out) return NB_ERR_ARGUMENT;
+    NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    NB_TRY(scene_describe(sim->ctx, &scene, &sim->fixed, out));
+    describe_policy(sim, &scene, &frame, out);
+    if (sim->scene.crystal.hkl && sim->spec.lookup == PHYS_NEAREST)
+        out->interpolate = NB_NEAREST;
+    out->pixels = count_rendered(&sim->window);
+    out->evaluations = (double)out->pixels * frame.oversample * frame.oversample
+                       * frame.nlayers * frame.nsource * frame.norientation;
+    return NB_OK;
+}
+
+nb_status nb_source_at(nb_simulator *sim, const double *x, int i, nb_source *out,
+                       double *deviation)
+{
+    nb_scene scene;
+    struct phys_source source;
+
+    if (!sim || !out) return NB_ERR_ARGUMENT;
+    if (i < 0 || i >= sim->fixed.nsource)
+        return fail(sim->ctx, NB_ERR_ARGUMENT, "source %d of %d", i, sim->fixed.nsource);
+    NB_TRY(simulator_scene(sim, x, &scene));
+    NB_TRY(beam_source(sim->ctx, &scene, &sim->fixed, i, &source));
+    memcpy(out->direction, source.direction, sizeof out->direction);
+    out->wavelength = 1 / source.inverse_wavelength;
+    out->weight =
+        scene.beam.nsource > 0 ? scene.beam.source[i].weight : 1.0 / sim->fixed.nsource;
+    if (deviation) beam_deviation(&scene, &sim->fixed, i, deviation);
+    return NB_OK;
+}
+
+nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, int j, double out[9])
+{
+    nb_scene scene;
+    struct phys_frame frame;
+
+    if (!sim || !out) return NB_ERR_ARGUMENT;
+    if (i < 0 || i >= sim->scene.scan.nphi || j < 0 || j >= sim->scene.crystal.ndomains)
+        return fail(sim->ctx, NB_ERR_ARGUMENT, "phi step %d of %d, domain %d of %d", i,
+                    sim->scene.scan.nphi, j, sim->scene.crystal.ndomains);
+    NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    memcpy(out,
+           frame.orientation[(size_t)i * (size_t)sim->scene.crystal.ndomains + (size_t)j]
+               .axes,
+           9 * sizeof *out);
+    return NB_OK;
+}
+
+nb_status nb_trace_pixel(nb_simulator *sim, const double *x, int panel, int slow, int fast,
+                         nb_pixel_trace *out)
+{
+    nb_scene scene;
+    struct phys_frame frame;
+    struct trace t;
+
+    if (!sim || !out) return NB_ERR_ARGUMENT;
+    if (panel != 0) return fail(sim->ctx, NB_ERR_ARGUMENT, "panel %d of 1", panel);
+    if (slow < 0 || slow >= sim->window.nslow || fast < 0 || fast >= sim->window.nfast)
+        return fail(sim->ctx, NB_ERR_ARGUMENT,
+                    "pixel %d %d (fast slow) lies outside the image of %d x %d", fast, slow,
+                    sim->window.nfast, sim->window.nslow);
+    NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    trace_pixel(&frame, sim->spec, slow, fast, &t);
+    memset(out, 0, sizeof *out);
+    out->stol = t.stol;
+    memcpy(out->position, t.position, sizeof out->position);
+    memcpy(out->h, t.h, sizeof out->h);
+    memcpy(out->hkl, t.hkl, sizeof out->hkl);
+    out->f_cell = t.f_cell;
+    out->f_latt = t.f_latt;
+    out->sum = t.sum;
+    out->steps =
+        (double)frame.oversample * frame.oversample * frame.nsource * frame.norientation;
+    out->polarization = t.polarization;
+    out->omega = t.omega;
+    out->capture = t.capture;
+    out->intensity = t.photons;
+    memcpy(out->axes, t.axes, sizeof out->axes);
+    return NB_OK;
+}
+
+nb_status nb_statistics_get(nb_simulator *sim, const double *x, const nb_array *image,
+                            nb_statistics *out)
+{
+    nb_scene scene;
+    struct phys_frame frame;
+    struct job job;
+    int quirk, at[2];
+    double sub;
+
+    if (!sim || !out) return NB_ERR_ARGUMENT;
+    NB_TRY(array_check(sim->ctx, image, "image", sim->window.nslow, sim->window.nfast,
+                       NB_FLOAT, 32, 64));
+    NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    quirk = (scene.quirks & NB_QUIRK_STATISTICS) != 0;
+    statistics_of(&sim->window, image, quirk, out, at);
+    sub = scene.detector.pixel / frame.oversample;
+    out->max_slow = out->max_fast = 0;
+    out->max_panel = 0;
+    if (at[0] >= 0) { /* the centre of the pixel's last sub-pixel */
+        out->max_slow = sub * ((at[0] + 1.0) * frame.oversample - 0.5);
+        out->max_fast = sub * ((at[1] + 1.0) * frame.oversample - 0.5);
+    }
+    job = simulator_job(sim, &scene, &frame, NULL);
+    memcpy(job.roi, sim->window.roi, sizeof job.roi); /* without a point spread's margin */
+    job.mask = sim->window.mask;
+    if (!solid_angle_of_rows(&sim->window, &frame, &out->solid_angle))
+        out->solid_angle = tiles_solid_angle(sim->policy.kernels.precise, &job,
+                                             sim->ctx->threads, sim->rows_of_image);
+    /* nanoBragg divides by sources x phi steps x domains, but not by layers */
+    if (quirk)
+        out->solid_angle *= frame.nlayers / ((double)frame.nsource * frame.norientation);
+    return NB_OK;
+}
+
+nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *image,
+                      nb_array *counts)
+{
+    const int quirk = sim && (sim->scene.quirks & NB_QUIRK_NOISE) != 0;
+    nb_array kept;
+    int in_place, done;
+
+    if (!sim || !how) return NB_ERR_ARGUMENT;
+    if (!(how->scale >= 0) || !isfinite(how->scale) || !isfinite(how->offset))
+        return fail(sim->ctx, NB_ERR_ARGUMENT,
+                    "digitizer: scale %g, offset %g; expected finite numbers, scale 0 or "
+                    "more",
+                    how->scale, how->offset);
+    if ((image && image->device == NB_CUDA) || (counts && counts->device == NB_CUDA))
+        return device_digitize(sim, how, image, counts);
+    if (image) {
+        kept = *image;
+        kept.flags &= ~(unsigned)NB_DONATE; /* its turn comes when counts are known */
+    }
+    NB_TRY(array_check(sim->ctx, image ? &kept : NULL, "image", sim->window.nslow,
+                       sim->window.nfast, NB_FLOAT, 32, 64));
+    NB_TRY(array_check(sim->ctx, counts, "counts", sim->window.nslow, sim->window.nfast,
+                       NB_UINT, 16, 16));
+    NB_TRY(donate_check(sim->ctx, image, counts, &in_place));
+    NB_TRY(plans_digitize(sim, in_place));
+    NB_TRY(device_draw(sim, how, image, counts, &done));
+    if (!done)
+        digitize(&sim->window, how, image, quirk ? &sim->fixed.random : NULL,
+                 sim->ctx->threads, counts);
+    if (in_place) {
+        donate_take(sim->ctx, image, counts);
+        sim->plans.stats.donated++;
+    }
+    return NB_OK;
+}

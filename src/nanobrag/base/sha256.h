@@ -1,0 +1,25 @@
+/*
+ * sha256.h - the digest SHA-256 of FIPS 180-4, for names and checks of what is kept on
+ * disk.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_BASE_SHA256_H
+#define NB_BASE_SHA256_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SHA256_DIGEST = 32, SHA256_BLOCK = 64 }; /* bytes */
+
+struct sha256 {
+    uint32_t state[8];
+    uint64_t length; /* bytes so far */
+    unsigned char block[SHA256_BLOCK]; /* those not yet taken in */
+};
+
+void sha256_begin(struct sha256 *sha);
+void sha256_add(struct sha256 *sha, const void *bytes, size_t n);
+void sha256_end(struct sha256 *sha, unsigned char digest[SHA256_DIGEST]);
+
+#endif

@@ -1,0 +1,391 @@
+/*
+ * parameter_check.c - finite differences of an image along one parameter or direction: a
+ * ladder of images shared by all losses, the pixels that are smooth on all of it, and the
+ * noise about x.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "check.h"
+#include "kernels/signature.h"
+
+/* h0 is halved so many times at most where too few pixels are smooth, and so many
+ * times more where the bar is too wide */
+enum { MOST_SHORTER = 28, MOST_FINER = 10 };
+
+/* of S must lie in smooth pixels; a bar above this part of S says nothing */
+static const double least_kept = 0.9, conclusive = 1e-8;
+
+/* a derivative that falls by so much from the longest step to the shortest ends at 0, as
+ * that of a power does */
+static const double flat = 1e-3;
+
+static int is_whole(const double *v)
+{
+    return v[0] == floor(v[0]) && v[1] == floor(v[1]) && v[2] == floor(v[2]);
+}
+
+/* Lattice points of a grating with one F are all the same, unless its cells are no whole
+ * number or become none. The off-diagonal ones are. */
+static int repeats(const struct check *check, const nb_scene *at)
+{
+    const nb_scene *here = &check->sim->scene;
+    nb_scene start;
+    int same =
+        check->sim->spec.shape == PHYS_SQUARE && check->sim->spec.lookup == PHYS_CONSTANT;
+
+    if (nb_resolved(check->sim, check->x, &start) != NB_OK) start = *here;
+    for (int i = 0; i < 3; i++)
+        same &= start.crystal.ncells[i] == at->crystal.ncells[i]
+                && at->crystal.ncells_off[i] == 0 && start.crystal.ncells_off[i] == 0;
+    return same && is_whole(at->crystal.ncells);
+}
+
+/* which branches the pixels take at x; `repeating` as repeats() found for the farther of
+ * two points that are compared */
+static nb_status signature_at(struct check *check, const double *x, int repeating,
+                              uint64_t *out)
+{
+    struct phys_frame frame;
+    nb_scene scene;
+    struct job job;
+
+    NB_TRY(simulator_frame(check->sim, x, &scene, &frame));
+    job = simulator_job(check->sim, &scene, &frame, NULL);
+    signature_of(&job, repeating, check->ctx->threads, out);
+    return NB_OK;
+}
+
+/* a point spread carries what jumps into every pixel that it reaches */
+static void spread(struct check *check)
+{
+    const struct window *w = &check->sim->window;
+    const int reach = check->sim->scene.psf.radius;
+    const size_t nfast = (size_t)w->nfast;
+    unsigned char *rows = check->row_differs, *all = check->differs;
+
+    for (int s = 0; s < w->nslow; s++)
+        for (int f = 0; f < w->nfast; f++) {
+            unsigned char any = 0;
+
+            for (int i = f - reach; i <= f + reach; i++)
+                if (i >= 0 && i < w->nfast) any |= all[(size_t)s * nfast + (size_t)i];
+            rows[(size_t)s * nfast + (size_t)f] = any;
+        }
+    for (int s = 0; s < w->nslow; s++)
+        for (int f = 0; f < w->nfast; f++) {
+            unsigned char any = 0;
+
+            for (int i = s - reach; i <= s + reach; i++)
+                if (i >= 0 && i < w->nslow) any |= rows[(size_t)i * nfast + (size_t)f];
+            all[(size_t)s * nfast + (size_t)f] = any;
+        }
+}
+
+nb_status check_image(struct check *check, const double *d, double t, int *usable)
+{
+    nb_array image =
+        nb_array_f64(check->image, check->sim->window.nslow, check->sim->window.nfast);
+    nb_status status;
+
+    if (check->progress && check->progress(check->ctx->options.user, check->done))
+        return fail(check->ctx, NB_ERR_CANCELLED, "stopped on request");
+    for (size_t p = 0; p < check->nparam; p++)
+        check->moved[p] = check->x[p] + (d ? t * d[p] : 0);
+    check->evaluations++;
+    status = nb_forward(check->sim, check->moved, &image);
+    *usable = status == NB_OK;
+    if (status == NB_ERR_CANCELLED || status == NB_ERR_MEMORY) return status;
+    return NB_OK;
+}
+
+/* the rendered pixels at x + t d, and which of them are not smooth between x and there */
+static nb_status sample(struct check *check, const struct check_item *item, double t,
+                        double *values, unsigned char *unsmooth)
+{
+    int usable, repeating;
+    nb_scene scene;
+
+    NB_TRY(check_image(check, item->d, t, &usable));
+    if (!usable) {
+        memset(values, 0, check->n * sizeof *values);
+        if (unsmooth) memset(unsmooth, 1, check->n);
+        return NB_OK;
+    }
+    for (size_t i = 0; i < check->n; i++) values[i] = check->image[check->rendered[i]];
+    if (!unsmooth) return NB_OK;
+    NB_TRY(nb_resolved(check->sim, check->moved, &scene));
+    repeating = repeats(check, &scene);
+    if (check->repeating != repeating)
+        NB_TRY(signature_at(check, check->x, repeating, check->signature_at_x));
+    check->repeating = repeating;
+    NB_TRY(signature_at(check, check->moved, repeating, check->signature));
+    for (size_t i = 0; i < check->pixels; i++)
+        check->differs[i] = check->signature[i] != check->signature_at_x[i];
+    if (check->sim->psf) spread(check);
+    for (size_t i = 0; i < check->n; i++)
+        unsmooth[i] |= check->differs[check->rendered[i]] | !isfinite(values[i]);
+    return NB_OK;
+}
+
+static nb_status sample_row(struct check *check, const struct check_item *item, int row,
+                            double h)
+{
+    const int at = row % ROMBERG_ROWS;
+    const double up = item->side == ROMBERG_BELOW ? 0 : h;
+    const double down = item->side == ROMBERG_ABOVE ? 0 : h;
+    double *above = check->above + (size_t)at * check->n;
+    double *below = check->below + (size_t)at * check->n;
+    unsigned char *unsmooth = check->unsmooth + (size_t)at * check->n;
+
+    memset(unsmooth, 0, check->n);
+    check->step[at] = h;
+    check->run[at] = (long double)(item->at + up) - (long double)(item->at - down);
+    if (up > 0)
+        NB_TRY(sample(check, item, up, above, unsmooth));
+    else
+        memcpy(above, check->at_x, check->n * sizeof *above);
+    if (down > 0)
+        NB_TRY(sample(check, item, -down, below, unsmooth));
+    else
+        memcpy(below, check->at_x, check->n * sizeof *below);
+    return NB_OK;
+}
+
+/* the difference over its run, of pixel i in row `at` */
+static double slope_of(const struct check *check, int at, size_t i)
+{
+    const size_t place = (size_t)at * check->n + i;
+
+    return (double)(((long double)check->above[place] - (long double)check->below[place])
+                    / check->run[at]);
+}
+
+/* of a pixel that jumps somewhere on the ladder: the median of its rows, which a jump in a
+ * few of them leaves alone */
+static double robust_slope(const struct check *check, size_t i)
+{
+    double v[ROMBERG_ROWS];
+
+    for (int at = 0; at < ROMBERG_ROWS; at++) {
+        int k = at;
+        const double slope = fabs(slope_of(check, at, i));
+
+        for (; k > 0 && v[k - 1] > slope; k--) v[k] = v[k - 1];
+        v[k] = slope;
+    }
+    return v[ROMBERG_ROWS / 2];
+}
+
+/* The pixels that are smooth in all rows, what S is in them, and the share kept. Returns
+ * the smallest of the shares. */
+static double find_mask(struct check *check, int first, unsigned char *mask,
+                        struct check_slopes *out)
+{
+    const int last = (first + ROMBERG_ROWS - 1) % ROMBERG_ROWS;
+    double all[NB_GRADCHECK_LOSSES] = {0}, least = 1, near = 0, far = 0;
+
+    memset(out->scale, 0, sizeof out->scale);
+    for (size_t i = 0; i < check->n; i++) {
+        double slope;
+
+        mask[i] = 1;
+        for (int at = 0; at < ROMBERG_ROWS; at++)
+            mask[i] &= !check->unsmooth[(size_t)at * check->n + i];
+        slope = mask[i] ? fabs(slope_of(check, last, i)) : robust_slope(check, i);
+        if (!isfinite(slope)) slope = 0;
+        if (mask[i]) near += slope, far += fabs(slope_of(check, first % ROMBERG_ROWS, i));
+        for (int loss = 0; loss < NB_GRADCHECK_LOSSES; loss++) {
+            const double part = fabs(check->weight[loss][i]) * slope;
+
+            all[loss] += part;
+            if (mask[i]) out->scale[loss] += part;
+        }
+    }
+    for (int loss = 0; loss < NB_GRADCHECK_LOSSES; loss++) {
+        out->kept[loss] = all[loss] > 0 ? out->scale[loss] / all[loss] : 1;
+        least = fmin(least, out->kept[loss]);
+    }
+    out->flat = near <= flat * far;
+    return least;
+}
+
+static long double masked_sum(const struct check *check, int loss,
+                              const unsigned char *mask, const double *values)
+{
+    const double *weight = check->weight[loss];
+    long double sum = 0;
+
+    for (size_t i = 0; i < check->n; i++)
+        if (mask[i]) sum += (long double)weight[i] * (long double)values[i];
+    return sum;
+}
+
+/* the slope of one loss over the pixels of a mask, from the rows of the ladder that begins
+ * at `first` */
+static void slope_of_loss(const struct check *check, int loss, int first, int side,
+                          const unsigned char *mask, double spacing,
+                          struct check_slopes *out)
+{
+    long double values[ROMBERG_POINTS], amplitude = 0, steepest = 0;
+    struct romberg_noise noise;
+    struct romberg table;
+
+    table.side = side;
+    for (int j = 0; j < ROMBERG_ROWS; j++) {
+        const int at = (first + j) % ROMBERG_ROWS;
+        const long double up =
+            masked_sum(check, loss, mask, check->above + (size_t)at * check->n);
+        const long double down =
+            masked_sum(check, loss, mask, check->below + (size_t)at * check->n);
+
+        table.h[j] = check->step[at];
+        table.t[j][0] = (up - down) / check->run[at];
+        steepest = fmaxl(steepest, fabsl(table.t[j][0]));
+        amplitude = fmaxl(amplitude, fmaxl(fabsl(up), fabsl(down)));
+    }
+    for (int i = 0; i < ROMBERG_POINTS; i++)
+        values[i] = masked_sum(check, loss, mask, check->near + (size_t)i * check->n);
+    noise = romberg_noise(values);
+    out->noise[loss] = (double)noise.level;
+    out->staircase[loss] =
+        noise.steps > 0
+        && steepest * (long double)spacing > 4 * (long double)DBL_EPSILON * amplitude;
+    out->slope[loss] = romberg_choose(&table, noise.level);
+}
+
+/* the widest bar, in units of what is conclusive */
+static double widest(const struct check_slopes *s)
+{
+    double widest = 0;
+
+    for (int loss = 0; loss < NB_GRADCHECK_LOSSES; loss++)
+        widest = fmax(widest, s->slope[loss].bar / (conclusive * s->scale[loss]));
+    return widest;
+}
+
+static int nothing_changes(const struct check *check)
+{
+    return memcmp(check->above, check->below,
+                  ROMBERG_ROWS * check->n * sizeof *check->above)
+           == 0;
+}
+
+static int is_dark(const struct check_slopes *s)
+{
+    int dark = 1;
+
+    for (int loss = 0; loss < NB_GRADCHECK_LOSSES; loss++) dark &= s->scale[loss] == 0;
+    return dark;
+}
+
+static nb_status sample_noise(struct check *check, const struct check_item *item,
+                              double spacing)
+{
+    for (int i = 0; i < ROMBERG_POINTS; i++)
+        NB_TRY(sample(check, item, romberg_point(item->side, i) * spacing,
+                      check->near + (size_t)i * check->n, NULL));
+    return NB_OK;
+}
+
+nb_status check_differences(struct check *check, const struct check_item *item,
+                            struct check_slopes *out)
+{
+    const uint64_t before = check->evaluations;
+    const double spacing = romberg_spacing(item->at, item->length);
+    double h = romberg_power_below(fmin(0.25 * item->length, 0.5 * item->limit));
+    int finer = 0, found = 0;
+
+    memset(out, 0, sizeof *out);
+    NB_TRY(sample_noise(check, item, spacing));
+    for (int row = 0; row < ROMBERG_ROWS; row++) {
+        NB_TRY(sample_row(check, item, row, h));
+        h /= 2;
+    }
+    out->zero = nothing_changes(check);
+    for (int shorter = 0; !out->zero; shorter++) {
+        const int first = shorter;
+        struct check_slopes attempt = *out;
+
+        if (find_mask(check, first, check->attempt, &attempt) >= least_kept) {
+            for (int loss = 0; loss < NB_GRADCHECK_LOSSES; loss++)
+                slope_of_loss(check, loss, first, item->side, check->attempt, spacing,
+                              &attempt);
+            if (!found || widest(&attempt) < widest(out)) {
+                *out = attempt;
+                memcpy(check->mask, check->attempt, check->n);
+            }
+            found = 1;
+            if (widest(out) <= 1 || finer++ == MOST_FINER) break;
+        } else if (found)
+            break;
+        if (shorter == MOST_SHORTER) break;
+        NB_TRY(sample_row(check, item, first + ROMBERG_ROWS, h));
+        h /= 2;
+    }
+    out->masked_out = !out->zero && !found;
+    out->zero |= found && is_dark(out);
+    out->evaluations = (int)(check->evaluations - before);
+    return NB_OK;
+}
+
+/* A parameter that by its own scale changes less than this of the image does so by
+ * rounding. Under a large flat background the image is no measure of lengths, but the scale
+ * is. */
+static const double unnoticed = 1e-8, longest = 100;
+
+/* the change of the image over a step of one parameter, per unit of it; S of every loss is
+ * added to `sensitivity` */
+static nb_status change_over(struct check *check, size_t p, double h, double *change,
+                             double *sensitivity)
+{
+    const double x = check->x[p], down = x - check->param[p].lower;
+    const double up = check->param[p].upper - x;
+    struct check_item item = {check->direction, x, 0, HUGE_VAL, ROMBERG_CENTRAL};
+
+    if (down < h || up < h) item.side = down < up ? ROMBERG_ABOVE : ROMBERG_BELOW;
+    NB_TRY(sample_row(check, &item, 0, romberg_power_below(fmin(h, fmax(down, up)))));
+    *change = 0;
+    for (size_t i = 0; i < check->n; i++) {
+        const double slope = check->unsmooth[i] ? 0 : fabs(slope_of(check, 0, i));
+
+        *change += slope;
+        for (int loss = 0; loss < NB_GRADCHECK_LOSSES; loss++)
+            sensitivity[loss] += fabs(check->weight[loss][i]) * slope;
+    }
+    return NB_OK;
+}
+
+/* a small step; where the value lies at a bound a large one as well: an image that only the
+ * large one changes has a derivative of 0 there, as that of a power */
+static nb_status probe(struct check *check, size_t p)
+{
+    double *sensitivity = check->sensitivity + p * NB_GRADCHECK_LOSSES;
+    double unused[NB_GRADCHECK_LOSSES] = {0}, change, over_scale, sum = 0;
+    const nb_param *param = check->param + p;
+    const int at_bound = check->x[p] == param->lower || check->x[p] == param->upper;
+
+    memset(check->direction, 0, check->nparam * sizeof *check->direction);
+    check->direction[p] = 1;
+    for (size_t i = 0; i < check->n; i++) sum += fabs(check->at_x[i]);
+    NB_TRY(change_over(check, p, 1e-5 * param->scale, &change, sensitivity));
+    if (at_bound) {
+        NB_TRY(change_over(check, p, param->scale, &over_scale, unused));
+        if (change <= flat * over_scale) change = 0;
+    }
+    if (change * param->scale > unnoticed * sum)
+        check->length[p] = fmin(sum / change, longest * param->scale);
+    else
+        memset(sensitivity, 0, NB_GRADCHECK_LOSSES * sizeof *sensitivity);
+    return NB_OK;
+}
+
+nb_status check_probe(struct check *check)
+{
+    for (size_t p = 0; p < check->nparam; p++) NB_TRY(probe(check, p));
+    return NB_OK;
+}

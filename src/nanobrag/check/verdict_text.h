@@ -1,0 +1,18 @@
+/*
+ * verdict_text.h - what a check says about a derivative that is wrong.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_CHECK_VERDICT_TEXT_H
+#define NB_CHECK_VERDICT_TEXT_H
+
+#include <nanobrag/gradcheck.h>
+#include <nanobrag/scene.h>
+
+/* Put into row->hint what the ratio of its derivative to the finite difference looks like:
+ * a factor that is easily forgotten, or the derivative of another parameter (`gradient`,
+ * of the same loss). */
+void gradcheck_hint(nb_gradcheck_row *row, const nb_scene *scene, const nb_param *param,
+                    size_t nparam, const double *gradient);
+
+#endif

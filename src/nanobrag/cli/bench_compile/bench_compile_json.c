@@ -1,0 +1,109 @@
+/*
+ * bench_compile_json.c - the table of -bench_compile as JSON.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cli/bench_compile/bench_compile.h"
+#include "cli/output/json_values.h"
+
+#ifdef NANOBRAG_CJSON
+
+#include <stdio.h>
+#include <string.h>
+
+/* the processor's name as Linux has it; "" elsewhere */
+static void read_processor(char *out, size_t size)
+{
+    static const char key[] = "model name";
+    char line[256];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    out[0] = 0;
+    while (file && !out[0] && fgets(line, sizeof line, file)) {
+        const char *const colon = strchr(line, ':');
+        if (strncmp(line, key, sizeof key - 1) != 0 || !colon) continue;
+        line[strcspn(line, "\n")] = 0;
+        snprintf(out, size, "%s", colon[1] == ' ' ? colon + 2 : colon + 1);
+    }
+    if (file) (void)fclose(file);
+}
+
+static void add_machine(cJSON *root, const struct run *run)
+{
+    char processor[256];
+    cJSON *to = cJSON_AddObjectToObject(root, "machine");
+    read_processor(processor, sizeof processor);
+    json_text(to, "processor", processor[0] ? processor : NULL);
+    json_whole(to, "threads", nb_context_threads(run->ctx));
+}
+
+static void add_side(cJSON *to, const struct bench *bench, const struct bench_row *row,
+                     int side)
+{
+    const nb_description *const d = &row->about[side];
+    json_text(to, "strategy", strategy_word(d));
+    json_text(to, "kernel", d->kernel);
+    json_text(to, "precision", precision_word(d));
+    json_flag(to, "repeats", row->repeats[side]);
+    if (bench->effort.most > 0) {
+        json_real(to, "first_ms", row->first[side]);
+        json_real(to, "steady_ms", row->steady[side]);
+        json_real(to, "least_ms", row->least[side]);
+        if (row->fixed[side] >= 0) json_real(to, "fixed_ms", row->fixed[side]);
+    }
+    json_stats(to, &row->stats[side]);
+}
+
+static void add_row(cJSON *array, const struct bench *bench, const struct bench_row *row)
+{
+    cJSON *to = cJSON_CreateObject();
+    cJSON_AddItemToArray(array, to);
+    json_text(to, "case", row->name);
+    json_text(to, "operation", bench_operation_word(row->operation));
+    json_text(to, "precision", row->precision == NB_SINGLE ? "float" : "double");
+    json_whole(to, "values", (long long)row->values);
+    json_real(to, "mean", row->mean);
+    json_flag(to, "moves", row->moves);
+    json_real(to, "mean_absolute_difference", row->difference);
+    json_real(to, "relative_difference", row->relative);
+    json_real(to, "relative_allowed", row->allowed);
+    json_flag(to, "equal_bits", row->equal);
+    json_text(to, "differs_by", row->differs_by);
+    json_flag(to, "passes", !row->fails);
+    json_text(to, "plan", row->plan[0] ? row->plan : NULL);
+    if (bench->effort.most > 0) {
+        json_real(to, "speedup", bench_speedup(row));
+        json_flag(to, "disturbed", bench_disturbed(row));
+        json_real(to, "processor_share", row->share);
+    }
+    add_side(cJSON_AddObjectToObject(to, "eager"), bench, row, SIDE_EAGER);
+    add_side(cJSON_AddObjectToObject(to, "compiled"), bench, row, SIDE_COMPILED);
+}
+
+int bench_json_write(const struct bench *bench, const char *path)
+{
+    struct run *const run = bench->run;
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "program", "nanobrag");
+    cJSON_AddStringToObject(root, "version", nb_version());
+    cJSON_AddStringToObject(root, "features", nb_features());
+    json_texts(root, "command", run->argv, (size_t)run->argc);
+    add_machine(root, run);
+    json_text(root, "mode", compiling_word(run->compile));
+    json_text(root, "off_by", compiling_off_by());
+    json_text(root, "effort", bench->effort.word);
+    json_real(root, "seconds", bench->seconds);
+    json_whole(root, "failures", bench->failures);
+    cJSON *array = cJSON_AddArrayToObject(root, "comparisons");
+    for (int i = 0; i < bench->nrow; i++) add_row(array, bench, &bench->rows[i]);
+    json_texts(root, "warnings", run->messages->warnings, run->messages->nwarnings);
+    return json_finish(run, root, path);
+}
+
+#else
+
+int bench_json_write(const struct bench *bench, const char *path)
+{
+    return message_usage(bench->run->messages, "-json %s: this build lacks cJSON", path);
+}
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * message.c - errors, warnings, notes.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cli/message.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE_MAX_BYTES = 2048 };
+
+static void error_line(const struct messages *messages, const char *format, va_list args)
+{
+    fflush(stdout);
+    if (messages->compat) {
+        printf("ERROR: ");
+        vprintf(format, args);
+        printf("\n");
+        fflush(stdout);
+    } else {
+        fprintf(stderr, "nanobrag: ");
+        vfprintf(stderr, format, args);
+        fprintf(stderr, "\n");
+    }
+}
+
+int message_usage(struct messages *messages, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    error_line(messages, format, args);
+    va_end(args);
+    return messages->compat ? EXIT_REFERENCE : EXIT_USAGE;
+}
+
+int message_failure(struct messages *messages, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    error_line(messages, format, args);
+    va_end(args);
+    return messages->compat ? EXIT_REFERENCE : EXIT_RUN;
+}
+
+int message_status(struct messages *messages, nb_status status, const char *message,
+                   int writing)
+{
+    const char *text = message[0] ? message : nb_status_text(status);
+    switch (status) {
+    case NB_ERR_MEMORY:
+    case NB_ERR_DEVICE:
+        return message_failure(messages, "%s", text);
+    case NB_ERR_FILE:
+        if (writing) return message_failure(messages, "%s", text);
+        return message_usage(messages, "%s", text);
+    default:
+        return message_usage(messages, "%s", text);
+    }
+}
+
+/* returns 1 when the line is new */
+static int keep(char ***lines, size_t *n, const char *text)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (strcmp((*lines)[i], text) == 0) return 0;
+    char **grown = realloc(*lines, (*n + 1) * sizeof *grown);
+    if (!grown) return 1;
+    *lines = grown;
+    const size_t size = strlen(text) + 1;
+    grown[*n] = malloc(size);
+    if (!grown[*n]) return 1;
+    memcpy(grown[*n], text, size);
+    *n += 1;
+    return 1;
+}
+
+void message_warning(struct messages *messages, const char *format, ...)
+{
+    char text[LINE_MAX_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (!keep(&messages->warnings, &messages->nwarnings, text)) return;
+    fflush(stdout);
+    fprintf(stderr, "nanobrag: warning: %s\n", text);
+}
+
+void message_note(struct messages *messages, const char *format, ...)
+{
+    if (messages->compat) return;
+    char text[LINE_MAX_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (!keep(&messages->notes, &messages->nnotes, text) || messages->quiet) return;
+    fflush(stdout);
+    fprintf(stderr, "nanobrag: note: %s\n", text);
+}
+
+void messages_free(struct messages *messages)
+{
+    for (size_t i = 0; i < messages->nwarnings; i++) free(messages->warnings[i]);
+    for (size_t i = 0; i < messages->nnotes; i++) free(messages->notes[i]);
+    free(messages->warnings);
+    free(messages->notes);
+}

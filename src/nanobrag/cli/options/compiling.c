@@ -1,0 +1,62 @@
+/*
+ * compiling.c - the mode that options and environment ask for.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/run.h"
+
+static int mode_named(const char *word)
+{
+    return strcmp(word, "off") == 0    ? NB_COMPILE_OFF
+           : strcmp(word, "tune") == 0 ? NB_COMPILE_TUNE
+                                       : NB_COMPILE_ON;
+}
+
+int compiling_mode(const struct event_list *events)
+{
+    int mode = NB_COMPILE_ON;
+    for (size_t i = 0; i < events->n; i++) {
+        const struct event *e = &events->at[i];
+        if (e->option == OPT_NOCOMPILE) mode = NB_COMPILE_OFF;
+        if (e->option == OPT_COMPILE) mode = mode_named(e->text);
+    }
+    return mode;
+}
+
+const char *compiling_word(int mode)
+{
+    if (mode == NB_COMPILE_OFF || compiling_off_by()) return "off";
+    return mode == NB_COMPILE_TUNE ? "tune" : "on";
+}
+
+int compiling_tunes(const struct run *run)
+{
+    return run->compile == NB_COMPILE_TUNE && !compiling_off_by()
+           && run->description.strategy != NB_REFERENCE;
+}
+
+/* the library's rule for a switch: 1 is on, nothing else is */
+static int is_on(const char *name)
+{
+    const char *const value = getenv(name);
+    return value && strcmp(value, "1") == 0;
+}
+
+const char *compiling_off_by(void)
+{
+    if (is_on("NANOBRAGG_DISABLE_COMPILE")) return "NANOBRAGG_DISABLE_COMPILE=1";
+    if (is_on("NANOBRAG_DISABLE_COMPILE")) return "NANOBRAG_DISABLE_COMPILE=1";
+    return NULL;
+}
+
+void compiling_note(struct run *run)
+{
+    if (!compiling_off_by() || !run->s->given[OPT_COMPILE]) return;
+    if (run->compile == NB_COMPILE_OFF) return;
+    message_note(run->messages,
+                 "compiled mode is off: %s in the environment wins over -compile %s",
+                 compiling_off_by(), run->compile == NB_COMPILE_TUNE ? "tune" : "on");
+}

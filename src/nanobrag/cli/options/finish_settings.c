@@ -1,0 +1,231 @@
+/*
+ * finish_settings.c - the rest of the settings made a scene, and what the default profile
+ * refuses.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/options/settings.h"
+
+static double at_least_0(double value)
+{
+    return value > 0 ? value : 0;
+}
+
+static int count_or_rule(int count)
+{
+    return count > 0 ? count : 0;
+}
+
+/* nanoBragg takes a negative number for "not given" */
+static void forget_negatives(nb_scene *scene, int phisteps_given)
+{
+    nb_crystal *crystal = &scene->crystal;
+    nb_beam *beam = &scene->beam;
+    for (int i = 0; i < 3; i++) crystal->size[i] = at_least_0(crystal->size[i]);
+    for (int i = 1; i < 3; i++)
+        if (crystal->cell[i] == 0) crystal->cell[i] = crystal->cell[0];
+    for (int i = 3; i < 6; i++)
+        if (!(crystal->cell[i] > 0)) crystal->cell[i] = 90;
+    crystal->mosaic[0] = at_least_0(crystal->mosaic[0]);
+    crystal->ndomains = count_or_rule(crystal->ndomains);
+    for (int i = 0; i < 2; i++) {
+        beam->divergence[i] = at_least_0(beam->divergence[i]);
+        beam->divergence_step[i] = at_least_0(beam->divergence_step[i]);
+        beam->ndivergence[i] = count_or_rule(beam->ndivergence[i]);
+    }
+    beam->dispersion = at_least_0(beam->dispersion);
+    beam->ndispersion = count_or_rule(beam->ndispersion);
+    scene->scan.osc = at_least_0(scene->scan.osc);
+    scene->scan.step = at_least_0(scene->scan.step);
+    scene->scan.nphi =
+        phisteps_given && scene->scan.nphi == 0 ? 1 : count_or_rule(scene->scan.nphi);
+    scene->detector.nlayers = count_or_rule(scene->detector.nlayers);
+    scene->oversample = count_or_rule(scene->oversample);
+    scene->dmin = at_least_0(scene->dmin);
+    scene->background.water = at_least_0(scene->background.water);
+    /* accepted without effect there */
+    scene->background.density = scene->background.molecular_weight = 0;
+}
+
+/* the zeros that are meant; under compatibility only those that are not negative */
+static void mark_given(struct settings *s)
+{
+    const nb_scene *scene = &s->scene;
+    const int *given = s->given;
+    const int divergence = given[OPT_DIVERGENCE];
+    uint64_t bits = 0;
+    if (given[OPT_MOSAIC_SEED]) bits |= NB_GIVEN_MOSAIC_SEED;
+    if (given[OPT_FUDGE]) bits |= NB_GIVEN_FUDGE;
+    if (given[OPT_FLUENCE]) bits |= NB_GIVEN_FLUENCE;
+    if (given[OPT_MOSAIC]) bits |= NB_GIVEN_MOSAIC;
+    if (given[OPT_DISPERSION]) bits |= NB_GIVEN_DISPERSION;
+    if (scene->scan.osc >= 0 && given[OPT_OSC]) bits |= NB_GIVEN_OSC;
+    if (scene->scan.osc < 0 && !s->compat) bits |= NB_GIVEN_OSC;
+    if (scene->scan.step >= 0 && given[OPT_PHISTEP]) bits |= NB_GIVEN_PHI_STEP;
+    if (scene->beam.divergence[0] >= 0 && (divergence || given[OPT_HDIVRANGE]))
+        bits |= NB_GIVEN_DIVERGENCE_H;
+    if (scene->beam.divergence[1] >= 0 && (divergence || given[OPT_VDIVRANGE]))
+        bits |= NB_GIVEN_DIVERGENCE_V;
+    s->scene.given |= bits;
+    if (s->compat && scene->scan.osc < 0) s->scene.given &= ~(uint64_t)NB_GIVEN_OSC;
+}
+
+static int64_t clock_seed(int compat)
+{
+    struct timespec now = {0, 0};
+    (void)timespec_get(&now, TIME_UTC);
+    return compat ? (int64_t)now.tv_sec
+                  : (int64_t)now.tv_sec * 1000 + (int64_t)now.tv_nsec / 1000000;
+}
+
+static void finish_seeds(struct settings *s)
+{
+    if (!s->given[OPT_SEED]) {
+        s->seed = clock_seed(s->compat);
+        s->seed_from_clock = 1;
+    }
+    if (!s->given[OPT_MISSET_SEED]) {
+        s->misset_seed = s->seed;
+        s->misset_seed_from_clock = s->seed_from_clock;
+    }
+    s->scene.crystal.random_misset = s->random_misset;
+    s->scene.crystal.misset_seed = s->misset_seed;
+}
+
+static int finish_beam(struct settings *s, struct messages *messages)
+{
+    nb_beam *beam = &s->scene.beam;
+    beam->exposure = s->exposure;
+    beam->size = s->beamsize;
+    if (!(s->exposure > 0)) {
+        beam->flux = 0;
+        beam->exposure = 0;
+    }
+    if (s->beamsize != 0) return 0;
+    if (beam->flux != 0)
+        return message_usage(messages,
+                             "-beamsize 0 with -flux: the fluence would be infinite");
+    /* a beam without width leaves no size along b and c */
+    beam->size = -1;
+    s->scene.crystal.size[1] = s->scene.crystal.size[2] = 0;
+    return 0;
+}
+
+static void finish_outputs(struct settings *s)
+{
+    const char *const noise = s->compat ? "noiseimage.img" : "noise_00001.img";
+    const char *const pgm = s->compat ? "image.pgm" : "image_00001.pgm";
+    if (!s->out[OUT_NOISE]) s->out[OUT_NOISE] = noise;
+    if (!s->out[OUT_PGM]) s->out[OUT_PGM] = pgm;
+    if (!s->noise) s->out[OUT_NOISE] = NULL;
+    if (!s->pgm) s->out[OUT_PGM] = NULL;
+}
+
+int settings_finish(struct settings *s, struct messages *messages)
+{
+    nb_scene *scene = &s->scene;
+    mark_given(s);
+    if (s->compat) {
+        forget_negatives(scene, s->given[OPT_PHISTEPS]);
+        s->thickness = at_least_0(s->thickness);
+        s->depth = at_least_0(s->depth);
+    }
+    for (int i = 0; i < 3; i++)
+        scene->crystal.ncells[i] = s->ncells[i] < 1 ? 1 : s->ncells[i];
+    scene->detector.thickness = s->thickness;
+    scene->detector.attenuation = s->depth;
+    finish_seeds(s);
+    finish_outputs(s);
+    if (scene->beam.wavelength == 0 && (s->given[OPT_LAMBDA] || s->given[OPT_ENERGY]))
+        return message_usage(messages,
+                             "the wavelength is 0; give -lambda in A or -energy in eV");
+    if (s->how.strategy == NB_REFERENCE && s->how.precision == NB_SINGLE)
+        return message_usage(messages, "-strategy reference is in double; leave out "
+                                       "-precision float");
+    const int status = finish_beam(s, messages);
+    return status ? status : geometry_finish(s, messages);
+}
+
+/* ---- what the default profile refuses ---- */
+
+struct needs {
+    int option, needed; /* the first is meaningless without the second */
+    const char *why;
+};
+
+static const struct needs needs[] = {
+    {OPT_DETECTOR_THICK, OPT_DETECTOR_ABS, "the depth at which the sensor leaves 1/e"},
+    {OPT_STOL, OPT_WATER, "the amount of material it describes"},
+    {OPT_STOL4, OPT_WATER, "the amount of material it describes"},
+    {OPT_STOLQ, OPT_WATER, "the amount of material it describes"},
+    {OPT_PSF, OPT_PSF_FWHM, "the width of the point spread"},
+    {OPT_PSF_FWHM, OPT_PSF, "the kind of point spread"},
+    {OPT_PSF_RADIUS, OPT_PSF, "the kind of point spread"},
+};
+
+/* pairs of which the first has no effect without the second */
+static const int idle[][2] = {
+    {OPT_THICKSTEPS, OPT_DETECTOR_THICK},
+    {OPT_DETECTOR_ABS, OPT_DETECTOR_THICK},
+    {OPT_DENSITY, OPT_WATER},
+    {OPT_MW, OPT_WATER},
+    {OPT_EXPOSURE, OPT_FLUX},
+};
+
+static void warn_idle(const struct settings *s, struct messages *messages)
+{
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
+        if (s->given[idle[i][0]] && !s->given[idle[i][1]])
+            message_warning(messages, "%s has no effect without %s",
+                            option_at(idle[i][0])->name, option_at(idle[i][1])->name);
+    if (s->images > 1 && !s->given[OPT_OSC] && !s->img && !s->mask)
+        message_warning(messages,
+                        "-images %d without -osc: every image shows the same angles",
+                        s->images);
+}
+
+static int check_counts(const struct settings *s, struct messages *messages)
+{
+    const nb_scene *scene = &s->scene;
+    const int *given = s->given;
+    if (scene->scan.nphi > 1 && !given[OPT_OSC] && !given[OPT_PHISTEP] && !s->img
+        && !s->mask)
+        return message_usage(messages, "-phisteps %d needs a range: give -osc",
+                             scene->scan.nphi);
+    if (scene->crystal.ndomains > 1 && !given[OPT_MOSAIC])
+        return message_usage(messages, "-mosaic_domains %d needs a spread: give -mosaic",
+                             scene->crystal.ndomains);
+    if (scene->beam.ndispersion > 1 && !given[OPT_DISPERSION])
+        return message_usage(messages, "-dispsteps %d needs a range: give -dispersion",
+                             scene->beam.ndispersion);
+    static const int range[2] = {OPT_HDIVRANGE, OPT_VDIVRANGE};
+    static const int step[2] = {OPT_HDIVSTEP, OPT_VDIVSTEP};
+    for (int i = 0; i < 2; i++)
+        if (scene->beam.ndivergence[i] > 1 && !given[range[i]] && !given[step[i]]
+            && !given[OPT_DIVERGENCE])
+            return message_usage(messages, "%d steps of divergence need a range: give %s",
+                                 scene->beam.ndivergence[i], option_at(range[i])->name);
+    return 0;
+}
+
+int settings_check(const struct settings *s, struct messages *messages)
+{
+    for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+        if (s->given[needs[i].option] && !s->given[needs[i].needed])
+            return message_usage(messages, "%s needs %s, %s",
+                                 option_at(needs[i].option)->name,
+                                 option_at(needs[i].needed)->name, needs[i].why);
+    if (s->given[OPT_STOLOUT])
+        return message_usage(messages,
+                             "-stolout is not supported (nanoBragg writes nothing either)");
+    warn_idle(s, messages);
+    const double kahn = s->scene.beam.polarization;
+    if (!(kahn >= -1 && kahn <= 1))
+        return message_usage(messages, "-polar %g: expected -1 to 1", kahn);
+    return check_counts(s, messages);
+}

@@ -1,0 +1,15 @@
+/*
+ * generate.h - texts made from the table of options, on stdout.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_CLI_OPTIONS_GENERATE_H
+#define NB_CLI_OPTIONS_GENERATE_H
+
+void generate_help(void);
+void generate_params(void);
+void generate_man(void);
+void generate_bash(void);
+void generate_markdown(void);
+
+#endif

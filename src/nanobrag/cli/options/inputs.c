@@ -1,0 +1,225 @@
+/*
+ * inputs.c - the files a run reads, put into the scene.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/run.h"
+
+static int input_failed(struct messages *messages, nb_context *ctx, nb_status status)
+{
+    return message_status(messages, status, nb_context_message(ctx), 0);
+}
+
+static double wavelength(const struct settings *s)
+{
+    return s->scene.beam.wavelength > 0 ? s->scene.beam.wavelength : 1;
+}
+
+/* the file holds A times the wavelength */
+static int read_matrix(struct settings *s, struct messages *messages, nb_context *ctx)
+{
+    if (!s->matrix) return 0;
+    double *const matrix = s->scene.crystal.matrix;
+    const nb_status status = nb_matrix_read(ctx, s->matrix, matrix);
+    if (status != NB_OK) return input_failed(messages, ctx, status);
+    int any = 0;
+    for (int i = 0; i < 9; i++) {
+        any |= matrix[i] != 0;
+        matrix[i] /= wavelength(s);
+    }
+    if (!any) return message_usage(messages, "%s: the matrix is all zero", s->matrix);
+    return 0;
+}
+
+static int file_exists(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0;
+}
+
+static int read_factors(struct inputs *in, struct settings *s, struct messages *messages,
+                        nb_context *ctx)
+{
+    nb_status status = NB_OK;
+    if (s->hkl) {
+        status = nb_hkl_read(ctx, s->hkl, &in->hkl);
+    } else if (s->dump && (!s->compat || file_exists(s->dump))) {
+        status = nb_fdump_read(ctx, s->dump, &in->hkl);
+        in->from_dump = 1;
+    }
+    if (status != NB_OK) return input_failed(messages, ctx, status);
+    if (in->hkl) nb_hkl_info_get(in->hkl, &in->hkl_info);
+    s->scene.crystal.hkl = in->hkl;
+    return 0;
+}
+
+/* the beam's direction before the sources are known */
+static void beam_direction(const struct settings *s, double out[3])
+{
+    const double *given = s->scene.beam.direction;
+    const double length =
+        sqrt(given[0] * given[0] + given[1] * given[1] + given[2] * given[2]);
+    const int convention = s->scene.detector.convention;
+    const int along_z =
+        convention == NB_ADXV || convention == NB_XDS || convention == NB_DIALS;
+    out[0] = along_z ? 0 : 1;
+    out[1] = 0;
+    out[2] = along_z ? 1 : 0;
+    if (length > 0)
+        for (int i = 0; i < 3; i++) out[i] = given[i] / length;
+}
+
+/* row: position seen from the crystal, weight, wavelength in m */
+static int set_source(struct inputs *in, const struct settings *s,
+                      struct messages *messages, int i, const double *row)
+{
+    nb_source *source = &in->sources[i];
+    double beam[3];
+    beam_direction(s, beam);
+    double length = 0;
+    for (int k = 0; k < 3; k++) {
+        in->positions[i][k] = isnan(row[k]) ? -10 * beam[k] : row[k];
+        source->direction[k] = -in->positions[i][k];
+        length += fabs(in->positions[i][k]);
+    }
+    source->weight = isnan(row[3]) ? 1 : row[3];
+    source->wavelength = isnan(row[4]) ? wavelength(s) : row[4] * 1e10;
+    if (!(length > 0))
+        return message_usage(messages, "%s: source %d lies at 0 0 0; give it a place",
+                             s->sources, i + 1);
+    if (!(source->wavelength > 0))
+        return message_usage(messages,
+                             "%s: source %d has wavelength %g m; expected more than 0",
+                             s->sources, i + 1, row[4]);
+    if (source->weight < 0 && !s->compat)
+        return message_usage(messages, "%s: source %d has weight %g; expected 0 or more",
+                             s->sources, i + 1, row[3]);
+    return 0;
+}
+
+static int read_sources(struct inputs *in, struct settings *s, struct messages *messages,
+                        nb_context *ctx)
+{
+    enum { COLUMNS = 5, MOST = 10000000 };
+    if (!s->sources) return 0;
+    nb_table *table;
+    const nb_status status = nb_table_read(ctx, s->sources, COLUMNS, &table);
+    if (status != NB_OK) return input_failed(messages, ctx, status);
+    const size_t n = nb_table_rows(table);
+    const double *rows = nb_table_data(table);
+    int code = 0;
+    if (n > MOST) {
+        nb_table_free(table);
+        return message_usage(messages, "%s: %zu sources are too many", s->sources, n);
+    }
+    in->sources = calloc(n, sizeof *in->sources);
+    in->positions = calloc(n, sizeof *in->positions);
+    if (!in->sources || !in->positions) {
+        nb_table_free(table);
+        return message_failure(messages, "out of memory for %zu sources", n);
+    }
+    double sum = 0;
+    for (size_t i = 0; i < n && !code; i++) {
+        code = set_source(in, s, messages, (int)i, rows + i * COLUMNS);
+        sum += in->sources[i].weight;
+    }
+    nb_table_free(table);
+    if (!code && !(sum > 0) && !s->compat)
+        code = message_usage(messages, "%s: the weights add up to %g; expected more than 0",
+                             s->sources, sum);
+    in->nsource = s->scene.beam.nsource = (int)n;
+    s->scene.beam.source = in->sources;
+    return code;
+}
+
+static int read_stol(struct inputs *in, struct settings *s, struct messages *messages,
+                     nb_context *ctx)
+{
+    if (!s->stol) return 0;
+    nb_table *table;
+    const nb_status status = nb_table_read(ctx, s->stol, 2, &table);
+    if (status != NB_OK) return input_failed(messages, ctx, status);
+    const size_t n = nb_table_rows(table);
+    const double *rows = nb_table_data(table);
+    int code = 0;
+    if (s->compat) {
+        message_warning(messages, "%s is read but has no effect (as in nanoBragg)",
+                        s->stol);
+        nb_table_free(table);
+        return 0;
+    }
+    in->stol = malloc(2 * n * sizeof *in->stol);
+    if (!in->stol) {
+        nb_table_free(table);
+        return message_failure(messages, "out of memory for %zu rows", n);
+    }
+    for (size_t i = 0; i < n && !code; i++) {
+        in->stol[2 * i] = rows[2 * i] * s->stol_factor;
+        in->stol[2 * i + 1] = rows[2 * i + 1];
+        if (isnan(rows[2 * i]) || isnan(rows[2 * i + 1]))
+            code = message_usage(messages, "%s: row %zu needs two numbers", s->stol, i + 1);
+        else if (i > 0 && !(rows[2 * i] > rows[2 * i - 2]))
+            code = message_usage(messages, "%s: row %zu: the first column must rise",
+                                 s->stol, i + 1);
+    }
+    nb_table_free(table);
+    in->nstol = n;
+    s->scene.background.stol = in->stol;
+    s->scene.background.nstol = n;
+    return code;
+}
+
+static int set_mask(const struct inputs *in, struct settings *s, struct messages *messages)
+{
+    int count[2];
+    if (!in->mask.pixels) return 0;
+    settings_pixels(s, count);
+    if (in->mask.nfast != count[0] || in->mask.nslow != count[1])
+        return message_usage(messages,
+                             "%s: the mask has %d x %d pixels, the detector %d x %d; make "
+                             "them "
+                             "the same",
+                             s->mask, in->mask.nfast, in->mask.nslow, count[0], count[1]);
+    s->scene.detector.mask = in->mask.pixels;
+    return 0;
+}
+
+static int no_cell(const struct settings *s, struct messages *messages)
+{
+    if (!s->given[OPT_BENCH_COMPILE])
+        return message_usage(messages, "no unit cell: give -cell or -mat");
+    return message_usage(messages,
+                         "no unit cell: options of a scene, as %s, replace the scenes of "
+                         "-bench_compile; give -cell or -mat too, or leave them out",
+                         bench_compile_replaced(s));
+}
+
+int inputs_read(struct inputs *in, struct settings *s, struct messages *messages,
+                nb_context *ctx)
+{
+    if (!s->matrix && s->scene.crystal.cell[0] == 0) return no_cell(s, messages);
+    int code = set_mask(in, s, messages);
+    if (!code) code = read_matrix(s, messages, ctx);
+    if (!code) code = read_factors(in, s, messages, ctx);
+    if (!code && !in->hkl && s->scene.crystal.default_f == 0)
+        code =
+            message_usage(messages, "no structure factors: give -hkl, -dump or -default_F");
+    if (!code) code = read_stol(in, s, messages, ctx);
+    if (!code) code = read_sources(in, s, messages, ctx);
+    return code;
+}
+
+void inputs_free(struct inputs *in)
+{
+    nb_hkl_free(in->hkl);
+    free(in->mask.pixels);
+    free(in->sources);
+    free(in->positions);
+    free(in->stol);
+}

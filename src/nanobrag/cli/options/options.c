@@ -1,0 +1,139 @@
+/*
+ * options.c - look-ups in the table of options.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cli/options/options.h"
+
+#include <string.h>
+
+enum { NAME_BYTES = 64, OURS = OPTION_OURS, HIDDEN = OPTION_HIDDEN, LAST = OPTION_LAST };
+
+#define OPTION(id, name, aliases, patterns, min, max, kind, range, values, unit, preset,   \
+               group, flags, help)                                                         \
+    {name,   aliases, patterns, min,           max,   KIND_##kind, RANGE_##range,          \
+     values, unit,    preset,   GROUP_##group, flags, help},
+static const struct option table[OPT_COUNT] = {
+#include "cli/options/options.def"
+};
+#undef OPTION
+
+static const char *const titles[GROUP_COUNT] = {
+    [GROUP_CRYSTAL] = "Crystal",    [GROUP_FACTORS] = "Structure factors",
+    [GROUP_BEAM] = "Beam",          [GROUP_DETECTOR] = "Detector geometry",
+    [GROUP_SENSOR] = "Sensor",      [GROUP_SCAN] = "Scan",
+    [GROUP_SAMPLING] = "Sampling",  [GROUP_BACKGROUND] = "Background",
+    [GROUP_FILES] = "Output files", [GROUP_DERIVATIVES] = "Parameters and derivatives",
+    [GROUP_PROGRAM] = "Program",
+};
+
+const struct option *option_at(int id)
+{
+    return &table[id];
+}
+
+const char *option_group_title(int group)
+{
+    return titles[group];
+}
+
+int option_word(const char **list, char *word, size_t size)
+{
+    const char *p = *list;
+    while (*p == ' ') p++;
+    if (!*p) return 0;
+    size_t n = 0;
+    for (; *p && *p != ' '; p++)
+        if (n + 1 < size) word[n++] = *p;
+    word[n] = 0;
+    *list = p;
+    return 1;
+}
+
+int option_listed(const char *list, const char *word)
+{
+    for (const char *p = list; *p;) {
+        const char *w = word;
+        for (; *w && *p == *w; w++) p++;
+        if (!*w && w != word && (*p == ' ' || !*p)) return 1;
+        while (*p && *p != ' ') p++;
+        while (*p == ' ') p++;
+    }
+    return 0;
+}
+
+static int is_name(const struct option *option, const char *argument)
+{
+    return (option->name[1] == argument[1] && strcmp(option->name, argument) == 0)
+           || option_listed(option->aliases, argument);
+}
+
+int option_is(int id, const char *argument)
+{
+    if (argument[0] != '-') return 0;
+    return is_name(&table[id], argument + (argument[1] == '-'));
+}
+
+int option_named(const char *argument)
+{
+    if (argument[0] != '-') return -1;
+    if (argument[1] == '-') argument++;
+    for (int i = 0; i < OPT_COUNT; i++)
+        if (is_name(&table[i], argument)) return i;
+    return -1;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* edit distance, a swap of neighbours being one edit; b is shorter than NAME_BYTES */
+static size_t edits(const char *a, const char *b)
+{
+    size_t rows[3][NAME_BYTES + 1];
+    size_t *before = rows[0], *last = rows[1], *row = rows[2];
+    const size_t na = strlen(a), nb = strlen(b);
+    memset(rows, 0, sizeof rows);
+    for (size_t j = 0; j <= nb; j++) last[j] = j;
+    for (size_t i = 1; i <= na; i++) {
+        row[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            const size_t change = a[i - 1] != b[j - 1];
+            row[j] = least(least(last[j], row[j - 1]) + 1, last[j - 1] + change);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = least(row[j], before[j - 2] + 1);
+        }
+        size_t *const spare = before;
+        before = last;
+        last = row;
+        row = spare;
+    }
+    return last[nb];
+}
+
+const char *option_nearest(const char *argument)
+{
+    static char alias[NAME_BYTES];
+    const char *best = table[0].name;
+    size_t distance = (size_t)-1;
+    if (argument[0] == '-' && argument[1] == '-') argument++;
+    for (int i = 0; i < OPT_COUNT; i++) {
+        if (table[i].flags & OPTION_HIDDEN) continue;
+        size_t d = edits(argument, table[i].name);
+        if (d < distance) {
+            distance = d;
+            best = table[i].name;
+        }
+        const char *list = table[i].aliases;
+        char word[NAME_BYTES];
+        while (option_word(&list, word, sizeof word)) {
+            d = edits(argument, word);
+            if (d < distance) {
+                distance = d;
+                best = memcpy(alias, word, sizeof word);
+            }
+        }
+    }
+    return distance <= 1 + strlen(argument) / 3 ? best : NULL;
+}

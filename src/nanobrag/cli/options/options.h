@@ -1,0 +1,84 @@
+/*
+ * options.h - the table of options.def and look-ups in it.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_CLI_OPTIONS_OPTIONS_H
+#define NB_CLI_OPTIONS_OPTIONS_H
+
+#include <stddef.h>
+
+#define OPTION(id, ...) OPT_##id,
+enum option_id {
+#include "cli/options/options.def"
+    OPT_COUNT
+};
+#undef OPTION
+
+enum option_kind {
+    KIND_NONE,
+    KIND_REAL,
+    KIND_INT,
+    KIND_SEED,
+    KIND_WORD,
+    KIND_INPUT,
+    KIND_OUTPUT,
+    KIND_TEXT, /* any text that is not empty */
+    KIND_CELL, /* one to six reals */
+    KIND_MISSET, /* three reals or the word random */
+    KIND_DEPTH /* a real or inf */
+};
+
+enum option_range { RANGE_ANY, RANGE_NONNEG, RANGE_POSITIVE, RANGE_FRACTION };
+
+enum option_group {
+    GROUP_CRYSTAL,
+    GROUP_FACTORS,
+    GROUP_BEAM,
+    GROUP_DETECTOR,
+    GROUP_SENSOR,
+    GROUP_SCAN,
+    GROUP_SAMPLING,
+    GROUP_BACKGROUND,
+    GROUP_FILES,
+    GROUP_DERIVATIVES,
+    GROUP_PROGRAM,
+    GROUP_COUNT
+};
+
+enum { OPTION_OURS = 1, OPTION_HIDDEN = 2, OPTION_LAST = 4 };
+
+struct option {
+    const char *name, *aliases, *patterns;
+    int min, max;
+    enum option_kind kind;
+    enum option_range range;
+    const char *values, *unit, *preset;
+    enum option_group group;
+    int flags;
+    const char *help;
+};
+
+/* Option id, 0 <= id < OPT_COUNT. */
+const struct option *option_at(int id);
+
+/* Title of a group of options. */
+const char *option_group_title(int group);
+
+/* The id of the option of exactly this name or alias, `--x` being `-x`; -1: none. */
+int option_named(const char *argument);
+
+/* The name or alias nearest to an argument by edit distance; NULL when none is near. */
+const char *option_nearest(const char *argument);
+
+/* 1 when an argument is option `id`, by one of its names. */
+int option_is(int id, const char *argument);
+
+/* 1 when `word` is among the blank-separated words of `list`. */
+int option_listed(const char *list, const char *word);
+
+/* The next blank-separated word of *list, copied to `word` and cut at `size`; returns 0
+ * at the end. */
+int option_word(const char **list, char *word, size_t size);
+
+#endif

@@ -1,0 +1,340 @@
+/*
+ * parameters.c - names of parameters: lists of them, -param, and what they are in a
+ * simulator.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cli/options/parameters.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/options/options.h"
+
+static const char everything[] = "*"; /* that applies, but structure factors */
+static const char factors[] = "F";
+
+/* ---- words ---- */
+
+/* a set of names; a name without an index stands for the whole list where it is one */
+struct words {
+    char **at;
+    size_t n;
+};
+
+static void words_free(struct words *words)
+{
+    for (size_t i = 0; i < words->n; i++) free(words->at[i]);
+    free(words->at);
+}
+
+/* length of the name before an index */
+static size_t stem(const char *word)
+{
+    return strcspn(word, "[");
+}
+
+static int has_stem(const char *word, const char *name)
+{
+    return stem(word) == strlen(name) && strncmp(word, name, strlen(name)) == 0;
+}
+
+/* whether freeing `word` frees `other` too */
+static int covers(const char *word, const char *other)
+{
+    if (strcmp(word, other) == 0) return 1;
+    if (strcmp(word, everything) == 0) return !has_stem(other, factors);
+    return has_stem(other, word);
+}
+
+/* returns 0 without memory */
+static int words_add(struct words *words, const char *word)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < words->n; i++)
+        if (covers(words->at[i], word)) return 1;
+    for (size_t i = 0; i < words->n; i++) {
+        if (covers(word, words->at[i]))
+            free(words->at[i]);
+        else
+            words->at[kept++] = words->at[i];
+    }
+    words->n = kept;
+    char **grown = realloc(words->at, (kept + 1) * sizeof *grown);
+    if (!grown) return 0;
+    words->at = grown;
+    grown[kept] = strdup(word);
+    words->n += grown[kept] != NULL;
+    return grown[kept] != NULL;
+}
+
+/* ---- lists ---- */
+
+enum { WORD_BYTES = 64 };
+
+/* The next name of a list in `word`, up to one of `ends` or a blank outside brackets;
+ * blanks about it and in brackets are dropped, and a name that is too long is cut and so
+ * none. Returns 0 at the end. */
+static int next_word(const char **list, const char *ends, char word[WORD_BYTES])
+{
+    static const char blanks[] = " \t\n";
+    const char *p = *list + strspn(*list, blanks);
+    size_t n = 0;
+    int inside = 0;
+    if (!**list) return 0;
+    for (; *p && (inside || (!strchr(ends, *p) && !strchr(blanks, *p))); p++) {
+        inside = (inside || *p == '[') && *p != ']';
+        if (!strchr(blanks, *p) && n + 1 < WORD_BYTES) word[n++] = *p;
+    }
+    p += strspn(p, blanks);
+    word[n] = 0;
+    *list = *p && strchr(ends, *p) ? p + 1 : p;
+    if (strcmp(word, "all") == 0) memcpy(word, everything, sizeof everything);
+    char *const open = strchr(word, '[');
+    if (open && strcmp(open, "[*]") == 0) *open = 0;
+    return 1;
+}
+
+static int unknown(struct messages *messages, int option, const char *word)
+{
+    return message_usage(messages,
+                         "%s: there is no parameter \"%s\"; nanobrag -list_params lists "
+                         "them",
+                         option_at(option)->name, word);
+}
+
+/* Row i of the registry, the name of a list without its index; 0 past the end. */
+static int registry(int i, nb_param *row)
+{
+    if (!nb_param_registry(i, row)) return 0;
+    row->name[stem(row->name)] = 0;
+    return 1;
+}
+
+/* whether a word means a row of the registry */
+static int means(const char *word, const nb_param *row)
+{
+    if (strcmp(word, everything) == 0) return strcmp(row->name, factors) != 0;
+    if (strchr(word, '[')) return has_stem(word, row->name);
+    return strcmp(word, row->name) == 0 || strcmp(word, row->group) == 0;
+}
+
+/* add what the words of a list stand for; groups are resolved, so that no name that is
+ * covered by another is freed twice */
+static int add_list(struct words *words, struct messages *messages, int option,
+                    const char *list)
+{
+    char word[WORD_BYTES];
+    while (next_word(&list, ",", word)) {
+        nb_param row;
+        int found = 0, added = 1;
+        const int whole = strcmp(word, everything) != 0 && !strchr(word, '[');
+        for (int i = 0; registry(i, &row); i++) {
+            if (!means(word, &row)) continue;
+            found = 1;
+            added = added && words_add(words, whole ? row.name : word);
+        }
+        if (!added) return message_failure(messages, "out of memory for the parameters");
+        if (!found) return unknown(messages, option, word);
+    }
+    return 0;
+}
+
+static char *join(const struct words *words)
+{
+    size_t size = 1;
+    for (size_t i = 0; i < words->n; i++) size += strlen(words->at[i]) + 1;
+    char *const out = malloc(size);
+    char *p = out;
+    for (size_t i = 0; out && i < words->n; i++) {
+        const size_t length = strlen(words->at[i]);
+        memcpy(p, words->at[i], length);
+        p[length] = ' ';
+        p += length + 1;
+    }
+    if (out) *p = 0;
+    return out;
+}
+
+/* ---- -param NAME=VALUE ---- */
+
+static int split(struct messages *messages, const char *text, char name[WORD_BYTES],
+                 double *value)
+{
+    const char *rest = text;
+    if (!strchr(text, '=') || !next_word(&rest, "=", name) || !*name)
+        return message_usage(messages, "-param %s: expected NAME=VALUE", text);
+    if (!parse_real(rest, value))
+        return message_usage(messages, "-param %s: expected a number after the =", text);
+    return 0;
+}
+
+static int add_set(struct words *words, struct messages *messages, const char *text)
+{
+    char name[WORD_BYTES];
+    double value = 0;
+    nb_param row;
+    const int code = split(messages, text, name, &value);
+    if (code) return code;
+    for (int i = 0; registry(i, &row); i++)
+        if (has_stem(name, row.name))
+            return words_add(words, name) ? 0 : message_failure(messages, "out of memory");
+    for (int i = 0; registry(i, &row); i++)
+        if (strcmp(name, row.group) == 0)
+            return message_usage(messages,
+                                 "-param %s: %s is a group; name one of it, such as %s",
+                                 text, name, row.name);
+    return unknown(messages, OPT_PARAM, name);
+}
+
+/* the words joined in *out, unless there is an error already; ends them */
+static int hand_over(struct words *words, struct messages *messages, int code, char **out)
+{
+    *out = code ? NULL : join(words);
+    words_free(words);
+    if (!code && !*out)
+        code = message_failure(messages, "out of memory for the parameters");
+    return code;
+}
+
+int params_names(const struct settings *s, struct messages *messages,
+                 const struct event_list *events, char **out)
+{
+    struct words words = {0};
+    int code = add_list(&words, messages, OPT_PARAM, "phi0");
+    for (size_t i = 0; i < events->n && !code; i++)
+        if (events->at[i].option == OPT_PARAM)
+            code = add_set(&words, messages, events->at[i].text);
+    if (!code && s->gradient) code = add_list(&words, messages, OPT_GRADIENT, s->gradient);
+    if (!code && s->jacobian) code = add_list(&words, messages, OPT_JACOBIAN, s->jacobian);
+    if (!code && s->hklgradfile)
+        code = add_list(&words, messages, OPT_HKLGRADFILE, factors);
+    return hand_over(&words, messages, code, out);
+}
+
+int params_list(struct messages *messages, int option, const char *list, char **out)
+{
+    struct words words = {0};
+    const int code = add_list(&words, messages, option, list);
+    return hand_over(&words, messages, code, out);
+}
+
+void params_prepare(nb_scene *scene, const char *names)
+{
+    double *mosaic = scene->crystal.mosaic;
+    const int axes =
+        strstr(names, "mosaic_a") || strstr(names, "mosaic_b") || strstr(names, "mosaic_c");
+    if (!axes || (scene->given & NB_GIVEN_MOSAIC_AXES)) return;
+    mosaic[1] = mosaic[2] = mosaic[0];
+    scene->given |= NB_GIVEN_MOSAIC_AXES;
+}
+
+/* ---- in a simulator ---- */
+
+static size_t place(const struct params *params, const char *name)
+{
+    for (size_t i = 0; i < params->n; i++)
+        if (strcmp(params->at[i].name, name) == 0) return i;
+    return params->n;
+}
+
+static int does_not_apply(struct messages *messages, int option, const char *name)
+{
+    return message_usage(messages, "%s %s: this scene has no such parameter",
+                         option_at(option)->name, name);
+}
+
+static int set_one(struct params *params, struct messages *messages, const char *text)
+{
+    char name[WORD_BYTES];
+    double value = 0;
+    const int code = split(messages, text, name, &value);
+    if (code) return code;
+    const size_t i = place(params, name);
+    if (i == params->n) return does_not_apply(messages, OPT_PARAM, text);
+    const nb_param *p = &params->at[i];
+    if (!(value >= p->lower && value <= p->upper))
+        return message_usage(messages, "-param %s: expected %g to %g", text, p->lower,
+                             p->upper);
+    if (p->smooth == NB_SMOOTH_ZERO && value != p->value)
+        message_warning(messages, "-param %s: %s has no influence in this scene", text,
+                        name);
+    params->x[i] = value;
+    params->nset += !params->set[i];
+    params->set[i] = 1;
+    return 0;
+}
+
+int params_set(struct params *params, struct messages *messages, const nb_simulator *sim,
+               const struct event_list *events)
+{
+    params->n = nb_nparam(sim);
+    params->at = malloc(params->n * sizeof *params->at);
+    params->x = malloc(params->n * sizeof *params->x);
+    params->set = calloc(params->n, 1);
+    if (!params->at || !params->x || !params->set)
+        return message_failure(messages, "out of memory for %zu parameters", params->n);
+    for (size_t i = 0; i < params->n; i++) {
+        if (nb_param_at(sim, i, &params->at[i]) != NB_OK)
+            return message_failure(messages, "parameter %zu is not known", i);
+        params->x[i] = params->at[i].value;
+    }
+    for (size_t i = 0; i < events->n; i++) {
+        if (events->at[i].option != OPT_PARAM) continue;
+        const int code = set_one(params, messages, events->at[i].text);
+        if (code) return code;
+    }
+    params->phi0 = place(params, "phi0");
+    return 0;
+}
+
+/* those that stand for row `row` of the registry and are not selected yet */
+static size_t select_row(const struct params *params, const char *word, const nb_param *row,
+                         unsigned char *taken, struct selection *out)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < params->n; i++) {
+        const char *const name = params->at[i].name;
+        if (!has_stem(name, row->name)) continue;
+        if (strchr(word, '[') && strcmp(word, name) != 0) continue;
+        found++;
+        if (!taken[i]) out->at[out->n++] = i;
+        taken[i] = 1;
+    }
+    return found;
+}
+
+int params_select(const struct params *params, struct messages *messages, int option,
+                  const char *list, struct selection *out)
+{
+    char word[WORD_BYTES];
+    int code = 0;
+    unsigned char *const taken = calloc(params->n, 1);
+    *out = (struct selection){0, calloc(params->n, sizeof *out->at)};
+    if (!taken || !out->at)
+        code = message_failure(messages, "out of memory for the parameters");
+    while (!code && next_word(&list, ",", word)) {
+        nb_param row;
+        size_t found = 0;
+        for (int i = 0; registry(i, &row); i++)
+            if (means(word, &row)) found += select_row(params, word, &row, taken, out);
+        if (found == 0) code = does_not_apply(messages, option, word);
+    }
+    free(taken);
+    return code;
+}
+
+int params_is_factor(const char *name, int hkl[3])
+{
+    return has_stem(name, factors)
+           && sscanf(name, "F[%d,%d,%d]", &hkl[0], &hkl[1], &hkl[2]) == 3;
+}
+
+void params_free(struct params *params)
+{
+    free(params->at);
+    free(params->x);
+    free(params->set);
+}

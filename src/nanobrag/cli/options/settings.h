@@ -1,0 +1,117 @@
+/*
+ * settings.h - what a command line asks for: a scene, files, and how to run.
+ *
+ * Filled in three steps: inherited headers, options, then settings_finish(), which turns
+ * the statements into the scene's terms under the profile. Lengths in mm, angles in degree.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_CLI_OPTIONS_SETTINGS_H
+#define NB_CLI_OPTIONS_SETTINGS_H
+
+#include <nanobrag/nanobrag.h>
+
+#include "cli/message.h"
+#include "cli/options/command_line.h"
+#include "cli/options/options.h"
+
+/* two coordinates of which each may be given alone */
+struct pair {
+    double value[2];
+    int given[2];
+};
+
+/* vectors that an option may set */
+enum {
+    VECTOR_FAST,
+    VECTOR_SLOW,
+    VECTOR_NORMAL,
+    VECTOR_TWOTHETA,
+    VECTOR_BEAM,
+    VECTOR_POLAR,
+    VECTOR_SPINDLE,
+    VECTOR_COUNT
+};
+
+/* image files */
+enum { OUT_FLOAT, OUT_DOUBLE, OUT_INT, OUT_NOISE, OUT_PGM, OUT_PNG, OUT_COUNT };
+
+/* What the headers of -mask and -img said. */
+struct inherited {
+    int any, ours; /* ours: the last header that spoke was written by nanobrag */
+    int beam_flipped; /* -mask turned BEAM_CENTER_Y round */
+    int has_distance, has_close, has_twotheta;
+    double distance, close_distance, twotheta;
+    struct pair beam, org;
+};
+
+struct settings {
+    int compat;
+    int given[OPT_COUNT]; /* how often each option was given */
+    nb_scene scene;
+
+    /* statements about the detector, before they are made one */
+    struct inherited inherited;
+    struct pair beam, close, org; /* mm, mm, pixels */
+    double distance, close_distance;
+    double pixel, size[2]; /* fast, slow */
+    int npixel[2]; /* fast, slow; 0: from size */
+    double vector[VECTOR_COUNT][3];
+    int vector_given[VECTOR_COUNT];
+    double pix0[3]; /* m */
+    int named, convention; /* last named convention or -1; last writer */
+    int pivot, reference_pivot; /* of -pivot or 0; what nanoBragg would end up with */
+    int roi[4]; /* fast0 fast1 slow0 slow1, ends included; -1: default */
+    struct pair header_beam; /* BEAM_CENTER of nanoBragg's header where it is not the
+                                description's */
+    double report_close[2]; /* Xclose, Yclose as nanoBragg prints them */
+
+    /* statements about the rest */
+    double thickness, depth; /* um; depth INFINITY: no sensor model, 0: unset */
+    double ncells[3];
+    double beamsize, exposure;
+    int random_misset;
+
+    /* files */
+    const char *hkl, *dump, *matrix, *sources, *stol, *img, *mask;
+    double stol_factor; /* first column to sin(theta)/lambda in 1/A */
+    const char *out[OUT_COUNT]; /* NULL: not asked for */
+    const char *json;
+    const char *gradient, *jacobian; /* lists of parameters */
+    const char *cotangent, *gradfile, *hklgradfile, *jacobianfile;
+    const char *gradcheck; /* "all" or names; NULL: no check */
+    const char *bench_compile; /* the word after it, NULL without; given[] tells whether */
+    int noise, pgm; /* switched on */
+
+    /* images */
+    double adc, scale, pgm_scale;
+    int64_t seed, misset_seed;
+    int seed_from_clock, misset_seed_from_clock;
+    int images;
+
+    /* the run */
+    int explain, printout, printout_pixel[2], progress, quiet, threads;
+    nb_options how; /* the pixel loop */
+};
+
+void settings_start(struct settings *s, int compat);
+
+/* Apply the options in order. Returns 0, or the exit status after saying what is wrong. */
+int settings_apply(struct settings *s, struct messages *messages,
+                   const struct event_list *events);
+
+/* The final pixel counts (fast, slow) that these settings lead to; 0 where there are
+ * none. */
+void settings_pixels(const struct settings *s, int count[2]);
+
+/* Make the scene, names of files included; hkl, matrix, sources, table and mask are added
+ * by inputs_read(). */
+int settings_finish(struct settings *s, struct messages *messages);
+
+/* ---- parts of settings_finish() ---- */
+int geometry_finish(struct settings *s, struct messages *messages);
+
+/* What the default profile refuses before anything is read. */
+int settings_check(const struct settings *s, struct messages *messages);
+
+#endif

@@ -1,0 +1,441 @@
+/*
+ * outputs.c - the image files: their names, whether they can be written, writing them.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/derivatives.h"
+#include "cli/run.h"
+
+/* ---- names ---- */
+
+/* text of `n` bytes, then `number` of at least `width` digits, then the rest */
+static char *join(const char *text, size_t n, int number, size_t width, const char *rest)
+{
+    const size_t size = n + width + strlen(rest) + 32;
+    char *out = malloc(size);
+    if (out) snprintf(out, size, "%.*s%0*d%s", (int)n, text, (int)width, number, rest);
+    return out;
+}
+
+char *output_name(const char *pattern, int i, int sweep)
+{
+    enum { WIDTH = 5 };
+    if (!sweep) return strdup(pattern);
+    const char *slash = strrchr(pattern, '/');
+    const char *base = slash ? slash + 1 : pattern;
+    const char *hash = strrchr(base, '#');
+    if (hash) {
+        const char *first = hash;
+        while (first > base && first[-1] == '#') first--;
+        return join(pattern, (size_t)(first - pattern), i + 1, (size_t)(hash - first) + 1,
+                    hash + 1);
+    }
+    const char *dot = strrchr(base, '.');
+    const char *end = dot && dot > base ? dot : base + strlen(base);
+    const char *digits = end;
+    while (digits > base && digits[-1] >= '0' && digits[-1] <= '9' && end - digits < 9)
+        digits--;
+    if (digits < end)
+        return join(pattern, (size_t)(digits - pattern), atoi(digits) + i,
+                    (size_t)(end - digits), end);
+    const size_t n = (size_t)(end - pattern);
+    char *with_line = malloc(n + 2);
+    if (!with_line) return NULL;
+    memcpy(with_line, pattern, n);
+    with_line[n] = '_';
+    with_line[n + 1] = 0;
+    char *out = join(with_line, n + 1, i + 1, WIDTH, end);
+    free(with_line);
+    return out;
+}
+
+/* ---- checks ---- */
+
+static int check_place(struct messages *messages, const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) == 0) {
+        if (S_ISDIR(st.st_mode))
+            return message_failure(messages, "%s: is a directory; give a file name", path);
+        if (access(path, W_OK) != 0)
+            return message_failure(messages,
+                                   "%s: cannot be written; change its permissions", path);
+        if (!S_ISREG(st.st_mode)) return 0;
+    }
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strdup(path) : strdup(".");
+    if (!folder) return message_failure(messages, "out of memory");
+    if (slash) folder[slash == path ? 1 : slash - path] = 0;
+    int code = 0;
+    if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode))
+        code = message_failure(messages, "%s: there is no directory %s; make it first",
+                               path, folder);
+    else if (access(folder, W_OK | X_OK) != 0)
+        code = message_failure(messages,
+                               "%s: nothing can be written in %s; change its permissions",
+                               path, folder);
+    free(folder);
+    return code;
+}
+
+static int folder_of(const char *path, struct stat *out)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strdup(path) : strdup(".");
+    if (!folder) return 0;
+    if (slash) folder[slash == path ? 1 : slash - path] = 0;
+    const int found = stat(folder, out) == 0;
+    free(folder);
+    return found;
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* one file by two names: through its folder, or through a link */
+static int same_file(const char *a, const char *b)
+{
+    struct stat sa, sb;
+    if (strcmp(a, b) == 0) return 1;
+    if (strcmp(last_part(a), last_part(b)) == 0 && folder_of(a, &sa) && folder_of(b, &sb)
+        && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino)
+        return 1;
+    return stat(a, &sa) == 0 && stat(b, &sb) == 0 && S_ISREG(sa.st_mode)
+           && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
+static int check_clashes(const struct settings *s, struct messages *messages,
+                         const char **names, int n)
+{
+    const char *const inputs[] = {s->hkl, s->matrix, s->sources,  s->stol,
+                                  s->img, s->mask,   s->cotangent};
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < i; k++)
+            if (same_file(names[i], names[k]) && strncmp(names[i], "/dev/", 5) != 0)
+                return message_usage(messages, "two outputs have the same name %s",
+                                     names[i]);
+        for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
+            if (inputs[k] && same_file(names[i], inputs[k]))
+                return message_usage(messages, "%s is an input and would be overwritten",
+                                     names[i]);
+    }
+    return 0;
+}
+
+/* whether image i of one output has the name of the other's first */
+static int meets(const char *a, const char *b, int i)
+{
+    char *const later = output_name(a, i, 1), *const first = output_name(b, 0, 1);
+    const int same = later && first && strcmp(later, first) == 0;
+    free(later);
+    free(first);
+    return same;
+}
+
+static int check_sweep(const struct settings *s, struct messages *messages)
+{
+    if (s->images < 2) return 0;
+    for (int a = 0; a < OUT_COUNT; a++)
+        for (int b = 0; b < OUT_COUNT; b++) {
+            if (a == b || !s->out[a] || !s->out[b]) continue;
+            for (int i = 0; i < s->images; i++)
+                if (meets(s->out[a], s->out[b], i))
+                    return message_usage(messages,
+                                         "the images of %s and %s would get the same names",
+                                         s->out[a], s->out[b]);
+        }
+    return 0;
+}
+
+/* files of which there is one, however many the images */
+enum { SINGLES = 4 };
+
+static void list_singles(const struct settings *s, const char *out[SINGLES])
+{
+    const char *const singles[SINGLES] = {s->json, s->gradfile, s->hklgradfile,
+                                          s->jacobianfile};
+    memcpy(out, singles, sizeof singles);
+}
+
+/* none of them must be an image of a sweep */
+static int check_singles(const struct settings *s, struct messages *messages)
+{
+    const char *singles[SINGLES];
+    list_singles(s, singles);
+    for (int kind = 0; kind < OUT_COUNT; kind++)
+        for (int i = 0; s->out[kind] && i < s->images; i++) {
+            char *name = output_name(s->out[kind], i, s->given[OPT_IMAGES]);
+            int clash = -1;
+            for (int k = 0; name && k < SINGLES; k++)
+                if (singles[k] && same_file(name, singles[k])) clash = k;
+            free(name);
+            if (clash >= 0)
+                return message_usage(messages,
+                                     "%s would overwrite an image; name it otherwise",
+                                     singles[clash]);
+        }
+    return 0;
+}
+
+int outputs_to_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+/* the report and the images are not for one pipe; nanoBragg makes a file of this name */
+static int check_stdout(const struct settings *s, struct messages *messages)
+{
+    for (int kind = 0; kind < OUT_COUNT && !s->compat; kind++)
+        if (outputs_to_stdout(s->out[kind]))
+            return message_usage(messages,
+                                 "an image cannot be written to \"-\"; name a file (./- "
+                                 "for one of that name)");
+    if (s->printout && outputs_to_stdout(s->json))
+        return message_usage(messages,
+                             "-json - and -printout both write to stdout; name a file");
+    return 0;
+}
+
+static int has_feature(const char *word)
+{
+    return option_listed(nb_features(), word);
+}
+
+/* what writes or prints something else; nanoBragg's command lines are taken as they are */
+static const char *beside_comparison(const struct settings *s)
+{
+    static const int ours[] = {OPT_FLOATFILE,     OPT_DOUBLEFILE,  OPT_INTFILE,
+                               OPT_NOISEFILE,     OPT_NOISE,       OPT_PGMFILE,
+                               OPT_PGMSCALE,      OPT_PNGFILE,     OPT_GRADIENT,
+                               OPT_GRADFILE,      OPT_HKLGRADFILE, OPT_JACOBIAN,
+                               OPT_JACOBIANFILE,  OPT_COTANGENT,   OPT_PRINTOUT,
+                               OPT_PRINTOUT_PIXEL};
+    if (s->explain) return "-explain";
+    if (s->gradcheck) return "-gradcheck";
+    for (size_t i = 0; i < sizeof ours / sizeof *ours && !s->compat; i++)
+        if (s->given[ours[i]]) return option_at(ours[i])->name;
+    return s->hkl && s->dump && !s->compat ? "-dump" : NULL;
+}
+
+/* a comparison is of one image, and its numbers are all that is written */
+static int check_comparison(const struct settings *s, struct messages *messages)
+{
+    const char *const beside = beside_comparison(s);
+    if (beside)
+        return message_usage(messages, "-bench_compile is a run of its own: leave out %s",
+                             beside);
+    if (s->images > 1)
+        return message_usage(messages,
+                             "-bench_compile is of one image: leave out -images, and say "
+                             "which one by -phi");
+#ifndef NANOBRAG_CJSON
+    if (s->json) return message_usage(messages, "-json: this build lacks cJSON");
+#endif
+    return s->json && !outputs_to_stdout(s->json) ? check_place(messages, s->json) : 0;
+}
+
+int outputs_check(const struct settings *s, struct messages *messages)
+{
+    const char *names[OUT_COUNT + SINGLES + 1], *singles[SINGLES];
+    int n = 0;
+    if (s->given[OPT_BENCH_COMPILE]) return check_comparison(s, messages);
+    if (s->explain || s->gradcheck) return 0;
+    for (int kind = 0; kind < OUT_COUNT; kind++)
+        if (s->out[kind]) names[n++] = s->out[kind];
+    list_singles(s, singles);
+    for (int i = 0; i < SINGLES; i++)
+        if (singles[i] && !outputs_to_stdout(singles[i])) names[n++] = singles[i];
+    if (s->hkl && s->dump && !s->compat) names[n++] = s->dump;
+    const int status = derivatives_check(s, messages);
+    if (status) return status;
+    if (n == 0 && !s->printout && !s->json && !s->gradient)
+        return message_usage(messages,
+                             "nothing to write: give -floatfile, -intfile, -noisefile, "
+                             "-pngfile or another output file, or -explain");
+    if (s->out[OUT_PNG] && !has_feature("png"))
+        return message_usage(messages, "-pngfile: this build lacks libpng");
+#ifndef NANOBRAG_CJSON
+    if (s->json) return message_usage(messages, "-json: this build lacks cJSON");
+#endif
+    for (int i = 0; i < n; i++) {
+        const int code = check_place(messages, names[i]);
+        if (code) return code;
+    }
+    int code = check_stdout(s, messages);
+    if (!code) code = check_sweep(s, messages);
+    if (!code) code = check_singles(s, messages);
+    return code || s->compat ? code : check_clashes(s, messages, names, n);
+}
+
+/* ---- writing ---- */
+
+static int write_failed(struct run *run, nb_status status)
+{
+    return message_status(run->messages, status, nb_context_message(run->ctx), 1);
+}
+
+static nb_array photons_of(struct run *run)
+{
+    nb_array array =
+        nb_array_f64(run->image, run->description.nslow, run->description.nfast);
+    array.name = "image";
+    return array;
+}
+
+static void tell_written(const struct run *run, const char *name, const char *kind,
+                         int bytes)
+{
+    if (run->s->quiet) return;
+    const long long pixels = (long long)run->description.nslow * run->description.nfast;
+    if (strcmp(kind, "floats") == 0)
+        printf("writing %s as %lld %d-byte floats\n", name, pixels, bytes);
+    else
+        printf("writing %s as %d-byte integers\n", name, bytes);
+}
+
+static int write_floats(struct run *run, const struct result *result)
+{
+    const nb_array image = photons_of(run);
+    static const int kinds[] = {OUT_FLOAT, OUT_DOUBLE}, bits[] = {32, 64};
+    for (int i = 0; i < 2; i++) {
+        const char *const name = result->file[kinds[i]];
+        if (!name) continue;
+        tell_written(run, name, "floats", bits[i] / 8);
+        const nb_status status = nb_raw_write(run->ctx, name, &image, bits[i]);
+        if (status != NB_OK) return write_failed(run, status);
+    }
+    return 0;
+}
+
+static int write_counts(struct run *run, const struct result *result, const char *name)
+{
+    char header[SMV_HEADER_BYTES];
+    const nb_array counts =
+        nb_array_u16(run->counts, run->description.nslow, run->description.nfast);
+    smv_header(run, result->phi, header);
+    tell_written(run, name, "integers", 2);
+    const nb_status status = nb_smv_write(run->ctx, name, header, &counts);
+    return status == NB_OK ? 0 : write_failed(run, status);
+}
+
+static int digitize(struct run *run, const nb_digitizer *how)
+{
+    nb_array image = photons_of(run);
+    nb_array counts =
+        nb_array_u16(run->counts, run->description.nslow, run->description.nfast);
+    const nb_status status = nb_digitize(run->sim, how, &image, &counts);
+    return status == NB_OK ? 0 : write_failed(run, status);
+}
+
+static int write_int(struct run *run, struct result *result)
+{
+    if (!result->file[OUT_INT]) return 0;
+    const nb_digitizer how = {.scale = result->int_scale,
+                              .offset = run->s->adc,
+                              .overloads = &result->saturated};
+    if (!run->s->quiet) printf("intfile_scale = %g\n", result->int_scale);
+    const int code = digitize(run, &how);
+    return code ? code : write_counts(run, result, result->file[OUT_INT]);
+}
+
+static int write_pgm(struct run *run, struct result *result)
+{
+    if (!result->file[OUT_PGM]) return 0;
+    const size_t n = (size_t)run->description.nslow * (size_t)run->description.nfast;
+    uint8_t *grey = malloc(n);
+    if (!grey) return message_failure(run->messages, "out of memory for the picture");
+    for (size_t i = 0; i < n; i++) {
+        const double v = (float)run->image[i] * result->pgm_scale;
+        grey[i] = v >= 255 ? 255 : v > 0 ? (uint8_t)v : 0;
+    }
+    char comment[64];
+    snprintf(comment, sizeof comment, "pixels scaled by %g", result->pgm_scale);
+    if (!run->s->quiet) printf("pgm_scale = %g\n", result->pgm_scale);
+    tell_written(run, result->file[OUT_PGM], "integers", 1);
+    const nb_status status =
+        nb_pgm_write(run->ctx, result->file[OUT_PGM], run->description.nfast,
+                     run->description.nslow, grey, comment);
+    free(grey);
+    return status == NB_OK ? 0 : write_failed(run, status);
+}
+
+static int write_noise(struct run *run, struct result *result, int i)
+{
+    if (!result->file[OUT_NOISE]) return 0;
+    const struct settings *s = run->s;
+    /* nanoBragg's generator knows no image number, so each image gets its own seed */
+    const nb_digitizer how = {.offset = s->adc,
+                              .noise = 1,
+                              .seed = s->compat ? s->seed + i : s->seed,
+                              .image = (uint32_t)i,
+                              .photons = &result->photons,
+                              .overloads = &result->overloads};
+    const int code = digitize(run, &how);
+    if (code) return code;
+    if (!s->quiet)
+        printf("%.0f photons on noise image (%lld overloads)\n", result->photons,
+               (long long)result->overloads);
+    return write_counts(run, result, result->file[OUT_NOISE]);
+}
+
+static void tell_statistics(const struct run *run, const struct result *result)
+{
+    const nb_statistics *t = &result->statistics;
+    if (run->s->quiet) return;
+    printf("max_I = %g  at %g %g\n", t->max, t->max_fast / 1000, t->max_slow / 1000);
+    printf("mean= %g rms= %g rmsd= %g\n", t->mean, t->rms, t->rmsd);
+}
+
+static int take_statistics(struct run *run, struct result *result)
+{
+    const struct settings *s = run->s;
+    nb_statistics *const t = &result->statistics;
+    const nb_array image = photons_of(run);
+    const nb_status status = nb_statistics_get(run->sim, run->params.x, &image, t);
+    if (status != NB_OK) return write_failed(run, status);
+    if (t->nonfinite > 0 && !s->compat)
+        return message_failure(run->messages,
+                               "%lld pixels of the image are not finite numbers; nothing "
+                               "was "
+                               "written for it (look for huge or tiny numbers in -explain)",
+                               (long long)t->nonfinite);
+    result->int_scale = s->scale > 0 ? s->scale : t->max > 0 ? 55000 / t->max : 1;
+    result->pgm_scale = s->pgm_scale > 0 ? s->pgm_scale
+                        : t->rmsd > 0    ? 250 / (5 * t->rmsd)
+                                         : result->int_scale;
+    if (!s->quiet)
+        printf("solid angle subtended by detector = %g steradian ( %g%% sphere)\n",
+               t->solid_angle, 100 * t->solid_angle / (4 * 3.14159265358979323846));
+    return 0;
+}
+
+int outputs_write(struct run *run, int i)
+{
+    struct result *result = &run->results[i];
+    const int sweep = run->s->given[OPT_IMAGES];
+    for (int kind = 0; kind < OUT_COUNT; kind++) {
+        if (!run->s->out[kind]) continue;
+        result->file[kind] = output_name(run->s->out[kind], i, sweep);
+        if (!result->file[kind]) return message_failure(run->messages, "out of memory");
+    }
+    int code = take_statistics(run, result);
+    if (!code) code = write_floats(run, result);
+    if (!code) {
+        tell_statistics(run, result);
+        code = write_int(run, result);
+    }
+    if (!code) code = write_pgm(run, result);
+    if (!code) code = write_noise(run, result, i);
+    if (!code && result->file[OUT_PNG]) code = preview_write(run, result->file[OUT_PNG]);
+    return code;
+}

@@ -1,0 +1,274 @@
+/*
+ * summary_json.c - every resolved number of a run.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cli/output/json_values.h"
+
+#ifdef NANOBRAG_CJSON
+
+static void add_crystal(cJSON *root, const struct run *run)
+{
+    static const char *const shapes[] = {"square", "round", "gauss", "tophat",
+                                         "gauss_star"};
+    const nb_description *d = &run->description;
+    const nb_crystal *c = &run->resolved.crystal;
+    cJSON *to = cJSON_AddObjectToObject(root, "crystal");
+    json_reals(to, "cell", d->cell, 6);
+    json_reals(to, "reciprocal_cell", d->cell_star, 6);
+    json_real(to, "volume", d->volume);
+    json_reals(to, "real_axes", d->real_axes[0], 9);
+    json_reals(to, "reciprocal_axes", d->star_axes[0], 9);
+    json_reals(to, "misset_degree", d->misset, 3);
+    json_reals(to, "ncells", d->ncells, 3);
+    cJSON_AddStringToObject(to, "shape", shapes[c->shape]);
+    json_real(to, "fudge", c->fudge);
+    json_real(to, "mosaic_degree", c->mosaic[0]);
+    json_whole(to, "mosaic_domains", d->ndomains);
+    cJSON *f = cJSON_AddObjectToObject(root, "structure_factors");
+    json_text(f, "file",
+              run->s->hkl             ? run->s->hkl
+              : run->inputs.from_dump ? run->s->dump
+                                      : NULL);
+    json_whole(f, "count", (long long)run->inputs.hkl_info.count);
+    json_real(f, "default_f", c->default_f);
+    json_text(f, "interpolate", d->interpolate == NB_TRICUBIC ? "tricubic" : "nearest");
+    json_real(f, "dmin", run->resolved.dmin);
+}
+
+static void add_centres(cJSON *to, const nb_description *d)
+{
+    json_reals(to, "adxv_center_mm", d->adxv, 2);
+    json_reals(to, "mosflm_center_mm", d->mosflm, 2);
+    json_reals(to, "denzo_beam_mm", d->denzo, 2);
+    json_reals(to, "dials_origin_mm", d->dials_origin, 3);
+    json_reals(to, "xds_org_pixel", d->xds_org, 2);
+    json_pair(to, "beam_center_mm", d->xbeam, d->ybeam);
+    json_pair(to, "direct_beam_mm", d->beam_fast, d->beam_slow);
+    json_pair(to, "nearest_point_mm", d->close_fast, d->close_slow);
+}
+
+static void add_detector(cJSON *root, const struct run *run)
+{
+    static const char *const conventions[] = {"mosflm", "denzo", "adxv",
+                                              "xds",    "dials", "custom"};
+    const nb_description *d = &run->description;
+    const nb_detector *detector = &run->resolved.detector;
+    cJSON *to = cJSON_AddObjectToObject(root, "detector");
+    json_whole(to, "fast_pixels", d->nfast);
+    json_whole(to, "slow_pixels", d->nslow);
+    json_real(to, "pixel_mm", d->pixel);
+    json_reals(to, "size_mm", d->size, 2);
+    cJSON_AddStringToObject(to, "convention", conventions[d->convention]);
+    cJSON_AddStringToObject(to, "pivot", d->pivot == NB_PIVOT_SAMPLE ? "sample" : "beam");
+    json_real(to, "distance_mm", d->distance);
+    json_real(to, "close_distance_mm", d->close_distance);
+    json_reals(to, "fast_axis", d->fast, 3);
+    json_reals(to, "slow_axis", d->slow, 3);
+    json_reals(to, "normal", d->normal, 3);
+    json_reals(to, "origin_mm", d->origin, 3);
+    json_reals(to, "rotation_degree", detector->rotation, 3);
+    json_real(to, "twotheta_degree", detector->twotheta);
+    json_reals(to, "twotheta_axis", d->twotheta_axis, 3);
+    add_centres(to, d);
+    json_real(to, "thickness_um", d->thickness);
+    json_real(to, "absorption_per_m", d->mu);
+    json_whole(to, "layers", d->nlayers);
+    json_real(to, "layer_step_um", d->layer_step);
+    json_flag(to, "curved", detector->curved);
+    json_flag(to, "point_pixel", detector->point_pixel);
+    const double roi[4] = {detector->roi[0], detector->roi[1], detector->roi[2],
+                           detector->roi[3]};
+    json_reals(to, "roi_ends_excluded", roi, 4);
+    json_text(to, "mask", run->s->mask);
+}
+
+static void add_beam(cJSON *root, const struct run *run)
+{
+    const nb_description *d = &run->description;
+    const nb_beam *beam = &run->resolved.beam;
+    cJSON *to = cJSON_AddObjectToObject(root, "beam");
+    json_real(to, "wavelength_angstrom", beam->wavelength);
+    json_reals(to, "direction", d->beam, 3);
+    json_reals(to, "polarization_axis", d->polarization_axis, 3);
+    json_real(to, "polarization", beam->polarization);
+    json_flag(to, "unpolarised", beam->unpolarised);
+    json_real(to, "fluence_per_m2", d->fluence);
+    json_real(to, "dispersion", d->dispersion);
+    json_real(to, "dispersion_step", d->dispersion_step);
+    json_whole(to, "wavelengths", d->ndispersion);
+    json_reals(to, "divergence_radian", d->divergence, 2);
+    json_reals(to, "divergence_step_radian", d->divergence_step, 2);
+    json_whole(to, "directions", d->ngrid);
+    json_whole(to, "sources", d->nsource);
+    json_text(to, "source_file", run->s->sources);
+}
+
+static void add_loop(cJSON *to, const struct run *run)
+{
+    const nb_description *d = &run->description;
+    json_text(to, "strategy", strategy_word(d));
+    json_text(to, "strategy_why", d->strategy_why);
+    json_text(to, "precision", precision_word(d));
+    json_text(to, "precision_asked",
+              run->s->how.precision == NB_SINGLE ? "float" : "double");
+    json_text(to, "device", d->device);
+    json_text(to, "device_why", d->device_why);
+    json_text(to, "derivatives", d->derivatives);
+    json_text(to, "derivatives_why", d->derivatives_why);
+    json_text(to, "kernel", d->kernel);
+    json_real(to, "tolerance", d->tolerance);
+    json_real(to, "rounding", d->rounding);
+    json_whole(to, "tiles", d->tiles);
+    json_whole(to, "tiles_divided", d->tiles_small);
+    json_whole(to, "tiles_in_double", d->tiles_double);
+    json_whole(to, "threads", nb_context_threads(run->ctx));
+}
+
+static void add_sampling(cJSON *root, const struct run *run)
+{
+    const nb_description *d = &run->description;
+    const nb_scene *scene = &run->resolved;
+    cJSON *scan = cJSON_AddObjectToObject(root, "scan");
+    json_real(scan, "phi0_degree", run->results ? run->results[0].phi : scene->scan.phi0);
+    json_real(scan, "osc_degree", scene->scan.osc);
+    json_real(scan, "step_degree", d->phi_step);
+    json_whole(scan, "steps", d->nphi);
+    json_reals(scan, "spindle_axis", d->spindle, 3);
+    cJSON *to = cJSON_AddObjectToObject(root, "sampling");
+    json_whole(to, "oversample", d->oversample);
+    json_whole(to, "oversample_wanted", d->oversample_wanted);
+    json_flag(to, "oversample_thick", scene->oversample_thick);
+    json_flag(to, "oversample_polar", scene->oversample_polar);
+    json_flag(to, "oversample_omega", scene->oversample_omega);
+    json_real(to, "sample_max_angstrom", d->sample_max);
+    json_real(to, "pixel_reciprocal_angstrom", d->pixel_reciprocal);
+    json_real(to, "qmax_per_angstrom", d->qmax);
+    json_whole(to, "pixels", (long long)d->pixels);
+    json_real(to, "evaluations", d->evaluations);
+    add_loop(to, run);
+    cJSON *background = cJSON_AddObjectToObject(root, "background");
+    json_real(background, "water_um", scene->background.water);
+    json_real(background, "density_g_per_cm3", scene->background.density);
+    json_real(background, "molecular_weight", scene->background.molecular_weight);
+    json_text(background, "stol_file", run->s->stol);
+    cJSON *psf = cJSON_AddObjectToObject(root, "point_spread");
+    static const char *const kinds[] = {"none", "gauss", "fiber"};
+    cJSON_AddStringToObject(psf, "kind", kinds[scene->psf.kind]);
+    json_real(psf, "fwhm_mm", scene->psf.fwhm);
+    json_whole(psf, "radius_pixel", scene->psf.radius);
+}
+
+/* what -param set; the rest of the numbers follows from it */
+static void add_parameters(cJSON *root, const struct run *run)
+{
+    cJSON *array = cJSON_AddArrayToObject(root, "parameters");
+    for (size_t i = 0; i < run->params.n; i++) {
+        if (!run->params.set[i]) continue;
+        cJSON *to = cJSON_CreateObject();
+        cJSON_AddItemToArray(array, to);
+        cJSON_AddStringToObject(to, "name", run->params.at[i].name);
+        cJSON_AddStringToObject(to, "unit", run->params.at[i].unit);
+        json_real(to, "value", run->params.x[i]);
+    }
+}
+
+static void add_seeds(cJSON *root, const struct run *run)
+{
+    const struct settings *s = run->s;
+    cJSON *to = cJSON_AddObjectToObject(root, "seeds");
+    json_whole(to, "noise", (long long)s->seed);
+    json_flag(to, "noise_from_clock", s->seed_from_clock);
+    json_whole(to, "misset", (long long)s->misset_seed);
+    json_flag(to, "misset_from_clock", s->misset_seed_from_clock);
+    json_whole(to, "mosaic", (long long)run->resolved.crystal.mosaic_seed);
+}
+
+static void add_statistics(cJSON *image, const nb_statistics *t)
+{
+    cJSON *to = cJSON_AddObjectToObject(image, "statistics");
+    json_whole(to, "pixels", (long long)t->count);
+    json_real(to, "max", t->max);
+    json_pair(to, "max_at_mm", t->max_fast, t->max_slow);
+    json_real(to, "sum", t->sum);
+    json_real(to, "mean", t->mean);
+    json_real(to, "rms", t->rms);
+    json_real(to, "rmsd", t->rmsd);
+    json_real(to, "solid_angle_steradian", t->solid_angle);
+}
+
+static void add_image(cJSON *images, const struct run *run, int i)
+{
+    const struct result *result = &run->results[i];
+    cJSON *to = cJSON_CreateObject();
+    cJSON_AddItemToArray(images, to);
+    json_real(to, "phi0_degree", result->phi);
+    add_statistics(to, &result->statistics);
+    if (result->file[OUT_INT]) {
+        json_real(to, "intfile_scale", result->int_scale);
+        json_whole(to, "saturated", (long long)result->saturated);
+    }
+    if (result->file[OUT_PGM]) json_real(to, "pgm_scale", result->pgm_scale);
+    if (result->file[OUT_NOISE]) {
+        json_real(to, "noise_photons", result->photons);
+        json_whole(to, "overloads", (long long)result->overloads);
+    }
+    json_real(to, "seconds", result->seconds);
+    json_texts(to, "files", result->file, OUT_COUNT);
+}
+
+static void add_compiled(cJSON *root, const struct run *run)
+{
+    nb_compile_stats stats;
+    nb_simulator_stats(run->sim, &stats);
+    cJSON *to = cJSON_AddObjectToObject(root, "compiled");
+    json_text(to, "mode", compiling_word(run->compile));
+    json_text(to, "off_by", compiling_off_by());
+    json_stats(to, &stats);
+    json_lines(to, "explain", nb_simulator_explain(run->sim));
+}
+
+static cJSON *make_document(const struct run *run)
+{
+    const struct settings *s = run->s;
+    cJSON *root = cJSON_CreateObject();
+    cJSON_AddStringToObject(root, "program", "nanobrag");
+    cJSON_AddStringToObject(root, "version", nb_version());
+    cJSON_AddStringToObject(root, "features", nb_features());
+    cJSON_AddStringToObject(root, "profile", s->compat ? "nanoBragg" : "nanobrag");
+    json_texts(root, "command", run->argv, (size_t)run->argc);
+    add_parameters(root, run);
+    add_crystal(root, run);
+    add_detector(root, run);
+    add_beam(root, run);
+    add_sampling(root, run);
+    add_compiled(root, run);
+    add_seeds(root, run);
+    json_real(root, "adc_offset", s->adc);
+    cJSON *images = cJSON_AddArrayToObject(root, "images");
+    double seconds = run->seconds_setup;
+    for (int i = 0; i < run->done; i++) {
+        add_image(images, run, i);
+        seconds += run->results[i].seconds;
+    }
+    cJSON *timings = cJSON_AddObjectToObject(root, "timings");
+    json_real(timings, "setup_seconds", run->seconds_setup);
+    json_real(timings, "total_seconds", seconds);
+    json_texts(root, "warnings", run->messages->warnings, run->messages->nwarnings);
+    json_texts(root, "notes", run->messages->notes, run->messages->nnotes);
+    return root;
+}
+
+int json_write(struct run *run, const char *path)
+{
+    return json_finish(run, make_document(run), path);
+}
+
+#else
+
+int json_write(struct run *run, const char *path)
+{
+    return message_usage(run->messages, "-json %s: this build lacks cJSON", path);
+}
+
+#endif

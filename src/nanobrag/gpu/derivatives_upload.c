@@ -1,0 +1,92 @@
+/* jacobian_send.c - images and tangents to the device. SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu/derivatives_run.h"
+
+nb_status derivatives_send_inputs(struct derivatives_run *run)
+{
+    const struct gpu_derivatives_job *rows = run->rows;
+    struct gpu_derivatives_parameters *p = &run->block.rows;
+
+    NB_TRY(
+        gpu_send_input(run->ctx, run->scene, run->job, &rows->cotangent, 0, &p->cotangent));
+    return gpu_send_target(run->ctx, run->scene, run->job, &rows->target, &p->target);
+}
+
+/* ---- tangents ---- */
+
+static int moves(const struct phys_frame *frame, const struct phys_frame_tangent *dot)
+{
+    for (int i = 0; i < frame->nsource; i++)
+        if (phys_source_inner(dot->source + i, dot->source + i) != 0) return 1;
+    return 0;
+}
+
+/* a list behind those that are there; where it will lie on the device */
+static void *append(char *staged, size_t *end, gpu_address address, const void *list,
+                    size_t bytes)
+{
+    void *at = (void *)(uintptr_t)(address + *end);
+
+    memcpy(staged + *end, list, bytes);
+    *end += bytes;
+    return at;
+}
+
+/* numbers of all tangents, then the lists that are read: turns of those that turn, sources
+ * of those that move one. Returns the bytes of all */
+static size_t stage(struct derivatives_run *run, const struct derivatives_pass *pass,
+                    char *staged, gpu_address address)
+{
+    const struct phys_frame *frame = run->job->frame;
+    struct gpu_derivatives_parameters *p = &run->block.rows;
+    struct phys_frame_tangent *dot = (struct phys_frame_tangent *)(void *)staged;
+    size_t end = (size_t)pass->n * sizeof *dot;
+
+    p->moving = 0;
+    for (int i = 0; i < pass->n; i++) {
+        const struct phys_frame_tangent *from = run->rows->dot + pass->at[i];
+
+        dot[i] = *from;
+        dot[i].f = NULL;
+        dot[i].touched = NULL;
+        dot[i].rotation = NULL;
+        dot[i].source = gpu_at(&run->scene->sources); /* not read */
+        if (i < pass->turning)
+            dot[i].rotation = append(staged, &end, address, from->rotation,
+                                     (size_t)frame->norientation * sizeof *from->rotation);
+        if (!moves(frame, from)) continue;
+        p->moving |= 1u << i;
+        dot[i].source = append(staged, &end, address, from->source,
+                               (size_t)frame->nsource * sizeof *from->source);
+    }
+    return end;
+}
+
+nb_status derivatives_send_tangents(struct derivatives_run *run,
+                                    const struct derivatives_pass *pass)
+{
+    const struct phys_frame *frame = run->job->frame;
+    struct gpu_buffer *tangents = &run->scene->tangents;
+    const size_t most = (size_t)pass->n
+                            * (sizeof(struct phys_frame_tangent)
+                               + (size_t)frame->nsource * sizeof(struct phys_source))
+                        + (size_t)pass->turning * (size_t)frame->norientation
+                              * sizeof(struct phys_rotation);
+    char *staged = malloc(most + 1);
+    nb_status status;
+
+    if (!staged) return fail_memory(run->ctx, "tangents");
+    status = gpu_reserve(run->ctx, run->scene->gpu, tangents, most + 1);
+    if (status == NB_OK) {
+        const size_t bytes = stage(run, pass, staged, tangents->address);
+
+        status = gpu_put(run->ctx, run->scene->gpu, tangents, staged, bytes);
+    }
+    free(staged);
+    run->block.rows.n = pass->n;
+    run->block.rows.turning = pass->turning;
+    run->block.rows.dot = gpu_at(tangents);
+    return status;
+}

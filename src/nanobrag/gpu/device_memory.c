@@ -1,0 +1,136 @@
+/*
+ * device_memory.c - a device of a context, the names of its kernels, and memory on it.
+ * SPDX-License-Identifier: MIT
+ */
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "compile/jit/derivative_kernels.h"
+#include "compile/jit/hot.h"
+#include "gpu/derivatives.h"
+#include "physics/spec.h"
+
+nb_status gpu_open(nb_context *ctx, const struct gpu_driver *driver, int id,
+                   struct gpu **out)
+{
+    struct gpu *gpu = calloc(1, sizeof *gpu);
+    nb_status status;
+
+    *out = NULL;
+    if (!gpu) return fail_memory(ctx, "a device");
+    gpu->ctx = ctx;
+    gpu->driver = driver;
+    gpu->id = id;
+    status = driver->open(ctx, id, &gpu->device, &gpu->properties);
+    if (status != NB_OK) {
+        free(gpu);
+        return status;
+    }
+    *out = gpu;
+    return NB_OK;
+}
+
+const char *gpu_kernel_name(const struct gpu_kernel *kernel)
+{
+#define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = "image_" #shape "_" #lookup,
+    static const char *const images[PHYS_SHAPES][PHYS_LOOKUPS] = {
+#include "kernels/variants.def"
+    };
+#undef VARIANT
+
+    if (kernel->work == GPU_FINISH) return "finish";
+    if (kernel->work == GPU_LOSS) return "finish_loss";
+    if (kernel->work == GPU_SUM) return "sum";
+    if (kernel->work == GPU_BRIGHTEST) return "brightest";
+    if (kernel->work == GPU_COUNT) return "count";
+    if (kernel->work == GPU_ROWS) return "derivatives"; /* none of the build's */
+    if (kernel->work == GPU_F) return "structure factors";
+    return images[kernel->shape][kernel->lookup];
+}
+
+void gpu_close(struct gpu *gpu)
+{
+    if (gpu) {
+        hot_close(gpu);
+        jacobian_kernels_close(gpu);
+        gpu->driver->close(gpu->device);
+    }
+    free(gpu);
+}
+
+void gpu_drop(struct gpu *gpu, struct gpu_buffer *buffer)
+{
+    if (buffer->address) gpu->driver->release(gpu->device, buffer->address);
+    buffer->address = 0;
+    buffer->bytes = 0;
+}
+
+nb_status gpu_reserve(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
+                      size_t bytes)
+{
+    if (bytes <= buffer->bytes) return NB_OK;
+    gpu_drop(gpu, buffer);
+    NB_TRY(gpu->driver->allocate(ctx, gpu->device, bytes, &buffer->address));
+    buffer->bytes = bytes;
+    return NB_OK;
+}
+
+nb_status gpu_put(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
+                  const void *from, size_t bytes)
+{
+    NB_TRY(gpu_reserve(ctx, gpu, buffer, bytes));
+    return gpu->driver->upload(ctx, gpu->device, buffer->address, from, bytes);
+}
+
+nb_status gpu_begin(nb_context *ctx, const struct gpu_scene *scene)
+{
+    return scene->gpu->driver->use(ctx, scene->gpu->device, scene->stream);
+}
+
+static const size_t buffers[] = {
+    offsetof(struct gpu_scene, parameters),   offsetof(struct gpu_scene, sources),
+    offsetof(struct gpu_scene, orientations), offsetof(struct gpu_scene, f),
+    offsetof(struct gpu_scene, stol),         offsetof(struct gpu_scene, mask),
+    offsetof(struct gpu_scene, partial),      offsetof(struct gpu_scene, photons),
+    offsetof(struct gpu_scene, tangents),     offsetof(struct gpu_scene, totals),
+    offsetof(struct gpu_scene, sums),         offsetof(struct gpu_scene, change),
+    offsetof(struct gpu_scene, sum_bar),      offsetof(struct gpu_scene, f_counts),
+    offsetof(struct gpu_scene, inputs[0]),    offsetof(struct gpu_scene, inputs[1]),
+    offsetof(struct gpu_scene, inputs[2]),    offsetof(struct gpu_scene, counting),
+    offsetof(struct gpu_scene, found),        offsetof(struct gpu_scene, pixels),
+    offsetof(struct gpu_scene, counts),
+};
+
+enum { BUFFERS = sizeof buffers / sizeof *buffers };
+
+void gpu_scene_drop(struct gpu_scene *scene)
+{
+    char *base = (char *)scene;
+
+    gpu_forget(scene);
+    for (int i = 0; i < BUFFERS; i++)
+        gpu_drop(scene->gpu, (struct gpu_buffer *)(void *)(base + buffers[i]));
+    scene->f_sent = 0;
+}
+
+void gpu_derivatives_drop(struct gpu_scene *scene)
+{
+    struct gpu_buffer *const of_rows[] = {&scene->tangents,  &scene->totals,
+                                          &scene->sums,      &scene->change,
+                                          &scene->sum_bar,   &scene->f_counts,
+                                          &scene->inputs[0], &scene->inputs[1],
+                                          &scene->inputs[2]};
+
+    for (size_t i = 0; i < sizeof of_rows / sizeof of_rows[0]; i++)
+        gpu_drop(scene->gpu, of_rows[i]);
+}
+
+size_t gpu_scene_bytes(const struct gpu_scene *scene)
+{
+    const char *base = (const char *)scene;
+    size_t bytes = 0;
+
+    for (int i = 0; i < BUFFERS; i++)
+        bytes += ((const struct gpu_buffer *)(const void *)(base + buffers[i]))->bytes;
+    return bytes;
+}

@@ -1,0 +1,115 @@
+/*
+ * cuda_library.h - what we use of libcuda, CUDA's driver, opened while the program runs.
+ * Nothing of CUDA is needed to build this; tests/gpu/cuda_header.c compares the
+ * declarations with those of cuda.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GPU_DRIVER_CUDA_LIBRARY_H
+#define NB_GPU_DRIVER_CUDA_LIBRARY_H
+
+#include <stddef.h>
+
+#include "base/context.h"
+
+typedef unsigned cuda_result; /* 0: success */
+typedef int cuda_device;
+typedef unsigned long long cuda_pointer;
+typedef struct CUctx_st *cuda_context;
+typedef struct CUmod_st *cuda_module;
+typedef struct CUfunc_st *cuda_function;
+typedef struct CUstream_st *cuda_stream;
+typedef struct CUgraph_st *cuda_graph;
+typedef struct CUgraphExec_st *cuda_graph_exec;
+
+/* the values of cuda.h that we use */
+enum {
+    CUDA_OUT_OF_MEMORY = 2, /* results */
+    CUDA_NO_DEVICE = 100,
+    CUDA_PROCESSORS = 16, /* attributes of a device */
+    CUDA_CAPABILITY_MAJOR = 75,
+    CUDA_CAPABILITY_MINOR = 76,
+    CUDA_MEMORY_TYPE = 2, /* attributes of a pointer */
+    CUDA_IS_MANAGED = 8,
+    CUDA_DEVICE_ORDINAL = 9,
+    CUDA_DEVICE_MEMORY = 2, /* a type of memory */
+    CUDA_STREAM_NON_BLOCKING = 1,
+    CUDA_CAPTURE_THREAD_LOCAL = 1,
+    CUDA_LOG_BUFFER = 5, /* options of loading a module */
+    CUDA_LOG_BUFFER_BYTES = 6
+};
+
+/* how much of a kernel is launched; named and laid out as in cuda.h */
+struct CUlaunchConfig_st {
+    unsigned grid[3], block[3];
+    unsigned shared; /* bytes of memory, beside what the kernel declares */
+    cuda_stream stream;
+    void *attributes;
+    unsigned nattributes;
+};
+
+/* our name, the library's symbol, its parameters */
+#define CUDA_FUNCTIONS(X)                                                                  \
+    X(error_name, cuGetErrorName, (cuda_result, const char **))                            \
+    X(error_text, cuGetErrorString, (cuda_result, const char **))                          \
+    X(init, cuInit, (unsigned))                                                            \
+    X(driver_version, cuDriverGetVersion, (int *))                                         \
+    X(device_count, cuDeviceGetCount, (int *))                                             \
+    X(device_get, cuDeviceGet, (cuda_device *, int))                                       \
+    X(device_name, cuDeviceGetName, (char *, int, cuda_device))                            \
+    X(device_attribute, cuDeviceGetAttribute, (int *, unsigned, cuda_device))              \
+    X(device_memory, cuDeviceTotalMem_v2, (size_t *, cuda_device))                         \
+    X(context_retain, cuDevicePrimaryCtxRetain, (cuda_context *, cuda_device))             \
+    X(context_release, cuDevicePrimaryCtxRelease_v2, (cuda_device))                        \
+    X(context_push, cuCtxPushCurrent_v2, (cuda_context))                                   \
+    X(context_pop, cuCtxPopCurrent_v2, (cuda_context *))                                   \
+    X(module_load, cuModuleLoadDataEx,                                                     \
+      (cuda_module *, const void *, unsigned, unsigned *, void **))                        \
+    X(module_function, cuModuleGetFunction, (cuda_function *, cuda_module, const char *))  \
+    X(module_unload, cuModuleUnload, (cuda_module))                                        \
+    X(stream_create, cuStreamCreate, (cuda_stream *, unsigned))                            \
+    X(stream_wait, cuStreamSynchronize, (cuda_stream))                                     \
+    X(stream_context, cuStreamGetCtx, (cuda_stream, cuda_context *))                       \
+    X(stream_destroy, cuStreamDestroy_v2, (cuda_stream))                                   \
+    X(memory_allocate, cuMemAlloc_v2, (cuda_pointer *, size_t))                            \
+    X(memory_release, cuMemFree_v2, (cuda_pointer))                                        \
+    X(pointer_attribute, cuPointerGetAttribute, (void *, unsigned, cuda_pointer))          \
+    X(upload, cuMemcpyHtoDAsync_v2, (cuda_pointer, const void *, size_t, cuda_stream))     \
+    X(download, cuMemcpyDtoHAsync_v2, (void *, cuda_pointer, size_t, cuda_stream))         \
+    X(launch, cuLaunchKernelEx,                                                            \
+      (const struct CUlaunchConfig_st *, cuda_function, void **, void **))
+
+/* the same, of graphs; where one is not there, its member is NULL */
+#define CUDA_GRAPH_FUNCTIONS(X)                                                            \
+    X(function_load, cuFuncLoad, (cuda_function)) /* since 12.4 */                         \
+    X(capture_begin, cuStreamBeginCapture_v2, (cuda_stream, unsigned))                     \
+    X(capture_end, cuStreamEndCapture, (cuda_stream, cuda_graph *))                        \
+    X(graph_instantiate, cuGraphInstantiateWithFlags,                                      \
+      (cuda_graph_exec *, cuda_graph, unsigned long long))                                 \
+    X(graph_launch, cuGraphLaunch, (cuda_graph_exec, cuda_stream))                         \
+    X(graph_exec_destroy, cuGraphExecDestroy, (cuda_graph_exec))                           \
+    X(graph_destroy, cuGraphDestroy, (cuda_graph))
+
+struct cuda_library {
+    void *handle;
+/* NOLINTNEXTLINE(bugprone-macro-parentheses) */
+#define CUDA_MEMBER(name, symbol, parameters) cuda_result(*name) parameters;
+    CUDA_FUNCTIONS(CUDA_MEMBER)
+    CUDA_GRAPH_FUNCTIONS(CUDA_MEMBER)
+#undef CUDA_MEMBER
+};
+
+/* Opens the library of this name, NB_ERR_UNSUPPORTED when it or one of its functions
+ * is not there, those of graphs apart. Closing it leaves it mapped: a driver's threads may
+ * outlive us. */
+nb_status cuda_library_open(nb_context *ctx, const char *name, struct cuda_library *out);
+void cuda_library_close(struct cuda_library *library);
+
+/* NB_OK for success. Else what was being done and the driver's words for the result
+ * are the message, and the status is NB_ERR_MEMORY where that is the reason, or
+ * `status`. */
+nb_status cuda_check(nb_context *ctx, const struct cuda_library *library, nb_status status,
+                     cuda_result result, const char *doing, ...)
+    __attribute__((format(printf, 5, 6)));
+
+#endif

@@ -1,0 +1,276 @@
+/*
+ * image_batch.c - see image_batch.h. The block that goes to the device in one copy:
+ *
+ *   parameters that hot.c may overwrite | parameters (most) | sources, orientations (n)
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "gpu/image_batch.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile/jit/hot.h"
+#include "gpu/image_launch.h"
+#include "gpu/text/block.h"
+#include "gpu/text/frame_flags.h"
+#include "kernels/progress.h"
+#include "kernels/rounding.h"
+
+static size_t sources_bytes(const struct phys_frame *frame)
+{
+    return (size_t)frame->nsource * sizeof *frame->source;
+}
+
+static size_t lists_bytes(const struct phys_frame *frame)
+{
+    return sources_bytes(frame) + (size_t)frame->norientation * sizeof *frame->orientation;
+}
+
+static size_t parameters_bytes(int images)
+{
+    return (size_t)images * sizeof(struct gpu_parameters);
+}
+
+/* where the lists of image i begin in a block */
+static size_t lists_at(const struct gpu_batch *batch, const struct phys_frame *frame, int i)
+{
+    return parameters_bytes(1 + batch->most) + (size_t)i * lists_bytes(frame);
+}
+
+/* ---- gathering ---- */
+
+int gpu_batch_most(const struct gpu_scene *scene, const struct job *job, int there)
+{
+    const int empty = job->roi[1] <= job->roi[0] || job->roi[3] <= job->roi[2];
+
+    return scene->f_moves || empty ? 1 : image_most(&scene->gpu->properties, job, there);
+}
+
+nb_status gpu_batch_make(nb_context *ctx, const struct job *job, int room,
+                         struct gpu_batch *out)
+{
+    const size_t block =
+        parameters_bytes(1 + room) + (size_t)room * lists_bytes(job->frame);
+
+    memset(out, 0, sizeof *out);
+    out->room = room;
+    out->frames = calloc((size_t)room, sizeof *out->frames);
+    out->outputs = calloc((size_t)room, sizeof *out->outputs);
+    out->block = calloc(1, block);
+    if (out->frames && out->outputs && out->block) return NB_OK;
+    gpu_batch_drop(out);
+    return fail_memory(ctx, "a batch of images");
+}
+
+void gpu_batch_drop(struct gpu_batch *batch)
+{
+    free(batch->frames);
+    free(batch->outputs);
+    free(batch->block);
+    free(batch->photons);
+    memset(batch, 0, sizeof *batch);
+}
+
+static int same_layout(const struct gpu_layout *a, const struct gpu_layout *b)
+{
+    return a->single == b->single && a->parts == b->parts && a->across == b->across
+           && a->down == b->down && a->first_fast == b->first_fast
+           && a->first_slow == b->first_slow && a->segments == b->segments;
+}
+
+int gpu_batch_takes(const struct gpu_batch *batch, const struct gpu_scene *scene,
+                    const struct job *job, int single, int there)
+{
+    struct gpu_layout layout;
+
+    if (batch->n == 0 || batch->done) return 1;
+    layout = gpu_layout_of(&scene->gpu->properties, job, single, there);
+    return batch->n < batch->most && there == batch->there
+           && same_layout(&layout, &batch->layout)
+           && batch->known == frame_flags_of(job->frame, layout.parts);
+}
+
+/* the first: what all of them have to be like */
+static void begin(struct gpu_batch *batch, const struct gpu_scene *scene,
+                  const struct job *job, int single, int there)
+{
+    const int most = gpu_batch_most(scene, job, there);
+
+    batch->n = batch->done = 0;
+    batch->most = most < 1 ? 1 : most < batch->room ? most : batch->room;
+    batch->there = there;
+    batch->layout = gpu_layout_of(&scene->gpu->properties, job, single, there);
+    batch->known = frame_flags_of(job->frame, batch->layout.parts);
+}
+
+void gpu_batch_add(struct gpu_batch *batch, const struct gpu_scene *scene,
+                   const struct job *job, int single, const struct gpu_output *out)
+{
+    const struct phys_frame *frame = job->frame;
+    struct phys_frame *kept;
+    unsigned char *lists;
+
+    if (batch->n == 0 || batch->done) begin(batch, scene, job, single, out != NULL);
+    lists = batch->block + lists_at(batch, frame, batch->n);
+    memcpy(lists, frame->source, sources_bytes(frame));
+    memcpy(lists + sources_bytes(frame), frame->orientation,
+           lists_bytes(frame) - sources_bytes(frame));
+    kept = batch->frames + batch->n;
+    *kept = *frame;
+    kept->source = (const void *)lists;
+    kept->orientation = (const void *)(lists + sources_bytes(frame));
+    if (out) batch->outputs[batch->n] = *out;
+    batch->n++;
+}
+
+/* ---- running ---- */
+
+static size_t image_rows(const struct gpu_batch *batch)
+{
+    return (size_t)(batch->end_slow - batch->layout.first_slow);
+}
+
+/* the address on the device of what lies in the block of the host */
+static const void *moved(const struct gpu_scene *scene, const struct gpu_batch *batch,
+                         const void *from)
+{
+    return (
+        const void *)(uintptr_t)(scene->parameters.address
+                                 + (size_t)((const unsigned char *)from - batch->block));
+}
+
+/* the parameters of image i, where they lie in the block */
+static struct gpu_parameters *parameters_of(const struct gpu_batch *batch, int i)
+{
+    return (struct gpu_parameters *)(void *)(batch->block + parameters_bytes(1 + i));
+}
+
+static void describe(const struct gpu_scene *scene, const struct job *of_all,
+                     struct gpu_batch *batch, int i)
+{
+    const struct gpu_layout *l = &batch->layout;
+    const struct phys_frame *frame = batch->frames + i;
+    const size_t blocks = (size_t)l->across * (size_t)l->down * (size_t)l->segments;
+    struct gpu_parameters *p = parameters_of(batch, i);
+    struct job job = *of_all;
+
+    job.frame = frame;
+    image_describe(scene, &job, l, p);
+    p->frame.source = moved(scene, batch, frame->source);
+    p->frame.orientation = moved(scene, batch, frame->orientation);
+    p->partial += (size_t)i * blocks * BLOCK_THREADS;
+    if (p->photons) p->photons += (size_t)i * image_rows(batch) * (size_t)frame->nfast;
+    if (batch->there) image_output(batch->outputs + i, p);
+}
+
+/* all that the device needs, and memory for what it says */
+static nb_status send(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                      struct gpu_batch *batch)
+{
+    const size_t bytes = lists_at(batch, job->frame, batch->n);
+    const size_t before = parameters_bytes(1);
+
+    NB_TRY(image_common(ctx, scene, job, &batch->layout, batch->n));
+    NB_TRY(gpu_reserve(ctx, scene->gpu, &scene->parameters, bytes));
+    for (int i = 0; i < batch->n; i++) describe(scene, job, batch, i);
+    return scene->gpu->driver->upload(ctx, scene->gpu->device,
+                                      scene->parameters.address + before,
+                                      batch->block + before, bytes - before);
+}
+
+static nb_status launch(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                        const struct gpu_batch *batch)
+{
+    const struct gpu_layout *l = &batch->layout;
+    const unsigned tiles = (unsigned)(l->across * l->down), n = (unsigned)batch->n;
+    const size_t offset = parameters_bytes(1);
+    struct gpu_sequence images =
+        {"images",
+         2,
+         {{{GPU_IMAGE, job->spec.shape, job->spec.lookup, l->single, NULL},
+           tiles * (unsigned)l->segments,
+           offset,
+           n},
+          {{GPU_FINISH, 0, 0, l->single, NULL}, tiles, offset, n}}};
+
+    NB_TRY(hot_kernel(ctx, scene, job, l, parameters_of(batch, 0),
+                      &images.launches[0].kernel));
+    return gpu_run(ctx, scene, job, &images);
+}
+
+/* of the photons of all of them */
+static size_t photons_bytes(const struct gpu_batch *batch)
+{
+    return (size_t)batch->n * image_rows(batch) * (size_t)batch->frames[0].nfast
+           * sizeof *batch->photons;
+}
+
+static nb_status make_photons(nb_context *ctx, struct gpu_batch *batch)
+{
+    const size_t bytes = photons_bytes(batch);
+
+    if (bytes <= batch->photons_bytes) return NB_OK;
+    free(batch->photons);
+    batch->photons_bytes = 0;
+    batch->photons = malloc(bytes);
+    if (!batch->photons) return fail_memory(ctx, "photons of a batch of images");
+    batch->photons_bytes = bytes;
+    return NB_OK;
+}
+
+static nb_status fetch(nb_context *ctx, const struct gpu_scene *scene,
+                       const struct job *job, const struct gpu_batch *batch)
+{
+    const struct gpu_driver *driver = scene->gpu->driver;
+
+    if (job->photons)
+        NB_TRY(driver->download(ctx, scene->gpu->device, job->photons,
+                                scene->photons.address, photons_bytes(batch)));
+    return driver->wait(ctx, scene->gpu->device);
+}
+
+nb_status gpu_batch_run(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                        int single, struct gpu_batch *batch)
+{
+    const struct gpu_layout *l = &batch->layout;
+    const int end = l->first_slow + l->down * GPU_SLOW;
+    const int wanted = !batch->there || gpu_needs_photons(job, single);
+    struct progress progress;
+    struct job first = *job;
+
+    first.frame = batch->frames;
+    batch->end_slow = end < job->frame->nslow ? end : job->frame->nslow;
+    if (wanted) NB_TRY(make_photons(ctx, batch));
+    first.photons = wanted ? batch->photons : NULL;
+    progress_start(&progress, ctx, job);
+    progress_part(&progress, 0, 1, 1);
+    NB_TRY(gpu_begin(ctx, scene));
+    NB_TRY(send(ctx, scene, &first, batch));
+    NB_TRY(launch(ctx, scene, &first, batch));
+    NB_TRY(fetch(ctx, scene, &first, batch));
+    batch->done = 1;
+    progress_step(&progress);
+    return progress_end(&progress);
+}
+
+/* ---- what came of it ---- */
+
+const double *gpu_batch_photons(const struct gpu_batch *batch, int i)
+{
+    return batch->photons + (size_t)i * image_rows(batch) * (size_t)batch->frames[i].nfast;
+}
+
+int gpu_batch_is_lost(const struct gpu_batch *batch, const struct job *job, int i)
+{
+    const size_t n = image_rows(batch) * (size_t)batch->frames[i].nfast;
+    const double *photons = gpu_batch_photons(batch, i);
+    struct job of = *job;
+    double peak = 0;
+
+    if (!batch->layout.single || !gpu_needs_photons(job, 1)) return 0;
+    of.frame = batch->frames + i;
+    for (size_t k = 0; k < n; k++) peak = fmax(peak, photons[k]);
+    return rounding_is_lost(&of, peak);
+}

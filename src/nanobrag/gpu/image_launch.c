@@ -1,0 +1,259 @@
+/*
+ * image_launch.c - an image on a device: the frame and its lists are sent there, bands of
+ * tiles are launched one after the other, and their photons come back.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "gpu/image_launch.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "compile/jit/hot.h"
+#include "gpu/text/block.h"
+#include "gpu/upload.h"
+#include "kernels/grid.h"
+#include "kernels/progress.h"
+#include "kernels/rounding.h"
+
+enum { THREADS = GPU_FAST * GPU_SLOW };
+_Static_assert((int)THREADS == (int)BLOCK_THREADS, "a thread for each pixel of a tile");
+
+/* ---- how a job is computed ---- */
+
+static int parts_of(const struct job *job, const struct rounding *rounding, int parts)
+{
+    return rounding_single_anywhere(rounding, GPU_FAST / parts, GPU_SLOW / parts)
+           <= job->tolerance;
+}
+
+/* what a row of tiles takes, in units of what a band may */
+static double share_of_row(const struct gpu_properties *properties, const struct job *job,
+                           int across)
+{
+    const double segments = ceil(gpu_pairs_of(job->frame) / SEGMENT);
+    const double bytes = across * segments * THREADS * sizeof(double)
+                         + (double)job->frame->nfast * GPU_SLOW * sizeof(double);
+
+    return gpu_share_of_row(properties, job, across, bytes, 1);
+}
+
+/* a row of tiles is the least there is: so many times what a band should be, and it is too
+ * much, in seconds and in memory */
+static const double too_much = 8;
+
+const char *gpu_refuses(const struct gpu_properties *properties, const struct job *job)
+{
+    const int across = (job->frame->nfast + GPU_FAST - 1) / GPU_FAST;
+
+    if (gpu_pairs_of(job->frame) > INT_MAX - SEGMENT)
+        return "more pairs of source and orientation than its kernels count";
+    if (share_of_row(properties, job, across) > too_much)
+        return "a row of tiles alone would take too long, or too much memory, there";
+    return NULL;
+}
+
+static int jacobian_of_band(const struct gpu_properties *properties, const struct job *job,
+                            const struct gpu_layout *l)
+{
+    const double rows = 1 / share_of_row(properties, job, l->across);
+
+    return rows < 1 ? 1 : rows < l->down ? (int)rows : l->down;
+}
+
+int image_most(const struct gpu_properties *properties, const struct job *job, int whole)
+{
+    const struct phys_frame *frame = job->frame;
+    const struct gpu_layout l = gpu_layout_of(properties, job, 0, whole);
+    const double lists = (double)frame->nsource * sizeof *frame->source
+                         + (double)frame->norientation * sizeof *frame->orientation
+                         + sizeof(struct gpu_parameters);
+    const double share = share_of_row(properties, job, l.across) * l.down
+                         + lists / gpu_launch_memory(properties);
+
+    return share * GPU_MOST_IMAGES < 1 ? GPU_MOST_IMAGES : (int)(1 / share);
+}
+
+struct gpu_layout gpu_layout_of(const struct gpu_properties *properties,
+                                const struct job *job, int single, int whole)
+{
+    const struct rounding rounding = rounding_of(job->frame, job->spec);
+    const int all[4] = {0, job->frame->nfast, 0, job->frame->nslow};
+    const int *roi = whole ? all : job->roi;
+    struct gpu_layout l;
+
+    l.parts = single && !parts_of(job, &rounding, 1) ? 2 : 1;
+    l.single = single && parts_of(job, &rounding, l.parts);
+    if (!l.single) l.parts = 1;
+    l.first_fast = roi[0] / GPU_FAST * GPU_FAST;
+    l.first_slow = roi[2] / GPU_SLOW * GPU_SLOW;
+    l.across = (roi[1] - l.first_fast + GPU_FAST - 1) / GPU_FAST;
+    l.down = (roi[3] - l.first_slow + GPU_SLOW - 1) / GPU_SLOW;
+    l.segments = (int)ceil(gpu_pairs_of(job->frame) / SEGMENT);
+    l.strip = jacobian_of_band(properties, job, &l);
+    return l;
+}
+
+/* memory of bands of so many images; columns beside the tiles are never written, and stay
+ * 0 */
+static nb_status make_room(nb_context *ctx, struct gpu_scene *s, const struct job *job,
+                           const struct gpu_layout *l, size_t images)
+{
+    const size_t rows = images * (size_t)l->strip * GPU_SLOW;
+    const size_t nfast = (size_t)job->frame->nfast;
+    const size_t tiles = images * (size_t)l->strip * (size_t)l->across;
+
+    NB_TRY(gpu_reserve(ctx, s->gpu, &s->partial,
+                       tiles * (size_t)l->segments * THREADS * sizeof(double)));
+    if (!job->photons) return NB_OK;
+    return gpu_reserve_zeros(ctx, s->gpu, &s->photons, rows * nfast * sizeof(double));
+}
+
+nb_status image_common(nb_context *ctx, struct gpu_scene *s, const struct job *job,
+                       const struct gpu_layout *l, int images)
+{
+    NB_TRY(gpu_send_common(ctx, s, job, l->single));
+    return make_room(ctx, s, job, l, (size_t)images);
+}
+
+void image_describe(const struct gpu_scene *s, const struct job *job,
+                    const struct gpu_layout *l, struct gpu_parameters *out)
+{
+    gpu_describe(s, job, l, out);
+    out->first_slow = l->first_slow;
+    out->down = l->down;
+    out->segments = l->segments;
+    out->partial = gpu_at(&s->partial);
+    out->photons = job->photons ? gpu_at(&s->photons) : NULL;
+}
+
+nb_status image_prepare(nb_context *ctx, struct gpu_scene *s, const struct job *job,
+                        const struct gpu_layout *l, struct gpu_parameters *out)
+{
+    NB_TRY(gpu_send_lists(ctx, s, job));
+    NB_TRY(image_common(ctx, s, job, l, 1));
+    image_describe(s, job, l, out);
+    return NB_OK;
+}
+
+/* ---- launches ---- */
+
+/* rows of tiles from number `first` on, into the image */
+static nb_status run_band(nb_context *ctx, struct gpu_scene *s, const struct job *job,
+                          const struct gpu_layout *l, int first,
+                          const struct gpu_kernel *kernel,
+                          struct gpu_parameters *parameters)
+{
+    const struct gpu_driver *driver = s->gpu->driver;
+    const int down = first + l->strip < l->down ? l->strip : l->down - first;
+    const unsigned tiles = (unsigned)(down * l->across);
+    const int slow = l->first_slow + first * GPU_SLOW;
+    const int end = slow + down * GPU_SLOW;
+    const int rows = (end < job->frame->nslow ? end : job->frame->nslow) - slow;
+    const size_t nfast = (size_t)job->frame->nfast;
+    const struct gpu_sequence image =
+        {"image",
+         2,
+         {{*kernel, tiles * (unsigned)l->segments, 0, 0},
+          {{GPU_FINISH, 0, 0, l->single, NULL}, tiles, 0, 0}}};
+
+    parameters->first_slow = slow;
+    parameters->down = down;
+    NB_TRY(gpu_put(ctx, s->gpu, &s->parameters, parameters, sizeof *parameters));
+    NB_TRY(gpu_run(ctx, s, job, &image));
+    if (job->photons)
+        NB_TRY(driver->download(ctx, s->gpu->device, job->photons + (size_t)slow * nfast,
+                                s->photons.address, (size_t)rows * nfast * sizeof(double)));
+    return driver->wait(ctx, s->gpu->device);
+}
+
+void image_output(const struct gpu_output *out, struct gpu_parameters *p)
+{
+    p->image = (void *)(uintptr_t)out->address;
+    p->image_bits = out->bits;
+    p->image_stride[0] = out->stride[0];
+    p->image_stride[1] = out->stride[1];
+}
+
+/* Everything in an image of the caller's 0, by finishing tiles none of whose pixels are
+ * rendered, where those of the ROI leave some out. */
+static nb_status blank_output(nb_context *ctx, struct gpu_scene *s, const struct job *job,
+                              const struct gpu_layout *l, struct gpu_parameters p)
+{
+    const struct gpu_layout all = gpu_layout_of(&s->gpu->properties, job, l->single, 1);
+    const unsigned tiles = (unsigned)all.across * (unsigned)all.down;
+    const struct gpu_sequence blank =
+        {"blank", 1, {{{GPU_FINISH, 0, 0, l->single, NULL}, tiles, 0, 0}}};
+
+    if (l->across == all.across && l->down == all.down) return NB_OK;
+    memset(p.roi, 0, sizeof p.roi);
+    p.first_fast = p.first_slow = 0;
+    p.across = all.across;
+    p.down = all.down;
+    p.photons = NULL;
+    NB_TRY(gpu_put(ctx, s->gpu, &s->parameters, &p, sizeof p));
+    return gpu_run(ctx, s, job, &blank);
+}
+
+static int is_empty(const struct job *job)
+{
+    return job->roi[1] <= job->roi[0] || job->roi[3] <= job->roi[2];
+}
+
+static nb_status run_all(struct progress *progress, struct gpu_scene *s,
+                         const struct job *job, int single, const struct gpu_output *out)
+{
+    nb_context *ctx = progress->ctx;
+    const struct gpu_layout l =
+        gpu_layout_of(&s->gpu->properties, job, single, is_empty(job));
+    const int strips = (l.down + l.strip - 1) / l.strip;
+    struct gpu_kernel kernel = {GPU_IMAGE, job->spec.shape, job->spec.lookup, l.single,
+                                NULL};
+    struct gpu_parameters parameters;
+
+    NB_TRY(image_prepare(ctx, s, job, &l, &parameters));
+    NB_TRY(hot_kernel(ctx, s, job, &l, &parameters, &kernel));
+    if (out) {
+        image_output(out, &parameters);
+        NB_TRY(blank_output(ctx, s, job, &l, parameters));
+    }
+    progress_part(progress, 0, 1, strips);
+    for (int first = 0; first < l.down && !progress_stopped(progress); first += l.strip) {
+        NB_TRY(run_band(ctx, s, job, &l, first, &kernel, &parameters));
+        progress_step(progress);
+    }
+    return progress_check(progress);
+}
+
+static double brightest(const struct job *job)
+{
+    const size_t n = (size_t)job->frame->nslow * (size_t)job->frame->nfast;
+    double peak = 0;
+
+    assert(job->photons);
+    for (size_t i = 0; i < n; i++) peak = fmax(peak, job->photons[i]);
+    return peak;
+}
+
+int gpu_needs_photons(const struct job *job, int single)
+{
+    return single && job->spec.shape == PHYS_GAUSS;
+}
+
+nb_status gpu_forward(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                      int single, const struct gpu_output *out)
+{
+    struct progress progress;
+
+    progress_start(&progress, ctx, job);
+    if (job->photons) grid_blank(job);
+    if (!out && is_empty(job)) return progress_end(&progress);
+    NB_TRY(gpu_begin(ctx, scene));
+    NB_TRY(run_all(&progress, scene, job, single, out));
+    if (job->photons && gpu_needs_photons(job, single)
+        && rounding_is_lost(job, brightest(job)))
+        NB_TRY(run_all(&progress, scene, job, 0, out));
+    return progress_end(&progress);
+}

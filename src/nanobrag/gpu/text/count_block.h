@@ -1,0 +1,121 @@
+/*
+ * count_block.h - photons to counts on a device, as image/digitize.c does it: a thread
+ * takes pixels one after the other, each by the text that the CPU has too. What is added up
+ * are whole numbers, so that nothing of blocks and threads shows.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GPU_TEXT_COUNT_BLOCK_H
+#define NB_GPU_TEXT_COUNT_BLOCK_H
+
+#include "gpu/text/block.h"
+#include "gpu/text/count_parameters.h"
+#include "physics/poisson.h"
+
+/* what the threads of a block found */
+struct count_shared {
+    struct phys_tally tally[BLOCK_THREADS];
+    float brightest[BLOCK_THREADS];
+};
+
+/* pixel i of the detector */
+struct count_pixel {
+    int s, f;
+    int inside; /* the ROI */
+    int shown; /* and not masked */
+};
+
+PHYS_FN struct count_pixel count_pixel(const struct gpu_count_parameters *p, long long i)
+{
+    struct count_pixel x;
+
+    x.s = (int)(i / p->nfast);
+    x.f = (int)(i - (long long)x.s * p->nfast);
+    x.inside = x.f >= p->roi[0] && x.f < p->roi[1] && x.s >= p->roi[2] && x.s < p->roi[3];
+    x.shown = x.inside && (!p->mask || p->mask[i] != 0);
+    return x;
+}
+
+/* its photons, 0 where it is not shown */
+PHYS_FN double count_photons(const struct gpu_count_parameters *p, struct count_pixel x)
+{
+    const long long at = x.s * p->image_stride[0] + x.f * p->image_stride[1];
+
+    if (!x.shown) return 0;
+    return p->image_bits == 64 ? ((const double *)p->image)[at]
+                               : (double)((const float *)p->image)[at];
+}
+
+PHYS_FN unsigned short count_of(const struct gpu_count_parameters *p, long long i,
+                                double photons, struct phys_tally *tally)
+{
+    struct phys_stream stream;
+
+    if (!p->noise) return phys_rounded((float)photons, p->scale, p->offset, tally);
+    stream.seed = p->seed;
+    stream.pixel = (unsigned long long)i;
+    stream.image = p->image_number;
+    photons = phys_poisson(stream, photons);
+    phys_tally_add(tally, photons);
+    return phys_clamped(photons + p->offset, tally);
+}
+
+/* block `number` of p->blocks: counts of its pixels, 0 outside the ROI */
+PHYS_FN void count_block(const struct gpu_count_parameters *p, int number,
+                         struct count_shared *shared)
+{
+    const long long pixels = (long long)p->nslow * p->nfast;
+    const long long step = (long long)p->blocks * BLOCK_THREADS;
+
+    EACH_THREAD(t)
+    {
+        struct phys_tally tally = {0, 0, 0, 0};
+
+        for (long long i = (long long)number * BLOCK_THREADS + t; i < pixels; i += step) {
+            const struct count_pixel x = count_pixel(p, i);
+            const double photons = count_photons(p, x);
+
+            p->counts[x.s * p->counts_stride[0] + x.f * p->counts_stride[1]] =
+                (unsigned short)(x.inside ? count_of(p, i, photons, &tally) : 0);
+        }
+        shared->tally[t] = tally;
+    }
+    EACH_THREAD(t)
+    if (t == 0) {
+        struct phys_tally sum = shared->tally[0];
+
+        for (int k = 1; k < BLOCK_THREADS; k++) phys_tally_join(&sum, shared->tally + k);
+        p->tally[number] = sum;
+    }
+}
+
+/* block `number` of p->blocks: the brightest of its shown pixels, as floats; 0 where none
+ * is above that */
+PHYS_FN void brightest_block(const struct gpu_count_parameters *p, int number,
+                             struct count_shared *shared)
+{
+    const long long pixels = (long long)p->nslow * p->nfast;
+    const long long step = (long long)p->blocks * BLOCK_THREADS;
+
+    EACH_THREAD(t)
+    {
+        float most = 0;
+
+        for (long long i = (long long)number * BLOCK_THREADS + t; i < pixels; i += step) {
+            const float photons = (float)count_photons(p, count_pixel(p, i));
+
+            most = photons > most ? photons : most;
+        }
+        shared->brightest[t] = most;
+    }
+    EACH_THREAD(t)
+    if (t == 0) {
+        float most = 0;
+
+        for (int k = 0; k < BLOCK_THREADS; k++)
+            most = shared->brightest[k] > most ? shared->brightest[k] : most;
+        p->brightest[number] = most;
+    }
+}
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * count_parameters.h - what the kernels `count` and `brightest` are given.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GPU_TEXT_COUNT_PARAMETERS_H
+#define NB_GPU_TEXT_COUNT_PARAMETERS_H
+
+#include "physics/counts.h"
+
+struct gpu_count_parameters {
+    int nslow, nfast;
+    int roi[4]; /* fast0 fast1 slow0 slow1, ends excluded */
+    const unsigned char *mask; /* nslow x nfast, 0 = skip; or NULL */
+    const void *image; /* float32 or float64 */
+    int image_bits;
+    long long image_stride[2]; /* elements: slow, fast */
+    unsigned short *counts;
+    long long counts_stride[2];
+    int noise;
+    double scale, offset;
+    unsigned long long seed;
+    unsigned image_number;
+    int blocks; /* of the launch */
+    struct phys_tally *tally; /* (blocks), of count */
+    float *brightest; /* (blocks), of brightest */
+};
+
+#endif

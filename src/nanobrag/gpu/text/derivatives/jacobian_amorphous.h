@@ -1,0 +1,154 @@
+/*
+ * jacobian_amorphous.h - derivatives of the photons of the amorphous material, seen from
+ * the centres of the pixels, as phys_pixel_amorphous() has them.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GPU_TEXT_DERIVATIVES_JACOBIAN_AMORPHOUS_H
+#define NB_GPU_TEXT_DERIVATIVES_JACOBIAN_AMORPHOUS_H
+
+#include "gpu/text/derivatives/jacobian_back.h"
+
+/* what a thread keeps from layer to layer */
+struct jacobian_centre {
+    real omega, polarization; /* of the first layer, where samples have none of their own */
+    double light; /* F^2, weighted with all factors but these and the scale */
+};
+
+/* a layer seen from the centre of a pixel */
+struct jacobian_centre_of {
+    struct jacobian_site site;
+    real factor; /* of its F^2: scale, solid angle, capture, polarization of the pixel */
+};
+
+/* the amorphous material under one source; returns its F^2, weighted */
+PHYS_FN real amorphous_source_rows(const struct jacobian_centre_of *at, int index,
+                                   struct jacobian_sample *bar, struct jacobian_thread *own)
+{
+    const struct gpu_derivatives_parameters *p = at->site.p;
+    const struct phys_frame *frame = &p->image.frame;
+    const struct phys_source *source = frame->source + index;
+    const struct phys_vec3 d = direction_of(&at->site.place);
+    const struct phys_vec3 way = phys_axpy(-1, phys_load(source->direction), d);
+    const real length = sqrt(phys_dot(way, way)), unit = (real)source->inverse_wavelength;
+    const real f = phys_amorphous(frame, length * unit / 2), f2 = f * f;
+    const real polar = frame->each_polar ? phys_source_polarization(frame, index, d) : 1;
+    const real weight = (real)source->weight;
+    /* slope in sin(theta)/lambda; straight ahead the table is flat */
+    const real slope =
+        at->factor * polar * 2 * f * phys_amorphous_slope(frame, length * unit / 2);
+    const real per_way = length > 0 ? slope * unit / (2 * length) : 0;
+
+    bar->d = phys_axpy(weight * per_way, way, bar->d);
+    for (int i = 0; i < p->n; i++) {
+        const struct phys_source *dot = p->dot[i].source + index;
+
+        if (p->moving >> i & 1)
+            own->waiting[SUM_LIST + i] +=
+                weight
+                    * (slope * length / 2 * (real)dot->inverse_wavelength
+                       - per_way * phys_dot(way, phys_load(dot->direction)))
+                + at->factor * polar * f2 * (real)dot->weight;
+    }
+    if (frame->each_polar)
+        polarization_rows(p, index, d, at->factor * weight * f2, 1, bar, own);
+    return weight * polar * f2;
+}
+
+PHYS_FN void amorphous_layer_rows(struct jacobian_centre_of *at,
+                                  struct jacobian_centre *centre,
+                                  struct jacobian_thread *own)
+{
+    const struct gpu_derivatives_parameters *p = at->site.p;
+    const struct phys_frame *frame = &p->image.frame;
+    const struct jacobian_shared *shared = at->site.shared;
+    const struct jacobian_place *place = &at->site.place;
+    const int layer = at->site.layer;
+    const struct phys_point point = sample_point(&shared->tile, place->part, place->sample);
+    const real omega = phys_solid_angle(&shared->tile.view.detector, point);
+    const real capture = phys_capture(&shared->tile.view.detector, point, (real)layer);
+    const real own_omega = frame->each_omega ? omega : 1;
+    struct jacobian_sample bar = {{0, 0, 0}, 0};
+    real before, sum = 0;
+
+    if (layer == 0) {
+        centre->omega = frame->each_omega ? 1 : omega;
+        centre->polarization =
+            frame->each_polar ? 1
+                              : polarization_at(frame, 0, place->part, place->sample.step);
+    }
+    before =
+        (real)frame->amorphous_scale * centre->omega * centre->polarization * own_omega;
+    at->factor = before * capture;
+    BLOCK_ROLLED
+    for (int i = 0; i < frame->nsource; i++) sum += amorphous_source_rows(at, i, &bar, own);
+    centre->light += (double)(own_omega * capture * sum);
+    if (frame->each_omega) omega_rows(frame, place, at->factor * sum, &bar, own);
+    if (frame->layer_mu != 0) capture_rows(shared, place, layer, before * sum, &bar, own);
+    place_rows(frame, place, bar, own);
+}
+
+/* the factors of the first layer, once all light is known */
+PHYS_FN void amorphous_factors_rows(const struct jacobian_site *site,
+                                    const struct jacobian_centre *centre,
+                                    struct jacobian_thread *own)
+{
+    const struct gpu_derivatives_parameters *p = site->p;
+    const struct phys_frame *frame = &p->image.frame;
+    const double sum = centre->light * (double)centre->omega * (double)centre->polarization;
+    struct jacobian_sample bar = {{0, 0, 0}, 0};
+
+    own->photons += frame->amorphous_scale * sum;
+    own->total[SUM_AMORPHOUS_SCALE] = sum;
+    if (!frame->each_omega)
+        omega_rows(frame, &site->place, (real)(frame->amorphous_scale * sum), &bar, own);
+    if (!frame->each_polar)
+        polarization_rows(p, 0, direction_of(&site->place),
+                          (real)(frame->amorphous_scale * centre->light
+                                 * (double)centre->omega),
+                          1, &bar, own);
+    place_rows(frame, &site->place, bar, own);
+}
+
+/* what waits, and its places, join the totals */
+PHYS_FN void close_centre(struct jacobian_spec spec, const struct jacobian_site *site,
+                          struct jacobian_thread *own)
+{
+    flush(spec, site->p, own);
+    join(own, SUM_NORMAL, SUM_KAHN - SUM_NORMAL + 1);
+    close_places(&site->p->image.frame, site->place.part, site->layer, own);
+}
+
+/* all of it, when everything else is done */
+PHYS_FN void amorphous_rows(struct jacobian_spec spec,
+                            const struct gpu_derivatives_parameters *p,
+                            const struct tile_at *at, struct jacobian_memory memory,
+                            struct jacobian_thread *own)
+{
+    const int layers = p->image.frame.nlayers;
+    struct jacobian_centre centre[BLOCK_OWN];
+
+    EACH_THREAD(t) centre[OWN(t)].light = 0;
+    BLOCK_ROLLED
+    for (int i = 0; i <= layers; i++) {
+        const int layer = i < layers ? i : 0;
+
+        layer_take(&p->image, at, layer, &memory.shared->tile);
+        EACH_THREAD(t)
+        if (own[OWN(t)].pixel.on) {
+            struct jacobian_centre_of x;
+
+            x.site.p = p;
+            x.site.shared = memory.shared;
+            x.site.layer = layer;
+            x.site.place = jacobian_place(p, memory.shared, &own[OWN(t)].pixel, -1, layer);
+            if (i < layers)
+                amorphous_layer_rows(&x, centre + OWN(t), own + OWN(t));
+            else
+                amorphous_factors_rows(&x.site, centre + OWN(t), own + OWN(t));
+            close_centre(spec, &x.site, own + OWN(t));
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,262 @@
+/*
+ * jacobian_pairs.h - derivatives of the samples of one sub-pixel under one source: F^2 of
+ * each pair and its slopes, added up in registers. As kernels/lanes/lane_slopes.h and
+ * lane_jacobian.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GPU_TEXT_DERIVATIVES_JACOBIAN_PAIRS_H
+#define NB_GPU_TEXT_DERIVATIVES_JACOBIAN_PAIRS_H
+
+#include "gpu/text/derivatives/derivatives_parameters.h"
+#include "gpu/text/image_block.h"
+
+#if defined(__CUDACC__)
+#define JACOBIAN_UNROLLED _Pragma("unroll")
+#else
+#define JACOBIAN_UNROLLED
+#endif
+
+/* what a kernel is specialised on; what it leaves out no tangent may need */
+struct jacobian_spec {
+    struct phys_spec spec;
+    int strain; /* 1: the cell changes */
+    int crystal; /* 1: its number of cells, or fudge and metric */
+    int turns; /* so many tangents may turn orientations */
+};
+
+enum { JACOBIAN_TURNS = 8, JACOBIAN_CRYSTAL = 7 };
+
+/* a turn in `real`, loaded at once */
+struct __attribute__((aligned(16))) jacobian_turn {
+    struct phys_vec3 by;
+    real weight;
+};
+
+/* scattering vector of a part's middle times the wavelength, and 1/wavelength */
+struct __attribute__((aligned(16))) jacobian_middle {
+    struct phys_vec3 way;
+    real unit;
+};
+
+/* what the threads of a block share besides */
+struct jacobian_shared {
+    struct tile_shared tile;
+    struct jacobian_middle middle[BLOCK_THREADS];
+};
+
+struct jacobian_memory {
+    struct jacobian_shared *shared;
+    struct jacobian_turn
+        *rotation; /* (BLOCK_THREADS x spec.turns), of the pairs of a chunk */
+    double *stage; /* (STAGE x STAGE_ROW), when all samples are done; may be `turn` */
+};
+
+/* slopes in the crystal of each shape */
+PHYS_FN int crystal_slopes(struct jacobian_spec spec)
+{
+    return !spec.crystal ? 0 : spec.spec.shape == PHYS_SQUARE ? 3 : JACOBIAN_CRYSTAL;
+}
+
+/* what the samples of a sub-pixel add up to, the weight of the sub-pixel left out: of the
+ * source at hand F^2 and its slopes in the direction, its own weight left out too; of all
+ * sources slopes in strain, in the crystal (cells, or metric and fudge), along the turns of
+ * tangents */
+struct jacobian_sums {
+    real f2;
+    struct phys_vec3 slope;
+    real strain[9], crystal[JACOBIAN_CRYSTAL], rotation[JACOBIAN_TURNS];
+};
+
+/* a sub-pixel seen by a source */
+struct jacobian_aim {
+    struct aim sample;
+    const struct jacobian_turn *rotation;
+    struct phys_vec3 way; /* scattering vector times the wavelength */
+    real share; /* of the source: its weight and factors */
+};
+
+PHYS_FN void clear_sums(struct jacobian_spec spec, struct jacobian_sums *sums)
+{
+    sums->f2 = 0;
+    sums->slope = phys_vec3(0, 0, 0);
+    JACOBIAN_UNROLLED
+    for (int i = 0; i < 9; i++) sums->strain[i] = 0;
+    JACOBIAN_UNROLLED
+    for (int i = 0; i < JACOBIAN_CRYSTAL; i++) sums->crystal[i] = 0;
+    JACOBIAN_UNROLLED
+    for (int d = 0; d < spec.turns; d++) sums->rotation[d] = 0;
+}
+
+/* F^2 of the lattice alone and its slopes; those in the crystal are added up */
+PHYS_FN struct phys_sample lattice_slopes(struct jacobian_spec spec,
+                                          const struct phys_crystal *crystal,
+                                          struct phys_vec3 d, real weight,
+                                          struct jacobian_sums *sums)
+{
+    if (spec.spec.shape == PHYS_SQUARE) {
+        const struct phys_grating g = phys_grating(crystal, d);
+
+        if (spec.crystal) {
+            sums->crystal[0] += weight * g.dn.x;
+            sums->crystal[1] += weight * g.dn.y;
+            sums->crystal[2] += weight * g.dn.z;
+        }
+        return g.sample;
+    } else {
+        const struct phys_bump g = phys_bump(spec.spec.shape, crystal, d);
+
+        if (spec.crystal) {
+            sums->crystal[0] += weight * g.dhh;
+            sums->crystal[1] += weight * g.dkk;
+            sums->crystal[2] += weight * g.dll;
+            sums->crystal[3] += weight * g.dhk;
+            sums->crystal[4] += weight * g.dhl;
+            sums->crystal[5] += weight * g.dkl;
+            sums->crystal[6] += weight * g.dfudge;
+        }
+        return g.sample;
+    }
+}
+
+/* F^2 of a pair and its slopes in h, k, l, weighted */
+PHYS_FN struct phys_sample pair_slopes(struct jacobian_spec spec,
+                                       const struct jacobian_aim *aim, real weight,
+                                       struct phys_site site, struct jacobian_sums *sums)
+{
+    const real cell = site.cell.f, weighted = weight * (cell * cell);
+    struct phys_sample s = lattice_slopes(spec, &aim->sample.shared->view.crystal, site.d,
+                                          aim->share * weighted, sums);
+
+    if (spec.spec.lookup == PHYS_TRICUBIC) {
+        const real bend = weight * (2 * cell * s.f2);
+
+        s.dh = weighted * s.dh + bend * site.cell.dh;
+        s.dk = weighted * s.dk + bend * site.cell.dk;
+        s.dl = weighted * s.dl + bend * site.cell.dl;
+    } else {
+        s.dh *= weighted;
+        s.dk *= weighted;
+        s.dl *= weighted;
+    }
+    s.f2 *= cell * cell;
+    return s;
+}
+
+/* an axis changes by strain times the axes, and its slope is that of its index */
+PHYS_FN void add_strain(const struct jacobian_aim *aim, const struct slot *slot,
+                        struct phys_sample s, struct jacobian_sums *sums)
+{
+    const struct phys_anchor anchor = slot_anchor(slot);
+    const struct phys_vec3 x =
+        phys_axpy(1, slot->whole, phys_anchor_indices(&anchor, aim->sample.step));
+    const real h = aim->share * s.dh, k = aim->share * s.dk, l = aim->share * s.dl;
+
+    sums->strain[0] += h * x.x, sums->strain[1] += h * x.y, sums->strain[2] += h * x.z;
+    sums->strain[3] += k * x.x, sums->strain[4] += k * x.y, sums->strain[5] += k * x.z;
+    sums->strain[6] += l * x.x, sums->strain[7] += l * x.y, sums->strain[8] += l * x.z;
+}
+
+/* the pair of slot t at a site */
+PHYS_FN void add_pair(struct jacobian_spec spec, const struct jacobian_aim *aim, int t,
+                      const struct slot *slot, struct phys_site site,
+                      struct jacobian_sums *sums)
+{
+    const struct phys_sample s = pair_slopes(spec, aim, slot->weight, site, sums);
+    const struct phys_vec3 slope =
+        phys_axpy(s.dh, slot->a, phys_axpy(s.dk, slot->b, phys_scale(s.dl, slot->c)));
+
+    sums->f2 += slot->weight * s.f2;
+    sums->slope = phys_axpy(1, slope, sums->slope);
+    if (spec.strain) add_strain(aim, slot, s, sums);
+    if (spec.turns > 0) {
+        /* slopes in a turn of the orientation: those in the direction x scattering vector
+         */
+        const struct phys_vec3 rotation_bar =
+            phys_scale(aim->share, phys_cross(slope, aim->way));
+        const real f2 = aim->share * s.f2;
+
+        JACOBIAN_UNROLLED
+        for (int d = 0; d < spec.turns; d++) {
+            const struct jacobian_turn rotation = aim->rotation[t * spec.turns + d];
+
+            sums->rotation[d] += phys_dot(rotation.by, rotation_bar) + rotation.weight * f2;
+        }
+    }
+}
+
+/* The samples of a source, from number *i of the part's list on; leaves *i behind the last.
+ * Those that float can not place wait, as in image_block.h. */
+PHYS_FN void source_rows(struct jacobian_spec spec, const struct jacobian_aim *aim,
+                         const struct tile_at *tile, int part, int first, int *i,
+                         struct jacobian_sums *sums)
+{
+    const struct tile_shared *shared = aim->sample.shared;
+    const short *order = shared->order + part * tile->pairs;
+    const int count = shared->count[part], source = shared->source[order[*i]];
+    int left = 0, waiting = count;
+
+    BLOCK_ROLLED
+    for (; *i < count && shared->source[order[*i]] == source; ++*i) {
+        const int t = order[*i];
+        const struct slot slot = shared->slot[t];
+        const struct phys_site site = site_of(spec.spec, &aim->sample, t);
+
+        if (is_halfway(spec.spec, &aim->sample, site.d)) {
+            waiting = left == 0 ? *i : waiting;
+            left++;
+        } else
+            add_pair(spec, aim, t, &slot, site, sums);
+    }
+    BLOCK_ROLLED
+    for (; left > 0; waiting++) {
+        const int t = order[waiting];
+        const struct slot slot = shared->slot[t];
+        struct phys_site site = site_of(spec.spec, &aim->sample, t);
+
+        if (!is_halfway(spec.spec, &aim->sample, site.d)) continue;
+        left--;
+        BLOCK_READ_AGAIN;
+        site = site_again(spec.spec, &aim->sample, first + t - part * tile->pairs, site);
+        add_pair(spec, aim, t, &slot, site, sums);
+    }
+}
+
+/* what a chunk needs besides its slots: the middles of its pairs and their turns. A step
+ */
+PHYS_FN void jacobian_chunk_take(struct jacobian_spec spec,
+                                 const struct gpu_derivatives_parameters *p,
+                                 const struct tile_at *at, int first, int end,
+                                 struct jacobian_memory memory)
+{
+    const struct phys_frame *frame = &p->image.frame;
+    struct jacobian_shared *shared = memory.shared;
+
+    EACH_THREAD(t)
+    {
+        const int part = t / at->pairs, number = first + t - part * at->pairs;
+        const int index = number / frame->norientation;
+
+        if (number < end) {
+            const struct phys_source *source = frame->source + index;
+            const double *d = shared->tile.part[part].patch.direction;
+            const int k = number - index * frame->norientation;
+            struct jacobian_middle *middle = shared->middle + t;
+
+            middle->way = phys_vec3((real)(d[0] - source->direction[0]),
+                                    (real)(d[1] - source->direction[1]),
+                                    (real)(d[2] - source->direction[2]));
+            middle->unit = (real)source->inverse_wavelength;
+            for (int i = 0; i < spec.turns; i++) {
+                struct jacobian_turn *rotation = memory.rotation + t * spec.turns + i;
+                const struct phys_rotation *of =
+                    i < p->turning ? p->dot[i].rotation + k : 0;
+
+                rotation->by = of ? phys_load(of->by) : phys_vec3(0, 0, 0);
+                rotation->weight = of ? (real)of->weight : 0;
+            }
+        }
+    }
+}
+
+#endif

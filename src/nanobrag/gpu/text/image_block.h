@@ -1,0 +1,288 @@
+/*
+ * image_block.h - Bragg sums of a tile: the loops of physics/pixel.h, a thread for each
+ * pixel, over chunks of pairs of source and orientation that the block shares. A block does
+ * a segment of the pairs of a tile; finish_block.h adds up the segments in their order.
+ * Within one, at most FLUSH samples are added up in `real` before they join a sum in
+ * double.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GPU_TEXT_IMAGE_BLOCK_H
+#define NB_GPU_TEXT_IMAGE_BLOCK_H
+
+#include "gpu/text/weights_block.h"
+
+enum { FLUSH = 64 };
+
+/* what a thread keeps from step to step */
+struct image_thread {
+    struct pixel pixel;
+    double sum;
+    real waiting; /* the last samples */
+};
+
+/* ---- samples ---- */
+
+/* 1 where it tells in the image which of two reflections a sample halfway between belongs
+ * to, so that float must not take the wrong one */
+PHYS_FN int has_jumps(struct phys_spec spec)
+{
+#ifdef PHYS_SINGLE
+    return spec.lookup == PHYS_NEAREST || spec.shape == PHYS_GAUSS;
+#else
+    (void)spec;
+    return 0;
+#endif
+}
+
+/* what the samples of a thread have in common */
+struct aim {
+    const struct gpu_parameters *p;
+    const struct tile_shared *shared;
+    const struct part *part;
+    struct sample_place place;
+    struct phys_vec3 step;
+    int layer;
+};
+
+/* F of the unit cell at x, whose nearest whole numbers are n, both counted from the whole
+ * indices of slot t */
+PHYS_FN struct phys_f cell_at(struct phys_spec spec, const struct tile_shared *shared,
+                              int t, struct phys_vec3 x, struct phys_vec3 n)
+{
+    struct phys_box box;
+    struct phys_f cell;
+
+    if (spec.lookup == PHYS_CONSTANT) { /* it comes last: see phys_constant_factor() */
+        cell.f = 1;
+        cell.dh = cell.dk = cell.dl = 0;
+        return cell;
+    }
+    box = shared->view.box;
+    if (spec.lookup == PHYS_NEAREST && spec.inside)
+        box.origin = shared->place[t];
+    else
+        box = phys_box_from(0, box, shared->slot[t].whole);
+    return phys_structure_factor(spec, &box, x, n);
+}
+
+/* where a sample of slot t lies, and F of the unit cell there */
+PHYS_FN struct phys_site site_of(struct phys_spec spec, const struct aim *aim, int t)
+{
+    const struct phys_anchor anchor = slot_anchor(aim->shared->slot + t);
+    const struct phys_vec3 x = phys_anchor_indices(&anchor, aim->step);
+    const struct phys_vec3 n = phys_lattice_point(spec, x);
+    struct phys_site site;
+
+    site.d = phys_axpy(-1, n, x);
+    site.cell = cell_at(spec, aim->shared, t, x, n);
+    return site;
+}
+
+/* 1 halfway between two reflections, within what float can tell */
+PHYS_FN int is_halfway(struct phys_spec spec, const struct aim *aim, struct phys_vec3 d)
+{
+    const real from = aim->part->halfway;
+
+    return has_jumps(spec)
+           && ((int)(fabs(d.x) > from) | (int)(fabs(d.y) > from) | (int)(fabs(d.z) > from));
+}
+
+/* such a sample, of pair `number`, placed in double */
+PHYS_FN struct phys_site site_again(struct phys_spec spec, const struct aim *aim,
+                                    int number, struct phys_site site)
+{
+    const struct phys_frame *frame = &aim->p->frame;
+    const struct part *part = aim->part;
+    const int index = number / frame->norientation;
+    const struct phys_source *source = frame->source + index;
+    const double *rows = frame->orientation[number - index * frame->norientation].axes;
+    const struct phys_patch at =
+        phys_patch_at(frame, part->fast + (double)aim->place.fast,
+                      part->slow + (double)aim->place.slow, depth_of(frame, aim->layer));
+    const struct phys_box *box = &aim->shared->view.box;
+    struct phys_anchor exact;
+    double q[3];
+
+    phys_patch_scattering(&at, source, q);
+    exact = phys_anchor_at(rows, q, source->inverse_wavelength);
+    site.d = exact.fraction;
+    if (spec.lookup == PHYS_NEAREST)
+        site.cell.f = box->f[phys_f_place(0, box, exact.whole)];
+    return site;
+}
+
+/* F^2 */
+PHYS_FN real site_f2(struct phys_spec spec, const struct tile_shared *shared,
+                     struct phys_site site)
+{
+    struct phys_crystal crystal = shared->view.crystal;
+    real f;
+
+    crystal.peak = 1; /* see phys_constant_factor() */
+    f = site.cell.f * phys_lattice(spec, &crystal, site.d).f;
+    return f * f;
+}
+
+/* crystals of these shapes add something everywhere: the list of slots is all of them */
+PHYS_FN int reaches_all(struct phys_spec spec)
+{
+    return spec.shape == PHYS_SQUARE || spec.shape == PHYS_ROUND;
+}
+
+/* a run of a part's list of slots, from number i to `end` */
+struct run {
+    int first; /* pair of the chunk */
+    int begin; /* slots of the part */
+    int i, end;
+};
+
+/* Its samples, but those that float can not place, of which *waiting becomes 1 if there are
+ * any. */
+PHYS_FN real run_sum(struct phys_spec spec, const struct aim *aim, const struct run *run,
+                     int *waiting)
+{
+    const struct tile_shared *shared = aim->shared;
+    real sum = 0;
+
+    BLOCK_BY_TWO
+    for (int i = run->begin + run->i; i < run->begin + run->end; i++) {
+        const int t = reaches_all(spec) ? i : shared->order[i];
+        const struct phys_site site = site_of(spec, aim, t);
+        const real f2 = site_f2(spec, shared, site);
+
+        if (is_halfway(spec, aim, site.d))
+            *waiting = 1;
+        else
+            sum += shared->weight[t] * f2;
+    }
+    return sum;
+}
+
+/* And those. Not in the loop over all: they are few, and it needs its registers. */
+PHYS_FN real waiting_sum(struct phys_spec spec, const struct aim *aim,
+                         const struct run *run)
+{
+    const struct tile_shared *shared = aim->shared;
+    real sum = 0;
+
+    BLOCK_ROLLED
+    for (int i = run->begin + run->i; i < run->begin + run->end; i++) {
+        const int t = shared->order[i];
+        struct phys_site site = site_of(spec, aim, t);
+
+        if (!is_halfway(spec, aim, site.d)) continue;
+        BLOCK_READ_AGAIN;
+        site = site_again(spec, aim, run->first + t - run->begin, site);
+        sum += shared->weight[t] * site_f2(spec, shared, site);
+    }
+    return sum;
+}
+
+/* all of it; `near`: look-ups stay inside the list */
+PHYS_FN real run_samples(struct phys_spec spec, const struct aim *aim,
+                         const struct run *run, int near)
+{
+    struct phys_spec inside = spec;
+    int waiting = 0;
+    real sum;
+
+    inside.inside = spec.lookup == PHYS_NEAREST;
+    sum = inside.inside && near ? run_sum(inside, aim, run, &waiting)
+                                : run_sum(spec, aim, run, &waiting);
+    return waiting ? sum + waiting_sum(spec, aim, run) : sum;
+}
+
+/* of a pixel, along an axis */
+PHYS_FN int samples_across(unsigned known, const struct phys_frame *frame)
+{
+    return known & FLAG_ONE_SAMPLE ? 1 : frame->oversample;
+}
+
+/* all pairs of a chunk at one sub-pixel */
+PHYS_FN void sub_pixel(struct phys_spec spec, unsigned known,
+                       const struct gpu_parameters *p, int layer, int sub, struct run run,
+                       const struct tile_shared *shared, struct image_thread *own)
+{
+    const struct phys_frame *frame = &p->frame;
+    const int part = own->pixel.part, count = shared->count[part];
+    struct aim aim;
+    real weight;
+
+    BLOCK_READ_AGAIN;
+    aim.p = p;
+    aim.shared = shared;
+    aim.part = shared->part + part;
+    aim.layer = layer;
+    aim.place = place_of(samples_across(known, frame), &own->pixel, sub);
+    aim.step = sample_step(p, shared, aim.part, aim.place, layer);
+    weight = known & FLAG_NO_WEIGHTS ? 1 : weight_at(p, shared, &own->pixel, sub, layer);
+    BLOCK_ROLLED
+    for (run.i = 0; run.i < count; run.i = run.end) {
+        const int t = shared->order[run.begin + run.i];
+        real share = weight;
+
+        run.end = shared->until[t];
+        if (knows_per_source(known, frame))
+            share *= source_share(frame, shared, part, t, aim.step);
+        own->waiting += share * run_samples(spec, &aim, &run, shared->near_all[part]);
+    }
+}
+
+/* all sub-pixels of a thread, in a chunk of n pairs from number `first` on */
+PHYS_FN void add_chunk(struct phys_spec spec, const struct gpu_parameters *p,
+                       const struct tile_at *at, int first, int n, int layer,
+                       const struct tile_shared *shared, struct image_thread *own)
+{
+    const int across = samples_across(at->known, &p->frame), subs = across * across;
+    const int a_flush = n < FLUSH ? FLUSH / n : 1;
+    struct run run;
+
+    run.first = first;
+    run.begin = own->pixel.part * at->pairs;
+    run.i = run.end = 0;
+    BLOCK_ROLLED
+    for (int sub = 0; sub < subs; sub++) {
+        sub_pixel(spec, at->known, p, layer, sub, run, shared, own);
+        if ((sub + 1) % a_flush != 0 && sub + 1 < subs) continue;
+        own->sum += (double)own->waiting;
+        own->waiting = 0;
+    }
+}
+
+/* block `number` of a launch; `known`: bits of enum gpu_frame_flags */
+PHYS_FN void image_block(struct phys_spec spec, unsigned known,
+                         const struct gpu_parameters *p, int number,
+                         struct tile_shared *shared)
+{
+    const struct phys_frame *frame = &p->frame;
+    const struct tile_at at = tile_known(tile_at(p, number / p->segments), known);
+    const int first = number % p->segments * SEGMENT;
+    const int all = frame->nsource * frame->norientation;
+    const int layers = known & FLAG_ONE_LAYER ? 1 : frame->nlayers;
+    const int end = first + SEGMENT < all ? first + SEGMENT : all;
+    struct image_thread own[BLOCK_OWN];
+
+    EACH_THREAD(t)
+    {
+        own[OWN(t)].pixel = pixel_of(p, &at, t);
+        own[OWN(t)].sum = 0;
+        own[OWN(t)].waiting = 0;
+    }
+    BLOCK_ROLLED
+    for (int layer = 0; layer < layers; layer++) {
+        layer_take(p, &at, layer, shared);
+        BLOCK_ROLLED
+        for (int from = first; from < end; from += at.pairs) {
+            const int to = from + at.pairs < end ? from + at.pairs : end;
+
+            chunk_take(p, &at, from, to, shared);
+            EACH_THREAD(t)
+            if (own[OWN(t)].pixel.on)
+                add_chunk(spec, p, &at, from, to - from, layer, shared, own + OWN(t));
+        }
+    }
+    EACH_THREAD(t) p->partial[(long long)number * BLOCK_THREADS + t] = own[OWN(t)].sum;
+}
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * loss_block.h - from the Bragg sums of a tile to its share of a loss: the photons as
+ * finish_block.h has them, compared with what was observed and added up over the tile in a
+ * fixed order.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GPU_TEXT_LOSS_BLOCK_H
+#define NB_GPU_TEXT_LOSS_BLOCK_H
+
+#include "gpu/text/finish_block.h"
+#include "gpu/text/loss_at.h"
+#include "gpu/text/loss_parameters.h"
+
+enum { LOSS_ADDERS = 16 }; /* threads that add up the others' numbers */
+
+/* what the threads of a block share */
+struct loss_shared {
+    double value[BLOCK_THREADS], photons[BLOCK_THREADS];
+};
+
+/* the pixel of thread t in block `number`; 0 where it is not rendered */
+PHYS_FN void loss_pixel_at(const struct gpu_loss_parameters *p, int number, int t,
+                           const struct finish_thread *own, struct loss_shared *sums)
+{
+    const struct pixel x = own->pixel;
+    const double photons = photons_of(&p->image, number, t, own);
+
+    sums->photons[t] = photons;
+    sums->value[t] =
+        x.on ? loss_at(&p->target, photons, (long long)x.s * p->image.frame.nfast + x.f)
+                   .value
+             : 0;
+}
+
+/* every `step`-th of the first n threads' numbers, from number t on, to number t */
+PHYS_FN void loss_add(int t, int step, int n, struct loss_shared *sums)
+{
+    double value = 0, most = 0;
+
+    for (int i = t; i < n; i += step) {
+        value += sums->value[i];
+        most = sums->photons[i] > most ? sums->photons[i] : most;
+    }
+    sums->value[t] = value;
+    sums->photons[t] = most;
+}
+
+/* block `number` of a launch, a tile */
+PHYS_FN void loss_block(const struct gpu_loss_parameters *p, int number,
+                        struct tile_shared *shared, struct loss_shared *sums)
+{
+    const struct tile_at at = tile_at(&p->image, number);
+    double *totals = p->totals + (long long)number * LOSS_LENGTH;
+    struct finish_thread own[BLOCK_OWN];
+
+    EACH_THREAD(t) finish_start(&p->image, &at, t, own + OWN(t));
+    find_factors(&p->image, &at, shared, own);
+    EACH_THREAD(t) loss_pixel_at(p, number, t, own + OWN(t), sums);
+    EACH_THREAD(t)
+    if (t < LOSS_ADDERS) loss_add(t, LOSS_ADDERS, BLOCK_THREADS, sums);
+    EACH_THREAD(t)
+    if (t == 0) {
+        loss_add(0, 1, LOSS_ADDERS, sums);
+        totals[LOSS_VALUE] = sums->value[0];
+        totals[LOSS_BRIGHTEST] = sums->photons[0];
+    }
+}
+
+#endif

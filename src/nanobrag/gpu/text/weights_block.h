@@ -1,0 +1,54 @@
+/*
+ * weights_block.h - what the samples of a sub-pixel are weighted with: solid angle,
+ * capture, polarization, displacement and dmin, as far as the frame asks for them at every
+ * sample.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GPU_TEXT_WEIGHTS_BLOCK_H
+#define NB_GPU_TEXT_WEIGHTS_BLOCK_H
+
+#include "gpu/text/tile_block.h"
+
+/* factors that all sources of a sub-pixel share: those of the frame's that are asked for at
+ * every sample. A layer's capture is that of its first sub-pixel, unless each has its own
+ */
+PHYS_FN real weight_at(const struct gpu_parameters *p, const struct tile_shared *shared,
+                       const struct pixel *x, int sub, int layer)
+{
+    const struct phys_frame *frame = &p->frame;
+    const struct phys_detector *det = &shared->view.detector;
+    const struct part *part = shared->part + x->part;
+    const int n = frame->oversample;
+    struct sample at = sample_at(p, shared, part, place_of(n, x, sub), layer);
+    real weight = 1;
+
+    if (frame->each_omega) weight = phys_solid_angle(det, sample_point(shared, part, at));
+    if (frame->layer_mu == 0 || frame->last_capture) return weight;
+    if (!frame->each_capture) at = sample_at(p, shared, part, place_of(n, x, 0), layer);
+    return weight * phys_capture(det, sample_point(shared, part, at), (real)layer);
+}
+
+PHYS_FN real polarization_at(const struct phys_frame *frame, int source,
+                             const struct part *part, struct phys_vec3 step)
+{
+    return phys_source_polarization(frame, source, phys_axpy(1, part->patch.d, step));
+}
+
+/* What a source adds to them at a sample, where samples differ: its weight, and, where the
+ * frame asks for them, polarization, displacement and dmin. The source is that of slot t */
+PHYS_FN real source_share(const struct phys_frame *frame, const struct tile_shared *shared,
+                          int part, int t, struct phys_vec3 step)
+{
+    const struct phys_square *square = shared->square + t;
+    const int source = shared->source[t];
+    const real change = phys_square_change(square, step);
+    real share = (real)frame->source[source].weight;
+
+    if (frame->dmin > 0 && square->beyond + change > 0) return 0;
+    if (frame->each_polar && frame->polarised)
+        share *= polarization_at(frame, source, shared->part + part, step);
+    return share * phys_displacement((real)frame->b_factor, square->at_middle + change);
+}
+
+#endif

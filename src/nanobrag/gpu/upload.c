@@ -1,0 +1,237 @@
+/* upload.c - see upload.h. SPDX-License-Identifier: MIT */
+#include "gpu/upload.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/rounding.h"
+#include "physics/step.h"
+
+/* A band should take so many samples, about half a second of a large card, that it can be
+ * stopped; and so much of the device's memory. */
+static const double most_samples = 5e10;
+static const double most_memory = 256e6, most_share = 0.25;
+
+double gpu_pairs_of(const struct phys_frame *frame)
+{
+    return (double)frame->nsource * frame->norientation;
+}
+
+/* samples of all pixels of a tile */
+static double tile_samples(const struct phys_frame *frame)
+{
+    return GPU_FAST * GPU_SLOW * gpu_pairs_of(frame) * frame->nlayers * frame->oversample
+           * frame->oversample;
+}
+
+double gpu_launch_memory(const struct gpu_properties *properties)
+{
+    return fmin(most_memory, most_share * (double)properties->memory);
+}
+
+double gpu_share_of_row(const struct gpu_properties *properties, const struct job *job,
+                        int across, double bytes, double effort)
+{
+    return fmax(bytes / gpu_launch_memory(properties),
+                effort * tile_samples(job->frame) * across / most_samples);
+}
+
+/* ---- parameters ---- */
+
+/* the rho from which on the profile of a crystal shape is 0 to the bit; below 0: there is
+ * none (phys_exp() ends where e^x would not be a number that is normal when squared) */
+static double cut_of(const struct job *job, int single)
+{
+    const double fudge = job->frame->fudge;
+    const double least_exponent = single ? -43 : -354;
+
+    if (!(fudge > 0)) return -1;
+    if (job->spec.shape == PHYS_GAUSS) return sqrt(-least_exponent * 0.63 / fudge);
+    if (job->spec.shape == PHYS_TOPHAT) return sqrt(0.3969 / fudge);
+    return -1;
+}
+
+/* at least the largest singular value of G^(1/2) A, G the metric and A the rows of an
+ * orientation, alike for all of them: the norm of A^T G A by its rows */
+static double stretch_of(const struct phys_frame *frame)
+{
+    const double *a = frame->orientation[0].axes, *m = frame->metric;
+    const double g[3][3] = {{m[0], m[3] / 2, m[4] / 2},
+                            {m[3] / 2, m[1], m[5] / 2},
+                            {m[4] / 2, m[5] / 2, m[2]}};
+    double most = 0;
+
+    for (int i = 0; i < 3; i++) {
+        double row = 0;
+
+        for (int j = 0; j < 3; j++) {
+            double sum = 0;
+
+            for (int k = 0; k < 3; k++)
+                for (int l = 0; l < 3; l++) sum += a[3 * k + i] * g[k][l] * a[3 * l + j];
+            row += fabs(sum);
+        }
+        most = fmax(most, row);
+    }
+    return sqrt(most);
+}
+
+static double edges_of(const struct job *job)
+{
+    const struct rounding r = rounding_of(job->frame, job->spec);
+
+    return r.edges[0] + r.edges[1] + r.edges[2];
+}
+
+nb_status gpu_send_lists(nb_context *ctx, struct gpu_scene *scene, const struct job *job)
+{
+    const struct phys_frame *frame = job->frame;
+
+    NB_TRY(gpu_put(ctx, scene->gpu, &scene->sources, frame->source,
+                   (size_t)frame->nsource * sizeof *frame->source));
+    return gpu_put(ctx, scene->gpu, &scene->orientations, frame->orientation,
+                   (size_t)frame->norientation * sizeof *frame->orientation);
+}
+
+static nb_status send_mask(nb_context *ctx, struct gpu_scene *s, const struct job *job)
+{
+    const size_t pixels = (size_t)job->frame->nslow * (size_t)job->frame->nfast;
+    nb_status status;
+
+    if (!job->mask || s->mask.address) return NB_OK; /* it never changes */
+    status = gpu_put(ctx, s->gpu, &s->mask, job->mask, pixels);
+    if (status != NB_OK) gpu_drop(s->gpu, &s->mask);
+    return status;
+}
+
+nb_status gpu_send_common(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                          int single)
+{
+    const struct phys_frame *frame = job->frame;
+    const int *size = frame->hkl_size;
+    const size_t places = (size_t)size[0] * (size_t)size[1] * (size_t)size[2] + 1;
+    const int looks_up = job->spec.lookup != PHYS_CONSTANT;
+
+    if (frame->nstol > 0)
+        NB_TRY(gpu_put(ctx, scene->gpu, &scene->stol, frame->stol,
+                       (size_t)frame->nstol * sizeof *frame->stol));
+    if (looks_up && (scene->f_moves || scene->f_sent != 1 + single)) {
+        scene->f_sent = 0;
+        NB_TRY(gpu_put(ctx, scene->gpu, &scene->f,
+                       single ? (const void *)frame->f_single : (const void *)frame->f,
+                       places * (single ? sizeof(float) : sizeof(double))));
+        scene->f_sent = 1 + single;
+    }
+    return send_mask(ctx, scene, job);
+}
+
+void gpu_describe(const struct gpu_scene *scene, const struct job *job,
+                  const struct gpu_layout *layout, struct gpu_parameters *out)
+{
+    struct phys_frame *frame = &out->frame;
+
+    memset(out, 0, sizeof *out);
+    *frame = *job->frame;
+    frame->source = gpu_at(&scene->sources);
+    frame->orientation = gpu_at(&scene->orientations);
+    frame->stol = gpu_at(&scene->stol);
+    frame->f = layout->single ? NULL : gpu_at(&scene->f);
+    frame->f_single = layout->single ? gpu_at(&scene->f) : NULL;
+    out->factor = phys_constant_factor(job->spec, job->frame);
+    out->cut = cut_of(job, layout->single);
+    out->stretch = stretch_of(job->frame);
+    out->edges = edges_of(job);
+    memcpy(out->roi, job->roi, sizeof out->roi);
+    out->mask = job->mask ? gpu_at(&scene->mask) : NULL;
+    out->parts = layout->parts;
+    out->first_fast = layout->first_fast;
+    out->across = layout->across;
+}
+
+nb_status gpu_send_job(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                       const struct gpu_layout *layout, struct gpu_parameters *out)
+{
+    NB_TRY(gpu_send_lists(ctx, scene, job));
+    NB_TRY(gpu_send_common(ctx, scene, job, layout->single));
+    gpu_describe(scene, job, layout, out);
+    return NB_OK;
+}
+
+/* ---- images ---- */
+
+/* the rows of an image behind each other, or NULL */
+static void *pack(const struct gpu_input *input, size_t nslow, size_t nfast, size_t size)
+{
+    const char *from = input->host;
+    char *dense = malloc(nslow * nfast * size);
+
+    for (size_t s = 0; dense && s < nslow; s++)
+        for (size_t f = 0; f < nfast; f++)
+            memcpy(dense + (s * nfast + f) * size,
+                   from
+                       + ((int64_t)s * input->stride[0] + (int64_t)f * input->stride[1])
+                             * (int64_t)size,
+                   size);
+    return dense;
+}
+
+static nb_status send_host(nb_context *ctx, struct gpu *gpu, const struct job *job,
+                           const struct gpu_input *input, struct gpu_buffer *buffer)
+{
+    const size_t nslow = (size_t)job->frame->nslow, nfast = (size_t)job->frame->nfast;
+    const size_t size = input->bits == 64 ? sizeof(double) : sizeof(float);
+    void *dense = NULL;
+    nb_status status;
+
+    if (input->stride[1] != 1 || input->stride[0] != (int64_t)nfast) {
+        dense = pack(input, nslow, nfast, size);
+        if (!dense) return fail_memory(ctx, "an image");
+    }
+    status = gpu_put(ctx, gpu, buffer, dense ? dense : input->host, nslow * nfast * size);
+    free(dense);
+    return status;
+}
+
+nb_status gpu_send_input(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                         const struct gpu_input *input, int number, struct gpu_image *out)
+{
+    struct gpu_buffer *buffer = scene->inputs + number;
+    const void *at = (const void *)(uintptr_t)input->device;
+
+    if (input->host) {
+        NB_TRY(send_host(ctx, scene->gpu, job, input, buffer));
+        at = gpu_at(buffer);
+    }
+    out->wide = input->bits == 64 ? at : NULL;
+    out->single = input->bits == 32 ? at : NULL;
+    return NB_OK;
+}
+
+nb_status gpu_send_target(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                          const struct gpu_loss_job *loss, struct gpu_target *out)
+{
+    out->kind = loss->kind;
+    out->sigma_readout = loss->sigma_readout;
+    out->gain = loss->gain > 0 ? loss->gain : 1;
+    out->delta = loss->delta > 0 ? loss->delta : 1;
+    NB_TRY(gpu_send_input(ctx, scene, job, &loss->observed, 1, &out->observed));
+    return gpu_send_input(ctx, scene, job, &loss->weight, 2, &out->weight);
+}
+
+/* ---- memory ---- */
+
+nb_status gpu_reserve_zeros(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
+                            size_t bytes)
+{
+    void *zeros;
+    nb_status status;
+
+    if (bytes <= buffer->bytes) return NB_OK;
+    zeros = calloc(bytes, 1);
+    if (!zeros) return fail_memory(ctx, "a band of an image");
+    status = gpu_put(ctx, gpu, buffer, zeros, bytes);
+    free(zeros);
+    if (status != NB_OK) gpu_drop(gpu, buffer);
+    return status;
+}

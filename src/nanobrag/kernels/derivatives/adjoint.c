@@ -1,0 +1,265 @@
+/* adjoint.c - see adjoint.h. SPDX-License-Identifier: MIT */
+#include "kernels/derivatives/adjoint.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/threads.h"
+#include "kernels/grid.h"
+#include "kernels/progress.h"
+#include "kernels/rounding.h"
+#include "kernels/spots/attempts.h"
+
+/* chunks share this much memory, but are enough for the threads of a large machine; and to
+ * blank and fold what they sum takes a small part of the work, of which a number of a box
+ * is this many pairs of a sample and an orientation */
+enum { MOST_CHUNKS = 64, LEAST_CHUNKS = 4, CHUNK_MEMORY = 1 << 28, PAIRS_PER_NUMBER = 4 };
+
+/* slopes of a tile's samples are kept up to so many bytes, about a core's share of the last
+ * cache; more are computed twice */
+enum { ROOM_MOST = 1 << 24 };
+
+static int chunks_of(const struct adjoint_sizes *n)
+{
+    const double bytes = (double)n->sources * sizeof(struct phys_source)
+                         + (double)n->orientations * sizeof(struct phys_rotation)
+                         + (double)n->box * sizeof(double);
+    const double pairs = (double)n->pixels * (double)n->samples * (double)n->orientations;
+    const double held = CHUNK_MEMORY / (bytes + 1);
+    const double worth = pairs / PAIRS_PER_NUMBER / ((double)n->box + 1);
+    const double fit = held < worth ? held : worth;
+
+    return fit > MOST_CHUNKS ? MOST_CHUNKS : fit < LEAST_CHUNKS ? LEAST_CHUNKS : (int)fit;
+}
+
+/* for the slopes of a tile's samples, in numbers of a size */
+static double room_of(const struct adjoint_sizes *n, size_t size)
+{
+    const int of_pair = KEPT_OF_PAIR + (n->box > 0);
+
+    return (double)size * TILE_PIXELS * (double)n->samples
+           * (KEPT_OF_SOURCE + of_pair * (double)n->orientations);
+}
+
+/* the most that is needed, 0 where it is too much to keep */
+static size_t room_made(const struct adjoint_sizes *n)
+{
+    const double bytes = room_of(n, sizeof(double));
+
+    return bytes <= ROOM_MOST ? (size_t)bytes : 0;
+}
+
+int adjoint_reserve(struct arena *arena, const struct adjoint_sizes *n)
+{
+    const size_t chunks = (size_t)chunks_of(n);
+    int fits = arena_reserve(arena, chunks, sizeof(struct phys_frame_tangent))
+               && arena_reserve(arena, chunks, sizeof(double))
+               && arena_reserve(arena, chunks, sizeof(double))
+               && arena_reserve(arena, n->threads, room_made(n));
+
+    for (size_t i = 0; i < chunks; i++)
+        fits = fits && arena_reserve(arena, n->sources, sizeof(struct phys_source))
+               && arena_reserve(arena, n->orientations, sizeof(struct phys_rotation))
+               && arena_reserve(arena, n->box, sizeof(double));
+    return fits;
+}
+
+void adjoint_take(struct arena *arena, const struct adjoint_sizes *n,
+                  struct adjoint_work *out)
+{
+    out->sizes = *n;
+    out->chunks = chunks_of(n);
+    out->bar = arena_take(arena, (size_t)out->chunks, sizeof *out->bar);
+    out->value = arena_take(arena, (size_t)out->chunks, sizeof *out->value);
+    out->peak = arena_take(arena, (size_t)out->chunks, sizeof *out->peak);
+    out->room_size = room_made(n);
+    out->workspace = arena_take(arena, n->threads, out->room_size);
+    for (int i = 0; i < out->chunks; i++) {
+        struct phys_frame_tangent *bar = out->bar + i;
+
+        bar->source = arena_take(arena, n->sources, sizeof *bar->source);
+        bar->rotation = arena_take(arena, n->orientations, sizeof *bar->rotation);
+        bar->f = arena_take(arena, n->box, sizeof *bar->f);
+        if (n->box == 0) bar->f = NULL;
+    }
+}
+
+static void blank(const struct adjoint_sizes *n, struct phys_frame_tangent *bar)
+{
+    struct phys_frame_tangent none = {0};
+
+    none.source = bar->source;
+    none.rotation = bar->rotation;
+    none.f = bar->f;
+    *bar = none;
+    memset(bar->source, 0, n->sources * sizeof *bar->source);
+    memset(bar->rotation, 0, n->orientations * sizeof *bar->rotation);
+    if (bar->f) memset(bar->f, 0, n->box * sizeof *bar->f);
+}
+
+static void add(size_t n, const void *from, void *to)
+{
+    const double *restrict f = from;
+    double *restrict t = to;
+
+    for (size_t i = 0; i < n; i++) t[i] += f[i];
+}
+
+/* the structure factors of all chunks, in order, each by one thread */
+static void fold_box(const struct adjoint_work *work, int threads)
+{
+    double *to = work->bar->f;
+    const size_t n = work->sizes.box, part = (n + (size_t)threads - 1) / (size_t)threads;
+
+#pragma omp parallel for num_threads(threads)
+    for (int thread = 0; thread < threads; thread++) {
+        const size_t first = part * (size_t)thread;
+        const size_t end = first + part < n ? first + part : n;
+
+        for (int chunk = 1; chunk < work->chunks && first < end; chunk++)
+            add(end - first, work->bar[chunk].f + first, to + first);
+    }
+}
+
+static void fold(const struct adjoint_sizes *n, const struct phys_frame_tangent *from,
+                 struct phys_frame_tangent *to)
+{
+    add(offsetof(struct phys_frame_tangent, source) / sizeof(double), from, to);
+    add(n->sources * (sizeof *to->source / sizeof(double)), from->source, to->source);
+    add(n->orientations * (sizeof *to->rotation / sizeof(double)), from->rotation,
+        to->rotation);
+}
+
+void adjoint_blank(const struct adjoint_work *work, int chunk)
+{
+    blank(&work->sizes, work->bar + chunk);
+    work->value[chunk] = work->peak[chunk] = 0;
+}
+
+void adjoint_fold(const struct adjoint_work *work)
+{
+    if (work->bar->f) fold_box(work, (int)work->sizes.threads);
+    for (int chunk = 1; chunk < work->chunks; chunk++) {
+        fold(&work->sizes, work->bar + chunk, work->bar);
+        work->value[0] += work->value[chunk];
+        work->peak[0] = fmax(work->peak[0], work->peak[chunk]);
+    }
+}
+
+/* one run over all tiles */
+struct run {
+    const struct job *job;
+    const struct objective *objective;
+    const struct kernel_set *kernels;
+    struct rounding rounding;
+    struct adjoint_work *work;
+};
+
+int adjoint_is_plain(const struct phys_frame *frame)
+{
+    return !frame->amorphous_in_samples && !frame->last_capture
+           && frame->surface != PHYS_CURVED_QUIRK;
+}
+
+/* a tile or a part of one; `single`: in float */
+static double part_back(const struct run *run, int single, const struct tile *tile,
+                        void *workspace, struct phys_frame_tangent *bar, double *photons)
+{
+    const struct job *job = run->job;
+    const struct kernel_set *k = run->kernels;
+    const struct adjoint_kernels *lanes = single ? k->adjoint_single : k->adjoint_precise;
+    const struct adjoint_kernels *adjoint_kernels =
+        adjoint_is_plain(job->frame) ? lanes : &adjoint_kernels_reference;
+    tile_vjp *vjp = adjoint_kernels->vjp[job->spec.shape][job->spec.lookup];
+    const double needed = room_of(&run->work->sizes, adjoint_kernels->real_size);
+    double photons_bar[TILE_PIXELS], value;
+    struct objective objective = {NULL, NULL, 1, photons_bar};
+
+    if (run->objective->linear || needed <= (double)run->work->room_size)
+        return vjp(job, tile, run->objective, workspace, bar, photons);
+    (single ? k->single : k->precise)
+        ->forward[job->spec.shape][job->spec.lookup](job->frame, tile, photons);
+    value = objective_tile(run->objective, job, tile, photons, photons_bar, NULL);
+    (void)vjp(job, tile, &objective, NULL, bar, photons);
+    return value;
+}
+
+static double tile_back(const struct run *run, const struct tile *tile, void *workspace,
+                        struct phys_frame_tangent *bar, double *peak)
+{
+    double photons[TILE_PIXELS], value = 0, left;
+    const int n = tiles_divisions(run->kernels, run->job, &run->rounding, tile, &left);
+    const int parts = n == TILE_IN_DOUBLE ? 1 : 1 << n;
+
+    for (int i = 0; i < parts * parts; i++) {
+        const struct tile part = grid_part(tile, parts, i);
+
+        if (grid_rendered(run->job, &part) == 0) continue;
+        value += part_back(run, n != TILE_IN_DOUBLE, &part, workspace, bar, photons);
+        *peak = fmax(*peak, grid_largest(run->job, &part, photons));
+    }
+    return value;
+}
+
+static double cells_back(const struct run *run, const struct tile *tile, void *workspace,
+                         struct phys_frame_tangent *bar, double *peak)
+{
+    double value = 0;
+
+    if (!run->job->reach) return tile_back(run, tile, workspace, bar, peak);
+    for (int i = 0; i < CELLS; i++) {
+        const struct tile cell = reach_part(tile, i);
+
+        value += tile_back(run, &cell, workspace, bar, peak);
+    }
+    return value;
+}
+
+static nb_status all_back(struct progress *progress, const struct run *run, double begin)
+{
+    struct adjoint_work *work = run->work;
+    const struct schedule *schedule = &run->job->schedule;
+    const int count = grid_count(run->job);
+    const int most = (int)work->sizes.threads; /* there is room for */
+    const int asked = schedule->threads < most ? schedule->threads : most;
+    const int threads = asked < work->chunks ? asked : work->chunks;
+    const int block = schedule->block;
+
+    progress_part(progress, begin, 1 - begin, count);
+#pragma omp parallel for schedule(dynamic, block) num_threads(threads)
+    for (int chunk = 0; chunk < work->chunks; chunk++) {
+        void *workspace = work->workspace + (size_t)threads_own() * work->room_size;
+
+        adjoint_blank(work, chunk);
+        for (int t = chunk; t < count; t += work->chunks) {
+            const struct tile tile = grid_tile(run->job, t);
+
+            if (progress_stopped(progress)) continue;
+            if (grid_rendered(run->job, &tile) > 0)
+                work->value[chunk] += cells_back(run, &tile, workspace, work->bar + chunk,
+                                                 work->peak + chunk);
+            progress_step(progress);
+        }
+    }
+    (void)threads, (void)block; /* unused without OpenMP */
+    adjoint_fold(work);
+    return progress_check(progress);
+}
+
+nb_status adjoint_run(nb_context *ctx, const struct kernel_set *kernels,
+                      const struct job *job, const struct objective *objective,
+                      struct adjoint_work *work, struct spots_work *spots)
+{
+    struct attempts attempts = attempts_first(kernels, job, spots);
+    const struct run run = {&attempts.job, objective, &attempts.kernels,
+                            rounding_of(job->frame, job->spec), work};
+    struct progress progress;
+
+    progress_start(&progress, ctx, job);
+    do {
+        NB_TRY(attempts_pairs(&progress, &attempts));
+        NB_TRY(all_back(&progress, &run, attempts.begin));
+    } while (attempts_again(&attempts, work->peak[0]));
+    return progress_end(&progress);
+}

@@ -1,0 +1,248 @@
+/* jacobian.c - see jacobian.h. SPDX-License-Identifier: MIT */
+#include "kernels/derivatives/jacobian.h"
+
+#include <math.h>
+
+#include "base/threads.h"
+#include "kernels/derivatives/adjoint.h"
+#include "kernels/grid.h"
+#include "kernels/progress.h"
+#include "kernels/rounding.h"
+#include "kernels/spots/attempts.h"
+
+/* a tile that meets more structure factors than this is halved */
+enum { MOST_COLUMNS = 512 };
+
+/* structure factors, and default_f */
+static size_t owners_of(const struct jacobian_sizes *n)
+{
+    return n->box > 0 ? n->f + 1 : 0;
+}
+
+/* numbers of the columns: all of a pixel fit */
+static size_t columns_room(const struct jacobian_sizes *n)
+{
+    const size_t owners = owners_of(n);
+    const size_t tile = (owners < MOST_COLUMNS ? owners : MOST_COLUMNS) * TILE_PIXELS;
+
+    return owners < tile ? tile : owners;
+}
+
+static size_t lists_room(const struct jacobian_sizes *n)
+{
+    return jacobian_workspace_size(n->tangents, n->sources, n->orientations);
+}
+
+int jacobian_reserve(struct arena *arena, const struct jacobian_sizes *n)
+{
+    int fits = arena_reserve(arena, n->tangents, sizeof(struct phys_frame_tangent))
+               && arena_reserve(arena, n->tangents, 1)
+               && arena_reserve(arena, n->box, sizeof(int))
+               && arena_reserve(arena, n->threads, sizeof(struct jacobian_workspace));
+
+    for (size_t i = 0; i < n->tangents; i++)
+        fits = fits && arena_reserve(arena, n->sources, sizeof(struct phys_source))
+               && arena_reserve(arena, n->orientations, sizeof(struct phys_rotation));
+    for (size_t i = 0; i < n->threads; i++)
+        fits = fits && arena_reserve(arena, lists_room(n), 1)
+               && arena_reserve(arena, n->tangents * TILE_PIXELS, sizeof(double))
+               && arena_reserve(arena, owners_of(n), sizeof(int))
+               && arena_reserve(arena, owners_of(n), sizeof(int))
+               && arena_reserve(arena, columns_room(n), sizeof(double))
+               && arena_reserve(arena, n->by_pixel, sizeof(double))
+               && arena_reserve(arena, n->by_pixel, sizeof(int))
+               && arena_reserve(arena, n->by_pixel, 1);
+    return fits;
+}
+
+static void take_room(struct arena *arena, const struct jacobian_sizes *n,
+                      const struct jacobian_work *work, struct jacobian_workspace *out)
+{
+    struct columns *c = &out->columns;
+
+    out->lists = arena_take(arena, lists_room(n), 1);
+    out->change = arena_take(arena, n->tangents * TILE_PIXELS, sizeof *out->change);
+    c->owner = work->owner;
+    c->at = arena_take(arena, owners_of(n), sizeof *c->at);
+    c->used = arena_take(arena, owners_of(n), sizeof *c->used);
+    c->workspace = columns_room(n);
+    c->slope = arena_take(arena, c->workspace, sizeof *c->slope);
+    c->box = arena_take(arena, n->by_pixel, sizeof *c->box);
+    c->touched.place = arena_take(arena, n->by_pixel, sizeof *c->touched.place);
+    c->touched.mark = arena_take(arena, n->by_pixel, 1);
+    for (size_t i = 0; i < owners_of(n); i++) c->at[i] = -1;
+}
+
+void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
+                   struct jacobian_work *out)
+{
+    out->sizes = *n;
+    out->dot = arena_take(arena, n->tangents, sizeof *out->dot);
+    out->turns = arena_take(arena, n->tangents, 1);
+    out->owner = arena_take(arena, n->box, sizeof *out->owner);
+    out->workspace = arena_take(arena, n->threads, sizeof *out->workspace);
+    for (size_t i = 0; i < n->tangents; i++) {
+        out->dot[i].source = arena_take(arena, n->sources, sizeof *out->dot->source);
+        out->dot[i].rotation =
+            arena_take(arena, n->orientations, sizeof *out->dot->rotation);
+    }
+    for (size_t i = 0; i < n->threads; i++) take_room(arena, n, out, out->workspace + i);
+}
+
+struct run {
+    const struct job *job;
+    const struct kernel_set *kernels;
+    const struct jacobian_work *work;
+    const struct jacobian_reader *reader;
+    struct tangents along;
+    struct rounding rounding;
+};
+
+/* what the places of default_f add to tangents along which it changes */
+static void add_default(const struct run *run, int pixels, const struct columns *c,
+                        double *change)
+{
+    const int at = c->at[run->work->sizes.f];
+
+    for (int d = 0; at >= 0 && d < run->along.n; d++)
+        for (int i = 0; i < pixels; i++)
+            change[d * TILE_PIXELS + i] +=
+                run->along.dot[d].default_f
+                * c->slope[(size_t)at * (size_t)pixels + (size_t)i];
+}
+
+/* a tile, in halves where it meets more structure factors than there is room for. Returns
+ * its brightest pixel */
+static double tile_rows_of(const struct run *run,
+                           const struct adjoint_kernels *adjoint_kernels, struct tile tile,
+                           int chunk, struct jacobian_workspace *workspace)
+{
+    const struct job *job = run->job;
+    struct columns *columns = run->work->sizes.box > 0 ? &workspace->columns : NULL;
+    double photons[TILE_PIXELS];
+    const struct jacobian_tile rows = {tile, photons, workspace->change, columns};
+    double peak;
+
+    if (grid_rendered(job, &tile) == 0) return 0;
+    adjoint_kernels->rows[job->spec.shape][job->spec.lookup](job, &tile, &run->along,
+                                                             workspace->lists, columns,
+                                                             photons, workspace->change);
+    if (columns && columns->full) {
+        struct tile other = tile;
+
+        columns_clear(columns);
+        if (tile.width > tile.height) {
+            tile.width /= 2;
+            other.fast += tile.width, other.width -= tile.width;
+        } else {
+            tile.height /= 2;
+            other.slow += tile.height, other.height -= tile.height;
+        }
+        peak = tile_rows_of(run, adjoint_kernels, tile, chunk, workspace);
+        return fmax(peak, tile_rows_of(run, adjoint_kernels, other, chunk, workspace));
+    }
+    if (columns) add_default(run, tile.width * tile.height, columns, workspace->change);
+    run->reader->tile(run->reader->user, chunk, job, adjoint_kernels, &rows);
+    if (columns) columns_clear(columns);
+    return grid_largest(job, &tile, photons);
+}
+
+static double divided(const struct run *run, const struct tile *tile, int chunk,
+                      struct jacobian_workspace *workspace)
+{
+    const struct kernel_set *k = run->kernels;
+    double left, peak = 0;
+    const int n = tiles_divisions(k, run->job, &run->rounding, tile, &left);
+    const int parts = n == TILE_IN_DOUBLE ? 1 : 1 << n;
+    const struct adjoint_kernels *lanes =
+        n == TILE_IN_DOUBLE ? k->adjoint_precise : k->adjoint_single;
+    const struct adjoint_kernels *use =
+        adjoint_is_plain(run->job->frame) ? lanes : &adjoint_kernels_reference;
+
+    for (int i = 0; i < parts * parts; i++)
+        peak =
+            fmax(peak, tile_rows_of(run, use, grid_part(tile, parts, i), chunk, workspace));
+    return peak;
+}
+
+static double by_cells(const struct run *run, const struct tile *tile, int chunk,
+                       struct jacobian_workspace *workspace)
+{
+    double peak = 0;
+
+    if (!run->job->reach) return divided(run, tile, chunk, workspace);
+    for (int i = 0; i < CELLS; i++) {
+        const struct tile cell = reach_part(tile, i);
+
+        peak = fmax(peak, divided(run, &cell, chunk, workspace));
+    }
+    return peak;
+}
+
+static nb_status all_rows(struct progress *progress, const struct run *run, double begin,
+                          double *brightest)
+{
+    const struct jacobian_reader *reader = run->reader;
+    const struct schedule *schedule = &run->job->schedule;
+    const int count = grid_count(run->job);
+    const int chunks = reader->chunks > 0 ? reader->chunks : count;
+    const int most = (int)run->work->sizes.threads; /* there is room for */
+    const int asked = schedule->threads < most ? schedule->threads : most;
+    const int threads = asked < chunks ? asked : chunks > 0 ? chunks : 1;
+    const int block = schedule->block;
+    double peak = 0;
+
+    progress_part(progress, begin, 1 - begin, count);
+#pragma omp parallel for schedule(dynamic, block) num_threads(threads) reduction(max : peak)
+    for (int chunk = 0; chunk < chunks; chunk++) {
+        struct jacobian_workspace *workspace = run->work->workspace + threads_own();
+
+        reader->start(reader->user, chunk);
+        for (int t = chunk; t < count; t += chunks) {
+            const struct tile tile = grid_tile(run->job, t);
+
+            if (progress_stopped(progress)) continue;
+            peak = fmax(peak, by_cells(run, &tile, chunk, workspace));
+            progress_step(progress);
+        }
+    }
+    (void)threads, (void)block; /* unused without OpenMP */
+    *brightest = peak;
+    return progress_check(progress);
+}
+
+static int any_turns(const struct phys_frame_tangent *dot, size_t orientations)
+{
+    for (size_t k = 0; k < orientations; k++) {
+        const struct phys_rotation *t = dot->rotation + k;
+
+        if (t->by[0] != 0 || t->by[1] != 0 || t->by[2] != 0 || t->weight != 0) return 1;
+    }
+    return 0;
+}
+
+nb_status jacobian_run(nb_context *ctx, const struct kernel_set *kernels,
+                       const struct job *job, int n, const struct jacobian_work *work,
+                       const struct jacobian_reader *reader, struct spots_work *spots)
+{
+    struct run run = {job,
+                      kernels,
+                      work,
+                      reader,
+                      {n, work->dot, work->turns},
+                      rounding_of(job->frame, job->spec)};
+    struct attempts attempts = attempts_first(kernels, job, spots);
+    struct progress progress;
+    double peak;
+
+    for (int d = 0; d < n; d++)
+        work->turns[d] = (unsigned char)any_turns(work->dot + d, work->sizes.orientations);
+    run.job = &attempts.job;
+    run.kernels = &attempts.kernels;
+    progress_start(&progress, ctx, job);
+    do {
+        NB_TRY(attempts_pairs(&progress, &attempts));
+        NB_TRY(all_rows(&progress, &run, attempts.begin, &peak));
+    } while (attempts_again(&attempts, peak));
+    return progress_end(&progress);
+}

@@ -1,0 +1,170 @@
+/*
+ * normal.c - see normal.h. Chunks of tiles as in adjoint.c: the same bits for any number of
+ * threads.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "kernels/derivatives/normal.h"
+
+#include <string.h>
+
+enum { CHUNK_MEMORY = 1 << 28 };
+
+/* numbers of the sums of a chunk */
+static double numbers_of(const struct jacobian_sizes *n)
+{
+    const double d = (double)n->tangents, f = (double)n->f;
+
+    return d * d + d + 2 * f + d * f;
+}
+
+static int chunks_of(const struct jacobian_sizes *n)
+{
+    const double bytes = (double)sizeof(double) * (numbers_of(n) + 1);
+    const double fit = CHUNK_MEMORY / bytes;
+
+    return fit > JACOBIAN_CHUNKS ? JACOBIAN_CHUNKS : fit < 1 ? 1 : (int)fit;
+}
+
+int normal_reserve(struct arena *arena, const struct jacobian_sizes *n)
+{
+    const size_t chunks = (size_t)chunks_of(n), d = n->tangents;
+    int fits = jacobian_reserve(arena, n)
+               && arena_reserve(arena, chunks, sizeof(struct normal_sums));
+
+    for (size_t i = 0; i < chunks; i++)
+        fits = fits && arena_reserve(arena, d * d, sizeof(double))
+               && arena_reserve(arena, d, sizeof(double))
+               && arena_reserve(arena, n->f, sizeof(double))
+               && arena_reserve(arena, n->f, sizeof(double))
+               && arena_reserve(arena, d * n->f, sizeof(double));
+    return fits;
+}
+
+void normal_take(struct arena *arena, const struct jacobian_sizes *n,
+                 struct normal_work *out)
+{
+    const size_t d = n->tangents;
+
+    jacobian_take(arena, n, &out->jacobian);
+    out->chunks = chunks_of(n);
+    out->sums = arena_take(arena, (size_t)out->chunks, sizeof *out->sums);
+    for (int i = 0; i < out->chunks; i++) {
+        struct normal_sums *s = out->sums + i;
+
+        s->matrix = arena_take(arena, d * d, sizeof(double));
+        s->gradient = arena_take(arena, d, sizeof(double));
+        s->f_diagonal = arena_take(arena, n->f, sizeof(double));
+        s->f_gradient = arena_take(arena, n->f, sizeof(double));
+        s->coupling = arena_take(arena, d * n->f, sizeof(double));
+    }
+}
+
+static void start(const void *user, int chunk)
+{
+    const struct normal_run *run = user;
+    const struct jacobian_sizes *n = &run->work->jacobian.sizes;
+    struct normal_sums *s = run->work->sums + chunk;
+
+    memset(s->matrix, 0, n->tangents * n->tangents * sizeof(double));
+    memset(s->gradient, 0, n->tangents * sizeof(double));
+    memset(s->f_diagonal, 0, n->f * sizeof(double));
+    memset(s->f_gradient, 0, n->f * sizeof(double));
+    memset(s->coupling, 0, n->tangents * n->f * sizeof(double));
+    s->value = 0;
+}
+
+/* what the pixels of a tile weigh in the gradient and in the matrix */
+struct weights {
+    int n;
+    double bar[TILE_PIXELS], weight[TILE_PIXELS];
+};
+
+static void multiply(int n, const double *a, const double *b, double *out)
+{
+    for (int i = 0; i < n; i++) out[i] = a[i] * b[i];
+}
+
+static void add_structure_factors(int coupling, const struct jacobian_sizes *n,
+                                  const struct adjoint_kernels *adjoint_kernels,
+                                  const struct jacobian_tile *rows, const struct weights *w,
+                                  struct normal_sums *s)
+{
+    double weighted[TILE_PIXELS];
+
+    for (int c = 0; c < rows->columns->n; c++) {
+        const size_t f = (size_t)rows->columns->used[c];
+        const double *column = rows->columns->slope + (size_t)c * (size_t)w->n;
+
+        if (f >= n->f) continue; /* of default_f, which is dense */
+        multiply(w->n, w->weight, column, weighted);
+        s->f_gradient[f] += adjoint_kernels->product(w->n, w->bar, column);
+        s->f_diagonal[f] += adjoint_kernels->product(w->n, weighted, column);
+        for (size_t i = 0; coupling && i < n->tangents; i++)
+            s->coupling[i * n->f + f] +=
+                adjoint_kernels->product(w->n, weighted, rows->change + i * TILE_PIXELS);
+    }
+}
+
+static void add_tile(const void *user, int chunk, const struct job *job,
+                     const struct adjoint_kernels *adjoint_kernels,
+                     const struct jacobian_tile *rows)
+{
+    const struct normal_run *run = user;
+    const struct jacobian_sizes *n = &run->work->jacobian.sizes;
+    struct normal_sums *s = run->work->sums + chunk;
+    struct weights w;
+    double weighted[TILE_PIXELS];
+
+    w.n = rows->tile.width * rows->tile.height;
+    s->value +=
+        objective_tile(run->objective, job, &rows->tile, rows->photons, w.bar, w.weight);
+    for (size_t i = 0; i < n->tangents; i++) {
+        const double *change = rows->change + i * TILE_PIXELS;
+
+        s->gradient[i] += adjoint_kernels->product(w.n, w.bar, change);
+        multiply(w.n, w.weight, change, weighted);
+        for (size_t k = 0; k <= i; k++)
+            s->matrix[i * n->tangents + k] +=
+                adjoint_kernels->product(w.n, weighted, rows->change + k * TILE_PIXELS);
+    }
+    if (rows->columns)
+        add_structure_factors(run->coupling, n, adjoint_kernels, rows, &w, s);
+}
+
+static void add(size_t n, const double *from, double *to)
+{
+    for (size_t i = 0; i < n; i++) to[i] += from[i];
+}
+
+static void fold(const struct jacobian_sizes *n, const struct normal_sums *from,
+                 struct normal_sums *to)
+{
+    add(n->tangents * n->tangents, from->matrix, to->matrix);
+    add(n->tangents, from->gradient, to->gradient);
+    add(n->f, from->f_diagonal, to->f_diagonal);
+    add(n->f, from->f_gradient, to->f_gradient);
+    add(n->tangents * n->f, from->coupling, to->coupling);
+    to->value += from->value;
+}
+
+static void complete(size_t n, double *matrix)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++) matrix[k * n + i] = matrix[i * n + k];
+}
+
+struct jacobian_reader normal_reader(const struct normal_run *run)
+{
+    const struct jacobian_reader reader = {run->work->chunks, start, add_tile, run};
+
+    return reader;
+}
+
+void normal_fold(const struct normal_work *work)
+{
+    const struct jacobian_sizes *n = &work->jacobian.sizes;
+
+    for (int k = 1; k < work->chunks; k++) fold(n, work->sums + k, work->sums);
+    complete(n->tangents, work->sums->matrix);
+}

@@ -1,0 +1,162 @@
+/*
+ * lane_moments.c - see lane_moments.h. A source of its own because it is compiled so that
+ * the order of a sum is the compiler's: gcc keeps the sums of `omp simd reduction` in
+ * memory and writes them there in every step, which takes longer than adding. The order
+ * moves the last digit, and that is the same in every call of a build.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "kernels/lanes/lane_moments.h"
+
+#include <limits.h>
+
+/* two loops: there are not registers enough for the sums of one */
+static struct pair_moments pair(const struct lanes *l, const struct cotangent *p)
+{
+    const real *gh = p->gh, *gk = p->gk, *gl = p->gl;
+    real f = 0, h = 0, k = 0, m = 0, hx = 0, hy = 0, hz = 0;
+    real kx = 0, ky = 0, kz = 0, mx = 0, my = 0, mz = 0;
+
+    for (int i = 0; i < l->n; i++) {
+        const real w = p->w[i], wh = w * gh[i];
+
+        f += w * p->f2[i], h += wh, k += w * gk[i], m += w * gl[i];
+        hx += wh * l->x[i], hy += wh * l->y[i], hz += wh * l->z[i];
+    }
+    for (int i = 0; i < l->n; i++) {
+        const real wk = p->w[i] * gk[i], wl = p->w[i] * gl[i];
+
+        kx += wk * l->x[i], ky += wk * l->y[i], kz += wk * l->z[i];
+        mx += wl * l->x[i], my += wl * l->y[i], mz += wl * l->z[i];
+    }
+    return (struct pair_moments){f, {h, k, m}, {{hx, hy, hz}, {kx, ky, kz}, {mx, my, mz}}};
+}
+
+static struct source_moments source(const struct lanes *l, const struct cotangent *p,
+                                    struct phys_vec3 mid)
+{
+    real x = 0, y = 0, z = 0, along = 0, share = 0, square = 0;
+
+    for (int i = 0; i < l->n; i++) {
+        const real vx = p->w[i] * p->x[i], vy = p->w[i] * p->y[i], vz = p->w[i] * p->z[i];
+        const struct phys_vec3 way =
+            phys_vec3(mid.x + l->x[i], mid.y + l->y[i], mid.z + l->z[i]);
+
+        x += vx, y += vy, z += vz;
+        along += vx * way.x + vy * way.y + vz * way.z;
+        share += p->objective[i] * p->fall[i] * l->sum[i] * p->polar[i] * l->weight[i];
+        square += p->w[i] * l->sum[i] * phys_dot(way, way);
+    }
+    return (struct source_moments){x, y, z, along, share, square};
+}
+
+static void crystal(const struct lanes *l, const struct cotangent *p, int n, double *out)
+{
+    int k = 0;
+
+    for (; k + 3 <= n; k += 3) {
+        const real *a = p->crystal[k], *b = p->crystal[k + 1], *c = p->crystal[k + 2];
+        real sum_a = 0, sum_b = 0, sum_c = 0;
+
+        for (int i = 0; i < l->n; i++)
+            sum_a += p->w[i] * a[i], sum_b += p->w[i] * b[i], sum_c += p->w[i] * c[i];
+        out[k] = (double)sum_a, out[k + 1] = (double)sum_b, out[k + 2] = (double)sum_c;
+    }
+    for (; k < n; k++) {
+        const real *a = p->crystal[k];
+        real sum = 0;
+
+        for (int i = 0; i < l->n; i++) sum += p->w[i] * a[i];
+        out[k] = (double)sum;
+    }
+}
+
+static struct place_moments place(const struct lanes *l, const struct cotangent *p,
+                                  real radial)
+{
+    const struct phys_vec3 mid = l->patch.d;
+    const real per_r = (real)(1 / l->patch.distance);
+    real x = 0, y = 0, z = 0, fx = 0, fy = 0, fz = 0, sx = 0, sy = 0, sz = 0, r = 0;
+
+    for (int i = 0; i < l->n; i++) {
+        const struct phys_vec3 v = lane_place_bar(l, p, i, mid, per_r, radial);
+        const real fast = l->fast[i], slow = l->slow[i];
+
+        x += v.x, y += v.y, z += v.z;
+        fx += fast * v.x, fy += fast * v.y, fz += fast * v.z;
+        sx += slow * v.x, sy += slow * v.y, sz += slow * v.z;
+        r += p->r[i];
+    }
+    return (struct place_moments){{x, y, z}, {fx, fy, fz}, {sx, sy, sz}, r};
+}
+
+static double photons(const struct lanes *l, const struct cotangent *p)
+{
+    double sum = 0;
+
+    for (int i = 0; i < l->n; i++)
+        sum += p->photons_bar[i] * l->bragg[i] * (double)l->omega[i]
+               * (double)l->polarization[i] * (double)l->capture[i];
+    return sum;
+}
+
+static double product(int n, const double *a, const double *b)
+{
+    double sum = 0;
+
+    for (int i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+static double total(int n, const real *a)
+{
+    double sum = 0;
+
+    for (int i = 0; i < n; i++) sum += (double)a[i];
+    return sum;
+}
+
+/* the next place above `at` among the lanes; INT_MAX or more: none */
+static unsigned next_place(int n, const int *place, int at)
+{
+    unsigned gap = UINT_MAX;
+
+    for (int i = 0; i < n; i++) { /* what is not above wraps round */
+        const unsigned above = (unsigned)place[i] - (unsigned)at - 1;
+
+        gap = above < gap ? above : gap;
+    }
+    return (unsigned)at + 1 + gap;
+}
+
+/* The lanes of a tile mostly share a few places: place by place, from the lowest up, those
+ * that share it are added up first; no longer where it takes less to add them one by one.
+ */
+static void scatter(int n, const int *place, const real *a, const real *b, double scale,
+                    double *to)
+{
+    enum { WORTH = 8 }; /* lanes, each added by itself, that take as long as a round */
+    real part[TILE_PIXELS];
+    unsigned at = next_place(n, place, -1);
+    int met = 0;
+
+    for (int i = 0; i < n; i++) part[i] = a[i] * b[i];
+    for (int round = 0; met < n && met >= round * WORTH; round++) {
+        const int here = (int)at;
+        int share = 0;
+        real sum = 0;
+
+        for (int i = 0; i < n; i++) {
+            share += place[i] == here;
+            sum += place[i] == here ? part[i] : 0;
+        }
+        to[here] += scale * (double)sum;
+        met += share;
+        at = next_place(n, place, here);
+    }
+    for (int i = 0; i < n && met < n; i++)
+        if ((unsigned)place[i] >= at) to[place[i]] += scale * (double)part[i];
+}
+
+const struct moments MOMENTS = {pair,    source,  crystal, place,
+                                photons, product, total,   scatter};

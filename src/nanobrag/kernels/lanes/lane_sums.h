@@ -1,0 +1,372 @@
+/*
+ * lane_sums.h - the second half of what lanes.c and its adjoint share: weights of the
+ * lanes, and where they lie in each orientation. Compiled with each of them, once per
+ * instruction set and precision.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_LANES_LANE_SUMS_H
+#define NB_KERNELS_LANES_LANE_SUMS_H
+
+#include <string.h>
+
+#include "kernels/lanes/lane_places.h"
+
+/* where the lanes lie in one orientation: phys_site in pieces */
+struct sites {
+    _Alignas(64) lane h, k, l, cell;
+    _Alignas(64) lane cell_h, cell_k,
+        cell_l; /* slopes of an interpolated F, if asked for */
+    _Alignas(64) int place[TILE_PIXELS]; /* of F, where it is looked up */
+    int any_halfway; /* 1 when a lane lies nearly halfway between two reflections */
+};
+
+/* 1 where it tells in the image which of two reflections a sample halfway between belongs
+ * to, so that float must not take the wrong one */
+PHYS_FN int has_jumps(struct phys_spec spec)
+{
+#ifdef PHYS_SINGLE
+    return spec.lookup == PHYS_NEAREST || spec.shape == PHYS_GAUSS;
+#else
+    (void)spec;
+    return 0;
+#endif
+}
+
+/* share[i] = weight of the samples of a source, without what depends on the source */
+static void weigh_source(const struct phys_source *source, struct lanes *l)
+{
+    const real weight = (real)source->weight;
+
+#pragma omp simd
+    for (int i = 0; i < l->n; i++) l->share[i] = weight * l->weight[i];
+}
+
+/* share[i] *= polarization of the source, displacement, dmin; and the polarization of the
+ * pixel where a sample fixes it */
+static void weigh_samples(const struct phys_frame *frame, const struct phys_source *source,
+                          struct lanes *l)
+{
+    const struct phys_vec3 incident = phys_load(source->direction);
+    const struct phys_vec3 e = phys_load(source->e), b = phys_load(source->b);
+    const struct phys_vec3 d = l->patch.d;
+    const struct phys_square square = phys_patch_square(&l->patch, source, frame->dmin);
+    const real kahn = (real)frame->kahn, b_factor = (real)frame->b_factor;
+    const real each = frame->each_polar ? 1 : 0, polarised = frame->polarised ? 1 : 0;
+    const real cut = frame->dmin > 0 ? 1 : 0;
+
+#pragma omp simd
+    for (int i = 0; i < l->n; i++) {
+        const real change = phys_square_change(&square, step_of(l, i));
+        const real passes = cut * (square.beyond + change) > 0 ? 0 : 1;
+        const real kahns =
+            phys_polarization(kahn, incident, e, b, phys_axpy(1, d, step_of(l, i)));
+        const real polar = polarised != 0 ? kahns : 1;
+        const real first = passes * (1 - l->lit[i]) * (1 - each);
+
+        /* sums of one and nothing: a choice would become a masked store, and a slow loop */
+        l->polarization[i] = first * polar + (1 - first) * l->polarization[i];
+        l->lit[i] += first;
+        l->share[i] *= passes * phys_displacement(b_factor, square.at_middle + change)
+                       * (each != 0 ? polar : 1);
+    }
+}
+
+/* the amorphous part of a source, which neither dmin nor displacement touches */
+static void add_amorphous(const struct launch *a, const struct phys_source *source,
+                          struct lanes *l)
+{
+    const struct phys_frame *frame = a->frame;
+    const real weight = (real)source->weight, unit = (real)source->inverse_wavelength;
+    const int each = frame->each_polar && frame->polarised;
+
+    for (int i = 0; i < l->n; i++) {
+        /* spelt out: a compiler that reports why it left this loop alone names this line */
+        const struct phys_vec3 step = phys_vec3(l->x[i], l->y[i], l->z[i]);
+        const struct phys_vec3 d = phys_axpy(1, l->patch.d, step);
+        const struct phys_vec3 q = phys_scattering(d, phys_load(source->direction), unit);
+        const real f = phys_amorphous(frame, sqrt(phys_dot(q, q)) / 2);
+        const real polar =
+            each ? phys_polarization((real)frame->kahn, phys_load(source->direction),
+                                     phys_load(source->e), phys_load(source->b), d)
+                 : 1;
+
+        l->amorphous[i] += (double)(weight * l->weight[i] * polar * f * f);
+    }
+}
+
+/* how far the indices of the lanes lie from those of the anchor, at most, and with a margin
+ * of four more: alike in all orientations, which turn the same cell */
+static struct phys_vec3 reach_of(const struct phys_frame *frame, double unit,
+                                 const struct lanes *l)
+{
+    const struct phys_axes axes = phys_axes(frame->orientation[0].axes);
+    const real most = l->radius * (real)unit;
+
+    return phys_vec3(4 + most * sqrt(phys_dot(axes.a, axes.a)),
+                     4 + most * sqrt(phys_dot(axes.b, axes.b)),
+                     4 + most * sqrt(phys_dot(axes.c, axes.c)));
+}
+
+/* 1 when no lane of the tile looks up F outside the box: neither its nearest reflection
+ * nor the nodes of the interpolation */
+static int stays_inside(const struct phys_box *box, struct phys_vec3 at,
+                        struct phys_vec3 reach)
+{
+    const real most = 8388608; /* whole numbers of a float are exact up to twice this */
+    const real farthest =
+        reach.x * (real)box->stride_h + reach.y * (real)box->stride_k + reach.z;
+
+    return at.x - reach.x >= box->first.x && at.x + reach.x <= box->last.x
+           && at.y - reach.y >= box->first.y && at.y + reach.y <= box->last.y
+           && at.z - reach.z >= box->first.z && at.z + reach.z <= box->last.z
+           && farthest < most;
+}
+
+/* where every lane lies in one orientation, and F there or (nearest) the place where it is
+ * kept: loads of places just computed would hold up the loop. Restrict parameters: clang
+ * proves the look-ups in `f` apart from the results by nothing else */
+PHYS_FN void find_sites(struct phys_spec spec, int slopes, const struct phys_view *view,
+                        const struct phys_anchor *at, const real *restrict f, real halfway,
+                        const struct lanes *restrict l, struct sites *restrict out)
+{
+    const struct phys_anchor anchor = *at;
+    struct phys_box box = phys_box_from(spec.inside, view->box, anchor.whole);
+    int any = 0;
+
+    box.f = f;
+#pragma omp simd reduction(| : any)
+    for (int i = 0; i < l->n; i++) {
+        const struct phys_vec3 x = phys_anchor_indices(&anchor, step_of(l, i));
+        const struct phys_vec3 n = phys_lattice_point(spec, x);
+        const struct phys_vec3 d = phys_axpy(-1, n, x);
+        const real h = fabs(d.x), k = fabs(d.y), m = fabs(d.z);
+        const real hk = h > k ? h : k, off = hk > m ? hk : m;
+
+        any |= has_jumps(spec) && off > halfway ? 1 : 0;
+        out->h[i] = d.x;
+        out->k[i] = d.y;
+        out->l[i] = d.z;
+        if (spec.lookup == PHYS_NEAREST)
+            out->place[i] = phys_f_place(spec.inside, &box, n);
+        else if (spec.lookup != PHYS_CONSTANT) {
+            const struct phys_f cell = phys_structure_factor(spec, &box, x, n);
+
+            out->cell[i] = cell.f;
+            if (slopes) {
+                out->cell_h[i] = cell.dh;
+                out->cell_k[i] = cell.dk;
+                out->cell_l[i] = cell.dl;
+            }
+        }
+    }
+    out->any_halfway = any;
+    if (spec.lookup == PHYS_NEAREST)
+        for (int i = 0; i < l->n; i++) out->cell[i] = f[out->place[i]];
+}
+
+#ifdef PHYS_SINGLE
+/* Lanes halfway between two reflections, within what float can tell, are placed again in
+ * double. They are few. */
+static void place_again(struct phys_spec spec, const struct launch *a,
+                        const struct phys_source *source, const double *rows,
+                        const struct phys_anchor *anchor, const struct lanes *l, real limit,
+                        struct sites *out)
+{
+    const struct tile *tile = a->tile;
+    const struct phys_box box = phys_box_from(0, a->view.box, anchor->whole);
+    const double n = a->frame->oversample;
+
+    for (int i = 0; i < l->n; i++) {
+        struct phys_patch at;
+        struct phys_anchor exact;
+        double q[3];
+
+        if (fabs(out->h[i]) < limit && fabs(out->k[i]) < limit && fabs(out->l[i]) < limit)
+            continue;
+        at = phys_patch_at(a->frame,
+                           n * (tile->fast + 0.5 * tile->width) + l->fast[i] + l->sub_fast,
+                           n * (tile->slow + 0.5 * tile->height) + l->slow[i] + l->sub_slow,
+                           l->depth);
+        phys_patch_scattering(&at, source, q);
+        exact = phys_anchor_at(rows, q, source->inverse_wavelength);
+        out->h[i] = exact.fraction.x;
+        out->k[i] = exact.fraction.y;
+        out->l[i] = exact.fraction.z;
+        if (spec.lookup == PHYS_NEAREST) {
+            out->place[i] =
+                phys_f_place(0, &box, phys_axpy(-1, anchor->whole, exact.whole));
+            out->cell[i] = box.f[out->place[i]];
+        }
+    }
+}
+#endif
+
+/* what all orientations have in common under a source: the scattering vector of the tile's
+ * middle, and how far the lanes lie about it */
+struct aim {
+    const struct phys_source *source;
+    double q[3];
+    struct phys_vec3 reach;
+    real halfway; /* float can not tell which reflection is nearest from here on */
+};
+
+static struct aim aim_of(const struct phys_frame *frame, const struct phys_source *source,
+                         const struct lanes *l)
+{
+    struct aim aim;
+
+    aim.source = source;
+    phys_patch_scattering(&l->patch, source, aim.q);
+    aim.reach = reach_of(frame, source->inverse_wavelength, l);
+    /* indices reach so far from the anchor's, and are rounded several times */
+    aim.halfway = (real)0.5 - (real)2.5e-7 * (aim.reach.x + aim.reach.y + aim.reach.z);
+    return aim;
+}
+
+/* the lanes in orientation k; returns the anchor they are counted from. `slopes`: those of
+ * an interpolated F too */
+PHYS_FN struct phys_anchor sites_of(struct phys_spec spec, int slopes,
+                                    const struct launch *a, const struct aim *aim, int k,
+                                    const struct lanes *l, struct sites *out)
+{
+    const double *rows = a->frame->orientation[k].axes;
+    const struct phys_anchor anchor =
+        phys_anchor_at(rows, aim->q, aim->source->inverse_wavelength);
+    const real *f = a->view.box.f;
+    struct phys_spec inside = spec;
+
+    inside.inside = 1;
+    /* lanes on nanoBragg's curved detector lie where they like, not about the patch */
+    if (spec.lookup != PHYS_CONSTANT && a->frame->surface != PHYS_CURVED_QUIRK
+        && stays_inside(&a->view.box, anchor.whole, aim->reach))
+        find_sites(inside, slopes, &a->view, &anchor, f, aim->halfway, l, out);
+    else
+        find_sites(spec, slopes, &a->view, &anchor, f, aim->halfway, l, out);
+#ifdef PHYS_SINGLE
+    if (out->any_halfway)
+        place_again(spec, a, aim->source, rows, &anchor, l, aim->halfway, out);
+#endif
+    return anchor;
+}
+
+/* bragg[i] += share[i] sum[i] */
+static void join(int n, const real *restrict share, const real *restrict sum,
+                 double *restrict bragg)
+{
+#pragma omp simd
+    for (int i = 0; i < n; i++) bragg[i] += (double)(share[i] * sum[i]);
+}
+
+/* polarization of the first source, which a pixel keeps unless each sample has its own */
+static void first_polarization(const struct phys_frame *frame, struct lanes *l)
+{
+    const struct phys_source *source = frame->source;
+    const struct phys_vec3 incident = phys_load(source->direction), d = l->patch.d;
+    const struct phys_vec3 e = phys_load(source->e), b = phys_load(source->b);
+    const real kahn = (real)frame->kahn;
+
+    fill(l->n, l->polarization, 1);
+    if (frame->each_polar || !frame->polarised) return;
+#pragma omp simd
+    for (int i = 0; i < l->n; i++)
+        l->polarization[i] =
+            phys_polarization(kahn, incident, e, b, phys_axpy(1, d, step_of(l, i)));
+}
+
+/* centre[i] = photons of the amorphous material, at the centres of the pixels; leaves its
+ * traces in `l`, so it comes first */
+static void amorphous_at_centre(const struct launch *a, struct lanes *l)
+{
+    const struct phys_frame *frame = a->frame;
+    _Alignas(64) lane capture;
+
+    fill_wide(l->n, l->amorphous, 0);
+    fill(l->n, l->omega, 1);
+    fill(l->n, l->polarization, 1);
+    for (int layer = 0; layer < frame->nlayers; layer++) {
+        place_patch(a, depth_of(a, layer), l);
+        places(a, -1, depth_of(a, layer), l);
+        if (layer == 0) {
+            first_polarization(frame, l);
+            if (!frame->each_omega) times_omega(a, l, l->omega);
+        }
+        fill(l->n, l->weight, 1);
+        if (frame->each_omega) times_omega(a, l, l->weight);
+        captures(a, l, layer, capture);
+        multiply(l->n, l->weight, capture);
+        for (int i = 0; i < frame->nsource; i++) add_amorphous(a, frame->source + i, l);
+    }
+#pragma omp simd
+    for (int i = 0; i < l->n; i++)
+        l->centre[i] = (real)(frame->amorphous_scale * l->amorphous[i]) * l->omega[i]
+                       * l->polarization[i];
+}
+
+/* weights of a sub-pixel */
+static void weigh_sample(const struct launch *a, int layer, int sub, struct lanes *l,
+                         real *restrict capture)
+{
+    const struct phys_frame *frame = a->frame;
+
+    if (a->weighted || (layer == 0 && sub == 0)) fill(l->n, l->weight, 1);
+    if (frame->each_omega) times_omega(a, l, l->weight);
+    if (frame->layer_mu == 0) return;
+    if (sub == 0 || frame->each_capture) captures(a, l, layer, capture);
+    if (!frame->last_capture)
+        multiply(l->n, l->weight, capture);
+    else
+        memcpy(l->capture, capture, sizeof l->capture);
+}
+
+/* the same, and at the first one the factors that are taken there */
+static void weigh(const struct launch *a, int layer, int sub, struct lanes *l,
+                  real *restrict capture)
+{
+    const struct phys_frame *frame = a->frame;
+
+    if (layer == 0 && sub == 0) {
+        first_polarization(frame, l);
+        if (frame->dmin > 0 && frame->dark_polar && !frame->each_polar)
+            fill(l->n, l->polarization, 0);
+        if (!frame->each_omega) times_omega(a, l, l->omega);
+    }
+    weigh_sample(a, layer, sub, l, capture);
+}
+
+static void start(const struct launch *a, struct lanes *l)
+{
+    take_tile(a, l);
+    fill(l->n, l->centre, 0);
+    if (a->frame->amorphous_scale != 0 && !a->frame->amorphous_in_samples)
+        amorphous_at_centre(a, l);
+    fill_wide(l->n, l->bragg, 0);
+    fill_wide(l->n, l->amorphous, 0);
+    fill(l->n, l->omega, 1);
+    fill(l->n, l->capture, 1);
+    fill(l->n, l->lit, 0);
+}
+
+/* `factor`: of the Bragg part */
+static void finish(const struct launch *a, double factor, const struct lanes *l,
+                   double *restrict photons)
+{
+    const double bragg = factor * a->frame->bragg_scale;
+    const double amorphous = a->frame->amorphous_scale;
+
+#pragma omp simd
+    for (int i = 0; i < l->n; i++)
+        photons[i] = (bragg * l->bragg[i] + amorphous * l->amorphous[i])
+                         * (double)l->omega[i] * (double)l->polarization[i]
+                         * (double)l->capture[i]
+                     + (double)l->centre[i];
+}
+
+/* Is there anything besides the first sample that the factors of a pixel depend on? */
+static int needs_all_samples(const struct phys_frame *frame)
+{
+    return frame->amorphous_in_samples || frame->dmin > 0
+           || (frame->last_capture && frame->layer_mu != 0);
+}
+
+#endif

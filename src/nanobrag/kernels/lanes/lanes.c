@@ -1,0 +1,288 @@
+/*
+ * lanes.c - the same sum as physics/pixel.h with the loops turned inside out: the pixels
+ * of a tile are the lanes of the innermost loop, which then has no branch, no call and no
+ * memory but its own arrays. Compiled for each instruction set in double and in float,
+ * without intrinsics.
+ *
+ * Directions and Miller indices are counted from those of the tile's middle, which are
+ * found in double (physics/patch.h, anchor.h): so float rounds only what changes across a
+ * tile. Sums over more than a few orientations are in double either way.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "kernels/kernels.h"
+#include "kernels/lanes/lane_sums.h"
+#include "kernels/variants.h"
+
+/* orientations whose sum is in `real` before it joins a sum in double */
+enum { CHUNK = 64 };
+
+/* sum[i] += weight F^2. A loop of its own: the two together are a chain of operations so
+ * long that too few of them are under way at once */
+PHYS_FN void add_samples(struct phys_spec spec, const struct phys_view *view, int n,
+                         real weight, const struct sites *restrict in, real *restrict sum)
+{
+    struct phys_crystal crystal = view->crystal;
+
+    crystal.peak = 1; /* see phys_constant_factor() */
+#pragma omp simd
+    for (int i = 0; i < n; i++) {
+        struct phys_site site;
+        real f;
+
+        site.d = phys_vec3(in->h[i], in->k[i], in->l[i]);
+        site.cell.f = spec.lookup == PHYS_CONSTANT ? 1 : in->cell[i];
+        f = site.cell.f * phys_lattice(spec, &crystal, site.d).f;
+        sum[i] += weight * f * f; /* a weight of 1 moves no bit of a fused sum */
+    }
+}
+
+/* The two loops over the lanes in an orientation, specialised. Functions of their own,
+ * called and not inlined: how a compiler contracts products and sums may depend on what it
+ * inlines them into, and all kernels of a variant are to give the same bits. */
+struct loops {
+    void (*sites)(const struct launch *a, const struct aim *aim, int k,
+                  const struct lanes *l, struct sites *out);
+    void (*samples)(const struct phys_view *view, int n, real weight,
+                    const struct sites *in, real *sum);
+};
+
+#define VARIANT(shape, lookup)                                                             \
+    static __attribute__((noinline)) void shape##_##lookup##_sites(const struct launch *a, \
+                                                                   const struct aim *aim,  \
+                                                                   int k,                  \
+                                                                   const struct lanes *l,  \
+                                                                   struct sites *out)      \
+    {                                                                                      \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
+                                                                                           \
+        (void)sites_of(spec, 0, a, aim, k, l, out);                                        \
+    }                                                                                      \
+    static __attribute__((                                                                 \
+        noinline)) void shape##_##lookup##_samples(const struct phys_view *view, int n,    \
+                                                   real weight, const struct sites *in,    \
+                                                   real *sum)                              \
+    {                                                                                      \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
+                                                                                           \
+        add_samples(spec, view, n, weight, in, sum);                                       \
+    }
+#include "kernels/variants.def"
+#undef VARIANT
+
+/* all orientations under one source */
+PHYS_FN void add_bragg(const struct loops *loops, const struct launch *a,
+                       const struct phys_source *source, struct lanes *l)
+{
+    const struct phys_frame *frame = a->frame;
+    const struct aim aim = aim_of(frame, source, l);
+    struct sites sites;
+
+    for (int first = 0; first < frame->norientation; first += CHUNK) {
+        const int left = frame->norientation - first, n = left < CHUNK ? left : CHUNK;
+
+        fill(l->n, l->sum, 0);
+        for (int k = first; k < first + n; k++) {
+            loops->sites(a, &aim, k, l, &sites);
+            loops->samples(&a->view, l->n, (real)frame->orientation[k].weight, &sites,
+                           l->sum);
+        }
+        join(l->n, l->share, l->sum, l->bragg);
+    }
+}
+
+/* all that a source adds to a sub-pixel */
+PHYS_FN void add_source(const struct loops *loops, const struct launch *a,
+                        const struct phys_source *source, struct lanes *l)
+{
+    weigh_source(source, l);
+    if (a->per_source) weigh_samples(a->frame, source, l);
+    if (a->frame->amorphous_in_samples) add_amorphous(a, source, l);
+    add_bragg(loops, a, source, l);
+}
+
+/* a crystal of one orientation: the numbers say whether its samples have factors */
+static int is_single_orientation(const struct launch *a)
+{
+    return a->frame->norientation == 1 && a->frame->orientation[0].weight == 1
+           && !a->weighted && !a->per_source && !a->frame->amorphous_in_samples;
+}
+
+/* the same where all lanes have the weight of the source: their shares are not written
+ * down, and the sum, 0 at first, is left 0 for the next */
+PHYS_FN void add_single_orientation(const struct loops *loops, const struct launch *a,
+                                    const struct phys_source *source, struct lanes *l)
+{
+    const struct aim aim = aim_of(a->frame, source, l);
+    const real share = (real)source->weight;
+    struct sites sites;
+
+    loops->sites(a, &aim, 0, l, &sites);
+    loops->samples(&a->view, l->n, 1, &sites, l->sum);
+#pragma omp simd
+    for (int i = 0; i < l->n; i++) {
+        l->bragg[i] += (double)(share * l->sum[i]);
+        l->sum[i] = 0;
+    }
+}
+
+PHYS_FN void run(struct phys_spec spec, const struct loops *loops,
+                 const struct phys_frame *frame, const struct tile *tile, double *photons)
+{
+    const struct launch a = launch_of(frame, tile);
+    const int single_orientation = spec.single_orientation && is_single_orientation(&a);
+    struct lanes l;
+    _Alignas(64) lane capture;
+
+    start(&a, &l);
+    if (single_orientation) fill(l.n, l.sum, 0);
+    for (int layer = 0; layer < frame->nlayers; layer++) {
+        place_patch(&a, depth_of(&a, layer), &l);
+        for (int sub = 0; sub < frame->oversample * frame->oversample; sub++) {
+            places(&a, sub, depth_of(&a, layer), &l);
+            weigh(&a, layer, sub, &l, capture);
+            for (int i = 0; i < frame->nsource; i++) {
+                const struct phys_source *source = frame->source + i;
+
+                if (single_orientation)
+                    add_single_orientation(loops, &a, source, &l);
+                else
+                    add_source(loops, &a, source, &l);
+            }
+        }
+    }
+    finish(&a, phys_constant_factor(spec, frame), &l, photons);
+}
+
+/* the lanes are some pixels of the tile */
+static void take_listed(const struct launch *a, int n, const int *listed, struct lanes *l)
+{
+    const struct tile *tile = a->tile;
+    const real over = (real)a->frame->oversample, half = (real)0.5 * over;
+
+    l->n = n;
+    for (int i = 0; i < n; i++) {
+        const int row = listed[i] / tile->width, column = listed[i] - row * tile->width;
+
+        l->fast[i] = over * (real)column - half * (real)tile->width;
+        l->slow[i] = over * (real)row - half * (real)tile->height;
+    }
+}
+
+/* The pixels of a tile that have a sum, when nothing but their first sample and the sum
+ * counts. The list is filled up to a multiple of every vector's length, so that a pixel is
+ * computed by the same instructions whatever stands beside it. */
+static void finish_lit(const struct phys_frame *frame, const struct tile *tile,
+                       double factor, double *photons)
+{
+    enum { STRIDE = 16 };
+    const struct launch a = launch_of(frame, tile);
+    int listed[TILE_PIXELS] = {0}, n = 0, lit;
+    double sums[TILE_PIXELS];
+    struct lanes l;
+    _Alignas(64) lane capture;
+
+    for (int i = 0; i < tile->width * tile->height; i++) {
+        listed[n] = i;
+        n += photons[i] != 0;
+    }
+    lit = n;
+    while (n % STRIDE) listed[n++] = listed[0];
+    take_listed(&a, n, listed, &l);
+    fill(n, l.centre, 0);
+    fill_wide(n, l.amorphous, 0);
+    fill(n, l.omega, 1);
+    fill(n, l.capture, 1);
+    for (int i = 0; i < n; i++) l.bragg[i] = photons[listed[i]];
+    place_patch(&a, depth_of(&a, 0), &l);
+    places(&a, 0, 0, &l);
+    weigh(&a, 0, 0, &l, capture);
+    finish(&a, factor, &l, sums);
+    for (int i = 0; i < lit; i++) photons[listed[i]] = sums[i];
+}
+
+static void finish_tile(const struct phys_frame *frame, const struct tile *tile,
+                        double factor, double *photons)
+{
+    const struct launch a = launch_of(frame, tile);
+    const int all = needs_all_samples(frame);
+    struct lanes l;
+    _Alignas(64) lane capture;
+
+    if (!all && frame->amorphous_scale == 0 && frame->surface != PHYS_CURVED_QUIRK) {
+        finish_lit(frame, tile, factor, photons);
+        return;
+    }
+    start(&a, &l);
+    memcpy(l.bragg, photons, sizeof *photons * (size_t)l.n);
+    for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
+        place_patch(&a, depth_of(&a, layer), &l);
+        for (int sub = 0; sub < (all ? frame->oversample * frame->oversample : 1); sub++) {
+            places(&a, sub, depth_of(&a, layer), &l);
+            weigh(&a, layer, sub, &l, capture);
+            for (int i = 0; all && i < frame->nsource; i++) {
+                const struct phys_source *source = frame->source + i;
+
+                weigh_source(source, &l);
+                if (a.per_source) weigh_samples(frame, source, &l);
+                if (frame->amorphous_in_samples) add_amorphous(&a, source, &l);
+            }
+        }
+    }
+    finish(&a, factor, &l, photons);
+}
+
+static void omega_of(const struct phys_frame *frame, const struct tile *tile, double *omega)
+{
+    const struct launch a = launch_of(frame, tile);
+    const int all = frame->each_omega;
+    const int layers = all ? frame->nlayers : 1;
+    const int subs = all ? frame->oversample * frame->oversample : 1;
+    struct lanes l;
+
+    take_tile(&a, &l);
+    fill_wide(l.n, omega, 0);
+    for (int layer = 0; layer < layers; layer++) {
+        place_patch(&a, depth_of(&a, layer), &l);
+        for (int sub = 0; sub < subs; sub++) {
+            places(&a, sub, depth_of(&a, layer), &l);
+            fill(l.n, l.omega, (real)1 / (real)(layers * subs));
+            times_omega(&a, &l, l.omega);
+            for (int i = 0; i < l.n; i++) omega[i] += (double)l.omega[i];
+        }
+    }
+}
+
+/* the general kernel of a variant, and the one for a single orientation */
+#define KERNEL(name, shape, lookup, single_orientation)                                    \
+    static void name(const struct phys_frame *frame, const struct tile *tile,              \
+                     double *photons)                                                      \
+    {                                                                                      \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0,                     \
+                                       single_orientation};                                \
+        const struct loops loops = {shape##_##lookup##_sites, shape##_##lookup##_samples}; \
+                                                                                           \
+        run(spec, &loops, frame, tile, photons);                                           \
+    }
+#define VARIANT(shape, lookup)                                                             \
+    KERNEL(shape##_##lookup, shape, lookup, 0)                                             \
+    KERNEL(shape##_##lookup##_lone, shape, lookup, 1)
+#include "kernels/variants.def"
+#undef VARIANT
+
+extern const struct kernels KERNELS;
+const struct kernels KERNELS = {
+    KERNEL_ISA,
+    omega_of,
+    finish_tile,
+    {
+#define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = shape##_##lookup,
+#include "kernels/variants.def"
+#undef VARIANT
+    },
+    {
+#define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = shape##_##lookup##_lone,
+#include "kernels/variants.def"
+#undef VARIANT
+    },
+};

@@ -1,0 +1,498 @@
+/*
+ * lanes_vjp.c - the adjoint of lanes.c: the same loops over the lanes of a tile, and what a
+ * number changes by with the photons of each lane (photons_bar) handed back to the frame.
+ *
+ * A pair of source and orientation gives every lane the slopes of its F^2 in h, k, l. Their
+ * sum over orientations, turned into the laboratory, is what the lane's direction gets;
+ * their sum over lanes, times the scattering vector, is what the axes of the orientation
+ * get. Nothing is kept from a sample to the next but such sums, unless `photons_bar`
+ * depends on the photons: then the slopes wait until these are known.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <assert.h>
+
+#include "kernels/kernels.h"
+#include "kernels/lanes/lane_back.h"
+#include "kernels/lanes/lane_jacobian.h"
+#include "kernels/spots/reach.h"
+
+/* slopes of the pairs of one source: all of a tile, or one at a time */
+struct kept {
+    real *source; /* sum of F^2 over the orientations, slopes in the crystal
+                     (KEPT_OF_SOURCE x TILE_PIXELS) */
+    real *slope; /* and F^2 itself (norientation x of_pair x TILE_PIXELS); NULL: not kept */
+    int of_pair; /* numbers */
+};
+
+static struct kept kept_of(const struct phys_frame *frame, int with_f, void *workspace,
+                           int place)
+{
+    struct kept k = {NULL, NULL, KEPT_OF_PAIR + (with_f != 0)};
+
+    if (!workspace) return k;
+    k.source = (real *)workspace
+               + (size_t)place * (size_t)(KEPT_OF_SOURCE + k.of_pair * frame->norientation)
+                     * TILE_PIXELS;
+    k.slope = k.source + (size_t)KEPT_OF_SOURCE * TILE_PIXELS;
+    return k;
+}
+
+/* where the lanes lie in orientation k; then the slopes of the pair, and F^2 added to
+ * l->sum. From here on only these differ from one crystal shape to the next, so they alone
+ * are specialised */
+typedef struct phys_anchor pair_sites(const struct launch *a, const struct aim *aim, int k,
+                                      const struct lanes *l, struct sites *sites);
+typedef void pair_slopes(const struct launch *a, int k, const struct sites *sites,
+                         struct lanes *l, struct cotangent *p);
+
+/* what a launch is specialised on */
+struct special {
+    struct phys_spec spec;
+    pair_sites *sites;
+    pair_slopes *slopes;
+};
+
+/* where the slopes in the crystal go, or are */
+static void use_source(const struct kept *kept, struct cotangent *p)
+{
+    for (int k = 0; k < FRAME_CRYSTAL; k++)
+        p->crystal[k] = kept->source ? kept->source + (size_t)(1 + k) * TILE_PIXELS
+                                     : (real *)p->own_crystal[k];
+}
+
+/* where the slopes of pair k go, or are */
+static void use_pair(const struct kept *kept, int k, struct cotangent *p)
+{
+    real *pair = kept->slope ? kept->slope + (size_t)k * (size_t)kept->of_pair * TILE_PIXELS
+                             : (real *)p->pair;
+
+    p->f2 = pair;
+    p->gh = pair + TILE_PIXELS;
+    p->gk = pair + (size_t)2 * TILE_PIXELS;
+    p->gl = pair + (size_t)3 * TILE_PIXELS;
+    p->per_f = kept->of_pair > KEPT_OF_PAIR ? pair + (size_t)4 * TILE_PIXELS : p->pair[4];
+}
+
+/* forward under one source: sums of F^2, slopes to be kept, slopes in the crystal */
+static void slopes_of_source(const struct special *special, const struct launch *a,
+                             int index, const struct kept *kept, struct lanes *l,
+                             struct cotangent *p)
+{
+    const struct phys_frame *frame = a->frame;
+    const struct aim aim = aim_of(frame, frame->source + index, l);
+    struct sites sites;
+
+    use_source(kept, p);
+    fill(l->n, l->sum, 0);
+    blank_crystal(special->spec, l->n, p);
+    for (int k = 0; k < frame->norientation; k++) {
+        if (!reach_reaches(a->reach, a->tile, index, k)) continue;
+        use_pair(kept, k, p);
+        (void)special->sites(a, &aim, k, l, &sites);
+        special->slopes(a, k, &sites, l, p);
+    }
+    memcpy(kept->source, l->sum, sizeof(lane));
+    join(l->n, l->share, l->sum, l->bragg);
+}
+
+/* the slopes of a pair hand back what the lanes pull with */
+static void hand_back(const struct phys_frame *frame, const struct aim *aim,
+                      const struct phys_axes *axes, int k, const struct lanes *l,
+                      struct cotangent *p, struct phys_frame_tangent *bar)
+{
+    const double *rows = frame->orientation[k].axes;
+    const double unit = aim->source->inverse_wavelength;
+    const double weight = frame->orientation[k].weight, scale = weight * p->scale;
+    const struct pair_moments sums = MOMENTS.pair(l, p);
+
+    add_direction(axes, (real)weight, l->n, p);
+    bar->rotation[k].weight += p->scale * (double)sums.f2;
+    for (int r = 0; r < 3; r++) {
+        const double *row = rows + (size_t)3 * (size_t)r;
+        double m[3];
+
+        for (int c = 0; c < 3; c++)
+            m[c] =
+                scale * (aim->q[c] * (double)sums.slope[r] + unit * (double)sums.by[r][c]);
+        for (int c = 0; c < 3; c++) {
+            const double *axis = rows + (size_t)3 * (size_t)c;
+
+            bar->strain[3 * r + c] += m[0] * axis[0] + m[1] * axis[1] + m[2] * axis[2];
+        }
+        frame_adjoint_turn(row, m, bar->rotation + k);
+    }
+}
+
+/* adjoint under one source */
+static void source_vjp(const struct special *special, const struct launch *a, int index,
+                       const struct kept *kept, struct lanes *l, struct cotangent *p,
+                       struct phys_frame_tangent *bar)
+{
+    const struct phys_frame *frame = a->frame;
+    const struct aim aim = aim_of(frame, frame->source + index, l);
+    struct sites sites;
+
+    use_source(kept, p);
+    times(l->n, p->objective, l->share, p->w);
+    fill(l->n, p->x, 0);
+    fill(l->n, p->y, 0);
+    fill(l->n, p->z, 0);
+    if (!kept->slope) {
+        fill(l->n, l->sum, 0);
+        blank_crystal(special->spec, l->n, p);
+    }
+    for (int k = 0; k < frame->norientation; k++) {
+        struct phys_anchor anchor;
+
+        if (!reach_reaches(a->reach, a->tile, index, k)) continue;
+        use_pair(kept, k, p);
+        if (kept->slope && !(bar->f && special->spec.lookup == PHYS_NEAREST))
+            anchor = phys_anchor_at(frame->orientation[k].axes, aim.q,
+                                    aim.source->inverse_wavelength);
+        else
+            anchor = special->sites(a, &aim, k, l, &sites);
+        if (!kept->slope) special->slopes(a, k, &sites, l, p);
+        if (bar->f)
+            scatter_f(special->spec, a, frame->orientation[k].weight, &anchor, &sites, l, p,
+                      bar);
+        hand_back(frame, &aim, &anchor.axes, k, l, p, bar);
+    }
+    if (kept->slope)
+        memcpy(l->sum, kept->source, sizeof(lane));
+    else
+        join(l->n, l->share, l->sum, l->bragg);
+    close_crystal(special->spec, l, p, bar);
+    close_source(a, index, l, p, bar);
+}
+
+/* sums and factors of all lanes, slopes kept */
+static void forward_keeping(const struct special *special, const struct launch *a,
+                            int with_f, void *workspace, struct lanes *l,
+                            struct cotangent *p)
+{
+    const struct phys_frame *frame = a->frame;
+    const int subs = frame->oversample * frame->oversample;
+    _Alignas(64) lane capture = {0};
+    int place = 0;
+
+    assert(workspace);
+    start(a, l);
+    for (int layer = 0; layer < frame->nlayers; layer++) {
+        place_patch(a, depth_of(a, layer), l);
+        for (int sub = 0; sub < subs; sub++) {
+            places(a, sub, depth_of(a, layer), l);
+            weigh(a, layer, sub, l, capture);
+            for (int i = 0; i < frame->nsource; i++, place++) {
+                const struct kept kept = kept_of(frame, with_f, workspace, place);
+
+                weigh_source(frame->source + i, l);
+                if (a->per_source) weigh_samples(frame, frame->source + i, l);
+                slopes_of_source(special, a, i, &kept, l, p);
+            }
+        }
+    }
+}
+
+/* the loops of lanes.c once more, each line with its cotangent */
+static void backward(const struct special *special, const struct launch *a, void *workspace,
+                     struct lanes *l, struct cotangent *p, struct phys_frame_tangent *bar)
+{
+    const struct phys_frame *frame = a->frame;
+    const int subs = frame->oversample * frame->oversample;
+    _Alignas(64) lane capture = {0};
+    int place = 0;
+
+    for (int layer = 0; layer < frame->nlayers; layer++) {
+        place_patch(a, depth_of(a, layer), l);
+        fill(l->n, p->capture_bar, 0);
+        for (int sub = 0; sub < subs; sub++) {
+            places(a, sub, depth_of(a, layer), l);
+            weigh_sample(a, layer, sub, l, capture);
+            start_sample(l->n, p);
+            for (int i = 0; i < frame->nsource; i++, place++) {
+                const struct kept kept = kept_of(frame, bar->f != NULL, workspace, place);
+
+                weigh_rest(a, i, l, p);
+                source_vjp(special, a, i, &kept, l, p, bar);
+            }
+            close_sample(a, layer, l, p, bar);
+        }
+        close_layer(a, layer, l, p, bar);
+    }
+}
+
+/* no sample is computed, only what weighs them all */
+static void factors_alone(const struct launch *a, struct lanes *l)
+{
+    const struct phys_frame *frame = a->frame;
+    const int all = needs_all_samples(frame);
+    const int subs = all ? frame->oversample * frame->oversample : 1;
+    _Alignas(64) lane capture = {0};
+
+    start(a, l);
+    for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
+        place_patch(a, depth_of(a, layer), l);
+        for (int sub = 0; sub < subs; sub++) {
+            places(a, sub, depth_of(a, layer), l);
+            weigh(a, layer, sub, l, capture);
+            for (int i = 0; all && i < frame->nsource; i++) {
+                weigh_source(frame->source + i, l);
+                if (a->per_source) weigh_samples(frame, frame->source + i, l);
+            }
+        }
+    }
+}
+
+static void add_numbers(const struct phys_frame_tangent *from,
+                        struct phys_frame_tangent *to)
+{
+    const double *own = (const double *)(const void *)from;
+    double *sum = (double *)(void *)to;
+
+    for (size_t i = 0; i < offsetof(struct phys_frame_tangent, source) / sizeof(double);
+         i++)
+        sum[i] += own[i];
+}
+
+/* a launch that passes over pairs which do not reach the tile */
+static struct launch launch_live(const struct job *job, const struct tile *tile)
+{
+    struct launch a = launch_of(job->frame, tile);
+
+    a.reach = job->reach;
+    return a;
+}
+
+/* 1 where there are no photons: none are left to hand anything back */
+static int is_dark(const struct job *job, const struct tile *tile, double *photons)
+{
+    if (job->frame->amorphous_scale != 0 || !reach_is_empty(job->reach, tile)) return 0;
+    for (int i = 0; i < tile->width * tile->height; i++) photons[i] = 0;
+    return 1;
+}
+
+static double objective_back(const struct special *special, const struct job *job,
+                             const struct tile *tile, const struct objective *objective,
+                             void *workspace, struct phys_frame_tangent *bar,
+                             double *photons)
+{
+    const struct phys_spec spec = special->spec;
+    const struct launch a = launch_live(job, tile);
+    const double factor = phys_constant_factor(spec, job->frame);
+    struct phys_frame_tangent own = {0};
+    struct lanes l;
+    struct cotangent p;
+    double value;
+
+    if (is_dark(job, tile, photons))
+        return objective->linear
+                   ? 0
+                   : objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
+    if (objective->linear) {
+        workspace = NULL;
+        factors_alone(&a, &l);
+    } else {
+        forward_keeping(special, &a, bar->f != NULL, workspace, &l, &p);
+    }
+    finish(&a, factor, &l, photons);
+    value = objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
+    own.source = bar->source;
+    own.rotation = bar->rotation;
+    own.f = bar->f;
+    own.touched = bar->touched;
+    if (scale_pull(&a, factor, &l, &p) || objective->linear) {
+        backward(special, &a, workspace, &l, &p, &own);
+        if (objective->linear) finish(&a, factor, &l, photons);
+        factors_back(&a, factor, &l, &p, &own);
+    }
+    numbers_back(spec, a.frame, factor, &l, &p, &own); /* also at a scale of 0 */
+    if (a.frame->amorphous_scale != 0)
+        reference_amorphous_vjp(a.frame, tile, p.photons_bar, &own);
+    add_numbers(&own, bar);
+    return objective->linear ? MOMENTS.product(l.n, p.photons_bar, photons) : value;
+}
+
+/* ---- rows of the Jacobian ---- */
+
+static void source_jacobian(const struct special *special, const struct launch *a,
+                            int index, struct lanes *l, struct cotangent *p, struct rows *r)
+{
+    static const struct kept none = {NULL, NULL, KEPT_OF_PAIR};
+    const struct phys_frame *frame = a->frame;
+    const struct aim aim = aim_of(frame, frame->source + index, l);
+    struct sites sites;
+
+    use_source(&none, p);
+    start_source(special->spec, l, p, r);
+    for (int k = 0; k < frame->norientation; k++) {
+        struct phys_anchor anchor;
+
+        if (!reach_reaches(a->reach, a->tile, index, k)) continue;
+        use_pair(&none, k, p);
+        anchor = special->sites(a, &aim, k, l, &sites);
+        special->slopes(a, k, &sites, l, p);
+        if (r->columns) add_columns(special->spec, a, k, &anchor, &sites, l, p, r->columns);
+        pair_jacobian(frame, &aim, k, &anchor, l, p, r);
+    }
+    join(l->n, l->share, l->sum, l->bragg);
+    close_source_jacobian(special->spec, a, index, l, p, r);
+}
+
+/* the loops of lanes.c with those of backward() in one: every lane pulls with 1, so nothing
+ * needs to be known before */
+static void samples_jacobian(const struct special *special, const struct launch *a,
+                             struct lanes *l, struct cotangent *p, struct rows *r)
+{
+    const struct phys_frame *frame = a->frame;
+    const int subs = frame->oversample * frame->oversample;
+    _Alignas(64) lane capture = {0};
+
+    start(a, l);
+    for (int layer = 0; layer < frame->nlayers; layer++) {
+        place_patch(a, depth_of(a, layer), l);
+        fill(l->n, p->capture_bar, 0);
+        start_places(r);
+        for (int sub = 0; sub < subs; sub++) {
+            places(a, sub, depth_of(a, layer), l);
+            weigh(a, layer, sub, l, capture);
+            start_sample(l->n, p);
+            for (int i = 0; i < frame->nsource; i++) {
+                weigh_source(frame->source + i, l);
+                if (a->per_source) weigh_samples(frame, frame->source + i, l);
+                weigh_rest(a, i, l, p);
+                source_jacobian(special, a, i, l, p, r);
+                if (r->columns && r->columns->full) return;
+            }
+            close_sample_jacobian(a, layer, l, p, r);
+        }
+        close_layer_jacobian(a, layer, l, p, r);
+    }
+}
+
+static void find_jacobian(const struct special *special, const struct job *job,
+                          const struct tile *tile, const struct tangents *along,
+                          void *workspace, struct columns *columns, double *photons,
+                          double *change)
+{
+    const struct launch a = launch_live(job, tile);
+    const double factor = phys_constant_factor(special->spec, job->frame);
+    struct lanes l;
+    struct cotangent p;
+    struct rows r;
+
+    start_jacobian(along, workspace, columns, change, &r);
+    if (is_dark(job, tile, photons)) return;
+    samples_jacobian(special, &a, &l, &p, &r);
+    if (columns && columns->full) return;
+    finish(&a, factor, &l, photons);
+    factors_jacobian(&a, factor, &l, &p, &r);
+    numbers_jacobian(special->spec, a.frame, factor, &l, &r);
+    if (a.frame->amorphous_scale != 0) amorphous_jacobian(&a, workspace, &l, &r);
+    close_jacobian(&l, &r);
+}
+
+/* ---- Bragg sums painted elsewhere ---- */
+
+static void weigh_tile(const struct job *job, const struct tile *tile, double factor,
+                       const struct objective *objective, const double *sums,
+                       double *weight, double *photons)
+{
+    const struct launch a = launch_of(job->frame, tile);
+    double bar[TILE_PIXELS];
+    struct lanes l;
+
+    factors_alone(&a, &l);
+    memcpy(l.bragg, sums, sizeof *sums * (size_t)l.n);
+    finish(&a, factor, &l, photons);
+    (void)objective_tile(objective, job, tile, photons, bar, NULL);
+#pragma omp simd
+    for (int i = 0; i < l.n; i++) weight[i] = bragg_bar(&a, factor, &l, i, bar[i]);
+}
+
+static double close_tile(const struct job *job, const struct tile *tile, double factor,
+                         const struct objective *objective, const double *sums,
+                         struct phys_frame_tangent *bar, double *photons)
+{
+    const struct launch a = launch_of(job->frame, tile);
+    struct lanes l;
+    struct cotangent p;
+    double value;
+
+    factors_alone(&a, &l);
+    memcpy(l.bragg, sums, sizeof *sums * (size_t)l.n);
+    finish(&a, factor, &l, photons);
+    value = objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
+    if (scale_pull(&a, factor, &l, &p)) factors_back(&a, factor, &l, &p, bar);
+    numbers_back(job->spec, a.frame, factor, &l, &p, bar);
+    if (a.frame->amorphous_scale != 0)
+        reference_amorphous_vjp(a.frame, tile, p.photons_bar, bar);
+    return objective->linear ? MOMENTS.product(l.n, p.photons_bar, photons) : value;
+}
+
+#define VARIANT(shape, lookup)                                                             \
+    static struct phys_anchor shape##_##lookup##_sites(const struct launch *a,             \
+                                                       const struct aim *aim, int k,       \
+                                                       const struct lanes *l,              \
+                                                       struct sites *sites)                \
+    {                                                                                      \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
+                                                                                           \
+        return sites_of(spec, 1, a, aim, k, l, sites);                                     \
+    }                                                                                      \
+    static void shape##_##lookup##_slopes(const struct launch *a, int k,                   \
+                                          const struct sites *sites, struct lanes *l,      \
+                                          struct cotangent *p)                             \
+    {                                                                                      \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
+                                                                                           \
+        slopes_of(spec, &a->view, l->n, (real)a->frame->orientation[k].weight, sites,      \
+                  l->sum, p);                                                              \
+    }                                                                                      \
+    static double shape##_##lookup##_vjp(const struct job *job, const struct tile *tile,   \
+                                         const struct objective *objective,                \
+                                         void *workspace, struct phys_frame_tangent *bar,  \
+                                         double *photons)                                  \
+    {                                                                                      \
+        const struct special special = {{PHYS_##shape, PHYS_##lookup, 0, 0},               \
+                                        shape##_##lookup##_sites,                          \
+                                        shape##_##lookup##_slopes};                        \
+                                                                                           \
+        return objective_back(&special, job, tile, objective, workspace, bar, photons);    \
+    }                                                                                      \
+    static void shape##_##lookup##_rows(const struct job *job, const struct tile *tile,    \
+                                        const struct tangents *along, void *workspace,     \
+                                        struct columns *columns, double *photons,          \
+                                        double *change)                                    \
+    {                                                                                      \
+        const struct special special = {{PHYS_##shape, PHYS_##lookup, 0, 0},               \
+                                        shape##_##lookup##_sites,                          \
+                                        shape##_##lookup##_slopes};                        \
+                                                                                           \
+        find_jacobian(&special, job, tile, along, workspace, columns, photons, change);    \
+    }
+#include "kernels/variants.def"
+#undef VARIANT
+
+static double product(int n, const double *a, const double *b)
+{
+    return MOMENTS.product(n, a, b);
+}
+
+extern const struct adjoint_kernels KERNELS;
+const struct adjoint_kernels KERNELS = {
+    sizeof(real),
+    {
+#define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = shape##_##lookup##_vjp,
+#include "kernels/variants.def"
+#undef VARIANT
+    },
+    weigh_tile,
+    close_tile,
+    {
+#define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = shape##_##lookup##_rows,
+#include "kernels/variants.def"
+#undef VARIANT
+    },
+    product,
+};

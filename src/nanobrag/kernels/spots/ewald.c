@@ -1,0 +1,453 @@
+/*
+ * ewald.c - see ewald.h. A reflection q scatters where |q + k| = |k|, that is where
+ * T(q) = q^2 + 2 q.k vanishes; within a radius r of the sphere |T| <= r (2 |k| + r). All
+ * bounds here are on the generous side: a candidate too many costs a comparison.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "kernels/spots/ewald.h"
+
+#include <math.h>
+#include <string.h>
+
+/* row i of three */
+static const double *row_of(const double *rows, int i)
+{
+    return rows + (size_t)3 * (size_t)i;
+}
+
+static double dot(const double *a, const double *b)
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static void cross_product(const double *a, const double *b, double *out)
+{
+    out[0] = a[1] * b[2] - a[2] * b[1];
+    out[1] = a[2] * b[0] - a[0] * b[2];
+    out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+double ewald_stars(const double *axes, double *stars)
+{
+    double volume;
+
+    cross_product(axes + 3, axes + 6, stars);
+    cross_product(axes + 6, axes, stars + 3);
+    cross_product(axes, axes + 3, stars + 6);
+    volume = dot(axes, stars);
+    for (int i = 0; i < 9; i++) stars[i] /= volume;
+    return fabs(volume);
+}
+
+/* ---- how far a spot reaches ---- */
+
+/* longest vector with |h| <= reach[0], |k| <= reach[1], |l| <= reach[2] */
+static double farthest_corner(const double *stars, const double reach[3])
+{
+    double most = 0;
+
+    for (int corner = 0; corner < 4; corner++) {
+        const double s = corner & 1 ? -1 : 1, t = corner & 2 ? -1 : 1;
+        double v[3];
+
+        for (int i = 0; i < 3; i++)
+            v[i] = reach[0] * stars[i] + s * reach[1] * stars[3 + i]
+                   + t * reach[2] * stars[6 + i];
+        most = fmax(most, sqrt(dot(v, v)));
+    }
+    return most;
+}
+
+/* the smallest rho^2 of a unit vector in reciprocal space: the least eigenvalue of the
+ * metric, from its characteristic polynomial (Smith, Comm. ACM 4, 1961, 168) */
+static double least_rho2(const struct phys_frame *frame, const double *axes)
+{
+    const double *g = frame->metric; /* hh kk ll hk hl kl, cross terms already twice */
+    const double form[3][3] = {{g[0], g[3] / 2, g[4] / 2},
+                               {g[3] / 2, g[1], g[5] / 2},
+                               {g[4] / 2, g[5] / 2, g[2]}};
+    double m[3][3] = {{0}}, mean, off, p, det, angle;
+
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            for (int a = 0; a < 3; a++)
+                for (int b = 0; b < 3; b++)
+                    m[i][j] += axes[3 * a + i] * form[a][b] * axes[3 * b + j];
+    mean = (m[0][0] + m[1][1] + m[2][2]) / 3;
+    off = m[0][1] * m[0][1] + m[0][2] * m[0][2] + m[1][2] * m[1][2];
+    for (int i = 0; i < 3; i++) m[i][i] -= mean;
+    p = sqrt((m[0][0] * m[0][0] + m[1][1] * m[1][1] + m[2][2] * m[2][2] + 2 * off) / 6);
+    if (p <= 1e-14 * mean) return mean;
+    det = m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1])
+          - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
+          + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
+    angle = acos(fmax(-1, fmin(1, det / (2 * p * p * p)))) / 3;
+    return mean + 2 * p * cos(angle + 2 * M_PI / 3);
+}
+
+/* rho^2 at which the square of a profile has fallen to a share of its peak for good */
+static double rho2_of(const struct phys_frame *frame, int shape, double share)
+{
+    if (shape == PHYS_TOPHAT) return 0.3969 / frame->fudge;
+    if (shape == PHYS_GAUSS) return -0.63 * log(share) / (2 * frame->fudge);
+    /* |3 (sin x - x cos x)/x^3| <= 6/x^2, x^2 = pi^2 fudge rho^2, and a factor 0.7236 */
+    return 4.35 / sqrt(share) / (M_PI * M_PI * frame->fudge);
+}
+
+double ewald_radius(const struct phys_frame *frame, struct phys_spec spec, double share)
+{
+    const double *axes = frame->orientation[0].axes;
+    double reach[3] = {0.5, 0.5, 0.5}, stars[9], most, least, radius;
+
+    (void)ewald_stars(axes, stars);
+    /* beyond half an index a sample is another reflection's */
+    most = farthest_corner(stars, reach) * (1 + 1e-9);
+    if (spec.shape == PHYS_SQUARE) {
+        for (int i = 0; i < 3; i++) {
+            const double sine = 1 / (frame->ncells[i] * sqrt(share));
+
+            if (sine < 1) reach[i] = asin(sine) / M_PI;
+        }
+        return fmin(most, farthest_corner(stars, reach) * (1 + 1e-9));
+    }
+    least = least_rho2(frame, axes);
+    if (!(frame->fudge > 0) || !(least > 0)) return most;
+    radius = sqrt(rho2_of(frame, spec.shape, share) / least) * (1 + 1e-9);
+    return radius < most ? radius : most;
+}
+
+double ewald_widest(const struct phys_frame *frame, double radius)
+{
+    const double *axes = frame->orientation[0].axes;
+    double longest = 0;
+
+    for (int i = 0; i < 3; i++)
+        longest = fmax(longest, sqrt(dot(row_of(axes, i), row_of(axes, i))));
+    return radius * longest;
+}
+
+/* ---- the detector ---- */
+
+enum { CORNERS = 8 };
+
+/* direction of a corner of the sensor, front or back */
+static void corner_of(const struct phys_frame *frame, int corner, double *d)
+{
+    const double f = (corner & 1) * frame->nfast * frame->pixel;
+    const double s = (corner >> 1 & 1) * frame->nslow * frame->pixel;
+    const double depth =
+        frame->layer_offset + (corner >> 2) * frame->nlayers * frame->layer_step;
+    double length;
+
+    for (int i = 0; i < 3; i++)
+        d[i] = frame->pix0[i] + f * frame->fast[i] + s * frame->slow[i]
+               + depth * frame->normal[i];
+    length = sqrt(dot(d, d));
+    for (int i = 0; i < 3; i++) d[i] /= length;
+}
+
+/* The cone about the middle of the corners that holds them all, and with them the detector:
+ * a cone of less than a half-space is convex. All directions otherwise. */
+static void add_cone(struct ewald *e, const struct phys_frame *frame)
+{
+    double corners[CORNERS][3], least = 1, length;
+
+    for (int c = 0; c < CORNERS; c++) {
+        corner_of(frame, c, corners[c]);
+        for (int i = 0; i < 3; i++) e->towards[i] += corners[c][i];
+    }
+    length = sqrt(dot(e->towards, e->towards));
+    for (int i = 0; i < 3 && length > 0; i++) e->towards[i] /= length;
+    for (int c = 0; c < CORNERS; c++) least = fmin(least, dot(corners[c], e->towards));
+    e->cone = least > 0.01 ? acos(fmin(1, least)) + 1e-6 : M_PI;
+}
+
+struct ewald ewald_of(const struct phys_frame *frame, double radius)
+{
+    struct ewald e;
+
+    memset(&e, 0, sizeof e);
+    e.radius = radius;
+    e.front = phys_detector_plane(frame, frame->layer_offset);
+    e.back = phys_detector_plane(frame, frame->layer_offset
+                                            + (frame->nlayers - 1) * frame->layer_step);
+    e.rows = (double)frame->nslow * frame->oversample;
+    e.columns = (double)frame->nfast * frame->oversample;
+    add_cone(&e, frame);
+    return e;
+}
+
+/* ---- sources ---- */
+
+/* angle between two unit vectors, as the chord that is never shorter than half of it */
+static double chord(const double *a, const double *b)
+{
+    const double off[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+
+    return sqrt(dot(off, off));
+}
+
+static int count_sources(const struct phys_frame *frame, int first, double rotation)
+{
+    const struct phys_source *source = frame->source + first;
+    int n = 1;
+
+    while (first + n < frame->nsource
+           && chord(source->direction, source[n].direction) <= rotation
+           && fabs(source[n].inverse_wavelength / source->inverse_wavelength - 1)
+                  <= rotation)
+        n++;
+    return n;
+}
+
+/* largest |q| of the detector, for directions within its cone */
+static double largest_q(const struct ewald *e, const double *incident)
+{
+    const double wave = e->wave + e->spread;
+    const double away = acos(fmax(-1, fmin(1, dot(e->towards, incident))));
+    const double angle = away + e->cone + 2 * e->tilt;
+
+    return angle < M_PI ? 2 * wave * sin(angle / 2) : 2 * wave;
+}
+
+int ewald_sources(struct ewald *e, const struct phys_frame *frame, int first,
+                  double rotation)
+{
+    const struct phys_source *source = frame->source + first;
+    const int n = count_sources(frame, first, rotation);
+    double mean[3] = {0}, length;
+
+    e->wave = e->tilt = e->spread = e->shift = 0;
+    for (int s = 0; s < n; s++) {
+        for (int i = 0; i < 3; i++) mean[i] += source[s].direction[i];
+        e->wave += source[s].inverse_wavelength / n;
+    }
+    length = sqrt(dot(mean, mean));
+    for (int i = 0; i < 3; i++) {
+        mean[i] /= length;
+        e->k[i] = e->wave * mean[i];
+    }
+    for (int s = 0; s < n; s++) {
+        double off[3];
+
+        for (int i = 0; i < 3; i++)
+            off[i] = source[s].inverse_wavelength * source[s].direction[i] - e->k[i];
+        e->tilt = fmax(e->tilt, chord(source[s].direction, mean));
+        e->shift = fmax(e->shift, sqrt(dot(off, off)));
+        e->spread = fmax(e->spread, fabs(source[s].inverse_wavelength - e->wave));
+    }
+    e->qmax = largest_q(e, mean) * (1 + 1e-9) + e->radius;
+    return n;
+}
+
+/* ---- orientations ---- */
+
+/* how far an orientation is turned from another: the chord of the largest turn */
+static double turn_between(const double *stars, const double *axes)
+{
+    double trace = 0; /* of the rotation: sum of a_i a*_i, over axes */
+
+    for (int i = 0; i < 9; i++) trace += stars[i] * axes[i];
+    return sqrt(fmax(0, 3 - trace));
+}
+
+/* The indices that an axis of the cell sees: a.q with q = w s - k, s within the detector's
+ * cone, w any wave number; and what the radius and the group's spread add. */
+static void limit(struct ewald *e, const double *axis, double *low, double *high)
+{
+    const double edge = sqrt(dot(axis, axis));
+    const double angle = acos(fmax(-1, fmin(1, dot(axis, e->towards) / edge)));
+    const double most = edge * cos(fmax(0, angle - e->cone));
+    const double least = edge * cos(fmin(M_PI, angle + e->cone));
+    const double wave = e->wave + e->spread, less = e->wave - e->spread;
+    const double off =
+        edge * (e->radius + e->qmax * e->rotation + e->shift + 1e-9 * wave) + 1e-9;
+    const double all = floor(e->qmax * edge) + 1;
+
+    *low = ceil(fmin(least * wave, least * less) - dot(axis, e->k) - off);
+    *high = floor(fmax(most * wave, most * less) - dot(axis, e->k) + off);
+    *low = fmax(*low, -all);
+    *high = fmin(*high, all);
+}
+
+int ewald_orientations(struct ewald *e, const struct phys_frame *frame, int first, int most,
+                       double rotation)
+{
+    const double *axes = frame->orientation[first].axes;
+    int n = 1;
+
+    (void)ewald_stars(axes, e->stars);
+    e->rotation = 0;
+    while (n < most && first + n < frame->norientation) {
+        const double by = turn_between(e->stars, frame->orientation[first + n].axes);
+
+        if (by > rotation) break;
+        e->rotation = fmax(e->rotation, by + 1e-7);
+        n++;
+    }
+    e->skew = 0;
+    for (int i = 0; i < 3; i++) {
+        const double *axis = row_of(axes, i), *star = row_of(e->stars, i);
+
+        limit(e, axis, e->low + i, e->high + i);
+        e->skew += sqrt(dot(axis, axis) * dot(star, star));
+    }
+    return n;
+}
+
+/* ---- candidates ---- */
+
+/* bound of |T| for a reflection of length q that some source and orientation of the group
+ * brings within the radius */
+static double bound(const struct ewald *e, double q)
+{
+    const double wave = e->wave + e->spread;
+    const double near = e->radius * (2 * wave + e->radius);
+    const double turned = 2 * q * wave * (e->rotation + e->tilt);
+    /* a longer wave vector moves T by 2 q.k dk/k, and 2 q.k is about -q^2 there */
+    const double stretched =
+        (q * q + near + turned) * e->spread / fmax(e->wave - e->spread, 1e-300);
+
+    return near + turned + stretched + 1e-9 * (q * q + q * wave);
+}
+
+/* rows and columns that the spots of q may reach; 0 if none */
+static int reaches(const struct ewald *e, const double q[3], double length,
+                   struct candidate *c)
+{
+    const struct phys_wide3 v = phys_wide3(q[0] + e->k[0], q[1] + e->k[1], q[2] + e->k[2]);
+    const double off = e->radius + length * e->rotation + e->shift;
+    const double n = phys_wide_dot(v, e->front.normal);
+    double low = 1e9, high = -1e9, left = 1e9, right = -1e9;
+
+    if (n <= -off) return 0;
+    if (n <= off) { /* some of its directions never meet the plane */
+        c->low = -1;
+        c->high = (float)(e->rows + 1);
+        return 1;
+    }
+    for (int layer = 0; layer < 2; layer++) {
+        const struct phys_detector_plane *plane = layer ? &e->back : &e->front;
+        const struct phys_range s =
+            phys_detector_plane_range(plane, &plane->slow, v, 1 / n, off);
+        const struct phys_range f =
+            phys_detector_plane_range(plane, &plane->fast, v, 1 / n, off);
+
+        low = fmin(low, s.low), high = fmax(high, s.high);
+        left = fmin(left, f.low), right = fmax(right, f.high);
+    }
+    /* a float keeps seven digits: half a row to spare */
+    c->low = (float)(fmax(low, -1) - 0.5);
+    c->high = (float)(fmin(high, e->rows + 1) + 0.5);
+    return high >= 0 && low <= e->rows && right >= 0 && left <= e->columns;
+}
+
+/* whole numbers first .. last, as doubles */
+struct run {
+    double first, last;
+};
+
+static size_t length_of(struct run run)
+{
+    return run.last >= run.first ? (size_t)(run.last - run.first) + 1 : 0;
+}
+
+/* l for which a l^2 + 2 b l + c <= value, as real numbers; 0 when there is none */
+static int below(double a, double b, double c, double value, double *low, double *high)
+{
+    const double inside = b * b - a * (c - value);
+    const double root = sqrt(inside > 0 ? inside : 0);
+
+    *low = (-b - root) / a;
+    *high = (-b + root) / a;
+    return inside >= 0;
+}
+
+/* The one or two runs of l in row (h, k) in which |T| is small enough for the longest q:
+ * T is a parabola in l, and deep inside the sphere it is too negative. */
+static int runs_of(const struct ewald *e, double h, double k, double most,
+                   struct run runs[2])
+{
+    const double *star = e->stars + 6;
+    double p[3], a, b, c, low, high, from, to;
+
+    for (int i = 0; i < 3; i++) p[i] = h * e->stars[i] + k * e->stars[3 + i];
+    a = dot(star, star);
+    b = dot(star, p) + dot(star, e->k);
+    c = dot(p, p) + 2 * dot(p, e->k);
+    if (!below(a, b, c, most, &low, &high)) return 0;
+    runs[0].first = ceil(low) > e->low[2] ? ceil(low) : e->low[2];
+    runs[0].last = floor(high) < e->high[2] ? floor(high) : e->high[2];
+    if (!below(a, b, c, -most, &from, &to)) return 1;
+    runs[1] = runs[0];
+    if (floor(from) < runs[0].last) runs[0].last = floor(from);
+    if (ceil(to) > runs[1].first) runs[1].first = ceil(to);
+    if (runs[1].first <= runs[0].last) runs[1].first = runs[0].last + 1;
+    return 2;
+}
+
+static size_t take(const struct ewald *e, double h, double k, struct run run,
+                   struct candidate *out)
+{
+    const size_t count = length_of(run);
+    size_t n = 0;
+
+    for (size_t j = 0; j < count; j++) {
+        const double l = run.first + (double)j;
+        struct candidate c = {(float)h, (float)k, (float)l, 0, 0};
+        double q[3], q2, length;
+
+        for (int i = 0; i < 3; i++)
+            q[i] = h * e->stars[i] + k * e->stars[3 + i] + l * e->stars[6 + i];
+        q2 = dot(q, q);
+        length = sqrt(q2);
+        if (length > e->qmax) continue;
+        if (fabs(q2 + 2 * dot(q, e->k)) > bound(e, length)) continue;
+        if (reaches(e, q, length, &c)) out[n++] = c;
+    }
+    return n;
+}
+
+double ewald_rows(const struct ewald *e)
+{
+    return fmax(0, e->high[0] - e->low[0] + 1) * fmax(0, e->high[1] - e->low[1] + 1);
+}
+
+double ewald_hits(const struct ewald *e, double radius)
+{
+    const double *s = e->stars;
+    double cross[3], volume;
+
+    cross_product(s + 3, s + 6, cross);
+    volume = fabs(dot(s, cross)); /* of the reciprocal cell */
+    /* a rectangle fills 2/pi of the circle about it */
+    return 4 * (1 - cos(e->cone)) * e->wave * e->wave * 2 * radius / volume;
+}
+
+/* the candidates with index h, or (out NULL) how many there can be at most */
+static size_t sweep(const struct ewald *e, double h, struct candidate *out)
+{
+    const double most = bound(e, e->qmax);
+    size_t n = 0;
+
+    for (int i = 0; e->low[1] + i <= e->high[1]; i++) {
+        const double k = e->low[1] + i;
+        struct run runs[2];
+        const int count = runs_of(e, h, k, most, runs);
+
+        for (int j = 0; j < count; j++)
+            n += out ? take(e, h, k, runs[j], out + n) : length_of(runs[j]);
+    }
+    return n;
+}
+
+size_t ewald_room(const struct ewald *e, double h)
+{
+    return sweep(e, h, NULL);
+}
+
+size_t ewald_h_layer(const struct ewald *e, double h, struct candidate *out)
+{
+    return sweep(e, h, out);
+}

@@ -1,0 +1,80 @@
+/*
+ * reach.h - which pairs of source and orientation reach a tile. Where spots are small and
+ * few, most reach none, and lanes may pass them over: derivatives that spots do not paint
+ * (spots_vjp.c) are found so.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_SPOTS_REACH_H
+#define NB_KERNELS_SPOTS_REACH_H
+
+#include <stddef.h>
+
+#include "kernels/job.h"
+#include "kernels/kernels.h"
+#include "kernels/progress.h"
+#include "kernels/spots/spots.h"
+
+/* Tiles are cut into cells, so that fewer pixels lie beside the spots. */
+enum { CELL_FAST = 8, CELLS = TILE_FAST / CELL_FAST };
+
+struct reach {
+    int first_fast, first_slow, across; /* cells: of the job's first, and in a row */
+    int orientations;
+    size_t group; /* pairs, neighbours in the list, that share a bit */
+    size_t words; /* of a cell */
+    uint64_t *bits;
+};
+
+/* the bits of the cell that holds a pixel */
+static inline uint64_t *reach_cell(const struct reach *l, int fast, int slow)
+{
+    const int column = fast / CELL_FAST - l->first_fast;
+    const int row = slow / TILE_SLOW - l->first_slow;
+
+    return l->bits + ((size_t)row * (size_t)l->across + (size_t)column) * l->words;
+}
+
+/* Cell i of a tile. */
+static inline struct tile reach_part(const struct tile *tile, int i)
+{
+    const struct tile cell = {tile->fast + i * CELL_FAST, tile->slow, CELL_FAST, TILE_SLOW};
+
+    return cell;
+}
+
+static inline size_t reach_pair(const struct reach *l, int source, int orientation)
+{
+    return ((size_t)source * (size_t)l->orientations + (size_t)orientation) / l->group;
+}
+
+/* 1 when the pair may reach the cell that a tile is, or is a part of; NULL: all do. */
+static inline int reach_reaches(const struct reach *l, const struct tile *tile, int source,
+                                int orientation)
+{
+    size_t pair;
+
+    if (!l) return 1;
+    pair = reach_pair(l, source, orientation);
+    return (int)(reach_cell(l, tile->fast, tile->slow)[pair / 64] >> (pair % 64) & 1);
+}
+
+/* 1 when no pair does. */
+static inline int reach_is_empty(const struct reach *l, const struct tile *tile)
+{
+    const uint64_t *bits;
+
+    if (!l) return 0;
+    bits = reach_cell(l, tile->fast, tile->slow);
+    for (size_t i = 0; i < l->words; i++)
+        if (bits[i]) return 0;
+    return 1;
+}
+
+/* The pairs of a job whose spots, so far as a trial has them reach, hold a pixel of a tile.
+ * Takes a share of the progress. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+nb_status reach_find(struct progress *progress, const struct kernel_set *kernels,
+                     const struct job *job, const struct spots_attempt *attempt,
+                     double share, struct spots_work *work, struct reach *out);
+
+#endif

@@ -1,0 +1,194 @@
+/*
+ * splat_places.h - what splat.c and its adjoint share: where the spots of reflections lie,
+ * and where their samples do. Compiled with each of them, once per instruction set and
+ * precision.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_SPOTS_SPLAT_PLACES_H
+#define NB_KERNELS_SPOTS_SPLAT_PLACES_H
+
+#include "kernels/spots/splat.h"
+#include "physics/patch.h"
+#include "physics/pixel.h"
+
+/* reflections that are looked at at a time; the widest piece of a spot whose samples are
+ * numbered in one go: a float counts them */
+enum { STRIP = SPLAT_PAD, PIECE = 512 };
+
+/* a rectangle of samples about a spot */
+struct rectangle {
+    int fast, slow, width, height;
+};
+
+/* some reflections: v = q + k, and where their spots lie on the screen */
+struct located {
+    double h[STRIP], k[STRIP], l[STRIP];
+    double x[STRIP], y[STRIP], z[STRIP];
+    double first_fast[STRIP], last_fast[STRIP], first_slow[STRIP], last_slow[STRIP];
+    double seen[STRIP]; /* above 0 where the spot may hold a sample of the area */
+};
+
+/* the first sample at or above an end of a range, and the last below, within a limit */
+PHYS_FN double first_in(double low, double limit)
+{
+    const double sample = ceil(low - 0.5);
+
+    return sample > limit ? sample : limit;
+}
+
+PHYS_FN double last_in(double high, double limit)
+{
+    const double sample = floor(high - 0.5);
+
+    return sample < limit ? sample : limit;
+}
+
+/*
+ * Samples whose direction d lies within the radius of a reflection, |k d - v| <= radius
+ * with v = q + k: |k d - v|^2 = (|v| - k)^2 + 4 k |v| sin(a/2)^2, a the angle between d and
+ * v, so that 2 |v| sin(a/2) is at most `reach`. In double and many at a time: most spots of
+ * a large crystal fall between the samples, and this is all that is done about them.
+ */
+static void locate(const struct splat_area *splat_area, const struct pair *pair,
+                   struct located *at)
+{
+    const struct phys_detector_plane plane = splat_area->plane;
+    const double *s = pair->stars, k = pair->source->inverse_wavelength;
+    const double a0 = s[0], a1 = s[1], a2 = s[2], b0 = s[3], b1 = s[4], b2 = s[5];
+    const double c0 = s[6], c1 = s[7], c2 = s[8];
+    const double k0 = k * pair->source->direction[0], k1 = k * pair->source->direction[1];
+    const double k2 = k * pair->source->direction[2];
+    const double radius2 = pair->radius * pair->radius, per_k = 1 / k;
+    const double fast0 = splat_area->fast[0], fast1 = splat_area->fast[1] - 1;
+    const double slow0 = splat_area->slow[0], slow1 = splat_area->slow[1] - 1;
+
+#pragma omp simd
+    for (int i = 0; i < STRIP; i++) {
+        const double h = at->h[i], m = at->k[i], l = at->l[i];
+        const struct phys_wide3 v =
+            phys_wide3(h * a0 + m * b0 + l * c0 + k0, h * a1 + m * b1 + l * c1 + k1,
+                       h * a2 + m * b2 + l * c2 + k2);
+        const double length = sqrt(phys_wide_dot(v, v)), off = length - k;
+        const double left = radius2 - off * off;
+        const double positive = left > 0 ? left : 0;
+        const double reach = sqrt(positive * length * per_k);
+        const double n = phys_wide_dot(v, plane.normal);
+        const double all = n > reach ? 0 : 1e30; /* the cone reaches the horizon */
+        const double per_normal = 1 / (n > reach ? n : 1);
+        const struct phys_range f =
+            phys_detector_plane_range(&plane, &plane.fast, v, per_normal, reach);
+        const struct phys_range t =
+            phys_detector_plane_range(&plane, &plane.slow, v, per_normal, reach);
+        const double fast_low = first_in(f.low - all, fast0);
+        const double fast_high = last_in(f.high + all, fast1);
+        const double slow_low = first_in(t.low - all, slow0);
+        const double slow_high = last_in(t.high + all, slow1);
+        const double ahead = n > -reach ? positive : 0;
+        const double wide = fast_low <= fast_high ? ahead : 0;
+
+        at->x[i] = v.x, at->y[i] = v.y, at->z[i] = v.z;
+        at->first_fast[i] = fast_low, at->last_fast[i] = fast_high;
+        at->first_slow[i] = slow_low, at->last_slow[i] = slow_high;
+        at->seen[i] = slow_low <= slow_high ? wide : 0;
+    }
+}
+
+/* the anchor of a patch: steps of the direction from the patch's middle, indices from the
+ * reflection */
+static struct phys_anchor anchor_of(const struct pair *pair, const double *v,
+                                    const struct phys_patch *patch, struct phys_vec3 whole)
+{
+    const double unit = pair->source->inverse_wavelength;
+    const double off[3] = {unit * patch->direction[0] - v[0],
+                           unit * patch->direction[1] - v[1],
+                           unit * patch->direction[2] - v[2]};
+    struct phys_anchor a = phys_anchor_at(pair->axes, off, unit);
+
+    /* off is short, but its indices may pass 1/2 */
+    a.fraction = phys_axpy(1, a.whole, a.fraction);
+    a.whole = whole;
+    return a;
+}
+
+/* a patch and all that its samples are computed from */
+struct spot {
+    struct rectangle r;
+    struct phys_patch patch;
+    struct phys_anchor anchor;
+    real middle_fast, middle_slow, per_row;
+};
+
+/* place of sample i of a rectangle, row after row; `small`: phys_patch_is_small() */
+PHYS_FN struct phys_place place_of(int small, const struct spot *s, real i, real *fast,
+                                   real *slow)
+{
+    const real row = floor((i + (real)0.5) * s->per_row);
+
+    *slow = row;
+    *fast = i - row * (real)s->r.width;
+    return phys_patch_place(small, &s->patch, *fast - s->middle_fast, row - s->middle_slow);
+}
+
+static struct spot spot_of(const struct splat_area *splat_area, const struct pair *pair,
+                           const double *v, const struct rectangle *r,
+                           struct phys_vec3 whole)
+{
+    const struct phys_frame *frame = splat_area->frame;
+    struct spot s;
+
+    s.r = *r;
+    s.patch = phys_patch_at(frame, r->fast + 0.5 * r->width, r->slow + 0.5 * r->height,
+                            splat_area->depth);
+    s.anchor = anchor_of(pair, v, &s.patch, whole);
+    s.middle_fast = (real)(0.5 * (r->width - 1));
+    s.middle_slow = (real)(0.5 * (r->height - 1));
+    s.per_row = (real)1 / (real)r->width;
+    return s;
+}
+
+static int min_int(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* does a spot reach into the ROI? */
+static int is_wanted(const struct splat_area *splat_area, const struct located *at, int i)
+{
+    const int *roi = splat_area->roi, n = splat_area->frame->oversample;
+
+    return at->last_fast[i] >= roi[0] * n && at->first_fast[i] < roi[1] * n
+           && at->last_slow[i] >= roi[2] * n && at->first_slow[i] < roi[3] * n;
+}
+
+/* reflections of `list` at `hits`, at most a strip of n: how many, and where their spots
+ * lie
+ */
+static int locate_strip(const struct splat_area *splat_area, const struct pair *pair,
+                        const struct reflections *list, const int *hits, int n,
+                        struct located *at)
+{
+    const int segment = n < STRIP ? n : STRIP;
+
+    for (int i = 0; i < STRIP; i++) {
+        const int hit = hits[i < segment ? i : 0];
+
+        at->h[i] = (double)list->h[hit];
+        at->k[i] = (double)list->k[hit];
+        at->l[i] = (double)list->l[hit];
+    }
+    locate(splat_area, pair, at);
+    return segment;
+}
+
+/* 1 where a sample that lies x from a reflection is its own: half open, so that one halfway
+ * between two is painted once */
+PHYS_FN real own_of(struct phys_vec3 x)
+{
+    const real off =
+        fabs(phys_nearest(x.x)) + fabs(phys_nearest(x.y)) + fabs(phys_nearest(x.z));
+
+    return off == 0 ? 1 : 0;
+}
+
+#endif

@@ -1,0 +1,445 @@
+/*
+ * splat_vjp.c - the adjoint of splat.c: the same samples of the same spots, and what a
+ * number changes by with the sum of each pixel handed back to the pair and the detector.
+ * Compiled like splat.c.
+ *
+ * All samples of a spot belong to one reflection, and the scattering vector times an axis
+ * of the cell is an index. So the axes get their share from sums of slope times index, with
+ * nothing else to carry from a spot to the next.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <string.h>
+
+#include "kernels/kernels.h"
+#include "kernels/spots/splat_places.h"
+
+/* samples that are computed at a time, in whole vectors; the last are padded with others of
+ * weight 0 */
+enum { BLOCK = 8, SAMPLES = 8 * BLOCK };
+
+typedef real block[SAMPLES];
+
+/* samples of a spot */
+struct samples {
+    int first, n, padded; /* of the spot's; padded: to whole blocks */
+    ptrdiff_t pixel[SAMPLES]; /* in the image; -1: outside the ROI */
+    _Alignas(64) block w; /* weight of the pixel */
+    _Alignas(64) block f2; /* over that of the unit cell */
+    _Alignas(64) block wf2; /* times the weight */
+    _Alignas(64) block gh, gk, gl; /* its slopes in h, k, l, times the weight; of profiles
+                                      less the metric */
+    _Alignas(64) block h, k, l; /* from the reflection */
+    _Alignas(64) block x, y, z, per_ratio; /* struct phys_place in pieces */
+    _Alignas(64) block fast, slow; /* offset from the middle of the patch, sub-pixels */
+};
+
+/* sums over the samples of a spot, of what is in `samples` */
+struct piece_sums {
+    double f2, square, slope[3], moment[3][3], crystal[FRAME_CRYSTAL];
+    struct place_bar at;
+};
+
+/* pixels of the samples and their weights; returns 1 when one of these is not 0 */
+static int find_pixels(const struct splat_area *splat_area, const struct rectangle *r,
+                       const struct splat_weights *objective, struct samples *in)
+{
+    const int over = splat_area->frame->oversample;
+    const int *roi = splat_area->roi;
+    const ptrdiff_t nfast = splat_area->frame->nfast;
+    int row = in->first / r->width, column = in->first - row * r->width, any = 0, i = 0;
+
+    for (; i < in->n; row++, column = 0) {
+        const int s = over == 1 ? r->slow + row : (r->slow + row) / over;
+        const int wanted = s >= roi[2] && s < roi[3];
+        const int end = min_int(in->n, i + r->width - column);
+
+        for (; i < end; i++, column++) {
+            const int f = over == 1 ? r->fast + column : (r->fast + column) / over;
+            const int inside = wanted && f >= roi[0] && f < roi[1];
+            const ptrdiff_t pixel = inside ? s * nfast + f : -1;
+
+            in->pixel[i] = pixel;
+            in->w[i] = inside ? (real)(objective->weight[pixel] * objective->per_scale) : 0;
+            any |= in->w[i] != 0;
+        }
+    }
+    for (; i < in->padded; i++) in->w[i] = 0;
+    return any;
+}
+
+/* 1 when the series of patch.h will do for all samples of a spot: as phys_patch_is_small(),
+ * with sums of moduli for lengths, which are no shorter */
+static int is_small(const struct spot *s)
+{
+    const struct phys_vec3 f = s->patch.fast, l = s->patch.slow;
+    const real reach = s->middle_fast * (fabs(f.x) + fabs(f.y) + fabs(f.z))
+                       + s->middle_slow * (fabs(l.x) + fabs(l.y) + fabs(l.z));
+
+    return reach * (2 + reach) <= (real)1 / 64;
+}
+
+/* where the samples lie. A loop of its own: with what follows it would be one chain of
+ * operations, too long for two of them to be under way at once */
+PHYS_FN void find_places(int small, const struct spot *restrict s,
+                         struct samples *restrict in)
+{
+    const real first = (real)in->first;
+    const int n = in->padded / BLOCK * BLOCK;
+
+#pragma omp simd
+    for (int i = 0; i < n; i++) {
+        real fast, slow;
+        const struct phys_place place = place_of(small, s, first + (real)i, &fast, &slow);
+        const struct phys_vec3 x = phys_anchor_indices(&s->anchor, place.step);
+
+        in->h[i] = x.x, in->k[i] = x.y, in->l[i] = x.z;
+        in->x[i] = place.step.x, in->y[i] = place.step.y, in->z[i] = place.step.z;
+        in->per_ratio[i] = place.per_ratio;
+        in->fast[i] = fast - s->middle_fast;
+        in->slow[i] = slow - s->middle_slow;
+    }
+}
+
+/* F^2 of profiles, and their slopes in h, k, l less the metric */
+PHYS_FN void bumps(int shape, const struct phys_crystal *of, struct samples *restrict in,
+                   struct piece_sums *out)
+{
+    const struct phys_crystal crystal = *of;
+    const int n = in->padded / BLOCK * BLOCK;
+    real f2 = 0, fudge = 0;
+
+#pragma omp simd reduction(+ : f2, fudge)
+    for (int i = 0; i < n; i++) {
+        const struct phys_vec3 x = phys_vec3(in->h[i], in->k[i], in->l[i]);
+        const struct phys_bump g = phys_bump(shape, &crystal, x);
+        const real own = own_of(x), w = own * in->w[i], wf2 = w * g.sample.f2;
+        const real bend = w * g.bend;
+
+        in->f2[i] = own * g.sample.f2;
+        in->wf2[i] = wf2;
+        in->gh[i] = bend * x.x, in->gk[i] = bend * x.y, in->gl[i] = bend * x.z;
+        f2 += wf2;
+        fudge += w * g.dfudge;
+    }
+    out->f2 = f2;
+    out->crystal[0] = fudge;
+}
+
+/* their moments, which are the slopes in the metric */
+static void bump_moments(const struct samples *restrict in, struct piece_sums *out)
+{
+    const int n = in->padded / BLOCK * BLOCK;
+    real hh = 0, kk = 0, ll = 0, hk = 0, hl = 0, kl = 0;
+    double *c = out->crystal;
+
+#pragma omp simd reduction(+ : hh, kk, ll, hk, hl, kl)
+    for (int i = 0; i < n; i++) {
+        const real gh = in->gh[i], gk = in->gk[i];
+
+        hh += gh * in->h[i], hk += gh * in->k[i], hl += gh * in->l[i];
+        kk += gk * in->k[i], kl += gk * in->l[i];
+        ll += in->gl[i] * in->l[i];
+    }
+    c[1] = out->moment[0][0] = hh;
+    c[2] = out->moment[1][1] = kk;
+    c[3] = out->moment[2][2] = ll;
+    c[4] = out->moment[0][1] = out->moment[1][0] = hk;
+    c[5] = out->moment[0][2] = out->moment[2][0] = hl;
+    c[6] = out->moment[1][2] = out->moment[2][1] = kl;
+}
+
+/* F^2 and its slopes of a parallelepiped */
+PHYS_FN void gratings(const struct phys_crystal *of, struct samples *restrict in,
+                      struct piece_sums *out)
+{
+    const struct phys_crystal crystal = *of;
+    const int n = in->padded / BLOCK * BLOCK;
+    real f2 = 0, na = 0, nb = 0, nc = 0;
+
+#pragma omp simd reduction(+ : f2, na, nb, nc)
+    for (int i = 0; i < n; i++) {
+        const struct phys_vec3 x = phys_vec3(in->h[i], in->k[i], in->l[i]);
+        const struct phys_grating g = phys_grating(&crystal, x);
+        const real own = own_of(x), w = own * in->w[i], wf2 = w * g.sample.f2;
+
+        in->f2[i] = own * g.sample.f2;
+        in->wf2[i] = wf2;
+        in->gh[i] = w * g.sample.dh, in->gk[i] = w * g.sample.dk;
+        in->gl[i] = w * g.sample.dl;
+        f2 += wf2;
+        na += w * g.dn.x, nb += w * g.dn.y, nc += w * g.dn.z;
+    }
+    out->f2 = f2;
+    out->crystal[0] = na, out->crystal[1] = nb, out->crystal[2] = nc;
+    for (int i = 3; i < FRAME_CRYSTAL; i++) out->crystal[i] = 0;
+}
+
+static void grating_moments(const struct samples *restrict in, struct piece_sums *out)
+{
+    const int n = in->padded / BLOCK * BLOCK;
+    real hh = 0, hk = 0, hl = 0, kh = 0, kk = 0, kl = 0, lh = 0, lk = 0, ll = 0;
+
+#pragma omp simd reduction(+ : hh, hk, hl, kh, kk, kl, lh, lk, ll)
+    for (int i = 0; i < n; i++) {
+        const real gh = in->gh[i], gk = in->gk[i], gl = in->gl[i];
+
+        hh += gh * in->h[i], hk += gh * in->k[i], hl += gh * in->l[i];
+        kh += gk * in->h[i], kk += gk * in->k[i], kl += gk * in->l[i];
+        lh += gl * in->h[i], lk += gl * in->k[i], ll += gl * in->l[i];
+    }
+    out->moment[0][0] = hh, out->moment[0][1] = hk, out->moment[0][2] = hl;
+    out->moment[1][0] = kh, out->moment[1][1] = kk, out->moment[1][2] = kl;
+    out->moment[2][0] = lh, out->moment[2][1] = lk, out->moment[2][2] = ll;
+}
+
+/* the sums of slopes; of F^2 times the square of the scattering vector over that of the
+ * wave vector; and what the slopes make of the places of the samples. Loops of their own:
+ * there are not registers enough for all sums */
+static void objective_places(const struct spot *s, const struct phys_source *source,
+                             const struct phys_axes *of, const struct samples *restrict in,
+                             struct piece_sums *out)
+{
+    const struct phys_axes axes = *of;
+    const struct phys_vec3 mid = s->patch.d;
+    const struct phys_vec3 way = phys_axpy(-1, phys_load(source->direction), mid);
+    const double per_r = 1 / s->patch.distance;
+    const int n = in->padded / BLOCK * BLOCK;
+    real h = 0, k = 0, l = 0, x = 0, y = 0, z = 0, fx = 0, fy = 0, fz = 0, sx = 0, sy = 0,
+         sz = 0, square = 0;
+
+#pragma omp simd reduction(+ : h, k, l, x, y, z, fx, fy, fz, sx, sy, sz, square)
+    for (int i = 0; i < n; i++) {
+        const real gh = in->gh[i], gk = in->gk[i], gl = in->gl[i];
+        const struct phys_vec3 step = phys_vec3(in->x[i], in->y[i], in->z[i]);
+        const struct phys_vec3 d = phys_axpy(1, mid, step), q = phys_axpy(1, way, step);
+        const struct phys_vec3 d_bar =
+            phys_axpy(gh, axes.a, phys_axpy(gk, axes.b, phys_scale(gl, axes.c)));
+        const struct phys_vec3 v =
+            phys_scale(in->per_ratio[i], phys_axpy(-phys_dot(d, d_bar), d, d_bar));
+        const real fast = in->fast[i], slow = in->slow[i];
+
+        square += in->wf2[i] * phys_dot(q, q);
+        h += gh, k += gk, l += gl;
+        x += v.x, y += v.y, z += v.z;
+        fx += fast * v.x, fy += fast * v.y, fz += fast * v.z;
+        sx += slow * v.x, sy += slow * v.y, sz += slow * v.z;
+    }
+    out->square = square;
+    out->slope[0] = h, out->slope[1] = k, out->slope[2] = l;
+    out->at.place[0] = per_r * x, out->at.place[1] = per_r * y,
+    out->at.place[2] = per_r * z;
+    out->at.fast[0] = per_r * fx, out->at.fast[1] = per_r * fy,
+    out->at.fast[2] = per_r * fz;
+    out->at.slow[0] = per_r * sx, out->at.slow[1] = per_r * sy,
+    out->at.slow[2] = per_r * sz;
+}
+
+/* sums of a piece, counted from its reflection and its middle, to those of the pair */
+static void add_piece(const struct rectangle *r, const double whole[3], double weight,
+                      const struct piece_sums *from, struct splat_sums *to)
+{
+    const double fast = r->fast + 0.5 * r->width, slow = r->slow + 0.5 * r->height;
+
+    for (int i = 0; i < 3; i++) {
+        const double slope = weight * from->slope[i], place = weight * from->at.place[i];
+
+        to->slope[i] += slope;
+        for (int j = 0; j < 3; j++)
+            to->moment[i][j] += slope * whole[j] + weight * from->moment[i][j];
+        to->at.place[i] += place;
+        to->at.fast[i] += weight * from->at.fast[i] + fast * place;
+        to->at.slow[i] += weight * from->at.slow[i] + slow * place;
+    }
+    to->square += weight * from->square;
+    for (int i = 0; i < FRAME_CRYSTAL; i++) to->crystal[i] += weight * from->crystal[i];
+}
+
+/* a reflection and its samples */
+struct touch {
+    const struct splat_area *splat_area;
+    const struct pair *pair;
+    const struct splat_weights *objective;
+    double v[3], whole[3];
+    double metric[3][3]; /* what slopes are less of */
+    struct phys_axes axes; /* it times the axes: a step of the direction in these slopes */
+    double weight; /* F^2, where each reflection has its own */
+};
+
+static void drop(const struct touch *t, const struct samples *in)
+{
+    const double weight = t->pair->weight * t->weight;
+
+    for (int i = 0; i < in->n; i++)
+        if (in->pixel[i] >= 0)
+            t->splat_area->bragg[in->pixel[i]] += weight * (double)in->f2[i];
+}
+
+/* a rectangle of samples; returns the sum of w F^2 of the lattice alone */
+PHYS_FN double piece_back(int shape, const struct touch *t, struct rectangle r,
+                          struct splat_sums *sums)
+{
+    const struct spot s =
+        spot_of(t->splat_area, t->pair, t->v, &r,
+                phys_vec3((real)t->whole[0], (real)t->whole[1], (real)t->whole[2]));
+    const struct phys_crystal crystal = phys_crystal(t->splat_area->frame);
+    struct piece_sums own;
+    struct samples in;
+    double f2 = 0;
+
+    for (in.first = 0; in.first < r.width * r.height; in.first += SAMPLES) {
+        const int left = r.width * r.height - in.first;
+        int cotangent;
+
+        in.n = left < SAMPLES ? left : SAMPLES;
+        in.padded = (in.n + BLOCK - 1) / BLOCK * BLOCK;
+        cotangent = find_pixels(t->splat_area, &r, t->objective, &in);
+        if (!cotangent && !t->splat_area->bragg) continue;
+        if (is_small(&s))
+            find_places(1, &s, &in);
+        else
+            find_places(0, &s, &in);
+        if (shape == PHYS_SQUARE)
+            gratings(&crystal, &in, &own);
+        else
+            bumps(shape, &crystal, &in, &own);
+        if (t->splat_area->bragg) drop(t, &in);
+        if (!cotangent) continue;
+        f2 += own.f2;
+        if (shape == PHYS_SQUARE)
+            grating_moments(&in, &own);
+        else
+            bump_moments(&in, &own);
+        objective_places(&s, t->pair->source, &t->axes, &in, &own);
+        add_piece(&r, t->whole, t->weight, &own, sums);
+    }
+    return f2;
+}
+
+/* the reflection that `t` is about to be filled in with; 0 where its F is 0 */
+static int touch_of(const struct located *at, int i, struct touch *t, int *place, double *f)
+{
+    t->v[0] = at->x[i], t->v[1] = at->y[i], t->v[2] = at->z[i];
+    t->whole[0] = at->h[i], t->whole[1] = at->k[i], t->whole[2] = at->l[i];
+    *f = 1;
+    if (t->objective->lookup == PHYS_NEAREST) {
+        const struct phys_box box = phys_box(t->splat_area->frame);
+
+        *place = phys_f_place(0, &box,
+                              phys_vec3((real)at->h[i], (real)at->k[i], (real)at->l[i]));
+        *f = (double)box.f[*place];
+    }
+    t->weight = *f * *f;
+    return t->weight != 0;
+}
+
+/* reflection i of a strip */
+PHYS_FN void one_back(int shape, const struct located *at, int i, struct touch *t,
+                      struct splat_sums *sums)
+{
+    const int fast = (int)at->first_fast[i], slow = (int)at->first_slow[i];
+    const int end_fast = (int)at->last_fast[i] + 1, end_slow = (int)at->last_slow[i] + 1;
+    double f, f2 = 0;
+    int place = 0;
+
+    if (!touch_of(at, i, t, &place, &f)) return;
+    for (int s = slow; s < end_slow; s += PIECE)
+        for (int l = fast; l < end_fast; l += PIECE) {
+            const struct rectangle r = {l, s, min_int(PIECE, end_fast - l),
+                                        min_int(PIECE, end_slow - s)};
+
+            f2 += piece_back(shape, t, r, sums);
+        }
+    sums->f2 += t->weight * f2;
+    if (t->objective->lookup == PHYS_NEAREST && t->objective->f)
+        t->objective->f[place] += t->objective->scale * t->pair->weight * 2 * f * f2;
+}
+
+/* what all reflections of a pair have in common */
+static struct touch touch_of_pair(int shape, const struct splat_area *splat_area,
+                                  const struct pair *pair,
+                                  const struct splat_weights *objective)
+{
+    const double *m = splat_area->frame->metric; /* hh kk ll hk hl kl, cross terms twice */
+    const double metric[3][3] = {{2 * m[0], m[3], m[4]},
+                                 {m[3], 2 * m[1], m[5]},
+                                 {m[4], m[5], 2 * m[2]}};
+    const double unit = pair->source->inverse_wavelength;
+    struct touch t = {splat_area,
+                      pair,
+                      objective,
+                      {0},
+                      {0},
+                      {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+                      {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}},
+                      0};
+    double rows[9] = {0};
+
+    if (shape != PHYS_SQUARE) memcpy(t.metric, metric, sizeof metric);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            for (int k = 0; k < 3; k++)
+                rows[3 * i + k] += unit * t.metric[i][j] * pair->axes[3 * j + k];
+    t.axes = phys_axes(rows);
+    return t;
+}
+
+/* sums of slopes less the metric, times it */
+static void multiply_metric(const struct touch *t, struct splat_sums *sums)
+{
+    const struct splat_sums less = *sums;
+
+    for (int i = 0; i < 3; i++) {
+        const double *m = t->metric[i];
+
+        sums->slope[i] = m[0] * less.slope[0] + m[1] * less.slope[1] + m[2] * less.slope[2];
+        for (int j = 0; j < 3; j++)
+            sums->moment[i][j] = m[0] * less.moment[0][j] + m[1] * less.moment[1][j]
+                                 + m[2] * less.moment[2][j];
+    }
+}
+
+PHYS_FN void run_back(int shape, const struct splat_area *splat_area,
+                      const struct pair *pair, const struct reflections *list,
+                      const int *hits, int n, const struct splat_weights *objective,
+                      struct splat_sums *sums)
+{
+    struct touch t = touch_of_pair(shape, splat_area, pair, objective);
+    struct splat_sums own = {0};
+    struct located at;
+
+    for (int first = 0; first < n; first += STRIP) {
+        const int segment =
+            locate_strip(splat_area, pair, list, hits + first, n - first, &at);
+
+        for (int i = 0; i < segment; i++)
+            if (at.seen[i] != 0 && is_wanted(splat_area, &at, i))
+                one_back(shape, &at, i, &t, &own);
+    }
+    multiply_metric(&t, &own);
+    *sums = own;
+}
+
+#define SHAPE(name)                                                                        \
+    static void name##_back(const struct splat_area *splat_area, const struct pair *pair,  \
+                            const struct reflections *list, const int *hits, int n,        \
+                            const struct splat_weights *objective,                         \
+                            struct splat_sums *sums)                                       \
+    {                                                                                      \
+        run_back(PHYS_##name, splat_area, pair, list, hits, n, objective, sums);           \
+    }
+SHAPE(SQUARE)
+SHAPE(ROUND)
+SHAPE(GAUSS)
+SHAPE(TOPHAT)
+#undef SHAPE
+
+extern const struct splat_vjp_kernels KERNELS;
+const struct splat_vjp_kernels KERNELS = {
+    {
+        [PHYS_SQUARE] = SQUARE_back,
+        [PHYS_ROUND] = ROUND_back,
+        [PHYS_GAUSS] = GAUSS_back,
+        [PHYS_TOPHAT] = TOPHAT_back,
+    },
+};

@@ -1,0 +1,232 @@
+/*
+ * spots.c - see spots.h. The detector is cut into bands of rows (strips.c), each of which
+ * is painted by one thread, pair by pair in the same order whatever their number.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "kernels/spots/spots.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/grid.h"
+#include "kernels/rounding.h"
+#include "kernels/spots/strips.h"
+#include "physics/step.h"
+
+/* times that the radius is enlarged when the image turns out to be weak */
+enum { MOST_TRIES = 12 };
+
+/* a cut at this share of a peak is none: the image holds no such numbers */
+static const double least_share = 1e-300;
+
+/* The first guess of what may be dropped from a spot when `tolerance` may be dropped from
+ * the image: spots are spread over pairs and pixels, so its peak lies below theirs. */
+static double first_share(double tolerance)
+{
+    return 1e-4 * tolerance;
+}
+
+double spots_share(const struct phys_frame *frame, struct phys_spec spec, double tolerance)
+{
+    const double radius = ewald_radius(frame, spec, first_share(tolerance));
+    double stars[9];
+    const double volume = ewald_stars(frame->orientation[0].axes, stars);
+
+    return 4 * M_PI / 3 * radius * radius * radius * volume;
+}
+
+/* nanoseconds of a row, of a candidate, of looking at it from a pair, of placing a spot and
+ * of computing a sample, plain or with a weight of its own: of one core of 2021, as the
+ * lanes' in compile/policy.c */
+static const double per_row = 40, per_candidate = 30, per_look = 0.7, per_place = 60,
+                    per_sample = 10, per_weighed = 60;
+
+double spots_cost(const struct phys_frame *frame, struct phys_spec spec, double tolerance,
+                  double samples, double worth)
+{
+    const double radius = ewald_radius(frame, spec, first_share(tolerance));
+    const double pairs = (double)frame->nsource * frame->norientation;
+    struct ewald e = ewald_of(frame, radius);
+    const double group = strips_group(&e, frame);
+    double cost = pairs / group * ewald_rows(&e) * per_row, workspace = 0;
+    const int each = frame->each_omega || frame->each_polar || frame->layer_mu != 0
+                     || frame->dmin > 0 || frame->b_factor != 0;
+
+    cost += pairs * frame->nlayers * ewald_hits(&e, radius) * per_place;
+    cost += pairs * samples * spots_share(frame, spec, tolerance)
+            * (each ? per_weighed : per_sample);
+    if (ewald_rows(&e) > strips_rows) return INFINITY;
+    for (int i = 0; e.low[0] + i <= e.high[0] && cost <= worth; i++) {
+        const double more = (double)ewald_room(&e, e.low[0] + i);
+
+        workspace += more;
+        cost += pairs * more * (per_candidate / group + frame->nlayers * per_look);
+    }
+    return workspace > STRIPS_CANDIDATES ? INFINITY : cost;
+}
+
+double spots_rounding(const struct phys_frame *frame, struct phys_spec spec,
+                      double tolerance)
+{
+    const struct rounding r = rounding_of(frame, spec);
+    const double radius = ewald_radius(frame, spec, first_share(tolerance));
+
+    /* halfway between two reflections float cannot tell whose a sample is */
+    return ewald_widest(frame, radius) < 0.499 ? rounding_spot(&r, radius) : 1;
+}
+
+double spots_rounding_double(const struct phys_frame *frame, struct phys_spec spec)
+{
+    const struct rounding r = rounding_of(frame, spec);
+
+    return rounding_double(&r);
+}
+
+void spots_free(struct spots_work *work)
+{
+    free(work->candidates);
+    free(work->lists);
+    free(work->hits);
+    free(work->h_layers);
+    free(work->sums);
+    free(work->weight);
+    free(work->reach);
+    memset(work, 0, sizeof *work);
+}
+
+size_t spots_bytes(const struct spots_work *work)
+{
+    const size_t each = 3 * sizeof *work->lists + sizeof *work->hits;
+
+    return work->capacity * sizeof *work->candidates
+           + work->each * each * (size_t)work->threads
+           + (size_t)work->nh_layers * sizeof *work->h_layers
+           + work->pixels * (sizeof *work->sums + sizeof *work->weight)
+           + work->reach_words * sizeof *work->reach;
+}
+
+/* ---- the image ---- */
+
+/* what a pair is painted with */
+struct brush {
+    const struct splat_kernels *splat_kernels;
+    struct phys_spec spec;
+};
+
+static void splat_pair(const void *user, int chunk, const struct splat_area *splat_area,
+                       const struct pair *pair, const struct reflections *list, int *hits)
+{
+    const struct brush *brush = user;
+    const int n = brush->splat_kernels->scan(pair, list, hits);
+
+    (void)chunk;
+    brush->splat_kernels->spots[brush->spec.shape][brush->spec.lookup](splat_area, pair,
+                                                                       list, hits, n);
+}
+
+nb_status spots_paint(struct progress *progress, const struct kernel_set *kernels,
+                      const struct job *job, const struct spots_attempt *attempt,
+                      double share, struct spots_work *work)
+{
+    const struct brush brush = {attempt->single ? kernels->splat_single
+                                                : kernels->splat_precise,
+                                job->spec};
+    const struct strips strips = {
+        .job = job,
+        .radius = attempt->radius,
+        .bragg = job->photons,
+        .share = share,
+        .pair = splat_pair,
+        .user = &brush,
+        .work = work,
+    };
+
+    return strips_run(progress, &strips);
+}
+
+int spots_is_dark(const struct phys_frame *frame, const struct tile *tile,
+                  const double *sums)
+{
+    if (frame->amorphous_scale != 0) return 0;
+    for (int i = 0; i < tile->width * tile->height; i++)
+        if (sums[i] != 0) return 0;
+    return 1;
+}
+
+/* sums to photons, and the brightest pixel */
+static double finish(const struct kernels *kernels, const struct job *job)
+{
+    const double factor = phys_constant_factor(job->spec, job->frame);
+    const int count = grid_count(job);
+    const int threads = strips_threads(job, (double)count * TILE_PIXELS);
+    double peak = 0;
+
+#pragma omp parallel for schedule(dynamic, 16) num_threads(threads) reduction(max : peak)
+    for (int t = 0; t < count; t++) {
+        const struct tile tile = grid_tile(job, t);
+        double photons[TILE_PIXELS];
+
+        grid_collect(job, &tile, photons);
+        if (spots_is_dark(job->frame, &tile, photons) && !job->mask) continue;
+        kernels->finish(job->frame, &tile, factor, photons);
+        peak = fmax(peak, grid_deliver(job, &tile, photons));
+    }
+    (void)threads;
+    return peak;
+}
+
+/* the most that a cut at a share of their peaks can take from any pixel, photons */
+static double most_dropped(const struct job *job, double share)
+{
+    return job->spec.shape == PHYS_TOPHAT ? 0 : share * rounding_brightest(job);
+}
+
+/* ---- how far spots must reach ---- */
+
+struct spots_attempt spots_first(const struct kernel_set *kernels, const struct job *job)
+{
+    struct spots_attempt t;
+
+    t.left = MOST_TRIES;
+    t.single = kernels->single != NULL;
+    t.share = first_share(job->tolerance);
+    t.radius = ewald_radius(job->frame, job->spec, t.share);
+    return t;
+}
+
+int spots_again(const struct job *job, double peak, struct spots_attempt *t)
+{
+    const double dropped = most_dropped(job, t->share);
+
+    if (--t->left == 0) return 0;
+    if (t->single && rounding_is_lost(job, peak)) {
+        t->single = 0;
+        return 1;
+    }
+    if (dropped <= job->tolerance * peak || t->share <= least_share) return 0;
+    if (t->radius >= ewald_radius(job->frame, job->spec, 0)) return 0;
+    /* weaker than guessed: as far as the bound asks, or much farther into the dark */
+    t->share =
+        peak > 0 ? 0.25 * t->share * job->tolerance * peak / dropped : t->share * t->share;
+    t->share = fmax(t->share, least_share);
+    t->radius = ewald_radius(job->frame, job->spec, t->share);
+    return 1;
+}
+
+nb_status spots_forward(nb_context *ctx, const struct kernel_set *kernels,
+                        const struct job *job, struct spots_work *work)
+{
+    struct spots_attempt attempt = spots_first(kernels, job);
+    struct progress progress;
+
+    progress_start(&progress, ctx, job);
+    if (grid_is_empty(job)) {
+        grid_blank(job);
+        return progress_end(&progress);
+    }
+    do NB_TRY(spots_paint(&progress, kernels, job, &attempt, 1, work));
+    while (spots_again(job, finish(kernels->precise, job), &attempt));
+    return progress_end(&progress);
+}

@@ -1,0 +1,272 @@
+/*
+ * strips.c - see strips.h. For each group of sources and orientations the candidates near
+ * the Ewald sphere are listed once; then threads share the chunks of bands.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "kernels/spots/strips.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/threads.h"
+
+/* rows of pixels in a band; orientations in a group, and the largest turn among them or
+ * among its sources */
+enum { BAND_ROWS = 64, GROUP = 256 };
+static const double most_turn = 0.02;
+
+/* reflections looked at and samples finished below which a thread is not worth waking */
+static const double least_work = 2e4;
+
+double strips_group(struct ewald *ewald, const struct phys_frame *frame)
+{
+    return ewald_sources(ewald, frame, 0, most_turn)
+           * (double)ewald_orientations(ewald, frame, 0, GROUP, most_turn);
+}
+
+int strips_threads(const struct job *job, double work)
+{
+    const double worth = 1 + work / least_work;
+
+    return worth < job->schedule.threads ? (int)worth : job->schedule.threads;
+}
+
+/* ---- memory ---- */
+
+static size_t padded(size_t n)
+{
+    return (n + SPLAT_PAD - 1) / SPLAT_PAD * SPLAT_PAD + SPLAT_PAD;
+}
+
+static int grow_candidates(struct spots_work *work, size_t n)
+{
+    if (n <= work->capacity) return 1;
+    free(work->candidates);
+    work->capacity = 0;
+    work->candidates = malloc((n + n / 4 + 1024) * sizeof *work->candidates);
+    if (work->candidates) work->capacity = n + n / 4 + 1024;
+    return work->candidates != NULL;
+}
+
+/* room for the list of a band on each of so many threads */
+static int grow_lists(struct spots_work *work, size_t candidates, int threads)
+{
+    const size_t each = padded(candidates + candidates / 4);
+
+    if (padded(candidates) <= work->each && threads <= work->threads) return 1;
+    free(work->lists);
+    free(work->hits);
+    work->each = 0;
+    work->lists = calloc(each * 3 * (size_t)threads, sizeof *work->lists);
+    work->hits = malloc(each * (size_t)threads * sizeof *work->hits);
+    work->threads = threads;
+    if (work->lists && work->hits) work->each = each;
+    return work->each > 0; /* what there is will be freed */
+}
+
+static int grow_h_layers(struct spots_work *work, int n)
+{
+    if (n <= work->nh_layers) return 1;
+    free(work->h_layers);
+    work->nh_layers = 0;
+    work->h_layers = malloc(((size_t)n + 1) * sizeof *work->h_layers);
+    if (work->h_layers) work->nh_layers = n;
+    return work->h_layers != NULL;
+}
+
+/* ---- one band ---- */
+
+/* what all bands of a group share */
+struct group {
+    const struct strips *strips;
+    struct ewald ewald;
+    int first, n; /* orientations */
+    int first_source, nsource;
+    int nh_layers;
+    size_t candidates;
+    double (*stars)[9]; /* of each orientation */
+};
+
+/* the candidates that reach a band, in the thread's own arrays */
+static struct reflections list_of(const struct group *g, const int rows[2], int thread)
+{
+    const struct spots_work *work = g->strips->work;
+    const size_t each = work->each;
+    float *h = work->lists + each * 3 * (size_t)thread, *k = h + each, *l = k + each;
+    struct reflections list = {h, k, l, 0};
+    size_t n = 0;
+
+    for (int i = 0; i < g->nh_layers; i++) {
+        const struct h_layer *h_layer = work->h_layers + i;
+        const struct candidate *c = work->candidates + h_layer->first;
+
+        for (size_t j = 0; j < h_layer->n; j++) {
+            h[n] = c[j].h, k[n] = c[j].k, l[n] = c[j].l;
+            n += c[j].high >= (float)rows[0] && c[j].low <= (float)rows[1];
+        }
+    }
+    list.n = (int)n;
+    return list;
+}
+
+static struct pair pair_of(const struct group *g, int source, int orientation)
+{
+    const struct phys_frame *frame = g->strips->job->frame;
+    const struct phys_source *from = frame->source + g->first_source + source;
+    const struct phys_orientation *at = frame->orientation + g->first + orientation;
+    const double wave = g->ewald.wave + g->ewald.spread, q = g->ewald.qmax;
+    const struct pair pair = {
+        from,
+        at->axes,
+        g->stars[orientation],
+        g->ewald.radius,
+        (float)(4e-7 * g->ewald.skew * q * (q + 2 * wave)),
+        from->weight * at->weight,
+        g->first_source + source,
+        g->first + orientation,
+    };
+
+    return pair;
+}
+
+static void visit_band(const struct group *g, int strip, int chunk,
+                       struct progress *progress)
+{
+    const struct strips *b = g->strips;
+    const struct phys_frame *frame = b->job->frame;
+    const int n = frame->oversample, thread = threads_own();
+    const int end = (strip + 1) * BAND_ROWS;
+    int *hits = b->work->hits + b->work->each * (size_t)thread;
+    struct reflections list;
+    struct splat_area splat_area;
+
+    splat_area.frame = frame;
+    splat_area.bragg = b->bragg;
+    splat_area.roi = b->job->roi;
+    splat_area.fast[0] = 0;
+    splat_area.fast[1] = frame->nfast * n;
+    splat_area.slow[0] = strip * BAND_ROWS * n;
+    splat_area.slow[1] = (end < frame->nslow ? end : frame->nslow) * n;
+    list = list_of(g, splat_area.slow, thread);
+    for (int layer = 0; layer < frame->nlayers && list.n > 0; layer++) {
+        splat_area.layer = layer;
+        splat_area.depth = frame->layer_offset + layer * frame->layer_step;
+        splat_area.plane = phys_detector_plane(frame, splat_area.depth);
+        for (int i = 0; i < g->n && !progress_asked(progress); i++)
+            for (int s = 0; s < g->nsource; s++) {
+                const struct pair pair = pair_of(g, s, i);
+
+                b->pair(b->user, chunk, &splat_area, &pair, &list, hits);
+            }
+    }
+}
+
+/* ---- one group of sources and orientations ---- */
+
+/* room for the candidates of the group, sheet after sheet of h */
+static nb_status reserve_h_layers(nb_context *ctx, struct group *g, int threads)
+{
+    const struct ewald *e = &g->ewald;
+    struct h_layer *h_layer;
+    size_t workspace = 0;
+
+    if (ewald_rows(e) > strips_rows)
+        return fail(ctx, NB_ERR_MEMORY,
+                    "%.2g rows of reflections cross the Ewald sphere, too many to look "
+                    "through; use the strategy lanes",
+                    ewald_rows(e));
+    g->nh_layers = e->high[0] >= e->low[0] ? (int)(e->high[0] - e->low[0]) + 1 : 0;
+    if (!grow_h_layers(g->strips->work, g->nh_layers))
+        return fail_memory(ctx, "a list of reflections");
+    h_layer = g->strips->work->h_layers;
+#pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
+    for (int i = 0; i < g->nh_layers; i++) h_layer[i].n = ewald_room(e, e->low[0] + i);
+    (void)threads; /* here and below: unused without OpenMP */
+    for (int i = 0; i < g->nh_layers; i++) {
+        h_layer[i].first = workspace;
+        workspace += h_layer[i].n;
+    }
+    if (workspace > STRIPS_CANDIDATES)
+        return fail(ctx, NB_ERR_MEMORY,
+                    "%.2g reflections lie near the Ewald sphere, too many to list; use the "
+                    "strategy lanes",
+                    (double)workspace);
+    if (!grow_candidates(g->strips->work, workspace))
+        return fail_memory(ctx, "a list of reflections");
+    return NB_OK;
+}
+
+static nb_status list_candidates(nb_context *ctx, struct group *g)
+{
+    const struct ewald *e = &g->ewald;
+    const int threads = strips_threads(g->strips->job, ewald_rows(e));
+    struct candidate *candidates;
+    struct h_layer *h_layer;
+
+    NB_TRY(reserve_h_layers(ctx, g, threads));
+    h_layer = g->strips->work->h_layers;
+    candidates = g->strips->work->candidates;
+#pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
+    for (int i = 0; i < g->nh_layers; i++)
+        h_layer[i].n = ewald_h_layer(e, e->low[0] + i, candidates + h_layer[i].first);
+    (void)threads;
+    g->candidates = 0;
+    for (int i = 0; i < g->nh_layers; i++) g->candidates += h_layer[i].n;
+    if (!grow_lists(g->strips->work, g->candidates, ctx->threads))
+        return fail_memory(ctx, "a list of reflections");
+    return NB_OK;
+}
+
+/* of all pairs */
+static double share_of(const struct group *g)
+{
+    const struct phys_frame *frame = g->strips->job->frame;
+
+    return (double)g->n / frame->norientation * ((double)g->nsource / frame->nsource);
+}
+
+static nb_status visit_group(struct progress *progress, double begin, struct group *g)
+{
+    nb_context *ctx = progress->ctx;
+    const struct phys_frame *frame = g->strips->job->frame;
+    const int *roi = g->strips->job->roi;
+    const int first = roi[2] / BAND_ROWS, end = (roi[3] + BAND_ROWS - 1) / BAND_ROWS;
+    const int chunks = g->strips->chunks > 0 ? g->strips->chunks : end - first;
+    int threads;
+
+    for (int i = 0; i < g->n; i++)
+        (void)ewald_stars(frame->orientation[g->first + i].axes, g->stars[i]);
+    NB_TRY(list_candidates(ctx, g));
+    threads = strips_threads(g->strips->job, (double)g->candidates * g->n * g->nsource);
+    progress_part(progress, g->strips->begin + g->strips->share * begin,
+                  g->strips->share * share_of(g), end - first);
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int chunk = 0; chunk < chunks; chunk++)
+        for (int strip = first + chunk; strip < end; strip += chunks) {
+            if (progress_stopped(progress)) continue;
+            visit_band(g, strip, chunk, progress);
+            progress_step(progress);
+        }
+    (void)threads;
+    return progress_check(progress);
+}
+
+nb_status strips_run(struct progress *progress, const struct strips *strips)
+{
+    const struct phys_frame *frame = strips->job->frame;
+    const size_t pixels = (size_t)frame->nslow * (size_t)frame->nfast;
+    double stars[GROUP][9], begin = 0;
+    struct group g = {strips, ewald_of(frame, strips->radius), 0, 0, 0, 0, 0, 0, stars};
+
+    if (strips->bragg) memset(strips->bragg, 0, sizeof *strips->bragg * pixels);
+    for (; g.first_source < frame->nsource; g.first_source += g.nsource) {
+        g.nsource = ewald_sources(&g.ewald, frame, g.first_source, most_turn);
+        for (g.first = 0; g.first < frame->norientation; g.first += g.n) {
+            g.n = ewald_orientations(&g.ewald, frame, g.first, GROUP, most_turn);
+            NB_TRY(visit_group(progress, begin, &g));
+            begin += share_of(&g);
+        }
+    }
+    return NB_OK;
+}
