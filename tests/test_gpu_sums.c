@@ -154,26 +154,12 @@ static int order_of_numbers(void)
 #define AT(member)                                                                         \
     (SUM_NUMBERS + (int)(offsetof(struct phys_frame_tangent, member) / sizeof(double)))
     static const int numbers_at[][2] = {
-        {SUM_PIX0, AT(pix0)},
-        {SUM_FAST, AT(fast)},
-        {SUM_SLOW, AT(slow)},
-        {SUM_NORMAL, AT(normal)},
-        {SUM_PIXEL, AT(pixel)},
-        {SUM_DISTANCE, AT(distance)},
-        {SUM_CLOSE_DISTANCE, AT(close_distance)},
-        {SUM_LAYER_STEP, AT(layer_step)},
-        {SUM_LAYER_OFFSET, AT(layer_offset)},
-        {SUM_LAYER_MU, AT(layer_mu)},
-        {SUM_KAHN, AT(kahn)},
-        {SUM_STRAIN, AT(strain)},
-        {SUM_NCELLS, AT(ncells)},
-        {SUM_PEAK, AT(peak)},
-        {SUM_METRIC, AT(metric)},
-        {SUM_FUDGE, AT(fudge)},
-        {SUM_B_FACTOR, AT(b_factor)},
-        {SUM_DEFAULT_F, AT(default_f)},
-        {SUM_BRAGG_SCALE, AT(bragg_scale)},
-        {SUM_AMORPHOUS_SCALE, AT(amorphous_scale)},
+#define FRAME_NUMBER(name, dimension, count)                                               \
+    {SUM_NUMBERS + PHYS_AT_##name, AT(name)},                                              \
+        {SUM_NUMBERS + PHYS_LAST_##name + 1,                                               \
+         AT(name) + (int)(sizeof((struct phys_frame_tangent *)0)->name / sizeof(double))},
+#include "physics/frame_tangent.def"
+#undef FRAME_NUMBER
         {SUM_LIST, AT(source)},
     };
 #undef AT
@@ -181,7 +167,7 @@ static int order_of_numbers(void)
 
     for (size_t i = 0; i < sizeof numbers_at / sizeof *numbers_at; i++)
         wrong += numbers_at[i][0] != numbers_at[i][1];
-    tap_check(wrong == 0, "%d of %d numbers lie elsewhere", wrong, JACOBIAN_NUMBERS);
+    tap_check(wrong == 0, "%d of %d numbers lie elsewhere", wrong, PHYS_NUMBERS);
     return TAP_PASS;
 }
 

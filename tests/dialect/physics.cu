@@ -8,7 +8,6 @@
 #include "physics/detector_plane.h"
 #include "physics/patch.h"
 #include "physics/pixel.h"
-#include "physics/pixel_jvp.h"
 #include "physics/pixel_vjp.h"
 #include "physics/poisson.h"
 

@@ -49,12 +49,10 @@ static struct members members_of(const struct phys_frame *f)
 {
     struct members m = {{0}, 0};
 
-    put(&m, f->pix0, 3), put(&m, f->fast, 3), put(&m, f->slow, 3), put(&m, f->normal, 3);
-    put(&m, &f->pixel, 1), put(&m, &f->distance, 1), put(&m, &f->close_distance, 1);
-    put(&m, &f->layer_step, 1), put(&m, &f->layer_offset, 1), put(&m, &f->layer_mu, 1);
-    put(&m, &f->kahn, 1), put(&m, f->ncells, 3), put(&m, &f->peak, 1);
-    put(&m, f->metric, 6), put(&m, &f->fudge, 1), put(&m, &f->b_factor, 1);
-    put(&m, &f->default_f, 1), put(&m, &f->bragg_scale, 1), put(&m, &f->amorphous_scale, 1);
+#define FRAME_STRAIN(name, dimension, count)
+#define FRAME_NUMBER(name, dimension, count) put(&m, (const double *)&f->name, count);
+#include "physics/frame_tangent.def"
+#undef FRAME_NUMBER
     for (int i = 0; i < f->nsource && i < MOST_SOURCES; i++) put_source(&m, f->source + i);
     for (int i = 0; i < f->norientation && i < MOST_ORIENTATIONS; i++) {
         put(&m, f->orientation[i].axes, 9);
@@ -87,12 +85,10 @@ static struct members changes_of(const struct phys_frame *f,
 {
     struct members m = {{0}, 0};
 
-    put(&m, s->pix0, 3), put(&m, s->fast, 3), put(&m, s->slow, 3), put(&m, s->normal, 3);
-    put(&m, &s->pixel, 1), put(&m, &s->distance, 1), put(&m, &s->close_distance, 1);
-    put(&m, &s->layer_step, 1), put(&m, &s->layer_offset, 1), put(&m, &s->layer_mu, 1);
-    put(&m, &s->kahn, 1), put(&m, s->ncells, 3), put(&m, &s->peak, 1);
-    put(&m, s->metric, 6), put(&m, &s->fudge, 1), put(&m, &s->b_factor, 1);
-    put(&m, &s->default_f, 1), put(&m, &s->bragg_scale, 1), put(&m, &s->amorphous_scale, 1);
+#define FRAME_STRAIN(name, dimension, count)
+#define FRAME_NUMBER(name, dimension, count) put(&m, (const double *)&s->name, count);
+#include "physics/frame_tangent.def"
+#undef FRAME_NUMBER
     for (int i = 0; i < f->nsource && i < MOST_SOURCES; i++) put_source(&m, s->source + i);
     for (int i = 0; i < f->norientation && i < MOST_ORIENTATIONS; i++) {
         put_axes(&m, f->orientation[i].axes, s->strain, s->rotation[i].by);

@@ -17,8 +17,8 @@
 #include "scene/crystal.h"
 #include "scene/scene.h"
 
-/* strain, ncells, peak, metric, fudge, b_factor, default_f from cell, matrix, misset,
- * ncells, fudge, b_factor, default_f of the crystal; `axes` from crystal_derive(). */
+/* The numbers of the crystal in physics/frame_tangent.def and the rotations, from the
+ * changes in dot->crystal; `axes` from crystal_derive(). */
 void crystal_tangent(const nb_scene *scene, const nb_scene *dot,
                      const struct crystal_axes *axes, struct phys_frame_tangent *out);
 

@@ -10,7 +10,6 @@
 #include "kernels/kernels.h"
 #include "kernels/variants.h"
 #include "physics/pixel.h"
-#include "physics/pixel_jvp.h"
 #include "physics/pixel_vjp.h"
 
 static inline void run(struct phys_spec spec, const struct phys_frame *frame,
@@ -51,10 +50,10 @@ void reference_amorphous_pixel_vjp(const struct phys_frame *frame, const struct 
                                    int i, double photons_bar,
                                    struct phys_frame_tangent *bar)
 {
-    const struct phys_detector det = phys_detector(frame);
+    const struct phys_view view = phys_view(frame);
     const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
 
-    phys_pixel_amorphous_vjp(frame, &det, s, f, photons_bar, bar);
+    phys_pixel_amorphous_vjp(frame, &view, s, f, photons_bar, bar);
 }
 
 void reference_amorphous_vjp(const struct phys_frame *frame, const struct tile *tile,
@@ -65,35 +64,24 @@ void reference_amorphous_vjp(const struct phys_frame *frame, const struct tile *
             reference_amorphous_pixel_vjp(frame, tile, i, photons_bar[i], bar);
 }
 
-/* slopes of pixel i of a tile in the structure factors, to their columns */
-static void pixel_columns(struct phys_spec spec, const struct phys_frame *frame,
-                          const struct tile *tile, int i, void *workspace,
+/* the structure factors' part of a pixel's cotangent goes to their columns, and leaves 0 */
+static void pixel_columns(struct phys_frame_tangent *bar, int i, int pixels,
                           struct columns *columns)
 {
-    const struct phys_view view = phys_view(frame);
-    const size_t nsource = (size_t)frame->nsource, nturn = (size_t)frame->norientation;
-    const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
     struct phys_touched *touched = &columns->touched;
-    struct phys_frame_tangent bar = {0};
 
-    bar.source = workspace;
-    bar.rotation = (struct phys_rotation *)(void *)(bar.source + nsource);
-    bar.f = columns->box;
-    bar.touched = touched;
-    memset(bar.source, 0, nsource * sizeof *bar.source);
-    memset(bar.rotation, 0, nturn * sizeof *bar.rotation);
-    phys_pixel_vjp(spec, frame, &view, s, f, 1, &bar);
     for (int k = 0; k < touched->n; k++) {
         const int place = touched->place[k];
-        double *column = columns_take(columns, place, tile->width * tile->height);
+        double *column = columns_take(columns, place, pixels);
 
-        if (column) column[i] += bar.f[place];
-        bar.f[place] = 0;
+        if (column) column[i] += bar->f[place];
+        bar->f[place] = 0;
         touched->mark[place] = 0;
     }
     touched->n = 0;
 }
 
+/* The row of a pixel is its cotangent, whose inner product with each tangent is taken. */
 static inline void rows(struct phys_spec spec, const struct job *job,
                         const struct tile *tile, const struct tangents *along,
                         void *workspace, struct columns *columns, double *photons,
@@ -101,18 +89,28 @@ static inline void rows(struct phys_spec spec, const struct job *job,
 {
     const struct phys_frame *frame = job->frame;
     const struct phys_view view = phys_view(frame);
+    const int sources = frame->nsource, orientations = frame->norientation;
+    const int pixels = tile->width * tile->height;
+    const size_t lists = (size_t)sources * sizeof(struct phys_source)
+                         + (size_t)orientations * sizeof(struct phys_rotation);
 
     run(spec, frame, tile, photons);
-    for (int i = 0; i < tile->width * tile->height; i++) {
+    for (int i = 0; i < pixels; i++) {
         const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
-
         const int inside = s < frame->nslow && f < frame->nfast;
+        struct phys_frame_tangent bar = {0};
 
+        bar.source = workspace;
+        bar.rotation = (struct phys_rotation *)(void *)(bar.source + sources);
+        bar.f = columns ? columns->box : NULL;
+        bar.touched = columns ? &columns->touched : NULL;
+        memset(workspace, 0, lists);
+        if (columns && columns->full) return;
+        if (inside) phys_pixel_vjp(spec, frame, &view, s, f, 1, &bar);
         for (int d = 0; d < along->n; d++)
             change[(size_t)d * TILE_PIXELS + (size_t)i] =
-                inside ? phys_pixel_jvp(spec, frame, &view, along->dot + d, s, f).dot : 0;
-        if (columns && columns->full) return;
-        if (columns && inside) pixel_columns(spec, frame, tile, i, workspace, columns);
+                inside ? phys_frame_inner(sources, orientations, &bar, along->dot + d) : 0;
+        if (columns && inside) pixel_columns(&bar, i, pixels, columns);
     }
 }
 

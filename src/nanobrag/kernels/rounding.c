@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "physics/detector_plane.h"
+#include "physics/displacement.h"
 
 /* Steepest slopes: of (sin n x/(n sin x))^2 per n h, and of the round and the gaussian
  * profile, squared, per rho. In the tails of a gaussian the slope is 2.2 sqrt(L) times that
@@ -37,9 +38,7 @@ static const double least_single = 1e-9;
 /* the largest displacement factor: a negative B makes spots brighter */
 static double displacement(const struct phys_frame *frame)
 {
-    const double q = 2 * shortest_wave(frame);
-
-    return frame->b_factor < 0 ? exp(fmin(-0.5 * frame->b_factor * q * q, 80)) : 1;
+    return exp(fmin(phys_displacement_most(frame, 2 * shortest_wave(frame)), 80));
 }
 
 /* the largest F^2, which float must be able to add up */

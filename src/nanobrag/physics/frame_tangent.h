@@ -24,17 +24,9 @@ struct phys_rotation {
 struct phys_touched;
 
 struct phys_frame_tangent {
-    /* detector, metres */
-    double pix0[3], fast[3], slow[3], normal[3];
-    double pixel, distance, close_distance;
-    double layer_step, layer_offset, layer_mu;
-    /* beam */
-    double kahn;
-    /* crystal */
-    double strain[9]; /* axes_i += sum over j of strain[3 i + j] axes_j */
-    double ncells[3], peak, metric[6], fudge, b_factor, default_f;
-    /* photons */
-    double bragg_scale, amorphous_scale;
+#define FRAME_NUMBER(name, dimension, count) double name dimension;
+#include "frame_tangent.def"
+#undef FRAME_NUMBER
     /* behind the numbers, the lists */
     struct phys_source *source; /* members in the sense of the above  (nsource)      */
     struct phys_rotation *rotation; /*                                (norientation) */
@@ -42,6 +34,21 @@ struct phys_frame_tangent {
                   without (NULL) */
     struct phys_touched *touched; /* of a cotangent: which places are in use; or NULL */
 };
+
+/* where the numbers lie in a row of all of them, which phys_numbers() is */
+enum phys_number {
+#define FRAME_NUMBER(name, dimension, count)                                               \
+    PHYS_AT_##name, PHYS_LAST_##name = PHYS_AT_##name + (count)-1,
+#include "frame_tangent.def"
+#undef FRAME_NUMBER
+    PHYS_NUMBERS
+};
+
+/* the numbers of a cotangent (PHYS_NUMBERS) */
+PHYS_FN double *phys_numbers(struct phys_frame_tangent *bar)
+{
+    return (double *)(void *)bar;
+}
 
 /* places of a box that are not 0, in the order in which they became so */
 struct phys_touched {
@@ -60,17 +67,26 @@ PHYS_FN void phys_give_f(struct phys_frame_tangent *bar, int place, double value
     t->place[t->n++] = place;
 }
 
+/* the inner product of two rows of n numbers */
+PHYS_FN double phys_inner(int n, const void *bar, const void *dot)
+{
+    const double *a = (const double *)bar, *b = (const double *)dot;
+    double sum = 0;
+
+    for (int i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+enum {
+    PHYS_SOURCE_NUMBERS = (int)(sizeof(struct phys_source) / sizeof(double)),
+    PHYS_ROTATION_NUMBERS = (int)(sizeof(struct phys_rotation) / sizeof(double))
+};
+
 /* the inner product of a source's cotangent and its tangent */
 PHYS_FN double phys_source_inner(const struct phys_source *bar,
                                  const struct phys_source *dot)
 {
-    double sum =
-        bar->inverse_wavelength * dot->inverse_wavelength + bar->weight * dot->weight;
-
-    for (int k = 0; k < 3; k++)
-        sum += bar->direction[k] * dot->direction[k] + bar->e[k] * dot->e[k]
-               + bar->b[k] * dot->b[k];
-    return sum;
+    return phys_inner(PHYS_SOURCE_NUMBERS, bar, dot);
 }
 
 /* the inner product of a cotangent and a tangent, their boxes left out */
@@ -78,29 +94,9 @@ PHYS_FN double phys_frame_inner(int nsource, int norientation,
                                 const struct phys_frame_tangent *bar,
                                 const struct phys_frame_tangent *dot)
 {
-    const struct phys_frame_tangent *a = bar, *b = dot;
-    double sum = a->pixel * b->pixel + a->distance * b->distance
-                 + a->close_distance * b->close_distance + a->layer_step * b->layer_step
-                 + a->layer_offset * b->layer_offset + a->layer_mu * b->layer_mu
-                 + a->kahn * b->kahn + a->peak * b->peak + a->fudge * b->fudge
-                 + a->b_factor * b->b_factor + a->default_f * b->default_f
-                 + a->bragg_scale * b->bragg_scale
-                 + a->amorphous_scale * b->amorphous_scale;
-
-    for (int i = 0; i < 3; i++)
-        sum += a->pix0[i] * b->pix0[i] + a->fast[i] * b->fast[i] + a->slow[i] * b->slow[i]
-               + a->normal[i] * b->normal[i] + a->ncells[i] * b->ncells[i];
-    for (int i = 0; i < 9; i++) sum += a->strain[i] * b->strain[i];
-    for (int i = 0; i < 6; i++) sum += a->metric[i] * b->metric[i];
-    for (int i = 0; i < nsource; i++)
-        sum += phys_source_inner(a->source + i, b->source + i);
-    for (int i = 0; i < norientation; i++) {
-        const struct phys_rotation *s = a->rotation + i, *t = b->rotation + i;
-
-        sum += s->weight * t->weight + s->by[0] * t->by[0] + s->by[1] * t->by[1]
-               + s->by[2] * t->by[2];
-    }
-    return sum;
+    return phys_inner(PHYS_NUMBERS, bar, dot)
+           + phys_inner(nsource * PHYS_SOURCE_NUMBERS, bar->source, dot->source)
+           + phys_inner(norientation * PHYS_ROTATION_NUMBERS, bar->rotation, dot->rotation);
 }
 
 #endif

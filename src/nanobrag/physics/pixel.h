@@ -13,6 +13,7 @@
 #define NB_PHYSICS_PIXEL_H
 
 #include "amorphous.h"
+#include "displacement.h"
 #include "pixel_position.h"
 #include "polarization.h"
 #include "step.h"
@@ -59,12 +60,6 @@ PHYS_FN int phys_passes_dmin(real dmin, real q2)
     return !(dmin > 0 && dmin * dmin * q2 > 1);
 }
 
-/* isotropic displacement: exp(-2 B (sin(theta)/lambda)^2) */
-PHYS_FN real phys_displacement(real b_factor, real q2)
-{
-    return phys_exp((real)-0.5 * b_factor * q2); /* e^0 is 1 to the bit */
-}
-
 /* one source at one sub-pixel: adds its samples, weighted by `weight` */
 PHYS_FN void phys_pixel_source(struct phys_spec spec, const struct phys_frame *frame,
                                const struct phys_view *view, struct phys_vec3 d, int index,
@@ -100,7 +95,7 @@ PHYS_FN void phys_pixel_source(struct phys_spec spec, const struct phys_frame *f
         sum += (real)frame->orientation[i].weight
                * phys_step(spec, &view->crystal, &view->box, &anchor, q).f2;
     }
-    sums->bragg += weight * phys_displacement((real)frame->b_factor, q2) * sum;
+    sums->bragg += weight * phys_displacement(phys_displacement_b(frame), q2) * sum;
 }
 
 /* polarization of source `index` in direction d */

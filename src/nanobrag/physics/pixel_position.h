@@ -135,18 +135,24 @@ struct phys_omega_slopes {
     real dr, dclose, darea;
 };
 
-PHYS_FN struct phys_omega_slopes phys_solid_angle_slopes(const struct phys_detector *det,
-                                                         struct phys_point point)
+/* for a sample at distance r whose solid angle is omega */
+PHYS_FN struct phys_omega_slopes phys_solid_angle_scaled(const struct phys_detector *det,
+                                                         real r, real omega)
 {
     const int square =
         det->point_pixel || det->surface == PHYS_CURVED; /* 1/r^2, else 1/r^3 */
-    const real omega = phys_solid_angle(det, point);
     struct phys_omega_slopes s;
 
-    s.dr = (square ? -2 : -3) * omega / point.r;
+    s.dr = (square ? -2 : -3) * omega / r;
     s.dclose = square ? 0 : omega / det->close_distance;
     s.darea = omega / det->area;
     return s;
+}
+
+PHYS_FN struct phys_omega_slopes phys_solid_angle_slopes(const struct phys_detector *det,
+                                                         struct phys_point point)
+{
+    return phys_solid_angle_scaled(det, point.r, phys_solid_angle(det, point));
 }
 
 /* fraction of the photons absorbed in layer t (0, 1, ...) of the sensor; 1 without one */

@@ -1,10 +1,10 @@
 /*
- * pixel_vjp.h - the adjoint of pixel.h: what a number changes by with every member of the
- * frame, when it changes by `bar` with the photons of a pixel.
+ * pixel_vjp.h - the adjoint of pixel.h: given photons_bar = dL/dphotons of one pixel, adds
+ * dL/dmember for every member of the frame. The steps of one sample are step_vjp.h.
  *
- * The name x_bar is what the number changes by with x. The photons are computed first, for
- * the factors that wait until a pixel's end; then the loops of pixel.h run again, and each
- * line hands the cotangent of its result to what it was made from.
+ * The photons are computed first, for the factors that wait until a pixel's end; then the
+ * loops of pixel.h run again, and each line hands the cotangent of its result to what it
+ * was made from.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,184 +13,168 @@
 
 #include "frame_tangent.h"
 #include "pixel.h"
+#include "step_vjp.h"
 
-/* to[i] += s v */
-PHYS_FN void phys_give(double *to, real s, struct phys_vec3 v)
-{
-    to[0] += (double)(s * v.x);
-    to[1] += (double)(s * v.y);
-    to[2] += (double)(s * v.z);
-}
-
-/* of a sample's direction and distance */
-struct phys_point_bar {
-    struct phys_vec3 d;
-    real r;
+/* a pixel whose adjoint is computed, and where its cotangents go */
+struct phys_pixel_adjoint {
+    struct phys_spec spec;
+    const struct phys_frame *frame;
+    const struct phys_view *view;
+    int s, f;
+    struct phys_frame_tangent *bar;
+    real number[PHYS_NUMBERS]; /* added to those of `bar` when the pixel is done */
 };
 
-/* at the depth of layer t */
-PHYS_FN void phys_point_vjp(const struct phys_frame *frame, const struct phys_detector *det,
-                            struct phys_sub place, real t, struct phys_point_bar point_bar,
-                            struct phys_frame_tangent *bar)
+PHYS_FN struct phys_pixel_adjoint phys_pixel_adjoint(struct phys_spec spec,
+                                                     const struct phys_frame *frame,
+                                                     const struct phys_view *view, int s,
+                                                     int f, struct phys_frame_tangent *bar)
 {
-    const real fast = place.fast, slow = place.slow;
-    const real depth = det->layer_offset + t * det->layer_step;
-    const struct phys_vec3 flat = phys_flat(det, fast, slow, depth);
+    struct phys_pixel_adjoint a;
+
+    a.spec = spec;
+    a.frame = frame;
+    a.view = view;
+    a.s = s;
+    a.f = f;
+    a.bar = bar;
+    for (int i = 0; i < PHYS_NUMBERS; i++) a.number[i] = 0;
+    return a;
+}
+
+PHYS_FN void phys_pixel_adjoint_end(const struct phys_pixel_adjoint *a)
+{
+    double *number = phys_numbers(a->bar);
+
+    for (int i = 0; i < PHYS_NUMBERS; i++) number[i] += (double)a->number[i];
+}
+
+/* to[i] += v, in double */
+PHYS_FN void phys_add_wide3(double *to, struct phys_vec3 v)
+{
+    to[0] += (double)v.x;
+    to[1] += (double)v.y;
+    to[2] += (double)v.z;
+}
+
+PHYS_FN void phys_add_source(const struct phys_source_bar *from, struct phys_source *to)
+{
+    phys_add_wide3(to->direction, from->direction);
+    phys_add_wide3(to->e, from->e);
+    phys_add_wide3(to->b, from->b);
+    to->inverse_wavelength += (double)from->inverse_wavelength;
+    to->weight += (double)from->weight;
+}
+
+/* sub-pixel `sub` of the pixel (-1: its centre) in a layer */
+struct phys_sample_at {
+    int layer;
+    struct phys_sub place;
+    struct phys_point point;
+};
+
+PHYS_FN struct phys_sample_at phys_sample_at(const struct phys_pixel_adjoint *a, int layer,
+                                             int sub)
+{
+    const struct phys_detector *det = &a->view->detector;
+    struct phys_sample_at at;
+
+    at.layer = layer;
+    at.place = phys_sub(a->frame->oversample, a->s, a->f, sub);
+    at.point = phys_point(det, at.place.fast, at.place.slow,
+                          det->layer_offset + (real)layer * det->layer_step);
+    return at;
+}
+
+/* direction and distance of a sample to the numbers of the detector */
+PHYS_FN void phys_point_vjp(const struct phys_sample_at *at,
+                            struct phys_point_bar point_bar, struct phys_pixel_adjoint *a)
+{
+    const struct phys_detector *det = &a->view->detector;
+    const real depth = det->layer_offset + (real)at->layer * det->layer_step;
+    const struct phys_vec3 flat = phys_flat(det, at->place.fast, at->place.slow, depth);
     const real per_length = 1 / sqrt(phys_dot(flat, flat));
-    const struct phys_vec3 d = phys_scale(per_length, flat);
-    const int curved = det->surface == PHYS_CURVED;
-    const real along = (curved ? 0 : point_bar.r) - per_length * phys_dot(d, point_bar.d);
-    const struct phys_vec3 p_bar = phys_axpy(along, d, phys_scale(per_length, point_bar.d));
-    const real into = phys_dot(det->normal, p_bar);
+    const struct phys_vec3 v =
+        phys_place_vjp(det->surface == PHYS_CURVED, phys_scale(per_length, flat),
+                       per_length, point_bar, a->number);
+    struct phys_place_sums sums = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
 
-    if (curved) bar->distance += (double)point_bar.r;
-    phys_give(bar->pix0, 1, p_bar);
-    phys_give(bar->fast, det->sub * fast, p_bar);
-    phys_give(bar->slow, det->sub * slow, p_bar);
-    phys_give(bar->normal, depth, p_bar);
-    bar->pixel +=
-        (double)(fast * phys_dot(det->fast, p_bar) + slow * phys_dot(det->slow, p_bar))
-        / frame->oversample;
-    bar->layer_offset += (double)into;
-    bar->layer_step += (double)(t * into);
+    phys_add_wide3(sums.place, v);
+    phys_add_wide3(sums.fast, phys_scale(at->place.fast, v));
+    phys_add_wide3(sums.slow, phys_scale(at->place.slow, v));
+    phys_places_vjp(a->frame, at->layer, (double)depth, &sums, phys_numbers(a->bar), 1);
 }
 
-/* in layer t */
-PHYS_FN struct phys_point phys_point_of(const struct phys_detector *det,
-                                        struct phys_sub place, real t)
+/* the solid angle of a sample */
+PHYS_FN void phys_point_solid_angle_vjp(const struct phys_sample_at *at, real omega_bar,
+                                        struct phys_point_bar *point_bar,
+                                        struct phys_pixel_adjoint *a)
 {
-    return phys_point(det, place.fast, place.slow, det->layer_offset + t * det->layer_step);
+    const struct phys_detector *det = &a->view->detector;
+
+    phys_solid_angle_vjp(a->frame, det, at->point.r,
+                         omega_bar * phys_solid_angle(det, at->point), point_bar,
+                         a->number);
 }
 
-PHYS_FN void phys_solid_angle_vjp(const struct phys_frame *frame,
-                                  const struct phys_detector *det, struct phys_point point,
-                                  real omega_bar, struct phys_point_bar *point_bar,
-                                  struct phys_frame_tangent *bar)
+/* the polarization of a source where the pixel takes it from one sample */
+PHYS_FN void phys_point_polarization_vjp(int index, const struct phys_sample_at *at,
+                                         real polar_bar, struct phys_point_bar *point_bar,
+                                         struct phys_pixel_adjoint *a)
 {
-    const struct phys_omega_slopes s = phys_solid_angle_slopes(det, point);
+    struct phys_source_bar source_bar = phys_source_bar_zero();
 
-    point_bar->r += omega_bar * s.dr;
-    bar->close_distance += (double)(omega_bar * s.dclose);
-    if (!frame->point_pixel) bar->pixel += (double)(omega_bar * s.darea) * 2 * frame->pixel;
+    phys_polarization_vjp(a->frame, index, at->point.d, polar_bar, 1, &point_bar->d,
+                          a->number, &source_bar);
+    phys_add_source(&source_bar, a->bar->source + index);
 }
 
-PHYS_FN void phys_capture_vjp(const struct phys_detector *det, struct phys_point point,
-                              real t, real capture_bar, struct phys_point_bar *point_bar,
-                              struct phys_frame_tangent *bar)
-{
-    const struct phys_capture_slopes s = phys_capture_slopes(det, point, t);
-
-    point_bar->d = phys_axpy(capture_bar * s.dcosine, det->normal, point_bar->d);
-    phys_give(bar->normal, capture_bar * s.dcosine, point.d);
-    bar->layer_mu += (double)(capture_bar * s.dmu);
-}
-
-PHYS_FN void phys_polarization_vjp(const struct phys_frame *frame, int index,
-                                   struct phys_vec3 d, real polar_bar,
-                                   struct phys_vec3 *d_bar, struct phys_frame_tangent *bar)
-{
-    const struct phys_source *a = frame->source + index;
-    struct phys_source *v = bar->source + index;
-    struct phys_polarization_slopes s;
-
-    if (!frame->polarised) return;
-    s = phys_polarization_slopes((real)frame->kahn, phys_load(a->direction),
-                                 phys_load(a->e), phys_load(a->b), d);
-    *d_bar = phys_axpy(polar_bar, s.dd, *d_bar);
-    phys_give(v->direction, polar_bar, s.dincident);
-    phys_give(v->e, polar_bar, s.de);
-    phys_give(v->b, polar_bar, s.db);
-    bar->kahn += (double)(polar_bar * s.dkahn);
-}
-
-PHYS_FN void phys_scattering_vjp(const struct phys_frame *frame, int index,
-                                 struct phys_vec3 d, struct phys_vec3 q_bar,
-                                 struct phys_vec3 *d_bar, struct phys_frame_tangent *bar)
-{
-    const struct phys_source *a = frame->source + index;
-    struct phys_source *v = bar->source + index;
-    const real unit = (real)a->inverse_wavelength;
-    const struct phys_vec3 way = phys_axpy(-1, phys_load(a->direction), d);
-
-    v->inverse_wavelength += (double)phys_dot(q_bar, way);
-    *d_bar = phys_axpy(unit, q_bar, *d_bar);
-    phys_give(v->direction, -unit, q_bar);
-}
-
-PHYS_FN void phys_displacement_vjp(const struct phys_frame *frame, struct phys_vec3 q,
-                                   real f_bar, struct phys_vec3 *q_bar,
-                                   struct phys_frame_tangent *bar)
-{
-    const real b = (real)frame->b_factor, q2 = phys_dot(q, q);
-    const real f = phys_displacement(b, q2);
-
-    bar->b_factor -= (double)(f_bar * f * q2 / 2);
-    *q_bar = phys_axpy(-f_bar * f * b, q, *q_bar);
-}
+/* ---- the crystal ---- */
 
 /* what the lattice factor changes by with the numbers of the crystal */
-PHYS_FN void phys_crystal_vjp(struct phys_crystal_slopes s, real latt_bar,
-                              struct phys_frame_tangent *bar)
+PHYS_FN void phys_crystal_vjp(struct phys_crystal_slopes s, real latt_bar, real *number)
 {
-    phys_give(bar->ncells, latt_bar, s.dn);
-    bar->peak += (double)(latt_bar * s.dpeak);
-    bar->fudge += (double)(latt_bar * s.dfudge);
-    bar->metric[0] += (double)(latt_bar * s.dhh);
-    bar->metric[1] += (double)(latt_bar * s.dkk);
-    bar->metric[2] += (double)(latt_bar * s.dll);
-    bar->metric[3] += (double)(latt_bar * s.dhk);
-    bar->metric[4] += (double)(latt_bar * s.dhl);
-    bar->metric[5] += (double)(latt_bar * s.dkl);
+    phys_add_vec3(number + PHYS_AT_ncells, phys_scale(latt_bar, s.dn));
+    number[PHYS_AT_peak] += latt_bar * s.dpeak;
+    number[PHYS_AT_fudge] += latt_bar * s.dfudge;
+    number[PHYS_AT_metric] += latt_bar * s.dhh;
+    number[PHYS_AT_metric + 1] += latt_bar * s.dkk;
+    number[PHYS_AT_metric + 2] += latt_bar * s.dll;
+    number[PHYS_AT_metric + 3] += latt_bar * s.dhk;
+    number[PHYS_AT_metric + 4] += latt_bar * s.dhl;
+    number[PHYS_AT_metric + 5] += latt_bar * s.dkl;
 }
 
-/* a sample in one orientation: x = axes . q, with slopes x_bar; axes and q share them */
-PHYS_FN void phys_indices_vjp(struct phys_axes axes, struct phys_vec3 q, struct phys_vec3 x,
-                              struct phys_vec3 x_bar, double *strain, double *rotation,
-                              struct phys_vec3 *q_bar)
+/* F^2 of a sample in orientation i, whose cotangent is f2_bar. Adds F^2, weighted, and its
+ * slope in q to the sums of the source. */
+PHYS_FN void phys_step_vjp(int i, struct phys_vec3 q, real f2_bar,
+                           struct phys_source_sums *sums, struct phys_pixel_adjoint *a)
 {
-    const struct phys_vec3 own =
-        phys_axpy(x_bar.x, axes.a, phys_axpy(x_bar.y, axes.b, phys_scale(x_bar.z, axes.c)));
-
-    *q_bar = phys_axpy(1, own, *q_bar);
-    phys_give(rotation, 1, phys_cross(own, q)); /* (turn x a).q = turn.(a x q) */
-    phys_give(strain, x_bar.x, x);
-    phys_give(strain + 3, x_bar.y, x);
-    phys_give(strain + 6, x_bar.z, x);
-}
-
-/* F^2 of a sample in orientation i */
-PHYS_FN void phys_step_vjp(struct phys_spec spec, const struct phys_frame *frame,
-                           const struct phys_view *view, int i, struct phys_vec3 q,
-                           real f2_bar, struct phys_vec3 *q_bar,
-                           struct phys_frame_tangent *bar)
-{
-    const struct phys_anchor anchor = phys_anchor_none(frame->orientation[i].axes);
-    const struct phys_site site = phys_site(spec, &view->box, &anchor, q);
-    const struct phys_sample sample = phys_sample(spec, &view->crystal, site);
+    const struct phys_orientation *orientation = a->frame->orientation + i;
+    const struct phys_view *view = a->view;
+    const real domain = (real)orientation->weight, bar = domain * f2_bar;
+    const struct phys_anchor anchor = phys_anchor_none(orientation->axes);
+    const struct phys_site site = phys_site(a->spec, &view->box, &anchor, q);
+    const struct phys_sample sample = phys_sample(a->spec, &view->crystal, site);
     const struct phys_vec3 x = phys_anchor_indices(&anchor, q);
-    const struct phys_vec3 x_bar =
-        phys_vec3(f2_bar * sample.dh, f2_bar * sample.dk, f2_bar * sample.dl);
-    const real latt = phys_lattice(spec, &view->crystal, site.d).f;
-    const real f_bar = 2 * f2_bar * site.cell.f * latt;
+    const struct phys_vec3 slopes = phys_vec3(sample.dh, sample.dk, sample.dl);
+    const struct phys_vec3 slope = phys_indices_vjp(anchor.axes, slopes);
+    const real latt = phys_lattice(a->spec, &view->crystal, site.d).f;
+    const real f_bar = 2 * bar * site.cell.f * latt;
 
-    phys_indices_vjp(anchor.axes, q, x, x_bar, bar->strain, bar->rotation[i].by, q_bar);
-    phys_crystal_vjp(phys_lattice_crystal(spec, &view->crystal, site.d),
-                     f_bar * site.cell.f, bar);
-    phys_structure_factor_vjp(spec, &view->box, x, phys_lattice_point(spec, x),
-                              f_bar * latt, bar);
+    sums->f2 += domain * sample.f2;
+    sums->slope = phys_axpy(domain, slope, sums->slope);
+    a->bar->rotation[i].weight += (double)(f2_bar * sample.f2);
+    /* (rotation x axis).q = rotation.(axis x q) */
+    phys_add_wide3(a->bar->rotation[i].by, phys_scale(bar, phys_cross(slope, q)));
+    phys_strain_vjp(x, phys_scale(bar, slopes), a->number + PHYS_AT_strain);
+    phys_crystal_vjp(phys_lattice_crystal(a->spec, &view->crystal, site.d),
+                     f_bar * site.cell.f, a->number);
+    phys_structure_factor_vjp(a->spec, &view->box, x, phys_lattice_point(a->spec, x),
+                              f_bar * latt, a->bar);
 }
 
-/* F^2 of the amorphous material */
-PHYS_FN void phys_amorphous_vjp(const struct phys_frame *frame, struct phys_vec3 q,
-                                real f2_bar, struct phys_vec3 *q_bar)
-{
-    const real length = sqrt(phys_dot(q, q));
-    const real f = phys_amorphous(frame, length / 2);
-    const real slope = phys_amorphous_slope(frame, length / 2);
-
-    /* straight ahead the table is flat */
-    if (length > 0) *q_bar = phys_axpy(f2_bar * f * slope / length, q, *q_bar);
-}
+/* ---- a sample ---- */
 
 /* cotangents of the sums of a pixel and of the factors that wait until its end */
 struct phys_sums_bar {
@@ -199,130 +183,117 @@ struct phys_sums_bar {
     int lit;
 };
 
-/* returns the cotangent of the weight, and adds that of the direction d */
-PHYS_FN real phys_pixel_source_vjp(struct phys_spec spec, const struct phys_frame *frame,
-                                   const struct phys_view *view, struct phys_vec3 d,
-                                   int index, struct phys_sums_bar *sums_bar,
+/* returns the cotangent of the weight, and adds those of the sample's direction */
+PHYS_FN real phys_pixel_source_vjp(const struct phys_sample_at *at, int index,
+                                   struct phys_sums_bar *sums_bar,
                                    struct phys_point_bar *point_bar,
-                                   struct phys_frame_tangent *bar)
+                                   struct phys_pixel_adjoint *a)
 {
+    const struct phys_frame *frame = a->frame;
     const struct phys_source *source = frame->source + index;
-    const struct phys_vec3 q =
-        phys_scattering(d, phys_load(source->direction), (real)source->inverse_wavelength);
-    const real q2 = phys_dot(q, q), own = (real)source->weight;
+    const struct phys_vec3 d = at->point.d;
+    const struct phys_vec3 way = phys_axpy(-1, phys_load(source->direction), d);
+    const real unit = (real)source->inverse_wavelength;
+    const struct phys_vec3 q = phys_scale(unit, way);
+    const real q2 = phys_dot(q, q), weight = sums_bar->weight;
     const int passes = phys_passes_dmin((real)frame->dmin, q2);
-    const real polar = frame->each_polar ? phys_source_polarization(frame, index, d) : 1;
-    const real weight = sums_bar->weight, share = weight * polar * own;
-    struct phys_vec3 q_bar = phys_vec3(0, 0, 0);
-    real share_bar = 0;
+    struct phys_source_sums sums = {0, {0, 0, 0}, 0, 1};
+    struct phys_source_bar source_bar = phys_source_bar_zero();
+    struct phys_vec3 d_bar = phys_vec3(0, 0, 0);
+    real weight_bar = 0;
 
-    if (frame->amorphous_in_samples) {
-        const real f = phys_amorphous(frame, sqrt(q2) / 2);
-
-        share_bar += sums_bar->amorphous * f * f;
-        phys_amorphous_vjp(frame, q, sums_bar->amorphous * share, &q_bar);
-    }
+    if (frame->amorphous_in_samples)
+        weight_bar += sums_bar->amorphous
+                      * phys_amorphous_vjp(frame, index, d, sums_bar->amorphous * weight,
+                                           &point_bar->d, a->number, &source_bar);
     if (passes) {
-        const real displaced = phys_displacement((real)frame->b_factor, q2);
-        const real each = sums_bar->bragg * share * displaced;
-        real sum = 0;
-
-        for (int i = 0; i < frame->norientation; i++) {
-            const struct phys_anchor anchor = phys_anchor_none(frame->orientation[i].axes);
-
-            const real domain = (real)frame->orientation[i].weight;
-            const real f2 = phys_step(spec, &view->crystal, &view->box, &anchor, q).f2;
-
-            sum += domain * f2;
-            bar->rotation[i].weight += (double)(each * f2);
-            phys_step_vjp(spec, frame, view, i, q, each * domain, &q_bar, bar);
-        }
-        share_bar += sums_bar->bragg * displaced * sum;
-        phys_displacement_vjp(frame, q, sums_bar->bragg * share * sum, &q_bar, bar);
+        sums.fall = phys_displacement(phys_displacement_b(frame), q2);
+        if (frame->each_polar) sums.polar = phys_source_polarization(frame, index, d);
+        for (int i = 0; i < frame->norientation; i++)
+            phys_step_vjp(i, q,
+                          sums_bar->bragg * weight * (real)source->weight * sums.fall
+                              * sums.polar,
+                          &sums, a);
+        sums.slope = phys_scale(unit, sums.slope);
+        weight_bar += sums_bar->bragg
+                      * phys_source_vjp(frame, index, d, way, sums_bar->bragg * weight,
+                                        &sums, &d_bar, a->number, &source_bar);
+        point_bar->d = phys_axpy(sums_bar->bragg * weight, d_bar, point_bar->d);
     }
-    bar->source[index].weight += (double)(share_bar * weight * polar);
-    phys_scattering_vjp(frame, index, d, q_bar, &point_bar->d, bar);
-    if (frame->each_polar)
-        phys_polarization_vjp(frame, index, d, share_bar * weight * own, &point_bar->d,
-                              bar);
-    else if (passes && !sums_bar->lit) {
-        phys_polarization_vjp(frame, index, d, sums_bar->polarization, &point_bar->d, bar);
+    if (!frame->each_polar && passes && !sums_bar->lit) {
+        phys_point_polarization_vjp(index, at, sums_bar->polarization, point_bar, a);
         sums_bar->lit = 1;
     }
-    return share_bar * polar * own;
+    phys_add_source(&source_bar, a->bar->source + index);
+    return weight_bar;
+}
+
+/* ---- the amorphous material, seen from the centre of the pixel ---- */
+
+/* one layer; `factor`: photons_bar, the scale, and what the pixel takes once of solid angle
+ * and polarization. Returns the sum that these multiply */
+PHYS_FN real phys_amorphous_layer_vjp(int layer, real factor, struct phys_pixel_adjoint *a)
+{
+    const struct phys_frame *frame = a->frame;
+    const struct phys_detector *det = &a->view->detector;
+    const struct phys_sample_at at = phys_sample_at(a, layer, -1);
+    const real capture = phys_capture(det, at.point, (real)layer);
+    const real omega = frame->each_omega ? phys_solid_angle(det, at.point) : 1;
+    struct phys_point_bar point_bar = {{0, 0, 0}, 0};
+    real sum = 0;
+
+    for (int i = 0; i < frame->nsource; i++) {
+        struct phys_source_bar source_bar = phys_source_bar_zero();
+
+        sum += phys_amorphous_vjp(frame, i, at.point.d, factor * omega * capture,
+                                  &point_bar.d, a->number, &source_bar);
+        phys_add_source(&source_bar, a->bar->source + i);
+    }
+    phys_capture_vjp(det, at.point, (real)layer, factor * omega * sum, &point_bar,
+                     a->number);
+    if (frame->each_omega)
+        phys_point_solid_angle_vjp(&at, factor * capture * sum, &point_bar, a);
+    phys_point_vjp(&at, point_bar, a);
+    return omega * capture * sum;
 }
 
 /* of phys_pixel_amorphous() */
-PHYS_FN void phys_pixel_amorphous_vjp(const struct phys_frame *frame,
-                                      const struct phys_detector *det, int s, int f,
-                                      real photons_bar, struct phys_frame_tangent *bar)
+PHYS_FN void phys_amorphous_pixel_vjp(real photons_bar, struct phys_pixel_adjoint *a)
 {
-    const struct phys_sub front_place = phys_sub(frame->oversample, s, f, -1);
-    const struct phys_point front = phys_point_of(det, front_place, 0);
-    const real omega = phys_solid_angle(det, front);
-    const real polar = phys_source_polarization(frame, 0, front.d);
-    const real scale = (real)frame->amorphous_scale;
+    const struct phys_frame *frame = a->frame;
+    const struct phys_sample_at front = phys_sample_at(a, 0, -1);
+    const real omega =
+        frame->each_omega ? 1 : phys_solid_angle(&a->view->detector, front.point);
+    const real polar =
+        frame->each_polar ? 1 : phys_source_polarization(frame, 0, front.point.d);
+    const real scaled = photons_bar * (real)frame->amorphous_scale;
     struct phys_point_bar front_bar = {{0, 0, 0}, 0};
-    real sum = 0, omega_bar = 0, polar_bar = 0;
+    real sum = 0;
 
-    for (int layer = 0; layer < frame->nlayers; layer++) {
-        const real t = (real)layer;
-        const struct phys_sub place = front_place;
-        const struct phys_point point = phys_point_of(det, place, t);
-        const real capture = phys_capture(det, point, t);
-        const real each = frame->each_omega ? phys_solid_angle(det, point) : omega;
-        struct phys_point_bar point_bar = {{0, 0, 0}, 0};
-        real weight_bar = 0;
-
-        for (int i = 0; i < frame->nsource; i++) {
-            const struct phys_source *source = frame->source + i;
-            const struct phys_vec3 q =
-                phys_scattering(point.d, phys_load(source->direction),
-                                (real)source->inverse_wavelength);
-            const real amplitude = phys_amorphous(frame, sqrt(phys_dot(q, q)) / 2);
-            const real f2 = amplitude * amplitude, own = (real)source->weight;
-            const real p =
-                frame->each_polar ? phys_source_polarization(frame, i, point.d) : polar;
-            const real p_bar = photons_bar * scale * capture * each * own * f2;
-            struct phys_vec3 q_bar = phys_vec3(0, 0, 0);
-
-            sum += capture * each * own * f2 * p;
-            weight_bar += photons_bar * scale * own * f2 * p;
-            bar->source[i].weight +=
-                (double)(photons_bar * scale * capture * each * f2 * p);
-            phys_amorphous_vjp(frame, q, photons_bar * scale * capture * each * own * p,
-                               &q_bar);
-            phys_scattering_vjp(frame, i, point.d, q_bar, &point_bar.d, bar);
-            if (frame->each_polar)
-                phys_polarization_vjp(frame, i, point.d, p_bar, &point_bar.d, bar);
-            else
-                polar_bar += p_bar;
-        }
-        phys_capture_vjp(det, point, t, weight_bar * each, &point_bar, bar);
-        if (frame->each_omega)
-            phys_solid_angle_vjp(frame, det, point, weight_bar * capture, &point_bar, bar);
-        else
-            omega_bar += weight_bar * capture;
-        phys_point_vjp(frame, det, place, t, point_bar, bar);
-    }
-    bar->amorphous_scale += (double)(photons_bar * sum);
-    phys_polarization_vjp(frame, 0, front.d, polar_bar, &front_bar.d, bar);
-    phys_solid_angle_vjp(frame, det, front, omega_bar, &front_bar, bar);
-    phys_point_vjp(frame, det, front_place, 0, front_bar, bar);
+    for (int layer = 0; layer < frame->nlayers; layer++)
+        sum += phys_amorphous_layer_vjp(layer, scaled * omega * polar, a);
+    a->number[PHYS_AT_amorphous_scale] += photons_bar * omega * polar * sum;
+    if (!frame->each_polar)
+        phys_point_polarization_vjp(0, &front, scaled * omega * sum, &front_bar, a);
+    if (!frame->each_omega)
+        phys_point_solid_angle_vjp(&front, scaled * polar * sum, &front_bar, a);
+    phys_point_vjp(&front, front_bar, a);
 }
+
+/* ---- a pixel ---- */
 
 /* of phys_finish() */
 PHYS_FN struct phys_sums_bar phys_finish_vjp(const struct phys_frame *frame,
                                              struct phys_sums s, real photons_bar,
-                                             struct phys_frame_tangent *bar)
+                                             real *number)
 {
     const real bragg = (real)frame->bragg_scale, amorphous = (real)frame->amorphous_scale;
     const real samples = bragg * s.bragg + amorphous * s.amorphous;
     const real factors = s.omega * s.polarization * s.capture;
     struct phys_sums_bar r;
 
-    bar->bragg_scale += (double)(photons_bar * s.bragg * factors);
-    bar->amorphous_scale += (double)(photons_bar * s.amorphous * factors);
+    number[PHYS_AT_bragg_scale] += photons_bar * s.bragg * factors;
+    number[PHYS_AT_amorphous_scale] += photons_bar * s.amorphous * factors;
     r.bragg = photons_bar * bragg * factors;
     r.amorphous = photons_bar * amorphous * factors;
     r.omega = photons_bar * samples * s.polarization * s.capture;
@@ -334,71 +305,81 @@ PHYS_FN struct phys_sums_bar phys_finish_vjp(const struct phys_frame *frame,
 }
 
 /* one layer of phys_pixel() */
-PHYS_FN void phys_pixel_layer_vjp(struct phys_spec spec, const struct phys_frame *frame,
-                                  const struct phys_view *view, int s, int f, int layer,
-                                  struct phys_sums_bar *sums_bar,
-                                  struct phys_frame_tangent *bar)
+PHYS_FN void phys_pixel_layer_vjp(int layer, struct phys_sums_bar *sums_bar,
+                                  struct phys_pixel_adjoint *a)
 {
-    const struct phys_detector *det = &view->detector;
+    const struct phys_frame *frame = a->frame;
+    const struct phys_detector *det = &a->view->detector;
     const real t = (real)layer;
     const int subs = frame->oversample * frame->oversample;
     const int last_layer = layer == frame->nlayers - 1;
-    const struct phys_sub first = phys_sub(frame->oversample, s, f, 0);
-    const struct phys_point front = phys_point_of(det, first, t);
+    const struct phys_sample_at front = phys_sample_at(a, layer, 0);
     struct phys_point_bar front_bar = {{0, 0, 0}, 0};
-    real front_capture_bar = 0, capture = phys_capture(det, front, t);
+    real front_capture_bar = 0, capture = phys_capture(det, front.point, t);
 
     for (int sub = 0; sub < subs; sub++) {
-        const struct phys_sub place = phys_sub(frame->oversample, s, f, sub);
-        const struct phys_point point = phys_point_of(det, place, t);
-        const real omega = frame->each_omega ? phys_solid_angle(det, point) : 1;
+        const struct phys_sample_at at = phys_sample_at(a, layer, sub);
+        const real omega = frame->each_omega ? phys_solid_angle(det, at.point) : 1;
         struct phys_point_bar point_bar = {{0, 0, 0}, 0};
         real weight_bar = 0, capture_bar;
 
-        if (frame->each_capture) capture = phys_capture(det, point, t);
+        if (frame->each_capture) capture = phys_capture(det, at.point, t);
         sums_bar->weight = omega * (frame->last_capture ? 1 : capture);
         if (layer == 0 && sub == 0 && !frame->each_omega)
-            phys_solid_angle_vjp(frame, det, point, sums_bar->omega, &point_bar, bar);
+            phys_point_solid_angle_vjp(&at, sums_bar->omega, &point_bar, a);
         for (int i = 0; i < frame->nsource; i++)
-            weight_bar += phys_pixel_source_vjp(spec, frame, view, point.d, i, sums_bar,
-                                                &point_bar, bar);
+            weight_bar += phys_pixel_source_vjp(&at, i, sums_bar, &point_bar, a);
         if (frame->each_omega)
-            phys_solid_angle_vjp(frame, det, point,
-                                 weight_bar * (frame->last_capture ? 1 : capture),
-                                 &point_bar, bar);
+            phys_point_solid_angle_vjp(&at,
+                                       weight_bar * (frame->last_capture ? 1 : capture),
+                                       &point_bar, a);
         capture_bar = weight_bar * omega;
         if (frame->last_capture)
             capture_bar = last_layer && sub == subs - 1 ? sums_bar->capture : 0;
         if (frame->each_capture)
-            phys_capture_vjp(det, point, t, capture_bar, &point_bar, bar);
+            phys_capture_vjp(det, at.point, t, capture_bar, &point_bar, a->number);
         else
             front_capture_bar += capture_bar;
-        phys_point_vjp(frame, det, place, t, point_bar, bar);
+        phys_point_vjp(&at, point_bar, a);
     }
-    phys_capture_vjp(det, front, t, front_capture_bar, &front_bar, bar);
-    phys_point_vjp(frame, det, first, t, front_bar, bar);
+    phys_capture_vjp(det, front.point, t, front_capture_bar, &front_bar, a->number);
+    phys_point_vjp(&front, front_bar, a);
 }
 
-/* adds to `bar` what photons_bar times the photons of pixel (f, s) change by */
+/* adds to `bar` the cotangents of photons_bar times the photons of pixel (f, s) */
 PHYS_FN void phys_pixel_vjp(struct phys_spec spec, const struct phys_frame *frame,
                             const struct phys_view *view, int s, int f, real photons_bar,
                             struct phys_frame_tangent *bar)
 {
     const struct phys_sums sums = phys_pixel(spec, frame, view, s, f);
-    struct phys_sums_bar sums_bar = phys_finish_vjp(frame, sums, photons_bar, bar);
+    struct phys_pixel_adjoint a = phys_pixel_adjoint(spec, frame, view, s, f, bar);
+    struct phys_sums_bar sums_bar = phys_finish_vjp(frame, sums, photons_bar, a.number);
 
     for (int layer = 0; layer < frame->nlayers; layer++)
-        phys_pixel_layer_vjp(spec, frame, view, s, f, layer, &sums_bar, bar);
+        phys_pixel_layer_vjp(layer, &sums_bar, &a);
     if (!frame->each_polar && !sums_bar.lit && !frame->dark_polar) {
-        const struct phys_sub place = phys_sub(frame->oversample, s, f, 0);
+        const struct phys_sample_at at = phys_sample_at(&a, 0, 0);
         struct phys_point_bar point_bar = {{0, 0, 0}, 0};
 
-        phys_polarization_vjp(frame, 0, phys_point_of(&view->detector, place, 0).d,
-                              sums_bar.polarization, &point_bar.d, bar);
-        phys_point_vjp(frame, &view->detector, place, 0, point_bar, bar);
+        phys_point_polarization_vjp(0, &at, sums_bar.polarization, &point_bar, &a);
+        phys_point_vjp(&at, point_bar, &a);
     }
     if (frame->amorphous_scale != 0 && !frame->amorphous_in_samples)
-        phys_pixel_amorphous_vjp(frame, &view->detector, s, f, photons_bar, bar);
+        phys_amorphous_pixel_vjp(photons_bar, &a);
+    phys_pixel_adjoint_end(&a);
+}
+
+/* adds to `bar` the cotangents of photons_bar times the photons of the amorphous material
+ * alone, where they are taken at the pixel's centre */
+PHYS_FN void phys_pixel_amorphous_vjp(const struct phys_frame *frame,
+                                      const struct phys_view *view, int s, int f,
+                                      real photons_bar, struct phys_frame_tangent *bar)
+{
+    const struct phys_spec none = {0, 0, 0, 0};
+    struct phys_pixel_adjoint a = phys_pixel_adjoint(none, frame, view, s, f, bar);
+
+    phys_amorphous_pixel_vjp(photons_bar, &a);
+    phys_pixel_adjoint_end(&a);
 }
 
 #endif

@@ -9,8 +9,7 @@
 #ifndef NB_GPU_TEXT_FRAME_FLAGS_H
 #define NB_GPU_TEXT_FRAME_FLAGS_H
 
-#include "physics/frame.h"
-#include "physics/phys.h"
+#include "physics/displacement.h"
 
 enum gpu_frame_flags {
     FLAG_ONE_SAMPLE = 1, /* of a pixel */
@@ -25,7 +24,7 @@ enum gpu_frame_flags {
 /* a factor of each source and sample? */
 PHYS_FN int per_source(const struct phys_frame *frame)
 {
-    return frame->dmin > 0 || frame->b_factor != 0
+    return frame->dmin > 0 || phys_is_displaced(frame)
            || (frame->each_polar && frame->polarised);
 }
 

@@ -48,7 +48,8 @@ PHYS_FN real source_share(const struct phys_frame *frame, const struct tile_shar
     if (frame->dmin > 0 && square->beyond + change > 0) return 0;
     if (frame->each_polar && frame->polarised)
         share *= polarization_at(frame, source, shared->part + part, step);
-    return share * phys_displacement((real)frame->b_factor, square->at_middle + change);
+    return share
+           * phys_displacement(phys_displacement_b(frame), square->at_middle + change);
 }
 
 #endif

@@ -125,7 +125,7 @@ static void fold_box(const struct adjoint_work *work, int threads)
 static void fold(const struct adjoint_sizes *n, const struct phys_frame_tangent *from,
                  struct phys_frame_tangent *to)
 {
-    add(offsetof(struct phys_frame_tangent, source) / sizeof(double), from, to);
+    add(PHYS_NUMBERS, from, to);
     add(n->sources * (sizeof *to->source / sizeof(double)), from->source, to->source);
     add(n->orientations * (sizeof *to->rotation / sizeof(double)), from->rotation,
         to->rotation);

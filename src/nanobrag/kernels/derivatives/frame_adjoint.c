@@ -21,24 +21,15 @@ void frame_adjoint_turn(const double axis[3], const double bar[3],
 }
 
 void frame_adjoint_places(const struct phys_frame *frame, int layer, double depth,
-                          double scale, const struct place_bar *sums,
+                          double scale, const struct phys_place_sums *sums,
                           struct phys_frame_tangent *bar)
 {
-    const double over = frame->oversample, sub = frame->pixel / over;
-    double into = 0, pixel = 0;
+    struct phys_place_sums scaled;
 
     for (int i = 0; i < 3; i++) {
-        const double at = scale * sums->place[i];
-        const double fast = scale * sums->fast[i], slow = scale * sums->slow[i];
-
-        bar->pix0[i] += at;
-        bar->fast[i] += sub * fast;
-        bar->slow[i] += sub * slow;
-        bar->normal[i] += depth * at;
-        into += frame->normal[i] * at;
-        pixel += frame->fast[i] * fast + frame->slow[i] * slow;
+        scaled.place[i] = scale * sums->place[i];
+        scaled.fast[i] = scale * sums->fast[i];
+        scaled.slow[i] = scale * sums->slow[i];
     }
-    bar->pixel += pixel / over;
-    bar->layer_offset += into;
-    bar->layer_step += layer * into;
+    phys_places_vjp(frame, layer, depth, &scaled, phys_numbers(bar), 1);
 }

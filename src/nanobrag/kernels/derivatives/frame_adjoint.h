@@ -9,6 +9,7 @@
 
 #include "physics/frame_tangent.h"
 #include "physics/spec.h"
+#include "physics/step_vjp.h"
 
 /* slopes in the numbers of the crystal: its cells (3), or fudge factor and metric */
 enum { FRAME_CRYSTAL = 7 };
@@ -21,15 +22,9 @@ void frame_adjoint_crystal(struct phys_spec spec, double scale,
 void frame_adjoint_turn(const double axis[3], const double bar[3],
                         struct phys_rotation *rotation);
 
-/* cotangents of the places of samples in a layer, 1/m, and these times their offset from
- * the outer corner of the detector, sub-pixels */
-struct place_bar {
-    double place[3], fast[3], slow[3];
-};
-
-/* `depth` of the layer, m */
+/* phys_places_vjp() of `scale` times sums; `depth` of the layer, m */
 void frame_adjoint_places(const struct phys_frame *frame, int layer, double depth,
-                          double scale, const struct place_bar *sums,
+                          double scale, const struct phys_place_sums *sums,
                           struct phys_frame_tangent *bar);
 
 #endif

@@ -21,7 +21,7 @@ static void weigh_rest(const struct launch *a, int index, struct lanes *l,
     const struct phys_vec3 incident = phys_load(source->direction), d = l->patch.d;
     const struct phys_vec3 e = phys_load(source->e), b = phys_load(source->b);
     const struct phys_square square = phys_patch_square(&l->patch, source, frame->dmin);
-    const real kahn = (real)frame->kahn, b_factor = (real)frame->b_factor;
+    const real kahn = (real)frame->kahn, displacement = phys_displacement_b(frame);
     const real own = (real)source->weight;
     const real each = frame->each_polar && frame->polarised ? 1 : 0;
     const real cut = frame->dmin > 0 ? 1 : 0;
@@ -39,7 +39,7 @@ static void weigh_rest(const struct launch *a, int index, struct lanes *l,
         const real kahns =
             phys_polarization(kahn, incident, e, b, phys_axpy(1, d, step_of(l, i)));
 
-        p->fall[i] = passes * phys_displacement(b_factor, square.at_middle + change);
+        p->fall[i] = passes * phys_displacement(displacement, square.at_middle + change);
         p->polar[i] = each != 0 ? kahns : 1;
         l->share[i] = own * p->fall[i] * p->polar[i] * l->weight[i];
     }
@@ -92,7 +92,7 @@ static void displacement_back(const struct phys_frame *frame,
                               const struct lanes *restrict l, struct cotangent *restrict p)
 {
     const real unit = (real)source->inverse_wavelength;
-    const real b_unit2 = (real)frame->b_factor * unit * unit;
+    const real b_unit2 = phys_displacement_b(frame) * unit * unit;
     const struct phys_vec3 mid = phys_axpy(-1, phys_load(source->direction), l->patch.d);
 
 #pragma omp simd
@@ -126,7 +126,7 @@ static void close_source(const struct launch *a, int index, const struct lanes *
     const double unit = source->inverse_wavelength, scale = p->scale;
     struct source_moments sums;
 
-    if (frame->b_factor != 0) displacement_back(frame, source, l, p);
+    if (phys_is_displaced(frame)) displacement_back(frame, source, l, p);
     sums = MOMENTS.source(l, p, mid);
 #pragma omp simd
     for (int i = 0; i < l->n; i++) {
@@ -138,7 +138,8 @@ static void close_source(const struct launch *a, int index, const struct lanes *
     to->inverse_wavelength += scale * (double)sums.along / unit;
     give(to->direction, -scale, sums.x, sums.y, sums.z);
     to->weight += scale * (double)sums.share;
-    bar->b_factor -= scale * unit * unit * (double)sums.square / 2;
+    phys_numbers(bar)[PHYS_AT_DISPLACEMENT] -=
+        scale * unit * unit * (double)sums.square / 2;
     if (frame->each_polar && frame->polarised) {
         _Alignas(64) lane polar_bar = {0};
 
@@ -228,7 +229,7 @@ static void place_back(const struct launch *a, int layer, const struct lanes *l,
     const double fast = over * (a->tile->fast + 0.5 * a->tile->width) + (double)l->sub_fast;
     const double slow =
         over * (a->tile->slow + 0.5 * a->tile->height) + (double)l->sub_slow;
-    struct place_bar at;
+    struct phys_place_sums at;
 
     for (int i = 0; i < 3; i++) {
         at.place[i] = (double)sums.place[i];

@@ -15,25 +15,21 @@
 #include "kernels/lanes/lane_back.h"
 #include "kernels/lanes/lane_columns.h"
 
-/* numbers of a struct phys_frame_tangent */
-enum { NUMBERS = offsetof(struct phys_frame_tangent, source) / sizeof(double) };
-
 struct rows {
     const struct tangents *along;
     struct columns *columns; /* NULL: nobody asks for structure factors */
     real *own; /* of the source at hand, from its orientations (n x TILE_PIXELS) */
     double *change; /* (n x TILE_PIXELS) */
     int strained; /* 1: a tangent strains the cell */
-    _Alignas(64) wide number[NUMBERS]; /* cotangents of the frame's numbers */
+    _Alignas(64) wide number[PHYS_NUMBERS]; /* cotangents of the frame's numbers */
     _Alignas(64) wide place[3], fast[3],
-        slow[3]; /* struct place_bar of the layer at hand */
+        slow[3]; /* struct phys_place_sums of the layer at hand */
     _Alignas(64) lane strain[9]; /* of the source at hand */
     _Alignas(64) lane rotation_bar[3]; /* of the pair at hand */
 };
 
 /* the lanes of a member, or of each of its elements */
-#define NUMBER(rows, member)                                                               \
-    ((rows)->number + offsetof(struct phys_frame_tangent, member) / sizeof(double))
+#define NUMBER(rows, member) ((rows)->number + PHYS_AT_##member)
 
 static int strains(const struct tangents *along)
 {
@@ -237,10 +233,11 @@ static void crystal_jacobian(struct phys_spec spec, const struct lanes *l,
         gain_product(l->n, p->w, p->crystal[1 + k], NUMBER(r, metric)[k]);
 }
 
-/* b_factor's lanes -= w F^2 q^2/2 */
-static void b_factor_jacobian(const struct phys_source *source,
-                              const struct lanes *restrict l,
-                              const struct cotangent *restrict p, double *restrict b_factor)
+/* lanes of dL/dB -= w F^2 q^2/2 */
+static void displacement_jacobian(const struct phys_source *source,
+                                  const struct lanes *restrict l,
+                                  const struct cotangent *restrict p,
+                                  double *restrict b_bar)
 {
     const struct phys_vec3 mid = phys_axpy(-1, phys_load(source->direction), l->patch.d);
     const real half = (real)(source->inverse_wavelength * source->inverse_wavelength / 2);
@@ -249,7 +246,7 @@ static void b_factor_jacobian(const struct phys_source *source,
     for (int i = 0; i < l->n; i++) {
         const struct phys_vec3 way = phys_axpy(1, mid, step_of(l, i));
 
-        b_factor[i] -= (double)(half * p->w[i] * l->sum[i] * phys_dot(way, way));
+        b_bar[i] -= (double)(half * p->w[i] * l->sum[i] * phys_dot(way, way));
     }
 }
 
@@ -265,8 +262,8 @@ static void close_source_jacobian(struct phys_spec spec, const struct launch *a,
     crystal_jacobian(spec, l, p, r);
     for (int k = 0; r->strained && k < 9; k++)
         gain_product(l->n, p->w, r->strain[k], NUMBER(r, strain)[k]);
-    b_factor_jacobian(source, l, p, *NUMBER(r, b_factor));
-    if (frame->b_factor != 0) displacement_back(frame, source, l, p);
+    displacement_jacobian(source, l, p, *NUMBER(r, DISPLACEMENT));
+    if (phys_is_displaced(frame)) displacement_back(frame, source, l, p);
     for (int d = 0; d < r->along->n; d++) {
         const struct phys_source *dot = r->along->dot[d].source + index;
         double *change = r->change + (size_t)d * TILE_PIXELS;
@@ -445,7 +442,7 @@ static void close_layer_jacobian(const struct launch *a, int layer, struct lanes
 static void scale_jacobian(const struct lanes *l, const double *restrict factor,
                            struct rows *r)
 {
-    for (int m = 0; m < NUMBERS; m++)
+    for (int m = 0; m < PHYS_NUMBERS; m++)
         for (int i = 0; i < l->n; i++) r->number[m][i] *= factor[i];
     for (int d = 0; d < r->along->n; d++)
         for (int i = 0; i < l->n; i++) r->change[d * TILE_PIXELS + i] *= factor[i];
@@ -539,12 +536,12 @@ static void amorphous_jacobian(const struct launch *a, struct phys_source *sourc
 
     for (int i = 0; i < l->n; i++) {
         struct phys_frame_tangent bar = {0};
-        const double *numbers = (const double *)(const void *)&bar;
+        const double *numbers = phys_numbers(&bar);
 
         bar.source = source;
         memset(source, 0, nsource * sizeof *source);
         reference_amorphous_pixel_vjp(a->frame, a->tile, i, 1, &bar);
-        for (int m = 0; m < NUMBERS; m++) r->number[m][i] += numbers[m];
+        for (int m = 0; m < PHYS_NUMBERS; m++) r->number[m][i] += numbers[m];
         for (int d = 0; d < r->along->n; d++)
             for (size_t s = 0; s < nsource; s++)
                 r->change[d * TILE_PIXELS + i] +=
@@ -559,7 +556,7 @@ static void close_jacobian(const struct lanes *l, struct rows *r)
         const double *dot = (const double *)(const void *)(r->along->dot + d);
         double *restrict change = r->change + (size_t)d * TILE_PIXELS;
 
-        for (int m = 0; m < NUMBERS; m++) {
+        for (int m = 0; m < PHYS_NUMBERS; m++) {
             const double along = dot[m];
             const double *restrict number = r->number[m];
 

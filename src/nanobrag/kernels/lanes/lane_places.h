@@ -29,8 +29,8 @@ static struct launch launch_of(const struct phys_frame *frame, const struct tile
     a.tile = tile;
     a.view = phys_view(frame);
     a.weighted = frame->each_omega || (frame->layer_mu != 0 && !frame->last_capture);
-    a.per_source =
-        frame->dmin > 0 || frame->b_factor != 0 || (frame->each_polar && frame->polarised);
+    a.per_source = frame->dmin > 0 || phys_is_displaced(frame)
+                   || (frame->each_polar && frame->polarised);
     return a;
 }
 

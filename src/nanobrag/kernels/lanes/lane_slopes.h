@@ -13,7 +13,7 @@
 
 #include "kernels/lanes/lane_moments.h"
 #include "kernels/lanes/lane_sums.h"
-#include "physics/pixel_vjp.h"
+#include "physics/step_vjp.h"
 
 static int crystal_slopes(struct phys_spec spec)
 {

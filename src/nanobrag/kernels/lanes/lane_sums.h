@@ -51,7 +51,7 @@ static void weigh_samples(const struct phys_frame *frame, const struct phys_sour
     const struct phys_vec3 e = phys_load(source->e), b = phys_load(source->b);
     const struct phys_vec3 d = l->patch.d;
     const struct phys_square square = phys_patch_square(&l->patch, source, frame->dmin);
-    const real kahn = (real)frame->kahn, b_factor = (real)frame->b_factor;
+    const real kahn = (real)frame->kahn, displacement = phys_displacement_b(frame);
     const real each = frame->each_polar ? 1 : 0, polarised = frame->polarised ? 1 : 0;
     const real cut = frame->dmin > 0 ? 1 : 0;
 
@@ -67,7 +67,7 @@ static void weigh_samples(const struct phys_frame *frame, const struct phys_sour
         /* sums of one and nothing: a choice would become a masked store, and a slow loop */
         l->polarization[i] = first * polar + (1 - first) * l->polarization[i];
         l->lit[i] += first;
-        l->share[i] *= passes * phys_displacement(b_factor, square.at_middle + change)
+        l->share[i] *= passes * phys_displacement(displacement, square.at_middle + change)
                        * (each != 0 ? polar : 1);
     }
 }

@@ -244,15 +244,12 @@ static void factors_alone(const struct launch *a, struct lanes *l)
     }
 }
 
-static void add_numbers(const struct phys_frame_tangent *from,
-                        struct phys_frame_tangent *to)
+static void add_numbers(struct phys_frame_tangent *from, struct phys_frame_tangent *to)
 {
-    const double *own = (const double *)(const void *)from;
-    double *sum = (double *)(void *)to;
+    const double *own = phys_numbers(from);
+    double *sum = phys_numbers(to);
 
-    for (size_t i = 0; i < offsetof(struct phys_frame_tangent, source) / sizeof(double);
-         i++)
-        sum[i] += own[i];
+    for (int i = 0; i < PHYS_NUMBERS; i++) sum[i] += own[i];
 }
 
 /* a launch that passes over pairs which do not reach the tile */

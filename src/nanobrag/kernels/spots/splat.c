@@ -62,7 +62,7 @@ static struct weighing weighing_of(const struct phys_frame *frame)
     w.polar = frame->each_polar && frame->polarised;
     w.capture = frame->layer_mu != 0 && !frame->last_capture;
     w.dmin = frame->dmin > 0;
-    w.displacement = frame->b_factor != 0;
+    w.displacement = phys_is_displaced(frame);
     return w;
 }
 
@@ -92,7 +92,8 @@ PHYS_FN real weight_of(const struct splat_area *splat_area,
     }
     if (w->dmin) weight *= w->square.beyond + change > 0 ? 0 : 1;
     if (w->displacement)
-        weight *= phys_displacement((real)frame->b_factor, w->square.at_middle + change);
+        weight *=
+            phys_displacement(phys_displacement_b(frame), w->square.at_middle + change);
     return weight;
 }
 

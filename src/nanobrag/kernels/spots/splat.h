@@ -76,7 +76,7 @@ struct splat_sums {
                           vector */
     double slope[3], moment[3][3]; /* in h, k, l; and these times h, k, l */
     double crystal[FRAME_CRYSTAL];
-    struct place_bar at;
+    struct phys_place_sums at;
 };
 
 /* What pulls on the reflections to `sums`; and, unless the area has no Bragg sums, the

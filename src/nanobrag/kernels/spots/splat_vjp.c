@@ -37,7 +37,7 @@ struct samples {
 /* sums over the samples of a spot, of what is in `samples` */
 struct piece_sums {
     double f2, square, slope[3], moment[3][3], crystal[FRAME_CRYSTAL];
-    struct place_bar at;
+    struct phys_place_sums at;
 };
 
 /* pixels of the samples and their weights; returns 1 when one of these is not 0 */

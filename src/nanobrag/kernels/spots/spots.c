@@ -13,6 +13,7 @@
 #include "kernels/grid.h"
 #include "kernels/rounding.h"
 #include "kernels/spots/strips.h"
+#include "physics/displacement.h"
 #include "physics/step.h"
 
 /* times that the radius is enlarged when the image turns out to be weak */
@@ -52,7 +53,7 @@ double spots_cost(const struct phys_frame *frame, struct phys_spec spec, double 
     const double group = strips_group(&e, frame);
     double cost = pairs / group * ewald_rows(&e) * per_row, workspace = 0;
     const int each = frame->each_omega || frame->each_polar || frame->layer_mu != 0
-                     || frame->dmin > 0 || frame->b_factor != 0;
+                     || frame->dmin > 0 || phys_is_displaced(frame);
 
     cost += pairs * frame->nlayers * ewald_hits(&e, radius) * per_place;
     cost += pairs * samples * spots_share(frame, spec, tolerance)

@@ -17,6 +17,7 @@
 
 #include "kernels/grid.h"
 #include "kernels/spots/strips.h"
+#include "physics/displacement.h"
 #include "physics/step.h"
 
 /* of the progress goes to the image that comes first, where there is one */
@@ -42,7 +43,7 @@ static int can_paint(const struct job *job)
 
     return job->spec.lookup != PHYS_TRICUBIC && !f->each_omega
            && !(f->each_polar && f->polarised) && f->layer_mu == 0 && !(f->dmin > 0)
-           && f->b_factor == 0 && !f->amorphous_in_samples;
+           && !phys_is_displaced(f) && !f->amorphous_in_samples;
 }
 
 static int grow_images(struct spots_work *work, const struct phys_frame *frame)
@@ -161,7 +162,8 @@ static void hand_back(const struct splat_area *splat_area, const struct pair *pa
         frame_adjoint_turn(a, q, rotation);
     }
     source->inverse_wavelength += along / unit;
-    bar->b_factor -= weight * unit * unit * s->square / 2;
+    phys_numbers(bar)[PHYS_AT_DISPLACEMENT] +=
+        phys_displacement_vjp(weight * unit * unit * s->square);
 }
 
 static void pair_back(const void *user, int chunk, const struct splat_area *splat_area,

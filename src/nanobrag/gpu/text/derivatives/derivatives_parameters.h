@@ -1,6 +1,6 @@
 /*
- * jacobian_parameters.h - what the kernels of derivatives are given besides the parameters
- * of an image: tangents of the frame, and what is asked for about them.
+ * derivatives_parameters.h - what the kernels of derivatives are given besides the
+ * parameters of an image: tangents of the frame, and what is asked for about them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,37 +16,15 @@ enum {
     SUM_FAN = 64 /* sums that are added up to one: sum_block() */
 };
 
-/* What a tile adds to: the value at the end; then, in the order of struct
- * phys_frame_tangent, the cotangents of the frame's numbers; then what the lists of each
- * tangent (its sources and turns) add to the derivative along it. Of a normal matrix
- * instead: the value, the gradient (n), and rows 0, 1, ... of the matrix up to its
- * diagonal. Of both the last number is the photons of the brightest pixel, of which the
- * largest is kept. */
+/* What a tile adds to: the value at the end; then the cotangents of the frame's numbers, in
+ * the order of physics/frame_tangent.def; then what the lists of each tangent (its sources
+ * and rotations) add to the derivative along it. Of a normal matrix instead: the value, the
+ * gradient (n), and rows 0, 1, ... of the matrix up to its diagonal. Of both the last
+ * number is the photons of the brightest pixel, of which the largest is kept. */
 enum {
     SUM_VALUE,
     SUM_NUMBERS,
-    SUM_PIX0 = SUM_NUMBERS,
-    SUM_FAST = SUM_PIX0 + 3,
-    SUM_SLOW = SUM_FAST + 3,
-    SUM_NORMAL = SUM_SLOW + 3,
-    SUM_PIXEL = SUM_NORMAL + 3,
-    SUM_DISTANCE,
-    SUM_CLOSE_DISTANCE,
-    SUM_LAYER_STEP,
-    SUM_LAYER_OFFSET,
-    SUM_LAYER_MU,
-    SUM_KAHN,
-    SUM_STRAIN,
-    SUM_NCELLS = SUM_STRAIN + 9,
-    SUM_PEAK = SUM_NCELLS + 3,
-    SUM_METRIC,
-    SUM_FUDGE = SUM_METRIC + 6,
-    SUM_B_FACTOR,
-    SUM_DEFAULT_F,
-    SUM_BRAGG_SCALE,
-    SUM_AMORPHOUS_SCALE,
-    SUM_LIST,
-    JACOBIAN_NUMBERS = SUM_LIST - SUM_NUMBERS,
+    SUM_LIST = SUM_NUMBERS + PHYS_NUMBERS,
     JACOBIAN_TOTALS = SUM_LIST + TANGENTS_MOST
 };
 

@@ -21,40 +21,6 @@ struct jacobian_centre_of {
     real factor; /* of its F^2: scale, solid angle, capture, polarization of the pixel */
 };
 
-/* the amorphous material under one source; returns its F^2, weighted */
-PHYS_FN real amorphous_source_rows(const struct jacobian_centre_of *at, int index,
-                                   struct jacobian_sample *bar, struct jacobian_thread *own)
-{
-    const struct gpu_derivatives_parameters *p = at->site.p;
-    const struct phys_frame *frame = &p->image.frame;
-    const struct phys_source *source = frame->source + index;
-    const struct phys_vec3 d = direction_of(&at->site.place);
-    const struct phys_vec3 way = phys_axpy(-1, phys_load(source->direction), d);
-    const real length = sqrt(phys_dot(way, way)), unit = (real)source->inverse_wavelength;
-    const real f = phys_amorphous(frame, length * unit / 2), f2 = f * f;
-    const real polar = frame->each_polar ? phys_source_polarization(frame, index, d) : 1;
-    const real weight = (real)source->weight;
-    /* slope in sin(theta)/lambda; straight ahead the table is flat */
-    const real slope =
-        at->factor * polar * 2 * f * phys_amorphous_slope(frame, length * unit / 2);
-    const real per_way = length > 0 ? slope * unit / (2 * length) : 0;
-
-    bar->d = phys_axpy(weight * per_way, way, bar->d);
-    for (int i = 0; i < p->n; i++) {
-        const struct phys_source *dot = p->dot[i].source + index;
-
-        if (p->moving >> i & 1)
-            own->waiting[SUM_LIST + i] +=
-                weight
-                    * (slope * length / 2 * (real)dot->inverse_wavelength
-                       - per_way * phys_dot(way, phys_load(dot->direction)))
-                + at->factor * polar * f2 * (real)dot->weight;
-    }
-    if (frame->each_polar)
-        polarization_rows(p, index, d, at->factor * weight * f2, 1, bar, own);
-    return weight * polar * f2;
-}
-
 PHYS_FN void amorphous_layer_rows(struct jacobian_centre_of *at,
                                   struct jacobian_centre *centre,
                                   struct jacobian_thread *own)
@@ -68,7 +34,7 @@ PHYS_FN void amorphous_layer_rows(struct jacobian_centre_of *at,
     const real omega = phys_solid_angle(&shared->tile.view.detector, point);
     const real capture = phys_capture(&shared->tile.view.detector, point, (real)layer);
     const real own_omega = frame->each_omega ? omega : 1;
-    struct jacobian_sample bar = {{0, 0, 0}, 0};
+    struct phys_point_bar bar = {{0, 0, 0}, 0};
     real before, sum = 0;
 
     if (layer == 0) {
@@ -81,9 +47,16 @@ PHYS_FN void amorphous_layer_rows(struct jacobian_centre_of *at,
         (real)frame->amorphous_scale * centre->omega * centre->polarization * own_omega;
     at->factor = before * capture;
     BLOCK_ROLLED
-    for (int i = 0; i < frame->nsource; i++) sum += amorphous_source_rows(at, i, &bar, own);
+    for (int i = 0; i < frame->nsource; i++) {
+        struct phys_source_bar source_bar = phys_source_bar_zero();
+
+        sum += phys_amorphous_vjp(frame, i, point.d, at->factor, &bar.d,
+                                  waiting_numbers(own), &source_bar);
+        add_source(p, i, &source_bar, own);
+    }
     centre->light += (double)(own_omega * capture * sum);
-    if (frame->each_omega) omega_rows(frame, place, at->factor * sum, &bar, own);
+    if (frame->each_omega)
+        solid_angle_rows(frame, shared, place, at->factor * sum, &bar, own);
     if (frame->layer_mu != 0) capture_rows(shared, place, layer, before * sum, &bar, own);
     place_rows(frame, place, bar, own);
 }
@@ -96,17 +69,18 @@ PHYS_FN void amorphous_factors_rows(const struct jacobian_site *site,
     const struct gpu_derivatives_parameters *p = site->p;
     const struct phys_frame *frame = &p->image.frame;
     const double sum = centre->light * (double)centre->omega * (double)centre->polarization;
-    struct jacobian_sample bar = {{0, 0, 0}, 0};
+    struct phys_point_bar bar = {{0, 0, 0}, 0};
 
     own->photons += frame->amorphous_scale * sum;
-    own->total[SUM_AMORPHOUS_SCALE] = sum;
+    own->total[SUM_NUMBERS + PHYS_AT_amorphous_scale] = sum;
     if (!frame->each_omega)
-        omega_rows(frame, &site->place, (real)(frame->amorphous_scale * sum), &bar, own);
+        solid_angle_rows(frame, site->shared, &site->place,
+                         (real)(frame->amorphous_scale * sum), &bar, own);
     if (!frame->each_polar)
         polarization_rows(p, 0, direction_of(&site->place),
                           (real)(frame->amorphous_scale * centre->light
                                  * (double)centre->omega),
-                          1, &bar, own);
+                          &bar, own);
     place_rows(frame, &site->place, bar, own);
 }
 
@@ -115,7 +89,7 @@ PHYS_FN void close_centre(struct jacobian_spec spec, const struct jacobian_site 
                           struct jacobian_thread *own)
 {
     flush(spec, site->p, own);
-    join(own, SUM_NORMAL, SUM_KAHN - SUM_NORMAL + 1);
+    join_factors(own);
     close_places(&site->p->image.frame, site->place.part, site->layer, own);
 }
 

@@ -74,6 +74,24 @@ PHYS_FN void join(struct jacobian_thread *own, int first, int n)
     }
 }
 
+/* the numbers from one to another */
+PHYS_FN void join_numbers(struct jacobian_thread *own, int first, int last)
+{
+    join(own, SUM_NUMBERS + first, last - first + 1);
+}
+
+/* the numbers that only the factors of samples and pixels add to */
+PHYS_FN void join_factors(struct jacobian_thread *own)
+{
+    join_numbers(own, PHYS_AT_normal, PHYS_LAST_kahn);
+}
+
+/* where the cotangents of the frame's numbers wait */
+PHYS_FN real *waiting_numbers(struct jacobian_thread *own)
+{
+    return own->waiting + SUM_NUMBERS;
+}
+
 /* what waits joins the totals */
 PHYS_FN void flush(struct jacobian_spec spec, const struct gpu_derivatives_parameters *p,
                    struct jacobian_thread *own)
@@ -82,32 +100,28 @@ PHYS_FN void flush(struct jacobian_spec spec, const struct gpu_derivatives_param
 
     join(own, SUM_BRAGG, JACOBIAN_SUMS - SUM_BRAGG);
     join(own, SUM_LIST, p->moving ? p->n : p->turning);
-    join(own, SUM_B_FACTOR, 1);
-    if (spec.strain) join(own, SUM_STRAIN, 9);
-    if (spec.crystal && spec.spec.shape == PHYS_SQUARE) join(own, SUM_NCELLS, 3);
-    if (spec.crystal && spec.spec.shape != PHYS_SQUARE) {
-        join(own, SUM_METRIC, 6);
-        join(own, SUM_FUDGE, 1);
-    }
+    join_numbers(own, PHYS_AT_DISPLACEMENT, PHYS_AT_DISPLACEMENT);
+    if (spec.strain) join_numbers(own, PHYS_AT_strain, PHYS_LAST_strain);
+    if (spec.crystal && spec.spec.shape == PHYS_SQUARE)
+        join_numbers(own, PHYS_AT_ncells, PHYS_LAST_ncells);
+    if (spec.crystal && spec.spec.shape != PHYS_SQUARE)
+        join_numbers(own, PHYS_AT_metric, PHYS_LAST_fudge);
     if (frame->each_omega || frame->each_polar || frame->layer_mu != 0 || frame->surface)
-        join(own, SUM_NORMAL, SUM_KAHN - SUM_NORMAL + 1);
+        join_factors(own);
 }
 
-/* a member of three */
-PHYS_FN void give(struct jacobian_thread *own, int at, struct phys_vec3 v)
+/* what a source adds along each tangent */
+PHYS_FN void add_source(const struct gpu_derivatives_parameters *p, int index,
+                        const struct phys_source_bar *bar, struct jacobian_thread *own)
 {
-    own->waiting[at] += v.x;
-    own->waiting[at + 1] += v.y;
-    own->waiting[at + 2] += v.z;
+    if (!p->moving) return;
+    for (int i = 0; i < p->n; i++)
+        if (p->moving >> i & 1)
+            own->waiting[SUM_LIST + i] +=
+                phys_source_bar_inner(bar, p->dot[i].source + index);
 }
 
 /* ---- a sample ---- */
-
-/* what a sample's direction and distance get */
-struct jacobian_sample {
-    struct phys_vec3 d;
-    real r;
-};
 
 /* where it lies */
 struct jacobian_place {
@@ -133,77 +147,57 @@ PHYS_FN struct phys_vec3 direction_of(const struct jacobian_place *place)
     return phys_axpy(1, place->part->patch.d, place->sample.step);
 }
 
-/* cotangents of the solid angle, times it */
-PHYS_FN void omega_rows(const struct phys_frame *frame, const struct jacobian_place *place,
-                        real omega_bar, struct jacobian_sample *bar,
-                        struct jacobian_thread *own)
+/* distance of the sample, as in struct phys_point */
+PHYS_FN real distance_of(const struct phys_frame *frame, const struct jacobian_place *place)
 {
-    const int curved = frame->surface == PHYS_CURVED;
-    const int square = curved || frame->point_pixel; /* 1/r^2, else 1/r^3 */
-    const real r = curved ? (real)frame->distance
-                          : (real)place->part->patch.distance * place->sample.ratio;
+    return frame->surface == PHYS_CURVED
+               ? (real)frame->distance
+               : (real)place->part->patch.distance * place->sample.ratio;
+}
 
-    bar->r += (square ? -2 : -3) * omega_bar / r;
-    if (!square)
-        own->waiting[SUM_CLOSE_DISTANCE] += omega_bar / (real)frame->close_distance;
-    if (!frame->point_pixel) own->waiting[SUM_PIXEL] += 2 * omega_bar / (real)frame->pixel;
+/* solid_angle_bar as of phys_solid_angle_vjp() */
+PHYS_FN void solid_angle_rows(const struct phys_frame *frame,
+                              const struct jacobian_shared *shared,
+                              const struct jacobian_place *place, real solid_angle_bar,
+                              struct phys_point_bar *bar, struct jacobian_thread *own)
+{
+    phys_solid_angle_vjp(frame, &shared->tile.view.detector, distance_of(frame, place),
+                         solid_angle_bar, bar, waiting_numbers(own));
 }
 
 PHYS_FN void capture_rows(const struct jacobian_shared *shared,
                           const struct jacobian_place *place, int layer, real capture_bar,
-                          struct jacobian_sample *bar, struct jacobian_thread *own)
+                          struct phys_point_bar *bar, struct jacobian_thread *own)
 {
-    const struct phys_detector *det = &shared->tile.view.detector;
-    const struct phys_point point = sample_point(&shared->tile, place->part, place->sample);
-    const struct phys_capture_slopes s = phys_capture_slopes(det, point, (real)layer);
-    const real cosine_bar = capture_bar * s.dcosine;
-
-    bar->d = phys_axpy(cosine_bar, det->normal, bar->d);
-    give(own, SUM_NORMAL, phys_scale(cosine_bar, point.d));
-    own->waiting[SUM_LAYER_MU] += capture_bar * s.dmu;
+    phys_capture_vjp(&shared->tile.view.detector,
+                     sample_point(&shared->tile, place->part, place->sample), (real)layer,
+                     capture_bar, bar, waiting_numbers(own));
 }
 
-/* cotangents of the polarization of a source; what the sources' own changes add is weighted
- * with `weight` */
+/* the polarization of a source where the pixel takes it from one sample */
 PHYS_FN void polarization_rows(const struct gpu_derivatives_parameters *p, int index,
-                               struct phys_vec3 d, real polar_bar, real weight,
-                               struct jacobian_sample *bar, struct jacobian_thread *own)
+                               struct phys_vec3 d, real polar_bar,
+                               struct phys_point_bar *bar, struct jacobian_thread *own)
 {
-    const struct phys_frame *frame = &p->image.frame;
-    const struct phys_source *source = frame->source + index;
-    const struct phys_polarization_slopes s =
-        phys_polarization_slopes((real)frame->kahn, phys_load(source->direction),
-                                 phys_load(source->e), phys_load(source->b), d);
-    const real weighted = weight * polar_bar;
+    struct phys_source_bar source_bar = phys_source_bar_zero();
 
-    if (!frame->polarised) return;
-    bar->d = phys_axpy(polar_bar, s.dd, bar->d);
-    own->waiting[SUM_KAHN] += weighted * s.dkahn;
-    for (int i = 0; i < p->n; i++) {
-        const struct phys_source *dot = p->dot[i].source + index;
-
-        if (p->moving >> i & 1)
-            own->waiting[SUM_LIST + i] +=
-                weighted
-                * (phys_dot(s.dincident, phys_load(dot->direction))
-                   + phys_dot(s.de, phys_load(dot->e)) + phys_dot(s.db, phys_load(dot->b)));
-    }
+    phys_polarization_vjp(&p->image.frame, index, d, polar_bar, 1, &bar->d,
+                          waiting_numbers(own), &source_bar);
+    add_source(p, index, &source_bar, own);
 }
 
 /* direction and distance to the places of the layer */
 PHYS_FN void place_rows(const struct phys_frame *frame, const struct jacobian_place *place,
-                        struct jacobian_sample bar, struct jacobian_thread *own)
+                        struct phys_point_bar bar, struct jacobian_thread *own)
 {
-    const int curved = frame->surface == PHYS_CURVED;
-    const struct phys_vec3 d = direction_of(place);
     const real per = 1 / ((real)place->part->patch.distance * place->sample.ratio);
-    const real along = (curved ? 0 : bar.r) - per * phys_dot(d, bar.d);
-    const struct phys_vec3 v = phys_axpy(along, d, phys_scale(per, bar.d));
+    const struct phys_vec3 v =
+        phys_place_vjp(frame->surface == PHYS_CURVED, direction_of(place), per, bar,
+                       waiting_numbers(own));
 
-    give(own, SUM_PLACE, v);
-    give(own, SUM_BY_FAST, phys_scale(place->at.fast, v));
-    give(own, SUM_BY_SLOW, phys_scale(place->at.slow, v));
-    if (curved) own->waiting[SUM_DISTANCE] += bar.r;
+    phys_add_vec3(own->waiting + SUM_PLACE, v);
+    phys_add_vec3(own->waiting + SUM_BY_FAST, phys_scale(place->at.fast, v));
+    phys_add_vec3(own->waiting + SUM_BY_SLOW, phys_scale(place->at.slow, v));
 }
 
 /* ---- a source ---- */
@@ -218,9 +212,10 @@ PHYS_FN real keep_factors(const struct phys_frame *frame, const struct tile_shar
     if (per_source(frame)) {
         const real change = phys_square_change(square, step);
 
-        fall = frame->dmin > 0 && square->beyond + change > 0
-                   ? 0
-                   : phys_displacement((real)frame->b_factor, square->at_middle + change);
+        fall =
+            frame->dmin > 0 && square->beyond + change > 0
+                ? 0
+                : phys_displacement(phys_displacement_b(frame), square->at_middle + change);
         if (frame->each_polar && frame->polarised)
             polar = polarization_at(frame, shared->source[t],
                                     shared->part + own->pixel.part, step);
@@ -230,54 +225,29 @@ PHYS_FN real keep_factors(const struct phys_frame *frame, const struct tile_shar
     return (real)frame->source[shared->source[t]].weight * fall * polar;
 }
 
-/* what a source's own change along each tangent adds. `share`: its factors but its weight
- */
-PHYS_FN void along_source(const struct gpu_derivatives_parameters *p, int index,
-                          struct phys_vec3 way, real share,
-                          const struct jacobian_sums *sums, struct jacobian_thread *own)
-{
-    const struct phys_source *source = p->image.frame.source + index;
-    const real weight = (real)source->weight;
-    const real along_way = phys_dot(sums->slope, way);
-
-    for (int i = 0; i < p->n; i++) {
-        const struct phys_source *dot = p->dot[i].source + index;
-        const real stretch = (real)(dot->inverse_wavelength / source->inverse_wavelength);
-
-        if (p->moving >> i & 1)
-            own->waiting[SUM_LIST + i] +=
-                share
-                * (weight
-                       * (stretch * along_way
-                          - phys_dot(sums->slope, phys_load(dot->direction)))
-                   + (real)dot->weight * sums->f2);
-    }
-}
-
 /* all pairs of source `index` in a chunk are done; d: direction of the sample */
 PHYS_FN void close_source(const struct jacobian_aim *aim,
-                          const struct gpu_derivatives_parameters *p, int index, real unit,
+                          const struct gpu_derivatives_parameters *p, int index,
                           struct phys_vec3 d, struct jacobian_sums *sums,
                           struct jacobian_thread *own)
 {
-    const struct phys_frame *frame = &p->image.frame;
-    const struct phys_vec3 way = aim->way;
-    const real unit2 = unit * unit, f2 = sums->f2, weighted = aim->share * f2;
-    const real weight = kept(own, KEPT_WEIGHT), fall = kept(own, KEPT_FALL);
-    struct jacobian_sample bar = {{0, 0, 0}, 0};
+    struct phys_source_bar source_bar = phys_source_bar_zero();
+    struct phys_source_sums of_source;
+    struct phys_vec3 d_bar = phys_vec3(0, 0, 0);
+    real weight_bar;
 
-    own->waiting[SUM_B_FACTOR] -= weight * weighted * (unit2 / 2) * phys_dot(way, way);
-    sums->slope = phys_axpy(-(real)frame->b_factor * unit2 * f2, way, sums->slope);
-    if (p->moving)
-        along_source(p, index, way, weight * fall * kept(own, KEPT_POLAR), sums, own);
-    bar.d = phys_scale(aim->share, sums->slope);
-    if (frame->each_polar)
-        polarization_rows(p, index, d, fall * f2 * (real)frame->source[index].weight,
-                          weight, &bar, own);
-    keep(own, KEPT_D, kept(own, KEPT_D) + bar.d.x);
-    keep(own, KEPT_D + 1, kept(own, KEPT_D + 1) + bar.d.y);
-    keep(own, KEPT_D + 2, kept(own, KEPT_D + 2) + bar.d.z);
-    keep(own, KEPT_SUM, kept(own, KEPT_SUM) + weighted);
+    of_source.f2 = sums->f2;
+    of_source.slope = sums->slope;
+    of_source.fall = kept(own, KEPT_FALL);
+    of_source.polar = kept(own, KEPT_POLAR);
+    weight_bar =
+        phys_source_vjp(&p->image.frame, index, d, aim->way, kept(own, KEPT_WEIGHT),
+                        &of_source, &d_bar, waiting_numbers(own), &source_bar);
+    add_source(p, index, &source_bar, own);
+    keep(own, KEPT_D, kept(own, KEPT_D) + d_bar.x);
+    keep(own, KEPT_D + 1, kept(own, KEPT_D + 1) + d_bar.y);
+    keep(own, KEPT_D + 2, kept(own, KEPT_D + 2) + d_bar.z);
+    keep(own, KEPT_SUM, kept(own, KEPT_SUM) + weight_bar);
     sums->f2 = 0;
     sums->slope = phys_vec3(0, 0, 0);
 }
@@ -287,16 +257,16 @@ PHYS_FN void close_sums(struct jacobian_spec spec, const struct jacobian_sums *s
                         struct jacobian_thread *own)
 {
     const real weight = kept(own, KEPT_WEIGHT);
-    const int crystal = spec.spec.shape == PHYS_SQUARE ? SUM_NCELLS : SUM_METRIC;
+    real *number = waiting_numbers(own);
+    real *crystal =
+        number + (spec.spec.shape == PHYS_SQUARE ? PHYS_AT_ncells : PHYS_AT_metric);
 
     if (spec.strain) {
         JACOBIAN_UNROLLED
-        for (int i = 0; i < 9; i++)
-            own->waiting[SUM_STRAIN + i] += weight * sums->strain[i];
+        for (int i = 0; i < 9; i++) number[PHYS_AT_strain + i] += weight * sums->strain[i];
     }
     JACOBIAN_UNROLLED
-    for (int i = 0; i < crystal_slopes(spec); i++)
-        own->waiting[crystal + i] += weight * sums->crystal[i];
+    for (int i = 0; i < crystal_slopes(spec); i++) crystal[i] += weight * sums->crystal[i];
     JACOBIAN_UNROLLED
     for (int d = 0; d < spec.turns; d++)
         own->waiting[SUM_LIST + d] += weight * sums->rotation[d];
@@ -317,12 +287,13 @@ PHYS_FN void close_sample(const struct jacobian_site *site, struct jacobian_thre
     const struct tile_shared *tile = &site->shared->tile;
     const real weight = kept(own, KEPT_WEIGHT);
     const real all = kept(own, KEPT_SUM); /* cotangent of the weight */
-    struct jacobian_sample bar = {{0, 0, 0}, 0};
+    struct phys_point_bar bar = {{0, 0, 0}, 0};
 
     own->waiting[SUM_BRAGG] += weight * all;
     bar.d = phys_vec3(weight * kept(own, KEPT_D), weight * kept(own, KEPT_D + 1),
                       weight * kept(own, KEPT_D + 2));
-    if (frame->each_omega) omega_rows(frame, &site->place, weight * all, &bar, own);
+    if (frame->each_omega)
+        solid_angle_rows(frame, site->shared, &site->place, weight * all, &bar, own);
     if (frame->layer_mu != 0) {
         const real omega =
             frame->each_omega
@@ -340,28 +311,20 @@ PHYS_FN void close_sample(const struct jacobian_site *site, struct jacobian_thre
 
 /* ---- a layer ---- */
 
-/* the places of a layer to the numbers of the detector, as frame_adjoint_places() */
+/* the places of a layer to the numbers of the detector */
 PHYS_FN void close_places(const struct phys_frame *frame, const struct part *part,
                           int layer, struct jacobian_thread *own)
 {
-    const double over = frame->oversample, sub = frame->pixel / over;
     double *total = own->total;
+    struct phys_place_sums sums;
 
-    BLOCK_ROLLED
     for (int k = 0; k < 3; k++) {
-        const double at = total[SUM_PLACE + k], normal = frame->normal[k];
-        const double along = total[SUM_BY_FAST + k] + part->fast * at;
-        const double down = total[SUM_BY_SLOW + k] + part->slow * at;
-
-        total[SUM_PIX0 + k] += at;
-        total[SUM_FAST + k] += sub * along;
-        total[SUM_SLOW + k] += sub * down;
-        total[SUM_NORMAL + k] += depth_of(frame, layer) * at;
-        total[SUM_PIXEL] += (frame->fast[k] * along + frame->slow[k] * down) / over;
-        total[SUM_LAYER_OFFSET] += normal * at;
-        total[SUM_LAYER_STEP] += layer * (normal * at);
+        sums.place[k] = total[SUM_PLACE + k];
+        sums.fast[k] = total[SUM_BY_FAST + k] + part->fast * sums.place[k];
+        sums.slow[k] = total[SUM_BY_SLOW + k] + part->slow * sums.place[k];
         total[SUM_PLACE + k] = total[SUM_BY_FAST + k] = total[SUM_BY_SLOW + k] = 0;
     }
+    phys_places_vjp(frame, layer, depth_of(frame, layer), &sums, total + SUM_NUMBERS, 1);
 }
 
 /* all samples of a layer are done */
@@ -376,7 +339,7 @@ PHYS_FN void close_layer(struct jacobian_spec spec,
     if (frame->layer_mu != 0 && !frame->each_capture) {
         const struct jacobian_place place =
             jacobian_place(p, shared, &own->pixel, 0, layer);
-        struct jacobian_sample bar = {{0, 0, 0}, 0};
+        struct phys_point_bar bar = {{0, 0, 0}, 0};
 
         capture_rows(shared, &place, layer, (real)own->total[SUM_CAPTURE], &bar, own);
         place_rows(frame, &place, bar, own);

@@ -1,7 +1,7 @@
 /*
  * derivatives_block.h - derivatives of the photons of a tile, a thread for each pixel: the
  * slopes of all its samples, recomputed and added up, in the numbers and lists of the
- * frame, and what becomes of them (jacobian_ends.h). Without nanoBragg's own amorphous
+ * frame, and what becomes of them (reductions.h). Without nanoBragg's own amorphous
  * material, capture and curved detector.
  *
  * SPDX-License-Identifier: MIT
@@ -59,8 +59,8 @@ PHYS_FN void sub_pixel_rows(struct jacobian_spec spec, struct jacobian_site *sit
         aim.way = phys_axpy(1, shared->middle[t].way, aim.sample.step);
         aim.share = keep_factors(&p->image.frame, &shared->tile, t, aim.sample.step, own);
         source_rows(spec, &aim, tile, part, first, &i, &sums);
-        close_source(&aim, p, shared->tile.source[t], shared->middle[t].unit,
-                     direction_of(&site->place), &sums, own);
+        close_source(&aim, p, shared->tile.source[t], direction_of(&site->place), &sums,
+                     own);
     }
     close_sums(spec, &sums, own);
     site->place.sample.ratio = kept(own, KEPT_RATIO);
@@ -142,14 +142,14 @@ PHYS_FN void first_polarization_rows(const struct gpu_derivatives_parameters *p,
             jacobian_place(p, shared, &own->pixel, sub, layer);
         const struct phys_square square =
             phys_patch_square(&place.part->patch, frame->source + index, frame->dmin);
-        struct jacobian_sample bar = {{0, 0, 0}, 0};
+        struct phys_point_bar bar = {{0, 0, 0}, 0};
 
         if (square.beyond + phys_square_change(&square, place.sample.step) > 0
             && frame->dmin > 0)
             continue;
         factors->lit = 1;
-        polarization_rows(p, index, direction_of(&place), (real)own->total[SUM_BRAGG], 1,
-                          &bar, own);
+        polarization_rows(p, index, direction_of(&place), (real)own->total[SUM_BRAGG], &bar,
+                          own);
         place_rows(frame, &place, bar, own);
     }
 }
@@ -167,14 +167,14 @@ PHYS_FN void layer_factors_rows(struct jacobian_spec spec,
         first_polarization_rows(p, shared, layer, factors, own);
     if (!frame->each_omega && layer == 0) {
         const struct jacobian_place place = jacobian_place(p, shared, &own->pixel, 0, 0);
-        struct jacobian_sample bar = {{0, 0, 0}, 0};
+        struct phys_point_bar bar = {{0, 0, 0}, 0};
 
-        omega_rows(frame, &place, (real)own->total[SUM_BRAGG] * factors->polarization, &bar,
-                   own);
+        solid_angle_rows(frame, shared, &place,
+                         (real)own->total[SUM_BRAGG] * factors->polarization, &bar, own);
         place_rows(frame, &place, bar, own);
     }
     flush(spec, p, own);
-    join(own, SUM_NORMAL, SUM_KAHN - SUM_NORMAL + 1);
+    join_factors(own);
     close_places(frame, part, layer, own);
 }
 
@@ -188,15 +188,16 @@ PHYS_FN void numbers_rows(struct jacobian_spec spec,
     const double omega = (double)factors->omega;
     const double sum = p->image.factor * bragg * omega * (double)factors->polarization;
     const double photons = sum * frame->bragg_scale;
+    double *number = own->total + SUM_NUMBERS;
 
     scale_totals(p->image.factor * frame->bragg_scale * omega, own);
     own->photons = photons;
     own->factor =
         p->image.factor * frame->bragg_scale * omega * (double)factors->polarization;
-    own->total[SUM_BRAGG_SCALE] = sum;
-    if (spec.spec.shape != PHYS_SQUARE) own->total[SUM_PEAK] = 2 * photons / frame->peak;
+    number[PHYS_AT_bragg_scale] = sum;
+    if (spec.spec.shape != PHYS_SQUARE) number[PHYS_AT_peak] = 2 * photons / frame->peak;
     if (spec.spec.lookup == PHYS_CONSTANT && frame->default_f != 0)
-        own->total[SUM_DEFAULT_F] = 2 * photons / frame->default_f;
+        number[PHYS_AT_default_f] = 2 * photons / frame->default_f;
 }
 
 PHYS_FN void factors_rows(struct jacobian_spec spec,

@@ -10,6 +10,7 @@
 
 #include "gpu/text/derivatives/derivatives_parameters.h"
 #include "gpu/text/image_block.h"
+#include "physics/step_vjp.h"
 
 #if defined(__CUDACC__)
 #define JACOBIAN_UNROLLED _Pragma("unroll")
@@ -150,11 +151,8 @@ PHYS_FN void add_strain(const struct jacobian_aim *aim, const struct slot *slot,
     const struct phys_anchor anchor = slot_anchor(slot);
     const struct phys_vec3 x =
         phys_axpy(1, slot->whole, phys_anchor_indices(&anchor, aim->sample.step));
-    const real h = aim->share * s.dh, k = aim->share * s.dk, l = aim->share * s.dl;
 
-    sums->strain[0] += h * x.x, sums->strain[1] += h * x.y, sums->strain[2] += h * x.z;
-    sums->strain[3] += k * x.x, sums->strain[4] += k * x.y, sums->strain[5] += k * x.z;
-    sums->strain[6] += l * x.x, sums->strain[7] += l * x.y, sums->strain[8] += l * x.z;
+    phys_strain_vjp(x, phys_scale(aim->share, phys_vec3(s.dh, s.dk, s.dl)), sums->strain);
 }
 
 /* the pair of slot t at a site */
@@ -163,8 +161,8 @@ PHYS_FN void add_pair(struct jacobian_spec spec, const struct jacobian_aim *aim,
                       struct jacobian_sums *sums)
 {
     const struct phys_sample s = pair_slopes(spec, aim, slot->weight, site, sums);
-    const struct phys_vec3 slope =
-        phys_axpy(s.dh, slot->a, phys_axpy(s.dk, slot->b, phys_scale(s.dl, slot->c)));
+    const struct phys_axes axes = {slot->a, slot->b, slot->c};
+    const struct phys_vec3 slope = phys_indices_vjp(axes, phys_vec3(s.dh, s.dk, s.dl));
 
     sums->f2 += slot->weight * s.f2;
     sums->slope = phys_axpy(1, slope, sums->slope);

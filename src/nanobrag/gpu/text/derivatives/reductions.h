@@ -1,5 +1,5 @@
 /*
- * jacobian_ends.h - what becomes of the rows of the Jacobian of a tile: changes of its
+ * reductions.h - what becomes of the rows of the Jacobian of a tile: changes of its
  * photons, or sums over its pixels of what a loss or given cotangents pull with, or a
  * normal matrix.
  *
@@ -94,7 +94,7 @@ PHYS_FN double change_along(const struct gpu_derivatives_parameters *p, int d,
     double sum = own->total[SUM_LIST + d];
 
     BLOCK_ROLLED
-    for (int i = 0; i < JACOBIAN_NUMBERS; i++)
+    for (int i = 0; i < PHYS_NUMBERS; i++)
         if (dot[i] != 0) sum += dot[i] * own->total[SUM_NUMBERS + i];
     return sum;
 }

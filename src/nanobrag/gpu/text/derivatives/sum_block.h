@@ -35,8 +35,7 @@ PHYS_FN void sum_block(const struct gpu_sum_parameters *p, int number)
         const double *dot = (const double *)(const void *)(p->dot + (t - 1));
         double sum = t == 0 ? to[SUM_VALUE] : to[SUM_LIST + t - 1];
 
-        for (int i = 0; t > 0 && i < JACOBIAN_NUMBERS; i++)
-            sum += dot[i] * to[SUM_NUMBERS + i];
+        for (int i = 0; t > 0 && i < PHYS_NUMBERS; i++) sum += dot[i] * to[SUM_NUMBERS + i];
         p->gradient[t] = sum;
     }
 }

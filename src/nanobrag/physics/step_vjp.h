@@ -1,0 +1,244 @@
+/*
+ * step_vjp.h - the adjoint of one sample, from F^2 back to the source, the direction, the
+ * place on the detector and the numbers of the frame. One text for the reference kernel
+ * and the kernels of a device.
+ *
+ * x_bar is the cotangent of x: dL/dx of the number L whose derivatives are asked for.
+ * Where they are added is the caller's: number[PHYS_AT_x] are those of the frame's
+ * numbers, in `real`, and a struct phys_source_bar those of one source. Cotangents that a
+ * sample's weight multiplies later leave it out; the others are given it as `weight`.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_PHYSICS_STEP_VJP_H
+#define NB_PHYSICS_STEP_VJP_H
+
+#include "amorphous.h"
+#include "displacement.h"
+#include "frame_tangent.h"
+#include "pixel_position.h"
+#include "polarization.h"
+#include "scattering.h"
+
+/* cotangents of a sample's direction and distance */
+struct phys_point_bar {
+    struct phys_vec3 d;
+    real r;
+};
+
+/* cotangents of a source's members */
+struct phys_source_bar {
+    struct phys_vec3 direction, e, b;
+    real inverse_wavelength, weight;
+};
+
+PHYS_FN struct phys_source_bar phys_source_bar_zero(void)
+{
+    struct phys_source_bar bar;
+
+    bar.direction = bar.e = bar.b = phys_vec3(0, 0, 0);
+    bar.inverse_wavelength = bar.weight = 0;
+    return bar;
+}
+
+/* the inner product of a source's cotangent and its tangent */
+PHYS_FN real phys_source_bar_inner(const struct phys_source_bar *bar,
+                                   const struct phys_source *dot)
+{
+    return phys_dot(bar->direction, phys_load(dot->direction))
+           + phys_dot(bar->e, phys_load(dot->e)) + phys_dot(bar->b, phys_load(dot->b))
+           + bar->inverse_wavelength * (real)dot->inverse_wavelength
+           + bar->weight * (real)dot->weight;
+}
+
+/* to[i] += v */
+PHYS_FN void phys_add_vec3(real *to, struct phys_vec3 v)
+{
+    to[0] += v.x;
+    to[1] += v.y;
+    to[2] += v.z;
+}
+
+/* ---- the factors of a sample ---- */
+
+/* solid_angle_bar: the cotangent of the solid angle, times the solid angle */
+PHYS_FN void phys_solid_angle_vjp(const struct phys_frame *frame,
+                                  const struct phys_detector *det, real r,
+                                  real solid_angle_bar, struct phys_point_bar *point_bar,
+                                  real *number)
+{
+    const struct phys_omega_slopes s = phys_solid_angle_scaled(det, r, solid_angle_bar);
+
+    point_bar->r += s.dr;
+    number[PHYS_AT_close_distance] += s.dclose;
+    if (!frame->point_pixel) number[PHYS_AT_pixel] += s.darea * (2 * (real)frame->pixel);
+}
+
+/* in layer t of the sensor */
+PHYS_FN void phys_capture_vjp(const struct phys_detector *det, struct phys_point point,
+                              real t, real capture_bar, struct phys_point_bar *point_bar,
+                              real *number)
+{
+    const struct phys_capture_slopes s = phys_capture_slopes(det, point, t);
+    const real cosine_bar = capture_bar * s.dcosine;
+
+    point_bar->d = phys_axpy(cosine_bar, det->normal, point_bar->d);
+    phys_add_vec3(number + PHYS_AT_normal, phys_scale(cosine_bar, point.d));
+    number[PHYS_AT_layer_mu] += capture_bar * s.dmu;
+}
+
+/* of source `index` in direction d */
+PHYS_FN void phys_polarization_vjp(const struct phys_frame *frame, int index,
+                                   struct phys_vec3 d, real polar_bar, real weight,
+                                   struct phys_vec3 *d_bar, real *number,
+                                   struct phys_source_bar *source_bar)
+{
+    const struct phys_source *source = frame->source + index;
+    const real weighted = weight * polar_bar;
+    struct phys_polarization_slopes s;
+
+    if (!frame->polarised) return;
+    s = phys_polarization_slopes((real)frame->kahn, phys_load(source->direction),
+                                 phys_load(source->e), phys_load(source->b), d);
+    *d_bar = phys_axpy(polar_bar, s.dd, *d_bar);
+    number[PHYS_AT_kahn] += weighted * s.dkahn;
+    source_bar->direction = phys_axpy(weighted, s.dincident, source_bar->direction);
+    source_bar->e = phys_axpy(weighted, s.de, source_bar->e);
+    source_bar->b = phys_axpy(weighted, s.db, source_bar->b);
+}
+
+/* ---- the sample and its source ---- */
+
+/* The cotangent of the direction of a sample goes to its source too, weighted: only their
+ * difference `way`, the scattering vector times the wavelength, has a say in F. */
+PHYS_FN void phys_scattering_vjp(const struct phys_source *source, struct phys_vec3 way,
+                                 struct phys_vec3 slope, real weight,
+                                 struct phys_source_bar *source_bar)
+{
+    source_bar->direction = phys_axpy(-weight, slope, source_bar->direction);
+    source_bar->inverse_wavelength +=
+        weight * phys_dot(slope, way) / (real)source->inverse_wavelength;
+}
+
+/* what is known of a source under which all orientations of a sample were seen */
+struct phys_source_sums {
+    real f2; /* F^2 of all orientations, their weights included */
+    struct phys_vec3 slope; /* dF^2/d(direction of the sample) */
+    real fall, polar; /* displacement and dmin; polarization, where each sample has one */
+};
+
+/* A sample under source `index`; `d` is its direction. Adds the cotangent of the direction
+ * but for the weight of the sample, which multiplies all others. Returns dL/dweight. */
+PHYS_FN real phys_source_vjp(const struct phys_frame *frame, int index, struct phys_vec3 d,
+                             struct phys_vec3 way, real weight,
+                             const struct phys_source_sums *sums, struct phys_vec3 *d_bar,
+                             real *number, struct phys_source_bar *source_bar)
+{
+    const struct phys_source *source = frame->source + index;
+    const real own = (real)source->weight, unit = (real)source->inverse_wavelength;
+    const real part = sums->fall * sums->polar, share = own * part;
+    struct phys_vec3 slope = sums->slope;
+
+    number[PHYS_AT_DISPLACEMENT] +=
+        phys_displacement_vjp(weight * share * sums->f2 * unit * unit * phys_dot(way, way));
+    phys_displacement_slope(phys_displacement_b(frame), unit, way, sums->f2, &slope);
+    *d_bar = phys_axpy(share, slope, *d_bar);
+    source_bar->weight += weight * part * sums->f2;
+    phys_scattering_vjp(source, way, slope, weight * share, source_bar);
+    if (frame->each_polar)
+        phys_polarization_vjp(frame, index, d, sums->fall * sums->f2 * own, weight, d_bar,
+                              number, source_bar);
+    return share * sums->f2;
+}
+
+/* F^2 of the amorphous material under source `index`, seen in direction d. `factor`: all
+ * that multiplies it but the source's weight and, where each sample has one, its
+ * polarization; these included, F^2 is returned */
+PHYS_FN real phys_amorphous_vjp(const struct phys_frame *frame, int index,
+                                struct phys_vec3 d, real factor, struct phys_vec3 *d_bar,
+                                real *number, struct phys_source_bar *source_bar)
+{
+    const struct phys_source *source = frame->source + index;
+    const struct phys_vec3 way = phys_axpy(-1, phys_load(source->direction), d);
+    const real length = sqrt(phys_dot(way, way)),
+               half = (real)source->inverse_wavelength / 2;
+    const real f = phys_amorphous(frame, length * half), own = (real)source->weight;
+    const real slope = 2 * f * phys_amorphous_slope(frame, length * half);
+    const real polar =
+        frame->each_polar && frame->polarised
+            ? phys_polarization((real)frame->kahn, phys_load(source->direction),
+                                phys_load(source->e), phys_load(source->b), d)
+            : 1;
+    /* straight ahead the table is flat */
+    const real per_way = length > 0 ? factor * own * polar * slope * half / length : 0;
+    const struct phys_vec3 slope_bar = phys_scale(per_way, way);
+
+    *d_bar = phys_axpy(1, slope_bar, *d_bar);
+    source_bar->weight += factor * polar * f * f;
+    phys_scattering_vjp(source, way, slope_bar, 1, source_bar);
+    if (frame->each_polar)
+        phys_polarization_vjp(frame, index, d, factor * own * f * f, 1, d_bar, number,
+                              source_bar);
+    return own * polar * f * f;
+}
+
+/* ---- the crystal ---- */
+
+/* dL/d(direction of the sample), or dL/dq, from the cotangents of its h, k, l */
+PHYS_FN struct phys_vec3 phys_indices_vjp(struct phys_axes axes, struct phys_vec3 x_bar)
+{
+    return phys_axpy(x_bar.x, axes.a,
+                     phys_axpy(x_bar.y, axes.b, phys_scale(x_bar.z, axes.c)));
+}
+
+/* The axes change by strain times the axes: its cotangent is that of the indices x, times
+ * them. */
+PHYS_FN void phys_strain_vjp(struct phys_vec3 x, struct phys_vec3 x_bar, real strain[9])
+{
+    phys_add_vec3(strain, phys_scale(x_bar.x, x));
+    phys_add_vec3(strain + 3, phys_scale(x_bar.y, x));
+    phys_add_vec3(strain + 6, phys_scale(x_bar.z, x));
+}
+
+/* ---- the place on the detector ---- */
+
+/* dL/d(place), 1/m, from those of direction d and distance; per_length: one over the
+ * distance of the flat detector */
+PHYS_FN struct phys_vec3 phys_place_vjp(int curved, struct phys_vec3 d, real per_length,
+                                        struct phys_point_bar point_bar, real *number)
+{
+    const real along = (curved ? 0 : point_bar.r) - per_length * phys_dot(d, point_bar.d);
+
+    if (curved) number[PHYS_AT_distance] += point_bar.r;
+    return phys_axpy(along, d, phys_scale(per_length, point_bar.d));
+}
+
+/* the sum over samples of a layer of the cotangents of their places, and of these times
+ * how far they lie from the outer corner of the detector along its axes, in sub-pixels */
+struct phys_place_sums {
+    double place[3], fast[3], slow[3];
+};
+
+/* dL/d(numbers of the detector) from the places of a layer at `depth`. In double: the
+ * sums are of many samples. number[PHYS_AT_x * stride] are added to. */
+PHYS_FN void phys_places_vjp(const struct phys_frame *frame, int layer, double depth,
+                             const struct phys_place_sums *sums, double *number, int stride)
+{
+    const double over = frame->oversample, sub = frame->pixel / over;
+
+    for (int k = 0; k < 3; k++) {
+        const double place = sums->place[k], fast = sums->fast[k], slow = sums->slow[k];
+        const double into = frame->normal[k] * place;
+
+        number[(PHYS_AT_pix0 + k) * stride] += place;
+        number[(PHYS_AT_fast + k) * stride] += sub * fast;
+        number[(PHYS_AT_slow + k) * stride] += sub * slow;
+        number[(PHYS_AT_normal + k) * stride] += depth * place;
+        number[PHYS_AT_pixel * stride] +=
+            (frame->fast[k] * fast + frame->slow[k] * slow) / over;
+        number[PHYS_AT_layer_offset * stride] += into;
+        number[PHYS_AT_layer_step * stride] += layer * into;
+    }
+}
+
+#endif
