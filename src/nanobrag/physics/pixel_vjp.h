@@ -197,7 +197,7 @@ PHYS_FN real phys_pixel_source_vjp(const struct phys_sample_at *at, int index,
     const struct phys_vec3 q = phys_scale(unit, way);
     const real q2 = phys_dot(q, q), weight = sums_bar->weight;
     const int passes = phys_passes_dmin((real)frame->dmin, q2);
-    struct phys_source_sums sums = {0, {0, 0, 0}, 0, 1};
+    struct phys_source_sums sums = {0, {0, 0, 0}, 0, 1, sums_bar->bragg * weight};
     struct phys_source_bar source_bar = phys_source_bar_zero();
     struct phys_vec3 d_bar = phys_vec3(0, 0, 0);
     real weight_bar = 0;
@@ -210,15 +210,13 @@ PHYS_FN real phys_pixel_source_vjp(const struct phys_sample_at *at, int index,
         sums.fall = phys_displacement(phys_displacement_b(frame), q2);
         if (frame->each_polar) sums.polar = phys_source_polarization(frame, index, d);
         for (int i = 0; i < frame->norientation; i++)
-            phys_step_vjp(i, q,
-                          sums_bar->bragg * weight * (real)source->weight * sums.fall
-                              * sums.polar,
+            phys_step_vjp(i, q, sums.weight * (real)source->weight * sums.fall * sums.polar,
                           &sums, a);
         sums.slope = phys_scale(unit, sums.slope);
-        weight_bar += sums_bar->bragg
-                      * phys_source_vjp(frame, index, d, way, sums_bar->bragg * weight,
-                                        &sums, &d_bar, a->number, &source_bar);
-        point_bar->d = phys_axpy(sums_bar->bragg * weight, d_bar, point_bar->d);
+        weight_bar +=
+            sums_bar->bragg
+            * phys_source_vjp(frame, index, d, way, &sums, &d_bar, a->number, &source_bar);
+        point_bar->d = phys_axpy(sums.weight, d_bar, point_bar->d);
     }
     if (!frame->each_polar && passes && !sums_bar->lit) {
         phys_point_polarization_vjp(index, at, sums_bar->polarization, point_bar, a);

@@ -125,18 +125,19 @@ struct phys_source_sums {
     real f2; /* F^2 of all orientations, their weights included */
     struct phys_vec3 slope; /* dF^2/d(direction of the sample) */
     real fall, polar; /* displacement and dmin; polarization, where each sample has one */
+    real weight; /* of the sample, whatever the source */
 };
 
 /* A sample under source `index`; `d` is its direction. Adds the cotangent of the direction
  * but for the weight of the sample, which multiplies all others. Returns dL/dweight. */
 PHYS_FN real phys_source_vjp(const struct phys_frame *frame, int index, struct phys_vec3 d,
-                             struct phys_vec3 way, real weight,
-                             const struct phys_source_sums *sums, struct phys_vec3 *d_bar,
-                             real *number, struct phys_source_bar *source_bar)
+                             struct phys_vec3 way, const struct phys_source_sums *sums,
+                             struct phys_vec3 *d_bar, real *number,
+                             struct phys_source_bar *source_bar)
 {
     const struct phys_source *source = frame->source + index;
     const real own = (real)source->weight, unit = (real)source->inverse_wavelength;
-    const real part = sums->fall * sums->polar, share = own * part;
+    const real part = sums->fall * sums->polar, share = own * part, weight = sums->weight;
     struct phys_vec3 slope = sums->slope;
 
     number[PHYS_AT_DISPLACEMENT] +=

@@ -240,6 +240,7 @@ PHYS_FN void close_source(const struct jacobian_aim *aim,
     of_source.slope = sums->slope;
     of_source.fall = kept(own, KEPT_FALL);
     of_source.polar = kept(own, KEPT_POLAR);
+    of_source.weight = kept(own, KEPT_WEIGHT);
     weight_bar =
         phys_source_vjp(&p->image.frame, index, d, aim->way, kept(own, KEPT_WEIGHT),
                         &of_source, &d_bar, waiting_numbers(own), &source_bar);
