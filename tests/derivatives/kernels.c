@@ -232,9 +232,9 @@ static void check_class(int turning, int crystal, int single, const char *name, 
     built[0] = '\0';
     status = subject_run(&s, single, &rows, &r);
     tap_check(status == NB_OK && strstr(built, name)
-                  && emulated.launches[GPU_ROWS] == (uint64_t)passes,
+                  && emulated.launches[GPU_DERIVATIVES] == (uint64_t)passes,
               "%d tangents, %d turn: %s, %d passes", n, turning, built,
-              (int)emulated.launches[GPU_ROWS]);
+              (int)emulated.launches[GPU_DERIVATIVES]);
     free(dots);
     results_drop(&s, &r);
     subject_close(&s);

@@ -39,7 +39,7 @@ static const struct {
     int turns;
 } classes[CLASSES] = {{"FRAME", 0}, {"TURNED", 4}, {"FEW", 4}, {"MANY", 8}, {"F", 0}};
 
-int jacobian_kernel_turns(enum gpu_derivatives_class class)
+int derivative_kernel_turns(enum gpu_derivatives_class class)
 {
     return classes[class].turns;
 }
@@ -120,8 +120,9 @@ static int is_at_limit(const nb_context *ctx, struct gpu_derivatives_kernels *al
 
 static void describe(const nb_context *ctx, const struct gpu *gpu, const struct key *key)
 {
-    const struct gpu_kernel kernel = {GPU_ROWS, key->shape, key->lookup, key->single, NULL};
-    struct build *build = &gpu->rows->build;
+    const struct gpu_kernel kernel = {GPU_DERIVATIVES, key->shape, key->lookup, key->single,
+                                      NULL};
+    struct build *build = &gpu->derivative_kernels->build;
 
     build_begin(ctx, &gpu->properties, "gpu/text/derivatives/derivatives.cu", &kernel,
                 build);
@@ -148,7 +149,7 @@ static void wait_for(struct progress *progress, struct build *build)
 static void count(const struct cubin_job *job, const struct key *key,
                   struct gpu_scene *scene)
 {
-    struct gpu_derivatives_kernels *all = scene->gpu->rows;
+    struct gpu_derivatives_kernels *all = scene->gpu->derivative_kernels;
 
     all->spent += (int)(job->counts.built + job->counts.failed);
     all->last = *key;
@@ -161,7 +162,7 @@ static void count(const struct cubin_job *job, const struct key *key,
 static nb_status load(nb_context *ctx, struct gpu *gpu, const struct key *key,
                       struct entry *entry)
 {
-    const struct cubin *cubin = &gpu->rows->build.job.cubin;
+    const struct cubin *cubin = &gpu->derivative_kernels->build.job.cubin;
     char name[NAME], why[WHY];
     void *module;
 
@@ -180,7 +181,7 @@ static nb_status load(nb_context *ctx, struct gpu *gpu, const struct key *key,
 static nb_status take(nb_context *ctx, struct gpu_scene *scene, const struct key *key,
                       struct entry *entry)
 {
-    struct cubin_job *job = &scene->gpu->rows->build.job;
+    struct cubin_job *job = &scene->gpu->derivative_kernels->build.job;
     char name[NAME], why[WHY];
     nb_status status;
 
@@ -202,7 +203,7 @@ static nb_status build(struct progress *progress, struct gpu_scene *scene,
                        const struct key *key, struct entry *entry)
 {
     nb_context *ctx = progress->ctx;
-    struct gpu_derivatives_kernels *all = scene->gpu->rows;
+    struct gpu_derivatives_kernels *all = scene->gpu->derivative_kernels;
     char name[NAME], why[WHY];
     nb_status status;
 
@@ -219,32 +220,34 @@ static nb_status build(struct progress *progress, struct gpu_scene *scene,
     return status;
 }
 
-nb_status jacobian_kernel(struct progress *progress, struct gpu_scene *scene,
-                          const struct job *job, enum gpu_derivatives_class class,
-                          int single, struct gpu_kernel *out)
+nb_status derivative_kernel(struct progress *progress, struct gpu_scene *scene,
+                            const struct job *job, enum gpu_derivatives_class class,
+                            int single, struct gpu_kernel *out)
 {
     const struct key key = {class, job->spec.shape, job->spec.lookup, single};
     struct gpu *gpu = scene->gpu;
     struct entry *entry;
     int at;
 
-    if (!gpu->rows) gpu->rows = calloc(1, sizeof *gpu->rows);
-    if (!gpu->rows) return fail_memory(progress->ctx, "kernels of derivatives");
+    if (!gpu->derivative_kernels)
+        gpu->derivative_kernels = calloc(1, sizeof *gpu->derivative_kernels);
+    if (!gpu->derivative_kernels)
+        return fail_memory(progress->ctx, "kernels of derivatives");
     at = (((int)class * PHYS_SHAPES + key.shape) * PHYS_LOOKUPS + key.lookup) * 2 + single;
-    entry = &gpu->rows->entries[at];
+    entry = &gpu->derivative_kernels->entries[at];
     if (entry->why) return refuse(progress->ctx, entry->why);
     if (!entry->module) NB_TRY(build(progress, scene, &key, entry));
-    out->work = class == CLASS_F ? GPU_F : GPU_ROWS;
+    out->work = class == CLASS_F ? GPU_F : GPU_DERIVATIVES;
     out->shape = key.shape;
     out->lookup = key.lookup;
     out->single = single;
-    out->own = entry->module;
+    out->runtime = entry->module;
     return NB_OK;
 }
 
-void jacobian_kernels_close(struct gpu *gpu)
+void derivative_kernels_close(struct gpu *gpu)
 {
-    struct gpu_derivatives_kernels *all = gpu->rows;
+    struct gpu_derivatives_kernels *all = gpu->derivative_kernels;
 
     for (int i = 0; all && i < ENTRIES; i++) {
         struct entry *entry = all->entries + i;
@@ -253,5 +256,5 @@ void jacobian_kernels_close(struct gpu *gpu)
         free(entry->why);
     }
     free(all);
-    gpu->rows = NULL;
+    gpu->derivative_kernels = NULL;
 }

@@ -21,18 +21,18 @@ enum gpu_derivatives_class {
 };
 
 /* tangents of a launch that may turn orientations */
-int jacobian_kernel_turns(enum gpu_derivatives_class class);
+int derivative_kernel_turns(enum gpu_derivatives_class class);
 
 /*
  * The kernel of a job's variant. The call waits for one that has to be built, in which time
  * the handler of the context may stop it (NB_ERR_CANCELLED). What can not be had is a
  * context_fall_back(), once for a kernel, and NB_ERR_UNSUPPORTED then and from then on.
  */
-nb_status jacobian_kernel(struct progress *progress, struct gpu_scene *scene,
-                          const struct job *job, enum gpu_derivatives_class class,
-                          int single, struct gpu_kernel *out);
+nb_status derivative_kernel(struct progress *progress, struct gpu_scene *scene,
+                            const struct job *job, enum gpu_derivatives_class class,
+                            int single, struct gpu_kernel *out);
 
 /* Forget all. */
-void jacobian_kernels_close(struct gpu *gpu);
+void derivative_kernels_close(struct gpu *gpu);
 
 #endif

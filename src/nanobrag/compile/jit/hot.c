@@ -243,13 +243,13 @@ static nb_status try_row(nb_context *ctx, struct gpu_scene *scene,
                                           {GPU_IMAGE, key->shape, key->lookup, key->single,
                                            entry->module}};
     const size_t blocks = (size_t)layout->across * (size_t)layout->segments;
-    const int row = (layout->down / 2 + scene->verifications.tried) % layout->down;
+    const int row = (layout->down / 2 + scene->verifications.compared) % layout->down;
     double *sums = malloc(2 * blocks * THREADS * sizeof *sums);
     nb_status status;
 
     *out = TOO_DARK;
     if (!sums) return NB_OK; /* another time */
-    scene->verifications.tried += scene->verifications.tried < INT_MAX / 2;
+    scene->verifications.compared += scene->verifications.compared < INT_MAX / 2;
     parameters.first_slow = layout->first_slow + GPU_SLOW * row;
     parameters.down = 1;
     status = gpu_put(ctx, scene->gpu, &scene->parameters, &parameters, sizeof parameters);
@@ -285,7 +285,7 @@ static nb_status try_out(nb_context *ctx, struct gpu_scene *scene, struct entry 
         return context_fall_back(ctx, "%s built at run time gives other bits: not used",
                                  name);
     }
-    scene->verifications.proven |= bit;
+    scene->verifications.verified |= bit;
     if (entry->state == IN_USE) return NB_OK;
     entry->state = IN_USE;
     scene->hot.promotions++;
@@ -329,10 +329,10 @@ nb_status hot_kernel(nb_context *ctx, struct gpu_scene *scene, const struct job 
         && !gpu->hot->building)
         NB_TRY(begin_build(ctx, gpu, entry));
     if ((entry->state == LOADED || entry->state == IN_USE)
-        && !(scene->verifications.proven & bit))
+        && !(scene->verifications.verified & bit))
         NB_TRY(try_out(ctx, scene, entry, bit, layout, parameters));
-    if (entry->state == IN_USE && scene->verifications.proven & bit)
-        kernel->own = entry->module;
+    if (entry->state == IN_USE && scene->verifications.verified & bit)
+        kernel->runtime = entry->module;
     return NB_OK;
 }
 
