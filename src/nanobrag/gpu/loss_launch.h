@@ -8,11 +8,11 @@
 #define NB_GPU_LOSS_LAUNCH_H
 
 #include "gpu/gpu.h"
+#include "physics/loss.h"
 
 /* the comparison of the photons */
 struct gpu_loss_job {
-    int kind; /* as in struct gpu_target, like the numbers below; gain and delta 0 mean 1 */
-    double sigma_readout, gain, delta;
+    struct phys_loss_model model;
     struct gpu_input observed, weight; /* the weight may be absent */
 };
 
