@@ -126,7 +126,7 @@ static int get_all(int from, int n)
         prepare((from + k) % n, LARGE);
         cubin_job_run(&job);
         failed += job.status != NB_OK || job.cubin.size != LARGE || job.counts.damaged > 0
-                  || job.trouble[0][0] || job.trouble[1][0];
+                  || job.disk_error[0][0] || job.disk_error[1][0];
         cubin_free(&job.cubin);
     }
     return failed;

@@ -55,7 +55,7 @@ int not_to_be_had(void)
         const char *wrong, *words;
     } rows[] = {{"fail", "error: expected a \";\""},
                 {"slow", "stopped after 0.05 s (NANOBRAG_COMPILE_TIMEOUT)"},
-                {"bytes", "does not hand out its cubin"}};
+                {"bytes", "does not return its cubin"}};
     struct subject s;
 
     begin_anew();

@@ -88,7 +88,8 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* edit distance, a swap of neighbours being one edit; b is shorter than NAME_BYTES */
+/* The edit distance, in which a swap of neighbours is one edit; b is shorter than
+ * NAME_BYTES. */
 static size_t edits(const char *a, const char *b)
 {
     size_t rows[3][NAME_BYTES + 1];

@@ -1,9 +1,10 @@
 /*
- * progress.c - a line that is rewritten on a terminal, or nanoBragg's lines on stdout.
+ * progress_line.c - prints the progress of a run: one line rewritten on a terminal, or
+ * nanoBragg's lines on stdout.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "cli/progress.h"
+#include "cli/progress_line.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ void progress_catch_interrupt(void)
     action.sa_handler = on_interrupt;
     action.sa_flags = (int)SA_RESETHAND | SA_RESTART;
     sigaction(SIGINT, &action, NULL);
-    /* a reader that goes away, or a file-size limit, is a failed write with a message */
+    /* a closed pipe or a file-size limit becomes a failed write, which is reported */
     action.sa_handler = SIG_IGN;
     action.sa_flags = 0;
     sigaction(SIGPIPE, &action, NULL);
@@ -61,7 +62,8 @@ void progress_image(struct progress *progress, int image)
 
 void progress_part(struct progress *progress, const char *what, int i, int n)
 {
-    if (progress->kind == PROGRESS_LINES) progress->kind = PROGRESS_NONE; /* images only */
+    /* nanoBragg prints the lines for images only */
+    if (progress->kind == PROGRESS_LINES) progress->kind = PROGRESS_NONE;
     if (i == 0) progress->start = progress_clock();
     progress->what = what;
     progress->images = n;

@@ -1,9 +1,10 @@
 /*
- * derivatives.c - gradient and derivatives: what is refused, computing, printing, files.
+ * run_derivatives.c - gradient and derivatives of a run: refuses wrong combinations,
+ * computes, prints and writes files.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "cli/derivatives.h"
+#include "cli/run_derivatives.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -12,7 +13,7 @@
 #include <string.h>
 
 struct derivatives {
-    struct selection gradient, jacobian; /* of the free parameters */
+    struct selection gradient, jacobian; /* the free parameters in which each is taken */
     double *weight; /* (pixels) */
     double *bar; /* gradient in all free parameters */
     double sum; /* of weight times photons */
@@ -146,7 +147,7 @@ int derivatives_start(struct run *run)
 
 /* ---- computing ---- */
 
-/* what was rounded away is added in the end */
+/* a compensated sum: what rounding loses is added at the end */
 static double weighted_sum(const double *weight, const double *image, size_t n)
 {
     double sum = 0, rest = 0;
@@ -186,7 +187,7 @@ static int make_gradient(struct run *run, struct derivatives *d)
                                                 "finite number; nothing was written");
 }
 
-/* directions of one call: as many as share a pass over the samples */
+/* how many directions one call computes: they share a pass over the samples */
 enum { AT_ONCE = 16 };
 
 static int check_column(struct run *run, const struct derivatives *d, size_t i)
