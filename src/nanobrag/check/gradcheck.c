@@ -19,7 +19,7 @@
 enum { LOSSES = NB_GRADCHECK_LOSSES };
 
 /* The share of the peak that the strategy spots may drop during a check; no sum shows it.
- * */
+ */
 static const double least_peak = 1e-16;
 
 /* The largest error bar, in units of S, that allows a verdict. */

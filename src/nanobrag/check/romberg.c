@@ -35,7 +35,7 @@ static void sort(long double *v, int n)
 
 /* Estimate the noise from a table of differences over a spacing at which the function
  * itself is straight: a column of order m has the variance of the noise times (2m)!/m!^2.
- * */
+ */
 struct romberg_noise romberg_noise(long double v[ROMBERG_POINTS])
 {
     static const double variance[] = {1, 2, 6, 20, 70, 252, 924};
@@ -62,7 +62,7 @@ static long double distance(long double a, long double b)
 }
 
 /* Extrapolate to step 0. Central differences are even in the step, one-sided ones are not.
- * */
+ */
 static void extrapolate(struct romberg *table, int columns)
 {
     const long double base = table->side == ROMBERG_CENTRAL ? 4 : 2;

@@ -106,7 +106,7 @@ static void check_list(struct run *run)
 }
 
 /* 1 when the tolerance decided the strategy: it was auto, and the spots of this shape end
- * somewhere */
+ * somewhere. */
 static int tolerance_decides(const struct run *run)
 {
     const int shape = run->resolved.crystal.shape;

@@ -12,7 +12,7 @@
 #include "cli/options/options.h"
 #include "cli/run.h"
 
-/* 1 when an argument is this option, by one of its names */
+/* 1 when an argument is this option, by one of its names. */
 static int has_option(int argc, char **argv, int option)
 {
     for (int i = 1; i < argc; i++)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+/* The state of the process: 1 once SIGINT came. A signal handler can reach nothing else. */
 static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int number)

@@ -31,7 +31,7 @@ struct inputs {
 };
 
 /* Read the files that `s` names and put them into s->scene. Returns 0 or the exit status.
- * */
+ */
 int inputs_read(struct inputs *in, struct settings *s, struct messages *messages,
                 nb_context *ctx);
 void inputs_free(struct inputs *in);
@@ -77,7 +77,7 @@ int run_program(struct messages *messages, int argc, char **argv,
 /* Refuse outputs that could not be written at the end. Returns 0 or the exit status. */
 int outputs_check(const struct settings *s, struct messages *messages);
 
-/* 1 for the name "-" */
+/* 1 for the name "-". */
 int outputs_to_stdout(const char *path);
 
 /* Write image `i` of the run. Returns 0 or the exit status. */
@@ -120,7 +120,7 @@ const char *compiling_word(int mode);
 /* The environment variable that turns compiled mode off, with its value; NULL: none. */
 const char *compiling_off_by(void);
 
-/* 1 when plans are measured as they are made */
+/* 1 when plans are measured as they are made. */
 int compiling_tunes(const struct run *run);
 
 /* Print a note when that variable overrules an option. */
@@ -139,7 +139,7 @@ const char *bench_compile_replaced(const struct settings *s);
 const char *strategy_word(const nb_description *d);
 const char *precision_word(const nb_description *d);
 
-/* 1 when -precision float was given but nothing is computed in float */
+/* 1 when -precision float was given but nothing is computed in float. */
 int float_is_idle(const struct run *run);
 
 /* ---- warnings and notes on stderr ---- */

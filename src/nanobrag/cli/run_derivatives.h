@@ -15,7 +15,7 @@ int derivatives_check(const struct settings *s, struct messages *messages);
 int derivatives_asked(const struct settings *s);
 
 /* Read the weights of the pixels, which are 1 without a file. Returns 0 or the exit status.
- * */
+ */
 int derivatives_weight(struct run *run, double *weight);
 
 /* Resolve the lists of parameters and read the weights, after params_set(). Returns 0 or

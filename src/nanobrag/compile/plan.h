@@ -53,7 +53,7 @@ struct plan {
 };
 
 /* The class of a count: 0 for 0, else 1 + the exponent of the smallest power of two >= n.
- * */
+ */
 uint32_t plan_class(double n);
 
 /* The FNV-1a hash of 64 bits. */

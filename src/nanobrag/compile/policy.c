@@ -76,11 +76,11 @@ nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct poli
 }
 
 /* above this share of reciprocal space, visiting spot by spot costs more than visiting all
- * */
+ */
 static const double full = 1.0 / 3;
 
 /* nanoseconds of a sample in lanes, on the same core as the costs in kernels/spots/spots.c
- * */
+ */
 static const double per_sample = 4, per_sample_single = 2;
 
 static void choose(struct policy *policy, const struct phys_frame *frame,

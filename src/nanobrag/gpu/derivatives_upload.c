@@ -29,7 +29,7 @@ static int moves_sources(const struct phys_frame *frame,
 }
 
 /* Append a list to the staged bytes; returns the address that it will have on the device.
- * */
+ */
 static void *append(char *staged, size_t *end, gpu_address address, const void *list,
                     size_t bytes)
 {

@@ -11,7 +11,7 @@
 #include "gpu/text/parameters.h"
 
 /* How many images like a job's fit into one launch, one strip each; 0: not even one does.
- * */
+ */
 int image_most(const struct gpu_properties *properties, const struct job *job, int whole);
 
 /* Send what images have in common, and reserve a strip for each of so many of them: their

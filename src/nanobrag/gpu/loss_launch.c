@@ -90,7 +90,7 @@ static void add_sums(const struct run *run, struct gpu_sequence *sequence)
 /* ---- launches ---- */
 
 /* Compute the rows of tiles from number `first` on; after the last of them, the sum of all.
- * */
+ */
 static nb_status run_strip(struct run *run, int first)
 {
     const struct gpu_layout *l = &run->layout;

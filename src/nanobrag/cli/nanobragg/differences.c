@@ -41,7 +41,7 @@ static void note_pivot(struct run *run)
                         "turns it about the crystal");
 }
 
-/* 1 when the user's normal differs from fast x slow */
+/* 1 when the user's normal differs from fast x slow. */
 static int normal_differs(const struct settings *s, const nb_detector *resolved)
 {
     const double *o = s->vector[VECTOR_NORMAL];
@@ -113,7 +113,7 @@ static void notes_geometry(struct run *run)
                     "keeps either the convention or the vectors");
 }
 
-/* 1 when a grid does not fill its range: nanoBragg does not centre it */
+/* 1 when a grid does not fill its range: nanoBragg does not centre it. */
 static int grid_differs(double range, double step, int n, int one_asked)
 {
     if (n > 1) return fabs(step * (n - 1) - range) > 1e-9 * range;
@@ -144,7 +144,7 @@ static void notes_sampling(struct run *run)
                     "counts them as 0");
 }
 
-/* 1 when nanoBragg's c*_z differs from 1/c */
+/* 1 when nanoBragg's c*_z differs from 1/c. */
 static int cell_differs(const double cell[6])
 {
     double c[3], s[3];

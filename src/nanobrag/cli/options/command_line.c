@@ -151,7 +151,7 @@ static int starts_number(const char *text)
     return *text && strchr("0123456789.", *text);
 }
 
-/* 1 when an argument can be a value, rather than the next option */
+/* 1 when an argument can be a value, rather than the next option. */
 static int is_value(const struct option *option, const char *text)
 {
     if (text[0] != '-') return 1;
@@ -159,7 +159,7 @@ static int is_value(const struct option *option, const char *text)
     return option_named(text) < 0;
 }
 
-/* 1 when an argument is a value that could also be left out */
+/* 1 when an argument is a value that could also be left out. */
 static int may_follow(const struct option *option, const char *text)
 {
     return option->kind == KIND_WORD || starts_number(text);

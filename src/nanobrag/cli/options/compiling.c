@@ -38,7 +38,7 @@ int compiling_tunes(const struct run *run)
            && run->description.strategy != NB_REFERENCE;
 }
 
-/* 1 when a switch is on, by the library's rule: only the value 1 turns it on */
+/* 1 when a switch is on, by the library's rule: only the value 1 turns it on. */
 static int is_on(const char *name)
 {
     const char *const value = getenv(name);

@@ -115,7 +115,7 @@ static size_t edits(const char *a, const char *b)
 
 const char *option_nearest(const char *argument)
 {
-    static char alias[NAME_BYTES];
+    static char alias[NAME_BYTES]; /* the result, when it is an alias; see options.h */
     const char *best = table[0].name;
     size_t distance = (size_t)-1;
     if (argument[0] == '-' && argument[1] == '-') argument++;

@@ -72,10 +72,10 @@ int option_named(const char *argument);
  * is valid until the next call. */
 const char *option_nearest(const char *argument);
 
-/* 1 when an argument is option `id`, by one of its names */
+/* 1 when an argument is option `id`, by one of its names. */
 int option_is(int id, const char *argument);
 
-/* 1 when `word` is among the blank-separated words of `list` */
+/* 1 when `word` is among the blank-separated words of `list`. */
 int option_listed(const char *list, const char *word);
 
 /* Copy the next blank-separated word of *list to `word`, cut at `size`; returns 0 at the

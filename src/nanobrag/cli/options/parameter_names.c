@@ -42,7 +42,7 @@ static int has_stem(const char *word, const char *name)
     return stem(word) == strlen(name) && strncmp(word, name, strlen(name)) == 0;
 }
 
-/* 1 when freeing `word` frees `other` too */
+/* 1 when freeing `word` frees `other` too. */
 static int covers(const char *word, const char *other)
 {
     if (strcmp(word, other) == 0) return 1;
@@ -107,7 +107,7 @@ static int unknown(struct messages *messages, int option, const char *word)
 }
 
 /* Row i of the registry, with the name of a list without its index; returns 0 past the end.
- * */
+ */
 static int registry(int i, nb_param *row)
 {
     if (!nb_param_registry(i, row)) return 0;
@@ -115,7 +115,7 @@ static int registry(int i, nb_param *row)
     return 1;
 }
 
-/* 1 when a word stands for a row of the registry */
+/* 1 when a word stands for a row of the registry. */
 static int stands_for(const char *word, const nb_param *row)
 {
     if (strcmp(word, everything) == 0) return strcmp(row->name, factors) != 0;

@@ -48,11 +48,11 @@ int params_set(struct params *params, struct messages *messages, const nb_simula
                const struct event_list *events);
 
 /* Select the parameters of a list that was given to `option`. Returns 0 or the exit status.
- * */
+ */
 int params_select(const struct params *params, struct messages *messages, int option,
                   const char *list, struct selection *out);
 
-/* 1 for the name of a structure factor, whose indices are returned in hkl */
+/* 1 for the name of a structure factor, whose indices are returned in hkl. */
 int params_is_factor(const char *name, int hkl[3]);
 
 void params_free(struct params *params);

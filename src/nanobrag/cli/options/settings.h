@@ -104,7 +104,7 @@ int settings_apply(struct settings *s, struct messages *messages,
                    const struct event_list *events);
 
 /* The final pixel counts (fast, slow) that these settings lead to; 0 where there are none.
- * */
+ */
 void settings_pixels(const struct settings *s, int count[2]);
 
 /* Make the scene, and the names of the files. inputs_read() adds hkl, matrix, sources,

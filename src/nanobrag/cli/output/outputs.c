@@ -16,7 +16,7 @@
 /* ---- names ---- */
 
 /* Join `n` bytes of text, `number` with at least `width` digits, and the rest of the text.
- * */
+ */
 static char *join(const char *text, size_t n, int number, size_t width, const char *rest)
 {
     const size_t size = n + width + strlen(rest) + 32;
@@ -103,7 +103,7 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* 1 when two names mean one file, directly, through its folder or through a link */
+/* 1 when two names mean one file, directly, through its folder or through a link. */
 static int same_file(const char *a, const char *b)
 {
     struct stat sa, sb;
@@ -133,7 +133,7 @@ static int check_clashes(const struct settings *s, struct messages *messages,
     return 0;
 }
 
-/* 1 when image i of one output has the name of the first image of the other */
+/* 1 when image i of one output has the name of the first image of the other. */
 static int has_same_name(const char *a, const char *b, int i)
 {
     char *const later = output_name(a, i, 1), *const first = output_name(b, 0, 1);
@@ -230,7 +230,7 @@ static const char *beside_comparison(const struct settings *s)
 }
 
 /* Check the options of a comparison: it is of one image, and only its numbers are written.
- * */
+ */
 static int check_comparison(const struct settings *s, struct messages *messages)
 {
     const char *const beside = beside_comparison(s);

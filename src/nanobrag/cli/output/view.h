@@ -21,7 +21,7 @@ void view_q(const struct view *view, double fast, double slow, double q[3]);
 double view_q_length(const struct view *view, double fast, double slow);
 
 /* The place where the direct beam meets the detector, pixels; returns 0 when it does not.
- * */
+ */
 int view_beam(const struct view *view, double at[2]);
 
 #endif

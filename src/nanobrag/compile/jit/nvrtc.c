@@ -41,7 +41,7 @@ static nb_status cannot_open(char why[NVRTC_WHY])
 }
 
 /* Open the first of the usual libraries that exists; NULL: `why` names the first of them.
- * */
+ */
 static void *open_first(char why[NVRTC_WHY])
 {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12",

@@ -46,14 +46,14 @@ int architecture_read(const char *names, struct gpu_target *targets, int most)
     return n;
 }
 
-/* 1 when a device can run the target at all */
+/* 1 when a device can run the target at all. */
 static int runs(const struct gpu_target *target, int compute)
 {
     if (target->compute > compute) return 0;
     return target->ptx || target->compute / 10 == compute / 10;
 }
 
-/* 1 when `a` is preferred to `b` on a device that runs both */
+/* 1 when `a` is preferred to `b` on a device that runs both. */
 static int goes_before(const struct gpu_target *a, const struct gpu_target *b)
 {
     if (a->ptx != b->ptx) return b->ptx;

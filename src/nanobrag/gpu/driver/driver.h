@@ -66,7 +66,7 @@ struct gpu_properties {
 struct gpu_driver {
     const char *name;
     /* Open device `id` with its kernels ready to launch. NB_ERR_UNSUPPORTED: there is none.
-     * */
+     */
     nb_status (*open)(nb_context *ctx, int id, void **device,
                       struct gpu_properties *properties);
     void (*close)(void *device); /* accepts NULL */
