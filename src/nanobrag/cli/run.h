@@ -62,7 +62,7 @@ struct run {
     uint16_t *counts; /* NULL: no file holds counts */
     struct result *results;
     int done; /* number of finished images */
-    int compile; /* NB_COMPILE_..., by the options */
+    int compile; /* NB_COMPILE_..., as the options choose */
     double seconds_setup;
     int argc;
     char **argv;

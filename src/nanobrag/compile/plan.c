@@ -215,7 +215,7 @@ struct measured {
     plan_dry_run *dry_run;
     void *user;
     const char *name; /* of the operation */
-    double best; /* s */
+    double best; /* the shortest time so far, s */
 };
 
 static nb_status shortest(const struct measured *m, const struct schedule *schedule,

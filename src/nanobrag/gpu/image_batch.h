@@ -23,9 +23,8 @@ struct gpu_batch {
     struct phys_frame *frames;
     struct gpu_output *outputs;
     unsigned char *block; /* what is copied to the device: see image_batch.c */
-    double
-        /* of `n` images, rows first_slow to end_slow - 1; NULL: none were fetched */
-        *photons;
+    /* of `n` images, rows first_slow to end_slow - 1; NULL: none were fetched */
+    double *photons;
     size_t photons_bytes;
     int end_slow;
 };

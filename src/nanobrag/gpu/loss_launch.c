@@ -44,7 +44,7 @@ static int sums_after(int rows)
     return (rows + SUM_FAN - 1) / SUM_FAN;
 }
 
-/* an address as the type that the kernels' parameters have */
+/* The address of a row of sums, as a pointer for the kernels' parameters. */
 static double *row_at(gpu_address totals, size_t row)
 {
     return (double *)(uintptr_t)(totals + row * LOSS_LENGTH * sizeof(double));

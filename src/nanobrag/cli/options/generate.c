@@ -88,7 +88,7 @@ static void wrap(const char *text, int column, int indent, int width)
     printf("\n");
 }
 
-enum { INDENT = 30, WIDTH = 92 }; /* of the help's second column */
+enum { INDENT = 30, WIDTH = 92 }; /* columns of the help's text */
 
 static void help_option(const struct option *option)
 {

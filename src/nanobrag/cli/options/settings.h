@@ -82,7 +82,7 @@ struct settings {
     const char *gradient, *jacobian; /* lists of parameters */
     const char *cotangent, *gradfile, *hklgradfile, *jacobianfile;
     const char *gradcheck; /* "all" or names; NULL: no check */
-    /* the word after it, or NULL; given[] tells whether the option is */
+    /* the word after -bench_compile, or NULL; it may be given without */
     const char *bench_compile;
     int noise, pgm; /* 1: switched on */
 

@@ -47,9 +47,7 @@ void build_begin(const nb_context *ctx, const struct gpu_properties *properties,
     nvrtc_option(request, "-DPHYS_%s", kernel->single ? "SINGLE" : "DOUBLE");
     nvrtc_option(request, "-DGPU_ONLY_SHAPE=%s", build_shape_name(shape, lookup));
     nvrtc_option(request, "-DGPU_ONLY_LOOKUP=%s", build_lookup_name(shape, lookup));
-    nvrtc_option(request,
-                 /* as nvcc compiles the kernels of the build (cmake/cuda.cmake) */
-                 "--fmad=true");
+    nvrtc_option(request, "--fmad=true"); /* nvcc contracts too (cmake/cuda.cmake) */
     if (kernel->single) nvrtc_option(request, "--prec-div=false");
 }
 

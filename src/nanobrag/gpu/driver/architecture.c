@@ -14,7 +14,7 @@ static int number_behind(const char *prefix, const char *word, size_t n)
     const size_t length = strlen(prefix);
     int number = 0;
 
-    /* no version has more digits than four */
+    /* a version has at most four digits */
     if (n <= length || n > length + 4 || strncmp(word, prefix, length) != 0) return 0;
     for (size_t i = length; i < n; i++) {
         if (!isdigit((unsigned char)word[i])) return 0;
