@@ -107,7 +107,7 @@ static void explain_compiled(struct run *run)
                "strategy if auto\n");
 }
 
-void explain(struct run *run)
+void explain_run(struct run *run)
 {
     explain_geometry(run);
     explain_work(run);

@@ -147,7 +147,7 @@ static int make_rows(struct run *run, nb_simulator *sim, nb_gradcheck_row **out,
         code = derivatives_weight(run, weight);
     if (!code) status = nb_gradcheck(sim, NULL, &bar, NULL, rows, summary);
     free(weight);
-    progress_end(&run->progress);
+    progress_line_end(&run->progress);
     if (status == NB_OK) return code;
     return status == NB_ERR_CANCELLED ? EXIT_INTERRUPTED : failed(run, status);
 }
@@ -181,7 +181,7 @@ static int run_check(struct run *run, nb_simulator *sim, int everything)
                            nb_verdict_name(summary.verdict), bad, n / NB_GRADCHECK_LOSSES);
 }
 
-int gradcheck(struct run *run)
+int gradcheck_run(struct run *run)
 {
     nb_scene scene = run->resolved;
     nb_simulator *sim;

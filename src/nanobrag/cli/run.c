@@ -26,7 +26,7 @@ static void on_log(void *user, int level, const char *topic, const char *line)
 static int on_progress(void *user, double fraction)
 {
     struct run *run = user;
-    return progress_show(&run->progress, fraction);
+    return progress_line_show(&run->progress, fraction);
 }
 
 static int has_option(const struct event_list *events, int option)
@@ -193,20 +193,20 @@ static int report_interrupt(const struct run *run)
 static int make_image(struct run *run, int i)
 {
     struct result *result = &run->results[i];
-    const double start = progress_clock();
+    const double start = progress_line_clock();
     result->phi = run->resolved.scan.phi0 + i * run->resolved.scan.osc;
     run->params.x[run->params.phi0] = result->phi;
     if (i > 0 && !run->s->quiet) printf("\nimage %d: phi0 = %g\n", i + 1, result->phi);
-    progress_image(&run->progress, i);
+    progress_line_image(&run->progress, i);
     nb_array image =
         nb_array_f64(run->image, run->description.nslow, run->description.nfast);
     image.name = "image";
     const nb_status status = nb_forward(run->sim, run->params.x, &image);
-    if (status == NB_OK) (void)progress_show(&run->progress, 1);
-    progress_end(&run->progress);
+    if (status == NB_OK) (void)progress_line_show(&run->progress, 1);
+    progress_line_end(&run->progress);
     if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
     if (status != NB_OK) return library_failed(run, status);
-    result->seconds = progress_clock() - start;
+    result->seconds = progress_line_clock() - start;
     const int code = run->derivatives ? derivatives_make(run) : 0;
     if (code) return code;
     if (!run->s->quiet) printf("\n");
@@ -215,9 +215,9 @@ static int make_image(struct run *run, int i)
 
 static int make_images(struct run *run)
 {
-    progress_start(&run->progress, progress_kind(run), run->s->images);
+    progress_line_start(&run->progress, progress_kind(run), run->s->images);
     for (int i = 0; i < run->s->images; i++) {
-        if (progress_interrupted()) return report_interrupt(run);
+        if (progress_line_interrupted()) return report_interrupt(run);
         const int code = make_image(run, i);
         if (code == EXIT_INTERRUPTED) return report_interrupt(run);
         if (code) return code;
@@ -254,7 +254,7 @@ static int check_printout(const struct run *run)
 
 static int compare(struct run *run)
 {
-    progress_start(&run->progress, progress_kind(run), 1);
+    progress_line_start(&run->progress, progress_kind(run), 1);
     return bench_compile(run);
 }
 
@@ -262,17 +262,17 @@ static int execute(struct run *run)
 {
     compiling_note(run);
     if (bench_compile_builtin(run->s)) return compare(run);
-    notes(run);
+    differences_note(run);
     checks_before(run);
     if (run->s->given[OPT_BENCH_COMPILE]) return compare(run);
     int code = check_printout(run);
     if (code) return code;
     if (!run->s->quiet || run->s->explain) report_start(run);
     if (run->s->explain) {
-        explain(run);
+        explain_run(run);
         return 0;
     }
-    if (run->s->gradcheck) return gradcheck(run);
+    if (run->s->gradcheck) return gradcheck_run(run);
     code = allocate(run);
     if (!code) code = write_dump(run);
     if (!code && run->s->printout) code = report_printout(run);
@@ -305,12 +305,12 @@ int run_program(struct messages *messages, int argc, char **argv,
 {
     struct settings settings;
     struct run run = {.s = &settings, .messages = messages, .argc = argc, .argv = argv};
-    const double start = progress_clock();
-    progress_catch_interrupt();
+    const double start = progress_line_clock();
+    progress_line_catch_interrupt();
     settings_start(&settings, messages->compat);
     int code = create_context(&run, events);
     if (!code) code = prepare(&run, events);
-    run.seconds_setup = progress_clock() - start;
+    run.seconds_setup = progress_line_clock() - start;
     if (!code) code = execute(&run);
     if (fflush(stdout) != 0 && !code)
         code = message_failure(messages, "the report could not be written to stdout");

@@ -52,7 +52,7 @@ struct run {
     struct messages *messages;
     nb_context *ctx;
     struct inputs inputs;
-    struct progress progress;
+    struct progress_line progress;
     nb_simulator *sim;
     nb_description description; /* of the first image */
     nb_scene resolved; /* of the first image, at its parameters */
@@ -105,11 +105,11 @@ void report_summary(const struct run *run);
 int report_printout(struct run *run);
 
 /* Print -explain: geometry in every convention, sampling, work. */
-void explain(struct run *run);
+void explain_run(struct run *run);
 
 /* Run -gradcheck: print a table of derivatives against finite differences. Returns the exit
  * status. */
-int gradcheck(struct run *run);
+int gradcheck_run(struct run *run);
 
 /* ---- compiled mode ---- */
 
@@ -148,6 +148,6 @@ void checks_before(struct run *run);
 void checks_after(struct run *run);
 
 /* Print where the default profile differs from nanoBragg for this command line. */
-void notes(struct run *run);
+void differences_note(struct run *run);
 
 #endif

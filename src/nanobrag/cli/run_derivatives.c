@@ -161,7 +161,7 @@ static double weighted_sum(const double *weight, const double *image, size_t n)
 
 static int library(struct run *run, nb_status status)
 {
-    progress_end(&run->progress);
+    progress_line_end(&run->progress);
     if (status == NB_OK) return 0;
     if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
     return message_status(run->messages, status, nb_context_message(run->ctx), 0);
@@ -172,7 +172,7 @@ static int make_gradient(struct run *run, struct derivatives *d)
     const nb_array weight = image_of(run, d->weight);
     if (!d->weight) return 0;
     d->sum = weighted_sum(d->weight, run->image, pixels(run));
-    progress_part(&run->progress, "gradient", 0, 1);
+    progress_line_part(&run->progress, "gradient", 0, 1);
     const int code = library(run, nb_vjp(run->sim, run->params.x, 1, &weight, d->bar));
     if (code) return code;
     for (size_t i = 0; i < run->params.n; i++)
@@ -215,8 +215,8 @@ static int make_jacobian(struct run *run, struct derivatives *d)
             column[i] = image_of(run, d->columns + (first + i) * pixels(run));
             direction[i * nparam + d->jacobian.at[first + i]] = 1;
         }
-        progress_part(&run->progress, "derivatives", (int)(first / AT_ONCE),
-                      (int)((n + AT_ONCE - 1) / AT_ONCE));
+        progress_line_part(&run->progress, "derivatives", (int)(first / AT_ONCE),
+                           (int)((n + AT_ONCE - 1) / AT_ONCE));
         code = library(run, nb_jvp(run->sim, run->params.x, (int)some, direction, column));
         for (size_t i = 0; i < some && !code; i++) {
             direction[i * nparam + d->jacobian.at[first + i]] = 0;

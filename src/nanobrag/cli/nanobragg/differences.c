@@ -201,7 +201,7 @@ static int has_unused_dump(const struct settings *s)
     return !s->hkl && !s->dump && stat("Fdump.bin", &st) == 0;
 }
 
-void notes(struct run *run)
+void differences_note(struct run *run)
 {
     const struct settings *s = run->s;
     const nb_background *background = &run->resolved.background;

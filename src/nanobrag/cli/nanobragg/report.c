@@ -249,7 +249,7 @@ int report_printout(struct run *run)
         for (int fast = roi[0]; fast < roi[1]; fast++) {
             if (only[0] >= 0 && (fast != only[0] || slow != only[1])) continue;
             if (mask && !mask[(size_t)slow * (size_t)d->nfast + (size_t)fast]) continue;
-            if (progress_interrupted()) return 0;
+            if (progress_line_interrupted()) return 0;
             const int code = print_pixel(run, fast, slow);
             if (code) return code;
         }
