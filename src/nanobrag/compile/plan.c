@@ -22,7 +22,7 @@ uint32_t plan_class(double n)
 }
 
 /* the largest number that belongs to a class */
-static double most_of(uint32_t class)
+static double largest_of_class(uint32_t class)
 {
     return class > 0 ? exp2((double)class - 1) : 0;
 }
@@ -163,12 +163,12 @@ static const double per_count = 2, worth_a_thread = 1e4;
 
 static double work_of(const struct signature *s)
 {
-    const double pixels = most_of(s->pixels);
-    const double pairs = most_of(s->sources) * most_of(s->orientations);
+    const double pixels = largest_of_class(s->pixels);
+    const double pairs = largest_of_class(s->sources) * largest_of_class(s->orientations);
 
     if (s->operation == PLAN_DIGITIZE) return per_count * pixels;
     return per_launch[s->operation]
-           + pixels * most_of(s->samples) * pairs * per_sample[s->precision]
+           + pixels * largest_of_class(s->samples) * pairs * per_sample[s->precision]
                  * per_operation[s->operation];
 }
 
@@ -178,7 +178,7 @@ static double work_of(const struct signature *s)
 static int block_of(const struct signature *s, int threads)
 {
     enum { TURNS = 8, MOST = 16 };
-    const double tiles = most_of(s->pixels) / TILE_PIXELS;
+    const double tiles = largest_of_class(s->pixels) / TILE_PIXELS;
 
     if (s->operation != PLAN_FORWARD) return 1;
     return (int)fmax(1, fmin(MOST, floor(tiles / (TURNS * threads))));
@@ -218,8 +218,8 @@ struct measured {
     double best; /* the shortest time so far, s */
 };
 
-static nb_status shortest(const struct measured *m, const struct schedule *schedule,
-                          double limit, double *seconds)
+static nb_status shortest_run(const struct measured *m, const struct schedule *schedule,
+                              double limit, double *seconds)
 {
     *seconds = INFINITY;
     for (int i = 0; i < RUNS; i++) {
@@ -240,7 +240,7 @@ static nb_status try_schedule(struct measured *m, struct schedule schedule,
 {
     double seconds;
 
-    NB_TRY(shortest(m, &schedule, patience * m->best, &seconds));
+    NB_TRY(shortest_run(m, &schedule, patience * m->best, &seconds));
     if (seconds >= gain * m->best) return NB_OK;
     m->best = seconds;
     plan->schedule = schedule;
@@ -257,7 +257,7 @@ nb_status plan_measure(nb_context *ctx, plan_dry_run *dry_run, void *user,
 
     /* the first run touches its memory and loads its code */
     NB_TRY(dry_run(user, &estimated, 2 * long_run, &m.best));
-    if (isfinite(m.best)) NB_TRY(shortest(&m, &estimated, 2 * long_run, &m.best));
+    if (isfinite(m.best)) NB_TRY(shortest_run(&m, &estimated, 2 * long_run, &m.best));
     if (!(m.best <= long_run)) return NB_OK;
     plan->rigour = RIGOUR_MEASURED;
     for (; s.threads <= all;

@@ -83,8 +83,8 @@ static const double full = 1.0 / 3;
  */
 static const double per_sample = 4, per_sample_single = 2;
 
-static void choose(struct policy *policy, const struct phys_frame *frame,
-                   struct phys_spec spec, double samples)
+static void choose_strategy(struct policy *policy, const struct phys_frame *frame,
+                            struct phys_spec spec, double samples)
 {
     const double pairs = (double)frame->nsource * frame->norientation;
     const double lanes =
@@ -112,7 +112,7 @@ void policy_strategy(struct policy *policy, const struct phys_frame *frame,
                      struct phys_spec spec, double samples)
 {
     policy->automatic = policy->strategy == NB_STRATEGY_AUTO;
-    if (policy->automatic) choose(policy, frame, spec, samples);
+    if (policy->automatic) choose_strategy(policy, frame, spec, samples);
     if (!policy->automatic && policy->strategy == NB_SPOTS
         && (spec.shape == PHYS_SQUARE || spec.shape == PHYS_ROUND))
         policy->why = "asked for, though spots of this crystal shape reach everywhere";

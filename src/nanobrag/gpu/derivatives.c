@@ -125,7 +125,7 @@ static int is_normal(const struct gpu_derivatives_job *request)
     return request->end == REDUCE_NORMAL || request->end == REDUCE_SQUARES;
 }
 
-static int at_most(int n)
+static int clamp_tangents(int n)
 {
     return n < TANGENTS_MOST ? n : TANGENTS_MOST;
 }
@@ -134,7 +134,8 @@ static double share_of_row(const struct gpu_properties *properties, const struct
                            const struct gpu_derivatives_job *request, int across)
 {
     const double pixels = (double)job->frame->nfast * GPU_SLOW;
-    const double images = request->end == REDUCE_NOTHING ? 1 + at_most(request->n) : 1;
+    const double images =
+        request->end == REDUCE_NOTHING ? 1 + clamp_tangents(request->n) : 1;
 
     return gpu_share_of_row(properties, job, across, images * pixels * sizeof(double),
                             effort);
@@ -172,7 +173,8 @@ const char *gpu_derivatives_refuses(const struct gpu *gpu, const struct job *job
     const char *refused = gpu_refuses(&gpu->properties, job);
     const struct gpu_layout l = gpu_layout_of(&gpu->properties, job, single, 0);
     const double tiles = (double)l.across * l.down;
-    const double bytes = tiles * length_of(request, at_most(request->n)) * sizeof(double);
+    const double bytes =
+        tiles * length_of(request, clamp_tangents(request->n)) * sizeof(double);
 
     if (refused) return refused;
     if (context_compile(gpu->ctx) == NB_COMPILE_OFF)
@@ -218,7 +220,8 @@ static nb_status prepare_sums(struct derivatives_run *run,
 }
 
 /* Add the launches that sum up the tiles; returns the address of the last row. */
-static gpu_address fill_sums(struct derivatives_run *run, struct gpu_sequence *sequence)
+static gpu_address add_sum_launches(struct derivatives_run *run,
+                                    struct gpu_sequence *sequence)
 {
     const struct gpu_derivatives_parameters *p = &run->block.jacobian;
     const size_t row = (size_t)p->length * sizeof(double);
@@ -343,7 +346,7 @@ static nb_status run_strip(struct derivatives_run *run, const struct derivatives
     nb_status status;
 
     if (strip->is_last && run->request->end != REDUCE_NOTHING)
-        *last = fill_sums(run, &sequence);
+        *last = add_sum_launches(run, &sequence);
     point_at_strip(run, strip, &run->block.jacobian);
     status = gpu_put(run->ctx, s->gpu, &s->parameters, &run->block, sizeof run->block);
     run->block.jacobian = whole;

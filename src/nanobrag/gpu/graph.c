@@ -69,8 +69,9 @@ static nb_status record(nb_context *ctx, struct gpu_scene *scene,
 
 /* Find the recording of a sequence, or make one; *out is NULL where it is to be launched
  * without a graph. */
-static nb_status find(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
-                      const struct gpu_sequence *sequence, void **out)
+static nb_status find_recording(nb_context *ctx, struct gpu_scene *scene,
+                                const struct job *job, const struct gpu_sequence *sequence,
+                                void **out)
 {
     struct gpu_graphs *graphs = &scene->graphs;
 
@@ -109,7 +110,7 @@ nb_status gpu_run(nb_context *ctx, struct gpu_scene *scene, const struct job *jo
     void *recording;
 
     if (!job->planned || !ctx->env.graphs) return launch_all(ctx, scene, sequence);
-    NB_TRY(find(ctx, scene, job, sequence, &recording));
+    NB_TRY(find_recording(ctx, scene, job, sequence, &recording));
     if (!recording) {
         scene->graphs.skips++;
         return launch_all(ctx, scene, sequence);

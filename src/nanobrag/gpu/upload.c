@@ -41,7 +41,7 @@ double gpu_share_of_row(const struct gpu_properties *properties, const struct jo
 
 /* The rho from which on the profile of a crystal shape is exactly 0; negative where there
  * is none. phys_exp() gives 0 where the square of e^x would not be a normal number. */
-static double cut_of(const struct job *job, int single)
+static double profile_cutoff(const struct job *job, int single)
 {
     const double fudge = job->frame->fudge;
     const double least_exponent = single ? -43 : -354;
@@ -54,7 +54,7 @@ static double cut_of(const struct job *job, int single)
 
 /* An upper bound of the largest singular value of G^(1/2) A, with the metric G and the rows
  * A of an orientation, which is the same for all of them: the row norm of A^T G A. */
-static double stretch_of(const struct phys_frame *frame)
+static double metric_stretch(const struct phys_frame *frame)
 {
     const double *a = frame->orientation[0].axes, *m = frame->metric;
     const double g[3][3] = {{m[0], m[3] / 2, m[4] / 2},
@@ -139,8 +139,8 @@ void gpu_describe(const struct gpu_scene *scene, const struct job *job,
     frame->f = layout->single ? NULL : gpu_pointer(&scene->f);
     frame->f_single = layout->single ? gpu_pointer(&scene->f) : NULL;
     out->factor = phys_constant_factor(job->spec, job->frame);
-    out->cut = cut_of(job, layout->single);
-    out->stretch = stretch_of(job->frame);
+    out->cut = profile_cutoff(job, layout->single);
+    out->stretch = metric_stretch(job->frame);
     out->edges = edges_of(job);
     memcpy(out->roi, job->roi, sizeof out->roi);
     out->mask = job->mask ? gpu_pointer(&scene->mask) : NULL;
