@@ -40,18 +40,18 @@ static const struct {
      "1: nothing is compiled, whatever -compile says; 0 or empty: no effect."},
     {"NANOBRAG_DISABLE_COMPILE", "The same."},
     {"NANOBRAG_LOGS",
-     "What compiled mode tells on stderr: any of recompiles, graph_breaks, cudagraphs, "
-     "cache, "
-     "hotpath, autotune, fallback, donation, with commas between them, or all."},
+     "Topics that compiled mode reports on stderr: any of recompiles, graph_breaks, "
+     "cudagraphs, cache, hotpath, autotune, fallback, donation, separated by commas, or "
+     "all."},
     {"NANOBRAG_CACHE_DIR",
-     "Where -compile tune keeps what it measured, and kernels that NVRTC built are kept; "
-     "without it $XDG_CACHE_HOME/nanobrag, else ~/.cache/nanobrag."},
+     "Folder for the schedules that -compile tune measured and the kernels that NVRTC "
+     "built; without it $XDG_CACHE_HOME/nanobrag, else ~/.cache/nanobrag."},
     {"NANOBRAG_COMPILE_TIMEOUT",
      "Seconds that FFTW's planner may take while tuning, and NVRTC for a kernel: above 0, "
      "below 1e6; default 10, and 120 for a kernel that a call waits for."},
     {"NANOBRAG_HOT_THRESHOLD",
-     "A GPU's kernel that compiled mode used so often gets one from NVRTC, built in the "
-     "background, that knows more of the image; from 1 on, default 5; 0: none does."},
+     "Uses of a GPU's kernel in compiled mode after which NVRTC builds, in the "
+     "background, one that is specialised on the image; from 1 on, default 5; 0: never."},
     {"NANOBRAG_RECOMPILE_LIMIT",
      "How many such kernels NVRTC may build for a context, and as many for derivatives; "
      "default 8."},
@@ -59,10 +59,10 @@ static const struct {
      "0: launches on a CUDA device are not recorded and replayed as graphs, but made one "
      "by one, which changes no bit; 1 or empty: no effect."},
     {"NANOBRAG_STRICT",
-     "1: what compiled mode, or a device that was asked for (cuda, not auto), would have "
-     "to do without is an error, exit status 2, also where -strategy spots or reference or "
-     "a point spread keeps work on the processor; 0 or empty: the program goes on and "
-     "tells it under the topic fallback."},
+     "1: every fallback of compiled mode, or of a device that was asked for (cuda, not "
+     "auto), is an error with exit status 2, also where -strategy spots or reference or a "
+     "point spread keeps work on the processor; 0 or empty: the program goes on and "
+     "reports it under the topic fallback."},
 };
 
 enum { VARIABLES = sizeof environment / sizeof *environment };
