@@ -222,10 +222,10 @@ static int no_device(void)
     begin();
     fake->fail_in = "cuInit";
     fake->result = CUDA_NO_DEVICE;
-    check_not_opened(&source, 0, NB_ERR_UNSUPPORTED, "a device is not");
+    check_not_opened(&source, 0, NB_ERR_UNSUPPORTED, "there is no device");
     begin();
     fake->devices = 0;
-    check_not_opened(&source, 0, NB_ERR_UNSUPPORTED, "a device is not");
+    check_not_opened(&source, 0, NB_ERR_UNSUPPORTED, "there is no device");
     begin();
     check_not_opened(&source, 2, NB_ERR_UNSUPPORTED,
                      "device 2 does not exist: there are 2, numbered from 0");

@@ -340,17 +340,17 @@ int refusals(void)
     rows.n = 4;
     check_serves(&s, 0, &rows, NULL);
     rows.n = 5;
-    check_serves(&s, 0, &rows, "4 parameters at most");
+    check_serves(&s, 0, &rows, "at most 4 parameters");
     rows.n = 8;
     check_serves(&s, 1, &rows, NULL);
     rows.n = 9;
-    check_serves(&s, 1, &rows, "8 parameters at most");
+    check_serves(&s, 1, &rows, "at most 8 parameters");
     s.t.job.spec.shape = PHYS_GAUSS; /* float may lose it */
     rows.n = 5;
-    check_serves(&s, 1, &rows, "4 parameters at most");
+    check_serves(&s, 1, &rows, "at most 4 parameters");
     s.t.job.spec.shape = PHYS_SQUARE;
     rows.n = 33;
-    check_serves(&s, 0, &rows, "32 parameters at most");
+    check_serves(&s, 0, &rows, "at most 32 parameters");
     rows = objective_of(&s);
     s.t.frame.surface = PHYS_CURVED_QUIRK;
     check_serves(&s, 0, &rows, "curved detector");
