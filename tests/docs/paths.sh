@@ -1,7 +1,8 @@
 #!/bin/sh
-# paths.sh - every file that the documents name exists, every link leads to a file, and no
-# line, tables apart, is wider than 100 columns. Reports are dated: they may name files that
-# are gone, but not link to them. SPDX-License-Identifier: MIT
+# paths.sh - every file that the documents name exists, every link leads to a file, no line,
+# tables apart, is wider than 100 columns, and the layers of arch.md are those that
+# check_layers.sh enforces. Reports are dated: they may name files that are gone, but not
+# link to them. SPDX-License-Identifier: MIT
 set -eu
 cd "$(dirname "$0")/../.."
 bad=0
@@ -13,7 +14,7 @@ complain()
 
 documents=$(find . \( -name build -o -name .git -o -name demo \) -prune -o -name '*.md' -print \
     | sed 's|^\./||' | sort)
-names=" $(find src include tests scripts bench cmake examples -type f | sed 's|.*/||' \
+names=" $(find src include tests scripts bench cmake examples docs -type f | sed 's|.*/||' \
     | sort -u | tr '\n' ' ')"
 
 # of no file: of other projects, what a user would write, what a build makes
@@ -44,7 +45,7 @@ set -f # names may hold a '*'
 checked=0
 for document in $documents; do
     folder=$(dirname "$document")
-    wide=$(LC_ALL=C awk '/^[ ]*\|/ { next }
+    wide=$(LC_ALL=C awk '/^[ ]*\|.*\|$/ { next }
         { line = $0; gsub(/[\200-\277]/, "", line) }
         length(line) > 100 { printf " %d", FNR }' "$document")
     [ -z "$wide" ] || complain "$document: wider than 100 columns, line$wide"
@@ -62,5 +63,20 @@ for document in $documents; do
         exists "$name" "$folder" || complain "$document: names $name, which is not there"
     done
 done
+# the layers, one a line: of arch.md in the block after "## Layers", of the script by awk
+written=$(sed -n '/^## Layers/,/^## S/p' arch.md | awk '
+    /^```/ { inside = !inside; next }
+    inside && /^[^ ]/ { if (name) print name ":" list; name = $1; list = ""; target = 0 }
+    inside { for (i = 1; i <= NF; i++) if ($i == "<-") target = 1
+                                       else if (target) list = list " " $i }
+    END { print name ":" list }' | sort)
+enforced=$(awk "$(sed -n '/^BEGIN {/,/^}/p' scripts/check_layers.sh | sed '$d')
+    for (name in may) { n = split(may[name], list, \" \"); line = name \":\"
+        for (i = 1; i <= n; i++) line = line \" \" list[i]; print line } }" | sort)
+if [ -z "$enforced" ] || [ "$written" != "$enforced" ]; then
+    printf '%s\n' "$written" "$enforced" | sort | uniq -u
+    complain "arch.md: its layers are not those of scripts/check_layers.sh; above, what differs"
+fi
+[ "$(wc -l < arch.md)" -le 130 ] || complain "arch.md: longer than 130 lines"
 echo "docs_paths: $(echo "$documents" | wc -l) documents, $checked names and links, $bad complaints"
 [ "$checked" -gt 200 ] && [ "$bad" -eq 0 ]
