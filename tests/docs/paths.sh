@@ -18,7 +18,7 @@ names=" $(find src include tests scripts bench cmake examples docs -type f | sed
     | sort -u | tr '\n' ' ')"
 
 # of no file: of other projects, what a user would write, what a build makes
-elsewhere=" nanoBragg.c cuda.h first.c fit.xml tests/run cli/x.sh tests/fuzz/seeds/NAME "
+elsewhere=" nanoBragg.c cuda.h first.c tests/run cli/x.sh tests/fuzz/seeds/NAME "
 
 # words of a document that look like a file or folder of this tree
 named_in()
@@ -41,6 +41,13 @@ exists()
     return 1
 }
 
+# is_test PROGRAM CASE: the program has a source, and some source names the case
+is_test()
+{
+    case $names in *" $1.c "*) ;; *) return 1 ;; esac
+    [ "$1" = "$2" ] || grep -rqw -e "$2" tests
+}
+
 set -f # names may hold a '*'
 checked=0
 for document in $documents; do
@@ -56,6 +63,12 @@ for document in $documents; do
         [ -e "$folder/$target" ] || complain "$document: a link to $target, which is not there"
     done
     case $document in reports/*) continue ;; esac
+    for name in $(tr -c 'A-Za-z0-9_.' '\n' < "$document" | sed 's/[.]*$//' \
+        | grep -E '^test_[a-z0-9_]+([.][a-z0-9_]+)?$' | sort -u); do
+        checked=$((checked + 1))
+        case $name in *.c | *.h | test_x) continue ;; esac
+        is_test "${name%%.*}" "${name#*.}" || complain "$document: names $name, which is no test"
+    done
     for name in $(named_in "$document"); do
         case $elsewhere in *" $name "*) continue ;; esac
         case $name in *NAME* | //*) continue ;; esac
