@@ -230,7 +230,8 @@ static int no_device(void)
     check_not_opened(&source, 2, NB_ERR_UNSUPPORTED,
                      "device 2 does not exist: there are 2, numbered from 0");
     begin();
-    check_not_opened(&source, -1, NB_ERR_UNSUPPORTED, "device -1 does not exist: there are 2");
+    check_not_opened(&source, -1, NB_ERR_UNSUPPORTED,
+                     "device -1 does not exist: there are 2");
     begin();
     fake->fail_in = "cuInit";
     fake->result = 803; /* which the fake has no words for */
