@@ -13,15 +13,15 @@ import sys
 # whole files; and files of which only the slopes are meant
 WHOLE = ["grad/background.c", "grad/beam.c", "grad/crystal.c", "grad/derive.c",
          "grad/detector.c", "grad/mosaic.c", "grad/sampling.c", "grad/linear_tangent.h",
-         "physics/pixel_jvp.h", "physics/pixel_vjp.h"]
-SLOPES = ["physics/lattice.h", "physics/structure_factor.h", "physics/pixel_position.h",
+         "physics/pixel_vjp.h", "physics/step_vjp.h"]
+SLOPES = ["physics/displacement.h", "physics/lattice.h", "physics/structure_factor.h", "physics/pixel_position.h",
           "physics/polarization.h", "physics/step.h", "physics/amorphous.h", "physics/trig.h"]
 SLOPE = re.compile(r"(\b[rsc]\.d\w*|\b\w*slope\w*|\bmetric|\bscale|\bbent_\w|\btwice_\w)$")
 SLOPE_FUNCTION = re.compile(r"_slopes?$|_vjp$|phys_square_cells$|phys_lattice_crystal$")
 VECTOR_CALLS = {"phys_axpy": "svv", "phys_scale": "sv", "phys_vec3": "sss"}
 OUTPUT_LAST = {"linear_cross_tangent", "linear_unit_tangent", "linear_rotate_tangent",
                "linear_rotate_xyz_tangent"}
-SCALAR_ARGUMENTS = {"phys_give": [1], "linear_add": [0], "linear_add_tangent": [0, 1],
+SCALAR_ARGUMENTS = {"linear_add": [0], "linear_add_tangent": [0, 1],
                     "linear_scale": [0]}
 # the adjoints of the pixel loops, and of which functions
 KERNELS = {
@@ -201,22 +201,8 @@ class File:
                     self.scalar(b, e)
             elif name.endswith("_vjp") and re.search(r"\w \* ", text):
                 self.scalar(b, e)
-            elif name == "phys_gather" and i == 1:
-                self.moving(b, e)
-
-    def moving(self, begin, end):
-        """phys_moving(value, change) anywhere"""
-        for m in re.finditer(r"phys_moving\s*\(", self.code[begin:end]):
-            opened, depth = begin + m.end(), 1
-            i = opened
-            while depth:
-                depth += {"(": 1, ")": -1}.get(self.code[i], 0)
-                i += 1
-            parts = split_top(self.code[opened:i - 1], opened, ",")
-            if len(parts) == 2:
-                for b, e in parts:
-                    if not NOT_A_FACTOR.match(self.code[b:e].strip()):
-                        self.scalar(b, e)
+            elif name in ("phys_add_vec3", "phys_add_wide3") and i == 1:
+                self.vector(b, e)
 
     def statement(self, begin, end, function):
         code = self.code
@@ -249,9 +235,7 @@ class File:
             return
         if returns:
             if not slopes_only and not re.search(r"phys_finish\(|return \w$", text):
-                if "phys_moving" in text:
-                    self.moving(begin, end)
-                elif self.kernel and re.match(r"return\s+phys_(axpy|scale|vec3)\s*\(", text):
+                if self.kernel and re.match(r"return\s+phys_(axpy|scale|vec3)\s*\(", text):
                     self.vector(begin + returns.end(), end)
                 else:
                     self.scalar(begin + returns.end(), end)
@@ -271,8 +255,7 @@ class File:
                 r"(const\s+)?[a-z_]\w*\s+[*\s]*(restrict\s+|const\s+)*\w+\s*(\[|=|,|$)",
                 text):
             return  # of a type that holds no slope
-        if kind and kind.group(1).startswith("struct") and kind.group(1) not in (
-                "struct phys_vec3", "struct phys_moving"):
+        if kind and kind.group(1).startswith("struct") and kind.group(1) != "struct phys_vec3":
             return
         for b, e in split_top(text, begin, ","):
             self.assignment(b, e, kind.group(1) if kind else None, slopes_only)
@@ -292,9 +275,7 @@ class File:
         if kind and re.search(r"\*\s*((const|restrict)\s+)?\w+$", left):
             return
         right = begin + m.end()
-        if "phys_moving" in text[m.end():] or kind == "struct phys_moving":
-            self.moving(right, end)
-        elif kind == "struct phys_vec3" or re.match(
+        if kind == "struct phys_vec3" or re.match(
                 r"\s*phys_(axpy|scale|vec3|load)\s*\(", text[m.end():]):
             if text[m.end():].rstrip().endswith(")"):
                 self.vector(right, end)

@@ -241,9 +241,8 @@ PHYS_FN void close_source(const struct jacobian_aim *aim,
     of_source.fall = kept(own, KEPT_FALL);
     of_source.polar = kept(own, KEPT_POLAR);
     of_source.weight = kept(own, KEPT_WEIGHT);
-    weight_bar =
-        phys_source_vjp(&p->image.frame, index, d, aim->way, kept(own, KEPT_WEIGHT),
-                        &of_source, &d_bar, waiting_numbers(own), &source_bar);
+    weight_bar = phys_source_vjp(&p->image.frame, index, d, aim->way, &of_source, &d_bar,
+                                 waiting_numbers(own), &source_bar);
     add_source(p, index, &source_bar, own);
     keep(own, KEPT_D, kept(own, KEPT_D) + d_bar.x);
     keep(own, KEPT_D + 1, kept(own, KEPT_D + 1) + d_bar.y);
