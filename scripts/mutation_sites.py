@@ -25,8 +25,8 @@ SCALAR_ARGUMENTS = {"linear_add": [0], "linear_add_tangent": [0, 1],
                     "linear_scale": [0]}
 # the adjoints of the pixel loops, and of which functions
 KERNELS = {
-    "lanes": {"lanes_vjp.c": None, "lane_back.h": None, "lane_slopes.h": None,
-              "lane_moments.c": None, "lane_moments.h": None, "lane_jacobian.h": None,
+    "lanes": {"lanes_vjp.c": None, "lane_back.h": None, "lane_accumulator.h": None,
+              "lane_slopes.h": None, "lane_moments.c": None, "lane_moments.h": None, "lane_jacobian.h": None,
               "lane_columns.h": None, "frame_adjoint.c": None, "jacobian.c": {"add_default"},
               "adjoint.c": {"add"},
               "normal.c": {"multiply", "add_structure_factors", "add_tile", "add"}},
@@ -37,11 +37,12 @@ FOLDER = {name: "kernels/derivatives/" for name in (
 NO_SLOPES = {"next_place", "is_small", "kept_of", "use_source", "use_pair"}
 INTEGERS = {"in.n", "in.padded", "cotangent", "in->pixel[i]", "met", "at", "last",
             "out->corner[i]", "r->strained", "any", "w.n"}
-KERNEL_ARGUMENTS = {"give": [1], "gain": [1], "fill": [2], "frame_adjoint_crystal": [1],
+KERNEL_ARGUMENTS = {"lane_add_vec3": [1], "lane_add_scaled": [1], "lane_fill": [2],
+                    "lane_add_number": [4], "frame_adjoint_crystal": [1],
                     "frame_adjoint_places": [2, 3], "add_direction": [1], "add_strain": [1],
                     "add_turn": [1], "scatter_f": [2], "slopes_of": [3], "hand_back": [2]}
 # arrays of lanes that calls read
-KERNEL_ARRAYS = {"gain_product": 1, "add": 1, "omega_to_distance": 1}
+KERNEL_ARRAYS = {"lane_add_product": 1, "lane_add": 1, "omega_to_distance": 1}
 NOT_A_FACTOR = re.compile(r"^[-+]?\s*(\(\w+\)\s*)?\d*$|^\(int\)|^box->first")
 
 

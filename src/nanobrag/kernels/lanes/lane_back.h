@@ -8,13 +8,13 @@
 #ifndef NB_KERNELS_LANES_LANE_BACK_H
 #define NB_KERNELS_LANES_LANE_BACK_H
 
-#include "kernels/lanes/lane_slopes.h"
+#include "kernels/lanes/lane_accumulator.h"
 
 /* ---- a source ---- */
 
 /* fall and polar of the source, and share[i] = weight of its samples */
-static void weigh_rest(const struct launch *a, int index, struct lanes *l,
-                       struct cotangent *p)
+static void lane_source_weights(const struct launch *a, int index, struct lanes *l,
+                                struct cotangent *p)
 {
     const struct phys_frame *frame = a->frame;
     const struct phys_source *source = frame->source + index;
@@ -27,8 +27,8 @@ static void weigh_rest(const struct launch *a, int index, struct lanes *l,
     const real cut = frame->dmin > 0 ? 1 : 0;
 
     if (!a->per_source) {
-        fill(l->n, p->fall, 1);
-        fill(l->n, p->polar, 1);
+        lane_fill(l->n, p->fall, 1);
+        lane_fill(l->n, p->polar, 1);
         weigh_source(source, l);
         return;
     }
@@ -46,28 +46,51 @@ static void weigh_rest(const struct launch *a, int index, struct lanes *l,
 }
 
 /* s += v */
-static void give(double *to, double s, double x, double y, double z)
+static void lane_add_vec3(double *to, double s, double x, double y, double z)
 {
     to[0] += s * x;
     to[1] += s * y;
     to[2] += s * z;
 }
 
-/* cotangents of the polarization of a source back to its vectors and the direction */
-static void polarization_back(const struct phys_frame *frame, int index,
-                              const real *restrict polar_bar,
-                              const struct lanes *restrict l, struct cotangent *restrict p,
-                              struct phys_frame_tangent *bar)
+/* the vectors of a source from the cotangents of its polarization */
+static void lane_polarization_source(const struct phys_frame *frame, int index,
+                                     const real *restrict polar_bar,
+                                     const struct lanes *restrict l,
+                                     struct cotangent *restrict p)
 {
     const struct phys_source *source = frame->source + index;
     const struct phys_vec3 incident = phys_load(source->direction), mid = l->patch.d;
     const struct phys_vec3 e = phys_load(source->e), b = phys_load(source->b);
     const real kahn = (real)frame->kahn;
-    struct phys_source *to = bar->source + index;
-    real ix = 0, iy = 0, iz = 0, ex = 0, ey = 0, ez = 0, bx = 0, by = 0, bz = 0, k = 0;
+
+#pragma omp simd
+    for (int i = 0; i < l->n; i++) {
+        const struct phys_polarization_slopes s =
+            phys_polarization_slopes(kahn, incident, e, b,
+                                     phys_axpy(1, mid, step_of(l, i)));
+        const real v = polar_bar[i];
+
+        p->term[0][i] = v * s.dincident.x, p->term[1][i] = v * s.dincident.y;
+        p->term[2][i] = v * s.dincident.z;
+        p->term[3][i] = v * s.de.x, p->term[4][i] = v * s.de.y, p->term[5][i] = v * s.de.z;
+        p->term[6][i] = v * s.db.x, p->term[7][i] = v * s.db.y, p->term[8][i] = v * s.db.z;
+    }
+}
+
+/* cotangents of the polarization of a source to its vectors and the direction */
+static void polarization_back(const struct phys_frame *frame, int index,
+                              const real *restrict polar_bar,
+                              const struct lanes *restrict l, struct cotangent *restrict p,
+                              const struct accumulator *to)
+{
+    const struct phys_source *source = frame->source + index;
+    const struct phys_vec3 incident = phys_load(source->direction), mid = l->patch.d;
+    const struct phys_vec3 e = phys_load(source->e), b = phys_load(source->b);
+    const real kahn = (real)frame->kahn;
 
     if (!frame->polarised) return;
-#pragma omp simd reduction(+ : ix, iy, iz, ex, ey, ez, bx, by, bz, k)
+#pragma omp simd
     for (int i = 0; i < l->n; i++) {
         const struct phys_polarization_slopes s =
             phys_polarization_slopes(kahn, incident, e, b,
@@ -75,15 +98,12 @@ static void polarization_back(const struct phys_frame *frame, int index,
         const real v = polar_bar[i];
 
         p->dx[i] += v * s.dd.x, p->dy[i] += v * s.dd.y, p->dz[i] += v * s.dd.z;
-        ix += v * s.dincident.x, iy += v * s.dincident.y, iz += v * s.dincident.z;
-        ex += v * s.de.x, ey += v * s.de.y, ez += v * s.de.z;
-        bx += v * s.db.x, by += v * s.db.y, bz += v * s.db.z;
-        k += v * s.dkahn;
+        p->term[0][i] = v * s.dkahn;
     }
-    give(to->direction, p->scale, ix, iy, iz);
-    give(to->e, p->scale, ex, ey, ez);
-    give(to->b, p->scale, bx, by, bz);
-    bar->kahn += p->scale * (double)k;
+    lane_add_number(to, p, l->n, PHYS_AT_kahn, 1, p->term[0]);
+    if (!lane_source_counts(to, index)) return;
+    lane_polarization_source(frame, index, polar_bar, l, p);
+    lane_add_source(to, index, l->n, p);
 }
 
 /* x, y, z of the displacement */
@@ -114,20 +134,31 @@ static void close_crystal(struct phys_spec spec, const struct lanes *l,
     frame_adjoint_crystal(spec, p->scale, sums, bar);
 }
 
-/* all pairs of a source are done: sums over them go to source, direction and weight */
-static void close_source(const struct launch *a, int index, const struct lanes *restrict l,
-                         struct cotangent *restrict p, struct phys_frame_tangent *bar)
+/* sums over the pairs of a source go to the source and the displacement */
+static void source_sums(const struct phys_source *source, const struct lanes *l,
+                        const struct cotangent *p, struct phys_source *to,
+                        struct phys_frame_tangent *bar)
+{
+    const struct phys_vec3 mid = phys_axpy(-1, phys_load(source->direction), l->patch.d);
+    const double unit = source->inverse_wavelength, scale = p->scale;
+    const struct source_moments sums = MOMENTS.source(l, p, mid);
+
+    to->inverse_wavelength += scale * (double)sums.along / unit;
+    lane_add_vec3(to->direction, -scale, sums.x, sums.y, sums.z);
+    to->weight += scale * (double)sums.share;
+    phys_numbers(bar)[PHYS_AT_DISPLACEMENT] -=
+        scale * unit * unit * (double)sums.square / 2;
+}
+
+/* the direction of a sample, its weight and polarization from the pairs of a source, once
+ * the source itself has what is its own */
+static void source_to_sample(const struct launch *a, int index,
+                             const struct lanes *restrict l, struct cotangent *restrict p,
+                             const struct accumulator *to)
 {
     const struct phys_frame *frame = a->frame;
-    const struct phys_source *source = frame->source + index;
-    const struct phys_vec3 mid = phys_axpy(-1, phys_load(source->direction), l->patch.d);
-    const real own = (real)source->weight;
-    struct phys_source *to = bar->source + index;
-    const double unit = source->inverse_wavelength, scale = p->scale;
-    struct source_moments sums;
+    const real own = (real)frame->source[index].weight;
 
-    if (phys_is_displaced(frame)) displacement_back(frame, source, l, p);
-    sums = MOMENTS.source(l, p, mid);
 #pragma omp simd
     for (int i = 0; i < l->n; i++) {
         p->dx[i] += p->w[i] * p->x[i];
@@ -135,30 +166,36 @@ static void close_source(const struct launch *a, int index, const struct lanes *
         p->dz[i] += p->w[i] * p->z[i];
         p->weight_bar[i] += p->objective[i] * p->fall[i] * l->sum[i] * p->polar[i] * own;
     }
-    to->inverse_wavelength += scale * (double)sums.along / unit;
-    give(to->direction, -scale, sums.x, sums.y, sums.z);
-    to->weight += scale * (double)sums.share;
-    phys_numbers(bar)[PHYS_AT_DISPLACEMENT] -=
-        scale * unit * unit * (double)sums.square / 2;
     if (frame->each_polar && frame->polarised) {
         _Alignas(64) lane polar_bar = {0};
 
 #pragma omp simd
         for (int i = 0; i < l->n; i++)
             polar_bar[i] = p->objective[i] * p->fall[i] * l->sum[i] * own * l->weight[i];
-        polarization_back(frame, index, polar_bar, l, p, bar);
+        polarization_back(frame, index, polar_bar, l, p, to);
     }
+}
+
+/* all pairs of a source are done */
+static void close_source(const struct launch *a, int index, const struct lanes *l,
+                         struct cotangent *p, const struct accumulator *to)
+{
+    const struct phys_source *source = a->frame->source + index;
+
+    if (phys_is_displaced(a->frame)) displacement_back(a->frame, source, l, p);
+    source_sums(source, l, p, to->bar->source + index, to->bar);
+    source_to_sample(a, index, l, p, to);
 }
 
 /* ---- a sample ---- */
 
 static void start_sample(int n, struct cotangent *p)
 {
-    fill(n, p->dx, 0);
-    fill(n, p->dy, 0);
-    fill(n, p->dz, 0);
-    fill(n, p->r, 0);
-    fill(n, p->weight_bar, 0);
+    lane_fill(n, p->dx, 0);
+    lane_fill(n, p->dy, 0);
+    lane_fill(n, p->dz, 0);
+    lane_fill(n, p->r, 0);
+    lane_fill(n, p->weight_bar, 0);
 }
 
 /* the solid angle falls off with 1/r^2, else with 1/r^3 */
@@ -183,27 +220,27 @@ static void omega_to_distance(const struct launch *a, const real *restrict omega
 }
 
 static void omega_back(const struct launch *a, const real *omega_bar, const struct lanes *l,
-                       struct cotangent *p, struct phys_frame_tangent *bar)
+                       struct cotangent *p, const struct accumulator *to)
 {
     const struct phys_frame *frame = a->frame;
-    const double sum = MOMENTS.total(l->n, omega_bar);
 
     omega_to_distance(a, omega_bar, l, p);
     if (!omega_is_square(frame))
-        bar->close_distance += p->scale * sum / frame->close_distance;
-    if (!frame->point_pixel) bar->pixel += 2 * p->scale * sum / frame->pixel;
+        lane_add_number(to, p, l->n, PHYS_AT_close_distance, 1 / frame->close_distance,
+                        omega_bar);
+    if (!frame->point_pixel)
+        lane_add_number(to, p, l->n, PHYS_AT_pixel, 2 / frame->pixel, omega_bar);
 }
 
 static void capture_back(const struct launch *a, int layer,
                          const real *restrict capture_bar, const struct lanes *restrict l,
-                         struct cotangent *restrict p, struct phys_frame_tangent *bar)
+                         struct cotangent *restrict p, const struct accumulator *to)
 {
     const struct phys_detector det = a->view.detector;
     const struct phys_patch patch = l->patch;
     const struct phys_vec3 normal = det.normal;
-    real x = 0, y = 0, z = 0, mu = 0;
 
-#pragma omp simd reduction(+ : x, y, z, mu)
+#pragma omp simd
     for (int i = 0; i < l->n; i++) {
         const struct phys_point point =
             phys_patch_point(&patch, &det, step_of(l, i), l->ratio[i]);
@@ -211,15 +248,17 @@ static void capture_back(const struct launch *a, int layer,
         const real v = capture_bar[i] * s.dcosine;
 
         p->dx[i] += v * normal.x, p->dy[i] += v * normal.y, p->dz[i] += v * normal.z;
-        x += v * point.d.x, y += v * point.d.y, z += v * point.d.z;
-        mu += capture_bar[i] * s.dmu;
+        p->term[0][i] = v * point.d.x, p->term[1][i] = v * point.d.y;
+        p->term[2][i] = v * point.d.z;
+        p->term[3][i] = capture_bar[i] * s.dmu;
     }
-    give(bar->normal, p->scale, x, y, z);
-    bar->layer_mu += p->scale * (double)mu;
+    for (int k = 0; k < 3; k++)
+        lane_add_number(to, p, l->n, PHYS_AT_normal + k, 1, p->term[k]);
+    lane_add_number(to, p, l->n, PHYS_AT_layer_mu, 1, p->term[3]);
 }
 
-/* direction and distance of the sample at hand back to the detector */
-static void place_back(const struct launch *a, int layer, const struct lanes *l,
+/* direction and distance of the sample at hand back to the detector, added up */
+static void place_sums(const struct launch *a, int layer, const struct lanes *l,
                        const struct cotangent *p, struct phys_frame_tangent *bar)
 {
     const struct phys_frame *frame = a->frame;
@@ -240,6 +279,91 @@ static void place_back(const struct launch *a, int layer, const struct lanes *l,
     if (curved) bar->distance += p->scale * (double)sums.r;
 }
 
+/* direction and distance of the sample at hand to the places of its layer */
+static void place_lanes(const struct launch *a, const struct lanes *restrict l,
+                        const struct cotangent *restrict p, struct rows *restrict r)
+{
+    const int curved = a->frame->surface == PHYS_CURVED;
+    const real radial = curved ? 0 : 1;
+    const struct phys_vec3 mid = l->patch.d;
+    const real per_r = (real)(1 / l->patch.distance);
+    const real sub_fast = l->sub_fast, sub_slow = l->sub_slow;
+
+#pragma omp simd
+    for (int i = 0; i < l->n; i++) {
+        const struct phys_vec3 v = lane_place_bar(l, p, i, mid, per_r, radial);
+        const real fast = sub_fast + l->fast[i], slow = sub_slow + l->slow[i];
+
+        r->place[0][i] += (double)v.x, r->place[1][i] += (double)v.y;
+        r->place[2][i] += (double)v.z;
+        r->fast[0][i] += (double)(fast * v.x), r->fast[1][i] += (double)(fast * v.y);
+        r->fast[2][i] += (double)(fast * v.z);
+        r->slow[0][i] += (double)(slow * v.x), r->slow[1][i] += (double)(slow * v.y);
+        r->slow[2][i] += (double)(slow * v.z);
+    }
+    if (curved) lane_add_scaled(l->n, 1, p->r, *NUMBER(r, distance));
+}
+
+static void place_back(const struct launch *a, int layer, const struct lanes *l,
+                       const struct cotangent *p, const struct accumulator *to)
+{
+    if (to->rows)
+        place_lanes(a, l, p, to->rows);
+    else
+        place_sums(a, layer, l, p, to->bar);
+}
+
+/* ---- a layer ---- */
+
+static void start_places(const struct accumulator *to)
+{
+    struct rows *r = to->rows;
+
+    if (!r) return;
+    memset(r->place, 0, sizeof r->place);
+    memset(r->fast, 0, sizeof r->fast);
+    memset(r->slow, 0, sizeof r->slow);
+}
+
+/* the places of a layer to the numbers of the detector, as phys_places_vjp() */
+static void close_place_lanes(const struct launch *a, int layer, const struct lanes *l,
+                              struct rows *restrict r)
+{
+    const struct phys_frame *frame = a->frame;
+    const double over = frame->oversample, sub = frame->pixel / over, depth = l->depth;
+    const double fast = over * (a->tile->fast + 0.5 * a->tile->width);
+    const double slow = over * (a->tile->slow + 0.5 * a->tile->height);
+    double *restrict pixel = *NUMBER(r, pixel), *restrict step = *NUMBER(r, layer_step);
+    double *restrict offset = *NUMBER(r, layer_offset);
+
+    for (int k = 0; k < 3; k++) {
+        const double normal = frame->normal[k], f = frame->fast[k], s = frame->slow[k];
+        double *restrict pix0 = NUMBER(r, pix0)[k], *restrict to_f = NUMBER(r, fast)[k];
+        double *restrict to_s = NUMBER(r, slow)[k], *restrict to_n = NUMBER(r, normal)[k];
+
+#pragma omp simd
+        for (int i = 0; i < l->n; i++) {
+            const double at = r->place[k][i];
+            const double along = r->fast[k][i] + fast * at,
+                         down = r->slow[k][i] + slow * at;
+
+            pix0[i] += at;
+            to_f[i] += sub * along;
+            to_s[i] += sub * down;
+            to_n[i] += depth * at;
+            pixel[i] += (f * along + s * down) / over;
+            offset[i] += normal * at;
+            step[i] += layer * (normal * at);
+        }
+    }
+}
+
+static void close_places(const struct launch *a, int layer, const struct lanes *l,
+                         const struct accumulator *to)
+{
+    if (to->rows) close_place_lanes(a, layer, l, to->rows);
+}
+
 /* product = cotangents of the sample's capture; 0 where its layer has one for all, which
  * waits in p->capture_bar */
 static int capture_bars(const struct launch *a, const struct lanes *l, struct cotangent *p,
@@ -248,37 +372,39 @@ static int capture_bars(const struct launch *a, const struct lanes *l, struct co
     const struct phys_frame *frame = a->frame;
 
     if (frame->layer_mu == 0) return 0;
-    fill(l->n, product, 1);
+    lane_fill(l->n, product, 1);
     if (frame->each_omega) times_omega(a, l, product);
-    multiply(l->n, product, p->weight_bar);
+    lane_multiply(l->n, product, p->weight_bar);
     if (frame->each_capture) return 1;
-    add(l->n, product, p->capture_bar);
+    lane_add(l->n, product, p->capture_bar);
     return 0;
 }
 
 /* all sources of a sample are done */
 static void close_sample(const struct launch *a, int layer, const struct lanes *l,
-                         struct cotangent *p, struct phys_frame_tangent *bar)
+                         struct cotangent *p, const struct accumulator *to)
 {
     _Alignas(64) lane product = {0};
 
     if (a->frame->each_omega) { /* the weight is its solid angle times its capture */
-        times(l->n, p->weight_bar, l->weight, product);
-        omega_back(a, product, l, p, bar);
+        lane_multiply_to(l->n, p->weight_bar, l->weight, product);
+        omega_back(a, product, l, p, to);
     }
-    if (capture_bars(a, l, p, product)) capture_back(a, layer, product, l, p, bar);
-    place_back(a, layer, l, p, bar);
+    if (capture_bars(a, l, p, product)) capture_back(a, layer, product, l, p, to);
+    place_back(a, layer, l, p, to);
 }
 
 /* the capture of a layer was taken at its first sub-pixels */
 static void close_layer(const struct launch *a, int layer, struct lanes *l,
-                        struct cotangent *p, struct phys_frame_tangent *bar)
+                        struct cotangent *p, const struct accumulator *to)
 {
-    if (a->frame->layer_mu == 0 || a->frame->each_capture) return;
-    places(a, 0, depth_of(a, layer), l);
-    start_sample(l->n, p);
-    capture_back(a, layer, p->capture_bar, l, p, bar);
-    place_back(a, layer, l, p, bar);
+    if (a->frame->layer_mu != 0 && !a->frame->each_capture) {
+        lane_place_samples(a, 0, depth_of(a, layer), l);
+        start_sample(l->n, p);
+        capture_back(a, layer, p->capture_bar, l, p, to);
+        place_back(a, layer, l, p, to);
+    }
+    close_places(a, layer, l, to);
 }
 
 /* ---- a pixel ---- */
@@ -291,9 +417,9 @@ PHYS_FN double bragg_bar(const struct launch *a, double factor, const struct lan
            * (double)l->polarization[i] * (double)l->capture[i];
 }
 
-/* the lanes divided by the largest of them; 0 when none pulls */
-static int scale_pull(const struct launch *a, double factor, const struct lanes *l,
-                      struct cotangent *p)
+/* the lanes divided by the largest of them; 0 when all cotangents are 0 */
+static int lane_scale_cotangents(const struct launch *a, double factor,
+                                 const struct lanes *l, struct cotangent *p)
 {
     double most = 0, value[TILE_PIXELS];
 
@@ -306,8 +432,8 @@ static int scale_pull(const struct launch *a, double factor, const struct lanes 
 }
 
 /* own[i] = polar_bar[i] where this source's sample is the first that dmin lets through */
-static void take_first(const struct phys_frame *frame, int index, const real *polar_bar,
-                       struct lanes *l, real *own)
+static void lane_first_sample(const struct phys_frame *frame, int index,
+                              const real *polar_bar, struct lanes *l, real *own)
 {
     const struct phys_square square =
         phys_patch_square(&l->patch, frame->source + index, frame->dmin);
@@ -325,49 +451,60 @@ static void take_first(const struct phys_frame *frame, int index, const real *po
 /* the polarization that a pixel keeps is that of the first sample that dmin lets through */
 static void first_polarization_back(const struct launch *a, const real *polar_bar,
                                     struct lanes *l, struct cotangent *p,
-                                    struct phys_frame_tangent *bar)
+                                    const struct accumulator *to)
 {
     const struct phys_frame *frame = a->frame;
     const int all = frame->dmin > 0, over = frame->oversample;
     _Alignas(64) lane own = {0};
 
-    fill(l->n, l->lit, 0);
+    lane_fill(l->n, l->lit, 0);
     for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
         place_patch(a, depth_of(a, layer), l);
+        start_places(to);
         for (int sub = 0; sub < (all ? over * over : 1); sub++) {
-            places(a, sub, depth_of(a, layer), l);
+            lane_place_samples(a, sub, depth_of(a, layer), l);
             start_sample(l->n, p);
             for (int i = 0; i < (all ? frame->nsource : 1); i++) {
-                take_first(frame, i, polar_bar, l, own);
-                polarization_back(frame, i, own, l, p, bar);
+                lane_first_sample(frame, i, polar_bar, l, own);
+                polarization_back(frame, i, own, l, p, to);
             }
-            place_back(a, layer, l, p, bar);
+            place_back(a, layer, l, p, to);
         }
+        close_places(a, layer, l, to);
     }
+}
+
+/* the solid angle that a pixel takes once, at its first sample */
+static void first_omega_back(const struct launch *a, const real *omega_bar, struct lanes *l,
+                             struct cotangent *p, const struct accumulator *to)
+{
+    place_patch(a, depth_of(a, 0), l);
+    lane_place_samples(a, 0, depth_of(a, 0), l);
+    start_places(to);
+    start_sample(l->n, p);
+    omega_back(a, omega_bar, l, p, to);
+    place_back(a, 0, l, p, to);
+    close_places(a, 0, l, to);
 }
 
 /* the factors that a pixel takes once */
 static void factors_back(const struct launch *a, double factor, struct lanes *l,
-                         struct cotangent *p, struct phys_frame_tangent *bar)
+                         struct cotangent *p, const struct accumulator *to)
 {
     const struct phys_frame *frame = a->frame;
     const double bragg = factor * frame->bragg_scale;
     _Alignas(64) lane product = {0};
 
     if (!frame->each_omega) {
-        place_patch(a, depth_of(a, 0), l);
-        places(a, 0, depth_of(a, 0), l);
-        start_sample(l->n, p);
         for (int i = 0; i < l->n; i++)
             product[i] = (real)((double)p->objective[i] * l->bragg[i]);
-        omega_back(a, product, l, p, bar);
-        place_back(a, 0, l, p, bar);
+        first_omega_back(a, product, l, p, to);
     }
     if (frame->each_polar || !frame->polarised) return;
     for (int i = 0; i < l->n; i++)
         product[i] = (real)(p->photons_bar[i] * bragg * l->bragg[i] * (double)l->omega[i]
                             * (double)l->capture[i] / p->scale);
-    first_polarization_back(a, product, l, p, bar);
+    first_polarization_back(a, product, l, p, to);
 }
 
 /* the numbers that stand before all samples */

@@ -1,7 +1,7 @@
 /*
  * lane_jacobian.h - rows of the Jacobian of a tile: what the adjoint of lanes_vjp.c sums
- * over the lanes stays apart here, lane by lane, as if each pulled with 1. Compiled with
- * it, once per instruction set and precision.
+ * over the lanes stays apart here, lane by lane, as if each had a cotangent of 1. Compiled
+ * with it, once per instruction set and precision.
  *
  * Cotangents of the numbers of a frame wait, one lane each, until the tile is done, and are
  * multiplied by the tangents then. Those of its lists (sources, orientations) are as many
@@ -14,22 +14,6 @@
 
 #include "kernels/lanes/lane_back.h"
 #include "kernels/lanes/lane_columns.h"
-
-struct rows {
-    const struct tangents *along;
-    struct columns *columns; /* NULL: nobody asks for structure factors */
-    real *own; /* of the source at hand, from its orientations (n x TILE_PIXELS) */
-    double *change; /* (n x TILE_PIXELS) */
-    int strained; /* 1: a tangent strains the cell */
-    _Alignas(64) wide number[PHYS_NUMBERS]; /* cotangents of the frame's numbers */
-    _Alignas(64) wide place[3], fast[3],
-        slow[3]; /* struct phys_place_sums of the layer at hand */
-    _Alignas(64) lane strain[9]; /* of the source at hand */
-    _Alignas(64) lane rotation_bar[3]; /* of the pair at hand */
-};
-
-/* the lanes of a member, or of each of its elements */
-#define NUMBER(rows, member) ((rows)->number + PHYS_AT_##member)
 
 static int strains(const struct tangents *along)
 {
@@ -49,21 +33,6 @@ static void start_jacobian(const struct tangents *along, void *workspace,
     r->strained = strains(along);
     memset(r->number, 0, sizeof r->number);
     memset(change, 0, (size_t)along->n * TILE_PIXELS * sizeof *change);
-}
-
-/* to[i] += s a[i] */
-static void gain(int n, double s, const real *restrict a, double *restrict to)
-{
-#pragma omp simd
-    for (int i = 0; i < n; i++) to[i] += s * (double)a[i];
-}
-
-/* to[i] += a[i] b[i] */
-static void gain_product(int n, const real *restrict a, const real *restrict b,
-                         double *restrict to)
-{
-#pragma omp simd
-    for (int i = 0; i < n; i++) to[i] += (double)(a[i] * b[i]);
 }
 
 /* ---- a pair of source and orientation ---- */
@@ -150,54 +119,6 @@ static void pair_jacobian(const struct phys_frame *frame, const struct aim *aim,
 
 /* ---- a source ---- */
 
-static int source_is_still(const struct phys_source *dot)
-{
-    return phys_source_inner(dot, dot) == 0;
-}
-
-/* cotangents of the polarization of a source, whose own are polar_bar */
-static void polarization_jacobian(const struct phys_frame *frame, int index,
-                                  const real *restrict polar_bar,
-                                  const struct lanes *restrict l,
-                                  struct cotangent *restrict p, struct rows *restrict r)
-{
-    const struct phys_source *source = frame->source + index;
-    const struct phys_vec3 incident = phys_load(source->direction), mid = l->patch.d;
-    const struct phys_vec3 e = phys_load(source->e), b = phys_load(source->b);
-    const real kahn = (real)frame->kahn;
-    double *restrict kahn_bar = *NUMBER(r, kahn);
-
-    if (!frame->polarised) return;
-#pragma omp simd
-    for (int i = 0; i < l->n; i++) {
-        const struct phys_polarization_slopes s =
-            phys_polarization_slopes(kahn, incident, e, b,
-                                     phys_axpy(1, mid, step_of(l, i)));
-        const real v = polar_bar[i];
-
-        p->dx[i] += v * s.dd.x, p->dy[i] += v * s.dd.y, p->dz[i] += v * s.dd.z;
-        kahn_bar[i] += (double)(v * s.dkahn);
-    }
-    for (int d = 0; d < r->along->n; d++) {
-        const struct phys_source *dot = r->along->dot[d].source + index;
-        const struct phys_vec3 rotation = phys_load(dot->direction);
-        const struct phys_vec3 e_dot = phys_load(dot->e), b_dot = phys_load(dot->b);
-        double *restrict change = r->change + (size_t)d * TILE_PIXELS;
-
-        if (source_is_still(dot)) continue;
-#pragma omp simd
-        for (int i = 0; i < l->n; i++) {
-            const struct phys_polarization_slopes s =
-                phys_polarization_slopes(kahn, incident, e, b,
-                                         phys_axpy(1, mid, step_of(l, i)));
-
-            change[i] += (double)(polar_bar[i]
-                                  * (phys_dot(s.dincident, rotation) + phys_dot(s.de, e_dot)
-                                     + phys_dot(s.db, b_dot)));
-        }
-    }
-}
-
 /* what a source's own change along a tangent adds */
 static void along_source(const struct phys_source *source, const struct phys_source *dot,
                          const struct lanes *restrict l, const struct cotangent *restrict p,
@@ -225,12 +146,12 @@ static void crystal_jacobian(struct phys_spec spec, const struct lanes *l,
 {
     if (spec.shape == PHYS_SQUARE) {
         for (int k = 0; k < 3; k++)
-            gain_product(l->n, p->w, p->crystal[k], NUMBER(r, ncells)[k]);
+            lane_add_product(l->n, p->w, p->crystal[k], NUMBER(r, ncells)[k]);
         return;
     }
-    gain_product(l->n, p->w, p->crystal[0], *NUMBER(r, fudge));
+    lane_add_product(l->n, p->w, p->crystal[0], *NUMBER(r, fudge));
     for (int k = 0; k < 6; k++)
-        gain_product(l->n, p->w, p->crystal[1 + k], NUMBER(r, metric)[k]);
+        lane_add_product(l->n, p->w, p->crystal[1 + k], NUMBER(r, metric)[k]);
 }
 
 /* lanes of dL/dB -= w F^2 q^2/2 */
@@ -253,15 +174,16 @@ static void displacement_jacobian(const struct phys_source *source,
 /* all pairs of a source are done */
 static void close_source_jacobian(struct phys_spec spec, const struct launch *a, int index,
                                   const struct lanes *restrict l,
-                                  struct cotangent *restrict p, struct rows *r)
+                                  struct cotangent *restrict p,
+                                  const struct accumulator *to)
 {
     const struct phys_frame *frame = a->frame;
     const struct phys_source *source = frame->source + index;
-    const real own = (real)source->weight;
+    struct rows *r = to->rows;
 
     crystal_jacobian(spec, l, p, r);
     for (int k = 0; r->strained && k < 9; k++)
-        gain_product(l->n, p->w, r->strain[k], NUMBER(r, strain)[k]);
+        lane_add_product(l->n, p->w, r->strain[k], NUMBER(r, strain)[k]);
     displacement_jacobian(source, l, p, *NUMBER(r, DISPLACEMENT));
     if (phys_is_displaced(frame)) displacement_back(frame, source, l, p);
     for (int d = 0; d < r->along->n; d++) {
@@ -269,171 +191,24 @@ static void close_source_jacobian(struct phys_spec spec, const struct launch *a,
         double *change = r->change + (size_t)d * TILE_PIXELS;
 
         if (r->along->turns[d])
-            gain_product(l->n, p->w, r->own + (size_t)d * TILE_PIXELS, change);
+            lane_add_product(l->n, p->w, r->own + (size_t)d * TILE_PIXELS, change);
         if (!source_is_still(dot)) along_source(source, dot, l, p, change);
     }
-#pragma omp simd
-    for (int i = 0; i < l->n; i++) {
-        p->dx[i] += p->w[i] * p->x[i];
-        p->dy[i] += p->w[i] * p->y[i];
-        p->dz[i] += p->w[i] * p->z[i];
-        p->weight_bar[i] += p->fall[i] * l->sum[i] * p->polar[i] * own;
-    }
-    if (frame->each_polar && frame->polarised) {
-        _Alignas(64) lane polar_bar = {0};
-
-#pragma omp simd
-        for (int i = 0; i < l->n; i++)
-            polar_bar[i] = p->fall[i] * l->sum[i] * own * l->weight[i];
-        polarization_jacobian(frame, index, polar_bar, l, p, r);
-    }
+    source_to_sample(a, index, l, p, to);
 }
 
 static void start_source(struct phys_spec spec, struct lanes *l, struct cotangent *p,
                          struct rows *r)
 {
     memcpy(p->w, l->share, sizeof(lane));
-    fill(l->n, l->sum, 0);
-    fill(l->n, p->x, 0);
-    fill(l->n, p->y, 0);
-    fill(l->n, p->z, 0);
+    lane_fill(l->n, l->sum, 0);
+    lane_fill(l->n, p->x, 0);
+    lane_fill(l->n, p->y, 0);
+    lane_fill(l->n, p->z, 0);
     blank_crystal(spec, l->n, p);
-    for (int k = 0; r->strained && k < 9; k++) fill(l->n, r->strain[k], 0);
+    for (int k = 0; r->strained && k < 9; k++) lane_fill(l->n, r->strain[k], 0);
     for (int d = 0; d < r->along->n; d++)
-        if (r->along->turns[d]) fill(l->n, r->own + (size_t)d * TILE_PIXELS, 0);
-}
-
-/* ---- a sample ---- */
-
-/* cotangents of the solid angle, times it */
-static void omega_jacobian(const struct launch *a, const real *restrict omega_bar,
-                           const struct lanes *restrict l, struct cotangent *restrict p,
-                           struct rows *r)
-{
-    const struct phys_frame *frame = a->frame;
-
-    omega_to_distance(a, omega_bar, l, p);
-    if (!omega_is_square(frame))
-        gain(l->n, 1 / frame->close_distance, omega_bar, *NUMBER(r, close_distance));
-    if (!frame->point_pixel) gain(l->n, 2 / frame->pixel, omega_bar, *NUMBER(r, pixel));
-}
-
-static void capture_jacobian(const struct launch *a, int layer,
-                             const real *restrict capture_bar,
-                             const struct lanes *restrict l, struct cotangent *restrict p,
-                             struct rows *r)
-{
-    const struct phys_detector det = a->view.detector;
-    const struct phys_patch patch = l->patch;
-    const struct phys_vec3 normal = det.normal;
-    double *restrict x = NUMBER(r, normal)[0], *restrict y = NUMBER(r, normal)[1];
-    double *restrict z = NUMBER(r, normal)[2], *restrict mu = *NUMBER(r, layer_mu);
-
-#pragma omp simd
-    for (int i = 0; i < l->n; i++) {
-        const struct phys_point point =
-            phys_patch_point(&patch, &det, step_of(l, i), l->ratio[i]);
-        const struct phys_capture_slopes s = phys_capture_slopes(&det, point, (real)layer);
-        const real v = capture_bar[i] * s.dcosine;
-
-        p->dx[i] += v * normal.x, p->dy[i] += v * normal.y, p->dz[i] += v * normal.z;
-        x[i] += (double)(v * point.d.x);
-        y[i] += (double)(v * point.d.y);
-        z[i] += (double)(v * point.d.z);
-        mu[i] += (double)(capture_bar[i] * s.dmu);
-    }
-}
-
-/* direction and distance of the sample at hand to the places of its layer */
-static void place_jacobian(const struct launch *a, const struct lanes *restrict l,
-                           const struct cotangent *restrict p, struct rows *restrict r)
-{
-    const int curved = a->frame->surface == PHYS_CURVED;
-    const real radial = curved ? 0 : 1;
-    const struct phys_vec3 mid = l->patch.d;
-    const real per_r = (real)(1 / l->patch.distance);
-    const real sub_fast = l->sub_fast, sub_slow = l->sub_slow;
-
-#pragma omp simd
-    for (int i = 0; i < l->n; i++) {
-        const struct phys_vec3 v = lane_place_bar(l, p, i, mid, per_r, radial);
-        const real fast = sub_fast + l->fast[i], slow = sub_slow + l->slow[i];
-
-        r->place[0][i] += (double)v.x, r->place[1][i] += (double)v.y;
-        r->place[2][i] += (double)v.z;
-        r->fast[0][i] += (double)(fast * v.x), r->fast[1][i] += (double)(fast * v.y);
-        r->fast[2][i] += (double)(fast * v.z);
-        r->slow[0][i] += (double)(slow * v.x), r->slow[1][i] += (double)(slow * v.y);
-        r->slow[2][i] += (double)(slow * v.z);
-    }
-    if (curved) gain(l->n, 1, p->r, *NUMBER(r, distance));
-}
-
-/* ---- a layer ---- */
-
-static void start_places(struct rows *r)
-{
-    memset(r->place, 0, sizeof r->place);
-    memset(r->fast, 0, sizeof r->fast);
-    memset(r->slow, 0, sizeof r->slow);
-}
-
-/* the places of a layer to the numbers of the detector, as frame_adjoint_places() */
-static void close_places(const struct launch *a, int layer, const struct lanes *l,
-                         struct rows *restrict r)
-{
-    const struct phys_frame *frame = a->frame;
-    const double over = frame->oversample, sub = frame->pixel / over, depth = l->depth;
-    const double fast = over * (a->tile->fast + 0.5 * a->tile->width);
-    const double slow = over * (a->tile->slow + 0.5 * a->tile->height);
-    double *restrict pixel = *NUMBER(r, pixel), *restrict step = *NUMBER(r, layer_step);
-    double *restrict offset = *NUMBER(r, layer_offset);
-
-    for (int k = 0; k < 3; k++) {
-        const double normal = frame->normal[k], f = frame->fast[k], s = frame->slow[k];
-        double *restrict pix0 = NUMBER(r, pix0)[k], *restrict to_f = NUMBER(r, fast)[k];
-        double *restrict to_s = NUMBER(r, slow)[k], *restrict to_n = NUMBER(r, normal)[k];
-
-#pragma omp simd
-        for (int i = 0; i < l->n; i++) {
-            const double at = r->place[k][i];
-            const double along = r->fast[k][i] + fast * at,
-                         down = r->slow[k][i] + slow * at;
-
-            pix0[i] += at;
-            to_f[i] += sub * along;
-            to_s[i] += sub * down;
-            to_n[i] += depth * at;
-            pixel[i] += (f * along + s * down) / over;
-            offset[i] += normal * at;
-            step[i] += layer * (normal * at);
-        }
-    }
-}
-
-static void close_sample_jacobian(const struct launch *a, int layer, const struct lanes *l,
-                                  struct cotangent *p, struct rows *r)
-{
-    _Alignas(64) lane product = {0};
-
-    if (a->frame->each_omega) { /* as in close_sample() */
-        times(l->n, p->weight_bar, l->weight, product);
-        omega_jacobian(a, product, l, p, r);
-    }
-    if (capture_bars(a, l, p, product)) capture_jacobian(a, layer, product, l, p, r);
-    place_jacobian(a, l, p, r);
-}
-
-static void close_layer_jacobian(const struct launch *a, int layer, struct lanes *l,
-                                 struct cotangent *p, struct rows *r)
-{
-    if (a->frame->layer_mu != 0 && !a->frame->each_capture) {
-        places(a, 0, depth_of(a, layer), l);
-        start_sample(l->n, p);
-        capture_jacobian(a, layer, p->capture_bar, l, p, r);
-        place_jacobian(a, l, p, r);
-    }
-    close_places(a, layer, l, r);
+        if (r->along->turns[d]) lane_fill(l->n, r->own + (size_t)d * TILE_PIXELS, 0);
 }
 
 /* ---- a pixel ---- */
@@ -451,36 +226,10 @@ static void scale_jacobian(const struct lanes *l, const double *restrict factor,
             r->columns->slope[(size_t)c * (size_t)l->n + (size_t)i] *= factor[i];
 }
 
-/* the polarization that a pixel keeps, as first_polarization_back() */
-static void first_polarization_jacobian(const struct launch *a, const real *polar_bar,
-                                        struct lanes *l, struct cotangent *p,
-                                        struct rows *r)
-{
-    const struct phys_frame *frame = a->frame;
-    const int all = frame->dmin > 0, over = frame->oversample;
-    _Alignas(64) lane own = {0};
-
-    fill(l->n, l->lit, 0);
-    for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
-        place_patch(a, depth_of(a, layer), l);
-        start_places(r);
-        for (int sub = 0; sub < (all ? over * over : 1); sub++) {
-            places(a, sub, depth_of(a, layer), l);
-            start_sample(l->n, p);
-            for (int i = 0; i < (all ? frame->nsource : 1); i++) {
-                take_first(frame, i, polar_bar, l, own);
-                polarization_jacobian(frame, i, own, l, p, r);
-            }
-            place_jacobian(a, l, p, r);
-        }
-        close_places(a, layer, l, r);
-    }
-}
-
 /* the factors that a pixel takes once, and those of all its samples. What is found so far
  * lacks them all. */
 static void factors_jacobian(const struct launch *a, double factor, struct lanes *l,
-                             struct cotangent *p, struct rows *r)
+                             struct cotangent *p, const struct accumulator *to)
 {
     const struct phys_frame *frame = a->frame;
     const double bragg = factor * frame->bragg_scale;
@@ -489,24 +238,18 @@ static void factors_jacobian(const struct launch *a, double factor, struct lanes
 
     if (!frame->each_polar && frame->polarised) {
         for (int i = 0; i < l->n; i++) of_lane[i] = (double)l->polarization[i];
-        scale_jacobian(l, of_lane, r);
+        scale_jacobian(l, of_lane, to->rows);
         for (int i = 0; i < l->n; i++) product[i] = (real)l->bragg[i];
-        first_polarization_jacobian(a, product, l, p, r);
+        first_polarization_back(a, product, l, p, to);
     }
     if (!frame->each_omega) {
-        place_patch(a, depth_of(a, 0), l);
-        places(a, 0, depth_of(a, 0), l);
-        start_places(r);
-        start_sample(l->n, p);
         for (int i = 0; i < l->n; i++)
             product[i] = (real)(l->bragg[i] * (double)l->polarization[i]);
-        omega_jacobian(a, product, l, p, r);
-        place_jacobian(a, l, p, r);
-        close_places(a, 0, l, r);
+        first_omega_back(a, product, l, p, to);
     }
     for (int i = 0; i < l->n; i++)
         of_lane[i] = bragg * (double)l->omega[i] * (double)l->capture[i];
-    scale_jacobian(l, of_lane, r);
+    scale_jacobian(l, of_lane, to->rows);
 }
 
 /* the numbers that stand before all samples */

@@ -1,5 +1,5 @@
 /*
- * lane_moments.h - sums over the lanes of a tile: what they pull together on a pair of
+ * lane_moments.h - sums over the lanes of a tile: their cotangents of a pair of
  * source and orientation, on a source, on the crystal and on the place of the tile.
  * Compiled once per instruction set and precision, with lanes_vjp.c.
  *

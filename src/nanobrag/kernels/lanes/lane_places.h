@@ -34,19 +34,19 @@ static struct launch launch_of(const struct phys_frame *frame, const struct tile
     return a;
 }
 
-static void fill(int n, real *restrict a, real value)
+static void lane_fill(int n, real *restrict a, real value)
 {
 #pragma omp simd
     for (int i = 0; i < n; i++) a[i] = value;
 }
 
-static void fill_wide(int n, double *restrict a, double value)
+static void lane_fill_wide(int n, double *restrict a, double value)
 {
 #pragma omp simd
     for (int i = 0; i < n; i++) a[i] = value;
 }
 
-static void multiply(int n, real *restrict a, const real *restrict b)
+static void lane_multiply(int n, real *restrict a, const real *restrict b)
 {
 #pragma omp simd
     for (int i = 0; i < n; i++) a[i] *= b[i];
@@ -127,7 +127,8 @@ static void take_tile(const struct launch *a, struct lanes *l)
 }
 
 /* sub-pixel `sub` of each pixel, or (-1) its centre, at a depth */
-static void places(const struct launch *a, int sub, double depth, struct lanes *l)
+static void lane_place_samples(const struct launch *a, int sub, double depth,
+                               struct lanes *l)
 {
     const int n = a->frame->oversample;
     const int row = sub / n, column = sub - n * row;

@@ -21,14 +21,15 @@ static int crystal_slopes(struct phys_spec spec)
 }
 
 /* to[i] = a[i] b[i] */
-static void times(int n, const real *restrict a, const real *restrict b, real *restrict to)
+static void lane_multiply_to(int n, const real *restrict a, const real *restrict b,
+                             real *restrict to)
 {
 #pragma omp simd
     for (int i = 0; i < n; i++) to[i] = a[i] * b[i];
 }
 
 /* to[i] += a[i] */
-static void add(int n, const real *restrict a, real *restrict to)
+static void lane_add(int n, const real *restrict a, real *restrict to)
 {
 #pragma omp simd
     for (int i = 0; i < n; i++) to[i] += a[i];
@@ -36,7 +37,7 @@ static void add(int n, const real *restrict a, real *restrict to)
 
 static void blank_crystal(struct phys_spec spec, int n, struct cotangent *p)
 {
-    for (int k = 0; k < crystal_slopes(spec); k++) fill(n, p->crystal[k], 0);
+    for (int k = 0; k < crystal_slopes(spec); k++) lane_fill(n, p->crystal[k], 0);
 }
 
 /* ---- a pair of source and orientation ---- */

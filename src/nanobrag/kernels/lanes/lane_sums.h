@@ -251,8 +251,8 @@ PHYS_FN struct phys_anchor sites_of(struct phys_spec spec, int slopes,
 }
 
 /* bragg[i] += share[i] sum[i] */
-static void join(int n, const real *restrict share, const real *restrict sum,
-                 double *restrict bragg)
+static void lane_add_weighted(int n, const real *restrict share, const real *restrict sum,
+                              double *restrict bragg)
 {
 #pragma omp simd
     for (int i = 0; i < n; i++) bragg[i] += (double)(share[i] * sum[i]);
@@ -266,7 +266,7 @@ static void first_polarization(const struct phys_frame *frame, struct lanes *l)
     const struct phys_vec3 e = phys_load(source->e), b = phys_load(source->b);
     const real kahn = (real)frame->kahn;
 
-    fill(l->n, l->polarization, 1);
+    lane_fill(l->n, l->polarization, 1);
     if (frame->each_polar || !frame->polarised) return;
 #pragma omp simd
     for (int i = 0; i < l->n; i++)
@@ -281,20 +281,20 @@ static void amorphous_at_centre(const struct launch *a, struct lanes *l)
     const struct phys_frame *frame = a->frame;
     _Alignas(64) lane capture;
 
-    fill_wide(l->n, l->amorphous, 0);
-    fill(l->n, l->omega, 1);
-    fill(l->n, l->polarization, 1);
+    lane_fill_wide(l->n, l->amorphous, 0);
+    lane_fill(l->n, l->omega, 1);
+    lane_fill(l->n, l->polarization, 1);
     for (int layer = 0; layer < frame->nlayers; layer++) {
         place_patch(a, depth_of(a, layer), l);
-        places(a, -1, depth_of(a, layer), l);
+        lane_place_samples(a, -1, depth_of(a, layer), l);
         if (layer == 0) {
             first_polarization(frame, l);
             if (!frame->each_omega) times_omega(a, l, l->omega);
         }
-        fill(l->n, l->weight, 1);
+        lane_fill(l->n, l->weight, 1);
         if (frame->each_omega) times_omega(a, l, l->weight);
         captures(a, l, layer, capture);
-        multiply(l->n, l->weight, capture);
+        lane_multiply(l->n, l->weight, capture);
         for (int i = 0; i < frame->nsource; i++) add_amorphous(a, frame->source + i, l);
     }
 #pragma omp simd
@@ -304,47 +304,47 @@ static void amorphous_at_centre(const struct launch *a, struct lanes *l)
 }
 
 /* weights of a sub-pixel */
-static void weigh_sample(const struct launch *a, int layer, int sub, struct lanes *l,
-                         real *restrict capture)
+static void lane_sample_weights(const struct launch *a, int layer, int sub, struct lanes *l,
+                                real *restrict capture)
 {
     const struct phys_frame *frame = a->frame;
 
-    if (a->weighted || (layer == 0 && sub == 0)) fill(l->n, l->weight, 1);
+    if (a->weighted || (layer == 0 && sub == 0)) lane_fill(l->n, l->weight, 1);
     if (frame->each_omega) times_omega(a, l, l->weight);
     if (frame->layer_mu == 0) return;
     if (sub == 0 || frame->each_capture) captures(a, l, layer, capture);
     if (!frame->last_capture)
-        multiply(l->n, l->weight, capture);
+        lane_multiply(l->n, l->weight, capture);
     else
         memcpy(l->capture, capture, sizeof l->capture);
 }
 
 /* the same, and at the first one the factors that are taken there */
-static void weigh(const struct launch *a, int layer, int sub, struct lanes *l,
-                  real *restrict capture)
+static void lane_sample_factors(const struct launch *a, int layer, int sub, struct lanes *l,
+                                real *restrict capture)
 {
     const struct phys_frame *frame = a->frame;
 
     if (layer == 0 && sub == 0) {
         first_polarization(frame, l);
         if (frame->dmin > 0 && frame->dark_polar && !frame->each_polar)
-            fill(l->n, l->polarization, 0);
+            lane_fill(l->n, l->polarization, 0);
         if (!frame->each_omega) times_omega(a, l, l->omega);
     }
-    weigh_sample(a, layer, sub, l, capture);
+    lane_sample_weights(a, layer, sub, l, capture);
 }
 
-static void start(const struct launch *a, struct lanes *l)
+static void lane_clear_sums(const struct launch *a, struct lanes *l)
 {
     take_tile(a, l);
-    fill(l->n, l->centre, 0);
+    lane_fill(l->n, l->centre, 0);
     if (a->frame->amorphous_scale != 0 && !a->frame->amorphous_in_samples)
         amorphous_at_centre(a, l);
-    fill_wide(l->n, l->bragg, 0);
-    fill_wide(l->n, l->amorphous, 0);
-    fill(l->n, l->omega, 1);
-    fill(l->n, l->capture, 1);
-    fill(l->n, l->lit, 0);
+    lane_fill_wide(l->n, l->bragg, 0);
+    lane_fill_wide(l->n, l->amorphous, 0);
+    lane_fill(l->n, l->omega, 1);
+    lane_fill(l->n, l->capture, 1);
+    lane_fill(l->n, l->lit, 0);
 }
 
 /* `factor`: of the Bragg part */

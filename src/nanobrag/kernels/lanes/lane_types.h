@@ -33,6 +33,8 @@ struct lanes {
     _Alignas(64) lane lit; /* 1 once a sample fixed the polarization */
 };
 
+enum { LANE_TERMS = 9 }; /* vectors of a source: direction, e, b */
+
 /* what its adjoint needs besides */
 struct cotangent {
     wide photons_bar;
@@ -49,6 +51,8 @@ struct cotangent {
      * up, F^2 over F too */
     real *f2, *gh, *gk, *gl, *per_f;
     _Alignas(64) lane pair[KEPT_OF_PAIR + 1];
+    /* cotangents that a sample adds to a few members of the frame or of a source */
+    _Alignas(64) lane term[LANE_TERMS];
     /* of a sample: cotangents */
     _Alignas(64) lane dx, dy, dz, r, weight_bar, capture_bar;
 };

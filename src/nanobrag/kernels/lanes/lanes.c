@@ -81,13 +81,13 @@ PHYS_FN void add_bragg(const struct loops *loops, const struct launch *a,
     for (int first = 0; first < frame->norientation; first += CHUNK) {
         const int left = frame->norientation - first, n = left < CHUNK ? left : CHUNK;
 
-        fill(l->n, l->sum, 0);
+        lane_fill(l->n, l->sum, 0);
         for (int k = first; k < first + n; k++) {
             loops->sites(a, &aim, k, l, &sites);
             loops->samples(&a->view, l->n, (real)frame->orientation[k].weight, &sites,
                            l->sum);
         }
-        join(l->n, l->share, l->sum, l->bragg);
+        lane_add_weighted(l->n, l->share, l->sum, l->bragg);
     }
 }
 
@@ -134,13 +134,13 @@ PHYS_FN void run(struct phys_spec spec, const struct loops *loops,
     struct lanes l;
     _Alignas(64) lane capture;
 
-    start(&a, &l);
-    if (single_orientation) fill(l.n, l.sum, 0);
+    lane_clear_sums(&a, &l);
+    if (single_orientation) lane_fill(l.n, l.sum, 0);
     for (int layer = 0; layer < frame->nlayers; layer++) {
         place_patch(&a, depth_of(&a, layer), &l);
         for (int sub = 0; sub < frame->oversample * frame->oversample; sub++) {
-            places(&a, sub, depth_of(&a, layer), &l);
-            weigh(&a, layer, sub, &l, capture);
+            lane_place_samples(&a, sub, depth_of(&a, layer), &l);
+            lane_sample_factors(&a, layer, sub, &l, capture);
             for (int i = 0; i < frame->nsource; i++) {
                 const struct phys_source *source = frame->source + i;
 
@@ -189,14 +189,14 @@ static void finish_lit(const struct phys_frame *frame, const struct tile *tile,
     lit = n;
     while (n % STRIDE) listed[n++] = listed[0];
     take_listed(&a, n, listed, &l);
-    fill(n, l.centre, 0);
-    fill_wide(n, l.amorphous, 0);
-    fill(n, l.omega, 1);
-    fill(n, l.capture, 1);
+    lane_fill(n, l.centre, 0);
+    lane_fill_wide(n, l.amorphous, 0);
+    lane_fill(n, l.omega, 1);
+    lane_fill(n, l.capture, 1);
     for (int i = 0; i < n; i++) l.bragg[i] = photons[listed[i]];
     place_patch(&a, depth_of(&a, 0), &l);
-    places(&a, 0, 0, &l);
-    weigh(&a, 0, 0, &l, capture);
+    lane_place_samples(&a, 0, 0, &l);
+    lane_sample_factors(&a, 0, 0, &l, capture);
     finish(&a, factor, &l, sums);
     for (int i = 0; i < lit; i++) photons[listed[i]] = sums[i];
 }
@@ -213,13 +213,13 @@ static void finish_tile(const struct phys_frame *frame, const struct tile *tile,
         finish_lit(frame, tile, factor, photons);
         return;
     }
-    start(&a, &l);
+    lane_clear_sums(&a, &l);
     memcpy(l.bragg, photons, sizeof *photons * (size_t)l.n);
     for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
         place_patch(&a, depth_of(&a, layer), &l);
         for (int sub = 0; sub < (all ? frame->oversample * frame->oversample : 1); sub++) {
-            places(&a, sub, depth_of(&a, layer), &l);
-            weigh(&a, layer, sub, &l, capture);
+            lane_place_samples(&a, sub, depth_of(&a, layer), &l);
+            lane_sample_factors(&a, layer, sub, &l, capture);
             for (int i = 0; all && i < frame->nsource; i++) {
                 const struct phys_source *source = frame->source + i;
 
@@ -241,12 +241,12 @@ static void omega_of(const struct phys_frame *frame, const struct tile *tile, do
     struct lanes l;
 
     take_tile(&a, &l);
-    fill_wide(l.n, omega, 0);
+    lane_fill_wide(l.n, omega, 0);
     for (int layer = 0; layer < layers; layer++) {
         place_patch(&a, depth_of(&a, layer), &l);
         for (int sub = 0; sub < subs; sub++) {
-            places(&a, sub, depth_of(&a, layer), &l);
-            fill(l.n, l.omega, (real)1 / (real)(layers * subs));
+            lane_place_samples(&a, sub, depth_of(&a, layer), &l);
+            lane_fill(l.n, l.omega, (real)1 / (real)(layers * subs));
             times_omega(&a, &l, l.omega);
             for (int i = 0; i < l.n; i++) omega[i] += (double)l.omega[i];
         }

@@ -84,7 +84,7 @@ static void slopes_of_source(const struct special *special, const struct launch 
     struct sites sites;
 
     use_source(kept, p);
-    fill(l->n, l->sum, 0);
+    lane_fill(l->n, l->sum, 0);
     blank_crystal(special->spec, l->n, p);
     for (int k = 0; k < frame->norientation; k++) {
         if (!reach_reaches(a->reach, a->tile, index, k)) continue;
@@ -93,10 +93,10 @@ static void slopes_of_source(const struct special *special, const struct launch 
         special->slopes(a, k, &sites, l, p);
     }
     memcpy(kept->source, l->sum, sizeof(lane));
-    join(l->n, l->share, l->sum, l->bragg);
+    lane_add_weighted(l->n, l->share, l->sum, l->bragg);
 }
 
-/* the slopes of a pair hand back what the lanes pull with */
+/* the cotangents of the lanes, through the slopes of a pair, to its orientation */
 static void hand_back(const struct phys_frame *frame, const struct aim *aim,
                       const struct phys_axes *axes, int k, const struct lanes *l,
                       struct cotangent *p, struct phys_frame_tangent *bar)
@@ -129,17 +129,18 @@ static void source_vjp(const struct special *special, const struct launch *a, in
                        const struct kept *kept, struct lanes *l, struct cotangent *p,
                        struct phys_frame_tangent *bar)
 {
+    const struct accumulator to = {bar, NULL};
     const struct phys_frame *frame = a->frame;
     const struct aim aim = aim_of(frame, frame->source + index, l);
     struct sites sites;
 
     use_source(kept, p);
-    times(l->n, p->objective, l->share, p->w);
-    fill(l->n, p->x, 0);
-    fill(l->n, p->y, 0);
-    fill(l->n, p->z, 0);
+    lane_multiply_to(l->n, p->objective, l->share, p->w);
+    lane_fill(l->n, p->x, 0);
+    lane_fill(l->n, p->y, 0);
+    lane_fill(l->n, p->z, 0);
     if (!kept->slope) {
-        fill(l->n, l->sum, 0);
+        lane_fill(l->n, l->sum, 0);
         blank_crystal(special->spec, l->n, p);
     }
     for (int k = 0; k < frame->norientation; k++) {
@@ -161,9 +162,9 @@ static void source_vjp(const struct special *special, const struct launch *a, in
     if (kept->slope)
         memcpy(l->sum, kept->source, sizeof(lane));
     else
-        join(l->n, l->share, l->sum, l->bragg);
+        lane_add_weighted(l->n, l->share, l->sum, l->bragg);
     close_crystal(special->spec, l, p, bar);
-    close_source(a, index, l, p, bar);
+    close_source(a, index, l, p, &to);
 }
 
 /* sums and factors of all lanes, slopes kept */
@@ -177,12 +178,12 @@ static void forward_keeping(const struct special *special, const struct launch *
     int place = 0;
 
     assert(workspace);
-    start(a, l);
+    lane_clear_sums(a, l);
     for (int layer = 0; layer < frame->nlayers; layer++) {
         place_patch(a, depth_of(a, layer), l);
         for (int sub = 0; sub < subs; sub++) {
-            places(a, sub, depth_of(a, layer), l);
-            weigh(a, layer, sub, l, capture);
+            lane_place_samples(a, sub, depth_of(a, layer), l);
+            lane_sample_factors(a, layer, sub, l, capture);
             for (int i = 0; i < frame->nsource; i++, place++) {
                 const struct kept kept = kept_of(frame, with_f, workspace, place);
 
@@ -198,6 +199,7 @@ static void forward_keeping(const struct special *special, const struct launch *
 static void backward(const struct special *special, const struct launch *a, void *workspace,
                      struct lanes *l, struct cotangent *p, struct phys_frame_tangent *bar)
 {
+    const struct accumulator to = {bar, NULL};
     const struct phys_frame *frame = a->frame;
     const int subs = frame->oversample * frame->oversample;
     _Alignas(64) lane capture = {0};
@@ -205,20 +207,20 @@ static void backward(const struct special *special, const struct launch *a, void
 
     for (int layer = 0; layer < frame->nlayers; layer++) {
         place_patch(a, depth_of(a, layer), l);
-        fill(l->n, p->capture_bar, 0);
+        lane_fill(l->n, p->capture_bar, 0);
         for (int sub = 0; sub < subs; sub++) {
-            places(a, sub, depth_of(a, layer), l);
-            weigh_sample(a, layer, sub, l, capture);
+            lane_place_samples(a, sub, depth_of(a, layer), l);
+            lane_sample_weights(a, layer, sub, l, capture);
             start_sample(l->n, p);
             for (int i = 0; i < frame->nsource; i++, place++) {
                 const struct kept kept = kept_of(frame, bar->f != NULL, workspace, place);
 
-                weigh_rest(a, i, l, p);
+                lane_source_weights(a, i, l, p);
                 source_vjp(special, a, i, &kept, l, p, bar);
             }
-            close_sample(a, layer, l, p, bar);
+            close_sample(a, layer, l, p, &to);
         }
-        close_layer(a, layer, l, p, bar);
+        close_layer(a, layer, l, p, &to);
     }
 }
 
@@ -230,12 +232,12 @@ static void factors_alone(const struct launch *a, struct lanes *l)
     const int subs = all ? frame->oversample * frame->oversample : 1;
     _Alignas(64) lane capture = {0};
 
-    start(a, l);
+    lane_clear_sums(a, l);
     for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
         place_patch(a, depth_of(a, layer), l);
         for (int sub = 0; sub < subs; sub++) {
-            places(a, sub, depth_of(a, layer), l);
-            weigh(a, layer, sub, l, capture);
+            lane_place_samples(a, sub, depth_of(a, layer), l);
+            lane_sample_factors(a, layer, sub, l, capture);
             for (int i = 0; all && i < frame->nsource; i++) {
                 weigh_source(frame->source + i, l);
                 if (a->per_source) weigh_samples(frame, frame->source + i, l);
@@ -278,6 +280,7 @@ static double objective_back(const struct special *special, const struct job *jo
     const struct launch a = launch_live(job, tile);
     const double factor = phys_constant_factor(spec, job->frame);
     struct phys_frame_tangent own = {0};
+    const struct accumulator to = {&own, NULL};
     struct lanes l;
     struct cotangent p;
     double value;
@@ -298,10 +301,10 @@ static double objective_back(const struct special *special, const struct job *jo
     own.rotation = bar->rotation;
     own.f = bar->f;
     own.touched = bar->touched;
-    if (scale_pull(&a, factor, &l, &p) || objective->linear) {
+    if (lane_scale_cotangents(&a, factor, &l, &p) || objective->linear) {
         backward(special, &a, workspace, &l, &p, &own);
         if (objective->linear) finish(&a, factor, &l, photons);
-        factors_back(&a, factor, &l, &p, &own);
+        factors_back(&a, factor, &l, &p, &to);
     }
     numbers_back(spec, a.frame, factor, &l, &p, &own); /* also at a scale of 0 */
     if (a.frame->amorphous_scale != 0)
@@ -313,11 +316,13 @@ static double objective_back(const struct special *special, const struct job *jo
 /* ---- rows of the Jacobian ---- */
 
 static void source_jacobian(const struct special *special, const struct launch *a,
-                            int index, struct lanes *l, struct cotangent *p, struct rows *r)
+                            int index, struct lanes *l, struct cotangent *p,
+                            const struct accumulator *to)
 {
     static const struct kept none = {NULL, NULL, KEPT_OF_PAIR};
     const struct phys_frame *frame = a->frame;
     const struct aim aim = aim_of(frame, frame->source + index, l);
+    struct rows *r = to->rows;
     struct sites sites;
 
     use_source(&none, p);
@@ -332,38 +337,41 @@ static void source_jacobian(const struct special *special, const struct launch *
         if (r->columns) add_columns(special->spec, a, k, &anchor, &sites, l, p, r->columns);
         pair_jacobian(frame, &aim, k, &anchor, l, p, r);
     }
-    join(l->n, l->share, l->sum, l->bragg);
-    close_source_jacobian(special->spec, a, index, l, p, r);
+    lane_add_weighted(l->n, l->share, l->sum, l->bragg);
+    close_source_jacobian(special->spec, a, index, l, p, to);
 }
 
-/* the loops of lanes.c with those of backward() in one: every lane pulls with 1, so nothing
- * needs to be known before */
+/* the loops of lanes.c with those of backward() in one: every lane has a cotangent of 1, so
+ * nothing needs to be known before */
 static void samples_jacobian(const struct special *special, const struct launch *a,
-                             struct lanes *l, struct cotangent *p, struct rows *r)
+                             struct lanes *l, struct cotangent *p,
+                             const struct accumulator *to)
 {
+    const struct rows *r = to->rows;
     const struct phys_frame *frame = a->frame;
     const int subs = frame->oversample * frame->oversample;
     _Alignas(64) lane capture = {0};
 
-    start(a, l);
+    lane_clear_sums(a, l);
+    lane_fill(l->n, p->objective, 1);
     for (int layer = 0; layer < frame->nlayers; layer++) {
         place_patch(a, depth_of(a, layer), l);
-        fill(l->n, p->capture_bar, 0);
-        start_places(r);
+        lane_fill(l->n, p->capture_bar, 0);
+        start_places(to);
         for (int sub = 0; sub < subs; sub++) {
-            places(a, sub, depth_of(a, layer), l);
-            weigh(a, layer, sub, l, capture);
+            lane_place_samples(a, sub, depth_of(a, layer), l);
+            lane_sample_factors(a, layer, sub, l, capture);
             start_sample(l->n, p);
             for (int i = 0; i < frame->nsource; i++) {
                 weigh_source(frame->source + i, l);
                 if (a->per_source) weigh_samples(frame, frame->source + i, l);
-                weigh_rest(a, i, l, p);
-                source_jacobian(special, a, i, l, p, r);
+                lane_source_weights(a, i, l, p);
+                source_jacobian(special, a, i, l, p, to);
                 if (r->columns && r->columns->full) return;
             }
-            close_sample_jacobian(a, layer, l, p, r);
+            close_sample(a, layer, l, p, to);
         }
-        close_layer_jacobian(a, layer, l, p, r);
+        close_layer(a, layer, l, p, to);
     }
 }
 
@@ -377,13 +385,14 @@ static void find_jacobian(const struct special *special, const struct job *job,
     struct lanes l;
     struct cotangent p;
     struct rows r;
+    const struct accumulator to = {NULL, &r};
 
     start_jacobian(along, workspace, columns, change, &r);
     if (is_dark(job, tile, photons)) return;
-    samples_jacobian(special, &a, &l, &p, &r);
+    samples_jacobian(special, &a, &l, &p, &to);
     if (columns && columns->full) return;
     finish(&a, factor, &l, photons);
-    factors_jacobian(&a, factor, &l, &p, &r);
+    factors_jacobian(&a, factor, &l, &p, &to);
     numbers_jacobian(special->spec, a.frame, factor, &l, &r);
     if (a.frame->amorphous_scale != 0) amorphous_jacobian(&a, workspace, &l, &r);
     close_jacobian(&l, &r);
@@ -412,6 +421,7 @@ static double close_tile(const struct job *job, const struct tile *tile, double 
                          struct phys_frame_tangent *bar, double *photons)
 {
     const struct launch a = launch_of(job->frame, tile);
+    const struct accumulator to = {bar, NULL};
     struct lanes l;
     struct cotangent p;
     double value;
@@ -420,7 +430,7 @@ static double close_tile(const struct job *job, const struct tile *tile, double 
     memcpy(l.bragg, sums, sizeof *sums * (size_t)l.n);
     finish(&a, factor, &l, photons);
     value = objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
-    if (scale_pull(&a, factor, &l, &p)) factors_back(&a, factor, &l, &p, bar);
+    if (lane_scale_cotangents(&a, factor, &l, &p)) factors_back(&a, factor, &l, &p, &to);
     numbers_back(job->spec, a.frame, factor, &l, &p, bar);
     if (a.frame->amorphous_scale != 0)
         reference_amorphous_vjp(a.frame, tile, p.photons_bar, bar);
