@@ -11,6 +11,7 @@
 #include "kernels/rounding.h"
 #include "physics/step.h"
 #include "simulator.h"
+#include "support/plant.h"
 #include "support/renders.h"
 #include "support/scenes.h"
 
@@ -164,7 +165,7 @@ void device_run_drop(struct device_run *t)
 /* ---- runs ---- */
 
 /* 1 when a kernel makes all the sums that tangent d needs */
-static int suits(const struct device_run *t, const struct jacobian_kernel *kernel, int d)
+static int suits(const struct device_run *t, const struct derivative_kernel *kernel, int d)
 {
     const struct phys_frame_tangent *dot = t->dot + d;
     double strain = 0, crystal = fabs(dot->fudge);
@@ -178,7 +179,7 @@ static int suits(const struct device_run *t, const struct jacobian_kernel *kerne
 
 int jacobian_next(const struct device_run *t, struct jacobian_way *way)
 {
-    const struct jacobian_kernel *kernel =
+    const struct derivative_kernel *kernel =
         &way->kernels->rows[t->job.spec.shape][t->job.spec.lookup][way->kind];
 
     while (way->first < t->n && !suits(t, kernel, way->first)) way->first++;
@@ -238,7 +239,7 @@ struct gpu_derivatives_parameters jacobian_parameters(const struct device_run *t
 static void run(const struct device_run *t, const struct jacobian_way *way,
                 const struct gpu_derivatives_parameters *all)
 {
-    const struct jacobian_kernel *kernel =
+    const struct derivative_kernel *kernel =
         &way->kernels->rows[t->job.spec.shape][t->job.spec.lookup][way->kind];
     const int strips = way->strips ? way->strips : 1, down = all->image.down;
 
@@ -270,6 +271,9 @@ void jacobian_changes(const struct device_run *t, const struct jacobian_way *way
         memcpy(change + (size_t)d * t->pixels, padded + (size_t)d * rows * nfast,
                t->pixels * sizeof *change);
     free(padded);
+    plant_numbers("pixel", photons, t->pixels);
+    for (int d = 0; d < p.n; d++)
+        plant_numbers("jacobian", change + (size_t)d * t->pixels, t->pixels);
 }
 
 void jacobian_totals(const struct device_run *t, const struct jacobian_way *way,
@@ -303,6 +307,9 @@ void jacobian_totals(const struct device_run *t, const struct jacobian_way *way,
         count = blocks;
     } while (count > 1);
     if (normal) memcpy(out, from, (size_t)(p->length - 1) * sizeof *out);
+    plant_numbers("loss", out, 1);
+    plant_numbers("gradient", out + 1, (size_t)p->n);
+    if (normal) plant_numbers("matrix", out + 1 + p->n, (size_t)(p->length - 2 - p->n));
     free(from);
     free(to);
 }
@@ -341,6 +348,7 @@ void jacobian_f(const struct device_run *t, const struct jacobian_way *way,
                                                                        ? blocks - 1 - i
                                                                        : i);
     for (size_t i = 0; i < places; i++) f_bar[i] = (double)f.count[i] * f.unit;
+    plant_numbers("factors", f_bar, places);
     free(f.count);
     free(sum_bar);
 }

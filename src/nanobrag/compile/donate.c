@@ -1,4 +1,8 @@
-/* donate.c - see donate.h. SPDX-License-Identifier: MIT */
+/*
+ * donate.c - see donate.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "compile/donate.h"
 
 #include <stdint.h>
@@ -12,7 +16,7 @@ static const char *name_of(const nb_array *array, const char *otherwise)
     return array->name ? array->name : otherwise;
 }
 
-/* first and last byte but one of an array */
+/* The addresses of the first byte of an array and of the one after its last. */
 static void extent(const nb_array *array, uintptr_t out[2])
 {
     const int64_t size = array->bits / 8;
@@ -43,20 +47,18 @@ nb_status donate_check(nb_context *ctx, const nb_array *input, const nb_array *o
     if (!donated)
         return fail(ctx, NB_ERR_ARGUMENT,
                     "%s lies in the memory of %s; donate %s (NB_DONATE), or give %s memory "
-                    "of "
-                    "its own",
+                    "of its own",
                     other, name, name, other);
     if (input->data != output->data || !array_is_dense(input) || !array_is_dense(output))
         return fail(ctx, NB_ERR_ARGUMENT,
                     "%s lies in a part of the memory of %s; in place both are dense and "
-                    "begin "
-                    "at the same address",
+                    "begin at the same address",
                     other, name);
     *in_place = 1;
     return NB_OK;
 }
 
-void donate_take(const nb_context *ctx, nb_array *input, const nb_array *output)
+void donate_mark_used(const nb_context *ctx, nb_array *input, const nb_array *output)
 {
     const size_t pixels = (size_t)input->shape[0] * (size_t)input->shape[1];
 
@@ -68,7 +70,7 @@ void donate_take(const nb_context *ctx, nb_array *input, const nb_array *output)
         memset((char *)input->data + used, 0xff, pixels * (size_t)input->bits / 8 - used);
     }
 #endif
-    log_topic(ctx, TOPIC_DONATION, "%s gave its memory to %s: %zu bytes less to allocate",
+    log_topic(ctx, TOPIC_DONATION, "%s donated its memory to %s, which saves %zu bytes",
               name_of(input, "image"), name_of(output, "counts"),
               pixels * (size_t)output->bits / 8);
 }

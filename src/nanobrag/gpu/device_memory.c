@@ -1,5 +1,6 @@
 /*
- * device_memory.c - a device of a context, the names of its kernels, and memory on it.
+ * device_memory.c - the device of a context, the names of its kernels, and its memory.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include <stddef.h>
@@ -43,7 +44,7 @@ const char *gpu_kernel_name(const struct gpu_kernel *kernel)
     if (kernel->work == GPU_SUM) return "sum";
     if (kernel->work == GPU_BRIGHTEST) return "brightest";
     if (kernel->work == GPU_COUNT) return "count";
-    if (kernel->work == GPU_ROWS) return "derivatives"; /* none of the build's */
+    if (kernel->work == GPU_DERIVATIVES) return "derivatives"; /* built at run time */
     if (kernel->work == GPU_F) return "structure factors";
     return images[kernel->shape][kernel->lookup];
 }
@@ -52,7 +53,7 @@ void gpu_close(struct gpu *gpu)
 {
     if (gpu) {
         hot_close(gpu);
-        jacobian_kernels_close(gpu);
+        derivative_kernels_close(gpu);
         gpu->driver->close(gpu->device);
     }
     free(gpu);
@@ -96,8 +97,8 @@ static const size_t buffers[] = {
     offsetof(struct gpu_scene, sums),         offsetof(struct gpu_scene, change),
     offsetof(struct gpu_scene, sum_bar),      offsetof(struct gpu_scene, f_counts),
     offsetof(struct gpu_scene, inputs[0]),    offsetof(struct gpu_scene, inputs[1]),
-    offsetof(struct gpu_scene, inputs[2]),    offsetof(struct gpu_scene, counting),
-    offsetof(struct gpu_scene, found),        offsetof(struct gpu_scene, pixels),
+    offsetof(struct gpu_scene, inputs[2]),    offsetof(struct gpu_scene, count_parameters),
+    offsetof(struct gpu_scene, tallies),      offsetof(struct gpu_scene, pixels),
     offsetof(struct gpu_scene, counts),
 };
 
