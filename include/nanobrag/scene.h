@@ -78,8 +78,8 @@ typedef struct nb_crystal {
      * With a cell too, the cell gives lengths and angles and the matrix the orientation. */
     double matrix[9];
     double misset[3]; /* rotation about lab x, then y, then z                degree */
-    double rotation[3]; /* rotation vector applied after misset: axis and angle, the
-                           angle as its length                               degree */
+    double rotation[3]; /* rotation vector applied after misset; its length is the
+                           angle                                             degree */
     double ncells[3]; /* N, unit cells along a b c, real numbers; 0: 1 */
     double ncells_off[3]; /* elements ab, ac, bc of the symmetric matrix N, which must be
                              positive definite; 0 for NB_SQUARE              cells  */

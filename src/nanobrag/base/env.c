@@ -103,7 +103,7 @@ static unsigned read_topics(const nb_context *ctx, const char *name)
     return topics;
 }
 
-/* Finds the cache folder: the variable, else that of the XDG base directories. */
+/* Takes the cache folder from the variable, else from the XDG base directories. */
 static void read_cache_dir(const nb_context *ctx, const char *name, char *out)
 {
     const char *chosen = getenv(name), *xdg = getenv("XDG_CACHE_HOME"),

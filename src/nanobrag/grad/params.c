@@ -29,7 +29,7 @@ static size_t registry_index(const struct params *params, const struct param *at
 static double listed_f(const struct params_f *f, size_t p)
 {
     const double first = f->listed[f->start[p]];
-    double above = 0; /* a sum of differences, exact for equal values */
+    double above = 0; /* equal values add exactly 0, so their mean is exact */
 
     for (size_t i = f->start[p]; i < f->start[p + 1]; i++) above += f->listed[i] - first;
     return first + above / (double)(f->start[p + 1] - f->start[p]);

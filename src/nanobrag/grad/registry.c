@@ -129,7 +129,7 @@ static void describe(const struct registry_row *row, nb_param *out)
 int nb_param_registry(int i, nb_param *out)
 {
     static const char *const index[] = {"", "[i]", "[i]",
-                                        "[h,k,l]"}; /* by enum registry_list */
+                                        "[h,k,l]"}; /* index: enum registry_list */
 
     if (i < 0 || i >= ROWS || !out) return 0;
     describe(&rows[i], out);

@@ -132,8 +132,7 @@ static struct phys_tally digitize_row(const struct rows *rows, int s)
 /* Returns the end of the rows from `first` on that may be converted at the same time. In
  * place, the counts of a row overwrite pixels of earlier rows, and those of row 0 its own,
  * which is safe from left to right. A row must wait until the rows that it overwrites are
-
- * * converted. */
+ * converted. */
 static int wave_end(const struct rows *rows, int first)
 {
     const int end = rows->window->nslow, most = end - first < ROWS ? end : first + ROWS;

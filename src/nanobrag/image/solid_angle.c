@@ -12,7 +12,7 @@
 #include "physics/pixel_position.h"
 
 /* Limits of the method, in pixels. The first omitted term is 0.02 (pixel/distance)^5/width
- * of the sum, so it is below 1e-14. */
+ * of the sum, which is then below 1e-14. */
 enum { LEAST_WIDTH = 32, LEAST_DISTANCE = 200 };
 
 /* Returns the terms of one end of a row for the sum of g = r^-3 over the centres of pixels

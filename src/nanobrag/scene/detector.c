@@ -36,7 +36,7 @@ static const double *convention_vector(int convention, int which)
         /* CUSTOM */
         {{1, 0, 0}, {0, 0, 1}, {0, -1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0, 0, 1}},
     };
-    static const int row[] = {0, 0, 1, 2, 3, 4}; /* by enum nb_convention */
+    static const int row[] = {0, 0, 1, 2, 3, 4}; /* index: enum nb_convention */
 
     return table[row[convention]][which];
 }
@@ -246,7 +246,7 @@ static struct anchor other_anchor(const struct detector_place *unrotated, double
         t.slow = -linear_dot(v, l);
         return t;
     }
-    /* pix0 = -Fc f - Sc s + D (b.o) o; solve Fb f + Sb s = D b - pix0 in the plane */
+    /* Solve Fb f + Sb s = D b - pix0 in the plane, with pix0 = -Fc f - Sc s + D (b.o) o. */
     linear_add(distance, b, v);
     linear_add(s.fast, f, v);
     linear_add(s.slow, l, v);

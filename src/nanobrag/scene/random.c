@@ -32,7 +32,7 @@ void random_seed_quirk(struct random_stream *random, int64_t seed)
 void random_seed(struct random_stream *random, int64_t seed)
 {
     if (seed < 1 || seed >= MODULUS) {
-        /* the finaliser of SplitMix64 (Steele, Lea and Flood, 2014) */
+        /* This hash is the finaliser of SplitMix64 (Steele, Lea and Flood, 2014). */
         uint64_t z = (uint64_t)seed + 0x9e3779b97f4a7c15U;
 
         z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;

@@ -49,7 +49,7 @@ struct scene_fixed {
     int interpolate_auto; /* 1: chosen by rule */
     int oversample_wanted; /* sub-pixels by rule, also if another number is given */
     const double *f; /* F of the box of reflections, default_f if unlisted; or NULL */
-    const float *f_single; /* f rounded, for kernels in float; or NULL */
+    const float *f_single; /* f rounded to float; NULL without kernels in float */
     double f_listed; /* largest |F| of the listed reflections, electron */
     int f_min[3], f_size[3]; /* first index and size of the box along h, k, l */
 };

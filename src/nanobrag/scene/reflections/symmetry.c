@@ -22,7 +22,7 @@ struct ties {
 static const struct ties *ties_of(int system)
 {
     static const struct ties table[] = {
-        /* by enum nb_system */
+        /* indexed by enum nb_system */
         {"", {0, 1, 2, 3, 4, 5}, {0}},
         {"triclinic", {0, 1, 2, 3, 4, 5}, {0}},
         {"monoclinic", {0, 1, 2, -1, 4, -1}, {0, 0, 0, 90, 0, 90}},
