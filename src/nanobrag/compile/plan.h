@@ -46,7 +46,8 @@ struct plan {
     struct signature signature;
     struct phys_spec spec;
     struct schedule schedule;
-    int rigour; /* enum rigour: how the schedule was found */
+    int effort; /* enum effort: how the schedule was found */
+    double seconds; /* of one call with it as measured; 0: it was not */
     uint64_t hash; /* of signature and schedule; whoever keeps the plan fills it in */
     uint64_t used; /* when, in uses of the cache; 0: it is not in there */
 };
@@ -58,7 +59,7 @@ uint32_t plan_class(double n);
 uint64_t plan_hash(const void *bytes, size_t n);
 
 /* "kernel=v3 operation=forward shape=square ..." into PLAN_KEY characters: the key of its
- * wisdom. Numbers that are 0 are left out. */
+ * tuning cache. Numbers that are 0 are left out. */
 void plan_key(const struct signature *signature, const char *kernel, char *out);
 
 /* What a signature first differs in: "shape: square -> gauss"; "" for equal ones. */
@@ -73,7 +74,7 @@ void plan_estimate(const struct signature *signature, struct plan *out);
 /*
  * The same by measurement: rehearse() runs the operation once on memory of the library's
  * own, on a schedule, and gives up past a limit in seconds (the time is then infinite).
- * What takes longer than a moment keeps its estimate, and its rigour. Errors: those of
+ * What takes longer than a moment keeps its estimate, and its effort. Errors: those of
  * rehearse().
  */
 typedef nb_status plan_rehearse(void *user, const struct schedule *schedule, double limit,
