@@ -59,7 +59,7 @@ uint32_t plan_class(double n);
 uint64_t plan_hash(const void *bytes, size_t n);
 
 /* "kernel=v3 operation=forward shape=square ..." into PLAN_KEY characters: the key of its
- * tuning cache. Numbers that are 0 are left out. */
+ * tuning entries. Numbers that are 0 are left out. */
 void plan_key(const struct signature *signature, const char *kernel, char *out);
 
 /* What a signature first differs in: "shape: square -> gauss"; "" for equal ones. */
