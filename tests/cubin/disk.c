@@ -206,7 +206,8 @@ int threads_at_once(void)
         }
         cubin_job_run(own);
         failed += own->status != NB_OK || own->cubin.size != LARGE
-                  || own->counts.damaged > 0 || own->trouble[0][0] || own->trouble[1][0];
+                  || own->counts.damaged > 0 || own->disk_error[0][0]
+                  || own->disk_error[1][0];
         cubin_free(&own->cubin);
         free(own);
     }
