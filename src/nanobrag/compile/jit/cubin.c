@@ -57,8 +57,8 @@ void cubin_job_run(struct cubin_job *job)
     job->counts.built = job->status == NB_OK;
     job->counts.failed = job->status != NB_OK;
     if (job->status == NB_OK && job->folder[0]
-        && cubin_store(job->folder, job->limit, key, &job->cubin, &job->counts.removed,
-                       job->disk_error[1]))
+        && cubin_save(job->folder, job->limit, key, &job->cubin, &job->counts.removed,
+                      job->disk_error[1]))
         job->counts.bytes_written = job->cubin.size;
 }
 
