@@ -86,7 +86,7 @@ typedef struct nb_crystal {
     double mosaic[3]; /* mosaic spread: [0] in all directions if [1] and [2] are 0, else
                          about a, c* x a and c*                              degree */
     int ndomains; /* mosaic domains; 0: 10 with a spread, else 1 */
-    const double *domain_weight; /* 0 or more each, divided by their mean; NULL: all equal
+    const double *domain_weight; /* weights, 0 or more, divided by their mean; NULL: all 1
                                     (ndomains) */
     int shape; /* enum nb_shape */
     int64_t mosaic_seed; /* seed of the mosaic domains; 0: 12345678 */

@@ -14,8 +14,7 @@
 #include "grad/registry.h"
 #include "scene/reflections/hkl_table.h"
 
-/* Inserts `place` into an ascending list that does not have it yet. Returns the
- * new length. */
+/* Inserts `place` into an ascending list unless the list has it. Returns the length. */
 static int insert(size_t place, size_t *list, int n)
 {
     int at = n;
