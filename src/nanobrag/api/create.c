@@ -75,93 +75,68 @@ static struct adjoint_sizes adjoint_sizes_of(const nb_simulator *sim, const stru
     return sizes;
 }
 
-static int reserve_lists(struct arena *a, const struct sizes *n)
+enum { PARTS_MOST = 32 };
+
+/* All arrays of a simulator but the adjoint's, and what they begin as. Called once, while
+ * the scene still points to the caller's lists, which are copied. */
+static size_t list_parts(nb_simulator *sim, const struct sizes *n, struct arena_part *out)
 {
-    return arena_reserve(a, n->lists_source, sizeof(nb_source))
-           && arena_reserve(a, n->lists_weight, sizeof(double));
-}
-
-static nb_status reserve(nb_simulator *sim, const struct sizes *n)
-{
-    struct arena *a = &sim->arena;
-    const nb_scene *s = &sim->scene;
-    const struct adjoint_sizes adjoint = adjoint_sizes_of(sim, n);
-    const int fits = arena_reserve(a, (size_t)s->detector.nslow, sizeof(double))
-                     && arena_reserve(a, n->mask, 1)
-                     && arena_reserve(a, n->sources, sizeof *sim->sources)
-                     && arena_reserve(a, n->given_sources, sizeof(nb_source))
-                     && arena_reserve(a, n->beamlets, sizeof *sim->fixed.beamlet)
-                     && arena_reserve(a, n->orientations, sizeof *sim->orientations)
-                     && arena_reserve(a, n->domains, sizeof *sim->fixed.domain)
-                     && arena_reserve(a, n->domain_weights, sizeof(double))
-                     && arena_reserve(a, n->stol, sizeof(double))
-                     && arena_reserve(a, n->box, sizeof(double))
-                     && arena_reserve(a, n->box_single, sizeof(float))
-                     && arena_reserve(a, n->unlisted, sizeof *sim->unlisted)
-                     && arena_reserve(a, n->source_change, sizeof *sim->source_change)
-                     && arena_reserve(a, n->turns, sizeof *sim->rotation)
-                     && (sim->params.n == 0 || adjoint_reserve(a, &adjoint))
-                     && arena_reserve(a, n->unspread, sizeof(double)) && reserve_lists(a, n)
-                     && reserve_lists(a, n) && reserve_lists(a, n)
-                     && arena_reserve(a, n->listed, sizeof(double));
-
-    if (!fits || !arena_make(a)) return fail_memory(sim->ctx, "a simulator");
-    return NB_OK;
-}
-
-static const void *keep(struct arena *arena, const void *from, size_t n, size_t item)
-{
-    void *to = arena_take(arena, n, item);
-
-    if (n == 0) return NULL;
-    memcpy(to, from, n * item);
-    return to;
-}
-
-static struct params_lists take_lists(struct arena *a, const struct sizes *n)
-{
-    struct params_lists lists = {0};
-    nb_source *source = arena_take(a, n->lists_source, sizeof *source);
-    double *weight = arena_take(a, n->lists_weight, sizeof *weight);
-
-    if (n->lists_source > 0) lists.source = source;
-    if (n->lists_weight > 0) lists.domain_weight = weight;
-    return lists;
-}
-
-/* hand the memory out, in the order in which it was reserved */
-static void take(nb_simulator *sim, const struct sizes *n)
-{
-    const struct adjoint_sizes adjoint = adjoint_sizes_of(sim, n);
-    struct arena *a = &sim->arena;
     nb_scene *s = &sim->scene;
+    nb_crystal *c = &s->crystal;
+    const struct arena_part parts[] = {
+        {&sim->rows_of_image, (size_t)s->detector.nslow, sizeof(double), NULL},
+        {&s->detector.mask, n->mask, 1, s->detector.mask},
+        {&sim->sources, n->sources, sizeof *sim->sources, NULL},
+        {&s->beam.source, n->given_sources, sizeof(nb_source), s->beam.source},
+        {&sim->fixed.beamlet, n->beamlets, sizeof *sim->fixed.beamlet, NULL},
+        {&sim->orientations, n->orientations, sizeof *sim->orientations, NULL},
+        {&sim->fixed.domain, n->domains, sizeof *sim->fixed.domain, NULL},
+        {&c->domain_weight, n->domain_weights, sizeof(double), c->domain_weight},
+        {&s->background.stol, n->stol, sizeof(double), s->background.stol},
+        {&sim->box, n->box, sizeof(double), NULL},
+        {&sim->box_single, n->box_single, sizeof(float), NULL},
+        {&sim->unlisted, n->unlisted, sizeof *sim->unlisted, NULL},
+        {&sim->source_change, n->source_change, sizeof *sim->source_change, NULL},
+        {&sim->rotation, n->turns, sizeof *sim->rotation, NULL},
+        {&sim->unspread, n->unspread, sizeof(double), NULL},
+        {&sim->at_x.source, n->lists_source, sizeof(nb_source), NULL},
+        {&sim->at_x.domain_weight, n->lists_weight, sizeof(double), NULL},
+        {&sim->change.source, n->lists_source, sizeof(nb_source), NULL},
+        {&sim->change.domain_weight, n->lists_weight, sizeof(double), NULL},
+        {&sim->resolved.source, n->lists_source, sizeof(nb_source), NULL},
+        {&sim->resolved.domain_weight, n->lists_weight, sizeof(double), NULL},
+        {&sim->listed, n->listed, sizeof(double), NULL},
+    };
 
-    sim->rows_of_image = arena_take(a, (size_t)s->detector.nslow, sizeof(double));
-    s->detector.mask = keep(a, s->detector.mask, n->mask, 1);
-    sim->sources = arena_take(a, n->sources, sizeof *sim->sources);
-    s->beam.source = keep(a, s->beam.source, n->given_sources, sizeof(nb_source));
-    sim->fixed.beamlet = arena_take(a, n->beamlets, sizeof *sim->fixed.beamlet);
-    sim->orientations = arena_take(a, n->orientations, sizeof *sim->orientations);
-    sim->fixed.domain = arena_take(a, n->domains, sizeof *sim->fixed.domain);
-    s->crystal.domain_weight =
-        keep(a, s->crystal.domain_weight, n->domain_weights, sizeof(double));
-    s->background.stol = keep(a, s->background.stol, n->stol, sizeof(double));
-    sim->box = arena_take(a, n->box, sizeof(double));
-    sim->box_single = arena_take(a, n->box_single, sizeof(float));
-    if (n->box_single == 0) sim->box_single = NULL;
-    sim->unlisted = arena_take(a, n->unlisted, sizeof *sim->unlisted);
-    sim->source_change = arena_take(a, n->source_change, sizeof *sim->source_change);
-    sim->rotation = arena_take(a, n->turns, sizeof *sim->rotation);
-    if (sim->params.n > 0) adjoint_take(a, &adjoint, &sim->adjoint);
-    sim->unspread = arena_take(a, n->unspread, sizeof(double));
-    sim->at_x = take_lists(a, n);
-    sim->change = take_lists(a, n);
-    sim->resolved = take_lists(a, n);
-    sim->listed = arena_take(a, n->listed, sizeof(double));
+    _Static_assert(sizeof parts / sizeof *parts <= PARTS_MOST, "all parts fit");
+    memcpy(out, parts, sizeof parts);
+    return sizeof parts / sizeof *parts;
+}
+
+static void list_unlisted(nb_simulator *sim, const struct sizes *n)
+{
     sim->nunlisted = 0;
     for (size_t i = 0; n->unlisted > 0 && i < n->box; i++)
-        if (i == n->box - 1 || isnan(s->crystal.hkl->box[i]))
+        if (i == n->box - 1 || isnan(sim->scene.crystal.hkl->box[i]))
             sim->unlisted[sim->nunlisted++] = i;
+}
+
+/* one block for all of them */
+static nb_status make_arrays(nb_simulator *sim, const struct sizes *n)
+{
+    const struct adjoint_sizes adjoint = adjoint_sizes_of(sim, n);
+    const int derives = sim->params.n > 0;
+    struct arena_part parts[PARTS_MOST];
+    const size_t count = list_parts(sim, n, parts);
+    struct arena *a = &sim->arena;
+
+    if (!arena_reserve_parts(a, parts, count) || (derives && !adjoint_reserve(a, &adjoint))
+        || !arena_make(a))
+        return fail_memory(sim->ctx, "a simulator");
+    arena_take_parts(a, parts, count);
+    if (derives) adjoint_take(a, &adjoint, &sim->adjoint);
+    list_unlisted(sim, n);
+    return NB_OK;
 }
 
 static nb_status make_psf(nb_simulator *sim)
@@ -225,8 +200,7 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     NB_TRY(params_select(sim->ctx, scene, free_names, &sim->params));
     NB_TRY(make_psf(sim));
     n = sizes_of(sim);
-    NB_TRY(reserve(sim, &n));
-    take(sim, &n);
+    NB_TRY(make_arrays(sim, &n));
     scene_fill(scene, &sim->fixed, sim->box);
     for (size_t i = 0; i < n.box_single; i++) sim->box_single[i] = (float)sim->box[i];
     sim->fixed.f_single = sim->box_single;
