@@ -28,7 +28,6 @@
 #include "kernels/derivatives/adjoint.h"
 #include "kernels/grid.h"
 #include "kernels/kernels.h"
-#include "kernels/progress.h"
 
 nb_status simulator_scene(nb_simulator *sim, const double *x, nb_scene *scene)
 {
@@ -44,7 +43,6 @@ nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
 {
     double largest;
 
-    progress_passes(sim->ctx, 1);
     NB_TRY(simulator_scene(sim, x, scene));
     largest = params_write_f(&sim->params, x, sim->box, sim->box_single);
     for (size_t i = 0; i < sim->nunlisted; i++)
@@ -147,13 +145,12 @@ static void deliver(const nb_simulator *sim, const double *photons, nb_array *im
                       photons[(size_t)s * (size_t)sim->window.nfast + (size_t)f]);
 }
 
-nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
+nb_status simulator_forward(nb_simulator *sim, const double *x, nb_array *image)
 {
     nb_scene scene;
     struct phys_frame frame;
     double *photons;
 
-    if (!sim) return NB_ERR_ARGUMENT;
     if (!image) return fail(sim->ctx, NB_ERR_ARGUMENT, "image: no array was given");
     if (image->device == NB_CUDA) return device_forward(sim, x, image);
     NB_TRY(array_check(sim->ctx, image, "image", sim->window.nslow, sim->window.nfast,
@@ -164,6 +161,13 @@ nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
     NB_TRY(simulator_render(sim, &scene, &frame, photons));
     if (photons != image->data) deliver(sim, photons, image);
     return NB_OK;
+}
+
+nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
+{
+    if (!sim) return NB_ERR_ARGUMENT;
+    progress_begin(&sim->progress, sim->ctx);
+    return simulator_forward(sim, x, image);
 }
 
 /* ---- the tangent: the same stages, each with its change ---- */
@@ -430,15 +434,17 @@ nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
     struct phys_frame frame;
 
     if (!sim) return NB_ERR_ARGUMENT;
+    progress_begin(&sim->progress, sim->ctx);
     NB_TRY(check_directions(sim, ndir, dx, dimage));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     if (!sim->psf || are_dense(ndir, dimage)) { /* no other place is needed */
-        progress_passes(sim->ctx, simulator_widens(sim)
-                                      + (ndir + TANGENTS_AT_ONCE - 1) / TANGENTS_AT_ONCE);
+        progress_passes(&sim->progress,
+                        simulator_widens(sim)
+                            + (ndir + TANGENTS_AT_ONCE - 1) / TANGENTS_AT_ONCE);
         NB_TRY(simulator_unspread(sim, &scene, &frame));
         return simulator_changes(sim, &scene, &frame, ndir, dx, dimage);
     }
-    progress_passes(sim->ctx, simulator_widens(sim) + ndir);
+    progress_passes(&sim->progress, simulator_widens(sim) + ndir);
     NB_TRY(simulator_unspread(sim, &scene, &frame));
     NB_TRY(simulator_photons(sim));
     change = nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
@@ -563,6 +569,7 @@ nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *b
     struct phys_frame frame;
 
     if (!sim) return NB_ERR_ARGUMENT;
+    progress_begin(&sim->progress, sim->ctx);
     NB_TRY(simulator_derivable(sim));
     if (ncot < 1 || !bar_image || !bar_x)
         return fail(sim->ctx, NB_ERR_ARGUMENT,
@@ -570,7 +577,7 @@ nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *b
     for (int i = 0; i < ncot; i++)
         NB_TRY(device_check_input(sim, bar_image + i, "bar_image", 1));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
-    progress_passes(sim->ctx, simulator_widens(sim) + ncot);
+    progress_passes(&sim->progress, simulator_widens(sim) + ncot);
     NB_TRY(simulator_unspread(sim, &scene, &frame));
     for (int i = 0; i < ncot; i++)
         NB_TRY(simulator_vjp(sim, &scene, &frame, bar_image + i,

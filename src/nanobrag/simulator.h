@@ -11,6 +11,7 @@
 #include <nanobrag/simulator.h>
 
 #include "base/arena.h"
+#include "base/progress.h"
 #include "compile/plan.h"
 #include "compile/policy.h"
 #include "gpu/derivatives.h"
@@ -71,6 +72,7 @@ struct nb_simulator {
     struct params params; /* the free ones */
     size_t nunlisted; /* reflections of the box that hold default_f; 0 unless it is free */
     size_t *unlisted;
+    struct progress progress; /* of the call at hand */
     /* work memory: carries nothing from one call to the next */
     double *box;
     float *box_single; /* the same for kernels in float, else NULL */
@@ -224,6 +226,9 @@ void plans_start(nb_simulator *sim);
 
 /* Look up, or make, the plan of nb_digitize(). */
 nb_status plans_digitize(nb_simulator *sim, int donated);
+
+/* nb_forward() as a part of another call, which reports its progress. */
+nb_status simulator_forward(nb_simulator *sim, const double *x, nb_array *image);
 
 /* All of nb_forward() but its image's type: photons, dense. */
 nb_status simulator_render(nb_simulator *sim, const nb_scene *scene,

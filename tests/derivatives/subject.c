@@ -171,7 +171,10 @@ int results_same(const struct subject *s, const struct results *a, const struct 
 nb_status subject_run(struct subject *s, int single, const struct gpu_derivatives_job *rows,
                       struct results *r)
 {
-    return gpu_derivatives(s->t.ctx, &s->scene, &s->t.job, single, rows, &r->sums);
+    struct progress progress;
+
+    progress_begin(&progress, s->t.ctx);
+    return gpu_derivatives(&progress, &s->scene, &s->t.job, single, rows, &r->sums);
 }
 
 void run_well(struct subject *s, int single, const struct gpu_derivatives_job *rows,

@@ -8,7 +8,6 @@
 
 #include "base/array.h"
 #include "base/context.h"
-#include "kernels/progress.h"
 #include "simulator.h"
 
 /* a call on a device */
@@ -32,8 +31,8 @@ static nb_status forward_each(const struct call *call, int first, int end)
     nb_simulator *sim = call->sim;
 
     for (int k = first; k < end; k++) {
-        progress_share(sim->ctx, (double)k / call->n, 1.0 / call->n);
-        NB_TRY(nb_forward(sim, row_of(sim, call->x, k), call->image + k));
+        progress_at(&sim->progress, k, 1);
+        NB_TRY(simulator_forward(sim, row_of(sim, call->x, k), call->image + k));
     }
     return NB_OK;
 }
@@ -82,8 +81,7 @@ static nb_status run_gathered(struct call *call)
     const struct job job = simulator_job(sim, &sim->scene, batch->frames, NULL);
     const struct batch_launch launch = {batch};
 
-    progress_passes(sim->ctx, 1);
-    progress_share(sim->ctx, (double)call->first / call->n, (double)batch->n / call->n);
+    progress_at(&sim->progress, call->first, batch->n);
     NB_TRY(plans_run(sim, PLAN_FORWARD, 0, &job, launch_batch, &launch, NULL));
     if (!batch->done) return forward_each(call, call->first, call->first + batch->n);
     return deliver_all(call, &job);
@@ -184,13 +182,12 @@ static nb_status check_image(const nb_simulator *sim, const nb_array *image)
 nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x, nb_array *image)
 {
     struct call call = {sim, n, x, image, 0, {0}};
-    nb_status status;
 
     if (!sim) return NB_ERR_ARGUMENT;
     if (n < 1) return fail(sim->ctx, NB_ERR_ARGUMENT, "a batch of %d images", n);
     if (!image) return fail(sim->ctx, NB_ERR_ARGUMENT, "image: no array was given");
     for (int k = 0; k < n; k++) NB_TRY(check_image(sim, image + k));
-    status = forward_all(&call);
-    progress_share(sim->ctx, 0, 0);
-    return status;
+    progress_begin(&sim->progress, sim->ctx);
+    progress_passes(&sim->progress, n);
+    return forward_all(&call);
 }

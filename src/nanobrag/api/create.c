@@ -234,6 +234,7 @@ nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
     sim = calloc(1, sizeof *sim);
     if (!sim) return fail_memory(ctx, "a simulator");
     sim->ctx = ctx;
+    progress_begin(&sim->progress, ctx);
     sim->plans.fallbacks_before = ctx->fallbacks;
     sim->scene = *scene;
     status = build(sim, free_names, options);

@@ -17,7 +17,6 @@
 #include "base/context.h"
 #include "image/target.h"
 #include "kernels/derivatives/normal.h"
-#include "kernels/progress.h"
 #include "normal_psf.h"
 #include "simulator.h"
 
@@ -160,6 +159,7 @@ nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weight,
     int done;
 
     if (!sim) return NB_ERR_ARGUMENT;
+    progress_begin(&sim->progress, sim->ctx);
     NB_TRY(simulator_derivable(sim));
     if (!out) return fail(sim->ctx, NB_ERR_ARGUMENT, "a normal matrix needs a place to go");
     if (out->gradient && !residual)
@@ -216,7 +216,7 @@ static nb_status loss_of_image(nb_simulator *sim, const nb_scene *scene,
 
     NB_TRY(simulator_photons(sim));
     bar = nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
-    progress_passes(sim->ctx, gradient ? 2 + simulator_widens(sim) : 1);
+    progress_passes(&sim->progress, gradient ? 2 + simulator_widens(sim) : 1);
     NB_TRY(simulator_render(sim, scene, frame, sim->photons));
     *value = slopes_in_place(sim, objective, sim->photons);
     NB_TRY(check_value(sim, *value));
@@ -319,6 +319,7 @@ nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
     int done;
 
     if (!sim) return NB_ERR_ARGUMENT;
+    progress_begin(&sim->progress, sim->ctx);
     if (!value) return fail(sim->ctx, NB_ERR_ARGUMENT, "a loss needs a place to go");
     NB_TRY(loss_check(sim->ctx, target));
     NB_TRY(device_check_input(sim, target->observed, "observed", derives(out)));

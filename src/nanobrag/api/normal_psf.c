@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/context.h"
-#include "kernels/progress.h"
 
 /* columns that are found in one pass */
 enum { COLUMNS = 4 };
@@ -196,8 +195,8 @@ static nb_status run(struct spread *w, const struct objective *objective, double
     const int of_f = out->coupling || out->diagonal || out->gradient;
 
     NB_TRY(make(w));
-    progress_passes(w->sim->ctx, 1 + simulator_widens(w->sim) + runs_of(w->dense)
-                                     + (of_f ? runs_of(nf) : 0));
+    progress_passes(&w->sim->progress, 1 + simulator_widens(w->sim) + runs_of(w->dense)
+                                           + (of_f ? runs_of(nf) : 0));
     NB_TRY(simulator_photons(w->sim));
     NB_TRY(simulator_render(w->sim, w->scene, w->frame, w->sim->photons));
     *value = weigh(w, objective, w->sim->photons);

@@ -141,7 +141,6 @@ nb_status device_lost(nb_simulator *sim)
     plans_start(sim);
     NB_TRY(context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, words));
     log_line(ctx, NB_LOG_WARNING, "device", "the host computes from here on: %s", words);
-    ctx->goes_on = 1; /* progress does not go back */
     return NB_OK;
 }
 

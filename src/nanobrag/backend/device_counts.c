@@ -116,11 +116,7 @@ nb_status device_draw(nb_simulator *sim, const nb_digitizer *how, const nb_array
         return NB_OK;
     status = gpu_count_from_host(sim->ctx, &sim->device.scene, &counting, image->data,
                                  image->bits, counts->data, &tally);
-    if (status == NB_ERR_DEVICE || status == NB_ERR_MEMORY) {
-        NB_TRY(device_lost(sim));
-        sim->ctx->goes_on = 0; /* the host's draws tell no progress */
-        return NB_OK;
-    }
+    if (status == NB_ERR_DEVICE || status == NB_ERR_MEMORY) return device_lost(sim);
     if (status != NB_OK) return status;
     tell(how, &tally);
     *done = 1;

@@ -345,7 +345,6 @@ nb_status device_check_host(const nb_simulator *sim, const nb_array *array,
     const struct device *d = &sim->device;
 
     if (!array || array->device != NB_CUDA) return NB_OK;
-    sim->ctx->goes_on = 0; /* the call ends here */
     return fail(sim->ctx, d->lost ? NB_ERR_DEVICE : NB_ERR_UNSUPPORTED,
                 "%s lies on a CUDA device, but the cpu computes (%s); pass one in host "
                 "memory",

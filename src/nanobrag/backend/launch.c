@@ -15,12 +15,12 @@ static nb_status launch_on_host(nb_simulator *sim, const struct job *job)
     const struct kernel_set *kernels = &sim->policy.kernels;
 
     if (sim->policy.strategy == NB_SPOTS) {
-        const nb_status status = spots_forward(sim->ctx, kernels, job, &sim->spots);
+        const nb_status status = spots_forward(&sim->progress, kernels, job, &sim->spots);
 
         /* x may have led to where there are too many; whoever left it open gets an image */
         if (status != NB_ERR_MEMORY || !sim->policy.automatic) return status;
     }
-    return tiles_forward(sim->ctx, kernels, job);
+    return tiles_forward(&sim->progress, kernels, job);
 }
 
 nb_status launch_image(nb_simulator *sim, const struct job *job, const void *user)
@@ -28,7 +28,7 @@ nb_status launch_image(nb_simulator *sim, const struct job *job, const void *use
     const struct gpu_output *out = user;
 
     if (sim->device.scene.gpu) {
-        const nb_status status = gpu_forward(sim->ctx, &sim->device.scene, job,
+        const nb_status status = gpu_forward(&sim->progress, &sim->device.scene, job,
                                              sim->policy.precision == NB_SINGLE, out);
 
         if (out || (status != NB_ERR_DEVICE && status != NB_ERR_MEMORY)) return status;
@@ -54,7 +54,7 @@ nb_status launch_batch(nb_simulator *sim, const struct job *job, const void *use
 
     if (!run) return launch_image(sim, job, NULL);
     if (!sim->device.scene.gpu) return NB_OK; /* lost while a plan was tuned */
-    status = gpu_batch_run(sim->ctx, &sim->device.scene, job,
+    status = gpu_batch_run(&sim->progress, &sim->device.scene, job,
                            sim->policy.precision == NB_SINGLE, run->batch);
     if (!run->batch->there) (void)still_there(sim, &status);
     return status;
@@ -68,8 +68,8 @@ nb_status launch_loss(nb_simulator *sim, const struct job *job, const void *user
     if (!run) return launch_image(sim, job, NULL);
     *run->done = 0;
     if (!sim->device.scene.gpu) return NB_OK; /* lost while a plan was tuned */
-    status = gpu_loss(sim->ctx, &sim->device.scene, job, sim->policy.precision == NB_SINGLE,
-                      run->loss, run->value);
+    status = gpu_loss(&sim->progress, &sim->device.scene, job,
+                      sim->policy.precision == NB_SINGLE, run->loss, run->value);
     *run->done = still_there(sim, &status);
     return status;
 }
@@ -81,11 +81,11 @@ nb_status launch_adjoint(nb_simulator *sim, const struct job *job, const void *u
 
     if (sim->policy.strategy == NB_SPOTS) {
         const nb_status status =
-            spots_vjp(sim->ctx, kernels, job, objective, &sim->adjoint, &sim->spots);
+            spots_vjp(&sim->progress, kernels, job, objective, &sim->adjoint, &sim->spots);
 
         if (status != NB_ERR_MEMORY || !sim->policy.automatic) return status;
     }
-    return adjoint_run(sim->ctx, kernels, job, objective, &sim->adjoint, NULL);
+    return adjoint_run(&sim->progress, kernels, job, objective, &sim->adjoint, NULL);
 }
 
 nb_status launch_jacobian(nb_simulator *sim, const struct job *job, const void *user)
@@ -94,18 +94,19 @@ nb_status launch_jacobian(nb_simulator *sim, const struct job *job, const void *
     const struct kernel_set *kernels = &sim->policy.kernels;
 
     if (sim->policy.strategy == NB_SPOTS) {
-        const nb_status status = jacobian_run(sim->ctx, kernels, job, rows->n, rows->work,
-                                              rows->reader, &sim->spots);
+        const nb_status status = jacobian_run(&sim->progress, kernels, job, rows->n,
+                                              rows->work, rows->reader, &sim->spots);
 
         if (status != NB_ERR_MEMORY || !sim->policy.automatic) return status;
     }
-    return jacobian_run(sim->ctx, kernels, job, rows->n, rows->work, rows->reader, NULL);
+    return jacobian_run(&sim->progress, kernels, job, rows->n, rows->work, rows->reader,
+                        NULL);
 }
 
 nb_status launch_sums(nb_simulator *sim, const struct job *job, const void *user)
 {
     const struct derivatives_launch *call = user;
 
-    return gpu_derivatives(sim->ctx, &sim->device.scene, job,
+    return gpu_derivatives(&sim->progress, &sim->device.scene, job,
                            sim->policy.precision == NB_SINGLE, call->rows, call->sums);
 }

@@ -13,11 +13,10 @@
 
 /* ---- rehearsals ---- */
 
-/* what stands behind the context's handlers meanwhile */
+/* what watches over them */
 struct watch {
     struct rehearsal *rehearsal;
-    nb_context_options kept;
-    double told; /* how far the call at hand is, which stands still meanwhile */
+    struct progress call; /* of the call at hand, which stands still meanwhile */
     double end; /* s; past it the rehearsal is given up */
     int over, stopped; /* given up; the caller asked to stop */
     double seconds, ran; /* of all rehearsals, and how long this thread ran meanwhile */
@@ -34,19 +33,11 @@ static double seconds_of(clockid_t clock)
 static int watch_progress(void *user, double fraction)
 {
     struct watch *watch = user;
-    const nb_context_options *kept = &watch->kept;
 
     (void)fraction;
-    if (kept->progress && kept->progress(kept->user, watch->told)) watch->stopped = 1;
+    watch->stopped |= progress_asked(&watch->call);
     watch->over |= seconds_of(CLOCK_MONOTONIC) > watch->end;
     return watch->stopped || watch->over;
-}
-
-static void watch_log(void *user, int level, const char *topic, const char *line)
-{
-    const struct watch *watch = user;
-
-    if (watch->kept.log) (watch->kept.log)(watch->kept.user, level, topic, line);
 }
 
 static nb_status rehearse(void *user, const struct schedule *schedule, double limit,
@@ -54,10 +45,14 @@ static nb_status rehearse(void *user, const struct schedule *schedule, double li
 {
     struct watch *watch = user;
     struct rehearsal *r = watch->rehearsal;
+    struct progress *progress = &r->sim->progress;
     const double start = seconds_of(CLOCK_MONOTONIC);
     const double ran = seconds_of(CLOCK_THREAD_CPUTIME_ID);
     nb_status status;
 
+    progress_begin(progress, r->sim->ctx);
+    progress->handler = watch_progress;
+    progress->user = watch;
     r->job.schedule = *schedule;
     watch->end = start + limit;
     watch->over = 0;
@@ -97,8 +92,7 @@ static nb_status on_scratch(struct rehearsal *r, int makes_photons, measure *how
     const struct window *w = &r->sim->window;
     const size_t n = (size_t)w->nslow * (size_t)w->nfast;
     const uint64_t launches = ctx->launches, compiled = ctx->compiled_launches;
-    const int pass = ctx->pass, passes = ctx->passes;
-    struct watch watch = {r, ctx->options, 0, 0, 0, 0, 0, 0};
+    struct watch watch = {.rehearsal = r, .call = r->sim->progress};
     char message[CONTEXT_MESSAGE];
     nb_status status;
 
@@ -107,15 +101,9 @@ static nb_status on_scratch(struct rehearsal *r, int makes_photons, measure *how
         if (!r->job.photons)
             return context_fall_back(ctx, "out of memory for tuning: the estimate stays");
     }
-    if (passes > 1) watch.told = (double)pass / passes;
     memcpy(message, ctx->message, sizeof message);
-    ctx->options.progress = watch_progress;
-    ctx->options.log = watch_log;
-    ctx->options.user = &watch;
     status = how(&watch, user);
-    ctx->options = watch.kept;
-    ctx->pass = pass;
-    ctx->passes = passes;
+    r->sim->progress = watch.call;
     ctx->launches = launches;
     ctx->compiled_launches = compiled;
     if (status == NB_OK)

@@ -49,8 +49,9 @@ void gpu_derivatives_drop(struct gpu_scene *scene);
  * not be had, with the reason in the context's message, and from then on at once;
  * NB_ERR_DEVICE, NB_ERR_MEMORY (of the device); NB_ERR_CANCELLED.
  */
-nb_status gpu_derivatives(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
-                          int single, const struct gpu_derivatives_job *rows,
+nb_status gpu_derivatives(struct progress *progress, struct gpu_scene *scene,
+                          const struct job *job, int single,
+                          const struct gpu_derivatives_job *rows,
                           struct gpu_derivatives_sums *out);
 
 #endif

@@ -52,8 +52,8 @@ void gpu_batch_add(struct gpu_batch *batch, const struct gpu_scene *scene,
  * gpu_forward() but for those that float lost, which is the caller's to ask about. `job`:
  * of any of them. Errors: as of gpu_forward().
  */
-nb_status gpu_batch_run(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
-                        int single, struct gpu_batch *batch);
+nb_status gpu_batch_run(struct progress *progress, struct gpu_scene *scene,
+                        const struct job *job, int single, struct gpu_batch *batch);
 
 /* Photons of image i, from row first_slow on; and whether float lost them, so that the
  * image is to be made again by gpu_forward(). */

@@ -22,7 +22,8 @@ struct gpu_loss_job {
  * in every call. `single`: float was asked for, and is used as for an image. *value is not
  * a number, or infinite, where the loss is. Errors: as of gpu_forward(), *value untouched.
  */
-nb_status gpu_loss(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
-                   int single, const struct gpu_loss_job *loss, double *value);
+nb_status gpu_loss(struct progress *progress, struct gpu_scene *scene,
+                   const struct job *job, int single, const struct gpu_loss_job *loss,
+                   double *value);
 
 #endif

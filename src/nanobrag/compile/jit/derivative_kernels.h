@@ -7,8 +7,8 @@
 #ifndef NB_COMPILE_JIT_DERIVATIVE_KERNELS_H
 #define NB_COMPILE_JIT_DERIVATIVE_KERNELS_H
 
+#include "base/progress.h"
 #include "gpu/gpu.h"
-#include "kernels/progress.h"
 
 /* what a kernel is made for: JACOBIAN_CLASSES of derivatives_block.h, or f_block.h */
 enum gpu_derivatives_class {
