@@ -1,14 +1,16 @@
-# One ctest entry per test case, so that a failure names the case.
+# One ctest entry per test case, so that a failure names the case. The cases of a program are
+# those that it prints when asked (cmake/list_cases.cmake), after each time that it is linked.
 set(NANOBRAG_TEST_ENVIRONMENT
     "NANOBRAG=$<TARGET_FILE:nanobrag_program>"
     "NANOBRAG_TEST_DATA=${PROJECT_SOURCE_DIR}/tests/data"
     "NANOBRAG_SOURCE=${PROJECT_SOURCE_DIR}")
+set(NANOBRAG_TEST_TIMEOUT 600) # of a machine with other work; a quick case takes seconds
 
 # Common properties. Each entry runs in a directory of its own.
 function(nanobrag_test_properties name)
   cmake_parse_arguments(arg "" "TIMEOUT" "LABELS" ${ARGN})
   if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 600) # of a machine with other work; a quick case takes seconds
+    set(arg_TIMEOUT ${NANOBRAG_TEST_TIMEOUT})
   endif()
   set(directory ${CMAKE_CURRENT_BINARY_DIR}/run/${name})
   file(MAKE_DIRECTORY ${directory})
@@ -17,28 +19,35 @@ function(nanobrag_test_properties name)
                        ENVIRONMENT "${NANOBRAG_TEST_ENVIRONMENT}")
 endfunction()
 
-# nanobrag_cases(EXE LABELS l... CASES c... [TIMEOUT s]): an entry per case, and one that
-# fails when this list and the program's --list differ.
-function(nanobrag_cases exe)
-  cmake_parse_arguments(arg "" "TIMEOUT" "LABELS;CASES" ${ARGN})
-  foreach(case IN LISTS arg_CASES)
-    add_test(NAME ${exe}.${case} COMMAND ${exe} ${case})
-    nanobrag_test_properties(${exe}.${case} LABELS ${arg_LABELS} TIMEOUT ${arg_TIMEOUT})
-  endforeach()
-  list(JOIN arg_CASES "\n" expected)
-  add_test(NAME ${exe}.list_is_complete COMMAND ${exe} --list)
-  nanobrag_test_properties(${exe}.list_is_complete LABELS meta)
-  set_tests_properties(${exe}.list_is_complete PROPERTIES
-                       PASS_REGULAR_EXPRESSION "^${expected}\n$")
-endfunction()
-
-# nanobrag_test(EXE [SOURCES s...] LABELS l... CASES c... [TIMEOUT s]): the program EXE
-# from EXE.c and SOURCES, and its cases.
+# nanobrag_test(EXE [SOURCES s...] LABELS l... [SLOW c...] [ALONE c...]): the program EXE from
+# EXE.c and SOURCES, and an entry EXE.CASE for each of its cases; those of SLOW have the label
+# slow too, those of ALONE run with no other beside them. EXE_NOT_BUILT fails in their place
+# until EXE has been built.
 function(nanobrag_test exe)
-  cmake_parse_arguments(arg "" "TIMEOUT" "LABELS;CASES;SOURCES" ${ARGN})
+  cmake_parse_arguments(arg "" "" "LABELS;SOURCES;SLOW;ALONE" ${ARGN})
   add_executable(${exe} ${exe}.c ${arg_SOURCES})
   target_link_libraries(${exe} PRIVATE test_support)
-  nanobrag_cases(${exe} LABELS ${arg_LABELS} CASES ${arg_CASES} TIMEOUT ${arg_TIMEOUT})
+
+  set(script ${PROJECT_SOURCE_DIR}/cmake/list_cases.cmake)
+  set(entries ${CMAKE_CURRENT_BINARY_DIR}/cases/${exe})
+  add_custom_command(TARGET ${exe} POST_BUILD
+    BYPRODUCTS ${entries}.cmake
+    COMMAND ${CMAKE_COMMAND} -DNAME=${exe} -DPROGRAM=$<TARGET_FILE:${exe}>
+            -DOUTPUT=${entries}.cmake -DRUN=${CMAKE_CURRENT_BINARY_DIR}/run
+            "-DLABELS=${arg_LABELS}" "-DSLOW=${arg_SLOW}" "-DALONE=${arg_ALONE}"
+            -DTIMEOUT=${NANOBRAG_TEST_TIMEOUT}
+            "-DENVIRONMENT=${NANOBRAG_TEST_ENVIRONMENT}" -P ${script}
+    VERBATIM)
+  set_property(TARGET ${exe} APPEND PROPERTY LINK_DEPENDS ${script})
+  file(CONFIGURE OUTPUT ${entries}_or_not_built.cmake @ONLY CONTENT
+"if(EXISTS \"@entries@.cmake\")
+  include(\"@entries@.cmake\")
+else()
+  add_test(@exe@_NOT_BUILT @exe@_NOT_BUILT)
+  set_tests_properties(@exe@_NOT_BUILT PROPERTIES LABELS \"@arg_LABELS@\")
+endif()
+")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${entries}_or_not_built.cmake)
 endfunction()
 
 # nanobrag_script(NAME SCRIPT LABELS l... [ARGS a...] [TIMEOUT s]): a shell script, exit

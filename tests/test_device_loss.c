@@ -112,11 +112,13 @@ static void bounds_of(const nb_scene *scene, const nb_target *target, double pho
 
         if (!whole && (f < roi[0] || f >= roi[1] || s < roi[2] || s >= roi[3])) continue;
         if (scene->detector.mask && !scene->detector.mask[i]) continue;
-        here = loss_pixel(target, at, seen_here, weight).value;
+        here = phys_loss(target_model(target), at, seen_here, weight).value;
         *size += fabs(here);
         *change +=
-            fmax(fabs(loss_pixel(target, at + photons, seen_here, weight).value - here),
-                 fabs(loss_pixel(target, less, seen_here, weight).value - here));
+            fmax(fabs(phys_loss(target_model(target), at + photons, seen_here, weight).value
+                      - here),
+                 fabs(phys_loss(target_model(target), less, seen_here, weight).value
+                      - here));
     }
 }
 
@@ -313,9 +315,7 @@ static int observed_there(void)
                != NB_OK)
         abort();
     {
-        struct gpu_loss_job loss = {NB_HUBER,    target.sigma_readout,
-                                    target.gain, target.delta,
-                                    {0},         {0}};
+        struct gpu_loss_job loss = {.model = target_model(&target)};
         struct phys_frame frame;
         nb_scene at;
         struct job job;

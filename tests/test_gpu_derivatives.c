@@ -98,18 +98,16 @@ static void check_loss(struct subject *s, int single, const nb_target *target,
     full.gain = target->gain == 0 ? 1 : target->gain;
     full.delta = target->delta == 0 ? 1 : target->delta;
     for (size_t i = 0; i < s->t.pixels; i++) {
-        struct loss loss;
+        struct phys_loss loss;
 
         if (!s->mask[i]) continue;
-        loss = loss_pixel(&full, s->t.photons[i], observed[i], weight ? weight[i] : 1);
+        loss = phys_loss(target_model(&full), s->t.photons[i], observed[i],
+                         weight ? weight[i] : 1);
         value += loss.value;
         slope[i] = loss.slope;
     }
     rows.end = REDUCE_LOSS;
-    rows.target.kind = target->kind;
-    rows.target.sigma_readout = target->sigma_readout;
-    rows.target.gain = target->gain;
-    rows.target.delta = target->delta;
+    rows.target.model = target_model(target);
     rows.target.observed = host_image(s, observed);
     if (weight) rows.target.weight = host_image(s, weight);
     run_well(s, single, &rows, &r);
@@ -193,8 +191,8 @@ static void check_normal(struct subject *s, int single, enum gpu_reduction end,
            worst;
 
     for (size_t i = 0; i < s->t.pixels; i++) {
-        const struct loss loss =
-            loss_pixel(&target, s->t.photons[i], observed[i], weight[i]);
+        const struct phys_loss loss =
+            phys_loss(target_model(&target), s->t.photons[i], observed[i], weight[i]);
 
         if (!s->mask[i]) continue;
         value += loss.value;
@@ -202,9 +200,7 @@ static void check_normal(struct subject *s, int single, enum gpu_reduction end,
         curvature[i] = end == REDUCE_NORMAL ? loss.curvature : weight[i];
     }
     rows.end = end;
-    rows.target.kind = target.kind;
-    rows.target.sigma_readout = target.sigma_readout;
-    rows.target.gain = target.gain;
+    rows.target.model = target_model(&target);
     rows.target.observed = host_image(s, observed);
     rows.target.weight = host_image(s, weight);
     r.sums.matrix = r.matrix;

@@ -192,10 +192,7 @@ static struct gpu_target target_of(const nb_target *target, const double *observ
 {
     struct gpu_target t = {0};
 
-    t.kind = target->kind;
-    t.sigma_readout = target->sigma_readout;
-    t.gain = target->gain;
-    t.delta = target->delta;
+    t.model = target_model(target);
     t.observed.wide = observed;
     t.weight.wide = weight;
     return t;
@@ -230,10 +227,11 @@ static void check_loss(const struct device_run *t, int single, const nb_target *
     double *photons = own_photons(t, way), *slope = numbers(t->pixels), value = 0, worst;
 
     for (size_t i = 0; i < t->pixels; i++) {
-        struct loss loss;
+        struct phys_loss loss;
 
         if (!t->job.mask[i]) continue;
-        loss = loss_pixel(target, photons[i], observed[i], weight ? weight[i] : 1);
+        loss = phys_loss(target_model(target), photons[i], observed[i],
+                         weight ? weight[i] : 1);
         value += loss.value;
         slope[i] = loss.slope;
     }
@@ -268,10 +266,6 @@ static int losses(void)
 
             check_loss(&t, way / 2, &target, observed, way % 2 ? weight : NULL);
         }
-    tap_check((int)LOSS_GAUSSIAN == (int)NB_GAUSSIAN && (int)LOSS_POISSON == (int)NB_POISSON
-                  && (int)LOSS_POISSON_READOUT == (int)NB_POISSON_READOUT
-                  && (int)LOSS_HUBER == (int)NB_HUBER,
-              "losses are numbered as the public ones");
     free(observed);
     free(weight);
     free(mask);
@@ -327,7 +321,8 @@ static void check_normal(const struct device_run *t, int single, int end,
     double *curvature = numbers(t->pixels), found[LENGTH], worst = 0;
 
     for (size_t i = 0; i < t->pixels; i++) {
-        const struct loss loss = loss_pixel(&target, photons[i], observed[i], weight[i]);
+        const struct phys_loss loss =
+            phys_loss(target_model(&target), photons[i], observed[i], weight[i]);
 
         if (!t->job.mask[i]) continue;
         slope[i] = end == REDUCE_NORMAL ? loss.slope : weight[i] * observed[i];

@@ -33,7 +33,7 @@ static long double value_at(const void *context, double photons)
 {
     const struct one_pixel *p = context;
 
-    return loss_pixel(&p->target, photons, p->observed, p->weight).value;
+    return phys_loss(target_model(&p->target), photons, p->observed, p->weight).value;
 }
 
 static int formulas(void)
@@ -43,7 +43,8 @@ static int formulas(void)
     for (int kind = NB_GAUSSIAN; kind <= NB_HUBER; kind++)
         for (size_t i = 0; i < sizeof photons / sizeof *photons; i++) {
             struct one_pixel p = {{kind, NULL, NULL, 1.5, 2.5, 2.1}, 3, 0.7};
-            const struct loss loss = loss_pixel(&p.target, photons[i], 3, 0.7);
+            const struct phys_loss loss =
+                phys_loss(target_model(&p.target), photons[i], 3, 0.7);
             const struct ladder ladder = {value_at,
                                           &p,
                                           photons[i],
@@ -138,7 +139,8 @@ static void take_losses(const nb_target *target, const double *image,
 {
     hand->value = 0;
     for (int i = 0; i < PIXELS; i++) {
-        const struct loss loss = loss_pixel(target, image[i], observed[i], weight[i]);
+        const struct phys_loss loss =
+            phys_loss(target_model(target), image[i], observed[i], weight[i]);
 
         hand->slope[i] = is_inside(i) ? loss.slope : 0;
         hand->curvature[i] = is_inside(i) ? loss.curvature : 0;

@@ -158,8 +158,9 @@ double both_loss(int kind, double *value)
         if (nb_loss(both.sim[i], NULL, &target, &found[i], &out) != NB_OK) return failed(i);
     }
     for (int k = 0; k < PIXELS; k++)
-        slope[k] =
-            loss_pixel(&target, both.photons[k], both.observed[k], both.weight[k]).slope;
+        slope[k] = phys_loss(target_model(&target), both.photons[k], both.observed[k],
+                             both.weight[k])
+                       .slope;
     *value = fabs(found[1] - found[0]) / fabs(found[0]);
     return worst_of(x_bar[1], x_bar[0], slope);
 }
@@ -187,10 +188,10 @@ double both_normal(int kind)
             double size = 0;
 
             for (int k = 0; k < PIXELS; k++) {
-                const struct loss loss = kind < 0
-                                             ? (struct loss){0, 0, both.weight[k]}
-                                             : loss_pixel(&target, both.photons[k],
-                                                          both.observed[k], both.weight[k]);
+                const struct phys_loss loss =
+                    kind < 0 ? (struct phys_loss){0, 0, both.weight[k]}
+                             : phys_loss(target_model(&target), both.photons[k],
+                                         both.observed[k], both.weight[k]);
 
                 size += loss.curvature * both.size[i][k] * both.size[j][k];
             }

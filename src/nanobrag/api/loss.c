@@ -31,13 +31,15 @@ static double objective_target(const void *user, size_t first, int n, const doub
 {
     const struct compared *compared = user;
     const nb_target *t = compared->target;
+    const struct phys_loss_model model = target_model(t);
     const int64_t s = (int64_t)(first / compared->nfast);
     const int64_t f = (int64_t)(first % compared->nfast);
     double sum = 0;
 
     for (int i = 0; i < n; i++) {
-        const struct loss loss = loss_pixel(t, photons[i], array_get(t->observed, s, f + i),
-                                            t->weight ? array_get(t->weight, s, f + i) : 1);
+        const struct phys_loss loss =
+            phys_loss(model, photons[i], array_get(t->observed, s, f + i),
+                      t->weight ? array_get(t->weight, s, f + i) : 1);
 
         sum += loss.value;
         bar[i] = loss.slope;
@@ -287,11 +289,6 @@ static nb_status loss_on_host(nb_simulator *sim, const nb_scene *scene,
                              out ? out->gradient : NULL);
 }
 
-_Static_assert((int)LOSS_GAUSSIAN == NB_GAUSSIAN && (int)LOSS_POISSON == NB_POISSON
-                   && (int)LOSS_POISSON_READOUT == NB_POISSON_READOUT
-                   && (int)LOSS_HUBER == NB_HUBER,
-               "a target's kind is that of the kernels");
-
 /* *done 0: the host is to compute */
 static nb_status loss_on_device(nb_simulator *sim, const nb_scene *scene,
                                 const struct phys_frame *frame, const nb_target *target,
@@ -321,7 +318,7 @@ nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
     if (!sim) return NB_ERR_ARGUMENT;
     progress_begin(&sim->progress, sim->ctx);
     if (!value) return fail(sim->ctx, NB_ERR_ARGUMENT, "a loss needs a place to go");
-    NB_TRY(loss_check(sim->ctx, target));
+    NB_TRY(target_check(sim->ctx, target));
     NB_TRY(device_check_input(sim, target->observed, "observed", derives(out)));
     NB_TRY(device_check_input(sim, target->weight, "weight", derives(out)));
     if (out) NB_TRY(simulator_derivable(sim));

@@ -15,6 +15,7 @@
 #include "base/context.h"
 #include "base/log.h"
 #include "grad/tangent.h"
+#include "image/target.h"
 #include "simulator.h"
 
 /* ---- where ---- */
@@ -369,11 +370,7 @@ struct gpu_input device_input(const nb_array *array)
 
 struct gpu_loss_job device_target(const nb_target *target)
 {
-    const struct gpu_loss_job job = {target->kind,
-                                     target->sigma_readout,
-                                     target->gain,
-                                     target->delta,
-                                     device_input(target->observed),
+    const struct gpu_loss_job job = {target_model(target), device_input(target->observed),
                                      device_input(target->weight)};
 
     return job;

@@ -8,11 +8,11 @@
 #define NB_GPU_LOSS_LAUNCH_H
 
 #include "gpu/gpu.h"
+#include "physics/loss.h"
 
 /* what the photons are compared with */
 struct gpu_loss_job {
-    int kind; /* as in struct gpu_target, and so are the numbers; gain and delta 0: 1 */
-    double sigma_readout, gain, delta;
+    struct phys_loss_model model;
     struct gpu_input observed, weight; /* weight: or none */
 };
 

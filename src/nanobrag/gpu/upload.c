@@ -211,10 +211,7 @@ nb_status gpu_send_input(nb_context *ctx, struct gpu_scene *scene, const struct 
 nb_status gpu_send_target(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                           const struct gpu_loss_job *loss, struct gpu_target *out)
 {
-    out->kind = loss->kind;
-    out->sigma_readout = loss->sigma_readout;
-    out->gain = loss->gain > 0 ? loss->gain : 1;
-    out->delta = loss->delta > 0 ? loss->delta : 1;
+    out->model = loss->model;
     NB_TRY(gpu_send_input(ctx, scene, job, &loss->observed, 1, &out->observed));
     return gpu_send_input(ctx, scene, job, &loss->weight, 2, &out->weight);
 }

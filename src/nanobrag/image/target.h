@@ -1,6 +1,6 @@
 /*
- * target.h - what an image is compared with: the loss of a pixel, its slope and curvature
- * in the photons (formulas: <nanobrag/simulator.h>).
+ * target.h - what an image is compared with: the check of an nb_target, and its defaults.
+ * The losses themselves are physics/loss.h.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,15 +10,12 @@
 #include <nanobrag/context.h>
 #include <nanobrag/simulator.h>
 
-struct loss {
-    double value, slope, curvature;
-};
+#include "physics/loss.h"
 
 /* NB_OK when the target makes sense, whatever its images are. */
-nb_status loss_check(nb_context *ctx, const nb_target *target);
+nb_status target_check(nb_context *ctx, const nb_target *target);
 
-/* Of one pixel; value infinite where photons were observed that cannot be. */
-struct loss loss_pixel(const nb_target *target, double photons, double observed,
-                       double weight);
+/* The loss of a target that passed target_check(). */
+struct phys_loss_model target_model(const nb_target *target);
 
 #endif

@@ -5,7 +5,7 @@
  * NVRTC. The shared subset is: static functions, plain structs by value, `real`, and
  * unsuffixed math names, which resolve by argument type in all four. Of the math names
  * only floor, ceil, rint, fabs, copysign and sqrt are used: instructions, where others
- * would keep a loop from being vectorised.
+ * would keep a loop from being vectorised. (loss.h takes log too, once a pixel.)
  *
  * `real` is double, or float under PHYS_SINGLE. What must not lose digits in float is
  * written with `double` in so many words: anchor.h, patch.h and detector_plane.h, once per

@@ -9,7 +9,6 @@
 #define NB_GPU_TEXT_LOSS_BLOCK_H
 
 #include "gpu/text/finish_block.h"
-#include "gpu/text/loss_at.h"
 #include "gpu/text/loss_parameters.h"
 
 enum { LOSS_ADDERS = 16 }; /* threads that add up the others' numbers */
@@ -28,7 +27,7 @@ PHYS_FN void loss_pixel_at(const struct gpu_loss_parameters *p, int number, int 
 
     sums->photons[t] = photons;
     sums->value[t] =
-        x.on ? loss_at(&p->target, photons, (long long)x.s * p->image.frame.nfast + x.f)
+        x.on ? target_loss(&p->target, photons, (long long)x.s * p->image.frame.nfast + x.f)
                    .value
              : 0;
 }

@@ -9,6 +9,7 @@
 
 #include "gpu/text/parameters.h"
 #include "physics/frame_tangent.h"
+#include "physics/loss.h"
 
 enum {
     TANGENTS_MOST = 32, /* tangents of a launch */
@@ -58,9 +59,6 @@ enum gpu_reduction {
     REDUCE_SQUARES /* normal matrix of given weights and residuals */
 };
 
-/* of each pixel, as enum nb_loss_kind */
-enum gpu_loss { LOSS_GAUSSIAN, LOSS_POISSON, LOSS_POISSON_READOUT, LOSS_HUBER };
-
 /* numbers of all pixels of the detector (nslow x nfast), in one of two types */
 struct gpu_image {
     const double *wide;
@@ -69,11 +67,25 @@ struct gpu_image {
 
 /* what the photons are compared with */
 struct gpu_target {
-    int kind; /* enum gpu_loss */
-    double sigma_readout, gain, delta; /* as in struct nb_target, defaults filled in */
+    struct phys_loss_model model;
     struct gpu_image observed; /* photons; of REDUCE_SQUARES residuals, or none: 0 */
     struct gpu_image weight; /* or none: 1 */
 };
+
+/* the number of a pixel; `none` where there is no image */
+PHYS_FN double image_at(const struct gpu_image *image, long long at, double none)
+{
+    if (image->wide) return image->wide[at];
+    return image->single ? (double)image->single[at] : none;
+}
+
+/* the loss of a pixel that is rendered */
+PHYS_FN struct phys_loss target_loss(const struct gpu_target *target, double photons,
+                                     long long at)
+{
+    return phys_loss(target->model, photons, image_at(&target->observed, at, 0),
+                     image_at(&target->weight, at, 1));
+}
 
 struct gpu_derivatives_parameters {
     struct gpu_parameters image; /* no segments; its photons may be NULL */

@@ -12,7 +12,6 @@
 #define NB_GPU_TEXT_DERIVATIVES_REDUCTIONS_H
 
 #include "gpu/text/derivatives/jacobian_back.h"
-#include "gpu/text/loss_at.h"
 
 enum {
     STAGE = 16, /* numbers of each thread that are added up at once */
@@ -22,15 +21,15 @@ enum {
 
 /* ---- what a pixel pulls with ---- */
 
-PHYS_FN struct pixel_loss objective_at(const struct gpu_derivatives_parameters *p,
-                                       const struct jacobian_thread *own)
+PHYS_FN struct phys_loss objective_at(const struct gpu_derivatives_parameters *p,
+                                      const struct jacobian_thread *own)
 {
     const long long at = (long long)own->pixel.s * p->image.frame.nfast + own->pixel.f;
-    struct pixel_loss r = {0, 0, 0};
+    struct phys_loss r = {0, 0, 0};
 
     if (!own->pixel.on) return r;
     if (p->end == REDUCE_LOSS || p->end == REDUCE_NORMAL)
-        return loss_at(&p->target, own->photons, at);
+        return target_loss(&p->target, own->photons, at);
     if (p->end == REDUCE_SQUARES) {
         r.curvature = image_at(&p->target.weight, at, 1);
         r.slope = r.curvature * image_at(&p->target.observed, at, 0);
@@ -122,7 +121,7 @@ PHYS_FN void write_pixel(const struct gpu_derivatives_parameters *p,
 PHYS_FN void weigh_totals(const struct gpu_derivatives_parameters *p,
                           struct jacobian_thread *own)
 {
-    const struct pixel_loss cotangent = objective_at(p, own);
+    const struct phys_loss cotangent = objective_at(p, own);
 
     own->total[SUM_VALUE] = cotangent.value;
     BLOCK_ROLLED
@@ -138,7 +137,7 @@ enum { NORMAL_SLOPE = SUM_NUMBERS, NORMAL_CURVATURE };
 PHYS_FN void find_changes(const struct gpu_derivatives_parameters *p,
                           struct jacobian_thread *own)
 {
-    const struct pixel_loss cotangent = objective_at(p, own);
+    const struct phys_loss cotangent = objective_at(p, own);
 
     for (int d = 0; d < p->n; d++)
         own->total[SUM_LIST + d] = own->pixel.on ? change_along(p, d, own) : 0;

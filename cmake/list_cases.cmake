@@ -1,0 +1,47 @@
+# cmake -DNAME=n -DPROGRAM=FILE -DOUTPUT=FILE -DRUN=DIR -DLABELS=l... -DSLOW=c... -DALONE=c...
+# -DTIMEOUT=s -DENVIRONMENT=e... -P list_cases.cmake: OUTPUT, which ctest includes, with an
+# entry for each case that PROGRAM --list prints. A list that is empty, or that says a case
+# twice, and a case of SLOW or ALONE that is not in it, are errors.
+cmake_minimum_required(VERSION 3.22)
+file(REMOVE ${OUTPUT}) # so that ctest runs no old list when this fails
+execute_process(COMMAND ${PROGRAM} --list OUTPUT_VARIABLE output RESULT_VARIABLE failed)
+if(failed)
+  message(FATAL_ERROR "${NAME} --list: ${failed}")
+endif()
+string(REGEX REPLACE "\n$" "" output "${output}")
+string(REPLACE "\n" ";" cases "${output}")
+if(NOT cases)
+  message(FATAL_ERROR "${NAME} --list prints no case")
+endif()
+foreach(case IN LISTS SLOW ALONE)
+  if(NOT case IN_LIST cases)
+    message(FATAL_ERROR "${NAME} has no case ${case}, which its CMakeLists.txt names")
+  endif()
+endforeach()
+
+set(text "")
+set(seen "")
+foreach(case IN LISTS cases)
+  if(NOT case MATCHES "^[A-Za-z0-9_.]+$")
+    message(FATAL_ERROR "${NAME} --list: '${case}' is no name of a case")
+  elseif(case IN_LIST seen)
+    message(FATAL_ERROR "${NAME} --list prints ${case} twice")
+  endif()
+  list(APPEND seen ${case})
+  set(labels ${LABELS})
+  if(case IN_LIST SLOW)
+    list(APPEND labels slow)
+  endif()
+  set(alone "")
+  if(case IN_LIST ALONE)
+    set(alone " RUN_SERIAL ON")
+  endif()
+  set(test ${NAME}.${case})
+  file(MAKE_DIRECTORY ${RUN}/${test})
+  string(APPEND text "add_test(${test} [==[${PROGRAM}]==] ${case})
+set_tests_properties(${test} PROPERTIES LABELS \"${labels}\" TIMEOUT ${TIMEOUT}${alone}
+  SKIP_RETURN_CODE 77 WORKING_DIRECTORY [==[${RUN}/${test}]==]
+  ENVIRONMENT [==[${ENVIRONMENT}]==])
+")
+endforeach()
+file(WRITE ${OUTPUT} "${text}")
