@@ -13,10 +13,11 @@
 
 /* ---- rehearsals ---- */
 
-/* what watches over them */
+/* what stands behind the context's handlers meanwhile */
 struct watch {
     struct rehearsal *rehearsal;
-    struct progress call; /* of the call at hand, which stands still meanwhile */
+    nb_context_options kept;
+    double told; /* how far the call at hand is, which stands still meanwhile */
     double end; /* s; past it the rehearsal is given up */
     int over, stopped; /* given up; the caller asked to stop */
     double seconds, ran; /* of all rehearsals, and how long this thread ran meanwhile */
@@ -33,26 +34,30 @@ static double seconds_of(clockid_t clock)
 static int watch_progress(void *user, double fraction)
 {
     struct watch *watch = user;
+    const nb_context_options *kept = &watch->kept;
 
     (void)fraction;
-    watch->stopped |= progress_asked(&watch->call);
+    if (kept->progress && kept->progress(kept->user, watch->told)) watch->stopped = 1;
     watch->over |= seconds_of(CLOCK_MONOTONIC) > watch->end;
     return watch->stopped || watch->over;
 }
 
-static nb_status rehearse(void *user, const struct schedule *schedule, double limit,
-                          double *seconds)
+static void watch_log(void *user, int level, const char *topic, const char *line)
+{
+    const struct watch *watch = user;
+
+    if (watch->kept.log) (watch->kept.log)(watch->kept.user, level, topic, line);
+}
+
+static nb_status dry_run(void *user, const struct schedule *schedule, double limit,
+                         double *seconds)
 {
     struct watch *watch = user;
     struct rehearsal *r = watch->rehearsal;
-    struct progress *progress = &r->sim->progress;
     const double start = seconds_of(CLOCK_MONOTONIC);
     const double ran = seconds_of(CLOCK_THREAD_CPUTIME_ID);
     nb_status status;
 
-    progress_begin(progress, r->sim->ctx);
-    progress->handler = watch_progress;
-    progress->user = watch;
     r->job.schedule = *schedule;
     watch->end = start + limit;
     watch->over = 0;
@@ -92,7 +97,8 @@ static nb_status on_scratch(struct rehearsal *r, int makes_photons, measure *how
     const struct window *w = &r->sim->window;
     const size_t n = (size_t)w->nslow * (size_t)w->nfast;
     const uint64_t launches = ctx->launches, compiled = ctx->compiled_launches;
-    struct watch watch = {.rehearsal = r, .call = r->sim->progress};
+    const int pass = ctx->pass, passes = ctx->passes;
+    struct watch watch = {r, ctx->options, 0, 0, 0, 0, 0, 0};
     char message[CONTEXT_MESSAGE];
     nb_status status;
 
@@ -101,9 +107,15 @@ static nb_status on_scratch(struct rehearsal *r, int makes_photons, measure *how
         if (!r->job.photons)
             return context_fall_back(ctx, "out of memory for tuning: the estimate stays");
     }
+    if (passes > 1) watch.told = (double)pass / passes;
     memcpy(message, ctx->message, sizeof message);
+    ctx->options.progress = watch_progress;
+    ctx->options.log = watch_log;
+    ctx->options.user = &watch;
     status = how(&watch, user);
-    r->sim->progress = watch.call;
+    ctx->options = watch.kept;
+    ctx->pass = pass;
+    ctx->passes = passes;
     ctx->launches = launches;
     ctx->compiled_launches = compiled;
     if (status == NB_OK)
@@ -154,7 +166,7 @@ static nb_status measure_schedule(struct watch *watch, void *user)
     struct plan *plan = user;
     const struct plan estimate = *plan;
 
-    NB_TRY(plan_measure(watch->rehearsal->sim->ctx, rehearse, watch, plan));
+    NB_TRY(plan_measure(watch->rehearsal->sim->ctx, dry_run, watch, plan));
     if (plan->rigour > RIGOUR_ESTIMATED && is_busy(watch)) *plan = estimate;
     return NB_OK;
 }
@@ -202,11 +214,11 @@ static nb_status time_strategy(struct watch *watch, const struct phys_frame *fra
     const struct schedule schedule = watch->rehearsal->job.schedule;
 
     *best = INFINITY;
-    policy_take(&sim->policy, strategy, "", frame, sim->spec);
+    policy_set_strategy(&sim->policy, strategy, "", frame, sim->spec);
     sim->policy.automatic = 0; /* spots that are too many may not become lanes here */
     for (int k = 0; k < STRATEGY_RUNS; k++) {
         double once;
-        const nb_status status = rehearse(watch, &schedule, limit, &once);
+        const nb_status status = dry_run(watch, &schedule, limit, &once);
 
         if (status == NB_ERR_MEMORY) break; /* too many spots */
         NB_TRY(status);
@@ -281,8 +293,8 @@ nb_status tuning_strategy(nb_simulator *sim, const nb_scene *scene,
         NB_TRY(wisdom_keep(sim->ctx, key, &finding, contest.winner != 0));
     }
     if (finding.strategy == NB_LANES || finding.strategy == NB_SPOTS)
-        policy_take(&sim->policy, finding.strategy, "the fastest of both, measured", frame,
-                    sim->spec);
+        policy_set_strategy(&sim->policy, finding.strategy, "the fastest of both, measured",
+                            frame, sim->spec);
     if (sim->policy.strategy != NB_SPOTS) spots_free(&sim->spots);
     return NB_OK;
 }
