@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/tuning.h"
+#include "backend/backend.h"
 #include "base/context.h"
+#include "base/log.h"
+#include "compile/tune/wisdom.h"
 #include "grad/grad.h"
 #include "scene/reflections/hkl_table.h"
 #include "simulator.h"
@@ -17,7 +19,7 @@ struct sizes {
     size_t pixels, mask, sources, given_sources, beamlets, orientations, domains;
     size_t stol, box, box_single, unlisted;
     size_t source_change, turns, box_bar, unspread;
-    size_t domain_weights, lists_source, lists_weight, listed;
+    size_t dense, domain_weights, lists_source, lists_weight, listed;
 };
 
 static size_t count_unlisted(const nb_hkl *hkl)
@@ -48,6 +50,7 @@ static struct sizes sizes_of(const nb_simulator *sim)
     n.box_single = sim->policy.kernels.single ? n.box : 0;
     if (params_has(&sim->params, "default_f")) n.unlisted = count_unlisted(s->crystal.hkl);
     if (sim->params.n == 0) return n;
+    n.dense = nb_ndense(sim) + 1; /* so that there is an array */
     n.source_change = n.sources;
     n.turns = n.orientations;
     n.box_bar = n.unlisted > 0 || sim->params.f.n > 0 ? n.box : 0;
@@ -98,6 +101,7 @@ static size_t list_parts(nb_simulator *sim, const struct sizes *n, struct arena_
         {&sim->unlisted, n->unlisted, sizeof *sim->unlisted, NULL},
         {&sim->source_change, n->source_change, sizeof *sim->source_change, NULL},
         {&sim->rotation, n->turns, sizeof *sim->rotation, NULL},
+        {&sim->gradient.dense, n->dense, sizeof(double), NULL},
         {&sim->unspread, n->unspread, sizeof(double), NULL},
         {&sim->at_x.source, n->lists_source, sizeof(nb_source), NULL},
         {&sim->at_x.domain_weight, n->lists_weight, sizeof(double), NULL},
@@ -135,8 +139,43 @@ static nb_status make_arrays(nb_simulator *sim, const struct sizes *n)
         return fail_memory(sim->ctx, "a simulator");
     arena_take_parts(a, parts, count);
     if (derives) adjoint_take(a, &adjoint, &sim->adjoint);
+    if (n->box_bar > 0) sim->gradient.f = sim->adjoint.bar[0].f;
     list_unlisted(sim, n);
     return NB_OK;
+}
+
+/* with measured transforms when compiled mode tunes */
+static nb_status make_transforms(nb_simulator *sim, const nb_psf *psf, int nslow, int nfast)
+{
+    static const char name[] = "fftw";
+    nb_context *ctx = sim->ctx;
+    struct psf_tuning tuning = {NULL, ctx->env.compile_timeout, NULL, 0, 0};
+    const uint64_t before = ctx->fallbacks;
+    nb_status status;
+    char *known;
+
+    if (context_compile(ctx) != NB_COMPILE_TUNE || sim->policy.strategy == NB_REFERENCE)
+        return psf_create(ctx, psf, nslow, nfast, NULL, &sim->psf);
+    known = wisdom_text(ctx, name);
+    if (ctx->env.strict && ctx->fallbacks > before) {
+        free(known);
+        return NB_ERR_UNSUPPORTED;
+    }
+    tuning.known = known;
+    status = psf_create(ctx, psf, nslow, nfast, &tuning, &sim->psf);
+    sim->policy.measured_transforms = tuning.measured;
+    log_topic(ctx, TOPIC_AUTOTUNE, "transforms of a point spread: %s",
+              tuning.measured ? "measured" : "by estimate");
+    if (status == NB_OK && tuning.cut_short)
+        status = context_fall_back(ctx,
+                                   "FFTW had no time to measure (%g s, "
+                                   "NANOBRAG_COMPILE_TIMEOUT): estimated transforms",
+                                   ctx->env.compile_timeout);
+    if (status == NB_OK && tuning.found && (!known || strcmp(known, tuning.found) != 0))
+        status = wisdom_keep_text(ctx, name, tuning.found);
+    free(tuning.found);
+    free(known);
+    return status;
 }
 
 static nb_status make_psf(nb_simulator *sim)
@@ -146,7 +185,7 @@ static nb_status make_psf(nb_simulator *sim)
 
     if (psf->kind == NB_PSF_NONE) return NB_OK;
     if (psf->radius == 0) psf->radius = psf_default_radius(psf->kind, psf->fwhm / d->pixel);
-    return tuning_psf(sim, psf, d->nslow, d->nfast);
+    return make_transforms(sim, psf, d->nslow, d->nfast);
 }
 
 /* The caller may free its list from now on; the scene points to ours. Without parameters
@@ -188,6 +227,37 @@ static double samples_of(const nb_simulator *sim, const struct phys_frame *frame
            * frame->oversample * frame->oversample;
 }
 
+static void start_plans(nb_simulator *sim)
+{
+    sim->plans.ctx = sim->ctx;
+    sim->plans.policy = &sim->policy;
+    sim->plans.pixels = (size_t)sim->window.nslow * (size_t)sim->window.nfast;
+    backend_sign(sim);
+}
+
+static nb_status try_image(void *user, struct progress *progress, const struct job *job)
+{
+    return host_image(user, progress, job);
+}
+
+/* an open strategy, when compiled mode tunes */
+static nb_status tune(nb_simulator *sim, const nb_scene *scene,
+                      const struct phys_frame *frame)
+{
+    struct rehearsal rehearsal = {.ctx = sim->ctx,
+                                  .call = &sim->progress,
+                                  .job = simulator_job(sim, scene, frame, NULL),
+                                  .kernel = sim->policy.kernels.precise->name,
+                                  .run = try_image,
+                                  .user = sim,
+                                  .pixels = sim->plans.pixels};
+
+    NB_TRY(tune_strategy(&rehearsal, &sim->policy, &sim->plans.common));
+    if (sim->policy.strategy != NB_SPOTS) spots_free(&sim->spots);
+    backend_sign(sim); /* the strategy may be another one */
+    return NB_OK;
+}
+
 static nb_status build(nb_simulator *sim, const char *free_names, const nb_options *options)
 {
     nb_scene *scene = &sim->scene;
@@ -214,11 +284,9 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     /* what is wrong with the scene's own numbers is said here, not at the first image */
     NB_TRY(simulator_frame(sim, NULL, &first, &frame));
     policy_strategy(&sim->policy, &frame, sim->spec, samples_of(sim, &frame));
-    NB_TRY(device_choose(sim, &frame, samples_of(sim, &frame)));
-    plans_start(sim);
-    NB_TRY(tuning_strategy(sim, &first, &frame));
-    plans_start(sim); /* the strategy may be another one */
-    return NB_OK;
+    NB_TRY(backend_choose(sim, &frame, samples_of(sim, &frame)));
+    start_plans(sim);
+    return sim->device.scene.gpu ? NB_OK : tune(sim, &first, &frame);
 }
 
 nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
@@ -256,7 +324,10 @@ void nb_simulator_free(nb_simulator *sim)
     arena_free(&sim->tangents_memory);
     arena_free(&sim->normal_memory);
     arena_free(&sim->photons_memory);
+    arena_free(&sim->spread_memory);
     arena_free(&sim->device.memory);
+    arena_free(&sim->device.sums_memory);
+    arena_free(&sim->device.images_memory);
     arena_free(&sim->arena);
     free(sim);
 }

@@ -172,6 +172,12 @@ void array_set(const nb_array *array, int64_t s, int64_t f, double value)
         ((float *)array->data)[at] = (float)value;
 }
 
+void array_write(const nb_array *array, const double *from)
+{
+    for (int64_t s = 0; s < array->shape[0]; s++)
+        for (int64_t f = 0; f < array->shape[1]; f++) array_set(array, s, f, *from++);
+}
+
 void array_zero(const nb_array *array)
 {
     for (int64_t s = 0; s < array->shape[0]; s++)

@@ -505,8 +505,9 @@ static void clear_results(const struct derivatives_run *run)
     }
 }
 
-nb_status gpu_derivatives(struct progress *progress, struct gpu_scene *scene, const struct job *job,
-                          int single, const struct gpu_derivatives_job *request,
+nb_status gpu_derivatives(struct progress *progress, struct gpu_scene *scene,
+                          const struct job *job, int single,
+                          const struct gpu_derivatives_job *request,
                           struct gpu_derivatives_sums *out)
 {
     struct derivatives_run run = {.ctx = progress->ctx,

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "compile/jit/hot.h"
 #include "gpu/image_launch.h"
 #include "gpu/text/block.h"
 #include "gpu/text/frame_flags.h"
-#include "base/progress.h"
 #include "kernels/rounding.h"
 
 static size_t sources_bytes(const struct phys_frame *frame)
@@ -232,8 +232,8 @@ static nb_status fetch_batch(nb_context *ctx, const struct gpu_scene *scene,
     return driver->wait(ctx, scene->gpu->device);
 }
 
-nb_status gpu_batch_run(struct progress *progress, struct gpu_scene *scene, const struct job *job,
-                        int single, struct gpu_batch *batch)
+nb_status gpu_batch_run(struct progress *progress, struct gpu_scene *scene,
+                        const struct job *job, int single, struct gpu_batch *batch)
 {
     const struct gpu_layout *l = &batch->layout;
     const int end = l->first_slow + l->down * GPU_SLOW;

@@ -11,11 +11,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "compile/jit/hot.h"
 #include "gpu/text/block.h"
 #include "gpu/upload.h"
 #include "kernels/grid.h"
-#include "base/progress.h"
 #include "kernels/rounding.h"
 
 enum { THREADS = GPU_FAST * GPU_SLOW };
@@ -243,10 +243,9 @@ int gpu_needs_photons(const struct job *job, int single)
     return single && job->spec.shape == PHYS_GAUSS;
 }
 
-nb_status gpu_forward(struct progress *progress, struct gpu_scene *scene, const struct job *job,
-                      int single, const struct gpu_output *out)
+nb_status gpu_forward(struct progress *progress, struct gpu_scene *scene,
+                      const struct job *job, int single, const struct gpu_output *out)
 {
-
     progress_start(progress, job->planned);
     if (job->photons) grid_blank(job);
     if (!out && is_empty(job)) return progress_end(progress);

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "compile/jit/hot.h"
 #include "gpu/image_launch.h"
 #include "gpu/text/loss_parameters.h"
 #include "gpu/upload.h"
-#include "base/progress.h"
 #include "kernels/rounding.h"
 
 enum { MOST_SUMS = GPU_SEQUENCE - 2 }; /* SUM_FAN^6 exceeds any number of tiles */
@@ -151,8 +151,9 @@ static nb_status run_all(struct progress *progress, struct gpu_scene *s,
     return driver->wait(run.ctx, s->gpu->device);
 }
 
-nb_status gpu_loss(struct progress *progress, struct gpu_scene *scene, const struct job *job,
-                   int single, const struct gpu_loss_job *loss, double *value)
+nb_status gpu_loss(struct progress *progress, struct gpu_scene *scene,
+                   const struct job *job, int single, const struct gpu_loss_job *loss,
+                   double *value)
 {
     struct job alone = *job; /* the photons are not fetched */
     double out[LOSS_LENGTH] = {0};
