@@ -13,6 +13,7 @@
 #include <nanobrag/nanobrag.h>
 
 #include "base/context.h"
+#include "gpu/loss_launch.h"
 #include "image/target.h"
 #include "simulator.h"
 #include "support/compiled.h"

@@ -46,7 +46,7 @@ static int any_schedule(void)
 
                 job.schedule.threads = threads;
                 job.schedule.block = block;
-                if (host_image(sim, &sim->progress, &job) != NB_OK) return 1;
+                if (backend_host_image(sim, &sim->progress, &job) != NB_OK) return 1;
                 differ += n > 0 && !compiled_same(first, photons, COMPILED_PIXELS);
             }
         tap_check(differ == 0, "precision %d: %d of %d schedules give other bits",

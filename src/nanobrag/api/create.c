@@ -237,7 +237,7 @@ static void start_plans(nb_simulator *sim)
 
 static nb_status try_image(void *user, struct progress *progress, const struct job *job)
 {
-    return host_image(user, progress, job);
+    return backend_host_image(user, progress, job);
 }
 
 /* an open strategy, when compiled mode tunes */

@@ -163,6 +163,7 @@ struct gpu_loss_job device_target(const nb_target *target);
 int device_is_single(const nb_simulator *sim);
 
 /* backend/host.c: an image by the strategy of the simulator. */
-nb_status host_image(nb_simulator *sim, struct progress *progress, const struct job *job);
+nb_status backend_host_image(nb_simulator *sim, struct progress *progress,
+                             const struct job *job);
 
 #endif

@@ -20,7 +20,8 @@ static int needs_lanes(const nb_simulator *sim, nb_status status)
     return status == NB_ERR_MEMORY && sim->policy.automatic;
 }
 
-nb_status host_image(nb_simulator *sim, struct progress *progress, const struct job *job)
+nb_status backend_host_image(nb_simulator *sim, struct progress *progress,
+                             const struct job *job)
 {
     const struct kernel_set *kernels = &sim->policy.kernels;
 
@@ -34,7 +35,7 @@ nb_status host_image(nb_simulator *sim, struct progress *progress, const struct 
 
 static nb_status try_image(void *user, struct progress *progress, const struct job *job)
 {
-    return host_image(user, progress, job);
+    return backend_host_image(user, progress, job);
 }
 
 static nb_status host_forward(struct request *r)
@@ -42,7 +43,7 @@ static nb_status host_forward(struct request *r)
     struct job job = simulator_job(r->sim, r->scene, r->frame, r->photons);
 
     NB_TRY(backend_plan(r, PLAN_FORWARD, 0, try_image, r->sim, &job));
-    return host_image(r->sim, &r->sim->progress, &job);
+    return backend_host_image(r->sim, &r->sim->progress, &job);
 }
 
 static nb_status host_loss(struct request *r)

@@ -9,7 +9,8 @@
 #include "base/context.h"
 #include "base/log.h"
 
-static nb_array host_image(void *data, int64_t nslow, int64_t nfast, int type, int bits)
+static nb_array backend_host_image(void *data, int64_t nslow, int64_t nfast, int type,
+                                   int bits)
 {
     nb_array array = {0};
 
@@ -25,17 +26,17 @@ static nb_array host_image(void *data, int64_t nslow, int64_t nfast, int type, i
 
 nb_array nb_array_f32(float *data, int64_t nslow, int64_t nfast)
 {
-    return host_image(data, nslow, nfast, NB_FLOAT, 32);
+    return backend_host_image(data, nslow, nfast, NB_FLOAT, 32);
 }
 
 nb_array nb_array_f64(double *data, int64_t nslow, int64_t nfast)
 {
-    return host_image(data, nslow, nfast, NB_FLOAT, 64);
+    return backend_host_image(data, nslow, nfast, NB_FLOAT, 64);
 }
 
 nb_array nb_array_u16(uint16_t *data, int64_t nslow, int64_t nfast)
 {
-    return host_image(data, nslow, nfast, NB_UINT, 16);
+    return backend_host_image(data, nslow, nfast, NB_UINT, 16);
 }
 
 static const char *name_of(const nb_array *array, const char *otherwise)
