@@ -6,10 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "compile/tune/wisdom.h"
+#include "compile/tune/tuning_cache.h"
 #include "physics/spec.h"
 #include "support/scenes.h"
 #include "support/tap.h"
@@ -77,11 +76,6 @@ double compiled_relative(const double *a, const double *b, size_t n)
     return mean > 0 ? off / mean : off;
 }
 
-int compiled_same(const double *a, const double *b, size_t n)
-{
-    return memcmp((const char *)a, (const char *)b, n * sizeof *a) == 0;
-}
-
 nb_scene compiled_lone(int shape, int lookup)
 {
     nb_scene scene = scenes_base();
@@ -106,7 +100,7 @@ void compiled_folder(char *path, size_t n)
     (void)snprintf(path, n, "%s/nanobrag-XXXXXX", tmp ? tmp : "/tmp");
     if (!mkdtemp(path)) abort();
     (void)setenv("NANOBRAG_CACHE_DIR", path, 1);
-    wisdom_forget();
+    tuning_cache_forget();
 }
 
 int compiled_files(const char *path)
@@ -121,7 +115,8 @@ int compiled_files(const char *path)
     return n;
 }
 
-void compiled_remove_folder(const char *path)
+/* with the folders in it */
+static void remove_folder(const char *path)
 {
     const struct dirent *entry;
     DIR *dir = opendir(path);
@@ -129,28 +124,30 @@ void compiled_remove_folder(const char *path)
 
     while (dir && (entry = readdir(dir))) {
         (void)snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
-        if (entry->d_name[0] != '.' || entry->d_name[1] > '.') (void)unlink(name);
+        if (entry->d_name[0] != '.' && unlink(name) != 0) remove_folder(name);
     }
     if (dir) (void)closedir(dir);
     (void)rmdir(path);
+}
+
+void compiled_remove_folder(const char *path)
+{
+    remove_folder(path);
     (void)setenv("NANOBRAG_CACHE_DIR", "/nonexistent/nanobrag", 1);
-    wisdom_forget();
+    tuning_cache_forget();
 }
 
 nb_simulator *compiled_tuned(const nb_scene *scene, const char *names, int strategy,
                              nb_context **ctx, double *out)
 {
-    const time_t start = time(NULL);
-
     for (int tries = 0;; tries++) { /* a busy machine tells nothing */
         nb_simulator *sim;
 
-        wisdom_forget();
+        tuning_cache_forget();
         *ctx = compiled_context(NB_COMPILE_TUNE, 1 + (tries < 10));
         sim = compiled_make(*ctx, scene, names, NB_DOUBLE, strategy);
         (void)compiled_results(sim, NULL, out);
-        if (time(NULL) - start > 60 || strstr(nb_simulator_explain(sim), ", measured"))
-            return sim;
+        if (tries == 60 || strstr(nb_simulator_explain(sim), ", measured")) return sim;
         nb_simulator_free(sim);
         nb_context_free(*ctx);
     }

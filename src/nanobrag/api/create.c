@@ -9,7 +9,7 @@
 #include "backend/backend.h"
 #include "base/context.h"
 #include "base/log.h"
-#include "compile/tune/wisdom.h"
+#include "compile/tune/tuning_cache.h"
 #include "grad/grad.h"
 #include "scene/reflections/hkl_table.h"
 #include "simulator.h"
@@ -147,7 +147,6 @@ static nb_status make_arrays(nb_simulator *sim, const struct sizes *n)
 /* with measured transforms when compiled mode tunes */
 static nb_status make_transforms(nb_simulator *sim, const nb_psf *psf, int nslow, int nfast)
 {
-    static const char name[] = "fftw";
     nb_context *ctx = sim->ctx;
     struct psf_tuning tuning = {NULL, ctx->env.compile_timeout, NULL, 0, 0};
     const uint64_t before = ctx->fallbacks;
@@ -156,7 +155,7 @@ static nb_status make_transforms(nb_simulator *sim, const nb_psf *psf, int nslow
 
     if (context_compile(ctx) != NB_COMPILE_TUNE || sim->policy.strategy == NB_REFERENCE)
         return psf_create(ctx, psf, nslow, nfast, NULL, &sim->psf);
-    known = wisdom_text(ctx, name);
+    known = tuning_cache_fftw(ctx);
     if (ctx->env.strict && ctx->fallbacks > before) {
         free(known);
         return NB_ERR_UNSUPPORTED;
@@ -172,7 +171,7 @@ static nb_status make_transforms(nb_simulator *sim, const nb_psf *psf, int nslow
                                    "NANOBRAG_COMPILE_TIMEOUT): estimated transforms",
                                    ctx->env.compile_timeout);
     if (status == NB_OK && tuning.found && (!known || strcmp(known, tuning.found) != 0))
-        status = wisdom_keep_text(ctx, name, tuning.found);
+        status = tuning_cache_save_fftw(ctx, tuning.found);
     free(tuning.found);
     free(known);
     return status;

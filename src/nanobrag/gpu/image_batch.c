@@ -255,7 +255,7 @@ nb_status gpu_batch_run(struct progress *progress, struct gpu_scene *scene,
     return progress_end(progress);
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 const double *gpu_batch_photons(const struct gpu_batch *batch, int i)
 {

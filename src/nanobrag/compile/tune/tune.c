@@ -9,7 +9,7 @@
 
 #include "base/context.h"
 #include "base/log.h"
-#include "compile/tune/wisdom.h"
+#include "compile/tune/tuning_cache.h"
 
 /* ---- rehearsals ---- */
 
@@ -112,32 +112,33 @@ static nb_status on_scratch(struct rehearsal *r, measure *how, void *user)
 /* ---- schedules ---- */
 
 /* what is known; a file that is no good is an error where nothing may be done without */
-static nb_status recall(nb_context *ctx, const char *key, struct finding *out, int *known)
+static nb_status recall(nb_context *ctx, const char *key, struct tuning_entry *out,
+                        int *known)
 {
     const uint64_t before = ctx->fallbacks;
 
-    *known = wisdom_recall(ctx, key, RIGOUR_MEASURED, 1, out);
+    *known = tuning_cache_find(ctx, key, EFFORT_MEASURED, 1, out);
     return ctx->env.strict && ctx->fallbacks > before ? NB_ERR_UNSUPPORTED : NB_OK;
 }
 
-static void take(const nb_context *ctx, const struct finding *finding, struct plan *plan)
+static void take(const nb_context *ctx, const struct tuning_entry *entry, struct plan *plan)
 {
-    if (finding->threads > 0 && finding->threads <= ctx->threads)
-        plan->schedule.threads = finding->threads;
-    if (finding->block > 0) plan->schedule.block = finding->block;
-    plan->rigour = finding->rigour;
+    if (entry->threads > 0 && entry->threads <= ctx->threads)
+        plan->schedule.threads = entry->threads;
+    if (entry->block > 0) plan->schedule.block = entry->block;
+    plan->effort = entry->effort;
 }
 
 nb_status tune_recall(nb_context *ctx, const char *kernel, struct plan *plan)
 {
-    struct finding finding;
+    struct tuning_entry entry;
     char key[PLAN_KEY];
     int known;
 
     if (plan->signature.operation == PLAN_DIGITIZE) return NB_OK;
     plan_key(&plan->signature, kernel, key);
-    NB_TRY(recall(ctx, key, &finding, &known));
-    if (known) take(ctx, &finding, plan);
+    NB_TRY(recall(ctx, key, &entry, &known));
+    if (known) take(ctx, &entry, plan);
     return NB_OK;
 }
 
@@ -147,27 +148,28 @@ static nb_status measure_schedule(struct watch *watch, void *user)
     const struct plan estimate = *plan;
 
     NB_TRY(plan_measure(watch->rehearsal->ctx, dry_run, watch, plan));
-    if (plan->rigour > RIGOUR_ESTIMATED && is_busy(watch)) *plan = estimate;
+    if (plan->effort > EFFORT_ESTIMATED && is_busy(watch)) *plan = estimate;
     return NB_OK;
 }
 
 nb_status tune_schedule(struct rehearsal *r, struct plan *plan)
 {
     nb_context *ctx = r->ctx;
-    struct finding finding = {0};
+    struct tuning_entry entry = {0};
     char key[PLAN_KEY];
 
     NB_TRY(tune_recall(ctx, r->kernel, plan));
-    if (plan->rigour > RIGOUR_ESTIMATED || context_compile(ctx) != NB_COMPILE_TUNE)
+    if (plan->effort > EFFORT_ESTIMATED || context_compile(ctx) != NB_COMPILE_TUNE)
         return NB_OK;
     NB_TRY(on_scratch(r, measure_schedule, plan));
-    if (plan->rigour == RIGOUR_ESTIMATED) return NB_OK;
+    if (plan->effort == EFFORT_ESTIMATED) return NB_OK;
     plan_key(&plan->signature, r->kernel, key);
-    finding.rigour = plan->rigour;
-    finding.threads = plan->schedule.threads;
-    finding.block = plan->schedule.block;
-    NB_TRY(wisdom_keep(ctx, key, &finding, 1));
-    take(ctx, &finding, plan);
+    entry.effort = plan->effort;
+    entry.threads = plan->schedule.threads;
+    entry.block = plan->schedule.block;
+    entry.microseconds = (int)(1e6 * plan->seconds);
+    NB_TRY(tuning_cache_save(ctx, key, &entry, 1));
+    take(ctx, &entry, plan);
     return NB_OK;
 }
 
@@ -180,6 +182,7 @@ enum { STRATEGY_RUNS = 3 };
 struct contest {
     struct policy *policy;
     int first, second; /* strategies, the one chosen by estimate and its rival */
+    double seconds; /* of the winner */
     int winner; /* 0: it takes too long to tell, or the machine is busy */
 };
 
@@ -216,6 +219,7 @@ static nb_status measure_strategies(struct watch *watch, void *user)
     NB_TRY(time_strategy(watch, c->policy, c->second, 1.5 * first, &second));
     if (is_busy(watch)) return NB_OK;
     c->winner = second < first ? c->second : c->first;
+    c->seconds = fmin(first, second);
     return NB_OK;
 }
 
@@ -247,26 +251,27 @@ nb_status tune_strategy(struct rehearsal *r, struct policy *policy,
 {
     const struct policy chosen = *policy;
     const int spots = chosen.strategy == NB_SPOTS;
-    struct contest contest = {policy, chosen.strategy, spots ? NB_LANES : NB_SPOTS, 0};
-    struct finding finding = {0};
+    struct contest contest = {policy, chosen.strategy, spots ? NB_LANES : NB_SPOTS, 0, 0};
+    struct tuning_entry entry = {0};
     char key[PLAN_KEY];
     nb_status status;
     int known;
 
     if (!is_open(r->ctx, policy)) return NB_OK;
     strategy_key(r, policy, common, key);
-    NB_TRY(recall(r->ctx, key, &finding, &known));
+    NB_TRY(recall(r->ctx, key, &entry, &known));
     if (!known) {
         status = on_scratch(r, measure_strategies, &contest);
         *policy = chosen;
         if (status != NB_OK) return status;
         /* without a winner the estimate rules from now on, in this process */
-        finding.rigour = RIGOUR_MEASURED;
-        finding.strategy = contest.winner;
-        NB_TRY(wisdom_keep(r->ctx, key, &finding, contest.winner != 0));
+        entry.effort = EFFORT_MEASURED;
+        entry.strategy = contest.winner;
+        entry.microseconds = (int)(1e6 * contest.seconds);
+        NB_TRY(tuning_cache_save(r->ctx, key, &entry, contest.winner != 0));
     }
-    if (finding.strategy == NB_LANES || finding.strategy == NB_SPOTS)
-        policy_set_strategy(policy, finding.strategy, "the fastest of both, measured",
+    if (entry.strategy == NB_LANES || entry.strategy == NB_SPOTS)
+        policy_set_strategy(policy, entry.strategy, "the fastest of both, measured",
                             r->job.frame, r->job.spec);
     return NB_OK;
 }
