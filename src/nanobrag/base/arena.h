@@ -29,6 +29,21 @@ int arena_make(struct arena *arena);
  * items that were reserved. */
 void *arena_take(struct arena *arena, size_t n, size_t item);
 
+/* One part of a block: n items of `item` bytes. arena_take_parts() stores their address,
+ * NULL if n is 0, in the pointer that `to` points to, and copies them from `from`, if not
+ * NULL. */
+struct arena_part {
+    void *to;
+    size_t n, item;
+    const void *from;
+};
+
+/* Reserves all parts of a list. Returns 0 if the size overflows. */
+int arena_reserve_parts(struct arena *arena, const struct arena_part *parts, size_t count);
+
+/* Takes all parts of the list, in its order. */
+void arena_take_parts(struct arena *arena, const struct arena_part *parts, size_t count);
+
 /* Frees the block and empties the arena. */
 void arena_free(struct arena *arena);
 

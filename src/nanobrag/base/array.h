@@ -46,6 +46,9 @@ void array_row(const nb_array *array, int64_t s, int64_t f, int n, double *out);
 /* Writes pixel (s, f) of a float image, rounded to its type. */
 void array_set(const nb_array *array, int64_t s, int64_t f, double value);
 
+/* Writes all pixels of a float image from dense doubles. */
+void array_write(const nb_array *array, const double *from);
+
 /* Sets all pixels of a float image to 0. */
 void array_zero(const nb_array *array);
 

@@ -22,11 +22,6 @@ struct nb_context {
     nb_context_options options;
     struct env env; /* environment variables, read when the context was made */
     int threads;
-    int pass, passes; /* of the call at hand: which of its runs, and of how many */
-    double share_from,
-        share; /* of a larger call that it is a part of; 0: it is all of it */
-    double told; /* how far that run is */
-    int goes_on; /* the next run does what that one began: it is told of from there on */
     uint64_t launches, compiled_launches; /* kernel launches, and those by a plan */
     uint64_t fallbacks; /* calls of context_fall_back() */
     char fallback[CONTEXT_MESSAGE / 2]; /* text of the last fallback */
