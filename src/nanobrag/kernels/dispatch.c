@@ -2,6 +2,7 @@
  * dispatch.c - which instruction set runs: the best the machine has, or the one that
  * NANOBRAG_ISA names. SPDX-License-Identifier: MIT
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "kernels/kernels.h"
@@ -32,9 +33,16 @@ TABLES(scalar);
 
 #if defined(__x86_64__)
 
+/* KERNELS_x is defined where the build has the set x (cmake/isa.cmake) */
+#ifdef KERNELS_v2
 TABLES(v2);
+#endif
+#ifdef KERNELS_v3
 TABLES(v3);
+#endif
+#ifdef KERNELS_v4
 TABLES(v4);
+#endif
 
 /* the features of the x86-64 levels that the loops use; the level names themselves are
  * not known to every compiler */
@@ -56,19 +64,19 @@ static int has_v4(void)
            && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
 }
 
-/* best first */
+/* best first, scalar last */
 static const struct level levels[] = {
+#ifdef KERNELS_v4
     LEVEL(v4, has_v4),
+#endif
+#ifdef KERNELS_v3
     LEVEL(v3, has_v3),
+#endif
+#ifdef KERNELS_v2
     LEVEL(v2, has_v2),
+#endif
     LEVEL(scalar, has_v2),
 };
-
-const char *kernels_lanes_names(void)
-{
-    if (has_v4()) return "v2 v3 v4 scalar";
-    return has_v3() ? "v2 v3 scalar" : has_v2() ? "v2 scalar" : "none";
-}
 
 #else
 
@@ -84,18 +92,30 @@ static const struct level levels[] = {
     LEVEL(scalar, always),
 };
 
-const char *kernels_lanes_names(void)
-{
-    return "base scalar";
-}
-
 #endif
+
+enum { LEVELS = sizeof levels / sizeof *levels };
+
+void kernels_lanes_names(char out[KERNELS_NAMES_SIZE])
+{
+    *out = '\0';
+    /* from the least to the best, and scalar, which is for comparison */
+    for (int i = LEVELS - 2; i >= -1; i--) {
+        const struct level *level = &levels[i < 0 ? LEVELS - 1 : i];
+        const size_t used = strlen(out);
+
+        if (!level->supported()) continue;
+        (void)snprintf(out + used, KERNELS_NAMES_SIZE - used, "%s%s", used > 0 ? " " : "",
+                       level->kernels.precise->name);
+    }
+    if (!*out) (void)snprintf(out, KERNELS_NAMES_SIZE, "none");
+}
 
 struct kernel_set kernels_lanes(const char *isa)
 {
     const struct kernel_set none = {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
 
-    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+    for (int i = 0; i < LEVELS; i++) {
         const struct level *level = levels + i;
 
         if (level->supported() && (!*isa || strcmp(isa, level->kernels.precise->name) == 0))
