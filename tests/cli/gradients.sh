@@ -350,20 +350,6 @@ is "and nothing is written" test ! -s listing
 is "-explain makes no derivative" sh -c "cd work && '$program' $scene -gradient cell_a \
     -gradfile g -explain > /dev/null && [ ! -e g ]"
 
-# ---- the README's commands ----
-rm -rf work
-mkdir work
-sed -n '/^## Derivatives/,/^## /p' "$data/../../README.md" | sed -n '/^```sh/,/^```/p' \
-    | grep -v '^```' | sed "s#^nanobrag#'$program'#" > readme.sh
-(cd work && sh -e ../readme.sh > ../out 2> ../err)
-is "the README's commands run" test $? -eq 0
-is "and make what it says" test "$(ls work | paste -s -d ' ' -)" \
-    = "columns.bin gradient.json image.bin"
-is "a gradient that is not 0" awk "BEGIN {
-    d = $(sed -n 's/.*"distance".*"gradient": \(.*\)}.*/\1/p' work/gradient.json)
-    exit !(d != 0) }"
-is "four columns" test "$(wc -c < work/columns.bin)" -eq $((4 * 128 * 128 * 8))
-
 # ---- an interrupt leaves nothing ----
 rm -rf work
 mkdir work

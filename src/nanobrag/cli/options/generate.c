@@ -20,49 +20,50 @@ static int is_shown(const struct option *option, int group)
 static const char *const summary =
     "X-ray diffraction images of small crystals, as nanoBragg makes them";
 
-/* NANOBRAG_ISA is said in full: it is the one that moves bits */
+/* NANOBRAG_ISA is described in full: it is the only one that changes bits of an image */
 static const struct {
     const char *name, *text;
 } environment[] = {
-    {"NANOBRAG_COMPAT", "nanobragg: as -compat nanobragg."},
+    {"NANOBRAG_COMPAT", "nanobragg: the same as -compat nanobragg."},
     {"NANOBRAG_THREADS",
-     "Threads, 1 to 1024, where -threads is not given. Never changes a bit of an image."},
+     "Number of threads, 1 to 1024, where -threads is not given. It never changes a bit of "
+     "an image."},
     {"OMP_NUM_THREADS",
-     "The same, where neither of the two is given; without it, all cores that the process "
-     "may use."},
+     "Number of threads where neither -threads nor NANOBRAG_THREADS is given. Without it, "
+     "all cores are used that the process may use."},
     {"NANOBRAG_ISA",
      "Instruction set of the pixel loop; without it, the best that the machine has. On "
-     "x86-64 its level: v2 (SSE4.2), v3 (AVX2, FMA), v4 (AVX-512); elsewhere base, what "
-     "the compiler targets; scalar, everywhere: not vectorised, for comparison. It moves "
-     "the last bits of an image."},
+     "x86-64 v2 (SSE4.2), v3 (AVX2, FMA) or v4 (AVX-512), elsewhere base, which is what "
+     "the compiler targets; scalar, everywhere, is not vectorised, for comparison. It "
+     "changes the last bits of an image."},
     {"NANOBRAG_DEVICE", "auto, cpu, cuda or cuda:N, where -device is not given."},
     {"NANOBRAGG_DISABLE_COMPILE",
-     "1: nothing is compiled, whatever -compile says; 0 or empty: no effect."},
-    {"NANOBRAG_DISABLE_COMPILE", "The same."},
+     "1: compiled mode is off, whatever -compile says. 0 or empty: no effect."},
+    {"NANOBRAG_DISABLE_COMPILE", "The same as NANOBRAGG_DISABLE_COMPILE."},
     {"NANOBRAG_LOGS",
-     "What compiled mode tells on stderr: any of recompiles, graph_breaks, cudagraphs, "
-     "cache, "
-     "hotpath, autotune, fallback, donation, with commas between them, or all."},
+     "What compiled mode reports on stderr: any of recompiles, graph_breaks, cudagraphs, "
+     "cache, hotpath, autotune, fallback, donation, separated by commas, or all."},
     {"NANOBRAG_CACHE_DIR",
-     "Where -compile tune keeps what it measured, and kernels that NVRTC built are kept; "
-     "without it $XDG_CACHE_HOME/nanobrag, else ~/.cache/nanobrag."},
+     "Folder for the results of -compile tune and for kernels that NVRTC built. Without "
+     "it, $XDG_CACHE_HOME/nanobrag, else ~/.cache/nanobrag."},
     {"NANOBRAG_COMPILE_TIMEOUT",
-     "Seconds that FFTW's planner may take while tuning, and NVRTC for a kernel: above 0, "
-     "below 1e6; default 10, and 120 for a kernel that a call waits for."},
+     "Seconds that FFTW's planner may take while tuning, and that NVRTC may take for a "
+     "kernel: above 0, below 1e6. The default is 10, and 120 for a kernel that a call "
+     "waits for."},
     {"NANOBRAG_HOT_THRESHOLD",
-     "A GPU's kernel that compiled mode used so often gets one from NVRTC, built in the "
-     "background, that knows more of the image; from 1 on, default 5; 0: none does."},
+     "Number of uses, from 1 on, after which NVRTC builds in the background a GPU kernel "
+     "that is specialised for the image. The default is 5; 0: none is built."},
     {"NANOBRAG_RECOMPILE_LIMIT",
-     "How many such kernels NVRTC may build for a context, and as many for derivatives; "
-     "default 8."},
+     "How many such kernels NVRTC may build for a context, and how many for derivatives. "
+     "The default is 8 of each."},
     {"NANOBRAG_GRAPHS",
-     "0: launches on a CUDA device are not recorded and replayed as graphs, but made one "
-     "by one, which changes no bit; 1 or empty: no effect."},
+     "0: launches on a CUDA device are made one by one instead of being recorded and "
+     "replayed as graphs, which changes no bit. 1 or empty: no effect."},
     {"NANOBRAG_STRICT",
-     "1: what compiled mode, or a device that was asked for (cuda, not auto), would have "
-     "to do without is an error, exit status 2, also where -strategy spots or reference or "
-     "a point spread keeps work on the processor; 0 or empty: the program goes on and "
-     "tells it under the topic fallback."},
+     "1: where compiled mode lacks something, or a device that was asked for (cuda, not "
+     "auto) does not compute, the run fails with exit status 2; this includes -strategy "
+     "spots or reference and a point spread, which keep work on the processor. 0 or "
+     "empty: the program goes on and reports it under the topic fallback."},
 };
 
 enum { VARIABLES = sizeof environment / sizeof *environment };
@@ -303,21 +304,28 @@ static void markdown_option(const struct option *option)
     printf(" |\n");
 }
 
+enum { MARKDOWN_WIDTH = 100 };
+
+static void paragraph(const char *text)
+{
+    wrap(text, 0, 0, MARKDOWN_WIDTH);
+    printf("\n");
+}
+
 void generate_markdown(void)
 {
     printf("# The command line\n\n");
-    printf("Made by `nanobrag -generate markdown` from "
-           "`src/nanobrag/cli/options/options.def`; do not "
-           "edit.\n\n");
-    printf(
-        "In the default profile names are exact, `--x` is `-x`, a value that an option has "
-        "taken is never read as an option, and an unknown option, a missing value or a "
+    paragraph("Made by `nanobrag -generate markdown` from "
+              "`src/nanobrag/cli/options/options.def`; do not edit.");
+    paragraph(
+        "In the default profile names are exact, `--x` is `-x`, and a value that an option "
+        "has taken is never read as an option. An unknown option, a missing value or a "
         "number with text behind it is an error (exit status 2, nothing written). Under "
         "`-compat nanobragg` the command line is read as nanoBragg reads it: "
-        "[from_nanobragg.md](from_nanobragg.md).\n\n");
-    printf(
-        "Exit status: 0 done, 1 the run failed, 2 wrong usage or input, 130 interrupted; 9 "
-        "for every failure under `-compat nanobragg`.\n");
+        "[from_nanobragg.md](from_nanobragg.md).");
+    wrap("Exit status: 0 done, 1 the run failed, 2 wrong usage or input, 130 interrupted; "
+         "9 for every failure under `-compat nanobragg`.",
+         0, 0, MARKDOWN_WIDTH);
     for (int group = 0; group < GROUP_COUNT; group++) {
         printf("\n## %s\n\n", option_group_title(group));
         printf("| option | unit | default | meaning |\n|---|---|---|---|\n");
