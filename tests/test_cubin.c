@@ -366,8 +366,8 @@ static int log_lines(void)
     static const char expected[] =
         "nanobrag: [cache] cubin not found: gpu/test.cu for sm_90\n"
         "nanobrag: [hotpath] NVRTC 99.1 built gpu/test.cu for sm_90 in 0.00 s, 3000 bytes\n"
-        "nanobrag: [cache] cubin kept: gpu/test.cu for sm_90\n"
-        "nanobrag: [cache] cubin of the disk: gpu/test.cu for sm_90, 3000 bytes\n"
+        "nanobrag: [cache] cubin saved: gpu/test.cu for sm_90\n"
+        "nanobrag: [cache] cubin read from disk: gpu/test.cu for sm_90, 3000 bytes\n"
         "nanobrag: [hotpath] NVRTC 99.1 built gpu/test.cu for sm_90 in 0.00 s, 3000 bytes; "
         "this version has no time limit\n";
     const int stderr_was = dup(2);
@@ -411,7 +411,7 @@ static int memory_refused(void)
         wrong += run() != NB_OK;
         allocations_refuse(0);
         without += !job.cubin.bytes;
-        unsaid += (!job.cubin.bytes || job.trouble[0][0] || job.trouble[1][0])
+        unsaid += (!job.cubin.bytes || job.disk_error[0][0] || job.disk_error[1][0])
                   && ctx->fallbacks == before;
         cubin_free(&job.cubin);
         wrong += allocations_held() > held;

@@ -115,8 +115,9 @@ static int own_kernel(void)
     void *recording, *none;
 
     begin(FAKE_CUDA);
-    tap_check(gpu_cuda.load(ctx, device, text, sizeof text, name, &own.kernel.own) == NB_OK
-                  && own.kernel.own && fake->loads == 1 && fake->fatbin == text,
+    tap_check(gpu_cuda.load(ctx, device, text, sizeof text, name, &own.kernel.runtime)
+                      == NB_OK
+                  && own.kernel.runtime && fake->loads == 1 && fake->fatbin == text,
               "loaded: '%s'", nb_context_message(ctx));
     tap_check(gpu_cuda.launch(ctx, device, &own, 0x1234) == NB_OK
                   && strcmp(fake->kernel, name) == 0 && fake->loads == 1
@@ -126,7 +127,7 @@ static int own_kernel(void)
                   && fake->captured == 1 && fake->loads == 1,
               "recorded: '%s'", nb_context_message(ctx));
     gpu_cuda.forget(device, recording);
-    gpu_cuda.unload(device, own.kernel.own);
+    gpu_cuda.unload(device, own.kernel.runtime);
     for (size_t i = 0; i < COUNT(steps); i++) {
         fake->fail_in = steps[i];
         none = &own;

@@ -58,10 +58,10 @@ static void check_on_device(const char *what)
     nb_description d;
 
     if (nb_describe(both.sim[1], NULL, &d) != NB_OK) abort();
-    tap_check(emulated.launches[GPU_ROWS] > 0 && devices_warnings == 0
+    tap_check(emulated.launches[GPU_DERIVATIVES] > 0 && devices_warnings == 0
                   && strcmp(d.derivatives, d.device) == 0 && strcmp(d.device, "cpu") != 0,
               "%s on %s: %d launches, %d warnings", what, d.derivatives,
-              (int)emulated.launches[GPU_ROWS], devices_warnings);
+              (int)emulated.launches[GPU_DERIVATIVES], devices_warnings);
 }
 
 /* ---- gradients ---- */

@@ -222,14 +222,16 @@ static int no_device(void)
     begin();
     fake->fail_in = "cuInit";
     fake->result = CUDA_NO_DEVICE;
-    check_not_opened(&source, 0, NB_ERR_UNSUPPORTED, "a device is not");
+    check_not_opened(&source, 0, NB_ERR_UNSUPPORTED, "there is no device");
     begin();
     fake->devices = 0;
-    check_not_opened(&source, 0, NB_ERR_UNSUPPORTED, "a device is not");
+    check_not_opened(&source, 0, NB_ERR_UNSUPPORTED, "there is no device");
     begin();
-    check_not_opened(&source, 2, NB_ERR_UNSUPPORTED, "device 2: there are 2, from 0 on");
+    check_not_opened(&source, 2, NB_ERR_UNSUPPORTED,
+                     "device 2 does not exist: there are 2, numbered from 0");
     begin();
-    check_not_opened(&source, -1, NB_ERR_UNSUPPORTED, "device -1: there are 2");
+    check_not_opened(&source, -1, NB_ERR_UNSUPPORTED,
+                     "device -1 does not exist: there are 2");
     begin();
     fake->fail_in = "cuInit";
     fake->result = 803; /* which the fake has no words for */
@@ -248,11 +250,11 @@ static int too_old(void)
          "fake device 0 is of compute capability 7.0; this build's kernels "
          "are for sm_75"},
         {9, 0, 12090,
-         "the driver knows CUDA 12.9; the kernels for fake device 0 need one "
-         "for CUDA 13.0"},
+         "the driver supports CUDA 12.9; the kernels for fake device 0 need "
+         "CUDA 13.0"},
         {9, 0, 13000, NULL}, /* machine code: any of the major version */
         {9, 0, 14000, NULL},
-        {11, 0, 13000, "one for CUDA 13.1"}, /* PTX: not before its toolkit */
+        {11, 0, 13000, "need CUDA 13.1"}, /* PTX: not before its toolkit */
         {11, 0, 13010, NULL},
     };
     static const struct gpu_fatbin newer = {{&code[0], &code[1], &code[2]}, EVERY, 13010};

@@ -1,13 +1,17 @@
 /*
  * array.h - a view of an image in memory that the caller owns.
  *
- * The members are those of DLPack's DLTensor, held by value, so PyTorch, JAX, CuPy and
- * numpy hand theirs over without a copy; add its byte_offset to data. The library forgets
- * the memory when the call returns.
+ * The members are those of DLPack's DLTensor, held by value, so that arrays of PyTorch,
+ * JAX, CuPy and numpy can be passed without a copy; add DLTensor's byte_offset to `data`.
+ * The library holds no pointer to the memory after the call returns.
  *
- * Memory of a device (NB_CUDA): nb_forward(), nb_forward_batch() and nb_digitize() (both
- * arrays) take it with any strides; dense only bar_image of nb_vjp(), weight and residual
- * of nb_jtj(), observed and weight of nb_loss(). All others take memory of the host.
+ * Most calls take arrays in host memory (NB_CPU). These also take an array on a CUDA device
+ * (NB_CUDA):
+ *
+ *   with any strides   the images of nb_forward() and nb_forward_batch(), both arrays of
+ *                      nb_digitize()
+ *   dense only         bar_image of nb_vjp(), weight and residual of nb_jtj(), observed and
+ *                      weight of nb_loss()
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,28 +24,40 @@
 
 NB_BEGIN_DECLS
 
-enum { NB_CPU = 1, NB_CUDA = 2 }; /* DLDeviceType */
-enum { NB_INT = 0, NB_UINT = 1, NB_FLOAT = 2 }; /* DLDataTypeCode */
-/* nb_array.flags. NB_DONATE gives the memory of an input away for one call, which may then
- * hold an output; where no output can use it the call warns and the array stays valid.
- * NB_DONATED: it was used, its numbers are gone, and every call refuses it
- * (NB_ERR_DONATED). A view with strides is borrowed memory and can't be given away. */
+enum { NB_CPU = 1, NB_CUDA = 2 }; /* nb_array.device: values of DLDeviceType */
+enum { NB_INT = 0, NB_UINT = 1, NB_FLOAT = 2 }; /* nb_array.type: DLDataTypeCode */
+/*
+ * Bits of nb_array.flags.
+ *
+ *   NB_DONATE   set by the caller on an input: this call may overwrite its memory with an
+ *               output. If no output can use the memory, the call logs a warning and the
+ *               array stays valid. A view with strides may not be donated.
+ *   NB_DONATED  set by the library once the memory was overwritten. Every later call
+ *               refuses the array with NB_ERR_DONATED.
+ */
 enum { NB_DONATE = 1, NB_DONATED = 2 };
 
 typedef struct nb_array {
-    void *data;
+    void *data; /* address of element (0, 0) */
     const char *name; /* used in messages; may be NULL */
-    int device, device_id; /* NB_CPU, 0: memory of the host; NB_CUDA: of that device, only
-                              for the calls named above */
-    int type, bits; /* NB_FLOAT 32 or 64; NB_UINT 16 for counts */
-    int ndim;
-    int64_t shape[4]; /* slowest axis first */
-    int64_t stride[4]; /* in elements; all 0: dense */
-    unsigned flags; /* NB_DONATE on entry; NB_DONATED once a call has used it up */
+    int device, device_id; /* NB_CPU, 0 for host memory; NB_CUDA and the device's number,
+                              only for the calls named above */
+    int type, bits; /* images: NB_FLOAT, 32 or 64 bits; counts: NB_UINT, 16 bits */
+    int ndim; /* 2 for an image */
+    int64_t shape[4]; /* number of elements along each axis, slowest axis first */
+    int64_t stride[4]; /* distance between neighbours along each axis, in elements; all 0:
+                          dense */
+    unsigned flags; /* NB_DONATE, NB_DONATED or 0 */
 } nb_array;
 
-/* A dense host image of nslow x nfast pixels over `data`; for an image on a device set
- * device and device_id. */
+/*
+ * Describe a dense host image over memory of the caller; never fails. For memory of a CUDA
+ * device set device and device_id of the result.
+ *
+ *   data   [in]  first pixel; not read by this call                 (nslow x nfast)
+ *   nslow  [in]  pixels along the slow axis
+ *   nfast  [in]  pixels along the fast axis
+ */
 NB_API nb_array nb_array_f32(float *data, int64_t nslow, int64_t nfast);
 NB_API nb_array nb_array_f64(double *data, int64_t nslow, int64_t nfast);
 NB_API nb_array nb_array_u16(uint16_t *data, int64_t nslow, int64_t nfast);

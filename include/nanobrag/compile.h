@@ -1,18 +1,21 @@
 /*
- * compile.h - compiled mode: what was decided once so that calls are arithmetic only.
+ * compile.h - compiled mode: decisions that are made once and reused by later calls.
  *
- * A simulator's first call of a kind (image, adjoint, ...) makes a plan: which of the
- * kernels that were built ahead of time, how many threads, how many tiles a thread takes
- * at a time. Plans are kept in the context under what they depend on, and never under what
- * a fit changes, so a fitting loop makes each once. On a GPU NVRTC builds kernels while the
- * program runs: of images, in the background, for what is used often, and of derivatives,
- * whose first call waits. Compiled is the default and gives the bits of uncompiled.
- * NB_COMPILE_TUNE measures, on memory of its own, when it makes a plan, and only there two
- * things may move digits: another strategy, where nb_options.strategy was left open, and
- * the transforms of a point spread.
+ * The first call of a kind (image, adjoint, ...) makes a plan: which of the kernels built
+ * ahead of time runs, on how many threads, and how many tiles a thread takes at a time. The
+ * context stores plans under the properties of a scene that they depend on, none of which a
+ * fit changes, so a fitting loop makes each plan once. On a GPU, NVRTC builds further
+ * kernels at run time: kernels of images in the background, once they are used often;
+ * kernels of derivatives while the first call that needs them waits.
  *
- * Off: NANOBRAGG_DISABLE_COMPILE=1 (or NANOBRAG_DISABLE_COMPILE=1) in the environment,
- * which wins over nb_context_options.compile. nb_gradcheck() is always uncompiled.
+ * Compiled mode is the default. Its images have the bits of uncompiled mode. With
+ * NB_COMPILE_TUNE a plan is chosen by measurement; that may change last digits in two
+ * cases: where nb_options.strategy is NB_STRATEGY_AUTO and the other strategy is faster,
+ * and where a point spread uses other Fourier transforms.
+ *
+ * NANOBRAGG_DISABLE_COMPILE=1 (or NANOBRAG_DISABLE_COMPILE=1) in the environment turns
+ * compiled mode off, whatever nb_context_options.compile says. nb_gradcheck() always runs
+ * uncompiled.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -25,29 +28,38 @@
 
 NB_BEGIN_DECLS
 
-/* What a simulator's calls came to, since it was made. Captures, replays and skips count
- * CUDA graphs, for each band of an image, loss or derivative, and stay 0 on a CPU. */
+/* Counts of a simulator since it was made. The counts of CUDA graphs (captures, replays,
+ * skips) are one for each part of an image, loss or derivative; they are 0 on a CPU. */
 typedef struct nb_compile_stats {
     uint64_t compiles; /* plans made */
-    uint64_t recompiles; /* of them: for a kind of call that the context had a plan for */
-    uint64_t hits, misses; /* calls that found their plan, and that did not */
-    uint64_t captures, replays; /* sequences of launches recorded, and done so */
-    uint64_t skips; /* and launched one by one, as they could not be recorded */
-    uint64_t fallbacks; /* of the context meanwhile: what was done without */
-    uint64_t compiled_launches; /* launches of kernels by a plan */
-    uint64_t donated; /* arrays given away and used */
-    uint64_t plan_hash; /* of the last plans, one for each kind of call; 0: none */
-    uint64_t bytes; /* memory that the simulator holds, short lists apart */
-    /* kernels built at run time on a GPU: made by NVRTC, of images and of derivatives; of
-     * images, taken into use; and whether they were found on disk */
+    uint64_t recompiles; /* plans made for a kind of call that already had another plan */
+    uint64_t hits, misses; /* calls that found their plan, and calls that did not */
+    uint64_t captures, replays; /* launch sequences recorded as a graph, and run as one */
+    uint64_t skips; /* launch sequences that could not be recorded */
+    uint64_t fallbacks; /* times the context replaced an unavailable feature of compiled
+                           mode by another way, since the simulator was made */
+    uint64_t compiled_launches; /* kernel launches that followed a plan */
+    uint64_t donated; /* donated arrays whose memory was used */
+    uint64_t plan_hash; /* hash of the last plan of each kind of call; 0: no plan yet */
+    uint64_t bytes; /* memory held by the simulator, without its short lists  byte */
+    /* kernels built by NVRTC, of images and of derivatives; of these, kernels of images
+     * taken into use; kernels that were found on disk, and not found */
     uint64_t builds, promotions, cubin_hits, cubin_misses;
 } nb_compile_stats;
 
-/* Accepts NULL for the simulator: all zero; and for `out`. */
+/*
+ * Report what compiled mode did for a simulator; never fails.
+ *
+ *   sim  [in]   NULL: all counts are 0
+ *   out  [out]  the counts; NULL: nothing is done
+ */
 NB_API void nb_simulator_stats(const nb_simulator *sim, nb_compile_stats *out);
 
-/* What was decided, and why, as lines of text, each ended by a newline. Valid until the
- * next call with this simulator; never NULL. */
+/*
+ * Explain what compiled mode decided and why: lines of text, each ended by a newline. Never
+ * NULL; "" for sim = NULL. The text is owned by the simulator and valid until the next call
+ * with it.
+ */
 NB_API const char *nb_simulator_explain(nb_simulator *sim);
 
 NB_END_DECLS

@@ -1,11 +1,11 @@
 /*
  * context.h - threads, device, log and the message of the last failure.
  *
- * A context is made once and passed to what is made from it. One thread at a time may
- * use a context and the objects made from it; threads inside a call are the library's.
- * The environment (docs/cli.md) is read when the context is made; its
- * NANOBRAGG_DISABLE_COMPILE=1 wins over the options. With NANOBRAG_LOGS lines about
- * compiled mode go to stderr.
+ * A context is made once and passed to the objects made from it. Only one thread at a time
+ * may use a context and its objects; the library itself starts threads inside a call. The
+ * environment variables (docs/cli.md) are read when the context is made, and
+ * NANOBRAGG_DISABLE_COMPILE=1 overrides the options. With NANOBRAG_LOGS the library writes
+ * lines about compiled mode to stderr.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,58 +21,78 @@ NB_BEGIN_DECLS
 
 typedef struct nb_context nb_context;
 
-/* nb_context_options.device besides NB_CPU and NB_CUDA (array.h): a CUDA device where the
- * work is worth it */
+/* A value of nb_context_options.device besides NB_CPU and NB_CUDA (array.h): use a CUDA
+ * device for scenes that it computes faster than the host. */
 enum { NB_DEVICE_AUTO = -1 };
 
+/*
+ * Values of nb_context_options.compile (compile.h).
+ *
+ *   NB_COMPILE_ON       plans are estimated
+ *   NB_COMPILE_OFF      no plans: every call decides anew
+ *   NB_COMPILE_TUNE     plans are measured, also in nb_simulator_create(), which then calls
+ *                       `progress`
+ *   NB_COMPILE_REQUIRE  as NB_COMPILE_ON, but a simulator that cannot run compiled fails
+ */
 enum { NB_COMPILE_ON, NB_COMPILE_OFF, NB_COMPILE_TUNE, NB_COMPILE_REQUIRE };
 
-/* levels of a log line */
+/* Levels of a log line, the most important first. */
 enum { NB_LOG_WARNING, NB_LOG_NOTE, NB_LOG_INFO };
 
 typedef struct nb_context_options {
-    int threads; /* 0: NANOBRAG_THREADS, else OMP_NUM_THREADS, else every core the process
-                    may use; at most 1024 */
-    int device, device_id; /* 0: NANOBRAG_DEVICE, else NB_CPU. Which images it computes,
-                              and why not others, is in nb_description */
-    int compile; /* NB_COMPILE_... (compile.h). TUNE measures when plans are made, also in
-                    nb_simulator_create(), with `progress` called meanwhile; REQUIRE makes
-                    simulators fail that can not run compiled */
-    /* One line without its newline. NULL: silence. `topic` names the part that speaks. */
+    /* number of threads, at most 1024; 0: NANOBRAG_THREADS, else OMP_NUM_THREADS, else
+     * every core that the process may use */
+    int threads;
+    /* NB_CPU, NB_CUDA or NB_DEVICE_AUTO, and the number of the CUDA device; 0:
+     * NANOBRAG_DEVICE, else NB_CPU. nb_describe() reports where the images of a simulator
+     * are computed, and why. */
+    int device, device_id;
+    int compile; /* NB_COMPILE_... */
+    /* Receives one line of the log, without a newline; `topic` names the part of the
+     * library that wrote it. NULL: no lines. */
     void (*log)(void *user, int level, const char *topic, const char *line);
-    /* Called from the thread that called the library, with what is done (0 to 1).
-     * Non-zero stops the call with NB_ERR_CANCELLED. NULL: never called. */
+    /* Called during long calls, from the thread that called the library, with the fraction
+     * done (0 to 1). A non-zero result ends the call with NB_ERR_CANCELLED. NULL: none. */
     int (*progress)(void *user, double fraction);
-    void *user; /* handed to both */
+    void *user; /* passed to log and progress */
 } nb_context_options;
 
 /*
- * Make a context.
+ * Make a context. No device is opened yet: that happens when a simulator first needs it. If
+ * it cannot be opened the host computes instead, and the log says why.
  *
  *   api_version  [in]   NB_API_VERSION
- *   options      [in]   NULL: all defaults
- *   out          [out]  free with nb_context_free(), after what was made from it
+ *   options      [in]   copied; NULL: all defaults
+ *   out          [out]  free with nb_context_free(), after the objects made from it
  *
- * Errors: NB_ERR_ARGUMENT (another version, a thread count or a mode of compiling out of
- * range; there is no context then to ask for a message), NB_ERR_UNSUPPORTED
- * (a kind of device that no build has), NB_ERR_MEMORY. A device is opened when a simulator
- * first asks for it; where it can not be had the host computes, and the log says why.
+ * Errors: NB_ERR_ARGUMENT (out is NULL, the version is another one, or the number of
+ * threads or the mode of compiling is out of range), NB_ERR_UNSUPPORTED (an unknown kind of
+ * device), NB_ERR_MEMORY. There is no message, as there is no context to hold it.
  */
 NB_API nb_status nb_context_create(int api_version, const nb_context_options *options,
                                    nb_context **out);
 
-/* "auto", "cpu", "cuda" or "cuda:N" to a kind of device and its number. Errors:
- * NB_ERR_ARGUMENT, with nothing written. */
+/*
+ * Parse the name of a device.
+ *
+ *   name       [in]   "auto", "cpu", "cuda" (device 0) or "cuda:N"
+ *   device     [out]  NB_DEVICE_AUTO, NB_CPU or NB_CUDA
+ *   device_id  [out]  N, or 0
+ *
+ * Errors: NB_ERR_ARGUMENT (a NULL or another name; nothing was written).
+ */
 NB_API nb_status nb_device_named(const char *name, int *device, int *device_id);
 
-/* Accepts NULL. */
+/* Free a context; NULL is allowed. */
 NB_API void nb_context_free(nb_context *ctx);
 
-/* What the last failure in this context was about; "" before the first. Valid until the
- * next call that fails. */
+/*
+ * The message of the last failure in this context: one line that names the cause and the
+ * remedy. "" before the first failure and for ctx = NULL. Valid until the next failure.
+ */
 NB_API const char *nb_context_message(const nb_context *ctx);
 
-/* Threads a call of this context will use. */
+/* The number of threads that calls with this context use; 0 for ctx = NULL. */
 NB_API int nb_context_threads(const nb_context *ctx);
 
 NB_END_DECLS

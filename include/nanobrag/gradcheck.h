@@ -1,17 +1,18 @@
 /*
- * check/check.h - whether the derivatives of a simulator are right.
+ * gradcheck.h - tests whether the derivatives of a simulator are right.
  *
- * Derivatives by nb_vjp() and nb_jvp() are compared with finite differences of nb_forward()
- * that carry an error bar: central differences at twelve steps h0 2^-j, extrapolated; at a
- * bound of a parameter, differences to one side. Pixels in which a sample takes another
- * branch within those steps (its nearest reflection, dmin, the edge of a spot) are not
- * smooth there and are left out on both sides. docs/development/gradients.md tells how to
+ * nb_gradcheck() compares the derivatives of nb_vjp() and nb_jvp() with finite differences
+ * of nb_forward() that have an error bar: central differences at twelve steps h0 2^-j,
+ * extrapolated to step 0 (Romberg's scheme), or one-sided differences at a bound of the
+ * parameter. A pixel is left out of both sides if one of its samples takes another branch
+ * within those steps (another nearest reflection, dmin, the edge of a spot), because the
+ * image is not smooth there. docs/development/gradients.md explains the method and how to
  * read a verdict.
  *
- * The check runs on the host, by the simulator's own strategy, always uncompiled, in double
- * and with nothing dropped, whatever its options and the environment say.
+ * The check runs on the host with the simulator's strategy. Whatever the options and the
+ * environment say, it runs uncompiled, in double, and drops nothing from a pixel.
  *
- * Thread rule: that of context.h.
+ * Threads: see context.h.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,7 +27,7 @@
 
 NB_BEGIN_DECLS
 
-/* one line per verdict: name, the sentence nb_verdict_text() returns */
+/* One line for each verdict: its name without NB_VERDICT_, and its text. */
 #define NB_VERDICT_LIST(X)                                                                 \
     X(PASS, "the derivative is right")                                                     \
     X(FAIL_VALUE, "the derivative differs from the finite difference")                     \
@@ -46,84 +47,111 @@ NB_BEGIN_DECLS
 typedef enum nb_verdict { NB_VERDICT_LIST(NB_VERDICT_ENUM) NB_VERDICTS } nb_verdict;
 #undef NB_VERDICT_ENUM
 
-/* "FAIL_VALUE", and one sentence; "unknown verdict" for a number that is none. */
+/*
+ * The name of a verdict, such as "FAIL_VALUE", and one sentence that describes it; "unknown
+ * verdict" for a number that is not a verdict. Static strings, never NULL.
+ */
 NB_API const char *nb_verdict_name(int verdict);
 NB_API const char *nb_verdict_text(int verdict);
 
-/* The sums of weight x image that are differentiated: weights of the caller (or all 1),
- * two sets drawn at random from -1 to 1, and the image itself over its peak. */
+/*
+ * The losses that are differentiated. Each is the sum over pixels of weight x image, with
+ * these weights:
+ *
+ *   NB_LOSS_GIVEN     those of the caller, or all 1
+ *   NB_LOSS_RANDOM    drawn at random from -1 to 1
+ *   NB_LOSS_RANDOM_2  another such set
+ *   NB_LOSS_BRIGHT    the image at x divided by its largest pixel
+ */
 enum nb_gradcheck_loss { NB_LOSS_GIVEN, NB_LOSS_RANDOM, NB_LOSS_RANDOM_2, NB_LOSS_BRIGHT };
 enum { NB_GRADCHECK_LOSSES = 4 };
 
-/* "given", "random", "random_2", "bright". */
+/*
+ * The name of a loss: "given", "random", "random_2" or "bright"; "unknown loss" for another
+ * number. A static string, never NULL.
+ */
 NB_API const char *nb_gradcheck_loss_name(int loss);
 
 typedef struct nb_gradcheck_options {
-    uint64_t seed; /* of weights and directions; 0: 1 */
-    int ndirection; /* so many random directions of all parameters together; 0: every
-                       parameter by itself */
-    double coverage; /* error bars that a difference may amount to; 0: 8 */
+    uint64_t seed; /* seed of random weights and directions; 0: 1 */
+    int ndirection; /* number of random directions in which all parameters move together;
+                       0: each parameter is checked by itself */
+    double coverage; /* allowed deviation, in error bars; 0: 8 */
 } nb_gradcheck_options;
 
-/* One derivative: of one loss along one parameter or direction ("direction[0]", in which
- * each parameter moves by a random part of its own length). */
+/*
+ * One checked derivative: dL/dp of one loss L along one parameter p, or along a direction
+ * ("direction[0]", unit "1") in which each parameter moves by a random part of its own
+ * length. Loss and S are in photons, derivatives in photons per unit of the parameter, and
+ * step and length in the unit of the parameter.
+ */
 typedef struct nb_gradcheck_row {
-    nb_param param;
+    nb_param param; /* the parameter, with its value at x */
     int loss; /* enum nb_gradcheck_loss */
     int verdict; /* enum nb_verdict */
-    double vjp, jvp; /* the derivative by nb_vjp() and by nb_jvp() */
+    double vjp, jvp; /* dL/dp by nb_vjp() and by nb_jvp() */
     double fd, bar; /* the finite difference and its error bar */
-    double truncation, noise; /* part of the bar; rounding of the loss */
-    double step; /* of the difference that won */
-    int order; /* of its error in the step */
-    int side; /* 0: central; 1, -1: to one side of a bound */
-    double scale; /* S = sum |weight| |dI|, what errors are measured against */
+    double truncation, noise; /* truncation part of the bar; rounding error of the loss */
+    double step; /* smallest step used by the chosen difference */
+    int order; /* order in the step of the error of that difference */
+    int side; /* 0: central; 1, -1: one-sided, above or below x */
+    double scale; /* S = sum over pixels of |weight| |dI/dp| */
     double tolerance; /* coverage x bar + 1e-12 S */
-    double kept; /* share of S in pixels that took part */
-    double length; /* change of the parameter by which the image changes by itself */
-    double
-        rate; /* at which the remainder of the first order shrinks; 0: too small to tell */
-    int evaluations; /* images, shared by all losses */
-    char hint[80]; /* of FAIL_VALUE: what the ratio looks like; or "" */
+    double kept; /* fraction of S in the pixels that were compared */
+    double length; /* change of p that changes the image by about itself */
+    double rate; /* n in |I(x + h) - I(x) - h dI/dp| ~ h^n, 2 if right; 0: not measurable */
+    int evaluations; /* images computed, shared by all losses */
+    char hint[80]; /* with FAIL_VALUE a known factor near the ratio vjp/fd; else "" */
 } nb_gradcheck_row;
 
 typedef struct nb_gradcheck_summary {
-    int verdict; /* NB_VERDICT_PASS when everything passed, else the first that did not */
-    char message[160]; /* what it was about */
-    int verdicts[NB_VERDICTS]; /* how many rows of each */
-    double dot; /* |<w, J d> - <J^T w, d>|, of its scale; 1e-12 is allowed */
-    double linearity; /* of nb_vjp() in the cotangent, of its scale; 1e-13 is allowed */
-    int threads; /* the same bits with one, two and so many */
-    uint64_t evaluations; /* images */
-    uint64_t launches, compiled_launches; /* of kernels; the latter must be 0 */
+    int verdict; /* NB_VERDICT_PASS if all passed, else the first failure */
+    char message[160]; /* what failed; "" if all passed */
+    int verdicts[NB_VERDICTS]; /* number of rows with each verdict */
+    double dot; /* |<w, J d> - <J^T w, d>| over its scale; at most 1e-12 */
+    double linearity; /* error of linearity of nb_vjp() over its scale; at most 1e-13 */
+    int threads; /* bits were compared for 1, 2 and this number of threads */
+    uint64_t evaluations; /* images computed */
+    uint64_t launches, compiled_launches; /* kernel launches; compiled ones must be 0 */
 } nb_gradcheck_summary;
 
-/* Rows that nb_gradcheck() fills; options may be NULL. */
+/*
+ * The number of rows that nb_gradcheck() fills: 4 losses for each parameter or direction; 0
+ * for sim = NULL. options may be NULL.
+ */
 NB_API size_t nb_gradcheck_rows(const nb_simulator *sim,
                                 const nb_gradcheck_options *options);
 
 /*
- * Check the derivatives at x.
+ * Check the derivatives at x. A wrong derivative is a verdict, not an error. The call
+ * allocates its workspace, frees it at the end, and computes some sixty images for each
+ * parameter.
  *
  *   x          [in]   parameters; NULL: the values of the scene        (nparam)
- *   bar_image  [in]   weights of NB_LOSS_GIVEN, in host memory; NULL: all 1
+ *   bar_image  [in]   weights of NB_LOSS_GIVEN, float32 or float64 on the host; NULL: all 1
  *                                                                      (nslow x nfast)
  *   options    [in]   NULL: all defaults
- *   rows       [out]  parameter by parameter, the losses of each (nb_gradcheck_rows())
- *   summary    [out]  of all; may be NULL
+ *   rows       [out]  the losses of the first parameter, then of the next
+ *                                                                (nb_gradcheck_rows())
+ *   summary    [out]  verdict of the whole check; may be NULL
  *
- * A derivative that is wrong is a verdict, not an error. Errors: NB_ERR_DONATED (bar_image
- * has NB_DONATE or NB_DONATED set: it is read many times), NB_ERR_ARGUMENT, NB_ERR_SHAPE,
- * NB_ERR_CANCELLED, NB_ERR_MEMORY, and those of nb_jvp(). Allocates; takes some sixty
- * images for each parameter.
+ * Errors: NB_ERR_ARGUMENT (sim or rows is NULL, no parameter is free, or an option is out
+ * of range), NB_ERR_DONATED (bar_image has NB_DONATE, which is allowed only with compiled
+ * mode off, or NB_DONATED), NB_ERR_SHAPE (of bar_image), NB_ERR_MEMORY, NB_ERR_CANCELLED,
+ * and those of nb_jvp().
  */
 NB_API nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_image,
                               const nb_gradcheck_options *options, nb_gradcheck_row *rows,
                               nb_gradcheck_summary *summary);
 
 /*
- * One line about a row: "FAIL_VALUE misset_x [degree] loss=random: adjoint ..., fd ...".
- * Cut at `size`; returns the length of the whole line. row must not be NULL.
+ * Describe a row in one line: "FAIL_VALUE misset_x [degree] loss=random: adjoint ..., fd
+ * ...".
+ *
+ *   row   [in]   a row; not NULL
+ *   line  [out]  the text, cut to size - 1 characters and a NUL          (size)
+ *
+ * Returns the length of the whole line without its NUL, as snprintf() does.
  */
 NB_API int nb_gradcheck_line(const nb_gradcheck_row *row, char *line, size_t size);
 

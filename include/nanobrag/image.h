@@ -1,5 +1,5 @@
 /*
- * image.h - what is done with a finished image: statistics, noise, counts.
+ * image.h - statistics of a finished image, and its conversion to noisy detector counts.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,68 +14,86 @@
 
 NB_BEGIN_DECLS
 
-/* Over rendered pixels (in the ROI and not masked), of the values rounded to float32. */
+/* Statistics over the rendered pixels: those inside the ROI and not masked. Pixel values
+ * are rounded to float32 first, as nanoBragg does. */
 typedef struct nb_statistics {
-    int64_t count;
-    double max; /* 0 when no pixel is above 0                              photons     */
-    double max_fast, max_slow; /* where: last sub-pixel of the first such pixel     mm */
-    double sum, mean;
-    double rms; /* sqrt(sum of squares/(count - 1)) */
-    double rmsd; /* sample standard deviation; NB_QUIRK_STATISTICS: see there */
-    double solid_angle; /* of the rendered pixels                            steradian */
-    int64_t nonfinite; /* pixels that are NaN or infinite; the sums hold them */
-    int max_panel; /* where the maximum lies: 0 in this version */
+    int64_t count; /* rendered pixels */
+    double max; /* largest value; 0 if no pixel is above 0               photons   */
+    double max_fast, max_slow; /* centre of the last sub-pixel of the first pixel with
+                                  that value, from the outer corner      mm        */
+    double sum, mean; /*                                                 photons   */
+    double rms; /* sqrt(sum of squares/(count - 1))                      photons   */
+    double rmsd; /* sqrt(sum of squared deviations from the mean/(count - 1)); with
+                    NB_QUIRK_STATISTICS masked pixels count as 0         photons   */
+    double solid_angle; /* sum over the rendered pixels                  steradian */
+    int64_t nonfinite; /* NaN or infinite pixels; sum, mean, rms and rmsd include them */
+    int max_panel; /* panel of the maximum; 0 in this version */
 } nb_statistics;
 
 /*
- *   x      [in]   parameters (for the solid angle); NULL: the scene's  (nparam)
- *   image  [in]   float32 or float64, on the host                      (nslow x nfast)
- *   out    [out]  the same for any number of threads
+ * Compute the statistics of an image. The result has the same bits for any number of
+ * threads.
+ *
+ *   x      [in]   parameters, for the solid angle; NULL: the values of the scene
+ *                                                                      (nparam)
+ *   image  [in]   photons, float32 or float64, on the host             (nslow x nfast)
+ *   out    [out]  the statistics
+ *
+ * Errors: NB_ERR_ARGUMENT (sim, image or out is NULL, or a parameter is outside its
+ * bounds), NB_ERR_SHAPE, NB_ERR_DONATED (image was donated before), NB_ERR_SCENE and
+ * NB_ERR_UNIT_CELL (x gives an impossible geometry).
  */
 NB_API nb_status nb_statistics_get(nb_simulator *sim, const double *x,
                                    const nb_array *image, nb_statistics *out);
 
 /*
- * How photons become counts.
+ * How nb_digitize() converts photons to counts.
  *
- * noise 0: counts = floor(photons scale + offset + 1/2), from float32 photons.
- * noise 1: counts = floor(Poisson(photons) + offset). The draws are those of Philox4x32-10
- * (Salmon et al., SC 2011) with key = seed and counter = (pixel, draw, image), by
- * inversion below a mean of 30 and by PTRS (Hoermann, 1993) above, a rounded normal
- * above 1e9: they depend on seed, pixel, image and expected value alone, and have the same
- * bits on every machine, CUDA devices included.
- * Both are clamped to 0 ... 65535. Outside the ROI counts are 0.
+ *   noise 0:  counts = floor(photons scale + offset + 1/2), photons rounded to float32
+ *   noise 1:  counts = floor(Poisson(photons) + offset)
+ *
+ * Counts are clamped to 0 ... 65535 and are 0 outside the ROI.
+ *
+ * Random numbers come from Philox4x32-10 (Salmon et al., SC 2011) with key = seed and
+ * counter = (pixel, draw, image). A Poisson number is drawn by inversion for a mean below
+ * 30, by PTRS (Hoermann, Insurance: Math. Econ. 12, 1993) above, and as a rounded normal
+ * number above 1e9. So a count depends only on seed, pixel, image and mean, with the same
+ * bits on every machine and CUDA device.
  */
 typedef struct nb_digitizer {
-    double scale; /* of noise 0; 0: 55000/max */
-    double offset; /* pedestal                                              counts     */
+    double scale; /* for noise 0, counts/photon; 0: 55000/max of the image */
+    double offset; /* added to every count (pedestal), counts */
     int noise; /* 1: Poisson noise */
-    int64_t seed;
-    uint32_t image; /* number of the image in a series */
-    /* [out] sum of the drawn photons, may be NULL: of whole numbers, as whole numbers, so
-     * exact up to 2^53, rounded beyond, infinite with a pixel of 2^63 or more */
+    int64_t seed; /* of the random numbers; each value gives other noise */
+    uint32_t image; /* index of the image in a series, for independent noise */
+    /* [out] sum of the drawn photons; may be NULL. Exact up to 2^53, rounded above, and
+     * infinite if a pixel has 2^63 photons or more. */
     double *photons;
-    int64_t *overloads; /* [out] pixels clamped at 65535, may be NULL */
+    int64_t *overloads; /* [out] number of pixels clamped at 65535; may be NULL */
 } nb_digitizer;
 
 /*
  * counts = digitised image.
  *
- *   image   [in]   float32 or float64                                  (nslow x nfast)
+ *   how     [in]   the conversion; its pointers receive results
+ *   image   [in]   photons, float32 or float64                         (nslow x nfast)
  *   counts  [out]  NB_UINT 16                                          (nslow x nfast)
  *
- * Both lie on the host, or both on the device that computes the simulator's images
- * (NB_CUDA; nb_description.device): then counts are made there, complete when the call
- * returns, with the bits that the host gives. NB_QUIRK_NOISE draws on the host alone.
+ * Both arrays lie on the host, or both on the CUDA device that computes the simulator's
+ * images (nb_description.device). On the device the counts are complete when the call
+ * returns and have the same bits as on the host. With NB_QUIRK_NOISE noise is drawn on the
+ * host only.
  *
- * An image that is given away (NB_DONATE) lends the counts its memory: where counts.data is
- * image.data, both dense, no second image is needed, and image.flags say NB_DONATED
- * afterwards. On a device an image that is given away is not used, and stays valid.
+ * The counts may overwrite the image on the host: both arrays dense, counts.data equal to
+ * image.data, and NB_DONATE set in image.flags. The call then sets NB_DONATED there. A
+ * donated image on a device is not overwritten and stays valid.
  *
- * Errors: NB_ERR_ARGUMENT where the two reach into each other otherwise, NB_ERR_DONATED for
- * an image that was given away before, NB_ERR_SHAPE (also one on a device and one not, or
- * where no image is made), NB_ERR_UNSUPPORTED (on a device: NB_QUIRK_NOISE, or counts in
- * the memory of their image), NB_ERR_DEVICE and NB_ERR_MEMORY (on a device that failed).
+ * Errors: NB_ERR_ARGUMENT (a NULL, scale or offset out of range, or arrays that overlap in
+ * another way), NB_ERR_SHAPE (also for an array on a device that computes no images of sim,
+ * or one on a device and the other on the host), NB_ERR_DONATED (image was donated before),
+ * NB_ERR_UNSUPPORTED (on a device: NB_QUIRK_NOISE, or counts in the memory of the image; or
+ * a feature that NANOBRAG_STRICT=1 does not allow to be replaced), NB_ERR_DEVICE,
+ * NB_ERR_MEMORY.
  */
 NB_API nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *image,
                              nb_array *counts);

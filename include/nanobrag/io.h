@@ -1,14 +1,17 @@
 /*
- * io.h - the files nanobrag reads and writes.
+ * io.h - reads and writes the files of nanobrag.
  *
- * Readers take a path and give an object; writers take memory and a path. A writer makes
- * a temporary file beside the target and renames it, so a target is whole or absent; a
- * target that exists and is no regular file (a pipe, a device) is written directly.
- * Objects are immutable once made and may be shared between threads.
+ * Readers take a path and return an object; writers take memory and a path. A writer writes
+ * a temporary file beside the target and renames it, so a target is whole or as it was. An
+ * existing target that is not a regular file (a pipe, a device) is written directly.
+ * Objects never change once made and may be shared between threads.
  *
- * Every function: NB_ERR_ARGUMENT for a NULL that is not allowed, NB_ERR_FILE when the
- * system refuses, NB_ERR_FORMAT when a file is not what it should be (the message names
- * file, line, what was expected and what to do), NB_ERR_MEMORY.
+ * Errors of every reader: NB_ERR_ARGUMENT (a NULL that is not allowed, or what the function
+ * names), NB_ERR_FILE (the file cannot be opened or read), NB_ERR_FORMAT (the contents are
+ * wrong; the message names file, line, what was expected and the remedy), NB_ERR_MEMORY.
+ *
+ * Errors of every writer: NB_ERR_ARGUMENT, NB_ERR_FILE (the file cannot be written),
+ * NB_ERR_MEMORY.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -25,113 +28,221 @@
 
 NB_BEGIN_DECLS
 
-/* ---- reflections: h k l F in a dense box ---- */
+/* ---- reflections: h k l F, stored in a dense box of indices ---- */
 typedef struct nb_hkl nb_hkl;
 
-/* what a list holds */
+/* The extent of a list of reflections. */
 typedef struct nb_hkl_info {
-    size_t count; /* reflections listed */
-    int min[3], max[3]; /* bounds of h, k, l, both inside */
+    size_t count; /* reflections listed, repeats included */
+    int min[3], max[3]; /* smallest and largest h, k, l of the list */
 } nb_hkl_info;
 
 /*
- * Reflections from memory. A reflection that is listed twice takes its last F.
+ * Make a list of reflections from memory. A reflection listed twice takes its last F.
  *
- *   n    [in]   reflections, at least 1
- *   hkl  [in]   h k l of each                                            (n x 3)
+ *   n    [in]   number of reflections, at least 1
+ *   hkl  [in]   h k l of each, from -100000 to 100000                    (n x 3)
  *   f    [in]   structure factor amplitude, may be negative  electron    (n)
  *   out  [out]  free with nb_hkl_free()
+ *
+ * Errors: NB_ERR_ARGUMENT (a NULL, n = 0, an index out of range, an F that is not finite),
+ * NB_ERR_FORMAT (the bounds of the indices span more than 2^28 reflections), NB_ERR_MEMORY.
  */
 NB_API nb_status nb_hkl_create(nb_context *ctx, size_t n, const int *hkl, const double *f,
                                nb_hkl **out);
 
-/* Reflections from a text file: h k l F a line (a group may go on on the next), '#' starts
- * a comment line. */
+/*
+ * Read reflections from a text file. A line holds one or more groups h k l F; a group may
+ * also continue on the next lines. A line that begins with '#' is a comment. Text after the
+ * last reflection is ignored with a warning.
+ *
+ *   out  [out]  free with nb_hkl_free()
+ *
+ * Errors: those of a reader.
+ */
 NB_API nb_status nb_hkl_read(nb_context *ctx, const char *path, nb_hkl **out);
 
-/* Reflections from a binary dump (Fdump.bin), nanoBragg's or ours. */
+/*
+ * Read reflections from a binary dump (Fdump.bin) written by nb_fdump_write() or nanoBragg.
+ *
+ *   out  [out]  free with nb_hkl_free()
+ *
+ * Errors: those of a reader.
+ */
 NB_API nb_status nb_fdump_read(nb_context *ctx, const char *path, nb_hkl **out);
 
 /*
- * Write a binary dump.
+ * Write reflections as a binary dump.
  *
- *   default_f  [in]  stands where the box holds no reflection      electron
- *   profile    [in]  NB_PROFILE_NANOBRAG: with a checksum; NB_PROFILE_NANOBRAGG: the
- *                    layout of nanoBragg, byte for byte
+ *   hkl        [in]  the reflections
+ *   default_f  [in]  F written for unlisted indices of the box      electron
+ *   profile    [in]  NB_PROFILE_NANOBRAG: a layout with a checksum; NB_PROFILE_NANOBRAGG:
+ *                    the layout of nanoBragg, byte for byte (enum nb_profile, scene.h)
+ *
+ * Errors: those of a writer; NB_ERR_ARGUMENT also if default_f is not finite or the profile
+ * is unknown.
  */
 NB_API nb_status nb_fdump_write(nb_context *ctx, const char *path, const nb_hkl *hkl,
                                 double default_f, int profile);
 
+/* Read the extent of a list; nothing is written if an argument is NULL. */
 NB_API void nb_hkl_info_get(const nb_hkl *hkl, nb_hkl_info *out);
 
-/* F of a reflection; returns 0 (f untouched) when it is not listed. */
+/*
+ * Look up F of a reflection.
+ *
+ *   f  [out]  structure factor amplitude; may be NULL              electron
+ *
+ * Returns 1, or 0 if the reflection is not listed (f is then not changed).
+ */
 NB_API int nb_hkl_get(const nb_hkl *hkl, int h, int k, int l, double *f);
 
-/* Accepts NULL. */
+/* Free a list of reflections; NULL is allowed. */
 NB_API void nb_hkl_free(nb_hkl *hkl);
 
-/* ---- the first nine numbers of a file, row by row (an orientation matrix) ---- */
+/* ---- orientation matrices ---- */
+
+/*
+ * Read the first nine numbers of a text file.
+ *
+ *   matrix  [out]  row by row, in the unit of the file; for nb_crystal.matrix divide the
+ *                  numbers of a MOSFLM file by the wavelength
+ *
+ * Errors: those of a reader.
+ */
 NB_API nb_status nb_matrix_read(nb_context *ctx, const char *path, double matrix[9]);
 
-/* ---- a table of numbers: columns separated by blank , ; : ! and '#' comment lines ---- */
+/* ---- tables of numbers ---- */
 typedef struct nb_table nb_table;
 
 /*
- *   columns  [in]   how many are kept; a missing one, and the word nan, give NaN
- *   out      [out]  free with nb_table_free(); at least one row
+ * Read a table from a text file. Columns are separated by blanks or , ; : ! and a line that
+ * begins with '#' is a comment.
+ *
+ *   columns  [in]   number of columns to read, at least 1; further ones are ignored. A
+ *                   missing number and the word nan give NaN
+ *   out      [out]  at least one row; free with nb_table_free()
+ *
+ * Errors: those of a reader; NB_ERR_ARGUMENT also for columns < 1.
  */
 NB_API nb_status nb_table_read(nb_context *ctx, const char *path, int columns,
                                nb_table **out);
+
+/* The number of rows; 0 for NULL. */
 NB_API size_t nb_table_rows(const nb_table *table);
 
-/* The numbers, row by row (rows x columns); NaN where missing. */
+/* The numbers, row by row (rows x columns), owned by the table; NULL for NULL. */
 NB_API const double *nb_table_data(const nb_table *table);
+
+/* Free a table; NULL is allowed. */
 NB_API void nb_table_free(nb_table *table);
 
-/* ---- SMV: a text header, then unsigned 16-bit pixels ---- */
+/* ---- SMV images: a text header, then unsigned 16-bit pixels ---- */
 typedef struct nb_smv nb_smv;
+
+/*
+ * Read an SMV image.
+ *
+ *   out  [out]  free with nb_smv_free()
+ *
+ * Errors: those of a reader.
+ */
 NB_API nb_status nb_smv_read(nb_context *ctx, const char *path, nb_smv **out);
+
+/* Free an SMV image; NULL is allowed. */
 NB_API void nb_smv_free(nb_smv *smv);
 
-/* The number after the last occurrence of `keyword` and the '=' that follows; returns 0
- * (value untouched) without one. */
+/*
+ * Look up a number of the header: the one after the last occurrence of `keyword` and the
+ * next '='.
+ *
+ *   value  [out]  the number
+ *
+ * Returns 1, or 0 if there is no such number or an argument is NULL (value is then not
+ * changed).
+ */
 NB_API int nb_smv_number(const nb_smv *smv, const char *keyword, double *value);
 
-/* Width, height and pixels (height x width) in host byte order. pixels is NULL when the
- * file holds fewer than its header promises. Owned by smv. */
+/*
+ * Read the size and the pixels of an SMV image. Outputs may be NULL.
+ *
+ *   nfast   [out]  width, in pixels; 0 for smv = NULL
+ *   nslow   [out]  height, in pixels; 0 for smv = NULL
+ *   pixels  [out]  in host byte order, owned by smv; NULL if the file has fewer pixels than
+ *                  its header says                             (nslow x nfast)
+ */
 NB_API void nb_smv_image(const nb_smv *smv, int *nfast, int *nslow,
                          const uint16_t **pixels);
 
 /*
- * Write an image. `header` is the text between "{\nHEADER_BYTES=N;\n" and "}\f", lines
- * KEY=value; the writer adds those and pads with blanks to a multiple of 512 bytes.
+ * Write an SMV image.
  *
+ *   header  [in]  lines "KEY=value;\n". The writer puts "{\nHEADER_BYTES=N;\n" before and
+ *                 "}\f" after them and pads with blanks to a multiple of 512 bytes. Pixels
+ *                 are big endian if BYTE_ORDER=big_endian is among the lines
  *   counts  [in]  NB_UINT 16, dense, on the host               (nslow x nfast)
+ *
+ * Errors: those of a writer; NB_ERR_ARGUMENT also for a header longer than 1 MB,
+ * NB_ERR_SHAPE and NB_ERR_DONATED (counts).
  */
 NB_API nb_status nb_smv_write(nb_context *ctx, const char *path, const char *header,
                               const nb_array *counts);
 
-/* ---- raw pixels without a header, as they lie in memory ---- */
+/* ---- raw images: pixels without a header, in host byte order ---- */
+
 /*
- *   image  [in]  any type, dense, on the host
- *   bits   [in]  of the floats in the file: 32 or 64; converted from those of image
+ * Write the pixels of an image.
+ *
+ *   image  [in]  NB_INT, NB_UINT or NB_FLOAT, dense, on the host   (nslow x nfast)
+ *   bits   [in]  bits of a float in the file, 32 or 64; not used for integers
+ *
+ * Errors: those of a writer; NB_ERR_ARGUMENT also for other bits, NB_ERR_SHAPE and
+ * NB_ERR_DONATED (image).
  */
 NB_API nb_status nb_raw_write(nb_context *ctx, const char *path, const nb_array *image,
                               int bits);
 
-/* Fill `image` (NB_FLOAT 32 or 64, dense) from a file of exactly its size. */
+/*
+ * Read the pixels of an image from a file of exactly its size.
+ *
+ *   image  [out]  NB_FLOAT, 32 or 64 bits, dense, on the host      (nslow x nfast)
+ *
+ * Errors: those of a reader; NB_ERR_SHAPE and NB_ERR_DONATED (image).
+ */
 NB_API nb_status nb_raw_read(nb_context *ctx, const char *path, nb_array *image);
 
 /* ---- pictures ---- */
-/* Grey bytes (height x width) as binary PGM; `comment` is one line, may be NULL. */
+
+/*
+ * Write a grey picture as binary PGM.
+ *
+ *   width, height  [in]  in pixels, at least 1
+ *   grey           [in]  0 black to 255 white                    (height x width)
+ *   comment        [in]  one line for the header; may be NULL
+ *
+ * Errors: those of a writer.
+ */
 NB_API nb_status nb_pgm_write(nb_context *ctx, const char *path, int width, int height,
                               const uint8_t *grey, const char *comment);
 
-/* RGB bytes (height x width x 3) as PNG. NB_ERR_UNSUPPORTED in a build without libpng. */
+/*
+ * Write a colour picture as PNG.
+ *
+ *   width, height  [in]  in pixels, 1 to 1000000
+ *   rgb            [in]  red, green, blue, 0 to 255              (height x width x 3)
+ *
+ * Errors: those of a writer; NB_ERR_UNSUPPORTED (a build without libpng).
+ */
 NB_API nb_status nb_png_write(nb_context *ctx, const char *path, int width, int height,
                               const uint8_t *rgb);
 
-/* ---- any bytes, written whole or not at all ---- */
+/* ---- other files ---- */
+
+/*
+ * Write a file of n bytes. bytes may be NULL if n is 0.
+ *
+ * Errors: those of a writer.
+ */
 NB_API nb_status nb_file_write(nb_context *ctx, const char *path, const void *bytes,
                                size_t n);
 

@@ -1,5 +1,5 @@
 /*
- * nanobrag.h - the whole of libnanobrag.
+ * nanobrag.h - includes every public header of libnanobrag.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,10 +19,11 @@
 
 NB_BEGIN_DECLS
 
-/* "0.1.0". */
+/* The version of the library, such as "0.1.0"; a static string. */
 NB_API const char *nb_version(void);
 
-/* What this build can do, one line: "openmp fftw png". */
+/* The optional parts of this build as words on one line, such as "openmp fftw png double
+ * single"; a static string. */
 NB_API const char *nb_features(void);
 
 NB_END_DECLS

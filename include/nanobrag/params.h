@@ -1,26 +1,28 @@
 /*
- * params.h - the scene's numbers that may be free: names, units, scales.
+ * params.h - the numbers of a scene that may be free parameters: names, units, scales.
  *
- * One registry. A name stands for one number ("cell_a"); a group name ("cell",
- * "misset") for several, in the order of the registry. A row whose name ends in brackets is
- * a list, and each of its members a parameter:
+ * The registry has one row for each number or list. The name of a row selects one parameter
+ * ("cell_a"). The name of a group selects several ("cell", "misset"), in the order of the
+ * registry. A row whose name ends in brackets is a list, and each member is a parameter:
  *
- *   source_weight[i]   source_weight[3] is that of the fourth source, source_weight[*] or
- *                      source_weight alone those of all
- *   domain_weight[i]   the same for mosaic domains
- *   F[h,k,l]           F[1,-2,3] is one listed reflection, F[*] or F alone all that are
- *                      listed, l fastest, then k, then h
+ *   source_weight[i]   source_weight[3] is the weight of the fourth source;
+ *                      source_weight[*] or source_weight alone selects all of them
+ *   domain_weight[i]   weights of the mosaic domains, selected in the same way
+ *   F[h,k,l]           F[1,-2,3] is the structure factor of one listed reflection; F[*]
+ *                      or F alone selects all listed ones, l fastest, then k, then h
  *
- * "*" stands for all that apply to a scene but the structure factors.
+ * The name "*" selects every parameter that applies to the scene except structure factors.
  *
- * Ties: with crystal.system set, the group "cell" is what that system leaves free and the
- * rest of the cell follows. With crystal.point_group set, F[h,k,l] stands for all listed
- * equivalents of that reflection, is called by the first of them in the order of F[*], and
- * F[*] gives one parameter for each set of equivalents. Its value is the mean of theirs;
- * x = NULL leaves each as it is listed, a number in x goes to all of them.
+ * Ties: with crystal.system set, the group "cell" holds the numbers that the system leaves
+ * free; the others follow them. With crystal.point_group set, F[h,k,l] is one parameter for
+ * all listed equivalents of that reflection. Its name is that of the first equivalent in
+ * the order of F[*], its value is their mean, and F[*] selects one parameter for each set
+ * of equivalents. x = NULL uses each structure factor as it was listed; a number in x is
+ * used for every equivalent.
  *
- * Values are those of the RESOLVED scene, in the scene's units, so x = 0 is the number 0.
- * Counts, seeds and steps are no parameters: they are fixed by nb_simulator_create().
+ * Values are those of the resolved scene (nb_resolved()) in its units, so x = 0 is the
+ * number 0 and never a default. Counts, seeds and steps are not parameters:
+ * nb_simulator_create() fixes them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -31,30 +33,30 @@
 
 NB_BEGIN_DECLS
 
-/* how the image depends on a parameter */
+/* Values of nb_param.smooth: how the image depends on a parameter. */
 enum {
     NB_SMOOTH_EVERYWHERE = 1,
-    NB_SMOOTH_ALMOST = 2, /* jumps where a sample changes its nearest hkl, or passes dmin */
-    NB_SMOOTH_ZERO = 4 /* no influence in this scene */
+    NB_SMOOTH_ALMOST = 2, /* jumps where a sample changes its nearest hkl or passes dmin */
+    NB_SMOOTH_ZERO = 4 /* the image does not depend on it in this scene */
 };
 
 typedef struct nb_param {
-    char name[32];
-    const char *unit, *doc;
-    const char *group; /* name of its group; its own where it is alone */
-    double value; /* in the resolved scene; the default in the registry */
-    double scale; /* a change of this size matters */
-    double lower, upper; /* bounds, both allowed */
+    char name[32]; /* such as "cell_a" or "F[1,-2,3]" */
+    const char *unit, *doc; /* static strings; doc: one phrase that describes it */
+    const char *group; /* name of its group; its own name if it is in no group */
+    double value; /* in the resolved scene, 0 in a row of the registry; in `unit` */
+    double scale; /* a typical change that matters; in `unit` */
+    double lower, upper; /* bounds, both allowed; in `unit` */
     unsigned smooth; /* NB_SMOOTH_... */
 } nb_param;
 
 /*
- * Row i of the registry; the name of a list as it is spelled above.
+ * Read a row of the registry.
  *
- *   i    [in]   0, 1, ...
- *   out  [out]  the row
+ *   i    [in]   index of the row, from 0
+ *   out  [out]  the row; a list has its name as spelled above
  *
- * Returns 1, or 0 past the end (out is then untouched).
+ * Returns 1, or 0 if there is no row i (out is then not changed).
  */
 NB_API int nb_param_registry(int i, nb_param *out);
 

@@ -1,12 +1,13 @@
 /*
  * scene.h - everything an image depends on, as plain data.
  *
- * A scene that is all zero, but for a cell and default_f or hkl, is complete: 0 means the
- * default named beside a member. Where 0 is itself meant, set the bit of the member in
- * nb_scene.given. Pointers are read during nb_simulator_create() only.
+ * A member that is 0 has the default named beside it, so a scene of zeros is complete once
+ * it has a cell and default_f or hkl. To use the number 0 instead of a default, set the bit
+ * of the member in nb_scene.given. Pointers are read during nb_simulator_create() only.
  *
- * Laboratory frame, rotations and conventions: docs/conventions.md. Rotations are active
- * and right-handed. Formulas: docs/theory.md.
+ * docs/conventions.md defines the laboratory frame, the rotations (active, right-handed)
+ * and the conventions of other programs; docs/theory.md has the formulas. "By rule" refers
+ * to its section 11.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,17 +22,18 @@
 
 NB_BEGIN_DECLS
 
-/* how F of the unit cell is found between the listed reflections */
+/* How F is found between the listed reflections (docs/theory.md, 6). AUTO chooses by rule.
+ */
 enum nb_interpolation { NB_INTERPOLATE_AUTO, NB_NEAREST, NB_TRICUBIC };
 
-/* lattice factor of the crystal (docs/theory.md, 5) */
+/* Lattice factor of the crystal (docs/theory.md, 5). */
 enum nb_shape { NB_SQUARE, NB_ROUND, NB_GAUSS, NB_TOPHAT, NB_GAUSS_STAR };
 
-/* What equals what in a cell: its parameters are then only those that are free (params.h).
- * Monoclinic with unique axis b; hexagonal is for trigonal crystals on hexagonal axes, too
- */
+/* Crystal system: which numbers of the cell are tied to others. Only the others are then
+ * parameters (params.h). NB_MONOCLINIC has unique axis b; NB_HEXAGONAL also stands for
+ * trigonal crystals on hexagonal axes. */
 enum nb_system {
-    NB_SYSTEM_NONE, /* nothing is tied */
+    NB_SYSTEM_NONE, /* no number is tied */
     NB_TRICLINIC,
     NB_MONOCLINIC, /* alpha = gamma = 90 */
     NB_ORTHORHOMBIC, /* all angles 90 */
@@ -41,134 +43,147 @@ enum nb_system {
     NB_CUBIC /* c = b = a, all angles 90 */
 };
 
-/* beam-centre conventions and the vectors that go with them */
+/* Convention of the beam centre and of the default vectors (docs/conventions.md). */
 enum nb_convention { NB_MOSFLM, NB_DENZO, NB_ADXV, NB_XDS, NB_DIALS, NB_CUSTOM };
 
-/* what nb_detector.origin holds */
+/* Meaning of nb_detector.origin. */
 enum nb_origin {
-    NB_ORIGIN_DEFAULT, /* the convention's own default */
+    NB_ORIGIN_DEFAULT, /* the default of the convention */
     NB_ORIGIN_BEAM, /* Xbeam, Ybeam of the convention                       mm    */
-    NB_ORIGIN_NEAR, /* ORGX, ORGY: point nearest to the crystal, XDS style  pixel */
+    NB_ORIGIN_NEAR, /* ORGX, ORGY of XDS: point nearest to the crystal      pixel */
     NB_ORIGIN_PIX0, /* outer corner of the first pixel, after rotation      mm    */
     NB_ORIGIN_CLOSE /* point nearest to the crystal: fast, slow             mm    */
 };
 
-/* what stays in place when the detector is rotated */
+/* Point that stays in place when the detector is rotated. */
 enum nb_pivot { NB_PIVOT_DEFAULT, NB_PIVOT_BEAM, NB_PIVOT_SAMPLE };
 
-/* point spread of the detector: a Gaussian, or the tail of a fibre-coupled sensor,
- * g / (2 pi (g^2 + r^2)^(3/2)) with g chosen to give the fwhm */
+/* Point spread of the detector (docs/theory.md, 12): a Gaussian, or the profile of a
+ * fibre-coupled sensor g/(2 pi (g^2 + r^2)^(3/2)), with g chosen to give the fwhm. */
 enum nb_psf_kind { NB_PSF_NONE, NB_PSF_GAUSS, NB_PSF_FIBER };
 
+/* Set of differences from nanoBragg: none of them, or all (nb_scene_set_profile()). */
 enum nb_profile { NB_PROFILE_NANOBRAG, NB_PROFILE_NANOBRAGG };
 
+/* One source of a beam with a list of sources. */
 typedef struct nb_source {
-    double direction[3]; /* in which the light travels, any length */
-    double wavelength; /* A */
-    double weight; /* >= 0; weights are divided by their sum */
+    double direction[3]; /* direction in which the light travels, any length */
+    double wavelength; /*                                                    A      */
+    double weight; /* 0 or more; weights are divided by their sum */
 } nb_source;
 
 typedef struct nb_crystal {
     double cell[6]; /* a b c alpha beta gamma; b, c 0: a; angles 0: 90   A, degree */
-    double matrix[9]; /* rows x y z of (a* b* c*); all 0: from cell. With a cell too, the
-                         cell gives lengths and angles, the matrix the orientation  1/A */
+    /* Reciprocal axes in 1/A: rows x, y, z of the columns a*, b*, c*; all 0: from cell.
+     * With a cell too, the cell gives lengths and angles and the matrix the orientation. */
+    double matrix[9];
     double misset[3]; /* rotation about lab x, then y, then z                degree */
-    double rotation[3]; /* after it: about this vector, by its length        degree */
-    double ncells[3]; /* along a b c, real so that it has a derivative; 0: 1 */
-    double ncells_off[3]; /* off-diagonal ab, ac, bc of the symmetric matrix N, which must
-                             be positive definite; not for square crystals */
-    double mosaic[3]; /* spread; [1] and [2] 0: the same in all directions, else about a,
-                         c* x a and c*                                       degree */
+    double rotation[3]; /* rotation vector applied after misset: axis and angle, the
+                           angle as its length                               degree */
+    double ncells[3]; /* N, unit cells along a b c, real numbers; 0: 1 */
+    double ncells_off[3]; /* elements ab, ac, bc of the symmetric matrix N, which must be
+                             positive definite; 0 for NB_SQUARE              cells  */
+    double mosaic[3]; /* mosaic spread: [0] in all directions if [1] and [2] are 0, else
+                         about a, c* x a and c*                              degree */
     int ndomains; /* mosaic domains; 0: 10 with a spread, else 1 */
-    const double *domain_weight; /* ndomains of them, >= 0, divided by their mean; NULL:
-                                    all alike */
+    const double *domain_weight; /* 0 or more each, divided by their mean; NULL: all equal
+                                    (ndomains) */
     int shape; /* enum nb_shape */
-    int64_t mosaic_seed; /* 0: 12345678 */
-    double fudge; /* multiplies the squared radius of a spot; 0: 1 */
-    double b_factor; /* isotropic displacement                               A^2    */
-    double scale; /* multiplies the Bragg intensity; 0: 1 */
-    double default_f; /* structure factor of an hkl that is not listed     electron */
-    const nb_hkl *hkl; /* NULL: default_f everywhere */
-    int interpolate; /* enum nb_interpolation; AUTO: tricubic where any N <= 2 */
-    double size[3]; /* along a b c; > 0 sets N = ceil(size/edge)             mm     */
+    int64_t mosaic_seed; /* seed of the mosaic domains; 0: 12345678 */
+    double fudge; /* factor on the squared radius of a spot; 0: 1 */
+    double b_factor; /* B of isotropic displacement, exp(-B |q|^2/2) in F^2  A^2    */
+    double scale; /* factor on the Bragg intensity; 0: 1 */
+    double default_f; /* structure factor of unlisted reflections           electron */
+    const nb_hkl *hkl; /* listed reflections; NULL: none */
+    int interpolate; /* enum nb_interpolation; AUTO: tricubic if any N <= 2 */
+    double size[3]; /* along a b c; a number above 0 sets N = ceil(size/edge)  mm   */
     int random_misset; /* 1: misset is drawn at random from misset_seed */
-    int64_t misset_seed;
-    int system; /* enum nb_system; a cell that contradicts it is refused, one that leaves
-                   tied numbers 0 is filled */
-    const char *point_group; /* Which structure factors are one parameter: a group of
-                                rotations, 1 2 222 4 422 3 32 6 622 23 432, or with Friedel
-                                pairs -1 2/m mmm 4/m 4/mmm -3 -3m 6/m 6/mmm m-3 m-3m.
-                                2: about b; trigonal: hexagonal axes, 32 is 321. NULL: each
-                                is one of its own. The image does not depend on it. */
+    int64_t misset_seed; /* seed of the random misset */
+    int system; /* enum nb_system; tied numbers of the cell may be 0, and must not
+                   contradict the system otherwise */
+    /* Point group that decides which structure factors are one parameter (params.h); the
+     * image does not depend on it. Rotations only: 1 2 222 4 422 3 32 6 622 23 432. With
+     * Friedel pairs: -1 2/m mmm 4/m 4/mmm -3 -3m 6/m 6/mmm m-3 m-3m. The axis of 2 is b;
+     * trigonal groups are on hexagonal axes, 32 as 321. NULL: each is its own parameter. */
+    const char *point_group;
 } nb_crystal;
 
 typedef struct nb_detector {
-    int npanel; /* 0 or 1 in this version */
-    int nslow, nfast; /* pixels; 0: from size */
+    int npanel; /* number of panels; 0 or 1 in this version */
+    int nslow, nfast; /* number of pixels; 0: from size */
     int convention; /* enum nb_convention */
-    int origin_kind; /* enum nb_origin: what origin holds */
-    double origin[3];
+    int origin_kind; /* enum nb_origin: meaning of origin */
+    double origin[3]; /* position of the detector                      mm or pixel  */
     double distance; /* crystal to detector along the beam; 0: 100           mm     */
-    double close_distance; /* ... along the normal; 0: from distance         mm     */
+    double close_distance; /* ... along the detector's normal; 0: from distance  mm */
     double pixel; /* edge of a square pixel; 0: 0.1                          mm     */
-    double rotation[3]; /* about lab x, then y, then z                       degree */
-    double twotheta; /* about the convention's axis                          degree */
-    double vectors[4][3]; /* fast slow normal twotheta-axis; 0 0 0: the convention's */
+    double rotation[3]; /* rotation about lab x, then y, then z              degree */
+    double twotheta; /* rotation about the two-theta axis, after it          degree */
+    double vectors[4][3]; /* fast, slow, normal, two-theta axis; any length; 0 0 0: those
+                             of the convention */
     double thickness; /* of the sensor; 0: no sensor model                   um     */
-    double attenuation; /* depth at which 1/e is left; infinite: no model    um     */
-    int nlayers; /* 0: 1 */
-    int curved; /* 1: every pixel at the same distance from the crystal */
+    double attenuation; /* depth at which 1/e is left; infinite: no sensor model  um */
+    int nlayers; /* layers that sample the thickness of the sensor; 0: 1 */
+    int curved; /* 1: every pixel has the same distance from the crystal */
     int point_pixel; /* 1: solid angle 1/R^2, without obliquity */
-    const uint8_t *mask; /* nslow x nfast, 0 = skip the pixel; NULL: none */
-    int roi[4]; /* fast0 fast1 slow0 slow1, ends excluded; all 0: everything */
+    const uint8_t *mask; /* 0: the pixel is skipped; NULL: no mask  (nslow x nfast) */
+    int roi[4]; /* region of interest in pixels: fast0 fast1 slow0 slow1, ends excluded;
+                   all 0: the whole image */
     double size[2]; /* fast, slow; 0: pixel x count, else 102.4              mm     */
     int pivot; /* enum nb_pivot */
-    int also_kind; /* a second statement of the origin, enum nb_origin, which must */
-    double also[3]; /* agree with the first within 1e-6 pixel; DEFAULT: none */
+    int also_kind; /* enum nb_origin: meaning of also; DEFAULT: not used */
+    double also[3]; /* a second statement of the origin, which must agree with the first
+                       within 1e-6 pixel                               mm or pixel  */
 } nb_detector;
 
 typedef struct nb_beam {
     double wavelength; /* 0: 1                                               A      */
-    double direction[3]; /* in which the light travels; 0 0 0: the convention's */
-    double fluence; /* 0: 1/r_e^2, one electron scatters one photon/sr  photons/m^2 */
-    double polarization; /* Kahn factor, -1 to 1 */
-    double polarization_axis[3]; /* of the electric field; 0 0 0: the convention's */
-    double dispersion; /* full width, fraction of the wavelength */
+    double direction[3]; /* direction in which the light travels, any length; 0 0 0: that
+                            of the convention */
+    double fluence; /* 0: 1/r_e^2, so that one electron scatters one photon/steradian
+                                                                      photons/m^2   */
+    double polarization; /* Kahn factor, -1 to 1 (docs/theory.md, 10) */
+    double polarization_axis[3]; /* axis of the electric field, any length; 0 0 0: that of
+                                    the convention */
+    double dispersion; /* full spectral width, as a fraction of the wavelength */
     double divergence[2]; /* horizontal, vertical full width                 mrad   */
-    int ndispersion, ndivergence[2]; /* steps; 0: by rule */
-    int nsource; /* 0: sources are made from the members above */
-    int unpolarised; /* 1: no polarization factor at all (nanoBragg's -nopolar) */
-    const nb_source *source; /* nsource of them */
+    int ndispersion, ndivergence[2]; /* number of steps; 0: by rule */
+    int nsource; /* number of listed sources; 0: sources are made from the members above */
+    int unpolarised; /* 1: polarization factor 1 (nanoBragg's -nopolar) */
+    const nb_source *source; /* the listed sources                        (nsource) */
     double divergence_step[2]; /* horizontal, vertical; 0: by rule           mrad   */
-    int square_divergence; /* 1: keep the corners of the divergence grid */
-    double flux; /* with exposure and size: fluence = flux exposure/size^2 photons/s */
+    int square_divergence; /* 1: the grid of directions is not cut to an ellipse */
+    double flux; /* above 0: fluence = flux exposure/size^2              photons/s  */
     double exposure; /* 0: 1                                                 s      */
-    double size; /* of the beam, clips crystal size b, c; 0: 0.1; < 0: no clip  mm  */
+    double size; /* edge of the square beam, to which crystal size along b and c is
+                    clipped; 0: 0.1; below 0: no clipping                    mm     */
 } nb_beam;
 
 typedef struct nb_scan {
-    double phi0; /* start                                                    degree */
-    double osc; /* full range; negative rotates backwards                    degree */
-    double axis[3]; /* of the spindle; 0 0 0: the convention's */
-    int nphi; /* 0: by rule */
-    double step; /* 0: by rule                                               degree */
+    double phi0; /* start of the rotation                                    degree */
+    double osc; /* range of the rotation; negative rotates backwards         degree */
+    double axis[3]; /* spindle, any length; 0 0 0: that of the convention */
+    int nphi; /* number of phi steps; 0: by rule */
+    double step; /* phi step; 0: by rule                                     degree */
 } nb_scan;
 
 typedef struct nb_background {
     double water; /* thickness of amorphous material in the beam             um     */
-    const double *stol; /* pairs (sin(theta)/lambda, F); NULL: F = 2.57     1/A, e  */
-    size_t nstol; /* pairs */
-    double density; /* 0: 1                                                  g/cm^3 */
-    double molecular_weight; /* 0: 18                                        g/mol  */
+    const double *stol; /* table of pairs sin(theta)/lambda (1/A), F (electron), rising;
+                           NULL: F = 2.57 electrons                     (nstol x 2) */
+    size_t nstol; /* number of pairs, 0 or at least 4 */
+    double density; /* of the material; 0: 1                                 g/cm^3 */
+    double molecular_weight; /* of the material; 0: 18                       g/mol  */
 } nb_background;
 
 typedef struct nb_psf {
     int kind; /* enum nb_psf_kind */
     double fwhm; /* full width at half maximum                               mm     */
-    int radius; /* where the kernel ends; 0: by rule                         pixels */
+    int radius; /* half edge of the square to which the kernel is cut; 0: ceil(6 sigma) for
+                   NB_PSF_GAUSS, 600 fwhm for NB_PSF_FIBER                   pixel  */
 } nb_psf;
 
-/* Members whose 0 is meant, not the default. */
+/* Bits of nb_scene.given: members whose 0 is a number and does not mean the default. */
 enum {
     NB_GIVEN_MOSAIC_SEED = 1,
     NB_GIVEN_FUDGE = 2,
@@ -184,25 +199,26 @@ enum {
 };
 
 /*
- * What nanoBragg does otherwise, row by row of docs/from_nanobragg.md; 0 is right.
- * Kept for exact comparison only: gradients are defined without quirks.
+ * Bits of nb_scene.quirks. Each reproduces one behaviour of nanoBragg that this library
+ * corrects, for exact comparison with that program; docs/from_nanobragg.md has a row for
+ * each. Derivatives are defined without quirks.
  */
 enum {
     NB_QUIRK_NORMAL_SIGN = 1, /* a normal of length not 1 becomes fast x slow      */
-    NB_QUIRK_STEP_RULES = 2, /* start-aligned phi, its step-count rules            */
+    NB_QUIRK_STEP_RULES = 2, /* phi at the start of a step; its rules of counts    */
     NB_QUIRK_LAYER_STEP = 4, /* n layers spaced by T/(n-1), from the front         */
     NB_QUIRK_LAST_CAPTURE = 8, /* every layer weighted like the last one           */
     NB_QUIRK_TWOTHETA_DISTANCE = 16, /* distance ignores two theta                 */
     NB_QUIRK_INTERPOLATE = 32, /* automatic interpolation looks at N before size   */
-    NB_QUIRK_RANDOM_MISSET = 64, /* random misset: a cap of 90 radian              */
+    NB_QUIRK_RANDOM_MISSET = 64, /* random misset within a cap of 90 radian        */
     NB_QUIRK_UNIT_WEIGHTS = 128, /* source weights are ignored                     */
-    NB_QUIRK_CURVED = 256, /* curved detector built by two rotations               */
+    NB_QUIRK_CURVED = 256, /* curved detector made by two rotations                */
     NB_QUIRK_WATER = 512, /* water divided by the steps, fluence squared           */
-    NB_QUIRK_DMIN_POLAR = 1024, /* all samples beyond dmin: pixel 0                */
+    NB_QUIRK_DMIN_POLAR = 1024, /* pixel 0 if dmin excludes all its samples        */
     NB_QUIRK_GAUSS_METRIC = 2048, /* G = |dh a* + dk b* + dl c*| Na Nb Nc          */
     NB_QUIRK_MOSAIC_F32 = 4096, /* mosaic angles rounded to float                  */
-    NB_QUIRK_STATISTICS = 8192, /* rmsd over masked pixels, solid angle per step   */
-    NB_QUIRK_NOISE = 16384, /* its generator and Poisson draws in float            */
+    NB_QUIRK_STATISTICS = 8192, /* rmsd includes masked pixels; solid angle by step */
+    NB_QUIRK_NOISE = 16384, /* its random generator and Poisson draws in float     */
     NB_QUIRK_CELL_VECTORS = 32768, /* c*_z from the direct volume; cell rescales matrix */
     NB_QUIRK_ALL = 65535
 };
@@ -213,18 +229,21 @@ typedef struct nb_scene {
     nb_beam beam;
     nb_scan scan;
     nb_background background;
-    int oversample; /* sub-pixels per edge; 0: by rule */
-    double dmin; /* samples of finer spacing are left out; 0: none            A     */
+    int oversample; /* sub-pixels along the edge of a pixel; 0: by rule */
+    double dmin; /* samples of finer spacing do not scatter; 0: no limit     A      */
     uint64_t quirks; /* NB_QUIRK_... */
     nb_psf psf;
-    /* evaluate per sample, not once per pixel: */
+    /* 1: capture, polarization or solid angle is evaluated for every sample, not once for a
+     * pixel (docs/theory.md, 1) */
     int oversample_thick, oversample_polar, oversample_omega;
     uint64_t given; /* NB_GIVEN_... */
 } nb_scene;
 
 /*
- * Set scene->quirks for a profile: none (NB_PROFILE_NANOBRAG) or all
- * (NB_PROFILE_NANOBRAGG).
+ * Set the quirks of a scene; never fails.
+ *
+ *   scene    [in,out]  quirks is set; NULL: nothing is done
+ *   profile  [in]      NB_PROFILE_NANOBRAG: no quirk; NB_PROFILE_NANOBRAGG: all of them
  */
 NB_API void nb_scene_set_profile(nb_scene *scene, int profile);
 

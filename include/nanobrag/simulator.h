@@ -29,85 +29,103 @@ NB_BEGIN_DECLS
 
 typedef struct nb_simulator nb_simulator;
 
-/* Of the arithmetic in the pixel loops; everything before them is in double. NB_SINGLE
- * counts Miller indices from the middle of a tile, so that what is rounded is their change
- * across it. */
+/* Precision of the arithmetic in the loops over pixels; everything before them is in
+ * double. With NB_SINGLE a tile stores the Miller indices of its middle in double, so that
+ * only their change across the tile is rounded (docs/theory.md, 13). */
 enum nb_precision { NB_DOUBLE, NB_SINGLE };
 
 /*
- * How the sum is carried out.
+ * How the sum over samples is evaluated (docs/theory.md, 13).
  *
- *   NB_REFERENCE  one pixel after the other, in double: what the others are tested against
- *   NB_LANES      every sample, many pixels at a time
- *   NB_SPOTS      only samples near enough to a reflection to matter
- *   NB_STRATEGY_AUTO  NB_SPOTS for gauss, gauss_star and tophat crystals whose spots fill
- *                 less than a third of reciprocal space, where to find them costs less
- *                 than to sum every sample of the ROI; else NB_LANES, also for an x whose
- *                 reflections are too many to list
+ *   NB_REFERENCE  one pixel after the other, in double; the other strategies are tested
+ *                 against it
+ *   NB_LANES      every sample, with SIMD lanes over pixels
+ *   NB_SPOTS      only the samples near enough to a reflection to change the image by more
+ *                 than the tolerance
+ *   NB_STRATEGY_AUTO  NB_SPOTS if the crystal is gauss, gauss_star or tophat, its spots
+ *                 fill less than a third of reciprocal space, and finding them is estimated
+ *                 to cost less than NB_LANES; else NB_LANES, also for an x with more
+ *                 reflections than can be listed
  */
 enum nb_strategy { NB_STRATEGY_AUTO, NB_REFERENCE, NB_LANES, NB_SPOTS };
 
-/* Precision, strategy, tolerance, the instruction set and the device decide the bits of an
- * image; the number of threads does not. The ROI and the mask decide which pixel is the
- * peak that the tolerance is a part of, and what NB_STRATEGY_AUTO takes. Below 1e-300 of
- * what the crystal can scatter NB_SPOTS gives 0. */
+/* The bits of an image depend on precision, strategy, tolerance, instruction set and
+ * device, not on the number of threads. ROI and mask matter too: they decide which pixel is
+ * the peak and what NB_STRATEGY_AUTO chooses. NB_SPOTS gives 0 for a pixel below 1e-300 of
+ * what the crystal can scatter. */
 typedef struct nb_options {
     int precision; /* enum nb_precision */
     int strategy; /* enum nb_strategy */
-    double tolerance; /* of the image's peak; 0: 1e-10, with NB_SINGLE 1e-5. NB_SPOTS drops
-                         no more than this from any pixel; where NB_SINGLE would round by
-                         more, a tile is made smaller, then computed in double */
+    /* Allowed error of a pixel, as a fraction of the brightest pixel; 0: 1e-10, and 1e-5
+     * with NB_SINGLE. NB_SPOTS drops at most this from a pixel. With NB_SINGLE a tile that
+     * would be rounded by more is divided, and computed in double if that is not enough. */
+    double tolerance;
 } nb_options;
 
 /*
- * Make a scene ready to run.
+ * Make a simulator: fill in every default of a scene, decide every count and allocate.
  *
- *   scene       [in]   read during this call only
- *   free_names  [in]   parameters and groups, separated by blanks, order kept; NULL: none
+ *   scene       [in]   read during this call only, with all that it points to
+ *   free_names  [in]   names of the free parameters (params.h), separated by blanks; x has
+ *                      their order. NULL: none
  *   options     [in]   NULL: all defaults
  *   out         [out]  free with nb_simulator_free(), before the context
  *
- * Errors: NB_ERR_ARGUMENT (a number out of range, an unknown name), NB_ERR_SCENE
- * (members that contradict each other), NB_ERR_UNIT_CELL, NB_ERR_UNSUPPORTED,
- * NB_ERR_MEMORY.
+ * Errors: NB_ERR_ARGUMENT (a NULL, a number out of range, an unknown name, or a parameter
+ * that the scene does not have), NB_ERR_SCENE (members that contradict each other),
+ * NB_ERR_UNIT_CELL (no cell, or a flat one), NB_ERR_UNSUPPORTED (more than one panel; an
+ * instruction set, point spread or compiled mode that this build or machine lacks; or a
+ * feature that NANOBRAG_STRICT=1 does not allow to be replaced), NB_ERR_MEMORY,
+ * NB_ERR_CANCELLED (with NB_COMPILE_TUNE).
  */
 NB_API nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
                                      const char *free_names, const nb_options *options,
                                      nb_simulator **out);
 
-/* Accepts NULL. */
+/* Free a simulator; NULL is allowed. */
 NB_API void nb_simulator_free(nb_simulator *sim);
 
 /*
- * Order a simulator's work on its device in a stream of the caller's. What was queued there
- * before a call is done before the call touches an array, and what is queued there after it
- * sees what it wrote. Calls still return only when their results are there.
+ * Run a simulator's work on its CUDA device in a stream of the caller. Work queued in the
+ * stream before a call ends before the call reads or writes an array, and work queued after
+ * the call sees its results. A call still returns only when its results are complete.
  *
- *   cuda_stream  [in]  CUstream (cudaStream_t) of the primary context of the device, as all
- *                      of CUDA's runtime are; CU_STREAM_LEGACY (1) and
- *                      CU_STREAM_PER_THREAD (2) name the default streams. NULL: a stream
- *                      of our own, which waits for no other, as at first
+ *   cuda_stream  [in]  CUstream (cudaStream_t) of the device's primary context, the context
+ *                      of CUDA's runtime. CU_STREAM_LEGACY (1) and CU_STREAM_PER_THREAD (2)
+ *                      are the default streams. NULL: a stream of the library that waits
+ *                      for no other, as before the first call
  *
- * The stream has to live, and may not be capturing, while the simulator uses it. A
- * simulator on the host accepts any and does nothing with it, so that a program runs on
- * both.
+ * The caller keeps the stream alive, and not capturing, while the simulator uses it. A
+ * simulator that computes on the host accepts any stream and does not use it.
  *
- * Errors: NB_ERR_ARGUMENT (sim is NULL, or the stream is of another context), after which
- * the one before stays; NB_ERR_DEVICE.
+ * Errors: NB_ERR_ARGUMENT (sim is NULL, or the stream belongs to another context; the
+ * previous stream then stays in use), NB_ERR_DEVICE.
  */
 NB_API nb_status nb_simulator_set_stream(nb_simulator *sim, void *cuda_stream);
 
-/* How many parameters are free, and each of them (0 <= i < nparam). */
+/* The number of free parameters, called nparam below; 0 for sim = NULL. */
 NB_API size_t nb_nparam(const nb_simulator *sim);
+
+/*
+ * Describe free parameter i, with its value in the scene.
+ *
+ *   i    [in]   its index in x, 0 to nparam - 1
+ *   out  [out]  its name, unit, value, scale and bounds
+ *
+ * Errors: NB_ERR_ARGUMENT (sim or out is NULL, or there is no parameter i).
+ */
 NB_API nb_status nb_param_at(const nb_simulator *sim, size_t i, nb_param *out);
 
 /*
- * The resolved scene at x: every default filled in, every count decided. Without quirks,
- * a simulator made from it gives the same image.
+ * Read the resolved scene at x: every default filled in and every count decided. Without
+ * quirks, a simulator made from it gives the same image.
  *
  *   x    [in]   parameters; NULL: the values of the scene          (nparam)
- *   out  [out]  its pointers are the simulator's, the lists of sources and reflections
- *               those of the last such call
+ *   out  [out]  the scene. The simulator owns what it points to; the next call of
+ *               nb_resolved() overwrites the lists of sources, domain weights and
+ *               reflections
+ *
+ * Errors: NB_ERR_ARGUMENT (sim or out is NULL, or a parameter is outside its bounds).
  */
 NB_API nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene *out);
 
@@ -117,257 +135,327 @@ NB_API nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene 
  *   x      [in]   parameters; NULL: the values of the scene        (nparam)
  *   image  [out]  photons per pixel, float32 or float64            (nslow x nfast)
  *
- * The image may lie on the device that computes it (NB_CUDA; nb_description.device), unless
- * there is a point spread; it is complete when the call returns, and whatever was queued on
- * its memory has to be done before, or be in the stream of nb_simulator_set_stream().
+ * Pixels outside the ROI and masked pixels are 0, but a point spread carries their light
+ * into their neighbours. A float32 image is the rounded float64 image. The first image that
+ * is not dense float64 allocates a dense one as workspace.
  *
- * Pixels outside the ROI and masked ones are 0; a point spread still carries their light
- * into their neighbours. float32 is the rounded float64: the first image that is not dense
- * float64 allocates one that is.
+ * The image may lie on the CUDA device that computes it (nb_description.device), unless the
+ * scene has a point spread. It is complete when the call returns. Earlier work on its
+ * memory must have ended, or be queued in the stream of nb_simulator_set_stream().
  *
- * Errors: NB_ERR_ARGUMENT (a parameter outside its bounds), NB_ERR_SHAPE (also an image on
- * a device that makes none of this simulator's images), NB_ERR_UNIT_CELL,
- * NB_ERR_UNSUPPORTED (an image on a device, and a point spread), NB_ERR_DEVICE (an image
- * there, and the device failed; without one the host computes instead),
- * NB_ERR_CANCELLED (image is then incomplete), NB_ERR_MEMORY (NB_SPOTS asked for, and too
- * many reflections to list).
+ * Errors: NB_ERR_ARGUMENT (sim or image is NULL, or a parameter is outside its bounds),
+ * NB_ERR_SHAPE (also for an image on a device that does not compute this simulator's
+ * images), NB_ERR_DONATED (image was donated before), NB_ERR_SCENE and NB_ERR_UNIT_CELL (x
+ * gives an impossible geometry or a flat cell), NB_ERR_UNSUPPORTED (an image on a device
+ * and a point spread, or a feature that NANOBRAG_STRICT=1 does not allow to be replaced),
+ * NB_ERR_DEVICE (the device failed and image lies on it; else the host computes instead),
+ * NB_ERR_CANCELLED (image is then incomplete), NB_ERR_MEMORY (also if NB_SPOTS was asked
+ * for and the reflections are too many to list).
  */
 NB_API nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image);
 
 /*
- * image[k] = I(x[k]) for n rows of x, each bit for bit what nb_forward() gives. On a
- * device, images of small detectors are computed together: one copy there, one launch and
- * one copy back for as many as its memory for sums holds, instead of a few of each for
- * every image. They are computed one after the other on the host, behind a point spread,
- * while structure factors are free (F[...], default_f), and where one image alone fills
- * what a launch may take.
+ * image[k] = I(x[k]) for n rows of x, with the bits of nb_forward().
  *
- *   n      [in]   1 or more
- *   x      [in]   parameters; NULL: the values of the scene, for all   (n x nparam)
- *   image  [out]  an array for each, as of nb_forward(): any types, strides and places
- *                 beside each other                                (n x nslow x nfast)
+ *   n      [in]   number of images, 1 or more
+ *   x      [in]   parameters, one row for each image; NULL: the values of the scene for all
+ *                                                                  (n x nparam)
+ *   image  [out]  one array for each, as in nb_forward(); types, strides and devices may
+ *                 differ                                     (n arrays, nslow x nfast)
  *
- * Besides the memory of nb_forward(), a call takes for its time that of the frames and
- * photons of images that are computed together.
+ * On a CUDA device the images of a small detector are computed together, as many as fit in
+ * the device's workspace, with one launch and one copy in each direction. Images are
+ * computed one by one on the host, with a point spread, while structure factors are free
+ * (F[...], default_f), and if one image fills a launch. For images computed together the
+ * call allocates memory and frees it at its end.
  *
- * Errors: those of nb_forward(). After a mistake in an array nothing was written; else,
- * where an image fails, those before it are complete and those behind it untouched, but for
- * NB_ERR_DEVICE and NB_ERR_CANCELLED: of the images computed together with it, those on the
- * device may be incomplete, the others are untouched.
+ * Errors: those of nb_forward(), and NB_ERR_ARGUMENT for n < 1. If an array is wrong
+ * nothing is written. If the computation of an image fails, the images before it are
+ * complete and those after it are not changed. After NB_ERR_DEVICE and NB_ERR_CANCELLED
+ * this also holds for host images computed together with it, while those on the device may
+ * be incomplete.
  */
 NB_API nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x,
                                   nb_array *image);
 
 /*
- * dimage = J dx: what the image changes by along directions of the parameters.
+ * dimage = J dx: Jacobian-vector products, the derivatives of the image along directions of
+ * the parameters.
  *
  *   x       [in]   parameters; NULL: the values of the scene       (nparam)
- *   dx      [in]   directions                                      (ndir x nparam)
- *   dimage  [out]  an array for each, photons                      (ndir x nslow x nfast)
+ *   ndir    [in]   number of directions, 1 or more
+ *   dx      [in]   directions, in the units of the parameters      (ndir x nparam)
+ *   dimage  [out]  one array for each direction, photons, float32 or float64, on the host
+ *                                                    (ndir arrays, nslow x nfast)
  *
- * One pass over the samples for every sixteen directions (with a point spread, for each,
- * unless the images are dense float64). By the lanes in their precision, but for
- * NB_REFERENCE; with NB_SPOTS only where a spot reaches, to its tolerance. Where a sample
- * changes its nearest reflection the derivative is that of the side it lies on. The first
- * call allocates what all later ones work in.
+ * Sixteen directions share a pass over the samples. With a point spread they do so only if
+ * all images are dense float64. NB_REFERENCE differentiates sample by sample in double; the
+ * other strategies use SIMD lanes in their precision, and NB_SPOTS skips samples that no
+ * spot reaches, within its tolerance. At a jump of the image (a sample changes its nearest
+ * reflection) the derivative is that of the side on which the sample lies.
  *
- * On a CUDA device (nb_description.derivatives) derivatives are those of all samples there,
- * in its precision. Their kernels are built by NVRTC when they are first needed, which
- * takes seconds, and kept on disk. The call that first needs one waits for it; the progress
- * handler may stop it. The host computes with compiled mode off, behind a point spread,
- * with nanoBragg's own amorphous material or capture, without NVRTC, after
- * NANOBRAG_RECOMPILE_LIMIT builds (8) or NANOBRAG_COMPILE_TIMEOUT seconds (120) for one,
- * and tangents along structure factors; nb_describe() says why. `dimage` is in host memory.
+ * On a CUDA device (nb_description.derivatives) the sum is over all samples, in the
+ * precision of the device. NVRTC builds the kernels when a call first needs them; the call
+ * waits some seconds, and the progress handler may stop it. The kernels are stored on disk.
+ * The host computes derivatives instead, and nb_describe() says why,
  *
- * Errors: those of nb_forward(), and NB_ERR_MEMORY also of that first call;
- * NB_ERR_UNSUPPORTED with nanoBragg's curved detector.
+ *   - with compiled mode off, or without NVRTC;
+ *   - with a point spread;
+ *   - with NB_QUIRK_WATER or NB_QUIRK_LAST_CAPTURE;
+ *   - after NANOBRAG_RECOMPILE_LIMIT builds (8), or if one takes longer than
+ *     NANOBRAG_COMPILE_TIMEOUT seconds (120);
+ *   - along structure factors, for tangents.
+ *
+ * Errors: those of nb_forward() for host images; NB_ERR_ARGUMENT also if no parameter is
+ * free, ndir < 1, dx or dimage is NULL, or a number of dx is not finite; NB_ERR_UNSUPPORTED
+ * also with NB_QUIRK_CURVED and a curved detector.
  */
 NB_API nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
                         nb_array *dimage);
 
 /*
- * bar_x += J^T bar_image: the gradient of sum(bar_image * image), for several such sums.
+ * bar_x += J^T bar_image: vector-Jacobian products, the gradients dL/dx of the losses
+ * L = sum over pixels of bar_image x image.
  *
  *   x          [in]      parameters; NULL: the values of the scene (nparam)
- *   bar_image  [in]      cotangents, float32 or float64            (ncot x nslow x nfast)
- *   bar_x      [in,out]  gradients are added to it                 (ncot x nparam)
+ *   ncot       [in]      number of cotangents, 1 or more
+ *   bar_image  [in]      cotangents dL/dimage, float32 or float64. Masked pixels and those
+ *                        outside the ROI do not count  (ncot arrays, nslow x nfast)
+ *   bar_x      [in,out]  each gradient is added to its row         (ncot x nparam)
  *
- * One pass over the samples for each cotangent, whatever the number of parameters; by the
- * lanes in their precision, but for NB_REFERENCE, and with NB_SPOTS spot by spot, to its
- * tolerance (by lanes where a spot reaches, if samples are weighed one by one or F is
- * interpolated); on a device as in nb_jvp(), where cotangents may lie too, dense. What lies
- * under the mask or outside the ROI has no say. Errors: those of nb_forward(),
- * NB_ERR_UNSUPPORTED as in nb_jvp(), and for a cotangent on a device where the host
- * computes. After an error the gradients of the cotangents before it were added.
+ * Each cotangent takes one pass over the samples, whatever the number of parameters.
+ * Strategy, precision and device are as in nb_jvp(), except that NB_SPOTS adds up the
+ * adjoint spot by spot, unless F is interpolated or factors are evaluated for every sample.
+ * On a device the cotangents may lie there too, dense.
+ *
+ * Errors: those of nb_jvp(), for bar_image instead of dimage; NB_ERR_ARGUMENT also for
+ * ncot < 1 or a NULL bar_x; NB_ERR_UNSUPPORTED also for a cotangent on a device while the
+ * host computes; NB_ERR_DEVICE for a cotangent on a device that failed. After an error the
+ * gradients of earlier cotangents have been added.
  */
 NB_API nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot,
                         const nb_array *bar_image, double *bar_x);
 
-/* How many of the free parameters are not structure factors: rows of nb_normal.matrix. */
+/* The number of free parameters that are not structure factors F[h,k,l], called ndense
+ * below; 0 for sim = NULL. */
 NB_API size_t nb_ndense(const nb_simulator *sim);
 
-/* Results of nb_jtj() and nb_loss(): what is not NULL is added to. Dense are the parameters
- * but the structure factors F[h,k,l], in the order of x. */
+/* Results of nb_jtj() and nb_loss(). A member that is not NULL is added to. The dense
+ * parameters are all but the nF structure factors F[h,k,l], in the order of x. An element
+ * of J^T W J has the unit of the weighted squares, photons^2 for W = 1, over the units of
+ * its two parameters; an element of a gradient has that over the unit of its parameter. */
 typedef struct nb_normal {
-    double *matrix; /* J^T W J over the dense parameters            (ndense x ndense) */
-    double *diagonal; /* its diagonal over all                                (nparam) */
-    double *coupling; /* its block dense x F                            (ndense x nF) */
-    double *gradient; /* J^T W r                                              (nparam) */
+    double *matrix; /* J^T W J of the dense parameters              (ndense x ndense) */
+    double *diagonal; /* diagonal of J^T W J, all parameters                  (nparam) */
+    double *coupling; /* J^T W J, dense parameters x structure factors  (ndense x nF) */
+    double *gradient; /* J^T W r, or dL/dx of nb_loss()                       (nparam) */
 } nb_normal;
 
 /*
- * The normal matrix of a weighted least-squares fit, added up tile by tile: no Jacobian is
- * stored, but for a point spread, behind which it keeps an image of the ROI for each dense
- * parameter. Strategy and precision as in nb_jvp(); on a device, where weights and
- * residuals may lie too (dense), for up to 32 dense parameters. Of them 4 (8 in float) may
- * turn domains or phi steps apart: phi0, osc, spindle, mosaic spread and domain weights;
- * with an anisotropic spread also cell and misset. No structure factor may be free, nor
- * default_f where reflections are listed; else the host computes.
+ * Add the normal matrix J^T W J of a weighted least-squares fit, and its gradient J^T W r.
  *
  *   x         [in]      parameters; NULL: the values of the scene  (nparam)
- *   weight    [in]      W, one weight per pixel; NULL: 1           (nslow x nfast)
- *   residual  [in]      r, image less data; NULL: no gradient      (nslow x nfast)
- *   out       [in,out]  what is asked for
+ *   weight    [in]      W, one weight for each pixel, float32 or float64; NULL: 1
+ *                                                                  (nslow x nfast)
+ *   residual  [in]      r = image - data in photons, float32 or float64; NULL: no gradient
+ *                                                                  (nslow x nfast)
+ *   out       [in,out]  its members that are not NULL are added to
  *
- * Errors: those of nb_jvp(), after which nothing was added; NB_ERR_ARGUMENT for a gradient
- * without a residual.
+ * The matrix is summed tile by tile, so that no Jacobian is stored. With a point spread the
+ * call stores an image of the ROI for each dense parameter. Strategy, precision and device
+ * are as in nb_jvp().
+ *
+ * A device computes normal matrices of up to 32 dense parameters, no structure factor among
+ * them, nor default_f if reflections are listed. At most 4 of them (8 in float) may be
+ * parameters that rotate or weight orientations differently: phi0, osc, spindle, mosaic
+ * spread and domain weights, and with an anisotropic spread also cell and misset. Otherwise
+ * the host computes. weight and residual may lie on the device, dense.
+ *
+ * Errors: those of nb_vjp(), for weight and residual instead of bar_image; NB_ERR_ARGUMENT
+ * also for a NULL out, or a gradient without a residual. After an error nothing has been
+ * added.
  */
 NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weight,
                         const nb_array *residual, nb_normal *out);
 
-/* L of a pixel, I what is computed and y what was observed, w its weight:
+/*
+ * The loss L of one pixel, and its curvature in the approximation of Gauss and Newton. I
+ * are the computed photons, y the observed photons and w the weight of the pixel.
  *
- *   NB_GAUSSIAN         w (I - y)^2/2
- *   NB_POISSON          w (I - y log(I))               curvature w/I
- *   NB_POISSON_READOUT  w ((I - y)^2/v + log(v))/2, v = I/gain + sigma_readout^2
- *                                                      curvature w/v
- *   NB_HUBER            w times (I - y)^2/2 for |I - y| < delta, else
- *                       delta |I - y| - delta^2/2      curvature w or 0
+ *   NB_GAUSSIAN         w (I - y)^2/2                           curvature w
+ *   NB_POISSON          w (I - y log(I))                        curvature w/I
+ *   NB_POISSON_READOUT  w ((I - y)^2/v + log(v))/2              curvature w/v
+ *                       with the variance v = I/gain + sigma_readout^2
+ *   NB_HUBER            w (I - y)^2/2 for |I - y| < delta       curvature w
+ *                       else w (delta |I - y| - delta^2/2)      curvature 0
+ *
+ * NB_POISSON and NB_POISSON_READOUT are negative log-likelihoods of the Poisson
+ * distribution and of a normal distribution with variance v, without constants; NB_HUBER is
+ * by Huber (Ann. Math. Statist. 35, 1964, 73).
  */
 enum nb_loss_kind { NB_GAUSSIAN, NB_POISSON, NB_POISSON_READOUT, NB_HUBER };
 
 typedef struct nb_target {
     int kind; /* enum nb_loss_kind */
     const nb_array *observed; /* photons, float32 or float64         (nslow x nfast) */
-    const nb_array *weight; /* NULL: 1                               (nslow x nfast) */
-    double sigma_readout; /* photons */
-    double gain; /* 0: 1 */
-    double delta; /* photons; 0: 1 */
+    const nb_array *weight; /* w, float32 or float64; NULL: 1        (nslow x nfast) */
+    double sigma_readout; /* standard deviation of readout noise, photons */
+    double gain; /* factor of NB_POISSON_READOUT; 0: 1 */
+    double delta; /* limit of NB_HUBER, photons; 0: 1 */
 } nb_target;
 
 /*
- * value = sum of L over the pixels, and its gradient: tile by tile in one pass, with the
- * strategy spots in one of the image and one of its adjoint. On a device as nb_vjp() and
- * nb_jtj(), the value alone as an image, which stays there; what is compared with may lie
- * there too, dense.
+ * value = sum of L over the rendered pixels, with its gradient and normal matrix.
  *
  *   x       [in]      parameters; NULL: the values of the scene    (nparam)
+ *   target  [in]      the observed photons and the loss
  *   value   [out]     the loss
- *   out     [in,out]  NULL: the value alone. W is then the curvature of L at I (Gauss and
- *                     Newton's, never negative) and gradient that of the loss
+ *   out     [in,out]  NULL: the value alone; else its members that are not NULL are added
+ *                     to: gradient by dL/dx, the others by J^T W J with W = curvature of L,
+ *                     which is never negative
  *
- * Errors: those of nb_jtj(); NB_ERR_ARGUMENT for NB_POISSON where a pixel that expects no
- * photon observed one.
+ * Value and gradient take one pass over the samples, with NB_SPOTS one for the image and
+ * one for its adjoint. A device computes gradients as in nb_vjp(), normal matrices as in
+ * nb_jtj(), and the value alone wherever it computes images. observed and weight may lie on
+ * the device, dense.
+ *
+ * Errors: those of nb_jtj(), for observed and weight, where free parameters are needed only
+ * if out is given; NB_ERR_ARGUMENT also for a NULL target, observed or value, an unknown
+ * kind, a negative sigma_readout, gain or delta, an observed number that is not finite, or
+ * a loss that is not finite (photons observed where NB_POISSON expects none, or a pixel
+ * without variance). After an error nothing has been added.
  */
 NB_API nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
                          double *value, nb_normal *out);
 
-/* What a scene comes to: its geometry in every convention, its counts. */
+/* Derived numbers of a scene: its geometry in every convention, its counts, and what
+ * computes it. */
 typedef struct nb_description {
-    /* crystal, after misset, at phi = 0 and in the first domain */
-    double cell[6], cell_star[6]; /* a b c al be ga, and reciprocal     A, 1/A, degree */
+    /* ---- crystal, after misset, at phi = 0 and in the first domain ---- */
+    double cell[6], cell_star[6]; /* direct and reciprocal cell         A, 1/A, degree */
     double volume; /*                                                           A^3    */
     double real_axes[3][3]; /* a, b, c                                          A      */
     double star_axes[3][3]; /* a*, b*, c*                                       1/A    */
-    double misset[3]; /*                                                        degree */
-    double ncells[3];
-    double star_sines[3], star_cosines[3]; /* of the reciprocal angles, before clipping */
-    /* detector, in place */
+    double misset[3]; /* about lab x, y, z                                      degree */
+    double ncells[3]; /* unit cells along a, b, c */
+    double star_sines[3], star_cosines[3]; /* of the reciprocal angles, not clipped to 1 */
+    /* ---- detector, after its rotations ---- */
     int nslow, nfast, convention, pivot; /* pivot: NB_PIVOT_BEAM or NB_PIVOT_SAMPLE */
     double pixel, size[2]; /* size: fast, slow                                  mm     */
     double fast[3], slow[3], normal[3], twotheta_axis[3]; /* unit vectors */
     double origin[3]; /* outer corner of the first pixel (pix0)                 mm     */
-    double distance, close_distance; /*                                         mm     */
+    double distance, close_distance; /* along the beam, along the normal        mm     */
     double beam_fast, beam_slow; /* direct beam, from the outer corner          mm     */
     double close_fast, close_slow; /* nearest point, from the outer corner      mm     */
-    double xbeam, ybeam; /* in the convention, as given or defaulted            mm     */
-    double adxv[2], mosflm[2], denzo[2], dials_origin[3]; /* beam centre, x y   mm     */
-    double xds_org[2]; /*                                                       pixel  */
-    double thickness, mu; /* mu < 0: not given, 0: no sensor model         um, 1/m     */
-    double layer_step; /*                                                       um     */
-    /* beam */
+    double xbeam, ybeam; /* beam centre of the convention, as given or default  mm     */
+    /* beam centre x, y of these programs, and the origin x, y, z of DIALS      mm     */
+    double adxv[2], mosflm[2], denzo[2], dials_origin[3];
+    double xds_org[2]; /* ORGX, ORGY of XDS                                     pixel  */
+    /* sensor: thickness, um, and attenuation, 1/m; mu below 0: not given, 0: no sensor */
+    double thickness, mu;
+    double layer_step; /* thickness of a layer                                  um     */
+    /* ---- beam ---- */
     double beam[3], polarization_axis[3], vertical[3], spindle[3]; /* unit vectors */
     double fluence; /*                                                   photons/m^2   */
-    double dispersion, dispersion_step; /* fraction */
+    double dispersion, dispersion_step; /* fractions of the wavelength */
     double divergence[2], divergence_step[2]; /* horizontal, vertical           radian */
-    /* counts */
-    int nsource, ngrid, ndispersion, nphi, ndomains, nlayers; /* ngrid: directions, 0
-                                                           when sources were given */
-    int oversample, oversample_wanted; /* wanted: what the rule asks for */
-    int interpolate; /* NB_NEAREST or NB_TRICUBIC; without a list of reflections no effect
-                      */
+    /* ---- counts; ngrid: directions of generated sources, 0 for listed ones ---- */
+    int nsource, ngrid, ndispersion, nphi, ndomains, nlayers;
+    int oversample, oversample_wanted; /* used, and the number given by the rule */
+    int interpolate; /* NB_NEAREST or NB_TRICUBIC; no effect without listed reflections */
     int interpolate_auto; /* 1: chosen by rule */
-    /* what runs; strategy and kernel: on the host, a device sums every sample */
-    int strategy; /* enum nb_strategy, never NB_STRATEGY_AUTO */
-    const char *strategy_why; /* one clause: why this one */
-    const char *kernel; /* its instruction set: "scalar", "v2", "v3", "v4" or "base";
-                           or "reference" */
-    const char *device; /* of images: "cpu", or "cuda:0" and its name */
-    const char *device_why; /* one clause: why this one */
-    const char
-        *derivatives; /* the same of derivatives, as far as is known before the next */
-    const char *derivatives_why;
-    int precision; /* enum nb_precision: NB_SINGLE when any of it is in float */
-    double tolerance; /* of the image's peak */
-    double rounding; /* estimated rounding error of the image at this precision, of its peak
-                      */
-    int tiles, tiles_small, tiles_double; /* tiles of NB_LANES; those divided, and those
-                                             done in double, to keep the tolerance */
+    /* ---- what computes; the simulator owns the strings, valid until its next call ---- */
+    int strategy; /* enum nb_strategy on the host, never NB_STRATEGY_AUTO */
+    const char *strategy_why; /* the reason, one clause */
+    const char *kernel; /* instruction set on the host: "scalar", "v2", "v3", "v4" or
+                           "base"; or "reference" */
+    const char *device; /* where images are computed: "cpu", or "cuda:0" and its name */
+    const char *device_why; /* the reason, one clause */
+    const char *derivatives; /* where derivatives are computed, as known so far */
+    const char *derivatives_why; /* the reason, one clause */
+    int precision; /* NB_SINGLE if any part of an image is in float, else NB_DOUBLE */
+    double tolerance; /* nb_options.tolerance, as a fraction of the peak */
+    double rounding; /* estimated rounding error of the image, as a fraction of its peak */
+    /* tiles of NB_LANES; tiles divided, and tiles computed in double, for the tolerance */
+    int tiles, tiles_small, tiles_double;
     double phi_step; /*                                                         degree */
-    double sample_max, pixel_reciprocal; /* largest N |a|; lambda D/pixel       A      */
+    double sample_max, pixel_reciprocal; /* largest edge N |a| of the crystal; lambda x
+                                            distance/pixel                      A      */
     double qmax; /* largest |q| on the detector                                 1/A    */
-    int64_t pixels; /* rendered: in the ROI and not masked */
+    int64_t pixels; /* rendered pixels: inside the ROI and not masked */
     double evaluations; /* pixels x sub-pixels x layers x sources x phi x domains */
-    double background_intensity; /* nanoBragg's I_bg under NB_QUIRK_WATER, else 0 */
+    double background_intensity; /* nanoBragg's I_bg with NB_QUIRK_WATER, else 0
+                                                                 photons/steradian     */
 } nb_description;
 
 /*
+ * Describe the scene at x.
+ *
  *   x    [in]   parameters; NULL: the values of the scene          (nparam)
- *   out  [out]  filled
+ *   out  [out]  the description
+ *
+ * Errors: NB_ERR_ARGUMENT (sim or out is NULL, or a parameter is outside its bounds),
+ * NB_ERR_SCENE and NB_ERR_UNIT_CELL (x gives an impossible geometry or a flat cell).
  */
 NB_API nb_status nb_describe(nb_simulator *sim, const double *x, nb_description *out);
 
 /*
- * Source i of the beam at x.
+ * Read one source of the beam at x (docs/theory.md, 10).
  *
- *   out        [out]  unit direction; weight as given, or 1/n for a generated one
- *   deviation  [out]  horizontal, vertical angle, 0 when sources were given; may be
- *                     NULL                                          radian   (2)
+ *   x          [in]   parameters; NULL: the values of the scene    (nparam)
+ *   i          [in]   index of the source, from 0
+ *   out        [out]  unit direction, wavelength in A, and weight: as given, or 1/n for
+ *                     each of n generated sources
+ *   deviation  [out]  horizontal, vertical angle to the beam, radian; 0 for a listed
+ *                     source; may be NULL                          (2)
+ *
+ * Errors: NB_ERR_ARGUMENT (sim or out is NULL, there is no source i, or a parameter is
+ * outside its bounds), NB_ERR_SCENE (x gives the source no direction or wavelength).
  */
 NB_API nb_status nb_source_at(nb_simulator *sim, const double *x, int i, nb_source *out,
                               double *deviation);
 
-/* Orientation of phi step i and domain j: rows a, b, c.             A      (3 x 3) */
+/*
+ * Read the crystal axes of one orientation at x (docs/theory.md, 8 and 9).
+ *
+ *   x    [in]   parameters; NULL: the values of the scene          (nparam)
+ *   i    [in]   index of the phi step, from 0
+ *   j    [in]   index of the mosaic domain, from 0
+ *   out  [out]  rows a, b, c in the laboratory frame, A            (3 x 3)
+ *
+ * Errors: NB_ERR_ARGUMENT (sim or out is NULL, an index is out of range, or a parameter is
+ * outside its bounds), NB_ERR_SCENE and NB_ERR_UNIT_CELL (as in nb_describe()).
+ */
 NB_API nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, int j,
                                    double out[9]);
 
-/* The last sample of one pixel, and what the pixel adds up to. */
+/* The last sample of one pixel, and the sums over all its samples (docs/theory.md). */
 typedef struct nb_pixel_trace {
     double stol; /* sin(theta)/lambda                                           1/A    */
-    double position[3]; /* of the sample                                        m      */
-    double h[3]; /* Miller indices of the sample */
-    int hkl[3]; /* the nearest integers */
-    double f_cell; /*                                                         electron */
-    double f_latt;
-    double sum; /* of F^2 over all samples of the pixel */
+    double position[3]; /* position of the sample                               m      */
+    double h[3]; /* fractional Miller indices of the sample */
+    int hkl[3]; /* indices of the nearest reflection */
+    double f_cell; /* structure factor of the unit cell                       electron */
+    double f_latt; /* lattice factor, in unit cells */
+    double sum; /* of (F_cell F_latt)^2 over all samples                    electron^2 */
     double steps; /* sources x domains x phi steps x sub-pixels */
     double polarization, omega, capture; /* factors; omega in steradian */
-    double intensity; /* of the pixel, before the point spread             photons     */
-    double axes[3][3]; /* real-space axes of the sample: a, b, c                A      */
+    double intensity; /* of the pixel, before the point spread               photons   */
+    double axes[3][3]; /* real-space axes a, b, c of the sample                 A      */
 } nb_pixel_trace;
 
-/* Evaluate pixel (slow, fast) of a panel (0) by the reference kernel. Errors:
- * NB_ERR_ARGUMENT. */
+/*
+ * Evaluate one pixel with the reference kernel and report its factors.
+ *
+ *   x      [in]   parameters; NULL: the values of the scene        (nparam)
+ *   panel  [in]   0 in this version
+ *   slow   [in]   pixel index along the slow axis, from 0
+ *   fast   [in]   pixel index along the fast axis, from 0
+ *   out    [out]  the trace
+ *
+ * Errors: NB_ERR_ARGUMENT (sim or out is NULL, there is no such pixel, or a parameter is
+ * outside its bounds), NB_ERR_SCENE and NB_ERR_UNIT_CELL (as in nb_describe()).
+ */
 NB_API nb_status nb_trace_pixel(nb_simulator *sim, const double *x, int panel, int slow,
                                 int fast, nb_pixel_trace *out);
 

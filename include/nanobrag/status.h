@@ -1,8 +1,8 @@
 /*
- * status.h - how functions of libnanobrag fail.
+ * status.h - how functions of libnanobrag report failure.
  *
- * Every call that can fail returns an nb_status. The particulars ("p1.hkl, line 17:
- * expected h k l F") are kept by the context: nb_context_message().
+ * Every call that can fail returns an nb_status. The context holds the details ("p1.hkl,
+ * line 17: expected h k l F"), to be read with nb_context_message().
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,7 +13,7 @@
 
 NB_BEGIN_DECLS
 
-/* one line per way of failing: name, the sentence nb_status_text() returns */
+/* One line for each status: its name without NB_, and the text of nb_status_text(). */
 #define NB_STATUS_LIST(X)                                                                  \
     X(OK, "no error")                                                                      \
     X(ERR_ARGUMENT, "an argument is missing or out of range")                              \
@@ -32,7 +32,8 @@ NB_BEGIN_DECLS
 typedef enum nb_status { NB_STATUS_LIST(NB_STATUS_ENUM) NB_STATUS_COUNT } nb_status;
 #undef NB_STATUS_ENUM
 
-/* One sentence for a status; "unknown status" for a number that is none. Never NULL. */
+/* One sentence that describes a status; "unknown status" for a number that is not a status.
+ * A static string, never NULL. */
 NB_API const char *nb_status_text(nb_status status);
 
 NB_END_DECLS

@@ -126,7 +126,7 @@ static int get_all(int from, int n)
         prepare((from + k) % n, LARGE);
         cubin_job_run(&job);
         failed += job.status != NB_OK || job.cubin.size != LARGE || job.counts.damaged > 0
-                  || job.trouble[0][0] || job.trouble[1][0];
+                  || job.disk_error[0][0] || job.disk_error[1][0];
         cubin_free(&job.cubin);
     }
     return failed;
@@ -175,7 +175,8 @@ int threads_at_once(void)
         }
         cubin_job_run(own);
         failed += own->status != NB_OK || own->cubin.size != LARGE
-                  || own->counts.damaged > 0 || own->trouble[0][0] || own->trouble[1][0];
+                  || own->counts.damaged > 0 || own->disk_error[0][0]
+                  || own->disk_error[1][0];
         cubin_free(&own->cubin);
         free(own);
     }

@@ -55,7 +55,7 @@ int not_to_be_had(void)
         const char *wrong, *words;
     } rows[] = {{"fail", "error: expected a \";\""},
                 {"slow", "stopped after 0.05 s (NANOBRAG_COMPILE_TIMEOUT)"},
-                {"bytes", "does not hand out its cubin"}};
+                {"bytes", "does not return its cubin"}};
     struct subject s;
 
     begin_anew();
@@ -232,9 +232,9 @@ static void check_class(int turning, int crystal, int single, const char *name, 
     built[0] = '\0';
     status = subject_run(&s, single, &rows, &r);
     tap_check(status == NB_OK && strstr(built, name)
-                  && emulated.launches[GPU_ROWS] == (uint64_t)passes,
+                  && emulated.launches[GPU_DERIVATIVES] == (uint64_t)passes,
               "%d tangents, %d turn: %s, %d passes", n, turning, built,
-              (int)emulated.launches[GPU_ROWS]);
+              (int)emulated.launches[GPU_DERIVATIVES]);
     free(dots);
     results_drop(&s, &r);
     subject_close(&s);
@@ -340,17 +340,17 @@ int refusals(void)
     rows.n = 4;
     check_serves(&s, 0, &rows, NULL);
     rows.n = 5;
-    check_serves(&s, 0, &rows, "4 parameters at most");
+    check_serves(&s, 0, &rows, "at most 4 parameters");
     rows.n = 8;
     check_serves(&s, 1, &rows, NULL);
     rows.n = 9;
-    check_serves(&s, 1, &rows, "8 parameters at most");
+    check_serves(&s, 1, &rows, "at most 8 parameters");
     s.t.job.spec.shape = PHYS_GAUSS; /* float may lose it */
     rows.n = 5;
-    check_serves(&s, 1, &rows, "4 parameters at most");
+    check_serves(&s, 1, &rows, "at most 4 parameters");
     s.t.job.spec.shape = PHYS_SQUARE;
     rows.n = 33;
-    check_serves(&s, 0, &rows, "32 parameters at most");
+    check_serves(&s, 0, &rows, "at most 32 parameters");
     rows = objective_of(&s);
     s.t.frame.surface = PHYS_CURVED_QUIRK;
     check_serves(&s, 0, &rows, "curved detector");

@@ -44,7 +44,7 @@ is "512 x 512 photons" test "$(wc -c < work/image.bin)" -eq $((512 * 512 * 4))
 run_blocks docs/derivatives.md columns.bin gradient.json image.bin
 is "four columns" test "$(wc -c < work/columns.bin)" -eq $((4 * 128 * 128 * 8))
 is "a gradient that is not 0" has_gradient
-is "a column that is not 0" sh -c 'tr -d "\000" < work/columns.bin | head -c 1 | grep -q .'
+is "columns that are not 0" test "$(tr -d '\000' < work/columns.bin | wc -c)" -gt 100000
 
 for document in "$source"/docs/*.md "$source"/docs/development/*.md; do
     case $document in */docs/derivatives.md) continue ;; esac

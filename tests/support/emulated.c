@@ -241,22 +241,24 @@ static emulated_block *block_of(const struct gpu_kernel *kernel)
     case GPU_BRIGHTEST:
         return emulated_brightest;
     case GPU_F:
-        return rows && kernel->own ? rows->f[kernel->shape][kernel->lookup] : NULL;
+        return rows && kernel->runtime ? rows->f[kernel->shape][kernel->lookup] : NULL;
     default:
         return NULL;
     }
 }
 
 /* of derivatives; NULL: none */
-static const struct jacobian_kernel *jacobian_of(const struct gpu_kernel *kernel)
+static const struct derivative_kernel *jacobian_of(const struct gpu_kernel *kernel)
 {
     static const char *const classes[JACOBIAN_KINDS] = {"JACOBIAN_FRAME", "JACOBIAN_TURNED",
                                                         "JACOBIAN_FEW", "JACOBIAN_MANY"};
     const struct jacobian_kernels *rows = emulated_rows[kernel->single];
-    const struct module *module = kernel->own;
+    const struct module *module = kernel->runtime;
 
-    for (int i = 0; kernel->work == GPU_ROWS && rows && module && i < JACOBIAN_KINDS; i++) {
-        const struct jacobian_kernel *found = &rows->rows[kernel->shape][kernel->lookup][i];
+    for (int i = 0; kernel->work == GPU_DERIVATIVES && rows && module && i < JACOBIAN_KINDS;
+         i++) {
+        const struct derivative_kernel *found =
+            &rows->rows[kernel->shape][kernel->lookup][i];
 
         if (strcmp(module->class, classes[i]) == 0 && found->block) return found;
     }
@@ -266,9 +268,11 @@ static const struct jacobian_kernel *jacobian_of(const struct gpu_kernel *kernel
 /* whether what was loaded is what is to be launched */
 static int is_own(const struct gpu_kernel *kernel)
 {
-    const struct module *module = kernel->own;
+    const struct module *module = kernel->runtime;
     const int is_f = strcmp(module->class, "JACOBIAN_F") == 0;
-    const enum gpu_work work = !module->class[0] ? GPU_IMAGE : is_f ? GPU_F : GPU_ROWS;
+    const enum gpu_work work = !module->class[0] ? GPU_IMAGE
+                               : is_f            ? GPU_F
+                                                 : GPU_DERIVATIVES;
 
 #define VARIANT(a, b)                                                                      \
     if (kernel->shape == PHYS_##a && kernel->lookup == PHYS_##b)                           \
@@ -309,7 +313,7 @@ static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *
                         gpu_address parameters)
 {
     const struct gpu_kernel *kernel = &launch->kernel;
-    const struct jacobian_kernel *rows = jacobian_of(kernel);
+    const struct derivative_kernel *rows = jacobian_of(kernel);
     emulated_block *block = block_of(kernel);
     const struct gpu_parameters *p = /* of the first image, or another kernel's */
         (const void *)(uintptr_t)(parameters + launch->offset);
@@ -323,13 +327,13 @@ static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *
     if ((!block && !rows) || n <= 0) return device_fault(ctx, "a launch of nothing");
     if (images > 1 && kernel->work != GPU_IMAGE && kernel->work != GPU_FINISH)
         return device_fault(ctx, "a launch for several images");
-    if (kernel->own && !is_own(kernel)) return device_fault(ctx, "a launch of another");
+    if (kernel->runtime && !is_own(kernel)) return device_fault(ctx, "a launch of another");
     emulated.seen[2] = emulated.stream;
     emulated.launches[kernel->work]++;
     if (images > emulated.most_images) emulated.most_images = images;
     emulated.blocks[kernel->work] += (uint64_t)n;
-    emulated.own_launches += kernel->own != NULL;
-    emulated_known = kernel->own ? ((const struct module *)kernel->own)->known : 0;
+    emulated.own_launches += kernel->runtime != NULL;
+    emulated_known = kernel->runtime ? ((const struct module *)kernel->runtime)->known : 0;
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int i = 0; i < n; i++) {
         const int number = numbered(i, n);
@@ -340,7 +344,7 @@ static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *
             block(p + number / blocks, number % blocks);
     }
     emulated_known = 0;
-    if (kernel->own && emulated.bends) bend(p, n);
+    if (kernel->runtime && emulated.bends) bend(p, n);
     return NB_OK;
 }
 

@@ -19,13 +19,13 @@ enum jacobian_class {
     JACOBIAN_KINDS
 };
 
-struct jacobian_kernel {
+struct derivative_kernel {
     void (*block)(const struct gpu_derivatives_parameters *p, int number); /* NULL: none */
     int strain, crystal, turns;
 };
 
 struct jacobian_kernels {
-    struct jacobian_kernel rows[PHYS_SHAPES][PHYS_LOOKUPS][JACOBIAN_KINDS];
+    struct derivative_kernel rows[PHYS_SHAPES][PHYS_LOOKUPS][JACOBIAN_KINDS];
     /* structure factors: parameters are a struct gpu_f_parameters. NULL: none */
     void (*f[PHYS_SHAPES][PHYS_LOOKUPS])(const void *p, int number);
     void (*sum)(const struct gpu_sum_parameters *p, int number);

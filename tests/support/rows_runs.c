@@ -164,7 +164,7 @@ void device_run_drop(struct device_run *t)
 /* ---- runs ---- */
 
 /* 1 when a kernel makes all the sums that tangent d needs */
-static int suits(const struct device_run *t, const struct jacobian_kernel *kernel, int d)
+static int suits(const struct device_run *t, const struct derivative_kernel *kernel, int d)
 {
     const struct phys_frame_tangent *dot = t->dot + d;
     double strain = 0, crystal = fabs(dot->fudge);
@@ -178,7 +178,7 @@ static int suits(const struct device_run *t, const struct jacobian_kernel *kerne
 
 int jacobian_next(const struct device_run *t, struct jacobian_way *way)
 {
-    const struct jacobian_kernel *kernel =
+    const struct derivative_kernel *kernel =
         &way->kernels->rows[t->job.spec.shape][t->job.spec.lookup][way->kind];
 
     while (way->first < t->n && !suits(t, kernel, way->first)) way->first++;
@@ -238,7 +238,7 @@ struct gpu_derivatives_parameters jacobian_parameters(const struct device_run *t
 static void run(const struct device_run *t, const struct jacobian_way *way,
                 const struct gpu_derivatives_parameters *all)
 {
-    const struct jacobian_kernel *kernel =
+    const struct derivative_kernel *kernel =
         &way->kernels->rows[t->job.spec.shape][t->job.spec.lookup][way->kind];
     const int strips = way->strips ? way->strips : 1, down = all->image.down;
 

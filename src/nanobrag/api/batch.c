@@ -68,7 +68,7 @@ static nb_status deliver_all(const struct call *call, const struct job *job)
 
         if (gpu_batch_is_lost(batch, job, i))
             NB_TRY(forward_each(call, k, k + 1));
-        else if (!batch->there)
+        else if (!batch->on_device)
             deliver(call, i);
     }
     return NB_OK;
@@ -127,13 +127,13 @@ static nb_status gather(struct call *call)
 
     if (status != NB_OK) return flush_failed(call, status);
     job = simulator_job(sim, &scene, &frame, NULL);
-    if (there && gpu_batch_most(&sim->device.scene, &job, 1) < 1) { /* in bands, alone */
+    if (there && gpu_batch_limit(&sim->device.scene, &job, 1) < 1) { /* in bands, alone */
         NB_TRY(flush(call));
         NB_TRY(forward_each(call, k, k + 1));
         call->first = k + 1;
         return NB_OK;
     }
-    if (!gpu_batch_takes(&call->batch, &sim->device.scene, &job, single, there))
+    if (!gpu_batch_accepts(&call->batch, &sim->device.scene, &job, single, there))
         return flush(call);
     if (there) out = device_output(image);
     gpu_batch_add(&call->batch, &sim->device.scene, &job, single, there ? &out : NULL);
@@ -164,7 +164,7 @@ static nb_status forward_all(struct call *call)
     if (sim->device.scene.gpu && !sim->psf) {
         NB_TRY(simulator_frame(sim, row_of(sim, call->x, 0), &scene, &frame));
         job = simulator_job(sim, &scene, &frame, NULL);
-        most = gpu_batch_most(&sim->device.scene, &job, 0);
+        most = gpu_batch_limit(&sim->device.scene, &job, 0);
     }
     if (most > call->n) most = call->n;
     if (most < 2) return forward_each(call, 0, call->n);

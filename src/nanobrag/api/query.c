@@ -274,7 +274,7 @@ nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *imag
         digitize(&sim->window, how, image, quirk ? &sim->fixed.random : NULL,
                  sim->ctx->threads, counts);
     if (in_place) {
-        donate_take(sim->ctx, image, counts);
+        donate_mark_used(sim->ctx, image, counts);
         sim->plans.stats.donated++;
     }
     return NB_OK;

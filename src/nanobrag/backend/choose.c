@@ -85,7 +85,7 @@ static void settle(nb_simulator *sim, struct gpu *gpu, const char *why)
     struct device *d = &sim->device;
 
     d->scene.gpu = gpu;
-    d->scene.f_moves = sim->params.f.n > 0 || sim->nunlisted > 0;
+    d->scene.f_varies = sim->params.f.n > 0 || sim->nunlisted > 0;
     (void)snprintf(d->name, sizeof d->name, "%s:%d %s", gpu->driver->name, gpu->id,
                    gpu->properties.name);
     (void)snprintf(d->why, sizeof d->why, "%s", why);

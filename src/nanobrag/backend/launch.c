@@ -56,7 +56,7 @@ nb_status launch_batch(nb_simulator *sim, const struct job *job, const void *use
     if (!sim->device.scene.gpu) return NB_OK; /* lost while a plan was tuned */
     status = gpu_batch_run(sim->ctx, &sim->device.scene, job,
                            sim->policy.precision == NB_SINGLE, run->batch);
-    if (!run->batch->there) (void)still_there(sim, &status);
+    if (!run->batch->on_device) (void)still_there(sim, &status);
     return status;
 }
 

@@ -49,8 +49,8 @@ static void watch_log(void *user, int level, const char *topic, const char *line
     if (watch->kept.log) (watch->kept.log)(watch->kept.user, level, topic, line);
 }
 
-static nb_status rehearse(void *user, const struct schedule *schedule, double limit,
-                          double *seconds)
+static nb_status dry_run(void *user, const struct schedule *schedule, double limit,
+                         double *seconds)
 {
     struct watch *watch = user;
     struct rehearsal *r = watch->rehearsal;
@@ -166,7 +166,7 @@ static nb_status measure_schedule(struct watch *watch, void *user)
     struct plan *plan = user;
     const struct plan estimate = *plan;
 
-    NB_TRY(plan_measure(watch->rehearsal->sim->ctx, rehearse, watch, plan));
+    NB_TRY(plan_measure(watch->rehearsal->sim->ctx, dry_run, watch, plan));
     if (plan->rigour > RIGOUR_ESTIMATED && is_busy(watch)) *plan = estimate;
     return NB_OK;
 }
@@ -214,11 +214,11 @@ static nb_status time_strategy(struct watch *watch, const struct phys_frame *fra
     const struct schedule schedule = watch->rehearsal->job.schedule;
 
     *best = INFINITY;
-    policy_take(&sim->policy, strategy, "", frame, sim->spec);
+    policy_set_strategy(&sim->policy, strategy, "", frame, sim->spec);
     sim->policy.automatic = 0; /* spots that are too many may not become lanes here */
     for (int k = 0; k < STRATEGY_RUNS; k++) {
         double once;
-        const nb_status status = rehearse(watch, &schedule, limit, &once);
+        const nb_status status = dry_run(watch, &schedule, limit, &once);
 
         if (status == NB_ERR_MEMORY) break; /* too many spots */
         NB_TRY(status);
@@ -293,8 +293,8 @@ nb_status tuning_strategy(nb_simulator *sim, const nb_scene *scene,
         NB_TRY(wisdom_keep(sim->ctx, key, &finding, contest.winner != 0));
     }
     if (finding.strategy == NB_LANES || finding.strategy == NB_SPOTS)
-        policy_take(&sim->policy, finding.strategy, "the fastest of both, measured", frame,
-                    sim->spec);
+        policy_set_strategy(&sim->policy, finding.strategy, "the fastest of both, measured",
+                            frame, sim->spec);
     if (sim->policy.strategy != NB_SPOTS) spots_free(&sim->spots);
     return NB_OK;
 }

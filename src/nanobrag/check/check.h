@@ -1,7 +1,6 @@
 /*
- * check.h - what the two halves of a check share: check/gradcheck.c, which judges, and
- * check/parameter_check.c, which takes the finite differences of one parameter or
- * direction.
+ * check.h - what the two halves of a check share: check/gradcheck.c judges,
+ * check/parameter_check.c takes the finite differences of one parameter or direction.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,19 +12,21 @@
 #include "check/romberg.h"
 #include "simulator.h"
 
-/* x moves along d: one parameter, or all of them at once */
+/* A line through x along d, on which finite differences are taken: one parameter, or all of
+ * them at once. */
 struct check_item {
     double *d; /* (nparam) */
     double at; /* value of the one parameter; 0 for a direction */
-    double length; /* by which the image changes by about itself */
-    double limit; /* to the nearest bound that may be met; HUGE_VAL: none */
+    double length; /* the step over which the image changes by about itself */
+    double limit; /* distance to the nearest bound; HUGE_VAL: none */
     int side; /* enum romberg_side */
 };
 
-/* the finite differences of an item */
+/* The finite differences of an item. */
 struct check_slopes {
-    int masked_out, zero; /* FAIL_MASK; no pixel changed anywhere */
-    int flat; /* the derivative ends at 0 */
+    /* masked_out: too few smooth pixels; zero: no pixel changed anywhere */
+    int masked_out, zero;
+    int flat; /* 1: the derivative tends to 0 as the step does */
     struct romberg_slope slope[NB_GRADCHECK_LOSSES];
     double noise[NB_GRADCHECK_LOSSES], scale[NB_GRADCHECK_LOSSES],
         kept[NB_GRADCHECK_LOSSES];
@@ -36,45 +37,46 @@ struct check_slopes {
 struct check {
     nb_simulator *sim;
     nb_context *ctx;
-    int (*progress)(void *user, double fraction); /* the caller's */
-    double done; /* for it */
+    int (*progress)(void *user, double fraction); /* of the caller, or NULL */
+    double done; /* share of the check that is done, for progress() */
     double coverage;
     uint64_t evaluations;
     size_t nparam, pixels, n; /* pixels: of the image; n: those that are rendered */
-    int *rendered; /* places of the n in the image */
+    int *rendered; /* places of the rendered pixels in the image (n) */
     double *x, *moved; /* (nparam) */
     nb_param *param; /* (nparam), with the value at x */
-    double *length; /* (nparam); 0: the image does not listen */
+    double *length; /* (nparam); 0: the image does not depend on it */
     double *sensitivity; /* S of every parameter and loss, at one step (nparam x LOSSES) */
     double *image; /* (pixels) */
     uint64_t *signature, *signature_at_x; /* (pixels) */
-    int repeating; /* what signature_at_x was made for; -1: not yet */
+    int repeating; /* what has_equal_lattice_points() gave for signature_at_x; -1: not
+                      computed yet */
     unsigned char *differs, *row_differs; /* (pixels) */
     double *at_x; /* the image, rendered pixels (n) */
     double *weight[NB_GRADCHECK_LOSSES]; /* (n) */
     double *cotangent; /* (LOSSES x pixels) */
     double *gradient; /* of all rendered pixels (LOSSES x nparam) */
-    /* rows of the ladder, a ring: row r lies at r % ROMBERG_ROWS */
+    /* The rows of the ladder of steps are a ring: row r lies at r % ROMBERG_ROWS. */
     double *above, *below; /* (ROMBERG_ROWS x n) */
     unsigned char *unsmooth; /* (ROMBERG_ROWS x n) */
     double step[ROMBERG_ROWS];
     long double run[ROMBERG_ROWS];
-    double *near; /* where the noise is measured (ROMBERG_POINTS x n) */
-    unsigned char *mask, *attempt; /* pixels that take part, 1 (n) */
+    double *near; /* images from which the noise is measured (ROMBERG_POINTS x n) */
+    unsigned char *mask, *attempt; /* 1 for the pixels that take part (n) */
     double *direction; /* (nparam) */
     double *tangent; /* (pixels) */
 };
 
-/* Lengths and sensitivities of all parameters, from one small step of each. */
+/* Estimate lengths and sensitivities of all parameters from one small step of each. */
 nb_status check_probe(struct check *check);
 
-/* The finite differences of an item; check->mask, above, below, step and run are then those
- * of the ladder that won. */
+/* Take the finite differences of an item. check->mask, above, below, step and run are then
+ * those of the ladder with the smallest error bars. */
 nb_status check_differences(struct check *check, const struct check_item *item,
                             struct check_slopes *out);
 
-/* Images nb_forward() is asked for: x + t d into check->image. `usable` is 0 where there is
- * no image, beyond a bound or where the cell is flat. */
+/* Compute the image at x + t d into check->image by nb_forward(). `usable` is 0 where there
+ * is no image: beyond a bound, or where the cell is flat. */
 nb_status check_image(struct check *check, const double *d, double t, int *usable);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * check/gradcheck.c - the life of a check: the simulator is set to its most exact, its
- * determinism and its adjoint are tested as a whole, then parameter by parameter
- * nb_vjp() and nb_jvp() against the differences of check/parameter_check.c.
+ * check/gradcheck.c - a check from start to end. The simulator is set to its most exact,
+ * its determinism and its adjoint are tested as a whole; then nb_vjp() and nb_jvp() are
+ * compared with the differences of check/parameter_check.c, parameter by parameter.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,11 +18,14 @@
 
 enum { LOSSES = NB_GRADCHECK_LOSSES };
 
-/* what spots may drop of the peak during a check: nothing that a sum would show */
-static const double nothing = 1e-16;
+/* The share of the peak that the strategy spots may drop during a check; no sum shows it.
+ */
+static const double least_peak = 1e-16;
 
-static const double conclusive = 1e-8; /* bar over S */
-static const double adjoint_rounding = 1e-12, linearity_rounding = 1e-13; /* of S */
+/* The largest error bar, in units of S, that allows a verdict. */
+static const double conclusive = 1e-8;
+/* in units of S */
+static const double adjoint_rounding = 1e-12, linearity_rounding = 1e-13;
 
 static nb_gradcheck_options with_defaults(const nb_gradcheck_options *options)
 {
@@ -46,8 +49,8 @@ size_t nb_gradcheck_rows(const nb_simulator *sim, const nb_gradcheck_options *op
     return sim ? count_items(sim, &o) * LOSSES : 0;
 }
 
-/* SplitMix64, to a number in [-1, 1) */
-static double draw(uint64_t *state)
+/* Draw a number in [-1, 1) by SplitMix64. */
+static double draw_uniform(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
 
@@ -58,37 +61,40 @@ static double draw(uint64_t *state)
 
 /* ---- memory ---- */
 
-static int take(void *pointer, size_t n, size_t size)
+static int allocate_zeros(void *pointer, size_t n, size_t size)
 {
     void *memory = calloc(n > 0 ? n : 1, size);
 
-    memcpy(pointer, &memory, sizeof memory); /* whatever it points to */
+    memcpy(pointer, &memory, sizeof memory); /* `pointer` may be of any type */
     return memory != NULL;
 }
 
 static nb_status allocate(struct check *c)
 {
     const size_t ladder = (size_t)ROMBERG_ROWS * c->n, all = c->pixels, n = c->n;
-    int ok =
-        take(&c->x, c->nparam, sizeof *c->x) && take(&c->moved, c->nparam, sizeof *c->moved)
-        && take(&c->param, c->nparam, sizeof *c->param)
-        && take(&c->length, c->nparam, sizeof *c->length)
-        && take(&c->sensitivity, LOSSES * c->nparam, sizeof *c->sensitivity)
-        && take(&c->gradient, LOSSES * c->nparam, sizeof *c->gradient)
-        && take(&c->direction, c->nparam, sizeof *c->direction)
-        && take(&c->image, all, sizeof *c->image)
-        && take(&c->tangent, all, sizeof *c->tangent)
-        && take(&c->cotangent, LOSSES * all, sizeof *c->cotangent)
-        && take(&c->signature, all, sizeof *c->signature)
-        && take(&c->signature_at_x, all, sizeof *c->signature_at_x)
-        && take(&c->differs, all, 1) && take(&c->row_differs, all, 1)
-        && take(&c->at_x, n, sizeof *c->at_x) && take(&c->above, ladder, sizeof *c->above)
-        && take(&c->below, ladder, sizeof *c->below) && take(&c->unsmooth, ladder, 1)
-        && take(&c->near, ROMBERG_POINTS * n, sizeof *c->near) && take(&c->mask, n, 1)
-        && take(&c->attempt, n, 1);
+    int ok = allocate_zeros(&c->x, c->nparam, sizeof *c->x)
+             && allocate_zeros(&c->moved, c->nparam, sizeof *c->moved)
+             && allocate_zeros(&c->param, c->nparam, sizeof *c->param)
+             && allocate_zeros(&c->length, c->nparam, sizeof *c->length)
+             && allocate_zeros(&c->sensitivity, LOSSES * c->nparam, sizeof *c->sensitivity)
+             && allocate_zeros(&c->gradient, LOSSES * c->nparam, sizeof *c->gradient)
+             && allocate_zeros(&c->direction, c->nparam, sizeof *c->direction)
+             && allocate_zeros(&c->image, all, sizeof *c->image)
+             && allocate_zeros(&c->tangent, all, sizeof *c->tangent)
+             && allocate_zeros(&c->cotangent, LOSSES * all, sizeof *c->cotangent)
+             && allocate_zeros(&c->signature, all, sizeof *c->signature)
+             && allocate_zeros(&c->signature_at_x, all, sizeof *c->signature_at_x)
+             && allocate_zeros(&c->differs, all, 1)
+             && allocate_zeros(&c->row_differs, all, 1)
+             && allocate_zeros(&c->at_x, n, sizeof *c->at_x)
+             && allocate_zeros(&c->above, ladder, sizeof *c->above)
+             && allocate_zeros(&c->below, ladder, sizeof *c->below)
+             && allocate_zeros(&c->unsmooth, ladder, 1)
+             && allocate_zeros(&c->near, ROMBERG_POINTS * n, sizeof *c->near)
+             && allocate_zeros(&c->mask, n, 1) && allocate_zeros(&c->attempt, n, 1);
 
     for (int loss = 0; ok && loss < LOSSES; loss++)
-        ok = take(&c->weight[loss], n, sizeof *c->weight[loss]);
+        ok = allocate_zeros(&c->weight[loss], n, sizeof *c->weight[loss]);
     return ok ? NB_OK : fail_memory(c->ctx, "a check of derivatives");
 }
 
@@ -112,7 +118,7 @@ static nb_status list_rendered(struct check *c)
     const struct window *w = &c->sim->window;
 
     c->pixels = (size_t)w->nslow * (size_t)w->nfast;
-    if (!take(&c->rendered, c->pixels, sizeof *c->rendered))
+    if (!allocate_zeros(&c->rendered, c->pixels, sizeof *c->rendered))
         return fail_memory(c->ctx, "a check of derivatives");
     for (int s = w->roi[2]; s < w->roi[3]; s++)
         for (int f = w->roi[0]; f < w->roi[1]; f++)
@@ -138,7 +144,7 @@ static void judge_param(nb_gradcheck_summary *summary, int verdict, const char *
     judge(summary, verdict, text);
 }
 
-static nb_status adjoint(struct check *c, int ncot, double *bar_x)
+static nb_status call_vjp(struct check *c, int ncot, double *bar_x)
 {
     nb_array bar[LOSSES];
 
@@ -159,15 +165,15 @@ static void set_cotangents(struct check *c, const unsigned char *mask)
                     c->weight[loss][i];
 }
 
-static nb_status tangent(struct check *c, const double *d)
+static nb_status call_jvp(struct check *c, const double *d)
 {
     nb_array image = nb_array_f64(c->tangent, c->sim->window.nslow, c->sim->window.nfast);
 
     return nb_jvp(c->sim, c->x, 1, d, &image);
 }
 
-static long double weigh(const struct check *c, int loss, const unsigned char *mask,
-                         const double *image)
+static long double weighted_sum(const struct check *c, int loss, const unsigned char *mask,
+                                const double *image)
 {
     long double sum = 0;
 
@@ -177,8 +183,9 @@ static long double weigh(const struct check *c, int loss, const unsigned char *m
     return sum;
 }
 
-/* a random direction, each parameter by a part of its length; away from bounds */
-static void aim(struct check *c, uint64_t *state, struct check_item *item)
+/* Choose a random direction that moves each parameter by a part of its length and points
+ * away from bounds. */
+static void choose_direction(struct check *c, uint64_t *state, struct check_item *item)
 {
     item->d = c->direction;
     item->at = 0;
@@ -188,7 +195,7 @@ static void aim(struct check *c, uint64_t *state, struct check_item *item)
     for (size_t p = 0; p < c->nparam; p++) {
         const double down = c->x[p] - c->param[p].lower, up = c->param[p].upper - c->x[p];
         const double near = 0.01 * c->length[p];
-        double d = draw(state) * fmin(c->length[p], 30 * c->param[p].scale);
+        double d = draw_uniform(state) * fmin(c->length[p], 30 * c->param[p].scale);
 
         if (down < near) d = fabs(d), item->side = ROMBERG_ABOVE;
         if (up < near) d = -fabs(d), item->side = ROMBERG_ABOVE;
@@ -202,11 +209,12 @@ static void aim(struct check *c, uint64_t *state, struct check_item *item)
 
         if (d != 0) item->limit = fmin(item->limit, room / fabs(d));
     }
-    /* many parameters together change an image more than each does */
+    /* many parameters together change an image more than each alone */
     item->length /= sqrt((double)c->nparam);
 }
 
-/* the same bits again, and for one, two and all threads */
+/* Check that image and gradient have the same bits when computed again, with one, two and
+ * all threads. */
 static nb_status check_replay(struct check *c, nb_gradcheck_summary *summary)
 {
     const int all = c->ctx->threads, count[] = {all, 1, all < 2 ? all : 2};
@@ -216,7 +224,7 @@ static nb_status check_replay(struct check *c, nb_gradcheck_summary *summary)
 
     summary->threads = all;
     set_cotangents(c, NULL);
-    NB_TRY(adjoint(c, LOSSES, c->gradient));
+    NB_TRY(call_vjp(c, LOSSES, c->gradient));
     for (int i = 0; i < 3 && status == NB_OK; i++) {
         int same = 1;
 
@@ -228,7 +236,7 @@ static nb_status check_replay(struct check *c, nb_gradcheck_summary *summary)
                     == 0;
         if (!same)
             judge(summary, NB_VERDICT_FAIL_NONDETERMINISTIC, "nb_forward, called again");
-        if (status == NB_OK) status = adjoint(c, LOSSES, again);
+        if (status == NB_OK) status = call_vjp(c, LOSSES, again);
         if (memcmp((const char *)again, (const char *)c->gradient,
                    LOSSES * c->nparam * sizeof *again)
             != 0)
@@ -239,7 +247,7 @@ static nb_status check_replay(struct check *c, nb_gradcheck_summary *summary)
     return status;
 }
 
-/* <w, J d> = <J^T w, d>, and J^T linear */
+/* Check <w, J d> = <J^T w, d>, and that J^T is linear. */
 static nb_status check_adjoint(struct check *c, uint64_t seed,
                                nb_gradcheck_summary *summary)
 {
@@ -254,9 +262,9 @@ static nb_status check_adjoint(struct check *c, uint64_t seed,
     nb_status status;
 
     if (!sum) return fail_memory(c->ctx, "a check of derivatives");
-    aim(c, &state, &item);
-    status = tangent(c, item.d);
-    off = weigh(c, NB_LOSS_RANDOM, NULL, c->tangent);
+    choose_direction(c, &state, &item);
+    status = call_jvp(c, item.d);
+    off = weighted_sum(c, NB_LOSS_RANDOM, NULL, c->tangent);
     for (size_t p = 0; p < c->nparam; p++) {
         off -= (long double)first[p] * (long double)item.d[p];
         scale += fabs(item.d[p]) * c->sensitivity[p * LOSSES + NB_LOSS_RANDOM];
@@ -267,7 +275,7 @@ static nb_status check_adjoint(struct check *c, uint64_t seed,
     for (size_t i = 0; i < c->n; i++)
         c->cotangent[c->rendered[i]] =
             a * c->weight[NB_LOSS_RANDOM][i] + b * c->weight[NB_LOSS_RANDOM_2][i];
-    if (status == NB_OK) status = adjoint(c, 1, sum);
+    if (status == NB_OK) status = call_vjp(c, 1, sum);
     for (size_t p = 0; p < c->nparam && status == NB_OK; p++) {
         const double *s = c->sensitivity + p * LOSSES;
         const double all = fabs(a) * s[NB_LOSS_RANDOM] + fabs(b) * s[NB_LOSS_RANDOM_2];
@@ -287,9 +295,9 @@ static nb_status check_adjoint(struct check *c, uint64_t seed,
 
 /* ---- a row ---- */
 
-/* The rate at which |I(x + h d) - I(x) - h J d| shrinks, over the last three halvings that
- * rounding leaves; 0 without so many. In the norm over pixels, where curvatures cannot
- * cancel. */
+/* The exponent with which |I(x + h d) - I(x) - h J d| shrinks over the three smallest
+ * halvings of h that are above rounding; 0 where there are fewer. The norm is taken over
+ * the pixels, so that their curvatures cannot cancel. */
 static double remainder_rate(const struct check *c, int side)
 {
     const double *to = side == ROMBERG_BELOW ? c->below : c->above;
@@ -298,7 +306,7 @@ static double remainder_rate(const struct check *c, int side)
 
     for (size_t i = 0; i < c->n; i++)
         if (c->mask[i]) size += (long double)c->at_x[i] * (long double)c->at_x[i];
-    /* from the smallest step up */
+    /* k counts the steps from the smallest up */
     for (int k = 0; k < ROMBERG_ROWS && found < 4; k++) {
         long double sum = 0;
         int at = 0;
@@ -355,7 +363,7 @@ static void fill_row(struct check *c, const struct check_item *item,
         vjp +=
             (long double)gradient[(size_t)loss * c->nparam + p] * (long double)item->d[p];
     row->vjp = (double)vjp;
-    row->jvp = (double)weigh(c, loss, s->zero ? NULL : c->mask, c->tangent);
+    row->jvp = (double)weighted_sum(c, loss, s->zero ? NULL : c->mask, c->tangent);
     row->side = item->side;
     row->length = item->length;
     row->evaluations = s->evaluations;
@@ -373,7 +381,7 @@ static void fill_row(struct check *c, const struct check_item *item,
     row->verdict = verdict_of(s, row);
 }
 
-/* the rows of one item */
+/* Fill the rows of one item. */
 static nb_status check_item(struct check *c, const struct check_item *item,
                             const nb_param *param, nb_gradcheck_row *rows)
 {
@@ -384,13 +392,13 @@ static nb_status check_item(struct check *c, const struct check_item *item,
     int whole = 1;
 
     NB_TRY(check_differences(c, item, &slopes));
-    NB_TRY(tangent(c, item->d));
+    NB_TRY(call_jvp(c, item->d));
     for (size_t i = 0; i < c->n; i++) whole &= slopes.zero || c->mask[i];
     if (!whole) {
-        if (!take(&masked, LOSSES * c->nparam, sizeof *masked))
+        if (!allocate_zeros(&masked, LOSSES * c->nparam, sizeof *masked))
             return fail_memory(c->ctx, "a check of derivatives");
         set_cotangents(c, c->mask);
-        status = adjoint(c, LOSSES, masked);
+        status = call_vjp(c, LOSSES, masked);
         gradient = masked;
     }
     if (!slopes.zero && !slopes.masked_out) rate = remainder_rate(c, item->side);
@@ -442,7 +450,7 @@ static nb_status check_items(struct check *c, const nb_gradcheck_options *o,
             param.unit = "1";
             param.doc = "all parameters together";
             param.scale = 1;
-            aim(c, &state, &item);
+            choose_direction(c, &state, &item);
         } else {
             item = item_of(c, i);
             param = c->param[i];
@@ -472,7 +480,7 @@ static nb_status first_image(struct check *c, const double *x, const nb_array *b
         c->param[p].value = c->x[p];
     }
     NB_TRY(check_image(c, NULL, 0, &usable));
-    /* the caller learns from nb_forward() itself why there is no image */
+    /* nb_forward() itself reports to the caller why there is no image */
     if (!usable) {
         nb_array image = nb_array_f64(c->image, c->sim->window.nslow, nfast);
 
@@ -490,16 +498,16 @@ static nb_status first_image(struct check *c, const double *x, const nb_array *b
 
         c->weight[NB_LOSS_GIVEN][i] =
             bar_image ? array_get(bar_image, at / nfast, at % nfast) : 1;
-        c->weight[NB_LOSS_RANDOM][i] = draw(&seed);
-        c->weight[NB_LOSS_RANDOM_2][i] = draw(&seed);
+        c->weight[NB_LOSS_RANDOM][i] = draw_uniform(&seed);
+        c->weight[NB_LOSS_RANDOM_2][i] = draw_uniform(&seed);
         c->weight[NB_LOSS_BRIGHT][i] = peak > 0 ? c->at_x[i] / peak : 0;
     }
     return NB_OK;
 }
 
-static nb_status run(struct check *c, const double *x, const nb_array *bar_image,
-                     const nb_gradcheck_options *o, nb_gradcheck_row *rows,
-                     nb_gradcheck_summary *summary)
+static nb_status run_check(struct check *c, const double *x, const nb_array *bar_image,
+                           const nb_gradcheck_options *o, nb_gradcheck_row *rows,
+                           nb_gradcheck_summary *summary)
 {
     c->coverage = o->coverage;
     c->repeating = -1;
@@ -543,7 +551,7 @@ nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_i
 {
     const nb_gradcheck_options o = with_defaults(options);
     nb_gradcheck_summary unused;
-    nb_context_options kept;
+    nb_context_options saved_options;
     struct check check = {0};
     struct policy policy;
     struct gpu *gpu;
@@ -558,16 +566,16 @@ nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_i
     check.nparam = nb_nparam(sim);
     policy = sim->policy;
     gpu = sim->device.scene.gpu;
-    kept = sim->ctx->options;
-    check.progress = kept.progress;
+    saved_options = sim->ctx->options;
+    check.progress = saved_options.progress;
     sim->policy.kernels.single = NULL;
-    sim->policy.tolerance = nothing;
-    sim->device.scene.gpu = NULL; /* the host's images, whose derivatives these are */
+    sim->policy.tolerance = least_peak;
+    sim->device.scene.gpu = NULL; /* the check is of the derivatives on the host */
     sim->ctx->options.compile = NB_COMPILE_OFF;
     sim->ctx->options.progress = NULL;
     summary->launches = sim->ctx->launches;
     summary->compiled_launches = sim->ctx->compiled_launches;
-    status = run(&check, x, bar_image, &o, rows, summary);
+    status = run_check(&check, x, bar_image, &o, rows, summary);
     summary->launches = sim->ctx->launches - summary->launches;
     summary->compiled_launches = sim->ctx->compiled_launches - summary->compiled_launches;
     if (summary->compiled_launches > 0 || (status == NB_OK && summary->launches == 0))
@@ -575,8 +583,8 @@ nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_i
     summary->evaluations = check.evaluations;
     sim->policy = policy;
     sim->device.scene.gpu = gpu;
-    sim->ctx->options.compile = kept.compile;
-    sim->ctx->options.progress = kept.progress;
+    sim->ctx->options.compile = saved_options.compile;
+    sim->ctx->options.progress = saved_options.progress;
     release(&check);
     return status;
 }

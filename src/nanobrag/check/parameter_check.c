@@ -1,7 +1,7 @@
 /*
- * parameter_check.c - finite differences of an image along one parameter or direction: a
- * ladder of images shared by all losses, the pixels that are smooth on all of it, and the
- * noise about x.
+ * parameter_check.c - finite differences of an image along one parameter or direction. It
+ * computes a ladder of images shared by all losses, finds the pixels that are smooth on all
+ * of it, and measures the noise about x.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,40 +13,42 @@
 #include "check.h"
 #include "kernels/signature.h"
 
-/* h0 is halved so many times at most where too few pixels are smooth, and so many
- * times more where the bar is too wide */
+/* The first step is halved at most MOST_SHORTER times where too few pixels are smooth, and
+ * MOST_FINER times more where the error bar is too wide. */
 enum { MOST_SHORTER = 28, MOST_FINER = 10 };
 
-/* of S must lie in smooth pixels; a bar above this part of S says nothing */
+/* The share of S that smooth pixels must hold, and the largest conclusive bar in units of
+ * S. */
 static const double least_kept = 0.9, conclusive = 1e-8;
 
-/* a derivative that falls by so much from the longest step to the shortest ends at 0, as
- * that of a power does */
-static const double flat = 1e-3;
+/* A derivative that falls by this factor from the longest step to the shortest is taken as
+ * tending to 0, as that of a power does. */
+static const double flat_ratio = 1e-3;
 
 static int is_whole(const double *v)
 {
     return v[0] == floor(v[0]) && v[1] == floor(v[1]) && v[2] == floor(v[2]);
 }
 
-/* Lattice points of a grating with one F are all the same, unless its cells are no whole
- * number or become none. The off-diagonal ones are. */
-static int repeats(const struct check *check, const nb_scene *at)
+/* 1 when all lattice points of a grating give the same intensity at x and in `other`: F is
+ * constant, and the numbers of cells are whole and unchanged, with none off the diagonal.
+ */
+static int has_equal_lattice_points(const struct check *check, const nb_scene *other)
 {
-    const nb_scene *here = &check->sim->scene;
+    const nb_scene *scene = &check->sim->scene;
     nb_scene start;
     int same =
         check->sim->spec.shape == PHYS_SQUARE && check->sim->spec.lookup == PHYS_CONSTANT;
 
-    if (nb_resolved(check->sim, check->x, &start) != NB_OK) start = *here;
+    if (nb_resolved(check->sim, check->x, &start) != NB_OK) start = *scene;
     for (int i = 0; i < 3; i++)
-        same &= start.crystal.ncells[i] == at->crystal.ncells[i]
-                && at->crystal.ncells_off[i] == 0 && start.crystal.ncells_off[i] == 0;
-    return same && is_whole(at->crystal.ncells);
+        same &= start.crystal.ncells[i] == other->crystal.ncells[i]
+                && other->crystal.ncells_off[i] == 0 && start.crystal.ncells_off[i] == 0;
+    return same && is_whole(other->crystal.ncells);
 }
 
-/* which branches the pixels take at x; `repeating` as repeats() found for the farther of
- * two points that are compared */
+/* Compute which branches each pixel takes at x. `repeating` is the answer of
+ * has_equal_lattice_points() for the farther of the two points that are compared. */
 static nb_status signature_at(struct check *check, const double *x, int repeating,
                               uint64_t *out)
 {
@@ -60,8 +62,8 @@ static nb_status signature_at(struct check *check, const double *x, int repeatin
     return NB_OK;
 }
 
-/* a point spread carries what jumps into every pixel that it reaches */
-static void spread(struct check *check)
+/* Mark every pixel that the point spread reaches from a pixel that differs. */
+static void spread_differences(struct check *check)
 {
     const struct window *w = &check->sim->window;
     const int reach = check->sim->scene.psf.radius;
@@ -103,7 +105,8 @@ nb_status check_image(struct check *check, const double *d, double t, int *usabl
     return NB_OK;
 }
 
-/* the rendered pixels at x + t d, and which of them are not smooth between x and there */
+/* Compute the rendered pixels at x + t d; mark those that are not smooth between x and
+ * there. */
 static nb_status sample(struct check *check, const struct check_item *item, double t,
                         double *values, unsigned char *unsmooth)
 {
@@ -119,14 +122,14 @@ static nb_status sample(struct check *check, const struct check_item *item, doub
     for (size_t i = 0; i < check->n; i++) values[i] = check->image[check->rendered[i]];
     if (!unsmooth) return NB_OK;
     NB_TRY(nb_resolved(check->sim, check->moved, &scene));
-    repeating = repeats(check, &scene);
+    repeating = has_equal_lattice_points(check, &scene);
     if (check->repeating != repeating)
         NB_TRY(signature_at(check, check->x, repeating, check->signature_at_x));
     check->repeating = repeating;
     NB_TRY(signature_at(check, check->moved, repeating, check->signature));
     for (size_t i = 0; i < check->pixels; i++)
         check->differs[i] = check->signature[i] != check->signature_at_x[i];
-    if (check->sim->psf) spread(check);
+    if (check->sim->psf) spread_differences(check);
     for (size_t i = 0; i < check->n; i++)
         unsmooth[i] |= check->differs[check->rendered[i]] | !isfinite(values[i]);
     return NB_OK;
@@ -156,7 +159,7 @@ static nb_status sample_row(struct check *check, const struct check_item *item, 
     return NB_OK;
 }
 
-/* the difference over its run, of pixel i in row `at` */
+/* The difference quotient of pixel i in row `at` of the ladder. */
 static double slope_of(const struct check *check, int at, size_t i)
 {
     const size_t place = (size_t)at * check->n + i;
@@ -165,8 +168,8 @@ static double slope_of(const struct check *check, int at, size_t i)
                     / check->run[at]);
 }
 
-/* of a pixel that jumps somewhere on the ladder: the median of its rows, which a jump in a
- * few of them leaves alone */
+/* The median of a pixel's slopes over the ladder, for a pixel that jumps on it: a jump in a
+ * few rows does not change the median. */
 static double robust_slope(const struct check *check, size_t i)
 {
     double v[ROMBERG_ROWS];
@@ -181,8 +184,8 @@ static double robust_slope(const struct check *check, size_t i)
     return v[ROMBERG_ROWS / 2];
 }
 
-/* The pixels that are smooth in all rows, what S is in them, and the share kept. Returns
- * the smallest of the shares. */
+/* Find the pixels that are smooth in all rows, the S that they hold, and their share of all
+ * S for each loss. Returns the smallest of the shares. */
 static double find_mask(struct check *check, int first, unsigned char *mask,
                         struct check_slopes *out)
 {
@@ -210,7 +213,7 @@ static double find_mask(struct check *check, int first, unsigned char *mask,
         out->kept[loss] = all[loss] > 0 ? out->scale[loss] / all[loss] : 1;
         least = fmin(least, out->kept[loss]);
     }
-    out->flat = near <= flat * far;
+    out->flat = near <= flat_ratio * far;
     return least;
 }
 
@@ -225,8 +228,8 @@ static long double masked_sum(const struct check *check, int loss,
     return sum;
 }
 
-/* the slope of one loss over the pixels of a mask, from the rows of the ladder that begins
- * at `first` */
+/* Compute the slope of one loss over the pixels of a mask from the rows of the ladder that
+ * begins at `first`. */
 static void slope_of_loss(const struct check *check, int loss, int first, int side,
                           const unsigned char *mask, double spacing,
                           struct check_slopes *out)
@@ -258,7 +261,7 @@ static void slope_of_loss(const struct check *check, int loss, int first, int si
     out->slope[loss] = romberg_choose(&table, noise.level);
 }
 
-/* the widest bar, in units of what is conclusive */
+/* The widest error bar of all losses, in units of the largest conclusive one. */
 static double widest(const struct check_slopes *s)
 {
     double widest = 0;
@@ -333,13 +336,13 @@ nb_status check_differences(struct check *check, const struct check_item *item,
     return NB_OK;
 }
 
-/* A parameter that by its own scale changes less than this of the image does so by
- * rounding. Under a large flat background the image is no measure of lengths, but the scale
- * is. */
+/* A parameter whose change by its own scale moves the image by less than the share
+ * `unnoticed` moves it by rounding alone. `longest` bounds lengths in units of that scale,
+ * for where a large flat background makes the image a poor measure of length. */
 static const double unnoticed = 1e-8, longest = 100;
 
-/* the change of the image over a step of one parameter, per unit of it; S of every loss is
- * added to `sensitivity` */
+/* Measure the change of the image over a step of one parameter, per unit of the parameter,
+ * and add S of every loss to `sensitivity`. */
 static nb_status change_over(struct check *check, size_t p, double h, double *change,
                              double *sensitivity)
 {
@@ -360,9 +363,10 @@ static nb_status change_over(struct check *check, size_t p, double h, double *ch
     return NB_OK;
 }
 
-/* a small step; where the value lies at a bound a large one as well: an image that only the
- * large one changes has a derivative of 0 there, as that of a power */
-static nb_status probe(struct check *check, size_t p)
+/* Estimate the length of one parameter from a small step. Where the value lies at a bound a
+ * large step is taken as well: if only that one changes the image, the derivative is 0 at
+ * the bound, as that of a power. */
+static nb_status estimate_length(struct check *check, size_t p)
 {
     double *sensitivity = check->sensitivity + p * NB_GRADCHECK_LOSSES;
     double unused[NB_GRADCHECK_LOSSES] = {0}, change, over_scale, sum = 0;
@@ -375,7 +379,7 @@ static nb_status probe(struct check *check, size_t p)
     NB_TRY(change_over(check, p, 1e-5 * param->scale, &change, sensitivity));
     if (at_bound) {
         NB_TRY(change_over(check, p, param->scale, &over_scale, unused));
-        if (change <= flat * over_scale) change = 0;
+        if (change <= flat_ratio * over_scale) change = 0;
     }
     if (change * param->scale > unnoticed * sum)
         check->length[p] = fmin(sum / change, longest * param->scale);
@@ -386,6 +390,6 @@ static nb_status probe(struct check *check, size_t p)
 
 nb_status check_probe(struct check *check)
 {
-    for (size_t p = 0; p < check->nparam; p++) NB_TRY(probe(check, p));
+    for (size_t p = 0; p < check->nparam; p++) NB_TRY(estimate_length(check, p));
     return NB_OK;
 }

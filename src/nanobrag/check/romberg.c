@@ -33,8 +33,9 @@ static void sort(long double *v, int n)
         }
 }
 
-/* a table of differences over a spacing at which the function itself is straight: a column
- * of order m has the variance of the noise times (2m)!/m!^2 */
+/* Estimate the noise from a table of differences over a spacing at which the function
+ * itself is straight: a column of order m has the variance of the noise times (2m)!/m!^2.
+ */
 struct romberg_noise romberg_noise(long double v[ROMBERG_POINTS])
 {
     static const double variance[] = {1, 2, 6, 20, 70, 252, 924};
@@ -55,12 +56,13 @@ struct romberg_noise romberg_noise(long double v[ROMBERG_POINTS])
     return noise;
 }
 
-static long double apart(long double a, long double b)
+static long double distance(long double a, long double b)
 {
     return fabsl(a - b);
 }
 
-/* central differences are even in the step, one-sided ones are not */
+/* Extrapolate to step 0. Central differences are even in the step, one-sided ones are not.
+ */
 static void extrapolate(struct romberg *table, int columns)
 {
     const long double base = table->side == ROMBERG_CENTRAL ? 4 : 2;
@@ -76,8 +78,8 @@ static void extrapolate(struct romberg *table, int columns)
     }
 }
 
-/* The row below takes part in the bar: entries of large steps agree by accident with those
- * before them, but not with what comes after */
+/* The row below an entry takes part in its bar, since entries of large steps agree by
+ * accident with those before them but not with those after. */
 struct romberg_slope romberg_choose(struct romberg *table, long double noise)
 {
     const int central = table->side == ROMBERG_CENTRAL;
@@ -93,13 +95,13 @@ struct romberg_slope romberg_choose(struct romberg *table, long double noise)
         for (int k = 0; k < columns && k < j; k++) {
             const long double t = table->t[j][k];
             long double bar =
-                fmaxl(apart(t, table->t[j - 1][k]), apart(table->t[j + 1][k], t));
+                fmaxl(distance(t, table->t[j - 1][k]), distance(table->t[j + 1][k], t));
             long double rounding;
 
             if (k > 0) {
                 factor *= base;
                 gain *= (factor + 0.5L) / (factor - 1);
-                bar = fmaxl(bar, apart(t, table->t[j][k - 1]));
+                bar = fmaxl(bar, distance(t, table->t[j][k - 1]));
             }
             rounding = noise * gain / (long double)table->h[j];
             if (!(bar + rounding < smallest)) continue;

@@ -1,10 +1,10 @@
 /*
  * romberg.h - a slope with an error bar, from values of a function on a ladder of steps.
  *
- * Steps h0 2^-j, j = 0 to 11, differences over them in a first column, extrapolated to
- * step 0 in those that follow. The error of an entry is at least what separates it from
- * its neighbours, and what the rounding of the function makes of it; the entry of the
- * smallest bar wins. Knows nothing of images.
+ * The steps are h0 2^-j, j = 0 to 11. Differences over them fill the first column of a
+ * table; the columns that follow extrapolate them to step 0. The error bar of an entry is
+ * at least its distance from its neighbours, and includes the rounding of the function. The
+ * entry with the smallest bar is chosen. Nothing here knows of images.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,7 +13,7 @@
 
 enum { ROMBERG_ROWS = 12, ROMBERG_COLUMNS = 8, ROMBERG_POINTS = 9 };
 
-/* what differences are taken between */
+/* the points between which differences are taken */
 enum romberg_side { ROMBERG_BELOW = -1, ROMBERG_CENTRAL = 0, ROMBERG_ABOVE = 1 };
 
 struct romberg {
@@ -25,26 +25,30 @@ struct romberg {
 struct romberg_slope {
     double slope, bar;
     double truncation; /* part of the bar that is not rounding */
-    double h; /* step and column that won */
+    double h; /* step and column of the chosen entry */
     int column;
 };
 
 struct romberg_noise {
     long double level;
-    int steps; /* neighbours that are equal to the last bit */
+    int steps; /* how many neighbouring values are equal to the last bit */
 };
 
-/* The largest power of two not above x > 0: x + h and x - h are then as good as exact. */
+/* The largest power of two not above x > 0. With it as a step, x + h and x - h are almost
+ * always exact. */
 double romberg_power_below(double x);
 
-/* Where the rounding of a function is measured, i = 0 to 8: so many spacings from x. */
+/* The place of the i-th point, i = 0 to 8, at which rounding is measured, in spacings from
+ * x. */
 double romberg_point(int side, int i);
 double romberg_spacing(double x, double length);
 
-/* Rounding of the function, from its values at those points. Overwrites them. */
+/* Estimate the rounding of the function from its values at those points, which are
+ * overwritten. */
 struct romberg_noise romberg_noise(long double values[ROMBERG_POINTS]);
 
-/* Extrapolate from the first column, which the caller has filled, and choose. */
+/* Extrapolate from the first column, which the caller has filled, and choose the best
+ * entry. */
 struct romberg_slope romberg_choose(struct romberg *table, long double noise);
 
 #endif

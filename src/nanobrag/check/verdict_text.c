@@ -1,4 +1,8 @@
-/* verdict_text.c - names, lines and hints of gradcheck. SPDX-License-Identifier: MIT */
+/*
+ * verdict_text.c - names, lines and hints of gradcheck.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "check/verdict_text.h"
 
 #include <math.h>
@@ -60,7 +64,7 @@ static int is_near(double a, double b)
     return fabs(a - b) <= 1e-3 * fabs(b);
 }
 
-/* one of them, its inverse, and the negative of both */
+/* Compare the ratio with one factor, its inverse, and the negative of both. */
 static int try_factor(nb_gradcheck_row *row, double ratio, double factor, const char *name)
 {
     const char *sign = ratio < 0 ? "-" : "";
@@ -115,7 +119,7 @@ void gradcheck_hint(nb_gradcheck_row *row, const nb_scene *scene, const nb_param
         (void)snprintf(row->hint, sizeof row->hint, "nothing at all");
     else if (row->fd == 0 || try_factors(row, wrong / row->fd, scene))
         return;
-    /* rows and columns exchanged: the derivative of another parameter */
+    /* rows and columns exchanged give the derivative of another parameter */
     for (size_t p = 0; p < nparam && row->hint[0] == '\0'; p++)
         if (strcmp(param[p].name, row->param.name) != 0 && is_near(gradient[p], row->fd))
             (void)snprintf(row->hint, sizeof row->hint, "that of %s (transposed?)",

@@ -1,5 +1,5 @@
 /*
- * verdict_text.h - what a check says about a derivative that is wrong.
+ * verdict_text.h - how gradcheck describes a derivative that is wrong.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,9 +9,9 @@
 #include <nanobrag/gradcheck.h>
 #include <nanobrag/scene.h>
 
-/* Put into row->hint what the ratio of its derivative to the finite difference looks like:
- * a factor that is easily forgotten, or the derivative of another parameter (`gradient`,
- * of the same loss). */
+/* Write to row->hint what the ratio of the derivative to the finite difference looks like:
+ * a factor that is easily forgotten, or the derivative of another parameter. `gradient` is
+ * the gradient of the same loss (nparam). */
 void gradcheck_hint(nb_gradcheck_row *row, const nb_scene *scene, const nb_param *param,
                     size_t nparam, const double *gradient);
 

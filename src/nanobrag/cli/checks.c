@@ -1,5 +1,5 @@
 /*
- * checks.c - warnings about what will look wrong in the image or in other programs.
+ * checks.c - warnings about images that will look wrong, here or in other programs.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,7 +13,7 @@
 
 #define RADIAN (3.14159265358979323846 / 180)
 
-/* full width of a spot, pixels; at the narrowest */
+/* The full width of the narrowest spot, pixels. */
 static double spot_width(const struct run *run)
 {
     const nb_description *d = &run->description;
@@ -38,7 +38,7 @@ static void check_spots(struct run *run)
                     width, d->oversample, (int)fmin(ceil(3 / width), 10000));
 }
 
-/* a spot must not slip through between two phi steps */
+/* Warn when a spot can fall between two phi steps. */
 static void check_rocking(struct run *run)
 {
     const nb_description *d = &run->description;
@@ -67,7 +67,7 @@ static int is_outside(const nb_hkl_info *info, const double axes[9], const doubl
     return 0;
 }
 
-/* share of a coarse grid of pixels whose nearest hkl lies outside the list's box */
+/* The share of a coarse grid of pixels whose nearest hkl lies outside the list's box. */
 static double outside_share(struct run *run, int phi)
 {
     enum { GRID = 48 };
@@ -105,7 +105,8 @@ static void check_list(struct run *run)
                     1 / run->description.qmax);
 }
 
-/* 1 when it had a say in the strategy: auto, for spots that end somewhere */
+/* 1 when the tolerance decided the strategy: it was auto, and the spots of this shape end
+ * somewhere. */
 static int tolerance_decides(const struct run *run)
 {
     const int shape = run->resolved.crystal.shape;
@@ -115,8 +116,8 @@ static int tolerance_decides(const struct run *run)
            && shape != NB_ROUND && !bent;
 }
 
-/* What the tolerance bounds is done by spots and in float only; and it may be why there
- * are neither. */
+/* Warn when -precision or -tolerance has no effect: only spots and float use the tolerance,
+ * which may also be the reason why neither is used. */
 static void check_loop(struct run *run)
 {
     const nb_description *d = &run->description;
@@ -137,7 +138,8 @@ static int writes_smv(const struct settings *s)
     return s->out[OUT_INT] || s->out[OUT_NOISE];
 }
 
-/* what dxtbx makes of an SMV header: upright, flat, the spindle along the fast axis */
+/* Warn about what dxtbx cannot read from an SMV header: it assumes an upright, flat
+ * detector and a spindle along the fast axis. */
 static void check_header(struct run *run)
 {
     const nb_description *d = &run->description;

@@ -1,5 +1,5 @@
 /*
- * explain.c - what a command line comes to, without rendering it.
+ * explain.c - describes what a command line leads to, without rendering it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -60,7 +60,7 @@ static void explain_loop(const struct run *run)
     printf("  images on                   %s: %s\n", d->device, d->device_why);
     printf("  derivatives on              %s: %s\n", d->derivatives, d->derivatives_why);
     const int asked_float = run->s->how.precision == NB_SINGLE;
-    const int threads = nb_context_threads(run->ctx); /* a plan may take fewer */
+    const int threads = nb_context_threads(run->ctx); /* at most; a plan may use fewer */
     printf("  pixel loop                  %s in %s%s, kernel %s, at most %d thread%s\n",
            strategy_word(d), precision_word(d),
            float_is_idle(run) ? " (float would pass -tolerance)" : "", d->kernel, threads,
@@ -92,7 +92,7 @@ static void explain_work(const struct run *run)
     printf("  images                      %d\n", run->s->images);
 }
 
-/* the library's own words; their first line is the title */
+/* print the library's own description, whose first line becomes the title */
 static void explain_compiled(struct run *run)
 {
     const char *indent = "\n";
@@ -107,7 +107,7 @@ static void explain_compiled(struct run *run)
                "strategy if auto\n");
 }
 
-void explain(struct run *run)
+void explain_run(struct run *run)
 {
     explain_geometry(run);
     explain_work(run);

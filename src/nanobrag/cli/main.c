@@ -1,5 +1,5 @@
 /*
- * main.c - the program: which profile, which action.
+ * main.c - chooses profile and action.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,15 +12,15 @@
 #include "cli/options/options.h"
 #include "cli/run.h"
 
-/* 1 when an argument is this option by one of its names */
-static int asks(int argc, char **argv, int option)
+/* 1 when an argument is this option, by one of its names. */
+static int has_option(int argc, char **argv, int option)
 {
     for (int i = 1; i < argc; i++)
         if (option_is(option, argv[i])) return 1;
     return 0;
 }
 
-/* the text that -generate names; returns 0 when there is none */
+/* Print the text that -generate names; returns 0 when there is no such text. */
 static int generate(const struct event_list *events)
 {
     const char *what = NULL;
@@ -48,15 +48,15 @@ int main(int argc, char **argv)
     struct event_list events;
     const char *wrong;
     messages.compat = parse_profile(argc, argv, &wrong);
-    if (asks(argc, argv, OPT_HELP)) {
+    if (has_option(argc, argv, OPT_HELP)) {
         generate_help();
         return printed(&messages);
     }
-    if (asks(argc, argv, OPT_VERSION)) {
+    if (has_option(argc, argv, OPT_VERSION)) {
         printf("nanobrag %s (%s)\n", nb_version(), nb_features());
         return printed(&messages);
     }
-    if (asks(argc, argv, OPT_LIST_PARAMS)) {
+    if (has_option(argc, argv, OPT_LIST_PARAMS)) {
         generate_params();
         return printed(&messages);
     }

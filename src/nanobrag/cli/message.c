@@ -1,5 +1,5 @@
 /*
- * message.c - errors, warnings, notes.
+ * message.c - prints errors, warnings and notes.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -61,8 +61,8 @@ int message_status(struct messages *messages, nb_status status, const char *mess
     }
 }
 
-/* returns 1 when the line is new */
-static int keep(char ***lines, size_t *n, const char *text)
+/* Append a line to a list; returns 1 when it is new. */
+static int append_new(char ***lines, size_t *n, const char *text)
 {
     for (size_t i = 0; i < *n; i++)
         if (strcmp((*lines)[i], text) == 0) return 0;
@@ -84,7 +84,7 @@ void message_warning(struct messages *messages, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (!keep(&messages->warnings, &messages->nwarnings, text)) return;
+    if (!append_new(&messages->warnings, &messages->nwarnings, text)) return;
     fflush(stdout);
     fprintf(stderr, "nanobrag: warning: %s\n", text);
 }
@@ -97,7 +97,7 @@ void message_note(struct messages *messages, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (!keep(&messages->notes, &messages->nnotes, text) || messages->quiet) return;
+    if (!append_new(&messages->notes, &messages->nnotes, text) || messages->quiet) return;
     fflush(stdout);
     fprintf(stderr, "nanobrag: note: %s\n", text);
 }

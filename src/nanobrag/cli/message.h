@@ -1,5 +1,5 @@
 /*
- * message.h - what the program tells its user: errors, warnings, notes; kept for -json.
+ * message.h - errors, warnings and notes for the user; they are saved for -json.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,7 +16,7 @@
 #define MESSAGE_FORMAT
 #endif
 
-/* exit statuses; under compatibility every failure is EXIT_REFERENCE */
+/* The exit statuses. Under compatibility every failure is EXIT_REFERENCE. */
 enum {
     EXIT_DONE = 0,
     EXIT_RUN = 1,
@@ -27,21 +27,22 @@ enum {
 
 struct messages {
     int compat, quiet;
-    char **warnings, **notes; /* said so far, without repetitions */
+    char **warnings, **notes; /* printed so far, without repetitions */
     size_t nwarnings, nnotes;
 };
 
-/* Both print one line and return the exit status: of wrong usage or input, of a run that
- * failed. */
+/* Print one line and return an exit status: message_usage() for wrong usage or input,
+ * message_failure() for a run that failed. */
 int message_usage(struct messages *messages, const char *format, ...) MESSAGE_FORMAT;
 int message_failure(struct messages *messages, const char *format, ...) MESSAGE_FORMAT;
 
-/* The exit status that a failed library call calls for; `writing` tells a file that could
- * not be written from one that could not be read. Prints `message`. */
+/* Print `message` and return the exit status of a failed library call. `writing`: the call
+ * wrote a file, whose failure is not the input's fault. */
 int message_status(struct messages *messages, nb_status status, const char *message,
                    int writing);
 
-/* On stderr, each text once. Notes are left out under compatibility and -quiet. */
+/* Print a line to stderr; each text is printed once. Notes are omitted under compatibility
+ * and -quiet. */
 void message_warning(struct messages *messages, const char *format, ...) MESSAGE_FORMAT;
 void message_note(struct messages *messages, const char *format, ...) MESSAGE_FORMAT;
 

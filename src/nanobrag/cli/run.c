@@ -1,5 +1,5 @@
 /*
- * run.c - a run, read from top to bottom: settings, inputs, simulator, images, files.
+ * run.c - a run from start to end: settings, inputs, simulator, images, files.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cli/derivatives.h"
+#include "cli/run_derivatives.h"
 
 static void on_log(void *user, int level, const char *topic, const char *line)
 {
@@ -26,10 +26,10 @@ static void on_log(void *user, int level, const char *topic, const char *line)
 static int on_progress(void *user, double fraction)
 {
     struct run *run = user;
-    return progress_show(&run->progress, fraction);
+    return progress_line_show(&run->progress, fraction);
 }
 
-static int asks(const struct event_list *events, int option)
+static int has_option(const struct event_list *events, int option)
 {
     for (size_t i = 0; i < events->n; i++)
         if (events->at[i].option == option) return 1;
@@ -44,7 +44,7 @@ static int last_threads(const struct event_list *events)
     return threads;
 }
 
-/* of the last -device; without one the library decides */
+/* Read the last -device; without one the library decides. */
 static int last_device(const struct run *run, const struct event_list *events, int *device,
                        int *id)
 {
@@ -59,7 +59,7 @@ static int last_device(const struct run *run, const struct event_list *events, i
 
 static int create_context(struct run *run, const struct event_list *events)
 {
-    enum { THREADS_MOST = 1024 }; /* of the library */
+    enum { THREADS_MOST = 1024 }; /* the library's limit */
     const int threads = last_threads(events);
     if (threads > THREADS_MOST)
         return message_usage(run->messages, "-threads %d: must be at most %d", threads,
@@ -68,8 +68,8 @@ static int create_context(struct run *run, const struct event_list *events)
     const int code = last_device(run, events, &device, &device_id);
     if (code) return code;
     run->compile = compiling_mode(events);
-    /* tuning measures already when a simulator is made, and -explain is to write nothing */
-    const int explains = run->compile == NB_COMPILE_TUNE && asks(events, OPT_EXPLAIN);
+    /* Tuning would measure when the simulator is made, and -explain may write nothing. */
+    const int explains = run->compile == NB_COMPILE_TUNE && has_option(events, OPT_EXPLAIN);
     const nb_context_options options = {.threads = threads,
                                         .device = device,
                                         .device_id = device_id,
@@ -87,8 +87,8 @@ static int library_failed(struct run *run, nb_status status)
     return message_status(run->messages, status, nb_context_message(run->ctx), 0);
 }
 
-/* nanoBragg's own numbers for its report do not know of -param */
-static void forget_statements(struct run *run)
+/* Drop what the options stated for nanoBragg's report, since -param has changed it. */
+static void drop_statements(struct run *run)
 {
     struct settings *s = run->s;
     if (run->params.nset == 0) return;
@@ -97,7 +97,7 @@ static void forget_statements(struct run *run)
     s->report_close[1] = run->description.close_slow;
 }
 
-/* one simulator for the whole sweep, in which phi alone moves; -param moves it first */
+/* Create one simulator for the whole sweep, in which only phi changes, and apply -param. */
 static int create_simulator(struct run *run, const struct event_list *events)
 {
     char *names;
@@ -114,7 +114,7 @@ static int create_simulator(struct run *run, const struct event_list *events)
     status = nb_resolved(run->sim, run->params.x, &run->resolved);
     if (status == NB_OK) status = nb_describe(run->sim, run->params.x, &run->description);
     if (status != NB_OK) return library_failed(run, status);
-    forget_statements(run);
+    drop_statements(run);
     return derivatives_asked(run->s) ? derivatives_start(run) : 0;
 }
 
@@ -132,8 +132,8 @@ static int write_dump(struct run *run)
     return 0;
 }
 
-/* Memory for an image, on large pages where the system has them: touching it for the first
- * time, 4 KiB after 4 KiB, would take longer than what is done with it. */
+/* Allocate an image on large pages where the system has them: the first touch in steps of 4
+ * KiB would take longer than the work on the image. */
 static void *allocate_image(size_t n)
 {
     enum { PAGE = 1 << 21 };
@@ -169,7 +169,7 @@ static int progress_kind(const struct run *run)
     return pixels >= 100 ? PROGRESS_LINES : PROGRESS_NONE;
 }
 
-static int stopped(const struct run *run)
+static int report_interrupt(const struct run *run)
 {
     const struct result *last = run->done ? &run->results[run->done - 1] : NULL;
     fflush(stdout);
@@ -193,20 +193,20 @@ static int stopped(const struct run *run)
 static int make_image(struct run *run, int i)
 {
     struct result *result = &run->results[i];
-    const double start = progress_clock();
+    const double start = progress_line_clock();
     result->phi = run->resolved.scan.phi0 + i * run->resolved.scan.osc;
     run->params.x[run->params.phi0] = result->phi;
     if (i > 0 && !run->s->quiet) printf("\nimage %d: phi0 = %g\n", i + 1, result->phi);
-    progress_image(&run->progress, i);
+    progress_line_image(&run->progress, i);
     nb_array image =
         nb_array_f64(run->image, run->description.nslow, run->description.nfast);
     image.name = "image";
     const nb_status status = nb_forward(run->sim, run->params.x, &image);
-    if (status == NB_OK) (void)progress_show(&run->progress, 1);
-    progress_end(&run->progress);
+    if (status == NB_OK) (void)progress_line_show(&run->progress, 1);
+    progress_line_end(&run->progress);
     if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
     if (status != NB_OK) return library_failed(run, status);
-    result->seconds = progress_clock() - start;
+    result->seconds = progress_line_clock() - start;
     const int code = run->derivatives ? derivatives_make(run) : 0;
     if (code) return code;
     if (!run->s->quiet) printf("\n");
@@ -215,18 +215,18 @@ static int make_image(struct run *run, int i)
 
 static int make_images(struct run *run)
 {
-    progress_start(&run->progress, progress_kind(run), run->s->images);
+    progress_line_start(&run->progress, progress_kind(run), run->s->images);
     for (int i = 0; i < run->s->images; i++) {
-        if (progress_interrupted()) return stopped(run);
+        if (progress_line_interrupted()) return report_interrupt(run);
         const int code = make_image(run, i);
-        if (code == EXIT_INTERRUPTED) return stopped(run);
+        if (code == EXIT_INTERRUPTED) return report_interrupt(run);
         if (code) return code;
         run->done = i + 1;
     }
     return 0;
 }
 
-/* from the command line to a simulator that is ready */
+/* Do all steps from the command line to a simulator that is ready. */
 static int prepare(struct run *run, const struct event_list *events)
 {
     struct settings *s = run->s;
@@ -254,31 +254,31 @@ static int check_printout(const struct run *run)
 
 static int compare(struct run *run)
 {
-    progress_start(&run->progress, progress_kind(run), 1);
+    progress_line_start(&run->progress, progress_kind(run), 1);
     return bench_compile(run);
 }
 
-static int carry_out(struct run *run)
+static int execute(struct run *run)
 {
     compiling_note(run);
     if (bench_compile_builtin(run->s)) return compare(run);
-    notes(run);
+    differences_note(run);
     checks_before(run);
     if (run->s->given[OPT_BENCH_COMPILE]) return compare(run);
     int code = check_printout(run);
     if (code) return code;
     if (!run->s->quiet || run->s->explain) report_start(run);
     if (run->s->explain) {
-        explain(run);
+        explain_run(run);
         return 0;
     }
-    if (run->s->gradcheck) return gradcheck(run);
+    if (run->s->gradcheck) return gradcheck_run(run);
     code = allocate(run);
     if (!code) code = write_dump(run);
     if (!code && run->s->printout) code = report_printout(run);
     if (!code) code = make_images(run);
     if (!code && run->derivatives) code = derivatives_write(run);
-    /* the numbers of the finished images are worth keeping too */
+    /* the numbers of the finished images are worth saving too */
     if (code == EXIT_INTERRUPTED && run->done > 0 && run->s->json)
         (void)json_write(run, run->s->json);
     if (code) return code;
@@ -305,13 +305,13 @@ int run_program(struct messages *messages, int argc, char **argv,
 {
     struct settings settings;
     struct run run = {.s = &settings, .messages = messages, .argc = argc, .argv = argv};
-    const double start = progress_clock();
-    progress_catch_interrupt();
+    const double start = progress_line_clock();
+    progress_line_catch_interrupt();
     settings_start(&settings, messages->compat);
     int code = create_context(&run, events);
     if (!code) code = prepare(&run, events);
-    run.seconds_setup = progress_clock() - start;
-    if (!code) code = carry_out(&run);
+    run.seconds_setup = progress_line_clock() - start;
+    if (!code) code = execute(&run);
     if (fflush(stdout) != 0 && !code)
         code = message_failure(messages, "the report could not be written to stdout");
     free_run(&run);

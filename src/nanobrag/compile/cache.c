@@ -1,6 +1,8 @@
 /*
- * cache.c - the plans of a context: a short array, compared by signature; the one that was
- * not used for longest makes room. SPDX-License-Identifier: MIT
+ * cache.c - the plans of a context: a short array, compared by signature; a new plan
+ * replaces the one not used for longest.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +48,7 @@ nb_status cache_add(nb_context *ctx, const struct plan *plan, const struct plan 
     if (!ctx->plans) return fail_memory(ctx, "plans");
     place = place_for(ctx->plans);
     if (place->used > 0)
-        log_topic(ctx, TOPIC_CACHE, "plan %016llx makes room",
+        log_topic(ctx, TOPIC_CACHE, "plan %016llx was replaced",
                   (unsigned long long)place->hash);
     *place = *plan;
     place->used = ++ctx->plans->uses;

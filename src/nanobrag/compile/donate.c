@@ -1,4 +1,8 @@
-/* donate.c - see donate.h. SPDX-License-Identifier: MIT */
+/*
+ * donate.c - see donate.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "compile/donate.h"
 
 #include <stdint.h>
@@ -12,7 +16,7 @@ static const char *name_of(const nb_array *array, const char *otherwise)
     return array->name ? array->name : otherwise;
 }
 
-/* first and last byte but one of an array */
+/* The addresses of the first byte of an array and of the one after its last. */
 static void extent(const nb_array *array, uintptr_t out[2])
 {
     const int64_t size = array->bits / 8;
@@ -56,7 +60,7 @@ nb_status donate_check(nb_context *ctx, const nb_array *input, const nb_array *o
     return NB_OK;
 }
 
-void donate_take(const nb_context *ctx, nb_array *input, const nb_array *output)
+void donate_mark_used(const nb_context *ctx, nb_array *input, const nb_array *output)
 {
     const size_t pixels = (size_t)input->shape[0] * (size_t)input->shape[1];
 
@@ -68,7 +72,7 @@ void donate_take(const nb_context *ctx, nb_array *input, const nb_array *output)
         memset((char *)input->data + used, 0xff, pixels * (size_t)input->bits / 8 - used);
     }
 #endif
-    log_topic(ctx, TOPIC_DONATION, "%s gave its memory to %s: %zu bytes less to allocate",
+    log_topic(ctx, TOPIC_DONATION, "%s donated its memory to %s, which saves %zu bytes",
               name_of(input, "image"), name_of(output, "counts"),
               pixels * (size_t)output->bits / 8);
 }

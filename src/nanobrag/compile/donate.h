@@ -1,5 +1,5 @@
 /*
- * donate.h - memory that the caller gives away for one call.
+ * donate.h - rules for memory that the caller donates to one call.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,16 +11,16 @@
 #include "base/context.h"
 
 /*
- * May `output` be written where `input` lies? in_place: 1 where it lies there and the input
- * is given away, 0 where the two lie apart. A donated input that is not used is said, and
- * stays valid. Errors: NB_ERR_ARGUMENT for memory that is shared without being given away,
- * or in part, or that is borrowed.
+ * Check whether `output` may overwrite `input`. *in_place is 1 where both have the same
+ * memory and the input is donated, and 0 where they do not overlap. A donated input that is
+ * not needed stays valid, which is reported. Errors: NB_ERR_ARGUMENT for memory that
+ * overlaps without being donated, or only in part, or that is borrowed.
  */
 nb_status donate_check(nb_context *ctx, const nb_array *input, const nb_array *output,
                        int *in_place);
 
-/* The input was used: it says so from now on. In checked builds what the output left of its
- * memory becomes NaN, so that a use that nobody checks is seen. */
-void donate_take(const nb_context *ctx, nb_array *input, const nb_array *output);
+/* Mark a donated input as used. In debug builds the part of its memory that the output does
+ * not cover becomes NaN, so that any later use shows. */
+void donate_mark_used(const nb_context *ctx, nb_array *input, const nb_array *output);
 
 #endif

@@ -1,4 +1,8 @@
-/* identity.c - the processor and the build. SPDX-License-Identifier: MIT */
+/*
+ * identity.c - identity of the processor and of the build.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "compile/identity.h"
 
 #include <stdio.h>
@@ -8,7 +12,8 @@
 
 #include "build_digest.h" /* made by cmake/digest.cmake */
 
-/* the value of the first line "NAME : value" with this name, without its end; 0: none */
+/* Read the value of the first line "NAME : value" with this name in /proc/cpuinfo, without
+ * its newline; 0: there is none. */
 static int read_processor(const char *name, char *out, size_t size)
 {
     FILE *file = fopen("/proc/cpuinfo", "r");

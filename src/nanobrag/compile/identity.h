@@ -1,5 +1,6 @@
 /*
- * identity.h - what makes a measurement of this process comparable with another's.
+ * identity.h - names of the machine and the build: measurements are comparable only where
+ * both are the same.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,12 +9,12 @@
 
 #include <stddef.h>
 
-enum { IDENTITY = 256 }; /* bytes, with the end */
+enum { IDENTITY = 256 }; /* bytes, with the NUL */
 
-/* The processor and how many there are. No two lines, printable ASCII. */
+/* The processor and the number of processors, as one line of printable ASCII. */
 void identity_machine(char out[IDENTITY]);
 
-/* Version, compiler, kind of build, and a digest of what goes into the kernels. */
+/* Version, compiler, kind of build, and a digest of the sources of the kernels. */
 const char *identity_build(void);
 
 #endif

@@ -1,6 +1,8 @@
 /*
  * plan.c - signatures in words, and schedules: by estimate, or by measurement when compiled
- * mode is asked to tune. SPDX-License-Identifier: MIT
+ * mode is asked to tune.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "compile/plan.h"
 
@@ -19,8 +21,8 @@ uint32_t plan_class(double n)
     return n > 0 ? 1 + (uint32_t)ceil(log2(fmax(n, 1))) : 0;
 }
 
-/* the largest number of a class */
-static double most_of(uint32_t class)
+/* the largest number that belongs to a class */
+static double largest_of_class(uint32_t class)
 {
     return class > 0 ? exp2((double)class - 1) : 0;
 }
@@ -42,7 +44,8 @@ static const char *const lookups[] = {"constant", "nearest", "tricubic"};
 static const char *const strategies[] = {"auto", "reference", "lanes", "spots"};
 static const char *const precisions[] = {"double", "single"};
 
-/* how a member of a signature is said: words for its values, or numbers, or a class */
+/* How a member of a signature is written: by words for its values, as a number, or as a
+ * class. */
 struct member {
     const char *name;
     size_t at;
@@ -101,7 +104,7 @@ static uint32_t value_of(const struct signature *signature, const struct member 
     return value;
 }
 
-static const char *messages(const struct member *member, uint32_t value, char out[WORD])
+static const char *member_text(const struct member *member, uint32_t value, char out[WORD])
 {
     if (member->words) return member->words[value];
     if (member->is_class && value > 0)
@@ -124,12 +127,12 @@ void plan_key(const struct signature *signature, const char *kernel, char *out)
         const struct member *m = members + i;
         char word[WORD];
 
-        /* the kernel stands there by its name, and nothing says nothing */
+        /* the key begins with the kernel's name, and numbers that are 0 are left out */
         if (m->at == offsetof(struct signature, kernel)
             || (!m->words && value_of(signature, m) == 0))
             continue;
         n += (size_t)snprintf(out + n, PLAN_KEY - n, " %s=%s", m->name,
-                              messages(m, value_of(signature, m), word));
+                              member_text(m, value_of(signature, m), word));
     }
 }
 
@@ -142,17 +145,17 @@ void plan_difference(const struct signature *from, const struct signature *to, c
         char word_a[WORD], word_b[WORD];
 
         if (a == b) continue;
-        (void)snprintf(out, PLAN_NAME, "%s: %s -> %s", m->name, messages(m, a, word_a),
-                       messages(m, b, word_b));
+        (void)snprintf(out, PLAN_NAME, "%s: %s -> %s", m->name, member_text(m, a, word_a),
+                       member_text(m, b, word_b));
         return;
     }
 }
 
 /* ---- by estimate ---- */
 
-/* nanoseconds of a sample of one core, by precision; what an operation takes beside an
- * image, and before its first sample, for the sums of its chunks; and the work that is
- * worth another thread */
+/* The cost model, in nanoseconds of one core: a sample by precision; the factor of an
+ * operation compared with an image; the constant cost of an operation, for the sums of its
+ * chunks; a pixel of counting; and the work that is worth another thread. */
 static const double per_sample[] = {8, 4};
 static const double per_operation[] = {1, 3, 8, 0};
 static const double per_launch[] = {0, 1e5, 1e5, 0};
@@ -160,22 +163,22 @@ static const double per_count = 2, worth_a_thread = 1e4;
 
 static double work_of(const struct signature *s)
 {
-    const double pixels = most_of(s->pixels);
-    const double pairs = most_of(s->sources) * most_of(s->orientations);
+    const double pixels = largest_of_class(s->pixels);
+    const double pairs = largest_of_class(s->sources) * largest_of_class(s->orientations);
 
     if (s->operation == PLAN_DIGITIZE) return per_count * pixels;
     return per_launch[s->operation]
-           + pixels * most_of(s->samples) * pairs * per_sample[s->precision]
+           + pixels * largest_of_class(s->samples) * pairs * per_sample[s->precision]
                  * per_operation[s->operation];
 }
 
-/* Threads that take neighbouring tiles in turn write to each other's cache lines; each
- * still comes back often enough for all to end together. Only an image is written tile by
- * tile. */
+/* Threads that take neighbouring tiles in turn write to each other's cache lines, so a
+ * block holds several tiles; it is short enough for all threads to end together. Only an
+ * image is written tile by tile. */
 static int block_of(const struct signature *s, int threads)
 {
     enum { TURNS = 8, MOST = 16 };
-    const double tiles = most_of(s->pixels) / TILE_PIXELS;
+    const double tiles = largest_of_class(s->pixels) / TILE_PIXELS;
 
     if (s->operation != PLAN_FORWARD) return 1;
     return (int)fmax(1, fmin(MOST, floor(tiles / (TURNS * threads))));
@@ -193,35 +196,36 @@ void plan_estimate(const struct signature *signature, struct plan *out)
     out->rigour = RIGOUR_ESTIMATED;
     threads = 1 + floor(work_of(signature) / worth_a_thread);
     if (signature->strategy == NB_SPOTS)
-        threads = signature->threads; /* they count theirs */
+        /* the spot strategy chooses its own number of threads */
+        threads = signature->threads;
     out->schedule.threads = (int)fmin(threads, signature->threads);
     out->schedule.block = block_of(signature, out->schedule.threads);
 }
 
 /* ---- by measurement ---- */
 
-/* A run longer than this, s, has little to gain from another schedule. Runs of each
- * schedule, of which the shortest counts; what a schedule must gain to be taken, and how
- * much longer than the best it may take before it is given up. */
+/* A run longer than long_run (s) gains little from another schedule. A schedule is taken
+ * when it needs less than `gain` of the best time, and given up when it needs more than
+ * `patience` of it. Each is run RUNS times, of which the shortest counts. */
 static const double long_run = 0.02, gain = 0.97, patience = 1.5;
 enum { RUNS = 5, MOST_BLOCK = 16 };
 
 struct measured {
     nb_context *ctx;
-    plan_rehearse *rehearse;
+    plan_dry_run *dry_run;
     void *user;
     const char *name; /* of the operation */
-    double best; /* s */
+    double best; /* the shortest time so far, s */
 };
 
-static nb_status shortest(const struct measured *m, const struct schedule *schedule,
-                          double limit, double *seconds)
+static nb_status shortest_run(const struct measured *m, const struct schedule *schedule,
+                              double limit, double *seconds)
 {
     *seconds = INFINITY;
     for (int i = 0; i < RUNS; i++) {
         double once;
 
-        NB_TRY(m->rehearse(m->user, schedule, limit, &once));
+        NB_TRY(m->dry_run(m->user, schedule, limit, &once));
         *seconds = fmin(*seconds, once);
         if (once > limit) break;
     }
@@ -230,30 +234,30 @@ static nb_status shortest(const struct measured *m, const struct schedule *sched
     return NB_OK;
 }
 
-/* the schedule, when it is faster than the best so far */
+/* Measure a schedule, and take it if it is faster than the best so far. */
 static nb_status try_schedule(struct measured *m, struct schedule schedule,
                               struct plan *plan)
 {
     double seconds;
 
-    NB_TRY(shortest(m, &schedule, patience * m->best, &seconds));
+    NB_TRY(shortest_run(m, &schedule, patience * m->best, &seconds));
     if (seconds >= gain * m->best) return NB_OK;
     m->best = seconds;
     plan->schedule = schedule;
     return NB_OK;
 }
 
-nb_status plan_measure(nb_context *ctx, plan_rehearse *rehearse, void *user,
+nb_status plan_measure(nb_context *ctx, plan_dry_run *dry_run, void *user,
                        struct plan *plan)
 {
     const struct schedule estimated = plan->schedule;
     const int all = (int)plan->signature.threads;
-    struct measured m = {ctx, rehearse, user, operations[plan->signature.operation], 0};
+    struct measured m = {ctx, dry_run, user, operations[plan->signature.operation], 0};
     struct schedule s = {1, 1};
 
-    /* the first one touches its memory and loads its code */
-    NB_TRY(rehearse(user, &estimated, 2 * long_run, &m.best));
-    if (isfinite(m.best)) NB_TRY(shortest(&m, &estimated, 2 * long_run, &m.best));
+    /* the first run touches its memory and loads its code */
+    NB_TRY(dry_run(user, &estimated, 2 * long_run, &m.best));
+    if (isfinite(m.best)) NB_TRY(shortest_run(&m, &estimated, 2 * long_run, &m.best));
     if (!(m.best <= long_run)) return NB_OK;
     plan->rigour = RIGOUR_MEASURED;
     for (; s.threads <= all;

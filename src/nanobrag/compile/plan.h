@@ -1,9 +1,10 @@
 /*
  * plan.h - what compiled mode decides once: the signature of a call, and the plan that is
- * kept under it.
+ * saved under it.
  *
- * A signature holds what a plan depends on and nothing that a fit changes: counts stand in
- * it as classes, powers of two, values not at all. It is compared as bytes.
+ * A signature holds what a plan depends on and nothing that changes during a fit: counts
+ * are reduced to classes (powers of two), and values are left out. Signatures are compared
+ * as bytes.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,20 +27,20 @@ enum operation {
 
 enum { PLAN_NAME = 160, PLAN_KEY = 512 };
 
-/* All members are 32 bits wide, so that no byte of it is padding. Zeroed before it is
- * filled. */
+/* All members are 32 bits wide, so that there are no padding bytes. To be zeroed before it
+ * is filled. */
 struct signature {
     uint32_t operation;
     uint32_t shape, lookup, single_orientation; /* struct phys_spec */
     uint32_t strategy, precision;
     uint32_t kernel; /* instruction set, hashed */
-    uint32_t device; /* of images: 0 the host, else compute capability times ten */
-    uint32_t switches; /* of the scene: what its numbers can not turn on */
+    uint32_t device; /* of images: 0 the host, else 10 times the compute capability */
+    uint32_t switches; /* scene flags that select code, as opposed to values */
     uint32_t threads; /* of the context */
     uint32_t pixels, samples, sources, orientations, box; /* classes: plan_class() */
-    uint32_t directions; /* of a Jacobian: a class */
-    uint32_t free[4]; /* which parameters: a bit for each row of the registry */
-    uint32_t donated; /* arguments given away: a bit for each */
+    uint32_t directions; /* of a Jacobian; a class */
+    uint32_t free[4]; /* the free parameters: a bit for each row of the registry */
+    uint32_t donated; /* a bit for each donated argument */
 };
 
 struct plan {
@@ -47,50 +48,53 @@ struct plan {
     struct phys_spec spec;
     struct schedule schedule;
     int rigour; /* enum rigour: how the schedule was found */
-    uint64_t hash; /* of signature and schedule; whoever keeps the plan fills it in */
-    uint64_t used; /* when, in uses of the cache; 0: it is not in there */
+    uint64_t hash; /* of signature and schedule; set by the owner of the plan */
+    uint64_t used; /* the last use, counted in uses of the cache; 0: it is in no cache */
 };
 
-/* 0 for 0, else 1 + the power of two that n does not pass. */
+/* The class of a count: 0 for 0, else 1 + the exponent of the smallest power of two >= n.
+ */
 uint32_t plan_class(double n);
 
-/* FNV-1a, 64 bits. */
+/* The FNV-1a hash of 64 bits. */
 uint64_t plan_hash(const void *bytes, size_t n);
 
-/* "kernel=v3 operation=forward shape=square ..." into PLAN_KEY characters: the key of its
- * wisdom. Numbers that are 0 are left out. */
+/* Write the key of the tuning cache into PLAN_KEY characters: "kernel=v3 operation=forward
+ * shape=square ...". Numbers that are 0 are left out. */
 void plan_key(const struct signature *signature, const char *kernel, char *out);
 
-/* What a signature first differs in: "shape: square -> gauss"; "" for equal ones. */
+/* Describe the first difference of two signatures: "shape: square -> gauss"; "" for equal
+ * ones. */
 void plan_difference(const struct signature *from, const struct signature *to, char *out);
 
-/* "forward", "adjoint", "rows", "digitize". */
+/* The word of an operation: "forward", "adjoint", "rows", "digitize". */
 const char *plan_operation_name(enum operation operation);
 
-/* The plan by estimate: kernels and how many threads the work is worth. */
+/* Make a plan by estimate: the kernels, and how many threads the work is worth. */
 void plan_estimate(const struct signature *signature, struct plan *out);
 
 /*
- * The same by measurement: rehearse() runs the operation once on memory of the library's
- * own, on a schedule, and gives up past a limit in seconds (the time is then infinite).
- * What takes longer than a moment keeps its estimate, and its rigour. Errors: those of
- * rehearse().
+ * Find the schedule of a plan by measurement. dry_run() runs the operation once with a
+ * schedule on scratch memory, and gives up past a limit in seconds (*seconds is then
+ * infinite). A plan of a long operation keeps its estimate and its rigour. Errors: those of
+ * dry_run().
  */
-typedef nb_status plan_rehearse(void *user, const struct schedule *schedule, double limit,
-                                double *seconds);
-nb_status plan_measure(nb_context *ctx, plan_rehearse *rehearse, void *user,
+typedef nb_status plan_dry_run(void *user, const struct schedule *schedule, double limit,
+                               double *seconds);
+nb_status plan_measure(nb_context *ctx, plan_dry_run *dry_run, void *user,
                        struct plan *plan);
 
 /* ---- the cache: plans of a context ---- */
 
-/* The plan of a signature; NULL: none yet. Kept until PLAN_CACHE others were used since. */
+/* Find the plan of a signature; NULL: there is none. It stays valid until PLAN_CACHE others
+ * were used since. */
 enum { PLAN_CACHE = 64 };
 const struct plan *cache_find(nb_context *ctx, const struct signature *signature);
 
-/* Keep a copy, and hand it out. Errors: NB_ERR_MEMORY. */
+/* Save a copy of a plan; *out is that copy. Errors: NB_ERR_MEMORY. */
 nb_status cache_add(nb_context *ctx, const struct plan *plan, const struct plan **out);
 
-/* The plan that an operation used last; NULL: none. */
+/* The plan that an operation used last; NULL: there is none. */
 const struct plan *cache_last(const nb_context *ctx, enum operation operation);
 
 #endif

@@ -1,4 +1,8 @@
-/* policy.c - strategy and instruction set of a simulator. SPDX-License-Identifier: MIT */
+/*
+ * policy.c - chooses strategy and instruction set of a simulator.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "compile/policy.h"
 
 #include <math.h>
@@ -75,14 +79,16 @@ nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct poli
     }
 }
 
-/* fuller than this, and visiting spot by spot costs more than visiting all */
+/* above this share of reciprocal space, visiting spot by spot costs more than visiting all
+ */
 static const double full = 1.0 / 3;
 
-/* nanoseconds of a sample in lanes, of the same core as in kernels/spots/spots.c */
+/* nanoseconds of a sample in lanes, on the same core as the costs in kernels/spots/spots.c
+ */
 static const double per_sample = 4, per_sample_single = 2;
 
-static void choose(struct policy *policy, const struct phys_frame *frame,
-                   struct phys_spec spec, double samples)
+static void choose_strategy(struct policy *policy, const struct phys_frame *frame,
+                            struct phys_spec spec, double samples)
 {
     const double pairs = (double)frame->nsource * frame->norientation;
     const double lanes =
@@ -110,7 +116,7 @@ void policy_strategy(struct policy *policy, const struct phys_frame *frame,
                      struct phys_spec spec, double samples)
 {
     policy->automatic = policy->strategy == NB_STRATEGY_AUTO;
-    if (policy->automatic) choose(policy, frame, spec, samples);
+    if (policy->automatic) choose_strategy(policy, frame, spec, samples);
     if (!policy->automatic && policy->strategy == NB_SPOTS
         && (spec.shape == PHYS_SQUARE || spec.shape == PHYS_ROUND))
         policy->why = "asked for, though spots of this crystal shape reach everywhere";
@@ -119,11 +125,11 @@ void policy_strategy(struct policy *policy, const struct phys_frame *frame,
         policy->why = "spots need a detector that is flat, or curved about the crystal";
         policy->spots_work = INFINITY;
     }
-    policy_take(policy, policy->strategy, policy->why, frame, spec);
+    policy_set_strategy(policy, policy->strategy, policy->why, frame, spec);
 }
 
-void policy_take(struct policy *policy, int strategy, const char *why,
-                 const struct phys_frame *frame, struct phys_spec spec)
+void policy_set_strategy(struct policy *policy, int strategy, const char *why,
+                         const struct phys_frame *frame, struct phys_spec spec)
 {
     policy->strategy = strategy;
     policy->why = why;

@@ -1,5 +1,5 @@
 /*
- * policy.h - which kernel runs a job.
+ * policy.h - chooses the kernels that run a job.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,32 +11,32 @@
 #include "base/context.h"
 #include "kernels/kernels.h"
 
-/* how a simulator computes, for all its life */
+/* how a simulator computes during all its life */
 struct policy {
     int strategy, precision; /* enums nb_strategy, nb_precision */
-    int automatic; /* the strategy was left open */
-    int measured_transforms; /* of the point spread */
-    double tolerance; /* of the image's peak */
-    struct kernel_set kernels, all; /* for the strategy, and before it was settled */
-    double lanes_work, spots_work; /* of an open strategy: estimates, ns of one core */
-    const char *why; /* this strategy */
+    int automatic; /* 1: the strategy was chosen by the library */
+    int measured_transforms; /* 1: FFTW measured the transforms of the point spread */
+    double tolerance; /* share of the image's peak */
+    struct kernel_set kernels, all; /* of the strategy; and without regard to it */
+    double lanes_work, spots_work; /* estimates for an automatic strategy, ns of one core */
+    const char *why; /* the reason for the strategy, in words */
 };
 
-/* Decide by what was asked for, the machine and the environment. */
+/* Choose the kernels by the options, the machine and the environment. Errors:
+ * NB_ERR_ARGUMENT, NB_ERR_UNSUPPORTED. */
 nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct policy *out);
 
-/* Settle the strategy for a first frame and its number of samples (sub-pixels, layers):
- * spots or lanes where that was left open, lanes
- * where spots cannot do; and drop the kernels in float where their rounding would never do.
- */
+/* Choose the strategy for a first frame and its number of samples per orientation and
+ * source: spots or lanes if the options leave it open, and lanes where spots are not
+ * possible. Kernels in float are dropped where their rounding exceeds the tolerance. */
 void policy_strategy(struct policy *policy, const struct phys_frame *frame,
                      struct phys_spec spec, double samples);
 
-/* Settle it otherwise, for a reason. */
-void policy_take(struct policy *policy, int strategy, const char *why,
-                 const struct phys_frame *frame, struct phys_spec spec);
+/* Set the strategy, with the reason in words. */
+void policy_set_strategy(struct policy *policy, int strategy, const char *why,
+                         const struct phys_frame *frame, struct phys_spec spec);
 
-/* What a kernel for this resolved scene is specialised on. */
+/* The specialisation of the kernels for a resolved scene. */
 struct phys_spec specialize_scene(const nb_scene *scene);
 
 #endif

@@ -1,4 +1,8 @@
-/* explain.c - see reasons.h. SPDX-License-Identifier: MIT */
+/*
+ * reasons.c - see reasons.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "compile/reasons.h"
 
 #include <stdarg.h>
@@ -12,41 +16,41 @@ struct text {
     size_t size, used;
 };
 
-/* behind what there is, as far as it fits */
-__attribute__((format(printf, 2, 3))) static void messages(struct text *text,
-                                                           const char *format, ...)
+/* Append formatted text, as far as it fits. */
+__attribute__((format(printf, 2, 3))) static void append(struct text *text,
+                                                         const char *format, ...)
 {
-    const size_t room = text->size - text->used;
+    const size_t space = text->size - text->used;
     va_list args;
     int n;
 
     va_start(args, format);
-    n = vsnprintf(text->at + text->used, room, format, args);
+    n = vsnprintf(text->at + text->used, space, format, args);
     va_end(args);
-    if (n > 0) text->used += (size_t)n < room ? (size_t)n : room - 1;
+    if (n > 0) text->used += (size_t)n < space ? (size_t)n : space - 1;
 }
 
 static void explain_plan(struct text *text, const struct plan *plan)
 {
     const struct schedule *s = &plan->schedule;
 
-    messages(text, "plan %016llx %s: ", (unsigned long long)plan->hash,
-             plan_operation_name((enum operation)plan->signature.operation));
+    append(text, "plan %016llx %s: ", (unsigned long long)plan->hash,
+           plan_operation_name((enum operation)plan->signature.operation));
     if (plan->signature.operation == PLAN_DIGITIZE) {
-        messages(text, "counts in %s memory\n",
-                 plan->signature.donated ? "the image's" : "their own");
+        append(text, "counts in %s memory\n",
+               plan->signature.donated ? "the image's" : "their own");
         return;
     }
-    messages(text, "%s, %d of %u threads, %d tile%s at a time, %s%s\n",
-             plan->signature.strategy == NB_SPOTS ? "spots"
-             : plan->spec.single_orientation      ? "one-orientation kernel"
-                                                  : "general kernel",
-             s->threads, plan->signature.threads, s->block, s->block > 1 ? "s" : "",
-             plan->rigour > RIGOUR_ESTIMATED ? "measured" : "by estimate",
-             plan->used > 0 ? "" : ", not yet made");
+    append(text, "%s, %d of %u threads, %d tile%s at a time, %s%s\n",
+           plan->signature.strategy == NB_SPOTS ? "spots"
+           : plan->spec.single_orientation      ? "one-orientation kernel"
+                                                : "general kernel",
+           s->threads, plan->signature.threads, s->block, s->block > 1 ? "s" : "",
+           plan->rigour > RIGOUR_ESTIMATED ? "measured" : "by estimate",
+           plan->used > 0 ? "" : ", not yet made");
 }
 
-/* NULL: it is on */
+/* The reason why compiled mode is off; NULL: it is on. */
 static const char *why_off(const nb_context *ctx, const struct policy *policy)
 {
     if (ctx->env.disabled_by) return ctx->env.disabled_by;
@@ -68,21 +72,21 @@ void explain_compiled(const nb_context *ctx, const struct policy *policy,
     text.size = n;
     text.used = 0;
     if (off)
-        messages(&text, "compiled mode off: %s%s\n", off, ctx->env.disabled_by ? "=1" : "");
+        append(&text, "compiled mode off: %s%s\n", off, ctx->env.disabled_by ? "=1" : "");
     else
-        messages(&text, "compiled mode on%s\n", tunes ? ", tuning" : "");
-    messages(&text, "images on %s; on the cpu kernel %s\n", device,
-             policy->kernels.precise->name);
+        append(&text, "compiled mode on%s\n", tunes ? ", tuning" : "");
+    append(&text, "images on %s; on the cpu kernel %s\n", device,
+           policy->kernels.precise->name);
     if (policy->measured_transforms)
-        messages(&text,
-                 "point spread: transforms measured, whose last bits are their own\n");
+        append(&text, "point spread: measured transforms, whose last bits may change from "
+                      "run to run\n");
     for (int i = 0; !off && i < PLAN_OPERATIONS; i++)
         if (last[i].hash != 0) explain_plan(&text, last + i);
-    messages(&text,
-             "plans made %llu, found %llu times; launches by a plan %llu; fallbacks %llu\n",
-             (unsigned long long)stats->compiles, (unsigned long long)stats->hits,
-             (unsigned long long)stats->compiled_launches,
-             (unsigned long long)stats->fallbacks);
-    if (stats->fallbacks > 0) messages(&text, "fallback: %s\n", ctx->fallback);
-    messages(&text, "memory %llu bytes\n", (unsigned long long)stats->bytes);
+    append(&text,
+           "plans made %llu, found %llu times; launches by a plan %llu; fallbacks %llu\n",
+           (unsigned long long)stats->compiles, (unsigned long long)stats->hits,
+           (unsigned long long)stats->compiled_launches,
+           (unsigned long long)stats->fallbacks);
+    if (stats->fallbacks > 0) append(&text, "fallback: %s\n", ctx->fallback);
+    append(&text, "memory %llu bytes\n", (unsigned long long)stats->bytes);
 }

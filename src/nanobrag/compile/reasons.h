@@ -1,5 +1,5 @@
 /*
- * reasons.h - what compiled mode decided, in words.
+ * reasons.h - the decisions of compiled mode, in words.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,8 +13,9 @@
 #include "compile/plan.h"
 #include "compile/policy.h"
 
-/* Lines about a simulator, as far as they fit into n characters: whether it is compiled, on
- * what, the plan that each kind of call used last (hash 0: none), and the counts. */
+/* Describe a simulator in lines, as far as they fit into n characters: whether it is
+ * compiled, its device, the plan that each kind of call used last (hash 0: none), and the
+ * counts. */
 void explain_compiled(const nb_context *ctx, const struct policy *policy,
                       const char *device, const struct plan last[PLAN_OPERATIONS],
                       const nb_compile_stats *stats, char *out, size_t n);

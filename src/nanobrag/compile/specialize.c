@@ -1,10 +1,14 @@
-/* specialize.c - from a resolved scene to the key of its kernel. SPDX-License-Identifier:
- * MIT */
+/*
+ * specialize.c - reduces a resolved scene to the specialisation of its kernel.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include <nanobrag/io.h>
 
 #include "compile/policy.h"
 
-/* tricubic interpolation needs its four nodes and a neighbour: five indices per axis */
+/* 1 when the list has the five indices per axis that tricubic interpolation needs: four
+ * nodes and a neighbour. */
 static int is_wide(const nb_hkl *hkl)
 {
     nb_hkl_info info;

@@ -11,12 +11,12 @@
 #include "gpu/text/block.h"
 #include "gpu/text/count_parameters.h"
 
-/* blocks that a multiprocessor has at once, at most; what a block found takes so many bytes
- */
+/* RESIDENT bounds the blocks that run on one multiprocessor at once. FOUND is the size in
+ * bytes of what one block finds. */
 enum { RESIDENT = 16, FOUND = sizeof(struct phys_tally) };
-_Static_assert(sizeof(float) <= (size_t)FOUND, "either finding fits");
+_Static_assert(sizeof(float) <= (size_t)FOUND, "a float fits into FOUND");
 
-static void *at(gpu_address address)
+static void *pointer_at(gpu_address address)
 {
     return (void *)(uintptr_t)address;
 }
@@ -30,7 +30,7 @@ static int blocks_for(const struct gpu *gpu, const struct gpu_counting *how)
     return (int)(needed < most ? needed : most);
 }
 
-/* parameters, with room for what `blocks` find */
+/* Fill in the parameters, and reserve memory for the results of all blocks. */
 static nb_status prepare(nb_context *ctx, struct gpu_scene *s,
                          const struct gpu_counting *how, const struct gpu_output *image,
                          const struct gpu_output *counts, struct gpu_count_parameters *p)
@@ -41,16 +41,16 @@ static nb_status prepare(nb_context *ctx, struct gpu_scene *s,
     p->nslow = how->nslow;
     p->nfast = how->nfast;
     memcpy(p->roi, how->roi, sizeof p->roi);
-    if (how->mask && !s->mask.address) { /* it never changes */
+    if (how->mask && !s->mask.address) { /* the mask never changes */
         const nb_status status = gpu_put(ctx, s->gpu, &s->mask, how->mask, pixels);
 
         if (status != NB_OK) gpu_drop(s->gpu, &s->mask);
         NB_TRY(status);
     }
-    p->mask = how->mask ? at(s->mask.address) : NULL;
-    p->image = at(image->address);
+    p->mask = how->mask ? pointer_at(s->mask.address) : NULL;
+    p->image = pointer_at(image->address);
     p->image_bits = image->bits;
-    p->counts = at(counts->address);
+    p->counts = pointer_at(counts->address);
     for (int i = 0; i < 2; i++) {
         p->image_stride[i] = image->stride[i];
         p->counts_stride[i] = counts->stride[i];
@@ -62,12 +62,12 @@ static nb_status prepare(nb_context *ctx, struct gpu_scene *s,
     p->image_number = how->image;
     p->blocks = blocks_for(s->gpu, how);
     NB_TRY(gpu_reserve(ctx, s->gpu, &s->found, (size_t)p->blocks * FOUND));
-    p->tally = at(s->found.address);
-    p->brightest = at(s->found.address);
+    p->tally = pointer_at(s->found.address);
+    p->brightest = pointer_at(s->found.address);
     return NB_OK;
 }
 
-/* launch, and fetch what each block found, of so many bytes */
+/* Launch a kernel, and fetch the result of each block, `each` bytes long. */
 static nb_status launch(nb_context *ctx, struct gpu_scene *s, enum gpu_work work,
                         const struct gpu_count_parameters *p, void *found, size_t each)
 {
@@ -81,7 +81,7 @@ static nb_status launch(nb_context *ctx, struct gpu_scene *s, enum gpu_work work
     return driver->wait(ctx, s->gpu->device);
 }
 
-/* the scale that makes 55000 of the brightest pixel */
+/* Find the scale that turns the brightest pixel into 55000 counts. */
 static nb_status find_scale(nb_context *ctx, struct gpu_scene *s,
                             struct gpu_count_parameters *p, float *found)
 {

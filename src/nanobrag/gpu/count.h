@@ -9,24 +9,24 @@
 #include "gpu/gpu.h"
 #include "physics/counts.h"
 
-/* how, and which pixels */
+/* the counting to do, and the pixels it covers */
 struct gpu_counting {
     int nslow, nfast;
     const int *roi; /* (4) fast0 fast1 slow0 slow1, ends excluded */
-    const uint8_t *mask; /* of the host, the same in each call for a scene; or NULL */
+    const uint8_t *mask; /* on the host, the same in each call for a scene; or NULL */
     int noise; /* 1: Poisson */
-    double scale, offset; /* scale 0: 55000/max; without noise */
+    double scale, offset; /* scale 0: 55000/max; not used with noise */
     uint64_t seed;
     uint32_t image;
 };
 
-/* From an image on the device to counts there, done when it returns. Errors: NB_ERR_DEVICE,
- * NB_ERR_MEMORY (of the device). */
+/* Convert an image on the device to counts on the device; the work is done on return.
+ * Errors: NB_ERR_DEVICE, NB_ERR_MEMORY (of the device). */
 nb_status gpu_count(nb_context *ctx, struct gpu_scene *scene,
                     const struct gpu_counting *how, const struct gpu_output *image,
                     const struct gpu_output *counts, struct phys_tally *out);
 
-/* The same for dense arrays of the host, the image's of `bits`. */
+/* Convert dense arrays of the host: an image of `bits` bits per pixel to counts. */
 nb_status gpu_count_from_host(nb_context *ctx, struct gpu_scene *scene,
                               const struct gpu_counting *how, const void *image, int bits,
                               uint16_t *counts, struct phys_tally *out);

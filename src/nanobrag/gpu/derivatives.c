@@ -1,6 +1,7 @@
 /*
- * derivatives.c - derivatives on a device: as few passes over the detector as the tangents
- * need, each in bands of tiles; sums of tiles stay there until one row of them is left.
+ * derivatives.c - derivatives on a device. The tangents are handled in as few passes over
+ * the detector as possible, each pass in strips of tiles. Sums of tiles stay on the device
+ * until one row of them is left.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,13 +13,15 @@
 #include "gpu/derivatives_run.h"
 #include "kernels/rounding.h"
 
-/* A sample costs so many times one of an image, until a device says otherwise; and the
- * limits of a row of tiles and of all sums. */
+/* `effort`: the cost of a sample in units of one of an image; estimated, not measured.
+ * `too_much`: the limit of a row of tiles, in units of a launch. `most_share`: the share of
+ * the device's memory that sums may take. */
 static const double effort = 8, too_much = 8, most_share = 0.25;
 
 /* ---- tangents ---- */
 
-static int turns(const struct phys_frame *frame, const struct phys_frame_tangent *dot)
+static int turns_orientations(const struct phys_frame *frame,
+                              const struct phys_frame_tangent *dot)
 {
     for (int k = 0; k < frame->norientation; k++) {
         const struct phys_rotation *t = dot->rotation + k;
@@ -38,68 +41,70 @@ static int changes_crystal(const struct phys_frame_tangent *dot)
     return sum != 0;
 }
 
-static int count_turning(const struct job *job, const struct gpu_derivatives_job *rows)
+static int count_turning(const struct job *job, const struct gpu_derivatives_job *request)
 {
     int n = 0;
 
-    for (int d = 0; d < rows->n; d++) n += turns(job->frame, rows->dot + d);
+    for (int d = 0; d < request->n; d++)
+        n += turns_orientations(job->frame, request->dot + d);
     return n;
 }
 
 static nb_status sort_tangents(struct derivatives_run *run)
 {
-    const struct gpu_derivatives_job *rows = run->rows;
+    const struct gpu_derivatives_job *request = run->request;
     struct tangents_order *order = &run->order;
-    int first = 0, last = rows->n;
+    int first = 0, last = request->n;
 
-    order->at = malloc(((size_t)rows->n + 1) * sizeof *order->at);
+    order->at = malloc(((size_t)request->n + 1) * sizeof *order->at);
     if (!order->at) return fail_memory(run->ctx, "tangents");
-    for (int d = 0; d < rows->n; d++) {
-        order->crystal |= changes_crystal(rows->dot + d);
-        if (turns(run->job->frame, rows->dot + d)) order->at[first++] = d;
+    for (int d = 0; d < request->n; d++) {
+        order->crystal |= changes_crystal(request->dot + d);
+        if (turns_orientations(run->job->frame, request->dot + d)) order->at[first++] = d;
     }
     order->turning = first;
-    for (int d = rows->n - 1; d >= 0; d--)
-        if (!turns(run->job->frame, rows->dot + d)) order->at[--last] = d;
+    for (int d = request->n - 1; d >= 0; d--)
+        if (!turns_orientations(run->job->frame, request->dot + d)) order->at[--last] = d;
     return NB_OK;
 }
 
-static int up(int a, int b)
+static int divide_up(int a, int b)
 {
     return (a + b - 1) / b;
 }
 
-/* passes over n tangents, so many of which may turn at once; there is always one */
+/* The number of passes over n tangents, `at_once` of which may turn orientations in one
+ * pass. It is at least 1. */
 static int count_passes(int n, int turning, int at_once)
 {
-    const int by_turns = at_once > 0 ? up(turning, at_once) : 0;
-    const int by_number = up(n, TANGENTS_MOST);
+    const int by_turns = at_once > 0 ? divide_up(turning, at_once) : 0;
+    const int by_number = divide_up(n, TANGENTS_MOST);
 
     return by_turns > by_number ? by_turns : by_number > 0 ? by_number : 1;
 }
 
-/* One class for all passes: a pass costs about the same whatever its tangents, and every
- * kernel has to be built. */
+/* Choose one class for all passes: a pass costs about the same whatever its tangents are,
+ * and each class is a kernel that has to be built. */
 static enum gpu_derivatives_class class_of(const struct tangents_order *order, int n,
                                            int single)
 {
     const enum gpu_derivatives_class few = order->crystal ? CLASS_FEW : CLASS_TURNED;
-    const int most = jacobian_kernel_turns(CLASS_MANY);
+    const int most = derivative_kernel_turns(CLASS_MANY);
 
     if (order->turning == 0 && !order->crystal) return CLASS_FRAME;
     if (single
         && count_passes(n, order->turning, most)
-               < count_passes(n, order->turning, jacobian_kernel_turns(few)))
+               < count_passes(n, order->turning, derivative_kernel_turns(few)))
         return CLASS_MANY;
     return few;
 }
 
-/* the next tangents of a class, behind so many that turn and so many others */
+/* The next tangents, after `turned` that turn orientations and `others` that do not. */
 static struct derivatives_pass next_pass(const struct derivatives_run *run, int turned,
                                          int others)
 {
     const struct tangents_order *order = &run->order;
-    const int most = jacobian_kernel_turns(run->class);
+    const int most = derivative_kernel_turns(run->class);
     struct derivatives_pass pass = {0};
 
     while (pass.n < most && turned + pass.n < order->turning) {
@@ -107,88 +112,95 @@ static struct derivatives_pass next_pass(const struct derivatives_run *run, int 
         pass.n++;
     }
     pass.turning = pass.n;
-    for (int i = order->turning + others; pass.n < TANGENTS_MOST && i < run->rows->n; i++)
+    for (int i = order->turning + others; pass.n < TANGENTS_MOST && i < run->request->n;
+         i++)
         pass.at[pass.n++] = order->at[i];
     return pass;
 }
 
 /* ---- what a device may take on ---- */
 
-static int is_normal(const struct gpu_derivatives_job *rows)
+static int is_normal(const struct gpu_derivatives_job *request)
 {
-    return rows->end == REDUCE_NORMAL || rows->end == REDUCE_SQUARES;
+    return request->end == REDUCE_NORMAL || request->end == REDUCE_SQUARES;
 }
 
-static int most_of(int n)
+static int clamp_tangents(int n)
 {
     return n < TANGENTS_MOST ? n : TANGENTS_MOST;
 }
 
 static double share_of_row(const struct gpu_properties *properties, const struct job *job,
-                           const struct gpu_derivatives_job *rows, int across)
+                           const struct gpu_derivatives_job *request, int across)
 {
     const double pixels = (double)job->frame->nfast * GPU_SLOW;
-    const double images = rows->end == REDUCE_NOTHING ? 1 + most_of(rows->n) : 1;
+    const double images =
+        request->end == REDUCE_NOTHING ? 1 + clamp_tangents(request->n) : 1;
 
     return gpu_share_of_row(properties, job, across, images * pixels * sizeof(double),
                             effort);
 }
 
-/* numbers of a tile that are added up */
-static int length_of(const struct gpu_derivatives_job *rows, int n)
+/* how many numbers of a tile are summed */
+static int length_of(const struct gpu_derivatives_job *request, int n)
 {
-    return is_normal(rows) ? jacobian_normal_length(n) : jacobian_sum_length(n);
+    return is_normal(request) ? jacobian_normal_length(n) : jacobian_sum_length(n);
 }
 
 static const char *normal_refuses(const struct gpu *gpu, const struct job *job, int single,
-                                  const struct gpu_derivatives_job *rows)
+                                  const struct gpu_derivatives_job *request)
 {
     const struct gpu_layout l = gpu_layout_of(&gpu->properties, job, single, 0);
-    /* what float may lose is made again in double, where fewer turn at once */
+    /* An image that float may lose is computed again in double, where fewer tangents may
+     * turn. */
     const int is_float = l.single && !gpu_needs_photons(job, single);
-    const int most = jacobian_kernel_turns(is_float ? CLASS_MANY : CLASS_FEW);
+    const int most = derivative_kernel_turns(is_float ? CLASS_MANY : CLASS_FEW);
 
-    if (rows->n > TANGENTS_MOST) return "a normal matrix there has 32 parameters at most";
-    if (count_turning(job, rows) > most)
-        return is_float ? "a normal matrix there has 8 parameters at most that turn the "
-                          "crystal"
-                        : "a normal matrix there in double has 4 parameters at most that "
-                          "turn the crystal";
+    if (request->n > TANGENTS_MOST)
+        return "a normal matrix on the device has at most 32 parameters";
+    if (count_turning(job, request) > most)
+        return is_float
+                   ? "a normal matrix on the device has at most 8 parameters that turn the "
+                     "crystal"
+                   : "a normal matrix on the device in double has at most 4 parameters "
+                     "that turn the crystal";
     return NULL;
 }
 
 const char *gpu_derivatives_refuses(const struct gpu *gpu, const struct job *job,
-                                    int single, const struct gpu_derivatives_job *rows)
+                                    int single, const struct gpu_derivatives_job *request)
 {
     const char *refused = gpu_refuses(&gpu->properties, job);
     const struct gpu_layout l = gpu_layout_of(&gpu->properties, job, single, 0);
     const double tiles = (double)l.across * l.down;
-    const double bytes = tiles * length_of(rows, most_of(rows->n)) * sizeof(double);
+    const double bytes =
+        tiles * length_of(request, clamp_tangents(request->n)) * sizeof(double);
 
     if (refused) return refused;
     if (context_compile(gpu->ctx) == NB_COMPILE_OFF)
-        return "its kernels of derivatives are built at run time, and compiled mode is off";
+        return "the kernels of derivatives are built at run time, and compiled mode is off";
     if (!jacobian_serve(job->frame))
-        return "its kernels know no derivatives of nanoBragg's own amorphous material, "
+        return "the device has no derivatives of nanoBragg's own amorphous material, "
                "capture or curved detector";
-    if (share_of_row(&gpu->properties, job, rows, l.across) > too_much)
+    if (share_of_row(&gpu->properties, job, request, l.across) > too_much)
         return "derivatives of a row of tiles alone would take too long, or too much "
-               "memory, there";
-    if (rows->end != REDUCE_NOTHING && bytes > most_share * (double)gpu->properties.memory)
-        return "sums of all tiles would take too much memory there";
-    return is_normal(rows) ? normal_refuses(gpu, job, single, rows) : NULL;
+               "memory, on the device";
+    if (request->end != REDUCE_NOTHING
+        && bytes > most_share * (double)gpu->properties.memory)
+        return "sums of all tiles would take too much of the device's memory";
+    return is_normal(request) ? normal_refuses(gpu, job, single, request) : NULL;
 }
 
 /* ---- memory ---- */
 
-/* sums of tiles, and the levels of sums of them behind each other; behind the last row the
- * gradient */
+/* Reserve memory for the sums of tiles, then for each level of sums of them; the gradient
+ * follows the last row. */
 static nb_status prepare_sums(struct derivatives_run *run,
                               const struct derivatives_pass *pass)
 {
     struct gpu_scene *s = run->scene;
-    struct gpu_derivatives_parameters *p = &run->block.rows;
-    const size_t length = (size_t)length_of(run->rows, pass->n);
+    struct gpu_derivatives_parameters *p = &run->block.jacobian;
+    const size_t length = (size_t)length_of(run->request, pass->n);
     int count = run->layout.across * run->layout.down;
     const size_t tiles = (size_t)count;
     size_t total = 0;
@@ -196,28 +208,29 @@ static nb_status prepare_sums(struct derivatives_run *run,
     p->length = (int)length;
     run->levels = 0;
     do {
-        count = up(count, SUM_FAN);
+        count = divide_up(count, SUM_FAN);
         total += (size_t)count * length;
         run->levels++;
     } while (count > 1);
     NB_TRY(gpu_reserve(run->ctx, s->gpu, &s->totals, tiles * length * sizeof(double)));
     NB_TRY(gpu_reserve(run->ctx, s->gpu, &s->sums,
                        (total + 1 + (size_t)pass->n) * sizeof(double)));
-    p->totals = gpu_at(&s->totals);
+    p->totals = gpu_pointer(&s->totals);
     return NB_OK;
 }
 
-/* the launches of the sums; returns where the last row is */
-static gpu_address fill_sums(struct derivatives_run *run, struct gpu_sequence *sequence)
+/* Add the launches that sum up the tiles; returns the address of the last row. */
+static gpu_address add_sum_launches(struct derivatives_run *run,
+                                    struct gpu_sequence *sequence)
 {
-    const struct gpu_derivatives_parameters *p = &run->block.rows;
+    const struct gpu_derivatives_parameters *p = &run->block.jacobian;
     const size_t row = (size_t)p->length * sizeof(double);
     gpu_address from = run->scene->totals.address, to = run->scene->sums.address;
     int count = run->layout.across * run->layout.down;
 
     for (int i = 0; i < run->levels; i++) {
         struct gpu_sum_parameters *sum = run->block.sum + i;
-        const int blocks = up(count, SUM_FAN), is_last = i + 1 == run->levels;
+        const int blocks = divide_up(count, SUM_FAN), is_last = i + 1 == run->levels;
         const struct gpu_launch launch = {{GPU_SUM, 0, 0, run->layout.single, NULL},
                                           (unsigned)blocks,
                                           offsetof(struct derivatives_block, sum)
@@ -231,7 +244,7 @@ static gpu_address fill_sums(struct derivatives_run *run, struct gpu_sequence *s
         sum->n = p->n;
         sum->dot = p->dot;
         sum->gradient =
-            is_last && !is_normal(run->rows) ? (double *)(uintptr_t)(to + row) : NULL;
+            is_last && !is_normal(run->request) ? (double *)(uintptr_t)(to + row) : NULL;
         sequence->launches[sequence->n++] = launch;
         from = to;
         to += (size_t)blocks * row;
@@ -240,12 +253,13 @@ static gpu_address fill_sums(struct derivatives_run *run, struct gpu_sequence *s
     return from;
 }
 
-/* bands of changes, and of photons where float may lose them */
+/* Reserve strips for the changes of an image, and for its photons where float may lose
+ * them. */
 static nb_status prepare_changes(struct derivatives_run *run,
                                  const struct derivatives_pass *pass)
 {
     struct gpu_scene *s = run->scene;
-    struct gpu_derivatives_parameters *p = &run->block.rows;
+    struct gpu_derivatives_parameters *p = &run->block.jacobian;
     const size_t rows = (size_t)run->layout.strip * GPU_SLOW;
     const size_t bytes = rows * (size_t)run->job->frame->nfast * sizeof(double);
 
@@ -253,10 +267,10 @@ static nb_status prepare_changes(struct derivatives_run *run,
     p->length = 0;
     p->image.photons = NULL;
     NB_TRY(gpu_reserve_zeros(run->ctx, s->gpu, &s->change, (size_t)pass->n * bytes));
-    p->change = gpu_at(&s->change);
+    p->change = gpu_pointer(&s->change);
     if (!gpu_needs_photons(run->job, run->layout.single)) return NB_OK;
     NB_TRY(gpu_reserve_zeros(run->ctx, s->gpu, &s->photons, bytes));
-    p->image.photons = gpu_at(&s->photons);
+    p->image.photons = gpu_pointer(&s->photons);
     return NB_OK;
 }
 
@@ -276,8 +290,9 @@ struct derivatives_strip derivatives_strip_at(const struct derivatives_run *run,
     return strip;
 }
 
-static void aim_at(const struct derivatives_run *run, const struct derivatives_strip *strip,
-                   struct gpu_derivatives_parameters *p)
+static void point_at_strip(const struct derivatives_run *run,
+                           const struct derivatives_strip *strip,
+                           struct gpu_derivatives_parameters *p)
 {
     const size_t tiles = (size_t)strip->first * (size_t)run->layout.across;
     const size_t pixels = (size_t)strip->first * GPU_SLOW * (size_t)run->job->frame->nfast;
@@ -288,7 +303,7 @@ static void aim_at(const struct derivatives_run *run, const struct derivatives_s
     if (p->sum_bar) p->sum_bar += pixels;
 }
 
-/* a band of changes, and the brightest of its photons */
+/* Download a strip of changes, and find the brightest of its photons. */
 static nb_status fetch_changes(struct derivatives_run *run,
                                const struct derivatives_pass *pass,
                                const struct derivatives_strip *strip, double *brightest)
@@ -306,12 +321,12 @@ static nb_status fetch_changes(struct derivatives_run *run,
                                            + (size_t)strip->slow * nfast,
                                        run->scene->change.address + (size_t)d * pitch,
                                        n * sizeof(double));
-    if (status == NB_OK && run->block.rows.image.photons) {
+    if (status == NB_OK && run->block.jacobian.image.photons) {
         photons = malloc(n * sizeof *photons);
         status =
             photons ? gpu->driver->download(run->ctx, gpu->device, photons,
                                             run->scene->photons.address, n * sizeof(double))
-                    : fail_memory(run->ctx, "a band of an image");
+                    : fail_memory(run->ctx, "a strip of an image");
     }
     if (status == NB_OK) status = gpu->driver->wait(run->ctx, gpu->device);
     for (size_t i = 0; photons && status == NB_OK && i < n; i++)
@@ -320,24 +335,25 @@ static nb_status fetch_changes(struct derivatives_run *run,
     return status;
 }
 
-static nb_status run_band(struct derivatives_run *run, const struct derivatives_pass *pass,
-                          const struct derivatives_strip *strip, gpu_address *last,
-                          double *brightest)
+static nb_status run_strip(struct derivatives_run *run, const struct derivatives_pass *pass,
+                           const struct derivatives_strip *strip, gpu_address *last,
+                           double *brightest)
 {
     struct gpu_scene *s = run->scene;
     const unsigned tiles = (unsigned)(strip->down * run->layout.across);
-    const struct gpu_derivatives_parameters whole = run->block.rows;
+    const struct gpu_derivatives_parameters whole = run->block.jacobian;
     struct gpu_sequence sequence = {"derivatives", 1, {{run->kernel, tiles, 0, 0}}};
     nb_status status;
 
-    if (strip->is_last && run->rows->end != REDUCE_NOTHING)
-        *last = fill_sums(run, &sequence);
-    aim_at(run, strip, &run->block.rows);
+    if (strip->is_last && run->request->end != REDUCE_NOTHING)
+        *last = add_sum_launches(run, &sequence);
+    point_at_strip(run, strip, &run->block.jacobian);
     status = gpu_put(run->ctx, s->gpu, &s->parameters, &run->block, sizeof run->block);
-    run->block.rows = whole;
+    run->block.jacobian = whole;
     NB_TRY(status);
     NB_TRY(gpu_run(run->ctx, s, run->job, &sequence));
-    if (run->rows->end == REDUCE_NOTHING) return fetch_changes(run, pass, strip, brightest);
+    if (run->request->end == REDUCE_NOTHING)
+        return fetch_changes(run, pass, strip, brightest);
     return s->gpu->driver->wait(run->ctx, s->gpu->device);
 }
 
@@ -347,7 +363,7 @@ static void read_normal(const struct derivatives_run *run,
                         const struct derivatives_pass *pass, const double *found)
 {
     const double *next = found + 1 + pass->n;
-    const size_t n = (size_t)run->rows->n;
+    const size_t n = (size_t)run->request->n;
 
     run->out->value = found[0];
     for (int i = 0; i < pass->n; i++) {
@@ -363,14 +379,14 @@ static void read_normal(const struct derivatives_run *run,
     }
 }
 
-/* the last row, and the gradient behind it */
+/* Download the last row of sums, and the gradient behind it. */
 static nb_status fetch_sums(struct derivatives_run *run,
                             const struct derivatives_pass *pass, gpu_address last,
                             double *brightest)
 {
     enum { MOST = 1 + TANGENTS_MOST + TANGENTS_MOST * (TANGENTS_MOST + 1) / 2 + 1 };
     const struct gpu *gpu = run->scene->gpu;
-    const int length = run->block.rows.length, normal = is_normal(run->rows);
+    const int length = run->block.jacobian.length, normal = is_normal(run->request);
     const int n = normal ? length : length + 1 + pass->n;
     double found[MOST];
 
@@ -394,18 +410,18 @@ static nb_status run_pass(struct derivatives_run *run, const struct derivatives_
                           double *brightest)
 {
     const struct gpu_layout *l = &run->layout;
-    const int sums = run->rows->end != REDUCE_NOTHING;
+    const int sums = run->request->end != REDUCE_NOTHING;
     const double share = 1.0 / run->parts;
     gpu_address last = 0;
 
     *brightest = 0;
     NB_TRY(derivatives_send_tangents(run, pass));
     NB_TRY(sums ? prepare_sums(run, pass) : prepare_changes(run, pass));
-    progress_part(run->progress, share * run->part++, share, up(l->down, l->strip));
+    progress_part(run->progress, share * run->part++, share, divide_up(l->down, l->strip));
     for (int first = 0; first < l->down; first += l->strip) {
         const struct derivatives_strip strip = derivatives_strip_at(run, first);
 
-        NB_TRY(run_band(run, pass, &strip, &last, brightest));
+        NB_TRY(run_strip(run, pass, &strip, &last, brightest));
         progress_step(run->progress);
         NB_TRY(progress_check(run->progress));
     }
@@ -420,26 +436,27 @@ static nb_status prepare(struct derivatives_run *run, int single, int asks_f)
     double rows;
 
     *l = gpu_layout_of(properties, job, single, 0);
-    rows = 1 / share_of_row(properties, job, run->rows, l->across);
+    rows = 1 / share_of_row(properties, job, run->request, l->across);
     l->strip = rows < 1 ? 1 : rows < l->down ? (int)rows : l->down;
-    run->class = class_of(&run->order, run->rows->n, l->single);
+    run->class = class_of(&run->order, run->request->n, l->single);
     run->part = 0;
-    run->parts =
-        asks_f
-        + count_passes(run->rows->n, run->order.turning, jacobian_kernel_turns(run->class));
-    NB_TRY(jacobian_kernel(run->progress, run->scene, job, run->class, l->single,
-                           &run->kernel));
+    run->parts = asks_f
+                 + count_passes(run->request->n, run->order.turning,
+                                derivative_kernel_turns(run->class));
+    NB_TRY(derivative_kernel(run->progress, run->scene, job, run->class, l->single,
+                             &run->kernel));
     if (asks_f)
-        NB_TRY(jacobian_kernel(run->progress, run->scene, job, CLASS_F, l->single,
-                               &run->f_kernel));
+        NB_TRY(derivative_kernel(run->progress, run->scene, job, CLASS_F, l->single,
+                                 &run->f_kernel));
     memset(&run->block, 0, sizeof run->block);
-    NB_TRY(gpu_send_job(run->ctx, run->scene, job, l, &run->block.rows.image));
-    run->block.rows.end = (int)run->rows->end;
+    NB_TRY(gpu_send_job(run->ctx, run->scene, job, l, &run->block.jacobian.image));
+    run->block.jacobian.end = (int)run->request->end;
     NB_TRY(derivatives_send_inputs(run));
     return asks_f ? factors_prepare(run) : NB_OK;
 }
 
-/* all passes. *lost: float lost the image, and the run ended there */
+/* Run all passes. *lost is 1 when float lost the image, in which case the run stopped
+ * early. */
 static nb_status run_all(struct derivatives_run *run, int single, int *lost)
 {
     const int asks_f = run->out->f && run->job->spec.lookup != PHYS_CONSTANT;
@@ -453,10 +470,10 @@ static nb_status run_all(struct derivatives_run *run, int single, int *lost)
 
         NB_TRY(run_pass(run, &pass, &brightest));
         *lost = run->layout.single && rounding_is_lost(run->job, brightest);
-        run->block.rows.sum_bar = NULL; /* they are there */
+        run->block.jacobian.sum_bar = NULL; /* they were written by the first pass */
         turned += pass.turning;
         others += pass.n - pass.turning;
-    } while (!*lost && turned + others < run->rows->n);
+    } while (!*lost && turned + others < run->request->n);
     return asks_f && !*lost ? factors_gather(run) : NB_OK;
 }
 
@@ -465,12 +482,12 @@ static int is_empty(const struct job *job)
     return job->roi[1] <= job->roi[0] || job->roi[3] <= job->roi[2];
 }
 
-/* all that stays 0 where nothing is rendered */
-static void clear(const struct derivatives_run *run)
+/* Set all results to 0 that nothing else writes. */
+static void clear_results(const struct derivatives_run *run)
 {
     const struct phys_frame *frame = run->job->frame;
     const struct gpu_derivatives_sums *out = run->out;
-    const size_t n = (size_t)run->rows->n, row = (size_t)frame->nfast;
+    const size_t n = (size_t)run->request->n, row = (size_t)frame->nfast;
     const int *roi = run->job->roi, *size = frame->hkl_size;
     const size_t begin = is_empty(run->job) ? 0 : (size_t)(roi[2] / GPU_SLOW * GPU_SLOW);
     const size_t end = is_empty(run->job) ? 0 : (size_t)roi[3];
@@ -481,7 +498,7 @@ static void clear(const struct derivatives_run *run)
     if (out->f)
         memset(out->f, 0,
                ((size_t)size[0] * (size_t)size[1] * (size_t)size[2] + 1) * sizeof *out->f);
-    for (size_t d = 0; run->rows->end == REDUCE_NOTHING && d < n; d++) {
+    for (size_t d = 0; run->request->end == REDUCE_NOTHING && d < n; d++) {
         memset(out->change[d], 0, begin * row * sizeof(double));
         memset(out->change[d] + end * row, 0,
                ((size_t)frame->nslow - end) * row * sizeof(double));
@@ -489,7 +506,7 @@ static void clear(const struct derivatives_run *run)
 }
 
 nb_status gpu_derivatives(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
-                          int single, const struct gpu_derivatives_job *rows,
+                          int single, const struct gpu_derivatives_job *request,
                           struct gpu_derivatives_sums *out)
 {
     struct progress progress;
@@ -497,13 +514,13 @@ nb_status gpu_derivatives(nb_context *ctx, struct gpu_scene *scene, const struct
                                   .progress = &progress,
                                   .scene = scene,
                                   .job = job,
-                                  .rows = rows,
+                                  .request = request,
                                   .out = out};
     nb_status status;
     int lost = 0;
 
     progress_start(&progress, ctx, job);
-    clear(&run);
+    clear_results(&run);
     if (is_empty(job)) return progress_end(&progress);
     NB_TRY(gpu_begin(ctx, scene));
     status = sort_tangents(&run);

@@ -1,6 +1,6 @@
 /*
- * derivatives.h - derivatives of an image on a device: sums over its pixels of the rows of
- * the Jacobian, or the rows themselves. The kernels come from NVRTC, or from its cache.
+ * derivatives.h - derivatives of an image on a device: the rows of the Jacobian themselves,
+ * or their sums over pixels. The kernels come from NVRTC, or from its cache.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,47 +10,46 @@
 #include "gpu/loss_launch.h"
 #include "gpu/text/derivatives/derivatives_parameters.h"
 
-/* what is asked for */
+/* the derivatives to compute */
 struct gpu_derivatives_job {
-    int n; /* tangents of the frame; any number of them but for a normal matrix */
-    const struct phys_frame_tangent *dot; /* (n), lists of the host, without boxes of F */
+    int n; /* number of tangents of the frame; limited for a normal matrix */
+    const struct phys_frame_tangent *dot; /* (n), lists on the host, without boxes of F */
     enum gpu_reduction end;
-    struct gpu_input cotangent; /* REDUCE_COTANGENT: cotangents of the photons */
-    /* REDUCE_LOSS and REDUCE_NORMAL; of REDUCE_SQUARES the observed are residuals, or none:
-     * 0 */
+    struct gpu_input cotangent; /* for REDUCE_COTANGENT: dL/dphotons */
+    /* For REDUCE_LOSS and REDUCE_NORMAL. For REDUCE_SQUARES the observed image holds
+     * residuals, or is absent for residuals of 0. */
     struct gpu_loss_job target;
 };
 
-/* where it goes; written, not added to */
+/* where the results go; they are written, not added */
 struct gpu_derivatives_sums {
     double value;
     double *gradient; /* (n) */
-    double *matrix; /* (n x n) of a normal matrix, both triangles; else NULL */
-    /* Cotangents of the box and its default (places) by REDUCE_COTANGENT or REDUCE_LOSS, or
-     * NULL. 0 of a constant F, which is a number of the frame; none a number where a slope
-     * is not.
-     */
+    double *matrix; /* (n x n), both triangles, for a normal matrix; else NULL */
+    /* Cotangents of the structure factors in the box and of default_f (places), for
+     * REDUCE_COTANGENT or REDUCE_LOSS, or NULL. All are 0 for a constant F, which is a
+     * member of the frame; all are NaN if dL/dphotons of any pixel is not finite. */
     double *f;
-    /* REDUCE_NOTHING: (n) images of the host, dense (nslow x nfast), 0 where a pixel is not
-     * rendered; else NULL */
+    /* For REDUCE_NOTHING: (n) images on the host, dense (nslow x nfast), 0 where a pixel is
+     * not rendered; else NULL. */
     double *const *change;
 };
 
-/* Why a device is not to compute this; NULL: it may. */
+/* The reason why the device cannot compute this job; NULL: it can. */
 const char *gpu_derivatives_refuses(const struct gpu *gpu, const struct job *job,
-                                    int single, const struct gpu_derivatives_job *rows);
+                                    int single, const struct gpu_derivatives_job *request);
 
-/* Give back the memory of the device that derivatives and losses alone need. */
+/* Free the device memory that only derivatives and losses need. */
 void gpu_derivatives_drop(struct gpu_scene *scene);
 
 /*
- * Run a job. `single`: float was asked for, and is used as for an image. Kernels that are
- * not there yet are built while the call waits. Errors: NB_ERR_UNSUPPORTED where they can
- * not be had, with the reason in the context's message, and from then on at once;
- * NB_ERR_DEVICE, NB_ERR_MEMORY (of the device); NB_ERR_CANCELLED.
+ * Run a job. `single` asks for float, which is used under the same rule as for an image. A
+ * kernel that does not exist yet is built while the call waits. Errors: NB_ERR_UNSUPPORTED
+ * where a kernel cannot be built, with the reason in the context's message, and at once in
+ * later calls; NB_ERR_DEVICE, NB_ERR_MEMORY (of the device); NB_ERR_CANCELLED.
  */
 nb_status gpu_derivatives(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
-                          int single, const struct gpu_derivatives_job *rows,
+                          int single, const struct gpu_derivatives_job *request,
                           struct gpu_derivatives_sums *out);
 
 #endif

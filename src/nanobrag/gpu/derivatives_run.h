@@ -1,6 +1,6 @@
 /*
- * derivatives_run.h - what the parts of derivatives.c share: one run of a job of
- * derivatives.
+ * derivatives_run.h - one run of a job of derivatives, shared by derivatives.c,
+ * derivatives_upload.c and factors.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,20 +11,20 @@
 #include "gpu/derivatives.h"
 #include "gpu/upload.h"
 
-enum { SUM_LEVELS = 6 }; /* of sums: SUM_FAN^6 tiles are more than can be counted */
+enum { SUM_LEVELS = 6 }; /* SUM_FAN^6 exceeds any number of tiles */
 
-/* parameters of all launches, sent at once; a launch finds its own at an offset */
+/* The parameters of all launches are sent at once; each launch has an offset into them. */
 struct derivatives_block {
-    struct gpu_derivatives_parameters rows;
+    struct gpu_derivatives_parameters jacobian;
     struct gpu_sum_parameters sum[SUM_LEVELS];
     struct gpu_f_parameters f;
 };
 
-/* tangents: those that turn orientations first */
+/* the order of the tangents: those that turn orientations come first */
 struct tangents_order {
     int *at; /* (n) */
     int turning;
-    int crystal; /* 1: some change the crystal */
+    int crystal; /* 1: some tangent changes the crystal */
 };
 
 struct derivatives_run {
@@ -32,47 +32,47 @@ struct derivatives_run {
     struct progress *progress;
     struct gpu_scene *scene;
     const struct job *job;
-    const struct gpu_derivatives_job *rows;
+    const struct gpu_derivatives_job *request;
     struct gpu_derivatives_sums *out;
     struct tangents_order order;
     struct gpu_layout layout;
     enum gpu_derivatives_class class;
     struct gpu_kernel kernel, f_kernel;
-    int parts, part; /* of what is told of its progress: passes, and one for F */
-    int levels; /* of sums */
+    int parts, part; /* parts of the progress reported: one for each pass and one for F */
+    int levels; /* how many levels of sums there are */
     struct derivatives_block block;
 };
 
-/* the tangents of a pass: numbers in the caller's list */
+/* the tangents of a pass, as indices into the caller's list */
 struct derivatives_pass {
     int n, turning;
     int at[TANGENTS_MOST];
 };
 
-/* rows of tiles of a launch */
+/* the rows of tiles that one launch covers */
 struct derivatives_strip {
-    int first, down; /* rows of tiles, of the layout's */
-    int slow, rows; /* and of pixels */
+    int first, down; /* rows of tiles, in those of the layout */
+    int slow, rows; /* the same rows in pixels */
     int is_last;
 };
 
 struct derivatives_strip derivatives_strip_at(const struct derivatives_run *run, int first);
 
-/* ---- jacobian_send.c ---- */
+/* ---- derivatives_upload.c ---- */
 
-/* Cotangents and targets, into the block. */
+/* Send cotangents and targets, and put their addresses into the block. */
 nb_status derivatives_send_inputs(struct derivatives_run *run);
 
-/* The tangents of a pass with what their lists say, into the block. */
+/* Send the tangents of a pass with their lists, and put their addresses into the block. */
 nb_status derivatives_send_tangents(struct derivatives_run *run,
                                     const struct derivatives_pass *pass);
 
-/* ---- jacobian_f.c ---- */
+/* ---- factors.c ---- */
 
-/* Room for what the pixels' sums pull with, into the block; for the first pass. */
+/* Reserve memory for the cotangents of the pixels' sums, which the first pass writes. */
 nb_status factors_prepare(struct derivatives_run *run);
 
-/* Cotangents of structure factors, when the first pass is done. */
+/* Compute the cotangents of structure factors, once the first pass is done. */
 nb_status factors_gather(struct derivatives_run *run);
 
 #endif

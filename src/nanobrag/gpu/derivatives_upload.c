@@ -1,4 +1,8 @@
-/* jacobian_send.c - images and tangents to the device. SPDX-License-Identifier: MIT */
+/*
+ * derivatives_upload.c - copies of images and tangents to the device.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,24 +10,26 @@
 
 nb_status derivatives_send_inputs(struct derivatives_run *run)
 {
-    const struct gpu_derivatives_job *rows = run->rows;
-    struct gpu_derivatives_parameters *p = &run->block.rows;
+    const struct gpu_derivatives_job *request = run->request;
+    struct gpu_derivatives_parameters *p = &run->block.jacobian;
 
-    NB_TRY(
-        gpu_send_input(run->ctx, run->scene, run->job, &rows->cotangent, 0, &p->cotangent));
-    return gpu_send_target(run->ctx, run->scene, run->job, &rows->target, &p->target);
+    NB_TRY(gpu_send_input(run->ctx, run->scene, run->job, &request->cotangent, 0,
+                          &p->cotangent));
+    return gpu_send_target(run->ctx, run->scene, run->job, &request->target, &p->target);
 }
 
 /* ---- tangents ---- */
 
-static int moves(const struct phys_frame *frame, const struct phys_frame_tangent *dot)
+static int moves_sources(const struct phys_frame *frame,
+                         const struct phys_frame_tangent *dot)
 {
     for (int i = 0; i < frame->nsource; i++)
         if (phys_source_inner(dot->source + i, dot->source + i) != 0) return 1;
     return 0;
 }
 
-/* a list behind those that are there; where it will lie on the device */
+/* Append a list to the staged bytes; returns the address that it will have on the device.
+ */
 static void *append(char *staged, size_t *end, gpu_address address, const void *list,
                     size_t bytes)
 {
@@ -34,29 +40,29 @@ static void *append(char *staged, size_t *end, gpu_address address, const void *
     return at;
 }
 
-/* numbers of all tangents, then the lists that are read: turns of those that turn, sources
- * of those that move one. Returns the bytes of all */
+/* Stage the numbers of all tangents, then the lists that are read: rotations of those that
+ * turn orientations, sources of those that move one. Returns the number of bytes. */
 static size_t stage(struct derivatives_run *run, const struct derivatives_pass *pass,
                     char *staged, gpu_address address)
 {
     const struct phys_frame *frame = run->job->frame;
-    struct gpu_derivatives_parameters *p = &run->block.rows;
+    struct gpu_derivatives_parameters *p = &run->block.jacobian;
     struct phys_frame_tangent *dot = (struct phys_frame_tangent *)(void *)staged;
     size_t end = (size_t)pass->n * sizeof *dot;
 
     p->moving = 0;
     for (int i = 0; i < pass->n; i++) {
-        const struct phys_frame_tangent *from = run->rows->dot + pass->at[i];
+        const struct phys_frame_tangent *from = run->request->dot + pass->at[i];
 
         dot[i] = *from;
         dot[i].f = NULL;
         dot[i].touched = NULL;
         dot[i].rotation = NULL;
-        dot[i].source = gpu_at(&run->scene->sources); /* not read */
+        dot[i].source = gpu_pointer(&run->scene->sources); /* not read */
         if (i < pass->turning)
             dot[i].rotation = append(staged, &end, address, from->rotation,
                                      (size_t)frame->norientation * sizeof *from->rotation);
-        if (!moves(frame, from)) continue;
+        if (!moves_sources(frame, from)) continue;
         p->moving |= 1u << i;
         dot[i].source = append(staged, &end, address, from->source,
                                (size_t)frame->nsource * sizeof *from->source);
@@ -85,8 +91,8 @@ nb_status derivatives_send_tangents(struct derivatives_run *run,
         status = gpu_put(run->ctx, run->scene->gpu, tangents, staged, bytes);
     }
     free(staged);
-    run->block.rows.n = pass->n;
-    run->block.rows.turning = pass->turning;
-    run->block.rows.dot = gpu_at(tangents);
+    run->block.jacobian.n = pass->n;
+    run->block.jacobian.turning = pass->turning;
+    run->block.jacobian.dot = gpu_pointer(tangents);
     return status;
 }

@@ -1,5 +1,6 @@
 /*
- * device_memory.c - a device of a context, the names of its kernels, and memory on it.
+ * device_memory.c - the device of a context, the names of its kernels, and its memory.
+ *
  * SPDX-License-Identifier: MIT
  */
 #include <stddef.h>
@@ -43,7 +44,7 @@ const char *gpu_kernel_name(const struct gpu_kernel *kernel)
     if (kernel->work == GPU_SUM) return "sum";
     if (kernel->work == GPU_BRIGHTEST) return "brightest";
     if (kernel->work == GPU_COUNT) return "count";
-    if (kernel->work == GPU_ROWS) return "derivatives"; /* none of the build's */
+    if (kernel->work == GPU_DERIVATIVES) return "derivatives"; /* no kernel of the build */
     if (kernel->work == GPU_F) return "structure factors";
     return images[kernel->shape][kernel->lookup];
 }
@@ -52,7 +53,7 @@ void gpu_close(struct gpu *gpu)
 {
     if (gpu) {
         hot_close(gpu);
-        jacobian_kernels_close(gpu);
+        derivative_kernels_close(gpu);
         gpu->driver->close(gpu->device);
     }
     free(gpu);

@@ -1,6 +1,6 @@
 /*
- * jacobian_f.c - cotangents of structure factors, added up on the device in whole multiples
- * of a unit (f_block.h).
+ * factors.c - cotangents of structure factors, added up on the device in whole multiples of
+ * a unit (text/derivatives/f_block.h).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,7 +13,7 @@
 #include "kernels/rounding.h"
 #include "physics/step.h"
 
-/* what the sums of all pixels pull with: sizes added up, and the largest */
+/* The cotangents of all pixels' sums: the sum and the maximum of their sizes. */
 struct cotangents {
     double total, most;
 };
@@ -32,13 +32,13 @@ nb_status factors_prepare(struct derivatives_run *run)
 
     NB_TRY(gpu_reserve(run->ctx, run->scene->gpu, sum_bar,
                        rows * (size_t)run->job->frame->nfast * sizeof(double)));
-    run->block.rows.sum_bar = gpu_at(sum_bar);
+    run->block.jacobian.sum_bar = gpu_pointer(sum_bar);
     return NB_OK;
 }
 
-/* Columns of other tiles were not written. */
-static void add_pulls(const struct derivatives_run *run, const double *row,
-                      struct cotangents *cotangents)
+/* Add the cotangents of one row of pixels; columns outside the tiles were not written. */
+static void add_cotangents(const struct derivatives_run *run, const double *row,
+                           struct cotangents *cotangents)
 {
     const struct gpu_layout *l = &run->layout;
     const int end = l->first_fast + l->across * GPU_FAST;
@@ -50,7 +50,7 @@ static void add_pulls(const struct derivatives_run *run, const double *row,
     }
 }
 
-static nb_status find_pulls(struct derivatives_run *run, struct cotangents *out)
+static nb_status find_cotangents(struct derivatives_run *run, struct cotangents *out)
 {
     const struct gpu *gpu = run->scene->gpu;
     const size_t nfast = (size_t)run->job->frame->nfast;
@@ -63,36 +63,36 @@ static nb_status find_pulls(struct derivatives_run *run, struct cotangents *out)
         const size_t before = (size_t)first * GPU_SLOW * nfast;
         double *bar = malloc(n * sizeof *bar);
 
-        if (!bar) return fail_memory(run->ctx, "a band of cotangents");
+        if (!bar) return fail_memory(run->ctx, "a strip of cotangents");
         status =
             gpu->driver->download(run->ctx, gpu->device, bar,
                                   run->scene->sum_bar.address + before * sizeof(double),
                                   n * sizeof *bar);
         if (status == NB_OK) status = gpu->driver->wait(run->ctx, gpu->device);
         for (int s = 0; status == NB_OK && s < strip.rows; s++)
-            add_pulls(run, bar + (size_t)s * nfast, out);
+            add_cotangents(run, bar + (size_t)s * nfast, out);
         free(bar);
     }
     return status;
 }
 
 /*
- * Units. Let R bound the sum of weighted F^2 of a pixel as the kernel adds it up, without
- * the factor that all samples share, and F the largest structure factor: then what a pixel
- * whose sum pulls with b gives to one place is at most 2 |b| R/F, since each sample gives
- * 2 b (weight F^2)/F. Summed over the pixels that bounds every place, so that a unit of its
- * 2^-62 keeps all sums below 2^63, rounding included.
+ * The choice of the unit. Let R bound the sum of weighted F^2 of a pixel as the kernel adds
+ * it up, without the factor that all samples share, and F be the largest structure factor.
+ * A pixel whose sum has the cotangent b adds at most 2 |b| R/F to one place, since each
+ * sample adds 2 b (weight F^2)/F. The total over all pixels bounds every place, so a unit
+ * of 2^-62 of that total keeps all sums below 2^63, rounding included.
  *
- * That is far above what most images have: few of their samples stand on spots. Where the
- * largest sum came out below 2^48 units the kernel runs again with a finer one. Sums wrap
- * around without harm as long as the last one fits: the bound is then the largest sum that
- * was found, and half a unit for each sample that was rounded; and that a sub-pixel of the
- * strongest pull, added at once, fits too.
+ * This bound is far above the sums of most images, few of whose samples stand on spots.
+ * Where the largest sum came out below 2^48 units the kernel runs again with a finer unit.
+ * Sums wrap around without harm as long as the last one fits, so the bound is then the
+ * largest sum that was found plus half a unit for each rounded sample, and at least what
+ * one sub-pixel of the largest cotangent adds at once.
  */
 static const double most_units = 4611686018427387904.0; /* 2^62 */
 static const double enough_units = 281474976710656.0; /* 2^48 */
 
-static double each_pixel(const struct job *job)
+static double largest_addend(const struct job *job)
 {
     const double common = phys_constant_factor(job->spec, job->frame);
 
@@ -108,14 +108,15 @@ static double finer_unit(const struct derivatives_run *run,
         (double)run->layout.across * run->layout.down * GPU_FAST * GPU_SLOW;
     const double samples = pixels * subs * frame->nlayers * gpu_pairs_of(frame);
 
-    return fmax((largest + samples) * unit, cotangents->most * each_pixel(run->job) / subs)
+    return fmax((largest + samples) * unit,
+                cotangents->most * largest_addend(run->job) / subs)
            / most_units;
 }
 
 /* ---- launches ---- */
 
-/* a band whose numbers join the counts */
-static nb_status run_band(struct derivatives_run *run, int first)
+/* Add one strip of tiles to the counts. */
+static nb_status run_strip(struct derivatives_run *run, int first)
 {
     struct gpu_scene *s = run->scene;
     const struct derivatives_strip strip = derivatives_strip_at(run, first);
@@ -129,14 +130,14 @@ static nb_status run_band(struct derivatives_run *run, int first)
 
     f->image.first_slow = strip.slow;
     f->image.down = strip.down;
-    f->sum_bar = (const double *)gpu_at(&s->sum_bar)
+    f->sum_bar = (const double *)gpu_pointer(&s->sum_bar)
                  + (size_t)first * GPU_SLOW * (size_t)run->job->frame->nfast;
     NB_TRY(gpu_put(run->ctx, s->gpu, &s->parameters, &run->block, sizeof run->block));
     NB_TRY(gpu_run(run->ctx, s, run->job, &sequence));
     return s->gpu->driver->wait(run->ctx, s->gpu->device);
 }
 
-/* sums in this unit; *largest of them, in units */
+/* Compute the sums in a given unit; *largest is the largest of them, in units. */
 static nb_status run_all(struct derivatives_run *run, double unit, int64_t *counts,
                          double *largest)
 {
@@ -147,13 +148,13 @@ static nb_status run_all(struct derivatives_run *run, double unit, int64_t *coun
 
     memset(counts, 0, places * sizeof *counts);
     NB_TRY(gpu_put(run->ctx, s->gpu, &s->f_counts, counts, places * sizeof *counts));
-    f->image = run->block.rows.image;
+    f->image = run->block.jacobian.image;
     f->image.photons = NULL;
     f->image.segments = run->layout.segments;
-    f->count = gpu_at(&s->f_counts);
+    f->count = gpu_pointer(&s->f_counts);
     f->unit = unit;
     for (int first = 0; first < run->layout.down; first += run->layout.strip) {
-        NB_TRY(run_band(run, first));
+        NB_TRY(run_strip(run, first));
         progress_step(run->progress);
         NB_TRY(progress_check(run->progress));
     }
@@ -165,13 +166,13 @@ static nb_status run_all(struct derivatives_run *run, double unit, int64_t *coun
     return NB_OK;
 }
 
-static nb_status find(struct derivatives_run *run, const struct cotangents *cotangents,
-                      int64_t *counts)
+static nb_status gather(struct derivatives_run *run, const struct cotangents *cotangents,
+                        int64_t *counts)
 {
     const size_t places = places_of(run->job->frame);
     const int strips = (run->layout.down + run->layout.strip - 1) / run->layout.strip;
     const double share = 1.0 / run->parts;
-    double unit = cotangents->total * each_pixel(run->job) / most_units, largest, finer;
+    double unit = cotangents->total * largest_addend(run->job) / most_units, largest, finer;
 
     progress_part(run->progress, share * run->part, share / 2, strips);
     NB_TRY(run_all(run, unit, counts, &largest));
@@ -192,16 +193,16 @@ nb_status factors_gather(struct derivatives_run *run)
     int64_t *counts;
     nb_status status;
 
-    NB_TRY(find_pulls(run, &cotangents));
+    NB_TRY(find_cotangents(run, &cotangents));
     if (!isfinite(cotangents.total)) {
-        /* a slope that is no number: nor is anything it joins */
+        /* a cotangent that is not finite makes every sum meaningless */
         for (size_t i = 0; i < places; i++) run->out->f[i] = NAN;
         return NB_OK;
     }
-    if (!(cotangents.total * each_pixel(run->job) > 0)) return NB_OK; /* all are 0 */
+    if (!(cotangents.total * largest_addend(run->job) > 0)) return NB_OK; /* all are 0 */
     counts = malloc(places * sizeof *counts);
     if (!counts) return fail_memory(run->ctx, "cotangents of structure factors");
-    status = find(run, &cotangents, counts);
+    status = gather(run, &cotangents, counts);
     free(counts);
     return status;
 }

@@ -1,6 +1,6 @@
 /*
  * gpu.h - the backend that computes on a device: what a context opens, what a simulator
- * keeps there, and its launches.
+ * keeps on the device, and how its kernels are launched.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,21 +13,22 @@
 struct gpu_derivatives_kernels;
 
 struct gpu {
-    nb_context *ctx; /* whose it is */
+    nb_context *ctx; /* the context that opened it */
     const struct gpu_driver *driver;
     void *device;
     int id;
     struct gpu_properties properties;
-    struct hot *hot; /* hot.c, kernels built at run time; NULL: nothing was counted */
-    struct gpu_derivatives_kernels *rows; /* jacobian_kernels.h; NULL: none was asked for */
+    struct hot *hot; /* compile/jit/hot.c; NULL: no kernel was counted yet */
+    /* compile/jit/derivative_kernels.h; NULL: none was requested */
+    struct gpu_derivatives_kernels *derivative_kernels;
 };
 
-/* Device `id` of a driver. Errors: NB_ERR_UNSUPPORTED (there is none, or nothing that runs
- * on it), NB_ERR_DEVICE, NB_ERR_MEMORY. */
+/* Open device `id` of a driver. Errors: NB_ERR_UNSUPPORTED (there is no such device, or no
+ * kernel runs on it), NB_ERR_DEVICE, NB_ERR_MEMORY. */
 nb_status gpu_open(nb_context *ctx, const struct gpu_driver *driver, int id,
                    struct gpu **out);
 
-/* After everything that was kept on it. Accepts NULL. */
+/* Close a device, after all scenes on it were dropped. Accepts NULL. */
 void gpu_close(struct gpu *gpu);
 
 /* ---- memory of the device ---- */
@@ -37,11 +38,11 @@ struct gpu_buffer {
     size_t bytes;
 };
 
-/* At least so many bytes; what was in it is lost where it grows. */
+/* Make a buffer at least so large. A buffer that grows loses its contents. */
 nb_status gpu_reserve(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
                       size_t bytes);
 
-/* The same, filled. */
+/* Make a buffer large enough, and fill it from the host. */
 nb_status gpu_put(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
                   const void *from, size_t bytes);
 
@@ -51,117 +52,121 @@ void gpu_drop(struct gpu *gpu, struct gpu_buffer *buffer);
 
 enum { GPU_SEQUENCE = 8, GPU_RECORDINGS = 8 };
 
-/* launches that belong together; where n is less than GPU_SEQUENCE the rest is 0 */
+/* launches that belong together; the places from n on are 0 */
 struct gpu_sequence {
-    const char *name; /* for what is told of it */
+    const char *name; /* for the log */
     int n;
     struct gpu_launch launches[GPU_SEQUENCE];
 };
 
-/* what a scene has recorded: CUDA graphs. Kernels, blocks and the address of the parameters
- * are in them; all other numbers are read when they run. */
+/* The CUDA graphs that a scene has recorded. A graph fixes kernels, blocks and the address
+ * of the parameters; all other numbers are read when it runs. */
 struct gpu_graphs {
-    gpu_address parameters; /* of all of them */
+    gpu_address parameters; /* of all recordings */
     struct gpu_recording {
         void *handle; /* NULL: none */
         struct gpu_launch launches[GPU_SEQUENCE];
-    } kept[GPU_RECORDINGS];
-    int next; /* where the next goes, in place of the oldest */
-    char why_not[200]; /* why nothing is recorded any more; "": it is */
-    uint64_t captures, replays, skips; /* sequences recorded, replayed, launched plainly */
+    } recordings[GPU_RECORDINGS];
+    int next; /* the next recording goes here, in place of the oldest */
+    char why_not[200]; /* why recording was given up; "": it was not */
+    /* sequences recorded, replayed, launched without a graph */
+    uint64_t captures, replays, skips;
 };
 
 struct gpu_scene;
 
 /*
  * Launch a sequence with scene->parameters. In compiled mode (job->planned) it is recorded
- * when it comes for the first time, and replayed; not so with NANOBRAG_GRAPHS=0, and for a
- * job with mutated inputs. Where recording fails, launches are plain from then on, counted
- * as one fallback.
+ * on its first use, and replayed later; not so with NANOBRAG_GRAPHS=0, nor for a job with
+ * mutated inputs. Where recording fails, later launches use no graph, which counts as one
+ * fallback.
  */
 nb_status gpu_run(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                   const struct gpu_sequence *sequence);
 
-/* Forget what was recorded. */
+/* Drop all recordings of a scene. */
 void gpu_forget(struct gpu_scene *scene);
 
 /* ---- images ---- */
 
-/* what came of kernels built at run time (hot.h) during a simulator's calls */
+/* counts of kernels built at run time (compile/jit/hot.h) during a simulator's calls */
 struct gpu_hot_counts {
-    uint64_t builds, promotions; /* by NVRTC; taken into use */
-    uint64_t hits, misses; /* found on disk, or not */
+    uint64_t builds, promotions; /* kernels built by NVRTC; kernels taken into use */
+    uint64_t hits, misses; /* kernels found on disk, or not */
 };
 
-/* what a simulator knows of kernels built at run time */
+/* which kernels built at run time were verified in a simulator's scene */
 struct gpu_verifications {
-    uint64_t proven; /* bits: those that gave the same bits in its scene */
-    int tried; /* rows of tiles */
+    /* a bit for each kernel that gave the same bits here as the one of the build */
+    uint64_t verified;
+    int compared; /* how many rows of tiles were compared */
 };
 
-/* what a simulator keeps on its device; zeroed but for the first three members */
+/* the device memory of a simulator; zeroed but for the first three members */
 struct gpu_scene {
-    struct gpu *gpu; /* NULL: it computes on the host */
-    void *stream; /* of the caller's, in which its work is ordered; NULL: the device's */
-    int f_moves; /* structure factors differ from call to call */
-    int f_sent; /* those there: 0 none, 1 in double, 2 in float */
+    struct gpu *gpu; /* NULL: the simulator computes on the host */
+    void *stream; /* of the caller, in which the work is ordered; NULL: the device's own */
+    int f_varies; /* 1: structure factors differ from call to call */
+    int f_sent; /* precision of those on the device: 0 none, 1 double, 2 float */
     struct gpu_graphs graphs;
     struct gpu_hot_counts hot;
     struct gpu_verifications verifications;
     struct gpu_buffer parameters, sources, orientations, f, stol, mask, partial, photons;
-    /* of derivatives and losses (rows.h, loss.h) */
+    /* of derivatives and losses (derivatives.h, loss_launch.h) */
     struct gpu_buffer tangents, totals, sums, change, sum_bar, f_counts, inputs[3];
     struct gpu_buffer counting, found, pixels, counts; /* of counts (count.h) */
 };
 
-/* Before the first work of a call, as simulators share the device: it is ordered in the
- * scene's stream. */
+/* Begin a call: order its work in the scene's stream. Simulators share the device, so every
+ * call does this first. */
 nb_status gpu_begin(nb_context *ctx, const struct gpu_scene *scene);
 
 void gpu_scene_drop(struct gpu_scene *scene);
 size_t gpu_scene_bytes(const struct gpu_scene *scene);
 
-/* How a job is computed: in float where its rounding keeps to the tolerance, with one
- * anchor for each tile or (parts 2) for each of its quarters, else in double; and in how
- * many bands of so many rows of tiles, whose memory is bounded. */
+/* How a job is laid out on a device. It is computed in float where the rounding stays
+ * within the tolerance, with one anchor for each tile or (parts 2) for each quarter of a
+ * tile; else in double. Launches cover strips of rows of tiles, so that their memory is
+ * bounded. */
 struct gpu_layout {
     int single, parts;
-    int first_fast, first_slow, across, down; /* tiles of the job, from this pixel on */
+    /* the tiles of the job: their first pixel and their numbers */
+    int first_fast, first_slow, across, down;
     int segments;
-    int strip; /* rows of tiles in a launch */
+    int strip; /* how many rows of tiles one launch covers */
 };
 
-/* `whole`: tiles of all the detector, not of the ROI alone */
+/* Lay out a job. `whole` covers the whole detector, not the ROI alone. */
 struct gpu_layout gpu_layout_of(const struct gpu_properties *properties,
                                 const struct job *job, int single, int whole);
 
-/* Why a device is not to compute a job; NULL: it may. */
+/* The reason why the device cannot compute a job; NULL: it can. */
 const char *gpu_refuses(const struct gpu_properties *properties, const struct job *job);
 
-/* an image of the caller's on the device */
+/* an image of the caller's on the device, to be written */
 struct gpu_output {
     gpu_address address;
     int bits; /* 32 or 64 */
     int64_t stride[2]; /* elements: slow, fast */
 };
 
-/* an image that is read: of the host, or of the device, where it is dense */
+/* an image to be read: on the host, or dense on the device */
 struct gpu_input {
     const void *host; /* or NULL */
-    gpu_address device; /* or 0; both: there is none */
+    gpu_address device; /* or 0; with both absent there is no image */
     int bits; /* 32 or 64 */
-    int64_t stride[2]; /* of the host's, elements: slow, fast */
+    int64_t stride[2]; /* of the image on the host, elements: slow, fast */
 };
 
-/* 1 when the photons of a job are needed on the host, wherever they go: whether float lost
- * them is seen by their peak. */
+/* 1 when the host needs the photons of a job wherever they go: their peak shows whether
+ * float lost the image. */
 int gpu_needs_photons(const struct job *job, int single);
 
 /*
- * The photons of a job, as tiles_forward(): into job->photons on the host and, unless NULL,
- * `out`, with which job->photons may be NULL if they are not needed. `single`: float was
- * asked for. Errors: NB_ERR_DEVICE, NB_ERR_MEMORY (of the device), with nothing but photons
- * written; NB_ERR_CANCELLED.
+ * Compute the photons of a job, as tiles_forward() does: into job->photons on the host and,
+ * unless NULL, into `out`. With `out`, job->photons may be NULL if gpu_needs_photons() is
+ * 0. `single` asks for float. Errors: NB_ERR_DEVICE, NB_ERR_MEMORY (of the device), with
+ * nothing but photons written; NB_ERR_CANCELLED.
  */
 nb_status gpu_forward(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                       int single, const struct gpu_output *out);

@@ -1,6 +1,6 @@
 /*
- * graph.c - launches of a scene: recorded when they come for the first time, replayed from
- * then on, or plain.
+ * graph.c - the launches of a scene: recorded as a CUDA graph on their first use and
+ * replayed later, or launched one by one.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,10 +15,11 @@ void gpu_forget(struct gpu_scene *scene)
     struct gpu_graphs *graphs = &scene->graphs;
 
     for (int i = 0; i < GPU_RECORDINGS; i++) {
-        struct gpu_recording *kept = &graphs->kept[i];
+        struct gpu_recording *recording = &graphs->recordings[i];
 
-        if (kept->handle) scene->gpu->driver->forget(scene->gpu->device, kept->handle);
-        kept->handle = NULL;
+        if (recording->handle)
+            scene->gpu->driver->forget(scene->gpu->device, recording->handle);
+        recording->handle = NULL;
     }
     graphs->next = 0;
 }
@@ -27,18 +28,18 @@ static int is_same(const struct gpu_launch *a, const struct gpu_launch *b)
 {
     return a->kernel.work == b->kernel.work && a->kernel.shape == b->kernel.shape
            && a->kernel.lookup == b->kernel.lookup && a->kernel.single == b->kernel.single
-           && a->kernel.own == b->kernel.own && a->blocks == b->blocks
+           && a->kernel.runtime == b->kernel.runtime && a->blocks == b->blocks
            && a->offset == b->offset && a->images == b->images;
 }
 
-/* launches that are not there are 0 */
-static int is_recording_of(const struct gpu_recording *kept,
+/* Compare with a recording, whose unused launches are 0. */
+static int is_recording_of(const struct gpu_recording *recording,
                            const struct gpu_sequence *sequence)
 {
-    int same = kept->handle != NULL;
+    int same = recording->handle != NULL;
 
     for (int i = 0; i < GPU_SEQUENCE; i++)
-        same &= is_same(&kept->launches[i], &sequence->launches[i]);
+        same &= is_same(&recording->launches[i], &sequence->launches[i]);
     return same;
 }
 
@@ -47,7 +48,7 @@ static nb_status record(nb_context *ctx, struct gpu_scene *scene,
 {
     const struct gpu *gpu = scene->gpu;
     struct gpu_graphs *graphs = &scene->graphs;
-    struct gpu_recording *kept = &graphs->kept[graphs->next];
+    struct gpu_recording *recording = &graphs->recordings[graphs->next];
 
     if (gpu->driver->record(ctx, gpu->device, sequence->launches, sequence->n,
                             graphs->parameters, out)
@@ -56,9 +57,9 @@ static nb_status record(nb_context *ctx, struct gpu_scene *scene,
         (void)snprintf(graphs->why_not, sizeof graphs->why_not, "%.190s", ctx->message);
         return context_fall_back(ctx, "CUDA graphs: %s", graphs->why_not);
     }
-    if (kept->handle) gpu->driver->forget(gpu->device, kept->handle);
-    kept->handle = *out;
-    memcpy(kept->launches, sequence->launches, sizeof kept->launches);
+    if (recording->handle) gpu->driver->forget(gpu->device, recording->handle);
+    recording->handle = *out;
+    memcpy(recording->launches, sequence->launches, sizeof recording->launches);
     graphs->next = (graphs->next + 1) % GPU_RECORDINGS;
     graphs->captures++;
     log_topic(ctx, TOPIC_CUDAGRAPHS, "captured %s: %d launches", sequence->name,
@@ -66,9 +67,11 @@ static nb_status record(nb_context *ctx, struct gpu_scene *scene,
     return NB_OK;
 }
 
-/* the recording of a sequence, kept or made; NULL: its launches are to be plain */
-static nb_status find(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
-                      const struct gpu_sequence *sequence, void **out)
+/* Find the recording of a sequence, or make one; *out is NULL where it is to be launched
+ * without a graph. */
+static nb_status find_recording(nb_context *ctx, struct gpu_scene *scene,
+                                const struct job *job, const struct gpu_sequence *sequence,
+                                void **out)
 {
     struct gpu_graphs *graphs = &scene->graphs;
 
@@ -82,7 +85,8 @@ static nb_status find(nb_context *ctx, struct gpu_scene *scene, const struct job
     if (graphs->parameters != scene->parameters.address) gpu_forget(scene);
     graphs->parameters = scene->parameters.address;
     for (int i = 0; i < GPU_RECORDINGS && !*out; i++)
-        if (is_recording_of(&graphs->kept[i], sequence)) *out = graphs->kept[i].handle;
+        if (is_recording_of(&graphs->recordings[i], sequence))
+            *out = graphs->recordings[i].handle;
     if (!*out && !graphs->why_not[0]) NB_TRY(record(ctx, scene, sequence, out));
     if (!*out) log_topic(ctx, TOPIC_CUDAGRAPHS, "skipping cudagraphs: %s", graphs->why_not);
     return NB_OK;
@@ -106,7 +110,7 @@ nb_status gpu_run(nb_context *ctx, struct gpu_scene *scene, const struct job *jo
     void *recording;
 
     if (!job->planned || !ctx->env.graphs) return launch_all(ctx, scene, sequence);
-    NB_TRY(find(ctx, scene, job, sequence, &recording));
+    NB_TRY(find_recording(ctx, scene, job, sequence, &recording));
     if (!recording) {
         scene->graphs.skips++;
         return launch_all(ctx, scene, sequence);

@@ -1,5 +1,5 @@
 /*
- * image_batch.c - see image_batch.h. The block that goes to the device in one copy:
+ * image_batch.c - see image_batch.h. The block that goes to the device in one copy holds:
  *
  *   parameters that hot.c may overwrite | parameters (most) | sources, orientations (n)
  *
@@ -33,7 +33,7 @@ static size_t parameters_bytes(int images)
     return (size_t)images * sizeof(struct gpu_parameters);
 }
 
-/* where the lists of image i begin in a block */
+/* the offset of the lists of image i in the block */
 static size_t lists_at(const struct gpu_batch *batch, const struct phys_frame *frame, int i)
 {
     return parameters_bytes(1 + batch->most) + (size_t)i * lists_bytes(frame);
@@ -41,23 +41,24 @@ static size_t lists_at(const struct gpu_batch *batch, const struct phys_frame *f
 
 /* ---- gathering ---- */
 
-int gpu_batch_most(const struct gpu_scene *scene, const struct job *job, int there)
+int gpu_batch_limit(const struct gpu_scene *scene, const struct job *job, int on_device)
 {
     const int empty = job->roi[1] <= job->roi[0] || job->roi[3] <= job->roi[2];
 
-    return scene->f_moves || empty ? 1 : image_most(&scene->gpu->properties, job, there);
+    return scene->f_varies || empty ? 1
+                                    : image_most(&scene->gpu->properties, job, on_device);
 }
 
-nb_status gpu_batch_make(nb_context *ctx, const struct job *job, int room,
+nb_status gpu_batch_make(nb_context *ctx, const struct job *job, int capacity,
                          struct gpu_batch *out)
 {
     const size_t block =
-        parameters_bytes(1 + room) + (size_t)room * lists_bytes(job->frame);
+        parameters_bytes(1 + capacity) + (size_t)capacity * lists_bytes(job->frame);
 
     memset(out, 0, sizeof *out);
-    out->room = room;
-    out->frames = calloc((size_t)room, sizeof *out->frames);
-    out->outputs = calloc((size_t)room, sizeof *out->outputs);
+    out->capacity = capacity;
+    out->frames = calloc((size_t)capacity, sizeof *out->frames);
+    out->outputs = calloc((size_t)capacity, sizeof *out->outputs);
     out->block = calloc(1, block);
     if (out->frames && out->outputs && out->block) return NB_OK;
     gpu_batch_drop(out);
@@ -80,47 +81,47 @@ static int same_layout(const struct gpu_layout *a, const struct gpu_layout *b)
            && a->first_slow == b->first_slow && a->segments == b->segments;
 }
 
-int gpu_batch_takes(const struct gpu_batch *batch, const struct gpu_scene *scene,
-                    const struct job *job, int single, int there)
+int gpu_batch_accepts(const struct gpu_batch *batch, const struct gpu_scene *scene,
+                      const struct job *job, int single, int on_device)
 {
     struct gpu_layout layout;
 
     if (batch->n == 0 || batch->done) return 1;
-    layout = gpu_layout_of(&scene->gpu->properties, job, single, there);
-    return batch->n < batch->most && there == batch->there
+    layout = gpu_layout_of(&scene->gpu->properties, job, single, on_device);
+    return batch->n < batch->most && on_device == batch->on_device
            && same_layout(&layout, &batch->layout)
-           && batch->known == frame_flags_of(job->frame, layout.parts);
+           && batch->frame_flags == frame_flags_of(job->frame, layout.parts);
 }
 
-/* the first: what all of them have to be like */
-static void begin(struct gpu_batch *batch, const struct gpu_scene *scene,
-                  const struct job *job, int single, int there)
+/* Begin a batch with its first image, which fixes the properties that all share. */
+static void begin_batch(struct gpu_batch *batch, const struct gpu_scene *scene,
+                        const struct job *job, int single, int on_device)
 {
-    const int most = gpu_batch_most(scene, job, there);
+    const int most = gpu_batch_limit(scene, job, on_device);
 
     batch->n = batch->done = 0;
-    batch->most = most < 1 ? 1 : most < batch->room ? most : batch->room;
-    batch->there = there;
-    batch->layout = gpu_layout_of(&scene->gpu->properties, job, single, there);
-    batch->known = frame_flags_of(job->frame, batch->layout.parts);
+    batch->most = most < 1 ? 1 : most < batch->capacity ? most : batch->capacity;
+    batch->on_device = on_device;
+    batch->layout = gpu_layout_of(&scene->gpu->properties, job, single, on_device);
+    batch->frame_flags = frame_flags_of(job->frame, batch->layout.parts);
 }
 
 void gpu_batch_add(struct gpu_batch *batch, const struct gpu_scene *scene,
                    const struct job *job, int single, const struct gpu_output *out)
 {
     const struct phys_frame *frame = job->frame;
-    struct phys_frame *kept;
+    struct phys_frame *copy;
     unsigned char *lists;
 
-    if (batch->n == 0 || batch->done) begin(batch, scene, job, single, out != NULL);
+    if (batch->n == 0 || batch->done) begin_batch(batch, scene, job, single, out != NULL);
     lists = batch->block + lists_at(batch, frame, batch->n);
     memcpy(lists, frame->source, sources_bytes(frame));
     memcpy(lists + sources_bytes(frame), frame->orientation,
            lists_bytes(frame) - sources_bytes(frame));
-    kept = batch->frames + batch->n;
-    *kept = *frame;
-    kept->source = (const void *)lists;
-    kept->orientation = (const void *)(lists + sources_bytes(frame));
+    copy = batch->frames + batch->n;
+    *copy = *frame;
+    copy->source = (const void *)lists;
+    copy->orientation = (const void *)(lists + sources_bytes(frame));
     if (out) batch->outputs[batch->n] = *out;
     batch->n++;
 }
@@ -132,23 +133,23 @@ static size_t image_rows(const struct gpu_batch *batch)
     return (size_t)(batch->end_slow - batch->layout.first_slow);
 }
 
-/* the address on the device of what lies in the block of the host */
-static const void *moved(const struct gpu_scene *scene, const struct gpu_batch *batch,
-                         const void *from)
+/* The address on the device of a place in the host's block. */
+static const void *device_address(const struct gpu_scene *scene,
+                                  const struct gpu_batch *batch, const void *from)
 {
     return (
         const void *)(uintptr_t)(scene->parameters.address
                                  + (size_t)((const unsigned char *)from - batch->block));
 }
 
-/* the parameters of image i, where they lie in the block */
+/* The parameters of image i in the host's block. */
 static struct gpu_parameters *parameters_of(const struct gpu_batch *batch, int i)
 {
     return (struct gpu_parameters *)(void *)(batch->block + parameters_bytes(1 + i));
 }
 
-static void describe(const struct gpu_scene *scene, const struct job *of_all,
-                     struct gpu_batch *batch, int i)
+static void describe_image(const struct gpu_scene *scene, const struct job *of_all,
+                           struct gpu_batch *batch, int i)
 {
     const struct gpu_layout *l = &batch->layout;
     const struct phys_frame *frame = batch->frames + i;
@@ -158,30 +159,30 @@ static void describe(const struct gpu_scene *scene, const struct job *of_all,
 
     job.frame = frame;
     image_describe(scene, &job, l, p);
-    p->frame.source = moved(scene, batch, frame->source);
-    p->frame.orientation = moved(scene, batch, frame->orientation);
+    p->frame.source = device_address(scene, batch, frame->source);
+    p->frame.orientation = device_address(scene, batch, frame->orientation);
     p->partial += (size_t)i * blocks * BLOCK_THREADS;
     if (p->photons) p->photons += (size_t)i * image_rows(batch) * (size_t)frame->nfast;
-    if (batch->there) image_output(batch->outputs + i, p);
+    if (batch->on_device) image_output(batch->outputs + i, p);
 }
 
-/* all that the device needs, and memory for what it says */
-static nb_status send(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
-                      struct gpu_batch *batch)
+/* Send all inputs to the device, and reserve memory for the results. */
+static nb_status send_batch(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                            struct gpu_batch *batch)
 {
     const size_t bytes = lists_at(batch, job->frame, batch->n);
     const size_t before = parameters_bytes(1);
 
     NB_TRY(image_common(ctx, scene, job, &batch->layout, batch->n));
     NB_TRY(gpu_reserve(ctx, scene->gpu, &scene->parameters, bytes));
-    for (int i = 0; i < batch->n; i++) describe(scene, job, batch, i);
+    for (int i = 0; i < batch->n; i++) describe_image(scene, job, batch, i);
     return scene->gpu->driver->upload(ctx, scene->gpu->device,
                                       scene->parameters.address + before,
                                       batch->block + before, bytes - before);
 }
 
-static nb_status launch(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
-                        const struct gpu_batch *batch)
+static nb_status launch_batch(nb_context *ctx, struct gpu_scene *scene,
+                              const struct job *job, const struct gpu_batch *batch)
 {
     const struct gpu_layout *l = &batch->layout;
     const unsigned tiles = (unsigned)(l->across * l->down), n = (unsigned)batch->n;
@@ -200,7 +201,7 @@ static nb_status launch(nb_context *ctx, struct gpu_scene *scene, const struct j
     return gpu_run(ctx, scene, job, &images);
 }
 
-/* of the photons of all of them */
+/* bytes of the photons of all images */
 static size_t photons_bytes(const struct gpu_batch *batch)
 {
     return (size_t)batch->n * image_rows(batch) * (size_t)batch->frames[0].nfast
@@ -220,8 +221,8 @@ static nb_status make_photons(nb_context *ctx, struct gpu_batch *batch)
     return NB_OK;
 }
 
-static nb_status fetch(nb_context *ctx, const struct gpu_scene *scene,
-                       const struct job *job, const struct gpu_batch *batch)
+static nb_status fetch_batch(nb_context *ctx, const struct gpu_scene *scene,
+                             const struct job *job, const struct gpu_batch *batch)
 {
     const struct gpu_driver *driver = scene->gpu->driver;
 
@@ -236,7 +237,7 @@ nb_status gpu_batch_run(nb_context *ctx, struct gpu_scene *scene, const struct j
 {
     const struct gpu_layout *l = &batch->layout;
     const int end = l->first_slow + l->down * GPU_SLOW;
-    const int wanted = !batch->there || gpu_needs_photons(job, single);
+    const int wanted = !batch->on_device || gpu_needs_photons(job, single);
     struct progress progress;
     struct job first = *job;
 
@@ -247,9 +248,9 @@ nb_status gpu_batch_run(nb_context *ctx, struct gpu_scene *scene, const struct j
     progress_start(&progress, ctx, job);
     progress_part(&progress, 0, 1, 1);
     NB_TRY(gpu_begin(ctx, scene));
-    NB_TRY(send(ctx, scene, &first, batch));
-    NB_TRY(launch(ctx, scene, &first, batch));
-    NB_TRY(fetch(ctx, scene, &first, batch));
+    NB_TRY(send_batch(ctx, scene, &first, batch));
+    NB_TRY(launch_batch(ctx, scene, &first, batch));
+    NB_TRY(fetch_batch(ctx, scene, &first, batch));
     batch->done = 1;
     progress_step(&progress);
     return progress_end(&progress);
@@ -266,11 +267,11 @@ int gpu_batch_is_lost(const struct gpu_batch *batch, const struct job *job, int 
 {
     const size_t n = image_rows(batch) * (size_t)batch->frames[i].nfast;
     const double *photons = gpu_batch_photons(batch, i);
-    struct job of = *job;
+    struct job job_of_image = *job;
     double peak = 0;
 
     if (!batch->layout.single || !gpu_needs_photons(job, 1)) return 0;
-    of.frame = batch->frames + i;
+    job_of_image.frame = batch->frames + i;
     for (size_t k = 0; k < n; k++) peak = fmax(peak, photons[k]);
-    return rounding_is_lost(&of, peak);
+    return rounding_is_lost(&job_of_image, peak);
 }

@@ -1,6 +1,6 @@
 /*
- * image_launch.c - an image on a device: the frame and its lists are sent there, bands of
- * tiles are launched one after the other, and their photons come back.
+ * image_launch.c - an image on a device: its frame and lists are sent, strips of tiles are
+ * launched one after the other, and the photons come back.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -29,7 +29,7 @@ static int parts_of(const struct job *job, const struct rounding *rounding, int 
            <= job->tolerance;
 }
 
-/* what a row of tiles takes, in units of what a band may */
+/* The cost of a row of tiles, in units of what one launch may cost. */
 static double share_of_row(const struct gpu_properties *properties, const struct job *job,
                            int across)
 {
@@ -40,8 +40,8 @@ static double share_of_row(const struct gpu_properties *properties, const struct
     return gpu_share_of_row(properties, job, across, bytes, 1);
 }
 
-/* a row of tiles is the least there is: so many times what a band should be, and it is too
- * much, in seconds and in memory */
+/* A row of tiles is the smallest launch. It is refused when it costs more than this many
+ * launches, in time or in memory. */
 static const double too_much = 8;
 
 const char *gpu_refuses(const struct gpu_properties *properties, const struct job *job)
@@ -49,14 +49,15 @@ const char *gpu_refuses(const struct gpu_properties *properties, const struct jo
     const int across = (job->frame->nfast + GPU_FAST - 1) / GPU_FAST;
 
     if (gpu_pairs_of(job->frame) > INT_MAX - SEGMENT)
-        return "more pairs of source and orientation than its kernels count";
+        return "there are more pairs of source and orientation than a device can count";
     if (share_of_row(properties, job, across) > too_much)
-        return "a row of tiles alone would take too long, or too much memory, there";
+        return "a row of tiles alone would take too long, or too much memory, on the "
+               "device";
     return NULL;
 }
 
-static int jacobian_of_band(const struct gpu_properties *properties, const struct job *job,
-                            const struct gpu_layout *l)
+static int rows_of_strip(const struct gpu_properties *properties, const struct job *job,
+                         const struct gpu_layout *l)
 {
     const double rows = 1 / share_of_row(properties, job, l->across);
 
@@ -92,14 +93,14 @@ struct gpu_layout gpu_layout_of(const struct gpu_properties *properties,
     l.across = (roi[1] - l.first_fast + GPU_FAST - 1) / GPU_FAST;
     l.down = (roi[3] - l.first_slow + GPU_SLOW - 1) / GPU_SLOW;
     l.segments = (int)ceil(gpu_pairs_of(job->frame) / SEGMENT);
-    l.strip = jacobian_of_band(properties, job, &l);
+    l.strip = rows_of_strip(properties, job, &l);
     return l;
 }
 
-/* memory of bands of so many images; columns beside the tiles are never written, and stay
- * 0 */
-static nb_status make_room(nb_context *ctx, struct gpu_scene *s, const struct job *job,
-                           const struct gpu_layout *l, size_t images)
+/* Reserve the memory of a strip for each of so many images. Columns beside the tiles are
+ * never written and stay 0. */
+static nb_status reserve_strips(nb_context *ctx, struct gpu_scene *s, const struct job *job,
+                                const struct gpu_layout *l, size_t images)
 {
     const size_t rows = images * (size_t)l->strip * GPU_SLOW;
     const size_t nfast = (size_t)job->frame->nfast;
@@ -115,7 +116,7 @@ nb_status image_common(nb_context *ctx, struct gpu_scene *s, const struct job *j
                        const struct gpu_layout *l, int images)
 {
     NB_TRY(gpu_send_common(ctx, s, job, l->single));
-    return make_room(ctx, s, job, l, (size_t)images);
+    return reserve_strips(ctx, s, job, l, (size_t)images);
 }
 
 void image_describe(const struct gpu_scene *s, const struct job *job,
@@ -125,8 +126,8 @@ void image_describe(const struct gpu_scene *s, const struct job *job,
     out->first_slow = l->first_slow;
     out->down = l->down;
     out->segments = l->segments;
-    out->partial = gpu_at(&s->partial);
-    out->photons = job->photons ? gpu_at(&s->photons) : NULL;
+    out->partial = gpu_pointer(&s->partial);
+    out->photons = job->photons ? gpu_pointer(&s->photons) : NULL;
 }
 
 nb_status image_prepare(nb_context *ctx, struct gpu_scene *s, const struct job *job,
@@ -140,11 +141,11 @@ nb_status image_prepare(nb_context *ctx, struct gpu_scene *s, const struct job *
 
 /* ---- launches ---- */
 
-/* rows of tiles from number `first` on, into the image */
-static nb_status run_band(nb_context *ctx, struct gpu_scene *s, const struct job *job,
-                          const struct gpu_layout *l, int first,
-                          const struct gpu_kernel *kernel,
-                          struct gpu_parameters *parameters)
+/* Compute the rows of tiles from number `first` on, into the image. */
+static nb_status run_strip(nb_context *ctx, struct gpu_scene *s, const struct job *job,
+                           const struct gpu_layout *l, int first,
+                           const struct gpu_kernel *kernel,
+                           struct gpu_parameters *parameters)
 {
     const struct gpu_driver *driver = s->gpu->driver;
     const int down = first + l->strip < l->down ? l->strip : l->down - first;
@@ -177,8 +178,8 @@ void image_output(const struct gpu_output *out, struct gpu_parameters *p)
     p->image_stride[1] = out->stride[1];
 }
 
-/* Everything in an image of the caller's 0, by finishing tiles none of whose pixels are
- * rendered, where those of the ROI leave some out. */
+/* Set all of the caller's image to 0 where the tiles of the ROI leave some of it out, by
+ * finishing tiles that have no rendered pixel. */
 static nb_status blank_output(nb_context *ctx, struct gpu_scene *s, const struct job *job,
                               const struct gpu_layout *l, struct gpu_parameters p)
 {
@@ -221,13 +222,13 @@ static nb_status run_all(struct progress *progress, struct gpu_scene *s,
     }
     progress_part(progress, 0, 1, strips);
     for (int first = 0; first < l.down && !progress_stopped(progress); first += l.strip) {
-        NB_TRY(run_band(ctx, s, job, &l, first, &kernel, &parameters));
+        NB_TRY(run_strip(ctx, s, job, &l, first, &kernel, &parameters));
         progress_step(progress);
     }
     return progress_check(progress);
 }
 
-static double brightest(const struct job *job)
+static double peak_of(const struct job *job)
 {
     const size_t n = (size_t)job->frame->nslow * (size_t)job->frame->nfast;
     double peak = 0;
@@ -253,7 +254,7 @@ nb_status gpu_forward(nb_context *ctx, struct gpu_scene *scene, const struct job
     NB_TRY(gpu_begin(ctx, scene));
     NB_TRY(run_all(&progress, scene, job, single, out));
     if (job->photons && gpu_needs_photons(job, single)
-        && rounding_is_lost(job, brightest(job)))
+        && rounding_is_lost(job, peak_of(job)))
         NB_TRY(run_all(&progress, scene, job, 0, out));
     return progress_end(&progress);
 }

@@ -1,7 +1,9 @@
 /*
- * loss_launch.c - see loss_launch.h. Bands of tiles as in image.c, each to the sums of its
- * tiles; behind the last, launches of `sum` add up those of all. SPDX-License-Identifier:
- * MIT
+ * loss_launch.c - see loss_launch.h. Strips of tiles are computed as in image_launch.c,
+ * each tile to its own sum; after the last strip, launches of the kernel `sum` add up all
+ * tiles.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "gpu/loss_launch.h"
 
@@ -15,9 +17,9 @@
 #include "kernels/progress.h"
 #include "kernels/rounding.h"
 
-enum { MOST_SUMS = GPU_SEQUENCE - 2 }; /* SUM_FAN^6 is more than any number of tiles */
+enum { MOST_SUMS = GPU_SEQUENCE - 2 }; /* SUM_FAN^6 exceeds any number of tiles */
 
-/* what goes to the device for a band */
+/* the parameters of all launches of a strip */
 struct block {
     struct gpu_loss_parameters loss;
     struct gpu_sum_parameters sums[MOST_SUMS];
@@ -28,37 +30,38 @@ struct run {
     struct gpu_scene *scene;
     const struct job *job;
     struct gpu_layout layout;
-    struct gpu_kernel kernel; /* of the image */
+    struct gpu_kernel kernel; /* that computes the image */
     struct block block;
-    gpu_address totals; /* of the tiles, in bytes of the device */
+    gpu_address totals; /* sums of the tiles */
     gpu_address result; /* where the last sum goes */
     int sums;
 };
 
 /* ---- sums ---- */
 
-static int jacobian_after(int rows)
+static int sums_after(int rows)
 {
     return (rows + SUM_FAN - 1) / SUM_FAN;
 }
 
-/* an address as the kernels' text spells it */
+/* The address of a row of sums, as a pointer for the kernels' parameters. */
 static double *row_at(gpu_address totals, size_t row)
 {
     return (double *)(uintptr_t)(totals + row * LOSS_LENGTH * sizeof(double));
 }
 
-/* the sums that make one row of those of the tiles: their rows lie behind each other */
+/* Plan the sums that reduce the rows of all tiles to one row; the rows of each level follow
+ * those of the one before. */
 static nb_status plan_sums(struct run *run)
 {
     const int tiles = run->layout.across * run->layout.down;
     size_t from = 0, rows = (size_t)tiles;
 
-    for (int n = tiles; n > 1; n = jacobian_after(n)) rows += (size_t)jacobian_after(n);
+    for (int n = tiles; n > 1; n = sums_after(n)) rows += (size_t)sums_after(n);
     NB_TRY(gpu_reserve(run->ctx, run->scene->gpu, &run->scene->totals,
                        rows * LOSS_LENGTH * sizeof(double)));
     run->totals = run->scene->totals.address;
-    for (int n = tiles; n > 1; n = jacobian_after(n)) {
+    for (int n = tiles; n > 1; n = sums_after(n)) {
         struct gpu_sum_parameters *sum = run->block.sums + run->sums++;
 
         sum->from = row_at(run->totals, from);
@@ -78,7 +81,7 @@ static void add_sums(const struct run *run, struct gpu_sequence *sequence)
 
         launch->kernel.work = GPU_SUM;
         launch->kernel.single = run->layout.single;
-        launch->blocks = (unsigned)jacobian_after(run->block.sums[i].count);
+        launch->blocks = (unsigned)sums_after(run->block.sums[i].count);
         launch->offset =
             offsetof(struct block, sums) + (size_t)i * sizeof(struct gpu_sum_parameters);
     }
@@ -86,8 +89,9 @@ static void add_sums(const struct run *run, struct gpu_sequence *sequence)
 
 /* ---- launches ---- */
 
-/* rows of tiles from number `first` on; behind the last, the sum of all */
-static nb_status run_band(struct run *run, int first)
+/* Compute the rows of tiles from number `first` on; after the last of them, the sum of all.
+ */
+static nb_status run_strip(struct run *run, int first)
 {
     const struct gpu_layout *l = &run->layout;
     struct gpu_scene *s = run->scene;
@@ -138,7 +142,7 @@ static nb_status run_all(struct progress *progress, struct gpu_scene *s,
     NB_TRY(prepare(&run, loss));
     progress_part(progress, 0, 1, strips);
     for (int i = 0; i < strips && !progress_stopped(progress); i++) {
-        NB_TRY(run_band(&run, i * run.layout.strip));
+        NB_TRY(run_strip(&run, i * run.layout.strip));
         progress_step(progress);
     }
     NB_TRY(progress_check(progress));
@@ -151,7 +155,7 @@ nb_status gpu_loss(nb_context *ctx, struct gpu_scene *scene, const struct job *j
                    int single, const struct gpu_loss_job *loss, double *value)
 {
     struct progress progress;
-    struct job alone = *job; /* no photons are wanted */
+    struct job alone = *job; /* the photons are not fetched */
     double out[LOSS_LENGTH] = {0};
 
     alone.photons = NULL;

@@ -1,6 +1,6 @@
 /*
- * loss_launch.h - the value of a loss on a device: the image is compared there, and numbers
- * alone come back.
+ * loss_launch.h - the value of a loss on a device: the image is compared on the device, and
+ * only a few numbers come back.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,17 +10,18 @@
 #include "gpu/gpu.h"
 #include "physics/loss.h"
 
-/* what the photons are compared with */
+/* the comparison of the photons */
 struct gpu_loss_job {
     struct phys_loss_model model;
-    struct gpu_input observed, weight; /* weight: or none */
+    struct gpu_input observed, weight; /* the weight may be absent */
 };
 
 /*
- * The loss of a job, added up over its pixels: tiles by a tree of fixed shape, so that
- * neither bands nor the order of blocks have a say in the bits. Images of the host are sent
- * in every call. `single`: float was asked for, and is used as for an image. *value is not
- * a number, or infinite, where the loss is. Errors: as of gpu_forward(), *value untouched.
+ * Compute the loss of a job. Tiles are summed by a tree of fixed shape, so that the bits
+ * depend neither on strips nor on the order of blocks. Images on the host are sent in every
+ * call. `single` asks for float, which is used under the same rule as for an image. *value
+ * is NaN or infinite where the loss is. Errors: those of gpu_forward(), with *value
+ * unchanged.
  */
 nb_status gpu_loss(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                    int single, const struct gpu_loss_job *loss, double *value);

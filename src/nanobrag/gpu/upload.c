@@ -8,8 +8,8 @@
 #include "kernels/rounding.h"
 #include "physics/step.h"
 
-/* A band should take so many samples, about half a second of a large card, that it can be
- * stopped; and so much of the device's memory. */
+/* The limits of one launch: samples, about half a second on a large card so that it can be
+ * stopped, then bytes and the share of the device's memory. */
 static const double most_samples = 5e10;
 static const double most_memory = 256e6, most_share = 0.25;
 
@@ -39,9 +39,9 @@ double gpu_share_of_row(const struct gpu_properties *properties, const struct jo
 
 /* ---- parameters ---- */
 
-/* the rho from which on the profile of a crystal shape is 0 to the bit; below 0: there is
- * none (phys_exp() ends where e^x would not be a number that is normal when squared) */
-static double cut_of(const struct job *job, int single)
+/* The rho from which on the profile of a crystal shape is exactly 0; negative where there
+ * is none. phys_exp() gives 0 where the square of e^x would not be a normal number. */
+static double profile_cutoff(const struct job *job, int single)
 {
     const double fudge = job->frame->fudge;
     const double least_exponent = single ? -43 : -354;
@@ -52,9 +52,9 @@ static double cut_of(const struct job *job, int single)
     return -1;
 }
 
-/* at least the largest singular value of G^(1/2) A, G the metric and A the rows of an
- * orientation, alike for all of them: the norm of A^T G A by its rows */
-static double stretch_of(const struct phys_frame *frame)
+/* An upper bound of the largest singular value of G^(1/2) A, with the metric G and the rows
+ * A of an orientation, which is the same for all of them: the row norm of A^T G A. */
+static double metric_stretch(const struct phys_frame *frame)
 {
     const double *a = frame->orientation[0].axes, *m = frame->metric;
     const double g[3][3] = {{m[0], m[3] / 2, m[4] / 2},
@@ -99,7 +99,7 @@ static nb_status send_mask(nb_context *ctx, struct gpu_scene *s, const struct jo
     const size_t pixels = (size_t)job->frame->nslow * (size_t)job->frame->nfast;
     nb_status status;
 
-    if (!job->mask || s->mask.address) return NB_OK; /* it never changes */
+    if (!job->mask || s->mask.address) return NB_OK; /* the mask never changes */
     status = gpu_put(ctx, s->gpu, &s->mask, job->mask, pixels);
     if (status != NB_OK) gpu_drop(s->gpu, &s->mask);
     return status;
@@ -116,7 +116,7 @@ nb_status gpu_send_common(nb_context *ctx, struct gpu_scene *scene, const struct
     if (frame->nstol > 0)
         NB_TRY(gpu_put(ctx, scene->gpu, &scene->stol, frame->stol,
                        (size_t)frame->nstol * sizeof *frame->stol));
-    if (looks_up && (scene->f_moves || scene->f_sent != 1 + single)) {
+    if (looks_up && (scene->f_varies || scene->f_sent != 1 + single)) {
         scene->f_sent = 0;
         NB_TRY(gpu_put(ctx, scene->gpu, &scene->f,
                        single ? (const void *)frame->f_single : (const void *)frame->f,
@@ -133,17 +133,17 @@ void gpu_describe(const struct gpu_scene *scene, const struct job *job,
 
     memset(out, 0, sizeof *out);
     *frame = *job->frame;
-    frame->source = gpu_at(&scene->sources);
-    frame->orientation = gpu_at(&scene->orientations);
-    frame->stol = gpu_at(&scene->stol);
-    frame->f = layout->single ? NULL : gpu_at(&scene->f);
-    frame->f_single = layout->single ? gpu_at(&scene->f) : NULL;
+    frame->source = gpu_pointer(&scene->sources);
+    frame->orientation = gpu_pointer(&scene->orientations);
+    frame->stol = gpu_pointer(&scene->stol);
+    frame->f = layout->single ? NULL : gpu_pointer(&scene->f);
+    frame->f_single = layout->single ? gpu_pointer(&scene->f) : NULL;
     out->factor = phys_constant_factor(job->spec, job->frame);
-    out->cut = cut_of(job, layout->single);
-    out->stretch = stretch_of(job->frame);
+    out->cut = profile_cutoff(job, layout->single);
+    out->stretch = metric_stretch(job->frame);
     out->edges = edges_of(job);
     memcpy(out->roi, job->roi, sizeof out->roi);
-    out->mask = job->mask ? gpu_at(&scene->mask) : NULL;
+    out->mask = job->mask ? gpu_pointer(&scene->mask) : NULL;
     out->parts = layout->parts;
     out->first_fast = layout->first_fast;
     out->across = layout->across;
@@ -160,7 +160,7 @@ nb_status gpu_send_job(nb_context *ctx, struct gpu_scene *scene, const struct jo
 
 /* ---- images ---- */
 
-/* the rows of an image behind each other, or NULL */
+/* Copy the rows of an image one after the other; NULL: there is no memory. */
 static void *pack(const struct gpu_input *input, size_t nslow, size_t nfast, size_t size)
 {
     const char *from = input->host;
@@ -201,7 +201,7 @@ nb_status gpu_send_input(nb_context *ctx, struct gpu_scene *scene, const struct 
 
     if (input->host) {
         NB_TRY(send_host(ctx, scene->gpu, job, input, buffer));
-        at = gpu_at(buffer);
+        at = gpu_pointer(buffer);
     }
     out->wide = input->bits == 64 ? at : NULL;
     out->single = input->bits == 32 ? at : NULL;
@@ -226,7 +226,7 @@ nb_status gpu_reserve_zeros(nb_context *ctx, struct gpu *gpu, struct gpu_buffer 
 
     if (bytes <= buffer->bytes) return NB_OK;
     zeros = calloc(bytes, 1);
-    if (!zeros) return fail_memory(ctx, "a band of an image");
+    if (!zeros) return fail_memory(ctx, "a strip of an image");
     status = gpu_put(ctx, gpu, buffer, zeros, bytes);
     free(zeros);
     if (status != NB_OK) gpu_drop(gpu, buffer);

@@ -187,10 +187,10 @@ static int step(struct bench *bench, const struct bench_case *c)
     struct run *run = bench->run;
     for (int i = 0; i < bench->nprecision; i++) {
         const int first = bench->nrow;
-        if (progress_show(&run->progress, (double)i / bench->nprecision))
+        if (progress_line_show(&run->progress, (double)i / bench->nprecision))
             return EXIT_INTERRUPTED;
         const int code = bench_run(bench, c, bench->precisions[i]);
-        progress_end(&run->progress);
+        progress_line_end(&run->progress);
         if (code) return code;
         for (int k = first; k < bench->nrow; k++) {
             if (!run->s->quiet) print_row(bench, &bench->rows[k]);
@@ -208,7 +208,7 @@ static int own_scenes(struct bench *bench)
     int code = 0;
     for (int i = 0; i < n && !code; i++) {
         struct bench_case c;
-        progress_part(&run->progress, "case", i, n);
+        progress_line_part(&run->progress, "case", i, n);
         const nb_status status = bench_case_make(run->ctx, i, &c);
         code = status == NB_OK
                    ? step(bench, &c)
@@ -225,7 +225,7 @@ static int given_scene(struct bench *bench)
     const struct bench_case c = {.name = "command line",
                                  .scene = run->params.nset ? run->resolved : run->s->scene,
                                  .how = run->s->how};
-    progress_part(&run->progress, "comparison", 0, 1);
+    progress_line_part(&run->progress, "comparison", 0, 1);
     return step(bench, &c);
 }
 
@@ -305,7 +305,7 @@ static int conclude(struct bench *bench)
 
 static int stopped(const struct bench *bench)
 {
-    progress_end(&bench->run->progress);
+    progress_line_end(&bench->run->progress);
     (void)fflush(stdout);
     fprintf(stderr, "nanobrag: interrupted after %d comparisons; no file was written\n",
             bench->nrow);
@@ -315,13 +315,13 @@ static int stopped(const struct bench *bench)
 int bench_compile(struct run *run)
 {
     struct bench bench = {.run = run};
-    const double begun = progress_clock();
+    const double begun = progress_line_clock();
     start(&bench);
     if (!run->s->quiet) print_start(&bench);
     int code = warm_up(&bench);
     if (!code)
         code = bench_compile_builtin(run->s) ? own_scenes(&bench) : given_scene(&bench);
-    bench.seconds = progress_clock() - begun;
+    bench.seconds = progress_line_clock() - begun;
     if (code == EXIT_INTERRUPTED)
         code = stopped(&bench);
     else if (!code)

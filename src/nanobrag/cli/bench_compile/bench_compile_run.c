@@ -50,7 +50,7 @@ static int on_progress(void *user, double fraction)
 {
     (void)user;
     (void)fraction;
-    return progress_interrupted();
+    return progress_line_interrupted();
 }
 
 static void on_log(void *user, int level, const char *topic, const char *line)
@@ -112,12 +112,12 @@ static nb_status call(struct attempt *t, int side, int operation, int point, dou
     nb_array image = image_of(t, v->now);
     nb_status status;
     if (operation == OPERATION_GRADIENT) memset(v->now, 0, v->n * sizeof *v->now);
-    const double start = progress_clock();
+    const double start = progress_line_clock();
     if (operation == OPERATION_IMAGE)
         status = nb_forward(sim, t->x[point], &image);
     else
         status = nb_vjp(sim, t->x[point], 1, &cotangent, v->now);
-    *ms = 1e3 * (progress_clock() - start);
+    *ms = 1e3 * (progress_line_clock() - start);
     return status;
 }
 
@@ -295,11 +295,11 @@ static int time_both(struct attempt *t, int operation, double out[SIDES],
                      double least[SIDES])
 {
     const struct bench_effort *const effort = &t->bench->effort;
-    const double start = progress_clock();
+    const double start = progress_line_clock();
     double ms[SIDES][BENCH_TIMES_MOST];
     int n = 0;
     for (; n < effort->most; n++) {
-        if (n >= effort->least && progress_clock() - start > effort->seconds) break;
+        if (n >= effort->least && progress_line_clock() - start > effort->seconds) break;
         for (int i = 0; i < SIDES; i++) {
             const int side = (i + n) % SIDES;
             const nb_status status = call(t, side, operation, 0, &ms[side][n]);
@@ -422,9 +422,9 @@ static void finish_rows(struct attempt *t)
 /* a context, a simulator, the first calls: of one side after the other */
 static int first_calls(struct attempt *t, int side)
 {
-    const double start = progress_clock();
+    const double start = progress_line_clock();
     int code = open_side(t, side, &t->c->scene, &t->how);
-    t->row[OPERATION_IMAGE].first[side] = 1e3 * (progress_clock() - start);
+    t->row[OPERATION_IMAGE].first[side] = 1e3 * (progress_line_clock() - start);
     if (!code && side == SIDE_EAGER) {
         nb_description d;
         (void)nb_describe(t->side[side].sim, NULL, &d);
@@ -440,10 +440,10 @@ static int measure(struct attempt *t)
     int code = 0;
     for (int operation = 0; operation < OPERATIONS && !code; operation++) {
         struct bench_row *const row = &t->row[operation];
-        const double start = progress_clock(), used = processor_clock();
+        const double start = progress_line_clock(), used = processor_clock();
         if (operation == OPERATION_GRADIENT && !t->has_gradient) continue;
         code = time_both(t, operation, row->steady, row->least);
-        row->share = (processor_clock() - used) / (progress_clock() - start);
+        row->share = (processor_clock() - used) / (progress_line_clock() - start);
     }
     return code ? code : time_fixed(t);
 }

@@ -1,6 +1,6 @@
 /*
- * differences.c - where the default profile does otherwise than nanoBragg, told once for
- * every difference that this command line meets (docs/from_nanobragg.md, rows 1 to 28).
+ * differences.c - notes where the default profile differs from nanoBragg, one for each
+ * difference that matters for this command line (docs/from_nanobragg.md, rows 1 to 28).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +12,8 @@
 
 #define RADIAN (3.14159265358979323846 / 180)
 
-static void differ(struct run *run, int differs, const char *ours, const char *theirs)
+static void note_difference(struct run *run, int differs, const char *ours,
+                            const char *theirs)
 {
     if (differs)
         message_note(run->messages, "%s (nanoBragg %s; -compat nanobragg)", ours, theirs);
@@ -33,14 +34,14 @@ static void note_pivot(struct run *run)
     if (d->convention == NB_CUSTOM) theirs = s->reference_pivot;
     if (d->pivot == theirs || !is_turned(&run->resolved.detector)) return;
     if (d->pivot == NB_PIVOT_SAMPLE)
-        differ(run, 1, "the detector is turned about the crystal",
-               "turns it about the beam spot");
+        note_difference(run, 1, "the detector is turned about the crystal",
+                        "turns it about the beam spot");
     else
-        differ(run, 1, "the detector is turned about the beam spot",
-               "turns it about the crystal");
+        note_difference(run, 1, "the detector is turned about the beam spot",
+                        "turns it about the crystal");
 }
 
-/* the user's normal against the one that follows from the other two axes */
+/* 1 when the user's normal differs from fast x slow. */
 static int normal_differs(const struct settings *s, const nb_detector *resolved)
 {
     const double *o = s->vector[VECTOR_NORMAL];
@@ -76,37 +77,43 @@ static void notes_geometry(struct run *run)
         given[OPT_ORGX] || given[OPT_ORGY] || given[OPT_XCLOSE] || given[OPT_YCLOSE];
     const int beam_options = given[OPT_XBEAM] || given[OPT_YBEAM];
     note_pivot(run);
-    differ(run, beam_convention && near_options,
-           "the point nearest to the crystal fixes the detector",
-           "ignores it under this convention");
-    differ(run,
-           (d->convention == NB_XDS || d->convention == NB_DIALS)
-               && (beam_options || given[OPT_XCLOSE] || given[OPT_YCLOSE]),
-           "the beam centre or near point fixes the detector",
-           "uses -ORGX and -ORGY only under this convention");
-    differ(run, s->inherited.beam_flipped && !s->inherited.ours && any(&s->inherited.beam),
-           "BEAM_CENTER_Y of the mask is taken as it stands", "turns it round");
-    differ(run,
-           s->inherited.has_twotheta && s->inherited.twotheta != 0 && !given[OPT_TWOTHETA],
-           "TWOTHETA of the header is used", "ignores it");
-    differ(run, normal_differs(s, &run->resolved.detector), "-odet_vector is used as given",
-           "replaces it by fast x slow");
-    differ(run, run->resolved.detector.twotheta != 0 && d->pivot == NB_PIVOT_BEAM,
-           "distance and beam centre are those of the turned detector",
-           "prints them without two theta");
-    differ(run, d->thickness > 0,
-           "each sensor layer counts with its own share of the absorption",
-           "weights all layers by the last one's");
-    differ(run, run->resolved.detector.curved, "the curved detector is not mirrored",
-           "mirrors the pattern");
-    differ(run, s->inherited.has_close && given[OPT_DISTANCE] && !given[OPT_CLOSE_DISTANCE],
-           "-distance wins over the header's CLOSE_DISTANCE", "lets the header win");
-    differ(run, s->named >= 0 && vector_options(s),
-           "vector options change the axes of the chosen convention",
-           "keeps either the convention or the vectors");
+    note_difference(run, beam_convention && near_options,
+                    "the point nearest to the crystal fixes the detector",
+                    "ignores it under this convention");
+    note_difference(run,
+                    (d->convention == NB_XDS || d->convention == NB_DIALS)
+                        && (beam_options || given[OPT_XCLOSE] || given[OPT_YCLOSE]),
+                    "the beam centre or near point fixes the detector",
+                    "uses -ORGX and -ORGY only under this convention");
+    note_difference(run,
+                    s->inherited.beam_flipped && !s->inherited.ours
+                        && any(&s->inherited.beam),
+                    "BEAM_CENTER_Y of the mask is taken as it stands", "turns it round");
+    note_difference(run,
+                    s->inherited.has_twotheta && s->inherited.twotheta != 0
+                        && !given[OPT_TWOTHETA],
+                    "TWOTHETA of the header is used", "ignores it");
+    note_difference(run, normal_differs(s, &run->resolved.detector),
+                    "-odet_vector is used as given", "replaces it by fast x slow");
+    note_difference(run, run->resolved.detector.twotheta != 0 && d->pivot == NB_PIVOT_BEAM,
+                    "distance and beam centre are those of the turned detector",
+                    "prints them without two theta");
+    note_difference(run, d->thickness > 0,
+                    "each sensor layer counts with its own share of the absorption",
+                    "weights all layers by the last one's");
+    note_difference(run, run->resolved.detector.curved,
+                    "the curved detector is not mirrored", "mirrors the pattern");
+    note_difference(run,
+                    s->inherited.has_close && given[OPT_DISTANCE]
+                        && !given[OPT_CLOSE_DISTANCE],
+                    "-distance wins over the header's CLOSE_DISTANCE",
+                    "lets the header win");
+    note_difference(run, s->named >= 0 && vector_options(s),
+                    "vector options change the axes of the chosen convention",
+                    "keeps either the convention or the vectors");
 }
 
-/* a grid that does not fill its range is centred here only */
+/* 1 when a grid does not fill its range: nanoBragg does not centre it. */
 static int grid_differs(double range, double step, int n, int one_asked)
 {
     if (n > 1) return fabs(step * (n - 1) - range) > 1e-9 * range;
@@ -123,20 +130,21 @@ static void notes_sampling(struct run *run)
                              scene->beam.ndivergence[i], asked->beam.ndivergence[i] == 1);
     grid |= grid_differs(d->dispersion, d->dispersion_step, d->ndispersion,
                          asked->beam.ndispersion == 1);
-    differ(run, scene->scan.osc < 0, "a negative -osc turns backwards", "ignores it");
-    differ(run, scene->scan.osc != 0, "phi is sampled in the middle of its steps",
-           "samples their start");
-    differ(run, grid && !run->inputs.nsource,
-           "divergence and dispersion grids are centred and counts of 1 kept",
-           "starts them at minus half the range");
+    note_difference(run, scene->scan.osc < 0, "a negative -osc turns backwards",
+                    "ignores it");
+    note_difference(run, scene->scan.osc != 0, "phi is sampled in the middle of its steps",
+                    "samples their start");
+    note_difference(run, grid && !run->inputs.nsource,
+                    "divergence and dispersion grids are centred and counts of 1 kept",
+                    "starts them at minus half the range");
     const double weight = (double)d->nsource * d->nphi * d->ndomains;
-    differ(run, weight != d->nlayers, "the printed solid angle is the true one",
-           "divides it by sources, phi steps and domains");
-    differ(run, run->s->mask != NULL, "the printed rmsd leaves masked pixels out",
-           "counts them as 0");
+    note_difference(run, weight != d->nlayers, "the printed solid angle is the true one",
+                    "divides it by sources, phi steps and domains");
+    note_difference(run, run->s->mask != NULL, "the printed rmsd leaves masked pixels out",
+                    "counts them as 0");
 }
 
-/* nanoBragg's c*_z against 1/c */
+/* 1 when nanoBragg's c*_z differs from 1/c. */
 static int cell_differs(const double cell[6])
 {
     double c[3], s[3];
@@ -147,7 +155,7 @@ static int cell_differs(const double cell[6])
     }
     const double cosine_star = (c[0] * c[1] - c[2]) / (s[0] * s[1]);
     const double sine_star = sqrt(1 - cosine_star * cosine_star);
-    /* c* V/(a b c sin ga*) with c* = a b sin ga/V */
+    /* the ratio c* V/(a b c sin ga*), with c* = a b sin ga/V */
     return fabs(s[2] / sine_star - 1) > 1e-9;
 }
 
@@ -168,28 +176,32 @@ static void notes_crystal(struct run *run)
     const struct settings *s = run->s;
     const nb_description *d = &run->description;
     const int shape = run->resolved.crystal.shape;
-    differ(run,
-           run->inputs.hkl && s->scene.crystal.interpolate == 0
-               && few(s->ncells) != few(d->ncells),
-           "interpolation is chosen by the final crystal size", "chooses before -xtalsize");
-    differ(run, s->random_misset, "random orientations are uniform", "favours some");
-    differ(run, s->matrix == NULL && cell_differs(s->scene.crystal.cell),
-           "cell vectors are those of -cell", "distorts triclinic cells");
-    differ(run, s->matrix && s->scene.crystal.cell[0] > 0,
-           "-cell gives lengths and angles, -mat the orientation", "ignores the angles");
-    differ(run, d->ndomains > 1, "mosaic angles are not rounded to float", "rounds them");
-    differ(run, shape == NB_GAUSS || shape == NB_TOPHAT,
-           "the width of a spot follows Na, Nb and Nc axis by axis",
-           "multiplies all three");
+    note_difference(run,
+                    run->inputs.hkl && s->scene.crystal.interpolate == 0
+                        && few(s->ncells) != few(d->ncells),
+                    "interpolation is chosen by the final crystal size",
+                    "chooses before -xtalsize");
+    note_difference(run, s->random_misset, "random orientations are uniform",
+                    "favours some");
+    note_difference(run, s->matrix == NULL && cell_differs(s->scene.crystal.cell),
+                    "cell vectors are those of -cell", "distorts triclinic cells");
+    note_difference(run, s->matrix && s->scene.crystal.cell[0] > 0,
+                    "-cell gives lengths and angles, -mat the orientation",
+                    "ignores the angles");
+    note_difference(run, d->ndomains > 1, "mosaic angles are not rounded to float",
+                    "rounds them");
+    note_difference(run, shape == NB_GAUSS || shape == NB_TOPHAT,
+                    "the width of a spot follows Na, Nb and Nc axis by axis",
+                    "multiplies all three");
 }
 
-static int dump_lies_about(const struct settings *s)
+static int has_unused_dump(const struct settings *s)
 {
     struct stat st;
     return !s->hkl && !s->dump && stat("Fdump.bin", &st) == 0;
 }
 
-void notes(struct run *run)
+void differences_note(struct run *run)
 {
     const struct settings *s = run->s;
     const nb_background *background = &run->resolved.background;
@@ -197,13 +209,16 @@ void notes(struct run *run)
     notes_geometry(run);
     notes_sampling(run);
     notes_crystal(run);
-    differ(run, weights_differ(&run->inputs), "source weights are used", "ignores them");
-    differ(run, s->stol != NULL, "-stol shapes the background", "reads it without effect");
-    differ(run, background->water > 0,
-           "the water background does not depend on steps and grows with the fluence",
-           "divides it by the steps and squares the fluence");
-    differ(run, s->noise, "noise is drawn by a counter-based generator",
-           "draws from one stream in float");
-    differ(run, dump_lies_about(s), "Fdump.bin is read with -dump only",
-           "reads it whenever it is there");
+    note_difference(run, weights_differ(&run->inputs), "source weights are used",
+                    "ignores them");
+    note_difference(run, s->stol != NULL, "-stol shapes the background",
+                    "reads it without effect");
+    note_difference(run, background->water > 0,
+                    "the water background does not depend on steps and grows with the "
+                    "fluence",
+                    "divides it by the steps and squares the fluence");
+    note_difference(run, s->noise, "noise is drawn by a counter-based generator",
+                    "draws from one stream in float");
+    note_difference(run, has_unused_dump(s), "Fdump.bin is read with -dump only",
+                    "reads it whenever it is there");
 }

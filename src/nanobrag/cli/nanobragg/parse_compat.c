@@ -1,10 +1,11 @@
 /*
  * parse_compat.c - nanoBragg's command line: every argument that starts with '-' is tested
- * against all patterns, several may fire, and values are not consumed.
+ * against all patterns, several may match, and values are not consumed.
  *
- * Mended here: -misset_seed is no -misset, -twotheta_axis is no -twotheta, an option as
- * last argument without its value is passed over, -curved_det counts wherever it stands,
- * unknown options are reported. Our own options come first, exact, with their values.
+ * Some faults are mended: -misset_seed is not taken for -misset, -twotheta_axis not for
+ * -twotheta, an option without its value at the end is skipped, -curved_det works anywhere,
+ * and unknown options are reported. Options of nanobrag's own are tested first, exactly,
+ * with their values.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,7 +17,7 @@
 #include "cli/options/command_line.h"
 #include "cli/options/options.h"
 
-/* bytes of a pattern that a text begins with, 0 if it does not */
+/* The length of a pattern that a text begins with; 0 if it does not. */
 static size_t begins(const char *text, const char *pattern)
 {
     size_t n = 0;
@@ -24,8 +25,8 @@ static size_t begins(const char *text, const char *pattern)
     return !pattern[n] || pattern[n] == ' ' ? n : 0;
 }
 
-/* Whether a pattern stands anywhere in an argument; both begin with '-', `later` is the
- * argument's second one or NULL. */
+/* 1 when a pattern stands anywhere in an argument. Both begin with '-'; `later` is the
+ * argument's second '-', or NULL. */
 static int stands_in(const char *argument, const char *later, const char *pattern)
 {
     if (begins(argument, pattern)) return 1;
@@ -34,7 +35,7 @@ static int stands_in(const char *argument, const char *later, const char *patter
     return 0;
 }
 
-static int fires(int id, const char *argument, const char *later)
+static int matches(int id, const char *argument, const char *later)
 {
     if (id == OPT_MISSET && strstr(argument, "-misset_seed")) return 0;
     if (id == OPT_TWOTHETA && strstr(argument, "-twotheta_axis")) return 0;
@@ -54,7 +55,7 @@ static int64_t leading_integer(const char *text, enum option_kind kind)
     return n > INT_MAX ? INT_MAX : n < INT_MIN ? INT_MIN : n;
 }
 
-static void take(struct event *event, enum option_kind kind, const char *text)
+static void read_value(struct event *event, enum option_kind kind, const char *text)
 {
     const int i = event->n++;
     if (i == 0) event->text = text;
@@ -64,7 +65,7 @@ static void take(struct event *event, enum option_kind kind, const char *text)
         event->real[i] = INFINITY;
 }
 
-/* How many values the option takes here; -1: too few follow. */
+/* The number of values that the option takes at this place; -1: too few follow. */
 static int count_values(const struct option *option, int following, char **values)
 {
     if (option->kind == KIND_CELL) {
@@ -79,7 +80,7 @@ static int count_values(const struct option *option, int following, char **value
     return following >= option->min ? option->min : -1;
 }
 
-/* the four kinds after which the reference tests no further pattern */
+/* 1 for the four kinds of option after which nanoBragg tests no further pattern. */
 static int ends_scan(const struct option *option, int nvalues)
 {
     if (!(option->flags & OPTION_LAST)) return 0;
@@ -88,14 +89,14 @@ static int ends_scan(const struct option *option, int nvalues)
     return 1;
 }
 
-/* Test one argument against all patterns. *used: the last argument taken as a value. */
+/* Test one argument against all patterns. *used is the last argument taken as a value. */
 static int scan(struct messages *messages, int argc, char **argv, int i, int *used,
                 struct event_list *out)
 {
     const char *const later = strchr(argv[i] + 1, '-');
     int known = 0;
     for (int id = 0; id < OPT_COUNT; id++) {
-        if (!fires(id, argv[i], later)) continue;
+        if (!matches(id, argv[i], later)) continue;
         known = 1;
         const struct option *option = option_at(id);
         const int n = count_values(option, argc - i - 1, argv + i + 1);
@@ -105,7 +106,7 @@ static int scan(struct messages *messages, int argc, char **argv, int i, int *us
         }
         struct event *event = events_add(out, id);
         if (!event) return message_failure(messages, "out of memory");
-        for (int k = 1; k <= n; k++) take(event, option->kind, argv[i + k]);
+        for (int k = 1; k <= n; k++) read_value(event, option->kind, argv[i + k]);
         if (i + n > *used) *used = i + n;
         if (ends_scan(option, n)) break;
     }

@@ -62,12 +62,12 @@ static void report_convention(const struct run *run)
                few ? "tricubic interpolation of structure factors" : "no interpolation");
 }
 
-static void report_oddball(const struct run *run)
+static void report_odd_angles(const struct run *run)
 {
     static const char *const names[] = {"(alpha_star) =", "(beta_star)  =",
                                         "(gamma_star) ="};
     const nb_description *d = &run->description;
-    const double limit = 1 + 1e-12; /* more than rounding */
+    const double limit = 1 + 1e-12; /* larger than rounding */
     if (!(d->star_sines[0] > limit || d->star_sines[1] > limit || d->star_sines[2] > limit))
         return;
     printf("WARNING: oddball reciprocal cell angles:\n");
@@ -99,7 +99,7 @@ static void report_cell(const struct run *run)
     if (run->s->random_misset)
         printf("random orientation misset angles: %f %f %f deg\n", d->misset[0],
                d->misset[1], d->misset[2]);
-    report_oddball(run);
+    report_odd_angles(run);
     printf("Unit Cell: %g %g %g %g %g %g\n", c[0], c[1], c[2], c[3], c[4], c[5]);
     printf("Recp Cell: %g %g %g %g %g %g\n", r[0], r[1], r[2], r[3], r[4], r[5]);
     printf("volume = %g A^3\n", d->volume);
@@ -112,7 +112,7 @@ static void report_size(const struct run *run)
 {
     const nb_description *d = &run->description;
     const double *n = d->ncells, *c = d->cell;
-    const double micron = 1e-4; /* of an Angstrom */
+    const double micron = 1e-4; /* in an Angstrom */
     printf("crystal is %g x %g x %g microns\n", n[0] * c[0] * micron, n[1] * c[1] * micron,
            n[2] * c[2] * micron);
     if (run->s->scene.oversample <= 0) {
@@ -144,8 +144,8 @@ static void report_files(const struct run *run)
     if (s->stol) printf("reading %s\n", s->stol);
 }
 
-/* v turned about a unit axis k: v cos + (k x v) sin + k (k.v) (1 - cos) */
-static void rotation(const double k[3], double angle, double v[3])
+/* Rotate v about a unit axis k: v cos + (k x v) sin + k (k.v) (1 - cos). */
+static void rotate(const double k[3], double angle, double v[3])
 {
     const double c = cos(angle), s = sin(angle), along = dot(k, v) * (1 - c);
     const double across[3] = {k[1] * v[2] - k[2] * v[1], k[2] * v[0] - k[0] * v[2],
@@ -153,8 +153,8 @@ static void rotation(const double k[3], double angle, double v[3])
     for (int i = 0; i < 3; i++) v[i] = v[i] * c + across[i] * s + k[i] * along;
 }
 
-/* Sources are placed 10 m before the crystal. The turns are done here again so that zeros
- * carry nanoBragg's signs. */
+/* Print a source, placed 10 m before the crystal. The rotations are repeated here so that
+ * zeros have nanoBragg's signs. */
 static void report_source(const struct run *run, int i)
 {
     const nb_description *d = &run->description;
@@ -166,8 +166,8 @@ static void report_source(const struct run *run, int i)
                    : run->params.nset   ? -10 * source.direction[k]
                                         : run->inputs.positions[i][k];
     if (!run->inputs.nsource) {
-        rotation(d->polarization_axis, deviation[1], place);
-        rotation(d->vertical, deviation[0], place);
+        rotate(d->polarization_axis, deviation[1], place);
+        rotate(d->vertical, deviation[0], place);
     }
     printf("%g %g %g   %g %g\n", place[0], place[1], place[2], source.weight,
            source.wavelength * 1e-10);
@@ -209,7 +209,7 @@ void report_start(struct run *run)
 
 /* ---- -printout ---- */
 
-/* scattering angle: nanoBragg measures it from lab x, whatever the beam */
+/* The scattering angle, which nanoBragg measures from lab x whatever the beam is. */
 static double scattering_angle(const struct run *run, const double at[3])
 {
     static const double x[3] = {1, 0, 0};
@@ -249,7 +249,7 @@ int report_printout(struct run *run)
         for (int fast = roi[0]; fast < roi[1]; fast++) {
             if (only[0] >= 0 && (fast != only[0] || slow != only[1])) continue;
             if (mask && !mask[(size_t)slow * (size_t)d->nfast + (size_t)fast]) continue;
-            if (progress_interrupted()) return 0;
+            if (progress_line_interrupted()) return 0;
             const int code = print_pixel(run, fast, slow);
             if (code) return code;
         }

@@ -1,5 +1,5 @@
 /*
- * report_summary.c - the indented block of the report: what is about to be rendered.
+ * report_summary.c - the indented block of the report: a summary of what will be rendered.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,11 +1,11 @@
 /*
  * smv_header.c - the text of an SMV header.
  *
- * Under compatibility nanoBragg's, byte for byte. Ours holds the pedestal and the beam
- * centre in the way that dxtbx reads it: one pixel is added to x, y is measured from the
- * far edge and one pixel added. nanoBragg's 6 digits are too few to give the geometry back
- * to -img, so the numbers it needs have 7 to 9, as many as leave the header within its
- * usual 512 bytes, if 7 do.
+ * Under compatibility it is nanoBragg's, byte for byte. The default profile's has the
+ * pedestal, and the beam centre as dxtbx reads it: one pixel is added to x, and y is
+ * measured from the far edge with one pixel added. Six digits, as in nanoBragg, are too few
+ * to return the geometry to -img, so the numbers needed for that have 7 to 9: as many as
+ * fit into the usual 512 bytes of header, if 7 do.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,7 +21,7 @@
 struct text {
     char *out;
     size_t used;
-    int digits, needed_digits; /* of numbers, and of those that -img needs */
+    int digits, needed_digits; /* of most numbers, and of those that -img needs */
 };
 
 static void put(struct text *text, const char *format, ...)
@@ -35,7 +35,8 @@ static void put(struct text *text, const char *format, ...)
     if (text->used >= SMV_HEADER_BYTES) text->used = SMV_HEADER_BYTES - 1;
 }
 
-/* KEY=value; with the fewest digits, six at least, that tell the value to `most` */
+/* Write KEY=value with the fewest digits, six at least, that agree with the value to
+ * `most`. */
 static void put_digits(struct text *text, const char *key, double value, int most)
 {
     char number[40];
@@ -108,7 +109,7 @@ static void put_lines(struct text *text, const struct run *run, double phi)
     put(text, "BEAMLINE=fake;\n");
 }
 
-/* how long the lines are */
+/* Write all lines; returns their length. */
 static size_t compose(const struct run *run, double phi, struct text text)
 {
     put_lines(&text, run, phi);

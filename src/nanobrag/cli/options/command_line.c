@@ -1,5 +1,6 @@
 /*
- * command_line.c - the default profile's command line: exact names, every value checked.
+ * command_line.c - parses the default profile's command line: names are exact, and every
+ * value is checked.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -150,7 +151,7 @@ static int starts_number(const char *text)
     return *text && strchr("0123456789.", *text);
 }
 
-/* whether an argument can be a value at all, or is the next option */
+/* 1 when an argument can be a value, rather than the next option. */
 static int is_value(const struct option *option, const char *text)
 {
     if (text[0] != '-') return 1;
@@ -158,7 +159,7 @@ static int is_value(const struct option *option, const char *text)
     return option_named(text) < 0;
 }
 
-/* whether an argument is a value that may be left out */
+/* 1 when an argument is a value that could also be left out. */
 static int may_follow(const struct option *option, const char *text)
 {
     return option->kind == KIND_WORD || starts_number(text);

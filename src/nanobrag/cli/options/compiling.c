@@ -1,5 +1,5 @@
 /*
- * compiling.c - the mode that options and environment ask for.
+ * compiling.c - the compiled mode that options and environment ask for.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -38,7 +38,7 @@ int compiling_tunes(const struct run *run)
            && run->description.strategy != NB_REFERENCE;
 }
 
-/* the library's rule for a switch: 1 is on, nothing else is */
+/* 1 when a switch is on, by the library's rule: only the value 1 turns it on. */
 static int is_on(const char *name)
 {
     const char *const value = getenv(name);

@@ -1,6 +1,6 @@
 /*
- * finish_settings.c - the rest of the settings made a scene, and what the default profile
- * refuses.
+ * finish_settings.c - turns the remaining settings into a scene, and refuses what the
+ * default profile does not allow.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,8 +21,8 @@ static int count_or_rule(int count)
     return count > 0 ? count : 0;
 }
 
-/* nanoBragg takes a negative number for "not given" */
-static void forget_negatives(nb_scene *scene, int phisteps_given)
+/* Replace negative numbers by defaults: nanoBragg takes them for "not given". */
+static void clear_negatives(nb_scene *scene, int phisteps_given)
 {
     nb_crystal *crystal = &scene->crystal;
     nb_beam *beam = &scene->beam;
@@ -48,11 +48,12 @@ static void forget_negatives(nb_scene *scene, int phisteps_given)
     scene->oversample = count_or_rule(scene->oversample);
     scene->dmin = at_least_0(scene->dmin);
     scene->background.water = at_least_0(scene->background.water);
-    /* accepted without effect there */
+    /* nanoBragg accepts these without effect */
     scene->background.density = scene->background.molecular_weight = 0;
 }
 
-/* the zeros that are meant; under compatibility only those that are not negative */
+/* Mark the numbers that were given, so that a zero counts as a value. Under compatibility a
+ * negative number counts as not given. */
 static void mark_given(struct settings *s)
 {
     const nb_scene *scene = &s->scene;
@@ -110,7 +111,7 @@ static int finish_beam(struct settings *s, struct messages *messages)
     if (beam->flux != 0)
         return message_usage(messages,
                              "-beamsize 0 with -flux: the fluence would be infinite");
-    /* a beam without width leaves no size along b and c */
+    /* a beam without width leaves the size along b and c out */
     beam->size = -1;
     s->scene.crystal.size[1] = s->scene.crystal.size[2] = 0;
     return 0;
@@ -131,7 +132,7 @@ int settings_finish(struct settings *s, struct messages *messages)
     nb_scene *scene = &s->scene;
     mark_given(s);
     if (s->compat) {
-        forget_negatives(scene, s->given[OPT_PHISTEPS]);
+        clear_negatives(scene, s->given[OPT_PHISTEPS]);
         s->thickness = at_least_0(s->thickness);
         s->depth = at_least_0(s->depth);
     }
@@ -154,7 +155,7 @@ int settings_finish(struct settings *s, struct messages *messages)
 /* ---- what the default profile refuses ---- */
 
 struct needs {
-    int option, needed; /* the first is meaningless without the second */
+    int option, needed; /* the first option has no meaning without the second */
     const char *why;
 };
 
@@ -169,7 +170,7 @@ static const struct needs needs[] = {
 };
 
 /* pairs of which the first has no effect without the second */
-static const int idle[][2] = {
+static const int without_effect[][2] = {
     {OPT_THICKSTEPS, OPT_DETECTOR_THICK},
     {OPT_DETECTOR_ABS, OPT_DETECTOR_THICK},
     {OPT_DENSITY, OPT_WATER},
@@ -177,12 +178,13 @@ static const int idle[][2] = {
     {OPT_EXPOSURE, OPT_FLUX},
 };
 
-static void warn_idle(const struct settings *s, struct messages *messages)
+static void warn_without_effect(const struct settings *s, struct messages *messages)
 {
-    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
-        if (s->given[idle[i][0]] && !s->given[idle[i][1]])
+    for (size_t i = 0; i < sizeof without_effect / sizeof *without_effect; i++)
+        if (s->given[without_effect[i][0]] && !s->given[without_effect[i][1]])
             message_warning(messages, "%s has no effect without %s",
-                            option_at(idle[i][0])->name, option_at(idle[i][1])->name);
+                            option_at(without_effect[i][0])->name,
+                            option_at(without_effect[i][1])->name);
     if (s->images > 1 && !s->given[OPT_OSC] && !s->img && !s->mask)
         message_warning(messages,
                         "-images %d without -osc: every image shows the same angles",
@@ -223,7 +225,7 @@ int settings_check(const struct settings *s, struct messages *messages)
     if (s->given[OPT_STOLOUT])
         return message_usage(messages,
                              "-stolout is not supported (nanoBragg writes nothing either)");
-    warn_idle(s, messages);
+    warn_without_effect(s, messages);
     const double kahn = s->scene.beam.polarization;
     if (!(kahn >= -1 && kahn <= 1))
         return message_usage(messages, "-polar %g: expected -1 to 1", kahn);

@@ -1,5 +1,5 @@
 /*
- * generate.c - --help, the man page, the bash completion and docs/cli.md.
+ * generate.c - prints --help, the man page, the bash completion and docs/cli.md.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -70,7 +70,7 @@ enum { VARIABLES = sizeof environment / sizeof *environment };
 
 /* ---- help ---- */
 
-/* words wrapped between two columns; the cursor stands at `column` */
+/* Print words wrapped between two columns; the cursor stands at `column`. */
 static void wrap(const char *text, int column, int indent, int width)
 {
     char word[256];
@@ -89,7 +89,7 @@ static void wrap(const char *text, int column, int indent, int width)
     printf("\n");
 }
 
-enum { INDENT = 30, WIDTH = 92 }; /* of the help's second column */
+enum { INDENT = 30, WIDTH = 92 }; /* columns of the help's text */
 
 static void help_option(const struct option *option)
 {
@@ -146,7 +146,7 @@ void generate_params(void)
 
 /* ---- man ---- */
 
-/* text for troff: hyphens that may be copied, no requests by accident */
+/* Print text for troff: hyphens can be copied, and no line becomes a request. */
 static void roff(const char *text)
 {
     for (; *text; text++) {
@@ -230,7 +230,7 @@ static void bash_names(const struct option *option, const char *separator)
     while (option_word(&list, word, sizeof word)) printf("%s%s", separator, word);
 }
 
-/* the words of a choice like "sample|beam" */
+/* Print the words of a choice like "sample|beam". */
 static void bash_choices(const char *choices)
 {
     for (; *choices; choices++) putchar(*choices == '|' ? ' ' : *choices);
@@ -267,7 +267,7 @@ void generate_bash(void)
 
 /* ---- docs/cli.md ---- */
 
-/* a table cell: '|' would end it */
+/* Print a table cell, in which '|' is escaped. */
 static void cell(const char *text)
 {
     for (; *text; text++) {

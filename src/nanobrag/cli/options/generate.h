@@ -1,5 +1,5 @@
 /*
- * generate.h - texts made from the table of options, on stdout.
+ * generate.h - prints texts made from the table of options to stdout.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,8 +1,8 @@
 /*
- * geometry.c - the statements about the detector, made the one that the library takes.
- *
- * nanoBragg lets each convention look at its own statement only and overwrite the pivot;
- * ours takes whatever was given, refuses contradictions and leaves the pivot alone.
+ * geometry.c - combines the statements about the detector into the one that the library
+ * takes. In nanoBragg each convention reads its own statement only and overwrites the
+ * pivot; the default profile uses all that was given, refuses contradictions and leaves the
+ * pivot alone.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -27,7 +27,7 @@ void settings_pixels(const struct settings *s, int count[2])
     }
 }
 
-static double edge(const struct settings *s, int i)
+static double detector_length(const struct settings *s, int i)
 {
     return s->npixel[i] > 0 ? s->pixel * s->npixel[i] : s->size[i];
 }
@@ -37,13 +37,13 @@ static int any(const struct pair *pair)
     return pair->given[0] || pair->given[1];
 }
 
-/* both coordinates, the one that was not given taken from `preset` */
+/* Fill in both coordinates; one that was not given comes from `preset`. */
 static void fill(const struct pair *pair, const double preset[2], double out[2])
 {
     for (int i = 0; i < 2; i++) out[i] = pair->given[i] ? pair->value[i] : preset[i];
 }
 
-/* take from `other` what `pair` lacks */
+/* Take from `other` the coordinates that `pair` lacks. */
 static void merge(struct pair *pair, const struct pair *other)
 {
     for (int i = 0; i < 2; i++) {
@@ -53,10 +53,10 @@ static void merge(struct pair *pair, const struct pair *other)
     }
 }
 
-/* Xbeam, Ybeam where nothing was said; the near point serves the other conventions */
+/* The default Xbeam and Ybeam. The other conventions use the nearest point instead. */
 static void default_beam(const struct settings *s, int convention, double out[2])
 {
-    const double fast = edge(s, 0), slow = edge(s, 1), p = s->pixel;
+    const double fast = detector_length(s, 0), slow = detector_length(s, 1), p = s->pixel;
     out[0] = fast / 2;
     out[1] = slow / 2;
     if (convention == NB_ADXV) {
@@ -68,7 +68,7 @@ static void default_beam(const struct settings *s, int convention, double out[2]
     }
 }
 
-/* where that beam lies on the detector: fast, slow from the outer corner */
+/* The place of that beam on the detector: fast, slow from the outer corner. */
 static void default_near(const struct settings *s, int convention, double out[2])
 {
     double xy[2];
@@ -76,7 +76,7 @@ static void default_near(const struct settings *s, int convention, double out[2]
     const double shift = convention == NB_MOSFLM ? s->pixel / 2 : 0;
     out[0] = convention >= NB_ADXV ? xy[0] : xy[1] + shift;
     out[1] = convention >= NB_ADXV ? xy[1] : xy[0] + shift;
-    if (convention == NB_ADXV) out[1] = edge(s, 1) - xy[1];
+    if (convention == NB_ADXV) out[1] = detector_length(s, 1) - xy[1];
 }
 
 static void set_origin(nb_detector *detector, int kind, const double value[2])
@@ -92,8 +92,9 @@ static void compat_origin(struct settings *s)
     const int convention = detector->convention;
     double near[2], close[2], beam[2], org[2];
     for (int i = 0; i < 2; i++) {
-        org[i] = s->org.given[i] ? s->org.value[i] : edge(s, i) / 2 / s->pixel + 0.5;
-        near[i] = s->org.given[i] ? (org[i] - 0.5) * s->pixel : edge(s, i) / 2;
+        org[i] =
+            s->org.given[i] ? s->org.value[i] : detector_length(s, i) / 2 / s->pixel + 0.5;
+        near[i] = s->org.given[i] ? (org[i] - 0.5) * s->pixel : detector_length(s, i) / 2;
     }
     fill(&s->close, near, close);
     memcpy(s->report_close, close, sizeof close);
@@ -117,7 +118,7 @@ static void compat_origin(struct settings *s)
         s->header_beam = (struct pair){{beam[0], beam[1]}, {1, 1}};
 }
 
-/* what the headers said serves a convention that was told nothing */
+/* Use the geometry of the headers for a convention whose options were not given. */
 static void inherit_origin(struct settings *s)
 {
     const struct inherited *from = &s->inherited;
@@ -136,7 +137,7 @@ static void inherit_origin(struct settings *s)
         merge(&s->org, &from->org);
 }
 
-static int own_origin(struct settings *s, struct messages *messages)
+static int default_profile_origin(struct settings *s, struct messages *messages)
 {
     nb_detector *detector = &s->scene.detector;
     double beam[2], near[2], org[2], close[2];
@@ -238,7 +239,8 @@ static int finish_roi(struct settings *s, struct messages *messages, const int c
                              "-roi %d %d %d %d holds no pixel of the %d x %d detector",
                              s->roi[0], s->roi[1], s->roi[2], s->roi[3], count[0],
                              count[1]);
-    for (int i = 0; i < 4; i++) out[i] = 1; /* empty, where all 0 would mean everything */
+    /* an empty region; all 0 would mean the whole detector */
+    for (int i = 0; i < 4; i++) out[i] = 1;
     return 0;
 }
 
@@ -266,7 +268,7 @@ int geometry_finish(struct settings *s, struct messages *messages)
         merge(&s->org, &s->inherited.org);
         compat_origin(s);
     } else {
-        status = own_origin(s, messages);
+        status = default_profile_origin(s, messages);
     }
     if (s->given[OPT_PIX0]) {
         if (s->compat && any(&s->beam)) {

@@ -1,8 +1,8 @@
 /*
  * inherited_header.c - defaults from the SMV headers of -mask and -img.
  *
- * A header of our own holds ADC_OFFSET; its BEAM_CENTER is written for dxtbx, so the
- * default profile takes the geometry from the point nearest to the crystal instead.
+ * A header written by nanobrag has ADC_OFFSET, and its BEAM_CENTER is meant for dxtbx; so
+ * the default profile takes the geometry from the point nearest to the crystal instead.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* the last file an option names, or NULL */
+/* The last file that an option names, or NULL. */
 static const char *last_file(const struct event_list *events, int option)
 {
     const char *file = NULL;
@@ -61,7 +61,7 @@ static void read_header(struct settings *s, const nb_smv *smv, int is_mask)
     }
 }
 
-/* the pixels of a mask, each 0 or 1 */
+/* Read the pixels of a mask, each 0 or 1. */
 static int read_mask(struct messages *messages, const nb_smv *smv, const char *file,
                      struct mask *mask)
 {

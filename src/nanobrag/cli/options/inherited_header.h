@@ -1,5 +1,5 @@
 /*
- * inherited_header.h - what the headers of -mask and -img hand down.
+ * inherited_header.h - defaults that the headers of -mask and -img provide.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,9 +10,9 @@
 
 #include "cli/options/settings.h"
 
-/* Read both headers into `s`, the mask first, before any option is applied. `mask` gets
- * one byte per pixel of the mask file, 0 to skip, and its size; NULL without -mask.
- * free() it. Returns 0 or the exit status. */
+/* Read both headers into `s`, the mask's first, before any option is applied. `mask` gets
+ * one byte per pixel of the mask file (0: skip), to be freed, and its size; NULL without
+ * -mask. Returns 0 or the exit status. */
 struct mask {
     uint8_t *pixels;
     int nfast, nslow;

@@ -1,5 +1,5 @@
 /*
- * inputs.c - the files a run reads, put into the scene.
+ * inputs.c - reads the files of a run into the scene.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,7 +21,7 @@ static double wavelength(const struct settings *s)
     return s->scene.beam.wavelength > 0 ? s->scene.beam.wavelength : 1;
 }
 
-/* the file holds A times the wavelength */
+/* Read a matrix file, whose axes are multiplied by the wavelength. */
 static int read_matrix(struct settings *s, struct messages *messages, nb_context *ctx)
 {
     if (!s->matrix) return 0;
@@ -59,7 +59,7 @@ static int read_factors(struct inputs *in, struct settings *s, struct messages *
     return 0;
 }
 
-/* the beam's direction before the sources are known */
+/* The beam's direction before the sources are known. */
 static void beam_direction(const struct settings *s, double out[3])
 {
     const double *given = s->scene.beam.direction;
@@ -75,7 +75,7 @@ static void beam_direction(const struct settings *s, double out[3])
         for (int i = 0; i < 3; i++) out[i] = given[i] / length;
 }
 
-/* row: position seen from the crystal, weight, wavelength in m */
+/* Set a source from a row: position seen from the crystal, weight, wavelength in m. */
 static int set_source(struct inputs *in, const struct settings *s,
                       struct messages *messages, int i, const double *row)
 {

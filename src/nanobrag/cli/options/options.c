@@ -88,7 +88,8 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* edit distance, a swap of neighbours being one edit; b is shorter than NAME_BYTES */
+/* The edit distance, in which a swap of neighbours is one edit; b is shorter than
+ * NAME_BYTES. */
 static size_t edits(const char *a, const char *b)
 {
     size_t rows[3][NAME_BYTES + 1];
@@ -114,7 +115,7 @@ static size_t edits(const char *a, const char *b)
 
 const char *option_nearest(const char *argument)
 {
-    static char alias[NAME_BYTES];
+    static char alias[NAME_BYTES]; /* the result, when it is an alias; see options.h */
     const char *best = table[0].name;
     size_t distance = (size_t)-1;
     if (argument[0] == '-' && argument[1] == '-') argument++;

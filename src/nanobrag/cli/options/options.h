@@ -1,5 +1,5 @@
 /*
- * options.h - the table of options.def and look-ups in it.
+ * options.h - the table of options.def, and look-ups in it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -59,16 +59,17 @@ struct option {
     const char *help;
 };
 
-/* Option id, 0 <= id < OPT_COUNT. */
+/* The option of an id, 0 <= id < OPT_COUNT. */
 const struct option *option_at(int id);
 
-/* Title of a group of options. */
+/* The title of a group of options. */
 const char *option_group_title(int group);
 
-/* The id of the option of exactly this name or alias, `--x` being `-x`; -1: none. */
+/* The id of the option with exactly this name or alias, where `--x` is `-x`; -1: none. */
 int option_named(const char *argument);
 
-/* The name or alias nearest to an argument by edit distance; NULL when none is near. */
+/* The name or alias nearest to an argument by edit distance; NULL: none is near. The text
+ * is valid until the next call. */
 const char *option_nearest(const char *argument);
 
 /* 1 when an argument is option `id`, by one of its names. */
@@ -77,8 +78,8 @@ int option_is(int id, const char *argument);
 /* 1 when `word` is among the blank-separated words of `list`. */
 int option_listed(const char *list, const char *word);
 
-/* The next blank-separated word of *list, copied to `word` and cut at `size`; returns 0
- * at the end. */
+/* Copy the next blank-separated word of *list to `word`, cut at `size`; returns 0 at the
+ * end. */
 int option_word(const char **list, char *word, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * settings.c - options, in their order, into settings.
+ * settings.c - applies options to settings, in their order.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -35,10 +35,10 @@ void settings_start(struct settings *s, int compat)
     }
 }
 
-/* how the value of an option is kept */
+/* the type of an option's value */
 enum target_kind { REAL, COUNT, CELLS, SEED, TEXT, FLAG };
 
-/* an option that sets one member and nothing else; FLAG: to `flag` */
+/* An option that sets one member and nothing else; a FLAG sets it to `flag`. */
 struct target {
     int option;
     enum target_kind kind;
@@ -152,7 +152,7 @@ static const struct target targets[] = {
 };
 // clang-format on
 
-/* the targets of an option; several may be set by one */
+/* Apply an option that sets single members; it may have several targets. */
 static void apply_target(struct settings *s, const struct event *e)
 {
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
@@ -187,7 +187,7 @@ static void set_stol(struct settings *s, const struct event *e, double factor)
     s->stol_factor = factor;
 }
 
-/* options that set several members, or one in other units */
+/* Apply an option that sets several members, or one in other units. */
 static void apply_compound(struct settings *s, const struct event *e)
 {
     nb_scene *scene = &s->scene;
@@ -288,7 +288,7 @@ static void set_pair(struct pair *pair, int i, double value)
     pair->given[i] = 1;
 }
 
-/* where the detector stands; each of these moves nanoBragg's pivot too */
+/* Apply an option that places the detector; each of these changes nanoBragg's pivot too. */
 static void apply_place(struct settings *s, const struct event *e)
 {
     const double real = e->real[0];
@@ -409,7 +409,7 @@ int settings_apply(struct settings *s, struct messages *messages,
         apply_frame(s, e);
     }
     messages->quiet = s->quiet;
-    /* stdout is for the numbers alone; the notes are on stderr */
+    /* stdout has only the numbers of -json; notes go to stderr */
     if (s->json && strcmp(s->json, "-") == 0) s->quiet = 1;
     if (s->gradfile && strcmp(s->gradfile, "-") == 0) s->quiet = 1;
     return s->compat ? 0 : settings_check(s, messages);

@@ -1,8 +1,9 @@
 /*
  * settings.h - what a command line asks for: a scene, files, and how to run.
  *
- * Filled in three steps: inherited headers, options, then settings_finish(), which turns
- * the statements into the scene's terms under the profile. Lengths in mm, angles in degree.
+ * It is filled in three steps: inherited headers, options, and settings_finish(), which
+ * turns the statements into the scene's terms under the profile. Lengths are in mm, angles
+ * in degree.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,13 +16,13 @@
 #include "cli/options/command_line.h"
 #include "cli/options/options.h"
 
-/* two coordinates of which each may be given alone */
+/* two coordinates, each of which may be given alone */
 struct pair {
     double value[2];
     int given[2];
 };
 
-/* vectors that an option may set */
+/* vectors that options may set */
 enum {
     VECTOR_FAST,
     VECTOR_SLOW,
@@ -36,10 +37,10 @@ enum {
 /* image files */
 enum { OUT_FLOAT, OUT_DOUBLE, OUT_INT, OUT_NOISE, OUT_PGM, OUT_PNG, OUT_COUNT };
 
-/* What the headers of -mask and -img said. */
+/* what the headers of -mask and -img stated */
 struct inherited {
-    int any, ours; /* ours: the last header that spoke was written by nanobrag */
-    int beam_flipped; /* -mask turned BEAM_CENTER_Y round */
+    int any, ours; /* ours: the last header read was written by nanobrag */
+    int beam_flipped; /* 1: -mask inverted BEAM_CENTER_Y */
     int has_distance, has_close, has_twotheta;
     double distance, close_distance, twotheta;
     struct pair beam, org;
@@ -50,7 +51,7 @@ struct settings {
     int given[OPT_COUNT]; /* how often each option was given */
     nb_scene scene;
 
-    /* statements about the detector, before they are made one */
+    /* statements about the detector, before they are combined */
     struct inherited inherited;
     struct pair beam, close, org; /* mm, mm, pixels */
     double distance, close_distance;
@@ -59,14 +60,15 @@ struct settings {
     double vector[VECTOR_COUNT][3];
     int vector_given[VECTOR_COUNT];
     double pix0[3]; /* m */
-    int named, convention; /* last named convention or -1; last writer */
-    int pivot, reference_pivot; /* of -pivot or 0; what nanoBragg would end up with */
+    /* the convention named last, or -1; the one of the last option that implies one */
+    int named, convention;
+    int pivot, reference_pivot; /* of -pivot or 0; the pivot that nanoBragg would use */
     int roi[4]; /* fast0 fast1 slow0 slow1, ends included; -1: default */
     struct pair header_beam; /* BEAM_CENTER of nanoBragg's header where it is not the
                                 description's */
     double report_close[2]; /* Xclose, Yclose as nanoBragg prints them */
 
-    /* statements about the rest */
+    /* statements about the rest of the scene */
     double thickness, depth; /* um; depth INFINITY: no sensor model, 0: unset */
     double ncells[3];
     double beamsize, exposure;
@@ -74,14 +76,15 @@ struct settings {
 
     /* files */
     const char *hkl, *dump, *matrix, *sources, *stol, *img, *mask;
-    double stol_factor; /* first column to sin(theta)/lambda in 1/A */
-    const char *out[OUT_COUNT]; /* NULL: not asked for */
+    double stol_factor; /* converts the first column to sin(theta)/lambda in 1/A */
+    const char *out[OUT_COUNT]; /* NULL: not wanted */
     const char *json;
     const char *gradient, *jacobian; /* lists of parameters */
     const char *cotangent, *gradfile, *hklgradfile, *jacobianfile;
     const char *gradcheck; /* "all" or names; NULL: no check */
-    const char *bench_compile; /* the word after it, NULL without; given[] tells whether */
-    int noise, pgm; /* switched on */
+    /* the word after -bench_compile, or NULL; it may be given without */
+    const char *bench_compile;
+    int noise, pgm; /* 1: switched on */
 
     /* images */
     double adc, scale, pgm_scale;
@@ -91,27 +94,28 @@ struct settings {
 
     /* the run */
     int explain, printout, printout_pixel[2], progress, quiet, threads;
-    nb_options how; /* the pixel loop */
+    nb_options how; /* how the library computes */
 };
 
 void settings_start(struct settings *s, int compat);
 
-/* Apply the options in order. Returns 0, or the exit status after saying what is wrong. */
+/* Apply the options in order. Returns 0, or the exit status after a message. */
 int settings_apply(struct settings *s, struct messages *messages,
                    const struct event_list *events);
 
-/* The final pixel counts (fast, slow) that these settings lead to; 0 where there are
- * none. */
+/* The final pixel counts (fast, slow) that these settings lead to; 0 where there are none.
+ */
 void settings_pixels(const struct settings *s, int count[2]);
 
-/* Make the scene, names of files included; hkl, matrix, sources, table and mask are added
- * by inputs_read(). */
+/* Make the scene, and the names of the files. inputs_read() adds hkl, matrix, sources,
+ * table and mask. Returns 0 or the exit status. */
 int settings_finish(struct settings *s, struct messages *messages);
 
 /* ---- parts of settings_finish() ---- */
 int geometry_finish(struct settings *s, struct messages *messages);
 
-/* What the default profile refuses before anything is read. */
+/* Refuse what the default profile does not allow, before any file is read. Returns 0 or the
+ * exit status. */
 int settings_check(const struct settings *s, struct messages *messages);
 
 #endif

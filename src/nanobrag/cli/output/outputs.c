@@ -1,5 +1,5 @@
 /*
- * outputs.c - the image files: their names, whether they can be written, writing them.
+ * outputs.c - the image files: their names, whether they can be written, and writing them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,12 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/derivatives.h"
 #include "cli/run.h"
+#include "cli/run_derivatives.h"
 
 /* ---- names ---- */
 
-/* text of `n` bytes, then `number` of at least `width` digits, then the rest */
+/* Join `n` bytes of text, `number` with at least `width` digits, and the rest of the text.
+ */
 static char *join(const char *text, size_t n, int number, size_t width, const char *rest)
 {
     const size_t size = n + width + strlen(rest) + 32;
@@ -102,7 +103,7 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* one file by two names: through its folder, or through a link */
+/* 1 when two names mean one file, directly, through its folder or through a link. */
 static int same_file(const char *a, const char *b)
 {
     struct stat sa, sb;
@@ -132,8 +133,8 @@ static int check_clashes(const struct settings *s, struct messages *messages,
     return 0;
 }
 
-/* whether image i of one output has the name of the other's first */
-static int meets(const char *a, const char *b, int i)
+/* 1 when image i of one output has the name of the first image of the other. */
+static int has_same_name(const char *a, const char *b, int i)
 {
     char *const later = output_name(a, i, 1), *const first = output_name(b, 0, 1);
     const int same = later && first && strcmp(later, first) == 0;
@@ -149,7 +150,7 @@ static int check_sweep(const struct settings *s, struct messages *messages)
         for (int b = 0; b < OUT_COUNT; b++) {
             if (a == b || !s->out[a] || !s->out[b]) continue;
             for (int i = 0; i < s->images; i++)
-                if (meets(s->out[a], s->out[b], i))
+                if (has_same_name(s->out[a], s->out[b], i))
                     return message_usage(messages,
                                          "the images of %s and %s would get the same names",
                                          s->out[a], s->out[b]);
@@ -157,7 +158,7 @@ static int check_sweep(const struct settings *s, struct messages *messages)
     return 0;
 }
 
-/* files of which there is one, however many the images */
+/* files of which there is one for all images */
 enum { SINGLES = 4 };
 
 static void list_singles(const struct settings *s, const char *out[SINGLES])
@@ -167,7 +168,7 @@ static void list_singles(const struct settings *s, const char *out[SINGLES])
     memcpy(out, singles, sizeof singles);
 }
 
-/* none of them must be an image of a sweep */
+/* Check that none of the single files has the name of an image of a sweep. */
 static int check_singles(const struct settings *s, struct messages *messages)
 {
     const char *singles[SINGLES];
@@ -192,7 +193,7 @@ int outputs_to_stdout(const char *path)
     return path && strcmp(path, "-") == 0;
 }
 
-/* the report and the images are not for one pipe; nanoBragg makes a file of this name */
+/* Refuse images and the report on one pipe; nanoBragg makes a file named "-" instead. */
 static int check_stdout(const struct settings *s, struct messages *messages)
 {
     for (int kind = 0; kind < OUT_COUNT && !s->compat; kind++)
@@ -211,7 +212,8 @@ static int has_feature(const char *word)
     return option_listed(nb_features(), word);
 }
 
-/* what writes or prints something else; nanoBragg's command lines are taken as they are */
+/* The first option that writes or prints something besides a comparison; NULL: none.
+ * nanoBragg's command lines are accepted as they are. */
 static const char *beside_comparison(const struct settings *s)
 {
     static const int ours[] = {OPT_FLOATFILE,     OPT_DOUBLEFILE,  OPT_INTFILE,
@@ -227,7 +229,8 @@ static const char *beside_comparison(const struct settings *s)
     return s->hkl && s->dump && !s->compat ? "-dump" : NULL;
 }
 
-/* a comparison is of one image, and its numbers are all that is written */
+/* Check the options of a comparison: it is of one image, and only its numbers are written.
+ */
 static int check_comparison(const struct settings *s, struct messages *messages)
 {
     const char *const beside = beside_comparison(s);
@@ -292,8 +295,8 @@ static nb_array photons_of(struct run *run)
     return array;
 }
 
-static void tell_written(const struct run *run, const char *name, const char *kind,
-                         int bytes)
+static void print_written(const struct run *run, const char *name, const char *kind,
+                          int bytes)
 {
     if (run->s->quiet) return;
     const long long pixels = (long long)run->description.nslow * run->description.nfast;
@@ -310,7 +313,7 @@ static int write_floats(struct run *run, const struct result *result)
     for (int i = 0; i < 2; i++) {
         const char *const name = result->file[kinds[i]];
         if (!name) continue;
-        tell_written(run, name, "floats", bits[i] / 8);
+        print_written(run, name, "floats", bits[i] / 8);
         const nb_status status = nb_raw_write(run->ctx, name, &image, bits[i]);
         if (status != NB_OK) return write_failed(run, status);
     }
@@ -323,7 +326,7 @@ static int write_counts(struct run *run, const struct result *result, const char
     const nb_array counts =
         nb_array_u16(run->counts, run->description.nslow, run->description.nfast);
     smv_header(run, result->phi, header);
-    tell_written(run, name, "integers", 2);
+    print_written(run, name, "integers", 2);
     const nb_status status = nb_smv_write(run->ctx, name, header, &counts);
     return status == NB_OK ? 0 : write_failed(run, status);
 }
@@ -361,7 +364,7 @@ static int write_pgm(struct run *run, struct result *result)
     char comment[64];
     snprintf(comment, sizeof comment, "pixels scaled by %g", result->pgm_scale);
     if (!run->s->quiet) printf("pgm_scale = %g\n", result->pgm_scale);
-    tell_written(run, result->file[OUT_PGM], "integers", 1);
+    print_written(run, result->file[OUT_PGM], "integers", 1);
     const nb_status status =
         nb_pgm_write(run->ctx, result->file[OUT_PGM], run->description.nfast,
                      run->description.nslow, grey, comment);
@@ -373,7 +376,7 @@ static int write_noise(struct run *run, struct result *result, int i)
 {
     if (!result->file[OUT_NOISE]) return 0;
     const struct settings *s = run->s;
-    /* nanoBragg's generator knows no image number, so each image gets its own seed */
+    /* nanoBragg's generator knows no image number, so each image gets a seed of its own */
     const nb_digitizer how = {.offset = s->adc,
                               .noise = 1,
                               .seed = s->compat ? s->seed + i : s->seed,
@@ -388,7 +391,7 @@ static int write_noise(struct run *run, struct result *result, int i)
     return write_counts(run, result, result->file[OUT_NOISE]);
 }
 
-static void tell_statistics(const struct run *run, const struct result *result)
+static void print_statistics(const struct run *run, const struct result *result)
 {
     const nb_statistics *t = &result->statistics;
     if (run->s->quiet) return;
@@ -396,7 +399,7 @@ static void tell_statistics(const struct run *run, const struct result *result)
     printf("mean= %g rms= %g rmsd= %g\n", t->mean, t->rms, t->rmsd);
 }
 
-static int take_statistics(struct run *run, struct result *result)
+static int store_statistics(struct run *run, struct result *result)
 {
     const struct settings *s = run->s;
     nb_statistics *const t = &result->statistics;
@@ -428,10 +431,10 @@ int outputs_write(struct run *run, int i)
         result->file[kind] = output_name(run->s->out[kind], i, sweep);
         if (!result->file[kind]) return message_failure(run->messages, "out of memory");
     }
-    int code = take_statistics(run, result);
+    int code = store_statistics(run, result);
     if (!code) code = write_floats(run, result);
     if (!code) {
-        tell_statistics(run, result);
+        print_statistics(run, result);
         code = write_int(run, result);
     }
     if (!code) code = write_pgm(run, result);

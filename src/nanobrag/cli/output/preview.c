@@ -1,8 +1,8 @@
 /*
- * preview.c - a picture for the eye: inverted grey from median - 1 sigma (white) to
- * median + 12 sigma (black), resolution rings and a cross at the direct beam.
+ * preview.c - a picture for viewing: inverted grey from median - 1 sigma (white) to median
+ * + 12 sigma (black), resolution rings and a cross at the direct beam.
  *
- * A picture that is scaled down passes a 3 x 3 maximum filter first and keeps the maximum
+ * A picture that is scaled down passes a 3 x 3 maximum filter first and takes the maximum
  * of each block, so that no spot gets lost.
  *
  * SPDX-License-Identifier: MIT
@@ -20,7 +20,7 @@ enum { LARGEST = 1024, SMALLEST = 512, RINGS = 6, RING_GAP = 45 };
 struct picture {
     int width, height;
     int down, up; /* pixels per point, points per pixel; one of them is 1 */
-    double *value; /* reduced image, before `up` */
+    double *value; /* the reduced image, before it is enlarged by `up` */
     int nfast, nslow; /* of value */
     uint8_t *rgb;
     float *q; /* length of the scattering vector at each point, 1/A */
@@ -63,9 +63,9 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* white and black of the scale. sigma is 1.4826 times the median absolute deviation, or
- * photon noise where that is larger and leaves something to see; where most pixels are the
- * same, black is what one pixel in 300 exceeds. */
+/* Find white and black of the scale. sigma is 1.4826 times the median absolute deviation,
+ * or photon noise where that is larger and leaves contrast. Where most pixels are the same,
+ * black is the level that one pixel in 300 exceeds. */
 static void find_scale(const double *value, size_t n, double *sorted, double *white,
                        double *black)
 {
@@ -113,7 +113,7 @@ static void put_point(struct picture *p, int x, int y, const uint8_t colour[3])
     memcpy(p->rgb + 3 * ((size_t)y * (size_t)p->width + (size_t)x), colour, 3);
 }
 
-/* a point of the picture in pixels of the detector */
+/* Convert a point of the picture to pixels of the detector. */
 static double to_pixel(const struct picture *p, double point)
 {
     return point * p->down / p->up;
@@ -127,7 +127,7 @@ static void fill_q(struct picture *p)
                 (float)view_q_length(&p->view, to_pixel(p, x), to_pixel(p, y));
 }
 
-/* digits 0 to 9, the point and A, five columns of seven bits, the lowest bit on top */
+/* The digits 0 to 9, the point and A: five columns of seven bits, the lowest bit on top. */
 static const uint8_t glyphs[12][5] = {
     {0x3e, 0x51, 0x49, 0x45, 0x3e}, {0x00, 0x42, 0x7f, 0x40, 0x00},
     {0x42, 0x61, 0x51, 0x49, 0x46}, {0x21, 0x41, 0x45, 0x4b, 0x31},
@@ -154,7 +154,7 @@ static void put_text(struct picture *p, int x, int y, const char *text)
     }
 }
 
-/* Draw the ring of spacing d; the label goes where it comes nearest to the diagonal from
+/* Draw the ring of spacing d, with its label where the ring is nearest to the diagonal from
  * the beam to the upper right. */
 static void draw_ring(struct picture *p, double d, const double beam[2])
 {
@@ -187,7 +187,7 @@ static void draw_rings(struct picture *p, const double beam[2])
     double last[RINGS];
     int drawn = 0;
     for (size_t i = 0; i < sizeof spacings / sizeof *spacings && drawn < RINGS; i++) {
-        /* how far the ring is from the beam, along a row of the picture */
+        /* the distance of the ring from the beam along a row of the picture */
         double radius = 0;
         const int limit = 2 * (p->width + p->height);
         while (
@@ -226,7 +226,7 @@ static void choose_size(struct picture *p, int nfast, int nslow)
     p->height = p->nslow * p->up;
 }
 
-static int paint(struct run *run, struct picture *p)
+static int draw_picture(struct run *run, struct picture *p)
 {
     double beam[2];
     reduce(run, p);
@@ -250,7 +250,7 @@ int preview_write(struct run *run, const char *path)
     p.rgb = malloc((size_t)p.width * (size_t)p.height * 3);
     p.q = malloc((size_t)p.width * (size_t)p.height * sizeof *p.q);
     int code = 0;
-    if (p.value && p.rgb && p.q && paint(run, &p)) {
+    if (p.value && p.rgb && p.q && draw_picture(run, &p)) {
         if (!run->s->quiet)
             printf("writing %s as a picture of %d x %d points\n", path, p.width, p.height);
         const nb_status status = nb_png_write(run->ctx, path, p.width, p.height, p.rgb);

@@ -1,4 +1,8 @@
-/* view.c - see view.h. SPDX-License-Identifier: MIT */
+/*
+ * view.c - see view.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "cli/output/view.h"
 
 #include <math.h>

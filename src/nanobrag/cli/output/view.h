@@ -1,6 +1,6 @@
 /*
- * view.h - what a pixel of the described detector sees: the program's own look at the
- * geometry, for warnings and the picture, not for rendering.
+ * view.h - the scattering vector of a pixel and the place of the direct beam, computed by
+ * the program for warnings and the picture, not for rendering.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,13 +14,14 @@ struct view {
     double wavelength; /* A */
 };
 
-/* Scattering vector at (fast, slow) in pixels from the outer corner.          1/A */
+/* The scattering vector at (fast, slow) in pixels from the outer corner, 1/A. */
 void view_q(const struct view *view, double fast, double slow, double q[3]);
 
-/* Its length. */
+/* The length of the scattering vector at (fast, slow), 1/A. */
 double view_q_length(const struct view *view, double fast, double slow);
 
-/* Where the direct beam meets the detector, pixels; returns 0 when it does not. */
+/* The place where the direct beam meets the detector, pixels; returns 0 when it does not.
+ */
 int view_beam(const struct view *view, double at[2]);
 
 #endif

@@ -1,4 +1,8 @@
-/* build.c - see build.h. SPDX-License-Identifier: MIT */
+/*
+ * build.c - see build.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "compile/jit/build.h"
 
 #include <signal.h>
@@ -43,8 +47,7 @@ void build_begin(const nb_context *ctx, const struct gpu_properties *properties,
     nvrtc_option(request, "-DPHYS_%s", kernel->single ? "SINGLE" : "DOUBLE");
     nvrtc_option(request, "-DGPU_ONLY_SHAPE=%s", build_shape_name(shape, lookup));
     nvrtc_option(request, "-DGPU_ONLY_LOOKUP=%s", build_lookup_name(shape, lookup));
-    nvrtc_option(request,
-                 "--fmad=true"); /* as nvcc compiles the others (cmake/cuda.cmake) */
+    nvrtc_option(request, "--fmad=true"); /* nvcc contracts too (cmake/cuda.cmake) */
     if (kernel->single) nvrtc_option(request, "--prec-div=false");
 }
 
@@ -57,7 +60,7 @@ static void *run_job(void *user)
     return NULL;
 }
 
-/* signals of the program are not for it */
+/* The new thread blocks all signals, which are for the program's own threads. */
 int build_start(struct build *build)
 {
     sigset_t all, before;

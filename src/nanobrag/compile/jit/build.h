@@ -1,6 +1,6 @@
 /*
- * build.h - a kernel of one variant built on a thread of its own, for whoever waits for it
- * (jacobian_kernels.h) and whoever does not (hot.h).
+ * build.h - builds a kernel of one variant on a thread of its own. derivative_kernels.c
+ * waits for the thread, hot.c does not.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,25 +14,25 @@
 #include "gpu/driver/driver.h"
 
 struct build {
-    struct cubin_job job; /* the thread's until `done` */
+    struct cubin_job job; /* belongs to the thread until `done` */
     pthread_t thread;
     atomic_int done, stop;
 };
 
-/* as the kernels' texts have them: SQUARE, NEAREST */
+/* The names of a variant in the kernels' texts: SQUARE, NEAREST; and of a precision. */
 const char *build_shape_name(int shape, int lookup);
 const char *build_lookup_name(int shape, int lookup);
 const char *build_precision_name(int single);
 
-/* A job for kernels of `text` in the variant of `kernel`; it has the options of the
- * kernels of the build, and takes more of them. */
+/* Prepare a job for kernels of `text` in the variant of `kernel`. It has the options of the
+ * kernels of the build; the caller may add more. */
 void build_begin(const nb_context *ctx, const struct gpu_properties *properties,
                  const char *text, const struct gpu_kernel *kernel, struct build *build);
 
-/* Run it. 0, or there is no thread to be had. */
+/* Start the thread. Returns 0, or an error number when no thread can be started. */
 int build_start(struct build *build);
 
-/* Wait for its end, asked to stop before if `stop`. */
+/* Wait for the thread; `stop` asks it to end early. */
 void build_join(struct build *build, int stop);
 
 #endif

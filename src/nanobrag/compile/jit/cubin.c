@@ -1,4 +1,8 @@
-/* cubin.c - disk, then NVRTC, then disk. SPDX-License-Identifier: MIT */
+/*
+ * cubin.c - loads a kernel from disk, or builds it by NVRTC and saves it to disk.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "compile/jit/cubin.h"
 
 #include <stdio.h>
@@ -15,11 +19,11 @@ void cubin_job_begin(const nb_context *ctx, struct cubin_job *job)
         memcpy(job->folder, ctx->env.cache_dir, sizeof job->folder);
 }
 
-/* 1: the job is done */
-static int recall(struct cubin_job *job, const unsigned char key[CUBIN_KEY])
+/* Load the code from disk; returns 1 when it was found. */
+static int load_saved(struct cubin_job *job, const unsigned char key[CUBIN_KEY])
 {
     const enum cubin_state state =
-        cubin_load(job->folder, key, &job->cubin, job->trouble[0]);
+        cubin_load(job->folder, key, &job->cubin, job->disk_error[0]);
 
     job->counts.hits = state == CUBIN_FOUND;
     job->counts.misses = state != CUBIN_FOUND;
@@ -45,7 +49,7 @@ void cubin_job_run(struct cubin_job *job)
         return;
     }
     cubin_key(&nvrtc, &job->request, job->donated, &job->target, key);
-    if (job->folder[0] && recall(job, key)) return;
+    if (job->folder[0] && load_saved(job, key)) return;
     job->without_limit = !nvrtc.set_callback;
     start = nvrtc_seconds();
     job->status = nvrtc_build(&nvrtc, &job->request, &job->target, &job->cubin, job->why);
@@ -54,7 +58,7 @@ void cubin_job_run(struct cubin_job *job)
     job->counts.failed = job->status != NB_OK;
     if (job->status == NB_OK && job->folder[0]
         && cubin_store(job->folder, job->limit, key, &job->cubin, &job->counts.removed,
-                       job->trouble[1]))
+                       job->disk_error[1]))
         job->counts.bytes_written = job->cubin.size;
 }
 
@@ -71,14 +75,14 @@ static void add_counts(struct cubin_counts *total, const struct cubin_counts *co
     total->seconds += counts->seconds;
 }
 
-static void messages(const nb_context *ctx, const struct cubin_job *job)
+static void log_results(const nb_context *ctx, const struct cubin_job *job)
 {
     const char *text = job->request.text->name, *target = job->target.name;
     const struct cubin_counts *counts = &job->counts;
 
     if (counts->hits > 0)
-        log_topic(ctx, TOPIC_CACHE, "cubin of the disk: %s for %s, %zu bytes", text, target,
-                  job->cubin.size);
+        log_topic(ctx, TOPIC_CACHE, "cubin read from disk: %s for %s, %zu bytes", text,
+                  target, job->cubin.size);
     if (counts->misses > 0)
         log_topic(ctx, TOPIC_CACHE, "cubin not found: %s for %s", text, target);
     if (counts->built > 0)
@@ -87,10 +91,10 @@ static void messages(const nb_context *ctx, const struct cubin_job *job)
                   job->cubin.size,
                   job->without_limit ? "; this version has no time limit" : "");
     if (counts->removed > 0)
-        log_topic(ctx, TOPIC_CACHE, "cubins removed to make room: %d",
+        log_topic(ctx, TOPIC_CACHE, "cubins removed to keep within the limit: %d",
                   (int)counts->removed);
     if (counts->bytes_written > 0)
-        log_topic(ctx, TOPIC_CACHE, "cubin kept: %s for %s", text, target);
+        log_topic(ctx, TOPIC_CACHE, "cubin saved: %s for %s", text, target);
 }
 
 nb_status cubin_job_end(nb_context *ctx, const struct cubin_job *job,
@@ -99,11 +103,11 @@ nb_status cubin_job_end(nb_context *ctx, const struct cubin_job *job,
     nb_status status = NB_OK;
 
     if (total) add_counts(total, &job->counts);
-    messages(ctx, job);
+    log_results(ctx, job);
     for (int i = 0; i < 2; i++) {
-        if (!job->trouble[i][0]) continue;
-        log_topic(ctx, TOPIC_CACHE, "%s", job->trouble[i]);
-        status = context_fall_back(ctx, "%s", job->trouble[i]);
+        if (!job->disk_error[i][0]) continue;
+        log_topic(ctx, TOPIC_CACHE, "%s", job->disk_error[i]);
+        status = context_fall_back(ctx, "%s", job->disk_error[i]);
     }
     if (job->status != NB_OK) status = context_fall_back(ctx, "%s", job->why);
     return status;

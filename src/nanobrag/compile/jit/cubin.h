@@ -1,7 +1,7 @@
 /*
- * cubin.h - a kernel built at run time: from the disk where it is kept, else by NVRTC. A
- * job is filled in by the thread that has the context, run by any thread, and ended by the
- * first again, which then says what came of it; all three may follow each other at once.
+ * cubin.h - a kernel built at run time: loaded from the disk where it was saved, else built
+ * by NVRTC. The thread that has the context prepares a job, any thread runs it, and the
+ * first one ends it and reports the result. All three may be the same thread.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,42 +12,43 @@
 
 struct cubin_counts {
     uint64_t hits, misses; /* found on disk or not; a job without a folder counts neither */
-    uint64_t damaged, removed; /* files no good; files that had to make room */
+    /* damaged files found; files removed to keep within the limit */
+    uint64_t damaged, removed;
     uint64_t built, failed; /* by NVRTC */
     uint64_t bytes_read, bytes_written; /* of code */
     double seconds; /* in NVRTC */
 };
 
 struct cubin_job {
-    /* what is wanted; cubin_job_begin() leaves these to the caller */
+    /* The request; cubin_job_begin() leaves the text and options to the caller. */
     struct nvrtc_request request; /* text and options; its time limit is the context's */
     unsigned donated; /* a bit for each donated array */
     int major, minor; /* compute capability of the device */
-    const char *nvrtc; /* NULL: NVRTC where it is installed; tests have their own */
-    char folder[ENV_PATH]; /* of the user's cache; "": nothing is read or kept */
+    const char *nvrtc; /* name of the library; NULL: where NVRTC is installed */
+    char folder[ENV_PATH]; /* of the user's cache; "": the disk is not used */
     uint64_t limit; /* CUBIN_CACHE_LIMIT */
 
-    /* what came of it */
+    /* The result. */
     nb_status status;
-    struct cubin cubin; /* with NB_OK; cubin_free() it */
+    struct cubin cubin; /* valid with NB_OK; to be released by cubin_free() */
     struct nvrtc_target target;
     struct cubin_counts counts; /* of this job */
     int version[2]; /* NVRTC's */
-    int without_limit; /* NVRTC cannot be stopped */
-    char why[NVRTC_WHY]; /* of a failure */
-    char trouble[2][STORE_WHY]; /* with the disk, reading and writing; "": none */
+    int without_limit; /* 1: this NVRTC cannot be stopped */
+    char why[NVRTC_WHY]; /* the reason of a failure */
+    char disk_error[2][STORE_WHY]; /* failures of reading and writing the disk; "": none */
 };
 
-/* A job that wants nothing yet; with compiled mode off the disk is left alone. */
+/* Initialise a job. With compiled mode off it will not use the disk. */
 void cubin_job_begin(const nb_context *ctx, struct cubin_job *job);
 
-/* Do it, touching no context. */
+/* Run the job without touching any context. */
 void cubin_job_run(struct cubin_job *job);
 
 /*
- * Say what came of it and add its counts to `total` (NULL: nowhere). What failed, the disk
- * too, is a context_fall_back() and so NB_OK, but for NANOBRAG_STRICT=1; whether there is
- * code job->cubin tells.
+ * Log the result and add its counts to `total` (NULL: nowhere). Failures, of the disk too,
+ * are reported by context_fall_back() and so give NB_OK unless NANOBRAG_STRICT=1;
+ * job->cubin shows whether there is code.
  */
 nb_status cubin_job_end(nb_context *ctx, const struct cubin_job *job,
                         struct cubin_counts *total);

@@ -1,6 +1,7 @@
 /*
- * jacobian_kernels.h - the kernels of derivatives of a device: from NVRTC's cache or NVRTC,
- * when a call first needs them, kept until the device is closed.
+ * derivative_kernels.h - the kernels of derivatives of a device. Each is loaded from disk
+ * or built by NVRTC when a call first needs it, and stays loaded until the device is
+ * closed.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,29 +11,29 @@
 #include "gpu/gpu.h"
 #include "kernels/progress.h"
 
-/* what a kernel is made for: JACOBIAN_CLASSES of derivatives_block.h, or f_block.h */
+/* What a kernel is built for: the JACOBIAN_CLASSES of derivatives_block.h, or f_block.h. */
 enum gpu_derivatives_class {
-    CLASS_FRAME, /* no tangent changes the crystal, or turns it */
-    CLASS_TURNED, /* some turn it */
-    CLASS_FEW, /* and change it */
-    CLASS_MANY, /* many turn it; in float alone */
+    CLASS_FRAME, /* no tangent turns the crystal or changes it */
+    CLASS_TURNED, /* some tangents turn the crystal */
+    CLASS_FEW, /* some turn the crystal and some change it */
+    CLASS_MANY, /* many tangents turn the crystal; only in float */
     CLASS_F,
     CLASSES
 };
 
-/* tangents of a launch that may turn orientations */
-int jacobian_kernel_turns(enum gpu_derivatives_class class);
+/* How many tangents of a launch may turn orientations. */
+int derivative_kernel_turns(enum gpu_derivatives_class class);
 
 /*
- * The kernel of a job's variant. The call waits for one that has to be built, in which time
- * the handler of the context may stop it (NB_ERR_CANCELLED). What can not be had is a
- * context_fall_back(), once for a kernel, and NB_ERR_UNSUPPORTED then and from then on.
+ * Get the kernel of a job's variant. The call waits for a kernel that has to be built, and
+ * the handler of the context may stop it (NB_ERR_CANCELLED). A kernel that cannot be built
+ * gives NB_ERR_UNSUPPORTED in every call and one context_fall_back().
  */
-nb_status jacobian_kernel(struct progress *progress, struct gpu_scene *scene,
-                          const struct job *job, enum gpu_derivatives_class class,
-                          int single, struct gpu_kernel *out);
+nb_status derivative_kernel(struct progress *progress, struct gpu_scene *scene,
+                            const struct job *job, enum gpu_derivatives_class class,
+                            int single, struct gpu_kernel *out);
 
-/* Forget all. */
-void jacobian_kernels_close(struct gpu *gpu);
+/* Unload and forget all kernels. */
+void derivative_kernels_close(struct gpu *gpu);
 
 #endif

@@ -1,6 +1,8 @@
 /*
- * hot.c - which kernels are used often, one background thread that builds for them, and
- * whether what it built gives the same bits. SPDX-License-Identifier: MIT
+ * hot.c - counts the uses of kernels, builds specialised ones for those used often on one
+ * background thread, and verifies that they give the same bits.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "compile/jit/hot.h"
 
@@ -13,38 +15,38 @@
 #include "compile/jit/build.h"
 #include "gpu/text/frame_flags.h"
 
-/* a bit of struct gpu_verifications for each */
+/* MOST_ENTRIES is the number of bits in struct gpu_verifications. */
 enum { MOST_ENTRIES = 64, THREADS = GPU_FAST * GPU_SLOW, REASON = 96 };
 
-/* all that a kernel is made for */
+/* the properties that a kernel is built for */
 struct key {
     int shape, lookup, single;
-    unsigned known;
+    unsigned frame_flags;
 };
 
 enum state {
-    COUNTED, /* until it is hot */
+    COUNTED, /* its uses are counted until it is hot */
     BEING_BUILT,
-    LOADED, /* not compared yet */
-    IN_USE, /* in the scenes where it was compared */
-    LEFT /* to the kernel of the build, for good */
+    LOADED, /* built, but not verified in any scene */
+    IN_USE, /* used in the scenes where it was verified */
+    ABANDONED /* the kernel of the build is used for good */
 };
 
 struct entry {
     struct key key;
     enum state state;
     int uses;
-    void *module; /* the driver's; NULL: none */
+    void *module; /* of the driver; NULL: not loaded */
 };
 
 struct hot {
-    struct entry entries[MOST_ENTRIES]; /* others are not counted, and never hot */
+    struct entry entries[MOST_ENTRIES]; /* kernels beyond these are never specialised */
     int n;
-    int spent; /* builds by NVRTC, of the limit */
-    int limit_told;
-    int absent; /* there is no NVRTC */
-    struct key last; /* that was built */
-    struct entry *building; /* NULL: `build` is free */
+    int builds; /* builds by NVRTC, which count towards the limit */
+    int limit_reported;
+    int nvrtc_missing; /* 1: NVRTC cannot be opened */
+    struct key last; /* the kernel built last */
+    struct entry *building; /* NULL: no build is running */
     struct build build;
 };
 
@@ -65,7 +67,7 @@ static const char *precision_name(const struct key *key)
     return build_precision_name(key->single);
 }
 
-static const char *name_of(const struct key *key)
+static const char *kernel_name(const struct key *key)
 {
     const struct gpu_kernel kernel = {GPU_IMAGE, key->shape, key->lookup, key->single,
                                       NULL};
@@ -73,8 +75,9 @@ static const char *name_of(const struct key *key)
     return gpu_kernel_name(&kernel);
 }
 
-/* what a kernel has other than the one built before it */
-static const char *reason_of(const struct hot *hot, const struct key *key, char out[REASON])
+/* Describe the first property in which a kernel differs from the one built before it. */
+static const char *describe_change(const struct hot *hot, const struct key *key,
+                                   char out[REASON])
 {
     static const char *const properties[] = {"samples of a pixel",
                                              "sensor layers",
@@ -83,10 +86,10 @@ static const char *reason_of(const struct hot *hot, const struct key *key, char 
                                              "factors of each source",
                                              "factors of each sample"};
     const struct key *last = &hot->last;
-    const unsigned changed = last->known ^ key->known;
+    const unsigned changed = last->frame_flags ^ key->frame_flags;
     int i = 0;
 
-    if (hot->spent == 0)
+    if (hot->builds == 0)
         (void)snprintf(out, REASON, "first of its kind");
     else if (last->shape != key->shape)
         (void)snprintf(out, REASON, "shape: %s -> %s", shape_name(last), shape_name(key));
@@ -99,22 +102,22 @@ static const char *reason_of(const struct hot *hot, const struct key *key, char 
     else {
         while (!(changed >> i & 1)) i++;
         (void)snprintf(out, REASON, "%s: %s", properties[i],
-                       key->known >> i & 1 ? (i < 4 ? "more -> 1" : "some -> none")
-                                           : (i < 4 ? "1 -> more" : "none -> some"));
+                       key->frame_flags >> i & 1 ? (i < 4 ? "more -> 1" : "some -> none")
+                                                 : (i < 4 ? "1 -> more" : "none -> some"));
     }
     return out;
 }
 
 /* ---- building ---- */
 
-/* 1 when builds by NVRTC are used up, which is told once */
+/* 1 when the limit of builds by NVRTC is reached, which is reported once. */
 static int is_at_limit(const nb_context *ctx, struct hot *hot, const struct key *key)
 {
     char reason[REASON];
 
-    if (hot->spent < ctx->env.recompile_limit) return 0;
-    if (hot->limit_told++) return 1;
-    (void)reason_of(hot, key, reason);
+    if (hot->builds < ctx->env.recompile_limit) return 0;
+    if (hot->limit_reported++) return 1;
+    (void)describe_change(hot, key, reason);
     log_line(ctx, NB_LOG_WARNING, "hotpath",
              "hit recompile_limit (%d) of image kernels, last reason: %s",
              ctx->env.recompile_limit, reason);
@@ -132,26 +135,27 @@ static nb_status begin_build(nb_context *ctx, struct gpu *gpu, struct entry *ent
                                       NULL};
     char reason[REASON];
 
-    entry->state = LEFT;
-    if (hot->absent || is_at_limit(ctx, hot, &entry->key)) return NB_OK;
+    entry->state = ABANDONED;
+    if (hot->nvrtc_missing || is_at_limit(ctx, hot, &entry->key)) return NB_OK;
     build_begin(ctx, &gpu->properties, "gpu/text/kernels.cu", &kernel, &hot->build);
-    nvrtc_option(&hot->build.job.request, "-DGPU_FRAME_FLAGS=%u", key->known);
+    nvrtc_option(&hot->build.job.request, "-DGPU_FRAME_FLAGS=%u", key->frame_flags);
     if (build_start(&hot->build) != 0)
-        return context_fall_back(ctx, "hot path: no thread to build %s in",
-                                 name_of(&entry->key));
+        return context_fall_back(ctx, "hot path: no thread can be started to build %s",
+                                 kernel_name(&entry->key));
     entry->state = BEING_BUILT;
     hot->building = entry;
-    log_topic(ctx, TOPIC_HOTPATH, "%s in %s used %d times, one that knows %#x begun: %s",
-              name_of(&entry->key), precision_name(&entry->key), entry->uses,
-              entry->key.known, reason_of(hot, &entry->key, reason));
+    log_topic(ctx, TOPIC_HOTPATH,
+              "%s in %s was used %d times; building it for frame flags %#x: %s",
+              kernel_name(&entry->key), precision_name(&entry->key), entry->uses,
+              entry->key.frame_flags, describe_change(hot, &entry->key, reason));
     return NB_OK;
 }
 
-/* the code of a job that is done, to the device */
+/* Load the code of a finished job to the device. */
 static nb_status load(nb_context *ctx, struct gpu *gpu, struct entry *entry)
 {
     const struct cubin *cubin = &gpu->hot->build.job.cubin;
-    const char *name = name_of(&entry->key);
+    const char *name = kernel_name(&entry->key);
 
     if (!cubin->bytes) return NB_OK;
     if (gpu->driver->load(ctx, gpu->device, cubin->bytes, cubin->size, name, &entry->module)
@@ -176,24 +180,25 @@ static nb_status end_build(nb_context *ctx, struct gpu_scene *scene)
 
     build_join(&hot->build, 0);
     hot->building = NULL;
-    hot->absent = hot->build.job.version[0] == 0;
-    hot->spent += (int)(counts->built + counts->failed);
+    hot->nvrtc_missing = hot->build.job.version[0] == 0;
+    hot->builds += (int)(counts->built + counts->failed);
     hot->last = entry->key;
     scene->hot.builds += counts->built;
     scene->hot.hits += counts->hits;
     scene->hot.misses += counts->misses;
-    entry->state = LEFT;
+    entry->state = ABANDONED;
     status = cubin_job_end(ctx, &hot->build.job, NULL);
     loaded = load(ctx, gpu, entry);
     cubin_free(&hot->build.job.cubin);
     return status != NB_OK ? status : loaded;
 }
 
-/* ---- the same bits ---- */
+/* ---- verification ---- */
 
-/* partial sums of a kernel; no number before it wrote them */
-static nb_status sums_of(nb_context *ctx, struct gpu_scene *scene,
-                         const struct gpu_kernel *kernel, size_t blocks, double *out)
+/* Compute the partial sums of a kernel over memory filled with NaN, so that none can be
+ * left from another kernel. */
+static nb_status partial_sums(nb_context *ctx, struct gpu_scene *scene,
+                              const struct gpu_kernel *kernel, size_t blocks, double *out)
 {
     const struct gpu *gpu = scene->gpu;
     const struct gpu_driver *driver = gpu->driver;
@@ -216,15 +221,16 @@ static int is_dark(const double *sums, size_t n)
 
 enum verdict { SAME, OTHER, TOO_DARK };
 
-/* Whether the bits are the same in `blocks` blocks. `sums`: room for both. */
+/* Compare the bits of two kernels in `blocks` blocks. `sums` has space for the sums of
+ * both. */
 static nb_status compare(nb_context *ctx, struct gpu_scene *scene,
                          const struct gpu_kernel *kernels, size_t blocks, double *sums,
                          enum verdict *out)
 {
     const size_t n = blocks * THREADS;
 
-    NB_TRY(sums_of(ctx, scene, kernels, blocks, sums));
-    NB_TRY(sums_of(ctx, scene, kernels + 1, blocks, sums + n));
+    NB_TRY(partial_sums(ctx, scene, kernels, blocks, sums));
+    NB_TRY(partial_sums(ctx, scene, kernels + 1, blocks, sums + n));
     if (memcmp(sums, sums + n, n * sizeof *sums) != 0)
         *out = OTHER;
     else
@@ -232,10 +238,10 @@ static nb_status compare(nb_context *ctx, struct gpu_scene *scene,
     return NB_OK;
 }
 
-/* on a row of tiles, from the middle on another one each time */
-static nb_status try_row(nb_context *ctx, struct gpu_scene *scene,
-                         const struct entry *entry, const struct gpu_layout *layout,
-                         struct gpu_parameters parameters, enum verdict *out)
+/* Compare on one row of tiles; successive calls start at the middle and go down. */
+static nb_status compare_row(nb_context *ctx, struct gpu_scene *scene,
+                             const struct entry *entry, const struct gpu_layout *layout,
+                             struct gpu_parameters parameters, enum verdict *out)
 {
     const struct key *key = &entry->key;
     const struct gpu_kernel kernels[2] = {{GPU_IMAGE, key->shape, key->lookup, key->single,
@@ -243,13 +249,13 @@ static nb_status try_row(nb_context *ctx, struct gpu_scene *scene,
                                           {GPU_IMAGE, key->shape, key->lookup, key->single,
                                            entry->module}};
     const size_t blocks = (size_t)layout->across * (size_t)layout->segments;
-    const int row = (layout->down / 2 + scene->verifications.tried) % layout->down;
+    const int row = (layout->down / 2 + scene->verifications.compared) % layout->down;
     double *sums = malloc(2 * blocks * THREADS * sizeof *sums);
     nb_status status;
 
     *out = TOO_DARK;
-    if (!sums) return NB_OK; /* another time */
-    scene->verifications.tried += scene->verifications.tried < INT_MAX / 2;
+    if (!sums) return NB_OK; /* there is no memory now; a later call compares */
+    scene->verifications.compared += scene->verifications.compared < INT_MAX / 2;
     parameters.first_slow = layout->first_slow + GPU_SLOW * row;
     parameters.down = 1;
     status = gpu_put(ctx, scene->gpu, &scene->parameters, &parameters, sizeof parameters);
@@ -264,39 +270,41 @@ static void unload(struct gpu *gpu, struct entry *entry)
     entry->module = NULL;
 }
 
-/* Other scenes may have recorded launches of one that is in use: it stays loaded. */
-static void leave(struct gpu *gpu, struct entry *entry)
+/* Stop using a kernel for good. One that is in use stays loaded, since other scenes may
+ * have recorded launches of it. */
+static void abandon(struct gpu *gpu, struct entry *entry)
 {
     if (entry->state == LOADED) unload(gpu, entry);
-    entry->state = LEFT;
+    entry->state = ABANDONED;
 }
 
-static nb_status try_out(nb_context *ctx, struct gpu_scene *scene, struct entry *entry,
-                         uint64_t bit, const struct gpu_layout *layout,
-                         const struct gpu_parameters *parameters)
+static nb_status verify(nb_context *ctx, struct gpu_scene *scene, struct entry *entry,
+                        uint64_t bit, const struct gpu_layout *layout,
+                        const struct gpu_parameters *parameters)
 {
     enum verdict verdict;
-    const char *name = name_of(&entry->key);
+    const char *name = kernel_name(&entry->key);
 
-    NB_TRY(try_row(ctx, scene, entry, layout, *parameters, &verdict));
+    NB_TRY(compare_row(ctx, scene, entry, layout, *parameters, &verdict));
     if (verdict == TOO_DARK) return NB_OK;
     if (verdict == OTHER) {
-        leave(scene->gpu, entry);
+        abandon(scene->gpu, entry);
         return context_fall_back(ctx, "%s built at run time gives other bits: not used",
                                  name);
     }
-    scene->verifications.proven |= bit;
+    scene->verifications.verified |= bit;
     if (entry->state == IN_USE) return NB_OK;
     entry->state = IN_USE;
     scene->hot.promotions++;
-    log_topic(ctx, TOPIC_HOTPATH, "promoted %s in %s that knows %#x: the same bits", name,
-              precision_name(&entry->key), entry->key.known);
+    log_topic(ctx, TOPIC_HOTPATH,
+              "promoted %s in %s for frame flags %#x: it gave the same bits", name,
+              precision_name(&entry->key), entry->key.frame_flags);
     return NB_OK;
 }
 
 /* ---- uses ---- */
 
-/* NULL: there are too many */
+/* Find or add the entry of a kernel; NULL: there are too many. */
 static struct entry *entry_of(struct hot *hot, const struct key *key)
 {
     for (int i = 0; i < hot->n; i++)
@@ -318,7 +326,7 @@ nb_status hot_kernel(nb_context *ctx, struct gpu_scene *scene, const struct job 
 
     if (!job->planned || ctx->env.hot_threshold == 0) return NB_OK;
     if (!gpu->hot) gpu->hot = calloc(1, sizeof *gpu->hot);
-    if (!gpu->hot) return NB_OK; /* nothing is counted, and nothing lost */
+    if (!gpu->hot) return NB_OK; /* without memory the kernel of the build is used */
     if (gpu->hot->building && atomic_load(&gpu->hot->build.done))
         NB_TRY(end_build(ctx, scene));
     entry = entry_of(gpu->hot, &key);
@@ -329,10 +337,10 @@ nb_status hot_kernel(nb_context *ctx, struct gpu_scene *scene, const struct job 
         && !gpu->hot->building)
         NB_TRY(begin_build(ctx, gpu, entry));
     if ((entry->state == LOADED || entry->state == IN_USE)
-        && !(scene->verifications.proven & bit))
-        NB_TRY(try_out(ctx, scene, entry, bit, layout, parameters));
-    if (entry->state == IN_USE && scene->verifications.proven & bit)
-        kernel->own = entry->module;
+        && !(scene->verifications.verified & bit))
+        NB_TRY(verify(ctx, scene, entry, bit, layout, parameters));
+    if (entry->state == IN_USE && scene->verifications.verified & bit)
+        kernel->runtime = entry->module;
     return NB_OK;
 }
 

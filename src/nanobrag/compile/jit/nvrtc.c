@@ -1,4 +1,8 @@
-/* nvrtc.c - the library by dlopen(), and one compilation. SPDX-License-Identifier: MIT */
+/*
+ * nvrtc.c - opens the library by dlopen(), and runs one compilation.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "compile/jit/nvrtc.h"
 
 #include <dlfcn.h>
@@ -10,7 +14,7 @@
 
 #include "gpu/driver/architecture.h"
 
-/* of nvrtcResult, those that are told apart */
+/* the values of nvrtcResult that are distinguished */
 enum { RESULT_SUCCESS = 0, RESULT_OUT_OF_MEMORY = 1, RESULT_CANCELLED = 16 };
 
 static nb_status refuse(char why[NVRTC_WHY], nb_status status, const char *format, ...)
@@ -36,7 +40,8 @@ static nb_status cannot_open(char why[NVRTC_WHY])
                   reason ? reason : "no reason is given");
 }
 
-/* the first that is there; NULL: `why` tells of the first that was looked for */
+/* Open the first of the usual libraries that exists; NULL: `why` names the first of them.
+ */
 static void *open_first(char why[NVRTC_WHY])
 {
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12",
@@ -52,7 +57,8 @@ static void *open_first(char why[NVRTC_WHY])
     return NULL;
 }
 
-/* a function of it, into the member at `to`; 0: it has none of this name */
+/* Store the address of a function in the member at `to`; 0: the library has no such
+ * function. */
 static int find_function(void *library, const char *name, void *to)
 {
     void *function = dlsym(library, name);
@@ -92,18 +98,18 @@ nb_status nvrtc_open(const char *name, struct nvrtc *out, char why[NVRTC_WHY])
                           functions[i].name);
     (void)find_function(library, "nvrtcSetFlowCallback", &out->set_callback);
     if (out->version(&out->major, &out->minor) != RESULT_SUCCESS)
-        return refuse(why, NB_ERR_UNSUPPORTED, "NVRTC does not tell its version");
+        return refuse(why, NB_ERR_UNSUPPORTED, "NVRTC does not report its version");
     return NB_OK;
 }
 
-/* ---- what for ---- */
+/* ---- targets ---- */
 
 int nvrtc_choose(const int *numbers, int n, int compute, struct nvrtc_target *out)
 {
     struct gpu_target targets[2 * NVRTC_TARGETS];
     int best;
 
-    /* each of them is made as machine code and as PTX */
+    /* each number stands for machine code and for PTX */
     for (int i = 0; i < 2 * n; i++) {
         targets[i].compute = numbers[i / 2];
         targets[i].ptx = i % 2;
@@ -123,7 +129,7 @@ nb_status nvrtc_aim(const struct nvrtc *nvrtc, int major, int minor,
 
     if (nvrtc->target_count(&n) != RESULT_SUCCESS || n < 1 || n > NVRTC_TARGETS
         || nvrtc->targets(numbers) != RESULT_SUCCESS)
-        return refuse(why, NB_ERR_UNSUPPORTED, "NVRTC %d.%d does not tell what it is for",
+        return refuse(why, NB_ERR_UNSUPPORTED, "NVRTC %d.%d does not report its targets",
                       nvrtc->major, nvrtc->minor);
     if (nvrtc_choose(numbers, n, 10 * major + minor, out)) return NB_OK;
     oldest = numbers[0];
@@ -159,22 +165,22 @@ double nvrtc_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-struct patience {
+struct time_limit {
     double until;
     const atomic_int *stop;
 };
 
-/* The compiler asks now and then, from any thread, whether it is to stop. */
-static int is_over(void *payload, void *reserved)
+/* The compiler calls this now and then, from any thread; 1 stops it. */
+static int should_stop(void *payload, void *reserved)
 {
-    const struct patience *patience = payload;
+    const struct time_limit *time_limit = payload;
 
     (void)reserved;
-    return (patience->stop && atomic_load(patience->stop) != 0)
-           || nvrtc_seconds() > patience->until;
+    return (time_limit->stop && atomic_load(time_limit->stop) != 0)
+           || nvrtc_seconds() > time_limit->until;
 }
 
-/* the line of the log that tells of the first error, behind what `why` holds */
+/* Append to `why` the line of the log that reports the first error. */
 static void add_log(const struct nvrtc *nvrtc, void *program, char why[NVRTC_WHY])
 {
     const size_t used = strlen(why);
@@ -193,8 +199,10 @@ static void add_log(const struct nvrtc *nvrtc, void *program, char why[NVRTC_WHY
     free(text);
 }
 
-/* the program, with every embedded text under both of its names; NULL: result */
-static void *create(const struct nvrtc *nvrtc, const struct source *text, int *result)
+/* Create the program with every embedded text under both of its names. NULL: *result is the
+ * error. */
+static void *create_program(const struct nvrtc *nvrtc, const struct source *text,
+                            int *result)
 {
     const char **headers = calloc(4 * sources_count, sizeof *headers);
     const char **names = headers + 2 * sources_count;
@@ -213,8 +221,9 @@ static void *create(const struct nvrtc *nvrtc, const struct source *text, int *r
     return *result == RESULT_SUCCESS ? program : NULL;
 }
 
-static int compile(const struct nvrtc *nvrtc, void *program,
-                   const struct nvrtc_request *request, const struct nvrtc_target *target)
+static int compile_program(const struct nvrtc *nvrtc, void *program,
+                           const struct nvrtc_request *request,
+                           const struct nvrtc_target *target)
 {
     char architecture[NVRTC_TARGET + 32];
     const char *options[NVRTC_OPTIONS + 1] = {architecture};
@@ -225,8 +234,8 @@ static int compile(const struct nvrtc *nvrtc, void *program,
     return nvrtc->compile(program, 1 + request->option_count, options);
 }
 
-static nb_status take_code(const struct nvrtc *nvrtc, void *program, int ptx,
-                           struct cubin *out, char why[NVRTC_WHY])
+static nb_status fetch_code(const struct nvrtc *nvrtc, void *program, int ptx,
+                            struct cubin *out, char why[NVRTC_WHY])
 {
     const char *kind = ptx ? "PTX" : "cubin";
     size_t n = 0;
@@ -241,27 +250,28 @@ static nb_status take_code(const struct nvrtc *nvrtc, void *program, int ptx,
     if ((ptx ? nvrtc->ptx : nvrtc->cubin)(program, (char *)out->bytes) == RESULT_SUCCESS)
         return NB_OK;
     cubin_free(out);
-    return refuse(why, NB_ERR_UNSUPPORTED, "NVRTC does not hand out its %s", kind);
+    return refuse(why, NB_ERR_UNSUPPORTED, "NVRTC does not return its %s", kind);
 }
 
 nb_status nvrtc_build(const struct nvrtc *nvrtc, const struct nvrtc_request *request,
                       const struct nvrtc_target *target, struct cubin *out,
                       char why[NVRTC_WHY])
 {
-    struct patience patience = {nvrtc_seconds() + request->timeout, request->stop};
+    struct time_limit time_limit = {nvrtc_seconds() + request->timeout, request->stop};
     nb_status status = NB_ERR_UNSUPPORTED;
     void *program;
     int result;
 
     memset(out, 0, sizeof *out);
     if (request->truncated)
-        return refuse(why, NB_ERR_ARGUMENT, "options for NVRTC: too many, or one too long");
-    program = create(nvrtc, request->text, &result);
+        return refuse(why, NB_ERR_ARGUMENT,
+                      "there are too many options for NVRTC, or one is too long");
+    program = create_program(nvrtc, request->text, &result);
     if (program && nvrtc->set_callback)
-        result = nvrtc->set_callback(program, is_over, &patience);
-    if (result == RESULT_SUCCESS) result = compile(nvrtc, program, request, target);
+        result = nvrtc->set_callback(program, should_stop, &time_limit);
+    if (result == RESULT_SUCCESS) result = compile_program(nvrtc, program, request, target);
     if (result == RESULT_SUCCESS) {
-        status = take_code(nvrtc, program, target->ptx, out, why);
+        status = fetch_code(nvrtc, program, target->ptx, out, why);
     } else if (result == RESULT_CANCELLED && request->stop
                && atomic_load(request->stop) != 0) {
         status = refuse(why, NB_ERR_CANCELLED, "NVRTC, %s for %s: stopped on request",

@@ -1,9 +1,10 @@
 /*
- * nvrtc.h - NVIDIA's compiler at run time, opened where it is installed: kernels' texts to
- * what a device can load. It needs no GPU, no source tree and no header of CUDA's.
+ * nvrtc.h - NVIDIA's compiler at run time, opened where it is installed. It compiles the
+ * kernels' texts to code that a device can load, and needs no GPU, no source tree and no
+ * header of CUDA's.
  *
- * Nothing here touches a context, so that any thread may build; who has one tells its user
- * what `why` says, one line.
+ * Nothing here touches a context, so that any thread may build; the thread that has the
+ * context reports the one line in `why` to the user.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,14 +18,14 @@
 #include "compile/jit/sources.h"
 
 enum {
-    NVRTC_WHY = 512, /* bytes of a line that says what is wrong */
+    NVRTC_WHY = 512, /* bytes of a line that describes a failure */
     NVRTC_OPTIONS = 16,
-    NVRTC_OPTION = 96, /* bytes of one, with the end */
-    NVRTC_TARGET = 24, /* bytes of its name, with the end */
-    NVRTC_TARGETS = 256 /* that it knows, at most */
+    NVRTC_OPTION = 96, /* bytes of one option, with its NUL */
+    NVRTC_TARGET = 24, /* bytes of a target's name, with its NUL */
+    NVRTC_TARGETS = 256 /* most targets that a library may list */
 };
 
-/* the library; opened once, it stays with the process */
+/* The library. Once opened it stays open as long as the process. */
 struct nvrtc {
     int (*version)(int *major, int *minor);
     int (*target_count)(int *n);
@@ -41,52 +42,54 @@ struct nvrtc {
     int (*ptx_size)(void *program, size_t *n);
     int (*ptx)(void *program, char *text);
     int (*set_callback)(void *program, int (*callback)(void *, void *), void *payload);
-    int major, minor; /* its version */
+    int major, minor; /* version of the library */
 };
 
-/* what code is made for: "sm_90" as a cubin; "compute_90" as PTX, which the driver of a
- * newer device finishes */
+/* A target of the compiler: "sm_90" gives a cubin; "compute_90" gives PTX, which the driver
+ * of a newer device compiles. */
 struct nvrtc_target {
     int ptx;
     char name[NVRTC_TARGET];
 };
 
 struct nvrtc_request {
-    const struct source *text; /* it finds all of sources[] as headers */
-    char options[NVRTC_OPTIONS][NVRTC_OPTION]; /* definitions too, "-DNAME=VALUE" */
+    const struct source *text; /* it can include all of sources[] */
+    char options[NVRTC_OPTIONS][NVRTC_OPTION]; /* options and definitions, "-DNAME=VALUE" */
     int option_count;
-    int truncated; /* nvrtc_option() had no room */
+    int truncated; /* 1: nvrtc_option() did not fit */
     double timeout; /* s */
-    const atomic_int *stop; /* NULL, or what stops it from another thread: not 0 */
+    /* a value other than 0 stops the compiler; NULL: nothing does */
+    const atomic_int *stop;
 };
 
 struct cubin {
     unsigned char *bytes; /* NULL: there is none */
     size_t size;
-    int ptx; /* it is PTX, a text with its NUL */
+    int ptx; /* 1: it is PTX, a text with its NUL */
 };
 
-/* Open the library of this name, of NULL one of those that CUDA installs. Errors:
+/* Open the library of this name, or with NULL one of those that CUDA installs. Errors:
  * NB_ERR_UNSUPPORTED. */
 nb_status nvrtc_open(const char *name, struct nvrtc *out, char why[NVRTC_WHY]);
 
-/* What to make for a device of this compute capability. NB_ERR_UNSUPPORTED where it is
- * older than all that the library compiles for. */
+/* Choose the target for a device of this compute capability. NB_ERR_UNSUPPORTED: the device
+ * is older than all targets of the library. */
 nb_status nvrtc_aim(const struct nvrtc *nvrtc, int major, int minor,
                     struct nvrtc_target *out, char why[NVRTC_WHY]);
 
-/* The same by a list of at most NVRTC_TARGETS numbers as 90 for sm_90, for a device of 10
- * major + minor `compute`; 0: it is older than all. */
+/* Choose the target from a list of at most NVRTC_TARGETS numbers (90 for sm_90), for a
+ * device of 10 major + minor `compute`; 0: the device is older than all. */
 int nvrtc_choose(const int *numbers, int n, int compute, struct nvrtc_target *out);
 
-/* One more option for a request, as printf() makes it. */
+/* Add an option to a request, formatted as by printf(). */
 void nvrtc_option(struct nvrtc_request *request, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
- * Compile; cubin_free() what came. NB_ERR_CANCELLED: it was stopped, at its time limit or
- * on request; a library without nvrtcSetFlowCallback() knows neither (set_callback is
- * NULL). NB_ERR_UNSUPPORTED: it does not compile, with NVRTC's words. NB_ERR_MEMORY.
+ * Compile; the caller releases *out by cubin_free(). NB_ERR_CANCELLED: stopped at its time
+ * limit or on request, which a library without nvrtcSetFlowCallback() cannot be
+ * (set_callback is NULL). NB_ERR_UNSUPPORTED: the text does not compile; `why` has NVRTC's
+ * words. NB_ERR_MEMORY.
  */
 nb_status nvrtc_build(const struct nvrtc *nvrtc, const struct nvrtc_request *request,
                       const struct nvrtc_target *target, struct cubin *out,
@@ -94,7 +97,7 @@ nb_status nvrtc_build(const struct nvrtc *nvrtc, const struct nvrtc_request *req
 
 void cubin_free(struct cubin *cubin);
 
-/* Of a clock that is never set. */
+/* The time of a monotonic clock, s. */
 double nvrtc_seconds(void);
 
 #endif

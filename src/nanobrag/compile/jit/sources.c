@@ -1,4 +1,8 @@
-/* sources.c - texts by their names. SPDX-License-Identifier: MIT */
+/*
+ * sources.c - finds embedded texts by their names.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "compile/jit/sources.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * architecture.c - which of the kernels' forms a device takes.
+ * architecture.c - which of the kernels' binary forms a device can run.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,13 +8,13 @@
 #include <ctype.h>
 #include <string.h>
 
-/* the number of `word`, n characters that must be `prefix` and digits; 0: it is not that */
+/* Read a word of n characters that must be `prefix` and digits; 0: it is not. */
 static int number_behind(const char *prefix, const char *word, size_t n)
 {
     const size_t length = strlen(prefix);
     int number = 0;
 
-    /* no version has more digits than four */
+    /* a version has at most four digits */
     if (n <= length || n > length + 4 || strncmp(word, prefix, length) != 0) return 0;
     for (size_t i = length; i < n; i++) {
         if (!isdigit((unsigned char)word[i])) return 0;
@@ -46,14 +46,14 @@ int architecture_read(const char *names, struct gpu_target *targets, int most)
     return n;
 }
 
-/* whether a device runs the target at all */
+/* 1 when a device can run the target at all. */
 static int runs(const struct gpu_target *target, int compute)
 {
     if (target->compute > compute) return 0;
     return target->ptx || target->compute / 10 == compute / 10;
 }
 
-/* whether `a` goes before `b` on a device that runs both */
+/* 1 when `a` is preferred to `b` on a device that runs both. */
 static int goes_before(const struct gpu_target *a, const struct gpu_target *b)
 {
     if (a->ptx != b->ptx) return b->ptx;

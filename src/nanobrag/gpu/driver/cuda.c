@@ -1,7 +1,7 @@
 /*
- * cuda.c - a device of CUDA's driver. Its primary context is shared with whatever else
- * uses the device in this process; it is current only inside of our calls. Work goes to a
- * stream of our own, or to one of the caller's.
+ * cuda.c - a device of CUDA's driver. Its primary context is shared with whatever else uses
+ * the device in this process; it is current only during our calls. Work goes to a stream of
+ * our own, or to one of the caller's.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,11 +24,11 @@ struct device {
     cuda_device id;
     int ordinal;
     cuda_context context;
-    cuda_stream own_stream; /* where launches are captured */
-    cuda_stream stream; /* in use: that one, or the caller's */
-    cuda_module modules[FATBIN_MODULES]; /* loaded when first used */
+    cuda_stream own_stream; /* created by us; launches are captured in it */
+    cuda_stream stream; /* in use: ours or the caller's */
+    cuda_module modules[FATBIN_MODULES]; /* each is loaded when first used */
     cuda_function functions[FATBIN_MODULES][GPU_WORKS][PHYS_SHAPES][PHYS_LOOKUPS];
-    struct gpu_target target; /* what the device takes of the fatbin */
+    struct gpu_target target; /* the form of the kernels that the device runs */
 };
 
 /* ---- opening ---- */
@@ -45,9 +45,11 @@ static nb_status find_device(nb_context *ctx, struct device *d, int id)
         NB_TRY(cuda_check(ctx, cuda, NB_ERR_DEVICE, result, "counting the devices"));
     }
     if (count == 0)
-        return fail(ctx, NB_ERR_UNSUPPORTED, "the CUDA driver is here, a device is not");
+        return fail(ctx, NB_ERR_UNSUPPORTED,
+                    "the CUDA driver is installed, but there is no device");
     if (id < 0 || id >= count)
-        return fail(ctx, NB_ERR_UNSUPPORTED, "CUDA device %d: there are %d, from 0 on", id,
+        return fail(ctx, NB_ERR_UNSUPPORTED,
+                    "CUDA device %d does not exist: there are %d, numbered from 0", id,
                     count);
     d->ordinal = id;
     result = cuda->device_get(&d->id, id);
@@ -83,8 +85,8 @@ static nb_status read_properties(nb_context *ctx, struct device *d,
     return attribute(ctx, d, CUDA_PROCESSORS, &properties->processors);
 }
 
-/* Machine code runs under every driver of its major version, PTX is compiled by one that is
- * not older. */
+/* Choose the form of the kernels. Machine code runs under every driver of its major
+ * version; PTX needs a driver that is not older than the toolkit. */
 static nb_status choose_kernels(nb_context *ctx, struct device *d,
                                 const struct gpu_properties *properties, int version)
 {
@@ -105,18 +107,18 @@ static nb_status choose_kernels(nb_context *ctx, struct device *d,
     needed = d->target.ptx ? fatbin->toolkit : fatbin->toolkit / 1000 * 1000;
     if (version >= needed) return NB_OK;
     return fail(ctx, NB_ERR_UNSUPPORTED,
-                "the driver knows %s; the kernels for %s need one for CUDA %d.%d",
+                "the driver supports %s; the kernels for %s need CUDA %d.%d",
                 properties->driver, properties->name, needed / 1000, needed % 1000 / 10);
 }
 
-static nb_status enter(nb_context *ctx, const struct device *d)
+static nb_status push_context(nb_context *ctx, const struct device *d)
 {
     return cuda_check(ctx, &d->library, NB_ERR_DEVICE, d->library.context_push(d->context),
                       "entering the device's context");
 }
 
-/* back to the caller's context */
-static nb_status leave(const struct device *d, nb_status status)
+/* Make the caller's context current again. */
+static nb_status pop_context(const struct device *d, nb_status status)
 {
     cuda_context ours;
 
@@ -130,15 +132,16 @@ static nb_status make_stream(nb_context *ctx, struct device *d)
 
     if (result != 0) d->context = NULL;
     NB_TRY(cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "making a context"));
-    NB_TRY(enter(ctx, d));
+    NB_TRY(push_context(ctx, d));
     result = d->library.stream_create(&d->own_stream, CUDA_STREAM_NON_BLOCKING);
     if (result != 0) d->own_stream = NULL;
     d->stream = d->own_stream;
-    return leave(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "making a stream"));
+    return pop_context(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
+                                     "making a stream"));
 }
 
-/* What fails while closing has nobody left to tell. */
-static void leave_empty(struct device *d)
+/* Leave the context without reporting failures: while closing nobody could be told. */
+static void close_context(struct device *d)
 {
     if (d->own_stream) {
         (void)d->library.stream_wait(d->own_stream);
@@ -146,7 +149,7 @@ static void leave_empty(struct device *d)
     }
     for (int i = 0; i < FATBIN_MODULES; i++)
         if (d->modules[i]) (void)d->library.module_unload(d->modules[i]);
-    (void)leave(d, NB_OK);
+    (void)pop_context(d, NB_OK);
 }
 
 static void close_device(void *device)
@@ -155,9 +158,9 @@ static void close_device(void *device)
 
     if (!d) return;
     if (d->context) {
-        if (d->library.context_push(d->context) == 0) leave_empty(d);
+        if (d->library.context_push(d->context) == 0) close_context(d);
         (void)d->library.context_release(
-            d->id); /* and what is left in it, if we are last */
+            d->id); /* also frees what is left in the context, if we used it last */
     }
     cuda_library_close(&d->library);
     free(d);
@@ -205,7 +208,7 @@ static nb_status open_default(nb_context *ctx, int id, void **device,
     return cuda_open(ctx, &source, id, device, properties);
 }
 
-/* a stream of another context can order nothing here */
+/* Refuse a stream of another context, which cannot order our work. */
 static nb_status check_stream(nb_context *ctx, struct device *d, cuda_stream stream)
 {
     cuda_context its = NULL;
@@ -224,8 +227,8 @@ static nb_status use(nb_context *ctx, void *device, void *stream)
 
     if (wanted == d->stream) return NB_OK;
     if (stream) {
-        NB_TRY(enter(ctx, d));
-        NB_TRY(leave(d, check_stream(ctx, d, wanted)));
+        NB_TRY(push_context(ctx, d));
+        NB_TRY(pop_context(d, check_stream(ctx, d, wanted)));
     }
     d->stream = wanted;
     return NB_OK;
@@ -240,11 +243,11 @@ static nb_status allocate(nb_context *ctx, void *device, size_t bytes, gpu_addre
     cuda_result result;
 
     *out = 0;
-    NB_TRY(enter(ctx, d));
+    NB_TRY(push_context(ctx, d));
     result = d->library.memory_allocate(&address, bytes);
     if (result == 0) *out = address;
-    return leave(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
-                               "allocating %zu bytes", bytes));
+    return pop_context(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
+                                     "allocating %zu bytes", bytes));
 }
 
 static void release(void *device, gpu_address address)
@@ -253,7 +256,7 @@ static void release(void *device, gpu_address address)
 
     if (address == 0 || d->library.context_push(d->context) != 0) return;
     (void)d->library.memory_release(address);
-    (void)leave(d, NB_OK);
+    (void)pop_context(d, NB_OK);
 }
 
 static int attribute_of(const struct device *d, unsigned which, gpu_address address,
@@ -263,38 +266,39 @@ static int attribute_of(const struct device *d, unsigned which, gpu_address addr
     return d->library.pointer_attribute(out, which, address) == 0;
 }
 
-/* What the driver does not know is ordinary memory of the host. Managed memory is the
- * device's wherever it lies now. */
+/* Addresses that the driver does not know are ordinary memory of the host. Managed memory
+ * counts as the device's wherever it lies at the moment. */
 static int owns(void *device, gpu_address address)
 {
     struct device *d = device;
     unsigned type, managed, ordinal;
     int ours;
 
-    if (d->library.context_push(d->context) != 0) return 1; /* what follows will tell */
+    /* the calls that follow report the failure */
+    if (d->library.context_push(d->context) != 0) return 1;
     ours = attribute_of(d, CUDA_MEMORY_TYPE, address, &type);
     if (ours && !(attribute_of(d, CUDA_IS_MANAGED, address, &managed) && managed))
         ours = type == CUDA_DEVICE_MEMORY
                && (!attribute_of(d, CUDA_DEVICE_ORDINAL, address, &ordinal)
                    || (int)ordinal == d->ordinal);
-    (void)leave(d, NB_OK);
+    (void)pop_context(d, NB_OK);
     return ours;
 }
 
-/* The copy is waited for: CUDA promises of no asynchronous copy that the host's memory was
- * read when it returns. Ordinary memory may be staged by a thread of the driver's, or read
- * by a device that shares the host's page tables. */
+/* The copy is waited for, because CUDA does not promise of any asynchronous copy that the
+ * host's memory was read on return: ordinary memory may be staged by a thread of the
+ * driver, or read by a device that shares the host's page tables. */
 static nb_status upload(nb_context *ctx, void *device, gpu_address to, const void *from,
                         size_t bytes)
 {
     struct device *d = device;
     cuda_result result;
 
-    NB_TRY(enter(ctx, d));
+    NB_TRY(push_context(ctx, d));
     result = d->library.upload(to, from, bytes, d->stream);
     if (result == 0) result = d->library.stream_wait(d->stream);
-    return leave(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
-                               "copying %zu bytes to the device", bytes));
+    return pop_context(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
+                                     "copying %zu bytes to the device", bytes));
 }
 
 static nb_status download(nb_context *ctx, void *device, void *to, gpu_address from,
@@ -303,15 +307,15 @@ static nb_status download(nb_context *ctx, void *device, void *to, gpu_address f
     struct device *d = device;
     cuda_result result;
 
-    NB_TRY(enter(ctx, d));
+    NB_TRY(push_context(ctx, d));
     result = d->library.download(to, from, bytes, d->stream);
-    return leave(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
-                               "copying %zu bytes from the device", bytes));
+    return pop_context(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
+                                     "copying %zu bytes from the device", bytes));
 }
 
 /* ---- kernels ---- */
 
-/* a module of code, which `what` describes; NULL where that fails */
+/* Load a module of code, which `what` describes in messages; NULL where that fails. */
 static nb_status load_code(nb_context *ctx, const struct device *d, const void *code,
                            const char *what, cuda_module *out)
 {
@@ -348,7 +352,7 @@ static nb_status load_module(nb_context *ctx, struct device *d, int module)
 }
 
 /* a kernel that was built at run time, alone in its module */
-struct own {
+struct runtime_kernel {
     cuda_module module;
     cuda_function function;
 };
@@ -361,8 +365,8 @@ static nb_status find_function(nb_context *ctx, struct device *d,
                                            [image ? kernel->lookup : 0];
     cuda_result result = 0;
 
-    if (kernel->own) {
-        *out = ((const struct own *)kernel->own)->function;
+    if (kernel->runtime) {
+        *out = ((const struct runtime_kernel *)kernel->runtime)->function;
         return NB_OK;
     }
     NB_TRY(load_module(ctx, d, module));
@@ -399,19 +403,21 @@ static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *
 {
     struct device *d = device;
 
-    NB_TRY(enter(ctx, d));
-    return leave(d, launch_inside(ctx, d, d->stream, launch, parameters));
+    NB_TRY(push_context(ctx, d));
+    return pop_context(d, launch_inside(ctx, d, d->stream, launch, parameters));
 }
 
-static nb_status load_own(nb_context *ctx, struct device *d, const void *code,
-                          const char *name, struct own *own)
+static nb_status load_runtime_kernel(nb_context *ctx, struct device *d, const void *code,
+                                     const char *name,
+                                     struct runtime_kernel *runtime_kernel)
 {
     cuda_result result;
 
-    NB_TRY(load_code(ctx, d, code, name, &own->module));
-    result = d->library.module_function(&own->function, own->module, name);
+    NB_TRY(load_code(ctx, d, code, name, &runtime_kernel->module));
+    result =
+        d->library.module_function(&runtime_kernel->function, runtime_kernel->module, name);
     if (result == 0) return NB_OK;
-    (void)d->library.module_unload(own->module);
+    (void)d->library.module_unload(runtime_kernel->module);
     return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "finding the kernel %s",
                       name);
 }
@@ -420,37 +426,38 @@ static nb_status load(nb_context *ctx, void *device, const void *code, size_t by
                       const char *name, void **out)
 {
     struct device *d = device;
-    struct own *own = calloc(1, sizeof *own);
+    struct runtime_kernel *runtime_kernel = calloc(1, sizeof *runtime_kernel);
     nb_status status;
 
-    (void)bytes; /* the code says it itself */
+    (void)bytes; /* the code contains its own length */
     *out = NULL;
-    if (!own) return fail_memory(ctx, "a kernel");
-    status = enter(ctx, d);
-    if (status == NB_OK) status = leave(d, load_own(ctx, d, code, name, own));
+    if (!runtime_kernel) return fail_memory(ctx, "a kernel");
+    status = push_context(ctx, d);
     if (status == NB_OK)
-        *out = own;
+        status = pop_context(d, load_runtime_kernel(ctx, d, code, name, runtime_kernel));
+    if (status == NB_OK)
+        *out = runtime_kernel;
     else
-        free(own);
+        free(runtime_kernel);
     return status;
 }
 
 static void unload(void *device, void *loaded)
 {
     struct device *d = device;
-    struct own *own = loaded;
+    struct runtime_kernel *runtime_kernel = loaded;
 
     if (d->library.context_push(d->context) == 0) {
-        (void)d->library.module_unload(own->module);
-        (void)leave(d, NB_OK);
+        (void)d->library.module_unload(runtime_kernel->module);
+        (void)pop_context(d, NB_OK);
     }
-    free(own);
+    free(runtime_kernel);
 }
 
 /* ---- launches kept as a graph ---- */
 
-/* Nothing may be loaded while launches are captured. Where modules are loaded lazily, a
- * function that was found is not there yet. */
+/* Load a function before launches are captured, when nothing may be loaded: a driver that
+ * loads modules lazily may have found a function without loading it. */
 static nb_status load_function(nb_context *ctx, struct device *d,
                                const struct gpu_kernel *kernel)
 {
@@ -462,9 +469,9 @@ static nb_status load_function(nb_context *ctx, struct device *d,
                       "loading the kernel %s", gpu_kernel_name(kernel));
 }
 
-/* In our own stream, as not every stream of a caller's can be captured: the default one
- * can not, and others may be at work. The graph is the caller's even where this fails;
- * NULL: there is none. */
+/* Capture launches in our own stream, since not every stream of a caller's can be captured:
+ * the default one cannot, and others may be busy. The caller destroys *graph even where
+ * this fails; NULL: there is none. */
 static nb_status capture(nb_context *ctx, struct device *d,
                          const struct gpu_launch *launches, int n, gpu_address parameters,
                          cuda_graph *graph)
@@ -475,7 +482,7 @@ static nb_status capture(nb_context *ctx, struct device *d,
     NB_TRY(cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "beginning a capture"));
     for (int i = 0; i < n && status == NB_OK; i++)
         status = launch_inside(ctx, d, d->own_stream, launches + i, parameters);
-    /* whatever became of the launches */
+    /* the capture has to end even where launches failed */
     result = d->library.capture_end(d->own_stream, graph);
     if (result != 0) *graph = NULL;
     if (status != NB_OK) return status;
@@ -517,8 +524,8 @@ static nb_status record(nb_context *ctx, void *device, const struct gpu_launch *
     *recording = NULL;
     if (!has_graphs(&d->library))
         return fail(ctx, NB_ERR_UNSUPPORTED, "the driver has no functions of graphs");
-    NB_TRY(enter(ctx, d));
-    status = leave(d, record_inside(ctx, d, launches, n, parameters, &made));
+    NB_TRY(push_context(ctx, d));
+    status = pop_context(d, record_inside(ctx, d, launches, n, parameters, &made));
     *recording = made;
     return status;
 }
@@ -528,10 +535,10 @@ static nb_status replay(nb_context *ctx, void *device, void *recording)
     struct device *d = device;
     cuda_result result;
 
-    NB_TRY(enter(ctx, d));
+    NB_TRY(push_context(ctx, d));
     result = d->library.graph_launch(recording, d->stream);
-    return leave(d,
-                 cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "launching a graph"));
+    return pop_context(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
+                                     "launching a graph"));
 }
 
 static void forget(void *device, void *recording)
@@ -540,7 +547,7 @@ static void forget(void *device, void *recording)
 
     if (!recording || d->library.context_push(d->context) != 0) return;
     (void)d->library.graph_exec_destroy(recording);
-    (void)leave(d, NB_OK);
+    (void)pop_context(d, NB_OK);
 }
 
 static nb_status wait_for_all(nb_context *ctx, void *device)
@@ -548,9 +555,9 @@ static nb_status wait_for_all(nb_context *ctx, void *device)
     struct device *d = device;
     cuda_result result;
 
-    NB_TRY(enter(ctx, d));
+    NB_TRY(push_context(ctx, d));
     result = d->library.stream_wait(d->stream);
-    return leave(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "computing"));
+    return pop_context(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "computing"));
 }
 
 const struct gpu_driver gpu_cuda = {"cuda",   open_default, close_device, use,

@@ -1,6 +1,6 @@
 /*
- * cuda.h - a device of CUDA's driver, with the library and the kernels named: for tests,
- * which bring their own. All else goes by gpu_cuda in driver.h.
+ * cuda.h - a device of CUDA's driver, with the library and the kernels given by name: for
+ * tests, which bring their own. All other code uses gpu_cuda of driver.h.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,11 +11,11 @@
 #include "gpu/driver/fatbin.h"
 
 struct cuda_source {
-    const char *library; /* of the driver: a file's name, as for dlopen() */
+    const char *library; /* file name of the driver, as for dlopen() */
     const struct gpu_fatbin *fatbin;
 };
 
-/* gpu_cuda.open() with libcuda.so.1 and the kernels of this build as the source. */
+/* As gpu_cuda.open(), whose source is libcuda.so.1 and the kernels of this build. */
 nb_status cuda_open(nb_context *ctx, const struct cuda_source *source, int id,
                     void **device, struct gpu_properties *properties);
 

@@ -1,5 +1,5 @@
 /*
- * cuda_library.c - libcuda opened while the program runs, and its words for what failed.
+ * cuda_library.c - libcuda opened while the program runs, and its messages for failures.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* where the address of each function goes */
+/* the members that take the address of each function */
 static const struct {
     const char *symbol;
     size_t offset;
@@ -69,7 +69,7 @@ nb_status cuda_check(nb_context *ctx, const struct cuda_library *library, nb_sta
     va_start(args, doing);
     (void)vsnprintf(what, sizeof what, doing, args);
     va_end(args);
-    /* either leaves NULL for a result that it does not know */
+    /* both leave NULL for a result that they do not know */
     (void)library->error_name(result, &name);
     (void)library->error_text(result, &text);
     return fail(ctx, result == CUDA_OUT_OF_MEMORY ? NB_ERR_MEMORY : status,

@@ -1,7 +1,7 @@
 /*
- * cuda_library.h - what we use of libcuda, CUDA's driver, opened while the program runs.
- * Nothing of CUDA is needed to build this; tests/gpu/cuda_header.c compares the
- * declarations with those of cuda.h.
+ * cuda_library.h - the part of libcuda, CUDA's driver, that we use, opened while the
+ * program runs. Nothing of CUDA is needed to build this; tests/gpu/cuda_header.c compares
+ * the declarations with those of cuda.h.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -39,7 +39,7 @@ enum {
     CUDA_LOG_BUFFER_BYTES = 6
 };
 
-/* how much of a kernel is launched; named and laid out as in cuda.h */
+/* the size of a launch; named and laid out as in cuda.h */
 struct CUlaunchConfig_st {
     unsigned grid[3], block[3];
     unsigned shared; /* bytes of memory, beside what the kernel declares */
@@ -48,7 +48,7 @@ struct CUlaunchConfig_st {
     unsigned nattributes;
 };
 
-/* our name, the library's symbol, its parameters */
+/* each function: our name, the library's symbol, its parameters */
 #define CUDA_FUNCTIONS(X)                                                                  \
     X(error_name, cuGetErrorName, (cuda_result, const char **))                            \
     X(error_text, cuGetErrorString, (cuda_result, const char **))                          \
@@ -79,7 +79,7 @@ struct CUlaunchConfig_st {
     X(launch, cuLaunchKernelEx,                                                            \
       (const struct CUlaunchConfig_st *, cuda_function, void **, void **))
 
-/* the same, of graphs; where one is not there, its member is NULL */
+/* functions of graphs; a member is NULL where the library lacks it */
 #define CUDA_GRAPH_FUNCTIONS(X)                                                            \
     X(function_load, cuFuncLoad, (cuda_function)) /* since 12.4 */                         \
     X(capture_begin, cuStreamBeginCapture_v2, (cuda_stream, unsigned))                     \
@@ -99,15 +99,14 @@ struct cuda_library {
 #undef CUDA_MEMBER
 };
 
-/* Opens the library of this name, NB_ERR_UNSUPPORTED when it or one of its functions
- * is not there, those of graphs apart. Closing it leaves it mapped: a driver's threads may
+/* Open the library of this name. NB_ERR_UNSUPPORTED: it, or one of its functions other than
+ * those of graphs, is missing. Closing leaves it mapped, since threads of the driver may
  * outlive us. */
 nb_status cuda_library_open(nb_context *ctx, const char *name, struct cuda_library *out);
 void cuda_library_close(struct cuda_library *library);
 
-/* NB_OK for success. Else what was being done and the driver's words for the result
- * are the message, and the status is NB_ERR_MEMORY where that is the reason, or
- * `status`. */
+/* NB_OK for success. Otherwise the message names the action and the driver's words for the
+ * result; the status is NB_ERR_MEMORY where memory was lacking, else `status`. */
 nb_status cuda_check(nb_context *ctx, const struct cuda_library *library, nb_status status,
                      cuda_result result, const char *doing, ...)
     __attribute__((format(printf, 5, 6)));

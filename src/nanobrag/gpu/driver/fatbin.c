@@ -1,6 +1,6 @@
 /*
- * fatbin.c - the kernels as nvcc made them, inside the library. The build names the
- * files, what they hold and the version of the toolkit (cmake/cuda.cmake).
+ * fatbin.c - the kernels compiled by nvcc, embedded in the library. The build names the
+ * files, their contents and the version of the toolkit (cmake/cuda.cmake).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +10,7 @@
 
 #ifdef FATBIN_TARGETS
 
-/* the bytes of a file, at an address that loads of 16 bytes may take */
+/* Embed the bytes of a file at an address aligned for loads of 16 bytes. */
 #define INCLUDE_BYTES(symbol, path)                                                        \
     __asm__(".section .rodata,\"a\"\n"                                                     \
             ".balign 16\n"                                                                 \

@@ -1,5 +1,5 @@
 /*
- * fatbin.h - the kernels as nvcc made them, inside the library.
+ * fatbin.h - the kernels compiled by nvcc, embedded in the library.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,10 +9,10 @@
 enum { FATBIN_DOUBLE_MODULE, FATBIN_SINGLE_MODULE, FATBIN_NOISE_MODULE, FATBIN_MODULES };
 
 struct gpu_fatbin {
-    /* in double, in float, without contraction; NULL: made without nvcc */
+    /* in double, in float, without contraction; NULL: the build had no nvcc */
     const void *modules[FATBIN_MODULES];
-    const char *targets; /* what they hold: architecture_read() */
-    int toolkit; /* that made them: 1000 major + 10 minor, as drivers count */
+    const char *targets; /* the forms that they contain, for architecture_read() */
+    int toolkit; /* version of the toolkit: 1000 major + 10 minor, as drivers count */
 };
 
 extern const struct gpu_fatbin gpu_fatbin;

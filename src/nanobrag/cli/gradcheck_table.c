@@ -1,6 +1,6 @@
 /*
- * check/gradcheck.c - -gradcheck: the derivatives of the user's own command line against
- * finite differences, in a window of the image, as a table.
+ * gradcheck_table.c - -gradcheck: compares the derivatives of the user's command line with
+ * finite differences in a window of the image, and prints a table.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/derivatives.h"
+#include "cli/run_derivatives.h"
 
-/* larger images are checked in the brightest window of this edge */
+/* larger images are checked in the brightest window of this edge, pixels */
 enum { EDGE = 32 };
 
 static int failed(struct run *run, nb_status status)
@@ -19,7 +19,7 @@ static int failed(struct run *run, nb_status status)
     return message_status(run->messages, status, nb_context_message(run->ctx), 0);
 }
 
-/* the corner of the brightest EDGE x EDGE pixels of a region */
+/* Find the corner of the brightest window of EDGE x EDGE pixels in a region. */
 static void brightest(const double *image, int nfast, const int roi[4], int corner[2])
 {
     double best = -1;
@@ -33,7 +33,7 @@ static void brightest(const double *image, int nfast, const int roi[4], int corn
         }
 }
 
-/* shrink the region of a scene to a window that is checked in reasonable time */
+/* Shrink the region of a scene to a window that can be checked in reasonable time. */
 static int choose_window(struct run *run, nb_scene *scene)
 {
     const nb_detector *d = &run->resolved.detector;
@@ -63,27 +63,28 @@ static int choose_window(struct run *run, nb_scene *scene)
     return 0;
 }
 
-static double off(const nb_gradcheck_row *r)
+static double tolerance_ratio(const nb_gradcheck_row *r)
 {
     const double most = fmax(fabs(r->vjp - r->fd), fabs(r->jvp - r->fd));
     return r->tolerance > 0 ? most / r->tolerance : 0;
 }
 
-/* of the losses of one parameter the one that fails, or that is nearest to it */
+/* Of the losses of one parameter, choose the one that fails or comes nearest to failing. */
 static const nb_gradcheck_row *worst(const nb_gradcheck_row *rows)
 {
     const nb_gradcheck_row *w = rows;
     for (int i = 1; i < NB_GRADCHECK_LOSSES; i++)
         if ((rows[i].verdict != NB_VERDICT_PASS && w->verdict == NB_VERDICT_PASS)
-            || (rows[i].verdict == w->verdict && off(rows + i) > off(w)))
+            || (rows[i].verdict == w->verdict
+                && tolerance_ratio(rows + i) > tolerance_ratio(w)))
             w = rows + i;
     return w;
 }
 
-/* Neither derivatives nor differences: a thickness of 0, of which the image is a power; the
- * length of a direction. Not a failure where all parameters were asked for and some have an
- * influence: a dark image proves nothing. */
-static int nothing_there(const nb_gradcheck_row *r)
+/* 1 when neither derivative nor difference changes the image, as for a thickness of 0, of
+ * which the image is a power. That is no failure where all parameters are checked and
+ * another one has an influence; a dark image proves nothing. */
+static int is_zero(const nb_gradcheck_row *r)
 {
     return r->verdict == NB_VERDICT_FAIL_VACUOUS && r->vjp == 0 && r->jvp == 0;
 }
@@ -95,8 +96,8 @@ static int any_influence(const nb_gradcheck_row *rows, size_t n)
     return 0;
 }
 
-/* The table shows the weights given, where another loss does not fail; how near to what is
- * allowed is the nearest of all losses. Returns how many parameters do not pass. */
+/* Print the table. It shows the loss with the weights given, unless another loss fails; "of
+ * tol." is the largest of all losses. Returns the number of parameters that fail. */
 static int print_table(const nb_gradcheck_row *rows, size_t n, int all)
 {
     int bad = 0;
@@ -107,17 +108,17 @@ static int print_table(const nb_gradcheck_row *rows, size_t n, int all)
         const nb_gradcheck_row *r =
             w->verdict == rows[i].verdict ? rows + i + NB_LOSS_GIVEN : w;
         const int flat = r->param.smooth == NB_SMOOTH_ZERO && r->verdict == NB_VERDICT_PASS;
-        const int skipped = all && nothing_there(r);
+        const int skipped = all && is_zero(r);
         bad += r->verdict != NB_VERDICT_PASS && !skipped;
         printf("%-16s %-9s %14.8g %22.14g %22.14g %8.1e %8.2g %4.0f%%  %s%s\n",
-               r->param.name, r->param.unit, r->param.value, r->vjp, r->fd, r->bar, off(w),
-               100 * r->kept,
+               r->param.name, r->param.unit, r->param.value, r->vjp, r->fd, r->bar,
+               tolerance_ratio(w), 100 * r->kept,
                skipped ? "- (no influence here)" : nb_verdict_name(r->verdict),
                flat ? " (no influence)" : "");
     }
     for (size_t i = 0; i < n; i += NB_GRADCHECK_LOSSES) {
         const nb_gradcheck_row *r = worst(rows + i);
-        if (r->verdict == NB_VERDICT_PASS || (all && nothing_there(r))) continue;
+        if (r->verdict == NB_VERDICT_PASS || (all && is_zero(r))) continue;
         printf("%s: %s%s%s\n", r->param.name, nb_verdict_text(r->verdict),
                r->hint[0] ? "; the ratio looks like " : "", r->hint);
     }
@@ -129,7 +130,7 @@ static const char legend[] =
     "of tol.: largest difference over what is allowed, of four sets of weights;\n"
     "kept: share of the change in pixels that do not jump";
 
-/* the rows of all parameters; *out is to be freed */
+/* Compute the rows of all parameters; the caller frees *out. */
 static int make_rows(struct run *run, nb_simulator *sim, nb_gradcheck_row **out,
                      nb_gradcheck_summary *summary)
 {
@@ -146,12 +147,12 @@ static int make_rows(struct run *run, nb_simulator *sim, nb_gradcheck_row **out,
         code = derivatives_weight(run, weight);
     if (!code) status = nb_gradcheck(sim, NULL, &bar, NULL, rows, summary);
     free(weight);
-    progress_end(&run->progress);
+    progress_line_end(&run->progress);
     if (status == NB_OK) return code;
     return status == NB_ERR_CANCELLED ? EXIT_INTERRUPTED : failed(run, status);
 }
 
-static int check(struct run *run, nb_simulator *sim, int everything)
+static int run_check(struct run *run, nb_simulator *sim, int everything)
 {
     const size_t n = nb_gradcheck_rows(sim, NULL);
     nb_gradcheck_row *rows;
@@ -180,7 +181,7 @@ static int check(struct run *run, nb_simulator *sim, int everything)
                            nb_verdict_name(summary.verdict), bad, n / NB_GRADCHECK_LOSSES);
 }
 
-int gradcheck(struct run *run)
+int gradcheck_run(struct run *run)
 {
     nb_scene scene = run->resolved;
     nb_simulator *sim;
@@ -202,7 +203,7 @@ int gradcheck(struct run *run)
     printf("\ngradcheck of pixels %d to %d (fast), %d to %d (slow), in double, nothing "
            "compiled\n",
            roi[0], roi[1] - 1, roi[2], roi[3] - 1);
-    code = check(run, sim, all);
+    code = run_check(run, sim, all);
     nb_simulator_free(sim);
     return code;
 }

@@ -1,15 +1,17 @@
 /*
- * progress.c - a line that is rewritten on a terminal, or nanoBragg's lines on stdout.
+ * progress_line.c - prints the progress of a run: one line rewritten on a terminal, or
+ * nanoBragg's lines on stdout.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "cli/progress.h"
+#include "cli/progress_line.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+/* The state of the process: 1 once SIGINT came. A signal handler can reach nothing else. */
 static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int number)
@@ -18,54 +20,55 @@ static void on_interrupt(int number)
     interrupted = 1;
 }
 
-double progress_clock(void)
+double progress_line_clock(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void progress_catch_interrupt(void)
+void progress_line_catch_interrupt(void)
 {
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_interrupt;
     action.sa_flags = (int)SA_RESETHAND | SA_RESTART;
     sigaction(SIGINT, &action, NULL);
-    /* a reader that goes away, or a file-size limit, is a failed write with a message */
+    /* a closed pipe or a file-size limit becomes a failed write, which is reported */
     action.sa_handler = SIG_IGN;
     action.sa_flags = 0;
     sigaction(SIGPIPE, &action, NULL);
     sigaction(SIGXFSZ, &action, NULL);
 }
 
-int progress_interrupted(void)
+int progress_line_interrupted(void)
 {
     return interrupted != 0;
 }
 
-void progress_start(struct progress *progress, int kind, int images)
+void progress_line_start(struct progress_line *progress, int kind, int images)
 {
-    *progress = (struct progress){.what = "image", .images = images, .percent = -1};
+    *progress = (struct progress_line){.what = "image", .images = images, .percent = -1};
     progress->kind = kind == PROGRESS_TERMINAL ? PROGRESS_TERMINAL
                      : kind == PROGRESS_LINES  ? PROGRESS_LINES
                                                : PROGRESS_NONE;
-    progress->start = progress_clock();
+    progress->start = progress_line_clock();
 }
 
-void progress_image(struct progress *progress, int image)
+void progress_line_image(struct progress_line *progress, int image)
 {
     progress->image = image;
     progress->percent = -1;
 }
 
-void progress_part(struct progress *progress, const char *what, int i, int n)
+void progress_line_part(struct progress_line *progress, const char *what, int i, int n)
 {
-    if (progress->kind == PROGRESS_LINES) progress->kind = PROGRESS_NONE; /* images only */
-    if (i == 0) progress->start = progress_clock();
+    /* nanoBragg prints the lines for images only */
+    if (progress->kind == PROGRESS_LINES) progress->kind = PROGRESS_NONE;
+    if (i == 0) progress->start = progress_line_clock();
     progress->what = what;
     progress->images = n;
-    progress_image(progress, i);
+    progress_line_image(progress, i);
 }
 
 static void show_time(double seconds)
@@ -78,10 +81,10 @@ static void show_time(double seconds)
         fprintf(stderr, "%.1f h", seconds / 3600);
 }
 
-static void show_terminal(struct progress *progress, int percent, double fraction)
+static void show_terminal(struct progress_line *progress, int percent, double fraction)
 {
     const double all = (progress->image + fraction) / progress->images;
-    const double passed = progress_clock() - progress->start;
+    const double passed = progress_line_clock() - progress->start;
     fprintf(stderr, "\r\033[K%3d %%", percent);
     if (progress->images > 1)
         fprintf(stderr, " of %s %d of %d", progress->what, progress->image + 1,
@@ -97,7 +100,7 @@ static void show_terminal(struct progress *progress, int percent, double fractio
     progress->shown = 1;
 }
 
-int progress_show(struct progress *progress, double fraction)
+int progress_line_show(struct progress_line *progress, double fraction)
 {
     const int percent = (int)(100 * fraction);
     if (percent != progress->percent && progress->kind == PROGRESS_TERMINAL)
@@ -106,10 +109,10 @@ int progress_show(struct progress *progress, double fraction)
         for (int p = progress->percent + 1; p <= percent; p++)
             if (p % 5 == 0 || p < 10 || p > 90) printf("%d%% done\n", p);
     progress->percent = percent;
-    return progress_interrupted();
+    return progress_line_interrupted();
 }
 
-void progress_end(struct progress *progress)
+void progress_line_end(struct progress_line *progress)
 {
     if (progress->shown) fprintf(stderr, "\r\033[K");
     progress->shown = 0;

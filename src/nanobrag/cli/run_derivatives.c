@@ -1,9 +1,10 @@
 /*
- * derivatives.c - gradient and derivatives: what is refused, computing, printing, files.
+ * run_derivatives.c - gradient and derivatives of a run: refuses wrong combinations,
+ * computes, prints and writes files.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "cli/derivatives.h"
+#include "cli/run_derivatives.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -12,7 +13,7 @@
 #include <string.h>
 
 struct derivatives {
-    struct selection gradient, jacobian; /* of the free parameters */
+    struct selection gradient, jacobian; /* the free parameters in which each is taken */
     double *weight; /* (pixels) */
     double *bar; /* gradient in all free parameters */
     double sum; /* of weight times photons */
@@ -146,7 +147,7 @@ int derivatives_start(struct run *run)
 
 /* ---- computing ---- */
 
-/* what was rounded away is added in the end */
+/* a compensated sum: what rounding loses is added at the end */
 static double weighted_sum(const double *weight, const double *image, size_t n)
 {
     double sum = 0, rest = 0;
@@ -160,7 +161,7 @@ static double weighted_sum(const double *weight, const double *image, size_t n)
 
 static int library(struct run *run, nb_status status)
 {
-    progress_end(&run->progress);
+    progress_line_end(&run->progress);
     if (status == NB_OK) return 0;
     if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
     return message_status(run->messages, status, nb_context_message(run->ctx), 0);
@@ -171,7 +172,7 @@ static int make_gradient(struct run *run, struct derivatives *d)
     const nb_array weight = image_of(run, d->weight);
     if (!d->weight) return 0;
     d->sum = weighted_sum(d->weight, run->image, pixels(run));
-    progress_part(&run->progress, "gradient", 0, 1);
+    progress_line_part(&run->progress, "gradient", 0, 1);
     const int code = library(run, nb_vjp(run->sim, run->params.x, 1, &weight, d->bar));
     if (code) return code;
     for (size_t i = 0; i < run->params.n; i++)
@@ -186,7 +187,7 @@ static int make_gradient(struct run *run, struct derivatives *d)
                                                 "finite number; nothing was written");
 }
 
-/* directions of one call: as many as share a pass over the samples */
+/* how many directions one call computes: they share a pass over the samples */
 enum { AT_ONCE = 16 };
 
 static int check_column(struct run *run, const struct derivatives *d, size_t i)
@@ -214,8 +215,8 @@ static int make_jacobian(struct run *run, struct derivatives *d)
             column[i] = image_of(run, d->columns + (first + i) * pixels(run));
             direction[i * nparam + d->jacobian.at[first + i]] = 1;
         }
-        progress_part(&run->progress, "derivatives", (int)(first / AT_ONCE),
-                      (int)((n + AT_ONCE - 1) / AT_ONCE));
+        progress_line_part(&run->progress, "derivatives", (int)(first / AT_ONCE),
+                           (int)((n + AT_ONCE - 1) / AT_ONCE));
         code = library(run, nb_jvp(run->sim, run->params.x, (int)some, direction, column));
         for (size_t i = 0; i < some && !code; i++) {
             direction[i * nparam + d->jacobian.at[first + i]] = 0;

@@ -1,10 +1,10 @@
 /*
- * parameters.c - names of parameters: lists of them, -param, and what they are in a
- * simulator.
+ * parameter_names.c - names of parameters: lists of them, -param, and the parameters of a
+ * simulator that they stand for.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "cli/options/parameters.h"
+#include "cli/options/parameter_names.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,12 +13,13 @@
 
 #include "cli/options/options.h"
 
-static const char everything[] = "*"; /* that applies, but structure factors */
+/* stands for all that apply, except structure factors */
+static const char everything[] = "*";
 static const char factors[] = "F";
 
 /* ---- words ---- */
 
-/* a set of names; a name without an index stands for the whole list where it is one */
+/* A set of names. A name of a list without an index stands for all of its elements. */
 struct words {
     char **at;
     size_t n;
@@ -30,7 +31,7 @@ static void words_free(struct words *words)
     free(words->at);
 }
 
-/* length of the name before an index */
+/* the length of the name before an index */
 static size_t stem(const char *word)
 {
     return strcspn(word, "[");
@@ -41,7 +42,7 @@ static int has_stem(const char *word, const char *name)
     return stem(word) == strlen(name) && strncmp(word, name, strlen(name)) == 0;
 }
 
-/* whether freeing `word` frees `other` too */
+/* 1 when freeing `word` frees `other` too. */
 static int covers(const char *word, const char *other)
 {
     if (strcmp(word, other) == 0) return 1;
@@ -49,7 +50,7 @@ static int covers(const char *word, const char *other)
     return has_stem(other, word);
 }
 
-/* returns 0 without memory */
+/* Add a word to the set; returns 0 when out of memory. */
 static int words_add(struct words *words, const char *word)
 {
     size_t kept = 0;
@@ -74,9 +75,9 @@ static int words_add(struct words *words, const char *word)
 
 enum { WORD_BYTES = 64 };
 
-/* The next name of a list in `word`, up to one of `ends` or a blank outside brackets;
- * blanks about it and in brackets are dropped, and a name that is too long is cut and so
- * none. Returns 0 at the end. */
+/* Copy the next name of a list to `word`, up to one of `ends` or a blank outside brackets.
+ * Blanks around it and in brackets are dropped, and a name that is too long is cut, which
+ * makes it unknown. Returns 0 at the end. */
 static int next_word(const char **list, const char *ends, char word[WORD_BYTES])
 {
     static const char blanks[] = " \t\n";
@@ -105,7 +106,8 @@ static int unknown(struct messages *messages, int option, const char *word)
                          option_at(option)->name, word);
 }
 
-/* Row i of the registry, the name of a list without its index; 0 past the end. */
+/* Row i of the registry, with the name of a list without its index; returns 0 past the end.
+ */
 static int registry(int i, nb_param *row)
 {
     if (!nb_param_registry(i, row)) return 0;
@@ -113,16 +115,16 @@ static int registry(int i, nb_param *row)
     return 1;
 }
 
-/* whether a word means a row of the registry */
-static int means(const char *word, const nb_param *row)
+/* 1 when a word stands for a row of the registry. */
+static int stands_for(const char *word, const nb_param *row)
 {
     if (strcmp(word, everything) == 0) return strcmp(row->name, factors) != 0;
     if (strchr(word, '[')) return has_stem(word, row->name);
     return strcmp(word, row->name) == 0 || strcmp(word, row->group) == 0;
 }
 
-/* add what the words of a list stand for; groups are resolved, so that no name that is
- * covered by another is freed twice */
+/* Add the names that a list stands for. Groups are resolved, so that no name covered by
+ * another is freed twice. */
 static int add_list(struct words *words, struct messages *messages, int option,
                     const char *list)
 {
@@ -132,7 +134,7 @@ static int add_list(struct words *words, struct messages *messages, int option,
         int found = 0, added = 1;
         const int whole = strcmp(word, everything) != 0 && !strchr(word, '[');
         for (int i = 0; registry(i, &row); i++) {
-            if (!means(word, &row)) continue;
+            if (!stands_for(word, &row)) continue;
             found = 1;
             added = added && words_add(words, whole ? row.name : word);
         }
@@ -189,8 +191,9 @@ static int add_set(struct words *words, struct messages *messages, const char *t
     return unknown(messages, OPT_PARAM, name);
 }
 
-/* the words joined in *out, unless there is an error already; ends them */
-static int hand_over(struct words *words, struct messages *messages, int code, char **out)
+/* Join the words in *out unless there is an error already, and free them. */
+static int join_and_free(struct words *words, struct messages *messages, int code,
+                         char **out)
 {
     *out = code ? NULL : join(words);
     words_free(words);
@@ -211,14 +214,14 @@ int params_names(const struct settings *s, struct messages *messages,
     if (!code && s->jacobian) code = add_list(&words, messages, OPT_JACOBIAN, s->jacobian);
     if (!code && s->hklgradfile)
         code = add_list(&words, messages, OPT_HKLGRADFILE, factors);
-    return hand_over(&words, messages, code, out);
+    return join_and_free(&words, messages, code, out);
 }
 
 int params_list(struct messages *messages, int option, const char *list, char **out)
 {
     struct words words = {0};
     const int code = add_list(&words, messages, option, list);
-    return hand_over(&words, messages, code, out);
+    return join_and_free(&words, messages, code, out);
 }
 
 void params_prepare(nb_scene *scene, const char *names)
@@ -290,7 +293,7 @@ int params_set(struct params *params, struct messages *messages, const nb_simula
     return 0;
 }
 
-/* those that stand for row `row` of the registry and are not selected yet */
+/* Add the parameters of row `row` of the registry that are not selected yet. */
 static size_t select_row(const struct params *params, const char *word, const nb_param *row,
                          unsigned char *taken, struct selection *out)
 {
@@ -319,7 +322,7 @@ int params_select(const struct params *params, struct messages *messages, int op
         nb_param row;
         size_t found = 0;
         for (int i = 0; registry(i, &row); i++)
-            if (means(word, &row)) found += select_row(params, word, &row, taken, out);
+            if (stands_for(word, &row)) found += select_row(params, word, &row, taken, out);
         if (found == 0) code = does_not_apply(messages, option, word);
     }
     free(taken);
