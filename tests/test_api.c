@@ -12,6 +12,7 @@
 #include "support/allocations.h"
 #include "support/files.h"
 #include "support/scenes.h"
+#include "support/worst.h"
 
 enum { NFAST = 40, NSLOW = 37, PIXELS = NFAST * NSLOW };
 
@@ -165,12 +166,15 @@ static int context_misuse(void)
 
 static int free_nothing(void)
 {
+    nb_context *after;
+
     nb_simulator_free(NULL);
     nb_context_free(NULL);
     nb_hkl_free(NULL);
     nb_table_free(NULL);
     nb_smv_free(NULL);
-    tap_check(1, "every free takes NULL");
+    check_ok(nb_context_create(NB_API_VERSION, NULL, &after), "every free takes NULL");
+    nb_context_free(after);
     return TAP_PASS;
 }
 
@@ -354,7 +358,7 @@ static void check_directions(void)
     check_ok(nb_jvp(sim, NULL, 1, dx + 3, apart + 1), "the second");
     check_ok(nb_jvp(sim, NULL, 1, still, &nothing), "no direction");
     for (int i = 0; i < NSLOW * NFAST; i++) sum += fabs(none[i]);
-    tap_check(memcmp((char *)one, (char *)both, sizeof one) == 0,
+    tap_check(bits_same(one[0], both[0], sizeof one / sizeof one[0][0]),
               "two directions at once give the bits of each alone");
     tap_check(sum == 0, "along 0 the image changes by %g", sum);
     nb_simulator_free(sim);

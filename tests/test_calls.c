@@ -15,6 +15,7 @@
 #include "base/context.h"
 #include "support/scenes.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
@@ -55,7 +56,7 @@ static int forward(nb_simulator *sim, const double *x, double *photons)
 
 static int same(const double *a, const double *b)
 {
-    return memcmp((const char *)a, (const char *)b, PIXELS * sizeof *a) == 0;
+    return bits_same(a, b, PIXELS);
 }
 
 static int is_dark(const double *photons)
@@ -284,8 +285,8 @@ static int calls_leave_no_trace(void)
             xb[k] = param.value + 3 * param.scale;
         }
         ok &= forward(sim, xa, a) && forward(sim, xb, b) && forward(sim, xa, again);
-        tap_check(ok && same(a, again) && !same(a, b), "%s: A, B, A gives A again",
-                  scenes_list[i].name);
+        tap_check(ok && same(a, again) && bits_differ(a, b, PIXELS) > 0,
+                  "%s: A, B, A gives A again", scenes_list[i].name);
         ok = forward(sim, NULL, again);
         tap_check(ok && same(a, again), "%s: no x is the x of the scene",
                   scenes_list[i].name);

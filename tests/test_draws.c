@@ -11,6 +11,7 @@
 #include "physics/philox.h"
 #include "physics/precise.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -18,12 +19,11 @@
 
 #if LDBL_MANT_DIG > DBL_MANT_DIG
 /* how far from the truth, in units of the last place of the double that lies there */
-static double ulps(double got, long double truth)
+static void add_ulps(struct worst *worst, double got, long double truth)
 {
     const double at = fabs((double)truth);
 
-    return (double)(fabsl((long double)got - truth)
-                    / (long double)(nextafter(at, INFINITY) - at));
+    worst_add(worst, (double)((long double)got - truth), 0, nextafter(at, INFINITY) - at);
 }
 
 static double uniform_of(int i, int which)
@@ -38,7 +38,7 @@ static int precise(void)
 {
     const int n = 400000;
     const long double pi = 3.141592653589793238462643383279502884L;
-    double worst_exp = 0, worst_log = 0, worst_near = 0, worst_cos = 0;
+    struct worst worst_exp = {0}, worst_log = {0}, worst_near = {0}, worst_cos = {0};
 
     for (int i = 0; i < n; i++) {
         const double u = uniform_of(i, 0), v = uniform_of(i, 1);
@@ -51,17 +51,16 @@ static int precise(void)
         const double exact = rint(ldexp(rotation, 53)) * 0x1p-53;
         const long double t = 2 * fabsl((long double)exact - 0.5L) - 0.5L;
 
-        worst_exp = fmax(worst_exp, ulps(phys_precise_exp(x), expl((long double)x)));
-        worst_log = fmax(worst_log, ulps(phys_precise_log(any), logl((long double)any)));
-        worst_near =
-            fmax(worst_near, ulps(phys_precise_log(near), logl((long double)near)));
+        add_ulps(&worst_exp, phys_precise_exp(x), expl((long double)x));
+        add_ulps(&worst_log, phys_precise_log(any), logl((long double)any));
+        add_ulps(&worst_near, phys_precise_log(near), logl((long double)near));
         if (exact >= 0 && exact <= 1)
-            worst_cos = fmax(worst_cos, ulps(phys_precise_cos_turn(exact), sinl(pi * t)));
+            add_ulps(&worst_cos, phys_precise_cos_turn(exact), sinl(pi * t));
     }
-    (void)tap_close("exp, units in the last place", worst_exp, 0, 1);
-    (void)tap_close("log", worst_log, 0, 1);
-    (void)tap_close("log near 1", worst_near, 0, 1);
-    (void)tap_close("cos", worst_cos, 0, 1.5);
+    worst_check(&worst_exp, 1, "exp, units in the last place");
+    worst_check(&worst_log, 1, "log");
+    worst_check(&worst_near, 1, "log near 1");
+    worst_check(&worst_cos, 1.5, "cos");
     (void)tap_close("log 1", phys_precise_log(1), 0, 0);
     (void)tap_close("exp 0", phys_precise_exp(0), 1, 0);
     (void)tap_close("cos 0, 1/4, 1/2, 3/4, 1 turns",

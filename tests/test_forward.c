@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "support/tap.h"
+#include "support/worst.h"
 
 #define GOLDEN TEST_DATA_DIR "/golden/"
 
@@ -110,7 +111,8 @@ static void check_floats(const cJSON *c, const char *dir)
 {
     char path[PATH];
     size_t n, m;
-    double top = 0, worst = 0;
+    struct worst worst = {0};
+    double top = 0;
     float *want, *got;
 
     (void)snprintf(path, sizeof path, GOLDEN "%s", text_of(c, "outputs", "float"));
@@ -127,10 +129,10 @@ static void check_floats(const cJSON *c, const char *dir)
                                    + number_of(c, "tol", "float_atol_frac_of_max") * top;
 
             differ += x != g;
-            worst = fmax(worst, isnan(x) ? HUGE_VAL : fabs(x - g) / allowed);
+            worst_add(&worst, x, g, allowed);
         }
         tap_note("%zu of %zu float pixels are not bit-identical", differ, n / 4);
-        tap_close("worst float pixel, in units of its tolerance", worst, 0, 1);
+        worst_check(&worst, 1, "worst float pixel, in units of its tolerance");
     }
     free(want);
     free(got);

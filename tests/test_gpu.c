@@ -19,6 +19,7 @@
 #include "support/renders.h"
 #include "support/scenes.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 static const double allowed_double = 1e-12, allowed_float = 1e-5; /* of the peak */
 
@@ -281,7 +282,7 @@ static int cancelled(void)
                   nb_status_text(status));
         stop_at = 0;
         if (image_of(ctx, sim, NULL, again))
-            tap_check(memcmp(once, again, n * sizeof *once) == 0, "then the same bits");
+            tap_check(bits_same(once, again, n), "then the same bits");
     }
     nb_simulator_free(sim);
     nb_context_free(ctx);
@@ -304,10 +305,9 @@ static void check_bits(const struct named_scene *named, int precision)
 
     if (!image_of(ctx, a, NULL, first)) differ = 1;
     for (int run = 0; run < 5; run++)
-        differ += !image_of(ctx, run % 2 ? a : b, NULL, other)
-                  || memcmp(first, other, n * sizeof *first) != 0;
-    differ +=
-        !render(&scene, precision, other) || memcmp(first, other, n * sizeof *first) != 0;
+        differ +=
+            !image_of(ctx, run % 2 ? a : b, NULL, other) || !bits_same(first, other, n);
+    differ += !render(&scene, precision, other) || !bits_same(first, other, n);
     tap_check(differ == 0, "%s, %s: of 6 runs measured %d allowed 0 that differ",
               named->name, precision == NB_DOUBLE ? "double" : "float", differ);
     nb_simulator_free(a);
@@ -348,18 +348,20 @@ static void check_calls(const nb_scene *scene, const char *names, int precision)
     nb_simulator *a = make(on_host, scene, names, NB_DOUBLE);
     nb_simulator *b = make(on_device, scene, names, precision);
     nb_array array = nb_array_f64(host, scene->detector.nslow, scene->detector.nfast);
-    double *x = pixels_of(nb_nparam(a)), worst = 0;
+    double *x = pixels_of(nb_nparam(a));
+    struct worst worst = {0};
 
     for (size_t i = 0; i < sizeof step / sizeof *step; i++) {
         values_of(a, x);
         for (size_t k = 0; k < nb_nparam(a); k++) x[k] *= 1 + step[i];
         if (nb_forward(a, x, &array) != NB_OK) abort();
-        if (!image_of(on_device, b, x, device)) worst = HUGE_VAL;
-        worst = fmax(worst, renders_compare(device, host, n).worst);
+        if (!image_of(on_device, b, x, device)) worst_fail(&worst);
+        worst_add_all(&worst, device, host, n, worst_largest(host, n));
         if (i == 0) memcpy(first, device, n * sizeof *first);
     }
-    tap_close(names, worst, 0, precision == NB_DOUBLE ? allowed_double : allowed_float);
-    tap_check(memcmp(first, device, n * sizeof *first) == 0, "and back: the same bits");
+    worst_check(&worst, precision == NB_DOUBLE ? allowed_double : allowed_float, "%s",
+                names);
+    tap_check(bits_same(first, device, n), "and back: the same bits");
     free(x);
     nb_simulator_free(a);
     nb_simulator_free(b);
@@ -424,7 +426,7 @@ static int arrays_there(void)
         if (image_of(ctx, sim, NULL, here) && image_there(ctx, sim, &wide, sizeof there)
             && image_there(ctx, sim, &narrow, sizeof single)) {
             for (int i = 0; i < PIXELS; i++) differ += single[i] != (float)here[i];
-            tap_check(memcmp(here, there, sizeof here) == 0 && differ == 0,
+            tap_check(bits_same(here, there, sizeof here / sizeof *here) && differ == 0,
                       "float64: the same bits; float32: measured %d allowed 0 that differ",
                       differ);
         }
@@ -519,8 +521,7 @@ static int memory(void)
         for (int k = 0; k < SIMULATORS / CONTEXTS; k++) {
             nb_simulator *sim = make(ctx, &scene, "", NB_SINGLE);
 
-            differ += !image_of(ctx, sim, NULL, image)
-                      || memcmp(first, image, n * sizeof *first) != 0;
+            differ += !image_of(ctx, sim, NULL, image) || !bits_same(first, image, n);
             nb_simulator_free(sim);
         }
         nb_context_free(ctx);
@@ -529,7 +530,7 @@ static int memory(void)
               "%d simulators in %d contexts: measured %d allowed 0 that differ", SIMULATORS,
               CONTEXTS, differ);
     if (used >= 0)
-        tap_close("MB of the device kept", fmax(0, memory_used() - used), 0, 500);
+        tap_close("MB of the device kept", memory_used() - used, 0, 500);
     else
         tap_note("nvidia-smi tells no memory");
     free(first);

@@ -16,8 +16,23 @@
 #include "support/emulated.h"
 #include "support/files.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
-static const double double_allowed = 1e-11, float_allowed = 5e-4;
+/* What may be off, of the sizes of a sum's terms or of the largest change: rounding of N h,
+ * which a slope of the lattice's sine multiplies by some 100, in double and in float. Sums
+ * over pixels average it, but where the terms of few pixels cancel: each has its own. */
+struct allowed {
+    double wide, single; /* measured: */
+};
+static const struct allowed gradients_allowed = {1e-12, 4e-5}, /* 5.1e-14, 2.3e-6 */
+    losses_allowed = {6e-13, 7e-6}, /* 3.4e-14, 3.9e-7 */
+    normal_allowed = {6e-13, 5e-6}, /* 3.1e-14, 2.8e-7 */
+    changes_allowed = {5e-13, 1e-5}; /* 2.9e-14, 6.8e-7 */
+
+static double allowed_in(int single, const struct allowed *allowed)
+{
+    return single ? allowed->single : allowed->wide;
+}
 
 static const char *precision_name(int single)
 {
@@ -27,12 +42,13 @@ static const char *precision_name(int single)
 /* ---- sums over pixels ---- */
 
 /* of each sum, the sizes of its terms may be off by so much */
-static double worst_gradient(const struct subject *s, double value, const double *slope,
-                             const struct results *found)
+static struct worst worst_gradient(const struct subject *s, double value,
+                                   const double *slope, const struct results *found)
 {
     const struct device_run *t = &s->t;
-    double worst = fabs(found->sums.value - value) / fabs(value);
+    struct worst worst = {0};
 
+    worst_add(&worst, found->sums.value, value, fabs(value));
     for (int d = 0; d < s->n; d++) {
         const double *change = t->change + (size_t)(s->first + d) * t->pixels;
         double sum = 0, size = 0;
@@ -42,8 +58,7 @@ static double worst_gradient(const struct subject *s, double value, const double
             size += fabs(slope[i] * change[i])
                     + fabs(slope[i]) * t->photons[i] * t->unit[s->first + d];
         }
-        worst = fmax(worst, fabs(found->gradient[d] - sum) / size);
-        if (isnan(found->gradient[d])) worst = INFINITY;
+        worst_add(&worst, found->gradient[d], sum, size);
     }
     return worst;
 }
@@ -53,7 +68,8 @@ static void check_pull(const char *name, int single, int most_turning)
     struct subject s;
     struct gpu_derivatives_job rows;
     struct results r;
-    double value = 0, worst;
+    struct worst worst;
+    double value = 0;
 
     subject_open(name, most_turning, &s);
     rows = objective_of(&s);
@@ -61,10 +77,9 @@ static void check_pull(const char *name, int single, int most_turning)
     for (size_t i = 0; i < s.t.pixels; i++) value += s.bar[i] * s.t.photons[i];
     run_well(&s, single, &rows, &r);
     worst = worst_gradient(&s, value, s.bar, &r);
-    tap_check(worst <= (single ? float_allowed : double_allowed),
-              "%s in %s: %d tangents, %d turn, off %.1e of its terms, %.0e allowed", name,
-              precision_name(single), s.n, s.turning, worst,
-              single ? float_allowed : double_allowed);
+    worst_check(&worst, allowed_in(single, &gradients_allowed),
+                "%s in %s: %d tangents, %d turn, of its terms", name,
+                precision_name(single), s.n, s.turning);
     results_drop(&s, &r);
     subject_close(&s);
 }
@@ -89,10 +104,11 @@ static int gradients(void)
 static void check_loss(struct subject *s, int single, const nb_target *target,
                        const double *observed, const double *weight)
 {
-    const double allowed = single ? float_allowed : double_allowed;
+    const double allowed = allowed_in(single, &losses_allowed);
     struct gpu_derivatives_job rows = objective_of(s);
     struct results r = results_make(s, &rows, 0);
-    double *slope = numbers(s->t.pixels), value = 0, worst;
+    double *slope = numbers(s->t.pixels), value = 0;
+    struct worst worst;
     nb_target full = *target;
 
     full.gain = target->gain == 0 ? 1 : target->gain;
@@ -112,9 +128,8 @@ static void check_loss(struct subject *s, int single, const nb_target *target,
     if (weight) rows.target.weight = host_image(s, weight);
     run_well(s, single, &rows, &r);
     worst = worst_gradient(s, value, slope, &r);
-    tap_check(worst <= allowed, "loss %d%s in %s: off %.1e of its terms, %.0e allowed",
-              target->kind, weight ? " weighted" : "", precision_name(single), worst,
-              allowed);
+    worst_check(&worst, allowed, "loss %d%s in %s, of its terms", target->kind,
+                weight ? " weighted" : "", precision_name(single));
     free(slope);
     results_drop(s, &r);
 }
@@ -152,11 +167,11 @@ static int losses(void)
 
 /* ---- normal matrices ---- */
 
-static double worst_normal(const struct subject *s, int n, const double *curvature,
-                           const struct results *found)
+static struct worst worst_normal(const struct subject *s, int n, const double *curvature,
+                                 const struct results *found)
 {
     const struct device_run *t = &s->t;
-    double worst = 0;
+    struct worst worst = {0};
 
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++) {
@@ -171,8 +186,7 @@ static double worst_normal(const struct subject *s, int n, const double *curvatu
                 size += fabs(curvature[k] * a[k] * b[k])
                         + fabs(curvature[k]) * t->photons[k] * t->photons[k] * unit;
             }
-            worst = fmax(worst, fabs(got - sum) / size);
-            if (isnan(got)) worst = INFINITY;
+            worst_add(&worst, got, sum, size);
         }
     return worst;
 }
@@ -184,18 +198,18 @@ static void check_normal(struct subject *s, int single, enum gpu_reduction end,
                               .sigma_readout = 0.02 * s->t.peak,
                               .gain = 1.7,
                               .delta = 1};
-    const double allowed = 4 * (single ? float_allowed : double_allowed);
+    const double allowed = allowed_in(single, &normal_allowed);
     struct gpu_derivatives_job rows = objective_of(s);
     struct results r = results_make(s, &rows, 0);
-    double *slope = numbers(s->t.pixels), *curvature = numbers(s->t.pixels), value = 0,
-           worst;
+    double *slope = numbers(s->t.pixels), *curvature = numbers(s->t.pixels), value = 0;
+    struct worst worst, matrix;
 
     for (size_t i = 0; i < s->t.pixels; i++) {
         const struct phys_loss loss =
             phys_loss(target_model(&target), s->t.photons[i], observed[i], weight[i]);
 
         if (!s->mask[i]) continue;
-        value += loss.value;
+        if (end == REDUCE_NORMAL) value += loss.value;
         slope[i] = end == REDUCE_NORMAL ? loss.slope : weight[i] * observed[i];
         curvature[i] = end == REDUCE_NORMAL ? loss.curvature : weight[i];
     }
@@ -205,12 +219,11 @@ static void check_normal(struct subject *s, int single, enum gpu_reduction end,
     rows.target.weight = host_image(s, weight);
     r.sums.matrix = r.matrix;
     run_well(s, single, &rows, &r);
-    if (end == REDUCE_SQUARES) value = r.sums.value = 1; /* it has none */
-    worst = fmax(worst_gradient(s, value, slope, &r), worst_normal(s, s->n, curvature, &r));
-    tap_check(worst <= allowed,
-              "%s in %s: %d tangents, off %.1e of its terms, %.0e allowed",
-              end == REDUCE_NORMAL ? "a loss" : "squares", precision_name(single), s->n,
-              worst, allowed);
+    worst = worst_gradient(s, value, slope, &r);
+    matrix = worst_normal(s, s->n, curvature, &r);
+    worst_join(&worst, &matrix);
+    worst_check(&worst, allowed, "%s in %s: %d tangents, of its terms",
+                end == REDUCE_NORMAL ? "a loss" : "squares", precision_name(single), s->n);
     free(slope);
     free(curvature);
     results_drop(s, &r);
@@ -249,11 +262,11 @@ static int changes(void)
     begin_anew();
     for (size_t k = 0; k < 2 * COUNT(names); k++) {
         const int single = k % 2;
-        const double allowed = single ? float_allowed : double_allowed;
+        const double allowed = allowed_in(single, &changes_allowed);
         struct subject s;
         struct gpu_derivatives_job rows;
         struct results r;
-        double worst = 0;
+        struct worst worst = {0};
 
         subject_open(names[k / 2], 4, &s);
         rows = objective_of(&s);
@@ -262,18 +275,13 @@ static int changes(void)
         run_well(&s, single, &rows, &r);
         for (int d = 0; d < s.n; d++) {
             const double *truth = s.t.change + (size_t)(s.first + d) * s.t.pixels;
-            double most = s.t.peak * s.t.unit[s.first + d], off = 0;
+            const double most =
+                fmax(s.t.peak * s.t.unit[s.first + d], worst_largest(truth, s.t.pixels));
 
-            for (size_t i = 0; i < s.t.pixels; i++) {
-                const double gap = fabs(r.change[d][i] - truth[i]);
-
-                if (!(gap <= off)) off = gap;
-                most = fmax(most, fabs(truth[i]));
-            }
-            if (!(off / most <= worst)) worst = off / most;
+            worst_add_all(&worst, r.change[d], truth, s.t.pixels, most);
         }
-        tap_check(worst <= allowed, "%s in %s: %d images off %.1e, %.0e allowed",
-                  names[k / 2], precision_name(single), s.n, worst, allowed);
+        worst_check(&worst, allowed, "%s in %s: %d images", names[k / 2],
+                    precision_name(single), s.n);
         results_drop(&s, &r);
         subject_close(&s);
     }
@@ -322,7 +330,7 @@ static int any_tangent_first(void)
     struct gpu_derivatives_job rows;
     struct results one, other;
     struct phys_frame_tangent *turned;
-    int worst = 0;
+    size_t differ = 0;
 
     begin_anew();
     subject_open("square_nearest", 100, &s);
@@ -336,11 +344,10 @@ static int any_tangent_first(void)
     rows.dot = turned;
     run_well(&s, 0, &rows, &other);
     for (int d = 0; d < s.n; d++)
-        worst += memcmp((char *)(one.gradient + d), (char *)(other.gradient + s.n - 1 - d),
-                        sizeof(double))
-                 != 0;
-    tap_check(worst == 0 && s.n > TANGENTS_MOST, "%d of %d tangents, backwards, differ",
-              worst, s.n);
+        differ += !bits_same_or_zeros(one.gradient + d, other.gradient + s.n - 1 - d, 1);
+    tap_check(differ == 0 && s.n > TANGENTS_MOST
+                  && worst_largest(one.gradient, (size_t)s.n) > 0,
+              "%zu of %d tangents, backwards, differ", differ, s.n);
     free(turned);
     results_drop(&s, &one);
     results_drop(&s, &other);

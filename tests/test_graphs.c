@@ -21,6 +21,7 @@
 #include "support/emulated.h"
 #include "support/scenes.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 enum { PIXELS = COMPILED_PIXELS };
 
@@ -120,9 +121,8 @@ static int hundred_calls(void)
         image(&a, x, graphs);
         image(&b, x, plain);
         image(&c, x, eager);
-        same +=
-            compiled_same(graphs, plain, PIXELS) && compiled_same(graphs, eager, PIXELS);
-        moved += !compiled_same(graphs, before, PIXELS);
+        same += bits_same(graphs, plain, PIXELS) && bits_same(graphs, eager, PIXELS);
+        moved += 0 < bits_differ(graphs, before, PIXELS);
     }
     tap_check(same == 100 && moved == 100,
               "%zu parameters change: %d images expected 100 of the same bits, %d of "
@@ -161,7 +161,7 @@ static int strips(void)
         image(&m, NULL, many);
         n = emulated.launches[GPU_IMAGE];
         check_counts("bands", m.sim, 2, n, 0);
-        tap_check(n > 2 * (uint64_t)i && compiled_same(one, many, DEVICES_MANY),
+        tap_check(n > 2 * (uint64_t)i && bits_same(one, many, DEVICES_MANY),
                   "%llu bands, the same bits", (unsigned long long)n);
     }
     free_made(&m);
@@ -188,14 +188,14 @@ static int buffers_move(void)
         gpu_drop(s->gpu, &s->sources);
         gpu_drop(s->gpu, &s->photons);
         image(&m, NULL, out);
-        tap_check(compiled_same(first, out, PIXELS), "the same bits");
+        tap_check(bits_same(first, out, PIXELS), "the same bits");
     }
     check_counts("lists and sums elsewhere", m.sim, 1, 3, 0);
     old = s->parameters; /* held meanwhile, so that the next lies elsewhere */
     s->parameters.address = 0;
     s->parameters.bytes = 0;
     image(&m, NULL, out);
-    tap_check(compiled_same(first, out, PIXELS), "the same bits");
+    tap_check(bits_same(first, out, PIXELS), "the same bits");
     check_counts("parameters elsewhere", m.sim, 2, 4, 0);
     tap_check(emulated.recordings_held == 1, "%d recording is kept",
               emulated.recordings_held);
@@ -222,9 +222,9 @@ static int back_and_forth(void)
     image(&one, x, b);
     image(&other, NULL, b);
     image(&one, NULL, again);
-    tap_check(compiled_same(a, again, PIXELS), "A, B, A: the same bits");
+    tap_check(bits_same(a, again, PIXELS), "A, B, A: the same bits");
     image(&other, NULL, again);
-    tap_check(compiled_same(b, again, PIXELS), "in turn: the same bits");
+    tap_check(bits_same(b, again, PIXELS), "in turn: the same bits");
     check_counts("A, B, A", one.sim, 1, 3, 0);
     check_counts("the other", other.sim, 1, 2, 0);
     free_made(&one);
@@ -294,7 +294,7 @@ static int output_there(void)
         if (nb_forward(m.sim, NULL, &array) != NB_OK
             || gpu->driver->download(m.ctx, gpu->device, out, at, sizeof out) != NB_OK)
             abort();
-        tap_check(compiled_same(host, out, PIXELS), "image %d: the same bits", i);
+        tap_check(bits_same(host, out, PIXELS), "image %d: the same bits", i);
     }
     check_counts("at four places", m.sim, 1, 4, 0);
     gpu->driver->release(gpu->device, workspace);
@@ -396,7 +396,7 @@ static int mutated(void)
     if (call_mutated(&m, out) != NB_OK) abort();
     check_lines("nanobrag: [cudagraphs] skipping cudagraphs due to mutated inputs "
                 "(1 instance): 'image'\n");
-    tap_check(compiled_same(first, out, PIXELS), "the same bits");
+    tap_check(bits_same(first, out, PIXELS), "the same bits");
     check_counts("and a call with mutated inputs", m.sim, 1, 1, 1);
     m.ctx->env.topics = 0;
     image(&m, NULL, out);
@@ -448,7 +448,7 @@ static int record_fails(void)
         "emulated device\n"
         "nanobrag: [cudagraphs] skipping cudagraphs: a recording: error 999 of the "
         "emulated device\n");
-    tap_check(compiled_same(first, out, PIXELS), "the same bits");
+    tap_check(bits_same(first, out, PIXELS), "the same bits");
     check_counts("no recording", m.sim, 0, 0, 2);
     stats = compiled_stats(m.sim);
     tap_check(stats.fallbacks == 1 && emulated.records == 1, "%llu fallback, %llu try",
@@ -473,7 +473,7 @@ static int one_record_fails(void)
     emulated.fail_record = 2;
     m = make(&scene, "", NB_DOUBLE);
     for (int i = 0; i < 2; i++) image(&m, NULL, out);
-    tap_check(compiled_same(first, out, DEVICES_MANY), "the same bits");
+    tap_check(bits_same(first, out, DEVICES_MANY), "the same bits");
     check_counts("two images", m.sim, 1, 6, 2);
     free_made(&m);
     check_balance();
@@ -513,7 +513,7 @@ static int replay_fails(void)
     image(&m, NULL, out);
     emulated.fail_at = emulated.calls + 4; /* after the lists and the parameters */
     image(&m, NULL, out);
-    tap_check(emulated.replays == 2 && compiled_same(host, out, PIXELS),
+    tap_check(emulated.replays == 2 && bits_same(host, out, PIXELS),
               "replayed %llu times; the host's bits", (unsigned long long)emulated.replays);
     tap_check(emulated.recordings_held == 0, "%d recordings are kept",
               emulated.recordings_held);

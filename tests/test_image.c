@@ -16,6 +16,7 @@
 #include "physics/philox.h"
 #include "scene/random.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
@@ -37,17 +38,16 @@ static int generator_vectors(void)
 
     for (size_t i = 0; i < COUNT(row); i++) {
         struct random_stream quirk = {0}, ours = {0};
-        double worst = 0, worst_ours = 0;
+        struct worst worst = {0}, worst_ours = {0};
 
         random_seed_quirk(&quirk, row[i].seed);
         random_seed(&ours, row[i].seed);
         for (int j = 0; j < 6; j++) {
-            worst = fmax(worst, fabs((double)random_uniform(&quirk) - row[i].u[j]));
-            worst_ours =
-                fmax(worst_ours, fabs((double)random_uniform(&ours) - row[i].u[j]));
+            worst_add(&worst, (double)random_uniform(&quirk), row[i].u[j], 1);
+            worst_add(&worst_ours, (double)random_uniform(&ours), row[i].u[j], 1);
         }
-        (void)tap_close("quirk seed", worst, 0, 6e-10);
-        if (row[i].seed > 0) (void)tap_close("seed", worst_ours, 0, 6e-10);
+        worst_check(&worst, 6e-10, "quirk seed");
+        if (row[i].seed > 0) worst_check(&worst_ours, 6e-10, "seed");
         if (i == 0) tap_check(quirk.x == 1086690778, "state %lld", (long long)quirk.x);
     }
     return TAP_PASS;

@@ -14,6 +14,7 @@
 #include "support/renders.h"
 #include "support/scenes.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 enum { MOST_NAME = 4000 };
 
@@ -97,28 +98,26 @@ static void drop(struct jacobian *j)
 
 /* the worst difference of two columns, over the largest number of the second or, of one
  * that holds tails only, what the image is by */
-static double worst_of(const struct jacobian *a, const struct jacobian *b, char *where,
-                       size_t size)
+static struct worst worst_of(const struct jacobian *a, const struct jacobian *b)
 {
-    double worst = 0;
+    struct worst worst = {0};
 
-    (void)snprintf(where, size, "none");
-    if (a->n != b->n) return INFINITY;
-    for (size_t p = 0; p < a->n; p++) {
+    if (a->n != b->n) worst_fail(&worst);
+    for (size_t p = 0; p < a->n && a->n == b->n; p++) {
         const double *x = a->column + p * a->pixels, *y = b->column + p * a->pixels;
-        double off = 0, most = b->size[p];
 
-        for (size_t i = 0; i < a->pixels; i++) {
-            const double d = fabs(x[i] - y[i]);
-
-            if (!(d <= off)) off = d;
-            most = fmax(most, fabs(y[i]));
-        }
-        if (!(off > 0) || off / most <= worst) continue;
-        worst = off / most;
-        (void)snprintf(where, size, "%s", a->name[p]);
+        worst_add_all(&worst, x, y, a->pixels,
+                      fmax(b->size[p], worst_largest(y, a->pixels)));
     }
     return worst;
+}
+
+/* of the parameter whose column is worst */
+static const char *name_of(const struct jacobian *j, const struct worst *worst)
+{
+    const size_t p = worst->at / j->pixels;
+
+    return p < j->n ? j->name[p] : "none";
 }
 
 /* all parameters but structure factors, and some of these */
@@ -152,24 +151,24 @@ static nb_scene scene_at(size_t i)
 }
 
 /* every named scene, all parameters */
-static double worst_by(int precision, double allowed)
+static struct worst worst_by(int precision, double allowed)
 {
-    double all = 0;
+    struct worst all = {0};
 
     for (size_t i = 0; i < scenes_count; i++) {
         const nb_scene s = scene_at(i);
-        char names[MOST_NAME], where[64];
+        char names[MOST_NAME];
         struct jacobian truth, found;
-        double worst;
+        struct worst worst;
 
         (void)names_of(&s, names);
         truth = jacobian_of(&s, names, NB_DOUBLE, NB_REFERENCE, 0, 2, 8);
         found = jacobian_of(&s, names, precision, NB_LANES, 0, 2, 100);
-        worst = worst_of(&found, &truth, where, sizeof where);
-        tap_check(found.n > 20 && worst <= allowed,
-                  "%s: %zu columns, %s off %.1e of its largest, %.0e allowed",
-                  scenes_list[i].name, found.n, where, worst, allowed);
-        all = fmax(all, worst);
+        worst = worst_of(&found, &truth);
+        worst_check(&worst, allowed, "%s: %zu columns, of their largest, %s",
+                    scenes_list[i].name, found.n, name_of(&found, &worst));
+        tap_check(found.n > 20, "%zu columns", found.n);
+        worst_join(&all, &worst);
         drop(&truth);
         drop(&found);
     }
@@ -178,15 +177,17 @@ static double worst_by(int precision, double allowed)
 
 static int lanes_as_reference(void)
 {
-    (void)worst_by(NB_DOUBLE, 1e-11);
+    /* rounding of N h, some 100 periods, in the slope of a sine: 3.6e-14 measured */
+    (void)worst_by(NB_DOUBLE, 6e-13);
     return TAP_PASS;
 }
 
 static int float_lanes(void)
 {
-    const double worst = worst_by(NB_SINGLE, 5e-5);
+    const struct worst worst = worst_by(NB_SINGLE, 5e-5); /* 4.6e-6 measured */
 
-    tap_check(worst > 1e-8, "float was used: %.1e off, more than 1e-8 expected", worst);
+    tap_check(worst.error > 1e-8, "float was used: %.1e off, more than 1e-8 expected",
+              worst.error);
     return TAP_PASS;
 }
 
@@ -199,7 +200,7 @@ static int spots_as_lanes(void)
 
     for (size_t i = 0; i < scenes_count; i++) {
         nb_scene s = scene_at(i);
-        char names[MOST_NAME], where[64];
+        char names[MOST_NAME];
         struct jacobian truth;
 
         s.crystal.shape = i % 2 ? NB_TOPHAT : NB_GAUSS;
@@ -209,22 +210,22 @@ static int spots_as_lanes(void)
         for (size_t t = 0; t < 2; t++) {
             struct jacobian found =
                 jacobian_of(&s, names, NB_DOUBLE, NB_SPOTS, tolerances[t], 2, 100);
-            const double worst = worst_of(&found, &truth, where, sizeof where);
-            const double allowed = 1e-10 + 10 * tolerances[t];
+            const struct worst worst = worst_of(&found, &truth);
 
-            tap_check(worst <= allowed,
-                      "%s to %g: %s off %.1e of its largest, %.1e allowed",
-                      scenes_list[i].name, tolerances[t], where, worst, allowed);
-            apart += worst > 1e-12;
+            /* rounding of N h; a pair that is passed over is small in its slope
+             * too: 3.2e-13 and 1.9e-9 are measured */
+            worst_check(&worst, 5e-12 + tolerances[t] / 30, "%s to %g: of its largest, %s",
+                        scenes_list[i].name, tolerances[t], name_of(&found, &worst));
+            apart += worst.error > 1e-12;
             drop(&found);
         }
         {
             struct jacobian found = jacobian_of(&s, names, NB_SINGLE, NB_SPOTS, 0, 2, 100);
-            const double worst = worst_of(&found, &truth, where, sizeof where);
+            const struct worst worst = worst_of(&found, &truth);
 
-            tap_check(worst <= 5e-4,
-                      "%s in float: %s off %.1e of its largest, 5e-4 allowed",
-                      scenes_list[i].name, where, worst);
+            /* rounding of a spot's profile in float: 2.0e-7 measured */
+            worst_check(&worst, 4e-6, "%s in float: of its largest, %s",
+                        scenes_list[i].name, name_of(&found, &worst));
             drop(&found);
         }
         drop(&truth);
@@ -250,8 +251,7 @@ static int same_bits(void)
                         jacobian_of(&s, "*", NB_DOUBLE, NB_LANES, 0, threads, 100);
 
                     tap_check(all.n > 16
-                                  && !memcmp((char *)all.column, (char *)one.column,
-                                             all.n * all.pixels * sizeof(double)),
+                                  && bits_same(all.column, one.column, all.n * all.pixels),
                               "%s: %zu directions at once on %d threads, the bits of one "
                               "by one",
                               scenes[k], all.n, threads);
@@ -300,7 +300,8 @@ static int many_columns(void)
     nb_scene s = crowded(ctx, 12, &hkl);
 
     for (int lookup = NB_NEAREST; lookup <= NB_TRICUBIC; lookup++) {
-        double *change[2], off = 0, most = 0;
+        struct worst worst = {0};
+        double *change[2], most;
         size_t n = 0;
 
         s.crystal.interpolate = lookup;
@@ -321,13 +322,12 @@ static int many_columns(void)
             free(dx);
             nb_simulator_free(sim);
         }
-        for (size_t i = 0; i < pixels_of(&s); i++) {
-            off = fmax(off, fabs(change[1][i] - change[0][i]));
-            most = fmax(most, fabs(change[0][i]));
-        }
-        tap_check(most > 0 && off <= 1e-10 * most,
-                  "%s, %zu parameters: off %.1e of the largest, 1e-10 allowed",
-                  lookup == NB_TRICUBIC ? "tricubic" : "nearest", n, off / most);
+        most = worst_largest(change[0], pixels_of(&s));
+        worst_add_all(&worst, change[1], change[0], pixels_of(&s), most);
+        /* the sum of some 15000 columns: 2.7e-13 measured */
+        worst_check(&worst, 5e-12, "%s, %zu parameters, of the largest",
+                    lookup == NB_TRICUBIC ? "tricubic" : "nearest", n);
+        tap_check(most > 0, "the largest is %g", most);
         free(change[0]);
         free(change[1]);
     }

@@ -14,6 +14,7 @@
 #include "support/renders.h"
 #include "support/scenes.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
@@ -133,7 +134,7 @@ static int lanes_far_out(void)
 /* ---- the same bits ---- */
 static int same(const double *a, const double *b)
 {
-    return memcmp((const char *)a, (const char *)b, PIXELS * sizeof *a) == 0;
+    return bits_same(a, b, PIXELS);
 }
 
 static int threads_same_bits(void)
@@ -239,7 +240,8 @@ static int roi_point_spread(void)
     for (int i = 0; i < PIXELS; i++) mask[i] = i % 7 != 0;
     for (size_t w = 0; w < COUNT(ways); w++) {
         nb_scene scene = scenes_base();
-        double worst = 0;
+        struct worst worst = {0};
+        double peak;
 
         scene.crystal.shape = NB_GAUSS;
         scene.psf.kind = NB_PSF_GAUSS;
@@ -249,12 +251,12 @@ static int roi_point_spread(void)
         scene.detector.roi[0] = 5, scene.detector.roi[1] = 23;
         scene.detector.roi[2] = 7, scene.detector.roi[3] = 30;
         if (!renders_image(&scene, &ways[w].way, part, NULL)) continue;
+        peak = worst_largest(whole, PIXELS);
         for (int i = 0; i < PIXELS; i++)
             if (inside(&scene, i / NFAST, i % NFAST) && mask[i])
-                worst = fmax(worst, fabs(part[i] - whole[i]));
+                worst_add(&worst, part[i], whole[i], peak);
         /* the rounding of the transforms */
-        tap_close(ways[w].name, worst / renders_compare(whole, whole, PIXELS).peak, 0,
-                  1e-12);
+        worst_check(&worst, 4e-15, "%s", ways[w].name);
         tap_check(part[NFAST * 14] == 0 && part[0] == 0, "masked and outside pixels are 0");
     }
     return TAP_PASS;

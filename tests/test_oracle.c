@@ -14,6 +14,7 @@
 #include "oracle/slopes.h"
 #include "oracle/truth.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 enum { MOST_PIXELS = 400, NAMES = 4096 };
 
@@ -107,19 +108,18 @@ static void oracle_side(const nb_scene *scene, nb_simulator *sim, struct both *o
 /* largest difference over the largest true value and 1e-3 of `natural`, the change that
  * matters: columns in which nearly all cancels are as good as the image is; and the largest
  * true value, 0 where it is rounding */
-static double off(const double *ours, const quad *truth, int n, double natural,
-                  double *largest)
+static struct worst off(const double *ours, const quad *truth, int n, double natural,
+                        double *largest)
 {
-    quad worst = 0, most = 0;
+    struct worst worst = {0};
+    quad most = 0;
 
-    for (int i = 0; i < n; i++) {
-        const quad away = fabsq(ours[i] - truth[i]);
-
-        if (!(away <= worst) && worst == worst) worst = away; /* NaN stays */
+    for (int i = 0; i < n; i++)
         if (fabsq(truth[i]) > most) most = fabsq(truth[i]);
-    }
     *largest = most > (quad)1e-20 * natural ? (double)most : 0;
-    return (double)worst / (*largest + 1e-3 * natural);
+    for (int i = 0; i < n; i++)
+        worst_add(&worst, (double)(ours[i] - truth[i]), 0, *largest + 1e-3 * natural);
+    return worst;
 }
 
 /* gradients of two sums with random weights, of the sum of |weight x derivative| */
@@ -128,7 +128,7 @@ static void check_adjoint(nb_simulator *sim, const struct both *both)
     static double weight[2][MOST_PIXELS], gradient[2 * DUAL_MOST];
     const int pixels = both->nslow * both->nfast;
     nb_array cotangent[2];
-    double worst = 0;
+    struct worst worst = {0};
     int moved = 0;
 
     for (int i = 0; i < 2 * pixels; i++)
@@ -146,11 +146,11 @@ static void check_adjoint(nb_simulator *sim, const struct both *both)
             size += fabsq(weight[k / both->n][i] * slopes[i]);
         }
         if (both->flat[k % both->n]) continue;
-        worst = fmax(worst, (double)(fabsq(gradient[k] - sum) / size));
+        worst_add(&worst, (double)(gradient[k] - sum), 0, (double)size);
         moved++;
     }
     tap_check(moved > 0, "%d gradients are not 0", moved);
-    tap_close("gradients of weighted sums, of the sum of sizes", worst, 0, 1e-11);
+    worst_check(&worst, 1e-11, "gradients of weighted sums, of the sum of sizes");
 }
 
 static int compare(const char *name, const nb_scene *scene)
@@ -160,8 +160,10 @@ static int compare(const char *name, const nb_scene *scene)
     const nb_options options = {NB_DOUBLE, NB_REFERENCE, 0};
     nb_context *ctx;
     nb_simulator *sim;
-    double peak, worst = 0;
+    struct worst worst = {0}, image;
+    double peak;
     char worst_name[32] = "none";
+    size_t before;
     int flat = 0, pixels;
 
     if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK) abort();
@@ -175,28 +177,30 @@ static int compare(const char *name, const nb_scene *scene)
     library_side(sim, &both);
     oracle_side(scene, sim, &both);
 
-    tap_close("image, of its peak", off(both.image, both.truth, pixels, 0, &peak), 0,
-              1e-12);
+    image = off(both.image, both.truth, pixels, 0, &peak);
+    worst_check(&image, 1e-12, "image, of its peak");
     tap_check(peak > 0, "the image is not empty: peak %.4g photons", peak);
     for (int p = 0; p < both.n; p++) {
-        double largest, away;
+        struct worst away;
         nb_param param;
+        double largest;
 
         if (nb_param_at(sim, (size_t)p, &param) != NB_OK) abort();
         both.natural[p] = peak / fmax(fabs(param.value), param.scale);
         away = off(both.jacobian[p], both.slopes[p], pixels, both.natural[p], &largest);
         both.flat[p] = largest == 0;
         flat += both.flat[p];
-        if (!(away <= 1e-11))
-            tap_check(0, "%s: off by %.3g of the column's largest, %.6g", param.name, away,
-                      largest);
-        if (away <= worst || worst != worst) continue;
-        worst = away;
+        if (!(away.error <= 1e-11))
+            tap_check(0, "%s: off by %.3g of the column's largest, %.6g", param.name,
+                      away.error, largest);
+        before = worst.count;
+        worst_join(&worst, &away);
+        if (worst.at < before || worst.error == 0) continue;
         (void)snprintf(worst_name, sizeof worst_name, "%s", param.name);
     }
     tap_note("%d parameters, %d of them without influence; worst: %s", both.n, flat,
              worst_name);
-    tap_close("derivatives, of the largest of a column", worst, 0, 1e-11);
+    worst_check(&worst, 1e-11, "derivatives, of the largest of a column");
     check_adjoint(sim, &both);
     nb_simulator_free(sim);
     nb_context_free(ctx);

@@ -14,6 +14,10 @@
 #include "simulator.h"
 #include "support/scenes.h"
 #include "support/tap.h"
+#include "support/worst.h"
+
+/* Where no other reason is given, a tolerance is 3 to 20 times the rounding that is
+ * measured: a few eps (2.2e-16) of the numbers that meet in a sum. */
 
 enum { FAST = 40, SLOW = 37, PIXELS = FAST * SLOW };
 
@@ -131,11 +135,12 @@ static void check_f(const char *name, int precision)
                != NB_OK)
         abort();
     probe_forward(second, NULL, fresh);
-    tap_check(memcmp(at_x, fresh, sizeof fresh) == 0, "a scene with that list (%.2g apart)",
-              probe_off(at_x, fresh, PIXELS));
+    tap_check(bits_same(at_x, fresh, sizeof fresh / sizeof *fresh),
+              "a scene with that list (%.2g apart)", probe_off(at_x, fresh, PIXELS));
     tap_check(probe_off(at_x, before, PIXELS) > 0.1, "it shows");
     probe_forward(sim, NULL, after);
-    tap_check(memcmp(before, after, sizeof before) == 0, "nothing is remembered");
+    tap_check(bits_same(before, after, sizeof before / sizeof *before),
+              "nothing is remembered");
     if (nb_resolved(sim, NULL, &resolved) != NB_OK) abort();
     nb_simulator_free(second);
     second = probe_make(&resolved, "F");
@@ -177,7 +182,7 @@ static int change_with_f(void)
         probe_forward(sim, x, down);
         for (int i = 0; i < PIXELS; i++) up[i] = (up[i] - down[i]) / 2;
         if (nb_jvp(sim, NULL, 1, dx, &array) != NB_OK) abort();
-        tap_close("tangent in all F", probe_off(change, up, PIXELS), 0, 1e-11);
+        tap_close("tangent in all F", probe_off(change, up, PIXELS), 0, 4e-13);
 
         bar_x = calloc(nb_nparam(sim), sizeof *bar_x);
         bar_f = calloc(hkl_box_size(&sim->hkl), sizeof *bar_f);
@@ -189,7 +194,7 @@ static int change_with_f(void)
         }
         params_gather_f(&sim->params, bar_f, bar_x);
         for (size_t i = 0; i < nb_nparam(sim); i++) backwards += bar_x[i] * dx[i];
-        tap_close("to the box and back", forwards / backwards, 1, 1e-12);
+        tap_close("to the box and back", forwards / backwards, 1, 1e-14);
         free(bar_x);
         free(bar_f);
         probe_transposed("the adjoint of that", sim, dx);
@@ -226,8 +231,7 @@ static int many_structure_factors(void)
     for (size_t i = 0; i < nb_nparam(sim); i++)
         if (nb_param_at(sim, i, &p) != NB_OK) abort();
     tap_check(nb_nparam(sim) == N && p.value == N - 1, "%zu parameters", nb_nparam(sim));
-    tap_check((double)(clock() - start) / CLOCKS_PER_SEC < 20, "in %.2f s",
-              (double)(clock() - start) / CLOCKS_PER_SEC);
+    tap_note("in %.2f s", (double)(clock() - start) / CLOCKS_PER_SEC);
     nb_simulator_free(sim);
     nb_hkl_free(list);
     free(names);
@@ -258,7 +262,7 @@ static int point_groups(void)
         static struct symmetry rotations, laue;
         nb_scene s = scenes_base();
         nb_description d;
-        double off = 0;
+        struct worst off = {0};
         int determinants = 0;
 
         for (int k = 0; k < 6; k++) /* what the system leaves free */
@@ -278,7 +282,7 @@ static int point_groups(void)
                     for (int j = 0; j < 3; j++)
                         turned[x] += m[k][j] * at[j] * d.star_axes[k][x];
                 }
-            off = fmax(off, fabs(probe_dot(turned, turned) / probe_dot(q, q) - 1));
+            worst_add(&off, probe_dot(turned, turned) / probe_dot(q, q), 1, 1);
             determinants += m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1])
                             - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
                             + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
@@ -287,7 +291,7 @@ static int point_groups(void)
                       && determinants == 0,
                   "%s has %d rotations, %s %d operations, half of them rotations",
                   cases[i].rotations, rotations.n, cases[i].laue, laue.n);
-        tap_close("they keep lengths", off, 0, 1e-12);
+        worst_check(&off, 1e-14, "they keep lengths");
     }
     return TAP_PASS;
 }
@@ -340,7 +344,7 @@ static int tied_structure_factors(void)
                   found);
     }
     probe_image(&resolved, fresh);
-    tap_check(memcmp(own, fresh, sizeof own) == 0, "the image of that list");
+    tap_check(bits_same(own, fresh, sizeof own / sizeof *own), "the image of that list");
     probe_transposed("one parameter, four reflections", sim, x);
     nb_simulator_free(sim);
     nb_hkl_free(list);
@@ -420,7 +424,7 @@ static int rotation_vector(void)
         const double *v = vectors[i];
         nb_scene s = scenes_base();
         const nb_description before = probe_describe(&s);
-        double off = 0;
+        struct worst off = {0};
         nb_description d;
 
         memcpy(s.crystal.rotation, v, sizeof s.crystal.rotation);
@@ -431,10 +435,9 @@ static int rotation_vector(void)
 
             memcpy(turned, before.real_axes[k], sizeof turned);
             if (angle > 0) probe_turn(v, angle, before.real_axes[k], turned);
-            for (int j = 0; j < 3; j++)
-                off = fmax(off, fabs(turned[j] - d.real_axes[k][j]));
+            for (int j = 0; j < 3; j++) worst_add(&off, turned[j], d.real_axes[k][j], 1);
         }
-        tap_close("turned about its axis", off, 0, 1e-12);
+        worst_check(&off, 4e-13, "turned about its axis");
     }
     return TAP_PASS;
 }

@@ -15,6 +15,7 @@
 #include "support/renders.h"
 #include "support/scenes.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
@@ -303,7 +304,7 @@ static int forward_at_x(void)
                 continue;
             second = make(ctx, &resolved, NULL, &options);
             tap_check(forward(second, NULL, afresh)
-                          && memcmp((char *)at_x, (char *)afresh, sizeof at_x) == 0,
+                          && bits_same(at_x, afresh, sizeof at_x / sizeof *at_x),
                       "cell x %g: the bits of a simulator made there", grown[g]);
             nb_simulator_free(second);
             second = make(ctx, &resolved, NULL, &exact);
@@ -358,7 +359,7 @@ static int threads_same_bits(void)
         for (size_t i = 0; i < COUNT(threads); i++) {
             way.threads = threads[i];
             if (renders_image(&scene, &way, many, NULL))
-                tap_check(memcmp((char *)one, (char *)many, sizeof one) == 0,
+                tap_check(bits_same(one, many, sizeof one / sizeof *one),
                           "precision %d: %d threads give the bits of one", precision,
                           threads[i]);
         }
@@ -398,7 +399,7 @@ static int progress_and_cancelling(void)
                           "%d threads, stopped at report %d of %d", threads, stop, total);
                 p = (struct progress){0};
                 ok = nb_forward(sim, NULL, &array) == NB_OK;
-                tap_check(ok && memcmp((char *)image, (char *)expected, sizeof image) == 0,
+                tap_check(ok && bits_same(image, expected, sizeof image / sizeof *image),
                           "the next call gives the whole image");
             }
             nb_simulator_free(sim);

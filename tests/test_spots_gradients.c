@@ -14,6 +14,7 @@
 #include "support/renders.h"
 #include "support/scenes.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
@@ -165,15 +166,10 @@ static int is_painted(const nb_scene *s)
 /* largest difference over S; 0 matches nothing else */
 static double worst_of(size_t n, const double *a, const double *b, const double *scale)
 {
-    double worst = 0;
+    struct worst worst = {0};
 
-    for (size_t i = 0; i < n; i++) {
-        const double off = fabs(a[i] - b[i]);
-
-        if (off > 0) worst = fmax(worst, off / scale[i]);
-        if (!isfinite(a[i])) return INFINITY;
-    }
-    return worst;
+    for (size_t i = 0; i < n; i++) worst_add(&worst, a[i], b[i], scale[i]);
+    return worst.error;
 }
 
 /* the same for a loss, whose weights are those of `scale` times some number */
@@ -182,7 +178,8 @@ static double worst_of_loss(size_t n, const double *a, const double *b, const do
     double times = 0;
 
     for (size_t i = 0; i < n; i++)
-        if (scale[i] > 0) times = fmax(times, fabs(b[i]) / scale[i]);
+        if (scale[i] > 0 && !(fabs(b[i]) / scale[i] <= times))
+            times = fabs(b[i]) / scale[i];
     return worst_of(n, a, b, scale) / (times > 0 ? times : 1);
 }
 
@@ -227,11 +224,10 @@ static double worst_to(int precision, double tolerance, int cells, double *worst
 {
     const nb_options spots = {precision, NB_SPOTS, tolerance},
                      lanes = {NB_DOUBLE, NB_LANES, 0};
-    double worst = 0;
+    struct worst worst = {0}, losses = {0};
     char name[80];
     nb_scene s;
 
-    *worst_loss = 0;
     for (size_t i = 0; local_scene(i, &s, name, sizeof name); i++) {
         struct gradients a, b;
         double *sum, *scale, own, loss;
@@ -241,23 +237,23 @@ static double worst_to(int precision, double tolerance, int cells, double *worst
         b = gradients_of(&s, &lanes, 1);
         sum = numbers(a.n);
         scale = numbers(a.n);
-        /* a default that only tails reach is below the tolerance as a whole */
-        if (cells > 0 && a.default_f < a.n) {
-            a.linear[a.default_f] = b.linear[a.default_f];
-            a.loss[a.default_f] = b.loss[a.default_f];
-        }
         tangents_of(&s, sum, scale);
+        /* The S of a default that only tails reach may lie below the tolerance itself, and
+         * is then measured by a small part of another one's. */
+        if (cells > 0 && a.default_f < a.n)
+            scale[a.default_f] = fmax(scale[a.default_f], 1e-9 * scale[0]);
         own = worst_of(a.n, a.linear, b.linear, scale);
-        worst = fmax(worst, own);
+        worst_add(&worst, own, 0, 1);
         loss = worst_of_loss(a.n, a.loss, b.loss, scale);
-        *worst_loss = fmax(*worst_loss, loss);
+        worst_add(&losses, loss, 0, 1);
         tap_note("%s to %g: %.1e of S; of a loss %.1e", name, tolerance, own, loss);
         free(sum);
         free(scale);
         drop(&a);
         drop(&b);
     }
-    return worst;
+    *worst_loss = losses.error;
+    return worst.error;
 }
 
 static int tolerance_kept(void)
@@ -282,9 +278,11 @@ static int float_painted(void)
     double loss;
     const double worst = worst_to(NB_SINGLE, 0, 24, &loss);
 
-    tap_check(worst > 1e-8 && worst <= 5e-4, "in float: %.1e of S, 1e-8 to 5e-4 expected",
+    /* Rounding in float of N h, 24 cells to an index of 10, is 1e-5 of the slope of a
+     * profile's steepest part; 2.5e-6 and 4.4e-6 are measured. */
+    tap_check(worst > 1e-8 && worst <= 4e-5, "in float: %.1e of S, 1e-8 to 4e-5 expected",
               worst);
-    tap_check(loss > 1e-9 && loss <= 5e-4, "of a loss %.1e, 1e-9 to 5e-4 expected", loss);
+    tap_check(loss > 1e-9 && loss <= 4e-5, "of a loss %.1e, 1e-9 to 4e-5 expected", loss);
     return TAP_PASS;
 }
 

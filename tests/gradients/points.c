@@ -231,7 +231,8 @@ int float_gradients(void)
         char *names = harness_names(ctx, &scene);
         const size_t pixels = (size_t)scene.detector.nslow * (size_t)scene.detector.nfast;
         double *bar = calloc(pixels, sizeof *bar), *change = calloc(pixels, sizeof *change);
-        double *gradient[2] = {NULL, NULL}, worst = 0;
+        struct worst worst = {0};
+        double *gradient[2] = {NULL, NULL};
         uint64_t state = 4;
         nb_simulator *sim;
         size_t n = 0;
@@ -250,17 +251,16 @@ int float_gradients(void)
         for (size_t p = 0; p < n; p++) {
             nb_array array =
                 nb_array_f64(change, scene.detector.nslow, scene.detector.nfast);
-            double *d = calloc(n, sizeof *d), scale = 0, off;
+            double *d = calloc(n, sizeof *d), scale = 0;
 
             d[p] = 1;
             if (nb_jvp(sim, NULL, 1, d, &array) != NB_OK) abort();
             for (size_t k = 0; k < pixels; k++) scale += fabs(bar[k] * change[k]);
-            off = fabs(gradient[1][p] - gradient[0][p]);
-            if (off > 0) worst = fmax(worst, off / scale);
+            worst_add(&worst, gradient[1][p], gradient[0][p], scale);
             free(d);
         }
-        tap_check(n > 0 && worst <= 5e-4, "%s: float off by %.1e of S, 5e-4 allowed",
-                  modes_list[i].name, worst);
+        /* float's rounding of N h in the slope of the lattice's sine: 2.5e-6 measured */
+        worst_check(&worst, 4e-5, "%s: float, of S", modes_list[i].name);
         free(gradient[0]);
         free(gradient[1]);
         free(bar);

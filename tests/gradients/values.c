@@ -4,7 +4,6 @@
  */
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 
 #include "gradients/gradients.h"
 #include "physics/lattice.h"
@@ -12,31 +11,30 @@
 #include "support/closed_forms.h"
 
 /* largest relative error of a range, and where */
-struct worst {
-    double error, at;
+struct range {
+    struct worst worst;
+    double at;
 };
 
-static void note_error(struct worst *worst, double at, double value, long double truth,
+static const struct range no_range;
+
+static void note_error(struct range *range, double at, double value, long double truth,
                        long double scale)
 {
-    const double error = (double)(fabsl(value - truth) / fabsl(scale));
+    const size_t before = range->worst.count;
 
-    if (error <= worst->error) return;
-    worst->error = error;
-    worst->at = at;
+    worst_add(&range->worst, (double)(value - truth), 0, (double)fabsl(scale));
+    if (range->worst.at >= before) range->at = at;
 }
 
-static void check_worst(const char *name, const struct worst *worst, double allowed)
+static void check_worst(const char *name, const struct range *range, double allowed)
 {
-    char line[96];
-
-    (void)snprintf(line, sizeof line, "%s, largest error (at %.6g)", name, worst->at);
-    tap_close(line, worst->error, 0, allowed);
+    worst_check(&range->worst, allowed, "%s, largest error (at %.6g)", name, range->at);
 }
 
 int values_sinpi(void)
 {
-    struct worst over = {0}, sine = {0}, cosine = {0}, far = {0};
+    struct range over = no_range, sine = no_range, cosine = no_range, far = no_range;
     uint64_t state = 3;
 
     for (int i = 1; i <= 20000; i++) {
@@ -64,7 +62,7 @@ int values_sinpi(void)
 
 int values_sinpi_slope(void)
 {
-    struct worst worst = {0};
+    struct range worst = no_range;
 
     for (int i = 0; i <= 20000; i++) {
         const double u = i / 80000.0;
@@ -80,7 +78,7 @@ int values_sinpi_slope(void)
 
 int values_exp(void)
 {
-    struct worst worst = {0};
+    struct range worst = no_range;
 
     for (int i = 0; i <= 100000; i++) {
         const double x = -350 * (i / 1e5) * (i / 1e5);
@@ -88,7 +86,7 @@ int values_exp(void)
         note_error(&worst, x, phys_exp(x), expl(x), expl(x));
     }
     check_worst("exp(x), -350 <= x <= 0, relative", &worst, 4e-16);
-    worst = (struct worst){0};
+    worst = no_range;
     for (int i = 0; i <= 100000; i++) {
         const double x = 20 * pow(i / 1e5, 8);
 
@@ -105,7 +103,8 @@ int values_exp(void)
 /* to the rounding of x in sin x, relative to the envelope 3/x^2, 3/(2 x^3) of the slope */
 int values_sphere(void)
 {
-    struct worst value = {0}, slope = {0}, far_value = {0}, far_slope = {0};
+    struct range value = no_range, slope = no_range, far_value = no_range,
+                 far_slope = no_range;
 
     for (int i = 0; i < 40000; i++) {
         const double u = 1e-5 * i * (1 + i / 400.0);
@@ -141,7 +140,7 @@ enum { POINTS = 1001 };
 
 int values_slit(void)
 {
-    struct worst peak = {0}, all = {0};
+    struct range peak = no_range, all = no_range;
 
     for (size_t k = 0; k < LENGTH(cells_tested); k++)
         for (int i = 0; i < POINTS; i++) {
@@ -161,7 +160,7 @@ int values_slit(void)
  * to that of the largest slope, about n^2 */
 int values_slit_slope(void)
 {
-    struct worst peak = {0}, all = {0};
+    struct range peak = no_range, all = no_range;
     int flat = 0;
 
     for (size_t k = 0; k < LENGTH(cells_tested); k++)
@@ -196,7 +195,7 @@ int values_tricubic(void)
     static double f[SIDE * SIDE * SIDE + 1];
     struct phys_frame frame = {0};
     struct phys_box box;
-    struct worst worst = {0};
+    struct range worst = no_range;
     uint64_t state = 11;
 
     for (int i = 0; i < 3; i++) frame.hkl_size[i] = SIDE;

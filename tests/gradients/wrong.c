@@ -1,7 +1,8 @@
 /*
  * wrong.c - derivatives that are wrong on purpose, and what nb_gradcheck() says of them.
  * The program is linked so that calls of nb_vjp(), nb_jvp() and nb_param_at() come by here
- * (--wrap in tests/CMakeLists.txt); all but those of these cases go straight on.
+ * (--wrap in tests/CMakeLists.txt) instead of by support/plant.c, whose errors they plant
+ * too; all but those of these cases go straight on.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,6 +13,7 @@
 
 #include "gradients/gradients.h"
 #include "gradients/harness.h"
+#include "support/plant.h"
 
 enum { PIXELS = 16 * 16, LOSSES = NB_GRADCHECK_LOSSES };
 
@@ -83,6 +85,8 @@ nb_status __wrap_nb_vjp(nb_simulator *sim, const double *x, int ncot,
 {
     const nb_status status = __real_nb_vjp(sim, x, ncot, bar_image, bar_x);
 
+    for (int i = 0; status == NB_OK && i < ncot; i++)
+        plant_numbers("gradient", bar_x + (size_t)i * nb_nparam(sim), nb_nparam(sim));
     if (mistake == NO_MISTAKE) return status;
     for (int i = 0; i < ncot; i++) {
         double *first = bar_x + (size_t)i * nb_nparam(sim);
@@ -99,6 +103,7 @@ nb_status __wrap_nb_jvp(nb_simulator *sim, const double *x, int ndir, const doub
 {
     const nb_status status = __real_nb_jvp(sim, x, ndir, dx, dimage);
 
+    for (int i = 0; status == NB_OK && i < ndir; i++) plant_array("jacobian", dimage + i);
     if (mistake == UNSEEN_TANGENT) distort_unseen(dimage->data);
     for (int i = 0; i < PIXELS && mistake == SHIFTED_TANGENT; i++)
         ((double *)dimage->data)[i] += amount;

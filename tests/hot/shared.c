@@ -14,6 +14,7 @@
 #include "support/emulated.h"
 #include "support/scenes.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 enum { SOME = 4 };
 
@@ -52,7 +53,7 @@ int batches(void)
     sim = devices_make(in, &scene, "b_factor fluence", NB_DOUBLE);
     for (; tries < 2000 && stats.promotions < 2; tries++) {
         batch(sim, out);
-        same += memcmp(first, out, sizeof first) == 0;
+        same += bits_same(first[0], out[0], sizeof first / sizeof first[0][0]);
         stats = compiled_stats(sim);
         wait_for_build(in);
     }
@@ -61,7 +62,8 @@ int batches(void)
               same, tries);
     emulated.own_launches = 0;
     batch(sim, out);
-    tap_check(emulated.own_launches == 2 && memcmp(first, out, sizeof first) == 0
+    tap_check(emulated.own_launches == 2
+                  && bits_same(first[0], out[0], sizeof first / sizeof first[0][0])
                   && !(emulated.known & FLAG_SAME_SOURCES),
               "%d launches of them (2), the same bits", (int)emulated.own_launches);
     nb_simulator_free(sim);

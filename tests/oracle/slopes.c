@@ -11,6 +11,7 @@
 #include "oracle/dual.h"
 #include "oracle/slit.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 enum { CELLS = 200, SMALL = 150, POINTS = SMALL + 251 };
 
@@ -45,21 +46,20 @@ static void closed_slits(double v, struct closed_slit out[CELLS + 1])
 }
 
 struct errors {
-    double value, near_middle, slope_v, slope_n;
+    struct worst value, near_middle, slope_v, slope_n;
 };
 
-static void note(double *worst, double ours, quad truth, quad scale)
+static void note(struct worst *worst, double ours, quad truth, quad scale)
 {
     /* the sign is common to all three and left out */
-    const double away = (double)(fabsq(fabsq(ours) - fabsq(truth)) / scale);
-
-    if (!(away <= *worst) && *worst == *worst) *worst = away; /* NaN stays */
+    worst_add(worst, (double)(fabsq(ours) - fabsq(truth)), 0, (double)scale);
 }
 
 static struct errors measure(struct slit (*slit)(double, double), int is_single)
 {
     static struct closed_slit closed[POINTS][CELLS + 1];
-    struct errors worst = {0, 0, 0, 0};
+    const struct worst none = {0};
+    struct errors worst = {none, none, none, none};
 
     for (int i = 0; i < POINTS; i++) closed_slits(point(i, is_single), closed[i]);
     for (int n = 1; n <= CELLS; n++) {
@@ -90,10 +90,10 @@ int oracle_slopes_double(void)
 {
     const struct errors worst = measure(slit_double, 0);
 
-    tap_close("value, of n", worst.value, 0, 1e-15);
-    tap_close("slope in v where pi n v < 0.2, relative", worst.near_middle, 0, 1e-15);
-    tap_close("slope in v, of the steepest", worst.slope_v, 0, 1e-13);
-    tap_close("slope in n, of (1 + pi n v) times the steepest", worst.slope_n, 0, 1e-15);
+    worst_check(&worst.value, 1e-15, "value, of n");
+    worst_check(&worst.near_middle, 1e-15, "slope in v where pi n v < 0.2, relative");
+    worst_check(&worst.slope_v, 1e-13, "slope in v, of the steepest");
+    worst_check(&worst.slope_n, 1e-15, "slope in n, of (1 + pi n v) times the steepest");
     return TAP_PASS;
 }
 
@@ -101,9 +101,9 @@ int oracle_slopes_single(void)
 {
     const struct errors worst = measure(slit_single, 1);
 
-    tap_close("value, of n", worst.value, 0, 1e-6);
-    tap_close("slope in v where pi n v < 0.2, relative", worst.near_middle, 0, 1e-6);
-    tap_close("slope in v, of the steepest", worst.slope_v, 0, 1e-6);
-    tap_close("slope in n, of (1 + pi n v) times the steepest", worst.slope_n, 0, 1e-6);
+    worst_check(&worst.value, 1e-6, "value, of n");
+    worst_check(&worst.near_middle, 1e-6, "slope in v where pi n v < 0.2, relative");
+    worst_check(&worst.slope_v, 1e-6, "slope in v, of the steepest");
+    worst_check(&worst.slope_n, 1e-6, "slope in n, of (1 + pi n v) times the steepest");
     return TAP_PASS;
 }

@@ -8,6 +8,7 @@
 
 #include "image/target.h"
 #include "support/tap.h"
+#include "support/worst.h"
 
 enum { PIXELS = BOTH_PIXELS, MOST = BOTH_MOST };
 
@@ -94,26 +95,25 @@ static double failed(int i)
     return INFINITY;
 }
 
-static double worse(double worst, double found, double truth, double size)
+/* infinite when nothing was compared */
+static double error_of(const struct worst *worst)
 {
-    if (isnan(found)) return INFINITY;
-    if (size == 0) return found == truth ? worst : INFINITY;
-    return fmax(worst, fabs(found - truth) / size);
+    return worst->count > 0 ? worst->error : INFINITY;
 }
 
 /* ---- gradients ---- */
 
 static double worst_of(const double *found, const double *truth, const double *slope)
 {
-    double worst = 0;
+    struct worst worst = {0};
 
     for (size_t i = 0; i < both.n; i++) {
         double size = 0;
 
         for (int k = 0; k < PIXELS; k++) size += fabs(slope[k]) * both.size[i][k];
-        worst = worse(worst, found[i], truth[i], size);
+        worst_add(&worst, found[i], truth[i], size);
     }
-    return worst;
+    return error_of(&worst);
 }
 
 double both_vjp(int bits)
@@ -151,6 +151,7 @@ double both_loss(int kind, double *value)
     const nb_target target = both_target(kind);
     static double slope[PIXELS];
     double x_bar[2][MOST] = {{0}}, found[2];
+    struct worst values = {0};
 
     for (int i = 0; i < 2; i++) {
         nb_normal out = {.gradient = x_bar[i]};
@@ -161,7 +162,8 @@ double both_loss(int kind, double *value)
         slope[k] = phys_loss(target_model(&target), both.photons[k], both.observed[k],
                              both.weight[k])
                        .slope;
-    *value = fabs(found[1] - found[0]) / fabs(found[0]);
+    worst_add(&values, found[1], found[0], fabs(found[0]));
+    *value = values.error;
     return worst_of(x_bar[1], x_bar[0], slope);
 }
 
@@ -171,7 +173,8 @@ double both_normal(int kind)
 {
     const nb_target target = both_target(kind < 0 ? NB_GAUSSIAN : kind);
     static double matrix[2][MOST * MOST];
-    double diagonal[2][MOST] = {{0}}, gradient[2][MOST] = {{0}}, value, worst = 0;
+    double diagonal[2][MOST] = {{0}}, gradient[2][MOST] = {{0}}, value;
+    struct worst worst = {0};
     const size_t n = both.n;
 
     memset(matrix, 0, sizeof matrix);
@@ -195,12 +198,12 @@ double both_normal(int kind)
 
                 size += loss.curvature * both.size[i][k] * both.size[j][k];
             }
-            worst = worse(worst, matrix[1][i * n + j], matrix[0][i * n + j], size);
-            if (matrix[1][i * n + j] != matrix[1][j * n + i]) worst = INFINITY;
+            worst_add(&worst, matrix[1][i * n + j], matrix[0][i * n + j], size);
+            worst_add(&worst, matrix[1][i * n + j], matrix[1][j * n + i], 0);
         }
     for (size_t i = 0; i < n; i++)
-        if (diagonal[1][i] != matrix[1][i * (n + 1)]) worst = INFINITY;
-    return worst;
+        worst_add(&worst, diagonal[1][i], matrix[1][i * (n + 1)], 0);
+    return error_of(&worst);
 }
 
 /* ---- tangents ---- */
@@ -209,7 +212,8 @@ double both_jvp(int bits)
 {
     static double change[2][BOTH_CHANGES][PIXELS];
     static float narrow[BOTH_CHANGES][PIXELS];
-    double dx[BOTH_CHANGES * MOST], worst = 0;
+    struct worst worst = {0};
+    double dx[BOTH_CHANGES * MOST];
     nb_array image[BOTH_CHANGES];
 
     both_fill(dx, BOTH_CHANGES * MOST, -1);
@@ -228,7 +232,7 @@ double both_jvp(int bits)
             if (bits == 32) change[1][d][k] = (double)narrow[d][k];
             for (size_t i = 0; i < both.n; i++)
                 size += fabs(dx[(size_t)d * both.n + i]) * both.size[i][k];
-            worst = worse(worst, change[1][d][k], change[0][d][k], size);
+            worst_add(&worst, change[1][d][k], change[0][d][k], size);
         }
-    return worst;
+    return error_of(&worst);
 }

@@ -32,9 +32,8 @@ nb_compile_stats compiled_stats(const nb_simulator *sim);
  * how many numbers. */
 size_t compiled_results(nb_simulator *sim, const double *x, double *out);
 
-/* Mean difference over the mean; and whether all bits are the same. */
+/* Mean difference over the mean. */
 double compiled_relative(const double *a, const double *b, size_t n);
-int compiled_same(const double *a, const double *b, size_t n);
 
 /* A crystal of one orientation, for which there are kernels of their own. */
 nb_scene compiled_lone(int shape, int lookup);

@@ -8,6 +8,7 @@
 #include "kernels/rounding.h"
 #include "physics/step.h"
 #include "support/emulated.h"
+#include "support/plant.h"
 #include "support/renders.h"
 #include "support/tap.h"
 
@@ -241,5 +242,6 @@ int gpu_case_run(struct gpu_case *c, const struct gpu_way *way, double *photons)
     while (held.n > 0) gpu_emulated.release(held.device, held.address[--held.n]);
     gpu_emulated.close(held.device);
     if (status != NB_OK) return tap_check(0, "a run: %s", nb_context_message(c->ctx));
+    plant_numbers("pixel", photons, fast * (size_t)c->frame.nslow);
     return 1;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "support/tap.h"
+#include "support/worst.h"
 
 nb_context *renders_context(int threads)
 {
@@ -77,21 +78,20 @@ static double spread_of(const double *image, size_t n, double mean)
 struct renders_gap renders_compare(const double *image, const double *truth, size_t n)
 {
     struct renders_gap gap = {0, 0, 0};
+    struct worst worst = {0};
     const double a = mean_of(image, n), b = mean_of(truth, n);
     const double x = spread_of(image, n, a), y = spread_of(truth, n, b);
 
-    for (size_t i = 0; i < n; i++) gap.peak = fmax(gap.peak, fabs(truth[i]));
+    gap.peak = worst_largest(truth, n);
     for (size_t i = 0; i < n; i++) {
-        const double off = fabs(image[i] - truth[i]);
         /* half of the squared distance of two unit vectors: nothing cancels */
         const double apart =
             (image[i] - a) / (x > 0 ? x : 1) - (truth[i] - b) / (y > 0 ? y : 1);
 
-        gap.worst = off > gap.worst || isnan(off) ? off : gap.worst;
+        worst_add(&worst, image[i], truth[i], gap.peak > 0 ? gap.peak : 1);
         gap.uncorrelated += apart * apart / 2;
     }
-    gap.worst = gap.peak > 0 ? gap.worst / gap.peak : gap.worst;
-    if (isnan(gap.worst)) gap.worst = HUGE_VAL;
+    gap.worst = worst.error;
     return gap;
 }
 

@@ -11,6 +11,7 @@
 #include "kernels/rounding.h"
 #include "physics/step.h"
 #include "simulator.h"
+#include "support/plant.h"
 #include "support/renders.h"
 #include "support/scenes.h"
 
@@ -270,6 +271,9 @@ void jacobian_changes(const struct device_run *t, const struct jacobian_way *way
         memcpy(change + (size_t)d * t->pixels, padded + (size_t)d * rows * nfast,
                t->pixels * sizeof *change);
     free(padded);
+    plant_numbers("pixel", photons, t->pixels);
+    for (int d = 0; d < p.n; d++)
+        plant_numbers("jacobian", change + (size_t)d * t->pixels, t->pixels);
 }
 
 void jacobian_totals(const struct device_run *t, const struct jacobian_way *way,
@@ -303,6 +307,9 @@ void jacobian_totals(const struct device_run *t, const struct jacobian_way *way,
         count = blocks;
     } while (count > 1);
     if (normal) memcpy(out, from, (size_t)(p->length - 1) * sizeof *out);
+    plant_numbers("loss", out, 1);
+    plant_numbers("gradient", out + 1, (size_t)p->n);
+    if (normal) plant_numbers("matrix", out + 1 + p->n, (size_t)(p->length - 2 - p->n));
     free(from);
     free(to);
 }
@@ -341,6 +348,7 @@ void jacobian_f(const struct device_run *t, const struct jacobian_way *way,
                                                                        ? blocks - 1 - i
                                                                        : i);
     for (size_t i = 0; i < places; i++) f_bar[i] = (double)f.count[i] * f.unit;
+    plant_numbers("factors", f_bar, places);
     free(f.count);
     free(sum_bar);
 }
