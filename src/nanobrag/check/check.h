@@ -61,7 +61,8 @@ struct check {
     unsigned char *unsmooth; /* (ROMBERG_ROWS x n) */
     double step[ROMBERG_ROWS];
     long double run[ROMBERG_ROWS];
-    double *near; /* images from which the noise is measured (ROMBERG_POINTS x n) */
+    double
+        *noise_samples; /* images from which the noise is measured (ROMBERG_POINTS x n) */
     unsigned char *mask, *attempt; /* 1 for the pixels that take part (n) */
     double *direction; /* (nparam) */
     double *tangent; /* (pixels) */

@@ -72,26 +72,26 @@ static int allocate_zeros(void *pointer, size_t n, size_t size)
 static nb_status allocate(struct check *c)
 {
     const size_t ladder = (size_t)ROMBERG_ROWS * c->n, all = c->pixels, n = c->n;
-    int ok = allocate_zeros(&c->x, c->nparam, sizeof *c->x)
-             && allocate_zeros(&c->moved, c->nparam, sizeof *c->moved)
-             && allocate_zeros(&c->param, c->nparam, sizeof *c->param)
-             && allocate_zeros(&c->length, c->nparam, sizeof *c->length)
-             && allocate_zeros(&c->sensitivity, LOSSES * c->nparam, sizeof *c->sensitivity)
-             && allocate_zeros(&c->gradient, LOSSES * c->nparam, sizeof *c->gradient)
-             && allocate_zeros(&c->direction, c->nparam, sizeof *c->direction)
-             && allocate_zeros(&c->image, all, sizeof *c->image)
-             && allocate_zeros(&c->tangent, all, sizeof *c->tangent)
-             && allocate_zeros(&c->cotangent, LOSSES * all, sizeof *c->cotangent)
-             && allocate_zeros(&c->signature, all, sizeof *c->signature)
-             && allocate_zeros(&c->signature_at_x, all, sizeof *c->signature_at_x)
-             && allocate_zeros(&c->differs, all, 1)
-             && allocate_zeros(&c->row_differs, all, 1)
-             && allocate_zeros(&c->at_x, n, sizeof *c->at_x)
-             && allocate_zeros(&c->above, ladder, sizeof *c->above)
-             && allocate_zeros(&c->below, ladder, sizeof *c->below)
-             && allocate_zeros(&c->unsmooth, ladder, 1)
-             && allocate_zeros(&c->near, ROMBERG_POINTS * n, sizeof *c->near)
-             && allocate_zeros(&c->mask, n, 1) && allocate_zeros(&c->attempt, n, 1);
+    int ok =
+        allocate_zeros(&c->x, c->nparam, sizeof *c->x)
+        && allocate_zeros(&c->moved, c->nparam, sizeof *c->moved)
+        && allocate_zeros(&c->param, c->nparam, sizeof *c->param)
+        && allocate_zeros(&c->length, c->nparam, sizeof *c->length)
+        && allocate_zeros(&c->sensitivity, LOSSES * c->nparam, sizeof *c->sensitivity)
+        && allocate_zeros(&c->gradient, LOSSES * c->nparam, sizeof *c->gradient)
+        && allocate_zeros(&c->direction, c->nparam, sizeof *c->direction)
+        && allocate_zeros(&c->image, all, sizeof *c->image)
+        && allocate_zeros(&c->tangent, all, sizeof *c->tangent)
+        && allocate_zeros(&c->cotangent, LOSSES * all, sizeof *c->cotangent)
+        && allocate_zeros(&c->signature, all, sizeof *c->signature)
+        && allocate_zeros(&c->signature_at_x, all, sizeof *c->signature_at_x)
+        && allocate_zeros(&c->differs, all, 1) && allocate_zeros(&c->row_differs, all, 1)
+        && allocate_zeros(&c->at_x, n, sizeof *c->at_x)
+        && allocate_zeros(&c->above, ladder, sizeof *c->above)
+        && allocate_zeros(&c->below, ladder, sizeof *c->below)
+        && allocate_zeros(&c->unsmooth, ladder, 1)
+        && allocate_zeros(&c->noise_samples, ROMBERG_POINTS * n, sizeof *c->noise_samples)
+        && allocate_zeros(&c->mask, n, 1) && allocate_zeros(&c->attempt, n, 1);
 
     for (int loss = 0; ok && loss < LOSSES; loss++)
         ok = allocate_zeros(&c->weight[loss], n, sizeof *c->weight[loss]);
@@ -100,14 +100,17 @@ static nb_status allocate(struct check *c)
 
 static void release(struct check *c)
 {
-    void *const all[] = {c->rendered,      c->x,           c->moved,
-                         c->param,         c->length,      c->image,
-                         c->tangent,       c->cotangent,   c->signature,
-                         c->differs,       c->at_x,        c->above,
-                         c->below,         c->near,        c->unsmooth,
-                         c->mask,          c->attempt,     c->gradient,
-                         c->direction,     c->sensitivity, c->row_differs,
-                         c->signature_at_x};
+    void *const all[] = {c->rendered,    c->x,
+                         c->moved,       c->param,
+                         c->length,      c->image,
+                         c->tangent,     c->cotangent,
+                         c->signature,   c->differs,
+                         c->at_x,        c->above,
+                         c->below,       c->noise_samples,
+                         c->unsmooth,    c->mask,
+                         c->attempt,     c->gradient,
+                         c->direction,   c->sensitivity,
+                         c->row_differs, c->signature_at_x};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     for (int loss = 0; loss < LOSSES; loss++) free(c->weight[loss]);
@@ -126,7 +129,7 @@ static nb_status list_rendered(struct check *c)
     return NB_OK;
 }
 
-/* ---- the whole ---- */
+/* ---- the simulator as a whole ---- */
 
 static void judge(nb_gradcheck_summary *summary, int verdict, const char *what)
 {
@@ -465,7 +468,7 @@ static nb_status check_items(struct check *c, const nb_gradcheck_options *o,
     return NB_OK;
 }
 
-/* ---- from the first image to the last ---- */
+/* ---- the check from start to end ---- */
 
 static nb_status first_image(struct check *c, const double *x, const nb_array *bar_image,
                              uint64_t seed, nb_gradcheck_summary *summary)

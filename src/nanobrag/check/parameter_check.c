@@ -105,8 +105,8 @@ nb_status check_image(struct check *check, const double *d, double t, int *usabl
     return NB_OK;
 }
 
-/* Compute the rendered pixels at x + t d; mark those that are not smooth between x and
- * there. */
+/* Compute the rendered pixels at x + t d; mark those that are not smooth between
+ * the two points. */
 static nb_status sample(struct check *check, const struct check_item *item, double t,
                         double *values, unsigned char *unsmooth)
 {
@@ -252,7 +252,8 @@ static void slope_of_loss(const struct check *check, int loss, int first, int si
         amplitude = fmaxl(amplitude, fmaxl(fabsl(up), fabsl(down)));
     }
     for (int i = 0; i < ROMBERG_POINTS; i++)
-        values[i] = masked_sum(check, loss, mask, check->near + (size_t)i * check->n);
+        values[i] =
+            masked_sum(check, loss, mask, check->noise_samples + (size_t)i * check->n);
     noise = romberg_noise(values);
     out->noise[loss] = (double)noise.level;
     out->staircase[loss] =
@@ -291,7 +292,7 @@ static nb_status sample_noise(struct check *check, const struct check_item *item
 {
     for (int i = 0; i < ROMBERG_POINTS; i++)
         NB_TRY(sample(check, item, romberg_point(item->side, i) * spacing,
-                      check->near + (size_t)i * check->n, NULL));
+                      check->noise_samples + (size_t)i * check->n, NULL));
     return NB_OK;
 }
 

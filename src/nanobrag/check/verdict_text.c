@@ -1,5 +1,6 @@
 /*
- * verdict_text.c - names, lines and hints of gradcheck.
+ * verdict_text.c - the words of gradcheck: names of verdicts and losses, the line of a row,
+ * and hints at what a wrong derivative looks like.
  *
  * SPDX-License-Identifier: MIT
  */

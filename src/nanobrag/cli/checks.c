@@ -33,8 +33,7 @@ static void check_spots(struct run *run)
     if (width * d->oversample >= 1) return;
     message_warning(run->messages,
                     "the spots are %.3g pixels wide, the sub-pixels 1/%d: intensity is "
-                    "lost "
-                    "between them; use -oversample %d",
+                    "lost between them; use -oversample %d",
                     width, d->oversample, (int)fmin(ceil(3 / width), 10000));
 }
 
@@ -52,8 +51,7 @@ static void check_rocking(struct run *run)
     const double rotation = fabs(scene->scan.osc) * RADIAN;
     message_warning(run->messages,
                     "the phi step of %.3g degree is wider than the rocking width of %.3g "
-                    "degree: "
-                    "spots are missed; use -phisteps %.0f",
+                    "degree: spots are missed; use -phisteps %.0f",
                     step / RADIAN, width / RADIAN, ceil(2 * rotation / width));
 }
 
@@ -124,8 +122,7 @@ static void check_loop(struct run *run)
     if (float_is_idle(run))
         message_warning(run->messages,
                         "-precision float has no effect: float would pass -tolerance %.3g, "
-                        "so "
-                        "the run is in double",
+                        "so the run is in double",
                         d->tolerance);
     else if (run->s->given[OPT_TOLERANCE] && d->precision == NB_DOUBLE
              && d->strategy != NB_SPOTS && !tolerance_decides(run))

@@ -82,8 +82,7 @@ static void explain_work(const struct run *run)
     printf("  spot width                  %.4g pixels (sub-pixel 1/%d, %d wanted)\n", width,
            d->oversample, d->oversample_wanted);
     printf("  evaluations                 %.4g = %lld pixels x %d^2 sub-pixels x %d layers "
-           "x "
-           "%d sources x %d phi steps x %d domains\n",
+           "x %d sources x %d phi steps x %d domains\n",
            d->evaluations, (long long)d->pixels, d->oversample, d->nlayers, d->nsource,
            d->nphi, d->ndomains);
     if (d->strategy == NB_SPOTS)

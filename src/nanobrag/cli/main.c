@@ -1,5 +1,6 @@
 /*
- * main.c - chooses profile and action.
+ * main.c - the entry of the program: chooses the profile, nanobrag's own or nanoBragg's,
+ * and the action: help, a generated text, or a run.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -20,7 +20,7 @@ struct derivatives {
     double *columns; /* (jacobian.n x pixels) */
 };
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 int derivatives_asked(const struct settings *s)
 {
@@ -104,8 +104,7 @@ int derivatives_weight(struct run *run, double *weight)
         if (!isfinite(weight[i]))
             return message_usage(run->messages,
                                  "%s: the weight of pixel %zu is no finite number; write "
-                                 "raw "
-                                 "8-byte floats",
+                                 "raw 8-byte floats",
                                  file, i);
     return 0;
 }

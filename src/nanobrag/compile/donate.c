@@ -47,14 +47,12 @@ nb_status donate_check(nb_context *ctx, const nb_array *input, const nb_array *o
     if (!donated)
         return fail(ctx, NB_ERR_ARGUMENT,
                     "%s lies in the memory of %s; donate %s (NB_DONATE), or give %s memory "
-                    "of "
-                    "its own",
+                    "of its own",
                     other, name, name, other);
     if (input->data != output->data || !array_is_dense(input) || !array_is_dense(output))
         return fail(ctx, NB_ERR_ARGUMENT,
                     "%s lies in a part of the memory of %s; in place both are dense and "
-                    "begin "
-                    "at the same address",
+                    "begin at the same address",
                     other, name);
     *in_place = 1;
     return NB_OK;

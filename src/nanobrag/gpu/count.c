@@ -61,9 +61,9 @@ static nb_status prepare(nb_context *ctx, struct gpu_scene *s,
     p->seed = how->seed;
     p->image_number = how->image;
     p->blocks = blocks_for(s->gpu, how);
-    NB_TRY(gpu_reserve(ctx, s->gpu, &s->found, (size_t)p->blocks * FOUND));
-    p->tally = pointer_at(s->found.address);
-    p->brightest = pointer_at(s->found.address);
+    NB_TRY(gpu_reserve(ctx, s->gpu, &s->tallies, (size_t)p->blocks * FOUND));
+    p->tally = pointer_at(s->tallies.address);
+    p->brightest = pointer_at(s->tallies.address);
     return NB_OK;
 }
 
@@ -74,9 +74,9 @@ static nb_status launch(nb_context *ctx, struct gpu_scene *s, enum gpu_work work
     const struct gpu_driver *driver = s->gpu->driver;
     const struct gpu_launch launch = {{work, 0, 0, 0, NULL}, (unsigned)p->blocks, 0, 0};
 
-    NB_TRY(gpu_put(ctx, s->gpu, &s->counting, p, sizeof *p));
-    NB_TRY(driver->launch(ctx, s->gpu->device, &launch, s->counting.address));
-    NB_TRY(driver->download(ctx, s->gpu->device, found, s->found.address,
+    NB_TRY(gpu_put(ctx, s->gpu, &s->count_parameters, p, sizeof *p));
+    NB_TRY(driver->launch(ctx, s->gpu->device, &launch, s->count_parameters.address));
+    NB_TRY(driver->download(ctx, s->gpu->device, found, s->tallies.address,
                             (size_t)p->blocks * each));
     return driver->wait(ctx, s->gpu->device);
 }

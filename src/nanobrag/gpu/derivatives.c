@@ -118,7 +118,7 @@ static struct derivatives_pass next_pass(const struct derivatives_run *run, int 
     return pass;
 }
 
-/* ---- what a device may take on ---- */
+/* ---- what a device refuses ---- */
 
 static int is_normal(const struct gpu_derivatives_job *request)
 {
@@ -470,7 +470,7 @@ static nb_status run_all(struct derivatives_run *run, int single, int *lost)
 
         NB_TRY(run_pass(run, &pass, &brightest));
         *lost = run->layout.single && rounding_is_lost(run->job, brightest);
-        run->block.jacobian.sum_bar = NULL; /* they were written by the first pass */
+        run->block.jacobian.sum_bar = NULL; /* only the first pass writes them */
         turned += pass.turning;
         others += pass.n - pass.turning;
     } while (!*lost && turned + others < run->request->n);

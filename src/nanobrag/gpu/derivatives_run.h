@@ -60,10 +60,11 @@ struct derivatives_strip derivatives_strip_at(const struct derivatives_run *run,
 
 /* ---- derivatives_upload.c ---- */
 
-/* Send cotangents and targets, and put their addresses into the block. */
+/* Send cotangents and targets, and put their addresses into run->block. */
 nb_status derivatives_send_inputs(struct derivatives_run *run);
 
-/* Send the tangents of a pass with their lists, and put their addresses into the block. */
+/* Send the tangents of a pass with their lists, and put their addresses into
+ * run->block. */
 nb_status derivatives_send_tangents(struct derivatives_run *run,
                                     const struct derivatives_pass *pass);
 

@@ -44,7 +44,7 @@ const char *gpu_kernel_name(const struct gpu_kernel *kernel)
     if (kernel->work == GPU_SUM) return "sum";
     if (kernel->work == GPU_BRIGHTEST) return "brightest";
     if (kernel->work == GPU_COUNT) return "count";
-    if (kernel->work == GPU_DERIVATIVES) return "derivatives"; /* no kernel of the build */
+    if (kernel->work == GPU_DERIVATIVES) return "derivatives"; /* built at run time */
     if (kernel->work == GPU_F) return "structure factors";
     return images[kernel->shape][kernel->lookup];
 }
@@ -97,8 +97,8 @@ static const size_t buffers[] = {
     offsetof(struct gpu_scene, sums),         offsetof(struct gpu_scene, change),
     offsetof(struct gpu_scene, sum_bar),      offsetof(struct gpu_scene, f_counts),
     offsetof(struct gpu_scene, inputs[0]),    offsetof(struct gpu_scene, inputs[1]),
-    offsetof(struct gpu_scene, inputs[2]),    offsetof(struct gpu_scene, counting),
-    offsetof(struct gpu_scene, found),        offsetof(struct gpu_scene, pixels),
+    offsetof(struct gpu_scene, inputs[2]),    offsetof(struct gpu_scene, count_parameters),
+    offsetof(struct gpu_scene, tallies),      offsetof(struct gpu_scene, pixels),
     offsetof(struct gpu_scene, counts),
 };
 

@@ -46,6 +46,7 @@ nb_status gpu_reserve(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffe
 nb_status gpu_put(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
                   const void *from, size_t bytes);
 
+/* Free the memory of a buffer, which may be empty. */
 void gpu_drop(struct gpu *gpu, struct gpu_buffer *buffer);
 
 /* ---- launches ---- */
@@ -68,7 +69,7 @@ struct gpu_graphs {
         struct gpu_launch launches[GPU_SEQUENCE];
     } recordings[GPU_RECORDINGS];
     int next; /* the next recording goes here, in place of the oldest */
-    char why_not[200]; /* why recording was given up; "": it was not */
+    char failure[200]; /* why recording was given up; "": it was not */
     /* sequences recorded, replayed, launched without a graph */
     uint64_t captures, replays, skips;
 };
@@ -114,14 +115,16 @@ struct gpu_scene {
     struct gpu_buffer parameters, sources, orientations, f, stol, mask, partial, photons;
     /* of derivatives and losses (derivatives.h, loss_launch.h) */
     struct gpu_buffer tangents, totals, sums, change, sum_bar, f_counts, inputs[3];
-    struct gpu_buffer counting, found, pixels, counts; /* of counts (count.h) */
+    struct gpu_buffer count_parameters, tallies, pixels, counts; /* of counts (count.h) */
 };
 
 /* Begin a call: order its work in the scene's stream. Simulators share the device, so every
  * call does this first. */
 nb_status gpu_begin(nb_context *ctx, const struct gpu_scene *scene);
 
+/* Free all that a simulator keeps on its device; its next job sends everything again. */
 void gpu_scene_drop(struct gpu_scene *scene);
+/* The device memory of a simulator, bytes. */
 size_t gpu_scene_bytes(const struct gpu_scene *scene);
 
 /* How a job is laid out on a device. It is computed in float where the rounding stays

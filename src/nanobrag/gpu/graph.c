@@ -54,8 +54,8 @@ static nb_status record(nb_context *ctx, struct gpu_scene *scene,
                             graphs->parameters, out)
         != NB_OK) {
         *out = NULL;
-        (void)snprintf(graphs->why_not, sizeof graphs->why_not, "%.190s", ctx->message);
-        return context_fall_back(ctx, "CUDA graphs: %s", graphs->why_not);
+        (void)snprintf(graphs->failure, sizeof graphs->failure, "%.190s", ctx->message);
+        return context_fall_back(ctx, "CUDA graphs: %s", graphs->failure);
     }
     if (recording->handle) gpu->driver->forget(gpu->device, recording->handle);
     recording->handle = *out;
@@ -87,8 +87,8 @@ static nb_status find_recording(nb_context *ctx, struct gpu_scene *scene,
     for (int i = 0; i < GPU_RECORDINGS && !*out; i++)
         if (is_recording_of(&graphs->recordings[i], sequence))
             *out = graphs->recordings[i].handle;
-    if (!*out && !graphs->why_not[0]) NB_TRY(record(ctx, scene, sequence, out));
-    if (!*out) log_topic(ctx, TOPIC_CUDAGRAPHS, "skipping cudagraphs: %s", graphs->why_not);
+    if (!*out && !graphs->failure[0]) NB_TRY(record(ctx, scene, sequence, out));
+    if (!*out) log_topic(ctx, TOPIC_CUDAGRAPHS, "skipping cudagraphs: %s", graphs->failure);
     return NB_OK;
 }
 

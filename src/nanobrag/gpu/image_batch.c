@@ -256,7 +256,7 @@ nb_status gpu_batch_run(nb_context *ctx, struct gpu_scene *scene, const struct j
     return progress_end(&progress);
 }
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 const double *gpu_batch_photons(const struct gpu_batch *batch, int i)
 {

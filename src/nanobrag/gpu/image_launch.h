@@ -28,6 +28,7 @@ void image_describe(const struct gpu_scene *s, const struct job *job,
 nb_status image_prepare(nb_context *ctx, struct gpu_scene *s, const struct job *job,
                         const struct gpu_layout *l, struct gpu_parameters *out);
 
+/* Let the kernels write the image to the caller's memory on the device. */
 void image_output(const struct gpu_output *out, struct gpu_parameters *p);
 
 #endif

@@ -35,8 +35,8 @@ nb_status gpu_send_lists(nb_context *ctx, struct gpu_scene *scene, const struct 
 nb_status gpu_send_common(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                           int single);
 
-/* Fill in the parameters of a job whose lists were sent, but for the rows of tiles, the
- * segments, sums and images. */
+/* Fill in the parameters of a job whose lists were sent. The caller sets the rows of tiles,
+ * the segments, sums and images. */
 void gpu_describe(const struct gpu_scene *scene, const struct job *job,
                   const struct gpu_layout *layout, struct gpu_parameters *out);
 

@@ -152,7 +152,7 @@ int settings_finish(struct settings *s, struct messages *messages)
     return status ? status : geometry_finish(s, messages);
 }
 
-/* ---- what the default profile refuses ---- */
+/* ---- refusals of the default profile ---- */
 
 struct needs {
     int option, needed; /* the first option has no meaning without the second */

@@ -183,8 +183,7 @@ static int set_mask(const struct inputs *in, struct settings *s, struct messages
     if (in->mask.nfast != count[0] || in->mask.nslow != count[1])
         return message_usage(messages,
                              "%s: the mask has %d x %d pixels, the detector %d x %d; make "
-                             "them "
-                             "the same",
+                             "them the same",
                              s->mask, in->mask.nfast, in->mask.nslow, count[0], count[1]);
     s->scene.detector.mask = in->mask.pixels;
     return 0;

@@ -60,7 +60,7 @@ struct settings {
     double vector[VECTOR_COUNT][3];
     int vector_given[VECTOR_COUNT];
     double pix0[3]; /* m */
-    /* the convention named last, or -1; the one of the last option that implies one */
+    /* named: the last convention named, or -1; convention: the last one named or implied */
     int named, convention;
     int pivot, reference_pivot; /* of -pivot or 0; the pivot that nanoBragg would use */
     int roi[4]; /* fast0 fast1 slow0 slow1, ends included; -1: default */
@@ -86,7 +86,7 @@ struct settings {
     const char *bench_compile;
     int noise, pgm; /* 1: switched on */
 
-    /* images */
+    /* how images are written */
     double adc, scale, pgm_scale;
     int64_t seed, misset_seed;
     int seed_from_clock, misset_seed_from_clock;

@@ -409,8 +409,8 @@ static int store_statistics(struct run *run, struct result *result)
     if (t->nonfinite > 0 && !s->compat)
         return message_failure(run->messages,
                                "%lld pixels of the image are not finite numbers; nothing "
-                               "was "
-                               "written for it (look for huge or tiny numbers in -explain)",
+                               "was written for it (look for huge or tiny numbers in "
+                               "-explain)",
                                (long long)t->nonfinite);
     result->int_scale = s->scale > 0 ? s->scale : t->max > 0 ? 55000 / t->max : 1;
     result->pgm_scale = s->pgm_scale > 0 ? s->pgm_scale

@@ -33,7 +33,7 @@ struct cubin_job {
     struct cubin cubin; /* valid with NB_OK; to be released by cubin_free() */
     struct nvrtc_target target;
     struct cubin_counts counts; /* of this job */
-    int version[2]; /* NVRTC's */
+    int version[2]; /* of NVRTC: major, minor */
     int without_limit; /* 1: this NVRTC cannot be stopped */
     char why[NVRTC_WHY]; /* the reason of a failure */
     char disk_error[2][STORE_WHY]; /* failures of reading and writing the disk; "": none */

@@ -17,7 +17,7 @@
  * entry, and the one to launch on return. No call waits for a build. A verification
  * launches both kernels on a row of tiles: it sends `parameters` to the device and
  * overwrites partial sums, so call this before the launches of a job. A kernel that cannot
- * be built is one context_fall_back(). Errors: those of the device.
+ * be built is reported by one context_fall_back(). Errors: those of the device.
  */
 nb_status hot_kernel(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                      const struct gpu_layout *layout,

@@ -140,7 +140,7 @@ static nb_status make_stream(nb_context *ctx, struct device *d)
                                      "making a stream"));
 }
 
-/* Leave the context without reporting failures: while closing nobody could be told. */
+/* Leave the context without reporting failures: while closing nobody reads them. */
 static void close_context(struct device *d)
 {
     if (d->own_stream) {
@@ -454,7 +454,7 @@ static void unload(void *device, void *loaded)
     free(runtime_kernel);
 }
 
-/* ---- launches kept as a graph ---- */
+/* ---- graphs ---- */
 
 /* Load a function before launches are captured, when nothing may be loaded: a driver that
  * loads modules lazily may have found a function without loading it. */
