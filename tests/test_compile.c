@@ -1,6 +1,6 @@
 /*
  * test_compile.c - compiled mode: what makes a plan and what does not, the same bits as
- * uncompiled, counters. Tuning, wisdom and donation have tests of their own.
+ * uncompiled, counters. Tuning, its cache and donation have tests of their own.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -10,7 +10,7 @@
 
 #include <nanobrag/nanobrag.h>
 
-#include "compile/tune/wisdom.h"
+#include "compile/tune/tuning_cache.h"
 #include "support/allocations.h"
 #include "support/renders.h"
 #include "support/scenes.h"
@@ -123,7 +123,7 @@ static int refuse_in_adjoint(long n, int *refusals, int *wrong)
     scene.crystal.shape = NB_GAUSS;
     for (int i = 0; i < PIXELS; i++) weights[i] = 1 + i % 3;
     if (nb_simulator_create(ctx, &scene, "cell", &spots, &sim) != NB_OK) abort();
-    wisdom_forget();
+    tuning_cache_forget();
     made = allocations_made();
     allocations_refuse(n);
     status = nb_vjp(sim, NULL, 1, &bar, gradient);

@@ -14,7 +14,7 @@
 
 #include "base/context.h"
 #include "compile/plan.h"
-#include "compile/tune/wisdom.h"
+#include "compile/tune/tuning_cache.h"
 #include "simulator.h"
 #include "support/compiled.h"
 #include "support/scenes.h"
@@ -110,12 +110,10 @@ static int tuned(void)
     tap_check(compiled_stats(a).compiles == 2 && compiled_stats(a).compiled_launches == 2,
               "rehearsals are not counted: %llu launches",
               (unsigned long long)compiled_stats(a).compiled_launches);
-    wisdom_forget();
+    tuning_cache_forget();
     n = compiled_results(c, NULL, with);
-    tap_check(bits_same(with, without, n)
-                  && (!strstr(nb_features(), "cjson")
-                      || strstr(nb_simulator_explain(c), ", measured")),
-              "a context that does not tune uses what the file knows, of greater rigour");
+    tap_check(bits_same(with, without, n) && strstr(nb_simulator_explain(c), ", measured"),
+              "a context that does not tune uses what the file knows, of greater effort");
     nb_simulator_free(a);
     nb_simulator_free(b);
     nb_simulator_free(c);
@@ -160,7 +158,7 @@ static int tuned_strategy(void)
 
     compiled_folder(folder, sizeof folder);
     do { /* a busy machine tells nothing */
-        wisdom_forget();
+        tuning_cache_forget();
         nb_simulator_free(a);
         nb_context_free(ctx);
         ctx = compiled_context(NB_COMPILE_TUNE, 1);

@@ -37,31 +37,16 @@ const char *only_file(void);
 /* how many files there are */
 int count_cubins(void);
 
-/* ---- cubin/damage.c ---- */
+/* ---- cubin/disk.c ---- */
 
 int damaged_anywhere(void);
 int truncated(void);
 int under_another_key(void);
-int wrong_files(void);
-int file_of_another_user(void);
-
-/* ---- cubin/disk.c ---- */
-
-int folder_and_modes(void);
 int folder_refused(void);
-int folder_not_to_be_made(void);
-int folder_not_to_be_written(void);
-int disk_full(void);
-int limit_removes_oldest(void);
+int limit_of_the_folder(void);
 int too_large(void);
-int left_unfinished(void);
-
-/* ---- cubin/processes.c ---- */
-
 int second_process(void);
-int killed_while_writing(void);
-int processes_at_once(void);
 int threads_at_once(void);
-int get_only(int argc, char **argv); /* the second process of the first case */
+int get_only(int argc, char **argv); /* the second process of the case of that name */
 
 #endif

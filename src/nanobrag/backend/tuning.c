@@ -9,7 +9,7 @@
 
 #include "base/context.h"
 #include "base/log.h"
-#include "compile/tune/wisdom.h"
+#include "compile/tune/tuning_cache.h"
 
 /* ---- rehearsals ---- */
 
@@ -132,32 +132,33 @@ static const char *kernel_of(const nb_simulator *sim)
 }
 
 /* what is known; a file that is no good is an error where nothing may be done without */
-static nb_status recall(nb_context *ctx, const char *key, struct finding *out, int *known)
+static nb_status recall(nb_context *ctx, const char *key, struct tuning_entry *out,
+                        int *known)
 {
     const uint64_t before = ctx->fallbacks;
 
-    *known = wisdom_recall(ctx, key, RIGOUR_MEASURED, 1, out);
+    *known = tuning_cache_find(ctx, key, EFFORT_MEASURED, 1, out);
     return ctx->env.strict && ctx->fallbacks > before ? NB_ERR_UNSUPPORTED : NB_OK;
 }
 
-static void take(const nb_context *ctx, const struct finding *finding, struct plan *plan)
+static void take(const nb_context *ctx, const struct tuning_entry *entry, struct plan *plan)
 {
-    if (finding->threads > 0 && finding->threads <= ctx->threads)
-        plan->schedule.threads = finding->threads;
-    if (finding->block > 0) plan->schedule.block = finding->block;
-    plan->rigour = finding->rigour;
+    if (entry->threads > 0 && entry->threads <= ctx->threads)
+        plan->schedule.threads = entry->threads;
+    if (entry->block > 0) plan->schedule.block = entry->block;
+    plan->effort = entry->effort;
 }
 
 nb_status tuning_recall(nb_simulator *sim, struct plan *plan)
 {
-    struct finding finding;
+    struct tuning_entry entry;
     char key[PLAN_KEY];
     int known;
 
     if (plan->signature.operation == PLAN_DIGITIZE) return NB_OK;
     plan_key(&plan->signature, kernel_of(sim), key);
-    NB_TRY(recall(sim->ctx, key, &finding, &known));
-    if (known) take(sim->ctx, &finding, plan);
+    NB_TRY(recall(sim->ctx, key, &entry, &known));
+    if (known) take(sim->ctx, &entry, plan);
     return NB_OK;
 }
 
@@ -167,7 +168,7 @@ static nb_status measure_schedule(struct watch *watch, void *user)
     const struct plan estimate = *plan;
 
     NB_TRY(plan_measure(watch->rehearsal->sim->ctx, dry_run, watch, plan));
-    if (plan->rigour > RIGOUR_ESTIMATED && is_busy(watch)) *plan = estimate;
+    if (plan->effort > EFFORT_ESTIMATED && is_busy(watch)) *plan = estimate;
     return NB_OK;
 }
 
@@ -175,23 +176,24 @@ nb_status tuning_schedule(struct rehearsal *r, struct plan *plan)
 {
     nb_context *ctx = r->sim->ctx;
     const enum operation operation = (enum operation)plan->signature.operation;
-    struct finding finding = {0};
+    struct tuning_entry entry = {0};
     char key[PLAN_KEY];
 
     /* nor of threads and blocks of tiles */
     if (r->sim->device.scene.gpu && (operation == PLAN_FORWARD || !r->user)) return NB_OK;
     NB_TRY(tuning_recall(r->sim, plan));
-    if (operation == PLAN_DIGITIZE || plan->rigour > RIGOUR_ESTIMATED
+    if (operation == PLAN_DIGITIZE || plan->effort > EFFORT_ESTIMATED
         || context_compile(ctx) != NB_COMPILE_TUNE)
         return NB_OK;
     NB_TRY(on_scratch(r, operation == PLAN_FORWARD, measure_schedule, plan));
-    if (plan->rigour == RIGOUR_ESTIMATED) return NB_OK;
+    if (plan->effort == EFFORT_ESTIMATED) return NB_OK;
     plan_key(&plan->signature, kernel_of(r->sim), key);
-    finding.rigour = plan->rigour;
-    finding.threads = plan->schedule.threads;
-    finding.block = plan->schedule.block;
-    NB_TRY(wisdom_keep(ctx, key, &finding, 1));
-    take(ctx, &finding, plan);
+    entry.effort = plan->effort;
+    entry.threads = plan->schedule.threads;
+    entry.block = plan->schedule.block;
+    entry.microseconds = (int)(1e6 * plan->seconds);
+    NB_TRY(tuning_cache_save(ctx, key, &entry, 1));
+    take(ctx, &entry, plan);
     return NB_OK;
 }
 
@@ -204,6 +206,7 @@ enum { STRATEGY_RUNS = 3 };
 struct contest {
     const struct phys_frame *frame;
     int first, second; /* strategies, the one chosen by estimate and its rival */
+    double seconds; /* of the winner */
     int winner; /* 0: it takes too long to tell, or the machine is busy */
 };
 
@@ -240,6 +243,7 @@ static nb_status measure_strategies(struct watch *watch, void *user)
     NB_TRY(time_strategy(watch, c->frame, c->second, 1.5 * first, &second));
     if (is_busy(watch)) return NB_OK;
     c->winner = second < first ? c->second : c->first;
+    c->seconds = fmin(first, second);
     return NB_OK;
 }
 
@@ -274,26 +278,27 @@ nb_status tuning_strategy(nb_simulator *sim, const nb_scene *scene,
     struct rehearsal r = {sim, simulator_job(sim, scene, frame, NULL), launch_image, NULL};
     const struct policy chosen = sim->policy;
     const int spots = chosen.strategy == NB_SPOTS;
-    struct contest contest = {frame, chosen.strategy, spots ? NB_LANES : NB_SPOTS, 0};
-    struct finding finding = {0};
+    struct contest contest = {frame, chosen.strategy, spots ? NB_LANES : NB_SPOTS, 0, 0};
+    struct tuning_entry entry = {0};
     char key[PLAN_KEY];
     nb_status status;
     int known;
 
     if (!is_open(sim)) return NB_OK;
     strategy_key(sim, key);
-    NB_TRY(recall(sim->ctx, key, &finding, &known));
+    NB_TRY(recall(sim->ctx, key, &entry, &known));
     if (!known) {
         status = on_scratch(&r, 1, measure_strategies, &contest);
         sim->policy = chosen;
         if (status != NB_OK) return status;
         /* without a winner the estimate rules from now on, in this process */
-        finding.rigour = RIGOUR_MEASURED;
-        finding.strategy = contest.winner;
-        NB_TRY(wisdom_keep(sim->ctx, key, &finding, contest.winner != 0));
+        entry.effort = EFFORT_MEASURED;
+        entry.strategy = contest.winner;
+        entry.microseconds = (int)(1e6 * contest.seconds);
+        NB_TRY(tuning_cache_save(sim->ctx, key, &entry, contest.winner != 0));
     }
-    if (finding.strategy == NB_LANES || finding.strategy == NB_SPOTS)
-        policy_set_strategy(&sim->policy, finding.strategy, "the fastest of both, measured",
+    if (entry.strategy == NB_LANES || entry.strategy == NB_SPOTS)
+        policy_set_strategy(&sim->policy, entry.strategy, "the fastest of both, measured",
                             frame, sim->spec);
     if (sim->policy.strategy != NB_SPOTS) spots_free(&sim->spots);
     return NB_OK;
@@ -303,7 +308,6 @@ nb_status tuning_strategy(nb_simulator *sim, const nb_scene *scene,
 
 nb_status tuning_psf(nb_simulator *sim, const nb_psf *psf, int nslow, int nfast)
 {
-    static const char name[] = "fftw";
     nb_context *ctx = sim->ctx;
     struct psf_tuning tuning = {NULL, ctx->env.compile_timeout, NULL, 0, 0};
     const uint64_t before = ctx->fallbacks;
@@ -312,7 +316,7 @@ nb_status tuning_psf(nb_simulator *sim, const nb_psf *psf, int nslow, int nfast)
 
     if (context_compile(ctx) != NB_COMPILE_TUNE || sim->policy.strategy == NB_REFERENCE)
         return psf_create(ctx, psf, nslow, nfast, NULL, &sim->psf);
-    known = wisdom_text(ctx, name);
+    known = tuning_cache_fftw(ctx);
     if (ctx->env.strict && ctx->fallbacks > before) {
         free(known);
         return NB_ERR_UNSUPPORTED;
@@ -328,7 +332,7 @@ nb_status tuning_psf(nb_simulator *sim, const nb_psf *psf, int nslow, int nfast)
                                    "NANOBRAG_COMPILE_TIMEOUT): estimated transforms",
                                    ctx->env.compile_timeout);
     if (status == NB_OK && tuning.found && (!known || strcmp(known, tuning.found) != 0))
-        status = wisdom_keep_text(ctx, name, tuning.found);
+        status = tuning_cache_save_fftw(ctx, tuning.found);
     free(tuning.found);
     free(known);
     return status;

@@ -27,7 +27,7 @@ nb_status tuning_recall(nb_simulator *sim, struct plan *plan);
 nb_status tuning_schedule(struct rehearsal *rehearsal, struct plan *plan);
 
 /* Of an open strategy the one that is faster here, when compiled mode tunes: measured once
- * in a process, and kept as wisdom. */
+ * in a process, and saved in the tuning cache. */
 nb_status tuning_strategy(nb_simulator *sim, const nb_scene *scene,
                           const struct phys_frame *frame);
 

@@ -89,3 +89,22 @@ void sha256_end(struct sha256 *sha, unsigned char digest[SHA256_DIGEST])
     for (int i = 0; i < SHA256_DIGEST; i++)
         digest[i] = (unsigned char)(sha->state[i / 4] >> (24 - 8 * (i % 4)));
 }
+
+void sha256_hex(const unsigned char digest[SHA256_DIGEST], char hex[2 * SHA256_DIGEST + 1])
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (int i = 0; i < SHA256_DIGEST; i++) {
+        hex[2 * i] = digits[digest[i] >> 4];
+        hex[2 * i + 1] = digits[digest[i] & 15];
+    }
+    hex[2 * SHA256_DIGEST] = '\0';
+}
+
+void sha256_end_hex(struct sha256 *sha, char hex[2 * SHA256_DIGEST + 1])
+{
+    unsigned char digest[SHA256_DIGEST];
+
+    sha256_end(sha, digest);
+    sha256_hex(digest, hex);
+}
