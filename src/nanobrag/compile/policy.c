@@ -31,14 +31,10 @@ static nb_status use_reference(nb_context *ctx, struct policy *out)
 static nb_status use_lanes(nb_context *ctx, struct policy *out)
 {
     out->kernels = kernels_lanes(ctx->env.isa);
-    if (!out->kernels.precise) {
-        char names[KERNELS_NAMES_SIZE];
-
-        kernels_lanes_names(names);
+    if (!out->kernels.precise)
         return fail(ctx, NB_ERR_UNSUPPORTED,
                     "NANOBRAG_ISA=%s is not among what this machine can run: %s",
-                    ctx->env.isa, names);
-    }
+                    ctx->env.isa, kernels_lanes_names());
     if (out->precision == NB_DOUBLE) out->kernels.single = NULL;
     out->all = out->kernels;
     return NB_OK;

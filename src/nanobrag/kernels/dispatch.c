@@ -2,7 +2,6 @@
  * dispatch.c - which instruction set runs: the best the machine has, or the one that
  * NANOBRAG_ISA names. SPDX-License-Identifier: MIT
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "kernels/kernels.h"
@@ -35,13 +34,22 @@ TABLES(scalar);
 
 /* KERNELS_x is defined where the build has the set x (cmake/isa.cmake) */
 #ifdef KERNELS_v2
+#define NAME_v2 "v2 "
 TABLES(v2);
+#else
+#define NAME_v2
 #endif
 #ifdef KERNELS_v3
+#define NAME_v3 "v3 "
 TABLES(v3);
+#else
+#define NAME_v3
 #endif
 #ifdef KERNELS_v4
+#define NAME_v4 "v4 "
 TABLES(v4);
+#else
+#define NAME_v4
 #endif
 
 /* the features of the x86-64 levels that the loops use; the level names themselves are
@@ -64,7 +72,7 @@ static int has_v4(void)
            && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
 }
 
-/* best first, scalar last */
+/* best first */
 static const struct level levels[] = {
 #ifdef KERNELS_v4
     LEVEL(v4, has_v4),
@@ -77,6 +85,13 @@ static const struct level levels[] = {
 #endif
     LEVEL(scalar, has_v2),
 };
+
+const char *kernels_lanes_names(void)
+{
+    if (has_v4()) return NAME_v2 NAME_v3 NAME_v4 "scalar";
+    if (has_v3()) return NAME_v2 NAME_v3 "scalar";
+    return has_v2() ? NAME_v2 "scalar" : "none";
+}
 
 #else
 
@@ -92,30 +107,18 @@ static const struct level levels[] = {
     LEVEL(scalar, always),
 };
 
-#endif
-
-enum { LEVELS = sizeof levels / sizeof *levels };
-
-void kernels_lanes_names(char out[KERNELS_NAMES_SIZE])
+const char *kernels_lanes_names(void)
 {
-    *out = '\0';
-    /* from the least to the best, and scalar, which is for comparison */
-    for (int i = LEVELS - 2; i >= -1; i--) {
-        const struct level *level = &levels[i < 0 ? LEVELS - 1 : i];
-        const size_t used = strlen(out);
-
-        if (!level->supported()) continue;
-        (void)snprintf(out + used, KERNELS_NAMES_SIZE - used, "%s%s", used > 0 ? " " : "",
-                       level->kernels.precise->name);
-    }
-    if (!*out) (void)snprintf(out, KERNELS_NAMES_SIZE, "none");
+    return "base scalar";
 }
+
+#endif
 
 struct kernel_set kernels_lanes(const char *isa)
 {
     const struct kernel_set none = {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
 
-    for (int i = 0; i < LEVELS; i++) {
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
         const struct level *level = levels + i;
 
         if (level->supported() && (!*isa || strcmp(isa, level->kernels.precise->name) == 0))

@@ -95,9 +95,8 @@ void reference_amorphous_vjp(const struct phys_frame *frame, const struct tile *
  * build or the machine lacks the one that was named. */
 struct kernel_set kernels_lanes(const char *isa);
 
-/* Writes the names of the lanes that this machine can run, for messages: "v2 v3 scalar". */
-enum { KERNELS_NAMES_SIZE = 32 };
-void kernels_lanes_names(char out[KERNELS_NAMES_SIZE]);
+/* Names of the lanes this machine can run, for messages: "v2 v3 scalar". */
+const char *kernels_lanes_names(void);
 
 /* How a tile is computed: so many divisions (each into four) in float, or TILE_IN_DOUBLE,
  * and what rounding then leaves. */
