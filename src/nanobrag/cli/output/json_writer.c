@@ -1,19 +1,46 @@
 /*
- * json_values.c - see json_values.h. SPDX-License-Identifier: MIT
+ * json_writer.c - see json_writer.h. SPDX-License-Identifier: MIT
  */
-#include "cli/output/json_values.h"
-
-#ifdef NANOBRAG_CJSON
+#include "cli/output/json_writer.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+cJSON *json_object(cJSON *to, const char *key)
+{
+    return cJSON_AddObjectToObject(to, key);
+}
+
+cJSON *json_array(cJSON *to, const char *key)
+{
+    return cJSON_AddArrayToObject(to, key);
+}
+
+cJSON *json_entry(cJSON *array)
+{
+    cJSON *entry = cJSON_CreateObject();
+    cJSON_AddItemToArray(array, entry);
+    return entry;
+}
+
+void json_null(cJSON *to, const char *key)
+{
+    cJSON_AddNullToObject(to, key);
+}
+
 void json_real(cJSON *to, const char *key, double value)
 {
     char text[40];
     snprintf(text, sizeof text, "%.17g", value);
+    cJSON_AddRawToObject(to, key, isfinite(value) ? text : "null");
+}
+
+void json_figure(cJSON *to, const char *key, double value)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%.9g", value);
     cJSON_AddRawToObject(to, key, isfinite(value) ? text : "null");
 }
 
@@ -86,14 +113,14 @@ void json_text(cJSON *to, const char *key, const char *text)
 
 void json_texts(cJSON *to, const char *key, char *const *texts, size_t n)
 {
-    cJSON *array = cJSON_AddArrayToObject(to, key);
+    cJSON *array = json_array(to, key);
     for (size_t i = 0; i < n; i++)
         if (texts[i]) cJSON_AddItemToArray(array, make_text(texts[i]));
 }
 
 void json_lines(cJSON *to, const char *key, const char *text)
 {
-    cJSON *array = cJSON_AddArrayToObject(to, key);
+    cJSON *array = json_array(to, key);
     char *copy = strdup(text);
     for (char *line = copy; line && *line;) {
         const size_t n = strcspn(line, "\n");
@@ -131,26 +158,5 @@ void json_stats(cJSON *to, const nb_compile_stats *stats)
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
         json_whole(to, counters[i].name, (long long)counters[i].count);
     snprintf(hash, sizeof hash, "%016llx", (unsigned long long)stats->plan_hash);
-    cJSON_AddStringToObject(to, "plan_hash", hash);
+    json_text(to, "plan_hash", hash);
 }
-
-int json_finish(struct run *run, cJSON *root, const char *path)
-{
-    char *text = root ? cJSON_Print(root) : NULL;
-    cJSON_Delete(root);
-    if (!text) return message_failure(run->messages, "out of memory for %s", path);
-    if (outputs_to_stdout(path)) {
-        const int failed = puts(text) < 0 || fflush(stdout) != 0;
-        cJSON_free(text);
-        return failed ? message_failure(run->messages, "-json -: stdout cannot be written")
-                      : 0;
-    }
-    const nb_status status = nb_file_write(run->ctx, path, text, strlen(text));
-    cJSON_free(text);
-    if (status != NB_OK)
-        return message_status(run->messages, status, nb_context_message(run->ctx), 1);
-    if (!run->s->quiet) printf("writing %s\n", path);
-    return 0;
-}
-
-#endif
