@@ -441,7 +441,6 @@ int main(int argc, char **argv)
         {"memory_refused", memory_refused},
         {"of_nvrtc", of_nvrtc},
         {"damaged_anywhere", damaged_anywhere},
-        {"truncated", truncated},
         {"under_another_key", under_another_key},
         {"folder_refused", folder_refused},
         {"limit_of_the_folder", limit_of_the_folder},

@@ -421,6 +421,10 @@ static int find_writes_nothing(void)
 /* what cannot be written is saved for the process, and written with the next */
 static int written_later(void)
 {
+    struct store store;
+    char why[STORE_WHY];
+    int lock;
+
     begin_anew();
     check_ok(save(1), "save");
     (void)chmod(in_folder("cache/tuning"), 0770);
@@ -434,7 +438,16 @@ static int written_later(void)
     (void)chmod(in_folder("cache/tuning"), 0700);
     check_ok(save(4), "save when it can be written");
     check_fallbacks(3, "not used");
-    for (int i = 1; i <= 4; i++) tap_check(file_holds(i), "the file holds number %d", i);
+    store = store_in(ctx->env.cache_dir, "tuning", ".txt", TUNING_TEXT, TUNING_TEXT);
+    lock = store_lock(&store, 1000, why);
+    tap_check(lock >= 0, "the lock is had");
+    check_ok(save(5), "save without it");
+    check_ok(save(6), "save, and wait no second again");
+    check_fallbacks(5, "/tuning/lock: locked by another thread; what was measured");
+    tap_check(!file_holds(5) && finds(5) && finds(6), "both are there in this process");
+    store_unlock(lock);
+    check_ok(save(7), "save with the lock");
+    for (int i = 1; i <= 7; i++) tap_check(file_holds(i), "the file holds number %d", i);
     return TAP_PASS;
 }
 
@@ -460,7 +473,6 @@ int main(int argc, char **argv)
         {"limit_of_the_file", limit_of_the_file},
         {"second_process", second_process},
         {"processes_at_once", processes_at_once},
-        {"locked_by_another", locked_by_another},
         {"threads_at_once", threads_at_once},
     };
     static const char *const variables[] = {"NANOBRAG_STRICT", "NANOBRAG_LOGS",

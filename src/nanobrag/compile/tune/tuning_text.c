@@ -47,7 +47,7 @@ int tuning_merge(struct tuning_list *list, const char *name,
 
     if (found && found->effort >= entry->effort) return 0;
     if (!tuning_add(list, name, entry)) return -1;
-    while (*link != list->last) {
+    while (*link && *link != list->last) {
         struct tuning_record *record = *link;
 
         if (strcmp(record->name, name) == 0) {
@@ -197,7 +197,7 @@ char *tuning_print(const struct tuning_list *list)
     char *text, *end;
 
     for (const struct tuning_record *at = first; at; at = at->next) n += size_of(at);
-    for (; n > TUNING_TEXT; first = first->next) n -= size_of(first);
+    for (; first && n > TUNING_TEXT; first = first->next) n -= size_of(first);
     text = malloc(n);
     if (!text) return NULL;
     end = text + sprintf(text, "%s", head);

@@ -40,7 +40,6 @@ int count_cubins(void);
 /* ---- compile/jit/cubin/disk.c ---- */
 
 int damaged_anywhere(void);
-int truncated(void);
 int under_another_key(void);
 int folder_refused(void);
 int limit_of_the_folder(void);

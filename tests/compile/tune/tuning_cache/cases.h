@@ -46,7 +46,6 @@ int limit_of_the_file(void);
 
 int second_process(void);
 int processes_at_once(void);
-int locked_by_another(void);
 int threads_at_once(void);
 int find_only(int argc, char **argv); /* the second process of the first case */
 

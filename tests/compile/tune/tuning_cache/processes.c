@@ -1,8 +1,6 @@
 /* processes.c - many threads and processes at once. SPDX-License-Identifier: MIT */
 #define _XOPEN_SOURCE 700 // NOLINT(readability-identifier-naming)
 
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,44 +146,5 @@ int processes_at_once(void)
         tap_note("%d more because the lock was not had in a second; %.3f s", more,
                  seconds() - start);
     }
-    return TAP_PASS;
-}
-
-int locked_by_another(void)
-{
-    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int ends[2];
-    char byte;
-    double took;
-    pid_t child;
-
-    begin_anew();
-    check_ok(save(1), "save");
-    if (pipe(ends) != 0) abort();
-    child = fork();
-    if (child == 0) {
-        const int fd = open(in_folder("cache/tuning/lock"), O_RDWR);
-
-        if (fcntl(fd, F_SETLK, &whole) == 0) (void)!write(ends[1], "x", 1);
-        for (;;) (void)pause();
-    }
-    (void)close(ends[1]);
-    tap_check(read(ends[0], &byte, 1) == 1, "another process holds the lock");
-    took = -seconds();
-    check_ok(save(2), "save");
-    took += seconds();
-    tap_note("gave up after %.2f s; it waits for one", took);
-    check_fallbacks(1, "/tuning/lock: locked by another process");
-    tap_check(!file_holds(2) && finds(2), "saved for the process");
-    took = -seconds();
-    check_ok(save(4), "save another");
-    took += seconds();
-    tap_note("not so patient a second time: %.3f s", took);
-    (void)kill(child, SIGKILL);
-    (void)waitpid(child, NULL, 0);
-    (void)close(ends[0]);
-    check_ok(save(3), "save when it is gone");
-    for (int i = 1; i <= 4; i++) tap_check(file_holds(i), "the file holds number %d", i);
-    tap_check(ctx->fallbacks >= 2, "%d fallbacks, at least 2", (int)ctx->fallbacks);
     return TAP_PASS;
 }
