@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "measure/peak.h"
+#include "peak.h"
 
 #ifdef PHYS_SINGLE
 typedef float real;
