@@ -3,12 +3,21 @@
  *
  * A simulator is a scene made ready to run: every default is filled in and every count
  * decided by nb_simulator_create(), then frozen. The calls after it evaluate the image at
- * parameters x; none remembers another. None allocates but for what is kept from the first
- * call of a kind on: its plan (compile.h), a double image for one of another type, what
- * tangents, a normal matrix or a gradient by NB_SPOTS work in; the lists of NB_SPOTS, which
- * grow to what a frame needs; normal matrices behind a point spread; and an image to
- * measure on with NB_COMPILE_TUNE. So any call may fail with NB_ERR_MEMORY. Inputs are
- * never written to. Results do not depend on the number of threads, to the bit.
+ * parameters x; none remembers another. A call allocates nothing but this, so that any may
+ * fail with NB_ERR_MEMORY:
+ *
+ *   what                                         when                        then
+ *   plans of calls (compile.h), and kernels      first call of a kind        kept by the
+ *   built at run time                                                        context
+ *   a double image; what tangents, gradients     first call that needs it    kept by the
+ *   and normal matrices work in                                              simulator
+ *   lists of NB_SPOTS                            a frame needs more          kept, grown
+ *   copies on their way to a device or back,     each call on a device       freed
+ *   images of nb_forward_batch() there
+ *   an image to measure on, and what was found   tuning (NB_COMPILE_TUNE)    freed; kept by
+ *                                                                            the process
+ *
+ * Inputs are never written to. Results do not depend on the number of threads, to the bit.
  *
  * Thread rule: that of context.h.
  *

@@ -69,6 +69,86 @@ static int no_allocation(void)
     return TAP_PASS;
 }
 
+/* one call of each kind, of derivatives too; returns how many failed */
+static int call_all(nb_simulator *sim)
+{
+    static double photons[PIXELS], changes[2 * PIXELS], ones[PIXELS];
+    static float rounded[PIXELS], rounded_changes[PIXELS];
+    static uint16_t counted[PIXELS];
+    double matrix[9], gradient[3], bar_x[3] = {0}, value;
+    const double dx[6] = {1, 0, 0, 0, 1, 2};
+    nb_array image = nb_array_f64(photons, NSLOW, NFAST);
+    nb_array single = nb_array_f32(rounded, NSLOW, NFAST);
+    nb_array change[2] = {nb_array_f64(changes, NSLOW, NFAST),
+                          nb_array_f64(changes + PIXELS, NSLOW, NFAST)};
+    nb_array single_change = nb_array_f32(rounded_changes, NSLOW, NFAST);
+    nb_array counts = nb_array_u16(counted, NSLOW, NFAST);
+    const nb_array bar = nb_array_f64(ones, NSLOW, NFAST);
+    const nb_target target = {.observed = &bar, .kind = NB_GAUSSIAN, .sigma_readout = 3};
+    const nb_digitizer how = {.noise = 1, .scale = 1, .seed = 3};
+    nb_normal normal = {.matrix = matrix, .gradient = gradient};
+    nb_normal slope = {.gradient = gradient};
+    nb_description description;
+    int failed = 0;
+
+    for (int i = 0; i < PIXELS; i++) ones[i] = 1;
+    memset(matrix, 0, sizeof matrix);
+    memset(gradient, 0, sizeof gradient);
+    failed += nb_forward(sim, NULL, &image) != NB_OK;
+    failed += nb_forward(sim, NULL, &single) != NB_OK;
+    failed += nb_forward_batch(sim, 1, NULL, &image) != NB_OK;
+    failed += nb_jvp(sim, NULL, 2, dx, change) != NB_OK;
+    failed += nb_jvp(sim, NULL, 1, dx, &single_change) != NB_OK;
+    failed += nb_vjp(sim, NULL, 1, &bar, bar_x) != NB_OK;
+    failed += nb_loss(sim, NULL, &target, &value, NULL) != NB_OK;
+    failed += nb_loss(sim, NULL, &target, &value, &slope) != NB_OK;
+    failed += nb_loss(sim, NULL, &target, &value, &normal) != NB_OK;
+    normal.gradient = NULL;
+    failed += nb_jtj(sim, NULL, &bar, NULL, &normal) != NB_OK;
+    failed += nb_digitize(sim, &how, &image, &counts) != NB_OK;
+    failed += nb_describe(sim, NULL, &description) != NB_OK;
+    return failed;
+}
+
+/* The table of <nanobrag/simulator.h>: what the first call of a kind takes is kept, and the
+ * next ones take nothing. */
+static int first_calls_alone(void)
+{
+    static const int strategies[] = {NB_REFERENCE, NB_LANES, NB_SPOTS};
+
+    if (!allocations_counted()) return tap_skip("malloc cannot be counted here");
+    for (int i = 0; i < 6; i++) {
+        const nb_options options = {NB_DOUBLE, strategies[i % 3], 0};
+        nb_context *ctx = renders_context(2);
+        nb_scene scene = scenes_base();
+        nb_simulator *sim;
+        long made = allocations_made(), first, held;
+        int failed;
+
+        scene.crystal.shape = NB_GAUSS;
+        if (i >= 3) {
+            scene.psf.kind = NB_PSF_GAUSS;
+            scene.psf.fwhm = 2 * scene.detector.pixel;
+        }
+        if (nb_simulator_create(ctx, &scene, "misset", &options, &sim) != NB_OK) abort();
+        made = allocations_made();
+        failed = call_all(sim);
+        first = allocations_made() - made;
+        held = allocations_held();
+        made = allocations_made();
+        failed += call_all(sim) + call_all(sim);
+        made = allocations_made() - made;
+        tap_check(failed == 0 && first > 0 && made == 0 && allocations_held() == held,
+                  "strategy %d%s: %ld allocations in the first calls, %ld in the next, %ld "
+                  "blocks more, %d calls failed",
+                  strategies[i % 3], i < 3 ? "" : " behind a point spread", first, made,
+                  allocations_held() - held, failed);
+        nb_simulator_free(sim);
+        nb_context_free(ctx);
+    }
+    return TAP_PASS;
+}
+
 /* memory that runs out anywhere is said, and what was taken until then is given back */
 static int memory_refused(void)
 {
@@ -179,9 +259,8 @@ static int hkl_memory_refused(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        {"no_allocation", no_allocation},
-        {"memory_refused", memory_refused},
-        {"hkl_memory_refused", hkl_memory_refused},
+        {"no_allocation", no_allocation},   {"first_calls_alone", first_calls_alone},
+        {"memory_refused", memory_refused}, {"hkl_memory_refused", hkl_memory_refused},
         {"adjoint_memory", adjoint_memory},
     };
 

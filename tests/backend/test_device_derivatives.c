@@ -13,6 +13,7 @@
 
 #include <nanobrag/nanobrag.h>
 
+#include "api/allocations.h"
 #include "base/context.h"
 #include "device/both.h"
 #include "emulation/devices.h"
@@ -394,6 +395,38 @@ static int inputs_there(void)
     return TAP_PASS;
 }
 
+/* what a call on a device stages on the host is freed when it ends */
+static int staging_is_freed(void)
+{
+    static double ones[PIXELS], changes[PIXELS], gradient[MOST], matrix[MOST * MOST];
+    static float rounded[PIXELS];
+    const nb_scene scene = scenes_base();
+    const int nslow = scene.detector.nslow, nfast = scene.detector.nfast;
+    const nb_array bar = nb_array_f64(ones, nslow, nfast);
+    nb_array change = nb_array_f64(changes, nslow, nfast);
+    nb_array single = nb_array_f32(rounded, nslow, nfast);
+    const double dx[3] = {1, 2, 3};
+    nb_normal out = {.matrix = matrix};
+    long held = 0;
+    int failed = 0;
+
+    if (!allocations_counted()) return tap_skip("malloc cannot be counted here");
+    open_both(&scene, "misset", NB_DOUBLE);
+    for (int i = 0; i < PIXELS; i++) ones[i] = 1;
+    for (int i = 0; i < 3; i++) {
+        if (i == 1) held = allocations_held();
+        failed += nb_vjp(both.sim[1], NULL, 1, &bar, gradient) != NB_OK;
+        failed += nb_jtj(both.sim[1], NULL, &bar, NULL, &out) != NB_OK;
+        failed += nb_jvp(both.sim[1], NULL, 1, dx, &change) != NB_OK;
+        failed += nb_jvp(both.sim[1], NULL, 1, dx, &single) != NB_OK;
+    }
+    tap_check(failed == 0 && allocations_held() == held, "%d calls failed, %ld blocks more",
+              failed, allocations_held() - held);
+    check_on_device("all derivatives");
+    close_both();
+    return TAP_PASS;
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_case all[] = {
@@ -408,6 +441,7 @@ int main(int argc, char **argv)
         {"any_call_fails", any_call_fails},
         {"no_cotangent", no_cotangent},
         {"inputs_there", inputs_there},
+        {"staging_is_freed", staging_is_freed},
     };
 
     return tap_main(argc, argv, all, sizeof all / sizeof *all);

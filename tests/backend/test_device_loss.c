@@ -325,7 +325,8 @@ static int observed_there(void)
         loss.observed.bits = 32;
         if (simulator_frame(sim, NULL, &at, &frame) != NB_OK) abort();
         job = simulator_job(sim, &at, &frame, NULL);
-        if (gpu_loss(ctx, &sim->device.scene, &job, 0, &loss, &found) != NB_OK) abort();
+        if (gpu_loss(&sim->progress, &sim->device.scene, &job, 0, &loss, &found) != NB_OK)
+            abort();
         uploaded = emulated.uploaded - uploaded;
         tap_check(found == expected && uploaded < sizeof seen.single,
                   "%.17g expected %.17g, %llu bytes sent", found, expected,

@@ -40,9 +40,11 @@ void gpu_case_close(struct gpu_case *c)
 static int on_cpu(struct gpu_case *c, const struct kernels *kernels, double *photons)
 {
     const struct kernel_set set = {.precise = kernels};
+    struct progress progress;
 
+    progress_begin(&progress, c->ctx);
     c->job.photons = photons;
-    if (tiles_forward(c->ctx, &set, &c->job) == NB_OK) return 1;
+    if (tiles_forward(&progress, &set, &c->job) == NB_OK) return 1;
     return tap_check(0, "%s: %s", kernels->name, nb_context_message(c->ctx));
 }
 

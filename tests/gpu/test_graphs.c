@@ -379,7 +379,7 @@ static nb_status call_mutated(const struct made *m, double *photons)
     job = simulator_job(m->sim, &scene, &frame, photons);
     job.planned = 1;
     job.mutated = "image";
-    return launch_image(m->sim, &job, NULL);
+    return gpu_forward(&m->sim->progress, &m->sim->device.scene, &job, 0, NULL);
 }
 
 static int mutated(void)

@@ -48,6 +48,25 @@ void *arena_take(struct arena *arena, size_t n, size_t item)
     return at;
 }
 
+int arena_reserve_parts(struct arena *arena, const struct arena_part *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!arena_reserve(arena, parts[i].n, parts[i].item)) return 0;
+    return 1;
+}
+
+void arena_take_parts(struct arena *arena, const struct arena_part *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct arena_part *part = parts + i;
+        void *place = arena_take(arena, part->n, part->item);
+
+        if (part->n == 0) place = NULL;
+        if (place && part->from) memcpy(place, part->from, part->n * part->item);
+        memcpy(part->to, &place, sizeof place); /* pointers of all types look alike */
+    }
+}
+
 void arena_free(struct arena *arena)
 {
     free(arena->block);

@@ -9,7 +9,8 @@
 #include "base/context.h"
 #include "base/log.h"
 
-static nb_array host_image(void *data, int64_t nslow, int64_t nfast, int type, int bits)
+static nb_array backend_host_image(void *data, int64_t nslow, int64_t nfast, int type,
+                                   int bits)
 {
     nb_array array = {0};
 
@@ -25,17 +26,17 @@ static nb_array host_image(void *data, int64_t nslow, int64_t nfast, int type, i
 
 nb_array nb_array_f32(float *data, int64_t nslow, int64_t nfast)
 {
-    return host_image(data, nslow, nfast, NB_FLOAT, 32);
+    return backend_host_image(data, nslow, nfast, NB_FLOAT, 32);
 }
 
 nb_array nb_array_f64(double *data, int64_t nslow, int64_t nfast)
 {
-    return host_image(data, nslow, nfast, NB_FLOAT, 64);
+    return backend_host_image(data, nslow, nfast, NB_FLOAT, 64);
 }
 
 nb_array nb_array_u16(uint16_t *data, int64_t nslow, int64_t nfast)
 {
-    return host_image(data, nslow, nfast, NB_UINT, 16);
+    return backend_host_image(data, nslow, nfast, NB_UINT, 16);
 }
 
 static const char *name_of(const nb_array *array, const char *otherwise)
@@ -170,6 +171,12 @@ void array_set(const nb_array *array, int64_t s, int64_t f, double value)
         ((double *)array->data)[at] = value;
     else
         ((float *)array->data)[at] = (float)value;
+}
+
+void array_write(const nb_array *array, const double *from)
+{
+    for (int64_t s = 0; s < array->shape[0]; s++)
+        for (int64_t f = 0; f < array->shape[1]; f++) array_set(array, s, f, *from++);
 }
 
 void array_zero(const nb_array *array)

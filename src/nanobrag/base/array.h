@@ -44,6 +44,9 @@ double array_get(const nb_array *array, int64_t s, int64_t f);
 void array_row(const nb_array *array, int64_t s, int64_t f, int n, double *out);
 void array_set(const nb_array *array, int64_t s, int64_t f, double value);
 
+/* All of a float image, from dense numbers. */
+void array_write(const nb_array *array, const double *from);
+
 /* All of a float image becomes 0. */
 void array_zero(const nb_array *array);
 

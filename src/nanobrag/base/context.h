@@ -21,11 +21,6 @@ struct nb_context {
     nb_context_options options;
     struct env env; /* as it was when the context was made */
     int threads;
-    int pass, passes; /* of the call at hand: which of its runs, and of how many */
-    double share_from,
-        share; /* of a larger call that it is a part of; 0: it is all of it */
-    double told; /* how far that run is */
-    int goes_on; /* the next run does what that one began: it is told of from there on */
     uint64_t launches, compiled_launches; /* of kernels */
     uint64_t fallbacks; /* what compiled mode could not have, and the last of it */
     char fallback[CONTEXT_MESSAGE / 2];

@@ -7,6 +7,7 @@
 #ifndef NB_GPU_GPU_H
 #define NB_GPU_GPU_H
 
+#include "base/progress.h"
 #include "gpu/driver/driver.h"
 #include "kernels/job.h"
 
@@ -171,7 +172,7 @@ int gpu_needs_photons(const struct job *job, int single);
  * 0. `single` asks for float. Errors: NB_ERR_DEVICE, NB_ERR_MEMORY (of the device), with
  * nothing but photons written; NB_ERR_CANCELLED.
  */
-nb_status gpu_forward(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
-                      int single, const struct gpu_output *out);
+nb_status gpu_forward(struct progress *progress, struct gpu_scene *scene,
+                      const struct job *job, int single, const struct gpu_output *out);
 
 #endif

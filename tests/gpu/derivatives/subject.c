@@ -174,9 +174,11 @@ nb_status subject_run(struct subject *s, int single, const struct gpu_derivative
                       struct results *r)
 {
     const size_t n = (size_t)rows->n;
-    const nb_status status =
-        gpu_derivatives(s->t.ctx, &s->scene, &s->t.job, single, rows, &r->sums);
+    struct progress progress;
+    nb_status status;
 
+    progress_begin(&progress, s->t.ctx);
+    status = gpu_derivatives(&progress, &s->scene, &s->t.job, single, rows, &r->sums);
     if (status != NB_OK) return status;
     plant_numbers("loss", &r->sums.value, 1);
     plant_numbers("gradient", r->sums.gradient, n);
