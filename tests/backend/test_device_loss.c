@@ -15,6 +15,7 @@
 #include "base/context.h"
 #include "emulation/devices.h"
 #include "emulation/emulated.h"
+#include "gpu/loss_launch.h"
 #include "image/target.h"
 #include "simulator.h"
 #include "support/compiled.h"
