@@ -102,12 +102,9 @@ nb_status simulator_photons(nb_simulator *sim)
 static nb_status render(nb_simulator *sim, const nb_scene *scene,
                         const struct phys_frame *frame, double *photons)
 {
-    struct request request = {.operation = BACKEND_FORWARD,
-                              .sim = sim,
-                              .scene = scene,
-                              .frame = frame,
-                              .photons = photons};
+    struct request request = backend_request(BACKEND_FORWARD, sim, scene, frame);
 
+    request.photons = photons;
     return backend_run(&request);
 }
 
@@ -143,12 +140,9 @@ nb_status simulator_render(nb_simulator *sim, const nb_scene *scene,
 static nb_status render_in_place(nb_simulator *sim, const nb_scene *scene,
                                  const struct phys_frame *frame, const nb_array *image)
 {
-    struct request request = {.operation = BACKEND_FORWARD,
-                              .sim = sim,
-                              .scene = scene,
-                              .frame = frame,
-                              .output = image};
+    struct request request = backend_request(BACKEND_FORWARD, sim, scene, frame);
 
+    request.output = image;
     return backend_run(&request);
 }
 
@@ -327,13 +321,10 @@ static nb_status change_photons(nb_simulator *sim, const nb_scene *scene,
                                 const struct phys_frame *frame, int n, const double *dx,
                                 nb_array *change)
 {
-    struct request request = {.operation = BACKEND_JACOBIAN,
-                              .sim = sim,
-                              .scene = scene,
-                              .frame = frame,
-                              .n = n,
-                              .change = change};
+    struct request request = backend_request(BACKEND_JACOBIAN, sim, scene, frame);
 
+    request.n = n;
+    request.change = change;
     NB_TRY(find_tangents(sim, scene, frame, n, dx));
     return backend_run(&request);
 }
@@ -411,12 +402,9 @@ static void finish_adjoint(nb_simulator *sim, const nb_scene *scene,
 static nb_status photons_adjoint(nb_simulator *sim, const nb_scene *scene,
                                  const struct phys_frame *frame, const nb_array *bar)
 {
-    struct request request = {.operation = BACKEND_ADJOINT,
-                              .sim = sim,
-                              .scene = scene,
-                              .frame = frame,
-                              .objective.cotangent = bar};
+    struct request request = backend_request(BACKEND_ADJOINT, sim, scene, frame);
 
+    request.objective.cotangent = bar;
     return backend_run(&request);
 }
 

@@ -80,12 +80,10 @@ static nb_status run_gathered(struct batch_call *call)
     struct gpu_batch *batch = &call->batch;
     nb_simulator *sim = call->sim;
     const struct job job = simulator_job(sim, &sim->scene, batch->frames, NULL);
-    struct request request = {.operation = BACKEND_BATCH,
-                              .sim = sim,
-                              .scene = &sim->scene,
-                              .frame = batch->frames,
-                              .batch = batch};
+    struct request request =
+        backend_request(BACKEND_BATCH, sim, &sim->scene, batch->frames);
 
+    request.batch = batch;
     progress_at(&sim->progress, call->first, batch->n);
     NB_TRY(backend_run(&request));
     if (!batch->done) return forward_each(call, call->first, call->first + batch->n);

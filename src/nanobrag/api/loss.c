@@ -50,13 +50,10 @@ static nb_status add_normal(nb_simulator *sim, const nb_scene *scene,
                             const struct objective_terms *objective, double *value,
                             const nb_normal *out)
 {
-    struct request request = {.operation = BACKEND_NORMAL,
-                              .sim = sim,
-                              .scene = scene,
-                              .frame = frame,
-                              .objective = *objective,
-                              .coupling = out->coupling != NULL};
+    struct request request = backend_request(BACKEND_NORMAL, sim, scene, frame);
 
+    request.objective = *objective;
+    request.coupling = out->coupling != NULL;
     if (sim->psf) return normal_psf(sim, scene, frame, objective, value, out);
     NB_TRY(backend_run(&request));
     *value = request.value;
@@ -120,12 +117,10 @@ static nb_status loss_and_gradient(nb_simulator *sim, const nb_scene *scene,
                                    const struct objective_terms *objective, double *value,
                                    double *gradient)
 {
-    struct request request = {.operation = gradient ? BACKEND_ADJOINT : BACKEND_LOSS,
-                              .sim = sim,
-                              .scene = scene,
-                              .frame = frame,
-                              .objective = *objective};
+    struct request request =
+        backend_request(gradient ? BACKEND_ADJOINT : BACKEND_LOSS, sim, scene, frame);
 
+    request.objective = *objective;
     if (sim->psf) return loss_of_image(sim, scene, frame, objective, value, gradient);
     NB_TRY(backend_run(&request));
     *value = request.value;

@@ -106,29 +106,28 @@ nb_status backend_check_input(const nb_simulator *sim, const nb_array *array,
     return NB_OK;
 }
 
-static nb_status check_host(const nb_simulator *sim, const nb_array *array,
-                            const char *name)
-{
-    const struct device *d = &sim->device;
-
-    if (!array_is_on_device(array)) return NB_OK;
-    return fail(sim->ctx, d->lost ? NB_ERR_DEVICE : NB_ERR_UNSUPPORTED,
-                "%s lies on a CUDA device, but the cpu computes (%s); pass one in host "
-                "memory",
-                array->name ? array->name : name,
-                d->scene.gpu ? d->derivatives_why : d->why);
-}
-
 nb_status backend_check_on_host(const nb_simulator *sim,
                                 const struct objective_terms *objective)
 {
-    NB_TRY(check_host(sim, objective->cotangent, "bar_image"));
-    if (objective->target) {
-        NB_TRY(check_host(sim, objective->target->observed, "observed"));
-        NB_TRY(check_host(sim, objective->target->weight, "weight"));
-    }
-    NB_TRY(check_host(sim, objective->weight, "weight"));
-    return check_host(sim, objective->residual, "residual");
+    const struct device *d = &sim->device;
+    const nb_target *t = objective->target;
+    const struct {
+        const nb_array *array;
+        const char *name;
+    } inputs[] = {{objective->cotangent, "bar_image"},
+                  {t ? t->observed : NULL, "observed"},
+                  {t ? t->weight : NULL, "weight"},
+                  {objective->weight, "weight"},
+                  {objective->residual, "residual"}};
+
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+        if (array_is_on_device(inputs[i].array))
+            return fail(sim->ctx, d->lost ? NB_ERR_DEVICE : NB_ERR_UNSUPPORTED,
+                        "%s lies on a CUDA device, but the cpu computes (%s); pass one in "
+                        "host memory",
+                        inputs[i].array->name ? inputs[i].array->name : inputs[i].name,
+                        d->scene.gpu ? d->derivatives_why : d->why);
+    return NB_OK;
 }
 
 /* ---- of nb_digitize() ---- */

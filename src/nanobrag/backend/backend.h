@@ -70,11 +70,19 @@ struct request {
     const char *refused; /* why a device can not, where only its operation could see that */
 };
 
-/* An operation finds its plan by backend_plan(), then runs by it. Errors of a device that
- * backend_run() knows: NB_ERR_DEVICE (it is lost), NB_ERR_MEMORY, NB_ERR_UNSUPPORTED. */
+/* A request for an operation on a frame of a scene; the rest of it is the caller's to set.
+ */
+struct request backend_request(enum backend_operation operation, nb_simulator *sim,
+                               const nb_scene *scene, const struct phys_frame *frame);
+
+/* How an operation is carried out; both NULL: the caller does without. It finds its plan by
+ * backend_plan(), then runs by it. Errors of a device that backend_run() knows:
+ * NB_ERR_DEVICE (it is lost), NB_ERR_MEMORY, NB_ERR_UNSUPPORTED. */
 struct backend {
-    const char *(*refuses)(const struct request *request); /* NULL: it computes this */
-    nb_status (*run[BACKEND_OPERATIONS])(struct request *request);
+    struct {
+        nb_status (*run)(struct request *request);
+        const char *(*refuses)(const struct request *request); /* why; NULL: it computes */
+    } operations[BACKEND_OPERATIONS];
 };
 
 extern const struct backend backend_host, backend_device;

@@ -50,25 +50,11 @@ static nb_status device_loss(struct request *r)
                     &r->value);
 }
 
-static const char *refuses(const struct request *r)
-{
-    switch (r->operation) {
-    case BACKEND_ADJOINT:
-    case BACKEND_JACOBIAN:
-    case BACKEND_NORMAL:
-        return device_refuses_derivatives(r);
-    case BACKEND_COUNT:
-        return device_refuses_counts(r);
-    default:
-        return NULL;
-    }
-}
-
-const struct backend backend_device = {.refuses = refuses,
-                                       .run = {[BACKEND_FORWARD] = device_forward,
-                                               [BACKEND_BATCH] = device_batch,
-                                               [BACKEND_ADJOINT] = device_adjoint,
-                                               [BACKEND_JACOBIAN] = device_jacobian,
-                                               [BACKEND_LOSS] = device_loss,
-                                               [BACKEND_NORMAL] = device_normal,
-                                               [BACKEND_COUNT] = device_count}};
+const struct backend backend_device = {
+    .operations = {[BACKEND_FORWARD] = {device_forward, NULL},
+                   [BACKEND_BATCH] = {device_batch, NULL},
+                   [BACKEND_ADJOINT] = {device_adjoint, device_refuses_derivatives},
+                   [BACKEND_JACOBIAN] = {device_jacobian, device_refuses_derivatives},
+                   [BACKEND_LOSS] = {device_loss, NULL},
+                   [BACKEND_NORMAL] = {device_normal, device_refuses_derivatives},
+                   [BACKEND_COUNT] = {device_count, device_refuses_counts}}};

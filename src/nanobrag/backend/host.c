@@ -245,17 +245,11 @@ static nb_status host_normal(struct request *r)
     return NB_OK;
 }
 
-static const char *refuses_nothing(const struct request *r)
-{
-    (void)r;
-    return NULL;
-}
-
 /* a batch is made one by one */
-const struct backend backend_host = {.refuses = refuses_nothing,
-                                     .run = {[BACKEND_FORWARD] = host_forward,
-                                             [BACKEND_ADJOINT] = host_adjoint,
-                                             [BACKEND_JACOBIAN] = host_jacobian,
-                                             [BACKEND_LOSS] = host_loss,
-                                             [BACKEND_NORMAL] = host_normal,
-                                             [BACKEND_COUNT] = host_count}};
+const struct backend backend_host = {
+    .operations = {[BACKEND_FORWARD] = {host_forward, NULL},
+                   [BACKEND_ADJOINT] = {host_adjoint, NULL},
+                   [BACKEND_JACOBIAN] = {host_jacobian, NULL},
+                   [BACKEND_LOSS] = {host_loss, NULL},
+                   [BACKEND_NORMAL] = {host_normal, NULL},
+                   [BACKEND_COUNT] = {host_count, NULL}}};

@@ -110,9 +110,29 @@ static nb_status run_on(const struct backend *backend, struct request *r)
 
     r->started = 0;
     r->refused = NULL;
-    if (backend->run[r->operation]) status = backend->run[r->operation](r);
+    if (backend->operations[r->operation].run)
+        status = backend->operations[r->operation].run(r);
     sim->plans.stats.compiled_launches += sim->ctx->compiled_launches - before;
     return status;
+}
+
+static const char *refusal_of(const struct backend *backend, const struct request *r)
+{
+    const char *(*refuses)(const struct request *) =
+        backend->operations[r->operation].refuses;
+
+    return refuses ? refuses(r) : NULL;
+}
+
+struct request backend_request(enum backend_operation operation, nb_simulator *sim,
+                               const nb_scene *scene, const struct phys_frame *frame)
+{
+    const struct request request = {.operation = operation,
+                                    .sim = sim,
+                                    .scene = scene,
+                                    .frame = frame};
+
+    return request;
 }
 
 nb_status backend_run(struct request *r)
@@ -121,7 +141,7 @@ nb_status backend_run(struct request *r)
 
     NB_TRY(backend_check_lost(sim));
     if (sim->device.scene.gpu) {
-        const char *why = backend_device.refuses(r);
+        const char *why = refusal_of(&backend_device, r);
 
         if (!why) {
             const nb_status status = run_on(&backend_device, r);
