@@ -9,7 +9,8 @@
 #define NB_COMPILE_JIT_DERIVATIVE_KERNELS_H
 
 #include "base/progress.h"
-#include "gpu/gpu.h"
+#include "gpu/driver/scene.h"
+#include "kernels/job.h"
 
 /* What a kernel is built for: the JACOBIAN_CLASSES of derivatives_block.h, or f_block.h. */
 enum gpu_derivatives_class {
