@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "process.h"
+#include "measure/process.h"
 
 enum { PATH = 4096, USAGE = 2 };
 

@@ -9,7 +9,7 @@
 
 #include "cases.h"
 #include "library.h"
-#include "machine.h"
+#include "measure/machine.h"
 
 struct options {
     const char *letters; /* of the cases */

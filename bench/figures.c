@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "process.h"
+#include "measure/process.h"
 
 enum { TILE_SLOW = 8 }; /* rows of a tile: a part of an image is cut along tiles */
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "bench.h"
-#include "process.h"
+#include "measure/process.h"
 
 static const double resident_wanted = 1e9; /* byte */
 

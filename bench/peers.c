@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "process.h"
+#include "measure/process.h"
 
 /* seconds of a case after which it is not repeated, and after which it is given up */
 enum { PATIENCE = 60, LONGEST = 4 * 3600, RUNS = 32 };

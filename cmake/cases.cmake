@@ -19,13 +19,14 @@ function(nanobrag_test_properties name)
                        ENVIRONMENT "${NANOBRAG_TEST_ENVIRONMENT}")
 endfunction()
 
-# nanobrag_test(EXE [SOURCES s...] LABELS l... [SLOW c...] [ALONE c...]): the program EXE from
-# EXE.c and SOURCES, and an entry EXE.CASE for each of its cases; those of SLOW have the label
-# slow too, those of ALONE run with no other beside them. EXE_NOT_BUILT fails in their place
-# until EXE has been built.
-function(nanobrag_test exe)
+# nanobrag_test(DIR/EXE [SOURCES s...] LABELS l... [SLOW c...] [ALONE c...]): the program EXE
+# from DIR/EXE.c and SOURCES, and an entry EXE.CASE for each of its cases; those of SLOW have
+# the label slow too, those of ALONE run with no other beside them. EXE_NOT_BUILT fails in
+# their place until EXE has been built.
+function(nanobrag_test main)
   cmake_parse_arguments(arg "" "" "LABELS;SOURCES;SLOW;ALONE" ${ARGN})
-  add_executable(${exe} ${exe}.c ${arg_SOURCES})
+  get_filename_component(exe ${main} NAME)
+  add_executable(${exe} ${main}.c ${arg_SOURCES})
   target_link_libraries(${exe} PRIVATE test_support)
 
   set(script ${PROJECT_SOURCE_DIR}/cmake/list_cases.cmake)

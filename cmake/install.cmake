@@ -17,7 +17,7 @@ configure_package_config_file(cmake/nanobragConfig.cmake.in nanobragConfig.cmake
 write_basic_package_version_file(nanobragConfigVersion.cmake
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/nanobragConfig.cmake
-              ${PROJECT_BINARY_DIR}/nanobragConfigVersion.cmake cmake/FindCJSON.cmake
+              ${PROJECT_BINARY_DIR}/nanobragConfigVersion.cmake
               cmake/FindFFTW.cmake
         DESTINATION ${nanobrag_config_dir})
 # relative, so that the tree may be moved

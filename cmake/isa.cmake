@@ -1,8 +1,8 @@
 # nanobrag_isa(TARGET SOURCE...): compile each SOURCE once per instruction set and precision
-# and add the objects to TARGET, named after the first. In the source KERNEL_ISA is the set's name as a string, KERNELS
-# a symbol made of set and precision, and PHYS_SINGLE asks for float. The sets: scalar
-# (what vectorisation is measured against), and v2, v3, v4 on x86-64, base elsewhere; chosen
-# at run time in kernels/dispatch.c.
+# and add the objects to TARGET, named after the first. In the source KERNEL_ISA is the set's
+# name as a string, KERNELS a symbol made of set and precision, and PHYS_SINGLE asks for float.
+# The sets: scalar (what vectorisation is measured against), and v2, v3, v4 on x86-64, base
+# elsewhere; chosen at run time in kernels/dispatch.c.
 set(nanobrag_isa_flags -fno-math-errno -fno-trapping-math -ffp-contract=fast)
 set(nanobrag_isa_flags_scalar -fno-tree-vectorize -fno-tree-slp-vectorize)
 if(CMAKE_C_COMPILER_ID MATCHES "Clang")
@@ -14,6 +14,16 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
   list(APPEND nanobrag_isa_flags_scalar -march=x86-64-v2)
 else()
   set(nanobrag_isa_sets scalar base)
+endif()
+set(NANOBRAG_ISA_SETS "" CACHE STRING "Instruction sets that the pixel loops are compiled for, \
+besides scalar: of v2, v3 and v4; all of them where this is empty. Their text is the same")
+mark_as_advanced(NANOBRAG_ISA_SETS)
+if(NANOBRAG_ISA_SETS)
+  list(REMOVE_ITEM nanobrag_isa_sets v2 v3 v4)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
+    list(APPEND nanobrag_isa_sets ${NANOBRAG_ISA_SETS})
+  endif()
+  list(REMOVE_DUPLICATES nanobrag_isa_sets)
 endif()
 set(nanobrag_isa_flags_base -fopenmp-simd)
 set(nanobrag_isa_flags_v2 -fopenmp-simd -march=x86-64-v2)

@@ -40,7 +40,7 @@ nanobrag_package(PNG PNG_FOUND "-pngfile" "libpng-dev")
 if(NANOBRAG_CJSON)
   find_package(CJSON QUIET)
 endif()
-nanobrag_package(CJSON CJSON_FOUND "-json, and findings of tuning on disk" "libcjson-dev")
+nanobrag_package(CJSON CJSON_FOUND "-json" "libcjson-dev")
 
 # Static copies of them, for the program alone. Nothing is missing without.
 set(NANOBRAG_ARCHIVES "")

@@ -19,7 +19,7 @@ BEGIN {
     may["gpu/driver"]  = "base physics gpu/text"
     may["gpu/text"]    = "physics kernels"
     may["gpu"]         = "base physics kernels gpu/driver gpu/text compile/jit"
-    may["compile/jit"] = "base physics kernels gpu gpu/driver gpu/text"
+    may["compile/jit"] = "base physics kernels gpu/driver gpu/text"
     may["compile"]     = "public base physics kernels gpu gpu/driver gpu/text"
     may["check"]       = "public base physics scene grad kernels compile gpu root"
     may["backend"]     = "public base physics scene image grad kernels gpu gpu/driver gpu/text compile compile/jit root"

@@ -1,16 +1,25 @@
 /*
  * simulator.h - images of a scene at any value of its parameters.
  *
- * A simulator is a scene made ready to run: every default is filled in and every count
- * decided by nb_simulator_create(), then frozen. The calls after it evaluate the image at
- * parameters x; none remembers another. None allocates but for what is kept from the first
- * call of a kind on: its plan (compile.h), a double image for one of another type, what
- * tangents, a normal matrix or a gradient by NB_SPOTS work in; the lists of NB_SPOTS, which
- * grow to what a frame needs; normal matrices behind a point spread; and an image to
- * measure on with NB_COMPILE_TUNE. So any call may fail with NB_ERR_MEMORY. Inputs are
- * never written to. Results do not depend on the number of threads, to the bit.
+ * A simulator is a scene that is ready to run: nb_simulator_create() fills in every default
+ * and decides every count, which then stay fixed. Each later call evaluates the image or
+ * its derivatives at parameters x, independently of the calls before. Calls allocate only
+ * what this table lists, so that any of them may fail with NB_ERR_MEMORY:
  *
- * Thread rule: that of context.h.
+ *   what                                         when                        then
+ *   plans of calls (compile.h), and kernels      first call of a kind        kept by the
+ *   built at run time                                                        context
+ *   a double image; workspace of tangents,       first call that needs it    kept by the
+ *   gradients and normal matrices                                            simulator
+ *   lists of NB_SPOTS                            a frame needs more          kept, grown
+ *   copies on their way to a device or back,     each call on a device       freed
+ *   images of nb_forward_batch() there
+ *   an image to measure on; the measurements     tuning (NB_COMPILE_TUNE)    freed; kept by
+ *                                                                            the process
+ *
+ * Calls do not write to inputs. Results have the same bits for any number of threads.
+ *
+ * Threads: see context.h.
  *
  * SPDX-License-Identifier: MIT
  */

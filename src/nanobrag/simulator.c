@@ -1,17 +1,17 @@
 /*
- * simulator.c - the life of a call:
+ * simulator.c - the stages of a call, down and back up:
  *
  *   x -> scene -> frame -> photons -> image
  *
- *   params_unpack   x into the resolved scene                        grad/params.c
- *   scene_derive    the scene to vectors and lists, in double        scene/derive.c
- *   render          the frame to photons, tile by tile or spot by    kernels/
- *                   spot
- *   finish          point spread, ROI and mask                       image/
+ *   stage          what it computes                       tangent, and adjoint
+ *   params_unpack  x into the resolved scene              params_unpack_change
+ *   scene_derive   the scene to vectors and lists         scene_derive_tangent
+ *   backend_run    the frame to photons                   BACKEND_JACOBIAN, BACKEND_ADJOINT
+ *   finish         point spread, ROI and mask             finish_tangent, finish_adjoint
  *
- * Each line is a pure function of the one before. This is the only file that runs them
- * all; making a simulator and asking it questions live beside it, in api/create.c and
- * api/query.c.
+ * Each is a pure function of the one before. The first two have few outputs, so that their
+ * adjoint is the inner product with the tangent of each parameter (frame_adjoint). The
+ * losses of api/loss.c and the batches of api/batch.c run the same stages.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,15 +20,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "backend/backend.h"
 #include "base/array.h"
 #include "base/context.h"
-#include "grad/grad.h"
 #include "grad/psf.h"
 #include "grad/tangent.h"
-#include "kernels/derivatives/adjoint.h"
-#include "kernels/grid.h"
-#include "kernels/kernels.h"
-#include "kernels/progress.h"
 
 nb_status simulator_scene(nb_simulator *sim, const double *x, nb_scene *scene)
 {
@@ -44,7 +40,6 @@ nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
 {
     double largest;
 
-    progress_passes(sim->ctx, 1);
     NB_TRY(simulator_scene(sim, x, scene));
     largest = params_write_f(&sim->params, x, sim->box, sim->box_single);
     for (size_t i = 0; i < sim->nunlisted; i++)
@@ -104,9 +99,13 @@ nb_status simulator_photons(nb_simulator *sim)
     return NB_OK;
 }
 
-static nb_status render(nb_simulator *sim, const struct job *job)
+static nb_status render(nb_simulator *sim, const nb_scene *scene,
+                        const struct phys_frame *frame, double *photons)
 {
-    return plans_run(sim, PLAN_FORWARD, 0, job, launch_image, NULL, NULL);
+    struct request request = backend_request(BACKEND_FORWARD, sim, scene, frame);
+
+    request.photons = photons;
+    return backend_run(&request);
 }
 
 /* pixels that are not rendered stay 0, whatever the point spread carried into them */
@@ -132,38 +131,43 @@ static void finish(nb_simulator *sim, const nb_scene *scene, double *photons)
 nb_status simulator_render(nb_simulator *sim, const nb_scene *scene,
                            const struct phys_frame *frame, double *photons)
 {
-    const struct job job = simulator_job(sim, scene, frame, photons);
-
-    NB_TRY(render(sim, &job));
+    NB_TRY(render(sim, scene, frame, photons));
     finish(sim, scene, photons);
     return NB_OK;
 }
 
-static void deliver(const nb_simulator *sim, const double *photons, nb_array *image)
+/* into an image that the backend writes itself */
+static nb_status render_in_place(nb_simulator *sim, const nb_scene *scene,
+                                 const struct phys_frame *frame, const nb_array *image)
 {
-    for (int s = 0; s < sim->window.nslow; s++)
-        for (int f = 0; f < sim->window.nfast; f++)
-            array_set(image, s, f,
-                      photons[(size_t)s * (size_t)sim->window.nfast + (size_t)f]);
+    struct request request = backend_request(BACKEND_FORWARD, sim, scene, frame);
+
+    request.output = image;
+    return backend_run(&request);
 }
 
-nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
+nb_status simulator_forward(nb_simulator *sim, const double *x, nb_array *image)
 {
     nb_scene scene;
     struct phys_frame frame;
     double *photons;
 
-    if (!sim) return NB_ERR_ARGUMENT;
     if (!image) return fail(sim->ctx, NB_ERR_ARGUMENT, "image: no array was given");
-    if (image->device == NB_CUDA) return device_forward(sim, x, image);
-    NB_TRY(array_check(sim->ctx, image, "image", sim->window.nslow, sim->window.nfast,
-                       NB_FLOAT, 32, 64));
+    NB_TRY(backend_check_output(sim, image));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    if (array_is_on_device(image)) return render_in_place(sim, &scene, &frame, image);
     if (!array_is_dense_f64(image)) NB_TRY(simulator_photons(sim));
     photons = array_is_dense_f64(image) ? image->data : sim->photons;
     NB_TRY(simulator_render(sim, &scene, &frame, photons));
-    if (photons != image->data) deliver(sim, photons, image);
+    if (photons != image->data) array_write(image, photons);
     return NB_OK;
+}
+
+nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
+{
+    if (!sim) return NB_ERR_ARGUMENT;
+    progress_begin(&sim->progress, sim->ctx);
+    return simulator_forward(sim, x, image);
 }
 
 /* ---- the tangent: the same stages, each with its change ---- */
@@ -179,14 +183,18 @@ void simulator_tangent(nb_simulator *sim, const nb_scene *scene,
     scene_derive_tangent(scene, &dot, &sim->fixed, axes, frame, out);
 }
 
-/* a tangent over the simulator's own lists */
-static struct phys_frame_tangent slope_of(const nb_simulator *sim)
+nb_status simulator_parameter_tangents(nb_simulator *sim, const nb_scene *scene,
+                                       const struct phys_frame *frame,
+                                       struct phys_frame_tangent *out)
 {
-    struct phys_frame_tangent slope = {0};
+    static const double one = 1;
+    struct crystal_axes axes;
 
-    slope.source = sim->source_change;
-    slope.rotation = sim->rotation;
-    return slope;
+    NB_TRY(crystal_derive(sim->ctx, scene, &axes));
+    for (size_t i = 0; i < sim->params.n; i++)
+        if (!params_is_f(&sim->params, i))
+            simulator_tangent(sim, scene, &axes, frame, i, 1, &one, out++);
+    return NB_OK;
 }
 
 nb_status simulator_derivable(const nb_simulator *sim)
@@ -227,9 +235,7 @@ int simulator_widens(const nb_simulator *sim)
 nb_status simulator_unspread(nb_simulator *sim, const nb_scene *scene,
                              const struct phys_frame *frame)
 {
-    const struct job job = simulator_job(sim, scene, frame, sim->unspread);
-
-    return simulator_widens(sim) ? render(sim, &job) : NB_OK;
+    return simulator_widens(sim) ? render(sim, scene, frame, sim->unspread) : NB_OK;
 }
 
 static void finish_tangent(nb_simulator *sim, const nb_scene *scene, const double *dx,
@@ -269,34 +275,6 @@ void simulator_own_places(const nb_simulator *sim, const struct jacobian_work *w
             work->owner[free->place[i]] = (int)f;
 }
 
-static void start_nothing(const void *user, int chunk)
-{
-    (void)user;
-    (void)chunk;
-}
-
-static void read_nothing(const void *user, int chunk, const struct job *job,
-                         const struct adjoint_kernels *adjoint_kernels,
-                         const struct jacobian_tile *rows)
-{
-    (void)user;
-    (void)chunk;
-    (void)job;
-    (void)adjoint_kernels;
-    (void)rows;
-}
-
-nb_status simulator_jacobian(nb_simulator *sim, const struct job *job, int n,
-                             const struct jacobian_work *work,
-                             const struct jacobian_reader *reader)
-{
-    const struct jacobian_reader nobody = {reader->chunks, start_nothing, read_nothing,
-                                           NULL};
-    const struct jacobian_job rows = {n, work, reader}, dry_run = {n, work, &nobody};
-
-    return plans_run(sim, PLAN_JACOBIAN, n, job, launch_jacobian, &rows, &dry_run);
-}
-
 static nb_status make_tangents(nb_simulator *sim)
 {
     struct tangents_work *t = &sim->tangents;
@@ -314,50 +292,6 @@ static nb_status make_tangents(nb_simulator *sim)
     t->f_dot = arena_take(memory, TANGENTS_AT_ONCE * (n.f + 1), sizeof *t->f_dot);
     simulator_own_places(sim, &t->jacobian);
     return NB_OK;
-}
-
-/* where changes of the photons along n directions go */
-struct changes {
-    const nb_simulator *sim;
-    int n;
-    nb_array *image; /* (n) */
-};
-
-/* the change of a tile's photons along direction d, structure factors and all */
-static void change_of(const nb_simulator *sim, const struct jacobian_tile *rows, int d,
-                      double *change)
-{
-    const size_t nf = sim->params.f.n;
-    const int n = rows->tile.width * rows->tile.height;
-
-    memcpy(change, rows->change + (size_t)d * TILE_PIXELS, sizeof *change * (size_t)n);
-    for (int c = 0; rows->columns && c < rows->columns->n; c++) {
-        const size_t f = (size_t)rows->columns->used[c];
-        const double *column = rows->columns->slope + (size_t)c * (size_t)n;
-        const double dot = f < nf ? sim->tangents.f_dot[(size_t)d * nf + f] : 0;
-
-        for (int i = 0; dot != 0 && i < n; i++) change[i] += dot * column[i];
-    }
-}
-
-static void deliver_changes(const void *user, int chunk, const struct job *job,
-                            const struct adjoint_kernels *adjoint_kernels,
-                            const struct jacobian_tile *rows)
-{
-    const struct changes *to = user;
-    const struct tile *tile = &rows->tile;
-    double change[TILE_PIXELS];
-
-    (void)chunk;
-    (void)adjoint_kernels;
-    for (int d = 0; d < to->n; d++) {
-        change_of(to->sim, rows, d, change);
-        for (int i = 0; i < tile->width * tile->height; i++) {
-            const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
-
-            if (grid_shows(job, s, f)) array_set(to->image + d, s, f, change[i]);
-        }
-    }
 }
 
 /* directions dx of the parameters to tangents of the frame */
@@ -385,18 +319,14 @@ static nb_status find_tangents(nb_simulator *sim, const nb_scene *scene,
  * directions */
 static nb_status change_photons(nb_simulator *sim, const nb_scene *scene,
                                 const struct phys_frame *frame, int n, const double *dx,
-                                nb_array *image)
+                                nb_array *change)
 {
-    const struct job job = simulator_job(sim, scene, frame, NULL);
-    const struct changes to = {sim, n, image};
-    const struct jacobian_reader reader = {0, start_nothing, deliver_changes, &to};
-    int done;
+    struct request request = backend_request(BACKEND_JACOBIAN, sim, scene, frame);
 
+    request.n = n;
+    request.change = change;
     NB_TRY(find_tangents(sim, scene, frame, n, dx));
-    NB_TRY(device_changes(sim, scene, frame, n, &sim->tangents, image, &done));
-    if (done) return NB_OK;
-    for (int d = 0; d < n; d++) array_zero(image + d);
-    return simulator_jacobian(sim, &job, n, &sim->tangents.jacobian, &reader);
+    return backend_run(&request);
 }
 
 nb_status simulator_changes(nb_simulator *sim, const nb_scene *scene,
@@ -430,76 +360,29 @@ nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
     struct phys_frame frame;
 
     if (!sim) return NB_ERR_ARGUMENT;
+    progress_begin(&sim->progress, sim->ctx);
     NB_TRY(check_directions(sim, ndir, dx, dimage));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     if (!sim->psf || are_dense(ndir, dimage)) { /* no other place is needed */
-        progress_passes(sim->ctx, simulator_widens(sim)
-                                      + (ndir + TANGENTS_AT_ONCE - 1) / TANGENTS_AT_ONCE);
+        progress_passes(&sim->progress,
+                        simulator_widens(sim)
+                            + (ndir + TANGENTS_AT_ONCE - 1) / TANGENTS_AT_ONCE);
         NB_TRY(simulator_unspread(sim, &scene, &frame));
         return simulator_changes(sim, &scene, &frame, ndir, dx, dimage);
     }
-    progress_passes(sim->ctx, simulator_widens(sim) + ndir);
+    progress_passes(&sim->progress, simulator_widens(sim) + ndir);
     NB_TRY(simulator_unspread(sim, &scene, &frame));
     NB_TRY(simulator_photons(sim));
     change = nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
     for (int i = 0; i < ndir; i++) {
         NB_TRY(simulator_changes(sim, &scene, &frame, 1, dx + (size_t)i * sim->params.n,
                                  &change));
-        deliver(sim, sim->photons, dimage + i);
+        array_write(dimage + i, sim->photons);
     }
     return NB_OK;
 }
 
-/* ---- the adjoint: photons pull on the frame, and the frame on the parameters ---- */
-
-nb_status simulator_gather(nb_simulator *sim, const nb_scene *scene,
-                           const struct phys_frame *frame,
-                           const struct phys_frame_tangent *bar, double *bar_x)
-{
-    static const double one = 1;
-    struct crystal_axes axes;
-
-    NB_TRY(crystal_derive(sim->ctx, scene, &axes));
-    for (size_t i = 0; i < sim->params.n; i++) {
-        struct phys_frame_tangent dot = slope_of(sim);
-
-        if (params_is_f(&sim->params, i)) continue;
-        simulator_tangent(sim, scene, &axes, frame, i, 1, &one, &dot);
-        bar_x[i] += phys_frame_inner(frame->nsource, frame->norientation, bar, &dot);
-        for (size_t k = 0; dot.default_f != 0 && k < sim->nunlisted; k++)
-            bar_x[i] += bar->f[sim->unlisted[k]];
-    }
-    params_gather_f(&sim->params, bar->f, bar_x);
-    return NB_OK;
-}
-
-nb_status simulator_adjoint(nb_simulator *sim, const nb_scene *scene,
-                            const struct phys_frame *frame,
-                            const struct objective *objective)
-{
-    const struct job job = simulator_job(sim, scene, frame, NULL);
-
-    return plans_run(sim, PLAN_ADJOINT, 0, &job, launch_adjoint, objective, objective);
-}
-
-/* an image, or several of the same shape, beside each other */
-struct images {
-    size_t nfast;
-    const nb_array *bar;
-};
-
-static double objective_image(const void *user, size_t first, int n, const double *photons,
-                              double *bar, double *weight)
-{
-    const struct images *images = user;
-    const int64_t s = (int64_t)(first / images->nfast);
-    const int64_t f = (int64_t)(first % images->nfast);
-
-    (void)photons;
-    if (weight) memset(weight, 0, (size_t)n * sizeof *weight); /* it has no curvature */
-    array_row(images->bar, s, f, n, bar);
-    return 0;
-}
+/* ---- the adjoint: the stages backwards ---- */
 
 /* back through ROI, mask and point spread: the cotangent of the photons before it goes to
  * sim->photons, that of its width to `bar` */
@@ -515,9 +398,61 @@ static void finish_adjoint(nb_simulator *sim, const nb_scene *scene,
                 bar);
 }
 
-/* bar_x += what the width of the point spread says about each parameter */
-static void gather_spread(nb_simulator *sim, const nb_scene *scene, const nb_scene *bar,
-                          double *bar_x)
+/* back through the photons: dL/dx of the parameters to sim->gradient */
+static nb_status photons_adjoint(nb_simulator *sim, const nb_scene *scene,
+                                 const struct phys_frame *frame, const nb_array *bar)
+{
+    struct request request = backend_request(BACKEND_ADJOINT, sim, scene, frame);
+
+    request.objective.cotangent = bar;
+    return backend_run(&request);
+}
+
+double simulator_default_f(const nb_simulator *sim, const struct phys_frame_tangent *dot,
+                           const double *f)
+{
+    double sum = 0;
+
+    for (size_t k = 0; dot->default_f != 0 && k < sim->nunlisted; k++)
+        sum += dot->default_f * f[sim->unlisted[k]];
+    return sum;
+}
+
+/* back through scene_derive and params_unpack */
+nb_status simulator_frame_adjoint(nb_simulator *sim, const nb_scene *scene,
+                                  const struct phys_frame *frame,
+                                  const struct phys_frame_tangent *bar)
+{
+    static const double one = 1;
+    double *dense = sim->gradient.dense;
+    struct crystal_axes axes;
+
+    NB_TRY(crystal_derive(sim->ctx, scene, &axes));
+    for (size_t i = 0; i < sim->params.n; i++) {
+        struct phys_frame_tangent dot = {0};
+
+        if (params_is_f(&sim->params, i)) continue;
+        dot.source = sim->source_change;
+        dot.rotation = sim->rotation;
+        simulator_tangent(sim, scene, &axes, frame, i, 1, &one, &dot);
+        *dense++ = phys_frame_inner(frame->nsource, frame->norientation, bar, &dot)
+                   + simulator_default_f(sim, &dot, bar->f);
+    }
+    return NB_OK;
+}
+
+void simulator_add_gradient(const nb_simulator *sim, double *bar_x)
+{
+    const double *dense = sim->gradient.dense;
+
+    for (size_t i = 0; i < sim->params.n; i++)
+        if (!params_is_f(&sim->params, i)) bar_x[i] += *dense++;
+    params_gather_f(&sim->params, sim->gradient.f, bar_x);
+}
+
+/* bar_x += the share of each parameter in the cotangent of the point spread's width */
+static void add_spread(nb_simulator *sim, const nb_scene *scene, const nb_scene *bar,
+                       double *bar_x)
 {
     static const double one = 1;
 
@@ -534,25 +469,17 @@ nb_status simulator_vjp(nb_simulator *sim, const nb_scene *scene,
                         const struct phys_frame *frame, const nb_array *bar_image,
                         double *bar_x)
 {
-    nb_array before;
-    const struct images images = {(size_t)sim->window.nfast,
-                                  sim->psf ? &before : bar_image};
-    const struct objective objective = {objective_image, &images, 1, NULL};
-    const struct gpu_derivatives_job pulls = {.end = REDUCE_COTANGENT,
-                                              .cotangent = device_input(bar_image)};
-    nb_scene spread = {0};
-    double value;
-    int done;
+    nb_array bar_photons = *bar_image;
+    nb_scene bar = {0};
 
-    NB_TRY(device_gradient(sim, scene, frame, &pulls, &value, bar_x, &done));
-    if (done) return NB_OK;
-    NB_TRY(device_check_host(sim, bar_image, "bar_image"));
-    if (sim->psf) NB_TRY(simulator_photons(sim));
-    before = nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
-    if (sim->psf) finish_adjoint(sim, scene, bar_image, &spread);
-    NB_TRY(simulator_adjoint(sim, scene, frame, &objective));
-    NB_TRY(simulator_gather(sim, scene, frame, sim->adjoint.bar, bar_x));
-    if (sim->psf) gather_spread(sim, scene, &spread, bar_x);
+    if (sim->psf) {
+        NB_TRY(simulator_photons(sim));
+        finish_adjoint(sim, scene, bar_image, &bar);
+        bar_photons = nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
+    }
+    NB_TRY(photons_adjoint(sim, scene, frame, &bar_photons));
+    simulator_add_gradient(sim, bar_x);
+    if (sim->psf) add_spread(sim, scene, &bar, bar_x);
     return NB_OK;
 }
 
@@ -563,14 +490,15 @@ nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *b
     struct phys_frame frame;
 
     if (!sim) return NB_ERR_ARGUMENT;
+    progress_begin(&sim->progress, sim->ctx);
     NB_TRY(simulator_derivable(sim));
     if (ncot < 1 || !bar_image || !bar_x)
         return fail(sim->ctx, NB_ERR_ARGUMENT,
                     "an adjoint needs cotangent images and gradients for them");
     for (int i = 0; i < ncot; i++)
-        NB_TRY(device_check_input(sim, bar_image + i, "bar_image", 1));
+        NB_TRY(backend_check_input(sim, bar_image + i, "bar_image", 1));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
-    progress_passes(sim->ctx, simulator_widens(sim) + ncot);
+    progress_passes(&sim->progress, simulator_widens(sim) + ncot);
     NB_TRY(simulator_unspread(sim, &scene, &frame));
     for (int i = 0; i < ncot; i++)
         NB_TRY(simulator_vjp(sim, &scene, &frame, bar_image + i,

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compile/tune/wisdom.h"
+#include "compile/tune/tuning_cache.h"
 #include "physics/spec.h"
 #include "support/scenes.h"
 #include "support/tap.h"
@@ -100,7 +100,7 @@ void compiled_folder(char *path, size_t n)
     (void)snprintf(path, n, "%s/nanobrag-XXXXXX", tmp ? tmp : "/tmp");
     if (!mkdtemp(path)) abort();
     (void)setenv("NANOBRAG_CACHE_DIR", path, 1);
-    wisdom_forget();
+    tuning_cache_forget();
 }
 
 int compiled_files(const char *path)
@@ -115,7 +115,8 @@ int compiled_files(const char *path)
     return n;
 }
 
-void compiled_remove_folder(const char *path)
+/* with the folders in it */
+static void remove_folder(const char *path)
 {
     const struct dirent *entry;
     DIR *dir = opendir(path);
@@ -123,12 +124,17 @@ void compiled_remove_folder(const char *path)
 
     while (dir && (entry = readdir(dir))) {
         (void)snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
-        if (entry->d_name[0] != '.' || entry->d_name[1] > '.') (void)unlink(name);
+        if (entry->d_name[0] != '.' && unlink(name) != 0) remove_folder(name);
     }
     if (dir) (void)closedir(dir);
     (void)rmdir(path);
+}
+
+void compiled_remove_folder(const char *path)
+{
+    remove_folder(path);
     (void)setenv("NANOBRAG_CACHE_DIR", "/nonexistent/nanobrag", 1);
-    wisdom_forget();
+    tuning_cache_forget();
 }
 
 nb_simulator *compiled_tuned(const nb_scene *scene, const char *names, int strategy,
@@ -137,7 +143,7 @@ nb_simulator *compiled_tuned(const nb_scene *scene, const char *names, int strat
     for (int tries = 0;; tries++) { /* a busy machine tells nothing */
         nb_simulator *sim;
 
-        wisdom_forget();
+        tuning_cache_forget();
         *ctx = compiled_context(NB_COMPILE_TUNE, 1 + (tries < 10));
         sim = compiled_make(*ctx, scene, names, NB_DOUBLE, strategy);
         (void)compiled_results(sim, NULL, out);

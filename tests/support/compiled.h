@@ -18,7 +18,7 @@ enum {
     COMPILED_MOST = COMPILED_PIXELS + 64
 };
 
-/* The environment of the program, whatever it was: compiled mode on, wisdom of nobody. */
+/* The environment of the program, whatever it was: compiled mode on, no tuning results. */
 void compiled_environment(void);
 
 /* These end the program where there is none. */
@@ -38,8 +38,8 @@ double compiled_relative(const double *a, const double *b, size_t n);
 /* A crystal of one orientation, for which there are kernels of their own. */
 nb_scene compiled_lone(int shape, int lookup);
 
-/* A folder for wisdom of one case alone, and a process that knows nothing; its files; and
- * its end. */
+/* A folder for tuning results of one case alone, and a process that knows nothing; its
+ * files; and its end. */
 void compiled_folder(char *path, size_t n);
 int compiled_files(const char *path);
 void compiled_remove_folder(const char *path);

@@ -35,13 +35,27 @@ int count_files(const char *path)
     return n - 2;
 }
 
-void empty_folder(void)
+/* what a folder holds, folders in it too; a link is removed, not what it leads to */
+static void empty(const char *path)
 {
-    DIR *dir = opendir(folder);
+    DIR *dir = opendir(path);
     const struct dirent *entry;
 
-    while (dir && (entry = readdir(dir))) (void)remove(in_folder(entry->d_name));
+    while (dir && (entry = readdir(dir))) {
+        char name[1024];
+
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        (void)snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
+        if (unlink(name) == 0) continue;
+        empty(name);
+        (void)rmdir(name);
+    }
     if (dir) (void)closedir(dir);
+}
+
+void empty_folder(void)
+{
+    empty(folder);
 }
 
 void put(const char *path, const void *bytes, size_t n)

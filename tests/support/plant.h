@@ -5,7 +5,7 @@
  * then off by so much of itself. RESULT is the name below of what is spoilt. Test programs
  * are linked so that their calls of the public functions come by here (--wrap in
  * tests/CMakeLists.txt); support code that calls kernels spoils what it hands out itself.
- * The product knows nothing of this. tests/planted.sh runs the programs.
+ * The product knows nothing of this. tests/meta/planted.sh runs the programs.
  *
  *   pixel     images of nb_forward(), nb_forward_batch() and of kernels
  *   jacobian  images of nb_jvp() and of kernels

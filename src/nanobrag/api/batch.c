@@ -6,13 +6,13 @@
  */
 #include <string.h>
 
+#include "backend/backend.h"
 #include "base/array.h"
 #include "base/context.h"
-#include "kernels/progress.h"
 #include "simulator.h"
 
 /* a call on a device */
-struct call {
+struct batch_call {
     nb_simulator *sim;
     int n;
     const double *x; /* (n x nparam) or NULL */
@@ -27,19 +27,19 @@ static const double *row_of(const nb_simulator *sim, const double *x, int k)
 }
 
 /* images from number `first` to `end`, one after the other */
-static nb_status forward_each(const struct call *call, int first, int end)
+static nb_status forward_each(const struct batch_call *call, int first, int end)
 {
     nb_simulator *sim = call->sim;
 
     for (int k = first; k < end; k++) {
-        progress_share(sim->ctx, (double)k / call->n, 1.0 / call->n);
-        NB_TRY(nb_forward(sim, row_of(sim, call->x, k), call->image + k));
+        progress_at(&sim->progress, k, 1);
+        NB_TRY(simulator_forward(sim, row_of(sim, call->x, k), call->image + k));
     }
     return NB_OK;
 }
 
 /* photons of image i of those gathered, pixels that are not rendered 0 */
-static void deliver(const struct call *call, int i)
+static void deliver(const struct batch_call *call, int i)
 {
     const struct window *w = &call->sim->window;
     const struct gpu_batch *batch = &call->batch;
@@ -59,7 +59,7 @@ static void deliver(const struct call *call, int i)
             array_set(image, s, f, photons[(size_t)(s - begin) * nfast + (size_t)f]);
 }
 
-static nb_status deliver_all(const struct call *call, const struct job *job)
+static nb_status deliver_all(const struct batch_call *call, const struct job *job)
 {
     const struct gpu_batch *batch = &call->batch;
 
@@ -75,21 +75,22 @@ static nb_status deliver_all(const struct call *call, const struct job *job)
 }
 
 /* what was gathered, by the device or else one after the other */
-static nb_status run_gathered(struct call *call)
+static nb_status run_gathered(struct batch_call *call)
 {
     struct gpu_batch *batch = &call->batch;
     nb_simulator *sim = call->sim;
     const struct job job = simulator_job(sim, &sim->scene, batch->frames, NULL);
-    const struct batch_launch launch = {batch};
+    struct request request =
+        backend_request(BACKEND_BATCH, sim, &sim->scene, batch->frames);
 
-    progress_passes(sim->ctx, 1);
-    progress_share(sim->ctx, (double)call->first / call->n, (double)batch->n / call->n);
-    NB_TRY(plans_run(sim, PLAN_FORWARD, 0, &job, launch_batch, &launch, NULL));
+    request.batch = batch;
+    progress_at(&sim->progress, call->first, batch->n);
+    NB_TRY(backend_run(&request));
     if (!batch->done) return forward_each(call, call->first, call->first + batch->n);
     return deliver_all(call, &job);
 }
 
-static nb_status flush(struct call *call)
+static nb_status flush(struct batch_call *call)
 {
     nb_status status = NB_OK;
 
@@ -100,7 +101,7 @@ static nb_status flush(struct call *call)
 }
 
 /* flush, and go on with the failure that ended the gathering */
-static nb_status flush_failed(struct call *call, nb_status failed)
+static nb_status flush_failed(struct batch_call *call, nb_status failed)
 {
     nb_context *ctx = call->sim->ctx;
     char message[CONTEXT_MESSAGE];
@@ -112,13 +113,13 @@ static nb_status flush_failed(struct call *call, nb_status failed)
 }
 
 /* The next image to those gathered, or what was gathered before it first. */
-static nb_status gather(struct call *call)
+static nb_status gather(struct batch_call *call)
 {
     nb_simulator *sim = call->sim;
     const int single = sim->policy.precision == NB_SINGLE;
     const int k = call->first + call->batch.n;
     const nb_array *image = call->image + k;
-    const int there = image->device == NB_CUDA;
+    const int there = array_is_on_device(image);
     struct phys_frame frame;
     struct gpu_output out;
     nb_scene scene;
@@ -135,13 +136,13 @@ static nb_status gather(struct call *call)
     }
     if (!gpu_batch_accepts(&call->batch, &sim->device.scene, &job, single, there))
         return flush(call);
-    if (there) out = device_output(image);
+    if (there) out = backend_output(image);
     gpu_batch_add(&call->batch, &sim->device.scene, &job, single, there ? &out : NULL);
     return NB_OK;
 }
 
 /* together while there is a device */
-static nb_status forward_gathered(struct call *call)
+static nb_status forward_gathered(struct batch_call *call)
 {
     while (call->first < call->n && call->sim->device.scene.gpu) {
         if (call->first + call->batch.n == call->n)
@@ -152,7 +153,7 @@ static nb_status forward_gathered(struct call *call)
     return forward_each(call, call->first, call->n);
 }
 
-static nb_status forward_all(struct call *call)
+static nb_status forward_all(struct batch_call *call)
 {
     nb_simulator *sim = call->sim;
     struct phys_frame frame;
@@ -174,23 +175,15 @@ static nb_status forward_all(struct call *call)
     return status;
 }
 
-static nb_status check_image(const nb_simulator *sim, const nb_array *image)
-{
-    if (image->device == NB_CUDA) return device_check(sim, image);
-    return array_check(sim->ctx, image, "image", sim->window.nslow, sim->window.nfast,
-                       NB_FLOAT, 32, 64);
-}
-
 nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x, nb_array *image)
 {
-    struct call call = {sim, n, x, image, 0, {0}};
-    nb_status status;
+    struct batch_call call = {sim, n, x, image, 0, {0}};
 
     if (!sim) return NB_ERR_ARGUMENT;
     if (n < 1) return fail(sim->ctx, NB_ERR_ARGUMENT, "a batch of %d images", n);
     if (!image) return fail(sim->ctx, NB_ERR_ARGUMENT, "image: no array was given");
-    for (int k = 0; k < n; k++) NB_TRY(check_image(sim, image + k));
-    status = forward_all(&call);
-    progress_share(sim->ctx, 0, 0);
-    return status;
+    for (int k = 0; k < n; k++) NB_TRY(backend_check_output(sim, image + k));
+    progress_begin(&sim->progress, sim->ctx);
+    progress_passes(&sim->progress, n);
+    return forward_all(&call);
 }

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/tuning.h"
+#include "backend/backend.h"
 #include "base/context.h"
+#include "base/log.h"
+#include "compile/tune/tuning_cache.h"
 #include "grad/grad.h"
 #include "scene/reflections/hkl_table.h"
 #include "simulator.h"
@@ -17,7 +19,7 @@ struct sizes {
     size_t pixels, mask, sources, given_sources, beamlets, orientations, domains;
     size_t stol, box, box_single, unlisted;
     size_t source_change, turns, box_bar, unspread;
-    size_t domain_weights, lists_source, lists_weight, listed;
+    size_t dense, domain_weights, lists_source, lists_weight, listed;
 };
 
 static size_t count_unlisted(const nb_hkl *hkl)
@@ -48,6 +50,7 @@ static struct sizes sizes_of(const nb_simulator *sim)
     n.box_single = sim->policy.kernels.single ? n.box : 0;
     if (params_has(&sim->params, "default_f")) n.unlisted = count_unlisted(s->crystal.hkl);
     if (sim->params.n == 0) return n;
+    n.dense = nb_ndense(sim) + 1; /* so that there is an array */
     n.source_change = n.sources;
     n.turns = n.orientations;
     n.box_bar = n.unlisted > 0 || sim->params.f.n > 0 ? n.box : 0;
@@ -75,93 +78,103 @@ static struct adjoint_sizes adjoint_sizes_of(const nb_simulator *sim, const stru
     return sizes;
 }
 
-static int reserve_lists(struct arena *a, const struct sizes *n)
+enum { PARTS_MOST = 32 };
+
+/* All arrays of a simulator but the adjoint's, and what they begin as. Called once, while
+ * the scene still points to the caller's lists, which are copied. */
+static size_t list_parts(nb_simulator *sim, const struct sizes *n, struct arena_part *out)
 {
-    return arena_reserve(a, n->lists_source, sizeof(nb_source))
-           && arena_reserve(a, n->lists_weight, sizeof(double));
+    nb_scene *s = &sim->scene;
+    nb_crystal *c = &s->crystal;
+    const struct arena_part parts[] = {
+        {&sim->rows_of_image, (size_t)s->detector.nslow, sizeof(double), NULL},
+        {&s->detector.mask, n->mask, 1, s->detector.mask},
+        {&sim->sources, n->sources, sizeof *sim->sources, NULL},
+        {&s->beam.source, n->given_sources, sizeof(nb_source), s->beam.source},
+        {&sim->fixed.beamlet, n->beamlets, sizeof *sim->fixed.beamlet, NULL},
+        {&sim->orientations, n->orientations, sizeof *sim->orientations, NULL},
+        {&sim->fixed.domain, n->domains, sizeof *sim->fixed.domain, NULL},
+        {&c->domain_weight, n->domain_weights, sizeof(double), c->domain_weight},
+        {&s->background.stol, n->stol, sizeof(double), s->background.stol},
+        {&sim->box, n->box, sizeof(double), NULL},
+        {&sim->box_single, n->box_single, sizeof(float), NULL},
+        {&sim->unlisted, n->unlisted, sizeof *sim->unlisted, NULL},
+        {&sim->source_change, n->source_change, sizeof *sim->source_change, NULL},
+        {&sim->rotation, n->turns, sizeof *sim->rotation, NULL},
+        {&sim->gradient.dense, n->dense, sizeof(double), NULL},
+        {&sim->unspread, n->unspread, sizeof(double), NULL},
+        {&sim->at_x.source, n->lists_source, sizeof(nb_source), NULL},
+        {&sim->at_x.domain_weight, n->lists_weight, sizeof(double), NULL},
+        {&sim->change.source, n->lists_source, sizeof(nb_source), NULL},
+        {&sim->change.domain_weight, n->lists_weight, sizeof(double), NULL},
+        {&sim->resolved.source, n->lists_source, sizeof(nb_source), NULL},
+        {&sim->resolved.domain_weight, n->lists_weight, sizeof(double), NULL},
+        {&sim->listed, n->listed, sizeof(double), NULL},
+    };
+
+    _Static_assert(sizeof parts / sizeof *parts <= PARTS_MOST, "all parts fit");
+    memcpy(out, parts, sizeof parts);
+    return sizeof parts / sizeof *parts;
 }
 
-static nb_status reserve(nb_simulator *sim, const struct sizes *n)
+static void list_unlisted(nb_simulator *sim, const struct sizes *n)
 {
-    struct arena *a = &sim->arena;
-    const nb_scene *s = &sim->scene;
-    const struct adjoint_sizes adjoint = adjoint_sizes_of(sim, n);
-    const int fits = arena_reserve(a, (size_t)s->detector.nslow, sizeof(double))
-                     && arena_reserve(a, n->mask, 1)
-                     && arena_reserve(a, n->sources, sizeof *sim->sources)
-                     && arena_reserve(a, n->given_sources, sizeof(nb_source))
-                     && arena_reserve(a, n->beamlets, sizeof *sim->fixed.beamlet)
-                     && arena_reserve(a, n->orientations, sizeof *sim->orientations)
-                     && arena_reserve(a, n->domains, sizeof *sim->fixed.domain)
-                     && arena_reserve(a, n->domain_weights, sizeof(double))
-                     && arena_reserve(a, n->stol, sizeof(double))
-                     && arena_reserve(a, n->box, sizeof(double))
-                     && arena_reserve(a, n->box_single, sizeof(float))
-                     && arena_reserve(a, n->unlisted, sizeof *sim->unlisted)
-                     && arena_reserve(a, n->source_change, sizeof *sim->source_change)
-                     && arena_reserve(a, n->turns, sizeof *sim->rotation)
-                     && (sim->params.n == 0 || adjoint_reserve(a, &adjoint))
-                     && arena_reserve(a, n->unspread, sizeof(double)) && reserve_lists(a, n)
-                     && reserve_lists(a, n) && reserve_lists(a, n)
-                     && arena_reserve(a, n->listed, sizeof(double));
+    sim->nunlisted = 0;
+    for (size_t i = 0; n->unlisted > 0 && i < n->box; i++)
+        if (i == n->box - 1 || isnan(sim->scene.crystal.hkl->box[i]))
+            sim->unlisted[sim->nunlisted++] = i;
+}
 
-    if (!fits || !arena_make(a)) return fail_memory(sim->ctx, "a simulator");
+/* one block for all of them */
+static nb_status make_arrays(nb_simulator *sim, const struct sizes *n)
+{
+    const struct adjoint_sizes adjoint = adjoint_sizes_of(sim, n);
+    const int derives = sim->params.n > 0;
+    struct arena_part parts[PARTS_MOST];
+    const size_t count = list_parts(sim, n, parts);
+    struct arena *a = &sim->arena;
+
+    if (!arena_reserve_parts(a, parts, count) || (derives && !adjoint_reserve(a, &adjoint))
+        || !arena_make(a))
+        return fail_memory(sim->ctx, "a simulator");
+    arena_take_parts(a, parts, count);
+    if (derives) adjoint_take(a, &adjoint, &sim->adjoint);
+    if (n->box_bar > 0) sim->gradient.f = sim->adjoint.bar[0].f;
+    list_unlisted(sim, n);
     return NB_OK;
 }
 
-static const void *keep(struct arena *arena, const void *from, size_t n, size_t item)
+/* with measured transforms when compiled mode tunes */
+static nb_status make_transforms(nb_simulator *sim, const nb_psf *psf, int nslow, int nfast)
 {
-    void *to = arena_take(arena, n, item);
+    nb_context *ctx = sim->ctx;
+    struct psf_tuning tuning = {NULL, ctx->env.compile_timeout, NULL, 0, 0};
+    const uint64_t before = ctx->fallbacks;
+    nb_status status;
+    char *known;
 
-    if (n == 0) return NULL;
-    memcpy(to, from, n * item);
-    return to;
-}
-
-static struct params_lists take_lists(struct arena *a, const struct sizes *n)
-{
-    struct params_lists lists = {0};
-    nb_source *source = arena_take(a, n->lists_source, sizeof *source);
-    double *weight = arena_take(a, n->lists_weight, sizeof *weight);
-
-    if (n->lists_source > 0) lists.source = source;
-    if (n->lists_weight > 0) lists.domain_weight = weight;
-    return lists;
-}
-
-/* hand the memory out, in the order in which it was reserved */
-static void take(nb_simulator *sim, const struct sizes *n)
-{
-    const struct adjoint_sizes adjoint = adjoint_sizes_of(sim, n);
-    struct arena *a = &sim->arena;
-    nb_scene *s = &sim->scene;
-
-    sim->rows_of_image = arena_take(a, (size_t)s->detector.nslow, sizeof(double));
-    s->detector.mask = keep(a, s->detector.mask, n->mask, 1);
-    sim->sources = arena_take(a, n->sources, sizeof *sim->sources);
-    s->beam.source = keep(a, s->beam.source, n->given_sources, sizeof(nb_source));
-    sim->fixed.beamlet = arena_take(a, n->beamlets, sizeof *sim->fixed.beamlet);
-    sim->orientations = arena_take(a, n->orientations, sizeof *sim->orientations);
-    sim->fixed.domain = arena_take(a, n->domains, sizeof *sim->fixed.domain);
-    s->crystal.domain_weight =
-        keep(a, s->crystal.domain_weight, n->domain_weights, sizeof(double));
-    s->background.stol = keep(a, s->background.stol, n->stol, sizeof(double));
-    sim->box = arena_take(a, n->box, sizeof(double));
-    sim->box_single = arena_take(a, n->box_single, sizeof(float));
-    if (n->box_single == 0) sim->box_single = NULL;
-    sim->unlisted = arena_take(a, n->unlisted, sizeof *sim->unlisted);
-    sim->source_change = arena_take(a, n->source_change, sizeof *sim->source_change);
-    sim->rotation = arena_take(a, n->turns, sizeof *sim->rotation);
-    if (sim->params.n > 0) adjoint_take(a, &adjoint, &sim->adjoint);
-    sim->unspread = arena_take(a, n->unspread, sizeof(double));
-    sim->at_x = take_lists(a, n);
-    sim->change = take_lists(a, n);
-    sim->resolved = take_lists(a, n);
-    sim->listed = arena_take(a, n->listed, sizeof(double));
-    sim->nunlisted = 0;
-    for (size_t i = 0; n->unlisted > 0 && i < n->box; i++)
-        if (i == n->box - 1 || isnan(s->crystal.hkl->box[i]))
-            sim->unlisted[sim->nunlisted++] = i;
+    if (context_compile(ctx) != NB_COMPILE_TUNE || sim->policy.strategy == NB_REFERENCE)
+        return psf_create(ctx, psf, nslow, nfast, NULL, &sim->psf);
+    known = tuning_cache_fftw(ctx);
+    if (ctx->env.strict && ctx->fallbacks > before) {
+        free(known);
+        return NB_ERR_UNSUPPORTED;
+    }
+    tuning.known = known;
+    status = psf_create(ctx, psf, nslow, nfast, &tuning, &sim->psf);
+    sim->policy.measured_transforms = tuning.measured;
+    log_topic(ctx, TOPIC_AUTOTUNE, "transforms of a point spread: %s",
+              tuning.measured ? "measured" : "by estimate");
+    if (status == NB_OK && tuning.cut_short)
+        status = context_fall_back(ctx,
+                                   "FFTW had no time to measure (%g s, "
+                                   "NANOBRAG_COMPILE_TIMEOUT): estimated transforms",
+                                   ctx->env.compile_timeout);
+    if (status == NB_OK && tuning.found && (!known || strcmp(known, tuning.found) != 0))
+        status = tuning_cache_save_fftw(ctx, tuning.found);
+    free(tuning.found);
+    free(known);
+    return status;
 }
 
 static nb_status make_psf(nb_simulator *sim)
@@ -171,7 +184,7 @@ static nb_status make_psf(nb_simulator *sim)
 
     if (psf->kind == NB_PSF_NONE) return NB_OK;
     if (psf->radius == 0) psf->radius = psf_default_radius(psf->kind, psf->fwhm / d->pixel);
-    return tuning_psf(sim, psf, d->nslow, d->nfast);
+    return make_transforms(sim, psf, d->nslow, d->nfast);
 }
 
 /* The caller may free its list from now on; the scene points to ours. Without parameters
@@ -213,6 +226,37 @@ static double samples_of(const nb_simulator *sim, const struct phys_frame *frame
            * frame->oversample * frame->oversample;
 }
 
+static void start_plans(nb_simulator *sim)
+{
+    sim->plans.ctx = sim->ctx;
+    sim->plans.policy = &sim->policy;
+    sim->plans.pixels = (size_t)sim->window.nslow * (size_t)sim->window.nfast;
+    backend_sign(sim);
+}
+
+static nb_status try_image(void *user, struct progress *progress, const struct job *job)
+{
+    return backend_host_image(user, progress, job);
+}
+
+/* an open strategy, when compiled mode tunes */
+static nb_status tune(nb_simulator *sim, const nb_scene *scene,
+                      const struct phys_frame *frame)
+{
+    struct rehearsal rehearsal = {.ctx = sim->ctx,
+                                  .call = &sim->progress,
+                                  .job = simulator_job(sim, scene, frame, NULL),
+                                  .kernel = sim->policy.kernels.precise->name,
+                                  .run = try_image,
+                                  .user = sim,
+                                  .pixels = sim->plans.pixels};
+
+    NB_TRY(tune_strategy(&rehearsal, &sim->policy, &sim->plans.common));
+    if (sim->policy.strategy != NB_SPOTS) spots_free(&sim->spots);
+    backend_sign(sim); /* the strategy may be another one */
+    return NB_OK;
+}
+
 static nb_status build(nb_simulator *sim, const char *free_names, const nb_options *options)
 {
     nb_scene *scene = &sim->scene;
@@ -225,8 +269,7 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     NB_TRY(params_select(sim->ctx, scene, free_names, &sim->params));
     NB_TRY(make_psf(sim));
     n = sizes_of(sim);
-    NB_TRY(reserve(sim, &n));
-    take(sim, &n);
+    NB_TRY(make_arrays(sim, &n));
     scene_fill(scene, &sim->fixed, sim->box);
     for (size_t i = 0; i < n.box_single; i++) sim->box_single[i] = (float)sim->box[i];
     sim->fixed.f_single = sim->box_single;
@@ -240,11 +283,9 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     /* what is wrong with the scene's own numbers is said here, not at the first image */
     NB_TRY(simulator_frame(sim, NULL, &first, &frame));
     policy_strategy(&sim->policy, &frame, sim->spec, samples_of(sim, &frame));
-    NB_TRY(device_choose(sim, &frame, samples_of(sim, &frame)));
-    plans_start(sim);
-    NB_TRY(tuning_strategy(sim, &first, &frame));
-    plans_start(sim); /* the strategy may be another one */
-    return NB_OK;
+    NB_TRY(backend_choose(sim, &frame, samples_of(sim, &frame)));
+    start_plans(sim);
+    return sim->device.scene.gpu ? NB_OK : tune(sim, &first, &frame);
 }
 
 nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
@@ -260,6 +301,7 @@ nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
     sim = calloc(1, sizeof *sim);
     if (!sim) return fail_memory(ctx, "a simulator");
     sim->ctx = ctx;
+    progress_begin(&sim->progress, ctx);
     sim->plans.fallbacks_before = ctx->fallbacks;
     sim->scene = *scene;
     status = build(sim, free_names, options);
@@ -281,7 +323,10 @@ void nb_simulator_free(nb_simulator *sim)
     arena_free(&sim->tangents_memory);
     arena_free(&sim->normal_memory);
     arena_free(&sim->photons_memory);
+    arena_free(&sim->spread_memory);
     arena_free(&sim->device.memory);
+    arena_free(&sim->device.sums_memory);
+    arena_free(&sim->device.images_memory);
     arena_free(&sim->arena);
     free(sim);
 }

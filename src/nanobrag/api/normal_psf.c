@@ -1,7 +1,7 @@
 /*
  * normal_psf.c - see normal_psf.h. A point spread carries the slopes of one tile into
  * the next, so a column of the Jacobian is an image that is spread as a whole before it is
- * multiplied. Those of the dense parameters are kept, as far as the ROI goes; structure
+ * multiplied. Those of the dense parameters are saved, as far as the ROI goes; structure
  * factors come and go a few at a time.
  *
  * SPDX-License-Identifier: MIT
@@ -10,65 +10,72 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/context.h"
-#include "kernels/progress.h"
 
 /* columns that are found in one pass */
 enum { COLUMNS = 4 };
+
+/* what a normal matrix works in, made when the first is asked for */
+struct normal_psf_work {
+    double *bar, *weight, *weighted; /* (roi) */
+    double *saved; /* ((dense + 1) x roi), the last of a structure factor */
+    double *image; /* (COLUMNS x pixels) */
+    double *dx; /* (COLUMNS x nparam) */
+    nb_normal found; /* before it is added to what the caller has */
+};
 
 struct spread {
     nb_simulator *sim;
     const nb_scene *scene;
     const struct phys_frame *frame;
     size_t pixels, roi, dense; /* of an image, of its ROI; parameters */
-    double *bar, *weight, *weighted; /* (roi) */
-    double *kept; /* ((dense + 1) x roi), the last of a structure factor */
-    double *image; /* (COLUMNS x pixels) */
-    double *dx; /* (COLUMNS x nparam) */
-    double *sums; /* what is found, before it is added to what the caller has */
-    nb_normal found;
+    struct normal_psf_work *at;
 };
 
-static void drop(struct spread *w)
+static nb_status make(nb_simulator *sim, const struct spread *w)
 {
-    free(w->bar);
-    free(w->kept);
-    free(w->image);
-    free(w->dx);
-    free(w->sums);
-}
+    struct normal_psf_work work;
+    const size_t nparam = sim->params.n, nf = sim->params.f.n;
+    const struct arena_part first = {&sim->spread, 1, sizeof work, NULL};
+    const struct arena_part parts[] = {
+        {&work.bar, w->roi, sizeof(double), NULL},
+        {&work.weight, w->roi, sizeof(double), NULL},
+        {&work.weighted, w->roi, sizeof(double), NULL},
+        {&work.saved, (w->dense + 1) * w->roi, sizeof(double), NULL},
+        {&work.image, COLUMNS * w->pixels, sizeof(double), NULL},
+        {&work.dx, COLUMNS * nparam, sizeof(double), NULL},
+        {&work.found.matrix, w->dense * w->dense, sizeof(double), NULL},
+        {&work.found.coupling, w->dense * nf, sizeof(double), NULL},
+        {&work.found.diagonal, nparam, sizeof(double), NULL},
+        {&work.found.gradient, nparam, sizeof(double), NULL},
+    };
+    const size_t count = sizeof parts / sizeof *parts;
+    struct arena *memory = &sim->spread_memory;
 
-/* numbers of a normal matrix, as one block */
-static size_t sums_of(const struct spread *w)
-{
-    return w->dense * w->dense + w->dense * w->sim->params.f.n + 2 * w->sim->params.n;
-}
-
-static nb_status make(struct spread *w)
-{
-    const struct window *window = &w->sim->window;
-    const int *roi = window->roi;
-
-    w->dense = nb_ndense(w->sim);
-    w->pixels = (size_t)window->nslow * (size_t)window->nfast;
-    w->roi = (size_t)(roi[1] - roi[0]) * (size_t)(roi[3] - roi[2]);
-    w->bar = calloc(3 * w->roi, sizeof *w->bar);
-    w->kept = calloc((w->dense + 1) * w->roi, sizeof *w->kept);
-    w->image = calloc(COLUMNS * w->pixels, sizeof *w->image);
-    w->dx = calloc(COLUMNS * w->sim->params.n, sizeof *w->dx);
-    w->sums = calloc(sums_of(w), sizeof *w->sums);
-    if (!w->bar || !w->kept || !w->image || !w->dx || !w->sums)
-        return fail_memory(w->sim->ctx, "a normal matrix");
-    w->found.matrix = w->sums;
-    w->found.coupling = w->found.matrix + w->dense * w->dense;
-    w->found.diagonal = w->found.coupling + w->dense * w->sim->params.f.n;
-    w->found.gradient = w->found.diagonal + w->sim->params.n;
-    w->weight = w->bar + w->roi;
-    w->weighted = w->weight + w->roi;
+    if (sim->spread) return NB_OK;
+    if (!arena_reserve_parts(memory, &first, 1)
+        || !arena_reserve_parts(memory, parts, count) || !arena_make(memory)) {
+        arena_free(memory);
+        return fail_memory(sim->ctx, "a normal matrix");
+    }
+    arena_take_parts(memory, &first, 1);
+    arena_take_parts(memory, parts, count);
+    *sim->spread = work;
     return NB_OK;
+}
+
+/* nothing is found, and pixels that are not rendered weigh nothing */
+static void clear(const struct spread *w)
+{
+    struct normal_psf_work *at = w->at;
+    const size_t n = w->dense, nf = w->sim->params.f.n;
+
+    memset(at->bar, 0, w->roi * sizeof *at->bar);
+    memset(at->weight, 0, w->roi * sizeof *at->weight);
+    if (n > 0) memset(at->found.matrix, 0, n * n * sizeof *at->found.matrix);
+    if (n * nf > 0) memset(at->found.coupling, 0, n * nf * sizeof *at->found.coupling);
 }
 
 /* the pixels of the ROI out of an image */
@@ -97,8 +104,8 @@ static double weigh(const struct spread *w, const struct objective *objective,
             const size_t at = (size_t)s * (size_t)window->nfast + (size_t)f;
 
             if (window_shows(window, s, f))
-                value += objective->row(objective->user, at, 1, photons + at, w->bar + i,
-                                        w->weight + i);
+                value += objective->row(objective->user, at, 1, photons + at,
+                                        w->at->bar + i, w->at->weight + i);
         }
     return value;
 }
@@ -111,44 +118,46 @@ static double product(size_t n, const double *a, const double *b)
     return sum;
 }
 
-/* columns of the Jacobian of n parameters, the numbers of which are `which`, to w->image */
+/* columns of the Jacobian of n parameters, the numbers of which are `which`, to the images
+ */
 static nb_status find_columns(const struct spread *w, int n, const size_t *which)
 {
     const struct window *window = &w->sim->window;
     nb_array change[COLUMNS];
 
-    memset(w->dx, 0, COLUMNS * w->sim->params.n * sizeof *w->dx);
+    memset(w->at->dx, 0, COLUMNS * w->sim->params.n * sizeof *w->at->dx);
     for (int i = 0; i < n; i++) {
-        w->dx[(size_t)i * w->sim->params.n + which[i]] = 1;
-        change[i] =
-            nb_array_f64(w->image + (size_t)i * w->pixels, window->nslow, window->nfast);
+        w->at->dx[(size_t)i * w->sim->params.n + which[i]] = 1;
+        change[i] = nb_array_f64(w->at->image + (size_t)i * w->pixels, window->nslow,
+                                 window->nfast);
     }
-    return simulator_changes(w->sim, w->scene, w->frame, n, w->dx, change);
+    return simulator_changes(w->sim, w->scene, w->frame, n, w->at->dx, change);
 }
 
-/* what a column adds to gradient and diagonal; leaves it, weighted, in w->weighted */
+/* what a column adds to gradient and diagonal; leaves it, weighted, in w->at->weighted */
 static void add_column(const struct spread *w, size_t which, const double *column)
 {
-    for (size_t i = 0; i < w->roi; i++) w->weighted[i] = w->weight[i] * column[i];
-    w->found.gradient[which] = product(w->roi, w->bar, column);
-    w->found.diagonal[which] = product(w->roi, w->weighted, column);
+    for (size_t i = 0; i < w->roi; i++) w->at->weighted[i] = w->at->weight[i] * column[i];
+    w->at->found.gradient[which] = product(w->roi, w->at->bar, column);
+    w->at->found.diagonal[which] = product(w->roi, w->at->weighted, column);
 }
 
 static void add_dense(const struct spread *w, size_t row)
 {
-    assert(w->found.matrix);
+    assert(w->at->found.matrix);
     for (size_t k = 0; k <= row; k++) {
-        const double sum = product(w->roi, w->weighted, w->kept + k * w->roi);
+        const double sum = product(w->roi, w->at->weighted, w->at->saved + k * w->roi);
 
-        w->found.matrix[row * w->dense + k] = w->found.matrix[k * w->dense + row] = sum;
+        w->at->found.matrix[row * w->dense + k] = w->at->found.matrix[k * w->dense + row] =
+            sum;
     }
 }
 
 static void add_coupling(const struct spread *w, size_t f)
 {
     for (size_t k = 0; k < w->dense; k++)
-        w->found.coupling[k * w->sim->params.f.n + f] =
-            product(w->roi, w->weighted, w->kept + k * w->roi);
+        w->at->found.coupling[k * w->sim->params.f.n + f] =
+            product(w->roi, w->at->weighted, w->at->saved + k * w->roi);
 }
 
 /* the columns of all dense parameters, or of all structure factors */
@@ -165,9 +174,9 @@ static nb_status add_columns(const struct spread *w, int of_f)
         if (n == 0) break;
         NB_TRY(find_columns(w, n, which));
         for (int i = 0; i < n; i++, done++) {
-            double *column = w->kept + (of_f ? w->dense : done) * w->roi;
+            double *column = w->at->saved + (of_f ? w->dense : done) * w->roi;
 
-            crop(w, w->image + (size_t)i * w->pixels, column);
+            crop(w, w->at->image + (size_t)i * w->pixels, column);
             add_column(w, which[i], column);
             if (of_f)
                 add_coupling(w, done);
@@ -180,7 +189,7 @@ static nb_status add_columns(const struct spread *w, int of_f)
 
 static void add(size_t n, const double *from, double *to)
 {
-    assert(from);
+    assert(from || n == 0);
     for (size_t i = 0; to && i < n; i++) to[i] += from[i];
 }
 
@@ -189,36 +198,36 @@ static int runs_of(size_t columns)
     return (int)((columns + COLUMNS - 1) / COLUMNS);
 }
 
-static nb_status run(struct spread *w, const struct objective *objective, double *value,
-                     const nb_normal *out)
-{
-    const size_t n = w->sim->params.n, nf = w->sim->params.f.n;
-    const int of_f = out->coupling || out->diagonal || out->gradient;
-
-    NB_TRY(make(w));
-    progress_passes(w->sim->ctx, 1 + simulator_widens(w->sim) + runs_of(w->dense)
-                                     + (of_f ? runs_of(nf) : 0));
-    NB_TRY(simulator_photons(w->sim));
-    NB_TRY(simulator_render(w->sim, w->scene, w->frame, w->sim->photons));
-    *value = weigh(w, objective, w->sim->photons);
-    if (!isfinite(*value)) return NB_OK; /* the caller's to say so */
-    NB_TRY(simulator_unspread(w->sim, w->scene, w->frame));
-    NB_TRY(add_columns(w, 0));
-    if (of_f) NB_TRY(add_columns(w, 1));
-    add(w->dense * w->dense, w->found.matrix, out->matrix);
-    add(w->dense * nf, w->found.coupling, out->coupling);
-    add(n, w->found.diagonal, out->diagonal);
-    add(n, w->found.gradient, out->gradient);
-    return NB_OK;
-}
-
 nb_status normal_psf(nb_simulator *sim, const nb_scene *scene,
-                     const struct phys_frame *frame, const struct objective *objective,
+                     const struct phys_frame *frame, const struct objective_terms *terms,
                      double *value, const nb_normal *out)
 {
+    const struct window *window = &sim->window;
+    const int *roi = window->roi;
+    const size_t n = sim->params.n, nf = sim->params.f.n;
+    const int of_f = out->coupling || out->diagonal || out->gradient;
+    struct host_objective of;
     struct spread w = {.sim = sim, .scene = scene, .frame = frame};
-    const nb_status status = run(&w, objective, value, out);
 
-    drop(&w);
-    return status;
+    w.dense = nb_ndense(sim);
+    w.pixels = (size_t)window->nslow * (size_t)window->nfast;
+    w.roi = (size_t)(roi[1] - roi[0]) * (size_t)(roi[3] - roi[2]);
+    NB_TRY(make(sim, &w));
+    w.at = sim->spread;
+    clear(&w);
+    progress_passes(&sim->progress, 1 + simulator_widens(sim) + runs_of(w.dense)
+                                        + (of_f ? runs_of(nf) : 0));
+    NB_TRY(simulator_photons(sim));
+    NB_TRY(simulator_render(sim, scene, frame, sim->photons));
+    objective_start(sim, terms, &of);
+    *value = weigh(&w, &of.objective, sim->photons);
+    if (!isfinite(*value)) return NB_OK; /* the caller's to report */
+    NB_TRY(simulator_unspread(sim, scene, frame));
+    NB_TRY(add_columns(&w, 0));
+    if (of_f) NB_TRY(add_columns(&w, 1));
+    add(w.dense * w.dense, w.at->found.matrix, out->matrix);
+    add(w.dense * nf, w.at->found.coupling, out->coupling);
+    add(n, w.at->found.diagonal, out->diagonal);
+    add(n, w.at->found.gradient, out->gradient);
+    return NB_OK;
 }

@@ -6,12 +6,11 @@
 #ifndef NB_API_NORMAL_PSF_H
 #define NB_API_NORMAL_PSF_H
 
-#include "kernels/derivatives/objective.h"
-#include "simulator.h"
+#include "backend/backend.h"
 
 /* *value and what `out` asks for, as nb_loss(). Errors: those of nb_forward(). */
 nb_status normal_psf(nb_simulator *sim, const nb_scene *scene,
-                     const struct phys_frame *frame, const struct objective *objective,
+                     const struct phys_frame *frame, const struct objective_terms *terms,
                      double *value, const nb_normal *out);
 
 #endif

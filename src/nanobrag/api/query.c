@@ -9,11 +9,12 @@
 #include <nanobrag/image.h>
 #include <nanobrag/nanobrag.h>
 
+#include "backend/backend.h"
 #include "base/array.h"
 #include "base/context.h"
 #include "compile/donate.h"
+#include "compile/reasons.h"
 #include "grad/grad.h"
-#include "image/digitize.h"
 #include "image/solid_angle.h"
 #include "image/statistics.h"
 #include "kernels/trace.h"
@@ -111,7 +112,7 @@ static void describe_policy(const nb_simulator *sim, const nb_scene *scene,
     out->kernel = policy->kernels.precise->name;
     out->device = sim->device.name;
     out->device_why = sim->device.why;
-    out->derivatives_why = device_derivatives_why(sim);
+    out->derivatives_why = backend_derivatives_why(sim);
     out->derivatives = out->derivatives_why && sim->device.scene.gpu ? "cpu" : out->device;
     if (!out->derivatives_why) out->derivatives_why = "as images";
     out->precision = NB_DOUBLE;
@@ -247,9 +248,12 @@ nb_status nb_statistics_get(nb_simulator *sim, const double *x, const nb_array *
 nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *image,
                       nb_array *counts)
 {
-    const int quirk = sim && (sim->scene.quirks & NB_QUIRK_NOISE) != 0;
-    nb_array kept;
-    int in_place, done;
+    struct request request = {.operation = BACKEND_COUNT,
+                              .sim = sim,
+                              .how = how,
+                              .image = image,
+                              .counts = counts};
+    int in_place;
 
     if (!sim || !how) return NB_ERR_ARGUMENT;
     if (!(how->scale >= 0) || !isfinite(how->scale) || !isfinite(how->offset))
@@ -257,25 +261,53 @@ nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *imag
                     "digitizer: scale %g, offset %g; expected finite numbers, scale 0 or "
                     "more",
                     how->scale, how->offset);
-    if ((image && image->device == NB_CUDA) || (counts && counts->device == NB_CUDA))
-        return device_digitize(sim, how, image, counts);
-    if (image) {
-        kept = *image;
-        kept.flags &= ~(unsigned)NB_DONATE; /* its turn comes when counts are known */
-    }
-    NB_TRY(array_check(sim->ctx, image ? &kept : NULL, "image", sim->window.nslow,
-                       sim->window.nfast, NB_FLOAT, 32, 64));
-    NB_TRY(array_check(sim->ctx, counts, "counts", sim->window.nslow, sim->window.nfast,
-                       NB_UINT, 16, 16));
-    NB_TRY(donate_check(sim->ctx, image, counts, &in_place));
-    NB_TRY(plans_digitize(sim, in_place));
-    NB_TRY(device_draw(sim, how, image, counts, &done));
-    if (!done)
-        digitize(&sim->window, how, image, quirk ? &sim->fixed.random : NULL,
-                 sim->ctx->threads, counts);
+    progress_begin(&sim->progress, sim->ctx);
+    NB_TRY(backend_check_counts(sim, how, image, counts, &in_place));
+    request.donated = in_place;
+    NB_TRY(backend_run(&request));
     if (in_place) {
         donate_mark_used(sim->ctx, image, counts);
         sim->plans.stats.donated++;
     }
     return NB_OK;
+}
+
+/* ---- what compiled mode did ---- */
+
+void nb_simulator_stats(const nb_simulator *sim, nb_compile_stats *out)
+{
+    if (!out) return;
+    memset(out, 0, sizeof *out);
+    if (!sim) return;
+    *out = sim->plans.stats;
+    out->captures = sim->device.scene.graphs.captures;
+    out->replays = sim->device.scene.graphs.replays;
+    out->skips = sim->device.scene.graphs.skips;
+    out->builds = sim->device.scene.hot.builds;
+    out->promotions = sim->device.scene.hot.promotions;
+    out->cubin_hits = sim->device.scene.hot.hits;
+    out->cubin_misses = sim->device.scene.hot.misses;
+    out->fallbacks = sim->ctx->fallbacks - sim->plans.fallbacks_before;
+    for (int i = 0; i < PLAN_OPERATIONS; i++) out->plan_hash ^= sim->plans.last[i].hash;
+    out->bytes = sizeof *sim + sim->arena.size + sim->tangents_memory.size
+                 + sim->normal_memory.size + sim->photons_memory.size
+                 + sim->spread_memory.size + sim->device.memory.size
+                 + sim->device.sums_memory.size + sim->device.images_memory.size
+                 + gpu_scene_bytes(&sim->device.scene) + spots_bytes(&sim->spots)
+                 + psf_bytes(sim->psf);
+}
+
+const char *nb_simulator_explain(nb_simulator *sim)
+{
+    struct plan plans[PLAN_OPERATIONS];
+    nb_compile_stats stats;
+
+    if (!sim) return "";
+    memcpy(plans, sim->plans.last, sizeof plans);
+    if (call_is_compiled(&sim->plans) && plans[PLAN_FORWARD].hash == 0)
+        call_preview(&sim->plans, plans + PLAN_FORWARD);
+    nb_simulator_stats(sim, &stats);
+    explain_compiled(sim->ctx, &sim->policy, sim->device.name, plans, &stats,
+                     sim->plans.text, sizeof sim->plans.text);
+    return sim->plans.text;
 }

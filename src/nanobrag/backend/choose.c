@@ -1,16 +1,17 @@
 /*
- * choose.c - where the images of a simulator are computed: on the host, or on a device that
- * the context opens. One table says what the work is worth.
+ * backend/choose.c - where the images of a simulator are computed: on the host, or on a
+ * device that the context opens. One table says what the work is worth.
  *
  * SPDX-License-Identifier: MIT
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/array.h"
+#include "backend/backend.h"
 #include "base/context.h"
 #include "base/log.h"
-#include "simulator.h"
+#include "grad/grad.h"
 
 /* Samples a second: of a core, and of a device of so many multiprocessors (the aims of
  * reports/, until a device says otherwise). Cards of full speed in double are those of
@@ -103,7 +104,7 @@ static nb_status go_without(nb_simulator *sim, int asked, const char *why)
     return NB_OK;
 }
 
-nb_status device_choose(nb_simulator *sim, const struct phys_frame *frame, double samples)
+nb_status backend_choose(nb_simulator *sim, const struct phys_frame *frame, double samples)
 {
     const struct job job = simulator_job(sim, &sim->scene, frame, NULL);
     nb_context *ctx = sim->ctx;
@@ -127,7 +128,79 @@ nb_status device_choose(nb_simulator *sim, const struct phys_frame *frame, doubl
     return NB_OK;
 }
 
-nb_status device_lost(nb_simulator *sim)
+/* ---- what the signatures of its calls have in common ---- */
+
+/* what the numbers of a scene can not turn on */
+static uint32_t switches_of(const nb_simulator *sim)
+{
+    const nb_scene *s = &sim->scene;
+    const int flags[] = {s->oversample_thick,      s->oversample_polar,
+                         s->oversample_omega,      s->detector.curved,
+                         s->detector.point_pixel,  s->beam.unpolarised,
+                         sim->window.mask != NULL, sim->psf != NULL};
+    uint32_t switches = (uint32_t)s->quirks << 8;
+
+    for (uint32_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        switches |= (uint32_t)(flags[i] != 0) << i;
+    return switches;
+}
+
+/* the kernel for a crystal of one orientation needs it to have the weight 1 */
+static int has_one_orientation(const nb_simulator *sim)
+{
+    const nb_crystal *c = &sim->scene.crystal;
+
+    return sim->scene.scan.nphi == 1 && c->ndomains == 1 && !c->domain_weight
+           && sim->policy.kernels.precise
+                  ->single_orientation[sim->spec.shape][sim->spec.lookup];
+}
+
+/* what a plan depends on of the device of images: 0 for the host, else its architecture */
+static uint32_t device_class(const nb_simulator *sim)
+{
+    const struct gpu *gpu = sim->device.scene.gpu;
+
+    return gpu ? (uint32_t)(10 * gpu->properties.major + gpu->properties.minor) : 0;
+}
+
+void backend_sign(nb_simulator *sim)
+{
+    struct plans *plans = &sim->plans;
+    struct signature *s = &plans->common;
+    const struct params *params = &sim->params;
+    const nb_scene *scene = &sim->scene;
+    const int *roi = sim->window.roi;
+    const char *kernel = sim->policy.kernels.precise->name;
+    const int over = scene->oversample;
+
+    memset(s, 0, sizeof *s);
+    s->shape = (uint32_t)sim->spec.shape;
+    s->lookup = (uint32_t)sim->spec.lookup;
+    s->strategy = (uint32_t)sim->policy.strategy;
+    s->precision = sim->policy.kernels.single ? NB_SINGLE : NB_DOUBLE;
+    s->device = device_class(sim);
+    s->kernel = (uint32_t)plan_hash(kernel, strlen(kernel));
+    s->switches = switches_of(sim);
+    s->threads = (uint32_t)sim->ctx->threads;
+    s->pixels = plan_class((double)(roi[1] - roi[0]) * (roi[3] - roi[2]));
+    s->samples = plan_class((double)over * over * scene->detector.nlayers);
+    s->sources = plan_class(sim->fixed.nsource);
+    s->orientations = plan_class((double)scene->scan.nphi * scene->crystal.ndomains);
+    s->box = plan_class(scene->crystal.hkl ? (double)hkl_box_size(&sim->hkl) : 0);
+    plans->single_orientation =
+        sim->policy.strategy == NB_LANES && has_one_orientation(sim);
+    memset(plans->free, 0, sizeof plans->free);
+    for (size_t i = 0; i < params->n; i++) {
+        const uint32_t row = (uint32_t)params->at[i].row;
+
+        assert(row / 32 < sizeof plans->free / sizeof *plans->free);
+        plans->free[row / 32] |= (uint32_t)1 << row % 32;
+    }
+}
+
+/* ---- a device that fails ---- */
+
+nb_status backend_lose_device(nb_simulator *sim)
 {
     nb_context *ctx = sim->ctx;
     char words[CONTEXT_MESSAGE / 2];
@@ -138,14 +211,13 @@ nb_status device_lost(nb_simulator *sim)
     sim->device.scene.gpu = NULL;
     sim->device.lost = 1;
     stay(sim, words);
-    plans_start(sim);
+    backend_sign(sim);
     NB_TRY(context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, words));
     log_line(ctx, NB_LOG_WARNING, "device", "the host computes from here on: %s", words);
-    ctx->goes_on = 1; /* progress does not go back */
     return NB_OK;
 }
 
-nb_status device_check_lost(nb_simulator *sim)
+nb_status backend_check_lost(nb_simulator *sim)
 {
     nb_context *ctx = sim->ctx;
 
@@ -162,91 +234,5 @@ nb_status nb_simulator_set_stream(nb_simulator *sim, void *cuda_stream)
     if (scene->gpu)
         NB_TRY(scene->gpu->driver->use(sim->ctx, scene->gpu->device, cuda_stream));
     scene->stream = cuda_stream;
-    return NB_OK;
-}
-
-/* ---- an image of the caller's on the device ---- */
-
-nb_status device_check_place(const nb_simulator *sim, const nb_array *array,
-                             const char *name)
-{
-    const struct gpu *gpu = sim->device.scene.gpu;
-
-    if (array->name) name = array->name;
-    if (!gpu)
-        return fail(sim->ctx, NB_ERR_SHAPE,
-                    "%s lies on a CUDA device, but images are made on the cpu (%s); pass "
-                    "one "
-                    "in host memory",
-                    name, sim->device.why);
-    if (array->device_id != gpu->id)
-        return fail(sim->ctx, NB_ERR_SHAPE, "%s lies on CUDA device %d, expected %d", name,
-                    array->device_id, gpu->id);
-    if (!gpu->driver->owns(gpu->device, (gpu_address)(uintptr_t)array->data))
-        return fail(sim->ctx, NB_ERR_SHAPE,
-                    "%s is said to lie on CUDA device %d, but its address is not of that "
-                    "device's memory",
-                    name, gpu->id);
-    return NB_OK;
-}
-
-struct gpu_output device_output(const nb_array *array)
-{
-    const struct gpu_output out = {(gpu_address)(uintptr_t)array->data,
-                                   array->bits,
-                                   {array_stride(array, 0), array_stride(array, 1)}};
-
-    return out;
-}
-
-nb_status device_check(const nb_simulator *sim, const nb_array *image)
-{
-    const char *name = "image";
-
-    NB_TRY(
-        array_check_on_device(sim->ctx, image, name, sim->window.nslow, sim->window.nfast));
-    NB_TRY(device_check_place(sim, image, name));
-    if (image->name) name = image->name;
-    if (sim->psf)
-        return fail(sim->ctx, NB_ERR_UNSUPPORTED,
-                    "%s lies on a CUDA device, but the point spread is applied on the cpu; "
-                    "pass one in host memory",
-                    name);
-    return NB_OK;
-}
-
-nb_status device_forward(nb_simulator *sim, const double *x, nb_array *image)
-{
-    struct gpu_output out;
-    struct phys_frame frame;
-    nb_scene scene;
-    struct job job;
-
-    NB_TRY(device_check(sim, image));
-    NB_TRY(simulator_frame(sim, x, &scene, &frame));
-    job = simulator_job(sim, &scene, &frame, NULL);
-    if (gpu_needs_photons(&job, sim->policy.precision == NB_SINGLE)) {
-        NB_TRY(simulator_photons(sim));
-        job.photons = sim->photons;
-    }
-    out = device_output(image);
-    return plans_run(sim, PLAN_FORWARD, 0, &job, launch_image, &out, NULL);
-}
-
-/* ---- the value of a loss ---- */
-
-nb_status device_loss(nb_simulator *sim, const nb_scene *scene,
-                      const struct phys_frame *frame, const nb_target *target,
-                      double *value, int *done)
-{
-    const struct job job = simulator_job(sim, scene, frame, NULL);
-    const struct gpu_loss_job loss = device_target(target);
-    double found = 0;
-    const struct loss_launch launch = {&loss, &found, done};
-
-    *done = 0;
-    if (!sim->device.scene.gpu || sim->psf) return NB_OK;
-    NB_TRY(plans_run(sim, PLAN_FORWARD, 0, &job, launch_loss, &launch, NULL));
-    if (*done) *value = found;
     return NB_OK;
 }

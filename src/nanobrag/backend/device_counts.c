@@ -4,12 +4,11 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "backend/backend.h"
 #include "base/array.h"
 #include "base/context.h"
-#include "compile/donate.h"
 #include "gpu/count.h"
 #include "image/digitize.h"
-#include "simulator.h"
 
 /* Seconds of a draw on a core (1.6e-8 to 6e-8 for means from 0.1 to 1e10), bytes a second
  * between host and device, and seconds of a call there: aims, until a device says
@@ -26,70 +25,6 @@ static struct gpu_counting counting_of(const nb_simulator *sim, const nb_digitiz
     return counting;
 }
 
-static void tell(const nb_digitizer *how, const struct phys_tally *tally)
-{
-    if (how->photons) *how->photons = digitize_photons(tally);
-    if (how->overloads) *how->overloads = (int64_t)tally->overloads;
-}
-
-static int is_there(const nb_array *array)
-{
-    return array && array->device == NB_CUDA;
-}
-
-/* both arrays on the device, and apart */
-static nb_status check(nb_simulator *sim, const nb_digitizer *how, const nb_array *image,
-                       const nb_array *counts)
-{
-    const int nslow = sim->window.nslow, nfast = sim->window.nfast;
-    nb_array kept;
-    int in_place;
-
-    if (image && counts && is_there(image) != is_there(counts)) {
-        const char *names[2] = {image->name ? image->name : "image",
-                                counts->name ? counts->name : "counts"};
-
-        return fail(sim->ctx, NB_ERR_SHAPE,
-                    "%s lies on a CUDA device and %s in host memory; pass both on the "
-                    "device or both in host memory",
-                    names[is_there(counts)], names[is_there(image)]);
-    }
-    if (image) {
-        kept = *image;
-        kept.flags &= ~(unsigned)NB_DONATE; /* its turn comes when counts are known */
-    }
-    NB_TRY(array_check_on_device(sim->ctx, image ? &kept : NULL, "image", nslow, nfast));
-    NB_TRY(array_check_counts_on_device(sim->ctx, counts, "counts", nslow, nfast));
-    NB_TRY(device_check_place(sim, image, "image"));
-    NB_TRY(device_check_place(sim, counts, "counts"));
-    if (how->noise && (sim->scene.quirks & NB_QUIRK_NOISE))
-        return fail(sim->ctx, NB_ERR_UNSUPPORTED,
-                    "nanoBragg's noise (NB_QUIRK_NOISE) is one stream, drawn on the host; "
-                    "pass arrays in host memory");
-    NB_TRY(donate_check(sim->ctx, image, counts, &in_place));
-    if (in_place)
-        return fail(sim->ctx, NB_ERR_UNSUPPORTED,
-                    "on a device counts are not made in the memory of their image; give "
-                    "counts memory of its own");
-    return NB_OK;
-}
-
-nb_status device_digitize(nb_simulator *sim, const nb_digitizer *how, const nb_array *image,
-                          const nb_array *counts)
-{
-    const struct gpu_counting counting = counting_of(sim, how);
-    struct gpu_output from, to;
-    struct phys_tally tally;
-
-    NB_TRY(check(sim, how, image, counts));
-    NB_TRY(plans_digitize(sim, 0));
-    from = device_output(image);
-    to = device_output(counts);
-    NB_TRY(gpu_count(sim->ctx, &sim->device.scene, &counting, &from, &to, &tally));
-    tell(how, &tally);
-    return NB_OK;
-}
-
 static int is_worth_it(const nb_simulator *sim, const nb_array *image)
 {
     const struct window *window = &sim->window;
@@ -101,28 +36,33 @@ static int is_worth_it(const nb_simulator *sim, const nb_array *image)
     return worth * device < drawn * draw / sim->ctx->threads;
 }
 
-nb_status device_draw(nb_simulator *sim, const nb_digitizer *how, const nb_array *image,
-                      const nb_array *counts, int *done)
+const char *device_refuses_counts(const struct request *r)
 {
-    const struct gpu_counting counting = counting_of(sim, how);
-    struct phys_tally tally;
-    nb_status status;
+    if (array_is_on_device(r->image)) return NULL;
+    if (!r->how->noise) return "without noise there is little to compute";
+    if (r->sim->scene.quirks & NB_QUIRK_NOISE) return "nanoBragg's noise is one stream";
+    if (!array_is_dense(r->image) || !array_is_dense(r->counts)) return "views";
+    if (r->image->data == r->counts->data)
+        return "what fails half-way would be lost, image and counts being in one place";
+    return is_worth_it(r->sim, r->image) ? NULL : "copies would take longer";
+}
 
-    *done = 0;
-    if (!sim->device.scene.gpu || !how->noise || (sim->scene.quirks & NB_QUIRK_NOISE)
-        || !array_is_dense(image) || !array_is_dense(counts)
-        || image->data == counts->data /* what fails half-way would be lost */
-        || !is_worth_it(sim, image))
-        return NB_OK;
-    status = gpu_count_from_host(sim->ctx, &sim->device.scene, &counting, image->data,
-                                 image->bits, counts->data, &tally);
-    if (status == NB_ERR_DEVICE || status == NB_ERR_MEMORY) {
-        NB_TRY(device_lost(sim));
-        sim->ctx->goes_on = 0; /* the host's draws tell no progress */
-        return NB_OK;
-    }
-    if (status != NB_OK) return status;
-    tell(how, &tally);
-    *done = 1;
+nb_status device_count(struct request *r)
+{
+    nb_simulator *sim = r->sim;
+    struct gpu_scene *scene = &sim->device.scene;
+    const struct gpu_counting counting = counting_of(sim, r->how);
+    const struct gpu_output from = backend_output(r->image), to = backend_output(r->counts);
+    struct job job = {0};
+    struct phys_tally tally;
+
+    NB_TRY(backend_plan(r, PLAN_DIGITIZE, 0, NULL, NULL, &job));
+    if (array_is_on_device(r->image))
+        NB_TRY(gpu_count(sim->ctx, scene, &counting, &from, &to, &tally));
+    else
+        NB_TRY(gpu_count_from_host(sim->ctx, scene, &counting, r->image->data,
+                                   r->image->bits, r->counts->data, &tally));
+    if (r->how->photons) *r->how->photons = digitize_photons(&tally);
+    if (r->how->overloads) *r->how->overloads = (int64_t)tally.overloads;
     return NB_OK;
 }

@@ -1,5 +1,5 @@
-/* array.c - shapes, types and strides of the caller's images. SPDX-License-Identifier: MIT
- */
+/* array.c - checks of the shapes, types and strides of arrays that the caller passes.
+ * SPDX-License-Identifier: MIT */
 #include "base/array.h"
 
 #include <stddef.h>
@@ -9,7 +9,8 @@
 #include "base/context.h"
 #include "base/log.h"
 
-static nb_array host_image(void *data, int64_t nslow, int64_t nfast, int type, int bits)
+static nb_array backend_host_image(void *data, int64_t nslow, int64_t nfast, int type,
+                                   int bits)
 {
     nb_array array = {0};
 
@@ -25,17 +26,17 @@ static nb_array host_image(void *data, int64_t nslow, int64_t nfast, int type, i
 
 nb_array nb_array_f32(float *data, int64_t nslow, int64_t nfast)
 {
-    return host_image(data, nslow, nfast, NB_FLOAT, 32);
+    return backend_host_image(data, nslow, nfast, NB_FLOAT, 32);
 }
 
 nb_array nb_array_f64(double *data, int64_t nslow, int64_t nfast)
 {
-    return host_image(data, nslow, nfast, NB_FLOAT, 64);
+    return backend_host_image(data, nslow, nfast, NB_FLOAT, 64);
 }
 
 nb_array nb_array_u16(uint16_t *data, int64_t nslow, int64_t nfast)
 {
-    return host_image(data, nslow, nfast, NB_UINT, 16);
+    return backend_host_image(data, nslow, nfast, NB_UINT, 16);
 }
 
 static const char *name_of(const nb_array *array, const char *otherwise)
@@ -83,7 +84,7 @@ static nb_status check_form(nb_context *ctx, const nb_array *array, const char *
                     "(slow x fast)",
                     name, array->ndim, (long long)array->shape[0],
                     (long long)array->shape[1], (long long)nslow, (long long)nfast);
-    return array->flags & NB_DONATE ? array_not_used(ctx, array, name) : NB_OK;
+    return array->flags & NB_DONATE ? array_warn_unused(ctx, array, name) : NB_OK;
 }
 
 nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
@@ -107,7 +108,7 @@ nb_status array_check_counts_on_device(nb_context *ctx, const nb_array *array,
     return check_form(ctx, array, name, nslow, nfast, NB_UINT, 16, 16);
 }
 
-nb_status array_not_used(nb_context *ctx, const nb_array *array, const char *name)
+nb_status array_warn_unused(nb_context *ctx, const nb_array *array, const char *name)
 {
     if (!array_is_dense(array))
         return fail(ctx, NB_ERR_ARGUMENT,
@@ -170,6 +171,12 @@ void array_set(const nb_array *array, int64_t s, int64_t f, double value)
         ((double *)array->data)[at] = value;
     else
         ((float *)array->data)[at] = (float)value;
+}
+
+void array_write(const nb_array *array, const double *from)
+{
+    for (int64_t s = 0; s < array->shape[0]; s++)
+        for (int64_t f = 0; f < array->shape[1]; f++) array_set(array, s, f, *from++);
 }
 
 void array_zero(const nb_array *array)

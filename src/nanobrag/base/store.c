@@ -1,56 +1,309 @@
-/* store.c - what needs the system's calls for files. SPDX-License-Identifier: MIT */
+/*
+ * store.c - files of a cache: whether to trust them, reading, replacing, removing, locking.
+ *
+ * Saving needs no lock: a file is complete before it gets its name, and who reads a file
+ * that is removed meanwhile reads it to its end. The lock is fcntl's, which works over NFS
+ * too and ends with its process; it knows processes only, hence the flag for threads. It
+ * lies on a file of its own, since the others are replaced.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "base/store.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "base/env.h"
+/* Names in the folder: NAME + ending, and while that is written NAME + ending + ".", two
+ * numbers and ".tmp". What a killed process leaves of the latter is removed after STALE_S.
+ */
+enum { UNFINISHED_NAME = STORE_NAME + 64, STALE_S = 600, NAP_MS = 2, ATTEMPTS = 100 };
 
-int store_messages(char why[STORE_WHY], const char *path, const char *verb, int error)
+static const char unfinished[] = ".tmp";
+
+struct store store_in(const char *cache, const char *name, const char *ending,
+                      uint64_t file_limit, uint64_t limit)
 {
-    (void)snprintf(why, STORE_WHY, "%.300s: cannot %s: %s", path, verb, strerror(error));
-    return 0;
+    struct store store = {"", ending, file_limit, limit};
+
+    (void)snprintf(store.folder, sizeof store.folder, "%s/%s", cache, name);
+    return store;
 }
 
-int store_make_folder(const char *folder, char why[STORE_WHY])
+/* "PATH: cannot VERB: ...", with "PATH/NAME" if there is a name */
+static void explain(char why[STORE_WHY], const struct store *store, const char *name,
+                    const char *verb, int error)
 {
-    char path[ENV_PATH + 32];
+    (void)snprintf(why, STORE_WHY, "%.250s%s%.90s: cannot %s: %.90s", store->folder,
+                   name ? "/" : "", name ? name : "", verb, strerror(error));
+}
+
+/* ---- the folder ---- */
+
+/* with those it lies in; 0: why */
+static int make_folder(const struct store *store, char why[STORE_WHY])
+{
+    char path[STORE_PATH];
     struct stat st;
 
-    if (stat(folder, &st) == 0 && S_ISDIR(st.st_mode)) return 1;
-    if ((size_t)snprintf(path, sizeof path, "%s", folder) >= sizeof path)
-        return store_messages(why, folder, "make this folder", ENAMETOOLONG);
+    if (stat(store->folder, &st) == 0) return 1;
+    (void)snprintf(path, sizeof path, "%s", store->folder);
     for (char *at = path + 1;; at++) {
         const char rest = *at;
 
         if (rest != '/' && rest != '\0') continue;
         *at = '\0';
-        if (stat(path, &st) != 0 && mkdir(path, 0700) != 0 && errno != EEXIST)
-            return store_messages(why, path, "make this folder", errno);
+        if (stat(path, &st) != 0 && mkdir(path, 0700) != 0 && errno != EEXIST) {
+            explain(why, store, NULL, "make this folder", errno);
+            return 0;
+        }
         if (rest == '\0') return 1;
         *at = rest;
     }
 }
 
-ssize_t store_read(int fd, void *bytes, size_t most)
+static const char *distrust(const struct stat *st)
 {
-    size_t used = 0;
-
-    while (used < most) {
-        const ssize_t got = read(fd, (char *)bytes + used, most - used);
-
-        if (got == 0) break;
-        if (got > 0)
-            used += (size_t)got;
-        else if (errno != EINTR)
-            return -1;
-    }
-    return (ssize_t)used;
+    if (st->st_uid != geteuid() && st->st_uid != 0) return "it belongs to another user";
+    if (st->st_mode & (S_IWGRP | S_IWOTH)) return "other users can write it";
+    return NULL;
 }
+
+/* -1, with `absent` or why */
+static int open_folder(const struct store *store, int *absent, char why[STORE_WHY])
+{
+    const int fd = open(store->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const int error = fd < 0 ? errno : 0;
+    const char *flaw;
+    struct stat st;
+
+    *absent = error == ENOENT || (error == ENOTDIR && lstat(store->folder, &st) != 0);
+    if (fd < 0) {
+        if (!*absent) explain(why, store, NULL, "open this folder", error);
+        return -1;
+    }
+    flaw = fstat(fd, &st) == 0 ? distrust(&st) : strerror(errno);
+    if (!flaw) return fd;
+    (void)close(fd);
+    (void)snprintf(why, STORE_WHY, "%.300s: not used: %.90s", store->folder, flaw);
+    return -1;
+}
+
+static int make_and_open_folder(const struct store *store, char why[STORE_WHY])
+{
+    int absent = 0, fd = -1;
+
+    if (make_folder(store, why)) fd = open_folder(store, &absent, why);
+    if (absent) explain(why, store, NULL, "open this folder", ENOENT);
+    return fd;
+}
+
+/* ---- reading ---- */
+
+/* all of n bytes; 0: fewer, with errno, or 0 in it at the end of the file */
+static int read_all(int fd, unsigned char *bytes, size_t n)
+{
+    errno = 0;
+    while (n > 0) {
+        const ssize_t got = read(fd, bytes, n);
+
+        if (got > 0) {
+            bytes += got;
+            n -= (size_t)got;
+        } else if (got == 0 || errno != EINTR) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* What is wrong with the file, or NULL, or an error that tells nothing about it. */
+static const char *read_file(const struct store *store, int fd, struct store_bytes *out,
+                             int *error)
+{
+    const char *flaw;
+    struct stat st;
+
+    if (fstat(fd, &st) != 0) {
+        *error = errno;
+        return NULL;
+    }
+    if (!S_ISREG(st.st_mode)) return "it is not a regular file";
+    flaw = distrust(&st);
+    if (flaw) return flaw;
+    if ((uint64_t)st.st_size > store->file_limit) return "it is too large";
+    out->size = (size_t)st.st_size;
+    out->bytes = malloc(out->size + 1);
+    if (!out->bytes) {
+        *error = ENOMEM;
+        return NULL;
+    }
+    out->bytes[out->size] = '\0';
+    if (read_all(fd, out->bytes, out->size)) return NULL;
+    *error = errno;
+    return *error ? NULL : "it became shorter while it was read";
+}
+
+/* Remove a name, unless it is by now that of another file than the one that was opened. */
+static int remove_same(int folder, const char *name, int fd)
+{
+    struct stat opened, named;
+
+    if (fd >= 0
+        && (fstat(fd, &opened) != 0
+            || fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) != 0
+            || opened.st_ino != named.st_ino || opened.st_dev != named.st_dev))
+        return 0;
+    return unlinkat(folder, name, 0) == 0;
+}
+
+enum store_state store_load(const struct store *store, const char *name,
+                            store_verify *verify, const void *user, struct store_bytes *out,
+                            char why[STORE_WHY])
+{
+    enum store_state state = STORE_FOUND;
+    const char *flaw = NULL;
+    int absent, error = 0, fd, folder = open_folder(store, &absent, why);
+
+    *out = (struct store_bytes){0};
+    if (folder < 0) return absent ? STORE_ABSENT : STORE_REFUSED;
+    /* O_NONBLOCK: a pipe of this name does not stop us */
+    fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd >= 0)
+        flaw = read_file(store, fd, out, &error);
+    else if (errno == ELOOP || errno == ENXIO)
+        flaw = "it is not a regular file";
+    else
+        error = errno;
+    if (fd >= 0 && !flaw && error == 0 && verify) flaw = verify(user, out);
+    if (error == ENOENT) {
+        state = STORE_ABSENT;
+    } else if (error != 0) {
+        state = STORE_REFUSED;
+        explain(why, store, name, "read", error);
+    } else if (flaw) {
+        state = STORE_DAMAGED;
+        (void)snprintf(why, STORE_WHY, "%.250s/%.90s: %s, for %.90s", store->folder, name,
+                       remove_same(folder, name, fd) ? "removed" : "ignored", flaw);
+    } else {
+        (void)futimens(fd, NULL); /* now the last to be removed */
+    }
+    if (state != STORE_FOUND) free(out->bytes);
+    if (state != STORE_FOUND) *out = (struct store_bytes){0};
+    if (fd >= 0) (void)close(fd);
+    (void)close(folder);
+    return state;
+}
+
+/* ---- removing ---- */
+
+struct listed {
+    char name[UNFINISHED_NAME];
+    uint64_t size;
+    struct timespec used;
+};
+
+struct listing {
+    struct listed *files;
+    size_t n, capacity;
+};
+
+static int ends_with(const char *name, const char *ending)
+{
+    const size_t n = strlen(name), m = strlen(ending);
+
+    return n > m && strcmp(name + n - m, ending) == 0;
+}
+
+/* ENDING.123-456.tmp at the end of a name */
+static int is_unfinished(const struct store *store, const char *name)
+{
+    const char *at = strstr(name, store->ending);
+
+    if (!at || !ends_with(name, unfinished)) return 0;
+    at += strlen(store->ending);
+    return *at == '.' && at[1 + strspn(at + 1, "0123456789-")] == '.';
+}
+
+/* 0: no memory */
+static int add_listed(struct listing *list, const char *name, const struct stat *st)
+{
+    struct listed *file;
+
+    if (list->n == list->capacity) {
+        const size_t capacity = 2 * list->capacity + 64;
+
+        file = realloc(list->files, capacity * sizeof *file);
+        if (!file) return 0;
+        list->files = file;
+        list->capacity = capacity;
+    }
+    file = &list->files[list->n++];
+    (void)snprintf(file->name, sizeof file->name, "%s", name);
+    file->size = (uint64_t)st->st_size;
+    file->used = st->st_mtim;
+    return 1;
+}
+
+/* The files of the store but one; what killed processes left unfinished is removed. */
+static void list_files(const struct store *store, int folder, const char *but,
+                       struct listing *list)
+{
+    const int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *found;
+    int more = 1;
+
+    if (fd >= 0 && !dir) (void)close(fd);
+    while (dir && more && (found = readdir(dir))) {
+        const char *name = found->d_name;
+        struct stat st;
+
+        if (strlen(name) >= UNFINISHED_NAME || strcmp(name, but) == 0
+            || fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
+        if (ends_with(name, store->ending))
+            more = add_listed(list, name, &st);
+        else if (is_unfinished(store, name) && st.st_mtim.tv_sec + STALE_S < time(NULL))
+            (void)unlinkat(folder, name, 0);
+    }
+    if (dir) (void)closedir(dir);
+}
+
+static int by_age(const void *one, const void *other)
+{
+    const struct timespec *a = &((const struct listed *)one)->used;
+    const struct timespec *b = &((const struct listed *)other)->used;
+
+    if (a->tv_sec != b->tv_sec) return a->tv_sec < b->tv_sec ? -1 : 1;
+    return (a->tv_nsec > b->tv_nsec) - (a->tv_nsec < b->tv_nsec);
+}
+
+/* Remove files but one until the others have at most so many bytes. Returns how many. */
+static uint64_t trim(const struct store *store, int folder, const char *but, uint64_t most)
+{
+    struct listing list = {0};
+    uint64_t sum = 0, removed = 0;
+
+    list_files(store, folder, but, &list);
+    if (list.n > 0) qsort(list.files, list.n, sizeof *list.files, by_age);
+    for (size_t i = 0; i < list.n; i++) sum += list.files[i].size;
+    for (size_t i = 0; i < list.n && sum > most; i++) {
+        if (unlinkat(folder, list.files[i].name, 0) == 0) removed++;
+        sum -= list.files[i].size;
+    }
+    free(list.files);
+    return removed;
+}
+
+/* ---- writing ---- */
 
 /* 0: with errno */
 static int write_all(int fd, const char *bytes, size_t n)
@@ -70,17 +323,139 @@ static int write_all(int fd, const char *bytes, size_t n)
     return fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;
 }
 
-int store_replace(int at, const char *name, const char *temporary, const void *bytes,
-                  size_t n)
+/* a new file of a name of its own, which is returned; -1 with errno */
+static int create_unfinished(int folder, const char *name, char temporary[UNFINISHED_NAME])
 {
-    const int fd =
-        openat(at, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    struct timespec now = {0};
+    int fd = -1;
+
+    for (int i = 0; i < ATTEMPTS && fd < 0; i++) {
+        (void)clock_gettime(CLOCK_REALTIME, &now);
+        (void)snprintf(temporary, UNFINISHED_NAME, "%.*s.%ld-%ld%s", STORE_NAME, name,
+                       (long)getpid(), now.tv_nsec, unfinished);
+        fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                    0600);
+        if (fd < 0 && errno != EEXIST) break;
+    }
+    return fd;
+}
+
+/* 0, or errno: all is as it was */
+static int replace(int folder, const char *name, const void *bytes, size_t n)
+{
+    char temporary[UNFINISHED_NAME];
+    const int fd = create_unfinished(folder, name, temporary);
     int error = 0;
 
     if (fd < 0) return errno;
     if (!write_all(fd, bytes, n)) error = errno;
     if (close(fd) != 0 && errno != EINTR && error == 0) error = errno;
-    if (error == 0 && renameat(at, temporary, at, name) != 0) error = errno;
-    if (error != 0) (void)unlinkat(at, temporary, 0);
+    if (error == 0 && renameat(folder, temporary, folder, name) != 0) error = errno;
+    if (error != 0) (void)unlinkat(folder, temporary, 0);
     return error;
+}
+
+int store_save(const struct store *store, const char *name, const void *bytes, size_t size,
+               uint64_t *removed, char why[STORE_WHY])
+{
+    uint64_t trimmed;
+    int error = EFBIG, folder;
+
+    if (!removed) removed = &trimmed;
+    *removed = 0;
+    if (size <= store->file_limit && size <= store->limit) {
+        folder = make_and_open_folder(store, why);
+        if (folder < 0) return 0;
+        *removed = trim(store, folder, name, store->limit - size);
+        error = replace(folder, name, bytes, size);
+        (void)close(folder);
+    }
+    if (error != 0) explain(why, store, name, "write", error);
+    return error == 0;
+}
+
+/* ---- the lock ---- */
+
+static atomic_flag writing = ATOMIC_FLAG_INIT; /* a thread has the lock, or waits for it */
+
+static long long now_ms(void)
+{
+    struct timespec now = {0};
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void nap(void)
+{
+    static const struct timespec length = {0, NAP_MS * 1000000L};
+
+    (void)nanosleep(&length, NULL);
+}
+
+/* Against processes. -1: EAGAIN where another one has it, or what is wrong. */
+static int try_lock(int folder)
+{
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    const int fd = openat(folder, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int error = EAGAIN;
+    struct stat st;
+
+    if (fd < 0) return -1;
+    if (fcntl(fd, F_SETLK, &whole) != 0)
+        error = errno == EACCES || errno == EINTR ? EAGAIN : errno;
+    else if (fstat(fd, &st) == 0 && st.st_nlink > 0) /* a removed one locks nothing */
+        return fd;
+    (void)close(fd);
+    errno = error;
+    return -1;
+}
+
+/* -1: why */
+static int wait_for_lock(const struct store *store, int folder, long long until,
+                         char why[STORE_WHY])
+{
+    for (;;) {
+        const int lock = try_lock(folder);
+
+        if (lock >= 0) return lock;
+        if (errno != EAGAIN) {
+            explain(why, store, "lock", "lock", errno);
+            return -1;
+        }
+        if (now_ms() >= until) {
+            (void)snprintf(why, STORE_WHY, "%.300s/lock: locked by another process",
+                           store->folder);
+            return -1;
+        }
+        nap();
+    }
+}
+
+int store_lock(const struct store *store, int milliseconds, char why[STORE_WHY])
+{
+    const long long until = now_ms() + milliseconds;
+    int folder, lock = -1;
+
+    while (atomic_flag_test_and_set_explicit(&writing, memory_order_acquire)) {
+        if (now_ms() >= until) {
+            (void)snprintf(why, STORE_WHY, "%.300s/lock: locked by another thread",
+                           store->folder);
+            return -1;
+        }
+        nap();
+    }
+    folder = make_and_open_folder(store, why);
+    if (folder >= 0) {
+        lock = wait_for_lock(store, folder, until, why);
+        (void)close(folder);
+    }
+    if (lock < 0) atomic_flag_clear_explicit(&writing, memory_order_release);
+    return lock;
+}
+
+void store_unlock(int lock)
+{
+    (void)close(lock);
+    atomic_flag_clear_explicit(&writing, memory_order_release);
 }

@@ -1,6 +1,8 @@
 /*
- * store.h - folders and files of the users' cache, which many processes share: made for
- * their owner alone, and a file is whole or as it was.
+ * store.h - a folder of the user's cache, which many threads and processes share. Each
+ * cache on disk (kernels built at run time, tuning results) is one store, and what its
+ * files hold is its own affair. A file is whole or absent: it is written under another name
+ * and renamed. Nothing is read that a user other than this one and root can have written.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,22 +10,55 @@
 #define NB_BASE_STORE_H
 
 #include <stddef.h>
-#include <sys/types.h>
+#include <stdint.h>
 
-enum { STORE_WHY = 512 }; /* of a line that says what is wrong */
+#include "base/env.h"
 
-/* The line about a call of the system that failed, "PATH: cannot VERB: ..."; returns 0. */
-int store_messages(char why[STORE_WHY], const char *path, const char *verb, int error);
+enum { STORE_WHY = 512, STORE_PATH = ENV_PATH + 32, STORE_NAME = 128 };
 
-/* Make a folder and those it lies in, where they are missing. 0: it cannot be made. */
-int store_make_folder(const char *folder, char why[STORE_WHY]);
+struct store {
+    char folder[STORE_PATH]; /* made, for this user alone, when the first file is saved */
+    const char
+        *ending; /* of the names of all files, as ".cubin"; other files are left alone */
+    uint64_t file_limit; /* bytes of one file */
+    uint64_t limit; /* bytes of all files; those used least recently are removed */
+};
 
-/* All there is, at most `most` bytes; -1 with errno. */
-ssize_t store_read(int fd, void *bytes, size_t most);
+struct store_bytes {
+    unsigned char *bytes; /* free() them; a NUL follows the last one */
+    size_t size;
+};
 
-/* Put a file of these bytes in the place of `name`, by way of `temporary`, which must not
- * exist; both below the folder `at`, as with openat(). 0, or errno: all is as it was. */
-int store_replace(int at, const char *name, const char *temporary, const void *bytes,
-                  size_t n);
+enum store_state {
+    STORE_FOUND,
+    STORE_ABSENT,
+    STORE_DAMAGED, /* the file cannot be used, and was removed if that is possible */
+    STORE_REFUSED /* folder or file cannot be read, or the folder may not be trusted */
+};
+
+/* Returns what is wrong with the contents of a file, as "it is damaged", or NULL. */
+typedef const char *store_verify(const void *user, const struct store_bytes *file);
+
+/* The store in the folder NAME of the cache. */
+struct store store_in(const char *cache, const char *name, const char *ending,
+                      uint64_t file_limit, uint64_t limit);
+
+/* Read a file, which counts as a use of it. `verify` may be NULL. One line in `why`
+ * explains the last two states, in which there are no bytes. */
+enum store_state store_load(const struct store *store, const char *name,
+                            store_verify *verify, const void *user, struct store_bytes *out,
+                            char why[STORE_WHY]);
+
+/* Write a file or replace it, once there is space below the limit; `removed` (may be NULL)
+ * counts the files removed for that. Returns 0, with one line in `why`, if the file could
+ * not be written and is as it was. */
+int store_save(const struct store *store, const char *name, const void *bytes, size_t size,
+               uint64_t *removed, char why[STORE_WHY]);
+
+/* Lock the store against other threads and processes that lock it, to read a file, change
+ * it and save it. Gives up after so many milliseconds. Returns what store_unlock() takes,
+ * or -1 with one line in `why`. */
+int store_lock(const struct store *store, int milliseconds, char why[STORE_WHY]);
+void store_unlock(int lock);
 
 #endif

@@ -97,6 +97,11 @@ int preview_write(struct run *run, const char *path);
 /* Write every number of the run. Returns 0 or the exit status. */
 int json_write(struct run *run, const char *path);
 
+/* Write a JSON document and free it; NULL: there was no memory for it. "-": to stdout.
+ * Returns 0 or the exit status. */
+struct cJSON;
+int json_finish(struct run *run, struct cJSON *root, const char *path);
+
 /* ---- text on stdout ---- */
 
 /* The report, from the banner to the line before the statistics. */

@@ -14,7 +14,7 @@
 #include <nanobrag/simulator.h>
 
 #include "base/log.h"
-#include "compile/tune/wisdom.h"
+#include "compile/tune/tuning_cache.h"
 
 uint32_t plan_class(double n)
 {
@@ -193,7 +193,7 @@ void plan_estimate(const struct signature *signature, struct plan *out)
     out->spec.shape = (int)signature->shape;
     out->spec.lookup = (int)signature->lookup;
     out->spec.single_orientation = (int)signature->single_orientation;
-    out->rigour = RIGOUR_ESTIMATED;
+    out->effort = EFFORT_ESTIMATED;
     threads = 1 + floor(work_of(signature) / worth_a_thread);
     if (signature->strategy == NB_SPOTS)
         /* the spot strategy chooses its own number of threads */
@@ -259,12 +259,13 @@ nb_status plan_measure(nb_context *ctx, plan_dry_run *dry_run, void *user,
     NB_TRY(dry_run(user, &estimated, 2 * long_run, &m.best));
     if (isfinite(m.best)) NB_TRY(shortest_run(&m, &estimated, 2 * long_run, &m.best));
     if (!(m.best <= long_run)) return NB_OK;
-    plan->rigour = RIGOUR_MEASURED;
+    plan->effort = EFFORT_MEASURED;
     for (; s.threads <= all;
          s.threads = 2 * s.threads > all && s.threads < all ? all : 2 * s.threads)
         if (s.threads != estimated.threads) NB_TRY(try_schedule(&m, s, plan));
     for (s = plan->schedule, s.block = 1; s.block <= MOST_BLOCK && s.threads > 1;
          s.block *= 2)
         if (s.block != plan->schedule.block) NB_TRY(try_schedule(&m, s, plan));
+    plan->seconds = m.best;
     return NB_OK;
 }

@@ -47,7 +47,8 @@ struct plan {
     struct signature signature;
     struct phys_spec spec;
     struct schedule schedule;
-    int rigour; /* enum rigour: how the schedule was found */
+    int effort; /* enum effort: how the schedule was found */
+    double seconds; /* of one call with it as measured; 0: it was not */
     uint64_t hash; /* of signature and schedule; set by the owner of the plan */
     uint64_t used; /* the last use, counted in uses of the cache; 0: it is in no cache */
 };
@@ -76,7 +77,7 @@ void plan_estimate(const struct signature *signature, struct plan *out);
 /*
  * Find the schedule of a plan by measurement. dry_run() runs the operation once with a
  * schedule on scratch memory, and gives up past a limit in seconds (*seconds is then
- * infinite). A plan of a long operation keeps its estimate and its rigour. Errors: those of
+ * infinite). A plan of a long operation keeps its estimate and its effort. Errors: those of
  * dry_run().
  */
 typedef nb_status plan_dry_run(void *user, const struct schedule *schedule, double limit,

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "compile/tune/wisdom.h"
+#include "compile/tune/tuning_cache.h"
 
 struct text {
     char *at;
@@ -46,7 +46,7 @@ static void explain_plan(struct text *text, const struct plan *plan)
            : plan->spec.single_orientation      ? "one-orientation kernel"
                                                 : "general kernel",
            s->threads, plan->signature.threads, s->block, s->block > 1 ? "s" : "",
-           plan->rigour > RIGOUR_ESTIMATED ? "measured" : "by estimate",
+           plan->effort > EFFORT_ESTIMATED ? "measured" : "by estimate",
            plan->used > 0 ? "" : ", not yet made");
 }
 

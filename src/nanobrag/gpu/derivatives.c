@@ -505,13 +505,13 @@ static void clear_results(const struct derivatives_run *run)
     }
 }
 
-nb_status gpu_derivatives(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
-                          int single, const struct gpu_derivatives_job *request,
+nb_status gpu_derivatives(struct progress *progress, struct gpu_scene *scene,
+                          const struct job *job, int single,
+                          const struct gpu_derivatives_job *request,
                           struct gpu_derivatives_sums *out)
 {
-    struct progress progress;
-    struct derivatives_run run = {.ctx = ctx,
-                                  .progress = &progress,
+    struct derivatives_run run = {.ctx = progress->ctx,
+                                  .progress = progress,
                                   .scene = scene,
                                   .job = job,
                                   .request = request,
@@ -519,13 +519,13 @@ nb_status gpu_derivatives(nb_context *ctx, struct gpu_scene *scene, const struct
     nb_status status;
     int lost = 0;
 
-    progress_start(&progress, ctx, job);
+    progress_start(progress, job->planned);
     clear_results(&run);
-    if (is_empty(job)) return progress_end(&progress);
-    NB_TRY(gpu_begin(ctx, scene));
+    if (is_empty(job)) return progress_end(progress);
+    NB_TRY(gpu_begin(progress->ctx, scene));
     status = sort_tangents(&run);
     if (status == NB_OK) status = run_all(&run, single, &lost);
     if (status == NB_OK && lost) status = run_all(&run, 0, &lost);
     free(run.order.at);
-    return status == NB_OK ? progress_end(&progress) : status;
+    return status == NB_OK ? progress_end(progress) : status;
 }

@@ -48,8 +48,9 @@ void gpu_derivatives_drop(struct gpu_scene *scene);
  * where a kernel cannot be built, with the reason in the context's message, and at once in
  * later calls; NB_ERR_DEVICE, NB_ERR_MEMORY (of the device); NB_ERR_CANCELLED.
  */
-nb_status gpu_derivatives(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
-                          int single, const struct gpu_derivatives_job *request,
+nb_status gpu_derivatives(struct progress *progress, struct gpu_scene *scene,
+                          const struct job *job, int single,
+                          const struct gpu_derivatives_job *request,
                           struct gpu_derivatives_sums *out);
 
 #endif

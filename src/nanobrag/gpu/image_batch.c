@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "compile/jit/hot.h"
 #include "gpu/image_launch.h"
 #include "gpu/text/block.h"
 #include "gpu/text/frame_flags.h"
-#include "kernels/progress.h"
 #include "kernels/rounding.h"
 
 static size_t sources_bytes(const struct phys_frame *frame)
@@ -232,28 +232,27 @@ static nb_status fetch_batch(nb_context *ctx, const struct gpu_scene *scene,
     return driver->wait(ctx, scene->gpu->device);
 }
 
-nb_status gpu_batch_run(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
-                        int single, struct gpu_batch *batch)
+nb_status gpu_batch_run(struct progress *progress, struct gpu_scene *scene,
+                        const struct job *job, int single, struct gpu_batch *batch)
 {
     const struct gpu_layout *l = &batch->layout;
     const int end = l->first_slow + l->down * GPU_SLOW;
     const int wanted = !batch->on_device || gpu_needs_photons(job, single);
-    struct progress progress;
     struct job first = *job;
 
     first.frame = batch->frames;
     batch->end_slow = end < job->frame->nslow ? end : job->frame->nslow;
-    if (wanted) NB_TRY(make_photons(ctx, batch));
+    if (wanted) NB_TRY(make_photons(progress->ctx, batch));
     first.photons = wanted ? batch->photons : NULL;
-    progress_start(&progress, ctx, job);
-    progress_part(&progress, 0, 1, 1);
-    NB_TRY(gpu_begin(ctx, scene));
-    NB_TRY(send_batch(ctx, scene, &first, batch));
-    NB_TRY(launch_batch(ctx, scene, &first, batch));
-    NB_TRY(fetch_batch(ctx, scene, &first, batch));
+    progress_start(progress, job->planned);
+    progress_part(progress, 0, 1, 1);
+    NB_TRY(gpu_begin(progress->ctx, scene));
+    NB_TRY(send_batch(progress->ctx, scene, &first, batch));
+    NB_TRY(launch_batch(progress->ctx, scene, &first, batch));
+    NB_TRY(fetch_batch(progress->ctx, scene, &first, batch));
     batch->done = 1;
-    progress_step(&progress);
-    return progress_end(&progress);
+    progress_step(progress);
+    return progress_end(progress);
 }
 
 /* ---- results ---- */

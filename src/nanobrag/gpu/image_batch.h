@@ -53,8 +53,8 @@ void gpu_batch_add(struct gpu_batch *batch, const struct gpu_scene *scene,
  * gpu_forward() this does not repeat images that float lost: the caller asks
  * gpu_batch_is_lost(). `job` is that of any of the images. Errors: those of gpu_forward().
  */
-nb_status gpu_batch_run(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
-                        int single, struct gpu_batch *batch);
+nb_status gpu_batch_run(struct progress *progress, struct gpu_scene *scene,
+                        const struct job *job, int single, struct gpu_batch *batch);
 
 /* gpu_batch_photons() gives the photons of image i from row first_slow on.
  * gpu_batch_is_lost() is 1 when float lost the image, so that gpu_forward() is to compute

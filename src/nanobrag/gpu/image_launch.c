@@ -11,11 +11,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "compile/jit/hot.h"
 #include "gpu/text/block.h"
 #include "gpu/upload.h"
 #include "kernels/grid.h"
-#include "kernels/progress.h"
 #include "kernels/rounding.h"
 
 enum { THREADS = GPU_FAST * GPU_SLOW };
@@ -243,18 +243,16 @@ int gpu_needs_photons(const struct job *job, int single)
     return single && job->spec.shape == PHYS_GAUSS;
 }
 
-nb_status gpu_forward(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
-                      int single, const struct gpu_output *out)
+nb_status gpu_forward(struct progress *progress, struct gpu_scene *scene,
+                      const struct job *job, int single, const struct gpu_output *out)
 {
-    struct progress progress;
-
-    progress_start(&progress, ctx, job);
+    progress_start(progress, job->planned);
     if (job->photons) grid_blank(job);
-    if (!out && is_empty(job)) return progress_end(&progress);
-    NB_TRY(gpu_begin(ctx, scene));
-    NB_TRY(run_all(&progress, scene, job, single, out));
+    if (!out && is_empty(job)) return progress_end(progress);
+    NB_TRY(gpu_begin(progress->ctx, scene));
+    NB_TRY(run_all(progress, scene, job, single, out));
     if (job->photons && gpu_needs_photons(job, single)
         && rounding_is_lost(job, peak_of(job)))
-        NB_TRY(run_all(&progress, scene, job, 0, out));
-    return progress_end(&progress);
+        NB_TRY(run_all(progress, scene, job, 0, out));
+    return progress_end(progress);
 }

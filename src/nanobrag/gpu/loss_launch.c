@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "compile/jit/hot.h"
 #include "gpu/image_launch.h"
 #include "gpu/text/loss_parameters.h"
 #include "gpu/upload.h"
-#include "kernels/progress.h"
 #include "kernels/rounding.h"
 
 enum { MOST_SUMS = GPU_SEQUENCE - 2 }; /* SUM_FAN^6 exceeds any number of tiles */
@@ -151,22 +151,22 @@ static nb_status run_all(struct progress *progress, struct gpu_scene *s,
     return driver->wait(run.ctx, s->gpu->device);
 }
 
-nb_status gpu_loss(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
-                   int single, const struct gpu_loss_job *loss, double *value)
+nb_status gpu_loss(struct progress *progress, struct gpu_scene *scene,
+                   const struct job *job, int single, const struct gpu_loss_job *loss,
+                   double *value)
 {
-    struct progress progress;
     struct job alone = *job; /* the photons are not fetched */
     double out[LOSS_LENGTH] = {0};
 
     alone.photons = NULL;
-    progress_start(&progress, ctx, job);
+    progress_start(progress, job->planned);
     if (job->roi[1] > job->roi[0] && job->roi[3] > job->roi[2]) {
-        NB_TRY(gpu_begin(ctx, scene));
-        NB_TRY(run_all(&progress, scene, &alone, single, loss, out));
+        NB_TRY(gpu_begin(progress->ctx, scene));
+        NB_TRY(run_all(progress, scene, &alone, single, loss, out));
         if (gpu_needs_photons(job, single) && rounding_is_lost(job, out[LOSS_BRIGHTEST]))
-            NB_TRY(run_all(&progress, scene, &alone, 0, loss, out));
+            NB_TRY(run_all(progress, scene, &alone, 0, loss, out));
     }
-    NB_TRY(progress_end(&progress));
+    NB_TRY(progress_end(progress));
     *value = out[LOSS_VALUE];
     return NB_OK;
 }

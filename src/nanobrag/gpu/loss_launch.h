@@ -23,7 +23,8 @@ struct gpu_loss_job {
  * is NaN or infinite where the loss is. Errors: those of gpu_forward(), with *value
  * unchanged.
  */
-nb_status gpu_loss(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
-                   int single, const struct gpu_loss_job *loss, double *value);
+nb_status gpu_loss(struct progress *progress, struct gpu_scene *scene,
+                   const struct job *job, int single, const struct gpu_loss_job *loss,
+                   double *value);
 
 #endif

@@ -32,9 +32,25 @@ TABLES(scalar);
 
 #if defined(__x86_64__)
 
+/* KERNELS_x is defined where the build has the set x (cmake/isa.cmake) */
+#ifdef KERNELS_v2
+#define NAME_v2 "v2 "
 TABLES(v2);
+#else
+#define NAME_v2
+#endif
+#ifdef KERNELS_v3
+#define NAME_v3 "v3 "
 TABLES(v3);
+#else
+#define NAME_v3
+#endif
+#ifdef KERNELS_v4
+#define NAME_v4 "v4 "
 TABLES(v4);
+#else
+#define NAME_v4
+#endif
 
 /* the features of the x86-64 levels that the loops use; the level names themselves are
  * not known to every compiler */
@@ -58,16 +74,23 @@ static int has_v4(void)
 
 /* best first */
 static const struct level levels[] = {
+#ifdef KERNELS_v4
     LEVEL(v4, has_v4),
+#endif
+#ifdef KERNELS_v3
     LEVEL(v3, has_v3),
+#endif
+#ifdef KERNELS_v2
     LEVEL(v2, has_v2),
+#endif
     LEVEL(scalar, has_v2),
 };
 
 const char *kernels_lanes_names(void)
 {
-    if (has_v4()) return "v2 v3 v4 scalar";
-    return has_v3() ? "v2 v3 scalar" : has_v2() ? "v2 scalar" : "none";
+    if (has_v4()) return NAME_v2 NAME_v3 NAME_v4 "scalar";
+    if (has_v3()) return NAME_v2 NAME_v3 "scalar";
+    return has_v2() ? NAME_v2 "scalar" : "none";
 }
 
 #else

@@ -6,7 +6,7 @@
 #ifndef NB_KERNELS_KERNELS_H
 #define NB_KERNELS_KERNELS_H
 
-#include "base/context.h"
+#include "base/progress.h"
 #include "kernels/derivatives/objective.h"
 #include "kernels/derivatives/tile_jacobian.h"
 #include "kernels/job.h"
@@ -122,7 +122,7 @@ double tiles_solid_angle(const struct kernels *kernels, const struct job *job, i
 
 /* Run a job tile by tile on the threads of the context. The same bits for any number of
  * threads. NB_ERR_CANCELLED when the context's progress handler asks to stop. */
-nb_status tiles_forward(nb_context *ctx, const struct kernel_set *kernels,
+nb_status tiles_forward(struct progress *progress, const struct kernel_set *kernels,
                         const struct job *job);
 
 #endif

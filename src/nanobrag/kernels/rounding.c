@@ -4,7 +4,7 @@
  * In a tile the Miller indices are a fraction and its change, h = f + a.s, |f| <= 1/2 and
  * |a.s| <= x, so float leaves an error of about 2^-24 (1/2 + x) in h; F^2 over its peak
  * changes by at most `reach` times that. Measured on scenes of every kind, the worst pixel
- * lies below the estimate (tests/test_precision.c). SPDX-License-Identifier: MIT
+ * lies below the estimate (tests/kernels/test_rounding.c). SPDX-License-Identifier: MIT
  */
 #include "kernels/rounding.h"
 

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "base/progress.h"
 #include "kernels/grid.h"
 #include "kernels/kernels.h"
-#include "kernels/progress.h"
 #include "kernels/rounding.h"
 
 /* a tile is divided twice at most: into quarters of 16 x 4 and of 8 x 2 pixels */
@@ -129,20 +129,19 @@ static nb_status compute_all(const struct kernel_set *kernels, const struct job 
     return progress_check(progress);
 }
 
-nb_status tiles_forward(nb_context *ctx, const struct kernel_set *kernels,
+nb_status tiles_forward(struct progress *progress, const struct kernel_set *kernels,
                         const struct job *job)
 {
-    struct progress progress;
     double peak;
 
-    progress_start(&progress, ctx, job);
+    progress_start(progress, job->planned);
     grid_blank(job);
-    NB_TRY(compute_all(kernels, job, &progress, &peak));
+    NB_TRY(compute_all(kernels, job, progress, &peak));
     if (kernels->single && rounding_is_lost(job, peak)) {
         struct kernel_set precise = *kernels;
 
         precise.single = NULL;
-        NB_TRY(compute_all(&precise, job, &progress, &peak));
+        NB_TRY(compute_all(&precise, job, progress, &peak));
     }
-    return progress_end(&progress);
+    return progress_end(progress);
 }

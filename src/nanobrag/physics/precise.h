@@ -2,8 +2,8 @@
  * precise.h - exp, log and cos in double for what must have the same bits everywhere: only
  * sums, products, one quotient and bits of integers, so that every compiler that contracts
  * nothing rounds them alike, on a CPU or a GPU. Errors are 1.5 units in the last place at
- * most (test_draws.precise). Coefficients are near-minimax fits, each of the degree whose
- * error lies below the rounding of the evaluation.
+ * most (test_noise_draws.precise). Coefficients are near-minimax fits, each of the degree
+ * whose error lies below the rounding of the evaluation.
  *
  * SPDX-License-Identifier: MIT
  */

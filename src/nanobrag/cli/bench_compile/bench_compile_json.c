@@ -3,13 +3,11 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "cli/bench_compile/bench_compile.h"
-#include "cli/output/json_values.h"
-
-#ifdef NANOBRAG_CJSON
-
 #include <stdio.h>
 #include <string.h>
+
+#include "cli/bench_compile/bench_compile.h"
+#include "cli/output/json_writer.h"
 
 /* the processor's name as Linux has it; "" elsewhere */
 static void read_processor(char *out, size_t size)
@@ -30,7 +28,7 @@ static void read_processor(char *out, size_t size)
 static void add_machine(cJSON *root, const struct run *run)
 {
     char processor[256];
-    cJSON *to = cJSON_AddObjectToObject(root, "machine");
+    cJSON *to = json_object(root, "machine");
     read_processor(processor, sizeof processor);
     json_text(to, "processor", processor[0] ? processor : NULL);
     json_whole(to, "threads", nb_context_threads(run->ctx));
@@ -55,8 +53,7 @@ static void add_side(cJSON *to, const struct bench *bench, const struct bench_ro
 
 static void add_row(cJSON *array, const struct bench *bench, const struct bench_row *row)
 {
-    cJSON *to = cJSON_CreateObject();
-    cJSON_AddItemToArray(array, to);
+    cJSON *to = json_entry(array);
     json_text(to, "case", row->name);
     json_text(to, "operation", bench_operation_word(row->operation));
     json_text(to, "precision", row->precision == NB_SINGLE ? "float" : "double");
@@ -75,17 +72,17 @@ static void add_row(cJSON *array, const struct bench *bench, const struct bench_
         json_flag(to, "disturbed", bench_disturbed(row));
         json_real(to, "processor_share", row->share);
     }
-    add_side(cJSON_AddObjectToObject(to, "eager"), bench, row, SIDE_EAGER);
-    add_side(cJSON_AddObjectToObject(to, "compiled"), bench, row, SIDE_COMPILED);
+    add_side(json_object(to, "eager"), bench, row, SIDE_EAGER);
+    add_side(json_object(to, "compiled"), bench, row, SIDE_COMPILED);
 }
 
 int bench_json_write(const struct bench *bench, const char *path)
 {
     struct run *const run = bench->run;
     cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "program", "nanobrag");
-    cJSON_AddStringToObject(root, "version", nb_version());
-    cJSON_AddStringToObject(root, "features", nb_features());
+    json_text(root, "program", "nanobrag");
+    json_text(root, "version", nb_version());
+    json_text(root, "features", nb_features());
     json_texts(root, "command", run->argv, (size_t)run->argc);
     add_machine(root, run);
     json_text(root, "mode", compiling_word(run->compile));
@@ -93,17 +90,8 @@ int bench_json_write(const struct bench *bench, const char *path)
     json_text(root, "effort", bench->effort.word);
     json_real(root, "seconds", bench->seconds);
     json_whole(root, "failures", bench->failures);
-    cJSON *array = cJSON_AddArrayToObject(root, "comparisons");
+    cJSON *array = json_array(root, "comparisons");
     for (int i = 0; i < bench->nrow; i++) add_row(array, bench, &bench->rows[i]);
     json_texts(root, "warnings", run->messages->warnings, run->messages->nwarnings);
     return json_finish(run, root, path);
 }
-
-#else
-
-int bench_json_write(const struct bench *bench, const char *path)
-{
-    return message_usage(bench->run->messages, "-json %s: this build lacks cJSON", path);
-}
-
-#endif

@@ -241,9 +241,8 @@ static int check_comparison(const struct settings *s, struct messages *messages)
         return message_usage(messages,
                              "-bench_compile is of one image: leave out -images, and say "
                              "which one by -phi");
-#ifndef NANOBRAG_CJSON
-    if (s->json) return message_usage(messages, "-json: this build lacks cJSON");
-#endif
+    if (s->json && !has_feature("cjson"))
+        return message_usage(messages, "-json: this build lacks cJSON");
     return s->json && !outputs_to_stdout(s->json) ? check_place(messages, s->json) : 0;
 }
 
@@ -267,9 +266,8 @@ int outputs_check(const struct settings *s, struct messages *messages)
                              "-pngfile or another output file, or -explain");
     if (s->out[OUT_PNG] && !has_feature("png"))
         return message_usage(messages, "-pngfile: this build lacks libpng");
-#ifndef NANOBRAG_CJSON
-    if (s->json) return message_usage(messages, "-json: this build lacks cJSON");
-#endif
+    if (s->json && !has_feature("cjson"))
+        return message_usage(messages, "-json: this build lacks cJSON");
     for (int i = 0; i < n; i++) {
         const int code = check_place(messages, names[i]);
         if (code) return code;

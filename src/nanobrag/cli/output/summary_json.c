@@ -1,11 +1,13 @@
 /*
- * summary_json.c - every resolved number of a run.
+ * summary_json.c - every resolved number of a run as JSON.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "cli/output/json_values.h"
+#include <stdio.h>
+#include <string.h>
 
-#ifdef NANOBRAG_CJSON
+#include "cli/output/json_writer.h"
+#include "cli/run.h"
 
 static void add_crystal(cJSON *root, const struct run *run)
 {
@@ -13,7 +15,7 @@ static void add_crystal(cJSON *root, const struct run *run)
                                          "gauss_star"};
     const nb_description *d = &run->description;
     const nb_crystal *c = &run->resolved.crystal;
-    cJSON *to = cJSON_AddObjectToObject(root, "crystal");
+    cJSON *to = json_object(root, "crystal");
     json_reals(to, "cell", d->cell, 6);
     json_reals(to, "reciprocal_cell", d->cell_star, 6);
     json_real(to, "volume", d->volume);
@@ -21,11 +23,11 @@ static void add_crystal(cJSON *root, const struct run *run)
     json_reals(to, "reciprocal_axes", d->star_axes[0], 9);
     json_reals(to, "misset_degree", d->misset, 3);
     json_reals(to, "ncells", d->ncells, 3);
-    cJSON_AddStringToObject(to, "shape", shapes[c->shape]);
+    json_text(to, "shape", shapes[c->shape]);
     json_real(to, "fudge", c->fudge);
     json_real(to, "mosaic_degree", c->mosaic[0]);
     json_whole(to, "mosaic_domains", d->ndomains);
-    cJSON *f = cJSON_AddObjectToObject(root, "structure_factors");
+    cJSON *f = json_object(root, "structure_factors");
     json_text(f, "file",
               run->s->hkl             ? run->s->hkl
               : run->inputs.from_dump ? run->s->dump
@@ -54,13 +56,13 @@ static void add_detector(cJSON *root, const struct run *run)
                                               "xds",    "dials", "custom"};
     const nb_description *d = &run->description;
     const nb_detector *detector = &run->resolved.detector;
-    cJSON *to = cJSON_AddObjectToObject(root, "detector");
+    cJSON *to = json_object(root, "detector");
     json_whole(to, "fast_pixels", d->nfast);
     json_whole(to, "slow_pixels", d->nslow);
     json_real(to, "pixel_mm", d->pixel);
     json_reals(to, "size_mm", d->size, 2);
-    cJSON_AddStringToObject(to, "convention", conventions[d->convention]);
-    cJSON_AddStringToObject(to, "pivot", d->pivot == NB_PIVOT_SAMPLE ? "sample" : "beam");
+    json_text(to, "convention", conventions[d->convention]);
+    json_text(to, "pivot", d->pivot == NB_PIVOT_SAMPLE ? "sample" : "beam");
     json_real(to, "distance_mm", d->distance);
     json_real(to, "close_distance_mm", d->close_distance);
     json_reals(to, "fast_axis", d->fast, 3);
@@ -87,7 +89,7 @@ static void add_beam(cJSON *root, const struct run *run)
 {
     const nb_description *d = &run->description;
     const nb_beam *beam = &run->resolved.beam;
-    cJSON *to = cJSON_AddObjectToObject(root, "beam");
+    cJSON *to = json_object(root, "beam");
     json_real(to, "wavelength_angstrom", beam->wavelength);
     json_reals(to, "direction", d->beam, 3);
     json_reals(to, "polarization_axis", d->polarization_axis, 3);
@@ -129,13 +131,13 @@ static void add_sampling(cJSON *root, const struct run *run)
 {
     const nb_description *d = &run->description;
     const nb_scene *scene = &run->resolved;
-    cJSON *scan = cJSON_AddObjectToObject(root, "scan");
+    cJSON *scan = json_object(root, "scan");
     json_real(scan, "phi0_degree", run->results ? run->results[0].phi : scene->scan.phi0);
     json_real(scan, "osc_degree", scene->scan.osc);
     json_real(scan, "step_degree", d->phi_step);
     json_whole(scan, "steps", d->nphi);
     json_reals(scan, "spindle_axis", d->spindle, 3);
-    cJSON *to = cJSON_AddObjectToObject(root, "sampling");
+    cJSON *to = json_object(root, "sampling");
     json_whole(to, "oversample", d->oversample);
     json_whole(to, "oversample_wanted", d->oversample_wanted);
     json_flag(to, "oversample_thick", scene->oversample_thick);
@@ -147,14 +149,14 @@ static void add_sampling(cJSON *root, const struct run *run)
     json_whole(to, "pixels", (long long)d->pixels);
     json_real(to, "evaluations", d->evaluations);
     add_loop(to, run);
-    cJSON *background = cJSON_AddObjectToObject(root, "background");
+    cJSON *background = json_object(root, "background");
     json_real(background, "water_um", scene->background.water);
     json_real(background, "density_g_per_cm3", scene->background.density);
     json_real(background, "molecular_weight", scene->background.molecular_weight);
     json_text(background, "stol_file", run->s->stol);
-    cJSON *psf = cJSON_AddObjectToObject(root, "point_spread");
+    cJSON *psf = json_object(root, "point_spread");
     static const char *const kinds[] = {"none", "gauss", "fiber"};
-    cJSON_AddStringToObject(psf, "kind", kinds[scene->psf.kind]);
+    json_text(psf, "kind", kinds[scene->psf.kind]);
     json_real(psf, "fwhm_mm", scene->psf.fwhm);
     json_whole(psf, "radius_pixel", scene->psf.radius);
 }
@@ -162,13 +164,12 @@ static void add_sampling(cJSON *root, const struct run *run)
 /* what -param set; the rest of the numbers follows from it */
 static void add_parameters(cJSON *root, const struct run *run)
 {
-    cJSON *array = cJSON_AddArrayToObject(root, "parameters");
+    cJSON *array = json_array(root, "parameters");
     for (size_t i = 0; i < run->params.n; i++) {
         if (!run->params.set[i]) continue;
-        cJSON *to = cJSON_CreateObject();
-        cJSON_AddItemToArray(array, to);
-        cJSON_AddStringToObject(to, "name", run->params.at[i].name);
-        cJSON_AddStringToObject(to, "unit", run->params.at[i].unit);
+        cJSON *to = json_entry(array);
+        json_text(to, "name", run->params.at[i].name);
+        json_text(to, "unit", run->params.at[i].unit);
         json_real(to, "value", run->params.x[i]);
     }
 }
@@ -176,7 +177,7 @@ static void add_parameters(cJSON *root, const struct run *run)
 static void add_seeds(cJSON *root, const struct run *run)
 {
     const struct settings *s = run->s;
-    cJSON *to = cJSON_AddObjectToObject(root, "seeds");
+    cJSON *to = json_object(root, "seeds");
     json_whole(to, "noise", (long long)s->seed);
     json_flag(to, "noise_from_clock", s->seed_from_clock);
     json_whole(to, "misset", (long long)s->misset_seed);
@@ -186,7 +187,7 @@ static void add_seeds(cJSON *root, const struct run *run)
 
 static void add_statistics(cJSON *image, const nb_statistics *t)
 {
-    cJSON *to = cJSON_AddObjectToObject(image, "statistics");
+    cJSON *to = json_object(image, "statistics");
     json_whole(to, "pixels", (long long)t->count);
     json_real(to, "max", t->max);
     json_pair(to, "max_at_mm", t->max_fast, t->max_slow);
@@ -200,8 +201,7 @@ static void add_statistics(cJSON *image, const nb_statistics *t)
 static void add_image(cJSON *images, const struct run *run, int i)
 {
     const struct result *result = &run->results[i];
-    cJSON *to = cJSON_CreateObject();
-    cJSON_AddItemToArray(images, to);
+    cJSON *to = json_entry(images);
     json_real(to, "phi0_degree", result->phi);
     add_statistics(to, &result->statistics);
     if (result->file[OUT_INT]) {
@@ -221,7 +221,7 @@ static void add_compiled(cJSON *root, const struct run *run)
 {
     nb_compile_stats stats;
     nb_simulator_stats(run->sim, &stats);
-    cJSON *to = cJSON_AddObjectToObject(root, "compiled");
+    cJSON *to = json_object(root, "compiled");
     json_text(to, "mode", compiling_word(run->compile));
     json_text(to, "off_by", compiling_off_by());
     json_stats(to, &stats);
@@ -232,10 +232,10 @@ static cJSON *make_document(const struct run *run)
 {
     const struct settings *s = run->s;
     cJSON *root = cJSON_CreateObject();
-    cJSON_AddStringToObject(root, "program", "nanobrag");
-    cJSON_AddStringToObject(root, "version", nb_version());
-    cJSON_AddStringToObject(root, "features", nb_features());
-    cJSON_AddStringToObject(root, "profile", s->compat ? "nanoBragg" : "nanobrag");
+    json_text(root, "program", "nanobrag");
+    json_text(root, "version", nb_version());
+    json_text(root, "features", nb_features());
+    json_text(root, "profile", s->compat ? "nanoBragg" : "nanobrag");
     json_texts(root, "command", run->argv, (size_t)run->argc);
     add_parameters(root, run);
     add_crystal(root, run);
@@ -245,13 +245,13 @@ static cJSON *make_document(const struct run *run)
     add_compiled(root, run);
     add_seeds(root, run);
     json_real(root, "adc_offset", s->adc);
-    cJSON *images = cJSON_AddArrayToObject(root, "images");
+    cJSON *images = json_array(root, "images");
     double seconds = run->seconds_setup;
     for (int i = 0; i < run->done; i++) {
         add_image(images, run, i);
         seconds += run->results[i].seconds;
     }
-    cJSON *timings = cJSON_AddObjectToObject(root, "timings");
+    cJSON *timings = json_object(root, "timings");
     json_real(timings, "setup_seconds", run->seconds_setup);
     json_real(timings, "total_seconds", seconds);
     json_texts(root, "warnings", run->messages->warnings, run->messages->nwarnings);
@@ -259,16 +259,26 @@ static cJSON *make_document(const struct run *run)
     return root;
 }
 
+int json_finish(struct run *run, cJSON *root, const char *path)
+{
+    char *text = root ? cJSON_Print(root) : NULL;
+    cJSON_Delete(root);
+    if (!text) return message_failure(run->messages, "out of memory for %s", path);
+    if (outputs_to_stdout(path)) {
+        const int failed = puts(text) < 0 || fflush(stdout) != 0;
+        cJSON_free(text);
+        return failed ? message_failure(run->messages, "-json -: stdout cannot be written")
+                      : 0;
+    }
+    const nb_status status = nb_file_write(run->ctx, path, text, strlen(text));
+    cJSON_free(text);
+    if (status != NB_OK)
+        return message_status(run->messages, status, nb_context_message(run->ctx), 1);
+    if (!run->s->quiet) printf("writing %s\n", path);
+    return 0;
+}
+
 int json_write(struct run *run, const char *path)
 {
     return json_finish(run, make_document(run), path);
 }
-
-#else
-
-int json_write(struct run *run, const char *path)
-{
-    return message_usage(run->messages, "-json %s: this build lacks cJSON", path);
-}
-
-#endif

@@ -22,14 +22,14 @@ void cubin_job_begin(const nb_context *ctx, struct cubin_job *job)
 /* Load the code from disk; returns 1 when it was found. */
 static int load_saved(struct cubin_job *job, const unsigned char key[CUBIN_KEY])
 {
-    const enum cubin_state state =
+    const enum store_state state =
         cubin_load(job->folder, key, &job->cubin, job->disk_error[0]);
 
-    job->counts.hits = state == CUBIN_FOUND;
-    job->counts.misses = state != CUBIN_FOUND;
-    job->counts.damaged = state == CUBIN_DAMAGED;
-    if (state == CUBIN_FOUND) job->counts.bytes_read = job->cubin.size;
-    return state == CUBIN_FOUND;
+    job->counts.hits = state == STORE_FOUND;
+    job->counts.misses = state != STORE_FOUND;
+    job->counts.damaged = state == STORE_DAMAGED;
+    if (state == STORE_FOUND) job->counts.bytes_read = job->cubin.size;
+    return state == STORE_FOUND;
 }
 
 void cubin_job_run(struct cubin_job *job)
@@ -57,8 +57,8 @@ void cubin_job_run(struct cubin_job *job)
     job->counts.built = job->status == NB_OK;
     job->counts.failed = job->status != NB_OK;
     if (job->status == NB_OK && job->folder[0]
-        && cubin_store(job->folder, job->limit, key, &job->cubin, &job->counts.removed,
-                       job->disk_error[1]))
+        && cubin_save(job->folder, job->limit, key, &job->cubin, &job->counts.removed,
+                      job->disk_error[1]))
         job->counts.bytes_written = job->cubin.size;
 }
 

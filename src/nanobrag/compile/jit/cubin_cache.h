@@ -1,10 +1,7 @@
 /*
- * cubin_cache.h - what NVRTC made, kept on disk: files KEY.cubin in the folder `cubins` of
- * the user's cache. Many threads and processes may use it at once.
- *
- * A file is 64 bytes of header and the code. It is believed when the digest says that it is
- * whole and made under just this key, and folder and file are their user's own, which no
- * other user can write.
+ * cubin_cache.h - kernels that NVRTC built, saved in files KEY.cubin in the folder `cubins`
+ * of the user's cache (base/store.h). A file is a header of 64 bytes and the code. The
+ * digest in the header tells whether the file is whole and was made under just this key.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,32 +17,25 @@
 enum {
     CUBIN_KEY = SHA256_DIGEST, /* bytes */
     CUBIN_HEADER = 64, /* before the code */
-    CUBIN_MOST = 1 << 26 /* of one file; larger ones are not kept */
+    CUBIN_MOST = 1 << 26 /* of one file; larger ones are not saved */
 };
 
 /* bytes of all files; past it those used least recently are removed */
 #define CUBIN_CACHE_LIMIT ((uint64_t)256 << 20)
 
-/* what kept code depends on: the texts, the options, which arrays are donated, NVRTC's
+/* What saved code depends on: the texts, the options, which arrays are donated, NVRTC's
  * version, and the target */
 void cubin_key(const struct nvrtc *nvrtc, const struct nvrtc_request *request,
                unsigned donated, const struct nvrtc_target *target,
                unsigned char key[CUBIN_KEY]);
 
-enum cubin_state {
-    CUBIN_FOUND,
-    CUBIN_ABSENT,
-    CUBIN_DAMAGED, /* and removed */
-    CUBIN_REFUSED /* folder or file cannot be used now */
-};
-
-/* Look up; `cache` is the folder of the user's cache. `why` tells of the last two. */
-enum cubin_state cubin_load(const char *cache, const unsigned char key[CUBIN_KEY],
+/* Load the code that was saved under a key; `cache` is the folder of the user's cache. */
+enum store_state cubin_load(const char *cache, const unsigned char key[CUBIN_KEY],
                             struct cubin *out, char why[STORE_WHY]);
 
-/* Keep, in at most `limit` bytes for all; `removed` counts those that had to go. 0: it is
- * not kept, `why` says so. */
-int cubin_store(const char *cache, uint64_t limit, const unsigned char key[CUBIN_KEY],
-                const struct cubin *cubin, uint64_t *removed, char why[STORE_WHY]);
+/* Save it, in at most `limit` bytes for all files; `removed` counts the files removed to
+ * make space. Returns 0, with one line in `why`, if it is not saved. */
+int cubin_save(const char *cache, uint64_t limit, const unsigned char key[CUBIN_KEY],
+               const struct cubin *cubin, uint64_t *removed, char why[STORE_WHY]);
 
 #endif

@@ -8,8 +8,9 @@
 #ifndef NB_COMPILE_JIT_DERIVATIVE_KERNELS_H
 #define NB_COMPILE_JIT_DERIVATIVE_KERNELS_H
 
-#include "gpu/gpu.h"
-#include "kernels/progress.h"
+#include "base/progress.h"
+#include "gpu/driver/scene.h"
+#include "kernels/job.h"
 
 /* What a kernel is built for: the JACOBIAN_CLASSES of derivatives_block.h, or f_block.h. */
 enum gpu_derivatives_class {

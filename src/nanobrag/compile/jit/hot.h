@@ -9,8 +9,9 @@
 #ifndef NB_COMPILE_JIT_HOT_H
 #define NB_COMPILE_JIT_HOT_H
 
-#include "gpu/gpu.h"
+#include "gpu/driver/scene.h"
 #include "gpu/text/parameters.h"
+#include "kernels/job.h"
 
 /*
  * Count one use of the kernel for the sums of a job: `kernel` is that of the build on

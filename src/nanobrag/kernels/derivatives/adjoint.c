@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "base/threads.h"
 #include "kernels/grid.h"
-#include "kernels/progress.h"
 #include "kernels/rounding.h"
 #include "kernels/spots/attempts.h"
 
@@ -229,7 +229,7 @@ static nb_status all_back(struct progress *progress, const struct run *run, doub
     progress_part(progress, begin, 1 - begin, count);
 #pragma omp parallel for schedule(dynamic, block) num_threads(threads)
     for (int chunk = 0; chunk < work->chunks; chunk++) {
-        void *workspace = work->workspace + (size_t)threads_own() * work->room_size;
+        void *workspace = work->workspace + (size_t)threads_index() * work->room_size;
 
         adjoint_blank(work, chunk);
         for (int t = chunk; t < count; t += work->chunks) {
@@ -247,19 +247,18 @@ static nb_status all_back(struct progress *progress, const struct run *run, doub
     return progress_check(progress);
 }
 
-nb_status adjoint_run(nb_context *ctx, const struct kernel_set *kernels,
+nb_status adjoint_run(struct progress *progress, const struct kernel_set *kernels,
                       const struct job *job, const struct objective *objective,
                       struct adjoint_work *work, struct spots_work *spots)
 {
     struct attempts attempts = attempts_first(kernels, job, spots);
     const struct run run = {&attempts.job, objective, &attempts.kernels,
                             rounding_of(job->frame, job->spec), work};
-    struct progress progress;
 
-    progress_start(&progress, ctx, job);
+    progress_start(progress, job->planned);
     do {
-        NB_TRY(attempts_pairs(&progress, &attempts));
-        NB_TRY(all_back(&progress, &run, attempts.begin));
+        NB_TRY(attempts_pairs(progress, &attempts));
+        NB_TRY(all_back(progress, &run, attempts.begin));
     } while (attempts_again(&attempts, work->peak[0]));
-    return progress_end(&progress);
+    return progress_end(progress);
 }

@@ -49,7 +49,7 @@ void adjoint_fold(const struct adjoint_work *work);
 
 /* Run a job (no photons are written) and leave the cotangent of its frame in work->bar[0],
  * what the pull adds up to in work->value[0]. `spots`: as in jacobian_run(). */
-nb_status adjoint_run(nb_context *ctx, const struct kernel_set *kernels,
+nb_status adjoint_run(struct progress *progress, const struct kernel_set *kernels,
                       const struct job *job, const struct objective *objective,
                       struct adjoint_work *work, struct spots_work *spots);
 

@@ -3,10 +3,10 @@
 
 #include <math.h>
 
+#include "base/progress.h"
 #include "base/threads.h"
 #include "kernels/derivatives/adjoint.h"
 #include "kernels/grid.h"
-#include "kernels/progress.h"
 #include "kernels/rounding.h"
 #include "kernels/spots/attempts.h"
 
@@ -195,7 +195,7 @@ static nb_status all_rows(struct progress *progress, const struct run *run, doub
     progress_part(progress, begin, 1 - begin, count);
 #pragma omp parallel for schedule(dynamic, block) num_threads(threads) reduction(max : peak)
     for (int chunk = 0; chunk < chunks; chunk++) {
-        struct jacobian_workspace *workspace = run->work->workspace + threads_own();
+        struct jacobian_workspace *workspace = run->work->workspace + threads_index();
 
         reader->start(reader->user, chunk);
         for (int t = chunk; t < count; t += chunks) {
@@ -221,7 +221,7 @@ static int any_turns(const struct phys_frame_tangent *dot, size_t orientations)
     return 0;
 }
 
-nb_status jacobian_run(nb_context *ctx, const struct kernel_set *kernels,
+nb_status jacobian_run(struct progress *progress, const struct kernel_set *kernels,
                        const struct job *job, int n, const struct jacobian_work *work,
                        const struct jacobian_reader *reader, struct spots_work *spots)
 {
@@ -232,17 +232,16 @@ nb_status jacobian_run(nb_context *ctx, const struct kernel_set *kernels,
                       {n, work->dot, work->turns},
                       rounding_of(job->frame, job->spec)};
     struct attempts attempts = attempts_first(kernels, job, spots);
-    struct progress progress;
     double peak;
 
     for (int d = 0; d < n; d++)
         work->turns[d] = (unsigned char)any_turns(work->dot + d, work->sizes.orientations);
     run.job = &attempts.job;
     run.kernels = &attempts.kernels;
-    progress_start(&progress, ctx, job);
+    progress_start(progress, job->planned);
     do {
-        NB_TRY(attempts_pairs(&progress, &attempts));
-        NB_TRY(all_rows(&progress, &run, attempts.begin, &peak));
+        NB_TRY(attempts_pairs(progress, &attempts));
+        NB_TRY(all_rows(progress, &run, attempts.begin, &peak));
     } while (attempts_again(&attempts, peak));
-    return progress_end(&progress);
+    return progress_end(progress);
 }

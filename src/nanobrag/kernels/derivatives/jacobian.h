@@ -68,7 +68,7 @@ enum { JACOBIAN_CHUNKS = 64 };
 /* Run a job (no photons are written) along the first n tangents. `spots`: work memory to
  * find the pairs that reach a tile, so that others are passed over; NULL: all are visited.
  * Errors: NB_ERR_CANCELLED, with spots NB_ERR_MEMORY. */
-nb_status jacobian_run(nb_context *ctx, const struct kernel_set *kernels,
+nb_status jacobian_run(struct progress *progress, const struct kernel_set *kernels,
                        const struct job *job, int n, const struct jacobian_work *work,
                        const struct jacobian_reader *reader, struct spots_work *spots);
 

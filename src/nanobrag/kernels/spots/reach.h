@@ -10,9 +10,9 @@
 
 #include <stddef.h>
 
+#include "base/progress.h"
 #include "kernels/job.h"
 #include "kernels/kernels.h"
-#include "kernels/progress.h"
 #include "kernels/spots/spots.h"
 
 /* Tiles are cut into cells, so that fewer pixels lie beside the spots. */

@@ -216,18 +216,17 @@ int spots_again(const struct job *job, double peak, struct spots_attempt *t)
     return 1;
 }
 
-nb_status spots_forward(nb_context *ctx, const struct kernel_set *kernels,
+nb_status spots_forward(struct progress *progress, const struct kernel_set *kernels,
                         const struct job *job, struct spots_work *work)
 {
     struct spots_attempt attempt = spots_first(kernels, job);
-    struct progress progress;
 
-    progress_start(&progress, ctx, job);
+    progress_start(progress, job->planned);
     if (grid_is_empty(job)) {
         grid_blank(job);
-        return progress_end(&progress);
+        return progress_end(progress);
     }
-    do NB_TRY(spots_paint(&progress, kernels, job, &attempt, 1, work));
+    do NB_TRY(spots_paint(progress, kernels, job, &attempt, 1, work));
     while (spots_again(job, finish(kernels->precise, job), &attempt));
-    return progress_end(&progress);
+    return progress_end(progress);
 }

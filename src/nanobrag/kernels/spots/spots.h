@@ -9,8 +9,8 @@
 #ifndef NB_KERNELS_SPOTS_SPOTS_H
 #define NB_KERNELS_SPOTS_SPOTS_H
 
+#include "base/progress.h"
 #include "kernels/kernels.h"
-#include "kernels/progress.h"
 #include "kernels/spots/splat.h"
 
 /* the candidates of one index h: `n` of them from `first` on */
@@ -82,7 +82,7 @@ int spots_is_dark(const struct phys_frame *frame, const struct tile *tile,
                   const double *sums);
 
 /* Run a job. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
-nb_status spots_forward(nb_context *ctx, const struct kernel_set *kernels,
+nb_status spots_forward(struct progress *progress, const struct kernel_set *kernels,
                         const struct job *job, struct spots_work *work);
 
 #endif

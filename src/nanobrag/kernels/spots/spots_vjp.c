@@ -263,12 +263,11 @@ static nb_status all_back(struct run *run)
     return objective_sums(run, &peak);
 }
 
-nb_status spots_vjp(nb_context *ctx, const struct kernel_set *kernels,
+nb_status spots_vjp(struct progress *progress, const struct kernel_set *kernels,
                     const struct job *job, const struct objective *objective,
                     struct adjoint_work *adjoint, struct spots_work *work)
 {
-    struct progress progress;
-    struct run run = {&progress,
+    struct run run = {progress,
                       kernels,
                       *job,
                       objective,
@@ -278,14 +277,15 @@ nb_status spots_vjp(nb_context *ctx, const struct kernel_set *kernels,
                       phys_constant_factor(job->spec, job->frame),
                       0};
 
-    if (!can_paint(job)) return adjoint_run(ctx, kernels, job, objective, adjoint, work);
-    if (!grow_images(work, job->frame)) return fail_memory(ctx, "an adjoint");
+    if (!can_paint(job))
+        return adjoint_run(progress, kernels, job, objective, adjoint, work);
+    if (!grow_images(work, job->frame)) return fail_memory(progress->ctx, "an adjoint");
     run.job.photons = work->sums;
-    progress_start(&progress, ctx, job);
+    progress_start(progress, job->planned);
     if (grid_is_empty(job))
         blank_all(adjoint);
     else
         NB_TRY(all_back(&run));
     adjoint_fold(adjoint);
-    return progress_end(&progress);
+    return progress_end(progress);
 }

@@ -8,8 +8,8 @@
 #ifndef NB_KERNELS_SPOTS_STRIPS_H
 #define NB_KERNELS_SPOTS_STRIPS_H
 
+#include "base/progress.h"
 #include "kernels/job.h"
-#include "kernels/progress.h"
 #include "kernels/spots/ewald.h"
 #include "kernels/spots/spots.h"
 

@@ -1,0 +1,142 @@
+/*
+ * machine.c - see machine.h. Compiled at -O2 in every build, so that the yardstick, libm's
+ * sin() in a plain loop, means the same everywhere. SPDX-License-Identifier: MIT
+ */
+#define _DEFAULT_SOURCE /* getloadavg */ // NOLINT(readability-identifier-naming)
+
+#include "measure/machine.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "measure/peak.h"
+
+static double read_clock(clockid_t clock)
+{
+    struct timespec t;
+
+    (void)clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double machine_seconds(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+double machine_cpu_seconds(void)
+{
+    return read_clock(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+double machine_median(double *values, int n)
+{
+    if (n == 0) return 0;
+    qsort(values, (size_t)n, sizeof *values, compare);
+    return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
+}
+
+/* the compiler may neither merge the additions nor know their terms */
+#define HIDE(x) __asm__ volatile("" : "+r"(x));
+#define ADD                                                                                \
+    x += y;                                                                                \
+    HIDE(x)
+#define ADD16 ADD ADD ADD ADD ADD ADD ADD ADD ADD ADD ADD ADD ADD ADD ADD ADD
+
+/* the least of several short runs: whatever else runs only makes them longer */
+static double measure_hertz(void)
+{
+    enum { RUNS = 9, TURNS = 100000, CHAIN = 64 };
+    double best = 0;
+
+    for (int run = 0; run < RUNS; run++) {
+        uint64_t x = 1, y = (uint64_t)run;
+        const double start = machine_cpu_seconds();
+        double rate;
+
+        HIDE(y)
+        for (int i = 0; i < TURNS; i++) {
+            ADD16 ADD16 ADD16 ADD16
+        }
+        rate = (double)TURNS * CHAIN / (machine_cpu_seconds() - start);
+        if (rate > best) best = rate;
+    }
+    return best;
+}
+
+/* the fastest of several parts of the loop, as with the other rates */
+static double measure_sines(int count)
+{
+    enum { PARTS = 5 };
+    volatile double kept;
+    double sum = 0, best = 0;
+
+    for (int part = 0; part < PARTS; part++) {
+        const int n = count / PARTS, first = part * n;
+        const double start = machine_cpu_seconds();
+        double rate;
+
+        for (int i = first; i < first + n; i++) sum += sin(1e-3 * i);
+        rate = n / (machine_cpu_seconds() - start);
+        if (rate > best) best = rate;
+    }
+    kept = sum;
+    (void)kept;
+    return best;
+}
+
+double machine_load(void)
+{
+    double load = 0;
+
+    return getloadavg(&load, 1) == 1 ? load : 0;
+}
+
+/* processor time of this program and of those it has run */
+static double spent_seconds(void)
+{
+    struct rusage used;
+    double children = 0;
+
+    if (getrusage(RUSAGE_CHILDREN, &used) == 0)
+        children = (double)used.ru_utime.tv_sec + 1e-6 * (double)used.ru_utime.tv_usec
+                   + (double)used.ru_stime.tv_sec + 1e-6 * (double)used.ru_stime.tv_usec;
+    return machine_cpu_seconds() + children;
+}
+
+/* our share of the load is averaged as the system averages the load: over a minute */
+int machine_is_busy(void)
+{
+    static double last, spent_then, own;
+    const double now = machine_seconds(), spent = spent_seconds(), minute = 60;
+
+    if (last > 0 && now > last) {
+        const double kept = exp((last - now) / minute);
+
+        own = kept * own + (1 - kept) * (spent - spent_then) / (now - last);
+    }
+    last = now;
+    spent_then = spent;
+    return machine_load() - own > 0.5 * (double)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+struct machine machine_measure(int quick)
+{
+    struct machine m;
+
+    m.hertz = measure_hertz();
+    m.sines = measure_sines(quick ? 2000000 : 20000000);
+    m.isa = peak_measure(m.peak);
+    return m;
+}

@@ -1,0 +1,60 @@
+/*
+ * backend/device.c - the operations on the device of a simulator: images, and the value of
+ * a loss. Derivatives and counts are in device_derivatives.c and device_counts.c.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "backend/backend.h"
+#include "base/context.h"
+#include "gpu/loss_launch.h"
+
+int device_is_single(const nb_simulator *sim)
+{
+    return sim->policy.precision == NB_SINGLE;
+}
+
+static nb_status device_forward(struct request *r)
+{
+    nb_simulator *sim = r->sim;
+    struct job job = simulator_job(sim, r->scene, r->frame, r->photons);
+    struct gpu_output out;
+
+    if (r->output) out = backend_output(r->output);
+    if (!job.photons && gpu_needs_photons(&job, device_is_single(sim))) {
+        NB_TRY(simulator_photons(sim));
+        job.photons = sim->photons;
+    }
+    NB_TRY(backend_plan(r, PLAN_FORWARD, 0, NULL, NULL, &job));
+    return gpu_forward(&sim->progress, &sim->device.scene, &job, device_is_single(sim),
+                       r->output ? &out : NULL);
+}
+
+static nb_status device_batch(struct request *r)
+{
+    nb_simulator *sim = r->sim;
+    struct job job = simulator_job(sim, r->scene, r->frame, NULL);
+
+    NB_TRY(backend_plan(r, PLAN_FORWARD, 0, NULL, NULL, &job));
+    return gpu_batch_run(&sim->progress, &sim->device.scene, &job, device_is_single(sim),
+                         r->batch);
+}
+
+static nb_status device_loss(struct request *r)
+{
+    nb_simulator *sim = r->sim;
+    struct job job = simulator_job(sim, r->scene, r->frame, NULL);
+    const struct gpu_loss_job loss = device_target(r->objective.target);
+
+    NB_TRY(backend_plan(r, PLAN_FORWARD, 0, NULL, NULL, &job));
+    return gpu_loss(&sim->progress, &sim->device.scene, &job, device_is_single(sim), &loss,
+                    &r->value);
+}
+
+const struct backend backend_device = {
+    .operations = {[BACKEND_FORWARD] = {device_forward, NULL},
+                   [BACKEND_BATCH] = {device_batch, NULL},
+                   [BACKEND_ADJOINT] = {device_adjoint, device_refuses_derivatives},
+                   [BACKEND_JACOBIAN] = {device_jacobian, device_refuses_derivatives},
+                   [BACKEND_LOSS] = {device_loss, NULL},
+                   [BACKEND_NORMAL] = {device_normal, device_refuses_derivatives},
+                   [BACKEND_COUNT] = {device_count, device_refuses_counts}}};

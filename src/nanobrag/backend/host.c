@@ -1,0 +1,255 @@
+/*
+ * backend/host.c - the operations on the host: spot by spot or by lanes, as the simulator's
+ * strategy says. SPDX-License-Identifier: MIT
+ */
+#include <string.h>
+
+#include "backend/backend.h"
+#include "base/array.h"
+#include "base/context.h"
+#include "image/digitize.h"
+#include "kernels/grid.h"
+#include "kernels/kernels.h"
+#include "kernels/spots/spots_vjp.h"
+
+/* ---- images ---- */
+
+/* 1 where spots were too many at this x, and whoever left the strategy open gets lanes */
+static int needs_lanes(const nb_simulator *sim, nb_status status)
+{
+    return status == NB_ERR_MEMORY && sim->policy.automatic;
+}
+
+nb_status backend_host_image(nb_simulator *sim, struct progress *progress,
+                             const struct job *job)
+{
+    const struct kernel_set *kernels = &sim->policy.kernels;
+
+    if (sim->policy.strategy == NB_SPOTS) {
+        const nb_status status = spots_forward(progress, kernels, job, &sim->spots);
+
+        if (!needs_lanes(sim, status)) return status;
+    }
+    return tiles_forward(progress, kernels, job);
+}
+
+static nb_status try_image(void *user, struct progress *progress, const struct job *job)
+{
+    return backend_host_image(user, progress, job);
+}
+
+static nb_status host_forward(struct request *r)
+{
+    struct job job = simulator_job(r->sim, r->scene, r->frame, r->photons);
+
+    NB_TRY(backend_plan(r, PLAN_FORWARD, 0, try_image, r->sim, &job));
+    return backend_host_image(r->sim, &r->sim->progress, &job);
+}
+
+static nb_status host_loss(struct request *r)
+{
+    struct host_objective of;
+
+    NB_TRY(simulator_photons(r->sim));
+    r->photons = r->sim->photons;
+    NB_TRY(host_forward(r));
+    objective_start(r->sim, &r->objective, &of);
+    r->value = objective_of_image(r->sim, &of.objective, r->sim->photons);
+    return NB_OK;
+}
+
+static nb_status host_count(struct request *r)
+{
+    nb_simulator *sim = r->sim;
+    const int quirk = (sim->scene.quirks & NB_QUIRK_NOISE) != 0;
+    struct job job = {0};
+
+    NB_TRY(backend_plan(r, PLAN_DIGITIZE, 0, NULL, NULL, &job));
+    digitize(&sim->window, r->how, r->image, quirk ? &sim->fixed.random : NULL,
+             sim->ctx->threads, r->counts);
+    return NB_OK;
+}
+
+/* ---- the adjoint ---- */
+
+struct adjoint_call {
+    nb_simulator *sim;
+    const struct objective *objective;
+};
+
+static nb_status run_adjoint(void *user, struct progress *progress, const struct job *job)
+{
+    const struct adjoint_call *call = user;
+    nb_simulator *sim = call->sim;
+    const struct kernel_set *kernels = &sim->policy.kernels;
+
+    if (sim->policy.strategy == NB_SPOTS) {
+        const nb_status status =
+            spots_vjp(progress, kernels, job, call->objective, &sim->adjoint, &sim->spots);
+
+        if (!needs_lanes(sim, status)) return status;
+    }
+    return adjoint_run(progress, kernels, job, call->objective, &sim->adjoint, NULL);
+}
+
+static nb_status host_adjoint(struct request *r)
+{
+    nb_simulator *sim = r->sim;
+    struct job job = simulator_job(sim, r->scene, r->frame, NULL);
+    struct host_objective of;
+    struct adjoint_call call = {sim, &of.objective};
+
+    objective_start(sim, &r->objective, &of);
+    NB_TRY(backend_plan(r, PLAN_ADJOINT, 0, run_adjoint, &call, &job));
+    NB_TRY(run_adjoint(&call, &sim->progress, &job));
+    r->value = sim->adjoint.value[0];
+    return simulator_frame_adjoint(sim, r->scene, r->frame, sim->adjoint.bar);
+}
+
+/* ---- rows of the Jacobian ---- */
+
+struct jacobian_call {
+    nb_simulator *sim;
+    int n; /* tangents, of those in `work` */
+    const struct jacobian_work *work;
+    const struct jacobian_reader *reader;
+};
+
+static nb_status run_jacobian(const struct jacobian_call *call, struct progress *progress,
+                              const struct job *job, const struct jacobian_reader *reader)
+{
+    nb_simulator *sim = call->sim;
+    const struct kernel_set *kernels = &sim->policy.kernels;
+
+    if (sim->policy.strategy == NB_SPOTS) {
+        const nb_status status =
+            jacobian_run(progress, kernels, job, call->n, call->work, reader, &sim->spots);
+
+        if (!needs_lanes(sim, status)) return status;
+    }
+    return jacobian_run(progress, kernels, job, call->n, call->work, reader, NULL);
+}
+
+static void start_nothing(const void *user, int chunk)
+{
+    (void)user;
+    (void)chunk;
+}
+
+static void read_nothing(const void *user, int chunk, const struct job *job,
+                         const struct adjoint_kernels *adjoint_kernels,
+                         const struct jacobian_tile *rows)
+{
+    (void)user;
+    (void)chunk;
+    (void)job;
+    (void)adjoint_kernels;
+    (void)rows;
+}
+
+static nb_status try_jacobian(void *user, struct progress *progress, const struct job *job)
+{
+    const struct jacobian_call *call = user;
+    const struct jacobian_reader nobody = {call->reader->chunks, start_nothing,
+                                           read_nothing, NULL};
+
+    return run_jacobian(call, progress, job, &nobody);
+}
+
+static nb_status read_jacobian(struct request *r, struct jacobian_call *call)
+{
+    struct job job = simulator_job(r->sim, r->scene, r->frame, NULL);
+
+    NB_TRY(backend_plan(r, PLAN_JACOBIAN, call->n, try_jacobian, call, &job));
+    return run_jacobian(call, &r->sim->progress, &job, call->reader);
+}
+
+/* the change of a tile's photons along direction d, structure factors and all */
+static void change_of(const nb_simulator *sim, const struct jacobian_tile *rows, int d,
+                      double *change)
+{
+    const size_t nf = sim->params.f.n;
+    const int n = rows->tile.width * rows->tile.height;
+
+    memcpy(change, rows->change + (size_t)d * TILE_PIXELS, sizeof *change * (size_t)n);
+    for (int c = 0; rows->columns && c < rows->columns->n; c++) {
+        const size_t f = (size_t)rows->columns->used[c];
+        const double *column = rows->columns->slope + (size_t)c * (size_t)n;
+        const double dot = f < nf ? sim->tangents.f_dot[(size_t)d * nf + f] : 0;
+
+        for (int i = 0; dot != 0 && i < n; i++) change[i] += dot * column[i];
+    }
+}
+
+static void deliver_changes(const void *user, int chunk, const struct job *job,
+                            const struct adjoint_kernels *adjoint_kernels,
+                            const struct jacobian_tile *rows)
+{
+    const struct request *r = user;
+    const struct tile *tile = &rows->tile;
+    double change[TILE_PIXELS];
+
+    (void)chunk;
+    (void)adjoint_kernels;
+    for (int d = 0; d < r->n; d++) {
+        change_of(r->sim, rows, d, change);
+        for (int i = 0; i < tile->width * tile->height; i++) {
+            const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
+
+            if (grid_shows(job, s, f)) array_set(r->change + d, s, f, change[i]);
+        }
+    }
+}
+
+static nb_status host_jacobian(struct request *r)
+{
+    const struct jacobian_reader reader = {0, start_nothing, deliver_changes, r};
+    struct jacobian_call call = {r->sim, r->n, &r->sim->tangents.jacobian, &reader};
+
+    for (int d = 0; d < r->n; d++) array_zero(r->change + d);
+    return read_jacobian(r, &call);
+}
+
+/* ---- the normal matrix ---- */
+
+static nb_status make_normal(nb_simulator *sim)
+{
+    const struct jacobian_sizes n = simulator_jacobian_sizes(sim, nb_ndense(sim));
+
+    if (sim->normal.sums) return NB_OK;
+    if (!normal_reserve(&sim->normal_memory, &n) || !arena_make(&sim->normal_memory)) {
+        arena_free(&sim->normal_memory);
+        return fail_memory(sim->ctx, "a normal matrix");
+    }
+    normal_take(&sim->normal_memory, &n, &sim->normal);
+    simulator_own_places(sim, &sim->normal.jacobian);
+    return NB_OK;
+}
+
+static nb_status host_normal(struct request *r)
+{
+    nb_simulator *sim = r->sim;
+    struct host_objective of;
+    const struct normal_run run = {&of.objective, &sim->normal, r->coupling};
+    struct jacobian_reader reader;
+    struct jacobian_call call = {sim, (int)nb_ndense(sim), &sim->normal.jacobian, &reader};
+
+    NB_TRY(make_normal(sim));
+    objective_start(sim, &r->objective, &of);
+    NB_TRY(simulator_parameter_tangents(sim, r->scene, r->frame, sim->normal.jacobian.dot));
+    reader = normal_reader(&run);
+    NB_TRY(read_jacobian(r, &call));
+    normal_fold(&sim->normal);
+    r->sums = sim->normal.sums;
+    r->value = r->sums->value;
+    return NB_OK;
+}
+
+/* a batch is made one by one */
+const struct backend backend_host = {
+    .operations = {[BACKEND_FORWARD] = {host_forward, NULL},
+                   [BACKEND_ADJOINT] = {host_adjoint, NULL},
+                   [BACKEND_JACOBIAN] = {host_jacobian, NULL},
+                   [BACKEND_LOSS] = {host_loss, NULL},
+                   [BACKEND_NORMAL] = {host_normal, NULL},
+                   [BACKEND_COUNT] = {host_count, NULL}}};

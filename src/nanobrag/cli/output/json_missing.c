@@ -1,0 +1,15 @@
+/*
+ * json_missing.c - stands in for summary_json.c and bench_compile_json.c in a build without
+ * cJSON, where -json was refused before (outputs.c). SPDX-License-Identifier: MIT
+ */
+#include "cli/bench_compile/bench_compile.h"
+
+int json_write(struct run *run, const char *path)
+{
+    return message_usage(run->messages, "-json %s: this build lacks cJSON", path);
+}
+
+int bench_json_write(const struct bench *bench, const char *path)
+{
+    return json_write(bench->run, path);
+}

@@ -1,0 +1,277 @@
+/* tune.c - see tune.h. SPDX-License-Identifier: MIT */
+#include "compile/tune/tune.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/context.h"
+#include "base/log.h"
+#include "compile/tune/tuning_cache.h"
+
+/* ---- rehearsals ---- */
+
+/* what watches over them */
+struct watch {
+    struct rehearsal *rehearsal;
+    double end; /* s; past it the run is given up */
+    int over, stopped; /* given up; the caller asked to stop */
+    double seconds, ran; /* of all runs, and how long this thread ran meanwhile */
+};
+
+static double seconds_of(clockid_t clock)
+{
+    struct timespec t;
+
+    (void)clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int watch_progress(void *user, double fraction)
+{
+    struct watch *watch = user;
+
+    (void)fraction;
+    watch->stopped |= progress_asked(watch->rehearsal->call);
+    watch->over |= seconds_of(CLOCK_MONOTONIC) > watch->end;
+    return watch->stopped || watch->over;
+}
+
+static nb_status dry_run(void *user, const struct schedule *schedule, double limit,
+                         double *seconds)
+{
+    struct watch *watch = user;
+    struct rehearsal *r = watch->rehearsal;
+    const double start = seconds_of(CLOCK_MONOTONIC);
+    const double ran = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+    struct progress progress;
+    nb_status status;
+
+    progress_begin(&progress, r->ctx);
+    progress.handler = watch_progress;
+    progress.user = watch;
+    r->job.schedule = *schedule;
+    watch->end = start + limit;
+    watch->over = 0;
+    status = r->run(r->user, &progress, &r->job);
+    *seconds = seconds_of(CLOCK_MONOTONIC) - start;
+    watch->seconds += *seconds;
+    watch->ran += seconds_of(CLOCK_THREAD_CPUTIME_ID) - ran;
+    if (status != NB_ERR_CANCELLED || watch->stopped) return status;
+    *seconds = INFINITY;
+    return NB_OK;
+}
+
+/* The calling thread works, or spins until the others are done: one that did not run was
+ * not alone on the machine. */
+static int is_busy(const struct watch *watch)
+{
+    static const double least =
+        0.75; /* 0.83 to 1 where it was quiet, 0.64 beside one other */
+    const int busy = watch->ran < least * watch->seconds;
+
+    if (busy)
+        log_topic(watch->rehearsal->ctx, TOPIC_AUTOTUNE,
+                  "the machine is busy (a thread ran %.0f %% of the time): the estimate "
+                  "stays",
+                  100 * watch->ran / watch->seconds);
+    return busy;
+}
+
+typedef nb_status measure(struct watch *watch, void *user);
+
+/* Measure with a job whose photons, if it makes any, are nobody's. What the context counts
+ * of the call at hand stays as it is. */
+static nb_status on_scratch(struct rehearsal *r, measure *how, void *user)
+{
+    nb_context *ctx = r->ctx;
+    const uint64_t launches = ctx->launches, compiled = ctx->compiled_launches;
+    struct watch watch = {.rehearsal = r};
+    double *scratch = NULL;
+    char message[CONTEXT_MESSAGE];
+    nb_status status;
+
+    if (r->pixels > 0) {
+        scratch = calloc(r->pixels, sizeof *scratch);
+        if (!scratch)
+            return context_fall_back(ctx, "out of memory for tuning: the estimate stays");
+        r->job.photons = scratch;
+    }
+    memcpy(message, ctx->message, sizeof message);
+    status = how(&watch, user);
+    ctx->launches = launches;
+    ctx->compiled_launches = compiled;
+    if (status == NB_OK)
+        memcpy(ctx->message, message, sizeof message); /* of those given up */
+    free(scratch);
+    return status;
+}
+
+/* ---- schedules ---- */
+
+/* what is known; a file that is no good is an error where nothing may be done without */
+static nb_status recall(nb_context *ctx, const char *key, struct tuning_entry *out,
+                        int *known)
+{
+    const uint64_t before = ctx->fallbacks;
+
+    *known = tuning_cache_find(ctx, key, EFFORT_MEASURED, 1, out);
+    return ctx->env.strict && ctx->fallbacks > before ? NB_ERR_UNSUPPORTED : NB_OK;
+}
+
+static void take(const nb_context *ctx, const struct tuning_entry *entry, struct plan *plan)
+{
+    if (entry->threads > 0 && entry->threads <= ctx->threads)
+        plan->schedule.threads = entry->threads;
+    if (entry->block > 0) plan->schedule.block = entry->block;
+    plan->effort = entry->effort;
+}
+
+nb_status tune_recall(nb_context *ctx, const char *kernel, struct plan *plan)
+{
+    struct tuning_entry entry;
+    char key[PLAN_KEY];
+    int known;
+
+    if (plan->signature.operation == PLAN_DIGITIZE) return NB_OK;
+    plan_key(&plan->signature, kernel, key);
+    NB_TRY(recall(ctx, key, &entry, &known));
+    if (known) take(ctx, &entry, plan);
+    return NB_OK;
+}
+
+static nb_status measure_schedule(struct watch *watch, void *user)
+{
+    struct plan *plan = user;
+    const struct plan estimate = *plan;
+
+    NB_TRY(plan_measure(watch->rehearsal->ctx, dry_run, watch, plan));
+    if (plan->effort > EFFORT_ESTIMATED && is_busy(watch)) *plan = estimate;
+    return NB_OK;
+}
+
+nb_status tune_schedule(struct rehearsal *r, struct plan *plan)
+{
+    nb_context *ctx = r->ctx;
+    struct tuning_entry entry = {0};
+    char key[PLAN_KEY];
+
+    NB_TRY(tune_recall(ctx, r->kernel, plan));
+    if (plan->effort > EFFORT_ESTIMATED || context_compile(ctx) != NB_COMPILE_TUNE)
+        return NB_OK;
+    NB_TRY(on_scratch(r, measure_schedule, plan));
+    if (plan->effort == EFFORT_ESTIMATED) return NB_OK;
+    plan_key(&plan->signature, r->kernel, key);
+    entry.effort = plan->effort;
+    entry.threads = plan->schedule.threads;
+    entry.block = plan->schedule.block;
+    entry.microseconds = (int)(1e6 * plan->seconds);
+    NB_TRY(tuning_cache_save(ctx, key, &entry, 1));
+    take(ctx, &entry, plan);
+    return NB_OK;
+}
+
+/* ---- the strategy ---- */
+
+/* estimates further apart than this are believed; and what may be spent on either, s */
+static const double far_apart = 8, long_image = 0.5;
+enum { STRATEGY_RUNS = 3 };
+
+struct contest {
+    struct policy *policy;
+    int first, second; /* strategies, the one chosen by estimate and its rival */
+    double seconds; /* of the winner */
+    int winner; /* 0: it takes too long to tell, or the machine is busy */
+};
+
+static nb_status time_strategy(struct watch *watch, struct policy *policy, int strategy,
+                               double limit, double *best)
+{
+    const struct job *job = &watch->rehearsal->job;
+    const struct schedule schedule = job->schedule;
+
+    *best = INFINITY;
+    policy_set_strategy(policy, strategy, "", job->frame, job->spec);
+    policy->automatic = 0; /* spots that are too many may not become lanes here */
+    for (int k = 0; k < STRATEGY_RUNS; k++) {
+        double once;
+        const nb_status status = dry_run(watch, &schedule, limit, &once);
+
+        if (status == NB_ERR_MEMORY) break; /* too many spots */
+        NB_TRY(status);
+        if (once > limit) break;
+        *best = fmin(*best, once);
+    }
+    log_topic(watch->rehearsal->ctx, TOPIC_AUTOTUNE, "strategy %s: %.4g ms",
+              strategy == NB_SPOTS ? "spots" : "lanes", 1e3 * *best);
+    return NB_OK;
+}
+
+static nb_status measure_strategies(struct watch *watch, void *user)
+{
+    struct contest *c = user;
+    double first, second;
+
+    NB_TRY(time_strategy(watch, c->policy, c->first, long_image, &first));
+    if (!isfinite(first)) return NB_OK;
+    NB_TRY(time_strategy(watch, c->policy, c->second, 1.5 * first, &second));
+    if (is_busy(watch)) return NB_OK;
+    c->winner = second < first ? c->second : c->first;
+    c->seconds = fmin(first, second);
+    return NB_OK;
+}
+
+static int is_open(const nb_context *ctx, const struct policy *p)
+{
+    const double least = fmin(p->lanes_work, p->spots_work);
+    const double most = fmax(p->lanes_work, p->spots_work);
+
+    return context_compile(ctx) == NB_COMPILE_TUNE && p->automatic
+           && most <= far_apart * least;
+}
+
+/* of an open strategy; with what decides between the two besides */
+static void strategy_key(const struct rehearsal *r, const struct policy *p,
+                         const struct signature *common, char key[PLAN_KEY])
+{
+    struct signature signature = *common;
+    size_t n;
+
+    signature.strategy = NB_STRATEGY_AUTO;
+    plan_key(&signature, r->kernel, key);
+    n = strlen(key);
+    (void)snprintf(key + n, PLAN_KEY - n, " tolerance=%.0e spots_over_lanes=2^%.0f/2",
+                   p->tolerance, round(2 * log2(p->spots_work / p->lanes_work)));
+}
+
+nb_status tune_strategy(struct rehearsal *r, struct policy *policy,
+                        const struct signature *common)
+{
+    const struct policy chosen = *policy;
+    const int spots = chosen.strategy == NB_SPOTS;
+    struct contest contest = {policy, chosen.strategy, spots ? NB_LANES : NB_SPOTS, 0, 0};
+    struct tuning_entry entry = {0};
+    char key[PLAN_KEY];
+    nb_status status;
+    int known;
+
+    if (!is_open(r->ctx, policy)) return NB_OK;
+    strategy_key(r, policy, common, key);
+    NB_TRY(recall(r->ctx, key, &entry, &known));
+    if (!known) {
+        status = on_scratch(r, measure_strategies, &contest);
+        *policy = chosen;
+        if (status != NB_OK) return status;
+        /* without a winner the estimate rules from now on, in this process */
+        entry.effort = EFFORT_MEASURED;
+        entry.strategy = contest.winner;
+        entry.microseconds = (int)(1e6 * contest.seconds);
+        NB_TRY(tuning_cache_save(r->ctx, key, &entry, contest.winner != 0));
+    }
+    if (entry.strategy == NB_LANES || entry.strategy == NB_SPOTS)
+        policy_set_strategy(policy, entry.strategy, "the fastest of both, measured",
+                            r->job.frame, r->job.spec);
+    return NB_OK;
+}

@@ -1,0 +1,424 @@
+/*
+ * tuning_cache.c - the entries that rule in the process, and when they meet the files.
+ *
+ * Besides those of FFTW's planner in image/psf.c these are the only variables of the
+ * library that outlive a call. A spin lock guards them; it is held while lists are searched
+ * and copied, never while the disk is waited for.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "compile/tune/tuning_cache.h"
+
+#include <assert.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/sha256.h"
+#include "compile/tune/tuning_text.h"
+
+/* Milliseconds for the lock on the files, and where it was not had in time before. */
+enum { PATIENCE = 1000, PATIENCE_THEN = 50, FILES_LIMIT = 4 << 20 };
+
+enum { ENTRIES, FFTW }; /* the file of entries and that of FFTW */
+
+static atomic_flag spin = ATOMIC_FLAG_INIT;
+static struct tuning_list ruling; /* in this process */
+static struct tuning_list unsaved; /* what could not be written so far */
+static char *fftw_text;
+static char identity[2 * IDENTITY]; /* machine, tab, build */
+
+/* of the files in the folder that a context named last; there is hardly ever another one */
+static struct {
+    char folder[ENV_PATH];
+    int read; /* the file of entries was read */
+    int reported[2]; /* that a file is no good */
+    int waited; /* the lock was not had in time when it was last asked for */
+    struct tuning_list entries; /* of the file when it was read */
+} disk;
+
+static void lock(void)
+{
+    while (atomic_flag_test_and_set_explicit(&spin, memory_order_acquire))
+        (void)sched_yield();
+    if (identity[0]) return;
+    identity_machine(identity);
+    (void)snprintf(identity + strlen(identity), IDENTITY, "\t%s", identity_build());
+}
+
+static void unlock(void)
+{
+    atomic_flag_clear_explicit(&spin, memory_order_release);
+}
+
+static void forget_disk(void)
+{
+    tuning_clear(&disk.entries);
+    memset(&disk, 0, sizeof disk);
+}
+
+/* lock(), and `disk` is that of the context */
+static void lock_disk(const nb_context *ctx)
+{
+    lock();
+    if (strcmp(disk.folder, ctx->env.cache_dir) == 0) return;
+    forget_disk();
+    memcpy(disk.folder, ctx->env.cache_dir, sizeof disk.folder);
+}
+
+void tuning_cache_forget(void)
+{
+    lock();
+    tuning_clear(&ruling);
+    tuning_clear(&unsaved);
+    forget_disk();
+    free(fftw_text);
+    fftw_text = NULL;
+    unlock();
+}
+
+static struct store store_of(const nb_context *ctx)
+{
+    return store_in(ctx->env.cache_dir, "tuning", ".txt", TUNING_TEXT, FILES_LIMIT);
+}
+
+/* Report that a file is no good: once, and always where that is an error. */
+static nb_status report(nb_context *ctx, int file, const char *why)
+{
+    int before;
+
+    lock_disk(ctx);
+    before = disk.reported[file];
+    disk.reported[file] = 1;
+    unlock();
+    if (before && !ctx->env.strict) return NB_OK;
+    log_topic(ctx, TOPIC_CACHE, "%s", why);
+    return context_fall_back(ctx, "%s", why);
+}
+
+static const char no_folder[] = "no HOME, no XDG_CACHE_HOME";
+
+static nb_status report_unsaved(nb_context *ctx, const char *why)
+{
+    log_topic(ctx, TOPIC_CACHE, "%s", why);
+    return context_fall_back(ctx,
+                             "%s; what was measured is not saved: let NANOBRAG_CACHE_DIR "
+                             "name a folder that can be written",
+                             why);
+}
+
+/* ---- entries ---- */
+
+/* Returns 1, with a copy, if the list has an entry of this name; with the lock. */
+static int copy_entry(const struct tuning_list *list, const char *name,
+                      struct tuning_entry *out)
+{
+    const struct tuning_entry *found = tuning_find(list, name);
+
+    if (found) *out = *found;
+    return found != NULL;
+}
+
+/* The whole name of a key, and whether something rules under it. */
+static int find_ruling(const char *key, char name[TUNING_NAME], struct tuning_entry *out)
+{
+    int found;
+
+    lock();
+    (void)snprintf(name, TUNING_NAME, "%s\t%s", key, identity);
+    found = copy_entry(&ruling, name, out);
+    unlock();
+    return found;
+}
+
+/* what rules under a name, or from now on this */
+static struct tuning_entry make_ruling(const char *name, struct tuning_entry entry)
+{
+    lock();
+    if (!copy_entry(&ruling, name, &entry)) (void)tuning_add(&ruling, name, &entry);
+    unlock();
+    return entry;
+}
+
+/* Add the entries of the file to a list. */
+static enum store_state read_entries(const nb_context *ctx, struct tuning_list *list,
+                                     char why[STORE_WHY])
+{
+    const struct store store = store_of(ctx);
+    struct store_bytes file;
+    enum store_state state = store_load(&store, "tuning.txt", NULL, NULL, &file, why);
+    char flaw[STORE_WHY];
+
+    if (state != STORE_FOUND) return state;
+    if (!tuning_parse((char *)file.bytes, file.size, list, flaw)) {
+        (void)snprintf(why, STORE_WHY, "%.300s/tuning.txt: out of memory", store.folder);
+        state = STORE_REFUSED;
+    } else if (flaw[0]) {
+        (void)snprintf(why, STORE_WHY, "%.300s/tuning.txt: damaged, ignored: %.150s",
+                       store.folder, flaw);
+        state = STORE_DAMAGED;
+    }
+    free(file.bytes);
+    return state;
+}
+
+/* An entry of the file, which is read once in a process, and again if it is no good and
+ * that is an error each time. What is found and took enough effort rules from now on. */
+static int find_in_file(nb_context *ctx, const char *name, int effort,
+                        struct tuning_entry *out)
+{
+    struct tuning_list list = {0};
+    char why[STORE_WHY] = "";
+    int found, known;
+
+    if (!ctx->env.cache_dir[0]) return 0;
+    lock_disk(ctx);
+    known = disk.read && !(ctx->env.strict && disk.reported[ENTRIES]);
+    unlock();
+    if (!known && read_entries(ctx, &list, why) >= STORE_DAMAGED)
+        (void)report(ctx, ENTRIES, why);
+    lock_disk(ctx);
+    if (!disk.read) {
+        disk.entries = list;
+        list = (struct tuning_list){0};
+    }
+    disk.read = 1;
+    found = copy_entry(&disk.entries, name, out);
+    unlock();
+    tuning_clear(&list);
+    if (!found || out->effort < effort) return 0;
+    *out = make_ruling(name, *out);
+    return out->effort >= effort;
+}
+
+/* Make an entry rule, or let it become what rules; but one of greater effort than what
+ * rules stays as it is, for processes to come. */
+static void settle(const char *name, struct tuning_entry *entry)
+{
+    const struct tuning_entry rules = make_ruling(name, *entry);
+
+    if (rules.effort >= entry->effort) *entry = rules;
+}
+
+/* Merge all of one list into another. Returns 1 if that changed, 0, or -1 without memory.
+ */
+static int merge_all(struct tuning_list *into, const struct tuning_list *from)
+{
+    int changed = 0;
+
+    for (const struct tuning_record *at = from->first; at; at = at->next) {
+        const int merged = tuning_merge(into, at->name, &at->entry);
+
+        if (merged < 0) return -1;
+        changed |= merged;
+    }
+    return changed;
+}
+
+/*
+ * With the lock on the files: read the entries, settle this one by them, and write them if
+ * it or one of those in `more`, to which it is added, is new to them. Returns 0 if they are
+ * not written, with the reason; `status` is that of a report on the old file.
+ */
+static int update_file(nb_context *ctx, const char *name, struct tuning_entry *entry,
+                       struct tuning_list *more, char why[STORE_WHY], nb_status *status)
+{
+    const struct store store = store_of(ctx);
+    struct tuning_list list = {0};
+    struct tuning_entry found;
+    const enum store_state state = read_entries(ctx, &list, why);
+    int changed = -1, good = 0;
+    char *text = NULL;
+
+    if (state == STORE_REFUSED) return 0;
+    if (state == STORE_DAMAGED) *status = report(ctx, ENTRIES, why);
+    if (copy_entry(&list, name, &found) && found.effort >= entry->effort) *entry = found;
+    settle(name, entry);
+    if (tuning_merge(more, name, entry) >= 0) changed = merge_all(&list, more);
+    if (changed >= 0) text = tuning_print(&list);
+    if (!text)
+        (void)snprintf(why, STORE_WHY, "%.300s/tuning.txt: out of memory", store.folder);
+    else if (changed || state == STORE_DAMAGED)
+        good = store_save(&store, "tuning.txt", text, strlen(text), NULL, why);
+    else
+        good = 1;
+    free(text);
+    tuning_clear(&list);
+    return good;
+}
+
+/* Save an entry, which becomes what rules. */
+static nb_status save_entry(nb_context *ctx, const char *name, struct tuning_entry *entry)
+{
+    const struct store store = store_of(ctx);
+    struct tuning_list more = {0};
+    nb_status status = NB_OK;
+    int files, good = 0, patience;
+    char why[STORE_WHY];
+
+    if (!ctx->env.cache_dir[0]) return report_unsaved(ctx, no_folder);
+    lock_disk(ctx);
+    patience = disk.waited ? PATIENCE_THEN : PATIENCE;
+    unlock();
+    files = store_lock(&store, patience, why);
+    lock_disk(ctx);
+    disk.waited = files < 0;
+    if (files >= 0) {
+        more = unsaved;
+        unsaved = (struct tuning_list){0};
+    }
+    unlock();
+    if (files >= 0) {
+        good = update_file(ctx, name, entry, &more, why, &status);
+        store_unlock(files);
+    }
+    if (!good) {
+        settle(name, entry);
+        lock();
+        (void)merge_all(&unsaved, &more);
+        (void)tuning_merge(&unsaved, name, entry);
+        unlock();
+        status = report_unsaved(ctx, why);
+    }
+    tuning_clear(&more);
+    return status;
+}
+
+static void log_entry(const nb_context *ctx, const char *what, const char *key,
+                      const struct tuning_entry *entry)
+{
+    log_topic(ctx, TOPIC_CACHE, "tuning entry %s: %s: strategy=%d threads=%d block=%d",
+              what, key, entry->strategy, entry->threads, entry->block);
+}
+
+int tuning_cache_find(nb_context *ctx, const char *key, int effort, int file,
+                      struct tuning_entry *out)
+{
+    struct tuning_entry entry = {0};
+    char name[TUNING_NAME];
+    int found, rules;
+
+    assert(context_compile(ctx) != NB_COMPILE_OFF);
+    rules = find_ruling(key, name, &entry);
+    found = rules && entry.effort >= effort;
+    if (!rules && file) found = find_in_file(ctx, name, effort, &entry);
+    if (found) {
+        *out = entry;
+        log_entry(ctx, rules ? "of this process" : "of the file", key, &entry);
+    } else {
+        log_topic(ctx, TOPIC_CACHE, "tuning entry not found: %s", key);
+    }
+    return found;
+}
+
+nb_status tuning_cache_save(nb_context *ctx, const char *key, struct tuning_entry *entry,
+                            int file)
+{
+    const struct tuning_entry mine = *entry;
+    struct tuning_entry rules, saved = mine;
+    nb_status status = NB_OK;
+    char name[TUNING_NAME];
+    int before;
+
+    assert(context_compile(ctx) != NB_COMPILE_OFF);
+    before = find_ruling(key, name, &rules);
+    if (mine.effort > EFFORT_ESTIMATED && (!before || rules.effort < mine.effort)) {
+        if (file) status = save_entry(ctx, name, &saved);
+        rules = make_ruling(name, saved);
+        before = rules.strategy != mine.strategy || rules.threads != mine.threads
+                 || rules.block != mine.block;
+    } else if (!before) {
+        return NB_OK;
+    }
+    *entry = rules;
+    log_entry(ctx, before ? "saved before" : "saved", key, &rules);
+    return status;
+}
+
+/* ---- the wisdom of FFTW: a file for each machine and build, a digest and the text ---- */
+
+enum { FFTW_HEAD = 2 * SHA256_DIGEST + 23 };
+
+/* The digest of machine, build and text, in the first line; the name has that of no text.
+ */
+static void fftw_head(const char *text, char head[FFTW_HEAD + 1])
+{
+    char hex[2 * SHA256_DIGEST + 1];
+    struct sha256 sha;
+
+    lock();
+    sha256_begin(&sha);
+    sha256_add(&sha, identity, strlen(identity));
+    unlock();
+    sha256_add(&sha, text, strlen(text));
+    sha256_end_hex(&sha, hex);
+    (void)snprintf(head, FFTW_HEAD + 1, "nanobrag FFTW wisdom: %s\n", hex);
+}
+
+static void fftw_name(char name[STORE_NAME])
+{
+    char head[FFTW_HEAD + 1];
+
+    fftw_head("", head);
+    (void)snprintf(name, STORE_NAME, "fftw_wisdom-%.8s.txt", strchr(head, ':') + 2);
+}
+
+static const char *verify_fftw(const void *user, const struct store_bytes *file)
+{
+    char head[FFTW_HEAD + 1];
+
+    (void)user;
+    if (file->size < FFTW_HEAD) return "it is too short";
+    fftw_head((char *)file->bytes + FFTW_HEAD, head);
+    return memcmp(file->bytes, head, FFTW_HEAD) == 0 ? NULL : "it is damaged";
+}
+
+char *tuning_cache_fftw(nb_context *ctx)
+{
+    const struct store store = store_of(ctx);
+    char name[STORE_NAME], why[STORE_WHY], *text;
+    struct store_bytes file = {0};
+
+    assert(context_compile(ctx) != NB_COMPILE_OFF);
+    lock();
+    text = fftw_text ? strdup(fftw_text) : NULL;
+    unlock();
+    if (!text && ctx->env.cache_dir[0]) {
+        fftw_name(name);
+        if (store_load(&store, name, verify_fftw, NULL, &file, why) >= STORE_DAMAGED)
+            (void)report(ctx, FFTW, why);
+        if (file.bytes) text = strdup((char *)file.bytes + FFTW_HEAD);
+        free(file.bytes);
+    }
+    log_topic(ctx, TOPIC_CACHE, "FFTW wisdom %s", text ? "found" : "not found");
+    return text;
+}
+
+nb_status tuning_cache_save_fftw(nb_context *ctx, const char *text)
+{
+    const struct store store = store_of(ctx);
+    const size_t n = strlen(text);
+    char name[STORE_NAME], why[STORE_WHY], *bytes = malloc(FFTW_HEAD + n + 1);
+    int changed, saved = 0;
+
+    assert(context_compile(ctx) != NB_COMPILE_OFF);
+    lock();
+    changed = !fftw_text || strcmp(fftw_text, text) != 0;
+    free(fftw_text);
+    fftw_text = strdup(text);
+    unlock();
+    log_topic(ctx, TOPIC_CACHE, "FFTW wisdom %s", changed ? "saved" : "as it was");
+    if (changed && bytes && ctx->env.cache_dir[0]) {
+        fftw_name(name);
+        fftw_head(text, bytes);
+        memcpy(bytes + FFTW_HEAD, text, n + 1);
+        saved = store_save(&store, name, bytes, FFTW_HEAD + n, NULL, why);
+    } else {
+        (void)snprintf(why, sizeof why, "%s", bytes ? no_folder : "out of memory");
+    }
+    free(bytes);
+    return saved || !changed ? NB_OK : report_unsaved(ctx, why);
+}

@@ -1,0 +1,448 @@
+/*
+ * test_device_derivatives.c - gradients, normal matrices and tangents of simulators whose
+ * images are computed on an emulated device: against the host's, and what stays there. The
+ * kernels are those of a library that only looks like NVRTC (emulation/fakes/fake_nvrtc.c).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define _XOPEN_SOURCE 700 // NOLINT(readability-identifier-naming)
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nanobrag/nanobrag.h>
+
+#include "api/allocations.h"
+#include "base/context.h"
+#include "device/both.h"
+#include "emulation/devices.h"
+#include "emulation/emulated.h"
+#include "emulation/rows_kernels.h"
+#include "simulator.h"
+#include "support/scenes.h"
+#include "support/tap.h"
+#include "support/worst.h"
+
+enum { PIXELS = BOTH_PIXELS, MOST = BOTH_MOST };
+
+/* ---- a scene on the host and on a device ---- */
+
+static nb_context *device_context(void)
+{
+    nb_context *ctx = devices_context(NB_CUDA);
+
+    ctx->nvrtc = FAKE_NVRTC;
+    ctx->env.cache_dir[0] = '\0';
+    return ctx;
+}
+
+static void open_both(const nb_scene *scene, const char *names, int precision)
+{
+    emulated_reset();
+    emulated_rows[0] = &derivative_kernels_double;
+    emulated_rows[1] = &derivative_kernels_single;
+    devices_warnings = 0;
+    both_open(devices_context(NB_CPU), device_context(), scene, names, precision);
+}
+
+static void close_both(void)
+{
+    both_close();
+    tap_check(devices_balanced() && emulated.modules_held == 0
+                  && emulated.recordings_held == 0,
+              "all was given back");
+}
+
+/* derivatives were made by kernels of the device, and nothing was told */
+static void check_on_device(const char *what)
+{
+    nb_description d;
+
+    if (nb_describe(both.sim[1], NULL, &d) != NB_OK) abort();
+    tap_check(emulated.launches[GPU_DERIVATIVES] > 0 && devices_warnings == 0
+                  && strcmp(d.derivatives, d.device) == 0 && strcmp(d.device, "cpu") != 0,
+              "%s on %s: %d launches, %d warnings", what, d.derivatives,
+              (int)emulated.launches[GPU_DERIVATIVES], devices_warnings);
+}
+
+/* ---- gradients ---- */
+
+static const struct {
+    const char *name, *parameters;
+} cases[] = {{"square_nearest", "*"},
+             {"each_factor", "*"},
+             {"list_of_sources", "*"},
+             {"xds_roi", "*"},
+             {"square_nearest", "cell default_f F[1,2,3] F[0,1,2] F[-2,1,0]"}};
+
+static nb_scene scene_named(const char *name)
+{
+    for (size_t i = 0; i < scenes_count; i++)
+        if (strcmp(scenes_list[i].name, name) == 0) return scenes_make(&scenes_list[i]);
+    abort();
+}
+
+/* four that turn orientations, for which every variant has a kernel in tests */
+static const char few[] = "cell misset distance ncells fluence";
+
+static int vjp(void)
+{
+    for (int single = 0; single < 2; single++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            const nb_scene scene = scene_named(cases[i].name);
+
+            open_both(&scene, single && i % 2 ? few : cases[i].parameters,
+                      single ? NB_SINGLE : NB_DOUBLE);
+            tap_close(cases[i].name, both_vjp(single ? 32 : 64), 0,
+                      single ? both_float : both_double);
+            check_on_device(cases[i].name);
+            close_both();
+        }
+    return TAP_PASS;
+}
+
+/* ---- losses ---- */
+
+static int loss(void)
+{
+    const nb_scene scene = scene_named("each_factor");
+
+    for (int kind = NB_GAUSSIAN; kind <= NB_HUBER; kind++) {
+        double gradient, value;
+
+        open_both(&scene, "*", NB_DOUBLE);
+        gradient = both_loss(kind, &value);
+        tap_close("value", value, 0, 5e-13); /* 2.9e-14 measured: sums in another order */
+        tap_close("gradient", gradient, 0, both_double);
+        check_on_device("loss");
+        close_both();
+    }
+    return TAP_PASS;
+}
+
+/* a loss that is not a number: the host's error, and nothing is added */
+static int no_number(void)
+{
+    const nb_scene scene = scene_named("xds_roi");
+    double x_bar[MOST], matrix[MOST * MOST], value;
+    nb_normal out = {.gradient = x_bar};
+    nb_target target;
+    int touched = 0;
+
+    open_both(&scene, "cell distance", NB_DOUBLE);
+    target = both_target(NB_GAUSSIAN);
+    for (int k = 0; k < PIXELS; k++) both.observed[k] = NAN;
+    for (int k = 0; k < MOST; k++) x_bar[k] = 7;
+    for (int k = 0; k < MOST * MOST; k++) matrix[k] = 7;
+    for (int k = 0; k < 2; k++) {
+        const nb_status status = nb_loss(both.sim[1], NULL, &target, &value, &out);
+
+        tap_check(status == NB_ERR_ARGUMENT
+                      && strstr(nb_context_message(both.ctx[1]), "observed["),
+                  "%s", nb_context_message(both.ctx[1]));
+        out.matrix = matrix;
+    }
+    for (int k = 0; k < MOST; k++) touched += x_bar[k] != 7;
+    for (int k = 0; k < MOST * MOST; k++) touched += matrix[k] != 7;
+    tap_check(touched == 0, "%d numbers were added to", touched);
+    close_both();
+    return TAP_PASS;
+}
+
+/* ---- the normal matrix, and tangents ---- */
+
+static int normal(void)
+{
+    const nb_scene scene = scene_named("each_factor");
+
+    open_both(&scene, few, NB_DOUBLE);
+    tap_close("of squares", both_normal(-1), 0, both_double);
+    for (int kind = NB_GAUSSIAN; kind <= NB_HUBER; kind++)
+        tap_close("of a loss", both_normal(kind), 0, both_double);
+    check_on_device("normal matrix");
+    close_both();
+    return TAP_PASS;
+}
+
+static int jvp(void)
+{
+    const nb_scene scene = scene_named("list_of_sources");
+
+    open_both(&scene, few, NB_DOUBLE);
+    tap_close("float64", both_jvp(64), 0, both_double);
+    tap_close("float32", both_jvp(32), 0, 1e-7); /* rounded to float once: 2^-24 */
+    check_on_device("tangents");
+    close_both();
+    return TAP_PASS;
+}
+
+/* ---- what stays on the host ---- */
+
+/* the host's bits, told once */
+static void check_on_host(const char *what, const char *why, int warnings)
+{
+    static double bar[PIXELS];
+    double x_bar[2][MOST] = {{0}};
+    const nb_array image = nb_array_f64(bar, COMPILED_SLOW, COMPILED_FAST);
+    nb_description d;
+    int same = 0;
+
+    both_fill(bar, PIXELS, -1);
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++)
+            if (nb_vjp(both.sim[i], NULL, 1, &image, x_bar[i]) != NB_OK)
+                tap_check(0, "%s: %s", what, nb_context_message(both.ctx[i]));
+    for (size_t i = 0; i < both.n; i++) same += x_bar[0][i] == x_bar[1][i];
+    tap_check(same == (int)both.n, "%s: %d of %d numbers have the host's bits", what, same,
+              (int)both.n);
+    if (nb_describe(both.sim[1], NULL, &d) != NB_OK) abort();
+    tap_check(strcmp(d.derivatives, "cpu") == 0 && strstr(d.derivatives_why, why)
+                  && strcmp(d.device, "cpu") != 0,
+              "%s: on %s: %s", what, d.derivatives, d.derivatives_why);
+    tap_check(devices_warnings == warnings, "%s: %d warnings, expected %d: %s", what,
+              devices_warnings, warnings, devices_warning);
+}
+
+static int on_host(void)
+{
+    nb_scene scene = scene_named("square_nearest");
+
+    open_both(&scene, few, NB_DOUBLE);
+    both.ctx[1]->env.disable_compile = 1;
+    both.ctx[1]->options.compile = NB_COMPILE_OFF;
+    check_on_host("without compiled mode", "compiled mode is off", 0);
+    close_both();
+    scene.psf.kind = NB_PSF_GAUSS;
+    scene.psf.fwhm = 0.5;
+    open_both(&scene, few, NB_DOUBLE);
+    check_on_host("with a point spread", "point spread", 1);
+    close_both();
+    scene.psf = (nb_psf){0};
+    open_both(&scene, few, NB_DOUBLE);
+    both.ctx[1]->nvrtc = "no such library";
+    check_on_host("without NVRTC", "no such library", 1);
+    close_both();
+    return TAP_PASS;
+}
+
+/* a part of the questions alone stays there */
+static int factors_on_host(void)
+{
+    const nb_scene scene = scene_named("square_nearest");
+    static double change[2][PIXELS], matrix[2][MOST * MOST];
+    double dx[MOST] = {0};
+    int same = 0;
+
+    open_both(&scene, "distance F[1,2,3] F[0,1,2]", NB_DOUBLE);
+    dx[1] = 1;
+    for (int i = 0; i < 2; i++) {
+        nb_array image = nb_array_f64(change[i], COMPILED_SLOW, COMPILED_FAST);
+        nb_normal out = {.matrix = matrix[i]};
+
+        if (nb_jvp(both.sim[i], NULL, 1, dx, &image) != NB_OK
+            || nb_jtj(both.sim[i], NULL, NULL, NULL, &out) != NB_OK)
+            tap_check(0, "%s", nb_context_message(both.ctx[i]));
+    }
+    for (int k = 0; k < PIXELS; k++) same += change[0][k] == change[1][k];
+    tap_check(same == PIXELS && matrix[0][0] == matrix[1][0], "the host's bits");
+    tap_check(devices_warnings == 2, "%d warnings, the last: %s", devices_warnings,
+              devices_warning);
+    tap_close("and a gradient on the device", both_vjp(64), 0, both_double);
+    tap_check(emulated.launches[GPU_F] > 0, "%d launches of F",
+              (int)emulated.launches[GPU_F]);
+    close_both();
+    return TAP_PASS;
+}
+
+static int strict(void)
+{
+    nb_scene scene = scene_named("square_nearest");
+    static double bar[PIXELS];
+    double x_bar[MOST] = {0};
+    const nb_array image = nb_array_f64(bar, COMPILED_SLOW, COMPILED_FAST);
+
+    open_both(&scene, few, NB_DOUBLE);
+    both.ctx[1]->env.strict = 1;
+    both.ctx[1]->nvrtc = "no such library";
+    for (int k = 0; k < 2; k++)
+        tap_check(nb_vjp(both.sim[1], NULL, 1, &image, x_bar) == NB_ERR_UNSUPPORTED
+                      && strstr(nb_context_message(both.ctx[1]), "no such library"),
+                  "call %d: %s", k, nb_context_message(both.ctx[1]));
+    close_both();
+    return TAP_PASS;
+}
+
+/* whatever call of the driver fails, the gradient is right */
+static int any_call_fails(void)
+{
+    const nb_scene scene = scene_named("square_nearest");
+    uint64_t calls;
+    struct worst worst = {0};
+    int lost = 0, told = 0;
+
+    open_both(&scene, few, NB_DOUBLE);
+    calls = emulated.calls;
+    worst_add(&worst, both_vjp(64), 0, 1);
+    calls = emulated.calls - calls;
+    close_both();
+    for (uint64_t k = 1; k <= calls; k++) {
+        open_both(&scene, few, NB_DOUBLE);
+        emulated.fail_at = emulated.calls + k;
+        worst_add(&worst, both_vjp(64), 0, 1);
+        emulated.fail_at = 0;
+        lost += both.sim[1]->device.scene.gpu == NULL;
+        told += devices_warnings == 1;
+        close_both();
+    }
+    worst_check(&worst, both_double, "gradients");
+    tap_check(told == (int)calls && lost > 0, "%d calls, told of %d, %d lost the device",
+              (int)calls, told, lost);
+    return TAP_PASS;
+}
+
+/* as on the host, a cotangent that is no number makes a gradient that is none */
+static int no_cotangent(void)
+{
+    const nb_scene scene = scene_named("square_nearest");
+    static double bar[PIXELS];
+    const nb_array image = nb_array_f64(bar, COMPILED_SLOW, COMPILED_FAST);
+
+    open_both(&scene, "cell distance", NB_DOUBLE);
+    bar[PIXELS / 2] = NAN;
+    for (int i = 0; i < 2; i++) {
+        double x_bar[MOST] = {0};
+
+        if (nb_vjp(both.sim[i], NULL, 1, &image, x_bar) != NB_OK)
+            tap_check(0, "%s", nb_context_message(both.ctx[i]));
+        tap_check(isnan(x_bar[0]), "%s: %g", i ? "device" : "host", x_bar[0]);
+    }
+    close_both();
+    return TAP_PASS;
+}
+
+/* ---- arrays on the device ---- */
+
+/* what the host has to do does not keep arrays of the device from what it does not */
+static void check_part_refused(const nb_array *image)
+{
+    static double matrix[MOST * MOST];
+    double x_bar[MOST] = {0};
+    nb_normal out = {.matrix = matrix};
+    nb_description d;
+
+    tap_check(nb_jtj(both.sim[1], NULL, image, NULL, &out) == NB_ERR_UNSUPPORTED
+                  && strstr(nb_context_message(both.ctx[1]), "structure factors"),
+              "a matrix: %s", nb_context_message(both.ctx[1]));
+    tap_check(nb_vjp(both.sim[1], NULL, 1, image, x_bar) == NB_OK, "a gradient: %s",
+              nb_context_message(both.ctx[1]));
+    if (nb_describe(both.sim[1], NULL, &d) != NB_OK) abort();
+    tap_check(strcmp(d.derivatives, d.device) == 0, "derivatives on %s", d.derivatives);
+}
+
+/* the value of a loss takes no kernel that is built at run time */
+static void check_value_alone(const nb_array *image)
+{
+    const nb_target target = {.kind = NB_GAUSSIAN, .observed = image};
+    double value;
+
+    tap_check(nb_loss(both.sim[1], NULL, &target, &value, NULL) == NB_OK && value > 0,
+              "the value alone: %s", nb_context_message(both.ctx[1]));
+}
+
+static int inputs_there(void)
+{
+    const nb_scene scene = scene_named("square_nearest");
+    static double bar[PIXELS];
+    double x_bar[2][MOST] = {{0}};
+    nb_array image = nb_array_f64(bar, COMPILED_SLOW, COMPILED_FAST);
+    const struct gpu *gpu;
+    gpu_address address;
+    int same = 0;
+
+    open_both(&scene, "cell misset distance ncells fluence F[1,2,3]", NB_DOUBLE);
+    gpu = both.sim[1]->device.scene.gpu;
+    both_fill(bar, PIXELS, -1);
+    if (nb_vjp(both.sim[1], NULL, 1, &image, x_bar[0]) != NB_OK
+        || gpu->driver->allocate(both.ctx[1], gpu->device, sizeof bar, &address) != NB_OK
+        || gpu->driver->upload(both.ctx[1], gpu->device, address, bar, sizeof bar) != NB_OK)
+        abort();
+    image.data = (void *)(uintptr_t)address;
+    image.device = NB_CUDA;
+    tap_check(nb_vjp(both.sim[1], NULL, 1, &image, x_bar[1]) == NB_OK, "on the device: %s",
+              nb_context_message(both.ctx[1]));
+    for (size_t i = 0; i < both.n; i++) same += x_bar[0][i] == x_bar[1][i];
+    tap_check(same == (int)both.n, "%d of %d numbers are the same", same, (int)both.n);
+    tap_check(nb_vjp(both.sim[0], NULL, 1, &image, x_bar[0]) == NB_ERR_UNSUPPORTED,
+              "on the host: %s", nb_context_message(both.ctx[0]));
+    image.device_id = 3;
+    tap_check(nb_vjp(both.sim[1], NULL, 1, &image, x_bar[1]) == NB_ERR_SHAPE, "%s",
+              nb_context_message(both.ctx[1]));
+    image.device_id = 0;
+    image.stride[0] = COMPILED_FAST + 1;
+    image.stride[1] = 1;
+    tap_check(nb_vjp(both.sim[1], NULL, 1, &image, x_bar[1]) == NB_ERR_SHAPE, "%s",
+              nb_context_message(both.ctx[1]));
+    image.stride[0] = image.stride[1] = 0;
+    check_part_refused(&image);
+    both.ctx[1]->options.compile = NB_COMPILE_OFF;
+    check_value_alone(&image);
+    tap_check(nb_vjp(both.sim[1], NULL, 1, &image, x_bar[1]) == NB_ERR_UNSUPPORTED
+                  && strstr(nb_context_message(both.ctx[1]), "compiled mode is off"),
+              "%s", nb_context_message(both.ctx[1]));
+    gpu->driver->release(gpu->device, address);
+    close_both();
+    return TAP_PASS;
+}
+
+/* what a call on a device stages on the host is freed when it ends */
+static int staging_is_freed(void)
+{
+    static double ones[PIXELS], changes[PIXELS], gradient[MOST], matrix[MOST * MOST];
+    static float rounded[PIXELS];
+    const nb_scene scene = scenes_base();
+    const int nslow = scene.detector.nslow, nfast = scene.detector.nfast;
+    const nb_array bar = nb_array_f64(ones, nslow, nfast);
+    nb_array change = nb_array_f64(changes, nslow, nfast);
+    nb_array single = nb_array_f32(rounded, nslow, nfast);
+    const double dx[3] = {1, 2, 3};
+    nb_normal out = {.matrix = matrix};
+    long held = 0;
+    int failed = 0;
+
+    if (!allocations_counted()) return tap_skip("malloc cannot be counted here");
+    open_both(&scene, "misset", NB_DOUBLE);
+    for (int i = 0; i < PIXELS; i++) ones[i] = 1;
+    for (int i = 0; i < 3; i++) {
+        if (i == 1) held = allocations_held();
+        failed += nb_vjp(both.sim[1], NULL, 1, &bar, gradient) != NB_OK;
+        failed += nb_jtj(both.sim[1], NULL, &bar, NULL, &out) != NB_OK;
+        failed += nb_jvp(both.sim[1], NULL, 1, dx, &change) != NB_OK;
+        failed += nb_jvp(both.sim[1], NULL, 1, dx, &single) != NB_OK;
+    }
+    tap_check(failed == 0 && allocations_held() == held, "%d calls failed, %ld blocks more",
+              failed, allocations_held() - held);
+    check_on_device("all derivatives");
+    close_both();
+    return TAP_PASS;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_case all[] = {
+        {"vjp", vjp},
+        {"loss", loss},
+        {"no_number", no_number},
+        {"normal", normal},
+        {"jvp", jvp},
+        {"on_host", on_host},
+        {"factors_on_host", factors_on_host},
+        {"strict", strict},
+        {"any_call_fails", any_call_fails},
+        {"no_cotangent", no_cotangent},
+        {"inputs_there", inputs_there},
+        {"staging_is_freed", staging_is_freed},
+    };
+
+    return tap_main(argc, argv, all, sizeof all / sizeof *all);
+}

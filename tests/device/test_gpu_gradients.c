@@ -1,0 +1,169 @@
+/*
+ * test_gpu_gradients.c - derivatives on a CUDA device, by the public interface: those of
+ * the host in double, and the same bits again. Skipped where there is none.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <nanobrag/nanobrag.h>
+
+#include "device/both.h"
+#include "support/scenes.h"
+#include "support/tap.h"
+
+/* kernels of derivatives are built when they are first needed, by a library that is waited
+ * for */
+static nb_context *context_of(int device)
+{
+    const nb_context_options options = {.device = device};
+    nb_context *ctx;
+
+    if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
+    return ctx;
+}
+
+static void open_scene(const struct named_scene *named, const char *names, int precision)
+{
+    const nb_scene scene = scenes_make(named);
+
+    both_open(context_of(NB_CPU), context_of(NB_CUDA), &scene, names, precision);
+}
+
+static const struct named_scene *named(const char *name)
+{
+    for (size_t i = 0; i < scenes_count; i++)
+        if (strcmp(scenes_list[i].name, name) == 0) return scenes_list + i;
+    abort();
+}
+
+/* after derivatives were asked for: they are the device's. A case that checks this can not
+ * end up on the host unnoticed. */
+static void check_device(const char *what)
+{
+    nb_description about;
+
+    if (nb_describe(both.sim[1], NULL, &about) != NB_OK) abort();
+    tap_check(strcmp(about.derivatives, "cpu") != 0, "%s: derivatives on %s: %s", what,
+              about.derivatives, about.derivatives_why);
+}
+
+/* 1 where images are a device's */
+static int has_device(void)
+{
+    nb_description about;
+    int found;
+
+    open_scene(scenes_list, "distance", NB_DOUBLE);
+    if (nb_describe(both.sim[1], NULL, &about) != NB_OK) abort();
+    found = strcmp(about.device, "cpu") != 0;
+    if (found)
+        tap_note("%s", about.device);
+    else
+        (void)tap_skip("no device: %s", about.device_why);
+    both_close();
+    return found;
+}
+
+/* ---- cases ---- */
+
+static const char *const scenes[] = {"square_nearest", "each_factor", "list_of_sources",
+                                     "xds_roi"};
+static const char some[] = "cell misset distance ncells fluence";
+
+static int gradients_in(int precision)
+{
+    const double allowed = precision == NB_SINGLE ? both_float : both_double;
+
+    if (!has_device()) return TAP_SKIP;
+    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
+        open_scene(named(scenes[i]), "*", precision);
+        tap_close(scenes[i], both_vjp(64), 0, allowed);
+        check_device(scenes[i]);
+        both_close();
+    }
+    return TAP_PASS;
+}
+
+static int gradients_double(void)
+{
+    return gradients_in(NB_DOUBLE);
+}
+
+static int gradients_float(void)
+{
+    return gradients_in(NB_SINGLE);
+}
+
+static int structure_factors(void)
+{
+    if (!has_device()) return TAP_SKIP;
+    open_scene(named("square_nearest"), "cell default_f F[1,2,3] F[0,1,2]", NB_DOUBLE);
+    tap_close("structure factors", both_vjp(64), 0, both_double);
+    check_device("structure factors");
+    both_close();
+    return TAP_PASS;
+}
+
+static int losses(void)
+{
+    if (!has_device()) return TAP_SKIP;
+    open_scene(named("each_factor"), some, NB_DOUBLE);
+    for (int kind = NB_GAUSSIAN; kind <= NB_HUBER; kind++) {
+        double value;
+
+        tap_close("gradient of a loss", both_loss(kind, &value), 0, both_double);
+        tap_close("its value", value, 0, 1e-12);
+        tap_close("normal matrix", both_normal(kind), 0, both_double);
+    }
+    check_device("losses");
+    both_close();
+    return TAP_PASS;
+}
+
+static int tangents(void)
+{
+    if (!has_device()) return TAP_SKIP;
+    open_scene(named("list_of_sources"), some, NB_DOUBLE);
+    tap_close("tangents", both_jvp(64), 0, both_double);
+    check_device("tangents");
+    both_close();
+    return TAP_PASS;
+}
+
+/* two runs, and two simulators */
+static int same_bits(void)
+{
+    static double bar[BOTH_PIXELS];
+    double x_bar[3][BOTH_MOST] = {{0}};
+    const nb_array image = nb_array_f64(bar, COMPILED_SLOW, COMPILED_FAST);
+
+    if (!has_device()) return TAP_SKIP;
+    both_fill(bar, BOTH_PIXELS, -1);
+    for (int k = 0; k < 3; k++) {
+        if (k != 1) open_scene(named("list_of_sources"), "*", NB_SINGLE);
+        if (nb_vjp(both.sim[1], NULL, 1, &image, x_bar[k]) != NB_OK)
+            tap_check(0, "%s", nb_context_message(both.ctx[1]));
+        check_device("gradient");
+        if (k != 0) both_close();
+    }
+    tap_check(memcmp((char *)x_bar[0], (char *)x_bar[1], sizeof x_bar[0]) == 0
+                  && memcmp((char *)x_bar[0], (char *)x_bar[2], sizeof x_bar[0]) == 0,
+              "the same bits, three times");
+    return TAP_PASS;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_case cases[] = {
+        {"gradients_double", gradients_double},
+        {"gradients_float", gradients_float},
+        {"structure_factors", structure_factors},
+        {"losses", losses},
+        {"tangents", tangents},
+        {"same_bits", same_bits},
+    };
+
+    return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}

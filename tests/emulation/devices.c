@@ -1,0 +1,93 @@
+/* devices.c - see devices.h. SPDX-License-Identifier: MIT */
+#include "emulation/devices.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/context.h"
+#include "emulation/emulated.h"
+#include "simulator.h"
+#include "support/scenes.h"
+#include "support/tap.h"
+
+int devices_warnings;
+char devices_warning[512];
+
+static void on_log(void *user, int level, const char *topic, const char *line)
+{
+    (void)user;
+    (void)topic;
+    if (level != NB_LOG_WARNING) return;
+    devices_warnings++;
+    (void)snprintf(devices_warning, sizeof devices_warning, "%s", line);
+}
+
+nb_context *devices_context(int device)
+{
+    const nb_context_options options = {.threads = 1, .device = device, .log = on_log};
+    nb_context *ctx;
+
+    if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) abort();
+    ctx->driver = &gpu_emulated;
+    ctx->env.hot_threshold = 0; /* NVRTC is for test_hot */
+    return ctx;
+}
+
+nb_simulator *devices_make(nb_context *ctx, const nb_scene *scene, const char *names,
+                           int precision)
+{
+    const nb_options options = {.precision = precision};
+    nb_simulator *sim;
+
+    if (nb_simulator_create(ctx, scene, names, &options, &sim) == NB_OK) return sim;
+    tap_note("%s", nb_context_message(ctx));
+    abort();
+}
+
+nb_status devices_image(nb_simulator *sim, const double *x, double *image)
+{
+    const nb_scene *scene = &sim->scene;
+    nb_array array = nb_array_f64(image, scene->detector.nslow, scene->detector.nfast);
+
+    return nb_forward(sim, x, &array);
+}
+
+void devices_render(const nb_scene *scene, int device, int precision, double *image)
+{
+    nb_context *ctx = devices_context(device);
+    nb_simulator *sim = devices_make(ctx, scene, "", precision);
+    const nb_status status = devices_image(sim, NULL, image);
+
+    if (status != NB_OK) tap_check(0, "an image: %s", nb_context_message(ctx));
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+}
+
+int devices_balanced(void)
+{
+    return emulated.blocks_held == 0 && emulated.bytes == 0 && emulated.devices_open == 0;
+}
+
+nb_scene devices_many_tiles(void)
+{
+    nb_scene scene = scenes_base();
+
+    scene.detector.nslow = 100;
+    scene.detector.nfast = 70;
+    return scene;
+}
+
+nb_scene devices_tails(void)
+{
+    nb_scene scene = scenes_base();
+
+    scene.crystal.shape = NB_GAUSS;
+    scene.crystal.ndomains = 1;
+    scene.scan.nphi = 1;
+    scene.scan.osc = 0;
+    scene.detector.pixel = 0.01;
+    scene.detector.twotheta = 21.3;
+    scene.detector.pivot = NB_PIVOT_SAMPLE;
+    for (int i = 0; i < 3; i++) scene.crystal.ncells[i] = 10;
+    return scene;
+}

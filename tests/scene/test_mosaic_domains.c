@@ -1,0 +1,224 @@
+/*
+ * test_mosaic_domains.c - mosaic domains that differ, by weights and by directions, and
+ * cells counted off the diagonal. SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scene/probe.h"
+#include "support/scenes.h"
+#include "support/tap.h"
+#include "support/worst.h"
+
+/* Where no other reason is given, a tolerance is 3 to 20 times the rounding that is
+ * measured: a few eps (2.2e-16) of the numbers that meet in a sum. */
+
+enum { PIXELS = 37 * 40 };
+
+/* a weighted crystal is the weighted mean of crystals of one domain */
+static int domain_weights(void)
+{
+    static double all[PIXELS], one[PIXELS], sum[PIXELS];
+    static const double weight[7] = {1, 2.5, 0.3, 0, 1.2, 0.7, -1},
+                        alike[6] = {2, 2, 2, 2, 2, 2};
+    static const char *const scenes[] = {"base", "gauss_nearest", "each_factor"};
+
+    for (size_t i = 0; i < COUNT(scenes); i++)
+        for (int strategy = NB_REFERENCE; strategy <= NB_SPOTS; strategy++) {
+            const nb_options options = {NB_DOUBLE, strategy, 1e-14};
+            nb_scene s = probe_named(scenes[i]);
+            nb_simulator *sim;
+            char what[80];
+
+            if (strategy == NB_SPOTS && s.crystal.shape == NB_SQUARE) continue;
+            s.crystal.domain_weight = weight;
+            if (nb_simulator_create(probe_context(), &s, "domain_weight", &options, &sim)
+                != NB_OK)
+                abort();
+            probe_forward(sim, NULL, all);
+            memset(sum, 0, sizeof sum);
+            for (int d = 0; d < 6; d++) {
+                double x[6] = {0};
+
+                x[d] = 3;
+                probe_forward(sim, x, one);
+                for (int k = 0; k < PIXELS; k++) sum[k] += weight[d] / 5.7 * one[k];
+            }
+            (void)snprintf(what, sizeof what, "%s by strategy %d", scenes[i], strategy);
+            tap_close(what, probe_off(all, sum, PIXELS), 0, 4e-15);
+            probe_transposed("change and pull of the weights", sim, weight + 1);
+            probe_forward(sim, alike, all);
+            nb_simulator_free(sim);
+            s.crystal.domain_weight = NULL;
+            if (nb_simulator_create(probe_context(), &s, NULL, &options, &sim) != NB_OK)
+                abort();
+            probe_forward(sim, NULL, one);
+            tap_check(bits_same(one, all, sizeof all / sizeof *all),
+                      "weights that are alike are none");
+            nb_simulator_free(sim);
+        }
+    return TAP_PASS;
+}
+
+static int domain_weights_refused(void)
+{
+    double weight[2] = {1, -1};
+    nb_simulator *sim;
+    nb_scene s = scenes_base();
+
+    s.crystal.domain_weight = weight;
+    s.crystal.ndomains = 0;
+    probe_refused(&s, NB_ERR_ARGUMENT, "crystal.ndomains");
+    s.crystal.ndomains = 2;
+    probe_refused(&s, NB_ERR_ARGUMENT, "crystal.domain_weight[1] is -1");
+    weight[1] = NAN;
+    probe_refused(&s, NB_ERR_ARGUMENT, "crystal.domain_weight[1]");
+    weight[0] = weight[1] = 0;
+    probe_refused(&s, NB_ERR_SCENE, "add up to 0");
+    s.crystal.domain_weight = NULL;
+    s.crystal.ndomains = 1;
+    tap_check(nb_simulator_create(probe_context(), &s, "domain_weight", NULL, &sim)
+                  == NB_ERR_ARGUMENT,
+              "%s", nb_context_message(probe_context()));
+    return TAP_PASS;
+}
+
+/* the spread of a domain about each axis of the crystal is that axis' own */
+static int anisotropic_spread(void)
+{
+    const nb_scene base = scenes_base();
+    const nb_description about = probe_describe(&base);
+    static double one[PIXELS], other[PIXELS];
+    double frame[3][3];
+    nb_scene s = base;
+    nb_simulator *sim;
+
+    probe_unit(about.real_axes[0], frame[0]);
+    probe_unit(about.star_axes[2], frame[2]);
+    probe_cross(frame[2], frame[0], frame[1]);
+    for (int axis = 0; axis < 3; axis++) { /* one spread alone: turns about that axis */
+        struct worst off = {0}, moved = {0};
+        double axes[3][3];
+
+        for (int k = 0; k < 3; k++) s.crystal.mosaic[k] = k == axis ? 3 : 0;
+        if (axis == 0) s.given |= NB_GIVEN_MOSAIC_AXES;
+        s.scan.phi0 = s.scan.osc = 0;
+        s.scan.nphi = 1;
+        s.given |= NB_GIVEN_OSC;
+        sim = probe_make(&s, NULL);
+        for (int d = 0; d < 6; d++) {
+            probe_orientation(sim, 0, d, axes);
+            for (int k = 0; k < 3; k++) {
+                const double *a = about.real_axes[k];
+
+                worst_add(&off, probe_dot(frame[axis], axes[k]), probe_dot(frame[axis], a),
+                          1);
+                worst_add(&moved, probe_dot(axes[k], a), probe_dot(a, a), probe_dot(a, a));
+            }
+        }
+        worst_check(&off, 1e-13, "nothing moves along the axis");
+        tap_check(moved.error > 1e-4 && isfinite(moved.error), "and the domains turn: %g",
+                  moved.error);
+        nb_simulator_free(sim);
+    }
+    s = base;
+    sim = probe_make(&s, NULL);
+    probe_forward(sim, NULL, one);
+    nb_simulator_free(sim);
+    s.crystal.mosaic[1] = s.crystal.mosaic[2] = s.crystal.mosaic[0];
+    sim = probe_make(&s, "mosaic_axes");
+    probe_forward(sim, NULL, other);
+    tap_check(bits_same(one, other, sizeof one / sizeof *one),
+              "three alike are the isotropic spread");
+    nb_simulator_free(sim);
+    return TAP_PASS;
+}
+
+/* at zero spread, and where all three agree, slopes are finite and right */
+static int anisotropic_limits(void)
+{
+    static double change[PIXELS], up[PIXELS], down[PIXELS];
+    const double spreads[][3] = {{0, 0, 0}, {0.3, 0.3, 0.3}, {0, 0.4, 0}};
+    const double all[18] = {0.5, 1, -0.3, 1, -2,  0.4, 1,   1,    -0.6,
+                            0.3, 1, -1,   2, 0.1, 0.7, 0.6, -0.2, 0.4};
+    const double dx[3] = {0.5, 1, 0.3}, h = 1e-5;
+    nb_array array = nb_array_f64(change, 37, 40);
+    nb_scene s = scenes_base();
+    nb_simulator *sim;
+
+    s.crystal.mosaic[1] = s.crystal.mosaic[2] = 0.5;
+    sim = probe_make(&s, "mosaic_axes");
+    for (size_t i = 0; i < COUNT(spreads); i++) {
+        double x[3];
+
+        if (nb_jvp(sim, spreads[i], 1, dx, &array) != NB_OK) abort();
+        /* spreads cannot be negative: one-sided differences of second order */
+        for (int k = 0; k < 3; k++) x[k] = spreads[i][k] + h * dx[k];
+        probe_forward(sim, x, up);
+        for (int k = 0; k < 3; k++) x[k] = spreads[i][k] + 2 * h * dx[k];
+        probe_forward(sim, x, down);
+        for (int p = 0; p < PIXELS; p++) up[p] = 4 * up[p] - down[p];
+        probe_forward(sim, spreads[i], down);
+        for (int p = 0; p < PIXELS; p++) up[p] = (up[p] - 3 * down[p]) / (2 * h);
+        tap_close("slope", probe_off(change, up, PIXELS), 0, 5e-8);
+    }
+    nb_simulator_free(sim);
+    s = probe_named("anisotropic");
+    sim = probe_make(&s, "mosaic_axes cell misset rotation ncells_off");
+    if (nb_nparam(sim) != COUNT(all)) abort();
+    probe_transposed("change and pull", sim, all);
+    nb_simulator_free(sim);
+    return TAP_PASS;
+}
+
+/* a sheared N is a diagonal one of a crystal with other axes: N = R^T D R for the frame R
+ * of a cubic cell turned the other way */
+static int sheared_cells(void)
+{
+    static double one[PIXELS], other[PIXELS];
+    static const int shapes[] = {NB_ROUND, NB_GAUSS, NB_TOPHAT};
+    const double c = cos(0.3), w = sin(0.3), n[2] = {4, 7};
+
+    for (size_t i = 0; i < COUNT(shapes); i++) {
+        nb_scene s = scenes_base();
+        double scale;
+
+        memset(s.crystal.cell, 0, sizeof s.crystal.cell);
+        memset(s.crystal.misset, 0, sizeof s.crystal.misset);
+        s.crystal.shape = shapes[i];
+        s.crystal.mosaic[0] = 0;
+        s.crystal.ndomains = 1;
+        s.crystal.cell[0] = 1.5; /* the beam's spot alone: no other reflection in reach */
+        s.detector.rotation[0] = s.detector.rotation[1] = s.detector.twotheta = 0;
+        s.scan.phi0 = s.scan.osc = 0;
+        s.scan.nphi = 1;
+        s.given |= NB_GIVEN_OSC;
+        s.crystal.ncells[0] = 5, s.crystal.ncells[1] = n[0], s.crystal.ncells[2] = n[1];
+        s.crystal.rotation[0] = 0.3 * 180 / PROBE_PI;
+        probe_image(&s, one);
+        s.crystal.rotation[0] = 0;
+        s.crystal.ncells[1] = c * c * n[0] + w * w * n[1];
+        s.crystal.ncells[2] = w * w * n[0] + c * c * n[1];
+        s.crystal.ncells_off[2] = c * w * (n[0] - n[1]);
+        probe_image(&s, other);
+        scale = probe_peak(one, PIXELS);
+        tap_check(scale > 0, "shape %d: peak %g", shapes[i], scale);
+        tap_close("N of turned axes", probe_off(other, one, PIXELS), 0, 3e-14);
+    }
+    return TAP_PASS;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_case cases[] = {
+        {"domain_weights", domain_weights},
+        {"domain_weights_refused", domain_weights_refused},
+        {"anisotropic_spread", anisotropic_spread},
+        {"anisotropic_limits", anisotropic_limits},
+        {"sheared_cells", sheared_cells},
+    };
+
+    return tap_main(argc, argv, cases, COUNT(cases));
+}
