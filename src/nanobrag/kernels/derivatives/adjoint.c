@@ -229,7 +229,7 @@ static nb_status all_back(struct progress *progress, const struct run *run, doub
     progress_part(progress, begin, 1 - begin, count);
 #pragma omp parallel for schedule(dynamic, block) num_threads(threads)
     for (int chunk = 0; chunk < work->chunks; chunk++) {
-        void *workspace = work->workspace + (size_t)threads_own() * work->room_size;
+        void *workspace = work->workspace + (size_t)threads_index() * work->room_size;
 
         adjoint_blank(work, chunk);
         for (int t = chunk; t < count; t += work->chunks) {
