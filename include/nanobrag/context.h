@@ -40,7 +40,7 @@ enum { NB_COMPILE_ON, NB_COMPILE_OFF, NB_COMPILE_TUNE, NB_COMPILE_REQUIRE };
 enum { NB_LOG_WARNING, NB_LOG_NOTE, NB_LOG_INFO };
 
 typedef struct nb_context_options {
-    /* number of threads, at most 1024; 0: NANOBRAG_THREADS, else OMP_NUM_THREADS, else
+    /* Number of threads, at most 1024; 0: NANOBRAG_THREADS, else OMP_NUM_THREADS, else
      * every core that the process may use */
     int threads;
     /* NB_CPU, NB_CUDA or NB_DEVICE_AUTO, and the number of the CUDA device; 0:

@@ -78,15 +78,15 @@ typedef struct nb_crystal {
      * With a cell too, the cell gives lengths and angles and the matrix the orientation. */
     double matrix[9];
     double misset[3]; /* rotation about lab x, then y, then z                degree */
-    double rotation[3]; /* rotation vector applied after misset: axis and angle, the
-                           angle as its length                               degree */
+    double rotation[3]; /* rotation vector applied after misset; its length is the
+                           angle                                             degree */
     double ncells[3]; /* N, unit cells along a b c, real numbers; 0: 1 */
     double ncells_off[3]; /* elements ab, ac, bc of the symmetric matrix N, which must be
                              positive definite; 0 for NB_SQUARE              cells  */
     double mosaic[3]; /* mosaic spread: [0] in all directions if [1] and [2] are 0, else
                          about a, c* x a and c*                              degree */
     int ndomains; /* mosaic domains; 0: 10 with a spread, else 1 */
-    const double *domain_weight; /* 0 or more each, divided by their mean; NULL: all equal
+    const double *domain_weight; /* weights, 0 or more, divided by their mean; NULL: all 1
                                     (ndomains) */
     int shape; /* enum nb_shape */
     int64_t mosaic_seed; /* seed of the mosaic domains; 0: 12345678 */

@@ -1,25 +1,25 @@
 /*
  * simulator.h - images of a scene at any value of its parameters.
  *
- * A simulator is a scene made ready to run: every default is filled in and every count
- * decided by nb_simulator_create(), then frozen. The calls after it evaluate the image at
- * parameters x; none remembers another. A call allocates nothing but this, so that any may
- * fail with NB_ERR_MEMORY:
+ * A simulator is a scene that is ready to run: nb_simulator_create() fills in every default
+ * and decides every count, which then stay fixed. Each later call evaluates the image or
+ * its derivatives at parameters x, independently of the calls before. Calls allocate only
+ * what this table lists, so that any of them may fail with NB_ERR_MEMORY:
  *
  *   what                                         when                        then
  *   plans of calls (compile.h), and kernels      first call of a kind        kept by the
  *   built at run time                                                        context
- *   a double image; what tangents, gradients     first call that needs it    kept by the
- *   and normal matrices work in                                              simulator
+ *   a double image; workspace of tangents,       first call that needs it    kept by the
+ *   gradients and normal matrices                                            simulator
  *   lists of NB_SPOTS                            a frame needs more          kept, grown
  *   copies on their way to a device or back,     each call on a device       freed
  *   images of nb_forward_batch() there
- *   an image to measure on, and what was found   tuning (NB_COMPILE_TUNE)    freed; kept by
+ *   an image to measure on; the measurements     tuning (NB_COMPILE_TUNE)    freed; kept by
  *                                                                            the process
  *
- * Inputs are never written to. Results do not depend on the number of threads, to the bit.
+ * Calls do not write to inputs. Results have the same bits for any number of threads.
  *
- * Thread rule: that of context.h.
+ * Threads: see context.h.
  *
  * SPDX-License-Identifier: MIT
  */

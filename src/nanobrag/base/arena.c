@@ -1,4 +1,4 @@
-/* arena.c - bump allocation from one block. SPDX-License-Identifier: MIT */
+/* arena.c - bump allocation from one block of memory. SPDX-License-Identifier: MIT */
 #include "base/arena.h"
 
 #include <assert.h>
@@ -10,8 +10,9 @@
 
 enum { ARENA_ALIGN = 64 };
 
-/* bytes of n items, rounded up to the alignment; SIZE_MAX when they overflow */
-static size_t rounded(size_t n, size_t item)
+/* Returns the bytes of n items, rounded up to the alignment, or SIZE_MAX
+ * on overflow. */
+static size_t aligned_size(size_t n, size_t item)
 {
     if (item && n > (SIZE_MAX - ARENA_ALIGN) / item) return SIZE_MAX;
     return (n * item + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
@@ -19,7 +20,7 @@ static size_t rounded(size_t n, size_t item)
 
 int arena_reserve(struct arena *arena, size_t n, size_t item)
 {
-    const size_t bytes = rounded(n, item);
+    const size_t bytes = aligned_size(n, item);
 
     if (bytes > SIZE_MAX / 2 - arena->size) return 0;
     arena->size += bytes;
@@ -29,8 +30,8 @@ int arena_reserve(struct arena *arena, size_t n, size_t item)
 int arena_make(struct arena *arena)
 {
     assert(!arena->base);
-    /* not aligned_alloc() and memset(): memory that no call comes to use, such as that of
-     * an image where the caller's own does, then costs neither time nor space */
+    /* calloc() and not aligned_alloc() with memset(): pages that are never touched, such as
+     * a buffer for images when the caller passes his own, then cost no time or memory. */
     arena->block = calloc(1, arena->size + ARENA_ALIGN);
     if (!arena->block) return 0;
     huge_pages_advise(arena->block, arena->size + ARENA_ALIGN);
@@ -43,7 +44,7 @@ void *arena_take(struct arena *arena, size_t n, size_t item)
 {
     void *at = arena->base + arena->used;
 
-    arena->used += rounded(n, item);
+    arena->used += aligned_size(n, item);
     assert(arena->used <= arena->size);
     return at;
 }

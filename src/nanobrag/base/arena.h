@@ -1,8 +1,9 @@
 /*
- * arena.h - one block of memory per simulator, handed out from the bottom.
+ * arena.h - one block of memory that is divided among many arrays.
  *
- * Sizes are added up first (arena_reserve), then the block is made once and parts are
- * taken in the same order. Nothing is freed before the whole.
+ * The caller first adds up all sizes (arena_reserve), allocates the block once
+ * (arena_make), and then takes the arrays in the same order (arena_take). They are freed
+ * together.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,31 +14,37 @@
 
 struct arena {
     void *block; /* as allocated */
-    char *base; /* the first aligned place in it */
-    size_t size, used;
+    char *base; /* its first aligned address */
+    size_t size, used; /* bytes reserved, and bytes taken */
 };
 
-/* Count n items of `item` bytes; 0 when the sum overflows. Before arena_make(). */
+/* Adds n items of `item` bytes to the size. Call it before arena_make(). Returns 0 if the
+ * size overflows. */
 int arena_reserve(struct arena *arena, size_t n, size_t item);
 
-/* Allocate what was reserved, zeroed; 0 without memory. */
+/* Allocates the reserved bytes, all 0. Returns 0 if there is no memory. */
 int arena_make(struct arena *arena);
 
-/* n items of `item` bytes, aligned to a cache line; what was reserved always fits. */
+/* Returns the next n items of `item` bytes, aligned to a cache line. It cannot fail for
+ * items that were reserved. */
 void *arena_take(struct arena *arena, size_t n, size_t item);
 
-/* One part of a block: n items of `item` bytes, whose address goes into the pointer at `to`
- * (NULL where n is 0), and what they begin as; from NULL: as zeros. */
+/* One part of a block: n items of `item` bytes. arena_take_parts() stores their address,
+ * NULL if n is 0, in the pointer that `to` points to, and copies them from `from`, if not
+ * NULL. */
 struct arena_part {
     void *to;
     size_t n, item;
     const void *from;
 };
 
-/* A list of parts, counted and then taken in the list's order; 0 when the sum overflows. */
+/* Reserves all parts of a list. Returns 0 if the size overflows. */
 int arena_reserve_parts(struct arena *arena, const struct arena_part *parts, size_t count);
+
+/* Takes all parts of the list, in its order. */
 void arena_take_parts(struct arena *arena, const struct arena_part *parts, size_t count);
 
+/* Frees the block and empties the arena. */
 void arena_free(struct arena *arena);
 
 #endif

@@ -1,5 +1,5 @@
-/* array.c - shapes, types and strides of the caller's images. SPDX-License-Identifier: MIT
- */
+/* array.c - checks of the shapes, types and strides of arrays that the caller passes.
+ * SPDX-License-Identifier: MIT */
 #include "base/array.h"
 
 #include <stddef.h>
@@ -84,7 +84,7 @@ static nb_status check_form(nb_context *ctx, const nb_array *array, const char *
                     "(slow x fast)",
                     name, array->ndim, (long long)array->shape[0],
                     (long long)array->shape[1], (long long)nslow, (long long)nfast);
-    return array->flags & NB_DONATE ? array_not_used(ctx, array, name) : NB_OK;
+    return array->flags & NB_DONATE ? array_warn_unused(ctx, array, name) : NB_OK;
 }
 
 nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
@@ -108,7 +108,7 @@ nb_status array_check_counts_on_device(nb_context *ctx, const nb_array *array,
     return check_form(ctx, array, name, nslow, nfast, NB_UINT, 16, 16);
 }
 
-nb_status array_not_used(nb_context *ctx, const nb_array *array, const char *name)
+nb_status array_warn_unused(nb_context *ctx, const nb_array *array, const char *name)
 {
     if (!array_is_dense(array))
         return fail(ctx, NB_ERR_ARGUMENT,

@@ -1,5 +1,5 @@
 /*
- * array.h - checks on the caller's images, and copies in and out of them.
+ * array.h - checks of images that the caller passes, and access to their pixels.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,44 +10,46 @@
 #include <nanobrag/context.h>
 
 /*
- * NB_OK when `array` is a host image of nslow x nfast whose type and bits are among those
- * allowed; `name` stands in messages when the array has none.
+ * Checks that `array` is a host image of nslow x nfast pixels of this type, with bits_a or
+ * bits_b bits. `name` is used in messages if the array has no name.
  */
 nb_status array_check(nb_context *ctx, const nb_array *array, const char *name,
                       int64_t nslow, int64_t nfast, int type, int bits_a, int bits_b);
 
-/* The same for an image of float32 or float64 on a CUDA device. */
+/* Checks in the same way an image of float32 or float64 on a CUDA device. */
 nb_status array_check_on_device(nb_context *ctx, const nb_array *array, const char *name,
                                 int64_t nslow, int64_t nfast);
 
-/* The same for counts of 16 bits on a CUDA device. */
+/* Checks in the same way an image of 16-bit counts on a CUDA device. */
 nb_status array_check_counts_on_device(nb_context *ctx, const nb_array *array,
                                        const char *name, int64_t nslow, int64_t nfast);
 
-/* Dense float64 of the host: the array may be used in place. */
+/* Returns 1 if the array is dense float64, so that kernels can use it directly. */
 int array_is_dense_f64(const nb_array *array);
 
-/* An array that was donated, but whose memory no output of the call can use: a warning, and
- * it stays valid. NB_ERR_ARGUMENT for a view, which is not the caller's to give. */
-nb_status array_not_used(nb_context *ctx, const nb_array *array, const char *name);
+/* Warns that the array was donated but no output of this call can use its memory; it stays
+ * valid. Returns NB_ERR_ARGUMENT if it is a view with strides, which may not be donated. */
+nb_status array_warn_unused(nb_context *ctx, const nb_array *array, const char *name);
 
-/* Elements from one to the next along an axis. */
+/* Returns the distance between neighbours along an axis, in elements. */
 int64_t array_stride(const nb_array *array, int axis);
 
-/* Dense, whatever its type. */
+/* Returns 1 if the array is dense, whatever its type. */
 int array_is_dense(const nb_array *array);
 
-/* Read pixel (s, f) of a float image, and write it (rounded to its type). */
+/* Reads pixel (s, f) of a float image. */
 double array_get(const nb_array *array, int64_t s, int64_t f);
 
-/* out[i] = number of row s, column f + i, for n columns */
+/* Reads the pixels f .. f + n - 1 of row s of a float image. */
 void array_row(const nb_array *array, int64_t s, int64_t f, int n, double *out);
+
+/* Writes pixel (s, f) of a float image, rounded to its type. */
 void array_set(const nb_array *array, int64_t s, int64_t f, double value);
 
-/* All of a float image, from dense numbers. */
+/* Writes all pixels of a float image from dense doubles. */
 void array_write(const nb_array *array, const double *from);
 
-/* All of a float image becomes 0. */
+/* Sets all pixels of a float image to 0. */
 void array_zero(const nb_array *array);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * context.c - the object every call hangs on. SPDX-License-Identifier: MIT
+ * context.c - makes and frees contexts, and records failures and fallbacks in them.
+ * SPDX-License-Identifier: MIT
  */
 #include "base/context.h"
 
@@ -28,10 +29,10 @@ nb_status fail_memory(nb_context *ctx, const char *what)
     return fail(ctx, NB_ERR_MEMORY, "out of memory for %s", what);
 }
 
-/* a machine has fewer */
+/* Larger numbers of a device are refused as mistakes. */
 enum { DEVICES_MOST = 4096 };
 
-/* the options win over the environment */
+/* Takes the device from the options, else from the environment. */
 static void choose_device(nb_context *ctx)
 {
     const int given = ctx->options.device != 0;

@@ -1,5 +1,6 @@
 /*
- * context.h - the inside of a context, and the two ways of leaving a function early.
+ * context.h - the members of a context, and the two ways to return a failure: fail() where
+ * it is found, NB_TRY() where it is passed on.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,43 +20,43 @@ struct gpu_driver;
 
 struct nb_context {
     nb_context_options options;
-    struct env env; /* as it was when the context was made */
+    struct env env; /* environment variables, read when the context was made */
     int threads;
-    uint64_t launches, compiled_launches; /* of kernels */
-    uint64_t fallbacks; /* what compiled mode could not have, and the last of it */
-    char fallback[CONTEXT_MESSAGE / 2];
-    int device, device_id; /* asked for: NB_CPU, NB_CUDA or NB_DEVICE_AUTO */
-    const struct gpu_driver *driver; /* whose devices; NULL: CUDA's */
-    const char *nvrtc; /* name of the library; NULL: where CUDA installs it */
-    struct gpu *gpu; /* opened when first asked for (backend/choose.c), */
-    void (*close_gpu)(struct gpu *gpu); /* and closed so */
-    char no_gpu[CONTEXT_MESSAGE / 2]; /* why there is none; "": nobody asked */
-    struct plan_cache *plans; /* compile/cache.c, one block; NULL: none was made */
+    uint64_t launches, compiled_launches; /* kernel launches, and those by a plan */
+    uint64_t fallbacks; /* calls of context_fall_back() */
+    char fallback[CONTEXT_MESSAGE / 2]; /* text of the last fallback */
+    int device, device_id; /* device asked for: NB_CPU, NB_CUDA or NB_DEVICE_AUTO */
+    const struct gpu_driver *driver; /* driver of the devices; NULL: CUDA */
+    const char *nvrtc; /* file name of the NVRTC library; NULL: that of CUDA */
+    struct gpu *gpu; /* the device; NULL until it is first needed */
+    void (*close_gpu)(struct gpu *gpu); /* closes it */
+    char no_gpu[CONTEXT_MESSAGE / 2]; /* why it cannot be opened; "": not tried */
+    struct plan_cache *plans; /* plans made so far (compile/cache.c); NULL: none */
     char message[CONTEXT_MESSAGE];
 };
 
-/* leave with the status of a call that failed; the message is already set */
+/* Returns the status of a call that failed; that call has set the message. */
 #define NB_TRY(call)                                                                       \
     do {                                                                                   \
         const nb_status s_ = (call);                                                       \
         if (s_ != NB_OK) return s_;                                                        \
     } while (0)
 
-/* Keep the message of a failure and return its status. Never called with NB_OK. */
+/* Stores the message of a failure and returns its status, which must not be NB_OK. */
 nb_status fail(nb_context *ctx, nb_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* NB_COMPILE_..., by the environment, else by the options. */
+/* Returns NB_COMPILE_OFF if the environment says so, else the option. */
 int context_compile(const nb_context *ctx);
 
 /*
- * Something of compiled mode could not be had, and the call goes on without: counted, and
- * one line under the topic fallback. NB_OK, or with NANOBRAG_STRICT=1 NB_ERR_UNSUPPORTED.
+ * Counts and logs a fallback: a feature is not available and the call continues without it.
+ * Returns NB_OK, or NB_ERR_UNSUPPORTED with NANOBRAG_STRICT=1.
  */
 nb_status context_fall_back(nb_context *ctx, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* NB_ERR_MEMORY for an allocation of `what` that did not succeed. */
+/* Returns NB_ERR_MEMORY with the message that there is no memory for `what`. */
 nb_status fail_memory(nb_context *ctx, const char *what);
 
 #endif

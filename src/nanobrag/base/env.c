@@ -1,6 +1,6 @@
 /*
- * env.c - the environment, in one place. A switch is 1 for on, 0 for off; empty it is as if
- * it were not there, and so it is with a warning for anything else.
+ * env.c - reads the environment variables. A switch is 1 for on and 0 for off. An empty
+ * variable counts as not set; any other value is ignored with a warning.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -56,7 +56,7 @@ static int read_number(const nb_context *ctx, const char *name, int otherwise)
     return otherwise;
 }
 
-/* what nobody waits for may take less than what a call cannot do without */
+/* Background work has a shorter default than work that a call waits for. */
 static void read_timeout(const nb_context *ctx, const char *name, struct env *env)
 {
     const char *value = getenv(name);
@@ -84,7 +84,7 @@ static void read_device(const nb_context *ctx, const char *name, struct env *env
                  "%s=%s is none of auto, cpu, cuda, cuda:N; ignored", name, value);
 }
 
-/* names between commas or blanks to bits */
+/* Converts names separated by commas or blanks to bits of enum topic. */
 static unsigned read_topics(const nb_context *ctx, const char *name)
 {
     const char *at = getenv(name);
@@ -103,15 +103,16 @@ static unsigned read_topics(const nb_context *ctx, const char *name)
     return topics;
 }
 
-/* the folder for what may be lost: of the variable, else of the XDG base directories */
+/* Takes the cache folder from the variable, else from the XDG base directories. */
 static void read_cache_dir(const nb_context *ctx, const char *name, char *out)
 {
-    const char *own = getenv(name), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const char *chosen = getenv(name), *xdg = getenv("XDG_CACHE_HOME"),
+               *home = getenv("HOME");
     int n = 0;
 
     out[0] = '\0';
-    if (own && *own)
-        n = snprintf(out, ENV_PATH, "%s", own);
+    if (chosen && *chosen)
+        n = snprintf(out, ENV_PATH, "%s", chosen);
     else if (xdg && xdg[0] == '/')
         n = snprintf(out, ENV_PATH, "%s/nanobrag", xdg);
     else if (home && home[0] == '/')

@@ -1,4 +1,4 @@
-/* huge_pages.c - see huge_pages.h. SPDX-License-Identifier: MIT */
+/* huge_pages.c - huge pages of Linux, by madvise(). SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE // NOLINT(readability-identifier-naming): madvise
 
 #include "base/huge_pages.h"

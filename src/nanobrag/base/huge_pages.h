@@ -1,5 +1,5 @@
 /*
- * huge_pages.h - memory for large arrays.
+ * huge_pages.h - memory for large arrays, on huge pages where the system has them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,11 +8,11 @@
 
 #include <stddef.h>
 
-/* n bytes as from malloc(), on large pages where there are many and the system has them:
- * 4 KiB at a time, touching them takes longer than filling them. free() them. */
+/* Allocates n bytes, to be released with free(). A large block is on huge pages if the
+ * system has them, because touching pages of 4 KiB takes longer than filling them. */
 void *huge_pages_alloc(size_t n);
 
-/* Ask for large pages under memory that was allocated and not touched yet. */
+/* Asks for huge pages under memory that was allocated and not yet touched. */
 void huge_pages_advise(void *memory, size_t n);
 
 #endif

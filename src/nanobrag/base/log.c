@@ -1,4 +1,4 @@
-/* log.c - topics and levels. SPDX-License-Identifier: MIT */
+/* log.c - formats and sends the lines of the log. SPDX-License-Identifier: MIT */
 #include "base/log.h"
 
 #include <stdarg.h>

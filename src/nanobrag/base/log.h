@@ -1,6 +1,6 @@
 /*
- * log.h - what the library has to say: lines of three levels to the handler of the
- * context, and topics of compiled mode, for whoever names them in NANOBRAG_LOGS, to stderr.
+ * log.h - lines of the log. Lines of three levels go to the log handler of the context;
+ * lines about compiled mode go to stderr if NANOBRAG_LOGS names their topic.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +11,7 @@
 
 #include <nanobrag/context.h>
 
-/* one line per topic: name, what its lines are about */
+/* One line for each topic: constant, name, and the subject of its lines. */
 #define TOPIC_LIST(X)                                                                      \
     X(RECOMPILES, recompiles, "plans made, and what differed from the one before")         \
     X(GRAPH_BREAKS, graph_breaks, "what lies between compiled regions")                    \
@@ -33,15 +33,15 @@ enum { TOPIC_LIST(TOPIC_PLACE) TOPICS };
 enum topic { TOPIC_LIST(TOPIC_BIT) TOPIC_ALL = (1 << TOPICS) - 1 };
 #undef TOPIC_BIT
 
-/* The bit of the topic whose name is the n characters at `name`, all for "all", 0 for no
- * name of a topic. */
+/* Returns the bit of the topic named by the n characters at `name`, all bits for "all", and
+ * 0 for another name. */
 unsigned topics_named(const char *name, size_t n);
 
-/* One line to the context's handler, level NB_LOG_...; silence without a handler. */
+/* Sends one line of level NB_LOG_... to the log handler of the context, if it has one. */
 void log_line(const nb_context *ctx, int level, const char *topic, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* One line to stderr when the context's NANOBRAG_LOGS names the topic. */
+/* Writes one line to stderr if NANOBRAG_LOGS names the topic. */
 void log_topic(const nb_context *ctx, enum topic topic, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,4 +1,4 @@
-/* sha256.c - sections 4 to 6 of FIPS 180-4. SPDX-License-Identifier: MIT */
+/* sha256.c - SHA-256 by sections 4 to 6 of FIPS 180-4. SPDX-License-Identifier: MIT */
 #include "base/sha256.h"
 
 #include <string.h>
@@ -15,12 +15,12 @@ static const uint32_t constants[64] =
      0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7,
      0xc67178f2};
 
-static uint32_t rotation(uint32_t x, int n)
+static uint32_t rotate_right(uint32_t x, int n)
 {
     return x >> n | x << (32 - n);
 }
 
-static void take_block(uint32_t state[8], const unsigned char *block)
+static void process_block(uint32_t state[8], const unsigned char *block)
 {
     uint32_t w[64], v[8];
 
@@ -29,17 +29,18 @@ static void take_block(uint32_t state[8], const unsigned char *block)
                | block[3];
     for (int t = 16; t < 64; t++)
         w[t] = w[t - 16] + w[t - 7]
-               + (rotation(w[t - 15], 7) ^ rotation(w[t - 15], 18) ^ w[t - 15] >> 3)
-               + (rotation(w[t - 2], 17) ^ rotation(w[t - 2], 19) ^ w[t - 2] >> 10);
+               + (rotate_right(w[t - 15], 7) ^ rotate_right(w[t - 15], 18) ^ w[t - 15] >> 3)
+               + (rotate_right(w[t - 2], 17) ^ rotate_right(w[t - 2], 19) ^ w[t - 2] >> 10);
     memcpy(v, state, sizeof v);
     for (int t = 0; t < 64; t++) {
         const uint32_t choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
         const uint32_t majority = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
         const uint32_t first =
-            v[7] + (rotation(v[4], 6) ^ rotation(v[4], 11) ^ rotation(v[4], 25)) + choice
-            + constants[t] + w[t];
+            v[7] + (rotate_right(v[4], 6) ^ rotate_right(v[4], 11) ^ rotate_right(v[4], 25))
+            + choice + constants[t] + w[t];
         const uint32_t second =
-            (rotation(v[0], 2) ^ rotation(v[0], 13) ^ rotation(v[0], 22)) + majority;
+            (rotate_right(v[0], 2) ^ rotate_right(v[0], 13) ^ rotate_right(v[0], 22))
+            + majority;
 
         memmove(v + 1, v, 7 * sizeof *v);
         v[4] += first;
@@ -71,7 +72,7 @@ void sha256_add(struct sha256 *sha, const void *bytes, size_t n)
         from += part;
         n -= part;
         if (used < SHA256_BLOCK) break;
-        take_block(sha->state, sha->block);
+        process_block(sha->state, sha->block);
         used = 0;
     }
 }

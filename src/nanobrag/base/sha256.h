@@ -1,6 +1,6 @@
 /*
- * sha256.h - the digest SHA-256 of FIPS 180-4, for names and checks of what is kept on
- * disk.
+ * sha256.h - the digest SHA-256 of FIPS 180-4, for the names and the checks of files in the
+ * cache.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,10 +14,11 @@ enum { SHA256_DIGEST = 32, SHA256_BLOCK = 64 }; /* bytes */
 
 struct sha256 {
     uint32_t state[8];
-    uint64_t length; /* bytes so far */
-    unsigned char block[SHA256_BLOCK]; /* those not yet taken in */
+    uint64_t length; /* bytes added so far */
+    unsigned char block[SHA256_BLOCK]; /* bytes of a block that is not full yet */
 };
 
+/* A digest: begin, add the bytes in any number of pieces, end. */
 void sha256_begin(struct sha256 *sha);
 void sha256_add(struct sha256 *sha, const void *bytes, size_t n);
 void sha256_end(struct sha256 *sha, unsigned char digest[SHA256_DIGEST]);

@@ -1,4 +1,4 @@
-/* status.c - the sentences of the status list. SPDX-License-Identifier: MIT */
+/* status.c - texts of the status codes. SPDX-License-Identifier: MIT */
 #include <nanobrag/status.h>
 
 const char *nb_status_text(nb_status status)

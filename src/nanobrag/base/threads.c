@@ -1,4 +1,4 @@
-/* threads.c - the thread count of a context. SPDX-License-Identifier: MIT */
+/* threads.c - counts and indices of threads. SPDX-License-Identifier: MIT */
 #include "base/threads.h"
 
 #ifdef _OPENMP
@@ -10,7 +10,7 @@ int threads_count(int asked, int environment)
     return environment > 0 ? environment : omp_get_max_threads();
 }
 
-int threads_own(void)
+int threads_index(void)
 {
     return omp_get_thread_num();
 }
@@ -24,7 +24,7 @@ int threads_count(int asked, int environment)
     return 1;
 }
 
-int threads_own(void)
+int threads_index(void)
 {
     return 0;
 }

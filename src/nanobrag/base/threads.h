@@ -1,15 +1,16 @@
 /*
- * threads.h - how many threads a call uses.
+ * threads.h - the number of threads of a call, with or without OpenMP.
  *
  * SPDX-License-Identifier: MIT
  */
 #ifndef NB_BASE_THREADS_H
 #define NB_BASE_THREADS_H
 
-/* What the caller asked for, else the environment, else every core; 1 without OpenMP. */
+/* Returns the number asked for, else that of the environment, else the number of cores that
+ * the process may use; 0 means not given. Returns 1 without OpenMP. */
 int threads_count(int asked, int environment);
 
-/* The number of this thread among those of a parallel loop, from 0. */
-int threads_own(void);
+/* Returns the index of the calling thread in a parallel loop, from 0. */
+int threads_index(void);
 
 #endif

@@ -43,7 +43,7 @@ nb_status donate_check(nb_context *ctx, const nb_array *input, const nb_array *o
     extent(output, b);
     *in_place = 0;
     if (a[0] >= b[1] || b[0] >= a[1])
-        return donated ? array_not_used(ctx, input, name) : NB_OK;
+        return donated ? array_warn_unused(ctx, input, name) : NB_OK;
     if (!donated)
         return fail(ctx, NB_ERR_ARGUMENT,
                     "%s lies in the memory of %s; donate %s (NB_DONATE), or give %s memory "

@@ -1,6 +1,6 @@
 /*
- * background.c - the change of the photons per unit of F^2: of the Bragg part from
- * scene/derive.c, of the amorphous part from scene/background.c, formula by formula.
+ * background.c - tangents of the factors from F^2 to photons: bragg_scale of scene/derive.c
+ * and amorphous_scale of scene/background.c, formula by formula. x_dot is the tangent of x.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,7 +9,8 @@
 #include "grad/tangent.h"
 #include "scene/beam.h"
 
-/* molecules in a cube of the water's thickness, and their change */
+/* Returns the number of molecules in a cube with the edge of the thickness, and its
+ * tangent. */
 static double molecules(const nb_background *b, const nb_background *dot,
                         double *molecules_dot)
 {
@@ -46,7 +47,7 @@ void background_tangent(const nb_scene *scene, const nb_scene *dot,
         (per_electron2_dot * scene->crystal.scale + per_electron2 * dot->crystal.scale)
         / (nsub * frame->norientation);
     if (scene->quirks & NB_QUIRK_WATER) {
-        /* fluence squared, divided by all steps */
+        /* nanoBragg squares the fluence and divides by all steps (scene/background.c). */
         const double steps = (double)frame->nsource * frame->norientation * nsub;
         const double layers = frame->each_capture ? 1 : frame->nlayers;
 

@@ -1,6 +1,6 @@
 /*
- * beam.c - the change of the list of sources: scene/beam.c formula by formula, a value and
- * its change (_dot) side by side. SPDX-License-Identifier: MIT
+ * beam.c - tangents of the sources: scene/beam.c formula by formula, each value beside its
+ * tangent (_dot). SPDX-License-Identifier: MIT
  */
 #include "scene/beam.h"
 
@@ -8,15 +8,15 @@
 #include "grad/tangent.h"
 #include "scene/sampling.h"
 
-/* what all sources share */
-struct shared {
+/* Vectors that all sources use, and their tangents. */
+struct beam_vectors {
     double beam[3], axis[3], vertical[3];
     double beam_dot[3], axis_dot[3], vertical_dot[3];
 };
 
-static struct shared share(const nb_beam *b, const nb_beam *dot)
+static struct beam_vectors make_vectors(const nb_beam *b, const nb_beam *dot)
 {
-    struct shared s;
+    struct beam_vectors s;
     double across[3], across_dot[3];
 
     linear_unit(b->direction, s.beam);
@@ -30,7 +30,7 @@ static struct shared share(const nb_beam *b, const nb_beam *dot)
     return s;
 }
 
-/* change of the horizontal and vertical deviation of source i, radian */
+/* Computes the tangents of the horizontal and vertical deviation of source i, radian. */
 static void deviation_tangent(const nb_scene *dot, const struct scene_fixed *fixed, int i,
                               double deviation_dot[2])
 {
@@ -42,10 +42,11 @@ static void deviation_tangent(const nb_scene *dot, const struct scene_fixed *fix
         fixed->beamlet[i].vertical * fixed->divergence[1].ratio * divergence_dot[1] / 1000;
 }
 
-/* incident direction of generated source i, and its change */
+/* Computes the incident direction of generated source i and its tangent. */
 static void generated_direction(const nb_scene *scene, const nb_scene *dot,
-                                const struct scene_fixed *fixed, const struct shared *s,
-                                int i, double out[3], double out_dot[3])
+                                const struct scene_fixed *fixed,
+                                const struct beam_vectors *s, int i, double out[3],
+                                double out_dot[3])
 {
     double deviation[2], deviation_dot[2];
 
@@ -59,8 +60,9 @@ static void generated_direction(const nb_scene *scene, const nb_scene *dot,
     linear_rotate(s->vertical, deviation[0], out, out);
 }
 
-/* e and b of a source, from its direction and the polarization axis */
-static void polarization_tangent(const struct shared *s, const double direction[3],
+/* Computes the tangents of e and b of a source from its direction and the polarization
+ * axis. */
+static void polarization_tangent(const struct beam_vectors *s, const double direction[3],
                                  struct phys_source *out)
 {
     double across[3], across_dot[3], b[3], along[3], along_dot[3];
@@ -74,12 +76,12 @@ static void polarization_tangent(const struct shared *s, const double direction[
     linear_unit_tangent(along, along_dot, out->e);
 }
 
-/* change of source i, its weight not yet divided by the sum */
+/* Computes the tangent of source i, with a weight that is not yet divided by the sum. */
 static void source_tangent(const nb_scene *scene, const nb_scene *dot,
-                           const struct scene_fixed *fixed, const struct shared *s, int i,
-                           struct phys_source *out)
+                           const struct scene_fixed *fixed, const struct beam_vectors *s,
+                           int i, struct phys_source *out)
 {
-    static const nb_source still;
+    static const nb_source zero;
     const nb_beam *b = &scene->beam, *b_dot = &dot->beam;
     double direction[3], wavelength, wavelength_dot;
 
@@ -94,7 +96,7 @@ static void source_tangent(const nb_scene *scene, const nb_scene *dot,
             b_dot->wavelength * (1 + step * at) + b->wavelength * step_dot * at;
         generated_direction(scene, dot, fixed, s, i, direction, out->direction);
     } else {
-        const nb_source *source_dot = b_dot->source ? b_dot->source + i : &still;
+        const nb_source *source_dot = b_dot->source ? b_dot->source + i : &zero;
 
         wavelength = b->source[i].wavelength;
         wavelength_dot = source_dot->wavelength;
@@ -111,7 +113,7 @@ void beam_tangent(const nb_scene *scene, const nb_scene *dot,
 {
     const nb_beam *b = &scene->beam;
     const int listed = fixed->ngrid == 0 && !(scene->quirks & NB_QUIRK_UNIT_WEIGHTS);
-    const struct shared shared = share(b, &dot->beam);
+    const struct beam_vectors shared = make_vectors(b, &dot->beam);
     double sum = 0, sum_dot = 0;
 
     for (int i = 0; i < fixed->nsource; i++) {

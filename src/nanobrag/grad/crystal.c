@@ -1,9 +1,9 @@
 /*
- * crystal.c - unit cell, matrix, misset and size of the crystal in a direction; the mirror
- * of scene/crystal.c. x_dot is the change of x.
+ * crystal.c - tangents of the crystal's members of the frame: scene/crystal.c formula by
+ * formula. x_dot is the tangent of x.
  *
- * With A the rows a, b, c and R the rows a*, b*, c*, A R^T = 1, the strain of the axes is
- * dA R^T = -A dR^T. SPDX-License-Identifier: MIT
+ * Let A have the rows a, b, c and R the rows a*, b*, c*, so that A R^T = 1. The strain, the
+ * relative change of the axes, is dA R^T = -A dR^T. SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <string.h>
@@ -19,8 +19,7 @@ static int has_matrix(const nb_crystal *crystal)
     return 0;
 }
 
-/* cosines and sines of the six angles of a cell, 1 - cos^2 ... under the root of its
- * volume, and the volume */
+/* Trigonometry of a cell as in scene/crystal.c; volume = a b c sqrt(square), A^3. */
 struct cell_angles {
     double cosine[3], sine[3], cosine_star[3], sine_star_c, square, volume;
 };
@@ -61,14 +60,14 @@ static void cell_angles_tangent(const double cell[6], const double cell_dot[6],
         out->cosine_star[i] = (c_dot[j] * c[k] + c[j] * c_dot[k] - c_dot[i]) / (s[j] * s[k])
                               - t->cosine_star[i] * (s_dot[j] / s[j] + s_dot[k] / s[k]);
     }
-    half = out->square / (2 * t->square); /* change of log(sqrt(square)) */
+    half = out->square / (2 * t->square); /* d log(sqrt(square)) */
     out->volume =
         t->volume
         * (cell_dot[0] / cell[0] + cell_dot[1] / cell[1] + cell_dot[2] / cell[2] + half);
     out->sine_star_c = t->sine_star_c * (half - s_dot[0] / s[0] - s_dot[1] / s[1]);
 }
 
-/* of standard_setting(): star and volume with their changes */
+/* Computes star and volume of standard_setting() with their tangents; volume holds both. */
 static void standard_setting_tangent(const double cell[6], const double cell_dot[6],
                                      int quirk, double star[3][3], double star_dot[3][3],
                                      double volume[2])
@@ -103,7 +102,7 @@ static void standard_setting_tangent(const double cell[6], const double cell_dot
     star_dot[2][1] =
         (length_dot[2] * middle + length[2] * middle_dot - star[2][1] * t_dot.sine_star_c)
         / t.sine_star_c;
-    if (quirk) { /* sqrt(square)/sine_star_c is s0 s1 */
+    if (quirk) { /* sqrt(square)/sine_star_c = sine[0] sine[1] */
         star[2][2] = length[2] * t.sine[0] * t.sine[1];
         star_dot[2][2] =
             length_dot[2] * t.sine[0] * t.sine[1]
@@ -116,7 +115,7 @@ static void standard_setting_tangent(const double cell[6], const double cell_dot
     volume[1] = t_dot.volume;
 }
 
-/* of orient_like() */
+/* Tangent of orient_like(). */
 static void orient_like_tangent(const double a[3][3], const double a_dot[3][3],
                                 double star[3][3], double star_dot[3][3])
 {
@@ -146,7 +145,8 @@ static void orient_like_tangent(const double a[3][3], const double a_dot[3][3],
     }
 }
 
-/* of unrotated_star(); volume of the cell and its change, 0 unless a cell was given */
+/* Tangent of unrotated_star(). `volume` holds the volume of the cell and its tangent, 0 if
+ * the scene has no cell. */
 static void unrotated_star_tangent(const nb_scene *scene, const nb_scene *dot,
                                    double star[3][3], double star_dot[3][3],
                                    double volume[2])
@@ -176,7 +176,7 @@ static void unrotated_star_tangent(const nb_scene *scene, const nb_scene *dot,
     }
 }
 
-/* Does the change move the axes? That of most parameters does not. */
+/* Returns 1 if the tangent `dot` moves the axes; that of most parameters does not. */
 static int moves_axes(const nb_crystal *dot)
 {
     int any = 0;
@@ -186,8 +186,9 @@ static int moves_axes(const nb_crystal *dot)
     return any || !linear_is_zero(dot->misset) || !linear_is_zero(dot->rotation);
 }
 
-/* of crystal_derive(): the strain, and as the result d log(volume of the axes) less
- * d log(the volume that a*, b*, c* are made with) */
+/* Tangent of crystal_derive(): computes the strain. Returns d log(V) - d log(V'), where V
+ * is the volume of the axes and V' the volume used for a*, b*, c*; only a quirk makes it
+ * not 0. */
 static double crystal_derive_tangent(const nb_scene *scene, const nb_scene *dot,
                                      const struct crystal_axes *axes, double strain[9])
 {
@@ -205,10 +206,10 @@ static double crystal_derive_tangent(const nb_scene *scene, const nb_scene *dot,
         linear_rotate_xyz_tangent(scene->crystal.misset, dot->crystal.misset, star[i],
                                   star_dot[i], star_dot[i]);
         linear_rotate_xyz(scene->crystal.misset, star[i], star[i]);
-        linear_turn_tangent(r, r_dot, star[i], star_dot[i], star_dot[i]);
-        linear_turn(r, star[i], star[i]);
+        linear_rotate_by_vector_tangent(r, r_dot, star[i], star_dot[i], star_dot[i]);
+        linear_rotate_by_vector(r, star[i], star[i]);
     }
-    /* a . a* is 1 but for the lengths that nanoBragg forces */
+    /* a . a* is 1, except with the lengths that NB_QUIRK_CELL_VECTORS sets. */
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++)
             strain[3 * i + j] = -linear_dot(axes->real[i], star_dot[j])
@@ -225,14 +226,14 @@ static double crystal_derive_tangent(const nb_scene *scene, const nb_scene *dot,
     return strain[0] + strain[4] + strain[8] - volume[1] / volume[0];
 }
 
-/* metric of rho = |dh a* + dk b* + dl c*| edge */
+/* Tangent of the metric of rho = |dh a* + dk b* + dl c*| edge; `edge` holds the edge and
+ * its tangent, `stretch` the result of crystal_derive_tangent(). */
 static void star_metric_tangent(const struct crystal_axes *axes, const double strain[9],
                                 double stretch, const double edge[2], double metric[6])
 {
     double star_dot[3][3];
 
-    /* the reciprocal axes of strained axes change by -strain^T, and where their volume is
-     * not that of the axes by `stretch` */
+    /* The strain of the reciprocal axes is -strain^T, plus `stretch` times 1. */
     for (int i = 0; i < 3; i++) {
         linear_scale(stretch, axes->star[i], star_dot[i]);
         for (int j = 0; j < 3; j++)
@@ -253,7 +254,7 @@ static void star_metric_tangent(const struct crystal_axes *axes, const double st
     }
 }
 
-/* of crystal_cells_metric() */
+/* Tangent of crystal_cells_metric(); returns that of det N. */
 static double cells_metric_tangent(const nb_crystal *c, const nb_crystal *dot,
                                    double metric[6])
 {
@@ -281,7 +282,7 @@ static double cells_metric_tangent(const nb_crystal *c, const nb_crystal *dot,
                     + bc_dot * (ab * ac - n[0] * bc));
 }
 
-/* of crystal_lattice() */
+/* Tangent of crystal_lattice(). */
 static void crystal_lattice_tangent(const nb_scene *scene, const nb_scene *dot,
                                     const struct crystal_axes *axes, double stretch,
                                     struct phys_frame_tangent *out)
@@ -299,18 +300,18 @@ static void crystal_lattice_tangent(const nb_scene *scene, const nb_scene *dot,
         double edge[2] = {cells, out->peak};
 
         if (!star_quirk) {
-            double cube = cells, grown = out->peak / cells; /* d log(cube) */
+            double cube = cells, log_dot = out->peak / cells; /* d log(cube) */
 
             for (int i = 0; i < 3; i++) {
                 const double *a = axes->real[i];
 
                 cube *= linear_norm(a);
                 for (int j = 0; j < 3; j++)
-                    grown += out->strain[3 * i + j] * linear_dot(axes->real[j], a)
-                             / linear_dot(a, a);
+                    log_dot += out->strain[3 * i + j] * linear_dot(axes->real[j], a)
+                               / linear_dot(a, a);
             }
             edge[0] = cbrt(cube);
-            edge[1] = edge[0] * grown / 3;
+            edge[1] = edge[0] * log_dot / 3;
         }
         star_metric_tangent(axes, out->strain, stretch, edge, out->metric);
     }

@@ -1,9 +1,11 @@
 /*
- * derive.c - the mirror of scene/derive.c: orientations, and all stages in its order.
+ * derive.c - tangents of the orientations, and of all stages in the order of
+ * scene/derive.c.
  *
- * The axes of an orientation are M Q A, with Q of the spindle, M of the domain and A the
- * cell. What M and Q turn by is d axes = (turn of M + M (turn of Q)) x axes, and a strain
- * of A is the same number in all orientations. SPDX-License-Identifier: MIT
+ * The axes of an orientation are M Q A, with the rotation Q about the spindle, the rotation
+ * M of the domain and the axes A of the cell. If the tangents of M and Q are the rotation
+ * vectors m and q, d axes = (m + M q) x axes. A strain of A is the same matrix in all
+ * orientations. SPDX-License-Identifier: MIT
  */
 #include <string.h>
 
@@ -13,9 +15,10 @@
 #include "scene/mosaic.h"
 #include "scene/sampling.h"
 
-/* What the rotation by `angle` about the unit vector k turns by when both change:
- * angle_dot k + sin(angle) k_dot + (1 - cos(angle)) k x k_dot, as k_dot is normal to k. */
-static void turn_of_rotation(const double k[3], double angle, const double k_dot[3],
+/* Computes the tangent, as a rotation vector, of the rotation by `angle` about the unit
+ * vector k: angle_dot k + sin(angle) k_dot + (1 - cos(angle)) k x k_dot, for k_dot normal
+ * to k. */
+static void rotation_tangent(const double k[3], double angle, const double k_dot[3],
                              double angle_dot, double rotation[3])
 {
     const double half = sin(angle / 2);
@@ -27,9 +30,11 @@ static void turn_of_rotation(const double k[3], double angle, const double k_dot
     linear_add(2 * half * half, across, rotation);
 }
 
-/* Does the change turn an orientation, or change its weight? What turns all alike is the
- * strain, which turns domains apart only where their spread differs between the axes. */
-static int turns_any(const nb_scene *scene, const nb_scene *dot, const double strain[9])
+/* Returns 1 if the tangent `dot` rotates or weights orientations differently. A rotation of
+ * all of them alike is part of the strain, which rotates them differently only through an
+ * anisotropic mosaic spread. */
+static int changes_orientations(const nb_scene *scene, const nb_scene *dot,
+                                const double strain[9])
 {
     const nb_scan *scan = &dot->scan;
     const double *spread = dot->crystal.mosaic;
@@ -40,7 +45,7 @@ static int turns_any(const nb_scene *scene, const nb_scene *dot, const double st
     return any;
 }
 
-/* turn of every phi step in every domain, and its weight */
+/* Computes the tangents of all orientations: rotation vectors and weights. */
 static void derive_orientations_tangent(const nb_scene *scene, const nb_scene *dot,
                                         const struct scene_fixed *fixed,
                                         const struct crystal_axes *axes,
@@ -55,7 +60,7 @@ static void derive_orientations_tangent(const nb_scene *scene, const nb_scene *d
     const struct mosaic_change spread = mosaic_frame_tangent(axes, out->strain);
     double spindle[3], spindle_dot[3];
 
-    if (!turns_any(scene, dot, out->strain)) {
+    if (!changes_orientations(scene, dot, out->strain)) {
         memset(out->rotation, 0,
                (size_t)scene->scan.nphi * (size_t)ndomains * sizeof *out->rotation);
         return;
@@ -75,7 +80,7 @@ static void derive_orientations_tangent(const nb_scene *scene, const nb_scene *d
                 linear_radian(sampling_phi_tangent(scene, dot, fixed, p));
             double spun[3];
 
-            turn_of_rotation(spindle, phi, spindle_dot, phi_dot, spun);
+            rotation_tangent(spindle, phi, spindle_dot, phi_dot, spun);
             for (int j = 0; j < 3; j++)
                 change->by[j] = turned[j] + linear_dot(rotation[j], spun);
             change->weight = mosaic_weight_tangent(scene, dot, d, mean, mean_dot);

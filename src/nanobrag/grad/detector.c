@@ -1,9 +1,9 @@
 /*
- * detector.c - the change of the detector's members of the frame: scene/detector.c formula
- * by formula, a value and its change (_dot) side by side.
+ * detector.c - tangents of the detector's members of the frame: scene/detector.c formula by
+ * formula, each value beside its tangent (_dot).
  *
- * The vectors are turned in place, so that a change is always taken before its value moves
- * on.
+ * Vectors are rotated in place, so the tangent is always computed before its value is
+ * overwritten.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,18 +16,19 @@
 #include "grad/tangent.h"
 #include "scene/sampling.h"
 
-/* the unrotated detector by one of its two statements, metres; -1: pix0 is given */
-struct statement {
-    int kind; /* NB_PIVOT_BEAM, NB_PIVOT_SAMPLE or -1 */
+/* A point that gives the position of the unrotated detector, as in scene/detector.c;
+ * metres. */
+struct anchor {
+    int kind; /* NB_PIVOT_BEAM, NB_PIVOT_SAMPLE; -1: pix0 is given */
     double fast, slow;
     double fast_dot, slow_dot;
 };
 
-static struct statement state(const nb_detector *d, const nb_detector *dot)
+static struct anchor make_anchor(const nb_detector *d, const nb_detector *dot)
 {
-    struct statement s = {NB_PIVOT_SAMPLE, 0, 0, 0, 0};
+    struct anchor s = {NB_PIVOT_SAMPLE, 0, 0, 0, 0};
 
-    switch (d->origin_kind) { /* of a resolved detector: never NB_ORIGIN_NEAR */
+    switch (d->origin_kind) { /* never NB_ORIGIN_NEAR in a resolved detector */
     case NB_ORIGIN_BEAM:
         s.kind = NB_PIVOT_BEAM;
         detector_beam_from_centre(d->convention, d, d->origin, &s.fast, &s.slow);
@@ -46,11 +47,11 @@ static struct statement state(const nb_detector *d, const nb_detector *dot)
     return s;
 }
 
-/* The other statement about the same unrotated detector at `distance` along the beam. `at`
- * holds the unrotated vectors, `dot` their change. */
-static struct statement restate(const struct detector_place *at,
-                                const struct detector_place *dot, double distance,
-                                double distance_dot, struct statement s)
+/* Computes the other anchor of the same unrotated detector at `distance` along the beam,
+ * with its tangent. `at` holds the unrotated vectors, `dot` their tangents. */
+static struct anchor other_anchor(const struct detector_place *at,
+                                  const struct detector_place *dot, double distance,
+                                  double distance_dot, struct anchor s)
 {
     const double *f = at->fast, *o = at->normal, *b = at->beam, *l = at->slow;
     const double fs = linear_dot(f, l), bo = linear_dot(b, o);
@@ -58,7 +59,7 @@ static struct statement restate(const struct detector_place *at,
     const double bo_dot = linear_dot_tangent(b, dot->beam, o, dot->normal);
     const double sign = s.kind == NB_PIVOT_BEAM ? -1 : 1, span = 1 - fs * fs;
     double v[3] = {0, 0, 0}, v_dot[3] = {0, 0, 0}, vf, vl, vf_dot, vl_dot;
-    struct statement t;
+    struct anchor t;
 
     linear_add(sign * s.fast, f, v);
     linear_add(sign * s.slow, l, v);
@@ -76,7 +77,7 @@ static struct statement restate(const struct detector_place *at,
     vf_dot = linear_dot_tangent(v, v_dot, f, dot->fast);
     vl_dot = linear_dot_tangent(v, v_dot, l, dot->slow);
     if (s.kind == NB_PIVOT_BEAM) { /* v = pix0 = -Fb f - Sb s + D b */
-        t = (struct statement){NB_PIVOT_SAMPLE, -vf, -vl, -vf_dot, -vl_dot};
+        t = (struct anchor){NB_PIVOT_SAMPLE, -vf, -vl, -vf_dot, -vl_dot};
         return t;
     }
     /* v = D b - pix0 in the plane = Fb f + Sb s */
@@ -106,8 +107,8 @@ static void unrotated_place(const nb_scene *scene, const nb_scene *dot,
     linear_unit_tangent(vectors[3], vectors_dot[3], place_dot->twotheta_axis);
 }
 
-/* distance along the beam of the unrotated detector, metres; its change in `distance_dot`
- */
+/* Returns the distance of the unrotated detector along the beam, metres, and
+ * its tangent. */
 static double unrotated_distance(const nb_detector *d, const nb_detector *dot,
                                  const struct detector_place *place,
                                  const struct detector_place *place_dot,
@@ -129,9 +130,11 @@ static double unrotated_distance(const nb_detector *d, const nb_detector *dot,
     return distance;
 }
 
-/* v and its change by the rotations about the lab axes, then two theta about its own */
-static void rotation(const nb_detector *d, const nb_detector *dot, const double axis[3],
-                     const double axis_dot[3], double *v, double *v_dot)
+/* Rotates v and its tangent with the detector: about the lab axes, then by two theta about
+ * its axis. */
+static void rotate_with_detector(const nb_detector *d, const nb_detector *dot,
+                                 const double axis[3], const double axis_dot[3], double *v,
+                                 double *v_dot)
 {
     const double angle = linear_radian(d->twotheta);
 
@@ -142,18 +145,18 @@ static void rotation(const nb_detector *d, const nb_detector *dot, const double 
     if (d->twotheta != 0) linear_rotate(axis, angle, v, v);
 }
 
-/* outer corner of the first pixel; `place` and its change hold the unrotated vectors on
- * entry and the rotated ones on return */
+/* Computes the outer corner of the first pixel and rotates the vectors of `place`, both
+ * with their tangents. */
 static void place_origin(const nb_detector *d, const nb_detector *dot,
                          struct detector_place *place, struct detector_place *place_dot)
 {
     const double *axis = place->twotheta_axis, *axis_dot = place_dot->twotheta_axis;
-    struct statement s = state(d, dot);
+    struct anchor s = make_anchor(d, dot);
     double distance, distance_dot;
 
     if (s.kind >= 0 && s.kind != d->pivot) {
         distance = unrotated_distance(d, dot, place, place_dot, &distance_dot);
-        s = restate(place, place_dot, distance, distance_dot, s);
+        s = other_anchor(place, place_dot, distance, distance_dot, s);
     }
     for (int i = 0; i < 3; i++) place->pix0[i] = place_dot->pix0[i] = 0;
     if (s.kind == NB_PIVOT_SAMPLE) {
@@ -166,11 +169,11 @@ static void place_origin(const nb_detector *d, const nb_detector *dot,
                            place_dot->pix0);
         linear_add_tangent(place->close, place_dot->close, place->normal, place_dot->normal,
                            place_dot->pix0);
-        rotation(d, dot, axis, axis_dot, place->pix0, place_dot->pix0);
+        rotate_with_detector(d, dot, axis, axis_dot, place->pix0, place_dot->pix0);
     }
-    rotation(d, dot, axis, axis_dot, place->fast, place_dot->fast);
-    rotation(d, dot, axis, axis_dot, place->slow, place_dot->slow);
-    rotation(d, dot, axis, axis_dot, place->normal, place_dot->normal);
+    rotate_with_detector(d, dot, axis, axis_dot, place->fast, place_dot->fast);
+    rotate_with_detector(d, dot, axis, axis_dot, place->slow, place_dot->slow);
+    rotate_with_detector(d, dot, axis, axis_dot, place->normal, place_dot->normal);
     if (s.kind == NB_PIVOT_BEAM) {
         linear_add(-s.fast, place->fast, place->pix0);
         linear_add(-s.slow, place->slow, place->pix0);
@@ -187,7 +190,7 @@ static void place_origin(const nb_detector *d, const nb_detector *dot,
     }
 }
 
-/* close / ratio and its change, from the other members */
+/* Sets distance = close/ratio and its tangent. */
 static void place_distance(double ratio, double ratio_dot, struct detector_place *place,
                            struct detector_place *place_dot)
 {
@@ -196,9 +199,9 @@ static void place_distance(double ratio, double ratio_dot, struct detector_place
     place_dot->distance = (place_dot->close - place->distance * ratio_dot) / ratio;
 }
 
-/* detector_derive(), as far as the frame takes it */
-static void derive(const nb_scene *scene, const nb_scene *dot, struct detector_place *place,
-                   struct detector_place *place_dot)
+/* Computes the members of detector_derive() that the frame uses, and their tangents. */
+static void derive_position(const nb_scene *scene, const nb_scene *dot,
+                            struct detector_place *place, struct detector_place *place_dot)
 {
     const nb_detector *d = &scene->detector, *d_dot = &dot->detector;
     double rotated[3], rotated_dot[3], ratio, ratio_dot;
@@ -244,7 +247,7 @@ void detector_tangent(const nb_scene *scene, const nb_scene *dot,
     const double depth = d->attenuation * 1e-6, depth_dot = d_dot->attenuation * 1e-6;
     struct detector_place place, place_dot;
 
-    derive(scene, dot, &place, &place_dot);
+    derive_position(scene, dot, &place, &place_dot);
     linear_copy(place_dot.pix0, out->pix0);
     linear_copy(place_dot.fast, out->fast);
     linear_copy(place_dot.slow, out->slow);

@@ -1,8 +1,8 @@
 /*
- * linear_tangent.h - the changes of scene/linear.h's results: each function is named after
- * the one it belongs to, and takes behind every argument its change.
+ * linear_tangent.h - tangents of the functions of scene/linear.h. X_tangent belongs to X
+ * and takes the tangent of each argument after it.
  *
- * `out` may be one of the changes, never one of the values.
+ * `out` may be one of the tangents, but not one of the values.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -28,7 +28,7 @@ static inline void linear_cross_tangent(const double *a, const double *a_dot,
     linear_copy(right, out);
 }
 
-/* out += change of s a */
+/* out += d(s a) */
 static inline void linear_add_tangent(double s, double s_dot, const double *a,
                                       const double *a_dot, double *out)
 {
@@ -36,7 +36,7 @@ static inline void linear_add_tangent(double s, double s_dot, const double *a,
     linear_add(s, a_dot, out);
 }
 
-/* the part of a_dot across a, over |a|; 0 for a zero vector, which stays */
+/* out = (a_dot - u (u . a_dot))/|a| with u = a/|a|; 0 for a zero vector */
 static inline void linear_unit_tangent(const double *a, const double *a_dot, double *out)
 {
     const double n = linear_norm(a), inverse = n > 0 ? 1 / n : 0;
@@ -48,7 +48,7 @@ static inline void linear_unit_tangent(const double *a, const double *a_dot, dou
     linear_scale(inverse, r, out);
 }
 
-/* k keeps its length 1, so that k_dot is across it */
+/* k has length 1, and k_dot is normal to it. */
 static inline void linear_rotate_tangent(const double *k, const double *k_dot, double angle,
                                          double angle_dot, const double *v,
                                          const double *v_dot, double *out)
@@ -68,7 +68,7 @@ static inline void linear_rotate_tangent(const double *k, const double *k_dot, d
     linear_copy(r, out);
 }
 
-/* angles of 0 are not skipped: they may change */
+/* Angles of 0 are not skipped, because their tangents need not be 0. */
 static inline void linear_rotate_xyz_tangent(const double degree[3],
                                              const double degree_dot[3], const double *v,
                                              const double *v_dot, double *out)
@@ -87,11 +87,12 @@ static inline void linear_rotate_xyz_tangent(const double degree[3],
     linear_copy(r_dot, out);
 }
 
-/* What the rotation by the vector r turns by when r changes: a r_dot + b r x r_dot
- * + c r (r.r_dot) with t = |r|, a = sin t/t, b = (1 - cos t)/t^2 and c = (t - sin t)/t^3,
- * which for small t is a series: 8 terms, remainder below 1e-19. */
-static inline void linear_turn_of(const double r[3], const double r_dot[3],
-                                  double rotation[3])
+/* Computes the tangent, as a rotation vector, of the rotation by the vector r
+ * (docs/theory.md, 8): a r_dot + b r x r_dot + c r (r . r_dot) with t = |r|, a = sin t/t,
+ * b = (1 - cos t)/t^2 and c = (t - sin t)/t^3. For small t, c is a series of 8 terms with a
+ * remainder below 1e-19. */
+static inline void linear_rotation_tangent(const double r[3], const double r_dot[3],
+                                           double rotation[3])
 {
     const double t2 = linear_dot(r, r), t = sqrt(t2), half = sin(t / 2);
     const double a = t > 0 ? sin(t) / t : 1, b = t > 0 ? 2 * (half / t) * (half / t) : 0.5;
@@ -107,14 +108,15 @@ static inline void linear_turn_of(const double r[3], const double r_dot[3],
     linear_add(c * linear_dot(r, r_dot), r, rotation);
 }
 
-static inline void linear_turn_tangent(const double r[3], const double r_dot[3],
-                                       const double *v, const double *v_dot, double *out)
+static inline void linear_rotate_by_vector_tangent(const double r[3], const double r_dot[3],
+                                                   const double *v, const double *v_dot,
+                                                   double *out)
 {
     double rotation[3], at[3], turned[3], to[3];
 
-    linear_turn_of(r, r_dot, rotation);
-    linear_turn(r, v, at);
-    linear_turn(r, v_dot, to);
+    linear_rotation_tangent(r, r_dot, rotation);
+    linear_rotate_by_vector(r, v, at);
+    linear_rotate_by_vector(r, v_dot, to);
     linear_cross(rotation, at, turned);
     linear_add(1, turned, to);
     linear_copy(to, out);

@@ -1,6 +1,6 @@
 /*
- * mosaic.c - how a domain turns with the mosaic spread, and what its weight changes by.
- * Under NB_QUIRK_MOSAIC_F32 of the angle before it is rounded. SPDX-License-Identifier: MIT
+ * mosaic.c - tangents of the rotation and the weight of a domain. With NB_QUIRK_MOSAIC_F32
+ * they are those of the angle before its rounding. SPDX-License-Identifier: MIT
  */
 #include "scene/mosaic.h"
 
@@ -25,7 +25,7 @@ struct mosaic_change mosaic_frame_tangent(const struct crystal_axes *axes,
     return f;
 }
 
-/* of mosaic_vector() */
+/* Tangent of mosaic_vector(). */
 static void mosaic_vector_tangent(const nb_scene *scene, const nb_scene *dot,
                                   const struct mosaic_change *frame,
                                   const struct scene_domain *domain, double out[3])
@@ -50,15 +50,15 @@ void mosaic_rotation_tangent(const nb_scene *scene, const nb_scene *dot,
                              const struct scene_domain *domain, double rotation[3])
 {
     const double spread_dot = linear_radian(dot->crystal.mosaic[0]);
-    double by[3], by_dot[3];
+    double vector[3], vector_dot[3];
 
     if (!mosaic_is_anisotropic(scene)) {
         linear_scale(spread_dot * domain->angle, domain->axis, rotation);
         return;
     }
-    mosaic_vector(scene, (const double(*)[3])frame->at, domain, by);
-    mosaic_vector_tangent(scene, dot, frame, domain, by_dot);
-    linear_turn_of(by, by_dot, rotation);
+    mosaic_vector(scene, (const double(*)[3])frame->at, domain, vector);
+    mosaic_vector_tangent(scene, dot, frame, domain, vector_dot);
+    linear_rotation_tangent(vector, vector_dot, rotation);
 }
 
 double mosaic_weight_tangent(const nb_scene *scene, const nb_scene *dot, int d, double mean,

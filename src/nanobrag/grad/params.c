@@ -1,6 +1,6 @@
 /*
- * params.c - the vector x in and out of the resolved scene, its lists and the box of
- * structure factors. SPDX-License-Identifier: MIT
+ * params.c - writes the vector x into the resolved scene, its lists and the box of
+ * structure factors, and adds up cotangents of the box. SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <string.h>
@@ -15,8 +15,8 @@ int params_is_f(const struct params *params, size_t i)
     return registry_row(params->at[i].row)->list == REFLECTIONS;
 }
 
-/* what registry_name() and registry_value() count by */
-static size_t index_of(const struct params *params, const struct param *at)
+/* Returns the index of a parameter for registry_name() and registry_value(). */
+static size_t registry_index(const struct params *params, const struct param *at)
 {
     const size_t index = (size_t)at->index;
 
@@ -25,11 +25,11 @@ static size_t index_of(const struct params *params, const struct param *at)
     return index;
 }
 
-/* the mean of the listed values that structure factor p stands for */
+/* Returns the mean of the listed values of structure factor p. */
 static double listed_f(const struct params_f *f, size_t p)
 {
     const double first = f->listed[f->start[p]];
-    double above = 0; /* the first, where all agree */
+    double above = 0; /* equal values add exactly 0, so their mean is exact */
 
     for (size_t i = f->start[p]; i < f->start[p + 1]; i++) above += f->listed[i] - first;
     return first + above / (double)(f->start[p + 1] - f->start[p]);
@@ -42,7 +42,7 @@ void params_describe(const struct params *params, const nb_scene *scene, size_t 
     const struct registry_row *row = registry_row(at->row);
 
     registry_describe(scene, row, out);
-    registry_name(scene, row, index_of(params, at), out->name, sizeof out->name);
+    registry_name(scene, row, registry_index(params, at), out->name, sizeof out->name);
     if (row->list == REFLECTIONS) {
         out->value = listed_f(&params->f, (size_t)at->index);
         out->scale = fmax(1, fabs(out->value));
@@ -58,16 +58,17 @@ nb_status params_check(nb_context *ctx, const struct params *params, const nb_sc
         char name[sizeof(((nb_param *)0)->name)];
 
         if (x[i] >= row->lower && x[i] <= row->upper) continue;
-        registry_name(scene, row, index_of(params, params->at + i), name, sizeof name);
+        registry_name(scene, row, registry_index(params, params->at + i), name,
+                      sizeof name);
         return fail(ctx, NB_ERR_ARGUMENT, "x[%zu] (%s) is %g, expected %g to %g", i, name,
                     x[i], row->lower, row->upper);
     }
     return NB_OK;
 }
 
-/* x into a scene whose lists are `lists` */
-static void write(const struct param *at, size_t n, const double *x,
-                  const struct params_lists *lists, nb_scene *scene)
+/* Writes n numbers x to the scene, or to its lists in `lists`. */
+static void write_numbers(const struct param *at, size_t n, const double *x,
+                          const struct params_lists *lists, nb_scene *scene)
 {
     for (size_t i = 0; i < n; i++, at++) {
         const struct registry_row *row = registry_row(at->row);
@@ -96,7 +97,7 @@ void params_unpack(const struct params *params, const double *x,
             lists->domain_weight[i] = from ? from[i] : 1;
         scene->crystal.domain_weight = lists->domain_weight;
     }
-    write(params->at, params->n, x, lists, scene);
+    write_numbers(params->at, params->n, x, lists, scene);
     symmetry_tie_cell(params->system, scene->crystal.cell);
 }
 
@@ -111,7 +112,7 @@ void params_unpack_change(const struct params *params, size_t first, size_t n,
     for (int i = 0; lists->domain_weight && i < scene->crystal.ndomains; i++)
         lists->domain_weight[i] = 0;
     dot->crystal.domain_weight = lists->domain_weight;
-    write(params->at + first, n, dx, lists, dot);
+    write_numbers(params->at + first, n, dx, lists, dot);
     symmetry_tie_cell(params->system, dot->crystal.cell);
 }
 

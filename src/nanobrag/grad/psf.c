@@ -1,4 +1,5 @@
-/* psf.c - the mirror of image/psf.c. SPDX-License-Identifier: MIT */
+/* psf.c - tangent and adjoint of the point spread of image/psf.c.
+ * SPDX-License-Identifier: MIT */
 #include "grad/psf.h"
 
 void psf_tangent(struct psf *psf, const nb_scene *scene, const nb_scene *dot,

@@ -1,6 +1,6 @@
 /*
- * psf.h - the point spread in a direction of the parameters, and back: its width is
- * psf.fwhm/detector.pixel, its radius is fixed. Neither allocates.
+ * psf.h - tangent and adjoint of the point spread. Its width is psf.fwhm/detector.pixel, in
+ * pixels; its radius is fixed. Neither function allocates.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,16 +12,21 @@
 #include "image/psf.h"
 
 /*
- *   photons  [in]      before the point spread
- *   change   [in,out]  of the photons before it, then of the image after it
+ * Applies the tangent.
+ *
+ *   dot      [in]      tangent of the scene
+ *   photons  [in]      image before the point spread
+ *   change   [in,out]  tangent of the image before the point spread, then after it
  */
 void psf_tangent(struct psf *psf, const nb_scene *scene, const nb_scene *dot,
                  const double *photons, double *change);
 
 /*
- *   photons    [in]      before the point spread; NULL: nobody asks for its width
- *   cotangent  [in,out]  of the image after it, then of the photons before it
- *   bar        [in,out]  psf.fwhm and detector.pixel are added to
+ * Applies the adjoint.
+ *
+ *   photons    [in]      image before the point spread; NULL: the width has no cotangent
+ *   cotangent  [in,out]  cotangent of the image after the point spread, then before it
+ *   bar        [in,out]  cotangents are added to its psf.fwhm and detector.pixel
  */
 void psf_adjoint(struct psf *psf, const nb_scene *scene, const double *photons,
                  double *cotangent, nb_scene *bar);

@@ -1,6 +1,6 @@
 /*
- * reflections.c - the places of the box that a free structure factor stands for: those of
- * its equivalents by the point group that are listed.
+ * reflections.c - finds the places of the box that share a free structure factor: those of
+ * its listed equivalents in the point group.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,7 +14,7 @@
 #include "grad/registry.h"
 #include "scene/reflections/hkl_table.h"
 
-/* insert `place` into an ascending list unless it is there; returns the new length */
+/* Inserts `place` into an ascending list unless the list has it. Returns the length. */
 static int insert(size_t place, size_t *list, int n)
 {
     int at = n;
@@ -33,17 +33,17 @@ int reflections_equivalent(const nb_hkl *hkl, const struct symmetry *symmetry, s
 
     hkl_box_indices(hkl, place, at);
     for (int i = 0; i < symmetry->n; i++) {
-        int turned[3], inside = 1;
+        int image[3], inside = 1;
         size_t to;
 
         for (int k = 0; k < 3; k++) {
             const int *row = symmetry->matrix[i][k];
 
-            turned[k] = row[0] * at[0] + row[1] * at[1] + row[2] * at[2];
-            inside &= turned[k] >= hkl->min[k] && turned[k] < hkl->min[k] + hkl->size[k];
+            image[k] = row[0] * at[0] + row[1] * at[1] + row[2] * at[2];
+            inside &= image[k] >= hkl->min[k] && image[k] < hkl->min[k] + hkl->size[k];
         }
         if (!inside) continue;
-        to = (size_t)(hkl_box_at(hkl, turned[0], turned[1], turned[2]) - hkl->box);
+        to = (size_t)(hkl_box_at(hkl, image[0], image[1], image[2]) - hkl->box);
         if (!isnan(hkl->box[to])) n = insert(to, out, n);
     }
     return n;

@@ -1,5 +1,5 @@
 /*
- * registry.c - the rows of the registry, and what a scene makes of them.
+ * registry.c - the rows of the registry, and how they apply to a scene.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +12,7 @@
 #include "scene/mosaic.h"
 #include "scene/reflections/hkl_table.h"
 
-/* what a scene must have for a parameter to mean something in it */
+/* What a scene must have so that a parameter applies to it. */
 enum applies {
     ALWAYS,
     CELL,
@@ -33,7 +33,7 @@ enum applies {
     LIST
 };
 
-/* how a parameter acts */
+/* Values of `smooth` in params.def. */
 enum { EVERYWHERE = NB_SMOOTH_EVERYWHERE, MOVES = NB_SMOOTH_ALMOST };
 
 static const struct registry_row rows[] = {
@@ -129,7 +129,7 @@ static void describe(const struct registry_row *row, nb_param *out)
 int nb_param_registry(int i, nb_param *out)
 {
     static const char *const index[] = {"", "[i]", "[i]",
-                                        "[h,k,l]"}; /* by enum registry_list */
+                                        "[h,k,l]"}; /* index: enum registry_list */
 
     if (i < 0 || i >= ROWS || !out) return 0;
     describe(&rows[i], out);
@@ -137,8 +137,9 @@ int nb_param_registry(int i, nb_param *out)
     return 1;
 }
 
-/* whether the image depends on which reflection is nearest to a sample: not for a grating
- * of whole cells with one structure factor, whose fringes repeat */
+/* Returns 1 if the image depends on which reflection is nearest to a sample. It does
+ * not for a square crystal of whole cells with one structure factor, whose fringes are
+ * periodic. */
 static int has_jumps(const nb_scene *scene)
 {
     const nb_crystal *c = &scene->crystal;
@@ -148,26 +149,26 @@ static int has_jumps(const nb_scene *scene)
     return jumps;
 }
 
-static int is(const struct registry_row *row, const char *name)
+static int has_name(const struct registry_row *row, const char *name)
 {
     return strcmp(row->name, name) == 0;
 }
 
-/* parameters that this scene does not listen to */
+/* Returns 1 if the image of this scene does not depend on the parameter. */
 static int has_no_influence(const nb_scene *scene, const struct registry_row *row)
 {
     const nb_beam *b = &scene->beam;
 
-    return (is(row, "fudge") && scene->crystal.shape == NB_SQUARE)
+    return (has_name(row, "fudge") && scene->crystal.shape == NB_SQUARE)
            || (!strncmp(row->group, "mosaic", 6) && scene->crystal.ndomains == 1)
-           || (is(row, "polarization") && b->unpolarised)
+           || (has_name(row, "polarization") && b->unpolarised)
            || (!strcmp(row->group, "polarization_axis") && b->unpolarised
                && (b->nsource > 0 || b->ndivergence[0] * b->ndivergence[1] == 1))
            || (!strcmp(row->group, "spindle") && scene->scan.phi0 == 0
                && scene->scan.osc == 0)
            || (!strcmp(row->group, "amorphous")
                && (scene->background.water == 0 || (scene->quirks & NB_QUIRK_WATER)))
-           || (is(row, "source_weight")
+           || (has_name(row, "source_weight")
                && (b->nsource == 1 || (scene->quirks & NB_QUIRK_UNIT_WEIGHTS)));
 }
 

@@ -1,4 +1,4 @@
-/* sampling.c - steps and phi in a direction. SPDX-License-Identifier: MIT */
+/* sampling.c - tangents of steps and phi angles. SPDX-License-Identifier: MIT */
 #include "grad/tangent.h"
 
 double sampling_step_tangent(const struct scene_steps *steps, double range_dot)

@@ -1,7 +1,7 @@
 /*
- * select.c - names to parameters. A word is a name, a group, or the name of a list with an
- * index in brackets, "*" for all of it; "*" alone is all that applies but structure
- * factors. SPDX-License-Identifier: MIT
+ * select.c - finds the parameters that names select. A word is the name of a parameter, of
+ * a group, or of a list with an index in brackets ("[*]" for all members). "*" alone
+ * selects all that apply except structure factors. SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,13 +13,14 @@
 #include "grad/registry.h"
 #include "scene/reflections/hkl_table.h"
 
-/* a word of the names: "name", "name[index]" */
+/* A word of the names: "name" or "name[index]". */
 struct word {
-    const char *text, *index; /* index: behind the bracket; NULL: none */
+    const char *text, *index; /* index: the text after the bracket; NULL: no bracket */
     size_t length, name_length, index_length;
 };
 
-/* the next word; 0 behind the last. Separators within brackets belong to the word. */
+/* Reads the next word; returns 0 after the last. Separators in brackets belong to
+ * the word. */
 static int next_word(const char **names, struct word *word)
 {
     static const char separators[] = " \t\n,";
@@ -43,7 +44,8 @@ static int next_word(const char **names, struct word *word)
     return 1;
 }
 
-/* `n` whole numbers with commas between, and nothing else, from the index of a word */
+/* Parses the index of a word: n whole numbers separated by commas. Returns 0 for other
+ * text. */
 static int parse_index(const struct word *word, int n, long *out)
 {
     const char *at = word->index, *end = word->index + word->index_length;
@@ -59,33 +61,33 @@ static int parse_index(const struct word *word, int n, long *out)
     return at == end && *end == ']' && end + 1 == word->text + word->length;
 }
 
-/* what is being selected from, and what was */
+/* A selection under way: its scene, and the parameters found so far. */
 struct selection {
     nb_context *ctx;
     const nb_scene *scene;
     struct symmetry symmetry;
     struct params *out;
-    size_t room; /* for parameters */
+    size_t capacity; /* number of parameters that out->at has memory for */
 };
 
 static nb_status append(struct selection *s, int row, size_t index)
 {
     struct params *out = s->out;
 
-    if (out->n == s->room) {
-        const size_t more = s->room > 0 ? 2 * s->room : 16;
+    if (out->n == s->capacity) {
+        const size_t more = s->capacity > 0 ? 2 * s->capacity : 16;
         struct param *at = realloc(out->at, more * sizeof *at);
 
         if (!at) return fail_memory(s->ctx, "the list of parameters");
         out->at = at;
-        s->room = more;
+        s->capacity = more;
     }
     out->at[out->n].row = row;
     out->at[out->n++].index = (int)index;
     return NB_OK;
 }
 
-/* the first in the box of the reflections that are one with the listed one at `place` */
+/* Returns the first place of the box that shares its structure factor with `place`. */
 static size_t first_equivalent(const struct selection *s, size_t place)
 {
     size_t list[48];
@@ -94,7 +96,7 @@ static size_t first_equivalent(const struct selection *s, size_t place)
     return list[0];
 }
 
-/* all that a row stands for */
+/* Appends all members of a row. */
 static nb_status append_row(struct selection *s, int i)
 {
     const struct registry_row *row = registry_row(i);
@@ -109,7 +111,7 @@ static nb_status append_row(struct selection *s, int i)
     return NB_OK;
 }
 
-/* one member of the list that a row is */
+/* Appends the member of a list that the index of a word names. */
 static nb_status append_member(struct selection *s, int i, const struct word *word)
 {
     const struct registry_row *row = registry_row(i);
@@ -156,13 +158,14 @@ static int is_everything(const struct word *word)
     return !word->index && matches("*", word);
 }
 
-static int means(const struct word *word, const struct registry_row *row)
+static int selects(const struct word *word, const struct registry_row *row)
 {
     if (is_everything(word)) return row->list != REFLECTIONS;
     return matches(row->name, word) || (!word->index && matches(row->group, word));
 }
 
-/* the member of a cell that a row is; -1: none */
+/* Returns the index in nb_crystal.cell of the number of a row; -1 if it is not in
+ * the cell. */
 static int member_of_cell(const struct registry_row *row)
 {
     const size_t first = offsetof(nb_scene, crystal.cell);
@@ -173,7 +176,8 @@ static int member_of_cell(const struct registry_row *row)
     return (int)((row->offset - first) / sizeof(double));
 }
 
-/* 1 where the crystal system ties the row; then naming it alone is refused */
+/* Sets *tied to 1 if the crystal system ties the row. A tied row that is named by itself is
+ * an error. */
 static nb_status check_tie(const struct selection *s, const struct registry_row *row,
                            int is_name, int *tied)
 {
@@ -190,7 +194,7 @@ static nb_status check_tie(const struct selection *s, const struct registry_row 
                               : "cell_alpha");
 }
 
-/* append what one word names, all of which must apply */
+/* Appends the parameters that one word selects, all of which must apply. */
 static nb_status select_word(struct selection *s, const struct word *word)
 {
     nb_context *ctx = s->ctx;
@@ -204,7 +208,7 @@ static nb_status select_word(struct selection *s, const struct word *word)
         const char *lacks;
         int tied;
 
-        if (!means(word, row)) continue;
+        if (!selects(word, row)) continue;
         lacks = registry_lacking(scene, row);
         if (lacks && is_everything(word)) continue;
         if (lacks)

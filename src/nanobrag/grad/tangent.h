@@ -1,10 +1,11 @@
 /*
- * tangent.h - scene_derive() in a direction: what the frame changes by per unit of `dot`.
+ * tangent.h - the tangent of scene_derive(): the derivative of the frame along a direction
+ * of the scene.
  *
- * `scene` is resolved; the doubles of `dot` hold the change of each parameter in the
- * scene's own unit, all else of it is 0. Each function fills the members of `out` that its
- * part of scene/ owns, and follows its namesake there formula by formula: X_tangent is the
- * change of what X computes. None of them allocates; the arrays of `out` are the caller's.
+ * `scene` is resolved. `dot` is the direction: its doubles are the tangents of those of the
+ * scene, in the same units, and all its other members are 0. Each function computes the
+ * members of `out` that belong to its part of scene/; X_tangent follows X formula by
+ * formula. None of them allocates; the caller owns the arrays of `out`.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,47 +18,53 @@
 #include "scene/crystal.h"
 #include "scene/scene.h"
 
-/* strain, ncells, peak, metric, fudge, b_factor, default_f from cell, matrix, misset,
- * ncells, fudge, b_factor, default_f of the crystal; `axes` from crystal_derive(). */
+/* Computes strain, ncells, peak, metric, fudge, b_factor and default_f; `axes` are those of
+ * crystal_derive(). */
 void crystal_tangent(const nb_scene *scene, const nb_scene *dot,
                      const struct crystal_axes *axes, struct phys_frame_tangent *out);
 
-/* the frame of mosaic_frame() and its change */
+/* The unit vectors of mosaic_frame() and their tangents. */
 struct mosaic_change {
     double at[3][3], dot[3][3];
 };
 
-/* Of a step, in the unit of its range; of phi step i, degree; of the weight of a domain,
- * with mean_dot the change of their mean; of the rotation of a domain, as a rotation
- * vector, radian. */
+/* Tangent of a step, in the unit of its range. */
 double sampling_step_tangent(const struct scene_steps *steps, double range_dot);
+
+/* Tangent of the angle of phi step i, degree. */
 double sampling_phi_tangent(const nb_scene *scene, const nb_scene *dot,
                             const struct scene_fixed *fixed, int i);
+
+/* Tangent of the weight of domain d; mean_dot is the tangent of the mean weight. */
 double mosaic_weight_tangent(const nb_scene *scene, const nb_scene *dot, int d, double mean,
                              double mean_dot);
+
+/* Tangent of the rotation of a domain, as a rotation vector, radian. */
 void mosaic_rotation_tangent(const nb_scene *scene, const nb_scene *dot,
                              const struct mosaic_change *frame,
                              const struct scene_domain *domain, double rotation[3]);
 
-/* From the axes and their strain. */
+/* Computes the unit vectors of mosaic_frame() and their tangents from the axes and their
+ * strain. */
 struct mosaic_change mosaic_frame_tangent(const struct crystal_axes *axes,
                                           const double strain[9]);
 
-/* pix0 to layer_mu from the detector, and from what of the beam moves it. */
+/* Computes the members from pix0 to layer_mu, which depend on detector and
+ * beam direction. */
 void detector_tangent(const nb_scene *scene, const nb_scene *dot,
                       const struct scene_fixed *fixed, struct phys_frame_tangent *out);
 
-/* source (nsource) and kahn from the beam. */
+/* Computes source (nsource) and kahn. */
 void beam_tangent(const nb_scene *scene, const nb_scene *dot,
                   const struct scene_fixed *fixed, struct phys_frame_tangent *out);
 
-/* bragg_scale and amorphous_scale from fluence, scale of the crystal and thickness of the
- * water; counts from the frame of the scene. */
+/* Computes bragg_scale and amorphous_scale; `frame` is that of the scene, for
+ * its counts. */
 void background_tangent(const nb_scene *scene, const nb_scene *dot,
                         const struct phys_frame *frame, struct phys_frame_tangent *out);
 
-/* All of it, with turn (nphi x ndomains) from the mosaic spread and from phi0, osc and axis
- * of the scan, but without the box of structure factors. */
+/* Computes the tangent of the whole frame, with rotation (nphi x ndomains), but without the
+ * box of structure factors. */
 void scene_derive_tangent(const nb_scene *scene, const nb_scene *dot,
                           const struct scene_fixed *fixed, const struct crystal_axes *axes,
                           const struct phys_frame *frame, struct phys_frame_tangent *out);

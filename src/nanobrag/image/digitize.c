@@ -1,6 +1,6 @@
 /*
- * digitize.c - photons to counts, by nanoBragg's rounding, its noise or ours. Sums are of
- * whole numbers, so the thread count does not show.
+ * digitize.c - converts photons to counts: rounded as nanoBragg does, or with noise. Sums
+ * are of whole numbers, so they do not depend on the number of threads.
  * SPDX-License-Identifier: MIT
  */
 #include "image/digitize.h"
@@ -12,10 +12,10 @@
 #include "image/statistics.h"
 #include "physics/counts.h"
 
-/* rows whose sums are kept until they are folded; pixels of a piece of a row */
+/* Rows with a tally each, before these are added up; pixels of a piece of a row. */
 enum { ROWS = 1024, PIECE = 512 };
 
-/* how many pixels are worth a second thread */
+/* Numbers of pixels from which on several threads are faster. */
 enum { SHARED_ROUNDED = 1 << 20, SHARED_DRAWN = 1 << 12 };
 
 static const double largest_count = 65535;
@@ -29,7 +29,7 @@ static double automatic_scale(const struct window *window, const nb_array *image
     return statistics.max > 0 ? 55000 / statistics.max : 1;
 }
 
-static uint16_t *row_of(const nb_array *counts, int s, int64_t *step)
+static uint16_t *counts_row(const nb_array *counts, int s, int64_t *step)
 {
     const int dense = counts->stride[0] == 0 && counts->stride[1] == 0;
     const int64_t row = dense ? counts->shape[1] : counts->stride[0];
@@ -38,19 +38,19 @@ static uint16_t *row_of(const nb_array *counts, int s, int64_t *step)
     return (uint16_t *)counts->data + s * row;
 }
 
-/* 0 outside the ROI, which the other pixels of the row do not pass through */
+/* Sets the counts of row s to 0 outside the ROI. */
 static void clear_outside(const struct window *window, const nb_array *counts, int s)
 {
     const int inside = s >= window->roi[2] && s < window->roi[3];
     const int first = inside ? window->roi[0] : window->nfast;
     int64_t step;
-    uint16_t *row = row_of(counts, s, &step);
+    uint16_t *row = counts_row(counts, s, &step);
 
     for (int f = 0; f < first; f++) row[f * step] = 0;
     for (int f = inside ? window->roi[1] : first; f < window->nfast; f++) row[f * step] = 0;
 }
 
-/* what a row does not draw from a stream */
+/* The inputs and the output of the conversion of a row. */
 struct rows {
     const struct window *window;
     const nb_digitizer *how;
@@ -59,8 +59,8 @@ struct rows {
     double scale;
 };
 
-/* The counts are the integer parts of values that were rounded to floats, as nanoBragg
- * does. One choice a loop: that is what compilers vectorise. */
+/* Rounds n pixels to counts by way of float, as nanoBragg does; returns the overloads. Each
+ * loop holds at most one condition, so that compilers vectorise it. */
 static int64_t round_piece(const float *pixel, int n, double scale, double offset,
                            uint16_t *out)
 {
@@ -84,7 +84,7 @@ static struct phys_tally round_row(const struct rows *rows, int s)
     const struct window *window = rows->window;
     struct phys_tally tally = {0};
     int64_t step;
-    uint16_t *row = row_of(rows->counts, s, &step);
+    uint16_t *row = counts_row(rows->counts, s, &step);
 
     for (int f = window->roi[0]; f < window->roi[1]; f += PIECE) {
         const int left = window->roi[1] - f, n = left < PIECE ? left : PIECE;
@@ -105,7 +105,7 @@ static struct phys_tally draw_row(const struct rows *rows, int s)
     const nb_digitizer *how = rows->how;
     struct phys_tally tally = {0};
     int64_t step;
-    uint16_t *row = row_of(rows->counts, s, &step);
+    uint16_t *row = counts_row(rows->counts, s, &step);
 
     for (int f = window->roi[0]; f < window->roi[1]; f++) {
         const double mean = window_shows(window, s, f) ? array_get(rows->image, s, f) : 0;
@@ -118,7 +118,7 @@ static struct phys_tally draw_row(const struct rows *rows, int s)
     return tally;
 }
 
-static struct phys_tally make_row(const struct rows *rows, int s)
+static struct phys_tally digitize_row(const struct rows *rows, int s)
 {
     const int *roi = rows->window->roi;
     struct phys_tally tally = {0};
@@ -129,10 +129,10 @@ static struct phys_tally make_row(const struct rows *rows, int s)
     return tally;
 }
 
-/* The row up to which rows from `first` on may be made at once. In place the counts of a
- * row lie over a part of an earlier row's pixels, and of its own in the first row, which is
- * made from left to right: no row may be made while one is wanted that its counts lie over.
- */
+/* Returns the end of the rows from `first` on that may be converted at the same time. In
+ * place, the counts of a row overwrite pixels of earlier rows, and those of row 0 its own,
+ * which is safe from left to right. A row must wait until the rows that it overwrites are
+ * converted. */
 static int wave_end(const struct rows *rows, int first)
 {
     const int end = rows->window->nslow, most = end - first < ROWS ? end : first + ROWS;
@@ -155,15 +155,15 @@ static struct phys_tally digitize_rows(const struct rows *rows, int threads)
 
         last = wave_end(rows, first);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4) if (shared)
-        for (int s = first; s < last; s++) tally[s - first] = make_row(rows, s);
+        for (int s = first; s < last; s++) tally[s - first] = digitize_row(rows, s);
         for (int s = first; s < last; s++) phys_tally_join(&total, &tally[s - first]);
     }
     (void)threads, (void)shared; /* without OpenMP */
     return total;
 }
 
-/* One stream runs through the ROI in raster order; masked pixels draw from it too. What it
- * draws are floats, the largest of them with fractions, and so is their sum. */
+/* Draws nanoBragg's noise: one stream runs through the ROI in raster order, masked pixels
+ * included. Its numbers are floats, which need not be whole, so *photons is a plain sum. */
 static struct phys_tally digitize_quirk(const struct rows *rows,
                                         struct random_stream random, double *photons)
 {
@@ -175,7 +175,7 @@ static struct phys_tally digitize_quirk(const struct rows *rows,
     for (int s = 0; s < window->nslow; s++) {
         const int inside = s >= window->roi[2] && s < window->roi[3];
         int64_t step;
-        uint16_t *row = row_of(rows->counts, s, &step);
+        uint16_t *row = counts_row(rows->counts, s, &step);
 
         for (int f = window->roi[0]; inside && f < window->roi[1]; f++) {
             const double p = window_shows(window, s, f) ? array_get(rows->image, s, f) : 0;

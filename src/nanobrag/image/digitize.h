@@ -1,5 +1,5 @@
 /*
- * digitize.h - photons to 16-bit counts.
+ * digitize.h - converts photons to 16-bit counts.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,14 +13,15 @@
 #include "physics/counts.h"
 #include "scene/random.h"
 
-/* counts = digitised image; both already checked. `quirk`: the generator of nanoBragg as
- * the scene left it, for its noise; NULL: ours. Threads share the rows of our noise, any
- * number of them giving the same counts. Counts may lie in the memory of the image, both
- * dense and at the same address. */
+/* Converts an image to counts; both arrays are already checked. `quirk` is the random
+ * stream of the scene for noise as nanoBragg draws it, or NULL. The counts do not depend on
+ * the number of threads. They may lie in the memory of the image, both dense and at the
+ * same address. */
 void digitize(const struct window *window, const nb_digitizer *how, const nb_array *image,
               const struct random_stream *quirk, int threads, nb_array *counts);
 
-/* The photons of a tally: rounded once above 2^53, infinite where a pixel has 2^63. */
+/* Returns the photons of a tally: exact up to 2^53, rounded once above, infinite if a pixel
+ * has 2^63 or more. */
 double digitize_photons(const struct phys_tally *tally);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * noise.h - Poisson draws: ours, by counter, and nanoBragg's, by stream.
+ * noise.h - Poisson numbers: from the counter-based generator of physics/poisson.h, or from
+ * the stream of nanoBragg.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,8 +12,8 @@
 #include "physics/poisson.h"
 #include "scene/random.h"
 
-/* A Poisson number of the given mean; depends on its arguments alone. NaN or a mean
- * <= 0 gives 0. */
+/* Returns a Poisson number of the given mean, which depends on the arguments alone; 0 if
+ * the mean is NaN, 0 or less. */
 PHYS_FN double noise_poisson(uint64_t seed, uint32_t image, uint64_t pixel, double mean)
 {
     const struct phys_stream stream = {seed, pixel, image};
@@ -20,12 +21,13 @@ PHYS_FN double noise_poisson(uint64_t seed, uint32_t image, uint64_t pixel, doub
     return phys_poisson(stream, mean);
 }
 
-/* The same by nanoBragg's float arithmetic; draws from and advances `random`. `spare`
- * keeps the second normal of a pair; zero it before the first call. */
+/* The second normal number of a pair, for the next draw; all 0 before the first. */
 struct noise_spare {
     int filled;
     float value;
 };
+
+/* Returns a Poisson number in nanoBragg's float arithmetic, from the stream `random`. */
 float noise_poisson_quirk(struct random_stream *random, struct noise_spare *spare,
                           float mean);
 

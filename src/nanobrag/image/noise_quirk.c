@@ -1,13 +1,13 @@
 /*
- * noise_quirk.c - Poisson numbers in the float arithmetic of nanoBragg, rounding by
- * rounding (docs/from_nanobragg.md): one acceptance that differs shifts every later draw.
- * Compiled without contraction. SPDX-License-Identifier: MIT
+ * noise_quirk.c - Poisson numbers with every rounding of nanoBragg's float arithmetic
+ * (docs/from_nanobragg.md), because one acceptance that differs changes all later draws.
+ * The file is compiled without contraction of products. SPDX-License-Identifier: MIT
  */
 #include <math.h>
 
 #include "image/noise.h"
 
-/* Lanczos' approximation of ln gamma(x) with the coefficients of the original */
+/* Returns ln gamma(x) by Lanczos' approximation, with the coefficients of nanoBragg. */
 static float log_gamma(float argument)
 {
     static const double coefficient[] = {76.18009172947146,    -86.50532032941677,
@@ -21,8 +21,8 @@ static float log_gamma(float argument)
     return (float)(-tail + log(2.5066282746310005 * series / x));
 }
 
-/* the polar method; both numbers of a pair are used */
-static float normal(struct random_stream *random, struct noise_spare *spare)
+/* Draws a normal number by the polar method, which gives pairs. */
+static float draw_normal(struct random_stream *random, struct noise_spare *spare)
 {
     float v1, v2, square, factor;
 
@@ -41,8 +41,8 @@ static float normal(struct random_stream *random, struct noise_spare *spare)
     return (float)(v2 * factor);
 }
 
-/* product of uniforms until it falls to exp(-mean) */
-static float counted(struct random_stream *random, float mean)
+/* Draws a Poisson number: multiplies uniforms until the product falls to exp(-mean). */
+static float draw_by_product(struct random_stream *random, float mean)
 {
     const float limit = (float)exp(-(double)mean);
     float product = 1, k = -1;
@@ -54,8 +54,8 @@ static float counted(struct random_stream *random, float mean)
     return k;
 }
 
-/* rejection from a Lorentzian */
-static float rejected(struct random_stream *random, float mean)
+/* Draws a Poisson number by rejection from a Lorentzian. */
+static float draw_by_rejection(struct random_stream *random, float mean)
 {
     static const double pi = 3.14159265358979323846;
     const float width = (float)sqrt(2 * (double)mean);
@@ -84,8 +84,8 @@ float noise_poisson_quirk(struct random_stream *random, struct noise_spare *spar
 {
     const double m = (double)mean;
 
-    if (m > 1e6) return (float)(m + sqrt(m) * (double)normal(random, spare));
-    if (m >= 12) return rejected(random, mean);
-    /* NaN, which nanoBragg would draw for ever, ends here after one uniform */
-    return counted(random, mean);
+    if (m > 1e6) return (float)(m + sqrt(m) * (double)draw_normal(random, spare));
+    if (m >= 12) return draw_by_rejection(random, mean);
+    /* A mean of NaN, for which nanoBragg never returns, ends after one uniform. */
+    return draw_by_product(random, mean);
 }

@@ -1,7 +1,8 @@
 /*
- * psf.c - point spread as one product of Fourier transforms. The kernel is integrated over
- * each pixel, so that a spread narrower than a pixel is right, and symmetric, so that its
- * transform is real and the convolution is its own adjoint. SPDX-License-Identifier: MIT
+ * psf.c - the point spread as a product of Fourier transforms (docs/theory.md, 12). The
+ * kernel is integrated over each pixel, so that a spread narrower than a pixel is right. It
+ * is symmetric, so that its transform is real and the convolution is its own adjoint.
+ * SPDX-License-Identifier: MIT
  */
 #include "image/psf.h"
 
@@ -13,10 +14,10 @@
 #include "base/context.h"
 
 /*
- * Gauss: 6 sigma and what is left of the last pixel; at most 4e-9 of the light lies beyond.
- * Fibre: of its light 0.59 fwhm/radius lies beyond, 1e-3 at 600 fwhm. What is cut is given
- * back by the normalisation. Reaching beyond the image costs nothing, and a smaller radius
- * would return to the image light that has left it.
+ * Gauss: 6 sigma, rounded up; at most 4e-9 of the light lies beyond it. Fibre: 600 fwhm;
+ * the fraction 0.59 fwhm/radius of the light lies beyond it, that is 1e-3. The
+ * normalisation spreads this light over the kernel. A radius larger than the image costs
+ * nothing, while a smaller one would put back light that has left the image.
  */
 int psf_default_radius(int kind, double fwhm_pixels)
 {
@@ -36,22 +37,21 @@ int psf_default_radius(int kind, double fwhm_pixels)
 
 struct psf {
     int kind, radius;
-    int nslow, nfast; /* of the image */
-    int reach[2]; /* kernel pixels from the centre that can matter, slow and fast */
-    int pslow, pfast; /* of the transform */
-    size_t half; /* complex numbers per row of the transform: pfast/2 + 1 */
+    int nslow, nfast; /* size of the image */
+    int reach[2]; /* radius of the kernel within the image, slow and fast */
+    int pslow, pfast; /* size of the transform */
+    size_t half; /* complex numbers in a row of the transform: pfast/2 + 1 */
     double *work; /* pslow rows of 2 half; image or kernel, and its transform in place */
-    double *transfer; /* pslow x half: transform of the kernel/(pslow pfast) */
-    double *line; /* two lines of the kernel's factors */
+    double *transfer; /* (pslow x half), transform of the kernel/(pslow pfast) */
+    double *line; /* two lines of factors of the kernel */
     fftw_plan forward, backward;
 };
 
 /*
- * The planner of FFTW is one per process and not thread safe, so its calls need a lock that
- * is one per process too. A spin lock, because C11 can initialise it without a library;
- * plans made by estimate take milliseconds, measured ones as long as they may, and make
- * others wait. A program that calls FFTW's planner in another thread meanwhile has to call
- * fftw_make_planner_thread_safe().
+ * FFTW has one planner for each process, and it is not thread safe, so its calls need one
+ * lock for the process. This is a spin lock, because C11 initialises it without a library.
+ * Estimated plans hold it for milliseconds, measured ones up to their time limit. A program
+ * that calls FFTW's planner in another thread must call fftw_make_planner_thread_safe().
  */
 static atomic_flag planner = ATOMIC_FLAG_INIT;
 
@@ -66,7 +66,8 @@ static void unlock_planner(void)
     atomic_flag_clear_explicit(&planner, memory_order_release);
 }
 
-/* the next number without prime factors above 7, for which FFTW is fast */
+/* Returns the next number, from n on, without prime factors above 7; FFTW is fast
+ * for it. */
 static int fast_size(int n)
 {
     static const int prime[] = {2, 3, 5, 7};
@@ -96,10 +97,11 @@ static int allocate(struct psf *psf)
     return psf->work && psf->transfer && psf->line;
 }
 
-/* What measuring found in this process so far, and whether its time was ever too short:
- * then no new size is measured, so that those of a size stay alike. Under the same lock. */
+/* Wisdom measured in this process so far, and whether a measurement ran out of time. After
+ * that no new size is measured, so that all transforms of a size stay the same. The lock
+ * protects both. */
 static char *measured;
-static int gave_up;
+static int timed_out;
 
 static double seconds_now(void)
 {
@@ -128,11 +130,11 @@ static void drop_plans(struct psf *p)
     p->forward = p->backward = NULL;
 }
 
-/* both, or neither */
+/* Makes both plans by measurement, or neither. */
 static void measure_plans(struct psf *p, struct psf_tuning *tuning)
 {
     const char *known = measured ? measured : tuning->known;
-    const unsigned how = FFTW_MEASURE | (gave_up ? FFTW_WISDOM_ONLY : 0);
+    const unsigned how = FFTW_MEASURE | (timed_out ? FFTW_WISDOM_ONLY : 0);
     const double each = tuning->seconds / 2;
     double start = seconds_now(), middle;
 
@@ -144,7 +146,7 @@ static void measure_plans(struct psf *p, struct psf_tuning *tuning)
     fftw_set_timelimit(FFTW_NO_TIMELIMIT);
     tuning->cut_short = middle - start >= each || seconds_now() - middle >= each;
     tuning->measured = !tuning->cut_short && p->forward && p->backward;
-    gave_up |= tuning->cut_short;
+    timed_out |= tuning->cut_short;
     if (!tuning->measured) {
         drop_plans(p);
         return;
@@ -154,14 +156,15 @@ static void measure_plans(struct psf *p, struct psf_tuning *tuning)
     measured = tuning->found ? strdup(tuning->found) : NULL;
 }
 
-/* The planner's wisdom is one per process, and changes what it chooses: it is ours while we
- * plan, and the program's again afterwards. */
+/* Makes both plans. The planner has one wisdom for each process, on which its choice
+ * depends, so the wisdom of the calling program is saved before and
+ * restored afterwards. */
 static void plan_transforms(struct psf *p, struct psf_tuning *tuning)
 {
-    char *programs;
+    char *saved_wisdom;
 
     lock_planner();
-    programs = fftw_export_wisdom_to_string();
+    saved_wisdom = fftw_export_wisdom_to_string();
     fftw_forget_wisdom();
     if (tuning) measure_plans(p, tuning);
     if (!p->forward || !p->backward) {
@@ -170,8 +173,8 @@ static void plan_transforms(struct psf *p, struct psf_tuning *tuning)
         plan_backward(p, FFTW_ESTIMATE);
     }
     fftw_forget_wisdom();
-    if (programs) (void)fftw_import_wisdom_from_string(programs);
-    free(programs);
+    if (saved_wisdom) (void)fftw_import_wisdom_from_string(saved_wisdom);
+    free(saved_wisdom);
     unlock_planner();
 }
 
@@ -228,8 +231,8 @@ void psf_free(struct psf *psf)
     free(psf);
 }
 
-/* kernel pixels (+-i, +-j), negative ones wrapped round the end */
-static void put(struct psf *psf, int i, int j, double value)
+/* Sets the four kernel pixels (+-i, +-j); negative indices wrap round. */
+static void set_symmetric(struct psf *psf, int i, int j, double value)
 {
     const size_t row = psf->half * 2;
     const size_t below = (size_t)i * row, right = (size_t)j;
@@ -240,19 +243,19 @@ static void put(struct psf *psf, int i, int j, double value)
     psf->work[above + right] = psf->work[above + left] = value;
 }
 
-/* what a kernel is filled with: itself, or what it changes by per unit of its fwhm */
+/* Which kernel to compute: the kernel itself, or its derivative with respect to fwhm. */
 enum content { VALUE, SLOPE };
 
-/* x exp(-x^2), also where x overflows */
+/* Returns x exp(-x^2), which is 0 for large x. */
 static double wing(double x)
 {
     return fabs(x) < 30 ? x * exp(-x * x) : 0;
 }
 
 /*
- * exp(-4 ln 2 r^2/fwhm^2): the integral over a pixel is a product of two differences of
- * error functions of (distance) c, with c in inverse proportion to fwhm, so that
- * d erf(u c)/d fwhm = -2/sqrt(pi) wing(u c)/fwhm.
+ * Computes the kernel exp(-4 ln 2 r^2/fwhm^2). Its integral over a pixel is a product of
+ * two differences erf(u c) - erf(v c), where u and v are the edges of the pixel and c is
+ * proportional to 1/fwhm, so that d erf(u c)/d fwhm = -2/sqrt(pi) wing(u c)/fwhm.
  */
 static void gauss_kernel(struct psf *psf, double fwhm, enum content content)
 {
@@ -272,19 +275,19 @@ static void gauss_kernel(struct psf *psf, double fwhm, enum content content)
     }
     for (int i = 0; i <= psf->reach[0]; i++)
         for (int j = 0; j <= psf->reach[1]; j++)
-            put(psf, i, j,
-                content == VALUE ? weight[i] * weight[j]
-                                 : slope[i] * weight[j] + weight[i] * slope[j]);
+            set_symmetric(psf, i, j,
+                          content == VALUE ? weight[i] * weight[j]
+                                           : slope[i] * weight[j] + weight[i] * slope[j]);
 }
 
-/* 2 pi times the integral of g/(2 pi (g^2 + r^2)^(3/2)) over 0..x, 0..y: the solid angle
- * of that rectangle seen from the height g above its corner */
+/* Returns 2 pi times the integral of g/(2 pi (g^2 + r^2)^(3/2)) over 0..x, 0..y, which is
+ * the solid angle of that rectangle seen from the height g above its corner. */
 static double solid_angle(double g, double x, double y)
 {
     return atan2(x * y, g * sqrt(g * g + x * x + y * y));
 }
 
-/* d solid_angle/dg */
+/* Returns d solid_angle/dg. */
 static double solid_angle_slope(double g, double x, double y)
 {
     const double x2 = g * g + x * x, y2 = g * g + y * y, r2 = x2 + y * y;
@@ -292,7 +295,7 @@ static double solid_angle_slope(double g, double x, double y)
     return -x * y * (g * g + r2) / (x2 * y2 * sqrt(r2));
 }
 
-/* value (solid angle) + slope (its slope) */
+/* Factors of a weighted sum: value x solid_angle + slope x d solid_angle/dg. */
 struct corner {
     double g, value, slope;
 };
@@ -306,10 +309,10 @@ static double corner_at(struct corner corner, double x, double y)
 }
 
 /*
- * The profile is half its maximum where (1 + r^2/g^2)^(3/2) = 2. With r = fwhm/2:
- * g = fwhm/(2 sqrt(2^(2/3) - 1)).
- * A pixel is the second difference of the solid angle over its corners, which is odd in x
- * and in y; the whole square is four times its quadrant.
+ * Computes the kernel of the fibre. The profile falls to half where (1 + r^2/g^2)^(3/2) =
+ * 2, so that g = fwhm/(2 sqrt(2^(2/3) - 1)). The integral over a pixel is the second
+ * difference of the solid angle over its corners. The solid angle is odd in x and in y, so
+ * the integral over the whole square is four times that over a quadrant.
  */
 static void fiber_kernel(struct psf *psf, double fwhm, enum content content)
 {
@@ -319,19 +322,20 @@ static void fiber_kernel(struct psf *psf, double fwhm, enum content content)
     const double scale_slope = -scale * solid_angle_slope(g, edge, edge) / quadrant;
     const struct corner corner = {g, content == VALUE ? scale : scale_slope * per_fwhm,
                                   content == VALUE ? 0 : scale * per_fwhm};
-    double *before = psf->line, *here = before + psf->reach[1] + 1;
+    double *previous = psf->line, *current = previous + psf->reach[1] + 1;
 
-    for (int j = 0; j <= psf->reach[1]; j++) before[j] = -corner_at(corner, 0.5, j + 0.5);
+    for (int j = 0; j <= psf->reach[1]; j++) previous[j] = -corner_at(corner, 0.5, j + 0.5);
     for (int i = 0; i <= psf->reach[0]; i++) {
-        double *swap = before;
+        double *swap = previous;
 
         for (int j = 0; j <= psf->reach[1]; j++)
-            here[j] = corner_at(corner, i + 0.5, j + 0.5);
-        put(psf, i, 0, 2 * (here[0] - before[0]));
+            current[j] = corner_at(corner, i + 0.5, j + 0.5);
+        set_symmetric(psf, i, 0, 2 * (current[0] - previous[0]));
         for (int j = 1; j <= psf->reach[1]; j++)
-            put(psf, i, j, (here[j] - here[j - 1]) - (before[j] - before[j - 1]));
-        before = here;
-        here = swap;
+            set_symmetric(psf, i, j,
+                          (current[j] - current[j - 1]) - (previous[j] - previous[j - 1]));
+        previous = current;
+        current = swap;
     }
 }
 
@@ -349,7 +353,7 @@ static void make_transfer(struct psf *psf, double fwhm, enum content content)
     for (size_t i = 0; i < n; i++) psf->transfer[i] = psf->work[2 * i] * norm;
 }
 
-/* the convolution of an image with the kernel, or with its slope, into psf->work */
+/* Convolves an image with the kernel, or with its derivative; the result is psf->work. */
 static void convolve(struct psf *psf, double fwhm, enum content content,
                      const double *image)
 {
@@ -369,10 +373,10 @@ static void convolve(struct psf *psf, double fwhm, enum content content,
 }
 
 /*
- * Linear, so that it serves tangents and cotangents of either sign too. For the same
- * reason the round-off of the transforms, about 1e-16 of the image's maximum and of either
- * sign in dark pixels, is left: cutting it at 0 would break the derivative, and counts and
- * noise read what is below 0 as 0.
+ * The operation is linear, so it also serves tangents and cotangents. So the rounding error
+ * of the transforms, about 1e-16 of the maximum and of either sign in dark pixels, is not
+ * clipped at 0: that would break the derivative. Counts and noise read negative photons as
+ * 0.
  */
 void psf_apply(struct psf *psf, double fwhm_pixels, double *image)
 {
@@ -426,7 +430,7 @@ nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
                 "again, or leave the point spread out");
 }
 
-/* no struct psf exists in this build: those below are there to link */
+/* This build never makes a struct psf; the functions below only satisfy the linker. */
 void psf_apply(struct psf *psf, double fwhm_pixels, double *image)
 {
     (void)psf;

@@ -1,6 +1,6 @@
 /*
- * psf.h - point spread of the detector: a convolution by FFTW, zero padded so that edges
- * are linear, with a kernel of sum 1.
+ * psf.h - point spread of the detector: a convolution by FFTW with a kernel of sum 1. The
+ * image is padded with zeros, so that light does not wrap around its edges.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,44 +10,47 @@
 #include <nanobrag/context.h>
 #include <nanobrag/scene.h>
 
-struct psf; /* transforms and buffers for one image size */
+struct psf; /* transforms and buffers for images of one size */
 
-/* The radius in pixels that a kernel of this kind gets when none is asked for. */
+/* Returns the default radius of a kernel, in pixels. */
 int psf_default_radius(int kind, double fwhm_pixels);
 
-/* Transforms that are measured, not estimated: what FFTW knows from another process, NULL
- * for nothing, and how long it may try; then what it knows now, for free(), NULL for
- * nothing, and whether the time was too short or they were measured. The transforms of a
- * size are the same for all that ask for measured ones in a process. */
+/* A request to choose the Fourier transforms by measurement. Within a process the measured
+ * transforms of one size are always the same. */
 struct psf_tuning {
-    const char *known;
-    double seconds;
-    char *found;
-    int cut_short, measured;
+    const char *known; /* [in] wisdom of FFTW from an earlier process; NULL: none */
+    double seconds; /* [in] time limit, s */
+    char *found; /* [out] wisdom of FFTW now, to be released with free(); NULL: none */
+    int cut_short; /* [out] 1: the time was too short */
+    int measured; /* [out] 1: the transforms are measured */
 };
 
-/* `tuning`: NULL for estimated transforms, the same in every run, hence the same bits.
- * Wisdom that the program has given FFTW neither helps nor changes.
- * NB_ERR_UNSUPPORTED in a build without FFTW. `psf->radius` must be decided. */
+/* Makes a point spread; psf->radius must be decided. With tuning = NULL the transforms are
+ * estimated: the same in every run, so images have the same bits. FFTW wisdom of the
+ * calling program is neither used nor changed. Returns NB_ERR_UNSUPPORTED in a build
+ * without FFTW, NB_ERR_MEMORY. */
 nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
                      struct psf_tuning *tuning, struct psf **out);
 
-/* image := kernel * image, dense nslow x nfast; allocates nothing. The kernel is made
- * anew from fwhm (in pixels), so that it may be a parameter. Linear and its own adjoint. */
+/* Convolves an image, dense nslow x nfast, with the kernel, which each call computes from
+ * fwhm_pixels, so that fwhm can be a parameter. The operation is linear and its own
+ * adjoint. No function below allocates. */
 void psf_apply(struct psf *psf, double fwhm_pixels, double *image);
 
-/* image += factor (slope * photons), where the slope is what the kernel changes by per unit
- * of fwhm at its fixed radius; also linear and its own adjoint. */
+/* Adds factor x (d kernel/d fwhm_pixels, at fixed radius, convolved with photons) to image.
+ * This convolution is linear and its own adjoint, too. */
 void psf_add_slope(struct psf *psf, double fwhm_pixels, double factor,
                    const double *photons, double *image);
 
-/* The sum over pixels of weight (slope * photons). */
+/* Returns the sum over pixels of weight x (d kernel/d fwhm_pixels convolved
+ * with photons). */
 double psf_slope_dot(struct psf *psf, double fwhm_pixels, const double *photons,
                      const double *weight);
 
-/* Memory it holds; 0 for NULL. */
+/* Returns the bytes of its buffers; 0 for NULL. */
 size_t psf_bytes(const struct psf *psf);
 
+/* Frees a point spread; NULL is allowed. */
 void psf_free(struct psf *psf);
 
 #endif

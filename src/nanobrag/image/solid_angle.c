@@ -1,7 +1,7 @@
 /*
- * solid_angle.c - see solid_angle.h. The pixels of a row are many and the sum over them is
- * that of a smooth function: its integral and, by Euler and Maclaurin, two terms of the
- * row's ends.
+ * solid_angle.c - the solid angle of a detector, row by row. A row has many pixels, so the
+ * sum of the smooth function over them is its integral and, by the formula of Euler and
+ * Maclaurin, two terms for each end of the row.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,12 +11,13 @@
 
 #include "physics/pixel_position.h"
 
-/* in pixels; the first term that row_sum() leaves out is 0.02 (pixel/distance)^5/width of
- * the sum, here below 1e-14 */
+/* Limits of the method, in pixels. The first omitted term is 0.02 (pixel/distance)^5/width
+ * of the sum, which is then below 1e-14. */
 enum { LEAST_WIDTH = 32, LEAST_DISTANCE = 200 };
 
-/* What an end of a row adds to the sum of g = r^-3 over the middles of pixels h wide,
- * 7 h^3/5760 g''' - h/24 g'; u is measured from the foot of the perpendicular. */
+/* Returns the terms of one end of a row for the sum of g = r^-3 over the centres of pixels
+ * of width h: 7 h^3/5760 g''' - h/24 g'. u is the distance from the foot of the
+ * perpendicular. */
 static double end_term(double u, double r, double h)
 {
     const double r2 = 1 / (r * r), per_r5 = r2 * r2 / r;
@@ -26,12 +27,12 @@ static double end_term(double u, double r, double h)
     return h * (7.0 / 5760 * h * h * third - first / 24);
 }
 
-/* the sum over row s */
+/* Returns the solid angle of row s, steradian. */
 static double row_sum(const struct window *window, const struct phys_frame *frame,
                       const struct phys_detector *det, int s)
 {
     const double h = frame->pixel, length = h * (window->roi[1] - window->roi[0]);
-    const double sample = 0.5 * det->sub; /* that stands for a pixel, from its corner */
+    const double sample = 0.5 * det->sub; /* first sub-pixel of a pixel */
     const struct phys_vec3 start =
         phys_axpy(h * window->roi[0] + sample - 0.5 * h, det->fast,
                   phys_axpy(h * s + sample, det->slow,
@@ -39,7 +40,8 @@ static double row_sum(const struct window *window, const struct phys_frame *fram
     const double a = phys_dot(start, det->fast), b = a + length;
     const double d2 = phys_dot(start, start) - a * a;
     const double ra = sqrt(d2 + a * a), rb = sqrt(d2 + b * b);
-    /* of r^-3; on one side of the foot without the difference of two near numbers */
+    /* Integral of r^-3. If the row lies on one side of the foot, this form avoids the
+     * difference of two nearly equal numbers. */
     const double integral = a * b > 0 ? length * (a + b) / (ra * rb * (b * ra + a * rb))
                                       : (b / rb - a / ra) / d2;
 

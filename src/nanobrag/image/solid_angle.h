@@ -1,5 +1,5 @@
 /*
- * solid_angle.h - the solid angle of a plain detector without a sum over its pixels.
+ * solid_angle.h - the solid angle of a flat detector, without a sum over its pixels.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,9 +9,10 @@
 #include "image/window.h"
 #include "physics/frame.h"
 
-/* Steradian, the sum of the pixels' own solid angles but for rounding. Returns 0 (out
- * untouched) where the detector is curved or near, the window narrow or masked, or the
- * pixels are weighted sample by sample. */
+/* Computes the sum of the solid angles of the pixels, steradian, to rounding. Returns 0,
+ * with `out` unchanged, if the method does not apply: the detector is curved or near, its
+ * pixels are points, the window is narrow or masked, or omega is evaluated for every
+ * sample. */
 int solid_angle_of_rows(const struct window *window, const struct phys_frame *frame,
                         double *out);
 

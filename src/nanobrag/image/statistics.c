@@ -1,7 +1,7 @@
 /*
- * statistics.c - one pass over the pixels, rounded to float, in pieces of rows that stay in
- * the cache: mean and squared deviations of each piece, then of all by Chan's rule
- * (COMPSTAT 1982), in raster order.
+ * statistics.c - one pass over the pixels, in pieces of rows that stay in the cache. The
+ * mean and the squared deviations of the pieces are merged by the rule of Chan, Golub and
+ * LeVeque (COMPSTAT 1982), in raster order.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +12,7 @@
 
 #include "base/array.h"
 
-/* pixels of a piece, and sums that are kept side by side for SIMD */
+/* Pixels of a piece; partial sums side by side, for SIMD. */
 enum { PIECE = 1024, LANES = 8 };
 
 void statistics_pixels(const struct window *window, const nb_array *image, int s, int f,
@@ -34,20 +34,20 @@ void statistics_pixels(const struct window *window, const nb_array *image, int s
         if (!window_shows(window, s, f + i)) out[i] = 0;
 }
 
-/* what is known of some pixels */
+/* Statistics of some pixels. */
 struct part {
     int64_t count, nonfinite;
-    double sum, mean, spread; /* spread: of squared deviations from the mean */
+    double sum, mean, spread; /* spread: sum of squared deviations from the mean */
     float max;
 };
 
-static double folded(const double lane[LANES])
+static double sum_lanes(const double lane[LANES])
 {
     return ((lane[0] + lane[4]) + (lane[1] + lane[5]))
            + ((lane[2] + lane[6]) + (lane[3] + lane[7]));
 }
 
-static void add_up(const float *p, int n, struct part *part)
+static void summarize(const float *p, int n, struct part *part)
 {
     double sum[LANES] = {0};
     float max[LANES] = {0};
@@ -63,12 +63,12 @@ static void add_up(const float *p, int n, struct part *part)
         max[k] = p[i] > max[k] ? p[i] : max[k];
     }
     part->count = n;
-    part->sum = folded(sum);
+    part->sum = sum_lanes(sum);
     part->mean = part->sum / (n > 1 ? n : 1);
     part->max = 0;
     for (int k = 0; k < LANES; k++)
         if (max[k] > part->max) part->max = max[k];
-    /* a sum of finite floats is finite */
+    /* The sum of finite floats is finite in double. */
     part->nonfinite = 0;
     if (!isfinite(part->sum))
         for (i = 0; i < n; i++) part->nonfinite += !isfinite(p[i]);
@@ -90,11 +90,11 @@ static double spread_of(const float *p, int n, double mean)
 
         squares[k] += d * d;
     }
-    return folded(squares);
+    return sum_lanes(squares);
 }
 
-/* drop what is masked; returns how many are left */
-static int squeeze(const struct window *window, int s, int f, int n, float *p)
+/* Removes the masked pixels of a piece. Returns the number of those left. */
+static int remove_masked(const struct window *window, int s, int f, int n, float *p)
 {
     int left = 0;
 
@@ -117,9 +117,9 @@ static void merge(struct part *all, const struct part *part)
     all->mean = all->sum / (double)all->count;
 }
 
-/* fast index of the first of the pixels f .. f + n - 1 that has this value */
-static int find(const struct window *window, const nb_array *image, int s, int f, int n,
-                float value)
+/* Returns the fast index of the first of the pixels f .. f + n - 1 with this value. */
+static int find_value(const struct window *window, const nb_array *image, int s, int f,
+                      int n, float value)
 {
     float p[PIECE];
     int i = 0;
@@ -129,7 +129,7 @@ static int find(const struct window *window, const nb_array *image, int s, int f
     return f + i;
 }
 
-/* sqrt(sum/(n - 1)); one pixel or none counts as two */
+/* Returns sqrt(sum/(n - 1)), or sqrt(sum) for fewer than two pixels. */
 static double sample_root(double sum, int64_t n)
 {
     return sqrt(sum / (double)(n > 1 ? n - 1 : 1));
@@ -139,7 +139,7 @@ void statistics_of(const struct window *window, const nb_array *image, int quirk
                    nb_statistics *out, int max_at[2])
 {
     struct part all = {0};
-    int64_t hidden = 0;
+    int64_t masked = 0;
 
     max_at[0] = max_at[1] = -1;
     for (int s = window->roi[2]; s < window->roi[3]; s++)
@@ -150,14 +150,14 @@ void statistics_of(const struct window *window, const nb_array *image, int quirk
             int shown;
 
             statistics_pixels(window, image, s, f, n, p);
-            shown = squeeze(window, s, f, n, p);
-            add_up(p, shown, &part);
+            shown = remove_masked(window, s, f, n, p);
+            summarize(p, shown, &part);
             part.spread = spread_of(p, shown, part.mean);
-            hidden += n - shown;
+            masked += n - shown;
             if (part.max > all.max) {
                 all.max = part.max;
                 max_at[0] = s;
-                max_at[1] = find(window, image, s, f, n, part.max);
+                max_at[1] = find_value(window, image, s, f, n, part.max);
             }
             merge(&all, &part);
         }
@@ -169,6 +169,6 @@ void statistics_of(const struct window *window, const nb_array *image, int quirk
     out->rms = sample_root(all.spread + all.sum * all.mean, all.count);
     out->rmsd = sample_root(all.spread, all.count);
     if (quirk_rmsd)
-        out->rmsd = sample_root(all.spread + (double)hidden * all.mean * all.mean,
-                                all.count + hidden);
+        out->rmsd = sample_root(all.spread + (double)masked * all.mean * all.mean,
+                                all.count + masked);
 }

@@ -1,5 +1,5 @@
 /*
- * statistics.h - max, mean, rms and rmsd as nanoBragg prints them.
+ * statistics.h - maximum, mean, rms and rmsd of an image, as nanoBragg defines them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,12 +11,13 @@
 
 #include "image/window.h"
 
-/* Fills count, max, sum, mean, rms, rmsd and the pixel (slow, fast) of the maximum (-1, -1
- * when no pixel is above 0). `quirk_rmsd`: over all ROI pixels, masked ones as 0. */
+/* Computes count, max, sum, mean, rms, rmsd and nonfinite, and the pixel (slow, fast) of
+ * the maximum, -1 -1 if no pixel is above 0. With quirk_rmsd, masked pixels of the ROI
+ * count as 0 in rmsd. */
 void statistics_of(const struct window *window, const nb_array *image, int quirk_rmsd,
                    nb_statistics *out, int max_at[2]);
 
-/* Pixels f .. f + n - 1 of row s as floats, those that are not rendered as 0. */
+/* Reads pixels f .. f + n - 1 of row s as floats; masked pixels are 0. */
 void statistics_pixels(const struct window *window, const nb_array *image, int s, int f,
                        int n, float *out);
 

@@ -1,4 +1,4 @@
-/* target.c - see target.h. SPDX-License-Identifier: MIT */
+/* target.c - checks a target and fills its defaults. SPDX-License-Identifier: MIT */
 #include "image/target.h"
 
 #include "base/context.h"

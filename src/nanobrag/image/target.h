@@ -1,6 +1,6 @@
 /*
- * target.h - what an image is compared with: the check of an nb_target, and its defaults.
- * The losses themselves are physics/loss.h.
+ * target.h - the target of nb_loss(): its check and its defaults. The losses are computed
+ * by physics/loss.h.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,10 +12,10 @@
 
 #include "physics/loss.h"
 
-/* NB_OK when the target makes sense, whatever its images are. */
+/* Checks the numbers of a target, but not its images. */
 nb_status target_check(nb_context *ctx, const nb_target *target);
 
-/* The loss of a target that passed target_check(). */
+/* Returns the loss function of a target that passed target_check(). */
 struct phys_loss_model target_model(const nb_target *target);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * window.h - which pixels of an image count.
+ * window.h - the pixels of an image that are rendered: those inside the ROI and not masked.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,7 +15,7 @@ struct window {
     const uint8_t *mask; /* nslow x nfast, 0 = skipped; NULL: none */
 };
 
-/* A pixel inside the ROI is rendered, that is, not masked. */
+/* Returns 1 if a pixel inside the ROI is not masked. */
 static inline int window_shows(const struct window *window, int s, int f)
 {
     return !window->mask || window->mask[(size_t)s * (size_t)window->nfast + (size_t)f];

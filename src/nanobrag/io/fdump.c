@@ -1,9 +1,10 @@
 /*
- * fdump.c - reflections in binary: the bounds of the box as text, LF FF, then doubles.
+ * fdump.c - binary dumps of reflections: the bounds of the box as text, LF FF, then F as
+ * little-endian doubles.
  *
- * nanoBragg writes one more plane of zeros at the end of each axis and nothing after the
- * doubles; ours has no such planes and ends in a tag and a checksum. The length tells the
- * two apart: theirs is a whole number of doubles, ours is not. Numbers are little endian.
+ * A dump of nanoBragg has one more plane of zeros at the end of each axis. A dump of this
+ * library has no such planes, but a tag and a checksum at the end, so that the length,
+ * which is not a whole number of doubles, distinguishes it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -25,7 +26,7 @@ enum { WORD = 8, TAG = 6, CHECK = 4, TRAILER = TAG + CHECK, BUFFER = 1 << 16 };
 static const char tag[] = "NBSUM1";
 static const size_t size_limit = (size_t)3 << 30;
 
-/* CRC-32 as in zlib and PNG, four bits at a time; starts at 0 */
+/* Continues the CRC-32 of zlib and PNG, which starts at 0, four bits at a time. */
 static uint32_t checksum(uint32_t crc, const unsigned char *bytes, size_t n)
 {
     static const uint32_t table[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac,
@@ -42,7 +43,7 @@ static uint32_t checksum(uint32_t crc, const unsigned char *bytes, size_t n)
     return ~crc;
 }
 
-static uint64_t load(const unsigned char *bytes, int n)
+static uint64_t load_word(const unsigned char *bytes, int n)
 {
     uint64_t word = 0;
 
@@ -50,21 +51,22 @@ static uint64_t load(const unsigned char *bytes, int n)
     return word;
 }
 
-static void store(unsigned char *bytes, int n, uint64_t word)
+static void store_word(unsigned char *bytes, int n, uint64_t word)
 {
     for (int i = 0; i < n; i++) bytes[i] = (unsigned char)(word >> 8 * i);
 }
 
 /* ---- reading ---- */
 
-/* a dump in memory: its header and how the doubles lie */
+/* A dump in memory. */
 struct dump {
     const unsigned char *doubles;
     int min[3], max[3];
-    int planes; /* zero planes at the end of each axis: 0 ours, 1 nanoBragg's */
+    int planes; /* planes of zeros at the end of each axis: 1 for nanoBragg, else 0 */
 };
 
-/* one bound: an optional minus and up to six digits; bytes used, 0 for none */
+/* Reads one bound, with an optional minus. Returns its length in bytes, 0 if there
+ * is none. */
 static size_t read_bound(const unsigned char *at, size_t n, int *bound)
 {
     size_t i = n > 0 && at[0] == '-' ? 1 : 0;
@@ -79,7 +81,8 @@ static size_t read_bound(const unsigned char *at, size_t n, int *bound)
     return i > first ? i : 0;
 }
 
-/* "hmin hmax kmin kmax lmin lmax" LF FF: bytes used, 0 when it is not that */
+/* Reads the header "hmin hmax kmin kmax lmin lmax" LF FF. Returns its length in bytes, 0 if
+ * it is another text. */
 static size_t read_header(const unsigned char *at, size_t n, struct dump *dump)
 {
     size_t used = 0;
@@ -98,7 +101,7 @@ static size_t read_header(const unsigned char *at, size_t n, struct dump *dump)
     return used + 1;
 }
 
-/* at most 200002^3, which 64 bits hold even as bytes */
+/* Returns the number of doubles, at most 200002^3, which in bytes fits 64 bits. */
 static uint64_t count_cells(const struct dump *dump, int planes)
 {
     uint64_t cells = 1;
@@ -108,28 +111,29 @@ static uint64_t count_cells(const struct dump *dump, int planes)
     return cells;
 }
 
-/* which layout the length says it is, and its checksum */
+/* Finds the layout from the length n of the dump after its header; verifies
+ * the checksum. */
 static nb_status check_layout(nb_context *ctx, const char *name, size_t n,
                               struct dump *dump)
 {
-    const uint64_t ours = count_cells(dump, 0) * WORD;
-    const uint64_t theirs = count_cells(dump, 1) * WORD;
+    const uint64_t length = count_cells(dump, 0) * WORD;
+    const uint64_t quirk_length = count_cells(dump, 1) * WORD;
     const unsigned char *trailer;
 
-    if (n == theirs) {
+    if (n == quirk_length) {
         dump->planes = 1;
         return NB_OK;
     }
     dump->planes = 0;
-    if (n != ours + TRAILER)
+    if (n != length + TRAILER)
         return fail(ctx, NB_ERR_FORMAT,
                     "%s: %zu bytes after the header, expected %llu, or %llu in a dump of "
                     "nanoBragg; write the dump again from the reflection list",
-                    name, n, (unsigned long long)ours + TRAILER,
-                    (unsigned long long)theirs);
-    trailer = dump->doubles + ours;
+                    name, n, (unsigned long long)length + TRAILER,
+                    (unsigned long long)quirk_length);
+    trailer = dump->doubles + length;
     if (memcmp(trailer, tag, TAG) != 0
-        || load(trailer + TAG, CHECK) != checksum(0, dump->doubles, (size_t)ours))
+        || load_word(trailer + TAG, CHECK) != checksum(0, dump->doubles, (size_t)length))
         return fail(ctx, NB_ERR_FORMAT,
                     "%s: the checksum does not fit the amplitudes, so the file is damaged; "
                     "write the dump again from the reflection list",
@@ -137,9 +141,9 @@ static nb_status check_layout(nb_context *ctx, const char *name, size_t n,
     return NB_OK;
 }
 
-/* copy the listed part of the doubles into the box */
-static nb_status fill(nb_context *ctx, const char *name, const struct dump *dump,
-                      nb_hkl *hkl)
+/* Copies the doubles, without planes of zeros, to the box. */
+static nb_status fill_box(nb_context *ctx, const char *name, const struct dump *dump,
+                          nb_hkl *hkl)
 {
     const size_t row = (size_t)(hkl->size[2] + dump->planes) * WORD;
     const unsigned char *at = dump->doubles;
@@ -148,7 +152,7 @@ static nb_status fill(nb_context *ctx, const char *name, const struct dump *dump
     for (int h = dump->min[0]; h <= dump->max[0]; h++) {
         for (int k = dump->min[1]; k <= dump->max[1]; k++, at += row) {
             for (int l = 0; l < hkl->size[2]; l++, box++) {
-                const uint64_t word = load(at + (size_t)l * WORD, WORD);
+                const uint64_t word = load_word(at + (size_t)l * WORD, WORD);
 
                 memcpy(box, &word, sizeof word);
                 if (!isfinite(*box))
@@ -182,7 +186,7 @@ nb_status fdump_parse(nb_context *ctx, const char *name, const void *bytes, size
     if (status != NB_OK) return status;
     status = hkl_box_create(ctx, dump.min, dump.max, &hkl);
     if (status != NB_OK) return file_fail(ctx, status, name);
-    status = fill(ctx, name, &dump, hkl);
+    status = fill_box(ctx, name, &dump, hkl);
     if (status != NB_OK) {
         nb_hkl_free(hkl);
         return status;
@@ -209,10 +213,10 @@ nb_status nb_fdump_read(nb_context *ctx, const char *path, nb_hkl **out)
 
 /* ---- writing ---- */
 
-/* doubles on their way to the file */
+/* A buffer of doubles for the file. */
 struct stream {
     struct file_out *file;
-    int checked; /* crc is wanted */
+    int checked; /* 1: crc is computed */
     uint32_t crc;
     size_t used;
     unsigned char buffer[BUFFER];
@@ -225,13 +229,13 @@ static void flush(struct stream *stream)
     stream->used = 0;
 }
 
-static void put(struct stream *stream, double value)
+static void put_double(struct stream *stream, double value)
 {
     uint64_t word;
 
     if (stream->used == BUFFER) flush(stream);
     memcpy(&word, &value, sizeof word);
-    store(stream->buffer + stream->used, WORD, word);
+    store_word(stream->buffer + stream->used, WORD, word);
     stream->used += WORD;
 }
 
@@ -246,8 +250,8 @@ static void put_cells(struct stream *stream, const nb_hkl *hkl, double default_f
                        : NULL;
 
             for (int l = 0; l < hkl->size[2]; l++)
-                put(stream, !row ? 0 : isnan(row[l]) ? default_f : row[l]);
-            if (planes) put(stream, 0);
+                put_double(stream, !row ? 0 : isnan(row[l]) ? default_f : row[l]);
+            if (planes) put_double(stream, 0);
         }
     }
     flush(stream);
@@ -279,7 +283,7 @@ nb_status nb_fdump_write(nb_context *ctx, const char *path, const nb_hkl *hkl,
                    info.min[1], info.max[1], info.min[2], info.max[2]);
     for (int i = 0; i < 3; i++) cells *= (size_t)(hkl->size[i] + planes);
     NB_TRY(file_begin(ctx, path, &file));
-    file_expect(&file, strlen(header) + cells * WORD + (planes ? 0 : TRAILER));
+    file_preallocate(&file, strlen(header) + cells * WORD + (planes ? 0 : TRAILER));
     file_put(&file, header, strlen(header));
     stream.file = &file;
     stream.checked = !planes;
@@ -288,7 +292,7 @@ nb_status nb_fdump_write(nb_context *ctx, const char *path, const nb_hkl *hkl,
     put_cells(&stream, hkl, default_f, planes);
     if (stream.checked) {
         memcpy(trailer, tag, TAG);
-        store(trailer + TAG, CHECK, stream.crc);
+        store_word(trailer + TAG, CHECK, stream.crc);
         file_put(&file, trailer, sizeof trailer);
     }
     return file_end(&file);

@@ -1,8 +1,9 @@
 /*
- * file.c - reading a file whole, and writing one so that the target is whole or untouched.
+ * file.c - reads whole files, and writes a file so that the target is complete or
+ * unchanged.
  *
- * There is no fsync: a reader never sees half a file, but the last image before a power
- * cut may be lost. Pipes and devices cannot be renamed onto and are written directly.
+ * There is no fsync: a reader never sees half a file, but the last image before a power cut
+ * may be lost. Pipes and devices cannot be replaced by rename and are written directly.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -26,8 +27,8 @@
 #include "base/huge_pages.h"
 
 enum {
-    READ_STEP = 1 << 16, /* first guess where the size is not known */
-    CALL_MAX = 1 << 30, /* bytes per read or write call; Linux stops at 2 GiB */
+    READ_STEP = 1 << 16, /* first size of the buffer if the size of the file is unknown */
+    CALL_MAX = 1 << 30, /* bytes for one call of read() or write(); Linux stops at 2 GiB */
     NAME_TRIES = 10000,
     LINKS_MAX = 40
 };
@@ -89,7 +90,7 @@ static nb_status fail_size(nb_context *ctx, const char *path, size_t limit)
                 path, limit);
 }
 
-/* read until the end or until `limit` + 1 bytes, the block growing as needed */
+/* Reads to the end, or fails after `limit` bytes; the buffer grows as needed. */
 static nb_status read_all(nb_context *ctx, const char *path, int fd, size_t limit,
                           size_t capacity, unsigned char **bytes, size_t *n)
 {
@@ -98,8 +99,8 @@ static nb_status read_all(nb_context *ctx, const char *path, int fd, size_t limi
     nb_status status = block ? NB_OK : fail_memory(ctx, path);
 
     while (status == NB_OK) {
-        const size_t room = capacity - used;
-        const ssize_t got = read(fd, block + used, room < CALL_MAX ? room : CALL_MAX);
+        const size_t rest = capacity - used;
+        const ssize_t got = read(fd, block + used, rest < CALL_MAX ? rest : CALL_MAX);
 
         if (got == 0) break;
         if (got < 0) {
@@ -155,8 +156,8 @@ nb_status file_read(nb_context *ctx, const char *path, size_t limit, unsigned ch
 
 /* ---- writing ---- */
 
-/* the folder of `path` with its slash, then `name`; free() it */
-static char *beside(const char *path, const char *name)
+/* Returns the path of a file `name` in the folder of `path`, to be released with free(). */
+static char *sibling_path(const char *path, const char *name)
 {
     const char *slash = strrchr(path, '/');
     const size_t folder = slash && name[0] != '/' ? (size_t)(slash - path) + 1 : 0;
@@ -169,7 +170,8 @@ static char *beside(const char *path, const char *name)
     return joined;
 }
 
-/* where a chain of links that ends nowhere points to; free() it, NULL with errno */
+/* Returns the target of a chain of symbolic links, which need not exist, to be released
+ * with free(); NULL with errno. */
 static char *follow_links(const char *path)
 {
     char *target = strdup(path);
@@ -186,7 +188,7 @@ static char *follow_links(const char *path)
             errno = ELOOP;
         } else if (length >= 0) {
             link[length] = '\0';
-            next = beside(target, link);
+            next = sibling_path(target, link);
         }
         error = errno;
         free(target);
@@ -196,7 +198,8 @@ static char *follow_links(const char *path)
     return NULL;
 }
 
-/* a new file in the folder of `target`, under a name that nothing has */
+/* Creates a file with an unused name in the folder of `target`. Returns its descriptor, or
+ * -1 with errno. */
 static int make_temporary(const char *target, char **temporary)
 {
     for (int i = 0; i < NAME_TRIES; i++) {
@@ -204,7 +207,7 @@ static int make_temporary(const char *target, char **temporary)
         int fd, error;
 
         (void)snprintf(name, sizeof name, ".nanobrag-%ld-%d.tmp", (long)getpid(), i);
-        *temporary = beside(target, name);
+        *temporary = sibling_path(target, name);
         if (!*temporary) return -1;
         fd = open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0) return fd;
@@ -218,7 +221,7 @@ static int make_temporary(const char *target, char **temporary)
     return -1;
 }
 
-static void forget(struct file_out *out)
+static void release(struct file_out *out)
 {
     free(out->target);
     free(out->temporary);
@@ -226,14 +229,15 @@ static void forget(struct file_out *out)
     out->fd = -1;
 }
 
-/* open a temporary file for the target, `old` is what it is now or NULL; 0 or an errno */
-static int open_beside(struct file_out *out, const struct stat *old)
+/* Opens a temporary file for the target; `old` describes the existing target or is NULL.
+ * Returns 0 or an errno. */
+static int open_temporary(struct file_out *out, const struct stat *old)
 {
     char *temporary = NULL;
 
     out->target = old ? realpath(out->path, NULL) : follow_links(out->path);
     if (!out->target) return errno;
-    /* a rename would go over a file that may not be written */
+    /* rename() would replace even a file that may not be written. */
     if (old && faccessat(AT_FDCWD, out->target, W_OK, AT_EACCESS) != 0) return errno;
     out->fd = make_temporary(out->target, &temporary);
     out->temporary = temporary;
@@ -263,18 +267,18 @@ nb_status file_begin(nb_context *ctx, const char *path, struct file_out *out)
         while (out->fd < 0 && errno == EINTR);
         if (out->fd < 0) error = errno;
     } else {
-        error = open_beside(out, exists ? &st : NULL);
+        error = open_temporary(out, exists ? &st : NULL);
     }
     if (error == 0) return NB_OK;
-    forget(out);
+    release(out);
     return fail_system(ctx, "write", path, error);
 }
 
-/* Besides being faster at once this spares a wait: ext4 begins to write a file out when it
- * is renamed over another one, unless its blocks are allocated by then. The size stays that
- * of what was put, so a file that a power cut spoils is short and does not read as zeros.
- */
-void file_expect(const struct file_out *out, size_t n)
+/* One allocation is faster than many, and it avoids a wait: ext4 writes a file to the disk
+ * when it is renamed over another one, unless its blocks are allocated by then. The size
+ * stays that of the bytes written, so a file damaged by a power cut is short, not
+ * filled with 0. */
+void file_preallocate(const struct file_out *out, size_t n)
 {
 #ifdef FALLOC_FL_KEEP_SIZE
     if (out->temporary && n <= INT64_MAX)
@@ -310,7 +314,7 @@ nb_status file_end(struct file_out *out)
             out->status = fail_system(out->ctx, "write", out->path, errno);
         if (out->status != NB_OK) (void)unlink(out->temporary);
     }
-    forget(out);
+    release(out);
     return out->status;
 }
 

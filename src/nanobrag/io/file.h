@@ -1,5 +1,5 @@
 /*
- * file.h - whole files: read within a limit, written complete or not at all.
+ * file.h - reads a whole file up to a limit; writes a file completely or not at all.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,36 +11,43 @@
 #include <nanobrag/context.h>
 
 /*
- * All bytes of a file (or pipe) of at most `limit` bytes; free() them. An empty file gives
- * memory and n = 0. NB_ERR_FORMAT when it holds more.
+ * Reads all bytes of a file or pipe, to be released with free(). An empty file gives memory
+ * and n = 0. Returns NB_ERR_FORMAT if it has more than `limit` bytes, NB_ERR_FILE,
+ * NB_ERR_MEMORY.
  */
 nb_status file_read(nb_context *ctx, const char *path, size_t limit, unsigned char **bytes,
                     size_t *n);
 
-/* Size of a regular file; -1 for anything else. */
+/* Returns the size of a regular file in bytes; -1 for anything else. */
 long long file_size(const char *path);
 
 /*
- * A file that is being written. Pieces go to a temporary file beside the target;
- * file_end() puts it in the target's place. The first failure sticks: later pieces are
- * dropped, file_end() removes the temporary file and returns that failure.
+ * A file that is being written. The bytes go to a temporary file beside the target, which
+ * file_end() renames to the target. After a failure file_put() does nothing, and file_end()
+ * removes the temporary file and returns the failure.
  */
 struct file_out {
     nb_context *ctx;
-    const char *path; /* as the caller gave it, for messages */
-    char *target, *temporary; /* both NULL when the target is written directly */
+    const char *path; /* path given by the caller, for messages */
+    char *target, *temporary; /* both NULL if the target is written directly */
     int fd;
     nb_status status;
 };
 
+/* Begins to write a file. */
 nb_status file_begin(nb_context *ctx, const char *path, struct file_out *out);
 
-/* `n` bytes are about to be put: let the file system look for room once. */
-void file_expect(const struct file_out *out, size_t n);
+/* Allocates n bytes on the disk in advance. */
+void file_preallocate(const struct file_out *out, size_t n);
+
+/* Writes n bytes. */
 void file_put(struct file_out *out, const void *bytes, size_t n);
+
+/* Ends the file; returns the first failure. */
 nb_status file_end(struct file_out *out);
 
-/* Put "name: " before the message of a failure that could not know the file. */
+/* Puts "name: " before the message of a failure in a function that does not know
+ * the file. */
 nb_status file_fail(nb_context *ctx, nb_status status, const char *name);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * hkl.c - reflection lists in text: h k l F, whole groups on each line, or one group on
- * several.
+ * hkl.c - text files of reflections h k l F. A line holds whole groups, or a group
+ * continues on the next lines.
  *
- * nanoBragg: stops silently at the first group it cannot read. Here that is an error, but
- * for words after the last reflection, which are left over with a warning.
+ * nanoBragg stops silently at the first group that it cannot read. Here that is an error,
+ * except for text after the last reflection, which is ignored with a warning.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,7 +18,7 @@
 #include "io/text.h"
 #include "scene/reflections/hkl_table.h"
 
-enum { GROUP = 4, SHORTEST = 8 }; /* "0 0 0 0" and what ends it */
+enum { GROUP = 4, SHORTEST = 8 }; /* numbers of a group; bytes of "0 0 0 0\n" */
 
 static const size_t size_limit = (size_t)1 << 30;
 
@@ -26,10 +26,10 @@ struct list {
     int *hkl; /* n x 3 */
     double *f;
     size_t n;
-    /* a group that goes on on the next line */
-    struct span begun[GROUP];
-    int nbegun;
-    long begun_line;
+    /* a group that continues on the next line: its words so far, and its first line */
+    struct span pending[GROUP];
+    int npending;
+    long pending_line;
 };
 
 static int count_words(const struct text *text, struct span line)
@@ -88,18 +88,19 @@ static nb_status read_group(nb_context *ctx, const struct text *text,
     return NB_OK;
 }
 
-/* a short line begins a group or goes on with one; the group must end with a line */
+/* Reads a line with fewer words than a group. It begins or continues a group, which must
+ * end at the end of a line. */
 static nb_status read_part(nb_context *ctx, const struct text *text, struct span line,
                            int columns, struct list *list)
 {
-    if (list->nbegun == 0) list->begun_line = text->line;
-    if (list->nbegun + columns > GROUP)
-        return fail_columns(ctx, text, list->begun_line, list->nbegun);
+    if (list->npending == 0) list->pending_line = text->line;
+    if (list->npending + columns > GROUP)
+        return fail_columns(ctx, text, list->pending_line, list->npending);
     for (int i = 0; i < columns; i++)
-        (void)text_word(text, &line, &list->begun[list->nbegun++]);
-    if (list->nbegun < GROUP) return NB_OK;
-    list->nbegun = 0;
-    return read_group(ctx, text, list->begun, list);
+        (void)text_word(text, &line, &list->pending[list->npending++]);
+    if (list->npending < GROUP) return NB_OK;
+    list->npending = 0;
+    return read_group(ctx, text, list->pending, list);
 }
 
 static nb_status read_line(nb_context *ctx, const struct text *text, struct span line,
@@ -107,7 +108,7 @@ static nb_status read_line(nb_context *ctx, const struct text *text, struct span
 {
     const int columns = count_words(text, line);
 
-    if (list->nbegun > 0 || columns < GROUP)
+    if (list->npending > 0 || columns < GROUP)
         return read_part(ctx, text, line, columns, list);
     if (columns % GROUP != 0) return fail_columns(ctx, text, text->line, columns);
     for (int group = 0; group < columns / GROUP; group++) {
@@ -119,8 +120,8 @@ static nb_status read_line(nb_context *ctx, const struct text *text, struct span
     return NB_OK;
 }
 
-/* h k l F alone on the next line, as most lists have all of theirs; 0, nothing taken, for
- * a line that wants a closer look */
+/* Reads the next line if it is just h k l F in plain numbers, as most lines are. Returns 0,
+ * with nothing read, for any other line. */
 static int read_plain_line(struct text *text, struct list *list)
 {
     const char *at = text->rest.at;
@@ -143,8 +144,8 @@ static int read_plain_line(struct text *text, struct list *list)
     return 1;
 }
 
-/* whether this line and all after it begin with words: what follows a list, no damage */
-static int is_left_over(struct text text, struct span line)
+/* Returns 1 if this line and all after it begin with a word that is no number. */
+static int is_trailing_text(struct text text, struct span line)
 {
     do {
         struct span word;
@@ -174,9 +175,9 @@ nb_status hkl_parse(nb_context *ctx, const char *name, const void *bytes, size_t
         return fail_memory(ctx, name);
     }
     while (status == NB_OK) {
-        if (list.nbegun == 0 && read_plain_line(&text, &list)) continue;
+        if (list.npending == 0 && read_plain_line(&text, &list)) continue;
         if (!text_line(&text, &line)) break;
-        if (list.n > 0 && is_left_over(text, line)) {
+        if (list.n > 0 && is_trailing_text(text, line)) {
             log_line(ctx, NB_LOG_WARNING, "hkl",
                      "%s, line %ld: the text after the last reflection is left out", name,
                      text.line);
@@ -184,8 +185,8 @@ nb_status hkl_parse(nb_context *ctx, const char *name, const void *bytes, size_t
         }
         status = read_line(ctx, &text, line, &list);
     }
-    if (status == NB_OK && list.nbegun > 0)
-        status = fail_columns(ctx, &text, list.begun_line, list.nbegun);
+    if (status == NB_OK && list.npending > 0)
+        status = fail_columns(ctx, &text, list.pending_line, list.npending);
     if (status == NB_OK && list.n == 0)
         status = fail(ctx, NB_ERR_FORMAT,
                       "%s: no reflections, expected h k l F on each line; check that it is "

@@ -1,5 +1,5 @@
 /*
- * matrix.c - orientation matrices: the first nine numbers of a text, whatever follows.
+ * matrix.c - orientation matrices: the first nine numbers of a text; later text is ignored.
  *
  * SPDX-License-Identifier: MIT
  */

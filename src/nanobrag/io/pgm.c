@@ -1,5 +1,6 @@
 /*
- * pgm.c - grey pictures as binary PGM, laid out as nanoBragg does (comment third).
+ * pgm.c - writes grey pictures as binary PGM, with the comment in the third line as in
+ * nanoBragg.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /*
- * png.c - colour pictures as PNG, made in memory by libpng so that the file is written
- * whole by file.c. Compiled with NANOBRAG_PNG where libpng is found.
+ * png.c - writes colour pictures as PNG. libpng encodes them in memory, so that file.c can
+ * write the file completely or not at all. NANOBRAG_PNG is defined if libpng was found.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,9 +15,10 @@
 
 #include <png.h>
 
-enum { SIDE_MAX = 1000000 }; /* what libpng takes */
+enum { SIDE_MAX = 1000000 }; /* most pixels along a side that libpng accepts */
 
-/* the file in memory; free() it. NULL with the message of the failure in the image */
+/* Returns the bytes of the file, to be released with free(); NULL with a message
+ * in *image. */
 static void *encode(png_image *image, const uint8_t *rgb, png_alloc_size_t *n)
 {
     void *bytes;

@@ -1,5 +1,5 @@
 /*
- * raw.c - pixels without a header, row by row, in the byte order of the host.
+ * raw.c - reads and writes pixels without a header, row by row, in host byte order.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,7 +14,8 @@
 
 enum { BUFFER = 1 << 15 /* pixels */ };
 
-/* a dense host image of some pixels, of any type or, when asked for, of floats */
+/* Checks that an image is dense, on the host and not empty; with `floats`, that its pixels
+ * are floats. */
 static nb_status check_image(nb_context *ctx, const nb_array *image, int floats)
 {
     const char *name = image->name ? image->name : "image";
@@ -43,7 +44,7 @@ static size_t part_size(size_t n, size_t done)
     return n - done < BUFFER ? n - done : BUFFER;
 }
 
-/* through `part` of part_size(n, 0) floats */
+/* Writes doubles as floats by way of `part`, a buffer of part_size(n, 0) floats. */
 static void put_narrowed(struct file_out *file, const double *pixels, size_t n, float *part)
 {
     for (size_t done = 0; done < n;) {
@@ -55,6 +56,7 @@ static void put_narrowed(struct file_out *file, const double *pixels, size_t n, 
     }
 }
 
+/* Writes floats as doubles by way of `part`. */
 static void put_widened(struct file_out *file, const float *pixels, size_t n, double *part)
 {
     for (size_t done = 0; done < n;) {
@@ -90,7 +92,7 @@ nb_status nb_raw_write(nb_context *ctx, const char *path, const nb_array *image,
     }
     status = file_begin(ctx, path, &file);
     if (status == NB_OK) {
-        file_expect(&file, n * bytes);
+        file_preallocate(&file, n * bytes);
         if (!converted)
             file_put(&file, image->data, n * bytes);
         else if (bits == 32)

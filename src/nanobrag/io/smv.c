@@ -1,8 +1,8 @@
 /*
  * smv.c - SMV images: a text header padded with blanks, then unsigned 16-bit pixels.
  *
- * Header values are looked up as nanoBragg does: the last occurrence of the keyword,
- * inside another word too, then the first '=' after it.
+ * A header value is found as in nanoBragg: after the first '=' that follows the last
+ * occurrence of the keyword, even inside another word.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,7 +19,7 @@
 #include "io/text.h"
 
 enum {
-    BLOCK = 512, /* headers are written in multiples of this */
+    BLOCK = 512, /* bytes; the length of a header is a multiple of it */
     HEADER_MIN = 16,
     HEADER_MAX = 1 << 20,
     SIDE_MAX = 1 << 20,
@@ -30,12 +30,12 @@ static const size_t size_limit = (size_t)3 << 30;
 static const char start[] = "{\nHEADER_BYT";
 
 struct nb_smv {
-    struct span header; /* at is owned */
+    struct span header; /* its characters are owned by the image */
     int nfast, nslow;
     uint16_t *pixels;
 };
 
-static int host_is_big(void)
+static int host_is_big_endian(void)
 {
     const uint16_t one = 1;
     unsigned char first;
@@ -44,7 +44,7 @@ static int host_is_big(void)
     return first == 0;
 }
 
-/* what follows the '=' of a keyword, blanks skipped; n = 0 without one */
+/* Returns the text after the '=' of a keyword and blanks; n = 0 if there is none. */
 static struct span look_up(struct span header, const char *keyword)
 {
     const struct span none = {NULL, 0};
@@ -76,8 +76,8 @@ static int header_number(struct span header, const char *keyword, double *value)
     return 1;
 }
 
-/* BYTE_ORDER=big_endian; little endian is the rule where nothing is said */
-static int is_big(struct span header)
+/* Returns 1 for BYTE_ORDER=big_endian; without it pixels are little endian. */
+static int is_big_endian(struct span header)
 {
     const struct span order = look_up(header, "BYTE_ORDER");
 
@@ -86,7 +86,7 @@ static int is_big(struct span header)
 
 /* ---- reading ---- */
 
-/* HEADER_BYTES; 0 with the message of the failure */
+/* Returns HEADER_BYTES; 0 after a failure, whose message is set. */
 static size_t read_length(nb_context *ctx, const char *name, const char *bytes, size_t n)
 {
     const size_t known = sizeof start - 1;
@@ -151,7 +151,7 @@ static nb_status read_pixels(nb_context *ctx, const char *name, const unsigned c
                              size_t n, nb_smv *smv)
 {
     const uint64_t pixels = (uint64_t)smv->nfast * (uint64_t)smv->nslow;
-    const int big = is_big(smv->header);
+    const int big = is_big_endian(smv->header);
 
     if (pixels == 0 || pixels > n / 2) return NB_OK;
     smv->pixels = malloc((size_t)pixels * sizeof *smv->pixels);
@@ -234,17 +234,19 @@ void nb_smv_image(const nb_smv *smv, int *nfast, int *nslow, const uint16_t **pi
 
 /* ---- writing ---- */
 
-/* the whole header with its padding; free() it, NULL without memory */
-static char *compose(const char *lines, size_t *length)
+/* Returns the whole header with its padding, to be released with free(); NULL without
+ * memory. */
+static char *compose_header(const char *lines, size_t *length)
 {
-    const size_t room = strlen(lines) + 64;
+    const size_t capacity = strlen(lines) + 64;
     size_t total = BLOCK, used;
-    char *text = malloc(room + BLOCK);
+    char *text = malloc(capacity + BLOCK);
 
     if (!text) return NULL;
-    /* a longer number can push the text over the length that it states */
+    /* More digits of the length can make the text longer than that length. */
     for (;;) {
-        used = (size_t)snprintf(text, room, "{\nHEADER_BYTES=%zu;\n%s}\f", total, lines);
+        used =
+            (size_t)snprintf(text, capacity, "{\nHEADER_BYTES=%zu;\n%s}\f", total, lines);
         if (used <= total) break;
         total = (used + BLOCK - 1) / BLOCK * BLOCK;
     }
@@ -253,7 +255,7 @@ static char *compose(const char *lines, size_t *length)
     return text;
 }
 
-/* pixels in the byte order that the header announces */
+/* Writes the pixels in the byte order of the header. */
 static void put_pixels(struct file_out *file, const uint16_t *pixels, size_t n, int swap)
 {
     uint16_t swapped[BUFFER];
@@ -298,15 +300,15 @@ nb_status nb_smv_write(nb_context *ctx, const char *path, const char *header,
         return fail(ctx, NB_ERR_ARGUMENT,
                     "SMV image: the header is longer than the %d bytes a reader takes",
                     (int)(HEADER_MAX - BLOCK));
-    text = compose(header, &span.n);
+    text = compose_header(header, &span.n);
     if (!text) return fail_memory(ctx, path);
     span.at = text;
     status = file_begin(ctx, path, &file);
     if (status == NB_OK) {
-        file_expect(&file, span.n + (size_t)(counts->shape[0] * counts->shape[1]) * 2);
+        file_preallocate(&file, span.n + (size_t)(counts->shape[0] * counts->shape[1]) * 2);
         file_put(&file, text, span.n);
         put_pixels(&file, counts->data, (size_t)(counts->shape[0] * counts->shape[1]),
-                   is_big(span) != host_is_big());
+                   is_big_endian(span) != host_is_big_endian());
         status = file_end(&file);
     }
     free(text);

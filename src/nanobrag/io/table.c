@@ -1,8 +1,8 @@
 /*
- * table.c - tables of numbers: source files, amorphous scattering tables.
+ * table.c - reads tables of numbers: lists of sources, tables of amorphous scattering.
  *
- * nanoBragg: a missing last newline, a CR or a comment turn into columns of zeros. Here the
- * end of the text ends a line, a CR is a blank, comments are skipped.
+ * nanoBragg reads zeros after a missing last newline, a CR or a comment. Here the end of
+ * the text ends a line, a CR is a blank, and comments are skipped.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,8 +1,8 @@
 /*
- * text.c - lines, words and numbers of a text in memory.
+ * text.c - reads lines, words and numbers of a text in memory.
  *
- * strtod follows the locale of the host program, so it only sees the numbers that exact
- * double arithmetic cannot do, with the locale's decimal point put in.
+ * strtod() depends on the locale of the program. So it converts only the numbers that exact
+ * arithmetic in double cannot, with the decimal point of the locale put in.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -23,7 +23,7 @@ enum { NUMBER_MAX = 255, POINT_MAX = 8 };
 nb_status text_open(nb_context *ctx, const char *name, const void *bytes, size_t n,
                     const char *expected, struct text *text)
 {
-    static const char mark[] = "\xEF\xBB\xBF"; /* what some editors put before UTF-8 */
+    static const char mark[] = "\xEF\xBB\xBF"; /* byte order mark of UTF-8 */
     const char *nul = n ? memchr(bytes, 0, n) : NULL;
 
     if (nul)
@@ -49,7 +49,7 @@ static void advance(struct span *span, size_t n)
     span->n -= n;
 }
 
-/* c is no NUL: text_open() refuses those */
+/* c is never NUL, which text_open() refuses. */
 static int is_blank(const struct text *text, char c)
 {
     if (c == ' ' || (c >= '\t' && c <= '\r')) return 1;
@@ -88,7 +88,7 @@ int text_word(const struct text *text, struct span *line, struct span *word)
     return n > 0;
 }
 
-/* strtod on n bytes that are known to spell a number */
+/* Converts n bytes that are known to be a number, with strtod(). */
 static double convert(const char *s, size_t n)
 {
     char copy[NUMBER_MAX + POINT_MAX];
@@ -108,7 +108,7 @@ static double convert(const char *s, size_t n)
     return strtod(copy, NULL);
 }
 
-/* the digits of a number, before its exponent: mantissa * 10^scale */
+/* The digits of a number before its exponent: mantissa x 10^scale. */
 struct digits {
     uint64_t mantissa;
     int scale, exact, count;
@@ -138,7 +138,7 @@ static size_t scan_digits(struct span span, size_t i, struct digits *d)
     return i;
 }
 
-/* end of an exponent that starts at i; i when there is none */
+/* Reads an exponent that starts at i. Returns its end, or i if there is none. */
 static size_t scan_exponent(struct span span, size_t i, int *exponent)
 {
     size_t j = i;
@@ -155,7 +155,7 @@ static size_t scan_exponent(struct span span, size_t i, int *exponent)
     return j;
 }
 
-/* powers of ten that are doubles */
+/* the powers of ten that a double holds exactly */
 static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -173,7 +173,7 @@ size_t text_number_prefix(struct span span, double *value)
     end = scan_exponent(span, end, &exponent);
     if (end > NUMBER_MAX - 1) return 0;
     exponent += d.scale;
-    /* both factors are exact doubles, so the result is the correctly rounded one */
+    /* Both factors are exact, so the result is correctly rounded. */
     if (d.exact && d.mantissa <= (uint64_t)1 << 53 && exponent >= -22 && exponent <= 22) {
         const double m = (double)d.mantissa;
         const double magnitude = exponent < 0 ? m / power[-exponent] : m * power[exponent];
@@ -192,7 +192,7 @@ static int is_digit(char c)
 
 int text_plain_number(const char **at, const char *end, double *value)
 {
-    enum { DIGITS = 15 }; /* whole numbers of so many are doubles */
+    enum { DIGITS = 15 }; /* a double holds whole numbers of 15 digits exactly */
     const char *p = *at, *first, *point;
     int64_t mantissa = 0;
     ptrdiff_t digits, decimals;
@@ -212,7 +212,7 @@ int text_plain_number(const char **at, const char *end, double *value)
     if (digits + decimals < 1) return 0;
     if (p < end && *p != ' ' && *p != '\t' && *p != '\r' && *p != '\n') return 0;
     while (p < end && (*p == ' ' || *p == '\t' || *p == '\r')) p++;
-    /* a quotient of exact numbers is the correctly rounded one */
+    /* Both numbers are exact, so the quotient is correctly rounded. */
     *value = decimals ? (double)mantissa / power[decimals] : (double)mantissa;
     if (negative) *value = -*value;
     *at = p;
@@ -232,11 +232,11 @@ int text_number(struct span word, double *value)
 struct text_shown text_show(struct span word)
 {
     struct text_shown shown;
-    const size_t room = sizeof shown.s - 4;
-    const size_t n = word.n < room ? word.n : room;
+    const size_t most = sizeof shown.s - 4;
+    const size_t n = word.n < most ? word.n : most;
 
     for (size_t i = 0; i < n; i++)
         shown.s[i] = isprint((unsigned char)word.at[i]) ? word.at[i] : '?';
-    memcpy(shown.s + n, word.n > room ? "..." : "", word.n > room ? 4 : 1);
+    memcpy(shown.s + n, word.n > most ? "..." : "", word.n > most ? 4 : 1);
     return shown;
 }

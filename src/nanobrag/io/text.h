@@ -1,5 +1,5 @@
 /*
- * text.h - a cursor over the lines, words and numbers of a text in memory.
+ * text.h - reads lines, words and numbers of a text in memory.
  *
  * Nothing is copied and no byte beyond the text is read; the text need not end in a NUL or
  * a newline. Numbers are decimal reals, whatever the locale.
@@ -13,38 +13,40 @@
 
 #include <nanobrag/context.h>
 
+/* Some characters of the text. */
 struct span {
     const char *at;
     size_t n;
 };
 
 struct text {
-    const char *name; /* of the file, for messages */
-    const char *separators; /* of words, beside white space; a CR is white space */
-    struct span rest;
-    long line; /* number of the line that text_line() gave last */
+    const char *name; /* name of the file, for messages */
+    const char *separators; /* characters that separate words, besides white space and CR */
+    struct span rest; /* the text after the last line */
+    long line; /* number of the last line that text_line() returned, from 1 */
 };
 
-/* Start on bytes; `expected` says what the file should hold. NB_ERR_FORMAT when it is
- * binary. */
+/* Opens a text; `expected` names the expected contents, for messages. Returns NB_ERR_FORMAT
+ * if it is binary. */
 nb_status text_open(nb_context *ctx, const char *name, const void *bytes, size_t n,
                     const char *expected, struct text *text);
 
-/* The next number and the blanks after it, none of which ends a line: 1 and `at` moved on.
- * 0, nothing moved, for anything but an optional sign and at most 15 digits with a point
- * among them or none: text_number() may know better. */
+/* Reads a plain number (an optional sign, up to 15 digits and an optional point) and the
+ * blanks after it on the line. Returns 1 with `at` after them. Returns 0, with `at`
+ * unchanged, for anything else, which text_number() may still accept. */
 int text_plain_number(const char **at, const char *end, double *value);
 
-/* The next line that is neither blank nor a comment; 0 at the end. */
+/* Reads the next line that is neither blank nor a comment. Returns 0 at the end. */
 int text_line(struct text *text, struct span *line);
 
-/* Take the next word off a line; 0 when none is left. */
+/* Removes the next word from a line. Returns 0 if there is none. */
 int text_word(const struct text *text, struct span *line, struct span *word);
 
-/* Bytes of the number that the span starts with, 0 for none. May overflow to infinity. */
+/* Reads the number at the start of a span. Returns its length in bytes, 0 if there is none.
+ * A large number gives infinity. */
 size_t text_number_prefix(struct span span, double *value);
 
-/* The whole word is one finite number. */
+/* Reads a word that is one finite number. Returns 0 for any other word. */
 int text_number(struct span word, double *value);
 
 /* A short printable copy of a word for a message. */

@@ -25,7 +25,7 @@ struct reach;
 
 /* How threads share a launch. It changes no bit of the result. */
 struct schedule {
-    int threads; /* at most */
+    int threads; /* largest number of threads */
     int block; /* tiles, or chunks of tiles, assigned to a thread at a time */
 };
 

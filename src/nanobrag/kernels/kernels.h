@@ -56,7 +56,7 @@ typedef void tile_omega(const struct phys_frame *frame, const struct tile *tile,
                         double *omega);
 
 struct kernels {
-    const char *name; /* of the instruction set, or "reference" */
+    const char *name; /* name of the instruction set, or "reference" */
     tile_omega *omega;
     tile_finish *finish; /* NULL: not in this backend */
     tile_forward *forward[PHYS_SHAPES][PHYS_LOOKUPS];
@@ -78,7 +78,7 @@ struct adjoint_kernels {
 /* The kernels that a job runs on: `single` in tiles where the rounding of float stays
  * within the tolerance, and `precise` (double) in all others. */
 struct kernel_set {
-    const struct kernels *precise, *single; /* single: NULL when all is in double */
+    const struct kernels *precise, *single; /* single: NULL when the job is all in double */
     const struct splat_kernels *splat_precise, *splat_single;
     const struct adjoint_kernels *adjoint_precise, *adjoint_single;
     const struct splat_vjp_kernels *splat_vjp_precise, *splat_vjp_single;

@@ -35,7 +35,8 @@ static double shortest_wave(const struct phys_frame *frame)
  * image holds only tails of spots, which float may have lost. */
 static const double least_single = 1e-9;
 
-/* the largest displacement factor: a negative B makes spots brighter */
+/* Returns the largest displacement factor of F^2; it exceeds 1 when a negative B makes
+ * spots brighter. */
 static double displacement(const struct phys_frame *frame)
 {
     const double q = 2 * shortest_wave(frame);

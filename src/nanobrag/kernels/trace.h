@@ -14,7 +14,7 @@
 struct trace {
     double stol, position[3], h[3], f_cell, f_latt, axes[9];
     int hkl[3];
-    double sum; /* of F^2 over the pixel */
+    double sum; /* sum of F^2 over the samples of the pixel */
     double polarization, omega, capture, photons;
 };
 

@@ -1,13 +1,14 @@
 /*
- * background.c - water and other amorphous material (docs/theory.md, 7): molecules in the
- * illuminated cube scatter independently. SPDX-License-Identifier: MIT
+ * background.c - amorphous material (docs/theory.md, 7). Its molecules are counted in a
+ * cube with the edge of the thickness, as in nanoBragg, and scatter independently.
+ * SPDX-License-Identifier: MIT
  */
 #include "scene/background.h"
 
 #include "base/context.h"
 #include "scene/beam.h"
 
-#define WATER_F 2.57 /* electrons: forward scattering of a water molecule in nanoBragg */
+#define WATER_F 2.57 /* F of a water molecule in nanoBragg, electron */
 
 nb_status background_resolve(nb_context *ctx, nb_scene *scene)
 {
@@ -31,7 +32,7 @@ nb_status background_resolve(nb_context *ctx, nb_scene *scene)
     return NB_OK;
 }
 
-/* molecules in a cube of the water's thickness */
+/* Returns the number of molecules in a cube with the edge of the thickness. */
 static double molecules(const nb_background *b)
 {
     const double edge = b->water * 1e-6;
@@ -61,8 +62,8 @@ void background_frame(const nb_scene *scene, struct phys_frame *frame)
     frame->nstol = (int)b->nstol;
     frame->stol = (const struct phys_node *)(const void *)b->stol;
     if (scene->quirks & NB_QUIRK_WATER) {
-        /* I_bg enters the sum of F^2 once, so it is divided by all steps and multiplied
-         * by r_e^2 fluence a second time */
+        /* nanoBragg adds I_bg, which has the factor r_e^2 fluence, once to the sum of F^2.
+         * So it is divided by all steps and multiplied by r_e^2 fluence again. */
         const double nsub = (double)scene->oversample * scene->oversample;
         const double steps = (double)frame->nsource * frame->norientation * nsub;
         const double layers = frame->each_capture ? 1 : frame->nlayers;

@@ -1,5 +1,5 @@
 /*
- * background.h - amorphous material in the beam.
+ * background.h - scattering by amorphous material in the beam (docs/theory.md, 7).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,12 +10,15 @@
 
 #define AVOGADRO 6.02214179e23
 
+/* Fills the defaults of the background and checks its table. */
 nb_status background_resolve(nb_context *ctx, nb_scene *scene);
 
-/* The members of the frame that belong to the background; after all counts are in it. */
+/* Sets the members of the frame that belong to the background; the frame must already hold
+ * all counts. */
 void background_frame(const nb_scene *scene, struct phys_frame *frame);
 
-/* nanoBragg's I_bg, which it adds to the sum of F^2. */
+/* Returns nanoBragg's I_bg, which that program adds to the sum of
+ * F^2, photons/steradian. */
 double background_quirk_intensity(const nb_scene *scene);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * beam.c - the beam's part of the scene (docs/theory.md, 10). SPDX-License-Identifier: MIT
+ * beam.c - resolves the beam and computes its sources (docs/theory.md, 10).
+ * SPDX-License-Identifier: MIT
  */
 #include "scene/beam.h"
 
@@ -24,7 +25,7 @@ nb_status beam_resolve(nb_context *ctx, nb_scene *scene)
     if (b->flux != 0 && b->size > 0)
         b->fluence = b->flux * b->exposure / (b->size * b->size * 1e-6);
     else if (b->fluence == 0 && !(scene->given & NB_GIVEN_FLUENCE))
-        b->fluence = 125932015286227086360700780544.0; /* makes r_e^2 fluence 1 */
+        b->fluence = 125932015286227086360700780544.0; /* 1/r_e^2 */
     scene->given |= NB_GIVEN_FLUENCE;
     b->flux = 0;
     for (int i = 0; i < b->nsource; i++) {
@@ -70,15 +71,16 @@ nb_status beam_check_directions(nb_context *ctx, const nb_scene *scene)
     return NB_OK;
 }
 
-/* offset of grid point i of n, in steps: nanoBragg starts at -range/2 wherever that is,
- * otherwise the grid is centred */
+/* Returns the position of grid point i of n, in steps from the centre. The grid of
+ * nanoBragg starts at -range/2, so it need not be centred. */
 static double grid_offset(int i, int n, double range, double step, int quirk)
 {
     if (quirk) return step > 0 ? i - range / 2 / step : 0;
     return i - (n - 1) / 2.0;
 }
 
-/* the squared elliptical radius that a round divergence cuts at 4 q = 1.1 */
+/* Returns one axis' term of q, the squared elliptical radius of a direction; a round
+ * divergence is cut at 4 q = 1.1. */
 static double round_term(double deviation, double step, double range, int n)
 {
     const double even = n % 2 == 0 ? step * step / 4 : 0;
@@ -86,7 +88,8 @@ static double round_term(double deviation, double step, double range, int n)
     return (deviation * deviation - even) / (range * range);
 }
 
-/* whether point (ih, iv) of the divergence grid is kept; its place in steps */
+/* Computes the position of point (ih, iv) of the divergence grid, in steps. Returns 1 if
+ * the point lies within the divergence. */
 static int grid_point(const nb_scene *scene, int ih, int iv, double at[2])
 {
     const nb_beam *b = &scene->beam;
@@ -100,7 +103,7 @@ static int grid_point(const nb_scene *scene, int ih, int iv, double at[2])
         q += round_term(at[k] * b->divergence_step[k], b->divergence_step[k],
                         b->divergence[k], b->ndivergence[k]);
     }
-    /* a range of 0 makes q NaN and keeps the point */
+    /* A range of 0 makes q NaN; the point then counts as inside. */
     return b->square_divergence || !(4 * q > 1.1);
 }
 
@@ -163,7 +166,7 @@ void beam_deviation(const nb_scene *scene, const struct scene_fixed *fixed, int 
                    * sampling_step(&fixed->divergence[1], b->divergence[1]) / 1000;
 }
 
-/* incident direction of generated source i */
+/* Computes the incident direction of generated source i. */
 static void generated_direction(const nb_scene *scene, const struct scene_fixed *fixed,
                                 const double beam[3], const double e[3], int i,
                                 double out[3])

@@ -1,5 +1,6 @@
 /*
- * beam.h - fluence, and the list of sources from divergence and dispersion.
+ * beam.h - the fluence, and the list of sources made from divergence and dispersion
+ * (docs/theory.md, 10).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,32 +12,34 @@
 /* r_e^2, the squared classical electron radius, m^2 */
 #define BEAM_RE2 7.94079248018965e-30
 
-/* Wavelength, fluence, size; before anything that depends on them. */
+/* Fills the defaults of wavelength, exposure, size and fluence, and checks
+ * listed sources. */
 nb_status beam_resolve(nb_context *ctx, nb_scene *scene);
 
-/* NB_ERR_SCENE unless beam and spindle have a direction, and the polarization axis is at an
- * angle to the beam where it matters. */
+/* Returns NB_ERR_SCENE if the beam or the spindle has no direction, or if the polarization
+ * axis lies along the beam and is needed. */
 nb_status beam_check_directions(nb_context *ctx, const nb_scene *scene);
 
-/* How many sources the scene has: sets ngrid and nsource. Needs the step counts. */
+/* Counts the sources: sets ngrid and nsource. The step counts must be resolved. */
 nb_status beam_count(nb_context *ctx, const nb_scene *scene, struct scene_fixed *fixed);
 
-/* Place the generated sources in their grid; nothing to do for given ones. */
+/* Fills the grid positions of generated sources; does nothing for listed ones. */
 void beam_fill(const nb_scene *scene, struct scene_fixed *fixed);
 
-/* Source i, its weight not yet divided by the sum. */
+/* Computes source i, with a weight that is not yet divided by the sum. */
 nb_status beam_source(nb_context *ctx, const nb_scene *scene,
                       const struct scene_fixed *fixed, int i, struct phys_source *out);
 
-/* The list of sources (fixed->nsource), weights normalised. */
+/* Computes all sources (fixed->nsource), with weights that add up to 1. */
 nb_status beam_derive(nb_context *ctx, const nb_scene *scene,
                       const struct scene_fixed *fixed, struct phys_source *out);
 
-/* Horizontal and vertical deviation of source i, radian; 0 for a given source. */
+/* Computes the horizontal and vertical deviation of source i, radian; 0 for a
+ * listed one. */
 void beam_deviation(const nb_scene *scene, const struct scene_fixed *fixed, int i,
                     double deviation[2]);
 
-/* Shortest wavelength of the scene, A. */
+/* Returns the shortest wavelength of the scene, A. */
 double beam_shortest(const nb_scene *scene);
 
 #endif

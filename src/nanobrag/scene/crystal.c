@@ -1,5 +1,5 @@
 /*
- * crystal.c - the crystal's part of the scene (docs/theory.md, 8).
+ * crystal.c - resolves the crystal and computes its axes (docs/theory.md, 5 and 8).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -70,17 +70,18 @@ nb_status crystal_resolve_cells(nb_context *ctx, nb_scene *scene)
     return NB_OK;
 }
 
-/* cosines and sines of the six angles of a cell, and its volume; 0 when it is flat */
+/* Trigonometry of a cell: direct angles, reciprocal angles, and the volume, A^3. */
 struct cell_angles {
     double cosine[3], sine[3], cosine_star[3], sine_star_c, volume;
 };
 
+/* Computes them; returns 0 if the cell is flat. */
 static int cell_angles(const double cell[6], struct cell_angles *out)
 {
     double *c = out->cosine, *s = out->sine, square;
 
     for (int i = 0; i < 3; i++) {
-        /* exact at 90 degrees, where sin and cos of the radian are not */
+        /* The cosine of 90 degrees is exactly 0, but that of its rounded radian is not. */
         c[i] = cell[3 + i] == 90 ? 0 : cos(linear_radian(cell[3 + i]));
         s[i] = sin(linear_radian(cell[3 + i]));
     }
@@ -96,7 +97,8 @@ static int cell_angles(const double cell[6], struct cell_angles *out)
     return 1;
 }
 
-/* reciprocal axes of a cell in the standard setting: a* along x, b* in the x-y plane */
+/* Computes the reciprocal axes of a cell in the standard setting, with a* along x and b* in
+ * the x-y plane. Returns 0 if the cell is flat. */
 static int standard_setting(const double cell[6], int quirk, double star[3][3],
                             double *volume)
 {
@@ -114,7 +116,7 @@ static int standard_setting(const double cell[6], int quirk, double star[3][3],
     star[2][0] = length[2] * t.cosine_star[1];
     star[2][1] = length[2] * (t.cosine_star[0] - t.cosine_star[1] * t.cosine_star[2])
                  / t.sine_star_c;
-    /* nanoBragg: the volume of the direct cell where that of the unit cell belongs */
+    /* nanoBragg uses the volume of the cell where that of a cell with edges 1 belongs. */
     star[2][2] = quirk
                      ? length[2] * t.volume / (cell[0] * cell[1] * cell[2] * t.sine_star_c)
                      : 1 / cell[2];
@@ -122,8 +124,8 @@ static int standard_setting(const double cell[6], int quirk, double star[3][3],
     return 1;
 }
 
-/* The rotation part of a matrix A = U B, B in the standard setting, put onto `star`. A
- * left-handed A mirrors c*_z of B. */
+/* Rotates `star`, which is B in the standard setting, by the rotation U of a matrix A = U
+ * B. A left-handed A mirrors c*_z of B. Returns 0 if a* and b* of A are parallel. */
 static int orient_like(const double a[3][3], double star[3][3])
 {
     double e[3][3], r[3][3];
@@ -142,7 +144,8 @@ static int orient_like(const double a[3][3], double star[3][3])
     return 1;
 }
 
-/* reciprocal axes before the misset; `cell_volume` is 0 unless a cell was given */
+/* Computes the reciprocal axes before the misset; cell_volume is 0 unless the scene has a
+ * cell. */
 static nb_status unrotated_star(nb_context *ctx, const nb_scene *scene, double star[3][3],
                                 double *cell_volume)
 {
@@ -180,16 +183,17 @@ nb_status crystal_derive(nb_context *ctx, const nb_scene *scene, struct crystal_
     for (int i = 0; i < 3; i++) rotation[i] = linear_radian(scene->crystal.rotation[i]);
     for (int i = 0; i < 3; i++) {
         linear_rotate_xyz(scene->crystal.misset, star[i], star[i]);
-        if (!linear_is_zero(rotation)) linear_turn(rotation, star[i], star[i]);
+        if (!linear_is_zero(rotation)) linear_rotate_by_vector(rotation, star[i], star[i]);
     }
     for (int i = 0; i < 3; i++)
         linear_cross(star[(i + 1) % 3], star[(i + 2) % 3], out->real[i]);
-    inverse = linear_dot(star[0], out->real[0]); /* volume of the reciprocal cell */
+    inverse = linear_dot(star[0], out->real[0]); /* volume of the reciprocal cell, 1/A^3 */
     bulk = linear_norm(star[0]) * linear_norm(star[1]) * linear_norm(star[2]);
     if (!(fabs(inverse) > 1e-9 * bulk) || !isfinite(inverse))
         return fail(ctx, NB_ERR_UNIT_CELL, "the reciprocal axes lie in a plane");
     if (cell_volume > 0 && (scene->quirks & NB_QUIRK_CELL_VECTORS)) {
-        /* nanoBragg: directions kept, lengths and volume of the cell forced on them */
+        /* nanoBragg keeps the directions and sets lengths and volume to those of
+         * the cell. */
         inverse = 1 / cell_volume;
         for (int i = 0; i < 3; i++)
             linear_scale(scene->crystal.cell[i] / cell_volume / linear_norm(out->real[i]),
@@ -259,8 +263,8 @@ void crystal_lattice(const nb_scene *scene, const struct crystal_axes *axes,
     frame->peak = cells;
     frame->fudge = c->fudge;
     if (c->shape == NB_GAUSS_STAR || star_quirk) {
-        /* rho = |dh a* + dk b* + dl c*| times the edge of a cube of the crystal's volume;
-         * nanoBragg: times the number of cells */
+        /* rho is |dh a* + dk b* + dl c*| times an edge: that of a cube with the volume of
+         * the crystal. nanoBragg takes the number of cells instead. */
         double edge = cells;
 
         if (!star_quirk)

@@ -1,5 +1,6 @@
 /*
- * crystal.h - unit cell, orientation matrix and misset to crystal axes.
+ * crystal.h - computes the crystal axes from unit cell, orientation matrix and misset, and
+ * the members of the frame that describe the shape of a spot (docs/theory.md, 5 and 8).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,37 +12,38 @@
 #include "physics/frame.h"
 #include "scene/random.h"
 
-/* the crystal at phi = 0 in the undisturbed orientation */
+/* Axes at phi = 0, without a mosaic rotation. */
 struct crystal_axes {
-    double real[3][3]; /* a, b, c, A */
-    double star[3][3]; /* a*, b*, c*, 1/A */
+    double real[3][3]; /* rows a, b, c; A */
+    double star[3][3]; /* rows a*, b*, c*; 1/A */
     double volume; /* A^3 */
 };
 
-/* Defaults of the cell; draws a random misset from `random` into misset. */
+/* Fills the defaults of the crystal; replaces a random misset by one drawn
+ * from `random`. */
 void crystal_resolve(nb_scene *scene, struct random_stream *random);
 
-/* N from sizes, at least 1. Needs the beam's size resolved. */
+/* Computes N from the sizes, at least 1. The size of the beam must be resolved. */
 nb_status crystal_resolve_cells(nb_context *ctx, nb_scene *scene);
 
-/* NB_ERR_UNIT_CELL when the cell is flat. */
+/* Computes the axes. Returns NB_ERR_UNIT_CELL if there is no cell or it is flat. */
 nb_status crystal_derive(nb_context *ctx, const nb_scene *scene, struct crystal_axes *out);
 
-/* NB_ERR_SCENE unless the matrix N is positive definite, and diagonal where the crystal is
- * square. */
+/* Returns NB_ERR_SCENE unless the matrix N is positive definite, and diagonal if the
+ * crystal is square. */
 nb_status crystal_check_cells(nb_context *ctx, const nb_scene *scene);
 
-/* N N, as a metric in hh kk ll hk hl kl, and the determinant of N. */
+/* Computes the metric of rho^2 = |N d|^2, in the order hh kk ll hk hl kl. Returns det N. */
 double crystal_cells_metric(const nb_crystal *crystal, double metric[6]);
 
-/* The members of the frame that belong to the lattice factor. */
+/* Sets the members of the frame that belong to the lattice factor. */
 void crystal_lattice(const nb_scene *scene, const struct crystal_axes *axes,
                      struct phys_frame *frame);
 
-/* Largest edge N |a| of the crystal, A. */
+/* Returns the largest edge N |a| of the crystal, A. */
 double crystal_largest_edge(const nb_scene *scene, const struct crystal_axes *axes);
 
-/* a b c alpha beta gamma of three axes, in the unit of the axes and degree. */
+/* Computes the lengths (in the unit of the axes) and angles (degree) between three axes. */
 void crystal_cell_of(const double axes[3][3], double cell[6]);
 
 #endif

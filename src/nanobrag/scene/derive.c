@@ -1,6 +1,6 @@
 /*
- * derive.c - runs the parts of the scene in order: scene_resolve once, scene_derive for
- * each x. SPDX-License-Identifier: MIT
+ * derive.c - runs the parts of scene/ in order: scene_resolve() once for a simulator,
+ * scene_derive() for each x. SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <string.h>
@@ -70,7 +70,7 @@ void scene_fill(const nb_scene *scene, struct scene_fixed *fixed, double *box)
     fixed->f = box;
 }
 
-/* axes of every phi step in every domain, phi outside */
+/* Computes the axes and weights of all orientations; the domain index runs fastest. */
 static void derive_orientations(const nb_scene *scene, const struct scene_fixed *fixed,
                                 const struct crystal_axes *axes,
                                 struct phys_orientation *out)

@@ -1,5 +1,5 @@
 /*
- * describe.c - what a scene came to, in every convention a user may think in.
+ * describe.c - fills nb_description: the derived numbers of a scene in every convention.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,7 +15,8 @@
 #include "scene/sampling.h"
 #include "scene/scene.h"
 
-/* reciprocal angles from their sines and cosines, both clipped, as nanoBragg prints them */
+/* Computes the reciprocal angles from their sines and cosines, both clipped to -1 ... 1, as
+ * nanoBragg prints them. */
 static void star_angles(nb_description *out)
 {
     for (int i = 0; i < 3; i++) {

@@ -1,9 +1,9 @@
 /*
- * detector.c - the detector's part of the scene (docs/conventions.md).
+ * detector.c - resolves the detector and computes its position (docs/conventions.md).
  *
- * Two statements fix an unrotated detector: where the direct beam hits it, or which of its
- * points is nearest to the crystal. Either gives the other; then the detector is turned
- * about one of the two, the pivot.
+ * The position of an unrotated detector is given by the point where the direct beam hits
+ * it, or by the point nearest to the crystal. Either point follows from the other. The
+ * detector is then rotated about one of them, the pivot.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,8 +19,7 @@
 
 enum { DETECTOR_EDGE_MOST = 1000000 };
 
-/* vectors of a convention: beam, fast, slow, normal, two-theta axis, polarization,
- * spindle */
+/* Indices of the vectors of a convention. */
 enum { BEAM, FAST, SLOW, NORMAL, TWOTHETA, POLARIZATION, SPINDLE, VECTORS };
 
 static const double *convention_vector(int convention, int which)
@@ -37,7 +36,7 @@ static const double *convention_vector(int convention, int which)
         /* CUSTOM */
         {{1, 0, 0}, {0, 0, 1}, {0, -1, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {0, 0, 1}},
     };
-    static const int row[] = {0, 0, 1, 2, 3, 4}; /* by enum nb_convention */
+    static const int row[] = {0, 0, 1, 2, 3, 4}; /* index: enum nb_convention */
 
     return table[row[convention]][which];
 }
@@ -61,7 +60,8 @@ static void resolve_size(nb_detector *d)
     }
 }
 
-/* ROI inside the image; all 0 means everything, an empty ROI stays empty */
+/* Clips the ROI to the image. All 0 stands for the whole image; an ROI without pixels
+ * becomes 1 1 1 1. */
 static void resolve_roi(nb_detector *d)
 {
     const int limit[4] = {d->nfast, d->nfast, d->nslow, d->nslow};
@@ -78,7 +78,7 @@ static void resolve_roi(nb_detector *d)
         if (d->roi[i + 1] <= d->roi[i]) d->roi[0] = d->roi[1] = d->roi[2] = d->roi[3] = 1;
 }
 
-/* directions that span a plane */
+/* Checks that the fast and slow axes span a plane, and the directions of the beam. */
 static nb_status check_vectors(nb_context *ctx, const nb_scene *scene)
 {
     const nb_detector *d = &scene->detector;
@@ -121,12 +121,13 @@ static int convention_pivot(int convention)
     return convention == NB_XDS || convention == NB_DIALS ? NB_PIVOT_SAMPLE : NB_PIVOT_BEAM;
 }
 
-/* the convention's own origin, written out */
+/* Replaces a default origin by that of the convention, and an origin in pixels by one in
+ * mm. */
 static void resolve_origin(nb_detector *d)
 {
     const double *size = d->size, p = d->pixel;
 
-    if (d->origin_kind == NB_ORIGIN_NEAR) { /* pixels: millimetres from here on */
+    if (d->origin_kind == NB_ORIGIN_NEAR) {
         d->origin_kind = NB_ORIGIN_CLOSE;
         for (int i = 0; i < 2; i++) d->origin[i] = (d->origin[i] - 0.5) * p;
     }
@@ -196,15 +197,16 @@ void detector_beam_centre(int convention, const double size[2], double pixel, do
     }
 }
 
-/* the unrotated detector by one of its two statements, metres; -1: pix0 is given */
-struct statement {
-    int kind; /* NB_PIVOT_BEAM, NB_PIVOT_SAMPLE or -1 */
-    double fast, slow;
+/* A point that gives the position of the unrotated detector. */
+struct anchor {
+    int kind; /* NB_PIVOT_BEAM: where the beam hits it; NB_PIVOT_SAMPLE: the point nearest
+                 to the crystal; -1: neither, pix0 is given */
+    double fast, slow; /* from the outer corner, metres */
 };
 
-static struct statement state(const nb_detector *d, int kind, const double value[3])
+static struct anchor make_anchor(const nb_detector *d, int kind, const double value[3])
 {
-    struct statement s = {NB_PIVOT_SAMPLE, 0, 0};
+    struct anchor s = {NB_PIVOT_SAMPLE, 0, 0};
 
     switch (kind) {
     case NB_ORIGIN_BEAM:
@@ -225,13 +227,14 @@ static struct statement state(const nb_detector *d, int kind, const double value
     return s;
 }
 
-/* the other statement about the same unrotated detector at `distance` along the beam */
-static struct statement restate(const struct detector_place *unrotated, double distance,
-                                struct statement s)
+/* Computes the other anchor of the same unrotated detector; `distance` is that along the
+ * beam. */
+static struct anchor other_anchor(const struct detector_place *unrotated, double distance,
+                                  struct anchor s)
 {
     const double *f = unrotated->fast, *o = unrotated->normal, *b = unrotated->beam;
     const double *l = unrotated->slow, fs = linear_dot(f, l);
-    struct statement t;
+    struct anchor t;
     double v[3] = {0, 0, 0};
 
     if (s.kind == NB_PIVOT_BEAM) { /* pix0 = -Fb f - Sb s + D b */
@@ -243,7 +246,7 @@ static struct statement restate(const struct detector_place *unrotated, double d
         t.slow = -linear_dot(v, l);
         return t;
     }
-    /* pix0 = -Fc f - Sc s + D (b.o) o; solve Fb f + Sb s = D b - pix0 in the plane */
+    /* Solve Fb f + Sb s = D b - pix0 in the plane, with pix0 = -Fc f - Sc s + D (b.o) o. */
     linear_add(distance, b, v);
     linear_add(s.fast, f, v);
     linear_add(s.slow, l, v);
@@ -265,7 +268,7 @@ static void unrotated_place(const nb_scene *scene, struct detector_place *place)
     linear_unit(d->vectors[3], place->twotheta_axis);
 }
 
-/* distance along the beam of the unrotated detector, metres */
+/* Returns the distance of the unrotated detector along the beam, metres. */
 static double unrotated_distance(const nb_detector *d, const struct detector_place *place)
 {
     const double r = linear_dot(place->beam, place->normal);
@@ -275,22 +278,22 @@ static double unrotated_distance(const nb_detector *d, const struct detector_pla
            / 1000;
 }
 
-/* two statements of the origin must be one */
-static nb_status check_also(nb_context *ctx, const nb_scene *scene)
+/* Checks that a second statement of the origin agrees with the first. */
+static nb_status check_second_origin(nb_context *ctx, const nb_scene *scene)
 {
     const nb_detector *d = &scene->detector;
     struct detector_place place;
-    struct statement a, b;
+    struct anchor a, b;
     double apart;
 
     if (d->also_kind == NB_ORIGIN_DEFAULT) return NB_OK;
     unrotated_place(scene, &place);
-    a = state(d, d->origin_kind, d->origin);
-    b = state(d, d->also_kind, d->also);
+    a = make_anchor(d, d->origin_kind, d->origin);
+    b = make_anchor(d, d->also_kind, d->also);
     if (a.kind < 0 || b.kind < 0)
         return fail(ctx, NB_ERR_SCENE,
                     "pix0 fixes the detector; give no beam centre or near point beside it");
-    if (a.kind != b.kind) b = restate(&place, unrotated_distance(d, &place), b);
+    if (a.kind != b.kind) b = other_anchor(&place, unrotated_distance(d, &place), b);
     apart = hypot(a.fast - b.fast, a.slow - b.slow) * 1000 / d->pixel;
     if (apart <= 1e-6) return NB_OK;
     return fail(ctx, NB_ERR_SCENE,
@@ -325,43 +328,44 @@ nb_status detector_resolve(nb_context *ctx, nb_scene *scene)
     else if (d->distance == 0)
         d->distance = 100;
     resolve_origin(d);
-    NB_TRY(check_also(ctx, scene));
+    NB_TRY(check_second_origin(ctx, scene));
     d->also_kind = NB_ORIGIN_DEFAULT;
     if (d->pivot == NB_PIVOT_DEFAULT) d->pivot = convention_pivot(d->convention);
     if (d->thickness == 0 || isinf(d->attenuation)) {
-        d->thickness = 0; /* no sensor model, whatever else was said */
+        d->thickness = 0; /* there is no sensor model */
         d->nlayers = 1;
     }
     return NB_OK;
 }
 
-/* the rotations about the lab axes, then two theta about its own */
-static void turn(const nb_detector *d, const double axis[3], const double *v, double *out)
+/* Rotates a vector with the detector: about the lab axes, then by two theta about
+ * its axis. */
+static void rotate_with_detector(const nb_detector *d, const double axis[3],
+                                 const double *v, double *out)
 {
     linear_rotate_xyz(d->rotation, v, out);
     if (d->twotheta != 0) linear_rotate(axis, linear_radian(d->twotheta), out, out);
 }
 
-/* outer corner of the first pixel; `place` holds the unrotated vectors on entry and the
- * rotated ones on return */
+/* Computes the outer corner of the first pixel and rotates the vectors of `place`. */
 static void place_origin(const nb_scene *scene, struct detector_place *place)
 {
     const nb_detector *d = &scene->detector;
-    struct statement s = state(d, d->origin_kind, d->origin);
+    struct anchor s = make_anchor(d, d->origin_kind, d->origin);
 
     place->pivot = d->pivot;
     if (s.kind >= 0 && s.kind != d->pivot)
-        s = restate(place, unrotated_distance(d, place), s);
+        s = other_anchor(place, unrotated_distance(d, place), s);
     place->pix0[0] = place->pix0[1] = place->pix0[2] = 0;
     if (s.kind == NB_PIVOT_SAMPLE) {
         linear_add(-s.fast, place->fast, place->pix0);
         linear_add(-s.slow, place->slow, place->pix0);
         linear_add(place->close, place->normal, place->pix0);
-        turn(d, place->twotheta_axis, place->pix0, place->pix0);
+        rotate_with_detector(d, place->twotheta_axis, place->pix0, place->pix0);
     }
-    turn(d, place->twotheta_axis, place->fast, place->fast);
-    turn(d, place->twotheta_axis, place->slow, place->slow);
-    turn(d, place->twotheta_axis, place->normal, place->normal);
+    rotate_with_detector(d, place->twotheta_axis, place->fast, place->fast);
+    rotate_with_detector(d, place->twotheta_axis, place->slow, place->slow);
+    rotate_with_detector(d, place->twotheta_axis, place->normal, place->normal);
     if (s.kind == NB_PIVOT_BEAM) {
         linear_add(-s.fast, place->fast, place->pix0);
         linear_add(-s.slow, place->slow, place->pix0);
@@ -370,7 +374,7 @@ static void place_origin(const nb_scene *scene, struct detector_place *place)
         linear_scale(1e-3, d->origin, place->pix0);
 }
 
-/* beam centre of the convention: as stated, or from where the direct beam lands */
+/* Sets the beam centre of the convention: as given, else from the direct beam. */
 static void place_centre(const nb_detector *d, struct detector_place *place)
 {
     const double size[2] = {d->size[0] / 1000, d->size[1] / 1000};
@@ -385,7 +389,7 @@ static void place_centre(const nb_detector *d, struct detector_place *place)
     detector_beam_centre(d->convention, size, d->pixel / 1000, place->beam_fast,
                          place->beam_slow, xy);
     if (near_convention && d->origin_kind != NB_ORIGIN_PIX0) {
-        const struct statement s = state(d, d->origin_kind, d->origin);
+        const struct anchor s = make_anchor(d, d->origin_kind, d->origin);
 
         xy[0] = s.fast;
         xy[1] = s.slow;
@@ -394,7 +398,7 @@ static void place_centre(const nb_detector *d, struct detector_place *place)
     place->ybeam = xy[1];
 }
 
-/* a detector that the crystal can see */
+/* Checks that the geometry is finite and that the detector faces the crystal. */
 static nb_status check_place(nb_context *ctx, const nb_scene *scene,
                              const struct detector_place *place)
 {
@@ -480,7 +484,7 @@ void detector_frame(const nb_scene *scene, const struct detector_place *place,
     frame->dark_polar = (scene->quirks & NB_QUIRK_DMIN_POLAR) != 0;
 }
 
-/* corner 0 .. 3 of the detector, metres */
+/* Computes corner 0 .. 3 of the detector, metres. */
 static void corner_of(const nb_detector *d, const struct detector_place *place, int corner,
                       double p[3])
 {

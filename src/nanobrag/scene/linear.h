@@ -1,5 +1,5 @@
 /*
- * linear.h - vectors and rotations of the host, in double.
+ * linear.h - vectors of three numbers and their rotations, in double, for the host.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -67,7 +67,7 @@ static inline void linear_add(double s, const double *a, double *out)
     out[2] += s * a[2];
 }
 
-/* a of length 1; a zero vector stays */
+/* out = a/|a|; 0 for a zero vector */
 static inline void linear_unit(const double *a, double *out)
 {
     const double n = linear_norm(a);
@@ -75,7 +75,7 @@ static inline void linear_unit(const double *a, double *out)
     linear_scale(n > 0 ? 1 / n : 0, a, out);
 }
 
-/* v rotated by `angle` (radian) about k, which has length 1 */
+/* Rotates v by `angle` (radian) about the unit vector k, by Rodrigues' formula. */
 static inline void linear_rotate(const double *k, double angle, const double *v,
                                  double *out)
 {
@@ -90,7 +90,7 @@ static inline void linear_rotate(const double *k, double angle, const double *v,
     linear_copy(r, out);
 }
 
-/* v rotated about lab x, then y, then z by angles in degree */
+/* Rotates v about lab x, then y, then z by angles in degree. */
 static inline void linear_rotate_xyz(const double degree[3], const double *v, double *out)
 {
     static const double axis[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
@@ -102,8 +102,8 @@ static inline void linear_rotate_xyz(const double degree[3], const double *v, do
     linear_copy(r, out);
 }
 
-/* v rotated about r by the length of r, radian */
-static inline void linear_turn(const double r[3], const double *v, double *out)
+/* Rotates v by the rotation vector r: about r by the angle |r|, radian. */
+static inline void linear_rotate_by_vector(const double r[3], const double *v, double *out)
 {
     const double t = linear_norm(r), half = sin(t / 2);
     const double a = t > 0 ? sin(t) / t : 1, b = t > 0 ? 2 * (half / t) * (half / t) : 0.5;

@@ -1,6 +1,6 @@
 /*
- * mosaic.c - the draws are made once and kept per unit of spread, so that the spread can
- * be a parameter (docs/theory.md, 9). SPDX-License-Identifier: MIT
+ * mosaic.c - draws the mosaic domains once, for a spread of 1, so that the spread can be a
+ * parameter (docs/theory.md, 9). SPDX-License-Identifier: MIT
  */
 #include "scene/mosaic.h"
 
@@ -8,9 +8,9 @@
 
 #include "scene/linear.h"
 
-/* A rotation from three uniforms: axis uniform on the sphere, angle such that the cap
- * `spread` is filled evenly. Under the quirk every step of the angle is a float. */
-static struct scene_domain draw(struct random_stream *random, int quirk)
+/* Draws a rotation from three uniforms: the axis is uniform on the sphere, and the angle
+ * fills a cap evenly. With `quirk` each step of the angle is rounded to float. */
+static struct scene_domain draw_domain(struct random_stream *random, int quirk)
 {
     const double r1 = 2 * (double)random_uniform(random) - 1;
     const double r2 = 2 * (double)random_uniform(random) - 1;
@@ -46,7 +46,7 @@ static void matrix_of(const double axis[3], double angle, double rotation[3][3])
     }
 }
 
-static void start(struct random_stream *random, int64_t seed, int quirk)
+static void start_stream(struct random_stream *random, int64_t seed, int quirk)
 {
     if (quirk)
         random_seed_quirk(random, seed);
@@ -54,7 +54,8 @@ static void start(struct random_stream *random, int64_t seed, int quirk)
         random_seed(random, seed);
 }
 
-/* Shoemake's uniform unit quaternion from three uniforms (Graphics Gems III, 1992) */
+/* Draws a uniform rotation from three uniforms, by Shoemake's unit quaternion (Graphics
+ * Gems III, 1992). */
 static void uniform_rotation(struct random_stream *random, double rotation[3][3])
 {
     const double u = (double)random_uniform(random);
@@ -79,14 +80,15 @@ void mosaic_random_misset(int64_t seed, int quirk, struct random_stream *random,
 {
     double u[3][3];
 
-    start(random, seed, quirk);
+    start_stream(random, seed, quirk);
     if (quirk) {
-        const struct scene_domain d = draw(random, 1);
+        const struct scene_domain d = draw_domain(random, 1);
 
         matrix_of(d.axis, angle_of(&d, 90, 1), u);
     } else {
-        /* over all seeds the first number of a stream falls below 1/32 twice too often:
-         * the table's first entry chooses the place to draw from, and may choose its own */
+        /* The first number is skipped because, over all seeds, it falls below 1/32 twice
+         * too often: the first entry of the table chooses the entry to draw, and may
+         * choose itself. */
         (void)random_uniform(random);
         uniform_rotation(random, u);
     }
@@ -94,7 +96,7 @@ void mosaic_random_misset(int64_t seed, int quirk, struct random_stream *random,
         misset[0] = atan2(u[2][1], u[2][2]);
         misset[1] = atan2(-u[2][0], sqrt(u[2][1] * u[2][1] + u[2][2] * u[2][2]));
         misset[2] = atan2(u[1][0], u[0][0]);
-    } else { /* y at 90 degrees: x and z turn about the same axis */
+    } else { /* at 90 degrees about y, the rotations about x and z have the same axis */
         misset[0] = LINEAR_PI;
         misset[1] = LINEAR_PI / 2;
         misset[2] = atan2(u[0][1], -u[1][1]);
@@ -107,8 +109,9 @@ void mosaic_fill(const nb_scene *scene, struct random_stream *random,
 {
     const int quirk = (scene->quirks & NB_QUIRK_MOSAIC_F32) != 0;
 
-    start(random, scene->crystal.mosaic_seed, quirk);
-    for (int i = 0; i < scene->crystal.ndomains; i++) domain[i] = draw(random, quirk);
+    start_stream(random, scene->crystal.mosaic_seed, quirk);
+    for (int i = 0; i < scene->crystal.ndomains; i++)
+        domain[i] = draw_domain(random, quirk);
     domain[0].angle = 0;
 }
 
@@ -124,7 +127,8 @@ int mosaic_is_anisotropic(const nb_scene *scene)
     return (scene->given & NB_GIVEN_MOSAIC_AXES) != 0;
 }
 
-/* the first spread in all directions, and what the others differ from it in theirs */
+/* The first spread acts in all directions, the differences of the others along
+ * their own. */
 void mosaic_vector(const nb_scene *scene, const double frame[3][3],
                    const struct scene_domain *domain, double out[3])
 {
@@ -147,11 +151,11 @@ void mosaic_rotation(const nb_scene *scene, const double frame[3][3],
 
     if (mosaic_is_anisotropic(scene)
         && (mosaic[1] != mosaic[0] || mosaic[2] != mosaic[0])) {
-        double by[3], column[3];
+        double vector[3], column[3];
 
-        mosaic_vector(scene, frame, domain, by);
+        mosaic_vector(scene, frame, domain, vector);
         for (int i = 0; i < 3; i++) {
-            linear_turn(by, unit[i], column);
+            linear_rotate_by_vector(vector, unit[i], column);
             for (int j = 0; j < 3; j++) rotation[j][i] = column[j];
         }
         return;

@@ -1,7 +1,7 @@
 /*
- * random.c - the minimal standard generator of Park and Miller (1988) behind a table that
- * shuffles it, as Bays and Durham proposed. What nanoBragg draws is drawn here, bit for
- * bit. SPDX-License-Identifier: MIT
+ * random.c - the generator of Park and Miller (CACM 31, 1988), shuffled by a table as Bays
+ * and Durham proposed. Its numbers are those of nanoBragg, bit for bit.
+ * SPDX-License-Identifier: MIT
  */
 #include "scene/random.h"
 
@@ -13,8 +13,8 @@ static int32_t step(struct random_stream *random)
     return (int32_t)random->x;
 }
 
-/* a positive state that has no table yet starts from 1, as in nanoBragg */
-static void fill(struct random_stream *random)
+/* Fills the table. A positive state starts from 1, as in nanoBragg. */
+static void fill_table(struct random_stream *random)
 {
     random->x = random->x < 0 ? -random->x : 1;
     for (int i = 0; i < DISCARDED; i++) (void)step(random);
@@ -25,14 +25,14 @@ static void fill(struct random_stream *random)
 
 void random_seed_quirk(struct random_stream *random, int64_t seed)
 {
-    /* the one seed without a negative */
+    /* INT64_MIN has no negative. */
     random->x = seed == INT64_MIN ? INT64_MAX : -seed;
 }
 
 void random_seed(struct random_stream *random, int64_t seed)
 {
     if (seed < 1 || seed >= MODULUS) {
-        /* the finaliser of SplitMix64 (Steele, Lea and Flood, 2014) */
+        /* This hash is the finaliser of SplitMix64 (Steele, Lea and Flood, 2014). */
         uint64_t z = (uint64_t)seed + 0x9e3779b97f4a7c15U;
 
         z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
@@ -49,7 +49,7 @@ float random_uniform(struct random_stream *random)
     float u;
     int j;
 
-    if (random->x <= 0 || !random->filled) fill(random);
+    if (random->x <= 0 || !random->filled) fill_table(random);
     (void)step(random);
     j = random->y >> 26;
     random->y = random->table[j];

@@ -1,9 +1,9 @@
 /*
- * random.h - the shuffled multiplicative generator that nanoBragg's orientations, mosaic
- * domains and noise come from.
+ * random.h - the random generator of nanoBragg, for orientations, mosaic domains and its
+ * noise: x <- 16807 x mod (2^31 - 1), shuffled by a table of 32 numbers.
  *
- * x <- 16807 x mod (2^31 - 1), through a table of 32 numbers. In nanoBragg all streams
- * share the table; here a stream owns one, and a copy of a stream is a fork.
+ * In nanoBragg all streams share one table. Here each stream has its own, and a copy of a
+ * stream continues independently.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,20 +15,20 @@
 enum { RANDOM_TABLE = 32 };
 
 struct random_stream {
-    int64_t x; /* state; <= 0: to be initialised from -x at the next draw */
+    int64_t x; /* state; 0 or less: the next draw fills the table from -x */
     int32_t table[RANDOM_TABLE], y;
-    int filled; /* the table was initialised */
+    int filled; /* 1 once the table is filled */
 };
 
-/* Start a stream as nanoBragg does: state -seed, table kept. */
+/* Starts a stream as nanoBragg does: with state -seed, and without clearing the table. */
 void random_seed_quirk(struct random_stream *random, int64_t seed);
 
-/* Start a stream from any 64-bit seed, independent of what the stream did before. Seeds
- * 1 .. 2^31 - 2 give the numbers of random_seed_quirk() on a fresh table, others are
- * mixed into that range. */
+/* Starts a stream from any 64-bit seed, whatever the stream did before. Seeds 1 .. 2^31 - 2
+ * give the numbers of random_seed_quirk() with a new table; others are hashed into that
+ * range. */
 void random_seed(struct random_stream *random, int64_t seed);
 
-/* The next uniform, 0 < u < 1, a float. */
+/* Returns the next uniform number, 0 < u < 1. */
 float random_uniform(struct random_stream *random);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * sampling.c - the step rules, ours and nanoBragg's (docs/theory.md, 11).
+ * sampling.c - the rules for steps (docs/theory.md, 11).
  *
- * A sampled quantity has a range, a step and a count, of which the user gives some. Ours
- * honours what is given and refuses what contradicts itself; nanoBragg's rules are kept
- * under NB_QUIRK_STEP_RULES, table by table.
+ * A sampled quantity has a range, a step and a count, of which the user gives some. The
+ * rules here use every given number and refuse contradictions. The rules of nanoBragg, used
+ * with NB_QUIRK_STEP_RULES, are the functions named *_quirk and quirk_*.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,10 +15,10 @@
 #include "base/log.h"
 #include "scene/beam.h"
 
-/* a count that reaches COUNT_MOST is refused where the totals are known */
+/* A count is clamped to COUNT_MOST; later checks of the totals refuse it. */
 enum { COUNT_MOST = 2000000000, PHI_STEPS_MOST = 1000, PHI_STEPS_PER_ROCKING_WIDTH = 5 };
 
-/* along an edge of the detector: whole numbers of a float */
+/* Most sub-pixels along an edge of the detector, so that a float can count them. */
 enum { SUB_PIXELS_MOST = 1 << 24 };
 
 double sampling_step(const struct scene_steps *steps, double range)
@@ -37,8 +37,8 @@ static struct scene_steps steps_of(double range, double step)
     return s;
 }
 
-/* how many steps reach over a range; a quotient a hair above a whole number is that
- * number */
+/* Returns the number of steps that cover a range. A quotient that rounding leaves just
+ * above a whole number counts as that number. */
 static int steps_over(double range, double step)
 {
     const double n = ceil(fabs(range / step) * (1 - 1e-12));
@@ -46,7 +46,7 @@ static int steps_over(double range, double step)
     return !(n >= 1) ? 1 : n > COUNT_MOST ? COUNT_MOST : (int)n;
 }
 
-/* the same to the letter: 0 steps over a range of 0 */
+/* Returns nanoBragg's number of steps, which is 0 for a range of 0. */
 static int quirk_steps_over(double range, double step)
 {
     const double n = ceil(range / step);
@@ -54,8 +54,9 @@ static int quirk_steps_over(double range, double step)
     return !(n >= 0) ? 0 : n > COUNT_MOST ? COUNT_MOST : (int)n;
 }
 
-/* nanoBragg's rules for a beam range; `blind` is the range it assumes for a count alone */
-static void range_quirk(struct scene_range *r, double blind)
+/* Applies nanoBragg's rules for a range of the beam; `assumed` is its range if only a count
+ * is given. */
+static void range_quirk(struct scene_range *r, double assumed)
 {
     const int stepped = r->step_given && r->step > 0;
 
@@ -73,7 +74,7 @@ static void range_quirk(struct scene_range *r, double blind)
         r->range = r->step;
         r->count = 2;
     } else if (!r->range_given) {
-        r->range = blind;
+        r->range = assumed;
         r->step = r->range / r->count;
     } else if (!stepped) {
         if (r->count < 2) r->count = 2;
@@ -130,7 +131,7 @@ static nb_status resolve_divergence(nb_context *ctx, nb_scene *scene,
         r.range_given = r.range > 0 || (scene->given & given[i]);
         r.step_given = r.step > 0;
         if (scene->quirks & NB_QUIRK_STEP_RULES)
-            range_quirk(&r, 1000); /* 1 radian */
+            range_quirk(&r, 1000); /* mrad */
         else
             NB_TRY(range_resolve(ctx, &r, what[i], option[i]));
         b->divergence[i] = r.range;
@@ -152,7 +153,7 @@ static nb_status resolve_dispersion(nb_context *ctx, nb_scene *scene,
 
     r.range_given = b->dispersion > 0 || (scene->given & NB_GIVEN_DISPERSION);
     if (scene->quirks & NB_QUIRK_STEP_RULES) {
-        r.range_given = 1; /* 0 counts as given */
+        r.range_given = 1; /* nanoBragg takes a range of 0 as given */
         range_quirk(&r, 0);
     } else
         NB_TRY(range_resolve(ctx, &r, "dispersion", "-dispersion"));
@@ -250,7 +251,8 @@ static void phi_quirk(struct scene_range *r)
     if (r->count < 1) r->count = 1;
 }
 
-/* phi steps that sample the rocking width 1/(L q) of the narrowest reflection */
+/* Returns the number of phi steps that sample the rocking width 1/(L q) of the narrowest
+ * reflection; L is the largest edge, A. */
 static int phi_count(nb_context *ctx, double osc, double edge, double qmax)
 {
     const double turn = fabs(osc) * (3.14159265358979323846 / 180);
@@ -321,7 +323,7 @@ static nb_status resolve_phi(nb_context *ctx, nb_scene *scene, double edge, doub
     return NB_OK;
 }
 
-/* NB_NEAREST or NB_TRICUBIC */
+/* Decides between NB_NEAREST and NB_TRICUBIC. */
 static int interpolation(const nb_scene *scene, struct scene_fixed *fixed)
 {
     const nb_crystal *c = &scene->crystal;

@@ -1,6 +1,6 @@
 /*
- * sampling.h - how many steps of everything: phi, divergence, dispersion, layers, domains,
- * sub-pixels.
+ * sampling.h - decides the numbers of phi steps, divergence and dispersion steps, sensor
+ * layers, mosaic domains and sub-pixels (docs/theory.md, 11).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,19 +11,20 @@
 #include "scene/detector.h"
 #include "scene/scene.h"
 
-/* Divergence, dispersion, sensor layers and mosaic domains: what needs no geometry. */
+/* Decides the counts that need no geometry: divergence, dispersion, sensor layers and
+ * mosaic domains. */
 nb_status sampling_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fixed);
 
-/* Phi steps, sub-pixels and interpolation: what needs the crystal and the detector. */
+/* Decides what depends on crystal and detector: phi steps, sub-pixels and interpolation. */
 nb_status sampling_resolve_placed(nb_context *ctx, nb_scene *scene,
                                   const struct crystal_axes *axes,
                                   const struct detector_place *place,
                                   struct scene_fixed *fixed);
 
-/* Angle of phi step i of the scene, degree. */
+/* Returns the angle of phi step i, degree. */
 double sampling_phi(const nb_scene *scene, const struct scene_fixed *fixed, int i);
 
-/* The step of a sampled range. */
+/* Returns the step of a sampled range, in the unit of the range. */
 double sampling_step(const struct scene_steps *steps, double range);
 
 #endif

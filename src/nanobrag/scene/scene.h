@@ -1,11 +1,12 @@
 /*
- * scene.h - from the user's scene to a frame, in two steps.
+ * scene.h - turns the scene of the user into a frame, in two steps.
  *
- *   scene_resolve  once: fills every default, decides every count, draws what is random
- *   scene_derive   for each x: the resolved scene's numbers -> frame, a pure function
+ *   scene_resolve  runs once: fills every default, decides every count, draws every random
+ *                  number
+ *   scene_derive   runs for each x: computes the frame from the resolved scene, as a pure
+ *                  function
  *
- * Both work in double on the host. Each file of scene/ holds one part of the scene: its
- * *_resolve and what scene_derive takes from it.
+ * Both work in double on the host. Each file of scene/ does this for one part of the scene.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,12 +20,12 @@
 #include "physics/spec.h"
 #include "scene/random.h"
 
-/* rotation of a mosaic domain, per unit of spread */
+/* Rotation of a mosaic domain for a spread of 1: unit vector and angle. */
 struct scene_domain {
     double axis[3], angle;
 };
 
-/* a generated source: its place in the grid, in units of the steps */
+/* Position of a generated source in the grid of sources, in steps. */
 struct scene_beamlet {
     double horizontal, vertical, wavelength;
 };
@@ -35,25 +36,25 @@ struct scene_steps {
     double ratio, absolute;
 };
 
-/* what scene_resolve decided and x never changes */
+/* Decisions of scene_resolve() that x never changes. */
 struct scene_fixed {
-    int ngrid; /* directions of the generated beam; 0: sources were given */
-    int nsource; /* all of them */
-    struct scene_beamlet *beamlet; /* (nsource) or NULL */
+    int ngrid; /* directions of generated sources; 0: sources are listed */
+    int nsource; /* number of sources */
+    struct scene_beamlet *beamlet; /* (nsource); NULL for listed sources */
     struct scene_domain *domain; /* (ndomains) */
     struct scene_steps phi, divergence[2], dispersion, layer;
-    struct random_stream random; /* as the draws for the crystal left it */
-    double ncells_asked[3]; /* before sizes: what nanoBragg's interpolation rule reads */
+    struct random_stream random; /* its state after the draws for the crystal */
+    double ncells_asked[3]; /* N before sizes; for nanoBragg's rule of interpolation */
     int interpolate; /* NB_NEAREST or NB_TRICUBIC */
-    int interpolate_auto; /* by rule */
-    int oversample_wanted;
-    const double *f; /* the box of reflections with default_f filled in; or NULL */
-    const float *f_single; /* the same rounded, for kernels in float; or NULL */
-    double f_listed; /* the largest of the list, as a modulus */
-    int f_min[3], f_size[3]; /* its bounds */
+    int interpolate_auto; /* 1: chosen by rule */
+    int oversample_wanted; /* sub-pixels by rule, also if another number is given */
+    const double *f; /* F of the box of reflections, default_f if unlisted; or NULL */
+    const float *f_single; /* f rounded to float; NULL without kernels in float */
+    double f_listed; /* largest |F| of the listed reflections, electron */
+    int f_min[3], f_size[3]; /* first index and size of the box along h, k, l */
 };
 
-/* One sampled dimension: what was given and what came of it. */
+/* One sampled dimension: the numbers given by the user, which the rules then complete. */
 struct scene_range {
     double range, step;
     int count;
@@ -61,25 +62,27 @@ struct scene_range {
 };
 
 /* ---- validate.c ---- */
-/* Every number finite and in its range; every enum known; no pointer missing. */
+/* Checks that every number is finite and in its range, every enum known, and no pointer
+ * missing. */
 nb_status scene_validate(nb_context *ctx, const nb_scene *scene);
 
 /* ---- derive.c ---- */
-/* Fill the defaults and counts of `scene` in place. The lists of `fixed` are filled by
- * scene_fill() once memory for them exists. */
+/* Fills the defaults and counts of `scene` in place. scene_fill() fills the lists of
+ * `fixed` once they have memory. */
 nb_status scene_resolve(nb_context *ctx, nb_scene *scene, struct scene_fixed *fixed);
 
-/* Fill the lists of `fixed`, which have their memory; `box` (f) from scene->crystal.hkl. */
+/* Fills the lists of `fixed`, and `box`, which becomes fixed->f,
+ * from scene->crystal.hkl. */
 void scene_fill(const nb_scene *scene, struct scene_fixed *fixed, double *box);
 
-/* The frame of a resolved scene. sources (nsource) and orientations (nphi x ndomains) are
- * work memory that the frame will point to. */
+/* Computes the frame of a resolved scene. The frame will point to sources (nsource) and
+ * orientations (nphi x ndomains), which the caller owns. */
 nb_status scene_derive(nb_context *ctx, const nb_scene *scene,
                        const struct scene_fixed *fixed, struct phys_source *sources,
                        struct phys_orientation *orientations, struct phys_frame *frame);
 
 /* ---- describe.c ---- */
-/* What the scene came to; the pixel counts are left to the caller. */
+/* Describes the scene; the caller adds the pixel counts and what computes it. */
 nb_status scene_describe(nb_context *ctx, const nb_scene *scene,
                          const struct scene_fixed *fixed, nb_description *out);
 

@@ -1,7 +1,6 @@
 /*
- * validate.c - every range check on what the caller hands in, one table of rules.
- *
- * Checks of single numbers only: what contradicts what is decided where it is resolved.
+ * validate.c - checks the range of every number of a scene, by two tables of rules.
+ * Contradictions between numbers are found where those are resolved.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,8 +11,8 @@
 #include "scene/scene.h"
 
 struct rule {
-    const char *name, *option; /* of the member, and of the program */
-    size_t offset; /* of `count` doubles in nb_scene */
+    const char *name, *option; /* member of nb_scene, and option of the program */
+    size_t offset; /* where `count` doubles begin in nb_scene */
     int count;
     double lower, upper;
 };
@@ -74,7 +73,7 @@ static const struct rule number_rules[] = {
 
 struct count_rule {
     const char *name, *option;
-    size_t offset; /* of an int in nb_scene */
+    size_t offset; /* where the int lies in nb_scene */
     int lower, upper;
 };
 
@@ -171,7 +170,7 @@ static nb_status check_lists(nb_context *ctx, const nb_scene *scene)
     return NB_OK;
 }
 
-/* members of the interface that this version cannot honour yet */
+/* Checks members whose values this version does not support yet. */
 static nb_status check_supported(nb_context *ctx, const nb_scene *scene)
 {
     if (scene->detector.npanel < 0 || scene->detector.npanel > 1)

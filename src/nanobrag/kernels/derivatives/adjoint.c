@@ -241,7 +241,7 @@ static nb_status all_tiles_vjp(struct progress *progress, const struct run *run,
     progress_part(progress, begin, 1 - begin, count);
 #pragma omp parallel for schedule(dynamic, block) num_threads(threads)
     for (int chunk = 0; chunk < work->chunks; chunk++) {
-        void *workspace = work->workspace + (size_t)threads_own() * work->workspace_size;
+        void *workspace = work->workspace + (size_t)threads_index() * work->workspace_size;
 
         adjoint_clear(work, chunk);
         for (int t = chunk; t < count; t += work->chunks) {

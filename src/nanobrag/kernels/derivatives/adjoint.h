@@ -29,8 +29,9 @@ struct adjoint_sizes {
 struct adjoint_work {
     struct adjoint_sizes sizes;
     int chunks;
-    struct phys_frame_tangent *bar; /* one per chunk; the first ends as the sum of all */
-    double *value; /* one per chunk; the first ends as the value of the objective */
+    struct phys_frame_tangent
+        *bar; /* one per chunk; adjoint_sum_chunks() adds all to the first */
+    double *value; /* value of the objective, one per chunk, added in the same way */
     double *peak; /* brightest pixel of a chunk */
     char *workspace; /* for the slopes of a tile's samples, one for each thread */
     size_t workspace_size; /* bytes of each; 0 where the slopes are too many to save */

@@ -198,7 +198,7 @@ static nb_status all_tiles_rows(struct progress *progress, const struct run *run
     progress_part(progress, begin, 1 - begin, count);
 #pragma omp parallel for schedule(dynamic, block) num_threads(threads) reduction(max : peak)
     for (int chunk = 0; chunk < chunks; chunk++) {
-        struct jacobian_workspace *workspace = run->work->workspace + threads_own();
+        struct jacobian_workspace *workspace = run->work->workspace + threads_index();
 
         reader->start(reader->user, chunk);
         for (int t = chunk; t < count; t += chunks) {

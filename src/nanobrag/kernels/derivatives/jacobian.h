@@ -19,8 +19,9 @@
 struct jacobian_sizes {
     size_t tangents; /* largest number of tangents */
     size_t f; /* free structure factors */
-    size_t sources, orientations, box; /* of a tangent; box 0: no derivatives by F */
-    size_t by_pixel; /* the box again where the reference kernel may run; else 0 */
+    size_t sources, orientations,
+        box; /* sizes of the lists of a tangent; box 0: no derivatives by F */
+    size_t by_pixel; /* as `box` where the reference kernel may run; else 0 */
     size_t threads;
 };
 
@@ -51,8 +52,9 @@ void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
 /* The rows of the Jacobian of a tile, or of a part of one. */
 struct jacobian_tile {
     struct tile tile;
-    const double *photons; /* of its pixels */
-    const double *change; /* of pixel i along tangent d: change[d TILE_PIXELS + i] */
+    const double *photons; /* photons of the tile's pixels */
+    const double
+        *change; /* derivative of pixel i along tangent d: change[d TILE_PIXELS + i] */
     const struct columns *columns; /* slopes in structure factors; NULL: not computed. The
                                       column of default_f is here and in `change` */
 };

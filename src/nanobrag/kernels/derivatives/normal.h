@@ -21,7 +21,7 @@ struct normal_sums {
 struct normal_work {
     struct jacobian_work jacobian; /* one tangent for each dense parameter */
     int chunks;
-    struct normal_sums *sums; /* one per chunk; the first ends as the sum of all */
+    struct normal_sums *sums; /* one per chunk; normal_sum_chunks() adds all to the first */
 };
 
 /* normal_reserve() adds the sizes of the arrays to an arena and returns 0 when they

@@ -250,7 +250,7 @@ int ewald_sources(struct ewald *e, const struct phys_frame *frame, int first,
 /* Returns the chord of the rotation between two orientations. */
 static double turn_between(const double *stars, const double *axes)
 {
-    double trace = 0; /* of the rotation: sum of a_i a*_i, over axes */
+    double trace = 0; /* trace of the rotation matrix: the sum of a.a* over the axes */
 
     for (int i = 0; i < 9; i++) trace += stars[i] * axes[i];
     return sqrt(fmax(0, 3 - trace));
@@ -431,8 +431,8 @@ double ewald_hits(const struct ewald *e, double radius)
     double cross[3], volume;
 
     cross_product(s + 3, s + 6, cross);
-    volume = fabs(dot(s, cross)); /* of the reciprocal cell */
-    /* a rectangle fills 2/pi of the circle about it */
+    volume = fabs(dot(s, cross)); /* volume of the reciprocal cell */
+    /* a rectangle fills at most 2/pi of the circle around it */
     return 4 * (1 - cos(e->cone)) * e->wave * e->wave * 2 * radius / volume;
 }
 

@@ -30,19 +30,20 @@ double ewald_stars(const double *axes, double *stars);
 /* The properties of a group of sources and orientations that decide which reflections are
  * candidates, that is, may lie near the Ewald sphere for some pair of the group. */
 struct ewald {
-    double radius; /* of a spot */
+    double radius; /* radius of a spot, 1/A */
     struct phys_detector_plane front, back; /* first and last layer */
-    double rows, columns; /* of sub-pixels */
-    double towards[3], cone; /* the detector's middle; largest angle to it, radian */
-    /* the sources */
+    double rows, columns; /* numbers of sub-pixels along each edge */
+    double towards[3],
+        cone; /* direction of the detector's middle, largest angle to it, radian */
+    /* The sources of the group: */
     double k[3], wave; /* mean of the incident wave vectors and of their lengths, 1/A */
     double tilt, spread; /* largest angle to the mean, difference from the mean length */
     double shift; /* largest difference from the mean wave vector */
-    double qmax; /* of the detector, 1/A */
-    /* the orientations */
-    double stars[9]; /* of the first orientation */
+    double qmax; /* largest |q| of the detector, 1/A */
+    /* The orientations of the group: */
+    double stars[9]; /* a*, b*, c* of the first */
     double rotation; /* largest turn from the first, radian */
-    double low[3], high[3]; /* of h, k, l */
+    double low[3], high[3]; /* ranges of h, k, l */
     double skew; /* sum of |a||a*|: 3 or more; how much sums of index times star cancel */
 };
 

@@ -27,7 +27,7 @@ struct pair {
     const struct phys_source *source;
     const double *axes, *stars; /* rows a, b, c and a*, b*, c* */
     double radius; /* of a spot in reciprocal space, 1/A */
-    float margin; /* rounding of scan(), 1/A^2 */
+    float margin; /* rounding error of splat_kernels.scan, 1/A^2 */
     double weight; /* product of the two weights */
     int index, orientation; /* their places in the frame */
 };
@@ -67,8 +67,9 @@ typedef void splat_spots(const struct splat_area *splat_area, const struct pair 
 /* The cotangents of the Bragg sums in an adjoint. */
 struct splat_weights {
     const double *weight; /* nslow x nfast: dL/d(sum of a pixel) */
-    double scale, per_scale; /* weights times per_scale, at most 1, fit into a float */
-    int lookup; /* constant or nearest */
+    double scale, per_scale; /* largest weight and its inverse: weight * per_scale, at most
+                                1, fits into a float */
+    int lookup; /* PHYS_CONSTANT or PHYS_NEAREST */
     double *f; /* cotangent of the box of structure factors; NULL: not computed */
 };
 

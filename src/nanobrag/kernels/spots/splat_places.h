@@ -27,7 +27,7 @@ struct located {
     double h[BATCH], k[BATCH], l[BATCH];
     double x[BATCH], y[BATCH], z[BATCH];
     double first_fast[BATCH], last_fast[BATCH], first_slow[BATCH], last_slow[BATCH];
-    double seen[BATCH]; /* above 0 where the spot may hold a sample of the area */
+    double seen[BATCH]; /* positive where the spot may contain a sample of the area */
 };
 
 /* first_in() returns the first sample at or above `low`, and last_in() the last sample

@@ -23,7 +23,7 @@ typedef real block[SAMPLES];
 /* Some samples of a piece of a spot. */
 struct samples {
     int first, n, padded; /* first sample; number; number in whole vectors */
-    ptrdiff_t pixel[SAMPLES]; /* in the image; -1: outside the ROI */
+    ptrdiff_t pixel[SAMPLES]; /* number in the image; -1: outside the ROI */
     _Alignas(64) block w; /* weight of the pixel */
     _Alignas(64) block f2; /* F^2 of the lattice alone */
     _Alignas(64) block wf2; /* weight times F^2 of the lattice */
@@ -268,8 +268,7 @@ struct reflection {
     const struct splat_weights *weights;
     double v[3], whole[3];
     double metric[3][3]; /* factor that the slopes of profiles still lack */
-    struct phys_axes
-        axes; /* metric times the axes: the indices' change with the direction */
+    struct phys_axes axes; /* metric times the axes over the wavelength */
     double weight; /* F^2 of the structure factor; 1 where F is constant */
 };
 

@@ -124,7 +124,8 @@ static void close_step(const struct run *run, const struct tile *tile, int chunk
 
     grid_read(&run->job, tile, sums);
     if (spots_is_dark(run->job.frame, tile,
-                      sums)) { /* no cotangents, but a value even so */
+                      sums)) { /* a dark tile has no cotangents, but its photons contribute
+                                  to the value */
         if (!run->objective->linear)
             adjoint->value[chunk] +=
                 objective_tile(run->objective, &run->job, tile, sums, bar, NULL);
@@ -155,7 +156,7 @@ static void add_pair_cotangents(const struct splat_area *splat_area,
     source->weight += scale * at->weight * s->f2;
     for (int r = 0; r < 3; r++) {
         const double *a = pair->axes + (size_t)3 * (size_t)r;
-        double q[3] = {0}; /* slopes times the scattering vector */
+        double q[3] = {0}; /* sum of slopes times the scattering vector */
 
         for (int c = 0; c < 3; c++) {
             const double *star = pair->stars + (size_t)3 * (size_t)c;

@@ -137,7 +137,7 @@ static void visit_strip(const struct group *g, int strip, int chunk,
 {
     const struct strips *b = g->strips;
     const struct phys_frame *frame = b->job->frame;
-    const int n = frame->oversample, thread = threads_own();
+    const int n = frame->oversample, thread = threads_index();
     const int end = (strip + 1) * STRIP_ROWS;
     int *hits = b->work->hits + b->work->each * (size_t)thread;
     struct reflections list;

@@ -29,7 +29,7 @@ struct strips {
     const struct job *job;
     double radius; /* of a spot, 1/A */
     double *bragg; /* nslow x nfast, set to 0 before the first pair; NULL: none */
-    double begin, share; /* where the progress of the run begins, and its share */
+    double begin, share; /* share of the progress before this run, and that of this run */
     int chunks; /* strip i belongs to chunk i % chunks, which one thread works on;
                    0: as many chunks as strips */
     strip_visit *visit;

@@ -1,6 +1,6 @@
 /*
- * hkl_table.c - reflections from memory, kept in a dense box so that a look-up is one
- * address. NaN marks a cell without a reflection, hence amplitudes must be finite.
+ * hkl_table.c - stores reflections in a dense box, so that a look-up computes one address.
+ * NaN marks a place without a reflection, so amplitudes must be finite.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,7 +15,7 @@
 #include "base/huge_pages.h"
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-enum { CELLS_MAX = 1 << 18 }; /* a fuzzer would spend its time filling boxes */
+enum { CELLS_MAX = 1 << 18 }; /* smaller, as a fuzzer would spend its time filling boxes */
 #else
 enum { CELLS_MAX = 1 << 28 }; /* 2 GiB of doubles */
 #endif
@@ -75,7 +75,8 @@ void hkl_box_indices(const nb_hkl *hkl, size_t place, int out[3])
     }
 }
 
-/* smallest and largest index of each axis; NB_ERR_ARGUMENT for a reflection that is none */
+/* Finds the smallest and largest index of each axis. Returns NB_ERR_ARGUMENT for an index
+ * out of range or an F that is not finite. */
 static nb_status bounds(nb_context *ctx, size_t n, const int *hkl, const double *f,
                         int min[3], int max[3])
 {

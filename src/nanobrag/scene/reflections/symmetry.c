@@ -11,17 +11,18 @@
 
 #include "base/context.h"
 
-/* what equals what in a cell; or the angle it must be */
+/* The ties of a crystal system: for each number of the cell the number that it equals, or
+ * its fixed value in degree. */
 struct ties {
     const char *name;
-    int leader[6]; /* -1: fixed */
+    int leader[6]; /* index of the number that it equals; -1: fixed */
     double fixed[6];
 };
 
 static const struct ties *ties_of(int system)
 {
     static const struct ties table[] = {
-        /* by enum nb_system */
+        /* indexed by enum nb_system */
         {"", {0, 1, 2, 3, 4, 5}, {0}},
         {"triclinic", {0, 1, 2, 3, 4, 5}, {0}},
         {"monoclinic", {0, 1, 2, -1, 4, -1}, {0, 0, 0, 90, 0, 90}},
@@ -81,7 +82,7 @@ static nb_status resolve_cell(nb_context *ctx, nb_crystal *crystal)
 
 /* ---- point groups ---- */
 
-/* generators, as they act on h, k, l */
+/* Generators of point groups; the comments give their action on h, k, l. */
 enum generator {
     END,
     INVERSION, /* -h -k -l */
@@ -104,7 +105,7 @@ static const int generators[GENERATORS][3][3] = {
     [THREE_XYZ] = {{0, 1, 0}, {0, 0, 1}, {1, 0, 0}},
 };
 
-/* rotations; the Laue classes add the inversion */
+/* Groups of rotations; the Laue class adds the inversion. */
 static const struct point_group {
     const char *name, *laue;
     int generator[4]; /* enum generator, up to END */
@@ -149,7 +150,7 @@ nb_status symmetry_resolve(nb_context *ctx, nb_crystal *crystal)
     return resolve_point_group(ctx, crystal);
 }
 
-/* append m unless it is there */
+/* Appends m unless the list already has it. */
 static void append(const int m[3][3], struct symmetry *out)
 {
     for (int i = 0; i < out->n; i++)
@@ -157,7 +158,7 @@ static void append(const int m[3][3], struct symmetry *out)
     memcpy(out->matrix[out->n++], m, sizeof *out->matrix);
 }
 
-/* append the product of a generator and member i */
+/* Appends the product of a generator and operator i. */
 static void multiply(const int g[3][3], int i, struct symmetry *out)
 {
     int product[3][3];
@@ -180,7 +181,7 @@ void symmetry_operators(const char *point_group, struct symmetry *out)
         const int laue = strcmp(point_group, point_groups[g].laue) == 0;
 
         if (!laue && strcmp(point_group, point_groups[g].name) != 0) continue;
-        /* words of generators: out->n grows until nothing new comes */
+        /* Products are appended, and multiplied in turn, until no new one is found. */
         for (int i = 0; i < out->n; i++) {
             for (const int *at = point_groups[g].generator; *at != END; at++)
                 multiply(generators[*at], i, out);

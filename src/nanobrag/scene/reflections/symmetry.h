@@ -1,5 +1,6 @@
 /*
- * symmetry.h - what crystal systems tie in a cell, and point groups among reflections.
+ * symmetry.h - the numbers of a cell that a crystal system ties, and the equivalent
+ * reflections of a point group.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,28 +10,28 @@
 #include <nanobrag/context.h>
 #include <nanobrag/scene.h>
 
-/* Fill what the crystal system says about the cell, and name the point group by a text that
- * stays. NB_ERR_SCENE when a cell contradicts its system by more than 1e-6 of a number;
- * NB_ERR_ARGUMENT for an unknown point group. */
+/* Fills the tied numbers of the cell, and replaces the name of the point group by a static
+ * string. Returns NB_ERR_SCENE if a number contradicts the system by more than 1e-6 of
+ * itself, NB_ERR_ARGUMENT for an unknown point group. */
 nb_status symmetry_resolve(nb_context *ctx, nb_crystal *crystal);
 
-/* The member of a cell that member i equals in a system: i itself where it is free, -1
- * where the system fixes it. */
+/* Returns the index of the number of the cell that number i equals: i itself if it is free,
+ * -1 if the system fixes it. */
 int symmetry_leader(int system, int i);
 
-/* "tetragonal" */
+/* Returns the name of a system, such as "tetragonal". */
 const char *symmetry_system_name(int system);
 
-/* The tied members of a cell, or of its change, from the free ones. */
+/* Sets the tied numbers of a cell, or of a tangent of it, from the free ones. */
 void symmetry_tie_cell(int system, double cell[6]);
 
-/* A point group as it acts on h, k, l: rows of integer matrices. */
+/* The operators of a point group, as integer matrices (rows) that act on h, k, l. */
 struct symmetry {
     int n;
     int matrix[48][3][3];
 };
 
-/* NULL is "1". */
+/* Computes all operators of a point group; NULL is the group "1". */
 void symmetry_operators(const char *point_group, struct symmetry *out);
 
 #endif
