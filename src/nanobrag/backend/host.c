@@ -196,7 +196,7 @@ static void deliver_changes(const void *user, int chunk, const struct job *job,
         for (int i = 0; i < tile->width * tile->height; i++) {
             const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
 
-            if (grid_shows(job, s, f)) array_set(r->change + d, s, f, change[i]);
+            if (grid_is_rendered(job, s, f)) array_set(r->change + d, s, f, change[i]);
         }
     }
 }
@@ -239,7 +239,7 @@ static nb_status host_normal(struct request *r)
     NB_TRY(simulator_parameter_tangents(sim, r->scene, r->frame, sim->normal.jacobian.dot));
     reader = normal_reader(&run);
     NB_TRY(read_jacobian(r, &call));
-    normal_fold(&sim->normal);
+    normal_sum_chunks(&sim->normal);
     r->sums = sim->normal.sums;
     r->value = r->sums->value;
     return NB_OK;

@@ -247,7 +247,7 @@ nb_status gpu_forward(struct progress *progress, struct gpu_scene *scene,
                       const struct job *job, int single, const struct gpu_output *out)
 {
     progress_start(progress, job->planned);
-    if (job->photons) grid_blank(job);
+    if (job->photons) grid_clear(job);
     if (!out && is_empty(job)) return progress_end(progress);
     NB_TRY(gpu_begin(progress->ctx, scene));
     NB_TRY(run_all(progress, scene, job, single, out));

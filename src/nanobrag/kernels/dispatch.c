@@ -6,8 +6,8 @@
 
 #include "kernels/kernels.h"
 
-/* one row per instruction set: its tables, from lanes.c and splat.c, and whether the
- * machine has it */
+/* One instruction set: its tables of kernels (from lanes.c, splat.c and their adjoints),
+ * and a function that returns 1 when the machine has it. */
 struct level {
     struct kernel_set kernels;
     int (*supported)(void);
@@ -32,7 +32,7 @@ TABLES(scalar);
 
 #if defined(__x86_64__)
 
-/* KERNELS_x is defined where the build has the set x (cmake/isa.cmake) */
+/* KERNELS_x is defined when the build contains the instruction set x (cmake/isa.cmake). */
 #ifdef KERNELS_v2
 #define NAME_v2 "v2 "
 TABLES(v2);
@@ -52,8 +52,8 @@ TABLES(v4);
 #define NAME_v4
 #endif
 
-/* the features of the x86-64 levels that the loops use; the level names themselves are
- * not known to every compiler */
+/* Each function tests the features of one x86-64 level that the loops use. Not every
+ * compiler knows the names of the levels themselves. */
 static int has_v2(void)
 {
     return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
@@ -72,7 +72,7 @@ static int has_v4(void)
            && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd");
 }
 
-/* best first */
+/* The instruction sets of this build, the fastest first. */
 static const struct level levels[] = {
 #ifdef KERNELS_v4
     LEVEL(v4, has_v4),

@@ -36,7 +36,7 @@ struct tile grid_part(const struct tile *tile, int parts, int i)
     return part;
 }
 
-void grid_blank(const struct job *job)
+void grid_clear(const struct job *job)
 {
     const int nfast = job->frame->nfast, nslow = job->frame->nslow;
     const int *roi = job->roi;
@@ -46,6 +46,8 @@ void grid_blank(const struct job *job)
     memset(job->photons, 0, sizeof *job->photons * (size_t)nslow * (size_t)nfast);
 }
 
+/* Returns the length of the overlap of first .. first + size - 1 with low .. high - 1, and
+ * its first element in *start. */
 static int overlap(int first, int size, int low, int high, int *start)
 {
     const int end = first + size < high ? first + size : high;
@@ -54,8 +56,8 @@ static int overlap(int first, int size, int low, int high, int *start)
     return end > *start ? end - *start : 0;
 }
 
-/* the part of a tile in the ROI, which lies inside the image */
-static struct tile part_of(const struct job *job, const struct tile *tile)
+/* Returns the part of a tile inside the ROI, which lies inside the image. */
+static struct tile part_in_roi(const struct job *job, const struct tile *tile)
 {
     struct tile p;
 
@@ -76,7 +78,7 @@ static size_t pixel_at(const struct job *job, int slow, int fast)
 
 int grid_rendered(const struct job *job, const struct tile *tile)
 {
-    const struct tile p = part_of(job, tile);
+    const struct tile p = part_in_roi(job, tile);
     int count = 0;
 
     if (!job->mask) return p.width * p.height;
@@ -86,7 +88,7 @@ int grid_rendered(const struct job *job, const struct tile *tile)
     return count;
 }
 
-int grid_shows(const struct job *job, int s, int f)
+int grid_is_rendered(const struct job *job, int s, int f)
 {
     const int *roi = job->roi;
 
@@ -108,7 +110,7 @@ int grid_is_empty(const struct job *job)
 
 double grid_largest(const struct job *job, const struct tile *tile, const double *values)
 {
-    const struct tile p = part_of(job, tile);
+    const struct tile p = part_in_roi(job, tile);
     double largest = 0;
 
     for (int s = p.slow; s < p.slow + p.height; s++) {
@@ -126,7 +128,7 @@ double grid_largest(const struct job *job, const struct tile *tile, const double
 
 double grid_sum(const struct job *job, const struct tile *tile, const double *values)
 {
-    const struct tile p = part_of(job, tile);
+    const struct tile p = part_in_roi(job, tile);
     double sum = 0;
 
     for (int s = p.slow; s < p.slow + p.height; s++) {
@@ -138,9 +140,9 @@ double grid_sum(const struct job *job, const struct tile *tile, const double *va
     return sum;
 }
 
-void grid_collect(const struct job *job, const struct tile *tile, double *values)
+void grid_read(const struct job *job, const struct tile *tile, double *values)
 {
-    const struct tile p = part_of(job, tile);
+    const struct tile p = part_in_roi(job, tile);
 
     memset(values, 0, sizeof *values * (size_t)(tile->width * tile->height));
     for (int s = p.slow; s < p.slow + p.height; s++) {
@@ -153,9 +155,9 @@ void grid_collect(const struct job *job, const struct tile *tile, double *values
     }
 }
 
-double grid_deliver(const struct job *job, const struct tile *tile, const double *values)
+double grid_write(const struct job *job, const struct tile *tile, const double *values)
 {
-    const struct tile p = part_of(job, tile);
+    const struct tile p = part_in_roi(job, tile);
     double largest = 0;
 
     for (int s = p.slow; s < p.slow + p.height; s++) {

@@ -1,5 +1,5 @@
 /*
- * job.h - what one kernel launch gets: plain data, nothing that points into a scene.
+ * job.h - the arguments of one kernel launch: plain data without pointers into a scene.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,34 +11,37 @@
 #include "physics/frame.h"
 #include "physics/spec.h"
 
-/* Tiles lie on a fixed grid of the detector, whatever the ROI or the threads. */
+/* Tiles lie on a fixed grid of the detector, which depends neither on the ROI nor on the
+ * number of threads. */
 enum { TILE_FAST = 32, TILE_SLOW = 8, TILE_PIXELS = TILE_FAST * TILE_SLOW };
 
-/* pixels fast .. fast + width - 1, slow .. slow + height - 1; those outside the image are
- * computed and dropped */
+/* A rectangle of pixels: fast .. fast + width - 1 by slow .. slow + height - 1. Kernels
+ * compute its pixels outside the image too, and their values are discarded. */
 struct tile {
     int fast, slow, width, height;
 };
 
 struct reach;
 
-/* how threads share a launch; it changes no bit */
+/* How threads share a launch. It changes no bit of the result. */
 struct schedule {
-    int threads; /* at most */
-    int block; /* tiles, or chunks of them, that a thread takes at a time */
+    int threads; /* largest number of threads */
+    int block; /* tiles, or chunks of tiles, assigned to a thread at a time */
 };
 
 struct job {
     const struct phys_frame *frame;
     struct phys_spec spec;
-    double tolerance; /* of the image's peak */
+    double tolerance; /* largest error allowed, as a fraction of the image's peak */
     int roi[4]; /* fast0 fast1 slow0 slow1, ends excluded */
     const uint8_t *mask; /* nslow x nfast, 0 = skip; NULL: none */
     double *photons; /* nslow x nfast; pixels that are not rendered become 0 */
     struct schedule schedule;
-    int planned; /* 1: compiled mode chose spec and schedule */
-    const char *mutated; /* an array that is input and output of the call; NULL: none */
-    const struct reach *reach; /* pairs that reach a tile, for derivatives; NULL: all do */
+    int planned; /* 1: the compiled mode chose spec and schedule */
+    const char *mutated; /* name of an array that is both input and output of the call;
+                            NULL: none */
+    const struct reach *reach; /* pairs of source and orientation that reach a tile, used by
+                                derivatives; NULL: all do */
 };
 
 #endif

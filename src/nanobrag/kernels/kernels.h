@@ -1,5 +1,6 @@
 /*
- * kernels.h - the tables that a backend fills, and how a job is run on them.
+ * kernels.h - the tables of functions that a backend fills in, and the functions that run a
+ * job on them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,34 +14,36 @@
 #include "kernels/spots/splat.h"
 #include "physics/frame_tangent.h"
 
-/* photons of the width x height pixels of a tile, fast axis innermost */
+/* Computes the photons of the width x height pixels of a tile, fast axis innermost. */
 typedef void tile_forward(const struct phys_frame *frame, const struct tile *tile,
                           double *photons);
 
-/* what an adjoint keeps of each lane under a source, and of each pair of it and an
- * orientation, there one more where structure factors are asked for: numbers */
+/* How many numbers the adjoint of a tile saves for each sample: so many for each source,
+ * and so many for each pair of source and orientation (one more when the caller asks for
+ * the derivatives by structure factors). */
 enum { KEPT_OF_SOURCE = 1 + FRAME_CRYSTAL, KEPT_OF_PAIR = 4 };
 
-/* Adds to `bar` the cotangent of the frame for a tile that `pull` pulls on, and fills in
- * its photons; returns what the tile adds to the value. `room`: memory for the slopes of
- * all samples, needed unless the pull is linear. */
+/* Computes the photons of a tile, asks `objective` for their cotangents, and adds the
+ * resulting cotangent of the frame to `bar`. Returns the tile's contribution to the value
+ * of the objective. `workspace` holds the slopes of all samples; it may be NULL when the
+ * objective is linear. */
 typedef double tile_vjp(const struct job *job, const struct tile *tile,
                         const struct objective *objective, void *workspace,
                         struct phys_frame_tangent *bar, double *photons);
 
-/* photons of a tile whose Bragg sums over samples are known: `photons` holds them, less
- * their constant factor, and is overwritten */
+/* Replaces the Bragg sums in `photons` (sums of F^2 over the samples of each pixel, without
+ * their constant `factor`) by the photons of the pixels of a tile. */
 typedef void tile_finish(const struct phys_frame *frame, const struct tile *tile,
                          double factor, double *photons);
 
-/* Adjoints of a tile whose Bragg sums over samples are known, less their constant factor.
- * Both fill in the photons.
+/* The two steps of the adjoint of tile_finish(). `sums` are the Bragg sums of the pixels
+ * without their constant `factor`; both steps also compute the photons.
  *
- * weigh: what the number at the end changes by with each sum. Where the pull is linear the
- * sums may be any.
- * close: adds to `bar` all that does not come from the samples: factors that a pixel takes
- * once, numbers before the sums, the amorphous material. Returns what the tile adds to the
- * value. */
+ * tile_weigh() writes the cotangents of the sums to `weight`. When the objective is linear
+ * they do not depend on the sums, which may then hold anything.
+ * tile_close() adds to `bar` every cotangent that does not come from the samples: those of
+ * the factors evaluated once per pixel, of the scale factors before the sums, and of the
+ * amorphous material. It returns the tile's contribution to the value of the objective. */
 typedef void tile_weigh(const struct job *job, const struct tile *tile, double factor,
                         const struct objective *objective, const double *sums,
                         double *weight, double *photons);
@@ -48,32 +51,34 @@ typedef double tile_close(const struct job *job, const struct tile *tile, double
                           const struct objective *objective, const double *sums,
                           struct phys_frame_tangent *bar, double *photons);
 
-/* solid angles of a tile's pixels, as their samples are weighted with on average, sr */
+/* Computes the solid angle of each pixel of a tile, averaged over its samples, sr. */
 typedef void tile_omega(const struct phys_frame *frame, const struct tile *tile,
                         double *omega);
 
 struct kernels {
-    const char *name; /* of the instruction set, or "reference" */
+    const char *name; /* name of the instruction set, or "reference" */
     tile_omega *omega;
-    tile_finish *finish; /* NULL: this backend has none */
+    tile_finish *finish; /* NULL: not in this backend */
     tile_forward *forward[PHYS_SHAPES][PHYS_LOOKUPS];
-    tile_forward *single_orientation[PHYS_SHAPES][PHYS_LOOKUPS]; /* spec.lone; NULL: not in
-                                                                    this backend */
+    tile_forward
+        *single_orientation[PHYS_SHAPES][PHYS_LOOKUPS]; /* the same
+                             for spec.single_orientation; NULL: not in this backend */
 };
 
-/* the adjoints of a backend */
+/* The derivative kernels of a backend. */
 struct adjoint_kernels {
-    size_t real_size; /* of the numbers that it keeps of its samples; 0: it keeps none */
+    size_t real_size; /* bytes of a number saved for a sample; 0: none are saved */
     tile_vjp *vjp[PHYS_SHAPES][PHYS_LOOKUPS];
-    tile_weigh *weigh; /* NULL: this backend has none of these */
+    tile_weigh *weigh; /* NULL: this backend has neither tile_weigh() nor tile_close() */
     tile_close *close;
     tile_jacobian *rows[PHYS_SHAPES][PHYS_LOOKUPS];
-    double (*product)(int n, const double *a, const double *b); /* sum of a b */
+    double (*product)(int n, const double *a, const double *b); /* inner product */
 };
 
-/* what a job runs on: `single` where its rounding keeps to the tolerance, else `precise` */
+/* The kernels that a job runs on: `single` in tiles where the rounding of float stays
+ * within the tolerance, and `precise` (double) in all others. */
 struct kernel_set {
-    const struct kernels *precise, *single; /* single: NULL when all is in double */
+    const struct kernels *precise, *single; /* single: NULL when the job is all in double */
     const struct splat_kernels *splat_precise, *splat_single;
     const struct adjoint_kernels *adjoint_precise, *adjoint_single;
     const struct splat_vjp_kernels *splat_vjp_precise, *splat_vjp_single;
@@ -82,46 +87,51 @@ struct kernel_set {
 extern const struct kernels kernels_reference;
 extern const struct adjoint_kernels adjoint_kernels_reference;
 
-/* adds to `bar` what pulls on the amorphous material, seen from the centre of pixel i of a
- * tile, or of all its pixels. Of all lanes, in float too: where it outshines the crystal,
- * float would round away the latter's gradient */
+/* Adds the cotangents of the amorphous material to `bar`, for pixel i of a tile or for all
+ * of its pixels; a pixel sees the material from its centre. All lanes call these functions,
+ * in float too: when the material is brighter than the crystal, a sum in float would round
+ * the crystal's gradient away. */
 void reference_amorphous_pixel_vjp(const struct phys_frame *frame, const struct tile *tile,
                                    int i, double photons_bar,
                                    struct phys_frame_tangent *bar);
 void reference_amorphous_vjp(const struct phys_frame *frame, const struct tile *tile,
                              const double *photons_bar, struct phys_frame_tangent *bar);
 
-/* Best lanes this machine can run; `isa` (may be "") names one. precise is NULL when the
- * build or the machine lacks the one that was named. */
+/* Returns the fastest lanes that this machine can run, or those that `isa` names unless it
+ * is
+ * "". Its `precise` is NULL when the build or the machine lacks the named ones. */
 struct kernel_set kernels_lanes(const char *isa);
 
-/* Names of the lanes this machine can run, for messages: "v2 v3 scalar". */
+/* Returns the names of the lanes that this machine can run, for messages: "v2 v3 scalar".
+ */
 const char *kernels_lanes_names(void);
 
-/* How a tile is computed: so many divisions (each into four) in float, or TILE_IN_DOUBLE,
- * and what rounding then leaves. */
+/* Returns how often a tile is divided into four so that float is precise enough, or
+ * TILE_IN_DOUBLE when double is needed. *left becomes the rounding error that remains, as a
+ * fraction of the image's peak. */
 struct rounding;
 enum { TILE_IN_DOUBLE = -1 };
 int tiles_divisions(const struct kernel_set *kernels, const struct job *job,
                     const struct rounding *rounding, const struct tile *tile, double *left);
 
-/* How the tiles of a job are computed, and the worst estimate of what rounding does to a
- * pixel, of the image's peak. */
+/* How many tiles a job has, how many of them are divided or computed in double, and the
+ * largest estimate of the rounding error of a pixel, as a fraction of the image's peak. */
 struct tiles_summary {
     int tiles, divided, precise;
     double rounding;
 };
 
-/* Without computing a pixel. */
+/* Fills in the summary of a job without computing a pixel. */
 struct tiles_summary tiles_survey(const struct kernel_set *kernels, const struct job *job);
 
-/* The solid angle that the rendered pixels see, sr. `rows`: work memory, one number per row
- * of the image. */
+/* Returns the solid angle of all rendered pixels, sr. `rows` is a workspace of one number
+ * for each row of the image. */
 double tiles_solid_angle(const struct kernels *kernels, const struct job *job, int threads,
                          double *rows);
 
-/* Run a job tile by tile on the threads of the context. The same bits for any number of
- * threads. NB_ERR_CANCELLED when the context's progress handler asks to stop. */
+/* Runs a job tile by tile on the threads of its schedule. The image has the same bits for
+ * any number of threads. Errors: NB_ERR_CANCELLED when the progress handler asks to stop.
+ */
 nb_status tiles_forward(struct progress *progress, const struct kernel_set *kernels,
                         const struct job *job);
 

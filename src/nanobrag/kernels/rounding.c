@@ -3,8 +3,8 @@
  *
  * In a tile the Miller indices are a fraction and its change, h = f + a.s, |f| <= 1/2 and
  * |a.s| <= x, so float leaves an error of about 2^-24 (1/2 + x) in h; F^2 over its peak
- * changes by at most `reach` times that. Measured on scenes of every kind, the worst pixel
- * lies below the estimate (tests/kernels/test_rounding.c). SPDX-License-Identifier: MIT
+ * changes by at most `reach` times that. On the scenes of tests/kernels/test_rounding.c,
+ * the error of the worst pixel lies below the estimate. SPDX-License-Identifier: MIT
  */
 #include "kernels/rounding.h"
 
@@ -13,15 +13,16 @@
 #include "physics/detector_plane.h"
 #include "physics/displacement.h"
 
-/* Steepest slopes: of (sin n x/(n sin x))^2 per n h, and of the round and the gaussian
- * profile, squared, per rho. In the tails of a gaussian the slope is 2.2 sqrt(L) times that
- * of what is left at e^-L of the peak: an image of tails alone is judged by its own peak,
- * and so the gaussian counts threefold. */
+/* The steepest slopes of (sin n x/(n sin x))^2 per n h, and of the squares of the round and
+ * of the gaussian profile per rho. At e^-L of the peak of a gaussian the relative slope is
+ * 2.2 sqrt(L) times as steep. Since an image that holds only tails is compared with its own
+ * peak, the slope of the gaussian is tripled. */
 enum { AXES = 3 };
 static const double slit_slope = 1.7, round_slope = 1.6, gauss_slope = 4.8;
 static const double unit_single = 5.9604644775390625e-8,
                     unit_double = 2.220446049250313e-16;
 
+/* Returns the inverse of the shortest wavelength of the sources, 1/A. */
 static double shortest_wave(const struct phys_frame *frame)
 {
     double most = 0;
@@ -31,22 +32,24 @@ static double shortest_wave(const struct phys_frame *frame)
     return most;
 }
 
-/* below this share of the brightest there can be, an image is taken for tails so far out
- * that float lost them */
+/* When the peak of an image lies below this share of the brightest possible pixel, the
+ * image holds only tails of spots, which float may have lost. */
 static const double least_single = 1e-9;
 
-/* the largest displacement factor: a negative B makes spots brighter */
+/* Returns the largest displacement factor of F^2; it exceeds 1 when a negative B makes
+ * spots brighter. */
 static double displacement(const struct phys_frame *frame)
 {
     return exp(fmin(phys_displacement_most(frame, 2 * shortest_wave(frame)), 80));
 }
 
-/* the largest F^2, which float must be able to add up */
-static double largest(const struct phys_frame *frame, struct phys_spec spec)
+/* Returns the largest possible F^2 of a sample; float must be able to sum such numbers. */
+static double largest_f2(const struct phys_frame *frame, struct phys_spec spec)
 {
     const double *n = frame->ncells;
     const double cells = spec.shape == PHYS_SQUARE ? n[0] * n[1] * n[2] : frame->peak;
-    /* of the four weights on each axis of a tricubic look-up: at most 5/4 in sum */
+    /* the moduli of the four weights of a tricubic look-up sum to at most 5/4 on each axis
+     */
     const double over = spec.lookup == PHYS_TRICUBIC ? 1.953125 : 1;
     const double f = over * frame->f_max * cells;
 
@@ -60,10 +63,10 @@ struct rounding rounding_of(const struct phys_frame *frame, struct phys_spec spe
     struct rounding r;
 
     r.frame = frame;
-    /* the edge of a top hat is sharper than any digit; nanoBragg's curved detector is only
-     * known to double */
+    /* No precision resolves the edge of a top hat, and the quirk of nanoBragg's curved
+     * detector is always computed in double. */
     r.never = spec.shape == PHYS_TOPHAT || frame->surface == PHYS_CURVED_QUIRK
-              || largest(frame, spec) > 1e32;
+              || largest_f2(frame, spec) > 1e32;
     for (int i = 0; i < AXES; i++) {
         const double *a = frame->orientation[0].axes + (size_t)3 * (size_t)i;
 
@@ -75,8 +78,9 @@ struct rounding rounding_of(const struct phys_frame *frame, struct phys_spec spe
     return r;
 }
 
-/* how far directions within a part of a tile, one of `parts` along each edge, turn from its
- * middle; wherever in the tile it lies */
+/* Returns the largest angle between a direction in a part of a tile and the middle of that
+ * part, when each edge of the tile is cut into `parts`. It holds for every part of the
+ * tile. */
 static double half_width(const struct phys_frame *frame, const struct tile *tile, int parts)
 {
     const double fast = tile->fast + 0.5 * tile->width;
@@ -94,6 +98,8 @@ static double half_width(const struct phys_frame *frame, const struct tile *tile
     return distance > half ? half / parts / distance : 2;
 }
 
+/* Returns the estimated rounding error for unit roundoff `unit`, when the indices are
+ * `offset` plus a change over directions that differ by `width`. */
 static double estimate(const struct rounding *r, double unit, double width, double offset)
 {
     double square = 0;
@@ -103,8 +109,8 @@ static double estimate(const struct rounding *r, double unit, double width, doub
 
         square += error * error;
     }
-    /* what polynomials, products and sums round besides; a fifth of it only where products
-     * are rounded before they are added */
+    /* The second term is the rounding of polynomials, products and sums. A fifth of it
+     * arises only where products are rounded before they are added. */
     return 1.45 * sqrt(square) + 25 * unit;
 }
 
@@ -122,7 +128,7 @@ double rounding_single_anywhere(const struct rounding *rounding, int width, int 
     const double near = f->surface == PHYS_CURVED ? f->distance : plane;
 
     if (rounding->never) return 1;
-    /* from a tile's middle, which is no nearer than the plane */
+    /* measured from the middle of a tile, which is no nearer than the plane */
     return estimate(rounding, unit_single, near > 2 * half ? half / (near - half) : 2, 0.5);
 }
 
@@ -131,37 +137,39 @@ double rounding_spot(const struct rounding *rounding, double radius)
     const double waves = shortest_wave(rounding->frame);
 
     if (rounding->never) return 1;
-    /* indices start at 0; a patch is as wide as the spot */
+    /* the indices are counted from the reflection, and a patch is as wide as the spot */
     return estimate(rounding, unit_single, 2 * radius / waves, 0);
 }
 
 double rounding_double(const struct rounding *rounding)
 {
-    /* the whole index is rounded once, at the middle of the tile: |d - i| <= 2 */
+    /* an index is rounded once, at the middle of the tile, where |d - i| <= 2 */
     return estimate(rounding, unit_double, 2, 0.5);
 }
 
 /* ---- against the brightest spot ---- */
 
-/* samples of a pixel, each orientation counted; layers share a photon, but without
- * absorption each counts it */
-static double samples_of(const struct phys_frame *f)
+/* Returns the number of samples of a pixel times the orientations. With absorption the
+ * layers share a photon; without it each layer counts the photon again. */
+static double samples_of_pixel(const struct phys_frame *f)
 {
     const double layers = f->layer_mu == 0 ? f->nlayers : 1;
 
     return (double)f->oversample * f->oversample * f->norientation * layers;
 }
 
-/* the solid angle of a pixel is at most area / near^2 */
-static double near_of(const struct phys_frame *f)
+/* Returns the shortest distance of a pixel from the crystal, m. The solid angle of a pixel
+ * is at most pixel_area() over the square of this distance. */
+static double nearest_distance(const struct phys_frame *f)
 {
-    const double plane =
-        phys_detector_plane(f, 0).distance; /* not so far as a false normal says */
+    const double plane = phys_detector_plane(f, 0)
+                             .distance; /* a false normal would give a longer distance */
 
     return f->surface == PHYS_CURVED ? f->distance : plane;
 }
 
-static double area_of(const struct phys_frame *f)
+/* Returns an upper bound of the area of a pixel that faces the crystal, m^2. */
+static double pixel_area(const struct phys_frame *f)
 {
     const double plane = phys_detector_plane(f, 0).distance;
     const double slant = f->surface == PHYS_CURVED ? 1 : fmax(1, f->close_distance / plane);
@@ -172,19 +180,19 @@ static double area_of(const struct phys_frame *f)
 double rounding_brightest(const struct job *job)
 {
     const struct phys_frame *f = job->frame;
-    const double near = near_of(f);
+    const double near = nearest_distance(f);
 
-    return largest(f, job->spec) * samples_of(f) * fabs(f->bragg_scale) * area_of(f)
-           / (near * near);
+    return largest_f2(f, job->spec) * samples_of_pixel(f) * fabs(f->bragg_scale)
+           * pixel_area(f) / (near * near);
 }
 
 double rounding_largest_sum(const struct job *job)
 {
     const struct phys_frame *f = job->frame;
-    const double near = near_of(f);
+    const double near = nearest_distance(f);
 
-    return largest(f, job->spec) * samples_of(f)
-           * (f->each_omega ? area_of(f) / (near * near) : 1);
+    return largest_f2(f, job->spec) * samples_of_pixel(f)
+           * (f->each_omega ? pixel_area(f) / (near * near) : 1);
 }
 
 int rounding_is_lost(const struct job *job, double peak)

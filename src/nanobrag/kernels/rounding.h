@@ -1,5 +1,6 @@
 /*
- * rounding.h - how much of the image's peak rounding may cost in a tile.
+ * rounding.h - estimates of the rounding error in a tile, as a fraction of the image's
+ * peak.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,38 +9,40 @@
 
 #include "kernels/job.h"
 
-/* what an estimate needs of a frame, found once per image */
+/* The properties of a frame that the estimates need; they are computed once per image. */
 struct rounding {
     const struct phys_frame *frame;
-    int never; /* no number of digits in float is enough */
+    int never; /* 1: float is never precise enough */
     double reach[3]; /* slope of F^2 over its peak, per unit of h, k, l */
     double edges[3]; /* |a|, |b|, |c| over the shortest wavelength */
 };
 
 struct rounding rounding_of(const struct phys_frame *frame, struct phys_spec spec);
 
-/* Of float, in a tile cut into `parts` x `parts`; in the sense of an error bar: tests hold
- * the worst pixel of an image to it. */
+/* Returns the error of float in a tile that is cut into `parts` x `parts`. Tests check that
+ * the worst pixel of an image lies within this error bar. */
 double rounding_single(const struct rounding *rounding, const struct tile *tile, int parts);
 
-/* Of float, in tiles of so many pixels, wherever on the detector they lie. */
+/* Returns the error of float in tiles of width x height pixels anywhere on the detector. */
 double rounding_single_anywhere(const struct rounding *rounding, int width, int height);
 
-/* Of float, in the samples about a reflection, up to a distance in reciprocal space. */
+/* Returns the error of float in the samples within `radius` (1/A) of a reflection. */
 double rounding_spot(const struct rounding *rounding, double radius);
 
-/* Of double, in all tiles, where an image holds the middle of a spot; of tails alone it is
- * a larger share. */
+/* Returns the error of double in all tiles of an image that holds the middle of a spot. In
+ * an image that holds only tails it is a larger fraction. */
 double rounding_double(const struct rounding *rounding);
 
-/* Photons of a pixel whose samples all stand on the brightest reflection there can be. */
+/* Returns an upper bound of the photons of a pixel: all of its samples lie on the brightest
+ * possible reflection. */
 double rounding_brightest(const struct job *job);
 
-/* The sum of F^2 of such a pixel, with the factors that are evaluated at each sample. */
+/* Returns the sum of F^2 over the samples of such a pixel, times the factors that are
+ * evaluated at each sample. */
 double rounding_largest_sum(const struct job *job);
 
-/* 1 when an image with such a peak is so far below that, all of it the tails of spots, that
- * float lost it. */
+/* Returns 1 when `peak` is so far below rounding_brightest() that the image holds only
+ * tails of spots, which float has lost. */
 int rounding_is_lost(const struct job *job, double peak);
 
 #endif

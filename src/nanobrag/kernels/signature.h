@@ -11,8 +11,8 @@
 
 #include "kernels/job.h"
 
-/* Of the pixels in the ROI of a job, masked or not, into signature (nslow x nfast).
- * `repeats`: all lattice points of the crystal are the same. */
+/* Writes the signature of every pixel in the ROI of a job, masked or not, to signature
+ * (nslow x nfast). `repeats` is 1 when all lattice points of the crystal are the same. */
 void signature_of(const struct job *job, int repeats, int threads, uint64_t *signature);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * tiles.c - threads share the tiles of an image. A pixel is computed whole by one thread,
- * so any number of them gives the same bits. In float, a tile whose rounding would pass the
- * tolerance is divided, and if that is not enough done in double.
+ * tiles.c - the loop over the tiles of an image, which threads share. One thread computes a
+ * whole pixel, so the bits do not depend on the number of threads. When rounding in float
+ * would exceed the tolerance, a tile is divided, and if that is not enough it is computed
+ * in double.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,7 +15,7 @@
 #include "kernels/kernels.h"
 #include "kernels/rounding.h"
 
-/* a tile is divided twice at most: into quarters of 16 x 4 and of 8 x 2 pixels */
+/* A tile is divided at most twice, into quarters of 16 x 4 and then of 8 x 2 pixels. */
 enum { MOST_DIVISIONS = 2 };
 
 static int min_int(int a, int b)
@@ -38,9 +39,9 @@ int tiles_divisions(const struct kernel_set *kernels, const struct job *job,
     return TILE_IN_DOUBLE;
 }
 
-/* returns the brightest pixel */
-static double compute(const struct kernel_set *kernels, const struct job *job,
-                      const struct rounding *rounding, const struct tile *tile)
+/* Computes the photons of one tile and returns its brightest pixel. */
+static double compute_tile(const struct kernel_set *kernels, const struct job *job,
+                           const struct rounding *rounding, const struct tile *tile)
 {
     const int shape = job->spec.shape, lookup = job->spec.lookup;
     double photons[TILE_PIXELS], left, peak = 0;
@@ -57,7 +58,7 @@ static double compute(const struct kernel_set *kernels, const struct job *job,
 
         if (grid_rendered(job, &part) == 0) continue;
         forward(job->frame, &part, photons);
-        peak = fmax(peak, grid_deliver(job, &part, photons));
+        peak = fmax(peak, grid_write(job, &part, photons));
     }
     return peak;
 }
@@ -105,9 +106,9 @@ struct tiles_summary tiles_survey(const struct kernel_set *kernels, const struct
     return sum;
 }
 
-/* all tiles, and the brightest pixel */
-static nb_status compute_all(const struct kernel_set *kernels, const struct job *job,
-                             struct progress *progress, double *brightest)
+/* Computes all tiles of a job and the brightest pixel of the image. */
+static nb_status compute_tiles(const struct kernel_set *kernels, const struct job *job,
+                               struct progress *progress, double *brightest)
 {
     const struct rounding rounding = rounding_of(job->frame, job->spec);
     const int count = grid_count(job);
@@ -121,7 +122,7 @@ static nb_status compute_all(const struct kernel_set *kernels, const struct job 
         const struct tile tile = grid_tile(job, t);
 
         if (progress_stopped(progress)) continue;
-        peak = fmax(peak, compute(kernels, job, &rounding, &tile));
+        peak = fmax(peak, compute_tile(kernels, job, &rounding, &tile));
         progress_step(progress);
     }
     (void)threads, (void)block; /* unused without OpenMP */
@@ -135,13 +136,13 @@ nb_status tiles_forward(struct progress *progress, const struct kernel_set *kern
     double peak;
 
     progress_start(progress, job->planned);
-    grid_blank(job);
-    NB_TRY(compute_all(kernels, job, progress, &peak));
+    grid_clear(job);
+    NB_TRY(compute_tiles(kernels, job, progress, &peak));
     if (kernels->single && rounding_is_lost(job, peak)) {
         struct kernel_set precise = *kernels;
 
         precise.single = NULL;
-        NB_TRY(compute_all(&precise, job, progress, &peak));
+        NB_TRY(compute_tiles(&precise, job, progress, &peak));
     }
     return progress_end(progress);
 }

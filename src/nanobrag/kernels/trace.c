@@ -3,7 +3,7 @@
 
 #include "physics/pixel.h"
 
-/* F_latt with the sign that its square forgets */
+/* Returns F_latt with its sign, which the kernels do not need because they square it. */
 static double signed_lattice(struct phys_spec spec, const struct phys_crystal *c,
                              struct phys_vec3 d, struct phys_vec3 n)
 {
@@ -20,6 +20,7 @@ static double signed_lattice(struct phys_spec spec, const struct phys_crystal *c
     return f;
 }
 
+/* Writes the quantities of the last sample of a pixel to `out`. */
 static void last_sample(const struct phys_frame *frame, struct phys_spec spec,
                         const struct phys_view *view, struct phys_point point,
                         struct trace *out)
@@ -43,7 +44,8 @@ static void last_sample(const struct phys_frame *frame, struct phys_spec spec,
     for (int i = 0; i < 9; i++) out->axes[i] = rows[i];
 }
 
-/* sum of F^2 of a pixel without any weight */
+/* Returns the sum of F^2 over the samples of a pixel without the factors of solid angle,
+ * capture or polarization. */
 static double bare_sum(const struct phys_frame *frame, struct phys_spec spec,
                        const struct phys_view *view, int s, int f)
 {

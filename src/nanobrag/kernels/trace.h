@@ -1,5 +1,6 @@
 /*
- * trace.h - the last sample of one pixel in full, by the reference arithmetic.
+ * trace.h - the intermediate results of the last sample of one pixel, computed with the
+ * arithmetic of the reference kernel.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,13 +9,16 @@
 
 #include "kernels/job.h"
 
+/* The last sample's sin(theta)/lambda, position, indices, structure and lattice factors,
+ * and the factors and the photons of its pixel. */
 struct trace {
     double stol, position[3], h[3], f_cell, f_latt, axes[9];
     int hkl[3];
-    double sum; /* of F^2 over the pixel */
+    double sum; /* sum of F^2 over the samples of the pixel */
     double polarization, omega, capture, photons;
 };
 
+/* Traces the pixel (s, f). */
 void trace_pixel(const struct phys_frame *frame, struct phys_spec spec, int s, int f,
                  struct trace *out);
 

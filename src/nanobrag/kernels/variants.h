@@ -1,6 +1,7 @@
 /*
- * variants.h - a file that has a function run(spec, frame, tile, photons) gets from here
- * its specialised copies: VARIANT_FUNCTION over variants.def. SPDX-License-Identifier: MIT
+ * variants.h - macros that define the specialised copies of a kernel. A file that defines
+ * run(spec, frame, tile, photons) expands VARIANT_FUNCTION for each row of variants.def.
+ * SPDX-License-Identifier: MIT
  */
 #ifndef NB_KERNELS_VARIANTS_H
 #define NB_KERNELS_VARIANTS_H
@@ -14,7 +15,8 @@
         run(spec, frame, tile, photons);                                                   \
     }
 
-/* and of a function objective_back(spec, job, tile, pull, room, bar, photons) from here */
+/* The same for the adjoint, objective_back(spec, job, tile, objective, workspace, bar,
+ * photons). */
 #define VARIANT_ADJOINT(shape, lookup)                                                     \
     static double shape##_##lookup##_vjp(const struct job *job, const struct tile *tile,   \
                                          const struct objective *objective,                \
@@ -26,7 +28,8 @@
         return objective_back(spec, job, tile, objective, workspace, bar, photons);        \
     }
 
-/* and of a function rows(spec, job, tile, along, room, columns, photons, change) */
+/* The same for the rows of the Jacobian, rows(spec, job, tile, along, workspace, columns,
+ * photons, change). */
 #define VARIANT_ROWS(shape, lookup)                                                        \
     static void shape##_##lookup##_rows(const struct job *job, const struct tile *tile,    \
                                         const struct tangents *along, void *workspace,     \

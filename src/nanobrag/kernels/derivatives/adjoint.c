@@ -11,14 +11,15 @@
 #include "kernels/rounding.h"
 #include "kernels/spots/attempts.h"
 
-/* chunks share this much memory, but are enough for the threads of a large machine; and to
- * blank and fold what they sum takes a small part of the work, of which a number of a box
- * is this many pairs of a sample and an orientation */
+/* The number of chunks. All chunks together take at most CHUNK_MEMORY bytes, but there are
+ * enough of them for the threads of a large machine. Clearing and adding their sums must be
+ * a small part of the work: one structure factor of a box costs as much as PAIRS_PER_NUMBER
+ * pairs of a sample and an orientation. */
 enum { MOST_CHUNKS = 64, LEAST_CHUNKS = 4, CHUNK_MEMORY = 1 << 28, PAIRS_PER_NUMBER = 4 };
 
-/* slopes of a tile's samples are kept up to so many bytes, about a core's share of the last
- * cache; more are computed twice */
-enum { ROOM_MOST = 1 << 24 };
+/* The slopes of a tile's samples are saved when they fit into so many bytes, about a core's
+ * share of the last cache. Otherwise the samples are computed twice. */
+enum { MOST_WORKSPACE = 1 << 24 };
 
 static int chunks_of(const struct adjoint_sizes *n)
 {
@@ -26,15 +27,16 @@ static int chunks_of(const struct adjoint_sizes *n)
                          + (double)n->orientations * sizeof(struct phys_rotation)
                          + (double)n->box * sizeof(double);
     const double pairs = (double)n->pixels * (double)n->samples * (double)n->orientations;
-    const double held = CHUNK_MEMORY / (bytes + 1);
-    const double worth = pairs / PAIRS_PER_NUMBER / ((double)n->box + 1);
-    const double fit = held < worth ? held : worth;
+    const double by_memory = CHUNK_MEMORY / (bytes + 1);
+    const double by_work = pairs / PAIRS_PER_NUMBER / ((double)n->box + 1);
+    const double fit = by_memory < by_work ? by_memory : by_work;
 
     return fit > MOST_CHUNKS ? MOST_CHUNKS : fit < LEAST_CHUNKS ? LEAST_CHUNKS : (int)fit;
 }
 
-/* for the slopes of a tile's samples, in numbers of a size */
-static double room_of(const struct adjoint_sizes *n, size_t size)
+/* Returns the bytes that the slopes of a tile's samples take, in numbers of `size` bytes.
+ */
+static double workspace_bytes(const struct adjoint_sizes *n, size_t size)
 {
     const int of_pair = KEPT_OF_PAIR + (n->box > 0);
 
@@ -42,12 +44,13 @@ static double room_of(const struct adjoint_sizes *n, size_t size)
            * (KEPT_OF_SOURCE + of_pair * (double)n->orientations);
 }
 
-/* the most that is needed, 0 where it is too much to keep */
-static size_t room_made(const struct adjoint_sizes *n)
+/* Returns the bytes that a thread's workspace needs for double; 0 when they are too many.
+ */
+static size_t workspace_reserved(const struct adjoint_sizes *n)
 {
-    const double bytes = room_of(n, sizeof(double));
+    const double bytes = workspace_bytes(n, sizeof(double));
 
-    return bytes <= ROOM_MOST ? (size_t)bytes : 0;
+    return bytes <= MOST_WORKSPACE ? (size_t)bytes : 0;
 }
 
 int adjoint_reserve(struct arena *arena, const struct adjoint_sizes *n)
@@ -56,7 +59,7 @@ int adjoint_reserve(struct arena *arena, const struct adjoint_sizes *n)
     int fits = arena_reserve(arena, chunks, sizeof(struct phys_frame_tangent))
                && arena_reserve(arena, chunks, sizeof(double))
                && arena_reserve(arena, chunks, sizeof(double))
-               && arena_reserve(arena, n->threads, room_made(n));
+               && arena_reserve(arena, n->threads, workspace_reserved(n));
 
     for (size_t i = 0; i < chunks; i++)
         fits = fits && arena_reserve(arena, n->sources, sizeof(struct phys_source))
@@ -73,8 +76,8 @@ void adjoint_take(struct arena *arena, const struct adjoint_sizes *n,
     out->bar = arena_take(arena, (size_t)out->chunks, sizeof *out->bar);
     out->value = arena_take(arena, (size_t)out->chunks, sizeof *out->value);
     out->peak = arena_take(arena, (size_t)out->chunks, sizeof *out->peak);
-    out->room_size = room_made(n);
-    out->workspace = arena_take(arena, n->threads, out->room_size);
+    out->workspace_size = workspace_reserved(n);
+    out->workspace = arena_take(arena, n->threads, out->workspace_size);
     for (int i = 0; i < out->chunks; i++) {
         struct phys_frame_tangent *bar = out->bar + i;
 
@@ -85,7 +88,7 @@ void adjoint_take(struct arena *arena, const struct adjoint_sizes *n,
     }
 }
 
-static void blank(const struct adjoint_sizes *n, struct phys_frame_tangent *bar)
+static void clear_tangent(const struct adjoint_sizes *n, struct phys_frame_tangent *bar)
 {
     struct phys_frame_tangent none = {0};
 
@@ -106,8 +109,9 @@ static void add(size_t n, const void *from, void *to)
     for (size_t i = 0; i < n; i++) t[i] += f[i];
 }
 
-/* the structure factors of all chunks, in order, each by one thread */
-static void fold_box(const struct adjoint_work *work, int threads)
+/* Adds the structure factors' cotangents of all chunks to those of the first chunk, in
+ * order. Each structure factor belongs to one thread. */
+static void add_boxes(const struct adjoint_work *work, int threads)
 {
     double *to = work->bar->f;
     const size_t n = work->sizes.box, part = (n + (size_t)threads - 1) / (size_t)threads;
@@ -122,8 +126,9 @@ static void fold_box(const struct adjoint_work *work, int threads)
     }
 }
 
-static void fold(const struct adjoint_sizes *n, const struct phys_frame_tangent *from,
-                 struct phys_frame_tangent *to)
+static void add_tangent(const struct adjoint_sizes *n,
+                        const struct phys_frame_tangent *from,
+                        struct phys_frame_tangent *to)
 {
     add(PHYS_NUMBERS, from, to);
     add(n->sources * (sizeof *to->source / sizeof(double)), from->source, to->source);
@@ -131,23 +136,23 @@ static void fold(const struct adjoint_sizes *n, const struct phys_frame_tangent 
         to->rotation);
 }
 
-void adjoint_blank(const struct adjoint_work *work, int chunk)
+void adjoint_clear(const struct adjoint_work *work, int chunk)
 {
-    blank(&work->sizes, work->bar + chunk);
+    clear_tangent(&work->sizes, work->bar + chunk);
     work->value[chunk] = work->peak[chunk] = 0;
 }
 
-void adjoint_fold(const struct adjoint_work *work)
+void adjoint_sum_chunks(const struct adjoint_work *work)
 {
-    if (work->bar->f) fold_box(work, (int)work->sizes.threads);
+    if (work->bar->f) add_boxes(work, (int)work->sizes.threads);
     for (int chunk = 1; chunk < work->chunks; chunk++) {
-        fold(&work->sizes, work->bar + chunk, work->bar);
+        add_tangent(&work->sizes, work->bar + chunk, work->bar);
         work->value[0] += work->value[chunk];
         work->peak[0] = fmax(work->peak[0], work->peak[chunk]);
     }
 }
 
-/* one run over all tiles */
+/* One run over all tiles. */
 struct run {
     const struct job *job;
     const struct objective *objective;
@@ -162,9 +167,11 @@ int adjoint_is_plain(const struct phys_frame *frame)
            && frame->surface != PHYS_CURVED_QUIRK;
 }
 
-/* a tile or a part of one; `single`: in float */
-static double part_back(const struct run *run, int single, const struct tile *tile,
-                        void *workspace, struct phys_frame_tangent *bar, double *photons)
+/* Computes the adjoint of a tile or of a part of one, in float when `single` is 1. When the
+ * slopes of the samples do not fit into the workspace, the photons are computed first; then
+ * the objective is linear. Returns the contribution to the value. */
+static double part_vjp(const struct run *run, int single, const struct tile *tile,
+                       void *workspace, struct phys_frame_tangent *bar, double *photons)
 {
     const struct job *job = run->job;
     const struct kernel_set *k = run->kernels;
@@ -172,11 +179,11 @@ static double part_back(const struct run *run, int single, const struct tile *ti
     const struct adjoint_kernels *adjoint_kernels =
         adjoint_is_plain(job->frame) ? lanes : &adjoint_kernels_reference;
     tile_vjp *vjp = adjoint_kernels->vjp[job->spec.shape][job->spec.lookup];
-    const double needed = room_of(&run->work->sizes, adjoint_kernels->real_size);
+    const double needed = workspace_bytes(&run->work->sizes, adjoint_kernels->real_size);
     double photons_bar[TILE_PIXELS], value;
     struct objective objective = {NULL, NULL, 1, photons_bar};
 
-    if (run->objective->linear || needed <= (double)run->work->room_size)
+    if (run->objective->linear || needed <= (double)run->work->workspace_size)
         return vjp(job, tile, run->objective, workspace, bar, photons);
     (single ? k->single : k->precise)
         ->forward[job->spec.shape][job->spec.lookup](job->frame, tile, photons);
@@ -185,8 +192,9 @@ static double part_back(const struct run *run, int single, const struct tile *ti
     return value;
 }
 
-static double tile_back(const struct run *run, const struct tile *tile, void *workspace,
-                        struct phys_frame_tangent *bar, double *peak)
+/* Computes the adjoint of a tile in as many parts as its rounding demands. */
+static double divided_vjp(const struct run *run, const struct tile *tile, void *workspace,
+                          struct phys_frame_tangent *bar, double *peak)
 {
     double photons[TILE_PIXELS], value = 0, left;
     const int n = tiles_divisions(run->kernels, run->job, &run->rounding, tile, &left);
@@ -196,32 +204,36 @@ static double tile_back(const struct run *run, const struct tile *tile, void *wo
         const struct tile part = grid_part(tile, parts, i);
 
         if (grid_rendered(run->job, &part) == 0) continue;
-        value += part_back(run, n != TILE_IN_DOUBLE, &part, workspace, bar, photons);
+        value += part_vjp(run, n != TILE_IN_DOUBLE, &part, workspace, bar, photons);
         *peak = fmax(*peak, grid_largest(run->job, &part, photons));
     }
     return value;
 }
 
-static double cells_back(const struct run *run, const struct tile *tile, void *workspace,
-                         struct phys_frame_tangent *bar, double *peak)
+/* Computes the adjoint of a tile, cell by cell where the reach of the pairs is known. */
+static double tile_by_cells_vjp(const struct run *run, const struct tile *tile,
+                                void *workspace, struct phys_frame_tangent *bar,
+                                double *peak)
 {
     double value = 0;
 
-    if (!run->job->reach) return tile_back(run, tile, workspace, bar, peak);
+    if (!run->job->reach) return divided_vjp(run, tile, workspace, bar, peak);
     for (int i = 0; i < CELLS; i++) {
         const struct tile cell = reach_part(tile, i);
 
-        value += tile_back(run, &cell, workspace, bar, peak);
+        value += divided_vjp(run, &cell, workspace, bar, peak);
     }
     return value;
 }
 
-static nb_status all_back(struct progress *progress, const struct run *run, double begin)
+/* Computes the adjoint of all tiles and sums the chunks. */
+static nb_status all_tiles_vjp(struct progress *progress, const struct run *run,
+                               double begin)
 {
     struct adjoint_work *work = run->work;
     const struct schedule *schedule = &run->job->schedule;
     const int count = grid_count(run->job);
-    const int most = (int)work->sizes.threads; /* there is room for */
+    const int most = (int)work->sizes.threads; /* threads that have a workspace */
     const int asked = schedule->threads < most ? schedule->threads : most;
     const int threads = asked < work->chunks ? asked : work->chunks;
     const int block = schedule->block;
@@ -229,21 +241,22 @@ static nb_status all_back(struct progress *progress, const struct run *run, doub
     progress_part(progress, begin, 1 - begin, count);
 #pragma omp parallel for schedule(dynamic, block) num_threads(threads)
     for (int chunk = 0; chunk < work->chunks; chunk++) {
-        void *workspace = work->workspace + (size_t)threads_index() * work->room_size;
+        void *workspace = work->workspace + (size_t)threads_index() * work->workspace_size;
 
-        adjoint_blank(work, chunk);
+        adjoint_clear(work, chunk);
         for (int t = chunk; t < count; t += work->chunks) {
             const struct tile tile = grid_tile(run->job, t);
 
             if (progress_stopped(progress)) continue;
             if (grid_rendered(run->job, &tile) > 0)
-                work->value[chunk] += cells_back(run, &tile, workspace, work->bar + chunk,
-                                                 work->peak + chunk);
+                work->value[chunk] +=
+                    tile_by_cells_vjp(run, &tile, workspace, work->bar + chunk,
+                                      work->peak + chunk);
             progress_step(progress);
         }
     }
     (void)threads, (void)block; /* unused without OpenMP */
-    adjoint_fold(work);
+    adjoint_sum_chunks(work);
     return progress_check(progress);
 }
 
@@ -257,8 +270,8 @@ nb_status adjoint_run(struct progress *progress, const struct kernel_set *kernel
 
     progress_start(progress, job->planned);
     do {
-        NB_TRY(attempts_pairs(progress, &attempts));
-        NB_TRY(all_back(progress, &run, attempts.begin));
+        NB_TRY(attempts_find_pairs(progress, &attempts));
+        NB_TRY(all_tiles_vjp(progress, &run, attempts.begin));
     } while (attempts_again(&attempts, work->peak[0]));
     return progress_end(progress);
 }

@@ -1,9 +1,10 @@
 /*
- * adjoint.h - the adjoint of a whole image: tiles hand their cotangents to the frame.
+ * adjoint.h - the adjoint of a whole image: the cotangent of the frame is the sum over the
+ * tiles.
  *
- * Tiles are dealt out to a number of chunks that the scene alone decides; each chunk sums
- * its tiles in order, and the chunks are summed in order: the same bits for any number of
- * threads.
+ * Tiles are assigned to chunks, whose number depends on the scene alone. Each chunk sums
+ * its tiles in order, and the chunks are summed in order, so the result has the same bits
+ * for any number of threads.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,39 +17,45 @@
 #include "kernels/spots/spots.h"
 #include "physics/frame_tangent.h"
 
-/* sizes of the arrays of a cotangent; box: 0 when nobody asks for structure factors */
+/* The sizes of the arrays of a cotangent of the frame. `box` is 0 when the derivatives by
+ * structure factors are not computed. */
 struct adjoint_sizes {
     size_t sources, orientations, box;
     size_t pixels;
-    size_t samples; /* of a pixel, times its sources */
+    size_t samples; /* of a pixel, times the number of sources */
     size_t threads;
 };
 
 struct adjoint_work {
     struct adjoint_sizes sizes;
     int chunks;
-    struct phys_frame_tangent *bar; /* one per chunk; the first ends as the sum of all */
-    double *value; /* the same of what the pull returned */
+    struct phys_frame_tangent
+        *bar; /* one per chunk; adjoint_sum_chunks() adds all to the first */
+    double *value; /* value of the objective, one per chunk, added in the same way */
     double *peak; /* brightest pixel of a chunk */
     char *workspace; /* for the slopes of a tile's samples, one for each thread */
-    size_t room_size; /* bytes of each; 0 where they would be too many to keep */
+    size_t workspace_size; /* bytes of each; 0 where the slopes are too many to save */
 };
 
-/* Memory for it, counted and then taken in the same order; 0 when it overflows. */
+/* adjoint_reserve() adds the sizes of the arrays to an arena and returns 0 when they
+ * overflow; adjoint_take() then points `out` to the arrays. Both list them in the same
+ * order. */
 int adjoint_reserve(struct arena *arena, const struct adjoint_sizes *n);
 void adjoint_take(struct arena *arena, const struct adjoint_sizes *n,
                   struct adjoint_work *out);
 
-/* 0 where nanoBragg's ways of taking factors ask for derivatives by the reference kernel.
- */
+/* Returns 0 where only the reference kernel supports the derivatives, because the frame
+ * evaluates factors in one of nanoBragg's ways. */
 int adjoint_is_plain(const struct phys_frame *frame);
 
-/* A chunk before its first cotangent; all of them summed in order into the first. */
-void adjoint_blank(const struct adjoint_work *work, int chunk);
-void adjoint_fold(const struct adjoint_work *work);
+/* Sets the cotangent, the value and the peak of a chunk to 0; and adds all chunks to the
+ * first, in order. */
+void adjoint_clear(const struct adjoint_work *work, int chunk);
+void adjoint_sum_chunks(const struct adjoint_work *work);
 
-/* Run a job (no photons are written) and leave the cotangent of its frame in work->bar[0],
- * what the pull adds up to in work->value[0]. `spots`: as in jacobian_run(). */
+/* Computes the adjoint of a job without writing its photons. The cotangent of the frame is
+ * left in work->bar[0] and the value of the objective in work->value[0]. `spots` is as in
+ * jacobian_run(). Errors: NB_ERR_CANCELLED, and NB_ERR_MEMORY with spots. */
 nb_status adjoint_run(struct progress *progress, const struct kernel_set *kernels,
                       const struct job *job, const struct objective *objective,
                       struct adjoint_work *work, struct spots_work *spots);

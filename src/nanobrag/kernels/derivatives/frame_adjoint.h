@@ -1,6 +1,6 @@
 /*
- * frame_adjoint.h - the last step back to the frame, which the adjoints of lanes and of
- * spots have in common: what sums over samples say about crystal and detector.
+ * frame_adjoint.h - the last step of the adjoints of lanes and of spots: it turns sums over
+ * samples into the cotangents of the crystal and the detector.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,14 +11,17 @@
 #include "physics/spec.h"
 #include "physics/step_vjp.h"
 
-/* slopes in the numbers of the crystal: its cells (3), or fudge factor and metric */
+/* The most numbers that describe the crystal's shape: three numbers of cells, or a fudge
+ * factor and the six of the metric. */
 enum { FRAME_CRYSTAL = 7 };
 
+/* Adds `scale` times `sums`, the cotangents of those numbers, to `bar`. */
 void frame_adjoint_crystal(struct phys_spec spec, double scale,
                            const double sums[FRAME_CRYSTAL],
                            struct phys_frame_tangent *bar);
 
-/* An axis of the cell changes by turn x axis, and its cotangent is `bar`. */
+/* Adds the cotangent of a rotation. A rotation changes an axis of the cell by rotation x
+ * axis, and `bar` is the cotangent of that axis. */
 void frame_adjoint_turn(const double axis[3], const double bar[3],
                         struct phys_rotation *rotation);
 

@@ -10,17 +10,17 @@
 #include "kernels/rounding.h"
 #include "kernels/spots/attempts.h"
 
-/* a tile that meets more structure factors than this is halved */
+/* A tile that depends on more structure factors than this is halved. */
 enum { MOST_COLUMNS = 512 };
 
-/* structure factors, and default_f */
+/* Returns the number of free structure factors, and one more for default_f. */
 static size_t owners_of(const struct jacobian_sizes *n)
 {
     return n->box > 0 ? n->f + 1 : 0;
 }
 
-/* numbers of the columns: all of a pixel fit */
-static size_t columns_room(const struct jacobian_sizes *n)
+/* Returns how many numbers the columns hold; all columns of a single pixel fit. */
+static size_t columns_numbers(const struct jacobian_sizes *n)
 {
     const size_t owners = owners_of(n);
     const size_t tile = (owners < MOST_COLUMNS ? owners : MOST_COLUMNS) * TILE_PIXELS;
@@ -28,7 +28,7 @@ static size_t columns_room(const struct jacobian_sizes *n)
     return owners < tile ? tile : owners;
 }
 
-static size_t lists_room(const struct jacobian_sizes *n)
+static size_t lists_bytes(const struct jacobian_sizes *n)
 {
     return jacobian_workspace_size(n->tangents, n->sources, n->orientations);
 }
@@ -44,28 +44,28 @@ int jacobian_reserve(struct arena *arena, const struct jacobian_sizes *n)
         fits = fits && arena_reserve(arena, n->sources, sizeof(struct phys_source))
                && arena_reserve(arena, n->orientations, sizeof(struct phys_rotation));
     for (size_t i = 0; i < n->threads; i++)
-        fits = fits && arena_reserve(arena, lists_room(n), 1)
+        fits = fits && arena_reserve(arena, lists_bytes(n), 1)
                && arena_reserve(arena, n->tangents * TILE_PIXELS, sizeof(double))
                && arena_reserve(arena, owners_of(n), sizeof(int))
                && arena_reserve(arena, owners_of(n), sizeof(int))
-               && arena_reserve(arena, columns_room(n), sizeof(double))
+               && arena_reserve(arena, columns_numbers(n), sizeof(double))
                && arena_reserve(arena, n->by_pixel, sizeof(double))
                && arena_reserve(arena, n->by_pixel, sizeof(int))
                && arena_reserve(arena, n->by_pixel, 1);
     return fits;
 }
 
-static void take_room(struct arena *arena, const struct jacobian_sizes *n,
-                      const struct jacobian_work *work, struct jacobian_workspace *out)
+static void take_workspace(struct arena *arena, const struct jacobian_sizes *n,
+                           const struct jacobian_work *work, struct jacobian_workspace *out)
 {
     struct columns *c = &out->columns;
 
-    out->lists = arena_take(arena, lists_room(n), 1);
+    out->lists = arena_take(arena, lists_bytes(n), 1);
     out->change = arena_take(arena, n->tangents * TILE_PIXELS, sizeof *out->change);
     c->owner = work->owner;
     c->at = arena_take(arena, owners_of(n), sizeof *c->at);
     c->used = arena_take(arena, owners_of(n), sizeof *c->used);
-    c->workspace = columns_room(n);
+    c->workspace = columns_numbers(n);
     c->slope = arena_take(arena, c->workspace, sizeof *c->slope);
     c->box = arena_take(arena, n->by_pixel, sizeof *c->box);
     c->touched.place = arena_take(arena, n->by_pixel, sizeof *c->touched.place);
@@ -86,9 +86,11 @@ void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
         out->dot[i].rotation =
             arena_take(arena, n->orientations, sizeof *out->dot->rotation);
     }
-    for (size_t i = 0; i < n->threads; i++) take_room(arena, n, out, out->workspace + i);
+    for (size_t i = 0; i < n->threads; i++)
+        take_workspace(arena, n, out, out->workspace + i);
 }
 
+/* One run over all tiles. */
 struct run {
     const struct job *job;
     const struct kernel_set *kernels;
@@ -98,7 +100,7 @@ struct run {
     struct rounding rounding;
 };
 
-/* what the places of default_f add to tangents along which it changes */
+/* Adds the column of default_f, times its change along each tangent, to the rows. */
 static void add_default(const struct run *run, int pixels, const struct columns *c,
                         double *change)
 {
@@ -111,11 +113,11 @@ static void add_default(const struct run *run, int pixels, const struct columns 
                 * c->slope[(size_t)at * (size_t)pixels + (size_t)i];
 }
 
-/* a tile, in halves where it meets more structure factors than there is room for. Returns
- * its brightest pixel */
-static double tile_rows_of(const struct run *run,
-                           const struct adjoint_kernels *adjoint_kernels, struct tile tile,
-                           int chunk, struct jacobian_workspace *workspace)
+/* Computes the rows of a tile and passes them to the reader, in halves when the tile
+ * depends on more structure factors than the columns hold. Returns its brightest pixel. */
+static double part_rows(const struct run *run,
+                        const struct adjoint_kernels *adjoint_kernels, struct tile tile,
+                        int chunk, struct jacobian_workspace *workspace)
 {
     const struct job *job = run->job;
     struct columns *columns = run->work->sizes.box > 0 ? &workspace->columns : NULL;
@@ -138,8 +140,8 @@ static double tile_rows_of(const struct run *run,
             tile.height /= 2;
             other.slow += tile.height, other.height -= tile.height;
         }
-        peak = tile_rows_of(run, adjoint_kernels, tile, chunk, workspace);
-        return fmax(peak, tile_rows_of(run, adjoint_kernels, other, chunk, workspace));
+        peak = part_rows(run, adjoint_kernels, tile, chunk, workspace);
+        return fmax(peak, part_rows(run, adjoint_kernels, other, chunk, workspace));
     }
     if (columns) add_default(run, tile.width * tile.height, columns, workspace->change);
     run->reader->tile(run->reader->user, chunk, job, adjoint_kernels, &rows);
@@ -147,8 +149,9 @@ static double tile_rows_of(const struct run *run,
     return grid_largest(job, &tile, photons);
 }
 
-static double divided(const struct run *run, const struct tile *tile, int chunk,
-                      struct jacobian_workspace *workspace)
+/* Computes the rows of a tile in as many parts as its rounding demands. */
+static double divided_rows(const struct run *run, const struct tile *tile, int chunk,
+                           struct jacobian_workspace *workspace)
 {
     const struct kernel_set *k = run->kernels;
     double left, peak = 0;
@@ -160,33 +163,33 @@ static double divided(const struct run *run, const struct tile *tile, int chunk,
         adjoint_is_plain(run->job->frame) ? lanes : &adjoint_kernels_reference;
 
     for (int i = 0; i < parts * parts; i++)
-        peak =
-            fmax(peak, tile_rows_of(run, use, grid_part(tile, parts, i), chunk, workspace));
+        peak = fmax(peak, part_rows(run, use, grid_part(tile, parts, i), chunk, workspace));
     return peak;
 }
 
-static double by_cells(const struct run *run, const struct tile *tile, int chunk,
-                       struct jacobian_workspace *workspace)
+/* Computes the rows of a tile, cell by cell where the reach of the pairs is known. */
+static double tile_by_cells_rows(const struct run *run, const struct tile *tile, int chunk,
+                                 struct jacobian_workspace *workspace)
 {
     double peak = 0;
 
-    if (!run->job->reach) return divided(run, tile, chunk, workspace);
+    if (!run->job->reach) return divided_rows(run, tile, chunk, workspace);
     for (int i = 0; i < CELLS; i++) {
         const struct tile cell = reach_part(tile, i);
 
-        peak = fmax(peak, divided(run, &cell, chunk, workspace));
+        peak = fmax(peak, divided_rows(run, &cell, chunk, workspace));
     }
     return peak;
 }
 
-static nb_status all_rows(struct progress *progress, const struct run *run, double begin,
-                          double *brightest)
+static nb_status all_tiles_rows(struct progress *progress, const struct run *run,
+                                double begin, double *brightest)
 {
     const struct jacobian_reader *reader = run->reader;
     const struct schedule *schedule = &run->job->schedule;
     const int count = grid_count(run->job);
     const int chunks = reader->chunks > 0 ? reader->chunks : count;
-    const int most = (int)run->work->sizes.threads; /* there is room for */
+    const int most = (int)run->work->sizes.threads; /* threads that have a workspace */
     const int asked = schedule->threads < most ? schedule->threads : most;
     const int threads = asked < chunks ? asked : chunks > 0 ? chunks : 1;
     const int block = schedule->block;
@@ -202,7 +205,7 @@ static nb_status all_rows(struct progress *progress, const struct run *run, doub
             const struct tile tile = grid_tile(run->job, t);
 
             if (progress_stopped(progress)) continue;
-            peak = fmax(peak, by_cells(run, &tile, chunk, workspace));
+            peak = fmax(peak, tile_by_cells_rows(run, &tile, chunk, workspace));
             progress_step(progress);
         }
     }
@@ -211,6 +214,7 @@ static nb_status all_rows(struct progress *progress, const struct run *run, doub
     return progress_check(progress);
 }
 
+/* Returns 1 when an orientation rotates or changes its weight along a tangent. */
 static int any_turns(const struct phys_frame_tangent *dot, size_t orientations)
 {
     for (size_t k = 0; k < orientations; k++) {
@@ -240,8 +244,8 @@ nb_status jacobian_run(struct progress *progress, const struct kernel_set *kerne
     run.kernels = &attempts.kernels;
     progress_start(progress, job->planned);
     do {
-        NB_TRY(attempts_pairs(progress, &attempts));
-        NB_TRY(all_rows(progress, &run, attempts.begin, &peak));
+        NB_TRY(attempts_find_pairs(progress, &attempts));
+        NB_TRY(all_tiles_rows(progress, &run, attempts.begin, &peak));
     } while (attempts_again(&attempts, peak));
     return progress_end(progress);
 }

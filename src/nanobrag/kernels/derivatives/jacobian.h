@@ -1,10 +1,10 @@
 /*
- * jacobian.h - the Jacobian of an image, tile by tile: each is handed to a reader as soon
- * as its rows are known, and none is kept.
+ * jacobian.h - the Jacobian of an image, tile by tile. A reader receives the rows of each
+ * tile as soon as they are computed; they are not saved.
  *
- * Tiles are dealt out to a number of chunks that the reader decides; a chunk is one
- * thread's at a time, and its tiles come in order. What a reader adds up by chunks has the
- * same bits for any number of threads.
+ * Tiles are assigned to chunks, whose number the reader decides. One thread at a time works
+ * on a chunk, and its tiles come in order, so the sums of a reader that adds by chunks have
+ * the same bits for any number of threads.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,46 +17,53 @@
 #include "kernels/spots/spots.h"
 
 struct jacobian_sizes {
-    size_t tangents; /* at most */
-    size_t f; /* structure factors that are free */
-    size_t sources, orientations, box; /* of a cotangent; box 0: nobody asks for F */
-    size_t by_pixel; /* the box again where the reference kernel may run; else 0 */
+    size_t tangents; /* largest number of tangents */
+    size_t f; /* free structure factors */
+    size_t sources, orientations,
+        box; /* sizes of the lists of a tangent; box 0: no derivatives by F */
+    size_t by_pixel; /* as `box` where the reference kernel may run; else 0 */
     size_t threads;
 };
 
-/* what a thread works in */
+/* The workspace of one thread. */
 struct jacobian_workspace {
-    void *lists; /* jacobian_workspace_size() */
+    void *lists; /* jacobian_workspace_size() bytes */
     double *change; /* (tangents x TILE_PIXELS) */
     struct columns columns;
 };
 
 struct jacobian_work {
     struct jacobian_sizes sizes;
-    struct phys_frame_tangent *dot; /* (tangents), made by the caller, lists and all */
+    struct phys_frame_tangent
+        *dot; /* (tangents), filled in by the caller with their lists */
     unsigned char *turns;
-    int *owner; /* (box) of a place, filled in by the caller: its structure factor, `f` for
-                   the places of default_f, or -1 */
+    int *owner; /* (box) number of the structure factor of each place, filled in by the
+                   caller: `f` for the places of default_f, -1 for none */
     struct jacobian_workspace *workspace; /* (threads) */
 };
 
-/* Memory for it, counted and then taken in the same order; 0 when it overflows. */
+/* jacobian_reserve() adds the sizes of the arrays to an arena and returns 0 when they
+ * overflow; jacobian_take() then points `out` to the arrays. Both list them in the same
+ * order. */
 int jacobian_reserve(struct arena *arena, const struct jacobian_sizes *n);
 void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
                    struct jacobian_work *out);
 
-/* rows of a tile, or of a part of one */
+/* The rows of the Jacobian of a tile, or of a part of one. */
 struct jacobian_tile {
     struct tile tile;
-    const double *photons; /* of its pixels */
-    const double *change; /* of pixel i along tangent d: change[d TILE_PIXELS + i] */
-    const struct columns *columns; /* slopes in structure factors; NULL: nobody asks. The
-                                      column of default_f is among them, and in `change` */
+    const double *photons; /* photons of the tile's pixels */
+    const double
+        *change; /* derivative of pixel i along tangent d: change[d TILE_PIXELS + i] */
+    const struct columns *columns; /* slopes in structure factors; NULL: not computed. The
+                                      column of default_f is here and in `change` */
 };
 
+/* The receiver of the rows. start() comes before the first tile of a chunk, and may come
+ * again when the Jacobian is computed again; tile() comes for each tile. */
 struct jacobian_reader {
-    int chunks; /* at most JACOBIAN_CHUNKS, each one thread's; 0: each tile is one */
-    void (*start)(const void *user, int chunk); /* before its first tile; perhaps again */
+    int chunks; /* at most JACOBIAN_CHUNKS; 0: each tile is a chunk */
+    void (*start)(const void *user, int chunk);
     void (*tile)(const void *user, int chunk, const struct job *job,
                  const struct adjoint_kernels *adjoint_kernels,
                  const struct jacobian_tile *rows);
@@ -65,9 +72,10 @@ struct jacobian_reader {
 
 enum { JACOBIAN_CHUNKS = 64 };
 
-/* Run a job (no photons are written) along the first n tangents. `spots`: work memory to
- * find the pairs that reach a tile, so that others are passed over; NULL: all are visited.
- * Errors: NB_ERR_CANCELLED, with spots NB_ERR_MEMORY. */
+/* Computes the Jacobian of a job along the first n tangents, without writing its photons.
+ * With the workspace `spots` it finds the pairs that reach each tile and skips all others;
+ * when `spots` is NULL, every pair is visited. Errors: NB_ERR_CANCELLED, and NB_ERR_MEMORY
+ * with spots. */
 nb_status jacobian_run(struct progress *progress, const struct kernel_set *kernels,
                        const struct job *job, int n, const struct jacobian_work *work,
                        const struct jacobian_reader *reader, struct spots_work *spots);

@@ -1,6 +1,6 @@
 /*
- * normal.c - see normal.h. Chunks of tiles as in adjoint.c: the same bits for any number of
- * threads.
+ * normal.c - see normal.h. The matrix is summed by chunks of tiles as in adjoint.c, so it
+ * has the same bits for any number of threads.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,8 +10,8 @@
 
 enum { CHUNK_MEMORY = 1 << 28 };
 
-/* numbers of the sums of a chunk */
-static double numbers_of(const struct jacobian_sizes *n)
+/* Returns how many numbers the sums of a chunk hold. */
+static double numbers_per_chunk(const struct jacobian_sizes *n)
 {
     const double d = (double)n->tangents, f = (double)n->f;
 
@@ -20,7 +20,7 @@ static double numbers_of(const struct jacobian_sizes *n)
 
 static int chunks_of(const struct jacobian_sizes *n)
 {
-    const double bytes = (double)sizeof(double) * (numbers_of(n) + 1);
+    const double bytes = (double)sizeof(double) * (numbers_per_chunk(n) + 1);
     const double fit = CHUNK_MEMORY / bytes;
 
     return fit > JACOBIAN_CHUNKS ? JACOBIAN_CHUNKS : fit < 1 ? 1 : (int)fit;
@@ -60,7 +60,7 @@ void normal_take(struct arena *arena, const struct jacobian_sizes *n,
     }
 }
 
-static void start(const void *user, int chunk)
+static void clear_sums(const void *user, int chunk)
 {
     const struct normal_run *run = user;
     const struct jacobian_sizes *n = &run->work->jacobian.sizes;
@@ -74,7 +74,7 @@ static void start(const void *user, int chunk)
     s->value = 0;
 }
 
-/* what the pixels of a tile weigh in the gradient and in the matrix */
+/* The weights of the pixels of a tile: `bar` in the gradient, `weight` in the matrix. */
 struct weights {
     int n;
     double bar[TILE_PIXELS], weight[TILE_PIXELS];
@@ -85,6 +85,7 @@ static void multiply(int n, const double *a, const double *b, double *out)
     for (int i = 0; i < n; i++) out[i] = a[i] * b[i];
 }
 
+/* Adds the columns of a tile to the sums of the structure factors. */
 static void add_structure_factors(int coupling, const struct jacobian_sizes *n,
                                   const struct adjoint_kernels *adjoint_kernels,
                                   const struct jacobian_tile *rows, const struct weights *w,
@@ -96,7 +97,7 @@ static void add_structure_factors(int coupling, const struct jacobian_sizes *n,
         const size_t f = (size_t)rows->columns->used[c];
         const double *column = rows->columns->slope + (size_t)c * (size_t)w->n;
 
-        if (f >= n->f) continue; /* of default_f, which is dense */
+        if (f >= n->f) continue; /* the column of default_f, which is a dense parameter */
         multiply(w->n, w->weight, column, weighted);
         s->f_gradient[f] += adjoint_kernels->product(w->n, w->bar, column);
         s->f_diagonal[f] += adjoint_kernels->product(w->n, weighted, column);
@@ -106,6 +107,7 @@ static void add_structure_factors(int coupling, const struct jacobian_sizes *n,
     }
 }
 
+/* Adds the rows of a tile to the sums of its chunk. */
 static void add_tile(const void *user, int chunk, const struct job *job,
                      const struct adjoint_kernels *adjoint_kernels,
                      const struct jacobian_tile *rows)
@@ -137,8 +139,8 @@ static void add(size_t n, const double *from, double *to)
     for (size_t i = 0; i < n; i++) to[i] += from[i];
 }
 
-static void fold(const struct jacobian_sizes *n, const struct normal_sums *from,
-                 struct normal_sums *to)
+static void add_sums(const struct jacobian_sizes *n, const struct normal_sums *from,
+                     struct normal_sums *to)
 {
     add(n->tangents * n->tangents, from->matrix, to->matrix);
     add(n->tangents, from->gradient, to->gradient);
@@ -148,7 +150,7 @@ static void fold(const struct jacobian_sizes *n, const struct normal_sums *from,
     to->value += from->value;
 }
 
-static void complete(size_t n, double *matrix)
+static void mirror_matrix(size_t n, double *matrix)
 {
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < i; k++) matrix[k * n + i] = matrix[i * n + k];
@@ -156,15 +158,15 @@ static void complete(size_t n, double *matrix)
 
 struct jacobian_reader normal_reader(const struct normal_run *run)
 {
-    const struct jacobian_reader reader = {run->work->chunks, start, add_tile, run};
+    const struct jacobian_reader reader = {run->work->chunks, clear_sums, add_tile, run};
 
     return reader;
 }
 
-void normal_fold(const struct normal_work *work)
+void normal_sum_chunks(const struct normal_work *work)
 {
     const struct jacobian_sizes *n = &work->jacobian.sizes;
 
-    for (int k = 1; k < work->chunks; k++) fold(n, work->sums + k, work->sums);
-    complete(n->tangents, work->sums->matrix);
+    for (int k = 1; k < work->chunks; k++) add_sums(n, work->sums + k, work->sums);
+    mirror_matrix(n->tangents, work->sums->matrix);
 }

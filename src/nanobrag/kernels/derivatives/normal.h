@@ -1,6 +1,6 @@
 /*
- * normal.h - the normal matrix J^T W J of an image, added up from the rows of its Jacobian
- * as these become known.
+ * normal.h - the normal matrix J^T W J of an image, summed from the rows of its Jacobian
+ * tile by tile.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,7 +9,7 @@
 
 #include "kernels/derivatives/jacobian.h"
 
-/* sums; those of F only where they are asked for */
+/* The sums of a chunk. Those of F exist only when structure factors are free. */
 struct normal_sums {
     double *matrix; /* (dense x dense) */
     double *gradient; /* (dense) */
@@ -19,26 +19,31 @@ struct normal_sums {
 };
 
 struct normal_work {
-    struct jacobian_work jacobian; /* a tangent for each dense parameter */
+    struct jacobian_work jacobian; /* one tangent for each dense parameter */
     int chunks;
-    struct normal_sums *sums; /* of each chunk; the first ends as the sum of all */
+    struct normal_sums *sums; /* one per chunk; normal_sum_chunks() adds all to the first */
 };
 
-/* Memory for it, counted and then taken in the same order; 0 when it overflows. */
+/* normal_reserve() adds the sizes of the arrays to an arena and returns 0 when they
+ * overflow; normal_take() then points `out` to the arrays. Both list them in the same
+ * order. */
 int normal_reserve(struct arena *arena, const struct jacobian_sizes *n);
 void normal_take(struct arena *arena, const struct jacobian_sizes *n,
                  struct normal_work *out);
 
-/* What `pull` weighs the pixels with, added up in `work`. */
+/* One normal matrix: the weights of the pixels come from `objective`, and the sums go to
+ * `work`.
+ */
 struct normal_run {
     const struct objective *objective;
     const struct normal_work *work;
-    int coupling; /* 1: somebody asks for that block, the dearest */
+    int coupling; /* 1: the coupling block is computed too, which costs the most */
 };
 
-/* A reader of the rows of a job, and what is left to do when all were read: the sums of all
- * chunks end in work->sums[0]. */
+/* normal_reader() returns a reader that adds the rows of a job to the sums of their chunks.
+ * Once all rows were read, normal_sum_chunks() adds the sums of all chunks to work->sums[0]
+ * and completes the symmetric matrix. */
 struct jacobian_reader normal_reader(const struct normal_run *run);
-void normal_fold(const struct normal_work *work);
+void normal_sum_chunks(const struct normal_work *work);
 
 #endif

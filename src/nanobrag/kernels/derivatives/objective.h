@@ -1,6 +1,6 @@
 /*
- * objective.h - what pulls on the photons of an image: turns them into cotangents, pixel by
- * pixel, in the middle of an adjoint.
+ * objective.h - the objective L of an adjoint: the callback that the derivative kernels ask
+ * for dL/dphotons of a run of pixels.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,18 +12,19 @@
 #include "kernels/job.h"
 
 struct objective {
-    /* of n pixels of a row from number `first` of the image on: bar[i] and, unless NULL,
-     * the weight[i] of a normal matrix from photons[i]; returns what they add to a value */
+    /* Computes bar[i] = dL/dphotons[i] and, unless NULL, the weight[i] of a normal matrix
+     * for n pixels of a row, from pixel number `first` of the image on. Returns the
+     * contribution of these pixels to L. */
     double (*row)(const void *user, size_t first, int n, const double *photons, double *bar,
                   double *weight);
     const void *user;
-    int linear; /* 1: bar does not depend on the photons, and the value is the sum of bar
-                   times photons, whatever row returns */
-    const double *given; /* bar of the tile at hand, known already; else NULL */
+    int linear; /* 1: bar does not depend on the photons, and L is the sum of bar times
+                   photons, whatever row() returns */
+    const double *given; /* bar of the tile, where it is known already; else NULL */
 };
 
-/* bar and, unless NULL, weight of a tile: 0 where the job renders no pixel. Returns what
- * the tile adds to the value. */
+/* Computes bar and, unless NULL, weight for all pixels of a tile; both are 0 at pixels that
+ * the job does not render. Returns the contribution of the tile to L. */
 double objective_tile(const struct objective *objective, const struct job *job,
                       const struct tile *tile, const double *photons, double *bar,
                       double *weight);

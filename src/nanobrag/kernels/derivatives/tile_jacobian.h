@@ -1,6 +1,6 @@
 /*
- * tile_jacobian.h - rows of the Jacobian of a tile: what the photons of each pixel change
- * by along tangents of the frame, and with the structure factors.
+ * tile_jacobian.h - the rows of the Jacobian of a tile: the derivatives of the photons of
+ * each pixel along tangents of the frame, and by the structure factors.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,29 +14,31 @@
 #include "kernels/job.h"
 #include "physics/frame_tangent.h"
 
-/* directions in which the frame changes */
+/* The directions in which the frame changes. */
 struct tangents {
     int n;
-    const struct phys_frame_tangent *dot; /* (n); without boxes of structure factors */
-    const unsigned char *turns; /* (n) 1: an orientation turns, or changes its weight */
+    const struct phys_frame_tangent *dot; /* (n) without boxes of structure factors */
+    const unsigned char *turns; /* (n) 1: an orientation rotates or changes its weight */
 };
 
-/* Slopes in the structure factors, of which a tile sees few: a column of numbers, one for
- * each pixel, for each that was met. */
+/* The derivatives by the structure factors. A tile depends on few of them, so only those
+ * have a column, which holds one number for each pixel. */
 struct columns {
-    const int *owner; /* (box) whose column a place belongs to; below 0: nobody's */
-    int *at; /* (owners) number of the column; -1: not met yet */
-    int *used; /* (owners) whose the columns are */
+    const int *owner; /* (box) owner of the column of a place; below 0: none */
+    int *at; /* (owners) number of the column; -1: no column yet */
+    int *used; /* (n) owners of the columns */
     int n;
     size_t workspace; /* numbers that `slope` holds */
     double *slope; /* n columns */
-    int full; /* 1: one more was met than there is room for */
-    /* of a pixel, where kernels work one after the other: all places, which stay 0 */
+    int full; /* 1: a column was needed that does not fit */
+    /* of one pixel, for kernels that compute pixel after pixel: the slopes of all places,
+     * which are 0 between pixels */
     double *box;
     struct phys_touched touched;
 };
 
-/* the column of a place, of so many pixels; NULL: nobody's, or there is no room */
+/* Returns the column of a place, for a tile of so many pixels; a new column is set to 0.
+ * Returns NULL when the place has no owner, or when the column does not fit. */
 static inline double *columns_take(struct columns *c, int place, int pixels)
 {
     const int owner = c->owner[place];
@@ -56,21 +58,22 @@ static inline double *columns_take(struct columns *c, int place, int pixels)
     return column;
 }
 
+/* Removes all columns. */
 static inline void columns_clear(struct columns *c)
 {
     for (int i = 0; i < c->n; i++) c->at[c->used[i]] = -1;
     c->n = c->full = 0;
 }
 
-/* Rows of a tile: change[d TILE_PIXELS + i] of pixel i along tangent d, columns unless
- * NULL, and the photons. `room`: jacobian_workspace_size() bytes. Stops early when the
- * columns are full.
- */
+/* Computes the rows of a tile: change[d TILE_PIXELS + i] of pixel i along tangent d, the
+ * columns unless NULL, and the photons. `workspace` has jacobian_workspace_size() bytes.
+ * The kernel stops early when the columns are full. */
 typedef void tile_jacobian(const struct job *job, const struct tile *tile,
                            const struct tangents *along, void *workspace,
                            struct columns *columns, double *photons, double *change);
 
-/* a lane for each tangent, or the lists of a cotangent */
+/* Returns the bytes that a kernel needs: a vector lane for each tangent, or the lists of a
+ * cotangent. */
 static inline size_t jacobian_workspace_size(size_t tangents, size_t sources,
                                              size_t orientations)
 {

@@ -4,7 +4,7 @@
 #include "kernels/grid.h"
 #include "kernels/rounding.h"
 
-/* of the progress goes to finding the pairs, where that is done */
+/* share of the progress that finding the pairs takes */
 static const double pairs_share = 0.1;
 
 struct attempts attempts_first(const struct kernel_set *kernels, const struct job *job,
@@ -15,11 +15,11 @@ struct attempts attempts_first(const struct kernel_set *kernels, const struct jo
     t.work = spots && !grid_is_empty(job) ? spots : NULL;
     t.begin = t.work ? pairs_share : 0;
     t.spot = spots_first(kernels, job);
-    t.spot.single = 0; /* the lanes' precision is decided here */
+    t.spot.single = 0; /* attempts_again() decides on the precision of the lanes */
     return t;
 }
 
-nb_status attempts_pairs(struct progress *progress, struct attempts *t)
+nb_status attempts_find_pairs(struct progress *progress, struct attempts *t)
 {
     if (!t->work) return NB_OK;
     NB_TRY(reach_find(progress, &t->kernels, &t->job, &t->spot, pairs_share, t->work,

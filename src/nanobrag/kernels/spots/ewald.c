@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* row i of three */
+/* Returns row i of a 3 x 3 matrix. */
 static const double *row_of(const double *rows, int i)
 {
     return rows + (size_t)3 * (size_t)i;
@@ -42,7 +42,8 @@ double ewald_stars(const double *axes, double *stars)
 
 /* ---- how far a spot reaches ---- */
 
-/* longest vector with |h| <= reach[0], |k| <= reach[1], |l| <= reach[2] */
+/* Returns the length of the longest vector with |h| <= reach[0], |k| <= reach[1],
+ * |l| <= reach[2]. */
 static double farthest_corner(const double *stars, const double reach[3])
 {
     double most = 0;
@@ -59,8 +60,8 @@ static double farthest_corner(const double *stars, const double reach[3])
     return most;
 }
 
-/* the smallest rho^2 of a unit vector in reciprocal space: the least eigenvalue of the
- * metric, from its characteristic polynomial (Smith, Comm. ACM 4, 1961, 168) */
+/* Returns the smallest rho^2 of a unit vector in reciprocal space: the least eigenvalue of
+ * the metric, from its characteristic polynomial (Smith, Comm. ACM 4, 1961, 168) */
 static double least_rho2(const struct phys_frame *frame, const double *axes)
 {
     const double *g = frame->metric; /* hh kk ll hk hl kl, cross terms already twice */
@@ -86,7 +87,8 @@ static double least_rho2(const struct phys_frame *frame, const double *axes)
     return mean + 2 * p * cos(angle + 2 * M_PI / 3);
 }
 
-/* rho^2 at which the square of a profile has fallen to a share of its peak for good */
+/* Returns the rho^2 beyond which the square of a profile stays below a share of its peak.
+ */
 static double rho2_of(const struct phys_frame *frame, int shape, double share)
 {
     if (shape == PHYS_TOPHAT) return 0.3969 / frame->fudge;
@@ -101,7 +103,7 @@ double ewald_radius(const struct phys_frame *frame, struct phys_spec spec, doubl
     double reach[3] = {0.5, 0.5, 0.5}, stars[9], most, least, radius;
 
     (void)ewald_stars(axes, stars);
-    /* beyond half an index a sample is another reflection's */
+    /* beyond half an index a sample belongs to another reflection */
     most = farthest_corner(stars, reach) * (1 + 1e-9);
     if (spec.shape == PHYS_SQUARE) {
         for (int i = 0; i < 3; i++) {
@@ -131,7 +133,7 @@ double ewald_widest(const struct phys_frame *frame, double radius)
 
 enum { CORNERS = 8 };
 
-/* direction of a corner of the sensor, front or back */
+/* Computes the unit vector to one of the eight corners of the sensor's front and back. */
 static void corner_of(const struct phys_frame *frame, int corner, double *d)
 {
     const double f = (corner & 1) * frame->nfast * frame->pixel;
@@ -147,9 +149,10 @@ static void corner_of(const struct phys_frame *frame, int corner, double *d)
     for (int i = 0; i < 3; i++) d[i] /= length;
 }
 
-/* The cone about the middle of the corners that holds them all, and with them the detector:
- * a cone of less than a half-space is convex. All directions otherwise. */
-static void add_cone(struct ewald *e, const struct phys_frame *frame)
+/* Computes the cone around the mean direction of the corners that contains all of them. A
+ * cone narrower than a half-space is convex, so it also contains the detector. When it
+ * would be wider, it becomes all directions. */
+static void set_cone(struct ewald *e, const struct phys_frame *frame)
 {
     double corners[CORNERS][3], least = 1, length;
 
@@ -174,13 +177,14 @@ struct ewald ewald_of(const struct phys_frame *frame, double radius)
                                             + (frame->nlayers - 1) * frame->layer_step);
     e.rows = (double)frame->nslow * frame->oversample;
     e.columns = (double)frame->nfast * frame->oversample;
-    add_cone(&e, frame);
+    set_cone(&e, frame);
     return e;
 }
 
 /* ---- sources ---- */
 
-/* angle between two unit vectors, as the chord that is never shorter than half of it */
+/* Returns the chord between two unit vectors, which stands for their angle: it is never
+ * shorter than half of the angle. */
 static double chord(const double *a, const double *b)
 {
     const double off[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
@@ -201,7 +205,7 @@ static int count_sources(const struct phys_frame *frame, int first, double rotat
     return n;
 }
 
-/* largest |q| of the detector, for directions within its cone */
+/* Returns the largest |q| of directions within the detector's cone, 1/A. */
 static double largest_q(const struct ewald *e, const double *incident)
 {
     const double wave = e->wave + e->spread;
@@ -243,18 +247,19 @@ int ewald_sources(struct ewald *e, const struct phys_frame *frame, int first,
 
 /* ---- orientations ---- */
 
-/* how far an orientation is turned from another: the chord of the largest turn */
+/* Returns the chord of the rotation between two orientations. */
 static double turn_between(const double *stars, const double *axes)
 {
-    double trace = 0; /* of the rotation: sum of a_i a*_i, over axes */
+    double trace = 0; /* trace of the rotation matrix: the sum of a.a* over the axes */
 
     for (int i = 0; i < 9; i++) trace += stars[i] * axes[i];
     return sqrt(fmax(0, 3 - trace));
 }
 
-/* The indices that an axis of the cell sees: a.q with q = w s - k, s within the detector's
- * cone, w any wave number; and what the radius and the group's spread add. */
-static void limit(struct ewald *e, const double *axis, double *low, double *high)
+/* Computes the range of one Miller index, a.q for an axis a of the cell, over q = w s - k
+ * with s any direction in the detector's cone and w any wave number of the group. The
+ * radius of a spot and the spread of the group widen the range. */
+static void index_limits(struct ewald *e, const double *axis, double *low, double *high)
 {
     const double edge = sqrt(dot(axis, axis));
     const double angle = acos(fmax(-1, fmin(1, dot(axis, e->towards) / edge)));
@@ -290,7 +295,7 @@ int ewald_orientations(struct ewald *e, const struct phys_frame *frame, int firs
     for (int i = 0; i < 3; i++) {
         const double *axis = row_of(axes, i), *star = row_of(e->stars, i);
 
-        limit(e, axis, e->low + i, e->high + i);
+        index_limits(e, axis, e->low + i, e->high + i);
         e->skew += sqrt(dot(axis, axis) * dot(star, star));
     }
     return n;
@@ -298,23 +303,25 @@ int ewald_orientations(struct ewald *e, const struct phys_frame *frame, int firs
 
 /* ---- candidates ---- */
 
-/* bound of |T| for a reflection of length q that some source and orientation of the group
- * brings within the radius */
-static double bound(const struct ewald *e, double q)
+/* Returns an upper bound of |T| over all reflections of length q that some source and
+ * orientation of the group bring within the radius of the Ewald sphere. */
+static double largest_offset(const struct ewald *e, double q)
 {
     const double wave = e->wave + e->spread;
     const double near = e->radius * (2 * wave + e->radius);
     const double turned = 2 * q * wave * (e->rotation + e->tilt);
-    /* a longer wave vector moves T by 2 q.k dk/k, and 2 q.k is about -q^2 there */
+    /* a longer wave vector changes T by 2 q.k dk/k, and near the sphere 2 q.k is about -q^2
+     */
     const double stretched =
         (q * q + near + turned) * e->spread / fmax(e->wave - e->spread, 1e-300);
 
     return near + turned + stretched + 1e-9 * (q * q + q * wave);
 }
 
-/* rows and columns that the spots of q may reach; 0 if none */
-static int reaches(const struct ewald *e, const double q[3], double length,
-                   struct candidate *c)
+/* Computes the rows of sub-pixels that the spots of the reflection q may reach. Returns 0
+ * when the spots reach no row or no column of the detector. */
+static int reaches_detector(const struct ewald *e, const double q[3], double length,
+                            struct candidate *c)
 {
     const struct phys_wide3 v = phys_wide3(q[0] + e->k[0], q[1] + e->k[1], q[2] + e->k[2]);
     const double off = e->radius + length * e->rotation + e->shift;
@@ -337,24 +344,26 @@ static int reaches(const struct ewald *e, const double q[3], double length,
         low = fmin(low, s.low), high = fmax(high, s.high);
         left = fmin(left, f.low), right = fmax(right, f.high);
     }
-    /* a float keeps seven digits: half a row to spare */
+    /* half a row is added because a float has only seven digits */
     c->low = (float)(fmax(low, -1) - 0.5);
     c->high = (float)(fmin(high, e->rows + 1) + 0.5);
     return high >= 0 && low <= e->rows && right >= 0 && left <= e->columns;
 }
 
-/* whole numbers first .. last, as doubles */
-struct run {
+/* The whole numbers first .. last, stored as doubles: a range of the index l. */
+struct l_range {
     double first, last;
 };
 
-static size_t length_of(struct run run)
+static size_t length_of(struct l_range run)
 {
     return run.last >= run.first ? (size_t)(run.last - run.first) + 1 : 0;
 }
 
-/* l for which a l^2 + 2 b l + c <= value, as real numbers; 0 when there is none */
-static int below(double a, double b, double c, double value, double *low, double *high)
+/* Solves a l^2 + 2 b l + c <= value for the range of l. Returns 0 when there is no
+ * solution. */
+static int solve_at_most(double a, double b, double c, double value, double *low,
+                         double *high)
 {
     const double inside = b * b - a * (c - value);
     const double root = sqrt(inside > 0 ? inside : 0);
@@ -364,10 +373,11 @@ static int below(double a, double b, double c, double value, double *low, double
     return inside >= 0;
 }
 
-/* The one or two runs of l in row (h, k) in which |T| is small enough for the longest q:
- * T is a parabola in l, and deep inside the sphere it is too negative. */
-static int runs_of(const struct ewald *e, double h, double k, double most,
-                   struct run runs[2])
+/* Finds the one or two ranges of l in row (h, k) where |T| is at most `most`, and returns
+ * their number. T is a parabola in l. Where the row passes deep inside the sphere, T is
+ * below -most, which cuts the range in two. */
+static int l_ranges_of(const struct ewald *e, double h, double k, double most,
+                       struct l_range runs[2])
 {
     const double *star = e->stars + 6;
     double p[3], a, b, c, low, high, from, to;
@@ -376,10 +386,10 @@ static int runs_of(const struct ewald *e, double h, double k, double most,
     a = dot(star, star);
     b = dot(star, p) + dot(star, e->k);
     c = dot(p, p) + 2 * dot(p, e->k);
-    if (!below(a, b, c, most, &low, &high)) return 0;
+    if (!solve_at_most(a, b, c, most, &low, &high)) return 0;
     runs[0].first = ceil(low) > e->low[2] ? ceil(low) : e->low[2];
     runs[0].last = floor(high) < e->high[2] ? floor(high) : e->high[2];
-    if (!below(a, b, c, -most, &from, &to)) return 1;
+    if (!solve_at_most(a, b, c, -most, &from, &to)) return 1;
     runs[1] = runs[0];
     if (floor(from) < runs[0].last) runs[0].last = floor(from);
     if (ceil(to) > runs[1].first) runs[1].first = ceil(to);
@@ -387,8 +397,9 @@ static int runs_of(const struct ewald *e, double h, double k, double most,
     return 2;
 }
 
-static size_t take(const struct ewald *e, double h, double k, struct run run,
-                   struct candidate *out)
+/* Writes the candidates h, k, l of a range of l to `out` and returns their number. */
+static size_t list_range(const struct ewald *e, double h, double k, struct l_range run,
+                         struct candidate *out)
 {
     const size_t count = length_of(run);
     size_t n = 0;
@@ -403,8 +414,8 @@ static size_t take(const struct ewald *e, double h, double k, struct run run,
         q2 = dot(q, q);
         length = sqrt(q2);
         if (length > e->qmax) continue;
-        if (fabs(q2 + 2 * dot(q, e->k)) > bound(e, length)) continue;
-        if (reaches(e, q, length, &c)) out[n++] = c;
+        if (fabs(q2 + 2 * dot(q, e->k)) > largest_offset(e, length)) continue;
+        if (reaches_detector(e, q, length, &c)) out[n++] = c;
     }
     return n;
 }
@@ -420,34 +431,35 @@ double ewald_hits(const struct ewald *e, double radius)
     double cross[3], volume;
 
     cross_product(s + 3, s + 6, cross);
-    volume = fabs(dot(s, cross)); /* of the reciprocal cell */
-    /* a rectangle fills 2/pi of the circle about it */
+    volume = fabs(dot(s, cross)); /* volume of the reciprocal cell */
+    /* a rectangle fills at most 2/pi of the circle around it */
     return 4 * (1 - cos(e->cone)) * e->wave * e->wave * 2 * radius / volume;
 }
 
-/* the candidates with index h, or (out NULL) how many there can be at most */
-static size_t sweep(const struct ewald *e, double h, struct candidate *out)
+/* Writes the candidates with index h to `out` and returns their number. When `out` is NULL,
+ * returns an upper bound of that number instead. */
+static size_t list_layer(const struct ewald *e, double h, struct candidate *out)
 {
-    const double most = bound(e, e->qmax);
+    const double most = largest_offset(e, e->qmax);
     size_t n = 0;
 
     for (int i = 0; e->low[1] + i <= e->high[1]; i++) {
         const double k = e->low[1] + i;
-        struct run runs[2];
-        const int count = runs_of(e, h, k, most, runs);
+        struct l_range runs[2];
+        const int count = l_ranges_of(e, h, k, most, runs);
 
         for (int j = 0; j < count; j++)
-            n += out ? take(e, h, k, runs[j], out + n) : length_of(runs[j]);
+            n += out ? list_range(e, h, k, runs[j], out + n) : length_of(runs[j]);
     }
     return n;
 }
 
-size_t ewald_room(const struct ewald *e, double h)
+size_t ewald_most_in_layer(const struct ewald *e, double h)
 {
-    return sweep(e, h, NULL);
+    return list_layer(e, h, NULL);
 }
 
-size_t ewald_h_layer(const struct ewald *e, double h, struct candidate *out)
+size_t ewald_list_layer(const struct ewald *e, double h, struct candidate *out)
 {
-    return sweep(e, h, out);
+    return list_layer(e, h, out);
 }

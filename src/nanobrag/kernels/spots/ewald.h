@@ -11,64 +11,69 @@
 #include "physics/frame.h"
 #include "physics/spec.h"
 
-/* a reflection, and the rows of sub-pixels that its spots may reach */
+/* A reflection, and the first and last row of sub-pixels that its spots may reach. */
 struct candidate {
     float h, k, l;
     float low, high;
 };
 
-/* Radius in reciprocal space beyond which a spot is below `share` of its peak, 1/A; at most
- * what the cell about a reciprocal lattice point reaches. */
+/* Returns the radius in reciprocal space beyond which a spot is below `share` of its peak,
+ * 1/A. It is at most the radius of the cell around a reciprocal lattice point. */
 double ewald_radius(const struct phys_frame *frame, struct phys_spec spec, double share);
 
-/* The largest change of an index within such a radius. */
+/* Returns the largest change of an index within such a radius. */
 double ewald_widest(const struct phys_frame *frame, double radius);
 
-/* a*, b*, c* of rows a, b, c; returns the volume of the cell, A^3. */
+/* Computes a*, b*, c* from the rows a, b, c and returns the volume of the cell, A^3. */
 double ewald_stars(const double *axes, double *stars);
 
-/* what the candidates of a group of sources and orientations have in common */
+/* The properties of a group of sources and orientations that decide which reflections are
+ * candidates, that is, may lie near the Ewald sphere for some pair of the group. */
 struct ewald {
-    double radius; /* of a spot */
+    double radius; /* radius of a spot, 1/A */
     struct phys_detector_plane front, back; /* first and last layer */
-    double rows, columns; /* of sub-pixels */
-    double towards[3], cone; /* the detector's middle; largest angle to it, radian */
-    /* the sources */
+    double rows, columns; /* numbers of sub-pixels along each edge */
+    double towards[3],
+        cone; /* direction of the detector's middle, largest angle to it, radian */
+    /* The sources of the group: */
     double k[3], wave; /* mean of the incident wave vectors and of their lengths, 1/A */
     double tilt, spread; /* largest angle to the mean, difference from the mean length */
     double shift; /* largest difference from the mean wave vector */
-    double qmax; /* of the detector, 1/A */
-    /* the orientations */
-    double stars[9]; /* of the first */
+    double qmax; /* largest |q| of the detector, 1/A */
+    /* The orientations of the group: */
+    double stars[9]; /* a*, b*, c* of the first */
     double rotation; /* largest turn from the first, radian */
-    double low[3], high[3]; /* of h, k, l */
+    double low[3], high[3]; /* ranges of h, k, l */
     double skew; /* sum of |a||a*|: 3 or more; how much sums of index times star cancel */
 };
 
-/* The detector; the next two add the sources and the orientations. */
+/* Returns a group with the detector filled in; ewald_sources() and ewald_orientations()
+ * fill in the sources and the orientations. */
 struct ewald ewald_of(const struct phys_frame *frame, double radius);
 
-/* Sources first .. first + n - 1 of the frame differ by at most `turn` from the first, in
- * radian and in wavelength over wavelength: how many (1 .. all), and the group. */
+/* Fills in the sources of a group and returns their number n (at least 1). Sources first ..
+ * first + n - 1 of the frame differ from the first by at most `rotation`, in angle (radian)
+ * and in relative wavelength. */
 int ewald_sources(struct ewald *ewald, const struct phys_frame *frame, int first,
                   double rotation);
 
-/* Orientations first .. first + n - 1 turn by at most `turn` from the first: how many
- * (1 .. most), and the group. */
+/* Fills in the orientations of a group and returns their number n (1 .. most). Orientations
+ * first .. first + n - 1 are rotated by at most `rotation` (radian) from the first. */
 int ewald_orientations(struct ewald *ewald, const struct phys_frame *frame, int first,
                        int most, double rotation);
 
-/* Reflections that one source and one orientation bring within a radius of the detector's
- * part of the sphere, about. */
+/* Estimates how many reflections one source and one orientation bring within a radius (1/A)
+ * of the part of the Ewald sphere that the detector covers. */
 double ewald_hits(const struct ewald *ewald, double radius);
 
-/* How many rows (h, k) there are to look at. */
+/* Returns how many rows (h, k) of reflections must be searched. */
 double ewald_rows(const struct ewald *ewald);
 
-/* How many candidates with index h, low[0] .. high[0], there can be at most; cheap. */
-size_t ewald_room(const struct ewald *ewald, double h);
+/* Returns an upper bound of the number of candidates with index h (low[0] .. high[0]). It
+ * is cheap, because it tests no single reflection. */
+size_t ewald_most_in_layer(const struct ewald *ewald, double h);
 
-/* Write those there are; returns how many. */
-size_t ewald_h_layer(const struct ewald *ewald, double h, struct candidate *out);
+/* Writes the candidates with index h to `out` and returns their number. */
+size_t ewald_list_layer(const struct ewald *ewald, double h, struct candidate *out);
 
 #endif

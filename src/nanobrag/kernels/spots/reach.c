@@ -8,10 +8,12 @@
 #include "kernels/grid.h"
 #include "kernels/spots/strips.h"
 
-/* bits take this much memory; where they would need more, neighbours share one */
+/* The bits take at most so many words; when that is not enough, consecutive pairs share one
+ * bit. */
 enum { MOST_WORDS = 1 << 24 };
 
-static int grow(struct spots_work *work, size_t words)
+/* Enlarges the memory of the bits; returns 0 when that fails. */
+static int grow_bits(struct spots_work *work, size_t words)
 {
     if (words <= work->reach_words) return 1;
     free(work->reach);
@@ -21,12 +23,12 @@ static int grow(struct spots_work *work, size_t words)
     return work->reach != NULL;
 }
 
-static int lower(int a, int b)
+static int min_int(int a, int b)
 {
     return a < b ? a : b;
 }
 
-static int higher(int a, int b)
+static int max_int(int a, int b)
 {
     return a > b ? a : b;
 }
@@ -36,15 +38,16 @@ struct marking {
     const struct splat_kernels *splat_kernels;
 };
 
-/* the bit of a pair in all cells that a rectangle of samples touches, within the ROI */
-static void mark(const struct reach *l, const struct splat_area *splat_area,
-                 const struct pair *pair, const struct outline *at)
+/* Sets the bit of a pair in all cells that overlap a rectangle of samples inside the ROI.
+ */
+static void mark_cells(const struct reach *l, const struct splat_area *splat_area,
+                       const struct pair *pair, const struct outline *at)
 {
     const int n = splat_area->frame->oversample, *roi = splat_area->roi;
-    const int fast = higher(at->fast[0] / n, roi[0]);
-    const int slow = higher(at->slow[0] / n, roi[2]);
-    const int end_fast = lower((at->fast[1] - 1) / n, roi[1] - 1);
-    const int end_slow = lower((at->slow[1] - 1) / n, roi[3] - 1);
+    const int fast = max_int(at->fast[0] / n, roi[0]);
+    const int slow = max_int(at->slow[0] / n, roi[2]);
+    const int end_fast = min_int((at->fast[1] - 1) / n, roi[1] - 1);
+    const int end_slow = min_int((at->slow[1] - 1) / n, roi[3] - 1);
     const size_t bit = reach_pair(l, pair->index, pair->orientation);
 
     for (int s = slow / TILE_SLOW; s <= end_slow / TILE_SLOW; s++)
@@ -53,7 +56,8 @@ static void mark(const struct reach *l, const struct splat_area *splat_area,
                                                                      << bit % 64;
 }
 
-/* a band holds whole rows of tiles, so no two threads write to the same cell */
+/* Marks the cells that one pair reaches in a strip. A strip consists of whole rows of
+ * tiles, so no two threads write to the same cell. */
 static void mark_pair(const void *user, int chunk, const struct splat_area *splat_area,
                       const struct pair *pair, const struct reflections *list, int *hits)
 {
@@ -66,7 +70,7 @@ static void mark_pair(const void *user, int chunk, const struct splat_area *spla
         const int found =
             m->splat_kernels->outline(splat_area, pair, list, hits + first, n - first, at);
 
-        for (int i = 0; i < found; i++) mark(m->reach, splat_area, pair, at + i);
+        for (int i = 0; i < found; i++) mark_cells(m->reach, splat_area, pair, at + i);
     }
 }
 
@@ -82,7 +86,7 @@ nb_status reach_find(struct progress *progress, const struct kernel_set *kernels
         .job = job,
         .radius = attempt->radius,
         .share = share,
-        .pair = mark_pair,
+        .visit = mark_pair,
         .user = &marking,
         .work = work,
     };
@@ -93,7 +97,7 @@ nb_status reach_find(struct progress *progress, const struct kernel_set *kernels
     out->orientations = frame->norientation;
     out->group = 1 + cells * (pairs / 64 + 1) / MOST_WORDS;
     out->words = (pairs - 1) / out->group / 64 + 1;
-    if (!grow(work, cells * out->words))
+    if (!grow_bits(work, cells * out->words))
         return fail_memory(progress->ctx, "a list of spots");
     out->bits = work->reach;
     memset(out->bits, 0, cells * out->words * sizeof *out->bits);

@@ -1,7 +1,8 @@
 /*
- * reach.h - which pairs of source and orientation reach a tile. Where spots are small and
- * few, most reach none, and lanes may pass them over: derivatives that spots do not paint
- * (spots_vjp.c) are found so.
+ * reach.h - the reach of a job: which pairs of source and orientation can have a spot in a
+ * tile. Where spots are small and few, most pairs reach no given tile, and the lanes skip
+ * them. Derivatives that the spots strategy does not support (spots_vjp.c) are computed in
+ * this way.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,18 +16,20 @@
 #include "kernels/kernels.h"
 #include "kernels/spots/spots.h"
 
-/* Tiles are cut into cells, so that fewer pixels lie beside the spots. */
+/* Reach is stored for each cell, a part of a tile, because a smaller area is reached by
+ * fewer pairs. */
 enum { CELL_FAST = 8, CELLS = TILE_FAST / CELL_FAST };
 
 struct reach {
-    int first_fast, first_slow, across; /* cells: of the job's first, and in a row */
+    int first_fast, first_slow,
+        across; /* column and row of the job's first cell; cells in a row */
     int orientations;
-    size_t group; /* pairs, neighbours in the list, that share a bit */
-    size_t words; /* of a cell */
+    size_t group; /* number of consecutive pairs that share a bit */
+    size_t words; /* 64-bit words of a cell */
     uint64_t *bits;
 };
 
-/* the bits of the cell that holds a pixel */
+/* Returns the bits of the cell that contains a pixel. */
 static inline uint64_t *reach_cell(const struct reach *l, int fast, int slow)
 {
     const int column = fast / CELL_FAST - l->first_fast;
@@ -35,7 +38,7 @@ static inline uint64_t *reach_cell(const struct reach *l, int fast, int slow)
     return l->bits + ((size_t)row * (size_t)l->across + (size_t)column) * l->words;
 }
 
-/* Cell i of a tile. */
+/* Returns cell i of a tile. */
 static inline struct tile reach_part(const struct tile *tile, int i)
 {
     const struct tile cell = {tile->fast + i * CELL_FAST, tile->slow, CELL_FAST, TILE_SLOW};
@@ -43,12 +46,14 @@ static inline struct tile reach_part(const struct tile *tile, int i)
     return cell;
 }
 
+/* Returns the number of the bit of a pair. */
 static inline size_t reach_pair(const struct reach *l, int source, int orientation)
 {
     return ((size_t)source * (size_t)l->orientations + (size_t)orientation) / l->group;
 }
 
-/* 1 when the pair may reach the cell that a tile is, or is a part of; NULL: all do. */
+/* Returns 1 when the pair may reach `tile`, which is a cell or a part of one. When `l` is
+ * NULL, every pair may. */
 static inline int reach_reaches(const struct reach *l, const struct tile *tile, int source,
                                 int orientation)
 {
@@ -59,7 +64,7 @@ static inline int reach_reaches(const struct reach *l, const struct tile *tile, 
     return (int)(reach_cell(l, tile->fast, tile->slow)[pair / 64] >> (pair % 64) & 1);
 }
 
-/* 1 when no pair does. */
+/* Returns 1 when no pair reaches the cell. */
 static inline int reach_is_empty(const struct reach *l, const struct tile *tile)
 {
     const uint64_t *bits;
@@ -71,8 +76,9 @@ static inline int reach_is_empty(const struct reach *l, const struct tile *tile)
     return 1;
 }
 
-/* The pairs of a job whose spots, so far as a trial has them reach, hold a pixel of a tile.
- * Takes a share of the progress. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+/* Finds the reach of a job, when spots have the radius of an attempt. The memory of `out`
+ * belongs to `work`. The search takes `share` of the progress. Errors: NB_ERR_MEMORY,
+ * NB_ERR_CANCELLED. */
 nb_status reach_find(struct progress *progress, const struct kernel_set *kernels,
                      const struct job *job, const struct spots_attempt *attempt,
                      double share, struct spots_work *work, struct reach *out);

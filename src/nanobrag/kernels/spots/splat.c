@@ -1,11 +1,11 @@
 /*
- * splat.c - see splat.h. Compiled for each instruction set in double and in float, like
- * lanes.c, and by the same physics: a spot is a patch of the detector whose anchor is the
- * reflection itself. SPDX-License-Identifier: MIT
+ * splat.c - see splat.h. This file is compiled for each instruction set in double and in
+ * float, like lanes.c, and uses the same physics: a spot is a patch of the detector whose
+ * anchor is the reflection itself. SPDX-License-Identifier: MIT
  */
 #include "kernels/spots/splat_places.h"
 
-/* samples of a spot that are computed at a time */
+/* number of samples of a spot that are computed together, as a block */
 enum { SAMPLES = 8 };
 
 static int scan(const struct pair *pair, const struct reflections *list, int *hits)
@@ -18,18 +18,18 @@ static int scan(const struct pair *pair, const struct reflections *list, int *hi
     const float k0 = (float)(2 * unit * pair->source->direction[0]);
     const float k1 = (float)(2 * unit * pair->source->direction[1]);
     const float k2 = (float)(2 * unit * pair->source->direction[2]);
-    /* |q + k| - |k| within the radius, squared */
+    /* bound of |q + k|^2 - |k|^2 within the radius */
     const float limit = (float)(pair->radius * (2 * unit + pair->radius)) + pair->margin;
     int n = 0;
 
-    for (int first = 0; first < list->n; first += STRIP) {
+    for (int first = 0; first < list->n; first += BATCH) {
         const float *restrict h = list->h + first;
         const float *restrict k = list->k + first;
         const float *restrict l = list->l + first;
-        int near[STRIP], any = 0;
+        int near[BATCH], any = 0;
 
 #pragma omp simd reduction(| : any)
-        for (int i = 0; i < STRIP; i++) {
+        for (int i = 0; i < BATCH; i++) {
             const float x = h[i] * a0 + k[i] * b0 + l[i] * c0;
             const float y = h[i] * a1 + k[i] * b1 + l[i] * c1;
             const float z = h[i] * a2 + k[i] * b2 + l[i] * c2;
@@ -39,7 +39,7 @@ static int scan(const struct pair *pair, const struct reflections *list, int *hi
             any |= near[i];
         }
         if (!any) continue;
-        for (int i = 0; i < STRIP && first + i < list->n; i++) {
+        for (int i = 0; i < BATCH && first + i < list->n; i++) {
             hits[n] = first + i;
             n += near[i];
         }
@@ -47,16 +47,16 @@ static int scan(const struct pair *pair, const struct reflections *list, int *hi
     return n;
 }
 
-/* what weighs the samples of a spot one by one */
-struct weighing {
+/* The factors that must be evaluated for every sample of a spot. */
+struct sample_factors {
     int omega, polar, capture, dmin, displacement;
-    struct phys_detector detector; /* these only where one of them is set */
+    struct phys_detector detector; /* set only where one of the flags is */
     struct phys_square square;
 };
 
-static struct weighing weighing_of(const struct phys_frame *frame)
+static struct sample_factors sample_factors_of(const struct phys_frame *frame)
 {
-    struct weighing w;
+    struct sample_factors w;
 
     w.omega = frame->each_omega;
     w.polar = frame->each_polar && frame->polarised;
@@ -66,12 +66,12 @@ static struct weighing weighing_of(const struct phys_frame *frame)
     return w;
 }
 
-/* factor of a sample; `front`: the same place at the first sub-pixel of its pixel, where
- * the capture is taken unless each sample has its own */
-PHYS_FN real weight_of(const struct splat_area *splat_area,
-                       const struct phys_source *source, const struct spot *s,
-                       const struct weighing *w, struct phys_place place,
-                       struct phys_place front)
+/* Returns the factor of the sample at `place`. `front` is the place of the first sub-pixel
+ * of the same pixel, where the capture is evaluated unless every sample has its own. */
+PHYS_FN real sample_factor(const struct splat_area *splat_area,
+                           const struct phys_source *source, const struct spot *s,
+                           const struct sample_factors *w, struct phys_place place,
+                           struct phys_place front)
 {
     const struct phys_frame *frame = splat_area->frame;
     const struct phys_detector *det = &w->detector;
@@ -97,7 +97,8 @@ PHYS_FN real weight_of(const struct splat_area *splat_area,
     return weight;
 }
 
-/* F at samples first .. first + SAMPLES - 1; 64 loads each, which lanes do not speed up */
+/* Interpolates F at samples first .. first + SAMPLES - 1. Each takes 64 loads, so a loop
+ * over vector lanes would not be faster. */
 static void interpolate(struct phys_spec spec, const struct phys_box *box,
                         const struct spot *s, int first, real *cell)
 {
@@ -110,10 +111,11 @@ static void interpolate(struct phys_spec spec, const struct phys_box *box,
     }
 }
 
-/* f2[i] of those samples, times cell[i]^2; samples of other reflections are 0 */
-PHYS_FN void strip_of(struct phys_spec spec, const struct phys_crystal *c,
-                      const struct spot *spot, int first, const real *restrict cell,
-                      real *restrict f2)
+/* Computes F^2 of samples first .. first + SAMPLES - 1, times cell[i]^2 where F is
+ * interpolated. It is 0 at samples that belong to other reflections. */
+PHYS_FN void lattice_intensities(struct phys_spec spec, const struct phys_crystal *c,
+                                 const struct spot *spot, int first,
+                                 const real *restrict cell, real *restrict f2)
 {
     const struct spot s = *spot;
 
@@ -127,14 +129,14 @@ PHYS_FN void strip_of(struct phys_spec spec, const struct phys_crystal *c,
         site.d = x;
         site.cell.f = spec.lookup == PHYS_TRICUBIC ? cell[i] : 1;
         site.cell.dh = site.cell.dk = site.cell.dl = 0;
-        f2[i] = own_of(x) * phys_sample(spec, c, site).f2;
+        f2[i] = is_nearest(x) * phys_sample(spec, c, site).f2;
     }
 }
 
-/* f2[i] *= factor of the sample */
-static void weigh_strip(const struct splat_area *splat_area,
-                        const struct phys_source *source, const struct spot *s,
-                        const struct weighing *w, int first, int n, real *f2)
+/* Multiplies the F^2 of n samples by the factors of the samples. */
+static void apply_factors(const struct splat_area *splat_area,
+                          const struct phys_source *source, const struct spot *s,
+                          const struct sample_factors *w, int first, int n, real *f2)
 {
     const int over = splat_area->frame->oversample;
 
@@ -146,13 +148,13 @@ static void weigh_strip(const struct splat_area *splat_area,
             phys_patch_place(0, &s->patch, fast - (real)(f % over) - s->middle_fast,
                              slow - (real)(l % over) - s->middle_slow);
 
-        f2[i] *= weight_of(splat_area, source, s, w, place, front);
+        f2[i] *= sample_factor(splat_area, source, s, w, place, front);
     }
 }
 
-/* add the samples of a strip to their pixels */
-static void drop(const struct splat_area *splat_area, const struct rectangle *r, int first,
-                 int n, double weight, const real *f2)
+/* Adds the F^2 of n samples to the Bragg sums of their pixels. */
+static void add_to_pixels(const struct splat_area *splat_area, const struct rectangle *r,
+                          int first, int n, double weight, const real *f2)
 {
     const int over = splat_area->frame->oversample;
     const int *roi = splat_area->roi;
@@ -171,7 +173,7 @@ static void drop(const struct splat_area *splat_area, const struct rectangle *r,
     }
 }
 
-/* add the samples of a rectangle to reflection i of a strip */
+/* Adds the contribution of reflection i of a batch to the samples of a rectangle. */
 PHYS_FN void splat_piece(struct phys_spec spec, const struct splat_area *splat_area,
                          const struct pair *pair, const struct located *at, int i,
                          struct rectangle r, double weight)
@@ -183,7 +185,7 @@ PHYS_FN void splat_piece(struct phys_spec spec, const struct splat_area *splat_a
     struct phys_crystal crystal = phys_crystal(frame);
     struct phys_box box = phys_box(frame);
     const struct spot s = spot_of(splat_area, pair, v, &r, whole);
-    struct weighing w = weighing_of(frame);
+    struct sample_factors w = sample_factors_of(frame);
     const int weighed = w.omega | w.polar | w.capture | w.dmin | w.displacement;
     real f2[SAMPLES], cell[SAMPLES];
 
@@ -197,15 +199,15 @@ PHYS_FN void splat_piece(struct phys_spec spec, const struct splat_area *splat_a
         const int left = r.width * r.height - first, n = left < SAMPLES ? left : SAMPLES;
 
         if (spec.lookup == PHYS_TRICUBIC) interpolate(spec, &box, &s, first, cell);
-        strip_of(spec, &crystal, &s, first, cell, f2);
-        if (weighed) weigh_strip(splat_area, pair->source, &s, &w, first, n, f2);
-        drop(splat_area, &r, first, n, weight, f2);
+        lattice_intensities(spec, &crystal, &s, first, cell, f2);
+        if (weighed) apply_factors(splat_area, pair->source, &s, &w, first, n, f2);
+        add_to_pixels(splat_area, &r, first, n, weight, f2);
     }
 }
 
-/* add reflection i of a strip */
-PHYS_FN void splat_one(struct phys_spec spec, const struct splat_area *splat_area,
-                       const struct pair *pair, const struct located *at, int i)
+/* Splats reflection i of a batch, in pieces of at most PIECE x PIECE samples. */
+PHYS_FN void splat_reflection(struct phys_spec spec, const struct splat_area *splat_area,
+                              const struct pair *pair, const struct located *at, int i)
 {
     const int fast = (int)at->first_fast[i], slow = (int)at->first_slow[i];
     const int end_fast = (int)at->last_fast[i] + 1, end_slow = (int)at->last_slow[i] + 1;
@@ -229,19 +231,19 @@ PHYS_FN void splat_one(struct phys_spec spec, const struct splat_area *splat_are
         }
 }
 
-PHYS_FN void run(struct phys_spec spec, const struct splat_area *splat_area,
-                 const struct pair *pair, const struct reflections *list, const int *hits,
-                 int n)
+PHYS_FN void splat_list(struct phys_spec spec, const struct splat_area *splat_area,
+                        const struct pair *pair, const struct reflections *list,
+                        const int *hits, int n)
 {
     struct located at;
 
-    for (int first = 0; first < n; first += STRIP) {
-        const int segment =
-            locate_strip(splat_area, pair, list, hits + first, n - first, &at);
+    for (int first = 0; first < n; first += BATCH) {
+        const int count =
+            locate_batch(splat_area, pair, list, hits + first, n - first, &at);
 
-        for (int i = 0; i < segment; i++)
-            if (at.seen[i] != 0 && is_wanted(splat_area, &at, i))
-                splat_one(spec, splat_area, pair, &at, i);
+        for (int i = 0; i < count; i++)
+            if (at.seen[i] != 0 && overlaps_roi(splat_area, &at, i))
+                splat_reflection(spec, splat_area, pair, &at, i);
     }
 }
 
@@ -250,14 +252,14 @@ static int outline(const struct splat_area *splat_area, const struct pair *pair,
                    struct outline out[SPLAT_PAD])
 {
     struct located at;
-    const int segment = locate_strip(splat_area, pair, list, hits, n, &at);
+    const int count = locate_batch(splat_area, pair, list, hits, n, &at);
     int found = 0;
 
-    for (int i = 0; i < segment; i++) {
+    for (int i = 0; i < count; i++) {
         const struct outline o = {{(int)at.first_fast[i], (int)at.last_fast[i] + 1},
                                   {(int)at.first_slow[i], (int)at.last_slow[i] + 1}};
 
-        if (at.seen[i] != 0 && is_wanted(splat_area, &at, i)) out[found++] = o;
+        if (at.seen[i] != 0 && overlaps_roi(splat_area, &at, i)) out[found++] = o;
     }
     return found;
 }
@@ -269,7 +271,7 @@ static int outline(const struct splat_area *splat_area, const struct pair *pair,
     {                                                                                      \
         const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
                                                                                            \
-        run(spec, splat_area, pair, list, hits, n);                                        \
+        splat_list(spec, splat_area, pair, list, hits, n);                                 \
     }
 #include "kernels/variants.def"
 #undef VARIANT

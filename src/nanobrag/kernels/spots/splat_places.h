@@ -1,6 +1,6 @@
 /*
- * splat_places.h - what splat.c and its adjoint share: where the spots of reflections lie,
- * and where their samples do. Compiled with each of them, once per instruction set and
+ * splat_places.h - the places of spots and of their samples on the detector, for splat.c
+ * and its adjoint. It is compiled with both of them, once per instruction set and
  * precision.
  *
  * SPDX-License-Identifier: MIT
@@ -12,24 +12,26 @@
 #include "physics/patch.h"
 #include "physics/pixel.h"
 
-/* reflections that are looked at at a time; the widest piece of a spot whose samples are
- * numbered in one go: a float counts them */
-enum { STRIP = SPLAT_PAD, PIECE = 512 };
+/* BATCH reflections are located together. A spot is cut into pieces of at most PIECE x
+ * PIECE samples, few enough for a float to count them exactly. */
+enum { BATCH = SPLAT_PAD, PIECE = 512 };
 
-/* a rectangle of samples about a spot */
+/* A rectangle of samples: a spot or a piece of one. */
 struct rectangle {
     int fast, slow, width, height;
 };
 
-/* some reflections: v = q + k, and where their spots lie on the screen */
+/* A batch of reflections: their indices, v = q + k in x, y, z, and the samples of the
+ * detector plane that their spots cover. */
 struct located {
-    double h[STRIP], k[STRIP], l[STRIP];
-    double x[STRIP], y[STRIP], z[STRIP];
-    double first_fast[STRIP], last_fast[STRIP], first_slow[STRIP], last_slow[STRIP];
-    double seen[STRIP]; /* above 0 where the spot may hold a sample of the area */
+    double h[BATCH], k[BATCH], l[BATCH];
+    double x[BATCH], y[BATCH], z[BATCH];
+    double first_fast[BATCH], last_fast[BATCH], first_slow[BATCH], last_slow[BATCH];
+    double seen[BATCH]; /* positive where the spot may contain a sample of the area */
 };
 
-/* the first sample at or above an end of a range, and the last below, within a limit */
+/* first_in() returns the first sample at or above `low`, and last_in() the last sample
+ * below `high`; the area limits both. */
 PHYS_FN double first_in(double low, double limit)
 {
     const double sample = ceil(low - 0.5);
@@ -45,10 +47,11 @@ PHYS_FN double last_in(double high, double limit)
 }
 
 /*
- * Samples whose direction d lies within the radius of a reflection, |k d - v| <= radius
- * with v = q + k: |k d - v|^2 = (|v| - k)^2 + 4 k |v| sin(a/2)^2, a the angle between d and
- * v, so that 2 |v| sin(a/2) is at most `reach`. In double and many at a time: most spots of
- * a large crystal fall between the samples, and this is all that is done about them.
+ * Finds the samples whose direction d lies within the radius of a reflection, that is
+ * |k d - v| <= radius with v = q + k. Since |k d - v|^2 = (|v| - k)^2 + 4 k |v| sin(a/2)^2,
+ * where a is the angle between d and v, 2 |v| sin(a/2) is at most `reach`. The loop runs in
+ * double over a whole batch: most spots of a large crystal fall between the samples, and
+ * nothing more is computed for those.
  */
 static void locate(const struct splat_area *splat_area, const struct pair *pair,
                    struct located *at)
@@ -64,7 +67,7 @@ static void locate(const struct splat_area *splat_area, const struct pair *pair,
     const double slow0 = splat_area->slow[0], slow1 = splat_area->slow[1] - 1;
 
 #pragma omp simd
-    for (int i = 0; i < STRIP; i++) {
+    for (int i = 0; i < BATCH; i++) {
         const double h = at->h[i], m = at->k[i], l = at->l[i];
         const struct phys_wide3 v =
             phys_wide3(h * a0 + m * b0 + l * c0 + k0, h * a1 + m * b1 + l * c1 + k1,
@@ -74,7 +77,7 @@ static void locate(const struct splat_area *splat_area, const struct pair *pair,
         const double positive = left > 0 ? left : 0;
         const double reach = sqrt(positive * length * per_k);
         const double n = phys_wide_dot(v, plane.normal);
-        const double all = n > reach ? 0 : 1e30; /* the cone reaches the horizon */
+        const double all = n > reach ? 0 : 1e30; /* some directions never meet the plane */
         const double per_normal = 1 / (n > reach ? n : 1);
         const struct phys_range f =
             phys_detector_plane_range(&plane, &plane.fast, v, per_normal, reach);
@@ -94,8 +97,8 @@ static void locate(const struct splat_area *splat_area, const struct pair *pair,
     }
 }
 
-/* the anchor of a patch: steps of the direction from the patch's middle, indices from the
- * reflection */
+/* Returns the anchor of a patch: directions are counted from the patch's middle, and
+ * indices from the reflection `whole`. */
 static struct phys_anchor anchor_of(const struct pair *pair, const double *v,
                                     const struct phys_patch *patch, struct phys_vec3 whole)
 {
@@ -105,13 +108,13 @@ static struct phys_anchor anchor_of(const struct pair *pair, const double *v,
                            unit * patch->direction[2] - v[2]};
     struct phys_anchor a = phys_anchor_at(pair->axes, off, unit);
 
-    /* off is short, but its indices may pass 1/2 */
+    /* off is short, but its indices may exceed 1/2 */
     a.fraction = phys_axpy(1, a.whole, a.fraction);
     a.whole = whole;
     return a;
 }
 
-/* a patch and all that its samples are computed from */
+/* A patch of the detector, and the values that its samples are computed from. */
 struct spot {
     struct rectangle r;
     struct phys_patch patch;
@@ -119,7 +122,8 @@ struct spot {
     real middle_fast, middle_slow, per_row;
 };
 
-/* place of sample i of a rectangle, row after row; `small`: phys_patch_is_small() */
+/* Returns the place of sample i of a rectangle, counted row after row. `small` is
+ * phys_patch_is_small(). */
 PHYS_FN struct phys_place place_of(int small, const struct spot *s, real i, real *fast,
                                    real *slow)
 {
@@ -130,6 +134,7 @@ PHYS_FN struct phys_place place_of(int small, const struct spot *s, real i, real
     return phys_patch_place(small, &s->patch, *fast - s->middle_fast, row - s->middle_slow);
 }
 
+/* Returns the spot of the reflection `whole`, with v = q + k, in a rectangle of samples. */
 static struct spot spot_of(const struct splat_area *splat_area, const struct pair *pair,
                            const double *v, const struct rectangle *r,
                            struct phys_vec3 whole)
@@ -152,8 +157,9 @@ static int min_int(int a, int b)
     return a < b ? a : b;
 }
 
-/* does a spot reach into the ROI? */
-static int is_wanted(const struct splat_area *splat_area, const struct located *at, int i)
+/* Returns 1 when spot i of a batch overlaps the ROI. */
+static int overlaps_roi(const struct splat_area *splat_area, const struct located *at,
+                        int i)
 {
     const int *roi = splat_area->roi, n = splat_area->frame->oversample;
 
@@ -161,29 +167,29 @@ static int is_wanted(const struct splat_area *splat_area, const struct located *
            && at->last_slow[i] >= roi[2] * n && at->first_slow[i] < roi[3] * n;
 }
 
-/* reflections of `list` at `hits`, at most a strip of n: how many, and where their spots
- * lie
- */
-static int locate_strip(const struct splat_area *splat_area, const struct pair *pair,
+/* Locates the spots of the first n reflections of `list` at `hits`, at most a batch, and
+ * returns their number. */
+static int locate_batch(const struct splat_area *splat_area, const struct pair *pair,
                         const struct reflections *list, const int *hits, int n,
                         struct located *at)
 {
-    const int segment = n < STRIP ? n : STRIP;
+    const int count = n < BATCH ? n : BATCH;
 
-    for (int i = 0; i < STRIP; i++) {
-        const int hit = hits[i < segment ? i : 0];
+    for (int i = 0; i < BATCH; i++) {
+        const int hit = hits[i < count ? i : 0];
 
         at->h[i] = (double)list->h[hit];
         at->k[i] = (double)list->k[hit];
         at->l[i] = (double)list->l[hit];
     }
     locate(splat_area, pair, at);
-    return segment;
+    return count;
 }
 
-/* 1 where a sample that lies x from a reflection is its own: half open, so that one halfway
- * between two is painted once */
-PHYS_FN real own_of(struct phys_vec3 x)
+/* Returns 1 when a sample with indices x, counted from a reflection, belongs to that
+ * reflection and not to a neighbour. A sample halfway between two reflections belongs to
+ * one of them. */
+PHYS_FN real is_nearest(struct phys_vec3 x)
 {
     const real off =
         fabs(phys_nearest(x.x)) + fabs(phys_nearest(x.y)) + fabs(phys_nearest(x.z));

@@ -1,11 +1,11 @@
 /*
- * splat_vjp.c - the adjoint of splat.c: the same samples of the same spots, and what a
- * number changes by with the sum of each pixel handed back to the pair and the detector.
- * Compiled like splat.c.
+ * splat_vjp.c - the adjoint of splat.c. It visits the same samples of the same spots, and
+ * sums the cotangents of the pair and of the detector from those of the pixels. It is
+ * compiled like splat.c.
  *
  * All samples of a spot belong to one reflection, and the scattering vector times an axis
- * of the cell is an index. So the axes get their share from sums of slope times index, with
- * nothing else to carry from a spot to the next.
+ * of the cell is an index. So the cotangents of the axes follow from sums of slope times
+ * index, and no other sum passes from one spot to the next.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,35 +14,35 @@
 #include "kernels/kernels.h"
 #include "kernels/spots/splat_places.h"
 
-/* samples that are computed at a time, in whole vectors; the last are padded with others of
- * weight 0 */
+/* SAMPLES are computed together, in whole vectors of BLOCK; the last vector is padded with
+ * samples of weight 0. */
 enum { BLOCK = 8, SAMPLES = 8 * BLOCK };
 
 typedef real block[SAMPLES];
 
-/* samples of a spot */
+/* Some samples of a piece of a spot. */
 struct samples {
-    int first, n, padded; /* of the spot's; padded: to whole blocks */
-    ptrdiff_t pixel[SAMPLES]; /* in the image; -1: outside the ROI */
+    int first, n, padded; /* first sample; number; number in whole vectors */
+    ptrdiff_t pixel[SAMPLES]; /* number in the image; -1: outside the ROI */
     _Alignas(64) block w; /* weight of the pixel */
-    _Alignas(64) block f2; /* over that of the unit cell */
-    _Alignas(64) block wf2; /* times the weight */
-    _Alignas(64) block gh, gk, gl; /* its slopes in h, k, l, times the weight; of profiles
-                                      less the metric */
-    _Alignas(64) block h, k, l; /* from the reflection */
-    _Alignas(64) block x, y, z, per_ratio; /* struct phys_place in pieces */
+    _Alignas(64) block f2; /* F^2 of the lattice alone */
+    _Alignas(64) block wf2; /* weight times F^2 of the lattice */
+    _Alignas(64) block gh, gk, gl; /* d(wf2)/dh, dk, dl; for profiles still without the
+                                      factor of the metric */
+    _Alignas(64) block h, k, l; /* indices counted from the reflection */
+    _Alignas(64) block x, y, z, per_ratio; /* the members of struct phys_place */
     _Alignas(64) block fast, slow; /* offset from the middle of the patch, sub-pixels */
 };
 
-/* sums over the samples of a spot, of what is in `samples` */
+/* Sums over the samples of a spot; see struct splat_sums. */
 struct piece_sums {
     double f2, square, slope[3], moment[3][3], crystal[FRAME_CRYSTAL];
     struct phys_place_sums at;
 };
 
-/* pixels of the samples and their weights; returns 1 when one of these is not 0 */
+/* Finds the pixels of the samples and their weights. Returns 1 when a weight is not 0. */
 static int find_pixels(const struct splat_area *splat_area, const struct rectangle *r,
-                       const struct splat_weights *objective, struct samples *in)
+                       const struct splat_weights *weights, struct samples *in)
 {
     const int over = splat_area->frame->oversample;
     const int *roi = splat_area->roi;
@@ -60,7 +60,7 @@ static int find_pixels(const struct splat_area *splat_area, const struct rectang
             const ptrdiff_t pixel = inside ? s * nfast + f : -1;
 
             in->pixel[i] = pixel;
-            in->w[i] = inside ? (real)(objective->weight[pixel] * objective->per_scale) : 0;
+            in->w[i] = inside ? (real)(weights->weight[pixel] * weights->per_scale) : 0;
             any |= in->w[i] != 0;
         }
     }
@@ -68,8 +68,9 @@ static int find_pixels(const struct splat_area *splat_area, const struct rectang
     return any;
 }
 
-/* 1 when the series of patch.h will do for all samples of a spot: as phys_patch_is_small(),
- * with sums of moduli for lengths, which are no shorter */
+/* Returns 1 when the series of patch.h is precise enough for all samples of a spot. The
+ * test is that of phys_patch_is_small(), with sums of moduli in place of lengths, which
+ * they bound. */
 static int is_small(const struct spot *s)
 {
     const struct phys_vec3 f = s->patch.fast, l = s->patch.slow;
@@ -79,8 +80,9 @@ static int is_small(const struct spot *s)
     return reach * (2 + reach) <= (real)1 / 64;
 }
 
-/* where the samples lie. A loop of its own: with what follows it would be one chain of
- * operations, too long for two of them to be under way at once */
+/* Computes the places and the indices of the samples. This loop stays separate from the
+ * loop that follows: as one, the chain of operations would be too long for the processor to
+ * overlap two iterations. */
 PHYS_FN void find_places(int small, const struct spot *restrict s,
                          struct samples *restrict in)
 {
@@ -101,7 +103,8 @@ PHYS_FN void find_places(int small, const struct spot *restrict s,
     }
 }
 
-/* F^2 of profiles, and their slopes in h, k, l less the metric */
+/* Computes F^2 of a round, gaussian or top-hat profile and its slopes in h, k, l, without
+ * the factor of the metric. */
 PHYS_FN void bumps(int shape, const struct phys_crystal *of, struct samples *restrict in,
                    struct piece_sums *out)
 {
@@ -113,7 +116,7 @@ PHYS_FN void bumps(int shape, const struct phys_crystal *of, struct samples *res
     for (int i = 0; i < n; i++) {
         const struct phys_vec3 x = phys_vec3(in->h[i], in->k[i], in->l[i]);
         const struct phys_bump g = phys_bump(shape, &crystal, x);
-        const real own = own_of(x), w = own * in->w[i], wf2 = w * g.sample.f2;
+        const real own = is_nearest(x), w = own * in->w[i], wf2 = w * g.sample.f2;
         const real bend = w * g.bend;
 
         in->f2[i] = own * g.sample.f2;
@@ -126,7 +129,8 @@ PHYS_FN void bumps(int shape, const struct phys_crystal *of, struct samples *res
     out->crystal[0] = fudge;
 }
 
-/* their moments, which are the slopes in the metric */
+/* Computes the moments of the slopes of a profile, which are also the slopes in the metric.
+ */
 static void bump_moments(const struct samples *restrict in, struct piece_sums *out)
 {
     const int n = in->padded / BLOCK * BLOCK;
@@ -149,7 +153,7 @@ static void bump_moments(const struct samples *restrict in, struct piece_sums *o
     c[6] = out->moment[1][2] = out->moment[2][1] = kl;
 }
 
-/* F^2 and its slopes of a parallelepiped */
+/* Computes F^2 of a parallelepiped crystal and its slopes in h, k, l. */
 PHYS_FN void gratings(const struct phys_crystal *of, struct samples *restrict in,
                       struct piece_sums *out)
 {
@@ -161,7 +165,7 @@ PHYS_FN void gratings(const struct phys_crystal *of, struct samples *restrict in
     for (int i = 0; i < n; i++) {
         const struct phys_vec3 x = phys_vec3(in->h[i], in->k[i], in->l[i]);
         const struct phys_grating g = phys_grating(&crystal, x);
-        const real own = own_of(x), w = own * in->w[i], wf2 = w * g.sample.f2;
+        const real own = is_nearest(x), w = own * in->w[i], wf2 = w * g.sample.f2;
 
         in->f2[i] = own * g.sample.f2;
         in->wf2[i] = wf2;
@@ -175,6 +179,7 @@ PHYS_FN void gratings(const struct phys_crystal *of, struct samples *restrict in
     for (int i = 3; i < FRAME_CRYSTAL; i++) out->crystal[i] = 0;
 }
 
+/* Computes the moments of the slopes of a parallelepiped crystal. */
 static void grating_moments(const struct samples *restrict in, struct piece_sums *out)
 {
     const int n = in->padded / BLOCK * BLOCK;
@@ -193,10 +198,10 @@ static void grating_moments(const struct samples *restrict in, struct piece_sums
     out->moment[2][0] = lh, out->moment[2][1] = lk, out->moment[2][2] = ll;
 }
 
-/* the sums of slopes; of F^2 times the square of the scattering vector over that of the
- * wave vector; and what the slopes make of the places of the samples. Loops of their own:
- * there are not registers enough for all sums */
-static void objective_places(const struct spot *s, const struct phys_source *source,
+/* Computes the sums of the slopes, of F^2 times (q / k)^2, and of the cotangents of the
+ * samples' places. This loop stays separate because there are too few registers for the
+ * sums of all loops. */
+static void place_cotangents(const struct spot *s, const struct phys_source *source,
                              const struct phys_axes *of, const struct samples *restrict in,
                              struct piece_sums *out)
 {
@@ -235,7 +240,8 @@ static void objective_places(const struct spot *s, const struct phys_source *sou
     out->at.slow[2] = per_r * sz;
 }
 
-/* sums of a piece, counted from its reflection and its middle, to those of the pair */
+/* Adds the sums of a piece to those of the pair. The sums of a piece are counted from its
+ * reflection and its middle, those of the pair from the origin of both. */
 static void add_piece(const struct rectangle *r, const double whole[3], double weight,
                       const struct piece_sums *from, struct splat_sums *to)
 {
@@ -255,18 +261,19 @@ static void add_piece(const struct rectangle *r, const double whole[3], double w
     for (int i = 0; i < FRAME_CRYSTAL; i++) to->crystal[i] += weight * from->crystal[i];
 }
 
-/* a reflection and its samples */
-struct touch {
+/* A reflection of a pair whose adjoint is being computed. */
+struct reflection {
     const struct splat_area *splat_area;
     const struct pair *pair;
-    const struct splat_weights *objective;
+    const struct splat_weights *weights;
     double v[3], whole[3];
-    double metric[3][3]; /* what slopes are less of */
-    struct phys_axes axes; /* it times the axes: a step of the direction in these slopes */
-    double weight; /* F^2, where each reflection has its own */
+    double metric[3][3]; /* factor that the slopes of profiles still lack */
+    struct phys_axes axes; /* metric times the axes over the wavelength */
+    double weight; /* F^2 of the structure factor; 1 where F is constant */
 };
 
-static void drop(const struct touch *t, const struct samples *in)
+/* Adds the F^2 of the samples to the Bragg sums of their pixels. */
+static void add_to_pixels(const struct reflection *t, const struct samples *in)
 {
     const double weight = t->pair->weight * t->weight;
 
@@ -275,9 +282,10 @@ static void drop(const struct touch *t, const struct samples *in)
             t->splat_area->bragg[in->pixel[i]] += weight * (double)in->f2[i];
 }
 
-/* a rectangle of samples; returns the sum of w F^2 of the lattice alone */
-PHYS_FN double piece_back(int shape, const struct touch *t, struct rectangle r,
-                          struct splat_sums *sums)
+/* Adds the sums of a rectangle of samples to those of the pair, and splats the samples
+ * where the area has Bragg sums. Returns the sum of w F^2 of the lattice alone. */
+PHYS_FN double piece_vjp(int shape, const struct reflection *t, struct rectangle r,
+                         struct splat_sums *sums)
 {
     const struct spot s =
         spot_of(t->splat_area, t->pair, t->v, &r,
@@ -289,12 +297,12 @@ PHYS_FN double piece_back(int shape, const struct touch *t, struct rectangle r,
 
     for (in.first = 0; in.first < r.width * r.height; in.first += SAMPLES) {
         const int left = r.width * r.height - in.first;
-        int cotangent;
+        int weighted;
 
         in.n = left < SAMPLES ? left : SAMPLES;
         in.padded = (in.n + BLOCK - 1) / BLOCK * BLOCK;
-        cotangent = find_pixels(t->splat_area, &r, t->objective, &in);
-        if (!cotangent && !t->splat_area->bragg) continue;
+        weighted = find_pixels(t->splat_area, &r, t->weights, &in);
+        if (!weighted && !t->splat_area->bragg) continue;
         if (is_small(&s))
             find_places(1, &s, &in);
         else
@@ -303,26 +311,28 @@ PHYS_FN double piece_back(int shape, const struct touch *t, struct rectangle r,
             gratings(&crystal, &in, &own);
         else
             bumps(shape, &crystal, &in, &own);
-        if (t->splat_area->bragg) drop(t, &in);
-        if (!cotangent) continue;
+        if (t->splat_area->bragg) add_to_pixels(t, &in);
+        if (!weighted) continue;
         f2 += own.f2;
         if (shape == PHYS_SQUARE)
             grating_moments(&in, &own);
         else
             bump_moments(&in, &own);
-        objective_places(&s, t->pair->source, &t->axes, &in, &own);
+        place_cotangents(&s, t->pair->source, &t->axes, &in, &own);
         add_piece(&r, t->whole, t->weight, &own, sums);
     }
     return f2;
 }
 
-/* the reflection that `t` is about to be filled in with; 0 where its F is 0 */
-static int touch_of(const struct located *at, int i, struct touch *t, int *place, double *f)
+/* Fills in `t` with reflection i of a batch: its F, and its place in the box of structure
+ * factors. Returns 0 when F is 0. */
+static int start_reflection(const struct located *at, int i, struct reflection *t,
+                            int *place, double *f)
 {
     t->v[0] = at->x[i], t->v[1] = at->y[i], t->v[2] = at->z[i];
     t->whole[0] = at->h[i], t->whole[1] = at->k[i], t->whole[2] = at->l[i];
     *f = 1;
-    if (t->objective->lookup == PHYS_NEAREST) {
+    if (t->weights->lookup == PHYS_NEAREST) {
         const struct phys_box box = phys_box(t->splat_area->frame);
 
         *place = phys_f_place(0, &box,
@@ -333,46 +343,47 @@ static int touch_of(const struct located *at, int i, struct touch *t, int *place
     return t->weight != 0;
 }
 
-/* reflection i of a strip */
-PHYS_FN void one_back(int shape, const struct located *at, int i, struct touch *t,
-                      struct splat_sums *sums)
+/* Adds the sums of reflection i of a batch to those of the pair, and the cotangent of its
+ * F. */
+PHYS_FN void reflection_vjp(int shape, const struct located *at, int i,
+                            struct reflection *t, struct splat_sums *sums)
 {
     const int fast = (int)at->first_fast[i], slow = (int)at->first_slow[i];
     const int end_fast = (int)at->last_fast[i] + 1, end_slow = (int)at->last_slow[i] + 1;
     double f, f2 = 0;
     int place = 0;
 
-    if (!touch_of(at, i, t, &place, &f)) return;
+    if (!start_reflection(at, i, t, &place, &f)) return;
     for (int s = slow; s < end_slow; s += PIECE)
         for (int l = fast; l < end_fast; l += PIECE) {
             const struct rectangle r = {l, s, min_int(PIECE, end_fast - l),
                                         min_int(PIECE, end_slow - s)};
 
-            f2 += piece_back(shape, t, r, sums);
+            f2 += piece_vjp(shape, t, r, sums);
         }
     sums->f2 += t->weight * f2;
-    if (t->objective->lookup == PHYS_NEAREST && t->objective->f)
-        t->objective->f[place] += t->objective->scale * t->pair->weight * 2 * f * f2;
+    if (t->weights->lookup == PHYS_NEAREST && t->weights->f)
+        t->weights->f[place] += t->weights->scale * t->pair->weight * 2 * f * f2;
 }
 
-/* what all reflections of a pair have in common */
-static struct touch touch_of_pair(int shape, const struct splat_area *splat_area,
-                                  const struct pair *pair,
-                                  const struct splat_weights *objective)
+/* Returns a struct with the values that all reflections of a pair share. */
+static struct reflection reflection_of_pair(int shape, const struct splat_area *splat_area,
+                                            const struct pair *pair,
+                                            const struct splat_weights *weights)
 {
     const double *m = splat_area->frame->metric; /* hh kk ll hk hl kl, cross terms twice */
     const double metric[3][3] = {{2 * m[0], m[3], m[4]},
                                  {m[3], 2 * m[1], m[5]},
                                  {m[4], m[5], 2 * m[2]}};
     const double unit = pair->source->inverse_wavelength;
-    struct touch t = {splat_area,
-                      pair,
-                      objective,
-                      {0},
-                      {0},
-                      {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
-                      {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}},
-                      0};
+    struct reflection t = {splat_area,
+                           pair,
+                           weights,
+                           {0},
+                           {0},
+                           {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+                           {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}},
+                           0};
     double rows[9] = {0};
 
     if (shape != PHYS_SQUARE) memcpy(t.metric, metric, sizeof metric);
@@ -384,8 +395,9 @@ static struct touch touch_of_pair(int shape, const struct splat_area *splat_area
     return t;
 }
 
-/* sums of slopes less the metric, times it */
-static void multiply_metric(const struct touch *t, struct splat_sums *sums)
+/* Multiplies the sums of slopes by the metric, which the loops over the samples leave out.
+ */
+static void multiply_metric(const struct reflection *t, struct splat_sums *sums)
 {
     const struct splat_sums less = *sums;
 
@@ -399,34 +411,33 @@ static void multiply_metric(const struct touch *t, struct splat_sums *sums)
     }
 }
 
-PHYS_FN void run_back(int shape, const struct splat_area *splat_area,
+PHYS_FN void list_vjp(int shape, const struct splat_area *splat_area,
                       const struct pair *pair, const struct reflections *list,
-                      const int *hits, int n, const struct splat_weights *objective,
+                      const int *hits, int n, const struct splat_weights *weights,
                       struct splat_sums *sums)
 {
-    struct touch t = touch_of_pair(shape, splat_area, pair, objective);
+    struct reflection t = reflection_of_pair(shape, splat_area, pair, weights);
     struct splat_sums own = {0};
     struct located at;
 
-    for (int first = 0; first < n; first += STRIP) {
-        const int segment =
-            locate_strip(splat_area, pair, list, hits + first, n - first, &at);
+    for (int first = 0; first < n; first += BATCH) {
+        const int count =
+            locate_batch(splat_area, pair, list, hits + first, n - first, &at);
 
-        for (int i = 0; i < segment; i++)
-            if (at.seen[i] != 0 && is_wanted(splat_area, &at, i))
-                one_back(shape, &at, i, &t, &own);
+        for (int i = 0; i < count; i++)
+            if (at.seen[i] != 0 && overlaps_roi(splat_area, &at, i))
+                reflection_vjp(shape, &at, i, &t, &own);
     }
     multiply_metric(&t, &own);
     *sums = own;
 }
 
 #define SHAPE(name)                                                                        \
-    static void name##_back(const struct splat_area *splat_area, const struct pair *pair,  \
-                            const struct reflections *list, const int *hits, int n,        \
-                            const struct splat_weights *objective,                         \
-                            struct splat_sums *sums)                                       \
+    static void name##_vjp(const struct splat_area *splat_area, const struct pair *pair,   \
+                           const struct reflections *list, const int *hits, int n,         \
+                           const struct splat_weights *weights, struct splat_sums *sums)   \
     {                                                                                      \
-        run_back(PHYS_##name, splat_area, pair, list, hits, n, objective, sums);           \
+        list_vjp(PHYS_##name, splat_area, pair, list, hits, n, weights, sums);             \
     }
 SHAPE(SQUARE)
 SHAPE(ROUND)
@@ -437,9 +448,9 @@ SHAPE(TOPHAT)
 extern const struct splat_vjp_kernels KERNELS;
 const struct splat_vjp_kernels KERNELS = {
     {
-        [PHYS_SQUARE] = SQUARE_back,
-        [PHYS_ROUND] = ROUND_back,
-        [PHYS_GAUSS] = GAUSS_back,
-        [PHYS_TOPHAT] = TOPHAT_back,
+        [PHYS_SQUARE] = SQUARE_vjp,
+        [PHYS_ROUND] = ROUND_vjp,
+        [PHYS_GAUSS] = GAUSS_vjp,
+        [PHYS_TOPHAT] = TOPHAT_vjp,
     },
 };

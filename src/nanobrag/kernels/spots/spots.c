@@ -1,6 +1,6 @@
 /*
- * spots.c - see spots.h. The detector is cut into bands of rows (strips.c), each of which
- * is painted by one thread, pair by pair in the same order whatever their number.
+ * spots.c - see spots.h. The detector is cut into strips of rows (strips.c). One thread at
+ * a time works on a strip, pair by pair in the same order for any number of threads.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,14 +16,17 @@
 #include "physics/displacement.h"
 #include "physics/step.h"
 
-/* times that the radius is enlarged when the image turns out to be weak */
+/* The largest number of attempts at an image that turns out to be weak. */
 enum { MOST_TRIES = 12 };
 
-/* a cut at this share of a peak is none: the image holds no such numbers */
+/* Spots are never cut off below this share of their peak: no image resolves such numbers.
+ */
 static const double least_share = 1e-300;
 
-/* The first guess of what may be dropped from a spot when `tolerance` may be dropped from
- * the image: spots are spread over pairs and pixels, so its peak lies below theirs. */
+/* Returns the first guess of the share of a spot's peak that may be dropped when
+ * `tolerance` of the image's peak may be. It is smaller, because spots are spread over
+ * pairs and pixels, so that the peak of the image lies below the highest possible peak of a
+ * spot. */
 static double first_share(double tolerance)
 {
     return 1e-4 * tolerance;
@@ -38,20 +41,21 @@ double spots_share(const struct phys_frame *frame, struct phys_spec spec, double
     return 4 * M_PI / 3 * radius * radius * radius * volume;
 }
 
-/* nanoseconds of a row, of a candidate, of looking at it from a pair, of placing a spot and
- * of computing a sample, plain or with a weight of its own: of one core of 2021, as the
- * lanes' in compile/policy.c */
+/* Nanoseconds that one core of 2021 takes to search a row, to list a candidate, to scan a
+ * candidate for one pair, to locate a spot, and to compute a sample without and with
+ * factors of its own. The costs of the lanes in compile/policy.c are those of the same
+ * core. */
 static const double per_row = 40, per_candidate = 30, per_look = 0.7, per_place = 60,
                     per_sample = 10, per_weighed = 60;
 
 double spots_cost(const struct phys_frame *frame, struct phys_spec spec, double tolerance,
-                  double samples, double worth)
+                  double samples, double limit)
 {
     const double radius = ewald_radius(frame, spec, first_share(tolerance));
     const double pairs = (double)frame->nsource * frame->norientation;
     struct ewald e = ewald_of(frame, radius);
     const double group = strips_group(&e, frame);
-    double cost = pairs / group * ewald_rows(&e) * per_row, workspace = 0;
+    double cost = pairs / group * ewald_rows(&e) * per_row, listed = 0;
     const int each = frame->each_omega || frame->each_polar || frame->layer_mu != 0
                      || frame->dmin > 0 || phys_is_displaced(frame);
 
@@ -59,13 +63,13 @@ double spots_cost(const struct phys_frame *frame, struct phys_spec spec, double 
     cost += pairs * samples * spots_share(frame, spec, tolerance)
             * (each ? per_weighed : per_sample);
     if (ewald_rows(&e) > strips_rows) return INFINITY;
-    for (int i = 0; e.low[0] + i <= e.high[0] && cost <= worth; i++) {
-        const double more = (double)ewald_room(&e, e.low[0] + i);
+    for (int i = 0; e.low[0] + i <= e.high[0] && cost <= limit; i++) {
+        const double more = (double)ewald_most_in_layer(&e, e.low[0] + i);
 
-        workspace += more;
+        listed += more;
         cost += pairs * more * (per_candidate / group + frame->nlayers * per_look);
     }
-    return workspace > STRIPS_CANDIDATES ? INFINITY : cost;
+    return listed > STRIPS_CANDIDATES ? INFINITY : cost;
 }
 
 double spots_rounding(const struct phys_frame *frame, struct phys_spec spec,
@@ -74,7 +78,7 @@ double spots_rounding(const struct phys_frame *frame, struct phys_spec spec,
     const struct rounding r = rounding_of(frame, spec);
     const double radius = ewald_radius(frame, spec, first_share(tolerance));
 
-    /* halfway between two reflections float cannot tell whose a sample is */
+    /* halfway between two reflections, float cannot tell which one a sample belongs to */
     return ewald_widest(frame, radius) < 0.499 ? rounding_spot(&r, radius) : 1;
 }
 
@@ -110,37 +114,39 @@ size_t spots_bytes(const struct spots_work *work)
 
 /* ---- the image ---- */
 
-/* what a pair is painted with */
-struct brush {
+/* The kernels that splat the reflections of a pair, and their variant. */
+struct splatting {
     const struct splat_kernels *splat_kernels;
     struct phys_spec spec;
 };
 
+/* Splats the reflections of one pair on a strip. */
 static void splat_pair(const void *user, int chunk, const struct splat_area *splat_area,
                        const struct pair *pair, const struct reflections *list, int *hits)
 {
-    const struct brush *brush = user;
-    const int n = brush->splat_kernels->scan(pair, list, hits);
+    const struct splatting *splatting = user;
+    const int n = splatting->splat_kernels->scan(pair, list, hits);
 
     (void)chunk;
-    brush->splat_kernels->spots[brush->spec.shape][brush->spec.lookup](splat_area, pair,
-                                                                       list, hits, n);
+    splatting->splat_kernels
+        ->spots[splatting->spec.shape][splatting->spec.lookup](splat_area, pair, list, hits,
+                                                               n);
 }
 
-nb_status spots_paint(struct progress *progress, const struct kernel_set *kernels,
+nb_status spots_splat(struct progress *progress, const struct kernel_set *kernels,
                       const struct job *job, const struct spots_attempt *attempt,
                       double share, struct spots_work *work)
 {
-    const struct brush brush = {attempt->single ? kernels->splat_single
-                                                : kernels->splat_precise,
-                                job->spec};
+    const struct splatting splatting = {attempt->single ? kernels->splat_single
+                                                        : kernels->splat_precise,
+                                        job->spec};
     const struct strips strips = {
         .job = job,
         .radius = attempt->radius,
         .bragg = job->photons,
         .share = share,
-        .pair = splat_pair,
-        .user = &brush,
+        .visit = splat_pair,
+        .user = &splatting,
         .work = work,
     };
 
@@ -156,7 +162,7 @@ int spots_is_dark(const struct phys_frame *frame, const struct tile *tile,
     return 1;
 }
 
-/* sums to photons, and the brightest pixel */
+/* Turns the Bragg sums of all tiles into photons and returns the brightest pixel. */
 static double finish(const struct kernels *kernels, const struct job *job)
 {
     const double factor = phys_constant_factor(job->spec, job->frame);
@@ -169,16 +175,17 @@ static double finish(const struct kernels *kernels, const struct job *job)
         const struct tile tile = grid_tile(job, t);
         double photons[TILE_PIXELS];
 
-        grid_collect(job, &tile, photons);
+        grid_read(job, &tile, photons);
         if (spots_is_dark(job->frame, &tile, photons) && !job->mask) continue;
         kernels->finish(job->frame, &tile, factor, photons);
-        peak = fmax(peak, grid_deliver(job, &tile, photons));
+        peak = fmax(peak, grid_write(job, &tile, photons));
     }
     (void)threads;
     return peak;
 }
 
-/* the most that a cut at a share of their peaks can take from any pixel, photons */
+/* Returns the largest number of photons that a pixel can lose when all spots are cut off at
+ * a share of their peaks. */
 static double most_dropped(const struct job *job, double share)
 {
     return job->spec.shape == PHYS_TOPHAT ? 0 : share * rounding_brightest(job);
@@ -208,7 +215,8 @@ int spots_again(const struct job *job, double peak, struct spots_attempt *t)
     }
     if (dropped <= job->tolerance * peak || t->share <= least_share) return 0;
     if (t->radius >= ewald_radius(job->frame, job->spec, 0)) return 0;
-    /* weaker than guessed: as far as the bound asks, or much farther into the dark */
+    /* the image is weaker than guessed: the next share follows from the bound, or is much
+     * smaller when the image is dark */
     t->share =
         peak > 0 ? 0.25 * t->share * job->tolerance * peak / dropped : t->share * t->share;
     t->share = fmax(t->share, least_share);
@@ -223,10 +231,10 @@ nb_status spots_forward(struct progress *progress, const struct kernel_set *kern
 
     progress_start(progress, job->planned);
     if (grid_is_empty(job)) {
-        grid_blank(job);
+        grid_clear(job);
         return progress_end(progress);
     }
-    do NB_TRY(spots_paint(progress, kernels, job, &attempt, 1, work));
+    do NB_TRY(spots_splat(progress, kernels, job, &attempt, 1, work));
     while (spots_again(job, finish(kernels->precise, job), &attempt));
     return progress_end(progress);
 }

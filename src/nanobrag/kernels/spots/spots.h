@@ -1,8 +1,9 @@
 /*
- * spots.h - the sum over reflections instead of samples: for each source and orientation
- * only those near the Ewald sphere are visited, and of those only the samples within a
- * radius. Every sample still belongs to its nearest reflection alone, so nothing is counted
- * twice; what lies outside the radius is dropped, and bounded.
+ * spots.h - the spots strategy sums over reflections instead of samples. For each pair of
+ * source and orientation it visits only the reflections near the Ewald sphere, and splats
+ * each on the samples within a radius. Every sample still belongs to its nearest reflection
+ * alone, so nothing is counted twice. Contributions outside the radius are dropped; they
+ * are bounded.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,75 +14,80 @@
 #include "kernels/kernels.h"
 #include "kernels/spots/splat.h"
 
-/* the candidates of one index h: `n` of them from `first` on */
+/* The candidates of one index h: `n` candidates from number `first` on. */
 struct h_layer {
     size_t first, n;
 };
 
-/* Lists of reflections, grown as a frame needs them and kept; they carry nothing from one
- * call to the next. Zero before the first use. */
+/* Workspace of the spots strategy. It grows when a frame needs more and is reused by later
+ * calls, but no result depends on what an earlier call left in it. All members are zero
+ * before the first use. */
 struct spots_work {
-    size_t capacity; /* candidates */
+    size_t capacity; /* candidates that there is memory for */
     struct candidate *candidates;
-    size_t each; /* candidates of a thread's lists */
+    size_t each; /* candidates that the lists of one thread hold */
     int threads;
-    float *lists; /* of every thread */
+    float *lists; /* h, k, l of the candidates, for every thread */
     int *hits;
     int nh_layers;
     struct h_layer *h_layers;
-    /* of an adjoint: Bragg sums, and what a number changes by with them */
+    /* of an adjoint: Bragg sums and their cotangents */
     size_t pixels;
     double *sums, *weight;
-    /* of reach.c */
+    /* of reach.c: the bits of all cells */
     size_t reach_words;
     uint64_t *reach;
 };
 
 void spots_free(struct spots_work *work);
 
-/* Memory it holds. */
+/* Returns the bytes of memory that a workspace holds. */
 size_t spots_bytes(const struct spots_work *work);
 
-/* Share of reciprocal space that the spots fill when no more than `tolerance` of a peak is
- * dropped; 1 or more where nothing may be dropped. */
+/* Returns the share of reciprocal space that the spots fill when at most `tolerance` of the
+ * image's peak is dropped. It is 1 or more where nothing may be dropped. */
 double spots_share(const struct phys_frame *frame, struct phys_spec spec, double tolerance);
 
-/* Estimate of what an image of so many samples costs in nanoseconds, judged by the first
- * group of sources and orientations; gives up, and returns infinity, beyond `worth` or
- * where the reflections are too many to list. A function of the numbers alone, no clock. */
+/* Estimates the time that an image of so many samples takes, in nanoseconds, from the first
+ * group of sources and orientations. It stops counting once the estimate exceeds `limit`,
+ * and returns infinity when there are too many reflections to list. It reads no clock, so
+ * equal arguments give equal estimates. */
 double spots_cost(const struct phys_frame *frame, struct phys_spec spec, double tolerance,
-                  double samples, double worth);
+                  double samples, double limit);
 
-/* What rounding costs in float, of the peak. */
+/* Returns the rounding error of float, as a fraction of the image's peak. */
 double spots_rounding(const struct phys_frame *frame, struct phys_spec spec,
                       double tolerance);
 
-/* The same in double. */
+/* Returns the rounding error of double, as a fraction of the image's peak. */
 double spots_rounding_double(const struct phys_frame *frame, struct phys_spec spec);
 
-/* How far spots are painted and in which precision; an image that turns out to be weak
- * takes another trial. */
+/* One attempt at an image: the radius of the spots and the precision. An image that turns
+ * out to be weak needs another attempt. */
 struct spots_attempt {
-    int left, single;
-    double share, radius; /* of a peak, where a spot is cut off, and 1/A */
+    int left, single; /* attempts that are left; 1: in float */
+    double share, radius; /* share of its peak where a spot ends; that radius, 1/A */
 };
 
+/* Returns the first attempt at the image of a job. */
 struct spots_attempt spots_first(const struct kernel_set *kernels, const struct job *job);
 
-/* 0 when an image with such a peak is good, else the next trial. */
+/* Returns 0 when an image with such a peak is precise enough; otherwise makes `attempt` the
+ * next one and returns 1. */
 int spots_again(const struct job *job, double peak, struct spots_attempt *attempt);
 
-/* The Bragg sums of all samples within the radius, less constant factors, to job->photons;
- * takes such a share of the progress. */
-nb_status spots_paint(struct progress *progress, const struct kernel_set *kernels,
+/* Computes the Bragg sums of all pixels over the samples within the radius, without
+ * constant factors, in job->photons. It takes `share` of the progress. Errors:
+ * NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+nb_status spots_splat(struct progress *progress, const struct kernel_set *kernels,
                       const struct job *job, const struct spots_attempt *attempt,
                       double share, struct spots_work *work);
 
-/* 1 when a tile with such Bragg sums has no photons. */
+/* Returns 1 when a tile with such Bragg sums has no photons. */
 int spots_is_dark(const struct phys_frame *frame, const struct tile *tile,
                   const double *sums);
 
-/* Run a job. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+/* Computes the photons of a job. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
 nb_status spots_forward(struct progress *progress, const struct kernel_set *kernels,
                         const struct job *job, struct spots_work *work);
 

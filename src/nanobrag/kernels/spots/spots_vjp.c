@@ -1,11 +1,12 @@
 /*
- * spots_vjp.c - see spots_vjp.h. Three steps: what the number at the end changes by with
- * the Bragg sum of every pixel (tile by tile); the spots once more, each handing that back
- * to its pair (band by band); and what does not come from the samples (tile by tile).
+ * spots_vjp.c - see spots_vjp.h. The adjoint has three steps. The first computes the
+ * cotangent of the Bragg sum of every pixel, tile by tile. The second visits the spots
+ * again, strip by strip, and adds the cotangents of each pair of source and orientation.
+ * The third adds the cotangents that do not come from the samples, tile by tile.
  *
- * A pull that does not depend on the photons is known before the first spot is painted, and
- * the sums come out of the second step; any other needs an image first, and how far spots
- * must reach is settled on that.
+ * The cotangents of a linear objective do not depend on the photons, so they are known
+ * before the first spot is splatted, and the second step computes the sums as well. Any
+ * other objective needs an image first, and that image decides on the radius of the spots.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,9 +21,10 @@
 #include "physics/displacement.h"
 #include "physics/step.h"
 
-/* of the progress goes to the image that comes first, where there is one */
+/* share of the progress that the first image takes, where one is needed */
 static const double image_share = 0.4;
 
+/* One call of spots_vjp(). */
 struct run {
     struct progress *progress;
     const struct kernel_set *kernels;
@@ -31,13 +33,15 @@ struct run {
     struct adjoint_work *adjoint;
     struct spots_work *work;
     struct spots_attempt attempt;
-    double factor, most; /* of the Bragg part; the largest weight of a sum */
+    double factor,
+        largest_weight; /* constant factor of the Bragg sums; largest cotangent of a sum */
 };
 
-/* 1 when all samples of a pixel weigh the same. Where they do not, each has a factor with
- * slopes of its own, which lanes know how to hand back and spots do not; the same goes for
- * an F interpolated in every sample, and for an amorphous material seen by every sample. */
-static int can_paint(const struct job *job)
+/* Returns 1 when all samples of a pixel have the same factor. Otherwise every factor has
+ * slopes of its own, which only the adjoint of the lanes supports. The same holds for an F
+ * that is interpolated at every sample, and for an amorphous material that is evaluated
+ * there. */
+static int can_splat(const struct job *job)
 {
     const struct phys_frame *f = job->frame;
 
@@ -57,14 +61,14 @@ static int grow_images(struct spots_work *work, const struct phys_frame *frame)
     work->sums = malloc(n * sizeof *work->sums);
     work->weight = malloc(n * sizeof *work->weight);
     if (work->sums && work->weight) work->pixels = n;
-    return work->pixels > 0; /* what there is will be freed */
+    return work->pixels > 0; /* spots_free() frees what was allocated */
 }
 
 /* ---- tiles ---- */
 
 typedef void tile_step(const struct run *run, const struct tile *tile, int chunk);
 
-/* a step of all tiles, dealt out as in adjoint.c */
+/* Runs one step on all tiles, which are assigned to chunks as in adjoint.c. */
 static void each_tile(const struct run *run, tile_step *step)
 {
     const struct adjoint_work *adjoint = run->adjoint;
@@ -87,7 +91,7 @@ static const struct adjoint_kernels *adjoint_kernels_of(const struct run *run)
                                : run->kernels->adjoint_precise;
 }
 
-/* what pulls on the sums, as an image */
+/* Returns a job whose image is the cotangents of the Bragg sums. */
 static struct job weights_of(const struct run *run)
 {
     struct job weights = run->job;
@@ -96,29 +100,33 @@ static struct job weights_of(const struct run *run)
     return weights;
 }
 
-/* that of a tile; the brightest pixel to `peak`, the largest weight to `value` */
+/* First step: computes the cotangents of the Bragg sums of a tile. The brightest pixel of
+ * the chunk is collected in `peak`, and the largest cotangent, for want of another place,
+ * in `value`. */
 static void weigh_step(const struct run *run, const struct tile *tile, int chunk)
 {
     double sums[TILE_PIXELS] = {0}, weight[TILE_PIXELS] = {0}, photons[TILE_PIXELS] = {0};
     double *peak = run->adjoint->peak + chunk, *most = run->adjoint->value + chunk;
     const struct job weights = weights_of(run);
 
-    if (!run->objective->linear) grid_collect(&run->job, tile, sums);
+    if (!run->objective->linear) grid_read(&run->job, tile, sums);
     if (run->objective->linear || !spots_is_dark(run->job.frame, tile, sums))
         adjoint_kernels_of(run)->weigh(&run->job, tile, run->factor, run->objective, sums,
                                        weight, photons);
     *peak = fmax(*peak, grid_largest(&run->job, tile, photons));
-    *most = fmax(*most, grid_deliver(&weights, tile, weight));
+    *most = fmax(*most, grid_write(&weights, tile, weight));
 }
 
+/* Third step: adds the cotangents of a tile that do not come from its samples. */
 static void close_step(const struct run *run, const struct tile *tile, int chunk)
 {
     struct adjoint_work *adjoint = run->adjoint;
     double sums[TILE_PIXELS], photons[TILE_PIXELS], bar[TILE_PIXELS];
 
-    grid_collect(&run->job, tile, sums);
+    grid_read(&run->job, tile, sums);
     if (spots_is_dark(run->job.frame, tile,
-                      sums)) { /* nothing to hand back, but no photons may count */
+                      sums)) { /* a dark tile has no cotangents, but its photons contribute
+                                  to the value */
         if (!run->objective->linear)
             adjoint->value[chunk] +=
                 objective_tile(run->objective, &run->job, tile, sums, bar, NULL);
@@ -131,12 +139,13 @@ static void close_step(const struct run *run, const struct tile *tile, int chunk
         fmax(adjoint->peak[chunk], grid_largest(&run->job, tile, photons));
 }
 
-/* ---- bands ---- */
+/* ---- strips ---- */
 
-/* the sums of a pair to all that they depend on; `scale`: of the weights */
-static void hand_back(const struct splat_area *splat_area, const struct pair *pair,
-                      double scale, const struct splat_sums *s,
-                      struct phys_frame_tangent *bar)
+/* Adds the cotangents of the source and of the orientation of a pair, of the strain and of
+ * the B factor, from the sums over the pair's samples. `scale` is splat_weights.scale. */
+static void add_pair_cotangents(const struct splat_area *splat_area,
+                                const struct pair *pair, double scale,
+                                const struct splat_sums *s, struct phys_frame_tangent *bar)
 {
     const struct phys_orientation *at = splat_area->frame->orientation + pair->orientation;
     struct phys_source *source = bar->source + pair->index;
@@ -148,7 +157,7 @@ static void hand_back(const struct splat_area *splat_area, const struct pair *pa
     source->weight += scale * at->weight * s->f2;
     for (int r = 0; r < 3; r++) {
         const double *a = pair->axes + (size_t)3 * (size_t)r;
-        double q[3] = {0}; /* slopes times the scattering vector */
+        double q[3] = {0}; /* sum of slopes times the scattering vector */
 
         for (int c = 0; c < 3; c++) {
             const double *star = pair->stars + (size_t)3 * (size_t)c;
@@ -166,25 +175,27 @@ static void hand_back(const struct splat_area *splat_area, const struct pair *pa
         phys_displacement_vjp(weight * unit * unit * s->square);
 }
 
-static void pair_back(const void *user, int chunk, const struct splat_area *splat_area,
-                      const struct pair *pair, const struct reflections *list, int *hits)
+/* Second step: adds the cotangents of one pair on a strip. */
+static void pair_vjp(const void *user, int chunk, const struct splat_area *splat_area,
+                     const struct pair *pair, const struct reflections *list, int *hits)
 {
     const struct run *run = user;
     const struct kernel_set *k = run->kernels;
     const int single = run->attempt.single;
     const struct splat_kernels *splat_kernels = single ? k->splat_single : k->splat_precise;
-    const struct splat_vjp_kernels *back =
+    const struct splat_vjp_kernels *vjp =
         single ? k->splat_vjp_single : k->splat_vjp_precise;
     struct phys_frame_tangent *bar = run->adjoint->bar + chunk;
-    const struct splat_weights objective = {run->work->weight, run->most, 1 / run->most,
-                                            run->job.spec.lookup, bar->f};
-    const double weight = run->most * pair->weight;
+    const struct splat_weights weights = {run->work->weight, run->largest_weight,
+                                          1 / run->largest_weight, run->job.spec.lookup,
+                                          bar->f};
+    const double weight = run->largest_weight * pair->weight;
     struct splat_sums sums;
     const int n = splat_kernels->scan(pair, list, hits);
 
     if (n == 0) return;
-    back->spots[run->job.spec.shape](splat_area, pair, list, hits, n, &objective, &sums);
-    hand_back(splat_area, pair, run->most, &sums, bar);
+    vjp->spots[run->job.spec.shape](splat_area, pair, list, hits, n, &weights, &sums);
+    add_pair_cotangents(splat_area, pair, run->largest_weight, &sums, bar);
     frame_adjoint_crystal(run->job.spec, weight, sums.crystal, bar);
     frame_adjoint_places(splat_area->frame, splat_area->layer, splat_area->depth, weight,
                          &sums.at, bar);
@@ -200,32 +211,33 @@ static double largest(int n, const double *values)
     return most;
 }
 
-static void blank_all(const struct adjoint_work *adjoint)
+static void clear_all(const struct adjoint_work *adjoint)
 {
-    for (int i = 0; i < adjoint->chunks; i++) adjoint_blank(adjoint, i);
+    for (int i = 0; i < adjoint->chunks; i++) adjoint_clear(adjoint, i);
 }
 
-/* weights of the sums, which an image must be painted for unless the pull is linear. *peak:
- * of that image */
+/* Computes the cotangents of the Bragg sums, after an image unless the objective is linear.
+ * *peak becomes the brightest pixel of that image. */
 static nb_status weigh_sums(struct run *run, double *peak)
 {
     const struct adjoint_work *adjoint = run->adjoint;
     const struct job weights = weights_of(run);
 
     if (!run->objective->linear)
-        NB_TRY(spots_paint(run->progress, run->kernels, &run->job, &run->attempt,
+        NB_TRY(spots_splat(run->progress, run->kernels, &run->job, &run->attempt,
                            image_share, run->work));
-    grid_blank(&weights);
+    grid_clear(&weights);
     for (int i = 0; i < adjoint->chunks; i++) adjoint->peak[i] = adjoint->value[i] = 0;
     each_tile(run, weigh_step);
     *peak = largest(adjoint->chunks, adjoint->peak);
-    run->most = largest(adjoint->chunks, adjoint->value);
-    if (!(run->most > 0)) run->most = 1;
+    run->largest_weight = largest(adjoint->chunks, adjoint->value);
+    if (!(run->largest_weight > 0)) run->largest_weight = 1;
     return NB_OK;
 }
 
-/* the adjoint with weights that are known. *peak: of the image */
-static nb_status objective_sums(struct run *run, double *peak)
+/* Runs the second and the third step with the cotangents of the sums. *peak becomes the
+ * brightest pixel of the image. */
+static nb_status strips_vjp(struct run *run, double *peak)
 {
     const double begin = run->objective->linear ? 0 : image_share;
     const struct strips strips = {
@@ -235,32 +247,33 @@ static nb_status objective_sums(struct run *run, double *peak)
         .begin = begin,
         .share = 1 - begin,
         .chunks = run->adjoint->chunks,
-        .pair = pair_back,
+        .visit = pair_vjp,
         .user = run,
         .work = run->work,
     };
 
-    blank_all(run->adjoint);
+    clear_all(run->adjoint);
     NB_TRY(strips_run(run->progress, &strips));
     each_tile(run, close_step);
     *peak = largest(run->adjoint->chunks, run->adjoint->peak);
     return NB_OK;
 }
 
-static nb_status all_back(struct run *run)
+/* Runs all steps, again for every attempt at the image. */
+static nb_status all_steps(struct run *run)
 {
     double peak;
 
     if (run->objective->linear) {
         do {
             NB_TRY(weigh_sums(run, &peak));
-            NB_TRY(objective_sums(run, &peak));
+            NB_TRY(strips_vjp(run, &peak));
         } while (spots_again(&run->job, peak, &run->attempt));
         return NB_OK;
     }
     do NB_TRY(weigh_sums(run, &peak));
     while (spots_again(&run->job, peak, &run->attempt));
-    return objective_sums(run, &peak);
+    return strips_vjp(run, &peak);
 }
 
 nb_status spots_vjp(struct progress *progress, const struct kernel_set *kernels,
@@ -277,15 +290,15 @@ nb_status spots_vjp(struct progress *progress, const struct kernel_set *kernels,
                       phys_constant_factor(job->spec, job->frame),
                       0};
 
-    if (!can_paint(job))
+    if (!can_splat(job))
         return adjoint_run(progress, kernels, job, objective, adjoint, work);
     if (!grow_images(work, job->frame)) return fail_memory(progress->ctx, "an adjoint");
     run.job.photons = work->sums;
     progress_start(progress, job->planned);
     if (grid_is_empty(job))
-        blank_all(adjoint);
+        clear_all(adjoint);
     else
-        NB_TRY(all_back(&run));
-    adjoint_fold(adjoint);
+        NB_TRY(all_steps(&run));
+    adjoint_sum_chunks(adjoint);
     return progress_end(progress);
 }

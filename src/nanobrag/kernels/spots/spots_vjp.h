@@ -1,5 +1,5 @@
 /*
- * spots_vjp.h - the adjoint of an image that is painted spot by spot.
+ * spots_vjp.h - the adjoint of an image that the spots strategy computes.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,9 +9,10 @@
 #include "kernels/derivatives/adjoint.h"
 #include "kernels/spots/spots.h"
 
-/* As adjoint_run(), over the spots of spots_forward(): what these drop of the image, they
- * drop of its adjoint. Where samples are weighed one by one, or F is interpolated, it is
- * adjoint_run(). Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+/* Computes the same as adjoint_run() from the spots of spots_forward(): the contributions
+ * that are dropped from the image are dropped from its adjoint too. It calls adjoint_run()
+ * where samples have factors of their own or F is interpolated. Errors: NB_ERR_MEMORY,
+ * NB_ERR_CANCELLED. */
 nb_status spots_vjp(struct progress *progress, const struct kernel_set *kernels,
                     const struct job *job, const struct objective *objective,
                     struct adjoint_work *adjoint, struct spots_work *work);

@@ -1,6 +1,6 @@
 /*
- * strips.c - see strips.h. For each group of sources and orientations the candidates near
- * the Ewald sphere are listed once; then threads share the chunks of bands.
+ * strips.c - see strips.h. The candidates near the Ewald sphere are listed once for each
+ * group of sources and orientations; then threads share the chunks of strips.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,12 +11,12 @@
 
 #include "base/threads.h"
 
-/* rows of pixels in a band; orientations in a group, and the largest turn among them or
- * among its sources */
-enum { BAND_ROWS = 64, GROUP = 256 };
+/* Rows of pixels in a strip; most orientations in a group, and the largest angle (radian)
+ * from the first to another of its orientations or sources. */
+enum { STRIP_ROWS = 64, GROUP = 256 };
 static const double most_turn = 0.02;
 
-/* reflections looked at and samples finished below which a thread is not worth waking */
+/* A further thread is started for so many reflections to scan and samples to finish. */
 static const double least_work = 2e4;
 
 double strips_group(struct ewald *ewald, const struct phys_frame *frame)
@@ -27,9 +27,9 @@ double strips_group(struct ewald *ewald, const struct phys_frame *frame)
 
 int strips_threads(const struct job *job, double work)
 {
-    const double worth = 1 + work / least_work;
+    const double useful = 1 + work / least_work;
 
-    return worth < job->schedule.threads ? (int)worth : job->schedule.threads;
+    return useful < job->schedule.threads ? (int)useful : job->schedule.threads;
 }
 
 /* ---- memory ---- */
@@ -49,7 +49,7 @@ static int grow_candidates(struct spots_work *work, size_t n)
     return work->candidates != NULL;
 }
 
-/* room for the list of a band on each of so many threads */
+/* Allocates the list of a strip for each of so many threads. */
 static int grow_lists(struct spots_work *work, size_t candidates, int threads)
 {
     const size_t each = padded(candidates + candidates / 4);
@@ -62,7 +62,7 @@ static int grow_lists(struct spots_work *work, size_t candidates, int threads)
     work->hits = malloc(each * (size_t)threads * sizeof *work->hits);
     work->threads = threads;
     if (work->lists && work->hits) work->each = each;
-    return work->each > 0; /* what there is will be freed */
+    return work->each > 0; /* spots_free() frees what was allocated */
 }
 
 static int grow_h_layers(struct spots_work *work, int n)
@@ -75,9 +75,9 @@ static int grow_h_layers(struct spots_work *work, int n)
     return work->h_layers != NULL;
 }
 
-/* ---- one band ---- */
+/* ---- one strip ---- */
 
-/* what all bands of a group share */
+/* A group of sources and orientations, with the values that all strips share. */
 struct group {
     const struct strips *strips;
     struct ewald ewald;
@@ -88,8 +88,9 @@ struct group {
     double (*stars)[9]; /* of each orientation */
 };
 
-/* the candidates that reach a band, in the thread's own arrays */
-static struct reflections list_of(const struct group *g, const int rows[2], int thread)
+/* Returns the candidates that may reach a strip, in the thread's own arrays. */
+static struct reflections list_of_strip(const struct group *g, const int rows[2],
+                                        int thread)
 {
     const struct spots_work *work = g->strips->work;
     const size_t each = work->each;
@@ -130,13 +131,14 @@ static struct pair pair_of(const struct group *g, int source, int orientation)
     return pair;
 }
 
-static void visit_band(const struct group *g, int strip, int chunk,
-                       struct progress *progress)
+/* Visits one strip for all layers of the sensor and all pairs of a group. */
+static void visit_strip(const struct group *g, int strip, int chunk,
+                        struct progress *progress)
 {
     const struct strips *b = g->strips;
     const struct phys_frame *frame = b->job->frame;
     const int n = frame->oversample, thread = threads_index();
-    const int end = (strip + 1) * BAND_ROWS;
+    const int end = (strip + 1) * STRIP_ROWS;
     int *hits = b->work->hits + b->work->each * (size_t)thread;
     struct reflections list;
     struct splat_area splat_area;
@@ -146,9 +148,9 @@ static void visit_band(const struct group *g, int strip, int chunk,
     splat_area.roi = b->job->roi;
     splat_area.fast[0] = 0;
     splat_area.fast[1] = frame->nfast * n;
-    splat_area.slow[0] = strip * BAND_ROWS * n;
+    splat_area.slow[0] = strip * STRIP_ROWS * n;
     splat_area.slow[1] = (end < frame->nslow ? end : frame->nslow) * n;
-    list = list_of(g, splat_area.slow, thread);
+    list = list_of_strip(g, splat_area.slow, thread);
     for (int layer = 0; layer < frame->nlayers && list.n > 0; layer++) {
         splat_area.layer = layer;
         splat_area.depth = frame->layer_offset + layer * frame->layer_step;
@@ -157,19 +159,19 @@ static void visit_band(const struct group *g, int strip, int chunk,
             for (int s = 0; s < g->nsource; s++) {
                 const struct pair pair = pair_of(g, s, i);
 
-                b->pair(b->user, chunk, &splat_area, &pair, &list, hits);
+                b->visit(b->user, chunk, &splat_area, &pair, &list, hits);
             }
     }
 }
 
 /* ---- one group of sources and orientations ---- */
 
-/* room for the candidates of the group, sheet after sheet of h */
+/* Allocates the candidates of the group, one layer of constant h after another. */
 static nb_status reserve_h_layers(nb_context *ctx, struct group *g, int threads)
 {
     const struct ewald *e = &g->ewald;
     struct h_layer *h_layer;
-    size_t workspace = 0;
+    size_t listed = 0;
 
     if (ewald_rows(e) > strips_rows)
         return fail(ctx, NB_ERR_MEMORY,
@@ -181,18 +183,19 @@ static nb_status reserve_h_layers(nb_context *ctx, struct group *g, int threads)
         return fail_memory(ctx, "a list of reflections");
     h_layer = g->strips->work->h_layers;
 #pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
-    for (int i = 0; i < g->nh_layers; i++) h_layer[i].n = ewald_room(e, e->low[0] + i);
+    for (int i = 0; i < g->nh_layers; i++)
+        h_layer[i].n = ewald_most_in_layer(e, e->low[0] + i);
     (void)threads; /* here and below: unused without OpenMP */
     for (int i = 0; i < g->nh_layers; i++) {
-        h_layer[i].first = workspace;
-        workspace += h_layer[i].n;
+        h_layer[i].first = listed;
+        listed += h_layer[i].n;
     }
-    if (workspace > STRIPS_CANDIDATES)
+    if (listed > STRIPS_CANDIDATES)
         return fail(ctx, NB_ERR_MEMORY,
                     "%.2g reflections lie near the Ewald sphere, too many to list; use the "
                     "strategy lanes",
-                    (double)workspace);
-    if (!grow_candidates(g->strips->work, workspace))
+                    (double)listed);
+    if (!grow_candidates(g->strips->work, listed))
         return fail_memory(ctx, "a list of reflections");
     return NB_OK;
 }
@@ -209,7 +212,7 @@ static nb_status list_candidates(nb_context *ctx, struct group *g)
     candidates = g->strips->work->candidates;
 #pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
     for (int i = 0; i < g->nh_layers; i++)
-        h_layer[i].n = ewald_h_layer(e, e->low[0] + i, candidates + h_layer[i].first);
+        h_layer[i].n = ewald_list_layer(e, e->low[0] + i, candidates + h_layer[i].first);
     (void)threads;
     g->candidates = 0;
     for (int i = 0; i < g->nh_layers; i++) g->candidates += h_layer[i].n;
@@ -218,8 +221,8 @@ static nb_status list_candidates(nb_context *ctx, struct group *g)
     return NB_OK;
 }
 
-/* of all pairs */
-static double share_of(const struct group *g)
+/* Returns the group's share of all pairs. */
+static double share_of_pairs(const struct group *g)
 {
     const struct phys_frame *frame = g->strips->job->frame;
 
@@ -231,7 +234,7 @@ static nb_status visit_group(struct progress *progress, double begin, struct gro
     nb_context *ctx = progress->ctx;
     const struct phys_frame *frame = g->strips->job->frame;
     const int *roi = g->strips->job->roi;
-    const int first = roi[2] / BAND_ROWS, end = (roi[3] + BAND_ROWS - 1) / BAND_ROWS;
+    const int first = roi[2] / STRIP_ROWS, end = (roi[3] + STRIP_ROWS - 1) / STRIP_ROWS;
     const int chunks = g->strips->chunks > 0 ? g->strips->chunks : end - first;
     int threads;
 
@@ -240,12 +243,12 @@ static nb_status visit_group(struct progress *progress, double begin, struct gro
     NB_TRY(list_candidates(ctx, g));
     threads = strips_threads(g->strips->job, (double)g->candidates * g->n * g->nsource);
     progress_part(progress, g->strips->begin + g->strips->share * begin,
-                  g->strips->share * share_of(g), end - first);
+                  g->strips->share * share_of_pairs(g), end - first);
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int chunk = 0; chunk < chunks; chunk++)
         for (int strip = first + chunk; strip < end; strip += chunks) {
             if (progress_stopped(progress)) continue;
-            visit_band(g, strip, chunk, progress);
+            visit_strip(g, strip, chunk, progress);
             progress_step(progress);
         }
     (void)threads;
@@ -265,7 +268,7 @@ nb_status strips_run(struct progress *progress, const struct strips *strips)
         for (g.first = 0; g.first < frame->norientation; g.first += g.n) {
             g.n = ewald_orientations(&g.ewald, frame, g.first, GROUP, most_turn);
             NB_TRY(visit_group(progress, begin, &g));
-            begin += share_of(&g);
+            begin += share_of_pairs(&g);
         }
     }
     return NB_OK;

@@ -1,7 +1,8 @@
 /*
- * strips.h - what painting an image and its adjoint share: the detector is cut into bands
- * of rows, and each is visited pair by pair of source and orientation, always in the same
- * order, with the list of reflections that may reach it.
+ * strips.h - the loop that an image, its adjoint and its reach share. The detector is cut
+ * into strips: groups of detector rows, each of which one thread works on. A strip is
+ * visited for every pair of source and orientation, always in the same order, with the list
+ * of reflections that may reach it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,36 +14,38 @@
 #include "kernels/spots/ewald.h"
 #include "kernels/spots/spots.h"
 
-/* more candidates, or rows of them to look through, are refused: a list that takes 0.8 GB,
- * and what is looked through in a second */
+/* A group with more candidates, or with more rows of reflections to search, is refused:
+ * such a list would take more than 0.8 GB, and such a search longer than about a second. */
 enum { STRIPS_CANDIDATES = 1 << 25 };
 static const double strips_rows = 1e8;
 
-/* what is done with a pair on the area of a band */
-typedef void band_pair(const void *user, int chunk, const struct splat_area *splat_area,
-                       const struct pair *pair, const struct reflections *list, int *hits);
+/* Visits a pair on the area of a strip. `hits` is a workspace for the scan of `list`. */
+typedef void strip_visit(const void *user, int chunk, const struct splat_area *splat_area,
+                         const struct pair *pair, const struct reflections *list,
+                         int *hits);
 
+/* The arguments of strips_run(). */
 struct strips {
     const struct job *job;
     double radius; /* of a spot, 1/A */
-    double *bragg; /* nslow x nfast; becomes 0 before the first pair; NULL: none */
-    double begin, share; /* of the progress */
-    int chunks; /* band i belongs to chunk i % chunks, which is one thread's; 0: as many
-                   as there are bands */
-    band_pair *pair;
+    double *bragg; /* nslow x nfast, set to 0 before the first pair; NULL: none */
+    double begin, share; /* share of the progress before this run, and that of this run */
+    int chunks; /* strip i belongs to chunk i % chunks, which one thread works on;
+                   0: as many chunks as strips */
+    strip_visit *visit;
     const void *user;
     struct spots_work *work;
 };
 
-/* The first group of sources and orientations that a list of candidates is made for; how
- * many pairs it has. */
+/* Fills in the first group of sources and orientations that share a list of candidates, and
+ * returns the number of its pairs. */
 double strips_group(struct ewald *ewald, const struct phys_frame *frame);
 
-/* How many of the threads of a job some work is worth, counted in reflections looked at and
- * samples finished. */
+/* Returns how many of a job's threads are useful for `work`, which counts the reflections
+ * to scan and the samples to finish. */
 int strips_threads(const struct job *job, double work);
 
-/* Visit all bands. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+/* Visits all strips of the ROI for all pairs. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
 nb_status strips_run(struct progress *progress, const struct strips *strips);
 
 #endif
