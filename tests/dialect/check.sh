@@ -19,8 +19,8 @@ fi
 headers()
 {
     count=0
-    for header in "$source"/physics/*.h; do
-        printf '#include "physics/%s"\nextern int header_%s;\n' "${header##*/}" "$count" \
+    for header in "$source"/physics/*.h "$source"/physics/*/*.h; do
+        printf '#include "%s"\nextern int header_%s;\n' "${header#"$source"/}" "$count" \
             > "$work/header.c"
         for precision in PHYS_DOUBLE PHYS_SINGLE; do
             "$program" -std=c11 -Wall -Wextra -Wpedantic -Wshadow -Wvla -Werror -O1 \

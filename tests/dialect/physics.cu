@@ -4,12 +4,12 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "physics/counts.h"
-#include "physics/detector_plane.h"
-#include "physics/patch.h"
+#include "physics/noise/counts.h"
+#include "physics/noise/poisson.h"
 #include "physics/pixel.h"
 #include "physics/pixel_vjp.h"
-#include "physics/poisson.h"
+#include "physics/tile/detector_plane.h"
+#include "physics/tile/patch.h"
 
 #define KERNEL(name, shape, lookup)                                                        \
     extern "C" __global__ void name(struct phys_frame frame, real *image)                  \

@@ -13,7 +13,7 @@
 #include "image/digitize.h"
 #include "image/noise.h"
 #include "image/statistics.h"
-#include "physics/philox.h"
+#include "physics/noise/philox.h"
 #include "scene/random.h"
 #include "support/tap.h"
 #include "support/worst.h"

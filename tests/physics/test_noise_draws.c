@@ -8,8 +8,8 @@
 #include <math.h>
 
 #include "image/digitize.h"
-#include "physics/philox.h"
-#include "physics/precise.h"
+#include "physics/noise/philox.h"
+#include "physics/noise/precise.h"
 #include "support/tap.h"
 #include "support/worst.h"
 

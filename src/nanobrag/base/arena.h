@@ -1,5 +1,6 @@
 /*
- * arena.h - one block of memory that is divided among many arrays.
+ * arena.h - one block of memory that is divided among many arrays, and large blocks on huge
+ * pages.
  *
  * The caller first adds up all sizes (arena_reserve), allocates the block once
  * (arena_make), and then takes the arrays in the same order (arena_take). They are freed
@@ -46,5 +47,14 @@ void arena_take_parts(struct arena *arena, const struct arena_part *parts, size_
 
 /* Frees the block and empties the arena. */
 void arena_free(struct arena *arena);
+
+/* ---- huge pages ---- */
+
+/* Allocates n bytes, to be released with free(). A large block is on huge pages if the
+ * system has them, because touching pages of 4 KiB takes longer than filling them. */
+void *huge_pages_alloc(size_t n);
+
+/* Asks for huge pages under memory that was allocated and not yet touched. */
+void huge_pages_advise(void *memory, size_t n);
 
 #endif

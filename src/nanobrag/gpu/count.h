@@ -7,7 +7,7 @@
 #define NB_GPU_COUNT_H
 
 #include "gpu/gpu.h"
-#include "physics/counts.h"
+#include "physics/noise/counts.h"
 
 /* the counting to do, and the pixels it covers */
 struct gpu_counting {

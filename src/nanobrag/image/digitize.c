@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "image/noise.h"
 #include "image/statistics.h"
-#include "physics/counts.h"
+#include "physics/noise/counts.h"
 
 /* Rows with a tally each, before these are added up; pixels of a piece of a row. */
 enum { ROWS = 1024, PIECE = 512 };

@@ -10,7 +10,7 @@
 #include <nanobrag/image.h>
 
 #include "image/window.h"
-#include "physics/counts.h"
+#include "physics/noise/counts.h"
 #include "scene/random.h"
 
 /* Converts an image to counts; both arrays are already checked. `quirk` is the random

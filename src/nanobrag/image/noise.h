@@ -1,6 +1,6 @@
 /*
- * noise.h - Poisson numbers: from the counter-based generator of physics/poisson.h, or from
- * the stream of nanoBragg.
+ * noise.h - Poisson numbers: from the counter-based generator of physics/noise/poisson.h,
+ * or from the stream of nanoBragg.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "physics/poisson.h"
+#include "physics/noise/poisson.h"
 #include "scene/random.h"
 
 /* Returns a Poisson number of the given mean, which depends on the arguments alone; 0 if

@@ -23,8 +23,8 @@
 
 #include <nanobrag/io.h>
 
+#include "base/arena.h"
 #include "base/context.h"
-#include "base/huge_pages.h"
 
 enum {
     READ_STEP = 1 << 16, /* first size of the buffer if the size of the file is unknown */

@@ -10,8 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/context.h"
-#include "base/huge_pages.h"
 #include "base/log.h"
 #include "io/file.h"
 #include "io/parse.h"

@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-#include "physics/detector_plane.h"
 #include "physics/displacement.h"
+#include "physics/tile/detector_plane.h"
 
 /* The steepest slopes of (sin n x/(n sin x))^2 per n h, and of the squares of the round and
  * of the gaussian profile per rho. At e^-L of the peak of a gaussian the relative slope is

@@ -7,8 +7,8 @@
 #ifndef NB_PHYSICS_STEP_H
 #define NB_PHYSICS_STEP_H
 
-#include "anchor.h"
 #include "lattice.h"
+#include "physics/tile/anchor.h"
 #include "structure_factor.h"
 
 /* The lattice point that x belongs to. Which one a point halfway between two takes is

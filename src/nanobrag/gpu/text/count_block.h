@@ -10,7 +10,7 @@
 
 #include "gpu/text/block.h"
 #include "gpu/text/count_parameters.h"
-#include "physics/poisson.h"
+#include "physics/noise/poisson.h"
 
 /* what the threads of a block found */
 struct count_shared {

@@ -6,7 +6,7 @@
 #ifndef NB_GPU_TEXT_COUNT_PARAMETERS_H
 #define NB_GPU_TEXT_COUNT_PARAMETERS_H
 
-#include "physics/counts.h"
+#include "physics/noise/counts.h"
 
 struct gpu_count_parameters {
     int nslow, nfast;

@@ -1,6 +1,6 @@
 /*
  * tile_block.h - the samples of a tile: where its pixels lie, and the pairs of source and
- * orientation, a chunk at a time, counted from anchors in double (physics/anchor.h).
+ * orientation, a chunk at a time, counted from anchors in double (physics/tile/anchor.h).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,8 +10,8 @@
 #include "gpu/text/block.h"
 #include "gpu/text/frame_flags.h"
 #include "gpu/text/parameters.h"
-#include "physics/patch.h"
 #include "physics/pixel.h"
+#include "physics/tile/patch.h"
 
 enum { MOST_PARTS = 4, CHUNK_WORDS = BLOCK_THREADS / 32 };
 

@@ -7,7 +7,7 @@
 #define NB_KERNELS_LANES_LANE_TYPES_H
 
 #include "kernels/kernels.h"
-#include "physics/patch.h"
+#include "physics/tile/patch.h"
 
 /* one number for each pixel of a tile */
 typedef real lane[TILE_PIXELS];

@@ -5,8 +5,8 @@
  * without intrinsics.
  *
  * Directions and Miller indices are counted from those of the tile's middle, which are
- * found in double (physics/patch.h, anchor.h): so float rounds only what changes across a
- * tile. Sums over more than a few orientations are in double either way.
+ * found in double (physics/tile/patch.h, anchor.h): so float rounds only what changes
+ * across a tile. Sums over more than a few orientations are in double either way.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -7,9 +7,9 @@
 #ifndef NB_KERNELS_SPOTS_EWALD_H
 #define NB_KERNELS_SPOTS_EWALD_H
 
-#include "physics/detector_plane.h"
 #include "physics/frame.h"
 #include "physics/spec.h"
+#include "physics/tile/detector_plane.h"
 
 /* A reflection, and the first and last row of sub-pixels that its spots may reach. */
 struct candidate {

@@ -9,9 +9,9 @@
 #define NB_KERNELS_SPOTS_SPLAT_H
 
 #include "kernels/derivatives/frame_adjoint.h"
-#include "physics/detector_plane.h"
 #include "physics/frame.h"
 #include "physics/spec.h"
+#include "physics/tile/detector_plane.h"
 
 /* A list of n reflections by their indices. The arrays are padded, so that a multiple of
  * SPLAT_PAD elements may be read. */

@@ -9,8 +9,8 @@
 #define NB_KERNELS_SPOTS_SPLAT_PLACES_H
 
 #include "kernels/spots/splat.h"
-#include "physics/patch.h"
 #include "physics/pixel.h"
+#include "physics/tile/patch.h"
 
 /* BATCH reflections are located together. A spot is cut into pieces of at most PIECE x
  * PIECE samples, few enough for a float to count them exactly. */

@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/context.h"
-#include "base/huge_pages.h"
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 enum { CELLS_MAX = 1 << 18 }; /* smaller, as a fuzzer would spend its time filling boxes */

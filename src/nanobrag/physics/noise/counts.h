@@ -4,10 +4,10 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_PHYSICS_COUNTS_H
-#define NB_PHYSICS_COUNTS_H
+#ifndef NB_PHYSICS_NOISE_COUNTS_H
+#define NB_PHYSICS_NOISE_COUNTS_H
 
-#include "phys.h"
+#include "physics/phys.h"
 
 /* Photons are 2^32 high + low, exact for 2^31 pixels; a pixel of 2^63 or more is not in
  * them but counted in `beyond`. */

@@ -7,10 +7,10 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_PHYSICS_PRECISE_H
-#define NB_PHYSICS_PRECISE_H
+#ifndef NB_PHYSICS_NOISE_PRECISE_H
+#define NB_PHYSICS_NOISE_PRECISE_H
 
-#include "phys.h"
+#include "physics/phys.h"
 
 /* ln 2 in two parts, the first of so few bits that its product with an exponent is exact */
 #define PHYS_LN2_HIGH 0x1.62e42fefa0000p-1

@@ -4,10 +4,10 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_PHYSICS_PHILOX_H
-#define NB_PHYSICS_PHILOX_H
+#ifndef NB_PHYSICS_NOISE_PHILOX_H
+#define NB_PHYSICS_NOISE_PHILOX_H
 
-#include "phys.h"
+#include "physics/phys.h"
 
 struct philox_block {
     unsigned word[4]; /* of 32 bits */

@@ -10,10 +10,10 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_PHYSICS_PATCH_H
-#define NB_PHYSICS_PATCH_H
+#ifndef NB_PHYSICS_TILE_PATCH_H
+#define NB_PHYSICS_TILE_PATCH_H
 
-#include "pixel_position.h"
+#include "physics/pixel_position.h"
 
 struct phys_patch {
     double direction[3], distance; /* of the middle: unit vector, m */

@@ -4,11 +4,11 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_PHYSICS_DETECTOR_PLANE_H
-#define NB_PHYSICS_DETECTOR_PLANE_H
+#ifndef NB_PHYSICS_TILE_DETECTOR_PLANE_H
+#define NB_PHYSICS_TILE_DETECTOR_PLANE_H
 
-#include "frame.h"
-#include "phys.h"
+#include "physics/frame.h"
+#include "physics/phys.h"
 
 /* three doubles with names */
 struct phys_wide3 {

@@ -5,8 +5,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_PHYSICS_POISSON_H
-#define NB_PHYSICS_POISSON_H
+#ifndef NB_PHYSICS_NOISE_POISSON_H
+#define NB_PHYSICS_NOISE_POISSON_H
 
 #include "philox.h"
 #include "precise.h"

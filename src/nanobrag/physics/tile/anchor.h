@@ -5,10 +5,10 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_PHYSICS_ANCHOR_H
-#define NB_PHYSICS_ANCHOR_H
+#ifndef NB_PHYSICS_TILE_ANCHOR_H
+#define NB_PHYSICS_TILE_ANCHOR_H
 
-#include "scattering.h"
+#include "physics/scattering.h"
 
 /* indices = whole + fraction + axes . step, where `step` leads away from the anchor */
 struct phys_anchor {
