@@ -147,7 +147,7 @@ double rounding_double(const struct rounding *rounding)
     return estimate(rounding, unit_double, 2, 0.5);
 }
 
-/* ---- against the brightest spot ---- */
+/* ---- the brightest possible pixel ---- */
 
 /* Returns the number of samples of a pixel times the orientations. With absorption the
  * layers share a photon; without it each layer counts the photon again. */

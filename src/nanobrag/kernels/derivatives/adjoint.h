@@ -22,7 +22,7 @@
 struct adjoint_sizes {
     size_t sources, orientations, box;
     size_t pixels;
-    size_t samples; /* of a pixel, times the number of sources */
+    size_t samples; /* samples of a pixel times the number of sources */
     size_t threads;
 };
 
@@ -32,7 +32,7 @@ struct adjoint_work {
     struct phys_frame_tangent
         *bar; /* one per chunk; adjoint_sum_chunks() adds all to the first */
     double *value; /* value of the objective, one per chunk, added in the same way */
-    double *peak; /* brightest pixel of a chunk */
+    double *peak; /* brightest pixel, one per chunk */
     char *workspace; /* for the slopes of a tile's samples, one for each thread */
     size_t workspace_size; /* bytes of each; 0 where the slopes are too many to save */
 };

@@ -65,8 +65,8 @@ static void take_workspace(struct arena *arena, const struct jacobian_sizes *n,
     c->owner = work->owner;
     c->at = arena_take(arena, owners_of(n), sizeof *c->at);
     c->used = arena_take(arena, owners_of(n), sizeof *c->used);
-    c->workspace = columns_numbers(n);
-    c->slope = arena_take(arena, c->workspace, sizeof *c->slope);
+    c->capacity = columns_numbers(n);
+    c->slope = arena_take(arena, c->capacity, sizeof *c->slope);
     c->box = arena_take(arena, n->by_pixel, sizeof *c->box);
     c->touched.place = arena_take(arena, n->by_pixel, sizeof *c->touched.place);
     c->touched.mark = arena_take(arena, n->by_pixel, 1);

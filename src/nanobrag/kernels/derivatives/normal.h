@@ -11,10 +11,10 @@
 
 /* The sums of a chunk. Those of F exist only when structure factors are free. */
 struct normal_sums {
-    double *matrix; /* (dense x dense) */
-    double *gradient; /* (dense) */
-    double *f_diagonal, *f_gradient; /* (f) */
-    double *coupling; /* (dense x f) */
+    double *matrix; /* (dense x dense), J^T W J */
+    double *gradient; /* (dense), dL/dparameter */
+    double *f_diagonal, *f_gradient; /* (f), those of the structure factors */
+    double *coupling; /* (dense x f) block of the matrix */
     double value;
 };
 

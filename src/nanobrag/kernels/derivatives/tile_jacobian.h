@@ -28,8 +28,8 @@ struct columns {
     int *at; /* (owners) number of the column; -1: no column yet */
     int *used; /* (n) owners of the columns */
     int n;
-    size_t workspace; /* numbers that `slope` holds */
-    double *slope; /* n columns */
+    size_t capacity; /* numbers that `slope` can hold */
+    double *slope; /* the n columns, one after another */
     int full; /* 1: a column was needed that does not fit */
     /* of one pixel, for kernels that compute pixel after pixel: the slopes of all places,
      * which are 0 between pixels */
@@ -46,7 +46,7 @@ static inline double *columns_take(struct columns *c, int place, int pixels)
 
     if (owner < 0) return NULL;
     if (c->at[owner] >= 0) return c->slope + (size_t)c->at[owner] * (size_t)pixels;
-    if ((size_t)(c->n + 1) * (size_t)pixels > c->workspace) {
+    if ((size_t)(c->n + 1) * (size_t)pixels > c->capacity) {
         c->full = 1;
         return NULL;
     }

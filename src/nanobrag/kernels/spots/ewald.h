@@ -31,7 +31,7 @@ double ewald_stars(const double *axes, double *stars);
  * candidates, that is, may lie near the Ewald sphere for some pair of the group. */
 struct ewald {
     double radius; /* radius of a spot, 1/A */
-    struct phys_detector_plane front, back; /* first and last layer */
+    struct phys_detector_plane front, back; /* planes of the first and of the last layer */
     double rows, columns; /* numbers of sub-pixels along each edge */
     double towards[3],
         cone; /* direction of the detector's middle, largest angle to it, radian */

@@ -40,7 +40,7 @@ struct marking {
 
 /* Sets the bit of a pair in all cells that overlap a rectangle of samples inside the ROI.
  */
-static void mark_cells(const struct reach *l, const struct splat_area *splat_area,
+static void mark_cells(const struct reach *reach, const struct splat_area *splat_area,
                        const struct pair *pair, const struct outline *at)
 {
     const int n = splat_area->frame->oversample, *roi = splat_area->roi;
@@ -48,12 +48,12 @@ static void mark_cells(const struct reach *l, const struct splat_area *splat_are
     const int slow = max_int(at->slow[0] / n, roi[2]);
     const int end_fast = min_int((at->fast[1] - 1) / n, roi[1] - 1);
     const int end_slow = min_int((at->slow[1] - 1) / n, roi[3] - 1);
-    const size_t bit = reach_pair(l, pair->index, pair->orientation);
+    const size_t bit = reach_pair(reach, pair->index, pair->orientation);
 
     for (int s = slow / TILE_SLOW; s <= end_slow / TILE_SLOW; s++)
         for (int f = fast / CELL_FAST; f <= end_fast / CELL_FAST; f++)
-            reach_cell(l, f * CELL_FAST, s * TILE_SLOW)[bit / 64] |= (uint64_t)1
-                                                                     << bit % 64;
+            reach_cell(reach, f * CELL_FAST, s * TILE_SLOW)[bit / 64] |= (uint64_t)1
+                                                                         << bit % 64;
 }
 
 /* Marks the cells that one pair reaches in a strip. A strip consists of whole rows of

@@ -30,12 +30,13 @@ struct reach {
 };
 
 /* Returns the bits of the cell that contains a pixel. */
-static inline uint64_t *reach_cell(const struct reach *l, int fast, int slow)
+static inline uint64_t *reach_cell(const struct reach *reach, int fast, int slow)
 {
-    const int column = fast / CELL_FAST - l->first_fast;
-    const int row = slow / TILE_SLOW - l->first_slow;
+    const int column = fast / CELL_FAST - reach->first_fast;
+    const int row = slow / TILE_SLOW - reach->first_slow;
 
-    return l->bits + ((size_t)row * (size_t)l->across + (size_t)column) * l->words;
+    return reach->bits
+           + ((size_t)row * (size_t)reach->across + (size_t)column) * reach->words;
 }
 
 /* Returns cell i of a tile. */
@@ -47,31 +48,32 @@ static inline struct tile reach_part(const struct tile *tile, int i)
 }
 
 /* Returns the number of the bit of a pair. */
-static inline size_t reach_pair(const struct reach *l, int source, int orientation)
+static inline size_t reach_pair(const struct reach *reach, int source, int orientation)
 {
-    return ((size_t)source * (size_t)l->orientations + (size_t)orientation) / l->group;
+    return ((size_t)source * (size_t)reach->orientations + (size_t)orientation)
+           / reach->group;
 }
 
-/* Returns 1 when the pair may reach `tile`, which is a cell or a part of one. When `l` is
- * NULL, every pair may. */
-static inline int reach_reaches(const struct reach *l, const struct tile *tile, int source,
-                                int orientation)
+/* Returns 1 when the pair may reach `tile`, which is a cell or a part of one. When `reach`
+ * is NULL, every pair may. */
+static inline int reach_reaches(const struct reach *reach, const struct tile *tile,
+                                int source, int orientation)
 {
     size_t pair;
 
-    if (!l) return 1;
-    pair = reach_pair(l, source, orientation);
-    return (int)(reach_cell(l, tile->fast, tile->slow)[pair / 64] >> (pair % 64) & 1);
+    if (!reach) return 1;
+    pair = reach_pair(reach, source, orientation);
+    return (int)(reach_cell(reach, tile->fast, tile->slow)[pair / 64] >> (pair % 64) & 1);
 }
 
 /* Returns 1 when no pair reaches the cell. */
-static inline int reach_is_empty(const struct reach *l, const struct tile *tile)
+static inline int reach_is_empty(const struct reach *reach, const struct tile *tile)
 {
     const uint64_t *bits;
 
-    if (!l) return 0;
-    bits = reach_cell(l, tile->fast, tile->slow);
-    for (size_t i = 0; i < l->words; i++)
+    if (!reach) return 0;
+    bits = reach_cell(reach, tile->fast, tile->slow);
+    for (size_t i = 0; i < reach->words; i++)
         if (bits[i]) return 0;
     return 1;
 }

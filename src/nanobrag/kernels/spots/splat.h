@@ -26,10 +26,10 @@ struct reflections {
 struct pair {
     const struct phys_source *source;
     const double *axes, *stars; /* rows a, b, c and a*, b*, c* */
-    double radius; /* of a spot in reciprocal space, 1/A */
+    double radius; /* radius of a spot in reciprocal space, 1/A */
     float margin; /* rounding error of splat_kernels.scan, 1/A^2 */
     double weight; /* product of the two weights */
-    int index, orientation; /* their places in the frame */
+    int index, orientation; /* numbers of the source and of the orientation in the frame */
 };
 
 /* The part of one detector layer that reflections are splatted on, in samples. */

@@ -371,7 +371,8 @@ static struct reflection reflection_of_pair(int shape, const struct splat_area *
                                             const struct pair *pair,
                                             const struct splat_weights *weights)
 {
-    const double *m = splat_area->frame->metric; /* hh kk ll hk hl kl, cross terms twice */
+    const double *m =
+        splat_area->frame->metric; /* hh kk ll hk hl kl, cross terms doubled */
     const double metric[3][3] = {{2 * m[0], m[3], m[4]},
                                  {m[3], 2 * m[1], m[5]},
                                  {m[4], m[5], 2 * m[2]}};

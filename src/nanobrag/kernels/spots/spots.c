@@ -191,7 +191,7 @@ static double most_dropped(const struct job *job, double share)
     return job->spec.shape == PHYS_TOPHAT ? 0 : share * rounding_brightest(job);
 }
 
-/* ---- how far spots must reach ---- */
+/* ---- attempts: the radius of the spots and the precision ---- */
 
 struct spots_attempt spots_first(const struct kernel_set *kernels, const struct job *job)
 {
