@@ -1,6 +1,7 @@
 /*
- * reference.c - double, one pixel after the other: the oracle of every other kernel, the
- * path of gradcheck and of uncompiled runs. Compiled without contraction.
+ * reference.c - the photons and their derivatives in double, one pixel after the other.
+ * All other kernels are tested against this one; gradcheck and runs without compiled
+ * kernels use it. It is compiled without contraction.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -64,7 +65,8 @@ void reference_amorphous_vjp(const struct phys_frame *frame, const struct tile *
             reference_amorphous_pixel_vjp(frame, tile, i, photons_bar[i], bar);
 }
 
-/* the structure factors' part of a pixel's cotangent goes to their columns, and leaves 0 */
+/* Moves a pixel's derivatives by the structure factors from bar->f to their columns, and
+ * sets them to 0. */
 static void pixel_columns(struct phys_frame_tangent *bar, int i, int pixels,
                           struct columns *columns)
 {
@@ -81,7 +83,8 @@ static void pixel_columns(struct phys_frame_tangent *bar, int i, int pixels,
     touched->n = 0;
 }
 
-/* The row of a pixel is its cotangent, whose inner product with each tangent is taken. */
+/* Computes the rows of the Jacobian. The row of a pixel is the cotangent of the frame
+ * for photons_bar = 1; its inner product with each tangent is the derivative. */
 static inline void rows(struct phys_spec spec, const struct job *job,
                         const struct tile *tile, const struct tangents *along,
                         void *workspace, struct columns *columns, double *photons,

@@ -1,6 +1,6 @@
 /*
- * amorphous.h - structure factor of the amorphous material in the beam: a constant, or a
- * table over sin(theta)/lambda (docs/theory.md, 7).
+ * amorphous.h - the structure factor of the amorphous material in the beam: a constant,
+ * or a table over sin(theta)/lambda (docs/theory.md, 7).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +10,7 @@
 #include "frame.h"
 #include "phys.h"
 
-/* the first of the four nodes about x, which lies inside the table */
+/* Returns the first of the four nodes around x, which lies inside the table. */
 PHYS_FN int phys_table_first(const struct phys_node *node, int n, double x)
 {
     int low = 0, high = n - 1;
@@ -26,8 +26,9 @@ PHYS_FN int phys_table_first(const struct phys_node *node, int n, double x)
     return low - 1 < 0 ? 0 : low - 1 > n - 4 ? n - 4 : low - 1;
 }
 
-/* the cubic through four nodes about x, at x; n >= 4 nodes, ascending; the end values
- * outside. Evaluated in double: it is rare, and tables have narrow intervals */
+/* Returns the value at x of the cubic through the four nodes around it, and beyond the
+ * table its end value. The n >= 4 nodes ascend. It is computed in double because it is
+ * rarely needed and the intervals of a table are narrow. */
 PHYS_FN double phys_table_cubic(const struct phys_node *node, int n, double x)
 {
     double sum = 0;
@@ -46,7 +47,7 @@ PHYS_FN double phys_table_cubic(const struct phys_node *node, int n, double x)
     return sum;
 }
 
-/* its slope in x */
+/* Returns the derivative of that cubic at x. */
 PHYS_FN double phys_table_slope(const struct phys_node *node, int n, double x)
 {
     double sum = 0;
@@ -67,7 +68,7 @@ PHYS_FN double phys_table_slope(const struct phys_node *node, int n, double x)
     return sum;
 }
 
-/* stol: sin(theta)/lambda, 1/A */
+/* Returns F in electrons; stol is sin(theta)/lambda, 1/A. */
 PHYS_FN real phys_amorphous(const struct phys_frame *frame, real stol)
 {
     return frame->nstol ? (real)phys_table_cubic(frame->stol, frame->nstol, stol)

@@ -1,11 +1,13 @@
 /*
- * frame_tangent.h - a small change of the frame, member for member: as a tangent, what the
- * frame changes by along a direction; as a cotangent, what a number changes by per unit of
- * each member. The inner product of the two is a derivative.
+ * frame_tangent.h - tangents and cotangents of the frame, which share one struct. As a
+ * tangent, a member holds its derivative along a direction in which the frame changes; as
+ * a cotangent, it holds dL/d(member), where L is the objective, the scalar whose gradient
+ * is computed. The inner product of the two is dL along that direction.
  *
- * Orientations change in two ways. All of them share the cell: rows a, b, c become
- * (1 + strain) times themselves, so that a cotangent of it is the sum over samples of
- * slope times index, whatever the orientation. And each may turn about the crystal.
+ * Orientations change in two ways. They all share the cell: axis i of each changes by the
+ * sum over j of strain[3 i + j] axis j, so that the strain's cotangent is a sum over
+ * samples that does not depend on the orientation. And each orientation can rotate by
+ * itself.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,9 +17,9 @@
 #include "frame.h"
 #include "phys.h"
 
-/* of one orientation */
+/* The change of one orientation. */
 struct phys_rotation {
-    double by[3]; /* axes += by x axes, radian */
+    double by[3]; /* rotation vector: axes += by x axes, radian */
     double weight;
 };
 
@@ -27,15 +29,14 @@ struct phys_frame_tangent {
 #define FRAME_NUMBER(name, dimension, count) double name dimension;
 #include "frame_tangent.def"
 #undef FRAME_NUMBER
-    /* behind the numbers, the lists */
-    struct phys_source *source; /* members in the sense of the above  (nsource)      */
-    struct phys_rotation *rotation; /*                                (norientation) */
-    double *f; /* the box as in the frame, its default behind the last; either may do
-                  without (NULL) */
-    struct phys_touched *touched; /* of a cotangent: which places are in use; or NULL */
+    /* the lists come after the numbers */
+    struct phys_source *source; /* changes of the sources (nsource) */
+    struct phys_rotation *rotation; /* (norientation) */
+    double *f; /* the box of structure factors as in the frame, the default behind the last; NULL: not used */
+    struct phys_touched *touched; /* of a cotangent: the places of f that are not 0; or NULL */
 };
 
-/* where the numbers lie in a row of all of them, which phys_numbers() is */
+/* The index of each number in the array that phys_numbers() returns. */
 enum phys_number {
 #define FRAME_NUMBER(name, dimension, count)                                               \
     PHYS_AT_##name, PHYS_LAST_##name = PHYS_AT_##name + (count)-1,
@@ -44,19 +45,19 @@ enum phys_number {
     PHYS_NUMBERS
 };
 
-/* the numbers of a cotangent (PHYS_NUMBERS) */
+/* Returns the PHYS_NUMBERS numbers of a cotangent as one array. */
 PHYS_FN double *phys_numbers(struct phys_frame_tangent *bar)
 {
     return (double *)(void *)bar;
 }
 
-/* places of a box that are not 0, in the order in which they became so */
+/* The places of a box that are not 0, in the order in which they were first written. */
 struct phys_touched {
     int n, *place; /* (n) */
-    unsigned char *mark; /* 1 for each of them (box) */
+    unsigned char *mark; /* 1 for each of these places (box) */
 };
 
-/* f[place] += value */
+/* Adds `value` to f[place] and records the place. */
 PHYS_FN void phys_give_f(struct phys_frame_tangent *bar, int place, double value)
 {
     struct phys_touched *t = bar->touched;
@@ -67,7 +68,7 @@ PHYS_FN void phys_give_f(struct phys_frame_tangent *bar, int place, double value
     t->place[t->n++] = place;
 }
 
-/* the inner product of two rows of n numbers */
+/* Returns the inner product of two arrays of n numbers. */
 PHYS_FN double phys_inner(int n, const void *bar, const void *dot)
 {
     const double *a = (const double *)bar, *b = (const double *)dot;
@@ -82,14 +83,15 @@ enum {
     PHYS_ROTATION_NUMBERS = (int)(sizeof(struct phys_rotation) / sizeof(double))
 };
 
-/* the inner product of a source's cotangent and its tangent */
+/* Returns the inner product of a source's cotangent and its tangent. */
 PHYS_FN double phys_source_inner(const struct phys_source *bar,
                                  const struct phys_source *dot)
 {
     return phys_inner(PHYS_SOURCE_NUMBERS, bar, dot);
 }
 
-/* the inner product of a cotangent and a tangent, their boxes left out */
+/* Returns the inner product of a cotangent and a tangent without their boxes of
+ * structure factors. */
 PHYS_FN double phys_frame_inner(int nsource, int norientation,
                                 const struct phys_frame_tangent *bar,
                                 const struct phys_frame_tangent *dot)

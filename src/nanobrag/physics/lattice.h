@@ -1,10 +1,10 @@
 /*
- * lattice.h - interference function F_latt of a small crystal: value and slopes in h, k
- * and l (docs/theory.md, 5).
+ * lattice.h - the interference function F_latt of a small crystal: its value and its
+ * derivatives by h, k and l (docs/theory.md, 5).
  *
- * Everything starts from the distance of (h, k, l) to the nearest lattice point: F_latt of
- * a whole number of cells is periodic up to its sign, which its square forgets, and for
- * other numbers the periodic continuation is the definition.
+ * Everything is computed from the distance of (h, k, l) to the nearest lattice point. For
+ * a whole number of cells F_latt is periodic up to its sign, which its square does not
+ * contain; for other numbers the periodic continuation is the definition.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,7 +16,7 @@
 #include "trig.h"
 #include "vec3.h"
 
-/* the crystal in `real`, made once per kernel */
+/* The crystal in `real`, converted once per kernel. */
 struct phys_crystal {
     struct phys_vec3 n; /* cells along a, b, c */
     real peak, fudge;
@@ -39,19 +39,19 @@ PHYS_FN struct phys_crystal phys_crystal(const struct phys_frame *frame)
     return c;
 }
 
-/* the square of a structure factor, electron^2, or of F_latt alone, and its slopes in h, k
- * and l */
+/* The square of a structure factor, electron^2, or of F_latt alone, and its derivatives
+ * by h, k and l. */
 struct phys_sample {
     real f2, dh, dk, dl;
 };
 
-/* F_latt, sign of the square shape left out, and its slopes */
+/* F_latt, for the square shape without its sign, and its derivatives by h, k and l. */
 struct phys_lattice {
     real f, dh, dk, dl;
 };
 
-/* fractions of an index below this are moved off zero, where quotients would be 0/0; the
- * third power of pi times it is a normal number */
+/* Fractions of an index below this are moved away from zero, where quotients would be
+ * 0/0. The third power of pi times this number is still a normal number. */
 #ifdef PHYS_SINGLE
 #define PHYS_OFF_ZERO 1e-13f
 #else
@@ -63,17 +63,20 @@ PHYS_FN real phys_off_zero(real x)
     return x + (fabs(x) < PHYS_OFF_ZERO ? 2 * PHYS_OFF_ZERO : 0);
 }
 
-/* one axis of a parallelepiped: sin(pi n v) and sin(pi v) up to sign; the slope of their
- * quotient times the square of the latter; and the slope of the former in n */
+/* One axis of the square shape: above = sin(pi n v) and below = sin(pi v), both up to
+ * sign; the derivative of above/below by v, times below^2; and the derivative of above
+ * by n. */
 struct phys_slit {
     real above, below, slope, dn;
 };
 
-/* n cells at a fraction v of a Miller index, not 0. With t = n v - m, m the integer nearest
- * to n v, S(t^2) = sin(pi t)/t and E = -2 S', the slopes of t S(t^2) and v S(v^2) are
- * S(t^2) - t^2 E(t^2) and the like, where in n v times the one less t times the other the S
- * leave m S(t^2) S(v^2): nothing cancels in the peak, where m = 0, and there is no pole at
- * the zeros, where t = 0. Even in v but for the slope, which is odd */
+/* Returns the slit of n cells at a fraction v != 0 of a Miller index.
+ *
+ * Let t = n v - m, m the integer nearest to n v, S(t^2) = sin(pi t)/t and E = -2 S'. The
+ * derivatives of t S(t^2) and v S(v^2) are S - t^2 E and S - v^2 E at t^2 and v^2. In
+ * the derivative of the quotient the products of two S leave m S(t^2) S(v^2). So nothing
+ * cancels in the peak, where m = 0, and the zeros, where t = 0, are no poles. All
+ * members are even in v, except for `slope`, which is odd. */
 PHYS_FN struct phys_slit phys_slit(real v, real n)
 {
     const real m = rint(n * v), t = n * v - m;
@@ -86,13 +89,13 @@ PHYS_FN struct phys_slit phys_slit(real v, real n)
     s.above = t * over_t;
     s.below = v * over_v;
     s.slope = m * over_t * over_v + (s.above * bent_v - n * (s.below * bent_t));
-    s.slope = n == 1 ? 0 : s.slope; /* to the bit */
+    s.slope = n == 1 ? 0 : s.slope; /* exactly 0 */
     s.dn = v * (over_t - bent_t);
     return s;
 }
 
-/* the square of their product, and its slopes in h, k, l and in the numbers of cells, with
- * one quotient for all */
+/* The square of F_latt of the square shape and its derivatives by h, k, l and by the
+ * numbers of cells, computed with a single division. */
 struct phys_grating {
     struct phys_sample sample;
     struct phys_vec3 dn;
@@ -119,7 +122,8 @@ PHYS_FN struct phys_grating phys_grating(const struct phys_crystal *c, struct ph
     return r;
 }
 
-/* in magnitudes of d: the kernels of the image have no use for its signs */
+/* Returns F_latt of the square shape from the magnitudes of d, because the kernels of an
+ * image do not need its signs. */
 PHYS_FN struct phys_lattice phys_square(const struct phys_crystal *c, struct phys_vec3 d)
 {
     const struct phys_slit a = phys_slit(fabs(d.x) + PHYS_OFF_ZERO, c->n.x);
@@ -135,9 +139,10 @@ PHYS_FN struct phys_lattice phys_square(const struct phys_crystal *c, struct phy
     return r;
 }
 
-/* S = 3 (sin x/x - cos x)/x^2 of a sphere as a function of u = (x/pi)^2: entire, so no
- * square root is left in its slope. Below x^2 = 1 the closed form cancels and the series
- * takes over: 9 terms, remainder below 1e-17, of the slope below 2e-16 of it */
+/* Returns S = 3 (sin x/x - cos x)/x^2 of a sphere as a function of u = (x/pi)^2. S is an
+ * entire function of u, so its derivative needs no square root. Below x^2 = 1 the closed
+ * form would cancel, so the series is used: 9 terms, whose remainder is below 1e-17, and
+ * below 2e-16 of the derivative. */
 PHYS_FN struct phys_dual phys_sphere(real u)
 {
     const real x2 = PHYS_PI * PHYS_PI * u;
@@ -147,7 +152,7 @@ PHYS_FN struct phys_dual phys_sphere(real u)
     const real sinc = phys_sinpi(y) / sqrt(w);
     const real closed = 3 * (sinc - phys_cospi(y)) / w;
     real series = (real)4.439143033177138e-16; /* 3 (-1)^k (2k+2)/(2k+3)! x^2k */
-    real slope = 8 * (real)4.439143033177138e-16; /* of the series in x^2 */
+    real slope = 8 * (real)4.439143033177138e-16; /* derivative of the series by x^2 */
     struct phys_dual r;
 
     series = series * z - (real)1.34949948208585e-13;
@@ -171,7 +176,7 @@ PHYS_FN struct phys_dual phys_sphere(real u)
     return r;
 }
 
-/* F_latt over its peak as a function of u = fudge rho^2 */
+/* Returns F_latt over its peak as a function of u = fudge rho^2. */
 PHYS_FN struct phys_dual phys_profile(int shape, real u)
 {
     struct phys_dual r;
@@ -190,7 +195,7 @@ PHYS_FN struct phys_dual phys_profile(int shape, real u)
     return r;
 }
 
-/* d: distance to the nearest lattice point in h, k, l */
+/* Returns F_latt at a distance d = (dh, dk, dl) from the nearest lattice point. */
 PHYS_FN struct phys_lattice phys_lattice(struct phys_spec spec,
                                          const struct phys_crystal *c, struct phys_vec3 d)
 {
@@ -212,11 +217,11 @@ PHYS_FN struct phys_lattice phys_lattice(struct phys_spec spec,
     return r;
 }
 
-/* the square of a profile over its peak, and its slopes in h, k, l, in the fudge factor and
- * in the metric (hh kk ll hk hl kl) */
+/* The square of F_latt over its peak, for shapes that are not square, and its
+ * derivatives by h, k, l, by the fudge factor and by the metric (hh kk ll hk hl kl). */
 struct phys_bump {
     struct phys_sample sample;
-    real bend; /* of the square of the profile in rho^2 */
+    real bend; /* derivative of the square by rho^2 */
     real dfudge, dhh, dkk, dll, dhk, dhl, dkl;
 };
 
@@ -246,8 +251,8 @@ PHYS_FN struct phys_bump phys_bump(int shape, const struct phys_crystal *c,
     return r;
 }
 
-/* slopes of phys_lattice() with respect to the crystal: its cells (square only), else the
- * peak of the profile, the fudge factor and the metric */
+/* The derivatives of phys_lattice() by the crystal's numbers: the numbers of cells for
+ * the square shape, else the peak, the fudge factor and the metric. */
 struct phys_crystal_slopes {
     struct phys_vec3 dn;
     real dpeak, dfudge, dhh, dkk, dll, dhk, dhl, dkl;

@@ -1,8 +1,9 @@
 /*
- * loss.h - the loss of a pixel, with its first and second derivative in the photons: one
- * text for the host and for the kernels of a device. The formulas stand in
- * <nanobrag/simulator.h>. In double, as losses are sums over all pixels. log() is that of
- * the compiler's own library: it is called once a pixel, outside of every vector loop.
+ * loss.h - the loss of a pixel and its first and second derivative by the photons, for
+ * the host and the kernels of a device. The formulas are documented in
+ * <nanobrag/simulator.h>. They are computed in double, because a loss is summed over all
+ * pixels. log() is that of the compiler's own library; it is called once a pixel, outside
+ * of every vector loop.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,8 +19,8 @@ enum phys_loss_kind {
     PHYS_LOSS_HUBER
 };
 
-/* how photons are compared with observed ones; as in struct nb_target, defaults filled in
- */
+/* How photons are compared with observed ones: the members of struct nb_target, with
+ * defaults filled in. */
 struct phys_loss_model {
     int kind; /* enum phys_loss_kind */
     double sigma_readout, gain, delta;
@@ -29,7 +30,7 @@ struct phys_loss {
     double value, slope, curvature;
 };
 
-/* infinite in value where photons were observed that cannot be */
+/* Returns an infinite value where photons were observed but the model has none. */
 PHYS_FN struct phys_loss phys_loss_poisson(double photons, double observed)
 {
     struct phys_loss r = {photons, 1, 0};
@@ -42,7 +43,7 @@ PHYS_FN struct phys_loss phys_loss_poisson(double photons, double observed)
     return r;
 }
 
-/* a normal distribution of variance photons/gain + sigma^2 */
+/* Returns the loss of a normal distribution of variance photons/gain + sigma^2. */
 PHYS_FN struct phys_loss phys_loss_readout(double sigma, double gain, double photons,
                                            double observed)
 {
@@ -66,7 +67,8 @@ PHYS_FN struct phys_loss phys_loss_huber(double delta, double off)
     return r;
 }
 
-/* A weight of 0 makes all three 0, whatever was observed. */
+/* Returns the loss of a pixel. A weight of 0 makes all three members 0, whatever was
+ * observed. */
 PHYS_FN struct phys_loss phys_loss(struct phys_loss_model model, double photons,
                                    double observed, double weight)
 {

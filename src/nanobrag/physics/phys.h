@@ -1,14 +1,15 @@
 /*
- * phys.h - the dialect every file in physics/ is written in.
+ * phys.h - the subset of C and CUDA C++ in which every file of physics/ is written.
  *
- * One text is compiled four ways: C11 (reference and SIMD lanes), CUDA C++ by nvcc, and
- * NVRTC. The shared subset is: static functions, plain structs by value, `real`, and
- * unsuffixed math names, which resolve by argument type in all four. Of the math names
- * only floor, ceil, rint, fabs, copysign and sqrt are used: instructions, where others
- * would keep a loop from being vectorised. (loss.h takes log too, once a pixel.)
+ * One text is compiled in four ways: C11 for the reference and for the SIMD lanes, CUDA
+ * C++ by nvcc, and NVRTC. They share static functions, plain structs passed by value,
+ * `real`, and math names without a suffix, which each compiler resolves by the type of
+ * the argument. Only floor, ceil, rint, fabs, copysign and sqrt are used: they are single
+ * instructions, where other functions would prevent the vectorisation of a loop. (loss.h
+ * also calls log, once a pixel.)
  *
  * `real` is double, or float under PHYS_SINGLE. What must not lose digits in float is
- * written with `double` in so many words: anchor.h, patch.h and detector_plane.h, once per
+ * written with an explicit `double`: anchor.h, patch.h and detector_plane.h, once per
  * tile or spot, and the table of amorphous.h.
  *
  * SPDX-License-Identifier: MIT
@@ -32,8 +33,8 @@ typedef double real;
 
 #define PHYS_PI ((real)3.14159265358979323846)
 
-/* a value and its slope: a primitive returns both, so that the tangent and the adjoint are
- * read off the same line; what a caller does not use costs nothing */
+/* A value and its derivative. A primitive returns both, so that tangents and adjoints
+ * use the same formula; a compiler removes what a caller does not use. */
 struct phys_dual {
     real f, df;
 };

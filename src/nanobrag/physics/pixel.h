@@ -1,11 +1,13 @@
 /*
  * pixel.h - the sum over all samples of one pixel: layers x sub-pixels x sources x
- * orientations, the loops of docs/theory.md (1) as they stand there.
+ * orientations, in the order of docs/theory.md (1). A layer is one of the slices of the
+ * sensor; a sub-pixel is one of the oversample x oversample squares of a pixel; a sample
+ * is one of them seen by one source and orientation.
  *
- * Solid angle, polarization and capture are slow functions of the sample. Unless the frame
- * asks for each sample, they are taken once per pixel, as nanoBragg does: the solid angle
- * at the first sub-pixel of the first layer, the capture at the first sub-pixel of a
- * layer, the polarization at the first sample that dmin lets through.
+ * Solid angle, polarization and capture vary slowly between samples. Unless the frame
+ * asks for every sample, they are evaluated once, as in nanoBragg: the solid angle at the
+ * first sub-pixel of the first layer, the capture at the first sub-pixel of each layer,
+ * the polarization at the first sample that dmin lets through.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,7 +20,7 @@
 #include "polarization.h"
 #include "step.h"
 
-/* the frame in `real`, made once per kernel */
+/* The frame in `real`, converted once per kernel. */
 struct phys_view {
     struct phys_detector detector;
     struct phys_crystal crystal;
@@ -35,13 +37,13 @@ PHYS_FN struct phys_view phys_view(const struct phys_frame *frame)
     return v;
 }
 
-/* sums of a pixel and the factors that wait until its end */
+/* The sums of a pixel and the factors that are evaluated once per pixel. */
 struct phys_sums {
     real bragg;
-    real amorphous; /* in the samples */
-    real centre; /* photons of the amorphous part that is taken at the centre */
+    real amorphous; /* computed in the samples */
+    real centre; /* photons of the amorphous part, if computed at the centre */
     real omega, polarization, capture;
-    int lit; /* 1 once a sample fixed the polarization */
+    int lit; /* 1 once a sample has fixed the polarization */
 };
 
 PHYS_FN struct phys_sums phys_sums_start(void)
@@ -54,13 +56,13 @@ PHYS_FN struct phys_sums phys_sums_start(void)
     return s;
 }
 
-/* 1 where dmin lets a scattering vector of this squared length through */
+/* Returns 1 when dmin lets a scattering vector of squared length q2 through. */
 PHYS_FN int phys_passes_dmin(real dmin, real q2)
 {
     return !(dmin > 0 && dmin * dmin * q2 > 1);
 }
 
-/* one source at one sub-pixel: adds its samples, weighted by `weight` */
+/* Adds the samples of one source at one sub-pixel, multiplied by `weight`. */
 PHYS_FN void phys_pixel_source(struct phys_spec spec, const struct phys_frame *frame,
                                const struct phys_view *view, struct phys_vec3 d, int index,
                                real weight, struct phys_sums *sums)
@@ -98,7 +100,7 @@ PHYS_FN void phys_pixel_source(struct phys_spec spec, const struct phys_frame *f
     sums->bragg += weight * phys_displacement(phys_displacement_b(frame), q2) * sum;
 }
 
-/* polarization of source `index` in direction d */
+/* Returns the polarization of source `index` in direction d. */
 PHYS_FN real phys_source_polarization(const struct phys_frame *frame, int index,
                                       struct phys_vec3 d)
 {
@@ -109,9 +111,9 @@ PHYS_FN real phys_source_polarization(const struct phys_frame *frame, int index,
                              phys_load(source->e), phys_load(source->b), d);
 }
 
-/* photons of the amorphous material in pixel (f, s), factors taken as for the Bragg part
- * but at the centre of the pixel: they are smooth there, and so do not move with the
- * number of sub-pixels */
+/* Returns the photons of the amorphous material in pixel (f, s) (docs/theory.md, 7). The
+ * factors are chosen as for the Bragg part, but evaluated at the centre of the pixel, so
+ * that they do not change with the number of sub-pixels. */
 PHYS_FN real phys_pixel_amorphous(const struct phys_frame *frame,
                                   const struct phys_detector *det, int s, int f)
 {
@@ -143,7 +145,7 @@ PHYS_FN real phys_pixel_amorphous(const struct phys_frame *frame,
     return (real)frame->amorphous_scale * sum;
 }
 
-/* photons from the sums */
+/* Returns the photons that follow from the sums. */
 PHYS_FN real phys_finish(const struct phys_frame *frame, struct phys_sums s)
 {
     return ((real)frame->bragg_scale * s.bragg + (real)frame->amorphous_scale * s.amorphous)
@@ -151,7 +153,7 @@ PHYS_FN real phys_finish(const struct phys_frame *frame, struct phys_sums s)
            + s.centre;
 }
 
-/* the sums of pixel (f, s) */
+/* Returns the sums of pixel (f, s). */
 PHYS_FN struct phys_sums phys_pixel(struct phys_spec spec, const struct phys_frame *frame,
                                     const struct phys_view *view, int s, int f)
 {

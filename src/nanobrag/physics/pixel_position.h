@@ -1,5 +1,5 @@
 /*
- * pixel_position.h - from a place on the detector to a direction, a solid angle and a
+ * pixel_position.h - from a place on the detector to its direction, solid angle and
  * captured fraction (docs/theory.md, 2 and 3).
  *
  * SPDX-License-Identifier: MIT
@@ -11,7 +11,7 @@
 #include "trig.h"
 #include "vec3.h"
 
-/* the detector in `real`, made once per kernel */
+/* The detector in `real`, converted once per kernel. */
 struct phys_detector {
     struct phys_vec3 pix0, fast, slow, normal, beam;
     real sub; /* edge of a sub-pixel */
@@ -42,13 +42,14 @@ PHYS_FN struct phys_detector phys_detector(const struct phys_frame *frame)
     return d;
 }
 
-/* where a sample lies, seen from the crystal */
+/* The position of a sample, seen from the crystal. */
 struct phys_point {
     struct phys_vec3 d; /* unit vector */
     real r; /* distance, m */
 };
 
-/* v rotated by angle/pi half turns about k, k of any length */
+/* Returns v rotated about the unit vector k by the angle pi times `turns`, without the
+ * term that keeps a component along k twice. */
 PHYS_FN struct phys_vec3 phys_rotate(struct phys_vec3 k, real turns, struct phys_vec3 v)
 {
     const real c = phys_cospi(turns), s = phys_sinpi(turns);
@@ -58,9 +59,9 @@ PHYS_FN struct phys_vec3 phys_rotate(struct phys_vec3 k, real turns, struct phys
                                phys_scale((1 - c) * phys_dot(k, v), k)));
 }
 
-/* the place on the flat detector, seen from the crystal, m: fast, slow the offset of the
- * sub-pixel from the outer corner, in sub-pixels; `depth` below the front of the sensor, m
- */
+/* Returns the place on the flat detector, seen from the crystal, m. `fast` and `slow`
+ * are its offset from the outer corner of the first pixel, in sub-pixels; `depth` is
+ * below the front of the sensor, m. */
 PHYS_FN struct phys_vec3 phys_flat(const struct phys_detector *det, real fast, real slow,
                                    real depth)
 {
@@ -69,7 +70,7 @@ PHYS_FN struct phys_vec3 phys_flat(const struct phys_detector *det, real fast, r
                                phys_axpy(depth, det->normal, det->pix0)));
 }
 
-/* the same as a direction and a distance, on whatever surface */
+/* Returns the direction and distance of a place on the detector, whatever its surface. */
 PHYS_FN struct phys_point phys_point(const struct phys_detector *det, real fast, real slow,
                                      real depth)
 {
@@ -79,7 +80,8 @@ PHYS_FN struct phys_point phys_point(const struct phys_detector *det, real fast,
     real inverse;
 
     if (det->surface == PHYS_CURVED_QUIRK) {
-        /* nanoBragg: two rotations by the lab components of the flat position */
+        /* nanoBragg's curved detector: two rotations by the laboratory components of the
+         * flat position */
         const real per_turn = 1 / (det->distance * PHYS_PI);
 
         p = phys_rotate(det->fast, flat.z * per_turn,
@@ -92,13 +94,13 @@ PHYS_FN struct phys_point phys_point(const struct phys_detector *det, real fast,
     return point;
 }
 
-/* offset from the outer corner, in sub-pixels */
+/* An offset from the outer corner of the first pixel, in sub-pixels. */
 struct phys_sub {
     real fast, slow;
 };
 
-/* middle of sub-pixel `sub` (n x n of them, fast innermost) of pixel (f, s); -1: the
- * pixel's own */
+/* Returns the middle of sub-pixel `sub` of pixel (f, s), which has n x n of them, fast
+ * innermost; -1 stands for the middle of the pixel. */
 PHYS_FN struct phys_sub phys_sub(int n, int s, int f, int sub)
 {
     const int row = sub < 0 ? 0 : sub / n, column = sub < 0 ? 0 : sub - n * row;
@@ -110,7 +112,7 @@ PHYS_FN struct phys_sub phys_sub(int n, int s, int f, int sub)
     return place;
 }
 
-/* there, at a depth */
+/* Returns the position of the middle of a sub-pixel (phys_sub()) at a depth. */
 PHYS_FN struct phys_point phys_sub_pixel(const struct phys_detector *det, int n, int s,
                                          int f, int sub, real depth)
 {
@@ -119,7 +121,7 @@ PHYS_FN struct phys_point phys_sub_pixel(const struct phys_detector *det, int n,
     return phys_point(det, place.fast, place.slow, depth);
 }
 
-/* steradian; per square metre of a point pixel */
+/* Returns the solid angle in sr, or for a point pixel per square metre. */
 PHYS_FN real phys_solid_angle(const struct phys_detector *det, struct phys_point point)
 {
     const real r2 = 1 / (point.r * point.r);
@@ -129,13 +131,14 @@ PHYS_FN real phys_solid_angle(const struct phys_detector *det, struct phys_point
     return det->area * r2 * oblique;
 }
 
-/* what the solid angle changes by with the distance r of the sample, the close distance of
- * the detector and the area of a pixel */
+/* The derivatives of the solid angle by the distance r of the sample, by the close
+ * distance of the detector and by the area of a pixel. */
 struct phys_omega_slopes {
     real dr, dclose, darea;
 };
 
-/* for a sample at distance r whose solid angle is omega */
+/* Returns these derivatives for a sample at distance r whose solid angle is omega; with
+ * a cotangent times the solid angle in its place they come multiplied by the cotangent. */
 PHYS_FN struct phys_omega_slopes phys_solid_angle_scaled(const struct phys_detector *det,
                                                          real r, real omega)
 {
@@ -155,17 +158,19 @@ PHYS_FN struct phys_omega_slopes phys_solid_angle_slopes(const struct phys_detec
     return phys_solid_angle_scaled(det, point.r, phys_solid_angle(det, point));
 }
 
-/* fraction of the photons absorbed in layer t (0, 1, ...) of the sensor; 1 without one */
+/* Returns the fraction of the photons absorbed in layer t (0, 1, ...) of the sensor; 1
+ * without a sensor. */
 PHYS_FN real phys_capture(const struct phys_detector *det, struct phys_point point, real t)
 {
     const real cosine = det->surface == PHYS_CURVED ? 1 : phys_dot(point.d, det->normal);
-    const real path = det->layer_mu / cosine; /* over the absorption length */
+    const real path = det->layer_mu / cosine; /* in absorption lengths */
 
     return det->layer_mu == 0 ? 1 : phys_exp(-t * path) * phys_fall(path);
 }
 
-/* what it changes by with the cosine d.normal and with the absorption in a layer; 0 on a
- * curved detector, whose normal is the direction, and without a sensor */
+/* The derivatives of the captured fraction by the cosine d . normal and by the
+ * absorption in a layer. The former is 0 on a curved detector, whose normal is the
+ * direction; both are 0 without a sensor. */
 struct phys_capture_slopes {
     real dcosine, dmu;
 };
@@ -175,7 +180,7 @@ PHYS_FN struct phys_capture_slopes phys_capture_slopes(const struct phys_detecto
 {
     const int curved = det->surface == PHYS_CURVED;
     const real cosine = curved ? 1 : phys_dot(point.d, det->normal);
-    const real path = det->layer_mu / cosine; /* over the absorption length */
+    const real path = det->layer_mu / cosine; /* in absorption lengths */
     const real slope = phys_exp(-t * path) * (1 - (t + 1) * phys_fall(path));
     const real sensor = det->layer_mu == 0 ? 0 : 1, tilted = curved ? 0 : sensor;
     struct phys_capture_slopes s;

@@ -1,7 +1,8 @@
 /*
- * pixel_signature.h - which branches the samples of a pixel take, in one number: the loops
- * of pixel.h, hashing every choice that the photons jump or bend at. Between two values of
- * the parameters where it differs, the pixel is not a smooth function of them.
+ * pixel_signature.h - a hash of the branches that the samples of a pixel take: every
+ * choice in the loops of pixel.h at which the photons or their derivatives jump. Where
+ * the hash differs between two values of a parameter, the pixel is not a smooth function
+ * of it between them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,14 +13,15 @@
 
 typedef unsigned long long phys_hash;
 
-/* FNV's step, a word at a time; the shift lets high bits act on low ones */
+/* The step of the FNV hash, for a whole word; the shift lets high bits affect low ones. */
 PHYS_FN phys_hash phys_hash_word(phys_hash hash, long long word)
 {
     hash = (hash ^ (phys_hash)word) * 0x100000001b3ull;
     return hash ^ (hash >> 29);
 }
 
-/* a whole number; one that no conversion can hold, or none at all, is a word of its own */
+/* Hashes an integer held in a real; one that is too large, or NaN, gets a word of its
+ * own. */
 PHYS_FN phys_hash phys_hash_whole(phys_hash hash, real x)
 {
     return phys_hash_word(hash, fabs(x) < (real)1e9 ? (long long)x : 0x7fffffffffffll);
@@ -30,8 +32,9 @@ PHYS_FN phys_hash phys_hash_place(phys_hash hash, struct phys_vec3 n)
     return phys_hash_whole(phys_hash_whole(phys_hash_whole(hash, n.x), n.y), n.z);
 }
 
-/* one orientation of one sample. `repeats`: a grating of whole cells with one structure
- * factor, to which all lattice points are the same */
+/* Hashes one orientation of one sample. `repeats` is 1 for the square shape with whole
+ * numbers of cells and one structure factor, for which all lattice points are
+ * equivalent. */
 PHYS_FN phys_hash phys_step_signature(struct phys_spec spec, int repeats,
                                       const struct phys_view *view,
                                       const struct phys_anchor *anchor, struct phys_vec3 q,
@@ -57,8 +60,8 @@ PHYS_FN phys_hash phys_step_signature(struct phys_spec spec, int repeats,
     return hash;
 }
 
-/* which cubic of the amorphous table holds at a squared length of the scattering vector;
- * beyond its ends F is constant */
+/* Hashes which cubic of the amorphous table applies at a squared length of the
+ * scattering vector; beyond its ends F is constant. */
 PHYS_FN phys_hash phys_amorphous_signature(const struct phys_frame *frame, real q2,
                                            phys_hash hash)
 {
@@ -80,7 +83,7 @@ PHYS_FN real phys_source_q2(const struct phys_frame *frame, int index, struct ph
     return phys_dot(*q, *q);
 }
 
-/* a sample under one source */
+/* Hashes a sample under one source. */
 PHYS_FN phys_hash phys_source_signature(struct phys_spec spec, int repeats,
                                         const struct phys_frame *frame,
                                         const struct phys_view *view, struct phys_vec3 d,

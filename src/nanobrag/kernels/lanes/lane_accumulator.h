@@ -1,8 +1,9 @@
 /*
- * lane_accumulator.h - where the lanes' cotangents go. The adjoint adds them up over the
- * lanes of a tile; the rows of the Jacobian keep each lane's apart, as if each had a
- * cotangent of 1. The steps back in lane_back.h are written once for both. Compiled with
- * lanes_vjp.c, once per instruction set and precision.
+ * lane_accumulator.h - the destination of the lanes' cotangents. The adjoint sums them
+ * over the lanes of a tile; a Jacobian stores those of each lane separately, as rows,
+ * with dL/d(photons) = 1 for each pixel. Because of this one interface the backward steps
+ * in lane_back.h are written once. It is compiled with lanes_vjp.c, once per instruction
+ * set and precision.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,25 +16,25 @@
 
 struct rows {
     const struct tangents *along;
-    struct columns *columns; /* NULL: nobody asks for structure factors */
-    real *own; /* of the source at hand, from its orientations (n x TILE_PIXELS) */
-    double *change; /* (n x TILE_PIXELS) */
-    int strained; /* 1: a tangent strains the cell */
+    struct columns *columns; /* NULL: no derivatives by structure factors */
+    real *own; /* along each tangent, from the orientations of one source (n x TILE_PIXELS) */
+    double *change; /* derivatives along the tangents (n x TILE_PIXELS) */
+    int strained; /* 1: some tangent strains the cell */
     _Alignas(64) wide number[PHYS_NUMBERS]; /* cotangents of the frame's numbers */
     _Alignas(64) wide place[3], fast[3],
-        slow[3]; /* struct phys_place_sums of the layer at hand */
-    _Alignas(64) lane strain[9]; /* of the source at hand */
-    _Alignas(64) lane rotation_bar[3]; /* of the pair at hand */
+        slow[3]; /* struct phys_place_sums of the current layer */
+    _Alignas(64) lane strain[9]; /* of the current source */
+    _Alignas(64) lane rotation_bar[3]; /* cotangent of the rotation of the current pair */
 };
 
-/* the lanes of a member, or of each of its elements */
+/* The rows of a member of the frame, or of each of its elements. */
 #define NUMBER(rows, member) ((rows)->number + PHYS_AT_##member)
 
-/* the one or the other */
+/* The destination: sums over the lanes, or rows of the Jacobian. */
 struct accumulator {
     struct phys_frame_tangent
-        *bar; /* sums, times the scale of the lanes; used if no rows */
-    struct rows *rows; /* NULL: sums */
+        *bar; /* sums, multiplied by cotangent.scale; used if rows is NULL */
+    struct rows *rows; /* NULL: cotangents are summed */
 };
 
 /* to[i] += s a[i] */
@@ -56,7 +57,7 @@ static int source_is_still(const struct phys_source *dot)
     return phys_source_inner(dot, dot) == 0;
 }
 
-/* number[at] += s a[i] of each lane; at: PHYS_AT_x */
+/* Adds s a[i] of each lane to the cotangent of a number; `at` is PHYS_AT_x. */
 static void lane_add_number(const struct accumulator *to, const struct cotangent *p, int n,
                             int at, double s, const real *a)
 {
@@ -66,7 +67,7 @@ static void lane_add_number(const struct accumulator *to, const struct cotangent
         phys_numbers(to->bar)[at] += p->scale * s * MOMENTS.total(n, a);
 }
 
-/* 1 when somebody asks what changes with source `index` */
+/* Returns 1 when derivatives by source `index` are needed. */
 static int lane_source_counts(const struct accumulator *to, int index)
 {
     if (!to->rows) return 1;
@@ -75,7 +76,7 @@ static int lane_source_counts(const struct accumulator *to, int index)
     return 0;
 }
 
-/* the vectors direction, e and b of a source += p->term */
+/* Adds p->term to the cotangents of direction, e and b of a source. */
 static void lane_add_source(const struct accumulator *to, int index, int n,
                             const struct cotangent *p)
 {

@@ -1,7 +1,7 @@
 /*
- * lane_back.h - the second half of lanes_vjp.c: the way back from a lane's cotangents to
- * source, sample, pixel and so to the frame. Compiled with it, once per instruction set and
- * precision.
+ * lane_back.h - the backward steps from the cotangents of a lane's F^2 to those of its
+ * source, its sample, its pixel and the frame. It is compiled with lanes_vjp.c, once per
+ * instruction set and precision.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +12,8 @@
 
 /* ---- a source ---- */
 
-/* fall and polar of the source, and share[i] = weight of its samples */
+/* Computes p->fall and p->polar of a source, and sets share[i] to the weight of its
+ * samples. */
 static void lane_source_weights(const struct launch *a, int index, struct lanes *l,
                                 struct cotangent *p)
 {
@@ -45,7 +46,7 @@ static void lane_source_weights(const struct launch *a, int index, struct lanes 
     }
 }
 
-/* s += v */
+/* Adds s (x, y, z) to a vector. */
 static void lane_add_vec3(double *to, double s, double x, double y, double z)
 {
     to[0] += s * x;
@@ -53,7 +54,8 @@ static void lane_add_vec3(double *to, double s, double x, double y, double z)
     to[2] += s * z;
 }
 
-/* the vectors of a source from the cotangents of its polarization */
+/* Computes the cotangents of the source's vectors from those of its polarization
+ * (docs/theory.md, 10). */
 static void lane_polarization_source(const struct phys_frame *frame, int index,
                                      const real *restrict polar_bar,
                                      const struct lanes *restrict l,
@@ -78,7 +80,8 @@ static void lane_polarization_source(const struct phys_frame *frame, int index,
     }
 }
 
-/* cotangents of the polarization of a source to its vectors and the direction */
+/* Propagates the cotangents of a source's polarization to its vectors, to K and to the
+ * direction of the sample. */
 static void polarization_back(const struct phys_frame *frame, int index,
                               const real *restrict polar_bar,
                               const struct lanes *restrict l, struct cotangent *restrict p,
@@ -106,7 +109,7 @@ static void polarization_back(const struct phys_frame *frame, int index,
     lane_add_source(to, index, l->n, p);
 }
 
-/* x, y, z of the displacement */
+/* Adds to p->x, y, z the derivative of the displacement factor by the direction. */
 static void displacement_back(const struct phys_frame *frame,
                               const struct phys_source *source,
                               const struct lanes *restrict l, struct cotangent *restrict p)
@@ -134,7 +137,7 @@ static void close_crystal(struct phys_spec spec, const struct lanes *l,
     frame_adjoint_crystal(spec, p->scale, sums, bar);
 }
 
-/* sums over the pairs of a source go to the source and the displacement */
+/* Adds the sums over the pairs of a source to the cotangents of the source and of B. */
 static void source_sums(const struct phys_source *source, const struct lanes *l,
                         const struct cotangent *p, struct phys_source *to,
                         struct phys_frame_tangent *bar)
@@ -150,8 +153,8 @@ static void source_sums(const struct phys_source *source, const struct lanes *l,
         scale * unit * unit * (double)sums.square / 2;
 }
 
-/* the direction of a sample, its weight and polarization from the pairs of a source, once
- * the source itself has what is its own */
+/* Propagates the sums over the pairs of a source to the direction of the sample, its
+ * weight and its polarization. The cotangents of the source itself are added before. */
 static void source_to_sample(const struct launch *a, int index,
                              const struct lanes *restrict l, struct cotangent *restrict p,
                              const struct accumulator *to)
@@ -176,7 +179,7 @@ static void source_to_sample(const struct launch *a, int index,
     }
 }
 
-/* all pairs of a source are done */
+/* Completes a source whose pairs have all been processed. */
 static void close_source(const struct launch *a, int index, const struct lanes *l,
                          struct cotangent *p, const struct accumulator *to)
 {
@@ -198,13 +201,15 @@ static void start_sample(int n, struct cotangent *p)
     lane_fill(n, p->weight_bar, 0);
 }
 
-/* the solid angle falls off with 1/r^2, else with 1/r^3 */
+/* Returns 1 when the solid angle decreases as 1/r^2, and 0 when as 1/r^3
+ * (docs/theory.md, 3). */
 static int omega_is_square(const struct phys_frame *frame)
 {
     return frame->surface == PHYS_CURVED || frame->point_pixel;
 }
 
-/* cotangents of the solid angle, times it, to the distance of the sample */
+/* Propagates the cotangents of the solid angle, multiplied by the solid angle, to the
+ * distance of the sample. */
 static void omega_to_distance(const struct launch *a, const real *restrict omega_bar,
                               const struct lanes *restrict l, struct cotangent *restrict p)
 {
@@ -215,7 +220,7 @@ static void omega_to_distance(const struct launch *a, const real *restrict omega
     const real per_r = power / distance, flat = curved ? 0 : 1;
 
 #pragma omp simd
-    for (int i = 0; i < l->n; i++) /* a sum, as no choice of loads is vectorised */
+    for (int i = 0; i < l->n; i++) /* a sum, because a choice of loads is not vectorised */
         p->r[i] += per_r * omega_bar[i] / (flat * l->ratio[i] + (1 - flat));
 }
 
@@ -257,7 +262,8 @@ static void capture_back(const struct launch *a, int layer,
     lane_add_number(to, p, l->n, PHYS_AT_layer_mu, 1, p->term[3]);
 }
 
-/* direction and distance of the sample at hand back to the detector, added up */
+/* Propagates the cotangents of the samples' directions and distances to the detector,
+ * summed over the lanes. */
 static void place_sums(const struct launch *a, int layer, const struct lanes *l,
                        const struct cotangent *p, struct phys_frame_tangent *bar)
 {
@@ -279,7 +285,8 @@ static void place_sums(const struct launch *a, int layer, const struct lanes *l,
     if (curved) bar->distance += p->scale * (double)sums.r;
 }
 
-/* direction and distance of the sample at hand to the places of its layer */
+/* Propagates the cotangents of each lane's direction and distance to the place of its
+ * sample, and adds these to the sums of the layer. */
 static void place_lanes(const struct launch *a, const struct lanes *restrict l,
                         const struct cotangent *restrict p, struct rows *restrict r)
 {
@@ -325,7 +332,8 @@ static void start_places(const struct accumulator *to)
     memset(r->slow, 0, sizeof r->slow);
 }
 
-/* the places of a layer to the numbers of the detector, as phys_places_vjp() */
+/* Propagates the sums of a layer to the rows of the detector's numbers, as
+ * phys_places_vjp() does for one pixel. */
 static void close_place_lanes(const struct launch *a, int layer, const struct lanes *l,
                               struct rows *restrict r)
 {
@@ -364,8 +372,9 @@ static void close_places(const struct launch *a, int layer, const struct lanes *
     if (to->rows) close_place_lanes(a, layer, l, to->rows);
 }
 
-/* product = cotangents of the sample's capture; 0 where its layer has one for all, which
- * waits in p->capture_bar */
+/* Sets `product` to the cotangents of the sample's capture and returns 1. Returns 0 when
+ * the layer has one capture for all its samples, whose cotangent is summed in
+ * p->capture_bar, or when there is no sensor. */
 static int capture_bars(const struct launch *a, const struct lanes *l, struct cotangent *p,
                         real *product)
 {
@@ -380,13 +389,13 @@ static int capture_bars(const struct launch *a, const struct lanes *l, struct co
     return 0;
 }
 
-/* all sources of a sample are done */
+/* Completes a sample whose sources have all been processed. */
 static void close_sample(const struct launch *a, int layer, const struct lanes *l,
                          struct cotangent *p, const struct accumulator *to)
 {
     _Alignas(64) lane product = {0};
 
-    if (a->frame->each_omega) { /* the weight is its solid angle times its capture */
+    if (a->frame->each_omega) { /* the weight is solid angle times capture */
         lane_multiply_to(l->n, p->weight_bar, l->weight, product);
         omega_back(a, product, l, p, to);
     }
@@ -394,7 +403,8 @@ static void close_sample(const struct launch *a, int layer, const struct lanes *
     place_back(a, layer, l, p, to);
 }
 
-/* the capture of a layer was taken at its first sub-pixels */
+/* Completes a layer. Unless every sample has its own capture, it is that of the first
+ * sub-pixel. */
 static void close_layer(const struct launch *a, int layer, struct lanes *l,
                         struct cotangent *p, const struct accumulator *to)
 {
@@ -409,7 +419,7 @@ static void close_layer(const struct launch *a, int layer, struct lanes *l,
 
 /* ---- a pixel ---- */
 
-/* cotangent of the sum of lane i, whose photons have photons_bar */
+/* Returns the cotangent of the Bragg sum of lane i, given that of its photons. */
 PHYS_FN double bragg_bar(const struct launch *a, double factor, const struct lanes *l,
                          int i, double photons_bar)
 {
@@ -417,7 +427,8 @@ PHYS_FN double bragg_bar(const struct launch *a, double factor, const struct lan
            * (double)l->polarization[i] * (double)l->capture[i];
 }
 
-/* the lanes divided by the largest of them; 0 when all cotangents are 0 */
+/* Sets p->objective to the cotangents of the Bragg sums divided by the largest of them,
+ * which becomes p->scale. Returns 0 when all are 0. */
 static int lane_scale_cotangents(const struct launch *a, double factor,
                                  const struct lanes *l, struct cotangent *p)
 {
@@ -431,7 +442,8 @@ static int lane_scale_cotangents(const struct launch *a, double factor,
     return most > 0;
 }
 
-/* own[i] = polar_bar[i] where this source's sample is the first that dmin lets through */
+/* Sets own[i] to polar_bar[i] where this source and sample are the first that dmin lets
+ * through, else to 0. */
 static void lane_first_sample(const struct phys_frame *frame, int index,
                               const real *polar_bar, struct lanes *l, real *own)
 {
@@ -448,7 +460,8 @@ static void lane_first_sample(const struct phys_frame *frame, int index,
     }
 }
 
-/* the polarization that a pixel keeps is that of the first sample that dmin lets through */
+/* Propagates the cotangent of the pixel's polarization, which is that of the first
+ * sample that dmin lets through. */
 static void first_polarization_back(const struct launch *a, const real *polar_bar,
                                     struct lanes *l, struct cotangent *p,
                                     const struct accumulator *to)
@@ -474,7 +487,8 @@ static void first_polarization_back(const struct launch *a, const real *polar_ba
     }
 }
 
-/* the solid angle that a pixel takes once, at its first sample */
+/* Propagates the cotangent of the pixel's solid angle, which is that of its first
+ * sample. */
 static void first_omega_back(const struct launch *a, const real *omega_bar, struct lanes *l,
                              struct cotangent *p, const struct accumulator *to)
 {
@@ -487,7 +501,7 @@ static void first_omega_back(const struct launch *a, const real *omega_bar, stru
     close_places(a, 0, l, to);
 }
 
-/* the factors that a pixel takes once */
+/* Propagates the cotangents of the factors that are evaluated once per pixel. */
 static void factors_back(const struct launch *a, double factor, struct lanes *l,
                          struct cotangent *p, const struct accumulator *to)
 {
@@ -507,7 +521,7 @@ static void factors_back(const struct launch *a, double factor, struct lanes *l,
     first_polarization_back(a, product, l, p, to);
 }
 
-/* the numbers that stand before all samples */
+/* Adds the cotangents of the scale factors before the sums. */
 static void numbers_back(struct phys_spec spec, const struct phys_frame *frame,
                          double factor, const struct lanes *l, const struct cotangent *p,
                          struct phys_frame_tangent *bar)

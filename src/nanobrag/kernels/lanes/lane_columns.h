@@ -1,7 +1,8 @@
 /*
- * lane_columns.h - slopes of a tile's pixels in the structure factors: what scatter_f()
- * adds up over the lanes stays apart here, a column for each factor that the tile meets.
- * Compiled with lanes_vjp.c, once per instruction set and precision.
+ * lane_columns.h - the derivatives of a tile's photons by the structure factors. Where
+ * the adjoint sums them over the lanes (scatter_f()), this file stores them in one column
+ * of the Jacobian for each structure factor that the tile uses. It is compiled with
+ * lanes_vjp.c, once per instruction set and precision.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +12,8 @@
 #include "kernels/derivatives/tile_jacobian.h"
 #include "kernels/lanes/lane_slopes.h"
 
-/* F^2 changes by 2 F^2/F with F */
+/* Adds to the columns when F is that of the nearest reflection: dF^2/dF = 2 F^2/F, of
+ * which the factor 2 is in `scale`. */
 static void columns_nearest(const struct sites *sites, double scale, const struct lanes *l,
                             const struct cotangent *p, struct columns *c)
 {

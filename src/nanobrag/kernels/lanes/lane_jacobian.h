@@ -1,11 +1,11 @@
 /*
- * lane_jacobian.h - rows of the Jacobian of a tile: what the adjoint of lanes_vjp.c sums
- * over the lanes stays apart here, lane by lane, as if each had a cotangent of 1. Compiled
- * with it, once per instruction set and precision.
+ * lane_jacobian.h - the rows of the Jacobian of a tile. What the adjoint in lanes_vjp.c
+ * sums over the lanes is stored here lane by lane, with dL/d(photons) = 1 for each pixel.
+ * It is compiled with lanes_vjp.c, once per instruction set and precision.
  *
- * Cotangents of the numbers of a frame wait, one lane each, until the tile is done, and are
- * multiplied by the tangents then. Those of its lists (sources, orientations) are as many
- * as the samples, and meet the tangents at once.
+ * The cotangents of the frame's numbers are stored, one per lane, until the tile is done,
+ * and multiplied by the tangents then. Those of its lists (sources, orientations) would
+ * be as many as the samples, so they are multiplied by the tangents at once.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -37,7 +37,8 @@ static void start_jacobian(const struct tangents *along, void *workspace,
 
 /* ---- a pair of source and orientation ---- */
 
-/* an axis changes by strain times the axes, and its slope is that of its index */
+/* Adds to the cotangent of the strain. A strain changes axis i by sum over j of
+ * strain[i][j] axis j, so its derivative is that by index i, times index j. */
 static void add_strain(const struct phys_anchor *of, real weight,
                        const struct lanes *restrict l, const struct cotangent *restrict p,
                        struct rows *restrict r)
@@ -57,7 +58,8 @@ static void add_strain(const struct phys_anchor *of, real weight,
     }
 }
 
-/* slopes in a turn of the orientation: those in the direction x scattering vector */
+/* Computes the cotangent of a rotation of the orientation: dF^2/d(direction) x the
+ * scattering vector. */
 static void find_rotation_bar(const struct phys_axes *of, const struct phys_source *source,
                               const struct lanes *restrict l,
                               const struct cotangent *restrict p, struct rows *restrict r)
@@ -119,7 +121,7 @@ static void pair_jacobian(const struct phys_frame *frame, const struct aim *aim,
 
 /* ---- a source ---- */
 
-/* what a source's own change along a tangent adds */
+/* Adds the derivative along a tangent that comes from a change of the source itself. */
 static void along_source(const struct phys_source *source, const struct phys_source *dot,
                          const struct lanes *restrict l, const struct cotangent *restrict p,
                          double *restrict change)
@@ -140,7 +142,7 @@ static void along_source(const struct phys_source *source, const struct phys_sou
     }
 }
 
-/* slopes in the crystal of a source's sum */
+/* Adds to the rows of the crystal's numbers. */
 static void crystal_jacobian(struct phys_spec spec, const struct lanes *l,
                              const struct cotangent *p, struct rows *r)
 {
@@ -154,7 +156,7 @@ static void crystal_jacobian(struct phys_spec spec, const struct lanes *l,
         lane_add_product(l->n, p->w, p->crystal[1 + k], NUMBER(r, metric)[k]);
 }
 
-/* lanes of dL/dB -= w F^2 q^2/2 */
+/* Subtracts w F^2 q^2/2 from the rows of B. */
 static void displacement_jacobian(const struct phys_source *source,
                                   const struct lanes *restrict l,
                                   const struct cotangent *restrict p,
@@ -171,7 +173,7 @@ static void displacement_jacobian(const struct phys_source *source,
     }
 }
 
-/* all pairs of a source are done */
+/* Completes a source whose pairs have all been processed. */
 static void close_source_jacobian(struct phys_spec spec, const struct launch *a, int index,
                                   const struct lanes *restrict l,
                                   struct cotangent *restrict p,
@@ -213,7 +215,7 @@ static void start_source(struct phys_spec spec, struct lanes *l, struct cotangen
 
 /* ---- a pixel ---- */
 
-/* all that was found so far, times a factor of each lane */
+/* Multiplies the rows computed so far by a factor of each lane. */
 static void scale_jacobian(const struct lanes *l, const double *restrict factor,
                            struct rows *r)
 {
@@ -226,8 +228,8 @@ static void scale_jacobian(const struct lanes *l, const double *restrict factor,
             r->columns->slope[(size_t)c * (size_t)l->n + (size_t)i] *= factor[i];
 }
 
-/* the factors that a pixel takes once, and those of all its samples. What is found so far
- * lacks them all. */
+/* Multiplies the rows by the factors that are evaluated once per pixel, which they lack
+ * so far, and adds the derivatives of these factors. */
 static void factors_jacobian(const struct launch *a, double factor, struct lanes *l,
                              struct cotangent *p, const struct accumulator *to)
 {
@@ -252,7 +254,7 @@ static void factors_jacobian(const struct launch *a, double factor, struct lanes
     scale_jacobian(l, of_lane, to->rows);
 }
 
-/* the numbers that stand before all samples */
+/* Adds the rows of the scale factors before the sums. */
 static void numbers_jacobian(struct phys_spec spec, const struct phys_frame *frame,
                              double factor, const struct lanes *l, struct rows *r)
 {
@@ -271,7 +273,8 @@ static void numbers_jacobian(struct phys_spec spec, const struct phys_frame *fra
     }
 }
 
-/* the amorphous material, seen from the pixels' centres: in double, as in the adjoint */
+/* Adds the rows of the amorphous material, seen from the pixels' centres. They are
+ * computed in double, as in the adjoint. */
 static void amorphous_jacobian(const struct launch *a, struct phys_source *source,
                                const struct lanes *l, struct rows *r)
 {
@@ -292,7 +295,7 @@ static void amorphous_jacobian(const struct launch *a, struct phys_source *sourc
     }
 }
 
-/* numbers times tangents */
+/* Adds the rows of the frame's numbers times the tangents. */
 static void close_jacobian(const struct lanes *l, struct rows *r)
 {
     for (int d = 0; d < r->along->n; d++) {

@@ -1,8 +1,9 @@
 /*
- * lane_moments.c - see lane_moments.h. A source of its own because it is compiled so that
- * the order of a sum is the compiler's: gcc keeps the sums of `omp simd reduction` in
- * memory and writes them there in every step, which takes longer than adding. The order
- * moves the last digit, and that is the same in every call of a build.
+ * lane_moments.c - see lane_moments.h. It is a source of its own because it is compiled
+ * with a flag that lets the compiler choose the order of a sum: gcc keeps the sums of
+ * `omp simd reduction` in memory and writes them in every step, which takes longer than
+ * the additions. The order affects only the last digit, and it is the same in every call
+ * of one build.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +11,7 @@
 
 #include <limits.h>
 
-/* two loops: there are not registers enough for the sums of one */
+/* The loop is split in two because one loop would need more registers than there are. */
 static struct pair_moments pair(const struct lanes *l, const struct cotangent *p)
 {
     const real *gh = p->gh, *gk = p->gk, *gl = p->gl;
@@ -116,12 +117,12 @@ static double total(int n, const real *a)
     return sum;
 }
 
-/* the next place above `at` among the lanes; INT_MAX or more: none */
+/* Returns the next place above `at` among the lanes; INT_MAX or more means none. */
 static unsigned next_place(int n, const int *place, int at)
 {
     unsigned gap = UINT_MAX;
 
-    for (int i = 0; i < n; i++) { /* what is not above wraps round */
+    for (int i = 0; i < n; i++) { /* places that are not above wrap around */
         const unsigned above = (unsigned)place[i] - (unsigned)at - 1;
 
         gap = above < gap ? above : gap;
@@ -129,13 +130,13 @@ static unsigned next_place(int n, const int *place, int at)
     return (unsigned)at + 1 + gap;
 }
 
-/* The lanes of a tile mostly share a few places: place by place, from the lowest up, those
- * that share it are added up first; no longer where it takes less to add them one by one.
- */
+/* The lanes of a tile mostly share a few places. So for each place, from the lowest up,
+ * the lanes that share it are summed first; this stops as soon as it is faster to add
+ * the remaining lanes one by one. */
 static void scatter(int n, const int *place, const real *a, const real *b, double scale,
                     double *to)
 {
-    enum { WORTH = 8 }; /* lanes, each added by itself, that take as long as a round */
+    enum { WORTH = 8 }; /* adding so many lanes singly takes as long as one round */
     real part[TILE_PIXELS];
     unsigned at = next_place(n, place, -1);
     int met = 0;

@@ -1,7 +1,8 @@
 /*
- * lane_moments.h - sums over the lanes of a tile: their cotangents of a pair of
- * source and orientation, on a source, on the crystal and on the place of the tile.
- * Compiled once per instruction set and precision, with lanes_vjp.c.
+ * lane_moments.h - sums of cotangents over the lanes of a tile, for one pair of source
+ * and orientation, one source, the crystal, or the place of the tile on the detector.
+ * They are called moments because some are weighted with the lanes' offsets from the
+ * middle. It is compiled with lanes_vjp.c, once per instruction set and precision.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,18 +11,21 @@
 
 #include "kernels/lanes/lane_types.h"
 
-/* w F^2, w times the slopes of F^2 in h, k, l, and these times x, y, z */
+/* The sums over lanes of w F^2, of w dF^2/d(h, k, l), and of the latter times x, y, z; w
+ * is dL/dF^2. */
 struct pair_moments {
     real f2, slope[3], by[3][3];
 };
 
-/* of the slopes in the direction, along the scattering vector too; of the share of the
- * source; of F^2 times the square of the scattering vector */
+/* The sums for one source: of w dF^2/d(direction) (x, y, z), of its product with the
+ * scattering vector times the wavelength (along), of dL/d(weight of the source) (share),
+ * and of w F^2 times the square of that vector (square). */
 struct source_moments {
     real x, y, z, along, share, square;
 };
 
-/* cotangents of the place of a sample, and their moments about the tile's middle */
+/* The sums of the cotangents of the samples' places, of these times the offsets from the
+ * tile's middle, and of the cotangents of the distances. */
 struct place_moments {
     real place[3], fast[3], slow[3], r;
 };
@@ -29,31 +33,32 @@ struct place_moments {
 struct moments {
     struct pair_moments (*pair)(const struct lanes *l, const struct cotangent *p);
 
-    /* `mid`: scattering vector of the middle times the wavelength */
+    /* `mid` is the scattering vector of the middle times the wavelength. */
     struct source_moments (*source)(const struct lanes *l, const struct cotangent *p,
                                     struct phys_vec3 mid);
 
-    /* out[k] = sum of w crystal[k], k < n */
+    /* Writes out[k] = sum of w crystal[k], k < n. */
     void (*crystal)(const struct lanes *l, const struct cotangent *p, int n, double *out);
 
-    /* `radial`: 1 where the distance depends on the place */
+    /* `radial` is 1 where the distance depends on the place, else 0. */
     struct place_moments (*place)(const struct lanes *l, const struct cotangent *p,
                                   real radial);
 
-    /* photons_bar times the factors that all samples of a pixel share and their sum */
+    /* Returns the sum of photons_bar times the Bragg sum and the factors evaluated once
+     * per pixel. */
     double (*photons)(const struct lanes *l, const struct cotangent *p);
 
     double (*product)(int n, const double *a, const double *b);
 
     double (*total)(int n, const real *a);
 
-    /* to[place[i]] += scale a[i] b[i] */
+    /* Adds scale a[i] b[i] to to[place[i]]. */
     void (*scatter)(int n, const int *place, const real *a, const real *b, double scale,
                     double *to);
 };
 
-/* what the place of the sample of lane i gets from its direction, and from its distance
- * where `radial` is 1; `mid`: direction of the tile's middle */
+/* Returns the cotangent of the place of lane i's sample, from those of its direction and
+ * (if `radial` is 1) of its distance. `mid` is the direction of the tile's middle. */
 PHYS_FN struct phys_vec3 lane_place_bar(const struct lanes *l, const struct cotangent *p,
                                         int i, struct phys_vec3 mid, real per_r,
                                         real radial)

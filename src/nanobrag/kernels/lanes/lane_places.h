@@ -1,6 +1,7 @@
 /*
- * lane_places.h - the first half of lanes.c: where the samples of a tile lie, and what
- * follows from that alone. Compiled with it, once per instruction set and precision.
+ * lane_places.h - the positions of a tile's samples, and the factors that follow from
+ * position alone. It is compiled with lanes.c and lanes_vjp.c, once per instruction set
+ * and precision.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,14 +11,14 @@
 #include "kernels/lanes/lane_types.h"
 #include "physics/pixel.h"
 
-/* what a launch makes of the frame before its first tile */
+/* The values that a kernel derives from the frame before it computes a tile. */
 struct launch {
     const struct phys_frame *frame;
     const struct tile *tile;
     struct phys_view view;
-    int weighted; /* the lanes of a sub-pixel differ in weight */
-    int per_source; /* a factor of each source and lane */
-    const struct reach *reach; /* as in the job */
+    int weighted; /* 1: the pixels differ in the weight of a sub-pixel */
+    int per_source; /* 1: some factor differs between sources and pixels */
+    const struct reach *reach; /* the pairs that reach each tile, as in the job */
 };
 
 static struct launch launch_of(const struct phys_frame *frame, const struct tile *tile)
@@ -53,8 +54,8 @@ static void lane_multiply(int n, real *restrict a, const real *restrict b)
 }
 
 #ifndef PHYS_SINGLE
-/* nanoBragg's curved detector is not flat in any coordinate, so its directions are made one
- * by one; in float a tile of it is done in double */
+/* Computes the positions on nanoBragg's curved detector. No coordinate makes it flat, so
+ * each direction is computed separately; a float kernel leaves such tiles to double. */
 static void places_bent(const struct launch *a, real fast, real slow, real depth,
                         struct lanes *l)
 {
@@ -74,7 +75,8 @@ static void places_bent(const struct launch *a, real fast, real slow, real depth
 }
 #endif
 
-/* `fast`, `slow`: of the sample from the corner of its pixel, in sub-pixels */
+/* Computes the positions on the flat detector (docs/theory.md, 13). `fast` and `slow`
+ * are the offset of the sample from the corner of its pixel, in sub-pixels. */
 PHYS_FN void places_flat(int small, real fast, real slow, struct lanes *l)
 {
     const struct phys_patch patch = l->patch;
@@ -91,7 +93,7 @@ PHYS_FN void places_flat(int small, real fast, real slow, struct lanes *l)
     }
 }
 
-/* the patch of the tile at a depth */
+/* Sets the patch to that of the tile at a depth. */
 static void place_patch(const struct launch *a, double depth, struct lanes *l)
 {
     const struct tile *tile = a->tile;
@@ -100,8 +102,9 @@ static void place_patch(const struct launch *a, double depth, struct lanes *l)
     l->depth = depth;
     l->patch = phys_patch_at(a->frame, n * (tile->fast + 0.5 * tile->width),
                              n * (tile->slow + 0.5 * tile->height), depth);
-    /* half of each edge would do, as a direction turns by less than a step over the
-     * distance; twice that, for the part of the tile that may lie nearer */
+    /* Half of each edge would be enough, because a direction changes by less than the
+     * step divided by the distance; twice that covers the part of the tile that may be
+     * nearer. */
     l->radius = (real)n
                 * ((real)tile->width * sqrt(phys_dot(l->patch.fast, l->patch.fast))
                    + (real)tile->height * sqrt(phys_dot(l->patch.slow, l->patch.slow)));
@@ -109,7 +112,7 @@ static void place_patch(const struct launch *a, double depth, struct lanes *l)
                                    (real)(n * tile->height) / 2);
 }
 
-/* the lanes are all pixels of the tile, row after row */
+/* Assigns the pixels of the tile to the lanes, row after row. */
 static void take_tile(const struct launch *a, struct lanes *l)
 {
     const struct tile *tile = a->tile;
@@ -126,7 +129,8 @@ static void take_tile(const struct launch *a, struct lanes *l)
     }
 }
 
-/* sub-pixel `sub` of each pixel, or (-1) its centre, at a depth */
+/* Computes the positions of sub-pixel `sub` of every pixel, or of its centre (-1), at a
+ * depth. */
 static void lane_place_samples(const struct launch *a, int sub, double depth,
                                struct lanes *l)
 {
@@ -162,7 +166,7 @@ PHYS_FN struct phys_vec3 step_of(const struct lanes *l, int i)
     return phys_vec3(l->x[i], l->y[i], l->z[i]);
 }
 
-/* factor[i] *= solid angle of the sample */
+/* Multiplies each factor[i] by the solid angle of the sample (docs/theory.md, 3). */
 static void times_omega(const struct launch *a, const struct lanes *l,
                         real *restrict factor)
 {
@@ -175,7 +179,8 @@ static void times_omega(const struct launch *a, const struct lanes *l,
                                                              l->ratio[i]));
 }
 
-/* factor[i] = captured fraction of the sample in a layer */
+/* Sets each factor[i] to the fraction of photons that a layer captures (docs/theory.md,
+ * 3). */
 static void captures(const struct launch *a, const struct lanes *l, int layer,
                      real *restrict factor)
 {

@@ -1,10 +1,11 @@
 /*
- * lane_slopes.h - the first half of lanes_vjp.c: the slopes of a pair of source and
- * orientation in every lane, and their sums. Compiled with it, once per instruction set and
- * precision.
+ * lane_slopes.h - the derivatives of F^2 for one pair of source and orientation in every
+ * lane, and their sums over pairs. It is compiled with lanes_vjp.c, once per instruction
+ * set and precision.
  *
- * x_bar is what the number at the end changes by with x, as in physics/pixel_vjp.h; in the
- * lanes all of them are divided by `scale`, so that float holds them.
+ * A name x_bar stands for the cotangent dL/dx of x, where L is the objective, as in
+ * physics/step_vjp.h. In the lanes all cotangents are divided by cotangent.scale, so that
+ * float can represent them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -42,8 +43,8 @@ static void blank_crystal(struct phys_spec spec, int n, struct cotangent *p)
 
 /* ---- a pair of source and orientation ---- */
 
-/* F^2 of a lane and its slopes, from those of its lattice factor alone; and what of F^2 is
- * left when F is taken out once */
+/* Returns F^2 of a lane and its derivatives by h, k, l, from those of the lattice
+ * factor's square, and writes F^2/F to per_f[i]. */
 PHYS_FN struct phys_sample in_cell(struct phys_spec spec, const struct sites *in, int i,
                                    struct phys_sample lattice, real *per_f)
 {
@@ -116,8 +117,8 @@ PHYS_FN void bump_slopes(struct phys_spec spec, const struct phys_crystal *of, i
     }
 }
 
-/* F^2 and its slopes in h, k, l; added up with a weight, F^2 and its slopes in the crystal
- */
+/* Computes F^2 and its derivatives by h, k, l of one pair in every lane. Adds F^2 to
+ * `sum` and the derivatives by the crystal's numbers to p->crystal, both times `weight`. */
 PHYS_FN void slopes_of(struct phys_spec spec, const struct phys_view *view, int n,
                        real weight, const struct sites *in, real *sum, struct cotangent *p)
 {
@@ -127,7 +128,8 @@ PHYS_FN void slopes_of(struct phys_spec spec, const struct phys_view *view, int 
         bump_slopes(spec, &view->crystal, n, weight, in, sum, p);
 }
 
-/* x, y, z += weighted slopes in the direction. `axes` as in phys_anchor: per step of it */
+/* Adds the weighted dF^2/d(direction) to p->x, y, z. The axes are those of a
+ * phys_anchor: divided by the wavelength. */
 static void add_direction(const struct phys_axes *of, real weight, int n,
                           struct cotangent *restrict p)
 {
@@ -143,8 +145,8 @@ static void add_direction(const struct phys_axes *of, real weight, int n,
     }
 }
 
-/* the nodes that F is interpolated from: the place of the first, -1 where it is not, and
- * the weights of the nodes along each index */
+/* The nodes from which F is interpolated: the index of the first, or -1 where F is not
+ * interpolated, and the weights of the nodes along h, k and l. */
 struct nodes {
     _Alignas(64) int corner[TILE_PIXELS];
     _Alignas(64) lane h[4], k[4], l[4];
@@ -171,7 +173,8 @@ PHYS_FN void find_nodes(const struct phys_box *of, const struct phys_anchor *at,
     }
 }
 
-/* f += weight times the weights of the nodes of lane i, four neighbours at a time */
+/* Adds `weight` times the weights of the nodes of lane i to `f`, four neighbours at a
+ * time. */
 PHYS_FN void give_nodes(const struct nodes *nodes, int i, const struct phys_box *box,
                         double weight, double *restrict f)
 {
@@ -188,7 +191,8 @@ PHYS_FN void give_nodes(const struct nodes *nodes, int i, const struct phys_box 
         }
 }
 
-/* what the structure factors get from a pair: F^2 changes by 2 F^2/F with F */
+/* Adds to the cotangents of the structure factors what one pair contributes: dF^2/dF = 2
+ * F^2/F. */
 static void scatter_f(struct phys_spec spec, const struct launch *a, double weight,
                       const struct phys_anchor *anchor, const struct sites *sites,
                       const struct lanes *l, const struct cotangent *p,

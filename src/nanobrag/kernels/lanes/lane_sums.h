@@ -1,7 +1,7 @@
 /*
- * lane_sums.h - the second half of what lanes.c and its adjoint share: weights of the
- * lanes, and where they lie in each orientation. Compiled with each of them, once per
- * instruction set and precision.
+ * lane_sums.h - what lanes.c and its adjoint share besides the positions: the weights of
+ * the samples, and their Miller indices in each orientation. It is compiled with each of
+ * them, once per instruction set and precision.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,17 +12,18 @@
 
 #include "kernels/lanes/lane_places.h"
 
-/* where the lanes lie in one orientation: phys_site in pieces */
+/* The lattice point and fractional indices of every lane in one orientation, and F
+ * there: the members of struct phys_site as separate arrays. */
 struct sites {
     _Alignas(64) lane h, k, l, cell;
     _Alignas(64) lane cell_h, cell_k,
-        cell_l; /* slopes of an interpolated F, if asked for */
-    _Alignas(64) int place[TILE_PIXELS]; /* of F, where it is looked up */
-    int any_halfway; /* 1 when a lane lies nearly halfway between two reflections */
+        cell_l; /* derivatives of an interpolated F, if requested */
+    _Alignas(64) int place[TILE_PIXELS]; /* index of F, where it is looked up */
+    int any_halfway; /* 1 when some lane lies nearly halfway between two reflections */
 };
 
-/* 1 where it tells in the image which of two reflections a sample halfway between belongs
- * to, so that float must not take the wrong one */
+/* Returns 1 where the image depends on which of two reflections a sample halfway between
+ * them is assigned to, so that float must not choose the wrong one. */
 PHYS_FN int has_jumps(struct phys_spec spec)
 {
 #ifdef PHYS_SINGLE
@@ -33,7 +34,8 @@ PHYS_FN int has_jumps(struct phys_spec spec)
 #endif
 }
 
-/* share[i] = weight of the samples of a source, without what depends on the source */
+/* Sets share[i] to the weight of the samples under a source, without the factors that
+ * weigh_samples() adds. */
 static void weigh_source(const struct phys_source *source, struct lanes *l)
 {
     const real weight = (real)source->weight;
@@ -42,8 +44,8 @@ static void weigh_source(const struct phys_source *source, struct lanes *l)
     for (int i = 0; i < l->n; i++) l->share[i] = weight * l->weight[i];
 }
 
-/* share[i] *= polarization of the source, displacement, dmin; and the polarization of the
- * pixel where a sample fixes it */
+/* Multiplies share[i] by the polarization of the source, the displacement factor and the
+ * dmin cut, and records the polarization of the pixel where this sample fixes it. */
 static void weigh_samples(const struct phys_frame *frame, const struct phys_source *source,
                           struct lanes *l)
 {
@@ -64,7 +66,8 @@ static void weigh_samples(const struct phys_frame *frame, const struct phys_sour
         const real polar = polarised != 0 ? kahns : 1;
         const real first = passes * (1 - l->lit[i]) * (1 - each);
 
-        /* sums of one and nothing: a choice would become a masked store, and a slow loop */
+        /* Sums with factors 1 and 0, because a conditional would become a masked store
+         * and a slow loop. */
         l->polarization[i] = first * polar + (1 - first) * l->polarization[i];
         l->lit[i] += first;
         l->share[i] *= passes * phys_displacement(displacement, square.at_middle + change)
@@ -72,7 +75,8 @@ static void weigh_samples(const struct phys_frame *frame, const struct phys_sour
     }
 }
 
-/* the amorphous part of a source, which neither dmin nor displacement touches */
+/* Adds the amorphous part under one source, which neither dmin nor the displacement
+ * affects (docs/theory.md, 7). */
 static void add_amorphous(const struct launch *a, const struct phys_source *source,
                           struct lanes *l)
 {
@@ -81,7 +85,8 @@ static void add_amorphous(const struct launch *a, const struct phys_source *sour
     const int each = frame->each_polar && frame->polarised;
 
     for (int i = 0; i < l->n; i++) {
-        /* spelt out: a compiler that reports why it left this loop alone names this line */
+        /* The step is written out here because a compiler that reports why it did not
+         * vectorise this loop names this line. */
         const struct phys_vec3 step = phys_vec3(l->x[i], l->y[i], l->z[i]);
         const struct phys_vec3 d = phys_axpy(1, l->patch.d, step);
         const struct phys_vec3 q = phys_scattering(d, phys_load(source->direction), unit);
@@ -95,8 +100,9 @@ static void add_amorphous(const struct launch *a, const struct phys_source *sour
     }
 }
 
-/* how far the indices of the lanes lie from those of the anchor, at most, and with a margin
- * of four more: alike in all orientations, which turn the same cell */
+/* Returns the largest distance of the lanes' indices from those of the anchor, plus a
+ * margin of four. It is the same in all orientations, because they only rotate the same
+ * cell. */
 static struct phys_vec3 reach_of(const struct phys_frame *frame, double unit,
                                  const struct lanes *l)
 {
@@ -108,12 +114,12 @@ static struct phys_vec3 reach_of(const struct phys_frame *frame, double unit,
                      4 + most * sqrt(phys_dot(axes.c, axes.c)));
 }
 
-/* 1 when no lane of the tile looks up F outside the box: neither its nearest reflection
- * nor the nodes of the interpolation */
+/* Returns 1 when no lane of the tile looks up F outside the box, neither at its nearest
+ * reflection nor at the nodes of the interpolation. */
 static int stays_inside(const struct phys_box *box, struct phys_vec3 at,
                         struct phys_vec3 reach)
 {
-    const real most = 8388608; /* whole numbers of a float are exact up to twice this */
+    const real most = 8388608; /* a float holds integers exactly up to twice this */
     const real farthest =
         reach.x * (real)box->stride_h + reach.y * (real)box->stride_k + reach.z;
 
@@ -123,9 +129,11 @@ static int stays_inside(const struct phys_box *box, struct phys_vec3 at,
            && farthest < most;
 }
 
-/* where every lane lies in one orientation, and F there or (nearest) the place where it is
- * kept: loads of places just computed would hold up the loop. Restrict parameters: clang
- * proves the look-ups in `f` apart from the results by nothing else */
+/* Computes the lattice point and the fractional indices of every lane in one
+ * orientation, and F there. For the nearest reflection the loop only computes the index
+ * of F, because a load from an index just computed would stall it. The parameters are
+ * `restrict` because clang has no other proof that the look-ups in `f` do not alias the
+ * results. */
 PHYS_FN void find_sites(struct phys_spec spec, int slopes, const struct phys_view *view,
                         const struct phys_anchor *at, const real *restrict f, real halfway,
                         const struct lanes *restrict l, struct sites *restrict out)
@@ -166,8 +174,8 @@ PHYS_FN void find_sites(struct phys_spec spec, int slopes, const struct phys_vie
 }
 
 #ifdef PHYS_SINGLE
-/* Lanes halfway between two reflections, within what float can tell, are placed again in
- * double. They are few. */
+/* Computes again, in double, the lanes that float cannot assign to one of two
+ * reflections. They are few. */
 static void place_again(struct phys_spec spec, const struct launch *a,
                         const struct phys_source *source, const double *rows,
                         const struct phys_anchor *anchor, const struct lanes *l, real limit,
@@ -202,13 +210,13 @@ static void place_again(struct phys_spec spec, const struct launch *a,
 }
 #endif
 
-/* what all orientations have in common under a source: the scattering vector of the tile's
- * middle, and how far the lanes lie about it */
+/* What all orientations share under one source: the scattering vector of the tile's
+ * middle, and how far the lanes' indices extend around it. */
 struct aim {
     const struct phys_source *source;
     double q[3];
     struct phys_vec3 reach;
-    real halfway; /* float can not tell which reflection is nearest from here on */
+    real halfway; /* fractional index from which float cannot tell the nearest reflection */
 };
 
 static struct aim aim_of(const struct phys_frame *frame, const struct phys_source *source,
@@ -219,13 +227,15 @@ static struct aim aim_of(const struct phys_frame *frame, const struct phys_sourc
     aim.source = source;
     phys_patch_scattering(&l->patch, source, aim.q);
     aim.reach = reach_of(frame, source->inverse_wavelength, l);
-    /* indices reach so far from the anchor's, and are rounded several times */
+    /* The error grows with the distance of the indices from the anchor's and with
+     * several roundings. */
     aim.halfway = (real)0.5 - (real)2.5e-7 * (aim.reach.x + aim.reach.y + aim.reach.z);
     return aim;
 }
 
-/* the lanes in orientation k; returns the anchor they are counted from. `slopes`: those of
- * an interpolated F too */
+/* Computes the sites of the lanes in orientation k and returns the anchor, the point
+ * from which their indices are counted (physics/tile/anchor.h). With `slopes` the
+ * derivatives of an interpolated F are computed too. */
 PHYS_FN struct phys_anchor sites_of(struct phys_spec spec, int slopes,
                                     const struct launch *a, const struct aim *aim, int k,
                                     const struct lanes *l, struct sites *out)
@@ -237,7 +247,7 @@ PHYS_FN struct phys_anchor sites_of(struct phys_spec spec, int slopes,
     struct phys_spec inside = spec;
 
     inside.inside = 1;
-    /* lanes on nanoBragg's curved detector lie where they like, not about the patch */
+    /* On nanoBragg's curved detector the samples need not lie near the patch. */
     if (spec.lookup != PHYS_CONSTANT && a->frame->surface != PHYS_CURVED_QUIRK
         && stays_inside(&a->view.box, anchor.whole, aim->reach))
         find_sites(inside, slopes, &a->view, &anchor, f, aim->halfway, l, out);
@@ -250,7 +260,7 @@ PHYS_FN struct phys_anchor sites_of(struct phys_spec spec, int slopes,
     return anchor;
 }
 
-/* bragg[i] += share[i] sum[i] */
+/* Adds share[i] sum[i] to bragg[i]. */
 static void lane_add_weighted(int n, const real *restrict share, const real *restrict sum,
                               double *restrict bragg)
 {
@@ -258,7 +268,8 @@ static void lane_add_weighted(int n, const real *restrict share, const real *res
     for (int i = 0; i < n; i++) bragg[i] += (double)(share[i] * sum[i]);
 }
 
-/* polarization of the first source, which a pixel keeps unless each sample has its own */
+/* Sets the pixel's polarization to that of the first source, unless each sample has its
+ * own. */
 static void first_polarization(const struct phys_frame *frame, struct lanes *l)
 {
     const struct phys_source *source = frame->source;
@@ -274,8 +285,8 @@ static void first_polarization(const struct phys_frame *frame, struct lanes *l)
             phys_polarization(kahn, incident, e, b, phys_axpy(1, d, step_of(l, i)));
 }
 
-/* centre[i] = photons of the amorphous material, at the centres of the pixels; leaves its
- * traces in `l`, so it comes first */
+/* Sets centre[i] to the photons of the amorphous material seen from the pixel's centre.
+ * It overwrites other members of `l`, so it is called first. */
 static void amorphous_at_centre(const struct launch *a, struct lanes *l)
 {
     const struct phys_frame *frame = a->frame;
@@ -303,7 +314,7 @@ static void amorphous_at_centre(const struct launch *a, struct lanes *l)
                        * l->polarization[i];
 }
 
-/* weights of a sub-pixel */
+/* Computes the weights of a sub-pixel. */
 static void lane_sample_weights(const struct launch *a, int layer, int sub, struct lanes *l,
                                 real *restrict capture)
 {
@@ -319,7 +330,8 @@ static void lane_sample_weights(const struct launch *a, int layer, int sub, stru
         memcpy(l->capture, capture, sizeof l->capture);
 }
 
-/* the same, and at the first one the factors that are taken there */
+/* Computes the weights of a sub-pixel and, at the first one, the factors that are
+ * evaluated once per pixel. */
 static void lane_sample_factors(const struct launch *a, int layer, int sub, struct lanes *l,
                                 real *restrict capture)
 {
@@ -347,7 +359,8 @@ static void lane_clear_sums(const struct launch *a, struct lanes *l)
     lane_fill(l->n, l->lit, 0);
 }
 
-/* `factor`: of the Bragg part */
+/* Computes the photons from the sums (docs/theory.md, 1). `factor` multiplies the Bragg
+ * part. */
 static void finish(const struct launch *a, double factor, const struct lanes *l,
                    double *restrict photons)
 {
@@ -362,7 +375,7 @@ static void finish(const struct launch *a, double factor, const struct lanes *l,
                      + (double)l->centre[i];
 }
 
-/* Is there anything besides the first sample that the factors of a pixel depend on? */
+/* Returns 1 when the factors of a pixel depend on more than its first sample. */
 static int needs_all_samples(const struct phys_frame *frame)
 {
     return frame->amorphous_in_samples || frame->dmin > 0

@@ -1,5 +1,6 @@
 /*
- * lane_types.h - what lanes.c and its adjoint keep of a tile, in `real`.
+ * lane_types.h - the arrays in which the lanes kernels and their adjoint hold one tile,
+ * in `real`. A lane is one element of a SIMD vector and stands for one pixel of the tile.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,51 +10,57 @@
 #include "kernels/kernels.h"
 #include "physics/tile/patch.h"
 
-/* one number for each pixel of a tile */
+/* One number for each pixel of a tile: `lane` in the precision of the kernel, `wide`
+ * always in double. */
 typedef real lane[TILE_PIXELS];
 typedef double wide[TILE_PIXELS];
 
-/* what a tile needs: all of it stays in the innermost cache */
+/* The state of a tile. It is small enough to stay in the innermost cache. A sample is
+ * one sub-pixel at one depth; a patch (physics/tile/patch.h) counts positions from the
+ * middle of the tile. */
 struct lanes {
     int n; /* lanes in use */
     struct phys_patch patch;
-    real radius; /* no step is longer */
-    double depth; /* of the patch below the front of the sensor, m */
-    real sub_fast, sub_slow; /* the sample in its pixel, sub-pixels */
+    real radius; /* no sample's direction differs more from the middle's */
+    double depth; /* of the patch, below the front of the sensor, m */
+    real sub_fast, sub_slow; /* sample from the pixel's corner, in sub-pixels */
     int small; /* phys_patch_is_small() */
-    _Alignas(64) lane fast, slow; /* corner of the pixel from the middle, sub-pixels */
-    _Alignas(64) lane x, y, z; /* direction of the sample, less that of the middle */
-    _Alignas(64) lane ratio; /* its distance over that of the middle */
-    _Alignas(64) lane weight; /* of the sub-pixel: flagged factors */
-    _Alignas(64) lane share; /* of the sub-pixel and the source */
-    _Alignas(64) lane sum; /* of F^2 over a chunk of orientations */
+    _Alignas(64) lane fast, slow; /* pixel's corner from the middle, in sub-pixels */
+    _Alignas(64) lane x, y, z; /* direction of the sample minus that of the middle */
+    _Alignas(64) lane ratio; /* distance of the sample over that of the middle */
+    _Alignas(64) lane weight; /* weight of the sub-pixel: factors evaluated at every sample */
+    _Alignas(64) lane share; /* weight of the sub-pixel under one source */
+    _Alignas(64) lane sum; /* sum of F^2 over a chunk of orientations */
     _Alignas(64) wide bragg, amorphous;
-    _Alignas(64) lane centre; /* photons of the amorphous part taken at the centre */
-    _Alignas(64) lane omega, polarization, capture; /* factors that wait until the end */
-    _Alignas(64) lane lit; /* 1 once a sample fixed the polarization */
+    _Alignas(64) lane centre; /* amorphous photons, computed at the pixel's centre */
+    _Alignas(64) lane omega, polarization, capture; /* factors evaluated once per pixel */
+    _Alignas(64) lane lit; /* 1 once a sample has fixed the polarization */
 };
 
-enum { LANE_TERMS = 9 }; /* vectors of a source: direction, e, b */
+enum { LANE_TERMS = 9 }; /* components of a source's vectors: direction, e, b */
 
-/* what its adjoint needs besides */
+/* The additional state of the adjoint. L is the objective, the scalar whose gradient is
+ * computed; the cotangent of x is dL/dx. All lanes hold cotangents divided by `scale`,
+ * so that float can represent them. A pair is one source with one orientation. */
 struct cotangent {
     wide photons_bar;
     double scale;
-    _Alignas(64) lane objective; /* cotangent of the pixel's sum of weighted F^2 */
-    /* under a source */
-    _Alignas(64) lane fall, polar; /* displacement and dmin; polarization of each sample */
-    _Alignas(64) lane w; /* cotangent of F^2 */
-    _Alignas(64) lane x, y, z; /* sum of slopes of F^2 in the direction of the sample */
-    /* sums of slopes of F^2: lanes of `own_crystal`, or kept */
+    _Alignas(64) lane objective; /* dL/d(the pixel's sum of weighted F^2) */
+    /* of the source being processed */
+    _Alignas(64) lane fall, polar; /* factor of displacement and dmin; polarization */
+    _Alignas(64) lane w; /* dL/dF^2 */
+    _Alignas(64) lane x, y, z; /* dF^2/d(direction), summed over orientations */
+    /* derivatives of the sum of F^2 by the crystal's numbers: in `own_crystal` or in the
+     * workspace */
     real *crystal[FRAME_CRYSTAL];
     _Alignas(64) lane own_crystal[FRAME_CRYSTAL];
-    /* of a pair, lanes of `pair`, or kept: F^2 and its slopes in h, k, l; where F is looked
-     * up, F^2 over F too */
+    /* of one pair, in `pair` or in the workspace: F^2, its derivatives by h, k, l, and,
+     * where F is looked up, F^2/F */
     real *f2, *gh, *gk, *gl, *per_f;
     _Alignas(64) lane pair[KEPT_OF_PAIR + 1];
-    /* cotangents that a sample adds to a few members of the frame or of a source */
+    /* the terms that a sample adds to the cotangents of a source or of a few numbers */
     _Alignas(64) lane term[LANE_TERMS];
-    /* of a sample: cotangents */
+    /* cotangents of a sample's direction, distance, weight and capture */
     _Alignas(64) lane dx, dy, dz, r, weight_bar, capture_bar;
 };
 

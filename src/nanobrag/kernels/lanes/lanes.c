@@ -1,12 +1,13 @@
 /*
- * lanes.c - the same sum as physics/pixel.h with the loops turned inside out: the pixels
- * of a tile are the lanes of the innermost loop, which then has no branch, no call and no
- * memory but its own arrays. Compiled for each instruction set in double and in float,
- * without intrinsics.
+ * lanes.c - the sum of physics/pixel.h with its loops turned inside out. The pixels of a
+ * tile are the lanes of the innermost loop, which has no branch and no call and touches
+ * no memory but its own arrays, so that compilers vectorise it without intrinsics. This
+ * file is compiled for each instruction set, in double and in float.
  *
  * Directions and Miller indices are counted from those of the tile's middle, which are
- * found in double (physics/tile/patch.h, anchor.h): so float rounds only what changes
- * across a tile. Sums over more than a few orientations are in double either way.
+ * computed in double (physics/tile/patch.h, anchor.h), so that float rounds only what
+ * changes across a tile. Sums over more than CHUNK orientations are in double in either
+ * precision.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,17 +15,17 @@
 #include "kernels/lanes/lane_sums.h"
 #include "kernels/variants.h"
 
-/* orientations whose sum is in `real` before it joins a sum in double */
+/* This many orientations are summed in `real`; the sum is then added to one in double. */
 enum { CHUNK = 64 };
 
-/* sum[i] += weight F^2. A loop of its own: the two together are a chain of operations so
- * long that too few of them are under way at once */
+/* Adds weight F^2 to sum[i]. This loop is separate from that of find_sites() because the
+ * two together are so long a chain of operations that too few of them overlap. */
 PHYS_FN void add_samples(struct phys_spec spec, const struct phys_view *view, int n,
                          real weight, const struct sites *restrict in, real *restrict sum)
 {
     struct phys_crystal crystal = view->crystal;
 
-    crystal.peak = 1; /* see phys_constant_factor() */
+    crystal.peak = 1; /* the peak is in phys_constant_factor() */
 #pragma omp simd
     for (int i = 0; i < n; i++) {
         struct phys_site site;
@@ -33,13 +34,14 @@ PHYS_FN void add_samples(struct phys_spec spec, const struct phys_view *view, in
         site.d = phys_vec3(in->h[i], in->k[i], in->l[i]);
         site.cell.f = spec.lookup == PHYS_CONSTANT ? 1 : in->cell[i];
         f = site.cell.f * phys_lattice(spec, &crystal, site.d).f;
-        sum[i] += weight * f * f; /* a weight of 1 moves no bit of a fused sum */
+        sum[i] += weight * f * f; /* a weight of 1 changes no bit of a fused sum */
     }
 }
 
-/* The two loops over the lanes in an orientation, specialised. Functions of their own,
- * called and not inlined: how a compiler contracts products and sums may depend on what it
- * inlines them into, and all kernels of a variant are to give the same bits. */
+/* The two loops over the lanes in an orientation, specialised for a crystal shape and a
+ * look-up. They are separate functions and not inlined, because how a compiler contracts
+ * products and sums may depend on the code around them, and all kernels of a variant
+ * must produce the same bits. */
 struct loops {
     void (*sites)(const struct launch *a, const struct aim *aim, int k,
                   const struct lanes *l, struct sites *out);
@@ -70,7 +72,7 @@ struct loops {
 #include "kernels/variants.def"
 #undef VARIANT
 
-/* all orientations under one source */
+/* Adds the Bragg sums of all orientations under one source. */
 PHYS_FN void add_bragg(const struct loops *loops, const struct launch *a,
                        const struct phys_source *source, struct lanes *l)
 {
@@ -91,7 +93,7 @@ PHYS_FN void add_bragg(const struct loops *loops, const struct launch *a,
     }
 }
 
-/* all that a source adds to a sub-pixel */
+/* Adds everything that one source contributes to a sub-pixel. */
 PHYS_FN void add_source(const struct loops *loops, const struct launch *a,
                         const struct phys_source *source, struct lanes *l)
 {
@@ -101,15 +103,16 @@ PHYS_FN void add_source(const struct loops *loops, const struct launch *a,
     add_bragg(loops, a, source, l);
 }
 
-/* a crystal of one orientation: the numbers say whether its samples have factors */
+/* Returns 1 when there is one orientation of weight 1 and no factor differs between
+ * samples. */
 static int is_single_orientation(const struct launch *a)
 {
     return a->frame->norientation == 1 && a->frame->orientation[0].weight == 1
            && !a->weighted && !a->per_source && !a->frame->amorphous_in_samples;
 }
 
-/* the same where all lanes have the weight of the source: their shares are not written
- * down, and the sum, 0 at first, is left 0 for the next */
+/* Does the work of add_source() when the weight is that of the source in all lanes, so
+ * that no shares are stored. l->sum is 0 on entry and on return. */
 PHYS_FN void add_single_orientation(const struct loops *loops, const struct launch *a,
                                     const struct phys_source *source, struct lanes *l)
 {
@@ -154,7 +157,7 @@ PHYS_FN void run(struct phys_spec spec, const struct loops *loops,
     finish(&a, phys_constant_factor(spec, frame), &l, photons);
 }
 
-/* the lanes are some pixels of the tile */
+/* Assigns the listed pixels of the tile to the lanes. */
 static void take_listed(const struct launch *a, int n, const int *listed, struct lanes *l)
 {
     const struct tile *tile = a->tile;
@@ -169,9 +172,9 @@ static void take_listed(const struct launch *a, int n, const int *listed, struct
     }
 }
 
-/* The pixels of a tile that have a sum, when nothing but their first sample and the sum
- * counts. The list is filled up to a multiple of every vector's length, so that a pixel is
- * computed by the same instructions whatever stands beside it. */
+/* Finishes the pixels of a tile whose sum is not 0, when the photons depend only on the
+ * sum and the first sample. The list is padded to a multiple of every vector's length,
+ * so that a pixel is computed by the same instructions whatever its neighbours are. */
 static void finish_lit(const struct phys_frame *frame, const struct tile *tile,
                        double factor, double *photons)
 {
@@ -253,7 +256,7 @@ static void omega_of(const struct phys_frame *frame, const struct tile *tile, do
     }
 }
 
-/* the general kernel of a variant, and the one for a single orientation */
+/* The general kernel of a variant, and the one for a single orientation. */
 #define KERNEL(name, shape, lookup, single_orientation)                                    \
     static void name(const struct phys_frame *frame, const struct tile *tile,              \
                      double *photons)                                                      \

@@ -1,12 +1,13 @@
 /*
- * lanes_vjp.c - the adjoint of lanes.c: the same loops over the lanes of a tile, and what a
- * number changes by with the photons of each lane (photons_bar) handed back to the frame.
+ * lanes_vjp.c - the adjoint of lanes.c: the same loops over the lanes of a tile, which
+ * propagate the cotangent of each lane's photons (photons_bar) back to the frame.
  *
- * A pair of source and orientation gives every lane the slopes of its F^2 in h, k, l. Their
- * sum over orientations, turned into the laboratory, is what the lane's direction gets;
- * their sum over lanes, times the scattering vector, is what the axes of the orientation
- * get. Nothing is kept from a sample to the next but such sums, unless `photons_bar`
- * depends on the photons: then the slopes wait until these are known.
+ * For each pair of source and orientation every lane has the derivatives of its F^2 by h,
+ * k, l. Their sum over orientations, multiplied by the axes, is the cotangent of the
+ * lane's direction; their sum over lanes, times the scattering vector, is that of the
+ * orientation's axes. Only such sums are passed from one sample to the next, unless
+ * `photons_bar` depends on the photons: then the derivatives of all pairs are saved until
+ * the photons are known.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,12 +18,12 @@
 #include "kernels/lanes/lane_jacobian.h"
 #include "kernels/spots/reach.h"
 
-/* slopes of the pairs of one source: all of a tile, or one at a time */
+/* The saved derivatives of the pairs of one source: those of all samples of a tile, or
+ * (slope == NULL) of one pair at a time. */
 struct kept {
-    real *source; /* sum of F^2 over the orientations, slopes in the crystal
-                     (KEPT_OF_SOURCE x TILE_PIXELS) */
-    real *slope; /* and F^2 itself (norientation x of_pair x TILE_PIXELS); NULL: not kept */
-    int of_pair; /* numbers */
+    real *source; /* sum of F^2 over the orientations, derivatives by the crystal (KEPT_OF_SOURCE x TILE_PIXELS) */
+    real *slope; /* F^2 and its derivatives (norientation x of_pair x TILE_PIXELS); NULL: not saved */
+    int of_pair; /* numbers saved for a pair */
 };
 
 static struct kept kept_of(const struct phys_frame *frame, int with_f, void *workspace,
@@ -38,22 +39,22 @@ static struct kept kept_of(const struct phys_frame *frame, int with_f, void *wor
     return k;
 }
 
-/* where the lanes lie in orientation k; then the slopes of the pair, and F^2 added to
- * l->sum. From here on only these differ from one crystal shape to the next, so they alone
- * are specialised */
+/* The two specialised functions: pair_sites computes the sites of the lanes in
+ * orientation k; pair_slopes computes the derivatives of the pair and adds F^2 to
+ * l->sum. Nothing else in the adjoint is compiled per crystal shape. */
 typedef struct phys_anchor pair_sites(const struct launch *a, const struct aim *aim, int k,
                                       const struct lanes *l, struct sites *sites);
 typedef void pair_slopes(const struct launch *a, int k, const struct sites *sites,
                          struct lanes *l, struct cotangent *p);
 
-/* what a launch is specialised on */
+/* A variant of the kernel and its specialised functions. */
 struct special {
     struct phys_spec spec;
     pair_sites *sites;
     pair_slopes *slopes;
 };
 
-/* where the slopes in the crystal go, or are */
+/* Selects the arrays of the derivatives by the crystal: saved or local. */
 static void use_source(const struct kept *kept, struct cotangent *p)
 {
     for (int k = 0; k < FRAME_CRYSTAL; k++)
@@ -61,7 +62,7 @@ static void use_source(const struct kept *kept, struct cotangent *p)
                                      : (real *)p->own_crystal[k];
 }
 
-/* where the slopes of pair k go, or are */
+/* Selects the arrays of pair k: saved or local. */
 static void use_pair(const struct kept *kept, int k, struct cotangent *p)
 {
     real *pair = kept->slope ? kept->slope + (size_t)k * (size_t)kept->of_pair * TILE_PIXELS
@@ -74,7 +75,8 @@ static void use_pair(const struct kept *kept, int k, struct cotangent *p)
     p->per_f = kept->of_pair > KEPT_OF_PAIR ? pair + (size_t)4 * TILE_PIXELS : p->pair[4];
 }
 
-/* forward under one source: sums of F^2, slopes to be kept, slopes in the crystal */
+/* Computes the forward pass under one source: sums of F^2, and the derivatives to be
+ * saved. */
 static void slopes_of_source(const struct special *special, const struct launch *a,
                              int index, const struct kept *kept, struct lanes *l,
                              struct cotangent *p)
@@ -96,7 +98,8 @@ static void slopes_of_source(const struct special *special, const struct launch 
     lane_add_weighted(l->n, l->share, l->sum, l->bragg);
 }
 
-/* the cotangents of the lanes, through the slopes of a pair, to its orientation */
+/* Propagates the cotangents of the lanes through the derivatives of pair k to its
+ * orientation, to the strain and to the lanes' directions. */
 static void hand_back(const struct phys_frame *frame, const struct aim *aim,
                       const struct phys_axes *axes, int k, const struct lanes *l,
                       struct cotangent *p, struct phys_frame_tangent *bar)
@@ -124,7 +127,7 @@ static void hand_back(const struct phys_frame *frame, const struct aim *aim,
     }
 }
 
-/* adjoint under one source */
+/* Computes the adjoint under one source. */
 static void source_vjp(const struct special *special, const struct launch *a, int index,
                        const struct kept *kept, struct lanes *l, struct cotangent *p,
                        struct phys_frame_tangent *bar)
@@ -167,7 +170,7 @@ static void source_vjp(const struct special *special, const struct launch *a, in
     close_source(a, index, l, p, &to);
 }
 
-/* sums and factors of all lanes, slopes kept */
+/* Computes the sums and factors of all lanes and saves the derivatives. */
 static void forward_keeping(const struct special *special, const struct launch *a,
                             int with_f, void *workspace, struct lanes *l,
                             struct cotangent *p)
@@ -195,7 +198,7 @@ static void forward_keeping(const struct special *special, const struct launch *
     }
 }
 
-/* the loops of lanes.c once more, each line with its cotangent */
+/* Runs the loops of lanes.c again and propagates the cotangents of each line. */
 static void backward(const struct special *special, const struct launch *a, void *workspace,
                      struct lanes *l, struct cotangent *p, struct phys_frame_tangent *bar)
 {
@@ -224,7 +227,7 @@ static void backward(const struct special *special, const struct launch *a, void
     }
 }
 
-/* no sample is computed, only what weighs them all */
+/* Computes the factors of each pixel without the Bragg samples. */
 static void factors_alone(const struct launch *a, struct lanes *l)
 {
     const struct phys_frame *frame = a->frame;
@@ -254,7 +257,7 @@ static void add_numbers(struct phys_frame_tangent *from, struct phys_frame_tange
     for (int i = 0; i < PHYS_NUMBERS; i++) sum[i] += own[i];
 }
 
-/* a launch that passes over pairs which do not reach the tile */
+/* Returns a launch that skips the pairs which do not reach the tile. */
 static struct launch launch_live(const struct job *job, const struct tile *tile)
 {
     struct launch a = launch_of(job->frame, tile);
@@ -263,7 +266,8 @@ static struct launch launch_live(const struct job *job, const struct tile *tile)
     return a;
 }
 
-/* 1 where there are no photons: none are left to hand anything back */
+/* Returns 1, and photons of 0, when no pair reaches the tile: then there is nothing to
+ * propagate. */
 static int is_dark(const struct job *job, const struct tile *tile, double *photons)
 {
     if (job->frame->amorphous_scale != 0 || !reach_is_empty(job->reach, tile)) return 0;
@@ -306,7 +310,7 @@ static double objective_back(const struct special *special, const struct job *jo
         if (objective->linear) finish(&a, factor, &l, photons);
         factors_back(&a, factor, &l, &p, &to);
     }
-    numbers_back(spec, a.frame, factor, &l, &p, &own); /* also at a scale of 0 */
+    numbers_back(spec, a.frame, factor, &l, &p, &own); /* even when all cotangents of the sums are 0 */
     if (a.frame->amorphous_scale != 0)
         reference_amorphous_vjp(a.frame, tile, p.photons_bar, &own);
     add_numbers(&own, bar);
@@ -341,8 +345,8 @@ static void source_jacobian(const struct special *special, const struct launch *
     close_source_jacobian(special->spec, a, index, l, p, to);
 }
 
-/* the loops of lanes.c with those of backward() in one: every lane has a cotangent of 1, so
- * nothing needs to be known before */
+/* Runs the loops of lanes.c and of backward() in one pass: every pixel has photons_bar =
+ * 1, so no forward pass is needed first. */
 static void samples_jacobian(const struct special *special, const struct launch *a,
                              struct lanes *l, struct cotangent *p,
                              const struct accumulator *to)
@@ -398,7 +402,7 @@ static void find_jacobian(const struct special *special, const struct job *job,
     close_jacobian(&l, &r);
 }
 
-/* ---- Bragg sums painted elsewhere ---- */
+/* ---- tiles whose Bragg sums were splatted by kernels/spots ---- */
 
 static void weigh_tile(const struct job *job, const struct tile *tile, double factor,
                        const struct objective *objective, const double *sums,
