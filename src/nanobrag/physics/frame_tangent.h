@@ -2,7 +2,7 @@
  * frame_tangent.h - tangents and cotangents of the frame, which share one struct. As a
  * tangent, a member holds its derivative along a direction in which the frame changes; as
  * a cotangent, it holds dL/d(member), where L is the objective, the scalar whose gradient
- * is computed. The inner product of the two is dL along that direction.
+ * is computed. The inner product of the two is the derivative of L along that direction.
  *
  * Orientations change in two ways. They all share the cell: axis i of each changes by the
  * sum over j of strain[3 i + j] axis j, so that the strain's cotangent is a sum over

@@ -30,7 +30,8 @@ struct phys_loss {
     double value, slope, curvature;
 };
 
-/* Returns an infinite value where photons were observed but the model has none. */
+/* Returns the Poisson loss. Its value is infinite where photons were observed but none
+ * are computed. */
 PHYS_FN struct phys_loss phys_loss_poisson(double photons, double observed)
 {
     struct phys_loss r = {photons, 1, 0};

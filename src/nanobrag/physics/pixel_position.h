@@ -48,8 +48,8 @@ struct phys_point {
     real r; /* distance, m */
 };
 
-/* Returns v rotated about the unit vector k by the angle pi times `turns`, without the
- * term that keeps a component along k twice. */
+/* Returns v rotated about k by the angle pi times `turns`, by Rodrigues' formula; k is
+ * not normalised. */
 PHYS_FN struct phys_vec3 phys_rotate(struct phys_vec3 k, real turns, struct phys_vec3 v)
 {
     const real c = phys_cospi(turns), s = phys_sinpi(turns);
@@ -137,8 +137,8 @@ struct phys_omega_slopes {
     real dr, dclose, darea;
 };
 
-/* Returns these derivatives for a sample at distance r whose solid angle is omega; with
- * a cotangent times the solid angle in its place they come multiplied by the cotangent. */
+/* Returns these derivatives for a sample at distance r whose solid angle is omega. If
+ * omega is multiplied by a cotangent, so are they. */
 PHYS_FN struct phys_omega_slopes phys_solid_angle_scaled(const struct phys_detector *det,
                                                          real r, real omega)
 {

@@ -1,10 +1,11 @@
 /*
- * pixel_vjp.h - the adjoint of pixel.h: given photons_bar = dL/dphotons of one pixel, adds
- * dL/dmember for every member of the frame. The steps of one sample are step_vjp.h.
+ * pixel_vjp.h - the adjoint of pixel.h: given photons_bar = dL/d(photons) of one pixel,
+ * it adds dL/d(member) for every member of the frame, where L is the objective, the
+ * scalar whose gradient is computed. The steps of one sample are in step_vjp.h.
  *
- * The photons are computed first, for the factors that wait until a pixel's end; then the
- * loops of pixel.h run again, and each line hands the cotangent of its result to what it
- * was made from.
+ * The photons are computed first, for the factors that are evaluated once per pixel. Then
+ * the loops of pixel.h run again, and each line propagates the cotangent of its result to
+ * its operands.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,14 +16,14 @@
 #include "pixel.h"
 #include "step_vjp.h"
 
-/* a pixel whose adjoint is computed, and where its cotangents go */
+/* A pixel whose adjoint is computed, and the destination of its cotangents. */
 struct phys_pixel_adjoint {
     struct phys_spec spec;
     const struct phys_frame *frame;
     const struct phys_view *view;
     int s, f;
     struct phys_frame_tangent *bar;
-    real number[PHYS_NUMBERS]; /* added to those of `bar` when the pixel is done */
+    real number[PHYS_NUMBERS]; /* added to the numbers of `bar` when the pixel is done */
 };
 
 PHYS_FN struct phys_pixel_adjoint phys_pixel_adjoint(struct phys_spec spec,
@@ -49,7 +50,7 @@ PHYS_FN void phys_pixel_adjoint_end(const struct phys_pixel_adjoint *a)
     for (int i = 0; i < PHYS_NUMBERS; i++) number[i] += (double)a->number[i];
 }
 
-/* to[i] += v, in double */
+/* Adds v to `to`, in double. */
 PHYS_FN void phys_add_wide3(double *to, struct phys_vec3 v)
 {
     to[0] += (double)v.x;
@@ -66,7 +67,7 @@ PHYS_FN void phys_add_source(const struct phys_source_bar *from, struct phys_sou
     to->weight += (double)from->weight;
 }
 
-/* sub-pixel `sub` of the pixel (-1: its centre) in a layer */
+/* The position of sub-pixel `sub` of the pixel (-1: its centre) in a layer. */
 struct phys_sample_at {
     int layer;
     struct phys_sub place;
@@ -86,7 +87,8 @@ PHYS_FN struct phys_sample_at phys_sample_at(const struct phys_pixel_adjoint *a,
     return at;
 }
 
-/* direction and distance of a sample to the numbers of the detector */
+/* Propagates the cotangents of a sample's direction and distance to the numbers of the
+ * detector. */
 PHYS_FN void phys_point_vjp(const struct phys_sample_at *at,
                             struct phys_point_bar point_bar, struct phys_pixel_adjoint *a)
 {
@@ -105,7 +107,7 @@ PHYS_FN void phys_point_vjp(const struct phys_sample_at *at,
     phys_places_vjp(a->frame, at->layer, (double)depth, &sums, phys_numbers(a->bar), 1);
 }
 
-/* the solid angle of a sample */
+/* Propagates the cotangent of a sample's solid angle. */
 PHYS_FN void phys_point_solid_angle_vjp(const struct phys_sample_at *at, real omega_bar,
                                         struct phys_point_bar *point_bar,
                                         struct phys_pixel_adjoint *a)
@@ -117,7 +119,8 @@ PHYS_FN void phys_point_solid_angle_vjp(const struct phys_sample_at *at, real om
                          a->number);
 }
 
-/* the polarization of a source where the pixel takes it from one sample */
+/* Propagates the cotangent of a source's polarization when the pixel uses that of one
+ * sample. */
 PHYS_FN void phys_point_polarization_vjp(int index, const struct phys_sample_at *at,
                                          real polar_bar, struct phys_point_bar *point_bar,
                                          struct phys_pixel_adjoint *a)
@@ -131,7 +134,7 @@ PHYS_FN void phys_point_polarization_vjp(int index, const struct phys_sample_at 
 
 /* ---- the crystal ---- */
 
-/* what the lattice factor changes by with the numbers of the crystal */
+/* Adds the cotangents of the crystal's numbers, given that of the lattice factor. */
 PHYS_FN void phys_crystal_vjp(struct phys_crystal_slopes s, real latt_bar, real *number)
 {
     phys_add_vec3(number + PHYS_AT_ncells, phys_scale(latt_bar, s.dn));
@@ -145,8 +148,8 @@ PHYS_FN void phys_crystal_vjp(struct phys_crystal_slopes s, real latt_bar, real 
     number[PHYS_AT_metric + 5] += latt_bar * s.dkl;
 }
 
-/* F^2 of a sample in orientation i, whose cotangent is f2_bar. Adds F^2, weighted, and its
- * slope in q to the sums of the source. */
+/* Propagates f2_bar, the cotangent of F^2 of a sample in orientation i. Adds the
+ * weighted F^2 and its derivative by q to the sums of the source. */
 PHYS_FN void phys_step_vjp(int i, struct phys_vec3 q, real f2_bar,
                            struct phys_source_sums *sums, struct phys_pixel_adjoint *a)
 {
@@ -176,14 +179,15 @@ PHYS_FN void phys_step_vjp(int i, struct phys_vec3 q, real f2_bar,
 
 /* ---- a sample ---- */
 
-/* cotangents of the sums of a pixel and of the factors that wait until its end */
+/* The cotangents of a pixel's sums and of the factors that are evaluated once per pixel. */
 struct phys_sums_bar {
     real bragg, amorphous, omega, polarization, capture;
-    real weight; /* no cotangent: that of the sub-pixel at hand */
+    real weight; /* not a cotangent: the weight of the current sub-pixel */
     int lit;
 };
 
-/* returns the cotangent of the weight, and adds those of the sample's direction */
+/* Propagates the cotangents of a sample under source `index`. Adds that of the sample's
+ * direction, and returns that of its weight. */
 PHYS_FN real phys_pixel_source_vjp(const struct phys_sample_at *at, int index,
                                    struct phys_sums_bar *sums_bar,
                                    struct phys_point_bar *point_bar,
@@ -228,8 +232,9 @@ PHYS_FN real phys_pixel_source_vjp(const struct phys_sample_at *at, int index,
 
 /* ---- the amorphous material, seen from the centre of the pixel ---- */
 
-/* one layer; `factor`: photons_bar, the scale, and what the pixel takes once of solid angle
- * and polarization. Returns the sum that these multiply */
+/* Propagates the cotangents through one layer. `factor` is photons_bar times the scale
+ * and the solid angle and polarization that are evaluated once per pixel. Returns the
+ * sum that these multiply. */
 PHYS_FN real phys_amorphous_layer_vjp(int layer, real factor, struct phys_pixel_adjoint *a)
 {
     const struct phys_frame *frame = a->frame;
@@ -255,7 +260,7 @@ PHYS_FN real phys_amorphous_layer_vjp(int layer, real factor, struct phys_pixel_
     return omega * capture * sum;
 }
 
-/* of phys_pixel_amorphous() */
+/* The adjoint of phys_pixel_amorphous(). */
 PHYS_FN void phys_amorphous_pixel_vjp(real photons_bar, struct phys_pixel_adjoint *a)
 {
     const struct phys_frame *frame = a->frame;
@@ -280,7 +285,7 @@ PHYS_FN void phys_amorphous_pixel_vjp(real photons_bar, struct phys_pixel_adjoin
 
 /* ---- a pixel ---- */
 
-/* of phys_finish() */
+/* The adjoint of phys_finish(). */
 PHYS_FN struct phys_sums_bar phys_finish_vjp(const struct phys_frame *frame,
                                              struct phys_sums s, real photons_bar,
                                              real *number)
@@ -302,7 +307,7 @@ PHYS_FN struct phys_sums_bar phys_finish_vjp(const struct phys_frame *frame,
     return r;
 }
 
-/* one layer of phys_pixel() */
+/* The adjoint of one layer of phys_pixel(). */
 PHYS_FN void phys_pixel_layer_vjp(int layer, struct phys_sums_bar *sums_bar,
                                   struct phys_pixel_adjoint *a)
 {
@@ -344,7 +349,8 @@ PHYS_FN void phys_pixel_layer_vjp(int layer, struct phys_sums_bar *sums_bar,
     phys_point_vjp(&front, front_bar, a);
 }
 
-/* adds to `bar` the cotangents of photons_bar times the photons of pixel (f, s) */
+/* Adds to `bar` the cotangents of the frame, given photons_bar = dL/d(photons) of pixel
+ * (f, s). */
 PHYS_FN void phys_pixel_vjp(struct phys_spec spec, const struct phys_frame *frame,
                             const struct phys_view *view, int s, int f, real photons_bar,
                             struct phys_frame_tangent *bar)
@@ -367,8 +373,8 @@ PHYS_FN void phys_pixel_vjp(struct phys_spec spec, const struct phys_frame *fram
     phys_pixel_adjoint_end(&a);
 }
 
-/* adds to `bar` the cotangents of photons_bar times the photons of the amorphous material
- * alone, where they are taken at the pixel's centre */
+/* Adds to `bar` the cotangents that come from the amorphous material alone, where it is
+ * computed at the pixel's centre. */
 PHYS_FN void phys_pixel_amorphous_vjp(const struct phys_frame *frame,
                                       const struct phys_view *view, int s, int f,
                                       real photons_bar, struct phys_frame_tangent *bar)

@@ -1,9 +1,10 @@
 /*
- * polarization.h - the Kahn factor (Kahn et al., J. Appl. Cryst. 15, 1982, 330-337).
+ * polarization.h - the Kahn factor (Kahn et al., J. Appl. Cryst. 15, 1982, 330-337;
+ * docs/theory.md, 10).
  *
- * With c = i.d and psi the azimuth of d about i, the factor is
- * (1 + c^2 - K cos(2 psi) sin^2(2 theta))/2. Because cos(2 psi) sin^2(2 theta) =
- * (d.e)^2 - (d.b)^2, no angle is ever formed and nothing happens at 2 theta = 0.
+ * With c = i.d and psi the azimuth of d about i, the factor is (1 + c^2 - K cos(2 psi)
+ * sin^2(2 theta))/2. It is computed from cos(2 psi) sin^2(2 theta) = (d.e)^2 - (d.b)^2,
+ * so that no angle is needed and 2 theta = 0 is no special case.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,7 +21,7 @@ PHYS_FN real phys_polarization(real kahn, struct phys_vec3 incident, struct phys
     return (1 + c * c - kahn * (de * de - db * db)) / 2;
 }
 
-/* what it changes by with each of the vectors and with K */
+/* The derivatives of the factor by each of the vectors and by K. */
 struct phys_polarization_slopes {
     struct phys_vec3 dincident, de, db, dd;
     real dkahn;

@@ -1,18 +1,18 @@
-/* scattering.h - direction and source to scattering vector and Miller indices (docs/
- * theory.md, 4). SPDX-License-Identifier: MIT */
+/* scattering.h - from direction and source to scattering vector and Miller indices
+ * (docs/theory.md, 4). SPDX-License-Identifier: MIT */
 #ifndef NB_PHYSICS_SCATTERING_H
 #define NB_PHYSICS_SCATTERING_H
 
 #include "vec3.h"
 
-/* q = (d - i)/lambda, 1/A; |q| = 2 sin(theta)/lambda */
+/* Returns q = (d - i)/lambda, 1/A; |q| = 2 sin(theta)/lambda. */
 PHYS_FN struct phys_vec3 phys_scattering(struct phys_vec3 d, struct phys_vec3 incident,
                                          real inverse_wavelength)
 {
     return phys_scale(inverse_wavelength, phys_axpy(-1, incident, d));
 }
 
-/* a crystal orientation in `real`: rows a, b, c */
+/* A crystal orientation in `real`: the real-space axes a, b, c. */
 struct phys_axes {
     struct phys_vec3 a, b, c;
 };
@@ -27,7 +27,7 @@ PHYS_FN struct phys_axes phys_axes(const double *rows)
     return axes;
 }
 
-/* h = a.q, k = b.q, l = c.q */
+/* Returns h = a.q, k = b.q, l = c.q. */
 PHYS_FN struct phys_vec3 phys_miller(struct phys_axes axes, struct phys_vec3 q)
 {
     return phys_vec3(phys_dot(axes.a, q), phys_dot(axes.b, q), phys_dot(axes.c, q));

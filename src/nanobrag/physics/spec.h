@@ -1,6 +1,7 @@
 /*
- * spec.h - what a kernel is specialised on. A literal phys_spec makes every test of its
- * members fold away, so the struct is at once the variant selector and the cache key.
+ * spec.h - the properties that a kernel is compiled for. With a literal phys_spec a
+ * compiler removes every test of its members, so the struct selects the variant and is
+ * the key of a cache.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,10 +13,9 @@ enum phys_lookup { PHYS_CONSTANT, PHYS_NEAREST, PHYS_TRICUBIC, PHYS_LOOKUPS };
 
 struct phys_spec {
     int shape; /* enum phys_shape */
-    int lookup; /* enum phys_lookup: where F comes from */
-    int inside; /* 1: no look-up leaves the box, so none asks (a kernel's own finding) */
-    int single_orientation; /* 1: the crystal has one orientation (compiled mode alone says
-                               so) */
+    int lookup; /* enum phys_lookup: the origin of F */
+    int inside; /* 1: no look-up leaves the box, so none is checked; set by a kernel for itself */
+    int single_orientation; /* 1: the crystal has one orientation; set in compiled mode only */
 };
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * step.h - one sample: a scattering vector and an orientation to F^2, with slopes in h, k
- * and l. This is the line that runs 10^6 to 10^12 times per image.
+ * step.h - one sample: from a scattering vector and an orientation to F^2 and its
+ * derivatives by h, k and l. This code runs 10^6 to 10^12 times per image.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,16 +11,17 @@
 #include "physics/tile/anchor.h"
 #include "structure_factor.h"
 
-/* The lattice point that x belongs to. Which one a point halfway between two takes is
- * nanoBragg's choice where F is looked up there, and free where it is not. */
+/* Returns the lattice point nearest to x. Halfway between two points it follows
+ * nanoBragg where F is looked up there; without a look-up either is right. */
 PHYS_FN struct phys_vec3 phys_lattice_point(struct phys_spec spec, struct phys_vec3 x)
 {
     if (spec.lookup == PHYS_CONSTANT) return phys_vec3(rint(x.x), rint(x.y), rint(x.z));
     return phys_vec3(phys_nearest(x.x), phys_nearest(x.y), phys_nearest(x.z));
 }
 
-/* What F^2 of all samples have in common. Loops over samples leave it out, with 1 for F and
- * for the peak of the profile: an operation less, and float keeps its range. */
+/* Returns the constant factor of F^2 of all samples. Loops over samples leave it out and
+ * use 1 for F and for the peak of the profile: this saves an operation, and float keeps
+ * its range. */
 PHYS_FN double phys_constant_factor(struct phys_spec spec, const struct phys_frame *frame)
 {
     const double latt = spec.shape == PHYS_SQUARE ? 1 : frame->peak;
@@ -29,13 +30,15 @@ PHYS_FN double phys_constant_factor(struct phys_spec spec, const struct phys_fra
     return f * f;
 }
 
-/* where a sample lies: how far from its lattice point, and F of the unit cell there */
+/* The site of a sample: its distance from the nearest lattice point, and F of the unit
+ * cell. */
 struct phys_site {
-    struct phys_vec3 d; /* in h, k, l */
+    struct phys_vec3 d; /* distance in h, k, l */
     struct phys_f cell;
 };
 
-/* a step away from the anchor, from whose whole part the box counts its indices */
+/* Returns the site at `step` from the anchor. The box counts its indices from the whole
+ * part of the anchor. */
 PHYS_FN struct phys_site phys_site(struct phys_spec spec, const struct phys_box *box,
                                    const struct phys_anchor *anchor, struct phys_vec3 step)
 {

@@ -1,12 +1,13 @@
 /*
  * step_vjp.h - the adjoint of one sample, from F^2 back to the source, the direction, the
- * place on the detector and the numbers of the frame. One text for the reference kernel
- * and the kernels of a device.
+ * place on the detector and the numbers of the frame. The reference kernel and the
+ * kernels of a device share it.
  *
- * x_bar is the cotangent of x: dL/dx of the number L whose derivatives are asked for.
- * Where they are added is the caller's: number[PHYS_AT_x] are those of the frame's
- * numbers, in `real`, and a struct phys_source_bar those of one source. Cotangents that a
- * sample's weight multiplies later leave it out; the others are given it as `weight`.
+ * A name x_bar stands for the cotangent of x: dL/dx, where L is the objective, the scalar
+ * whose gradient is computed. The caller owns the destinations: number[PHYS_AT_x] is the
+ * cotangent of a number of the frame, in `real`, and a struct phys_source_bar holds those
+ * of one source. Cotangents that the caller later multiplies by the sample's weight do
+ * not contain it; for the others it is the parameter `weight`.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,13 +21,13 @@
 #include "polarization.h"
 #include "scattering.h"
 
-/* cotangents of a sample's direction and distance */
+/* The cotangents of a sample's direction and distance. */
 struct phys_point_bar {
     struct phys_vec3 d;
     real r;
 };
 
-/* cotangents of a source's members */
+/* The cotangents of a source's members. */
 struct phys_source_bar {
     struct phys_vec3 direction, e, b;
     real inverse_wavelength, weight;
@@ -41,7 +42,7 @@ PHYS_FN struct phys_source_bar phys_source_bar_zero(void)
     return bar;
 }
 
-/* the inner product of a source's cotangent and its tangent */
+/* Returns the inner product of a source's cotangent and its tangent. */
 PHYS_FN real phys_source_bar_inner(const struct phys_source_bar *bar,
                                    const struct phys_source *dot)
 {
@@ -51,7 +52,7 @@ PHYS_FN real phys_source_bar_inner(const struct phys_source_bar *bar,
            + bar->weight * (real)dot->weight;
 }
 
-/* to[i] += v */
+/* Adds v to `to`. */
 PHYS_FN void phys_add_vec3(real *to, struct phys_vec3 v)
 {
     to[0] += v.x;
@@ -61,7 +62,8 @@ PHYS_FN void phys_add_vec3(real *to, struct phys_vec3 v)
 
 /* ---- the factors of a sample ---- */
 
-/* solid_angle_bar: the cotangent of the solid angle, times the solid angle */
+/* Propagates the cotangent of the solid angle; solid_angle_bar is this cotangent times
+ * the solid angle. */
 PHYS_FN void phys_solid_angle_vjp(const struct phys_frame *frame,
                                   const struct phys_detector *det, real r,
                                   real solid_angle_bar, struct phys_point_bar *point_bar,
@@ -74,7 +76,7 @@ PHYS_FN void phys_solid_angle_vjp(const struct phys_frame *frame,
     if (!frame->point_pixel) number[PHYS_AT_pixel] += s.darea * (2 * (real)frame->pixel);
 }
 
-/* in layer t of the sensor */
+/* Propagates the cotangent of the fraction captured in layer t of the sensor. */
 PHYS_FN void phys_capture_vjp(const struct phys_detector *det, struct phys_point point,
                               real t, real capture_bar, struct phys_point_bar *point_bar,
                               real *number)
@@ -87,7 +89,7 @@ PHYS_FN void phys_capture_vjp(const struct phys_detector *det, struct phys_point
     number[PHYS_AT_layer_mu] += capture_bar * s.dmu;
 }
 
-/* of source `index` in direction d */
+/* Propagates the cotangent of the polarization of source `index` in direction d. */
 PHYS_FN void phys_polarization_vjp(const struct phys_frame *frame, int index,
                                    struct phys_vec3 d, real polar_bar, real weight,
                                    struct phys_vec3 *d_bar, real *number,
@@ -109,8 +111,9 @@ PHYS_FN void phys_polarization_vjp(const struct phys_frame *frame, int index,
 
 /* ---- the sample and its source ---- */
 
-/* The cotangent of the direction of a sample goes to its source too, weighted: only their
- * difference `way`, the scattering vector times the wavelength, has a say in F. */
+/* Propagates dL/d(direction of the sample), `slope`, to the source: F depends only on
+ * the difference `way` of the two directions, the scattering vector times the
+ * wavelength. */
 PHYS_FN void phys_scattering_vjp(const struct phys_source *source, struct phys_vec3 way,
                                  struct phys_vec3 slope, real weight,
                                  struct phys_source_bar *source_bar)
@@ -120,16 +123,17 @@ PHYS_FN void phys_scattering_vjp(const struct phys_source *source, struct phys_v
         weight * phys_dot(slope, way) / (real)source->inverse_wavelength;
 }
 
-/* what is known of a source under which all orientations of a sample were seen */
+/* The sums of a sample over all orientations under one source. */
 struct phys_source_sums {
-    real f2; /* F^2 of all orientations, their weights included */
+    real f2; /* sum of F^2 over all orientations, with their weights */
     struct phys_vec3 slope; /* dF^2/d(direction of the sample) */
-    real fall, polar; /* displacement and dmin; polarization, where each sample has one */
-    real weight; /* of the sample, whatever the source */
+    real fall, polar; /* factor of displacement and dmin; polarization, 1 unless each sample has one */
+    real weight; /* of the sample under any source */
 };
 
-/* A sample under source `index`; `d` is its direction. Adds the cotangent of the direction
- * but for the weight of the sample, which multiplies all others. Returns dL/dweight. */
+/* Propagates the cotangents of a sample in direction d under source `index`. Adds the
+ * cotangent of the direction without the weight of the sample, which multiplies all
+ * others. Returns dL/d(weight). */
 PHYS_FN real phys_source_vjp(const struct phys_frame *frame, int index, struct phys_vec3 d,
                              struct phys_vec3 way, const struct phys_source_sums *sums,
                              struct phys_vec3 *d_bar, real *number,
@@ -152,9 +156,10 @@ PHYS_FN real phys_source_vjp(const struct phys_frame *frame, int index, struct p
     return share * sums->f2;
 }
 
-/* F^2 of the amorphous material under source `index`, seen in direction d. `factor`: all
- * that multiplies it but the source's weight and, where each sample has one, its
- * polarization; these included, F^2 is returned */
+/* Propagates the cotangent of F^2 of the amorphous material under source `index`, seen
+ * in direction d. `factor` contains everything that multiplies F^2 except the source's
+ * weight and, where each sample has one, its polarization; with these two included, F^2
+ * is returned. */
 PHYS_FN real phys_amorphous_vjp(const struct phys_frame *frame, int index,
                                 struct phys_vec3 d, real factor, struct phys_vec3 *d_bar,
                                 real *number, struct phys_source_bar *source_bar)
@@ -170,7 +175,7 @@ PHYS_FN real phys_amorphous_vjp(const struct phys_frame *frame, int index,
             ? phys_polarization((real)frame->kahn, phys_load(source->direction),
                                 phys_load(source->e), phys_load(source->b), d)
             : 1;
-    /* straight ahead the table is flat */
+    /* straight ahead the derivative of the table is 0 */
     const real per_way = length > 0 ? factor * own * polar * slope * half / length : 0;
     const struct phys_vec3 slope_bar = phys_scale(per_way, way);
 
@@ -185,15 +190,15 @@ PHYS_FN real phys_amorphous_vjp(const struct phys_frame *frame, int index,
 
 /* ---- the crystal ---- */
 
-/* dL/d(direction of the sample), or dL/dq, from the cotangents of its h, k, l */
+/* Returns dL/d(direction of the sample), or dL/dq, from the cotangents of its h, k, l. */
 PHYS_FN struct phys_vec3 phys_indices_vjp(struct phys_axes axes, struct phys_vec3 x_bar)
 {
     return phys_axpy(x_bar.x, axes.a,
                      phys_axpy(x_bar.y, axes.b, phys_scale(x_bar.z, axes.c)));
 }
 
-/* The axes change by strain times the axes: its cotangent is that of the indices x, times
- * them. */
+/* Adds the cotangent of the strain. Axis i changes by the sum over j of strain[3 i + j]
+ * axis j, so this is the cotangent of index i times index j. */
 PHYS_FN void phys_strain_vjp(struct phys_vec3 x, struct phys_vec3 x_bar, real strain[9])
 {
     phys_add_vec3(strain, phys_scale(x_bar.x, x));
@@ -203,8 +208,8 @@ PHYS_FN void phys_strain_vjp(struct phys_vec3 x, struct phys_vec3 x_bar, real st
 
 /* ---- the place on the detector ---- */
 
-/* dL/d(place), 1/m, from those of direction d and distance; per_length: one over the
- * distance of the flat detector */
+/* Returns dL/d(place), 1/m, from the cotangents of the direction d and of the distance.
+ * per_length is one over the distance of the place on the flat detector. */
 PHYS_FN struct phys_vec3 phys_place_vjp(int curved, struct phys_vec3 d, real per_length,
                                         struct phys_point_bar point_bar, real *number)
 {
@@ -214,14 +219,15 @@ PHYS_FN struct phys_vec3 phys_place_vjp(int curved, struct phys_vec3 d, real per
     return phys_axpy(along, d, phys_scale(per_length, point_bar.d));
 }
 
-/* the sum over samples of a layer of the cotangents of their places, and of these times
- * how far they lie from the outer corner of the detector along its axes, in sub-pixels */
+/* The sums over the samples of a layer of the cotangents of their places, and of these
+ * times the samples' offsets from the outer corner of the detector along its axes, in
+ * sub-pixels. */
 struct phys_place_sums {
     double place[3], fast[3], slow[3];
 };
 
-/* dL/d(numbers of the detector) from the places of a layer at `depth`. In double: the
- * sums are of many samples. number[PHYS_AT_x * stride] are added to. */
+/* Adds dL/d(number) for the numbers of the detector to number[PHYS_AT_x * stride], from
+ * the sums of a layer at `depth`. In double, because the sums are over many samples. */
 PHYS_FN void phys_places_vjp(const struct phys_frame *frame, int layer, double depth,
                              const struct phys_place_sums *sums, double *number, int stride)
 {

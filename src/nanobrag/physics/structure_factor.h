@@ -1,6 +1,6 @@
 /*
- * structure_factor.h - F of the unit cell from a dense box of reflections: nearest
- * neighbour or tricubic, value and slopes in h, k and l (docs/theory.md, 6).
+ * structure_factor.h - F of the unit cell from a dense box of reflections, nearest
+ * neighbour or tricubic: its value and its derivatives by h, k and l (docs/theory.md, 6).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,13 +13,13 @@
 #include "trig.h"
 #include "vec3.h"
 
-/* the box in `real`, made once per kernel */
+/* The box of reflections in `real`, converted once per kernel. */
 struct phys_box {
     const real *f;
-    struct phys_vec3 first, last; /* bounds of h, k, l, both inside */
-    int stride_h, stride_k; /* of indices counted from `first` */
-    int origin; /* place of h = k = l = 0; for what is known to lie inside */
-    int beyond; /* place of the default, behind the last reflection */
+    struct phys_vec3 first, last; /* bounds of h, k, l, inclusive */
+    int stride_h, stride_k; /* distance in f of neighbours in h and in k */
+    int origin; /* place of h = k = l = 0, used where all look-ups lie inside */
+    int beyond; /* place of the default, after the last reflection */
     real outside;
 };
 
@@ -45,7 +45,8 @@ PHYS_FN struct phys_box phys_box(const struct phys_frame *frame)
     return b;
 }
 
-/* the box with its indices counted from `whole`, which lies in it if `inside` */
+/* Returns the box with its indices counted from `whole`, which lies in it if `inside` is
+ * 1. */
 PHYS_FN struct phys_box phys_box_from(int inside, struct phys_box box,
                                       struct phys_vec3 whole)
 {
@@ -61,7 +62,7 @@ struct phys_f {
     real f, dh, dk, dl;
 };
 
-/* a number that is none becomes the lower bound, so that no load leaves the box */
+/* Returns x limited to [low, high]; NaN becomes `low`, so that no load leaves the box. */
 PHYS_FN real phys_clamp(real x, real low, real high)
 {
     const real y = x > low ? x : low;
@@ -69,9 +70,9 @@ PHYS_FN real phys_clamp(real x, real low, real high)
     return y < high ? y : high;
 }
 
-/* Where F at whole numbers n is kept; outside the box the default. `inside`: n is known to
- * lie in it, and so near the origin that its place is a whole number of `real`: fewer
- * conversions */
+/* Returns the place in f of the whole numbers n, or of the default outside the box.
+ * `inside` is 1 when n surely lies in the box, and so near the origin that its place is
+ * exact in `real`; then fewer conversions are needed. */
 PHYS_FN int phys_f_place(int inside, const struct phys_box *box, struct phys_vec3 n)
 {
     const real h = phys_clamp(n.x, box->first.x, box->last.x);
@@ -87,10 +88,10 @@ PHYS_FN int phys_f_place(int inside, const struct phys_box *box, struct phys_vec
     return ((h == n.x) & (k == n.y) & (l == n.z)) ? at : box->beyond;
 }
 
-/* The whole number below x, which is x itself where x misses it by rounding: on an index
- * the slope of what is interpolated jumps, and there every way of counting x (from the
- * origin, from an anchor, in float) takes the same side. What it costs of the value off an
- * index is as small as that. */
+/* Returns the whole number below x, or x itself rounded where x misses it only by
+ * rounding. At a whole index the derivative of the interpolant jumps, and every way of
+ * computing x there (from the origin, from an anchor, in float) must choose the same
+ * side. The error of the value is as small as the rounding. */
 PHYS_FN real phys_node_below(real x)
 {
 #ifdef PHYS_SINGLE
@@ -105,7 +106,8 @@ PHYS_FN struct phys_vec3 phys_nodes_below(struct phys_vec3 x)
     return phys_vec3(phys_node_below(x.x), phys_node_below(x.y), phys_node_below(x.z));
 }
 
-/* cubic Lagrange weights of the nodes -1, 0, 1, 2 at t in [0, 1), and their slopes */
+/* The cubic Lagrange weights of the nodes -1, 0, 1, 2 at t in [0, 1), and their
+ * derivatives. */
 struct phys_cubic {
     real w0, w1, w2, w3, d0, d1, d2, d3;
 };
@@ -126,8 +128,8 @@ PHYS_FN struct phys_cubic phys_cubic(real t)
     return c;
 }
 
-/* four nodes along l, then four such lines along k: unrolled, as an inner loop would keep
- * the loop over lanes from being vectorised */
+/* The interpolation along l, then along k and h. The loops are unrolled, because an
+ * inner loop would prevent the vectorisation of the loop over lanes. */
 PHYS_FN struct phys_f phys_line(const struct phys_box *box, int at,
                                 const struct phys_cubic *l)
 {
@@ -174,15 +176,16 @@ PHYS_FN struct phys_f phys_block(const struct phys_box *box, int at,
     return r;
 }
 
-/* 1 where x lies far enough inside for its four nodes to be in the box */
+/* Returns 1 where x lies far enough inside for its four nodes to be in the box. */
 PHYS_FN int phys_interpolable(real x, real first, real last)
 {
     return (x >= first + 2) & (x <= last - 2);
 }
 
-/* 4 x 4 x 4 nodes about x inside the box, at least 5 indices wide; the nearest reflection
- * where they would not fit. Without a branch: out there the sum is made over some nodes of
- * the box and then dropped */
+/* Returns F interpolated from the 4 x 4 x 4 nodes around x, or F of the nearest
+ * reflection where they do not fit into the box, which is at least 5 indices wide. There
+ * is no branch: outside, the sum is computed from some nodes of the box and then
+ * discarded. */
 PHYS_FN struct phys_f phys_f_tricubic(int inside, const struct phys_box *box,
                                       struct phys_vec3 x, struct phys_vec3 nearest)
 {
@@ -211,7 +214,7 @@ PHYS_FN struct phys_f phys_f_tricubic(int inside, const struct phys_box *box,
     return r;
 }
 
-/* F at x, whose nearest whole numbers are n */
+/* Returns F at x, whose nearest whole numbers are n. */
 PHYS_FN struct phys_f phys_structure_factor(struct phys_spec spec,
                                             const struct phys_box *box, struct phys_vec3 x,
                                             struct phys_vec3 n)
@@ -225,8 +228,8 @@ PHYS_FN struct phys_f phys_structure_factor(struct phys_spec spec,
     return r;
 }
 
-/* the place of the first of the 4 x 4 x 4 nodes about x, -1 where they do not fit, and the
- * weights of the nodes along each index */
+/* The place of the first of the 4 x 4 x 4 nodes around x, or -1 where they do not fit,
+ * and the weights of the nodes along each index. */
 struct phys_nodes {
     int corner;
     struct phys_cubic h, k, l;
@@ -250,8 +253,8 @@ PHYS_FN struct phys_nodes phys_nodes(const struct phys_box *box, struct phys_vec
     return nodes;
 }
 
-/* adds f_bar to what F at x was taken from: places of bar->f, if it is asked for, or the
- * default where there is no box */
+/* Adds f_bar to the cotangents of the structure factors from which F at x was computed:
+ * to places of bar->f unless it is NULL, or to the default where there is no box. */
 PHYS_FN void phys_structure_factor_vjp(struct phys_spec spec, const struct phys_box *box,
                                        struct phys_vec3 x, struct phys_vec3 n, real f_bar,
                                        struct phys_frame_tangent *bar)

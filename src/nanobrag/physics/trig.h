@@ -1,9 +1,10 @@
 /*
- * trig.h - sin and cos of pi x, and exp, as polynomials: no libm call, so lanes, CUDA
- * threads and NVRTC share them and every compiler can vectorise them.
+ * trig.h - sin and cos of pi x, and exp, as polynomials. They need no libm call, so
+ * lanes, CUDA threads and NVRTC share them and every compiler can vectorise them.
  *
- * The coefficients are minimax fits, in double and in float each of just the degree whose
- * relative error lies below the rounding of the evaluation, 1 to 2 units in the last place.
+ * The coefficients are minimax fits, in double and in float. Each has the lowest degree
+ * whose relative error is below the rounding of the evaluation, 1 to 2 units in the last
+ * place.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,8 +13,9 @@
 
 #include "phys.h"
 
-/* sin(pi t)/t from u = t^2, |t| <= 1/2; relative error of the fit 1.5e-16, in float 6e-9.
- * Three coefficients are a unit off, so that sin(pi/2) is 1 to the bit */
+/* Returns sin(pi t)/t from u = t^2, |t| <= 1/2. The relative error of the fit is
+ * 1.5e-16, in float 6e-9. Three coefficients are changed by one unit in the last place
+ * so that sin(pi/2) is exactly 1. */
 PHYS_FN real phys_sinpi_over(real u)
 {
 #ifdef PHYS_SINGLE
@@ -36,9 +38,9 @@ PHYS_FN real phys_sinpi_over(real u)
 #endif
 }
 
-/* -2 times its slope in u; relative error of the fit 2e-17, in float 2.4e-7, as large as
- * the rounding of a slope made of it. So the slope of sin(pi t) is phys_sinpi_over(u) - u
- * times this */
+/* Returns -2 times the derivative of phys_sinpi_over() by u. The relative error of the
+ * fit is 2e-17; in float it is 2.4e-7, as large as the rounding of a derivative computed
+ * from it. The derivative of sin(pi t) by t is phys_sinpi_over(u) - u times this. */
 PHYS_FN real phys_sinpi_over_slope(real u)
 {
 #ifdef PHYS_SINGLE
@@ -60,19 +62,20 @@ PHYS_FN real phys_sinpi_over_slope(real u)
 #endif
 }
 
-/* sin(pi t), |t| <= 1/2 */
+/* Returns sin(pi t), |t| <= 1/2. */
 PHYS_FN real phys_sinpi_core(real t)
 {
     return t * phys_sinpi_over(t * t);
 }
 
-/* nearest integer, halves downwards: nanoBragg's rounding of Miller indices */
+/* Returns the nearest integer, with halves rounded down, as nanoBragg rounds Miller
+ * indices. */
 PHYS_FN real phys_nearest(real x)
 {
     return ceil(x - (real)0.5);
 }
 
-/* -1 for odd integers, 1 for even ones; k is an integer held in a real */
+/* Returns -1 for odd integers and 1 for even ones; k is an integer held in a real. */
 PHYS_FN real phys_parity(real k)
 {
     return 1 - 2 * fabs(k - 2 * floor(k / 2));
@@ -90,8 +93,8 @@ PHYS_FN real phys_cospi(real x)
     return phys_parity(m) * phys_sinpi_core((real)0.5 - fabs(x - m));
 }
 
-/* 2^n, n an integer held in a real, within the range of normal numbers. Adding 1.5 2^52
- * (2^23) leaves n in the low bits of the sum; a shift makes it an exponent */
+/* Returns 2^n, a normal number; n is an integer held in a real. Adding 1.5 2^52 (2^23)
+ * leaves n in the low bits of the sum, and a shift makes it an exponent. */
 PHYS_FN real phys_exp2_integer(real n)
 {
 #ifdef PHYS_SINGLE
@@ -113,9 +116,9 @@ PHYS_FN real phys_exp2_integer(real n)
     return power;
 }
 
-/* e^x; 0 where its square would not be a normal number (what is computed of it is squared,
- * and numbers that are not normal are slow), and the largest power that is one in either
- * precision from x = 80 on: only a negative B factor leads there */
+/* Returns e^x, or 0 where its square would not be a normal number: results are squared,
+ * and subnormal numbers are slow. From x = 80 on, where only a negative B factor leads,
+ * it is e^80, which either precision can represent. */
 PHYS_FN real phys_exp(real x)
 {
 #ifdef PHYS_SINGLE
@@ -153,8 +156,8 @@ PHYS_FN real phys_exp(real x)
     return x < lowest ? 0 : s * phys_exp2_integer(n);
 }
 
-/* 1 - e^-x, to the last digits of a small x too: its series up to x^12 below 1/4, the rest
- * of which is 1e-17 of it */
+/* Returns 1 - e^-x, accurate for small x too: below 1/4 by its series up to x^12, whose
+ * remainder is 1e-17 of the sum. */
 PHYS_FN real phys_fall(real x)
 {
     const real closed = 1 - phys_exp(-x);

@@ -18,7 +18,7 @@ PHYS_FN struct phys_vec3 phys_vec3(real x, real y, real z)
     return r;
 }
 
-/* from three doubles that crossed a file */
+/* Converts three doubles to a vector in `real`. */
 PHYS_FN struct phys_vec3 phys_load(const double *v)
 {
     return phys_vec3((real)v[0], (real)v[1], (real)v[2]);
@@ -34,7 +34,7 @@ PHYS_FN struct phys_vec3 phys_scale(real s, struct phys_vec3 a)
     return phys_vec3(s * a.x, s * a.y, s * a.z);
 }
 
-/* s a + b */
+/* Returns s a + b. */
 PHYS_FN struct phys_vec3 phys_axpy(real s, struct phys_vec3 a, struct phys_vec3 b)
 {
     return phys_vec3(s * a.x + b.x, s * a.y + b.y, s * a.z + b.z);

@@ -1,6 +1,6 @@
 /*
- * counts.h - a pixel's photons as a count of 16 bits, and sums that come out the same in
- * any order: of whole numbers, as whole numbers.
+ * counts.h - the conversion of a pixel's photons to a count of 16 bits, and sums over
+ * pixels that do not depend on the order, because whole numbers are added as integers.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,13 +9,13 @@
 
 #include "physics/phys.h"
 
-/* Photons are 2^32 high + low, exact for 2^31 pixels; a pixel of 2^63 or more is not in
- * them but counted in `beyond`. */
+/* The sum of the photons is 2^32 high + low, exact for 2^31 pixels. Pixels of 2^63
+ * photons or more are not in it; `beyond` counts them. */
 struct phys_tally {
     unsigned long long low, high, beyond, overloads;
 };
 
-/* photons: a whole number, infinite or NaN */
+/* Adds the photons of a pixel: a whole number, infinity or NaN. */
 PHYS_FN void phys_tally_add(struct phys_tally *tally, double photons)
 {
     const int fits = photons < 0x1p63;
@@ -34,7 +34,8 @@ PHYS_FN void phys_tally_join(struct phys_tally *tally, const struct phys_tally *
     tally->overloads += other->overloads;
 }
 
-/* 16 bits of v; NaN and what is negative become 0 */
+/* Returns v limited to 16 bits, and counts an overload; NaN and negative values become
+ * 0. */
 PHYS_FN unsigned short phys_clamped(double v, struct phys_tally *tally)
 {
     const int over = v > 65535;
@@ -43,7 +44,7 @@ PHYS_FN unsigned short phys_clamped(double v, struct phys_tally *tally)
     return (unsigned short)(v > 0 ? over ? 65535 : (int)v : 0);
 }
 
-/* The integer part of a value that was rounded to a float, as nanoBragg does */
+/* Returns the integer part of a value that was rounded to a float, as nanoBragg does. */
 PHYS_FN unsigned short phys_rounded(float photons, double scale, double offset,
                                     struct phys_tally *tally)
 {

@@ -1,6 +1,7 @@
 /*
- * philox.h - Philox4x32-10 of Salmon, Moraes, Dror and Shaw (SC 2011): 128 random bits
- * from a counter and a key, without a state.
+ * philox.h - the generator Philox4x32-10 of Salmon, Moraes, Dror and Shaw (SC 2011;
+ * docs/theory.md, 9). It returns 128 random bits for a counter and a key and has no
+ * state.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /*
- * poisson.h - Poisson numbers by counter: pixel, image and seed name a stream of uniforms,
- * so that no draw depends on another. Compiled without contraction, a draw has the same
- * bits on a CPU and on a GPU.
+ * poisson.h - Poisson numbers from a counter: pixel, image and seed select a stream of
+ * uniforms, so that no draw depends on another. Compiled without contraction, a draw has
+ * the same bits on a CPU and on a GPU.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,7 +15,7 @@
 #define PHYS_LARGEST_REJECTED 1e9 /* above: a rounded normal */
 #define PHYS_LARGEST_DOUBLE   0x1.fffffffffffffp+1023
 
-/* whose draws: those of a pixel of an image */
+/* The stream of uniforms of one pixel of one image. */
 struct phys_stream {
     unsigned long long seed, pixel;
     unsigned image;
@@ -25,8 +25,8 @@ struct phys_pair {
     double u, v;
 };
 
-/* 53 bits k: (k + 1/2)/2^53, strictly between 0 and 1. From 1/2 up the sum rounds to the
- * middle of a cell twice as wide; for the last k that would be 1. */
+/* Returns (k + 1/2)/2^53, k being 53 random bits: strictly between 0 and 1. From 1/2 up
+ * the sum rounds to the middle of a cell twice as wide, which for the last k would be 1. */
 PHYS_FN double phys_uniform(unsigned high, unsigned low)
 {
     const unsigned long long k = ((unsigned long long)high << 32 | low) >> 11;
@@ -35,7 +35,7 @@ PHYS_FN double phys_uniform(unsigned high, unsigned low)
     return u < 1 ? u : 1 - 0x1p-53;
 }
 
-/* the uniforms of one draw of a pixel */
+/* Returns the two uniforms of one draw of a pixel. */
 PHYS_FN struct phys_pair phys_draw(struct phys_stream stream, unsigned number)
 {
     struct philox_block block;
@@ -51,13 +51,13 @@ PHYS_FN struct phys_pair phys_draw(struct phys_stream stream, unsigned number)
     return pair;
 }
 
-/* The smallest k whose cumulated probability reaches u. Rounding can leave the sum short
- * of a u near 1: beyond the mean, a term that adds nothing ends the search. */
+/* Returns the smallest k whose cumulative probability reaches u. Rounding can leave the
+ * sum below a u near 1: beyond the mean, a term that adds nothing ends the search. */
 PHYS_FN double phys_inverted(double mean, double u)
 {
     double k = 0, term, sum, next;
 
-    /* e^-mean is more, which it is not worth computing */
+    /* a lower bound of e^-mean, which saves computing it */
     if (mean < 1 && u < 1 - mean * (1 - mean * (0.5 - mean * (1.0 / 6))) - 1e-15) return 0;
     term = sum = phys_precise_exp(-mean);
     while (u > sum && k < mean) {
@@ -75,8 +75,8 @@ PHYS_FN double phys_inverted(double mean, double u)
     return k;
 }
 
-/* ln k! - (ln sqrt(2 pi k) + k ln k - k) for k >= 10, Stirling's series. The first term
- * left out bounds the error: 691/360360/k^11 <= 2e-14. */
+/* Returns ln k! - (ln sqrt(2 pi k) + k ln k - k) for k >= 10 by Stirling's series. The
+ * first omitted term bounds the error: 691/360360/k^11 <= 2e-14. */
 PHYS_FN double phys_stirling_rest(double k)
 {
     const double r = 1 / (k * k);
@@ -86,15 +86,15 @@ PHYS_FN double phys_stirling_rest(double k)
            / k;
 }
 
-/* k ln(k/mean) + mean - k without cancellation near k = mean, through
- * ln(k/mean) = 2 artanh(w), w = (k - mean)/(k + mean) (Loader, 2000). */
+/* Returns k ln(k/mean) + mean - k without cancellation near k = mean, by ln(k/mean) = 2
+ * artanh(w), w = (k - mean)/(k + mean) (Loader, 2000). */
 PHYS_FN double phys_deviance(double k, double mean)
 {
     const double d = k - mean, w = d / (k + mean), u = w * w, v = u * u;
     double even = 1.0 / 15, odd = 1.0 / 17;
 
     if (fabs(w) > 0.1) return k * phys_precise_log(k / mean) - d;
-    /* w^2 <= 0.01: eight terms leave 1e-16 of the sum */
+    /* w^2 <= 0.01: the error of eight terms is 1e-16 of the sum */
     even = even * v + 1.0 / 11;
     odd = odd * v + 1.0 / 13;
     even = even * v + 1.0 / 7;
@@ -104,9 +104,9 @@ PHYS_FN double phys_deviance(double k, double mean)
     return d * w + 2 * k * w * u * (even + u * odd);
 }
 
-/* ln(mean^k exp(-mean)/k!). Its terms are of the size of the result, so the error is a few
- * roundings of it plus that of Stirling's series: below 1e-13 max(1, |result|). (The plain
- * sum k ln mean - mean - ln k! would lose 4e-6 at a mean of 1e9.) */
+/* Returns ln(mean^k exp(-mean)/k!). Its terms are of the size of the result, so the
+ * error is a few roundings of it plus that of Stirling's series: below 1e-13 max(1,
+ * |result|). (The plain sum k ln mean - mean - ln k! would lose 4e-6 at a mean of 1e9.) */
 PHYS_FN double phys_log_probability(double k, double mean)
 {
     if (k < 10) {
@@ -119,8 +119,9 @@ PHYS_FN double phys_log_probability(double k, double mean)
            - 0.5 * phys_precise_log(6.283185307179586477 * k);
 }
 
-/* PTRS of Hoermann, Insurance: Mathematics and Economics 12 (1993) 39: transformed
- * rejection with squeeze, 1.1 to 1.2 pairs of uniforms per number */
+/* Returns a Poisson number by the algorithm PTRS of Hoermann, Insurance: Mathematics and
+ * Economics 12 (1993) 39: transformed rejection with squeeze, which needs 1.1 to 1.2
+ * pairs of uniforms per number. */
 PHYS_FN double phys_rejected(struct phys_stream stream, double mean)
 {
     const double b = 0.931 + 2.53 * sqrt(mean);
@@ -141,7 +142,8 @@ PHYS_FN double phys_rejected(struct phys_stream stream, double mean)
     }
 }
 
-/* A Poisson number of the given mean. NaN or a mean <= 0 gives 0, an infinite one itself */
+/* Returns a Poisson number of the given mean; 0 for NaN or a mean <= 0, and infinity for
+ * an infinite mean. */
 PHYS_FN double phys_poisson(struct phys_stream stream, double mean)
 {
     struct phys_pair pair;

@@ -1,9 +1,10 @@
 /*
- * precise.h - exp, log and cos in double for what must have the same bits everywhere: only
- * sums, products, one quotient and bits of integers, so that every compiler that contracts
- * nothing rounds them alike, on a CPU or a GPU. Errors are 1.5 units in the last place at
- * most (test_noise_draws.precise). Coefficients are near-minimax fits, each of the degree
- * whose error lies below the rounding of the evaluation.
+ * precise.h - exp, log and cos in double for results that must have the same bits
+ * everywhere. They use only sums, products, one quotient and bits of integers, which
+ * every compiler that does not contract rounds alike, on a CPU or a GPU. The errors are
+ * at most 1.5 units in the last place (the case `precise` of
+ * tests/physics/test_noise_draws.c). The coefficients are near-minimax fits, each of the
+ * degree whose error is below the rounding of the evaluation.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +13,8 @@
 
 #include "physics/phys.h"
 
-/* ln 2 in two parts, the first of so few bits that its product with an exponent is exact */
+/* ln 2 in two parts; the first has so few bits that its product with an exponent is
+ * exact. */
 #define PHYS_LN2_HIGH 0x1.62e42fefa0000p-1
 #define PHYS_LN2_LOW  1.6465949582897082e-12
 
@@ -32,7 +34,7 @@ PHYS_FN double phys_from_bits(unsigned long long bits)
     return x;
 }
 
-/* e^x, |x| <= 700 */
+/* Returns e^x, |x| <= 700. */
 PHYS_FN double phys_precise_exp(double x)
 {
     /* adding 1.5 2^52 rounds to an integer n and leaves it in the low bits of the sum */
@@ -52,7 +54,7 @@ PHYS_FN double phys_precise_exp(double x)
     return (1 + (high + (u * p - low))) * phys_from_bits((phys_bits(shifted) + 1023) << 52);
 }
 
-/* ln x of a normal number x > 0 */
+/* Returns ln x of a normal number x > 0. */
 PHYS_FN double phys_precise_log(double x)
 {
     /* x = 2^n (1 + f), 1 + f between sqrt(1/2) and sqrt(2) */
@@ -73,8 +75,9 @@ PHYS_FN double phys_precise_log(double x)
            + (f + ((s * (half + u * (even + u * odd)) + n * PHYS_LN2_LOW) - half));
 }
 
-/* cos(2 pi v), 0 <= v <= 1 a multiple of 2^-54: as sin(pi t), |t| <= 1/2, with an exact t;
- * beyond 5/16, where that loses digits, as 1 - 2 sin^2(pi (1/2 - |t|)/2) */
+/* Returns cos(2 pi v); v is a multiple of 2^-54, 0 <= v <= 1. It is computed as sin(pi
+ * t), |t| <= 1/2, where t is exact, and for |t| > 5/16, where that loses digits, as 1 -
+ * 2 sin^2(pi (1/2 - |t|)/2). */
 PHYS_FN double phys_precise_cos_turn(double v)
 {
     const double t = 2 * fabs(v - 0.5) - 0.5, size = fabs(t);

@@ -1,7 +1,8 @@
 /*
- * anchor.h - Miller indices counted from those of a point nearby: the whole part is set
- * aside, so that what is computed in `real` is the fraction and its change. In float this
- * is what keeps digits; in double it changes nothing but the last ones.
+ * anchor.h - Miller indices counted from those of a nearby point, the anchor. Their whole
+ * part is separated, so that only the fraction and its change are computed in `real`.
+ * This preserves digits in float; in double it affects only the last ones
+ * (docs/theory.md, 13).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,13 +11,14 @@
 
 #include "physics/scattering.h"
 
-/* indices = whole + fraction + axes . step, where `step` leads away from the anchor */
+/* The indices are whole + fraction + axes . step, where `step` leads away from the
+ * anchor. */
 struct phys_anchor {
     struct phys_axes axes;
     struct phys_vec3 whole, fraction;
 };
 
-/* the anchor at q = 0: steps are scattering vectors themselves */
+/* Returns the anchor at q = 0, for which steps are scattering vectors. */
 PHYS_FN struct phys_anchor phys_anchor_none(const double *rows)
 {
     struct phys_anchor a;
@@ -26,14 +28,15 @@ PHYS_FN struct phys_anchor phys_anchor_none(const double *rows)
     return a;
 }
 
-/* the whole number next to x, in double; halves downwards, as phys_nearest() */
+/* Returns the whole number nearest to x, in double; halves round down, as in
+ * phys_nearest(). */
 PHYS_FN double phys_anchor_whole(double x)
 {
     return ceil(x - 0.5);
 }
 
-/* the anchor at scattering vector q, for steps in units of `unit`: 1/wavelength for steps
- * of the direction, 1 for steps of q */
+/* Returns the anchor at scattering vector q. `unit` is the factor from a step to a
+ * change of q: 1/wavelength for steps of the direction, 1 for steps of q. */
 PHYS_FN struct phys_anchor phys_anchor_at(const double *rows, const double *q, double unit)
 {
     const double h = rows[0] * q[0] + rows[1] * q[1] + rows[2] * q[2];
@@ -54,8 +57,8 @@ PHYS_FN struct phys_anchor phys_anchor_at(const double *rows, const double *q, d
     return a;
 }
 
-/* indices less the whole part of the anchor, in the order that contracts to three fused
- * operations each */
+/* Returns the indices without the whole part of the anchor. The order of the sum lets a
+ * compiler contract it to three fused operations each. */
 PHYS_FN struct phys_vec3 phys_anchor_indices(const struct phys_anchor *a,
                                              struct phys_vec3 step)
 {

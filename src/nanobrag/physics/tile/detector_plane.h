@@ -1,6 +1,6 @@
 /*
- * detector_plane.h - which pixels a cone of directions meets: the detector as a flat
- * screen, in double. Everything here errs on the side of more pixels.
+ * detector_plane.h - the pixels that a cone of directions meets on a flat detector, in
+ * double (docs/theory.md, 13). All estimates include too many pixels rather than too few.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +10,7 @@
 #include "physics/frame.h"
 #include "physics/phys.h"
 
-/* three doubles with names */
+/* A vector of three doubles. */
 struct phys_wide3 {
     double x, y, z;
 };
@@ -30,8 +30,8 @@ PHYS_FN double phys_wide_dot(struct phys_wide3 a, struct phys_wide3 b)
     return a.x * b.x + a.y * b.y + a.z * b.z;
 }
 
-/* one axis of the screen: the unit vector in its plane that is perpendicular to the other
- * axis, and how a coordinate along it counts sub-pixels */
+/* One axis of the plane: the unit vector in the plane that is perpendicular to the other
+ * axis, and the conversion of a coordinate along it to sub-pixels. */
 struct phys_edge {
     struct phys_wide3 along;
     double start, per_metre;
@@ -63,8 +63,8 @@ PHYS_FN struct phys_edge phys_edge(const struct phys_frame *frame, const double 
     return e;
 }
 
-/* unit normal of the plane of the pixels, away from the crystal; a user may have given the
- * detector a normal of his own */
+/* Returns the unit normal of the plane of the pixels, away from the crystal. It can
+ * differ from frame->normal, which a user may set. */
 PHYS_FN struct phys_wide3 phys_plane_normal(const struct phys_frame *frame)
 {
     const double *f = frame->fast, *s = frame->slow, *n = frame->pix0;
@@ -77,7 +77,7 @@ PHYS_FN struct phys_wide3 phys_plane_normal(const struct phys_frame *frame)
     return phys_wide3(scale * cross.x, scale * cross.y, scale * cross.z);
 }
 
-/* the detector at a depth below the front of its sensor */
+/* Returns the plane at a depth below the front of the sensor. */
 PHYS_FN struct phys_detector_plane phys_detector_plane(const struct phys_frame *frame,
                                                        double depth)
 {
@@ -93,19 +93,17 @@ PHYS_FN struct phys_detector_plane phys_detector_plane(const struct phys_frame *
     return s;
 }
 
-/* sub-pixel coordinates */
+/* A range of sub-pixel coordinates. */
 struct phys_range {
     double low, high;
 };
 
-/*
- * Where the cone of directions about v that pass within `reach` of its end meets the
- * screen, along one of its edges; v points at the screen's side. The planes through the
- * crystal that hold the other axis and touch the cone cut the edge at distance x tan(a -+
- * b), with tan a = t = v.edge/v.normal and tan b = s/sqrt(1 + t^2 - s^2), s =
- * reach/v.normal. Both lie within s (1 + t^2)/(sqrt(1 + t^2 - s^2) - s |t|) of x t;
- * everything where the cone reaches the horizon.
- */
+/* Returns where the cone of directions about v that pass within `reach` of its end meets
+ * the plane, along one of its edges; v points towards the plane. The planes through the
+ * crystal that contain the other axis and touch the cone cut the edge at distance x
+ * tan(a -+ b), with tan a = t = v.edge/v.normal and tan b = s/sqrt(1 + t^2 - s^2), s =
+ * reach/v.normal. Both cuts lie within x s (1 + t^2)/(sqrt(1 + t^2 - s^2) - s |t|) of x
+ * t. Where the cone reaches the horizon the range is unbounded. */
 PHYS_FN struct phys_range phys_detector_plane_range(const struct phys_detector_plane *plane,
                                                     const struct phys_edge *edge,
                                                     struct phys_wide3 v, double per_normal,

@@ -1,12 +1,13 @@
 /*
- * patch.h - places on a small piece of the detector, counted from its middle: the middle in
- * double, steps away from it in `real` without loss of digits (docs/theory.md, 13).
+ * patch.h - a patch: a small piece of the detector whose places are counted from its
+ * middle. The middle is in double, and steps away from it are in `real` without loss of
+ * digits (docs/theory.md, 13).
  *
  * With p the middle, r its distance, d = p/r, and a step s r along the surface, the
- * direction of p + s r is (d + s)/w, w = sqrt(1 + u), u = s.(s + 2 d), and differs from d
- * by s/w + d (1/w - 1), where 1/w - 1 = -u/(w (1 + w)) takes no difference of near numbers.
- * On a patch so small that |u| <= 1/64 a few terms of the binomial series say the same
- * without a root and a quotient, which cost more than all the rest.
+ * direction of p + s r is (d + s)/w, w = sqrt(1 + u), u = s.(s + 2 d). It differs from d
+ * by s/w + d (1/w - 1), where 1/w - 1 = -u/(w (1 + w)) contains no difference of nearly
+ * equal numbers. On a patch so small that |u| <= 1/64 a few terms of the binomial series
+ * replace the root and the quotient, which cost more than all the rest.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,12 +17,13 @@
 #include "physics/pixel_position.h"
 
 struct phys_patch {
-    double direction[3], distance; /* of the middle: unit vector, m */
-    struct phys_vec3 d; /* the same in `real` */
-    struct phys_vec3 fast, slow; /* a sub-pixel, over the distance */
+    double direction[3], distance; /* of the middle: unit vector, and m */
+    struct phys_vec3 d; /* direction of the middle in `real` */
+    struct phys_vec3 fast, slow; /* steps of one sub-pixel, divided by the distance */
 };
 
-/* 1 when the series will do up to so many sub-pixels from the middle along each axis */
+/* Returns 1 when the series is accurate up to so many sub-pixels from the middle along
+ * each axis. */
 PHYS_FN int phys_patch_is_small(const struct phys_patch *patch, real fast, real slow)
 {
     const real along = fast * fabs(phys_dot(patch->d, patch->fast))
@@ -32,8 +34,9 @@ PHYS_FN int phys_patch_is_small(const struct phys_patch *patch, real fast, real 
     return 2 * along + step * step <= (real)1 / 64;
 }
 
-/* (1 + u)^(-1/2) - 1, |u| <= 1/64; the first term left out is 1e-17 (float: 3e-12). Pairs
- * of terms side by side: their chain is half as long. */
+/* Returns (1 + u)^(-1/2) - 1, |u| <= 1/64; the first omitted term is 1e-17 (float:
+ * 3e-12). Pairs of terms are computed side by side, which halves the chain of dependent
+ * operations. */
 PHYS_FN real phys_root_series(real u)
 {
     const real u2 = u * u;
@@ -49,8 +52,9 @@ PHYS_FN real phys_root_series(real u)
     return u * (t12 + u2 * (t34 + u2 * tail));
 }
 
-/* the patch about a place of the flat detector; offsets from the outer corner in
- * sub-pixels, depth below the front of the sensor in m */
+/* Returns the patch around a place of the flat detector. `fast` and `slow` are its
+ * offset from the outer corner in sub-pixels; `depth` is below the front of the sensor,
+ * m. */
 PHYS_FN struct phys_patch phys_patch_at(const struct phys_frame *frame, double fast,
                                         double slow, double depth)
 {
@@ -77,13 +81,14 @@ PHYS_FN struct phys_patch phys_patch_at(const struct phys_frame *frame, double f
     return p;
 }
 
-/* a place of the patch */
+/* A place of the patch. */
 struct phys_place {
-    struct phys_vec3 step; /* its direction less that of the middle */
-    real ratio, per_ratio; /* its distance over that of the middle, and one over it */
+    struct phys_vec3 step; /* its direction minus that of the middle */
+    real ratio, per_ratio; /* its distance over that of the middle, and the inverse */
 };
 
-/* offsets from the middle in sub-pixels; `small`: phys_patch_is_small() */
+/* Returns the place at an offset from the middle in sub-pixels; `small` is
+ * phys_patch_is_small(). */
 PHYS_FN struct phys_place phys_patch_place(int small, const struct phys_patch *patch,
                                            real fast, real slow)
 {
@@ -107,7 +112,7 @@ PHYS_FN struct phys_place phys_patch_place(int small, const struct phys_patch *p
     return place;
 }
 
-/* the place as a point seen from the crystal; `surface` as in the frame */
+/* Returns the place as a point seen from the crystal, on a flat or curved surface. */
 PHYS_FN struct phys_point phys_patch_point(const struct phys_patch *patch,
                                            const struct phys_detector *det,
                                            struct phys_vec3 step, real ratio)
@@ -119,7 +124,7 @@ PHYS_FN struct phys_point phys_patch_point(const struct phys_patch *patch,
     return point;
 }
 
-/* scattering vector of the middle for a source, 1/A */
+/* Computes the scattering vector of the middle for a source, 1/A. */
 PHYS_FN void phys_patch_scattering(const struct phys_patch *patch,
                                    const struct phys_source *source, double *q)
 {
@@ -127,11 +132,11 @@ PHYS_FN void phys_patch_scattering(const struct phys_patch *patch,
         q[i] = source->inverse_wavelength * (patch->direction[i] - source->direction[i]);
 }
 
-/* the square of the scattering vector about the middle */
+/* The square of the scattering vector around the middle. */
 struct phys_square {
     struct phys_vec3 middle;
-    real unit, at_middle; /* of a step, 1/A; at the middle, 1/A^2 */
-    real beyond; /* by how much that passes 1/dmin^2; 0 without dmin */
+    real unit, at_middle; /* unit of a step, 1/A; square at the middle, 1/A^2 */
+    real beyond; /* excess of at_middle over 1/dmin^2; 0 without dmin */
 };
 
 PHYS_FN struct phys_square phys_patch_square(const struct phys_patch *patch,
@@ -149,7 +154,7 @@ PHYS_FN struct phys_square phys_patch_square(const struct phys_patch *patch,
     return s;
 }
 
-/* what it changes by along a step */
+/* Returns the change of the square along a step. */
 PHYS_FN real phys_square_change(const struct phys_square *s, struct phys_vec3 step)
 {
     const struct phys_vec3 dq = phys_scale(s->unit, step);
