@@ -88,7 +88,7 @@ PHYS_FN int phys_f_place(int inside, const struct phys_box *box, struct phys_vec
     return ((h == n.x) & (k == n.y) & (l == n.z)) ? at : box->beyond;
 }
 
-/* Returns the whole number below x, or x itself rounded where x misses it only by
+/* Returns the whole number below x, or the next one where x is less than that only by
  * rounding. At a whole index the derivative of the interpolant jumps, and every way of
  * computing x there (from the origin, from an anchor, in float) must choose the same
  * side. The error of the value is as small as the rounding. */

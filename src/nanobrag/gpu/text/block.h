@@ -1,13 +1,13 @@
 /*
- * block.h - how a kernel is written: for a block of threads that work in steps, so that one
- * text is a CUDA kernel and, for tests without a GPU, a C function that runs the threads of
- * each step one after the other.
+ * block.h - how a kernel is written: for a block of threads that work in steps. The same
+ * text is a CUDA kernel and, for tests without a GPU, a C function that runs the threads
+ * of each step one after the other.
  *
- * A step is EACH_THREAD (t) { ... }: every thread does it, and all are done before the next
- * begins. Outside of steps everything is the same for all threads. What a thread keeps from
- * one step to the next lies in an array of BLOCK_OWN members, its own at OWN (t); what
- * threads tell each other, in memory that the block shares, written in one step and read in
- * another.
+ * A step is EACH_THREAD (t) { ... }: every thread executes it, and all have finished
+ * before the next step begins. Outside of steps every value is the same for all threads.
+ * What a thread saves from one step to the next is in an array of BLOCK_OWN elements, in
+ * the thread's element OWN (t). Threads exchange values through memory that the block
+ * shares, which one step writes and another reads.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,9 +18,10 @@
 
 enum { BLOCK_THREADS = 128 };
 
-/* A loop after BLOCK_ROLLED stays one: its copies would take registers. After BLOCK_BY_TWO
- * it has two, and one computes while the other waits. Numbers read ahead of a loop take
- * registers too: behind BLOCK_READ_AGAIN they are read where they are used. */
+/* BLOCK_ROLLED prevents the unrolling of the next loop, whose copies would take
+ * registers. BLOCK_BY_TWO unrolls it by two, so that one copy computes while the other
+ * waits. BLOCK_READ_AGAIN makes the compiler load values where they are used, because
+ * values loaded before a loop take registers too. */
 #if defined(__CUDACC__)
 #define BLOCK_ROLLED     _Pragma("unroll 1")
 #define BLOCK_BY_TWO     _Pragma("unroll 2")

@@ -1,7 +1,8 @@
 /*
- * count_block.h - photons to counts on a device, as image/digitize.c does it: a thread
- * takes pixels one after the other, each by the text that the CPU has too. What is added up
- * are whole numbers, so that nothing of blocks and threads shows.
+ * count_block.h - the conversion of photons to counts on a device, as image/digitize.c
+ * does it on the host and with the same functions. Each thread processes pixels one after
+ * the other. Only whole numbers are summed, so the result does not depend on the division
+ * into blocks and threads.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,17 +13,17 @@
 #include "gpu/text/count_parameters.h"
 #include "physics/noise/poisson.h"
 
-/* what the threads of a block found */
+/* The results of the threads of a block. */
 struct count_shared {
     struct phys_tally tally[BLOCK_THREADS];
     float brightest[BLOCK_THREADS];
 };
 
-/* pixel i of the detector */
+/* A pixel of the detector. */
 struct count_pixel {
     int s, f;
-    int inside; /* the ROI */
-    int shown; /* and not masked */
+    int inside; /* 1: in the ROI */
+    int shown; /* 1: in the ROI and not masked */
 };
 
 PHYS_FN struct count_pixel count_pixel(const struct gpu_count_parameters *p, long long i)
@@ -36,7 +37,7 @@ PHYS_FN struct count_pixel count_pixel(const struct gpu_count_parameters *p, lon
     return x;
 }
 
-/* its photons, 0 where it is not shown */
+/* Returns the photons of a pixel, 0 where it is not shown. */
 PHYS_FN double count_photons(const struct gpu_count_parameters *p, struct count_pixel x)
 {
     const long long at = x.s * p->image_stride[0] + x.f * p->image_stride[1];
@@ -60,7 +61,8 @@ PHYS_FN unsigned short count_of(const struct gpu_count_parameters *p, long long 
     return phys_clamped(photons + p->offset, tally);
 }
 
-/* block `number` of p->blocks: counts of its pixels, 0 outside the ROI */
+/* Runs block `number` of p->blocks: writes the counts of its pixels, 0 outside the ROI,
+ * and their tally. */
 PHYS_FN void count_block(const struct gpu_count_parameters *p, int number,
                          struct count_shared *shared)
 {
@@ -89,8 +91,8 @@ PHYS_FN void count_block(const struct gpu_count_parameters *p, int number,
     }
 }
 
-/* block `number` of p->blocks: the brightest of its shown pixels, as floats; 0 where none
- * is above that */
+/* Runs block `number` of p->blocks: writes the photons of its brightest shown pixel as a
+ * float, at least 0. */
 PHYS_FN void brightest_block(const struct gpu_count_parameters *p, int number,
                              struct count_shared *shared)
 {

@@ -1,5 +1,5 @@
 /*
- * count_parameters.h - what the kernels `count` and `brightest` are given.
+ * count_parameters.h - the parameters of the kernels `count` and `brightest`.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +11,7 @@
 struct gpu_count_parameters {
     int nslow, nfast;
     int roi[4]; /* fast0 fast1 slow0 slow1, ends excluded */
-    const unsigned char *mask; /* nslow x nfast, 0 = skip; or NULL */
+    const unsigned char *mask; /* (nslow x nfast), 0: not shown; or NULL */
     const void *image; /* float32 or float64 */
     int image_bits;
     long long image_stride[2]; /* elements: slow, fast */
@@ -22,8 +22,8 @@ struct gpu_count_parameters {
     unsigned long long seed;
     unsigned image_number;
     int blocks; /* of the launch */
-    struct phys_tally *tally; /* (blocks), of count */
-    float *brightest; /* (blocks), of brightest */
+    struct phys_tally *tally; /* (blocks), output of `count` */
+    float *brightest; /* (blocks), output of `brightest` */
 };
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * finish_block.h - from the Bragg sums of a tile to its photons: the factors that a pixel
- * takes once, as physics/pixel.h takes them, and the amorphous material.
+ * finish_block.h - from the Bragg sums of a tile to its photons: the factors that are
+ * evaluated once per pixel, as in physics/pixel.h, and the amorphous material.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,17 +9,18 @@
 
 #include "gpu/text/weights_block.h"
 
-/* what a thread keeps from step to step */
+/* The state of a thread, saved from step to step. */
 struct finish_thread {
     struct pixel pixel;
     real omega, polarization, capture;
-    int lit; /* 1 once a sample fixed the polarization */
-    double amorphous; /* in the samples */
-    double centre; /* photons of the amorphous part taken at the centre */
-    real centre_omega, centre_polar; /* of its first layer */
+    int lit; /* 1 once a sample has fixed the polarization */
+    double amorphous; /* computed in the samples */
+    double centre; /* photons of the amorphous part, if computed at the centre */
+    real centre_omega, centre_polar; /* factors of the centre in the first layer */
 };
 
-/* the amorphous material under all sources: F^2, weighted */
+/* Returns the weighted F^2 of the amorphous material under all sources (docs/theory.md,
+ * 7). */
 PHYS_FN double amorphous_at(const struct phys_frame *frame, const struct part *part,
                             const struct sample *at)
 {
@@ -38,7 +39,7 @@ PHYS_FN double amorphous_at(const struct phys_frame *frame, const struct part *p
     return sum;
 }
 
-/* the first source whose sample dmin lets through fixes the polarization */
+/* Sets the polarization to that of the first source whose sample dmin lets through. */
 PHYS_FN void light(const struct phys_frame *frame, const struct part *part,
                    const struct sample *at, struct finish_thread *own)
 {
@@ -52,7 +53,7 @@ PHYS_FN void light(const struct phys_frame *frame, const struct part *part,
     }
 }
 
-/* what one layer says of the factors of a pixel */
+/* Adds what one layer contributes to the factors of a pixel. */
 PHYS_FN void layer_factors(const struct gpu_parameters *p, const struct tile_shared *shared,
                            const struct part *part, int layer, struct finish_thread *own)
 {
@@ -84,7 +85,7 @@ PHYS_FN void layer_factors(const struct gpu_parameters *p, const struct tile_sha
     }
 }
 
-/* the amorphous material at the centre of a pixel, in one layer */
+/* Adds the amorphous material of one layer, seen from the centre of a pixel. */
 PHYS_FN void layer_centre(const struct gpu_parameters *p, const struct tile_shared *shared,
                           const struct part *part, int layer, struct finish_thread *own)
 {
@@ -128,7 +129,7 @@ PHYS_FN void find_factors(const struct gpu_parameters *p, const struct tile_at *
     }
 }
 
-/* photons of the pixel of thread t in block `number` */
+/* Returns the photons of the pixel of thread t in block `number`. */
 PHYS_FN double photons_of(const struct gpu_parameters *p, int number, int t,
                           const struct finish_thread *own)
 {
@@ -144,7 +145,7 @@ PHYS_FN double photons_of(const struct gpu_parameters *p, int number, int t,
            + own->centre;
 }
 
-/* to where they are wanted */
+/* Writes the photons of a pixel to each of the outputs that are set. */
 PHYS_FN void deliver(const struct gpu_parameters *p, struct pixel x, double photons)
 {
     const long long place = x.s * p->image_stride[0] + x.f * p->image_stride[1];
@@ -158,7 +159,7 @@ PHYS_FN void deliver(const struct gpu_parameters *p, struct pixel x, double phot
         ((double *)p->image)[place] = photons;
 }
 
-/* of thread t in a tile */
+/* Initialises the state of thread t in a tile. */
 PHYS_FN void finish_start(const struct gpu_parameters *p, const struct tile_at *at, int t,
                           struct finish_thread *x)
 {
@@ -168,7 +169,7 @@ PHYS_FN void finish_start(const struct gpu_parameters *p, const struct tile_at *
     x->lit = 0;
 }
 
-/* block `number` of a launch, a tile */
+/* Runs block `number` of a launch, which computes one tile. */
 PHYS_FN void finish_block(const struct gpu_parameters *p, int number,
                           struct tile_shared *shared)
 {

@@ -1,8 +1,8 @@
 /*
- * frame_flags.h - what a kernel that is built at run time knows of its frame, so that it
- * does not ask: bits, each of them said of the frame at hand when it is set. The kernels
- * that were built ahead of time know nothing, 0. As a literal, every test of it folds away;
- * no arithmetic depends on it.
+ * frame_flags.h - the properties of its frame that a kernel compiled at run time may rely
+ * on, as bits. A bit is set only if it is true of the frame. Kernels compiled ahead of
+ * time have no bits set. With a literal, the compiler removes every test of it; no
+ * arithmetic depends on it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,29 +12,30 @@
 #include "physics/displacement.h"
 
 enum gpu_frame_flags {
-    FLAG_ONE_SAMPLE = 1, /* of a pixel */
-    FLAG_ONE_LAYER = 2, /* of the sensor */
+    FLAG_ONE_SAMPLE = 1, /* one sample per pixel */
+    FLAG_ONE_LAYER = 2, /* one layer of the sensor */
     FLAG_ONE_SOURCE = 4,
-    FLAG_ONE_PART = 8, /* of a tile */
+    FLAG_ONE_PART = 8, /* one part per tile: gpu_parameters.parts is 1 */
     FLAG_SAME_SOURCES = 16, /* per_source() is 0 */
     FLAG_NO_WEIGHTS = 32, /* weighs_samples() is 0 */
     FLAG_ALL = 63
 };
 
-/* a factor of each source and sample? */
+/* Returns 1 when some factor differs between sources and samples. */
 PHYS_FN int per_source(const struct phys_frame *frame)
 {
     return frame->dmin > 0 || phys_is_displaced(frame)
            || (frame->each_polar && frame->polarised);
 }
 
-/* a factor of each sample, of all sources alike? */
+/* Returns 1 when some factor differs between samples but not between sources. */
 PHYS_FN int weighs_samples(const struct phys_frame *frame)
 {
     return frame->each_omega || (frame->layer_mu != 0 && !frame->last_capture);
 }
 
-/* all that can be known of a frame whose tiles have so many parts along each axis */
+/* Returns all flags that are true of a frame whose tiles have so many parts along each
+ * axis. */
 PHYS_FN unsigned frame_flags_of(const struct phys_frame *frame, int parts)
 {
     unsigned known = 0;

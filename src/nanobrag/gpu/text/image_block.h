@@ -1,9 +1,9 @@
 /*
- * image_block.h - Bragg sums of a tile: the loops of physics/pixel.h, a thread for each
- * pixel, over chunks of pairs of source and orientation that the block shares. A block does
- * a segment of the pairs of a tile; finish_block.h adds up the segments in their order.
- * Within one, at most FLUSH samples are added up in `real` before they join a sum in
- * double.
+ * image_block.h - the Bragg sums of a tile: the loops of physics/pixel.h, with one thread
+ * for each pixel, over chunks of pairs (of a source and an orientation) that the block
+ * shares. A block computes one segment of the pairs of a tile; finish_block.h adds up the
+ * segments in their order. Within a segment at most FLUSH samples are added up in `real`
+ * before the sum joins one in double.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,17 +14,17 @@
 
 enum { FLUSH = 64 };
 
-/* what a thread keeps from step to step */
+/* The state of a thread, saved from step to step. */
 struct image_thread {
     struct pixel pixel;
     double sum;
-    real waiting; /* the last samples */
+    real waiting; /* sum of the last samples, in `real` */
 };
 
 /* ---- samples ---- */
 
-/* 1 where it tells in the image which of two reflections a sample halfway between belongs
- * to, so that float must not take the wrong one */
+/* Returns 1 where the image depends on which of two reflections a sample halfway between
+ * them is assigned to, so that float must not choose the wrong one. */
 PHYS_FN int has_jumps(struct phys_spec spec)
 {
 #ifdef PHYS_SINGLE
@@ -35,7 +35,7 @@ PHYS_FN int has_jumps(struct phys_spec spec)
 #endif
 }
 
-/* what the samples of a thread have in common */
+/* What the samples of a thread at one sub-pixel share. */
 struct aim {
     const struct gpu_parameters *p;
     const struct tile_shared *shared;
@@ -45,15 +45,15 @@ struct aim {
     int layer;
 };
 
-/* F of the unit cell at x, whose nearest whole numbers are n, both counted from the whole
- * indices of slot t */
+/* Returns F of the unit cell at x, whose nearest whole numbers are n; both are counted
+ * from the whole indices of slot t. */
 PHYS_FN struct phys_f cell_at(struct phys_spec spec, const struct tile_shared *shared,
                               int t, struct phys_vec3 x, struct phys_vec3 n)
 {
     struct phys_box box;
     struct phys_f cell;
 
-    if (spec.lookup == PHYS_CONSTANT) { /* it comes last: see phys_constant_factor() */
+    if (spec.lookup == PHYS_CONSTANT) { /* it is in phys_constant_factor() */
         cell.f = 1;
         cell.dh = cell.dk = cell.dl = 0;
         return cell;
@@ -66,7 +66,8 @@ PHYS_FN struct phys_f cell_at(struct phys_spec spec, const struct tile_shared *s
     return phys_structure_factor(spec, &box, x, n);
 }
 
-/* where a sample of slot t lies, and F of the unit cell there */
+/* Returns the site of a sample of slot t: its distance from the nearest lattice point
+ * and F of the unit cell. */
 PHYS_FN struct phys_site site_of(struct phys_spec spec, const struct aim *aim, int t)
 {
     const struct phys_anchor anchor = slot_anchor(aim->shared->slot + t);
@@ -79,7 +80,7 @@ PHYS_FN struct phys_site site_of(struct phys_spec spec, const struct aim *aim, i
     return site;
 }
 
-/* 1 halfway between two reflections, within what float can tell */
+/* Returns 1 halfway between two reflections, within the accuracy of float. */
 PHYS_FN int is_halfway(struct phys_spec spec, const struct aim *aim, struct phys_vec3 d)
 {
     const real from = aim->part->halfway;
@@ -88,7 +89,7 @@ PHYS_FN int is_halfway(struct phys_spec spec, const struct aim *aim, struct phys
            && ((int)(fabs(d.x) > from) | (int)(fabs(d.y) > from) | (int)(fabs(d.z) > from));
 }
 
-/* such a sample, of pair `number`, placed in double */
+/* Returns the site of such a sample, of pair `number`, computed in double. */
 PHYS_FN struct phys_site site_again(struct phys_spec spec, const struct aim *aim,
                                     int number, struct phys_site site)
 {
@@ -112,33 +113,33 @@ PHYS_FN struct phys_site site_again(struct phys_spec spec, const struct aim *aim
     return site;
 }
 
-/* F^2 */
+/* Returns F^2 at a site. */
 PHYS_FN real site_f2(struct phys_spec spec, const struct tile_shared *shared,
                      struct phys_site site)
 {
     struct phys_crystal crystal = shared->view.crystal;
     real f;
 
-    crystal.peak = 1; /* see phys_constant_factor() */
+    crystal.peak = 1; /* it is in phys_constant_factor() */
     f = site.cell.f * phys_lattice(spec, &crystal, site.d).f;
     return f * f;
 }
 
-/* crystals of these shapes add something everywhere: the list of slots is all of them */
+/* Returns 1 for crystal shapes whose F^2 is nowhere 0: then the list contains all slots. */
 PHYS_FN int reaches_all(struct phys_spec spec)
 {
     return spec.shape == PHYS_SQUARE || spec.shape == PHYS_ROUND;
 }
 
-/* a run of a part's list of slots, from number i to `end` */
+/* A run of consecutive entries of a part's list of slots, from number i to `end`. */
 struct run {
-    int first; /* pair of the chunk */
-    int begin; /* slots of the part */
+    int first; /* first pair of the chunk */
+    int begin; /* first slot of the part */
     int i, end;
 };
 
-/* Its samples, but those that float can not place, of which *waiting becomes 1 if there are
- * any. */
+/* Returns the sum of the samples of a run, without those whose reflection float cannot
+ * decide; *waiting becomes 1 if there are any. */
 PHYS_FN real run_sum(struct phys_spec spec, const struct aim *aim, const struct run *run,
                      int *waiting)
 {
@@ -159,7 +160,8 @@ PHYS_FN real run_sum(struct phys_spec spec, const struct aim *aim, const struct 
     return sum;
 }
 
-/* And those. Not in the loop over all: they are few, and it needs its registers. */
+/* Returns the sum of the samples that run_sum() left out. It is a loop of its own
+ * because they are few and the loop over all samples needs the registers. */
 PHYS_FN real waiting_sum(struct phys_spec spec, const struct aim *aim,
                          const struct run *run)
 {
@@ -179,7 +181,8 @@ PHYS_FN real waiting_sum(struct phys_spec spec, const struct aim *aim,
     return sum;
 }
 
-/* all of it; `near`: look-ups stay inside the list */
+/* Returns the sum of all samples of a run. `near` is 1 when no look-up leaves the box of
+ * reflections. */
 PHYS_FN real run_samples(struct phys_spec spec, const struct aim *aim,
                          const struct run *run, int near)
 {
@@ -193,13 +196,13 @@ PHYS_FN real run_samples(struct phys_spec spec, const struct aim *aim,
     return waiting ? sum + waiting_sum(spec, aim, run) : sum;
 }
 
-/* of a pixel, along an axis */
+/* Returns the number of a pixel's samples along an axis. */
 PHYS_FN int samples_across(unsigned known, const struct phys_frame *frame)
 {
     return known & FLAG_ONE_SAMPLE ? 1 : frame->oversample;
 }
 
-/* all pairs of a chunk at one sub-pixel */
+/* Adds all pairs of a chunk at one sub-pixel. */
 PHYS_FN void sub_pixel(struct phys_spec spec, unsigned known,
                        const struct gpu_parameters *p, int layer, int sub, struct run run,
                        const struct tile_shared *shared, struct image_thread *own)
@@ -229,7 +232,8 @@ PHYS_FN void sub_pixel(struct phys_spec spec, unsigned known,
     }
 }
 
-/* all sub-pixels of a thread, in a chunk of n pairs from number `first` on */
+/* Adds all sub-pixels of a thread's pixel, for a chunk of n pairs from number `first`
+ * on. */
 PHYS_FN void add_chunk(struct phys_spec spec, const struct gpu_parameters *p,
                        const struct tile_at *at, int first, int n, int layer,
                        const struct tile_shared *shared, struct image_thread *own)
@@ -250,7 +254,7 @@ PHYS_FN void add_chunk(struct phys_spec spec, const struct gpu_parameters *p,
     }
 }
 
-/* block `number` of a launch; `known`: bits of enum gpu_frame_flags */
+/* Runs block `number` of a launch; `known` contains bits of enum gpu_frame_flags. */
 PHYS_FN void image_block(struct phys_spec spec, unsigned known,
                          const struct gpu_parameters *p, int number,
                          struct tile_shared *shared)

@@ -1,8 +1,8 @@
 /*
- * kernels.cu - the kernels' text as entry points for nvcc and NVRTC: one for each variant
- * of crystal shape and look-up, in double, or in float under PHYS_SINGLE. With
- * GPU_ONLY_SHAPE and GPU_ONLY_LOOKUP defined, as SQUARE and NEAREST, just that variant,
- * which may know more of its frame: GPU_FRAME_FLAGS, bits of enum gpu_frame_flags.
+ * kernels.cu - the entry points of the image kernels for nvcc and NVRTC: one for each
+ * variant of crystal shape and look-up, in double, or in float under PHYS_SINGLE. With
+ * GPU_ONLY_SHAPE and GPU_ONLY_LOOKUP defined, as SQUARE and NEAREST, only that variant is
+ * compiled; it may then rely on GPU_FRAME_FLAGS, bits of enum gpu_frame_flags.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +11,8 @@
 #include "gpu/text/image_block.h"
 #include "gpu/text/loss_block.h"
 
-/* blocks of a multiprocessor at once: 4 leave 128 registers to a thread, 3 leave 168 */
+/* Blocks that a multiprocessor runs at once: with 4 a thread has 128 registers, with 3
+ * it has 168. */
 #if defined(PHYS_SINGLE)
 #define BLOCKS_CONSTANT 4
 #define BLOCKS_NEAREST  4
@@ -40,7 +41,7 @@
     }
 
 #if defined(GPU_ONLY_SHAPE)
-/* names as in variants.def, expanded before they become part of another one */
+/* This macro expands its arguments before they become part of a name. */
 #define ONLY(shape, lookup) KERNEL(shape, lookup)
 ONLY(GPU_ONLY_SHAPE, GPU_ONLY_LOOKUP)
 #else

@@ -1,6 +1,6 @@
 /*
- * loss_block.h - from the Bragg sums of a tile to its share of a loss: the photons as
- * finish_block.h has them, compared with what was observed and added up over the tile in a
+ * loss_block.h - from the Bragg sums of a tile to its contribution to a loss: the photons
+ * as in finish_block.h, compared with the observed ones, and added up over the tile in a
  * fixed order.
  *
  * SPDX-License-Identifier: MIT
@@ -11,14 +11,15 @@
 #include "gpu/text/finish_block.h"
 #include "gpu/text/loss_parameters.h"
 
-enum { LOSS_ADDERS = 16 }; /* threads that add up the others' numbers */
+enum { LOSS_ADDERS = 16 }; /* threads that sum the results of all threads */
 
-/* what the threads of a block share */
+/* The memory that the threads of a block share. */
 struct loss_shared {
     double value[BLOCK_THREADS], photons[BLOCK_THREADS];
 };
 
-/* the pixel of thread t in block `number`; 0 where it is not rendered */
+/* Computes the loss of the pixel of thread t in block `number`; 0 where it is not
+ * rendered. */
 PHYS_FN void loss_pixel_at(const struct gpu_loss_parameters *p, int number, int t,
                            const struct finish_thread *own, struct loss_shared *sums)
 {
@@ -32,7 +33,8 @@ PHYS_FN void loss_pixel_at(const struct gpu_loss_parameters *p, int number, int 
              : 0;
 }
 
-/* every `step`-th of the first n threads' numbers, from number t on, to number t */
+/* Adds up every `step`-th of the first n threads' losses, from number t on, and stores
+ * the sum and the largest photons at number t. */
 PHYS_FN void loss_add(int t, int step, int n, struct loss_shared *sums)
 {
     double value = 0, most = 0;
@@ -45,7 +47,7 @@ PHYS_FN void loss_add(int t, int step, int n, struct loss_shared *sums)
     sums->photons[t] = most;
 }
 
-/* block `number` of a launch, a tile */
+/* Runs block `number` of a launch, which computes one tile. */
 PHYS_FN void loss_block(const struct gpu_loss_parameters *p, int number,
                         struct tile_shared *shared, struct loss_shared *sums)
 {

@@ -1,6 +1,6 @@
 /*
- * loss_parameters.h - what the kernel of a loss is given besides the parameters of an
- * image.
+ * loss_parameters.h - the parameters of the loss kernel: those of an image, the target,
+ * and the totals.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,11 +9,12 @@
 
 #include "gpu/text/derivatives/derivatives_parameters.h"
 
-/* numbers of a tile, in the order of sum_block.h, whose last is the largest of all */
+/* The totals of a tile. sum_block() adds them up, except for the last, of which it finds
+ * the largest. */
 enum { LOSS_VALUE, LOSS_BRIGHTEST, LOSS_LENGTH };
 
 struct gpu_loss_parameters {
-    struct gpu_parameters image; /* its image and photons are unused */
+    struct gpu_parameters image; /* its members image and photons are not used */
     struct gpu_target target;
     double *totals; /* ([tile of the launch][LOSS_LENGTH]) */
 };

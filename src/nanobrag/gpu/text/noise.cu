@@ -1,6 +1,6 @@
 /*
- * noise.cu - photons to counts as entry points for nvcc. Compiled without contraction: the
- * draws have the bits that the CPU gives them.
+ * noise.cu - the entry points of the counting kernels for nvcc. They are compiled without
+ * contraction, so that the draws have the same bits as on the CPU.
  *
  * SPDX-License-Identifier: MIT
  */

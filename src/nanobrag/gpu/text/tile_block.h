@@ -1,6 +1,8 @@
 /*
- * tile_block.h - the samples of a tile: where its pixels lie, and the pairs of source and
- * orientation, a chunk at a time, counted from anchors in double (physics/tile/anchor.h).
+ * tile_block.h - the samples of a tile: the positions of its pixels, and the pairs of
+ * source and orientation, a chunk at a time. A tile has one or four parts; the indices of
+ * a pair are counted from an anchor in the middle of each part, computed in double
+ * (physics/tile/anchor.h). A slot holds one pair as seen from one part.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,16 +17,17 @@
 
 enum { MOST_PARTS = 4, CHUNK_WORDS = BLOCK_THREADS / 32 };
 
-/* a part of a tile, all of whose samples are counted from its middle */
+/* A part of a tile. All its samples are counted from its middle. */
 struct part {
     struct phys_patch patch;
     double fast, slow; /* middle, sub-pixels from the detector's corner */
-    real radius; /* no step is longer */
-    real halfway; /* from here on float can not tell which reflection is nearest */
+    real radius; /* no sample's direction differs more from the middle's */
+    real halfway; /* fractional index from which float cannot tell the nearest reflection */
     int small; /* phys_patch_is_small() */
 };
 
-/* a pair seen from a part: four times four numbers, each loaded at once */
+/* A pair as seen from a part: four groups of four numbers, each loaded by one
+ * instruction. */
 struct __attribute__((aligned(16))) slot {
     struct phys_vec3 a;
     real h;
@@ -36,37 +39,38 @@ struct __attribute__((aligned(16))) slot {
     real weight;
 };
 
-/* what the threads of a block share */
+/* The memory that the threads of a block share. */
 struct tile_shared {
-    struct phys_view view; /* not a copy for each thread: that is forty registers */
+    struct phys_view view; /* shared, because a copy in each thread takes forty registers */
     struct part part[MOST_PARTS];
-    /* a chunk: slot [part][pair], of BLOCK_THREADS in all */
+    /* a chunk of pairs: slot [part][pair], BLOCK_THREADS slots in all */
     struct slot slot[BLOCK_THREADS];
-    struct phys_square square[BLOCK_THREADS]; /* where samples of a source differ */
+    struct phys_square square[BLOCK_THREADS]; /* used if per_source() */
     int source[BLOCK_THREADS];
-    real weight[BLOCK_THREADS]; /* of a slot's samples, all that they have in common */
-    int place[BLOCK_THREADS]; /* of F at the anchor's whole indices, where near[t] */
-    /* which of them add anything: bits, then their numbers, those of a part in a row */
+    real weight[BLOCK_THREADS]; /* common factors of a slot's samples */
+    int place[BLOCK_THREADS]; /* index of F at the anchor's whole indices, if near[t] */
+    /* the slots that can contribute: as bits, then as lists of their numbers, one after
+     * another for each part */
     unsigned char live[BLOCK_THREADS], near[BLOCK_THREADS];
     unsigned word[CHUNK_WORDS];
-    unsigned far[CHUNK_WORDS]; /* those whose look-ups may leave the list */
+    unsigned far[CHUNK_WORDS]; /* slots whose look-ups may leave the box of reflections */
     short order[BLOCK_THREADS];
-    short until[BLOCK_THREADS]; /* where in that row ends what has the slot's factors */
+    short until[BLOCK_THREADS]; /* end in the list of the run with the same factors as this slot */
     int count[MOST_PARTS];
-    int near_all[MOST_PARTS]; /* 1 where all look-ups of a part stay inside the list */
+    int near_all[MOST_PARTS]; /* 1 where no look-up of a part leaves the box */
 };
 
-/* a pixel, as its thread knows it */
+/* The pixel of a thread. */
 struct pixel {
     int f, s, part;
     int on; /* 1: it is rendered */
-    real fast, slow; /* its corner from the middle of its part, sub-pixels */
+    real fast, slow; /* its corner from the middle of its part, in sub-pixels */
 };
 
-/* the tile at hand */
+/* The tile that a block computes. */
 struct tile_at {
     int fast, slow; /* its first pixel */
-    int parts, pairs; /* of a part, that a chunk holds */
+    int parts, pairs; /* parts of the tile; pairs in a chunk */
     unsigned known; /* bits of enum gpu_frame_flags */
 };
 
@@ -82,7 +86,7 @@ PHYS_FN struct tile_at tile_at(const struct gpu_parameters *p, int number)
     return at;
 }
 
-/* the same, with what a kernel knows */
+/* Returns the tile with the flags that a kernel may rely on. */
 PHYS_FN struct tile_at tile_known(struct tile_at at, unsigned known)
 {
     at.known = known;
@@ -93,7 +97,7 @@ PHYS_FN struct tile_at tile_known(struct tile_at at, unsigned known)
     return at;
 }
 
-/* Threads of a part are neighbours, and within it lie row after row. */
+/* Returns the pixel of thread t. The threads of a part are consecutive, row after row. */
 PHYS_FN struct pixel pixel_of(const struct gpu_parameters *p, const struct tile_at *at,
                               int t)
 {
@@ -112,10 +116,10 @@ PHYS_FN struct pixel pixel_of(const struct gpu_parameters *p, const struct tile_
     return x;
 }
 
-/* No direction in a part of so many sub-pixels lies farther from that of its middle. One to
- * a place that lies s distances beside the middle turns by the arc sine of s at most, and
- * that is 1.04 s where s is no more than a half; nanoBragg's curved detector has its pixels
- * anywhere. */
+/* Returns a bound on the difference between the direction of any sample in a part of so
+ * many sub-pixels and that of its middle. The direction to a place that is s distances
+ * beside the middle differs by at most the arc sine of s, which is below 1.04 s for s <=
+ * 1/2. On nanoBragg's curved detector pixels can lie anywhere, so the bound is 2. */
 PHYS_FN real part_radius(const struct phys_frame *frame, const struct phys_patch *patch,
                          int width, int height)
 {
@@ -127,7 +131,7 @@ PHYS_FN real part_radius(const struct phys_frame *frame, const struct phys_patch
     return frame->surface == PHYS_CURVED_QUIRK || s > (real)0.5 ? 2 : (real)1.04 * s;
 }
 
-/* part t at the depth of a layer */
+/* Returns part t at the depth of a layer. */
 PHYS_FN struct part part_at(const struct gpu_parameters *p, const struct tile_at *at, int t,
                             double depth)
 {
@@ -140,7 +144,8 @@ PHYS_FN struct part part_at(const struct gpu_parameters *p, const struct tile_at
     part.slow = n * (at->slow + height * (t / p->parts + 0.5));
     part.patch = phys_patch_at(frame, part.fast, part.slow, depth);
     part.radius = part_radius(frame, &part.patch, n * width, n * height);
-    /* indices reach so far from the anchor's, and are rounded several times */
+    /* The error grows with the distance of the indices from the anchor's and with
+     * several roundings. */
     part.halfway = (real)0.5 - (real)2.5e-7 * (12 + part.radius * (real)p->edges);
     part.small =
         phys_patch_is_small(&part.patch, (real)(n * width) / 2, (real)(n * height) / 2);
@@ -152,7 +157,7 @@ PHYS_FN double depth_of(const struct phys_frame *frame, int layer)
     return frame->layer_offset + layer * frame->layer_step;
 }
 
-/* the frame in `real`, and the parts at the depth of a layer. A step */
+/* Computes the frame in `real`, and the parts at the depth of a layer, in one step. */
 PHYS_FN void layer_take(const struct gpu_parameters *p, const struct tile_at *at, int layer,
                         struct tile_shared *shared)
 {
@@ -165,12 +170,13 @@ PHYS_FN void layer_take(const struct gpu_parameters *p, const struct tile_at *at
 
 /* ---- a sample ---- */
 
-/* from the middle of its part, sub-pixels */
+/* The position of a sample from the middle of its part, in sub-pixels. */
 struct sample_place {
     real fast, slow;
 };
 
-/* sub-pixel `sub` of a pixel, n x n of them, or (-1) its centre */
+/* Returns the position of sub-pixel `sub` of a pixel, which has n x n of them, or of its
+ * centre (-1). */
 PHYS_FN struct sample_place place_of(int n, const struct pixel *x, int sub)
 {
     const int row = sub / n, column = sub - n * row;
@@ -195,7 +201,7 @@ PHYS_FN struct sample sample_at(const struct gpu_parameters *p,
     struct phys_place place;
     struct sample sample;
 
-#ifndef PHYS_SINGLE /* only double is good enough for nanoBragg's curved detector */
+#ifndef PHYS_SINGLE /* nanoBragg's curved detector needs double */
     if (p->frame.surface == PHYS_CURVED_QUIRK) {
         const struct phys_point point =
             phys_point(&shared->view.detector, (real)part->fast + at.fast,
@@ -237,7 +243,7 @@ PHYS_FN int knows_per_source(unsigned known, const struct phys_frame *frame)
     return known & FLAG_SAME_SOURCES ? 0 : per_source(frame);
 }
 
-/* pair `number` of all, seen from a part */
+/* Stores pair `number`, as seen from a part, in slot t. */
 PHYS_FN void pair_take(unsigned known, const struct gpu_parameters *p,
                        const struct part *part, int number, int t,
                        struct tile_shared *shared)
@@ -269,13 +275,13 @@ PHYS_FN void pair_take(unsigned known, const struct gpu_parameters *p,
         shared->weight[t] *= (real)source->weight;
 }
 
-/* 1 where all look-ups of slot t, counted from its anchor, stay inside the list, so near
- * that the way there is a whole number of `real` */
+/* Returns 1 when no look-up of slot t leaves the box of reflections, and all are so near
+ * the anchor that the distance in the box is exact in `real`. */
 PHYS_FN int pair_is_near(const struct phys_box *box, const struct part *part, int t,
                          struct tile_shared *shared)
 {
     const struct slot *slot = shared->slot + t;
-    /* the fraction, half an index to the nearest, and two nodes beyond */
+    /* covers the fraction, half an index to the nearest, and two more nodes */
     const real margin = (real)3.1;
     const real h = margin + part->radius * sqrt(phys_dot(slot->a, slot->a));
     const real k = margin + part->radius * sqrt(phys_dot(slot->b, slot->b));
@@ -289,14 +295,14 @@ PHYS_FN int pair_is_near(const struct phys_box *box, const struct part *part, in
     return inside && h * (real)box->stride_h + k * (real)box->stride_k + l < (real)4e6;
 }
 
-/* rho^2 at a distance d from a lattice point */
+/* Returns rho^2 at a distance d from a lattice point (docs/theory.md, 5). */
 PHYS_FN real rho2(const struct phys_crystal *c, struct phys_vec3 d)
 {
     return c->hh * d.x * d.x + c->kk * d.y * d.y + c->ll * d.z * d.z + c->hk * d.x * d.y
            + c->hl * d.x * d.z + c->kl * d.y * d.z;
 }
 
-/* the least of the lattice points one index away or less */
+/* Returns the least rho^2 over the lattice points up to one index away. */
 PHYS_FN real least_rho2(const struct phys_crystal *c, const struct slot *slot)
 {
     real least = rho2(c, phys_vec3(slot->h, slot->k, slot->l));
@@ -312,9 +318,9 @@ PHYS_FN real least_rho2(const struct phys_crystal *c, const struct slot *slot)
     return least;
 }
 
-/* 1 unless no sample of the part comes so near a lattice point that the pair adds to it.
- * The samples lie up to `radius` away from the anchor; where that is more than an index,
- * nothing is ruled out */
+/* Returns 0 when no sample of the part is near enough to a lattice point for the pair to
+ * contribute. The samples are up to `radius` away from the anchor; where that is more
+ * than one index, the result is always 1. */
 PHYS_FN int pair_reaches(const struct gpu_parameters *p, const struct phys_crystal *crystal,
                          const struct part *part, const struct slot *slot, double unit)
 {
@@ -334,7 +340,7 @@ PHYS_FN int bits_set(unsigned x)
     return (int)((((x + (x >> 4)) & 0x0f0f0f0fu) * 0x01010101u) >> 24);
 }
 
-/* bits from number `begin`, a multiple of 32, up to `end` */
+/* Returns how many bits are set from number `begin`, a multiple of 32, up to `end`. */
 PHYS_FN int bits_between(const unsigned *word, int begin, int end)
 {
     int n = 0;
@@ -344,8 +350,8 @@ PHYS_FN int bits_between(const unsigned *word, int begin, int end)
     return end % 32 ? n + bits_set(word[end / 32] & ((1u << end % 32) - 1)) : n;
 }
 
-/* slot t of a chunk that begins with pair `first`, for the list; its part's slots begin at
- * `begin` */
+/* Adds slot t to the list of its part, whose slots begin at `begin`; the chunk begins
+ * with pair `first`. */
 PHYS_FN void slot_list(const struct gpu_parameters *p, const struct tile_at *at, int first,
                        int begin, int t, struct tile_shared *shared)
 {
@@ -357,8 +363,8 @@ PHYS_FN void slot_list(const struct gpu_parameters *p, const struct tile_at *at,
     shared->until[t] = (short)bits_between(shared->word, begin, end);
 }
 
-/* the chunk of pairs from number `first` to `end`, at most at->pairs of them: slots of
- * those that add anything are listed, in their order. Three steps */
+/* Prepares the chunk of pairs from number `first` to `end`, at most at->pairs of them,
+ * and lists the slots that can contribute, in their order. It takes three steps. */
 PHYS_FN void chunk_take(const struct gpu_parameters *p, const struct tile_at *at, int first,
                         int end, struct tile_shared *shared)
 {

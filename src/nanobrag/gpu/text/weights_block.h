@@ -1,7 +1,6 @@
 /*
- * weights_block.h - what the samples of a sub-pixel are weighted with: solid angle,
- * capture, polarization, displacement and dmin, as far as the frame asks for them at every
- * sample.
+ * weights_block.h - the weights of the samples of a sub-pixel: solid angle, capture,
+ * polarization, displacement and dmin, as far as the frame requires them at every sample.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,9 +9,9 @@
 
 #include "gpu/text/tile_block.h"
 
-/* factors that all sources of a sub-pixel share: those of the frame's that are asked for at
- * every sample. A layer's capture is that of its first sub-pixel, unless each has its own
- */
+/* Returns the factors that all sources of a sub-pixel share, of those that the frame
+ * requires at every sample. The capture of a layer is that of its first sub-pixel,
+ * unless each has its own. */
 PHYS_FN real weight_at(const struct gpu_parameters *p, const struct tile_shared *shared,
                        const struct pixel *x, int sub, int layer)
 {
@@ -35,8 +34,9 @@ PHYS_FN real polarization_at(const struct phys_frame *frame, int source,
     return phys_source_polarization(frame, source, phys_axpy(1, part->patch.d, step));
 }
 
-/* What a source adds to them at a sample, where samples differ: its weight, and, where the
- * frame asks for them, polarization, displacement and dmin. The source is that of slot t */
+/* Returns the further factors of a sample under the source of slot t, where they differ
+ * between samples: the weight of the source and, if the frame requires them,
+ * polarization, displacement and dmin. */
 PHYS_FN real source_share(const struct phys_frame *frame, const struct tile_shared *shared,
                           int part, int t, struct phys_vec3 step)
 {
