@@ -42,7 +42,7 @@ struct phys_frame {
     int point_pixel;
     /* 1: the factor is evaluated at every sample, 0: once per pixel */
     int each_omega, each_polar, each_capture;
-    int last_capture; /* nanoBragg's option: the capture of the last layer is used for all */
+    int last_capture; /* nanoBragg's option: all layers have the last one's capture */
     int dark_polar; /* nanoBragg's option: polarization 0 where no sample survives dmin */
     /* beam */
     int nsource;

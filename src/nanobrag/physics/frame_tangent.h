@@ -32,8 +32,8 @@ struct phys_frame_tangent {
     /* the lists come after the numbers */
     struct phys_source *source; /* changes of the sources (nsource) */
     struct phys_rotation *rotation; /* (norientation) */
-    double *f; /* the box of structure factors as in the frame, the default behind the last; NULL: not used */
-    struct phys_touched *touched; /* of a cotangent: the places of f that are not 0; or NULL */
+    double *f; /* structure factors as in the frame; NULL: not used */
+    struct phys_touched *touched; /* of a cotangent: places in use; or NULL */
 };
 
 /* The index of each number in the array that phys_numbers() returns. */

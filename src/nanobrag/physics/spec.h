@@ -14,8 +14,8 @@ enum phys_lookup { PHYS_CONSTANT, PHYS_NEAREST, PHYS_TRICUBIC, PHYS_LOOKUPS };
 struct phys_spec {
     int shape; /* enum phys_shape */
     int lookup; /* enum phys_lookup: the origin of F */
-    int inside; /* 1: no look-up leaves the box, so none is checked; set by a kernel for itself */
-    int single_orientation; /* 1: the crystal has one orientation; set in compiled mode only */
+    int inside; /* 1: no look-up leaves the box, so none is checked; a kernel sets it */
+    int single_orientation; /* 1: one orientation; set in compiled mode only */
 };
 
 #endif

@@ -127,7 +127,7 @@ PHYS_FN void phys_scattering_vjp(const struct phys_source *source, struct phys_v
 struct phys_source_sums {
     real f2; /* sum of F^2 over all orientations, with their weights */
     struct phys_vec3 slope; /* dF^2/d(direction of the sample) */
-    real fall, polar; /* factor of displacement and dmin; polarization, 1 unless each sample has one */
+    real fall, polar; /* displacement and dmin; polarization, 1 unless per sample */
     real weight; /* of the sample under any source */
 };
 

@@ -37,8 +37,7 @@ struct gpu_parameters {
     void *image;
     int image_bits;
     long long image_stride[2]; /* elements: slow, fast */
-    double *
-        photons; /* (rows of the launch x nfast), 0 where a pixel is not rendered; or NULL */
+    double *photons; /* (rows of the launch x nfast), 0: not rendered; or NULL */
 };
 
 #endif

@@ -55,7 +55,7 @@ struct tile_shared {
     unsigned word[CHUNK_WORDS];
     unsigned far[CHUNK_WORDS]; /* slots whose look-ups may leave the box of reflections */
     short order[BLOCK_THREADS];
-    short until[BLOCK_THREADS]; /* end in the list of the run with the same factors as this slot */
+    short until[BLOCK_THREADS]; /* end of the run of slots with the same factors */
     int count[MOST_PARTS];
     int near_all[MOST_PARTS]; /* 1 where no look-up of a part leaves the box */
 };

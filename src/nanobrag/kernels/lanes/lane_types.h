@@ -28,7 +28,7 @@ struct lanes {
     _Alignas(64) lane fast, slow; /* pixel's corner from the middle, in sub-pixels */
     _Alignas(64) lane x, y, z; /* direction of the sample minus that of the middle */
     _Alignas(64) lane ratio; /* distance of the sample over that of the middle */
-    _Alignas(64) lane weight; /* weight of the sub-pixel: factors evaluated at every sample */
+    _Alignas(64) lane weight; /* of the sub-pixel: factors evaluated at every sample */
     _Alignas(64) lane share; /* weight of the sub-pixel under one source */
     _Alignas(64) lane sum; /* sum of F^2 over a chunk of orientations */
     _Alignas(64) wide bragg, amorphous;

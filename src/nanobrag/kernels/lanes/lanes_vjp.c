@@ -21,8 +21,10 @@
 /* The saved derivatives of the pairs of one source: those of all samples of a tile, or
  * (slope == NULL) of one pair at a time. */
 struct kept {
-    real *source; /* sum of F^2 over the orientations, derivatives by the crystal (KEPT_OF_SOURCE x TILE_PIXELS) */
-    real *slope; /* F^2 and its derivatives (norientation x of_pair x TILE_PIXELS); NULL: not saved */
+    /* sum of F^2 over the orientations, and derivatives by the crystal */
+    real *source; /* (KEPT_OF_SOURCE x TILE_PIXELS) */
+    /* F^2 and its derivatives by h, k, l */
+    real *slope; /* (norientation x of_pair x TILE_PIXELS); NULL: not saved */
     int of_pair; /* numbers saved for a pair */
 };
 
@@ -310,7 +312,7 @@ static double objective_back(const struct special *special, const struct job *jo
         if (objective->linear) finish(&a, factor, &l, photons);
         factors_back(&a, factor, &l, &p, &to);
     }
-    numbers_back(spec, a.frame, factor, &l, &p, &own); /* even when all cotangents of the sums are 0 */
+    numbers_back(spec, a.frame, factor, &l, &p, &own); /* even at a scale of 0 */
     if (a.frame->amorphous_scale != 0)
         reference_amorphous_vjp(a.frame, tile, p.photons_bar, &own);
     add_numbers(&own, bar);

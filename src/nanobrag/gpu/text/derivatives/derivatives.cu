@@ -1,21 +1,22 @@
 /*
- * derivatives.cu - the kernels of derivatives as entry points for nvcc and NVRTC: one for
- * each variant of crystal shape and look-up and each class of tangents (JACOBIAN_CLASSES),
- * in double, or in float under PHYS_SINGLE. With GPU_ONLY_SHAPE, GPU_ONLY_LOOKUP and
- * GPU_ONLY_CLASS (JACOBIAN_FRAME and so on, or JACOBIAN_F) defined just that one.
+ * derivatives.cu - the entry points of the derivative kernels for nvcc and NVRTC: one for
+ * each variant of crystal shape and look-up and each class of tangents
+ * (JACOBIAN_CLASSES), in double, or in float under PHYS_SINGLE. With GPU_ONLY_SHAPE,
+ * GPU_ONLY_LOOKUP and GPU_ONLY_CLASS (JACOBIAN_FRAME and so on, or JACOBIAN_F) defined,
+ * only that one is compiled.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "gpu/text/derivatives/f_block.h"
 #include "gpu/text/derivatives/jacobian_block.h"
 
-/* blocks of a multiprocessor at once: 168 registers for a thread where three are, 255 where
- * two */
+/* Blocks that a multiprocessor runs at once: with 3 a thread has 168 registers, with 2
+ * it has 255. */
 #if defined(PHYS_SINGLE)
 #define FRAME_BLOCKS  3
 #define TURNED_BLOCKS 3
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-#define FEW_BLOCKS 2 /* one of them spilled */
+#define FEW_BLOCKS 2 /* with 3 a kernel spilled registers */
 #else
 #define FEW_BLOCKS 3
 #endif
@@ -50,7 +51,8 @@
         derivatives_block(spec, parameters, (int)blockIdx.x, memory);                      \
     }
 
-/* structure factors: of every variant but those whose F is constant */
+/* The kernels of derivatives by the structure factors, for every variant except those
+ * with a constant F. */
 #define F_KERNEL(shape, lookup)                                                            \
     extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, F_BLOCKS)                  \
         f_##shape##_##lookup(const struct gpu_f_parameters *parameters)                    \

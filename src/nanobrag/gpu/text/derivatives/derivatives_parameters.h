@@ -1,6 +1,6 @@
 /*
- * derivatives_parameters.h - what the kernels of derivatives are given besides the
- * parameters of an image: tangents of the frame, and what is asked for about them.
+ * derivatives_parameters.h - the parameters of the derivative kernels: those of an image,
+ * the tangents of the frame, and what is to be computed from them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,15 +12,16 @@
 #include "physics/loss.h"
 
 enum {
-    TANGENTS_MOST = 32, /* tangents of a launch */
-    SUM_FAN = 64 /* sums that are added up to one: sum_block() */
+    TANGENTS_MOST = 32, /* tangents of a launch, at most */
+    SUM_FAN = 64 /* sums that sum_block() adds up to one */
 };
 
-/* What a tile adds to: the value at the end; then the cotangents of the frame's numbers, in
- * the order of physics/frame_tangent.def; then what the lists of each tangent (its sources
- * and rotations) add to the derivative along it. Of a normal matrix instead: the value, the
- * gradient (n), and rows 0, 1, ... of the matrix up to its diagonal. Of both the last
- * number is the photons of the brightest pixel, of which the largest is kept. */
+/* The totals of a tile: the value of the objective L; the cotangents dL/d(number) of the
+ * frame's numbers, in the order of physics/frame_tangent.def; and, for each tangent, the
+ * part of the derivative along it that comes from the frame's lists (sources and
+ * orientations). For a normal matrix they are instead the value, the gradient (n), and
+ * rows 0, 1, ... of the matrix up to its diagonal. In both cases the last number is the
+ * photons of the brightest pixel, of which the largest is found instead of the sum. */
 enum {
     SUM_VALUE,
     SUM_NUMBERS,
@@ -28,36 +29,36 @@ enum {
     JACOBIAN_TOTALS = SUM_LIST + TANGENTS_MOST
 };
 
-/* what becomes of the rows of the Jacobian */
+/* How the rows of the Jacobian are used. */
 enum gpu_reduction {
-    REDUCE_NOTHING, /* they are written out */
-    REDUCE_COTANGENT, /* sums, weighted with given cotangents of the photons */
-    REDUCE_LOSS, /* sums, weighted with the slopes of a loss */
+    REDUCE_NOTHING, /* the rows are written out */
+    REDUCE_COTANGENT, /* gradient: sums weighted with given dL/d(photons) */
+    REDUCE_LOSS, /* gradient of a loss: sums weighted with its derivatives */
     REDUCE_NORMAL, /* normal matrix of a loss */
     REDUCE_SQUARES /* normal matrix of given weights and residuals */
 };
 
-/* numbers of all pixels of the detector (nslow x nfast), in one of two types */
+/* One number for each pixel of the detector (nslow x nfast), in one of two types. */
 struct gpu_image {
     const double *wide;
-    const float *single; /* both NULL: there is none */
+    const float *single; /* both NULL: there is no image */
 };
 
-/* what the photons are compared with */
+/* What the photons are compared with. */
 struct gpu_target {
     struct phys_loss_model model;
-    struct gpu_image observed; /* photons; of REDUCE_SQUARES residuals, or none: 0 */
-    struct gpu_image weight; /* or none: 1 */
+    struct gpu_image observed; /* photons, or residuals (REDUCE_SQUARES); no image: 0 */
+    struct gpu_image weight; /* no image: 1 */
 };
 
-/* the number of a pixel; `none` where there is no image */
+/* Returns the number of a pixel, or `none` where there is no image. */
 PHYS_FN double image_at(const struct gpu_image *image, long long at, double none)
 {
     if (image->wide) return image->wide[at];
     return image->single ? (double)image->single[at] : none;
 }
 
-/* the loss of a pixel that is rendered */
+/* Returns the loss of a rendered pixel. */
 PHYS_FN struct phys_loss target_loss(const struct gpu_target *target, double photons,
                                      long long at)
 {
@@ -66,24 +67,23 @@ PHYS_FN struct phys_loss target_loss(const struct gpu_target *target, double pho
 }
 
 struct gpu_derivatives_parameters {
-    struct gpu_parameters image; /* no segments; its photons may be NULL */
+    struct gpu_parameters image; /* its segments are not used; its photons may be NULL */
     int n; /* tangents, at most TANGENTS_MOST */
-    int turning; /* the first so many turn orientations, or change their weights */
-    unsigned moving; /* bit d: tangent d changes a source */
-    const struct phys_frame_tangent *dot; /* (n), their lists on the device */
+    int turning; /* so many tangents, the first, rotate or reweight orientations */
+    unsigned moving; /* bit d is 1: tangent d changes a source */
+    const struct phys_frame_tangent *dot; /* (n), with their lists in device memory */
     int end; /* enum gpu_reduction */
-    double *change; /* (n x rows of the launch x nfast); REDUCE_NOTHING */
-    struct gpu_image cotangent; /* REDUCE_COTANGENT */
+    double *change; /* (n x rows of the launch x nfast), for REDUCE_NOTHING */
+    struct gpu_image cotangent; /* dL/d(photons), for REDUCE_COTANGENT */
     struct gpu_target target;
-    /* what the sums of weighted F^2 pull with, for f_block.h; or NULL (rows of the launch x
-     * nfast) */
+    /* cotangents of the pixels' sums of weighted F^2, for f_block.h (rows of the launch
+     * x nfast); or NULL */
     double *sum_bar;
-    double *totals; /* ([tile of the launch][length]); all but REDUCE_NOTHING */
-    int length; /* jacobian_sum_length(n), or of a normal matrix jacobian_normal_length(n)
-                 */
+    double *totals; /* ([tile of the launch][length]); not for REDUCE_NOTHING */
+    int length; /* jacobian_sum_length(n) or jacobian_normal_length(n) */
 };
 
-/* numbers of a tile where sums are asked for, and where a normal matrix is */
+/* The numbers of totals of a tile: for a gradient, and for a normal matrix. */
 PHYS_FN int jacobian_sum_length(int n)
 {
     return SUM_LIST + n + 1;
@@ -94,15 +94,15 @@ PHYS_FN int jacobian_normal_length(int n)
     return 1 + n + n * (n + 1) / 2 + 1;
 }
 
-/* 1 when the kernels know how the photons of a frame change */
+/* Returns 1 when the kernels can compute the derivatives of a frame's photons. */
 PHYS_FN int jacobian_serve(const struct phys_frame *frame)
 {
     return !frame->amorphous_in_samples && !(frame->last_capture && frame->layer_mu != 0)
            && frame->surface != PHYS_CURVED_QUIRK;
 }
 
-/* sum_block.h: rows of numbers, each of which is added up over the rows, but for the last,
- * of which the largest is kept */
+/* The parameters of sum_block.h: arrays of numbers, which are added up over the arrays,
+ * except for the last number, of which the largest is found. */
 struct gpu_sum_parameters {
     const double *from; /* (count x length) */
     double *to; /* (ceil(count / SUM_FAN) x length) */
@@ -113,13 +113,14 @@ struct gpu_sum_parameters {
     double *gradient;
 };
 
-/* structure factors: f_block.h */
+/* The parameters of f_block.h, the derivatives by the structure factors. */
 struct gpu_f_parameters {
-    struct gpu_parameters image; /* its sums and photons are unused */
+    struct gpu_parameters image; /* its sums and photons are not used */
     /* cotangents of the pixels' sums, gpu_derivatives_parameters.sum_bar (rows of the
      * launch x nfast) */
     const double *sum_bar;
-    /* cotangents of the box and its default behind it, in units: no sum may reach 2^63 */
+    /* cotangents of the box of structure factors and of the default after it, as
+     * multiples of `unit`, which is so large that no sum reaches 2^63 */
     long long *count;
     double unit;
 };

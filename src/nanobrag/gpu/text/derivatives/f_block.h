@@ -1,9 +1,10 @@
 /*
- * f_block.h - what each structure factor gets from the pixels of a tile: the loops of
- * image_block.h, and at each sample a number added to where its F is kept.
+ * f_block.h - the cotangents of the structure factors from the pixels of a tile: the
+ * loops of image_block.h, in which each sample adds a number at the index of its F.
  *
- * Samples of many blocks add to the same place, in no order that could be told. So that the
- * sum has the same bits whatever it is, numbers are added as whole multiples of a unit.
+ * Samples of many blocks add to the same place, in an order that changes from run to run.
+ * The sum has the same bits in any order because numbers are added as whole multiples of
+ * a unit.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,11 +21,11 @@
 #define BLOCK_ADD(to, n) (void)__atomic_fetch_add(to, n, __ATOMIC_RELAXED)
 #endif
 
-/* what waits for one place: neighbours in the list of pairs often see the same reflection
- */
+/* The state of a thread. It sums what belongs to one place before adding it, because
+ * neighbours in the list of pairs often use the same reflection. */
 struct f_thread {
     struct pixel pixel;
-    double bar; /* of the pixel's sum */
+    double bar; /* cotangent of the pixel's sum */
     int place;
     double sum;
 };
@@ -48,13 +49,14 @@ PHYS_FN void give_place(const struct gpu_f_parameters *p, int place, double valu
     own->sum += value;
 }
 
-/* number i of four */
+/* Returns weight i of the four. */
 PHYS_FN real cubic_weight(const struct phys_cubic *c, int i)
 {
     return i == 0 ? c->w0 : i == 1 ? c->w1 : i == 2 ? c->w2 : c->w3;
 }
 
-/* to the nodes that F is interpolated from; returns 0 where it is not */
+/* Adds `value` to the nodes from which F is interpolated. Returns 0 where F is not
+ * interpolated. */
 PHYS_FN int give_nodes(const struct gpu_f_parameters *p, const struct phys_box *box,
                        struct phys_vec3 x, double value)
 {
@@ -72,7 +74,8 @@ PHYS_FN int give_nodes(const struct gpu_f_parameters *p, const struct phys_box *
     return 1;
 }
 
-/* the sample of pair `number`, whose slot this is: F^2 changes by 2 F^2/F with F */
+/* Adds the cotangent of F of the sample of pair `number`, which is in slot t: dF^2/dF =
+ * 2 F^2/F. */
 PHYS_FN void give_pair(struct phys_spec spec, const struct gpu_f_parameters *p,
                        const struct aim *aim, int t, int number, double share,
                        struct f_thread *own)
@@ -99,7 +102,7 @@ PHYS_FN void give_pair(struct phys_spec spec, const struct gpu_f_parameters *p,
     give_place(p, phys_f_place(0, &box, n), value, own);
 }
 
-/* all pairs of a chunk at one sub-pixel; `first` is the chunk's first pair */
+/* Adds all pairs of a chunk at one sub-pixel; `first` is the chunk's first pair. */
 PHYS_FN void sub_pixel_f(struct phys_spec spec, const struct gpu_f_parameters *p,
                          const struct tile_at *tile, int first, struct aim *aim, int sub,
                          struct f_thread *own)
@@ -126,7 +129,7 @@ PHYS_FN void sub_pixel_f(struct phys_spec spec, const struct gpu_f_parameters *p
     give_waiting(p, own);
 }
 
-/* block `number` of a launch: a segment of the pairs of a tile */
+/* Runs block `number` of a launch, which computes one segment of the pairs of a tile. */
 PHYS_FN void f_block(struct phys_spec spec, const struct gpu_f_parameters *p, int number,
                      struct tile_shared *shared)
 {

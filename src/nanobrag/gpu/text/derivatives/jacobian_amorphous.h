@@ -1,6 +1,6 @@
 /*
- * jacobian_amorphous.h - derivatives of the photons of the amorphous material, seen from
- * the centres of the pixels, as phys_pixel_amorphous() has them.
+ * jacobian_amorphous.h - the derivatives of the photons of the amorphous material, seen
+ * from the centres of the pixels, as in phys_pixel_amorphous().
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,16 +9,16 @@
 
 #include "gpu/text/derivatives/jacobian_back.h"
 
-/* what a thread keeps from layer to layer */
+/* The state of a thread, saved from layer to layer. */
 struct jacobian_centre {
-    real omega, polarization; /* of the first layer, where samples have none of their own */
-    double light; /* F^2, weighted with all factors but these and the scale */
+    real omega, polarization; /* of the first layer; 1 where each sample has its own */
+    double light; /* F^2 times all factors except these and the scale */
 };
 
-/* a layer seen from the centre of a pixel */
+/* A layer seen from the centre of a pixel. */
 struct jacobian_centre_of {
     struct jacobian_site site;
-    real factor; /* of its F^2: scale, solid angle, capture, polarization of the pixel */
+    real factor; /* factor of F^2: scale, solid angle, capture, polarization of the pixel */
 };
 
 PHYS_FN void amorphous_layer_rows(struct jacobian_centre_of *at,
@@ -61,7 +61,8 @@ PHYS_FN void amorphous_layer_rows(struct jacobian_centre_of *at,
     place_rows(frame, place, bar, own);
 }
 
-/* the factors of the first layer, once all light is known */
+/* Adds the derivatives of the factors of the first layer, when the sum over all layers
+ * is complete. */
 PHYS_FN void amorphous_factors_rows(const struct jacobian_site *site,
                                     const struct jacobian_centre *centre,
                                     struct jacobian_thread *own)
@@ -84,7 +85,7 @@ PHYS_FN void amorphous_factors_rows(const struct jacobian_site *site,
     place_rows(frame, &site->place, bar, own);
 }
 
-/* what waits, and its places, join the totals */
+/* Adds the pending sums and the places to the totals. */
 PHYS_FN void close_centre(struct jacobian_spec spec, const struct jacobian_site *site,
                           struct jacobian_thread *own)
 {
@@ -93,7 +94,8 @@ PHYS_FN void close_centre(struct jacobian_spec spec, const struct jacobian_site 
     close_places(&site->p->image.frame, site->place.part, site->layer, own);
 }
 
-/* all of it, when everything else is done */
+/* Adds the rows of the amorphous material. It is called after the Bragg part is
+ * complete. */
 PHYS_FN void amorphous_rows(struct jacobian_spec spec,
                             const struct gpu_derivatives_parameters *p,
                             const struct tile_at *at, struct jacobian_memory memory,

@@ -1,10 +1,11 @@
 /*
- * jacobian_back.h - from the slopes of a pixel's samples to those in the numbers of the
- * frame: source, sample and layer in turn, as kernels/lanes/lane_jacobian.h.
+ * jacobian_back.h - the backward steps from the derivatives of a pixel's samples to the
+ * rows of the frame's numbers: source, sample and layer in turn, as in
+ * kernels/lanes/lane_jacobian.h.
  *
- * What samples add to is small, so that it waits in `real` for a while; then it joins a
- * total in double. Both lie in memory that each thread has for itself, since the loop over
- * pairs needs the registers.
+ * Contributions of samples are small, so they are first summed in `real` (`waiting`) and
+ * then added to a total in double. Both are in the thread's local memory, because the
+ * loop over pairs needs the registers.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,9 +14,9 @@
 
 #include "gpu/text/derivatives/jacobian_pairs.h"
 
-/* totals of a pixel: those of JACOBIAN_TOTALS, then what waits until the pixel (F^2) or the
- * layer is done: cotangents of the places of its samples, also times their offsets from the
- * part's middle, and of its capture */
+/* The totals of a pixel: those of JACOBIAN_TOTALS, then sums that are processed when the
+ * pixel (F^2) or the layer is done: the cotangents of the places of its samples, also
+ * times their offsets from the part's middle, and of its capture. */
 enum {
     SUM_BRAGG = JACOBIAN_TOTALS,
     SUM_PLACE,
@@ -23,21 +24,21 @@ enum {
     SUM_BY_SLOW = SUM_BY_FAST + 3,
     SUM_CAPTURE = SUM_BY_SLOW + 3,
     JACOBIAN_SUMS,
-    /* not sums, but kept of a sample: see keep() */
-    KEPT_WEIGHT = JACOBIAN_SUMS, /* of the sub-pixel */
-    KEPT_FALL, /* factors of the source at hand: displacement and dmin, polarization */
+    /* not sums but values saved for one sample: see keep() */
+    KEPT_WEIGHT = JACOBIAN_SUMS, /* weight of the sub-pixel */
+    KEPT_FALL, /* factors of the current source: displacement and dmin, polarization */
     KEPT_POLAR,
-    KEPT_D, /* what the direction gets, without the weight of the sub-pixel */
-    KEPT_SUM = KEPT_D + 3, /* F^2 without that */
-    KEPT_RATIO, /* of its distance to that of the middle */
+    KEPT_D, /* cotangent of the direction, without the weight of the sub-pixel */
+    KEPT_SUM = KEPT_D + 3, /* sum of F^2 without that weight */
+    KEPT_RATIO, /* distance over that of the middle */
     JACOBIAN_WAITING,
-    JACOBIAN_FLUSH = 256 /* samples that wait */
+    JACOBIAN_FLUSH = 256 /* samples summed in `real` */
 };
 
-/* what a thread keeps from step to step */
+/* The state of a thread, saved from step to step. */
 struct jacobian_thread {
     struct pixel pixel;
-    double photons, factor; /* that is, factor times the sum of weighted F^2 */
+    double photons, factor; /* photons = factor times the sum of weighted F^2 */
     double total[JACOBIAN_SUMS];
     real waiting[JACOBIAN_WAITING];
 };
@@ -53,8 +54,8 @@ PHYS_FN void jacobian_thread_start(struct jacobian_thread *own, struct pixel pix
     }
 }
 
-/* a number that a thread needs again behind a loop over pairs, which it shall not take a
- * register from: KEPT_WEIGHT and so on */
+/* Saves a number (KEPT_WEIGHT and so on) that a thread needs again after a loop over
+ * pairs, in memory, so that it takes no register in the loop. */
 PHYS_FN void keep(struct jacobian_thread *own, int i, real value)
 {
     *(volatile real *)(own->waiting + i) = value;
@@ -74,25 +75,26 @@ PHYS_FN void join(struct jacobian_thread *own, int first, int n)
     }
 }
 
-/* the numbers from one to another */
+/* Adds the pending sums of the numbers first to last to the totals. */
 PHYS_FN void join_numbers(struct jacobian_thread *own, int first, int last)
 {
     join(own, SUM_NUMBERS + first, last - first + 1);
 }
 
-/* the numbers that only the factors of samples and pixels add to */
+/* Adds the pending sums of the numbers that only the factors of samples and pixels
+ * change. */
 PHYS_FN void join_factors(struct jacobian_thread *own)
 {
     join_numbers(own, PHYS_AT_normal, PHYS_LAST_kahn);
 }
 
-/* where the cotangents of the frame's numbers wait */
+/* Returns the pending sums of the cotangents of the frame's numbers. */
 PHYS_FN real *waiting_numbers(struct jacobian_thread *own)
 {
     return own->waiting + SUM_NUMBERS;
 }
 
-/* what waits joins the totals */
+/* Adds the pending sums to the totals. */
 PHYS_FN void flush(struct jacobian_spec spec, const struct gpu_derivatives_parameters *p,
                    struct jacobian_thread *own)
 {
@@ -110,7 +112,7 @@ PHYS_FN void flush(struct jacobian_spec spec, const struct gpu_derivatives_param
         join_factors(own);
 }
 
-/* what a source adds along each tangent */
+/* Adds the derivative along each tangent that comes from a source. */
 PHYS_FN void add_source(const struct gpu_derivatives_parameters *p, int index,
                         const struct phys_source_bar *bar, struct jacobian_thread *own)
 {
@@ -123,7 +125,7 @@ PHYS_FN void add_source(const struct gpu_derivatives_parameters *p, int index,
 
 /* ---- a sample ---- */
 
-/* where it lies */
+/* The position of a sample. */
 struct jacobian_place {
     const struct part *part;
     struct sample_place at;
@@ -147,7 +149,7 @@ PHYS_FN struct phys_vec3 direction_of(const struct jacobian_place *place)
     return phys_axpy(1, place->part->patch.d, place->sample.step);
 }
 
-/* distance of the sample, as in struct phys_point */
+/* Returns the distance of the sample, as in struct phys_point. */
 PHYS_FN real distance_of(const struct phys_frame *frame, const struct jacobian_place *place)
 {
     return frame->surface == PHYS_CURVED
@@ -155,7 +157,8 @@ PHYS_FN real distance_of(const struct phys_frame *frame, const struct jacobian_p
                : (real)place->part->patch.distance * place->sample.ratio;
 }
 
-/* solid_angle_bar as of phys_solid_angle_vjp() */
+/* Propagates the cotangent of a sample's solid angle; solid_angle_bar is that of
+ * phys_solid_angle_vjp(). */
 PHYS_FN void solid_angle_rows(const struct phys_frame *frame,
                               const struct jacobian_shared *shared,
                               const struct jacobian_place *place, real solid_angle_bar,
@@ -174,7 +177,8 @@ PHYS_FN void capture_rows(const struct jacobian_shared *shared,
                      capture_bar, bar, waiting_numbers(own));
 }
 
-/* the polarization of a source where the pixel takes it from one sample */
+/* Propagates the cotangent of a source's polarization when the pixel uses that of one
+ * sample. */
 PHYS_FN void polarization_rows(const struct gpu_derivatives_parameters *p, int index,
                                struct phys_vec3 d, real polar_bar,
                                struct phys_point_bar *bar, struct jacobian_thread *own)
@@ -186,7 +190,8 @@ PHYS_FN void polarization_rows(const struct gpu_derivatives_parameters *p, int i
     add_source(p, index, &source_bar, own);
 }
 
-/* direction and distance to the places of the layer */
+/* Propagates the cotangents of a sample's direction and distance to its place, and adds
+ * these to the sums of the layer. */
 PHYS_FN void place_rows(const struct phys_frame *frame, const struct jacobian_place *place,
                         struct phys_point_bar bar, struct jacobian_thread *own)
 {
@@ -202,7 +207,8 @@ PHYS_FN void place_rows(const struct phys_frame *frame, const struct jacobian_pl
 
 /* ---- a source ---- */
 
-/* factors of a source and a sample, kept; returns their product with its weight */
+/* Saves the factors of a source and a sample. Returns their product with the source's
+ * weight. */
 PHYS_FN real keep_factors(const struct phys_frame *frame, const struct tile_shared *shared,
                           int t, struct phys_vec3 step, struct jacobian_thread *own)
 {
@@ -225,7 +231,8 @@ PHYS_FN real keep_factors(const struct phys_frame *frame, const struct tile_shar
     return (real)frame->source[shared->source[t]].weight * fall * polar;
 }
 
-/* all pairs of source `index` in a chunk are done; d: direction of the sample */
+/* Completes source `index`, whose pairs in a chunk have all been processed; d is the
+ * direction of the sample. */
 PHYS_FN void close_source(const struct jacobian_aim *aim,
                           const struct gpu_derivatives_parameters *p, int index,
                           struct phys_vec3 d, struct jacobian_sums *sums,
@@ -252,7 +259,7 @@ PHYS_FN void close_source(const struct jacobian_aim *aim,
     sums->slope = phys_vec3(0, 0, 0);
 }
 
-/* the sums over all sources of a sub-pixel */
+/* Adds the sums over all sources of a sub-pixel to the pending sums. */
 PHYS_FN void close_sums(struct jacobian_spec spec, const struct jacobian_sums *sums,
                         struct jacobian_thread *own)
 {
@@ -272,7 +279,7 @@ PHYS_FN void close_sums(struct jacobian_spec spec, const struct jacobian_sums *s
         own->waiting[SUM_LIST + d] += weight * sums->rotation[d];
 }
 
-/* where a sample lies, in which layer */
+/* The position of a sample and its layer. */
 struct jacobian_site {
     const struct gpu_derivatives_parameters *p;
     const struct jacobian_shared *shared;
@@ -280,7 +287,7 @@ struct jacobian_site {
     int layer;
 };
 
-/* the factors of a sample and its place */
+/* Completes a sample: propagates the cotangents of its factors and of its place. */
 PHYS_FN void close_sample(const struct jacobian_site *site, struct jacobian_thread *own)
 {
     const struct phys_frame *frame = &site->p->image.frame;
@@ -303,7 +310,7 @@ PHYS_FN void close_sample(const struct jacobian_site *site, struct jacobian_thre
 
         if (frame->each_capture)
             capture_rows(site->shared, &site->place, site->layer, omega * all, &bar, own);
-        else /* taken at the first sub-pixel of the layer */
+        else /* that of the first sub-pixel of the layer */
             own->waiting[SUM_CAPTURE] += omega * all;
     }
     place_rows(frame, &site->place, bar, own);
@@ -311,7 +318,7 @@ PHYS_FN void close_sample(const struct jacobian_site *site, struct jacobian_thre
 
 /* ---- a layer ---- */
 
-/* the places of a layer to the numbers of the detector */
+/* Propagates the sums of a layer's places to the numbers of the detector. */
 PHYS_FN void close_places(const struct phys_frame *frame, const struct part *part,
                           int layer, struct jacobian_thread *own)
 {
@@ -327,7 +334,7 @@ PHYS_FN void close_places(const struct phys_frame *frame, const struct part *par
     phys_places_vjp(frame, layer, depth_of(frame, layer), &sums, total + SUM_NUMBERS, 1);
 }
 
-/* all samples of a layer are done */
+/* Completes a layer whose samples have all been processed. */
 PHYS_FN void close_layer(struct jacobian_spec spec,
                          const struct gpu_derivatives_parameters *p,
                          const struct jacobian_shared *shared, int layer,

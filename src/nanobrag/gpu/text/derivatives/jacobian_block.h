@@ -1,8 +1,8 @@
 /*
- * derivatives_block.h - derivatives of the photons of a tile, a thread for each pixel: the
- * slopes of all its samples, recomputed and added up, in the numbers and lists of the
- * frame, and what becomes of them (reductions.h). Without nanoBragg's own amorphous
- * material, capture and curved detector.
+ * jacobian_block.h - the derivatives of the photons of a tile, with one thread for each
+ * pixel: the derivatives of all its samples by the numbers and lists of the frame are
+ * computed and added up, and then used as reductions.h describes. nanoBragg's variants of
+ * amorphous material, capture and curved detector are not supported.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,8 +13,9 @@
 #include "gpu/text/derivatives/reductions.h"
 #include "gpu/text/finish_block.h"
 
-/* Kernels of a variant: KERNEL(shape, lookup, name, strain, crystal, turns), a struct
- * jacobian_spec. Those of many turns take more memory than blocks have in double. */
+/* The kernels of a variant: KERNEL(shape, lookup, name, strain, crystal, turns), where
+ * the last three are members of struct jacobian_spec. In double there is no kernel for
+ * many rotations, because it would need more shared memory than a block has. */
 #define JACOBIAN_FRAME(KERNEL, shape, lookup)  KERNEL(shape, lookup, FRAME, 0, 0, 0)
 #define JACOBIAN_TURNED(KERNEL, shape, lookup) KERNEL(shape, lookup, TURNED, 0, 0, 4)
 #define JACOBIAN_FEW(KERNEL, shape, lookup)    KERNEL(shape, lookup, FEW, 1, 1, 4)
@@ -29,7 +30,7 @@
     JACOBIAN_FEW(KERNEL, shape, lookup)                                                    \
     JACOBIAN_MANY(KERNEL, shape, lookup)
 
-/* all pairs of a chunk at one sub-pixel; `first` is the chunk's first pair */
+/* Adds all pairs of a chunk at one sub-pixel; `first` is the chunk's first pair. */
 PHYS_FN void sub_pixel_rows(struct jacobian_spec spec, struct jacobian_site *site,
                             const struct tile_at *tile, int first, int sub,
                             struct jacobian_memory memory, struct jacobian_thread *own)
@@ -67,7 +68,8 @@ PHYS_FN void sub_pixel_rows(struct jacobian_spec spec, struct jacobian_site *sit
     close_sample(site, own);
 }
 
-/* all sub-pixels of a thread, in a chunk of n pairs from number `first` on */
+/* Adds all sub-pixels of a thread's pixel, for a chunk of n pairs from number `first`
+ * on. */
 PHYS_FN void chunk_rows(struct jacobian_spec spec,
                         const struct gpu_derivatives_parameters *p,
                         const struct tile_at *at, int first, int n, int layer,
@@ -88,7 +90,8 @@ PHYS_FN void chunk_rows(struct jacobian_spec spec,
     }
 }
 
-/* the slopes of all samples, and their sums, less the factors that a pixel takes once */
+/* Adds up the derivatives of all samples, without the factors that are evaluated once
+ * per pixel. */
 PHYS_FN void samples_rows(struct jacobian_spec spec,
                           const struct gpu_derivatives_parameters *p,
                           const struct tile_at *at, struct jacobian_memory memory,
@@ -116,7 +119,7 @@ PHYS_FN void samples_rows(struct jacobian_spec spec,
     }
 }
 
-/* ---- the factors that a pixel takes once ---- */
+/* ---- the factors that are evaluated once per pixel ---- */
 
 PHYS_FN void scale_totals(double factor, struct jacobian_thread *own)
 {
@@ -124,8 +127,8 @@ PHYS_FN void scale_totals(double factor, struct jacobian_thread *own)
     for (int i = 0; i < JACOBIAN_TOTALS; i++) own->total[i] *= factor;
 }
 
-/* the polarization that a pixel keeps: that of its first sample that dmin lets through,
- * where that lies in this layer */
+/* Propagates the cotangent of the pixel's polarization, which is that of the first
+ * sample that dmin lets through, if that lies in this layer. */
 PHYS_FN void first_polarization_rows(const struct gpu_derivatives_parameters *p,
                                      const struct jacobian_shared *shared, int layer,
                                      struct finish_thread *factors,
@@ -154,7 +157,8 @@ PHYS_FN void first_polarization_rows(const struct gpu_derivatives_parameters *p,
     }
 }
 
-/* what a layer adds to them; the totals lack the other factors */
+/* Adds the derivatives of these factors from one layer. The totals do not yet contain
+ * the other factors. */
 PHYS_FN void layer_factors_rows(struct jacobian_spec spec,
                                 const struct gpu_derivatives_parameters *p,
                                 const struct jacobian_shared *shared, int layer,
@@ -178,7 +182,8 @@ PHYS_FN void layer_factors_rows(struct jacobian_spec spec,
     close_places(frame, part, layer, own);
 }
 
-/* the numbers that stand before all samples; what was found so far lacks them */
+/* Adds the rows of the scale factors before the sums, and multiplies the totals by these
+ * factors. */
 PHYS_FN void numbers_rows(struct jacobian_spec spec,
                           const struct gpu_derivatives_parameters *p,
                           const struct finish_thread *factors, double bragg,
@@ -238,7 +243,7 @@ PHYS_FN void factors_rows(struct jacobian_spec spec,
         numbers_rows(spec, p, factors + OWN(t), own[OWN(t)].total[SUM_BRAGG], own + OWN(t));
 }
 
-/* block `number` of a launch, a tile */
+/* Runs block `number` of a launch, which computes one tile. */
 PHYS_FN void derivatives_block(struct jacobian_spec spec,
                                const struct gpu_derivatives_parameters *p, int number,
                                struct jacobian_memory memory)

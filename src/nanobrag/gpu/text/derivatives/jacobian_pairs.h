@@ -1,7 +1,7 @@
 /*
- * jacobian_pairs.h - derivatives of the samples of one sub-pixel under one source: F^2 of
- * each pair and its slopes, added up in registers. As kernels/lanes/lane_slopes.h and
- * lane_jacobian.h.
+ * jacobian_pairs.h - the derivatives of the samples of one sub-pixel under one source:
+ * F^2 of each pair and its derivatives, added up in registers, as in
+ * kernels/lanes/lane_slopes.h and lane_jacobian.h.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,29 +18,30 @@
 #define JACOBIAN_UNROLLED
 #endif
 
-/* what a kernel is specialised on; what it leaves out no tangent may need */
+/* The derivatives that a kernel is compiled to compute. No tangent may need one that is
+ * left out. */
 struct jacobian_spec {
     struct phys_spec spec;
-    int strain; /* 1: the cell changes */
-    int crystal; /* 1: its number of cells, or fudge and metric */
-    int turns; /* so many tangents may turn orientations */
+    int strain; /* 1: tangents may strain the cell */
+    int crystal; /* 1: tangents may change the numbers of cells, or fudge and metric */
+    int turns; /* so many tangents may rotate orientations */
 };
 
 enum { JACOBIAN_TURNS = 8, JACOBIAN_CRYSTAL = 7 };
 
-/* a turn in `real`, loaded at once */
+/* The rotation of an orientation in `real`, loaded by one instruction. */
 struct __attribute__((aligned(16))) jacobian_turn {
     struct phys_vec3 by;
     real weight;
 };
 
-/* scattering vector of a part's middle times the wavelength, and 1/wavelength */
+/* The scattering vector of a part's middle times the wavelength, and 1/wavelength. */
 struct __attribute__((aligned(16))) jacobian_middle {
     struct phys_vec3 way;
     real unit;
 };
 
-/* what the threads of a block share besides */
+/* The memory that the threads of a block share. */
 struct jacobian_shared {
     struct tile_shared tile;
     struct jacobian_middle middle[BLOCK_THREADS];
@@ -50,31 +51,32 @@ struct jacobian_memory {
     struct jacobian_shared *shared;
     struct jacobian_turn
         *rotation; /* (BLOCK_THREADS x spec.turns), of the pairs of a chunk */
-    double *stage; /* (STAGE x STAGE_ROW), when all samples are done; may be `turn` */
+    /* used when all samples are done, so it may share its memory with `rotation` */
+    double *stage; /* (STAGE x STAGE_ROW) */
 };
 
-/* slopes in the crystal of each shape */
+/* Returns the number of derivatives by the crystal's numbers. */
 PHYS_FN int crystal_slopes(struct jacobian_spec spec)
 {
     return !spec.crystal ? 0 : spec.spec.shape == PHYS_SQUARE ? 3 : JACOBIAN_CRYSTAL;
 }
 
-/* what the samples of a sub-pixel add up to, the weight of the sub-pixel left out: of the
- * source at hand F^2 and its slopes in the direction, its own weight left out too; of all
- * sources slopes in strain, in the crystal (cells, or metric and fudge), along the turns of
- * tangents */
+/* The sums over the samples of a sub-pixel, without its weight. F^2 and its derivative
+ * by the direction are those of the current source, without the source's weight. The
+ * derivatives by strain, by the crystal's numbers (cells, or metric and fudge) and along
+ * the rotations of tangents are summed over all sources. */
 struct jacobian_sums {
     real f2;
     struct phys_vec3 slope;
     real strain[9], crystal[JACOBIAN_CRYSTAL], rotation[JACOBIAN_TURNS];
 };
 
-/* a sub-pixel seen by a source */
+/* A sub-pixel under one source. */
 struct jacobian_aim {
     struct aim sample;
     const struct jacobian_turn *rotation;
     struct phys_vec3 way; /* scattering vector times the wavelength */
-    real share; /* of the source: its weight and factors */
+    real share; /* weight and factors of the source */
 };
 
 PHYS_FN void clear_sums(struct jacobian_spec spec, struct jacobian_sums *sums)
@@ -89,7 +91,8 @@ PHYS_FN void clear_sums(struct jacobian_spec spec, struct jacobian_sums *sums)
     for (int d = 0; d < spec.turns; d++) sums->rotation[d] = 0;
 }
 
-/* F^2 of the lattice alone and its slopes; those in the crystal are added up */
+/* Returns the lattice factor's square and its derivatives by h, k, l. Adds its
+ * derivatives by the crystal's numbers to the sums. */
 PHYS_FN struct phys_sample lattice_slopes(struct jacobian_spec spec,
                                           const struct phys_crystal *crystal,
                                           struct phys_vec3 d, real weight,
@@ -120,7 +123,7 @@ PHYS_FN struct phys_sample lattice_slopes(struct jacobian_spec spec,
     }
 }
 
-/* F^2 of a pair and its slopes in h, k, l, weighted */
+/* Returns F^2 of a pair, and its derivatives by h, k, l times the weight. */
 PHYS_FN struct phys_sample pair_slopes(struct jacobian_spec spec,
                                        const struct jacobian_aim *aim, real weight,
                                        struct phys_site site, struct jacobian_sums *sums)
@@ -144,7 +147,7 @@ PHYS_FN struct phys_sample pair_slopes(struct jacobian_spec spec,
     return s;
 }
 
-/* an axis changes by strain times the axes, and its slope is that of its index */
+/* Adds the derivatives by the strain. */
 PHYS_FN void add_strain(const struct jacobian_aim *aim, const struct slot *slot,
                         struct phys_sample s, struct jacobian_sums *sums)
 {
@@ -155,7 +158,7 @@ PHYS_FN void add_strain(const struct jacobian_aim *aim, const struct slot *slot,
     phys_strain_vjp(x, phys_scale(aim->share, phys_vec3(s.dh, s.dk, s.dl)), sums->strain);
 }
 
-/* the pair of slot t at a site */
+/* Adds the pair of slot t at a site. */
 PHYS_FN void add_pair(struct jacobian_spec spec, const struct jacobian_aim *aim, int t,
                       const struct slot *slot, struct phys_site site,
                       struct jacobian_sums *sums)
@@ -168,8 +171,8 @@ PHYS_FN void add_pair(struct jacobian_spec spec, const struct jacobian_aim *aim,
     sums->slope = phys_axpy(1, slope, sums->slope);
     if (spec.strain) add_strain(aim, slot, s, sums);
     if (spec.turns > 0) {
-        /* slopes in a turn of the orientation: those in the direction x scattering vector
-         */
+        /* the derivative by a rotation of the orientation is dF^2/d(direction) x the
+         * scattering vector */
         const struct phys_vec3 rotation_bar =
             phys_scale(aim->share, phys_cross(slope, aim->way));
         const real f2 = aim->share * s.f2;
@@ -183,8 +186,9 @@ PHYS_FN void add_pair(struct jacobian_spec spec, const struct jacobian_aim *aim,
     }
 }
 
-/* The samples of a source, from number *i of the part's list on; leaves *i behind the last.
- * Those that float can not place wait, as in image_block.h. */
+/* Adds the samples of one source, from number *i of the part's list on, and moves *i
+ * past the last. Samples whose reflection float cannot decide are processed after the
+ * others, as in image_block.h. */
 PHYS_FN void source_rows(struct jacobian_spec spec, const struct jacobian_aim *aim,
                          const struct tile_at *tile, int part, int first, int *i,
                          struct jacobian_sums *sums)
@@ -220,8 +224,8 @@ PHYS_FN void source_rows(struct jacobian_spec spec, const struct jacobian_aim *a
     }
 }
 
-/* what a chunk needs besides its slots: the middles of its pairs and their turns. A step
- */
+/* Computes what a chunk needs besides its slots, in one step: the middles of its pairs
+ * and their rotations. */
 PHYS_FN void jacobian_chunk_take(struct jacobian_spec spec,
                                  const struct gpu_derivatives_parameters *p,
                                  const struct tile_at *at, int first, int end,

@@ -1,10 +1,10 @@
 /*
- * reductions.h - what becomes of the rows of the Jacobian of a tile: changes of its
- * photons, or sums over its pixels of what a loss or given cotangents pull with, or a
- * normal matrix.
+ * reductions.h - the use of the rows of a tile's Jacobian: they are written out as
+ * derivatives of the photons, or reduced to a gradient (sums over pixels, weighted with
+ * dL/d(photons) of a loss or with given ones), or to a normal matrix.
  *
- * Sums over pixels are made in a fixed order of the threads, those over tiles by a tree of
- * fixed shape: nothing else has a say in their bits.
+ * Sums over pixels have a fixed order of the threads, and sums over tiles are a tree of
+ * fixed shape. Nothing else affects their bits.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,12 +14,12 @@
 #include "gpu/text/derivatives/jacobian_back.h"
 
 enum {
-    STAGE = 16, /* numbers of each thread that are added up at once */
-    STAGE_PARTS = BLOCK_THREADS / STAGE, /* threads that share one of them */
-    STAGE_ROW = BLOCK_THREADS + STAGE_PARTS /* the last ones for their sums */
+    STAGE = 16, /* numbers of each thread that are summed at the same time */
+    STAGE_PARTS = BLOCK_THREADS / STAGE, /* threads that sum one of these numbers */
+    STAGE_ROW = BLOCK_THREADS + STAGE_PARTS /* the last elements hold their sums */
 };
 
-/* ---- what a pixel pulls with ---- */
+/* ---- dL/d(photons) of a pixel ---- */
 
 PHYS_FN struct phys_loss objective_at(const struct gpu_derivatives_parameters *p,
                                       const struct jacobian_thread *own)
@@ -42,7 +42,8 @@ PHYS_FN struct phys_loss objective_at(const struct gpu_derivatives_parameters *p
 
 /* ---- sums over the threads of a block ---- */
 
-/* stage[i][t] for n threads' numbers i, summed over t, goes to out[i]. Two steps */
+/* Sums stage[i][t] over all threads t for each i < n, and writes the sums to out[i]. It
+ * takes two steps. */
 PHYS_FN void sum_stage(int n, double *stage, double *out)
 {
     EACH_THREAD(t)
@@ -69,7 +70,7 @@ PHYS_FN void sum_stage(int n, double *stage, double *out)
     }
 }
 
-/* totals first to first + n - 1 of all threads, added up */
+/* Sums the totals first to first + n - 1 over all threads. */
 PHYS_FN void sum_totals(int first, int n, const struct jacobian_thread *own, double *stage,
                         double *out)
 {
@@ -84,9 +85,9 @@ PHYS_FN void sum_totals(int first, int n, const struct jacobian_thread *own, dou
     }
 }
 
-/* ---- changes ---- */
+/* ---- the rows ---- */
 
-/* what the photons of a pixel change by along tangent d */
+/* Returns the derivative of a pixel's photons along tangent d. */
 PHYS_FN double change_along(const struct gpu_derivatives_parameters *p, int d,
                             const struct jacobian_thread *own)
 {
@@ -99,7 +100,7 @@ PHYS_FN double change_along(const struct gpu_derivatives_parameters *p, int d,
     return sum;
 }
 
-/* all that is written pixel by pixel */
+/* Writes all outputs that have one number per pixel. */
 PHYS_FN void write_pixel(const struct gpu_derivatives_parameters *p,
                          const struct jacobian_thread *own)
 {
@@ -131,7 +132,8 @@ PHYS_FN void weigh_totals(const struct gpu_derivatives_parameters *p,
 
 /* ---- the normal matrix ---- */
 
-/* changes in the place of the lists; value, slope and curvature of the loss before them */
+/* For a normal matrix a thread's totals are: the value, slope and curvature of the loss,
+ * and, from SUM_LIST on, the derivatives along the tangents. */
 enum { NORMAL_SLOPE = SUM_NUMBERS, NORMAL_CURVATURE };
 
 PHYS_FN void find_changes(const struct gpu_derivatives_parameters *p,
@@ -146,7 +148,8 @@ PHYS_FN void find_changes(const struct gpu_derivatives_parameters *p,
     own->total[NORMAL_CURVATURE] = cotangent.curvature;
 }
 
-/* what a pixel adds to number i of a normal matrix: value, gradient, matrix */
+/* Returns what a pixel adds to number i of the totals of a normal matrix: value,
+ * gradient, matrix. */
 PHYS_FN double normal_number(const struct jacobian_thread *own, int n, int i)
 {
     const double *change = own->total + SUM_LIST;
@@ -176,7 +179,7 @@ PHYS_FN void sum_normal(int n, const struct jacobian_thread *own, double *stage,
 
 /* ---- all of them ---- */
 
-/* the photons of the brightest pixel of a block */
+/* Finds the photons of the brightest pixel of a block. */
 PHYS_FN void find_brightest(const struct jacobian_thread *own, double *stage, double *out)
 {
     EACH_THREAD(t) stage[t] = own[OWN(t)].photons;
@@ -192,7 +195,7 @@ PHYS_FN void find_brightest(const struct jacobian_thread *own, double *stage, do
     }
 }
 
-/* the rows of tile `number` of a launch */
+/* Uses the rows of tile `number` of a launch as p->end requires. */
 PHYS_FN void jacobian_end(const struct gpu_derivatives_parameters *p, int number,
                           double *stage, struct jacobian_thread *own)
 {

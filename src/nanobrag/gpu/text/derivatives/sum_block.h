@@ -1,7 +1,7 @@
 /*
- * sum_block.h - sums of tiles to sums of SUM_FAN of them, again and again until one is
- * left: the shape of the tree is that of the number of tiles, whatever the launches, and
- * nothing else has a say in the bits.
+ * sum_block.h - adds up the totals of tiles, SUM_FAN at a time, again and again until one
+ * sum is left. The shape of this tree depends only on the number of tiles, not on how
+ * they were launched, and nothing else affects the bits.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +11,8 @@
 #include "gpu/text/block.h"
 #include "gpu/text/derivatives/derivatives_parameters.h"
 
-/* block `number`: SUM_FAN rows of numbers to one, and of the last the gradient */
+/* Runs block `number`: adds up SUM_FAN arrays of totals, and of the last sum computes
+ * the gradient. */
 PHYS_FN void sum_block(const struct gpu_sum_parameters *p, int number)
 {
     const int first = number * SUM_FAN;
