@@ -22,8 +22,8 @@ struct phys_source {
 
 /* The crystal at one phi step in one mosaic domain. */
 struct phys_orientation {
-    double axes[9]; /* rows a, b, c; A */
-    double weight; /* of the domain; 1 on average, and 1 where all are alike */
+    double axes[9]; /* real-space axes a, b, c, one after another; A */
+    double weight; /* weight of the domain; 1 on average, exactly 1 if all are equal */
 };
 
 /* A node of a table over sin(theta)/lambda. */

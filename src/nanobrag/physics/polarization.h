@@ -3,8 +3,8 @@
  * docs/theory.md, 10).
  *
  * With c = i.d and psi the azimuth of d about i, the factor is (1 + c^2 - K cos(2 psi)
- * sin^2(2 theta))/2. It is computed from cos(2 psi) sin^2(2 theta) = (d.e)^2 - (d.b)^2,
- * so that no angle is needed and 2 theta = 0 is no special case.
+ * sin^2(2 theta))/2. Because cos(2 psi) sin^2(2 theta) = (d.e)^2 - (d.b)^2, it is
+ * computed without any angle, and 2 theta = 0 is no special case.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -37,7 +37,7 @@ struct gpu_parameters {
     void *image;
     int image_bits;
     long long image_stride[2]; /* elements: slow, fast */
-    double *photons; /* (rows of the launch x nfast), 0: not rendered; or NULL */
+    double *photons; /* (pixel rows of the launch x nfast), 0: not rendered; or NULL */
 };
 
 #endif

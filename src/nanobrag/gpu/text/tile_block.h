@@ -188,7 +188,8 @@ PHYS_FN struct sample_place place_of(int n, const struct pixel *x, int sub)
     return at;
 }
 
-/* its direction less that of the middle, and its distance over that of the middle */
+/* The direction of a sample minus that of the middle, and its distance over that of the
+ * middle. */
 struct sample {
     struct phys_vec3 step;
     real ratio;

@@ -1,9 +1,9 @@
 /*
  * lane_accumulator.h - the destination of the lanes' cotangents. The adjoint sums them
- * over the lanes of a tile; a Jacobian stores those of each lane separately, as rows,
- * with dL/d(photons) = 1 for each pixel. Because of this one interface the backward steps
- * in lane_back.h are written once. It is compiled with lanes_vjp.c, once per instruction
- * set and precision.
+ * over the lanes of a tile. A Jacobian stores those of each lane separately: they are the
+ * row of a pixel when its photons have the cotangent 1. With this one interface the
+ * backward steps in lane_back.h are written only once. The file is compiled with
+ * lanes_vjp.c, once per instruction set and precision.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -37,14 +37,14 @@ struct accumulator {
     struct rows *rows; /* NULL: cotangents are summed */
 };
 
-/* to[i] += s a[i] */
+/* Adds s a[i] to to[i]. */
 static void lane_add_scaled(int n, double s, const real *restrict a, double *restrict to)
 {
 #pragma omp simd
     for (int i = 0; i < n; i++) to[i] += s * (double)a[i];
 }
 
-/* to[i] += a[i] b[i] */
+/* Adds a[i] b[i] to to[i]. */
 static void lane_add_product(int n, const real *restrict a, const real *restrict b,
                              double *restrict to)
 {

@@ -442,8 +442,8 @@ static int lane_scale_cotangents(const struct launch *a, double factor,
     return most > 0;
 }
 
-/* Sets own[i] to polar_bar[i] where this source and sample are the first that dmin lets
- * through, else to 0. */
+/* Sets own[i] to polar_bar[i] where this sample is the first, under this source, that
+ * dmin lets through, and else to 0. */
 static void lane_first_sample(const struct phys_frame *frame, int index,
                               const real *polar_bar, struct lanes *l, real *own)
 {

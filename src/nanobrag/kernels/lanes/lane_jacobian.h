@@ -1,7 +1,8 @@
 /*
  * lane_jacobian.h - the rows of the Jacobian of a tile. What the adjoint in lanes_vjp.c
- * sums over the lanes is stored here lane by lane, with dL/d(photons) = 1 for each pixel.
- * It is compiled with lanes_vjp.c, once per instruction set and precision.
+ * sums over the lanes is stored lane by lane, and the photons of every pixel have the
+ * cotangent 1. The file is compiled with lanes_vjp.c, once per instruction set and
+ * precision.
  *
  * The cotangents of the frame's numbers are stored, one per lane, until the tile is done,
  * and multiplied by the tangents then. Those of its lists (sources, orientations) would

@@ -12,14 +12,14 @@
 #include "kernels/lanes/lane_types.h"
 
 /* The sums over lanes of w F^2, of w dF^2/d(h, k, l), and of the latter times x, y, z; w
- * is dL/dF^2. */
+ * is the cotangent of F^2. */
 struct pair_moments {
     real f2, slope[3], by[3][3];
 };
 
 /* The sums for one source: of w dF^2/d(direction) (x, y, z), of its product with the
- * scattering vector times the wavelength (along), of dL/d(weight of the source) (share),
- * and of w F^2 times the square of that vector (square). */
+ * scattering vector times the wavelength (along), of the cotangent of the source's
+ * weight (share), and of w F^2 times the square of that vector (square). */
 struct source_moments {
     real x, y, z, along, share, square;
 };

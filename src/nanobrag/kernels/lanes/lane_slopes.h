@@ -21,7 +21,7 @@ static int crystal_slopes(struct phys_spec spec)
     return spec.shape == PHYS_SQUARE ? 3 : FRAME_CRYSTAL;
 }
 
-/* to[i] = a[i] b[i] */
+/* Sets to[i] to a[i] b[i]. */
 static void lane_multiply_to(int n, const real *restrict a, const real *restrict b,
                              real *restrict to)
 {
@@ -29,7 +29,7 @@ static void lane_multiply_to(int n, const real *restrict a, const real *restrict
     for (int i = 0; i < n; i++) to[i] = a[i] * b[i];
 }
 
-/* to[i] += a[i] */
+/* Adds a[i] to to[i]. */
 static void lane_add(int n, const real *restrict a, real *restrict to)
 {
 #pragma omp simd

@@ -1,8 +1,8 @@
 /*
  * lanes.c - the sum of physics/pixel.h with its loops turned inside out. The pixels of a
- * tile are the lanes of the innermost loop, which has no branch and no call and touches
- * no memory but its own arrays, so that compilers vectorise it without intrinsics. This
- * file is compiled for each instruction set, in double and in float.
+ * tile are the lanes of the innermost loop, which has no branch, no call and no memory
+ * but its own arrays, so that compilers vectorise it without intrinsics. The file is
+ * compiled for each instruction set, in double and in float.
  *
  * Directions and Miller indices are counted from those of the tile's middle, which are
  * computed in double (physics/tile/patch.h, anchor.h), so that float rounds only what

@@ -73,11 +73,11 @@ struct gpu_derivatives_parameters {
     unsigned moving; /* bit d is 1: tangent d changes a source */
     const struct phys_frame_tangent *dot; /* (n), with their lists in device memory */
     int end; /* enum gpu_reduction */
-    double *change; /* (n x rows of the launch x nfast), for REDUCE_NOTHING */
+    double *change; /* (n x pixel rows of the launch x nfast), for REDUCE_NOTHING */
     struct gpu_image cotangent; /* dL/d(photons), for REDUCE_COTANGENT */
     struct gpu_target target;
-    /* cotangents of the pixels' sums of weighted F^2, for f_block.h (rows of the launch
-     * x nfast); or NULL */
+    /* cotangents of the pixels' sums of weighted F^2, for f_block.h (pixel rows of the
+     * launch x nfast); or NULL */
     double *sum_bar;
     double *totals; /* ([tile of the launch][length]); not for REDUCE_NOTHING */
     int length; /* jacobian_sum_length(n) or jacobian_normal_length(n) */
@@ -116,8 +116,8 @@ struct gpu_sum_parameters {
 /* The parameters of f_block.h, the derivatives by the structure factors. */
 struct gpu_f_parameters {
     struct gpu_parameters image; /* its sums and photons are not used */
-    /* cotangents of the pixels' sums, gpu_derivatives_parameters.sum_bar (rows of the
-     * launch x nfast) */
+    /* cotangents of the pixels' sums, gpu_derivatives_parameters.sum_bar (pixel rows of
+     * the launch x nfast) */
     const double *sum_bar;
     /* cotangents of the box of structure factors and of the default after it, as
      * multiples of `unit`, which is so large that no sum reaches 2^63 */

@@ -1,7 +1,7 @@
 /*
  * reductions.h - the use of the rows of a tile's Jacobian: they are written out as
  * derivatives of the photons, or reduced to a gradient (sums over pixels, weighted with
- * dL/d(photons) of a loss or with given ones), or to a normal matrix.
+ * given cotangents of the photons or those of a loss), or to a normal matrix.
  *
  * Sums over pixels have a fixed order of the threads, and sums over tiles are a tree of
  * fixed shape. Nothing else affects their bits.
@@ -19,7 +19,7 @@ enum {
     STAGE_ROW = BLOCK_THREADS + STAGE_PARTS /* the last elements hold their sums */
 };
 
-/* ---- dL/d(photons) of a pixel ---- */
+/* ---- the cotangent of a pixel's photons ---- */
 
 PHYS_FN struct phys_loss objective_at(const struct gpu_derivatives_parameters *p,
                                       const struct jacobian_thread *own)
