@@ -13,7 +13,7 @@
 
 typedef unsigned long long phys_hash;
 
-/* The step of the FNV hash, for a whole word; the shift lets high bits affect low ones. */
+/* Adds a word to an FNV hash; the shift lets high bits affect low ones. */
 PHYS_FN phys_hash phys_hash_word(phys_hash hash, long long word)
 {
     hash = (hash ^ (phys_hash)word) * 0x100000001b3ull;

@@ -1,4 +1,4 @@
-/* vec3.h - three reals with names. SPDX-License-Identifier: MIT */
+/* vec3.h - vectors of three reals and their arithmetic. SPDX-License-Identifier: MIT */
 #ifndef NB_PHYSICS_VEC3_H
 #define NB_PHYSICS_VEC3_H
 

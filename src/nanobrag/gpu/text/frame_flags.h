@@ -34,7 +34,7 @@ PHYS_FN int weighs_samples(const struct phys_frame *frame)
     return frame->each_omega || (frame->layer_mu != 0 && !frame->last_capture);
 }
 
-/* Returns all flags that are true of a frame whose tiles have so many parts along each
+/* Returns all flags that are true of a frame whose tiles have `parts` parts along each
  * axis. */
 PHYS_FN unsigned frame_flags_of(const struct phys_frame *frame, int parts)
 {

@@ -20,7 +20,7 @@ enum {
 
 struct gpu_parameters {
     struct phys_frame frame; /* its lists are in device memory */
-    double factor; /* phys_constant_factor() */
+    double factor; /* value of phys_constant_factor() */
     /* a pair whose lattice point is farther than `cut` in rho adds exactly 0; below 0:
      * there is no such bound. A step of the scattering vector of length 1/A changes rho
      * by at most `stretch` */

@@ -116,10 +116,11 @@ PHYS_FN struct pixel pixel_of(const struct gpu_parameters *p, const struct tile_
     return x;
 }
 
-/* Returns a bound on the difference between the direction of any sample in a part of so
- * many sub-pixels and that of its middle. The direction to a place that is s distances
- * beside the middle differs by at most the arc sine of s, which is below 1.04 s for s <=
- * 1/2. On nanoBragg's curved detector pixels can lie anywhere, so the bound is 2. */
+/* Returns a bound on the difference between the direction of any sample in a part of
+ * width x height sub-pixels and that of its middle. The direction to a place that is s
+ * distances beside the middle differs by at most the arc sine of s, which is below 1.04
+ * s for s <= 1/2. On nanoBragg's curved detector pixels can lie anywhere, so the bound
+ * is 2. */
 PHYS_FN real part_radius(const struct phys_frame *frame, const struct phys_patch *patch,
                          int width, int height)
 {

@@ -17,7 +17,7 @@
 struct rows {
     const struct tangents *along;
     struct columns *columns; /* NULL: no derivatives by structure factors */
-    real *own; /* dF^2 by orientations under one source (n x TILE_PIXELS) */
+    real *own; /* change of F^2 along each tangent, one source (n x TILE_PIXELS) */
     double *change; /* derivatives along the tangents (n x TILE_PIXELS) */
     int strained; /* 1: some tangent strains the cell */
     _Alignas(64) wide number[PHYS_NUMBERS]; /* cotangents of the frame's numbers */

@@ -34,8 +34,8 @@ PHYS_FN void phys_tally_join(struct phys_tally *tally, const struct phys_tally *
     tally->overloads += other->overloads;
 }
 
-/* Returns v limited to 16 bits, and counts an overload; NaN and negative values become
- * 0. */
+/* Returns v limited to 16 bits, and counts an overload if it is larger; NaN and negative
+ * values become 0. */
 PHYS_FN unsigned short phys_clamped(double v, struct phys_tally *tally)
 {
     const int over = v > 65535;

@@ -22,8 +22,8 @@ struct phys_patch {
     struct phys_vec3 fast, slow; /* steps of one sub-pixel, divided by the distance */
 };
 
-/* Returns 1 when the series is accurate up to so many sub-pixels from the middle along
- * each axis. */
+/* Returns 1 when the series is accurate up to `fast` and `slow` sub-pixels from the
+ * middle along the two axes. */
 PHYS_FN int phys_patch_is_small(const struct phys_patch *patch, real fast, real slow)
 {
     const real along = fast * fabs(phys_dot(patch->d, patch->fast))

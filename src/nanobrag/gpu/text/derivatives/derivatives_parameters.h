@@ -69,7 +69,7 @@ PHYS_FN struct phys_loss target_loss(const struct gpu_target *target, double pho
 struct gpu_derivatives_parameters {
     struct gpu_parameters image; /* its segments are not used; its photons may be NULL */
     int n; /* tangents, at most TANGENTS_MOST */
-    int turning; /* so many tangents, the first, rotate or reweight orientations */
+    int turning; /* number of leading tangents that change orientations */
     unsigned moving; /* bit d is 1: tangent d changes a source */
     const struct phys_frame_tangent *dot; /* (n), with their lists in device memory */
     int end; /* enum gpu_reduction */
@@ -83,7 +83,8 @@ struct gpu_derivatives_parameters {
     int length; /* jacobian_sum_length(n) or jacobian_normal_length(n) */
 };
 
-/* The numbers of totals of a tile: for a gradient, and for a normal matrix. */
+/* Returns how many totals a tile has: here for a gradient, and below for a normal
+ * matrix. */
 PHYS_FN int jacobian_sum_length(int n)
 {
     return SUM_LIST + n + 1;

@@ -49,7 +49,7 @@ PHYS_FN void give_place(const struct gpu_f_parameters *p, int place, double valu
     own->sum += value;
 }
 
-/* Returns weight i of the four. */
+/* Returns the weight of node i, 0 to 3. */
 PHYS_FN real cubic_weight(const struct phys_cubic *c, int i)
 {
     return i == 0 ? c->w0 : i == 1 ? c->w1 : i == 2 ? c->w2 : c->w3;

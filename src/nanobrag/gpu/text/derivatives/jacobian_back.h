@@ -3,8 +3,8 @@
  * rows of the frame's numbers: source, sample and layer in turn, as in
  * kernels/lanes/lane_jacobian.h.
  *
- * Contributions of samples are small, so they are first summed in `real` (`waiting`) and
- * then added to a total in double. Both are in the thread's local memory, because the
+ * Up to JACOBIAN_FLUSH samples are summed in `real` (the member `waiting`); these sums
+ * are then added to totals in double. Both are in the thread's local memory, because the
  * loop over pairs needs the registers.
  *
  * SPDX-License-Identifier: MIT

@@ -24,7 +24,7 @@ struct jacobian_spec {
     struct phys_spec spec;
     int strain; /* 1: tangents may strain the cell */
     int crystal; /* 1: tangents may change the numbers of cells, or fudge and metric */
-    int turns; /* so many tangents may rotate orientations */
+    int turns; /* number of tangents that may rotate orientations */
 };
 
 enum { JACOBIAN_TURNS = 8, JACOBIAN_CRYSTAL = 7 };
