@@ -70,13 +70,14 @@ struct phys_slit {
     real above, below, slope, dn;
 };
 
-/* Returns the slit of n cells at a fraction v != 0 of a Miller index.
+/* Returns the slit of n cells at a fraction v != 0 of a Miller index (docs/theory.md,
+ * 5).
  *
  * Let t = n v - m, m the integer nearest to n v, S(t^2) = sin(pi t)/t and E = -2 S'. The
  * derivatives of t S(t^2) and v S(v^2) are S - t^2 E and S - v^2 E at t^2 and v^2. In
- * the derivative of the quotient the products of two S leave m S(t^2) S(v^2). So nothing
- * cancels in the peak, where m = 0, and the zeros, where t = 0, are no poles. All
- * members are even in v, except for `slope`, which is odd. */
+ * the derivative of the quotient the terms with two factors S reduce to m S(t^2) S(v^2).
+ * So nothing cancels in the peak, where m = 0, and the zeros, where t = 0, are no poles.
+ * All members are even in v, except for `slope`, which is odd. */
 PHYS_FN struct phys_slit phys_slit(real v, real n)
 {
     const real m = rint(n * v), t = n * v - m;

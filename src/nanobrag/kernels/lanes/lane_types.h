@@ -40,8 +40,8 @@ struct lanes {
 enum { LANE_TERMS = 9 }; /* components of a source's vectors: direction, e, b */
 
 /* The additional state of the adjoint. L is the objective, the scalar whose gradient is
- * computed; the cotangent of x is dL/dx. All lanes hold cotangents divided by `scale`,
- * so that float can represent them. A pair is one source with one orientation. */
+ * computed; the cotangent of x is dL/dx. All cotangents but photons_bar are divided by
+ * `scale`, so that float can represent them. A pair is one source with one orientation. */
 struct cotangent {
     wide photons_bar;
     double scale;

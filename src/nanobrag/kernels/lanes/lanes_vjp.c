@@ -18,8 +18,8 @@
 #include "kernels/lanes/lane_jacobian.h"
 #include "kernels/spots/reach.h"
 
-/* The saved derivatives of the pairs of one source: those of all samples of a tile, or
- * (slope == NULL) of one pair at a time. */
+/* The saved derivatives of one sub-pixel under one source: those of all its pairs, or
+ * (slope == NULL) none, so that only the current pair's exist. */
 struct kept {
     /* sum of F^2 over the orientations, and derivatives by the crystal */
     real *source; /* (KEPT_OF_SOURCE x TILE_PIXELS) */
