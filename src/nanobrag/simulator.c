@@ -111,7 +111,7 @@ static nb_status render(nb_simulator *sim, const nb_scene *scene,
 }
 
 /* Set the pixels that are not rendered to 0; the point spread may have carried light there.
- * */
+ */
 static void blank(const struct window *window, double *photons)
 {
     for (int s = 0; s < window->nslow; s++)

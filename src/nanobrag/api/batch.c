@@ -40,7 +40,7 @@ static nb_status forward_each(const struct batch_call *call, int first, int end)
 }
 
 /* Copy image i of the gathered ones to the caller; pixels that are not rendered become 0.
- * */
+ */
 static void deliver(const struct batch_call *call, int i)
 {
     const struct window *w = &call->sim->window;

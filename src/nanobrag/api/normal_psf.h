@@ -9,7 +9,7 @@
 #include "backend/backend.h"
 
 /* Set *value and add what `out` asks for, as nb_loss() does. Errors: those of nb_forward().
- * */
+ */
 nb_status normal_psf(nb_simulator *sim, const nb_scene *scene,
                      const struct phys_frame *frame, const struct objective_terms *terms,
                      double *value, const nb_normal *out);

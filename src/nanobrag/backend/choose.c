@@ -148,7 +148,7 @@ static uint32_t switches_of(const nb_simulator *sim)
 }
 
 /* Returns 1 if the crystal has one orientation of weight 1, which has a kernel for itself.
- * */
+ */
 static int has_one_orientation(const nb_simulator *sim)
 {
     const nb_crystal *c = &sim->scene.crystal;

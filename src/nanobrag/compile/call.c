@@ -25,7 +25,7 @@ static struct signature signature_of(const struct plans *plans, const struct cal
     return s;
 }
 
-/* the hash tells plans of other schedules apart too */
+/* Hash the schedule too: it tells plans of one signature apart. */
 static void seal(struct plan *plan)
 {
     struct {
@@ -41,7 +41,7 @@ static const char *kernel_of(const struct plans *plans)
     return plans->policy->kernels.precise->name;
 }
 
-/* a plan that the cache lacks */
+/* Make a plan that the cache lacks, and save it there. */
 static nb_status make_plan(struct plans *plans, struct rehearsal *r,
                            const struct signature *signature, const struct plan **out)
 {
