@@ -1,6 +1,9 @@
 /*
- * json_missing.c - stands in for summary_json.c and bench_compile_json.c in a build without
- * cJSON, where -json was refused before (outputs.c). SPDX-License-Identifier: MIT
+ * json_missing.c - empty replacements for the functions of summary_json.c and
+ * bench_compile_json.c in a build without cJSON. They are never called: outputs.c refuses
+ * -json before.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "cli/bench_compile/bench_compile.h"
 
