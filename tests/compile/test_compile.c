@@ -1,5 +1,5 @@
 /*
- * test_compile.c - compiled mode: what makes a plan and what does not, the same bits as
+ * test_compile.c - compiled mode: what needs a new plan and what does not, the same bits as
  * uncompiled, counters. Tuning, its cache and donation have tests of their own.
  *
  * SPDX-License-Identifier: MIT

@@ -53,7 +53,7 @@ struct jacobian_way {
  * return it; it is 0 after the last. */
 int jacobian_next(const struct device_run *t, struct jacobian_way *way);
 
-/* Returns the parameters of a run over the whole detector, without an objective. */
+/* Returns the parameters of a run over the whole detector, without sums over it. */
 struct gpu_derivatives_parameters jacobian_parameters(const struct device_run *t,
                                                       const struct jacobian_way *way);
 

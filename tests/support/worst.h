@@ -11,9 +11,7 @@
 
 /* The worst pair so far. It has to begin as {0}. */
 struct worst {
-    double
-        /* largest |found - truth| / scale; infinite after a number that is not finite */
-        error;
+    double error; /* largest |found - truth| / scale; infinite if one was not finite */
     double found, truth; /* the pair of the largest error */
     size_t at; /* its index among the pairs that were added */
     size_t count; /* how many were added */

@@ -20,8 +20,8 @@ struct progress {
     nb_context *ctx;
     progress_handler *handler; /* NULL: none */
     void *user;
-    double pass, weight,
-        passes; /* passes before this one, passes it counts for, passes of the call */
+    /* passes before this one, passes that it counts for, passes of the call */
+    double pass, weight, passes;
     double reported; /* the last fraction reported */
     double base, step; /* fraction of the pass before its current part, and of each step */
     atomic_int done, stop;

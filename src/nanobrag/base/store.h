@@ -18,8 +18,7 @@ enum { STORE_WHY = 512, STORE_PATH = ENV_PATH + 32, STORE_NAME = 128 };
 
 struct store {
     char folder[STORE_PATH]; /* created, for this user alone, with the first file */
-    const char
-        *ending; /* ending of all file names, as ".cubin"; other files are left alone */
+    const char *ending; /* of all file names, as ".cubin"; other files are left alone */
     uint64_t file_limit; /* bytes of one file */
     uint64_t limit; /* bytes of all files; the least recently used are removed */
 };

@@ -65,7 +65,7 @@ enum { BENCH_TIMES_MOST = 1001 };
 struct bench_effort {
     const char *word;
     int least, most; /* if most is 0, nothing is timed */
-    double seconds; /* the total after which no more than `least` are timed */
+    double seconds; /* after this time, no more than `least` are timed */
 };
 
 struct bench {

@@ -15,7 +15,7 @@
 
 #include "cli/bench_compile/bench_compile.h"
 
-/* The two points x at which calls are made, so that those at the first are repeated. */
+/* The number of points x. Calls at the first are repeated after calls at the second. */
 enum { POINTS = 2 };
 
 /* The results of an operation. */

@@ -1,7 +1,6 @@
 /*
- * json_missing.c - empty replacements for the functions of summary_json.c and
- * bench_compile_json.c in a build without cJSON. They are never called: outputs.c refuses
- * -json before.
+ * json_missing.c - replaces summary_json.c and bench_compile_json.c in a build without
+ * cJSON. outputs.c refuses -json before, so these functions are not reached.
  *
  * SPDX-License-Identifier: MIT
  */

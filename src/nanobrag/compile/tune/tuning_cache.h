@@ -27,8 +27,7 @@ enum effort { EFFORT_ESTIMATED, EFFORT_MEASURED, EFFORT_MOST = 1000 };
 struct tuning_entry {
     int effort;
     int strategy; /* enum nb_strategy; 0: not part of the entry */
-    int threads,
-        block; /* the most threads, and tiles at a time; 0: not part of the entry */
+    int threads, block; /* the most threads, and tiles at a time; 0: not in the entry */
     int microseconds; /* measured time of one call, for readers of the file; 0: unknown */
 };
 
