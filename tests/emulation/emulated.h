@@ -62,8 +62,8 @@ void emulated_reset(void);
 /* ---- the kernels' source, compiled in double and in float: emulated_kernels.c ---- */
 
 /* The facts about the frame that a kernel is compiled for, as bits of enum gpu_frame_flags.
- * Kernels of the build have none; the code that load() gets names them, as the fake NVRTC
- * wrote it. */
+ * Kernels of the build have none; those of load() read them from the code that the fake
+ * NVRTC wrote. */
 extern unsigned emulated_known;
 
 typedef void emulated_block(const void *parameters, int number);

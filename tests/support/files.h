@@ -1,6 +1,6 @@
 /*
- * files.h - for test programs that work on files: a folder of the program's, removed at the
- * end; reading whole files; and checks of a refusal.
+ * files.h - helps test programs that work on files: it gives each a folder that is removed
+ * at the end, reads whole files, and checks how a call is refused.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,7 @@
 /*
- * api/query.c - the public questions to a simulator about its scene, its parameters, a
- * single pixel, and what compiled mode did.
+ * api/query.c - what a simulator reports besides images: its parameters, its resolved
+ * scene, the terms of one pixel, statistics and counts of an image, and what compiled mode
+ * did.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -40,8 +40,8 @@ static int is_new(struct device *d, const char *why)
 }
 
 /* Note that the host computes derivatives, and report each reason once. With `counted` it
- * does not count as a fallback, or has been counted already. Only a caller who asked for a
- * device can insist on it. */
+ * is not counted as a fallback (again). Only a caller who asked for a device by name can
+ * make it an error. */
 static nb_status stay_on_host(nb_simulator *sim, const char *why, int counted)
 {
     struct device *d = &sim->device;

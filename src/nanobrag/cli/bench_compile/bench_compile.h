@@ -51,7 +51,7 @@ struct bench_row {
     double first[SIDES], steady[SIDES];
     double least[SIDES]; /* the least of the times of `steady` */
     double share; /* fraction of a processor that the calling thread had meanwhile */
-    char plan[PLAN_LINE]; /* the line of nb_simulator_explain(); "": none */
+    char plan[PLAN_LINE]; /* its line of nb_simulator_explain(); "": none */
     const char *differs_by; /* the tuning that may change bits; NULL: none is known */
     double fixed[SIDES]; /* times of a region of one pixel; negative: not measured */
     nb_compile_stats stats[SIDES];

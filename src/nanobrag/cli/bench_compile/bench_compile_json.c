@@ -1,5 +1,5 @@
 /*
- * bench_compile_json.c - the table of -bench_compile as JSON.
+ * bench_compile_json.c - writes the table of -bench_compile as JSON.
  *
  * SPDX-License-Identifier: MIT
  */
