@@ -401,7 +401,7 @@ static void finish_adjoint(nb_simulator *sim, const nb_scene *scene,
                 bar);
 }
 
-/* Apply the adjoint of the photons: dL/dx of the parameters goes to sim->gradient. */
+/* Apply the adjoint of backend_run(): dL/dx of the parameters goes to sim->gradient. */
 static nb_status photons_adjoint(nb_simulator *sim, const nb_scene *scene,
                                  const struct phys_frame *frame, const nb_array *bar)
 {

@@ -60,13 +60,13 @@ struct device {
 struct nb_simulator {
     nb_context *ctx;
     struct arena arena;
-    /* These are set by nb_simulator_create() and never written again. */
+    /* These are set by nb_simulator_create() and never written again, except `plans`. */
     nb_scene scene; /* resolved; its pointers are the simulator's */
     struct nb_hkl hkl; /* the reflections, over `listed` or else `box` */
     struct scene_fixed fixed;
     struct phys_spec spec;
     struct policy policy;
-    struct plans plans; /* of compiled mode; unlike its neighbours, it counts every call */
+    struct plans plans; /* of compiled mode, which counts its calls in it */
     struct window window;
     struct params params; /* the free ones */
     /* reflections of the box that hold default_f; 0 unless default_f is free */

@@ -47,7 +47,7 @@ static struct sizes sizes_of(const nb_simulator *sim)
     n.domain_weights = s->crystal.domain_weight ? n.domains : 0;
     n.orientations = (size_t)s->scan.nphi * n.domains;
     n.stol = 2 * s->background.nstol;
-    /* its last element is the default */
+    /* the last element of the box is the default */
     n.box = s->crystal.hkl ? hkl_box_size(s->crystal.hkl) + 1 : 0;
     n.box_single = sim->policy.kernels.single ? n.box : 0;
     if (params_has(&sim->params, "default_f")) n.unlisted = count_unlisted(s->crystal.hkl);

@@ -25,7 +25,8 @@ static struct signature signature_of(const struct plans *plans, const struct cal
     return s;
 }
 
-/* Hash the schedule too: it tells plans of one signature apart. */
+/* Set the hash of a plan. It covers the schedule too, by which plans of one signature can
+ * differ. */
 static void seal(struct plan *plan)
 {
     struct {
