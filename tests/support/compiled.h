@@ -29,8 +29,8 @@ nb_simulator *compiled_make(nb_context *ctx, const nb_scene *scene, const char *
 
 nb_compile_stats compiled_stats(const nb_simulator *sim);
 
-/* Write an image and, where parameters are free, the gradient of a sum over it behind it.
- * Returns how many numbers that is. */
+/* Write an image to `out` and, where parameters are free, after it the gradient of a
+ * weighted sum over the image. Returns how many numbers these are. */
 size_t compiled_results(nb_simulator *sim, const double *x, double *out);
 
 /* Returns the mean difference over the mean. */

@@ -13,9 +13,9 @@
 #include "base/log.h"
 #include "grad/grad.h"
 
-/* Estimated samples per second of a core, and of each multiprocessor of a device. Devices
- * with full speed in double have capability 6.0, 7.0, 8.0, 9.0 or 10.0; others have 1/64 of
- * it. */
+/* Samples per second of a core, and of each multiprocessor of a device. They are assumed,
+ * not measured. Devices with full speed in double have capability 6.0, 7.0, 8.0, 9.0
+ * or 10.0; others have 1/64 of it. */
 static const double core_single = 5e8, core_double = 2.5e8;
 static const double device_single = 1e9; /* of a multiprocessor */
 static const double double_full = 0.5, double_rest = 1.0 / 64;

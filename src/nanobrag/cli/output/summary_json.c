@@ -1,5 +1,5 @@
 /*
- * summary_json.c - every resolved number of a run as JSON.
+ * summary_json.c - writes every resolved number of a run as JSON.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -13,7 +13,7 @@
 
 /* ---- dry runs ---- */
 
-/* The handler of a dry run's progress, which ends it when it takes too long. */
+/* The state of watch_progress(), which ends a dry run that takes too long. */
 struct watch {
     struct rehearsal *rehearsal;
     double end; /* the time (s) at which the run is given up */
