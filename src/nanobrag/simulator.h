@@ -170,8 +170,8 @@ nb_status simulator_changes(nb_simulator *sim, const nb_scene *scene,
 double simulator_default_f(const nb_simulator *sim, const struct phys_frame_tangent *dot,
                            const double *f);
 
-/* Write the gradient to sim->gradient: the inner product of `bar`, the cotangent of the
- * frame, with the tangent of the frame along each parameter. */
+/* Write sim->gradient.dense: the inner product of `bar`, the cotangent of the frame, with
+ * the tangent of the frame along each parameter that is not a structure factor. */
 nb_status simulator_frame_adjoint(nb_simulator *sim, const nb_scene *scene,
                                   const struct phys_frame *frame,
                                   const struct phys_frame_tangent *bar);
