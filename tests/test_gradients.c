@@ -1,7 +1,7 @@
 /*
- * test_gradients.c - every slope that the physics returns, against extrapolated central
- * differences of closed forms in long double and of its own value. The table below names
- * the cases; they are written in gradients/.
+ * test_gradients.c - every derivative that the physics returns, compared with extrapolated
+ * central differences of closed forms in long double and of its own value. The table below
+ * lists the cases, which are in gradients/.
  *
  * SPDX-License-Identifier: MIT
  */

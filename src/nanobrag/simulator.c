@@ -1,17 +1,19 @@
 /*
- * simulator.c - the stages of a call, down and back up:
+ * simulator.c - the image and its derivatives as a chain of stages, each a pure function of
+ * the one before:
  *
  *   x -> scene -> frame -> photons -> image
  *
- *   stage          what it computes                       tangent, and adjoint
- *   params_unpack  x into the resolved scene              params_unpack_change
- *   scene_derive   the scene to vectors and lists         scene_derive_tangent
- *   backend_run    the frame to photons                   BACKEND_JACOBIAN, BACKEND_ADJOINT
- *   finish         point spread, ROI and mask             finish_tangent, finish_adjoint
+ *   stage          what it computes                  its tangent, its adjoint
+ *   params_unpack  the resolved scene at x           params_unpack_change, see below
+ *   scene_derive   vectors and lists of the frame    scene_derive_tangent, see below
+ *   backend_run    photons of the frame              BACKEND_JACOBIAN, BACKEND_ADJOINT
+ *   finish         point spread, ROI and mask        finish_tangent, finish_adjoint
  *
- * Each is a pure function of the one before. The first two have few outputs, so that their
- * adjoint is the inner product with the tangent of each parameter (frame_adjoint). The
- * losses of api/loss.c and the batches of api/batch.c run the same stages.
+ * nb_jvp() runs the tangents forwards, nb_vjp() the adjoints backwards. The first two
+ * stages are cheap and have no adjoint code: simulator_frame_adjoint() takes the inner
+ * product of the frame's cotangent with its tangent along each parameter. api/loss.c and
+ * api/batch.c run the same stages.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -67,7 +69,7 @@ struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
     job.tolerance = sim->policy.tolerance;
     memcpy(job.roi, sim->window.roi, sizeof job.roi);
     job.mask = sim->window.mask;
-    if (sim->psf) { /* what lies around the window, and under the mask, gives it light */
+    if (sim->psf) { /* pixels around the ROI and under the mask spread light into it */
         const int reach = scene->psf.radius;
 
         job.roi[0] -= reach < job.roi[0] ? reach : job.roi[0];
@@ -108,7 +110,8 @@ static nb_status render(nb_simulator *sim, const nb_scene *scene,
     return backend_run(&request);
 }
 
-/* pixels that are not rendered stay 0, whatever the point spread carried into them */
+/* Set the pixels that are not rendered to 0; the point spread may have carried light there.
+ */
 static void blank(const struct window *window, double *photons)
 {
     for (int s = 0; s < window->nslow; s++)
@@ -136,7 +139,7 @@ nb_status simulator_render(nb_simulator *sim, const nb_scene *scene,
     return NB_OK;
 }
 
-/* into an image that the backend writes itself */
+/* Render into an image that the backend writes itself. */
 static nb_status render_in_place(nb_simulator *sim, const nb_scene *scene,
                                  const struct phys_frame *frame, const nb_array *image)
 {
@@ -170,7 +173,7 @@ nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
     return simulator_forward(sim, x, image);
 }
 
-/* ---- the tangent: the same stages, each with its change ---- */
+/* ---- the tangent: each stage forwards, with its derivative ---- */
 
 void simulator_tangent(nb_simulator *sim, const nb_scene *scene,
                        const struct crystal_axes *axes, const struct phys_frame *frame,
@@ -294,7 +297,7 @@ static nb_status make_tangents(nb_simulator *sim)
     return NB_OK;
 }
 
-/* directions dx of the parameters to tangents of the frame */
+/* Write the tangents of the frame along n directions dx of the parameters. */
 static nb_status find_tangents(nb_simulator *sim, const nb_scene *scene,
                                const struct phys_frame *frame, int n, const double *dx)
 {
@@ -315,8 +318,8 @@ static nb_status find_tangents(nb_simulator *sim, const nb_scene *scene,
     return NB_OK;
 }
 
-/* what the photons change by, before a point spread, along at most TANGENTS_AT_ONCE
- * directions */
+/* Write the tangents of the photons, before the point spread, along at most
+ * TANGENTS_AT_ONCE directions. */
 static nb_status change_photons(nb_simulator *sim, const nb_scene *scene,
                                 const struct phys_frame *frame, int n, const double *dx,
                                 nb_array *change)
@@ -363,7 +366,7 @@ nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
     progress_begin(&sim->progress, sim->ctx);
     NB_TRY(check_directions(sim, ndir, dx, dimage));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
-    if (!sim->psf || are_dense(ndir, dimage)) { /* no other place is needed */
+    if (!sim->psf || are_dense(ndir, dimage)) { /* computed in the caller's images */
         progress_passes(&sim->progress,
                         simulator_widens(sim)
                             + (ndir + TANGENTS_AT_ONCE - 1) / TANGENTS_AT_ONCE);
@@ -384,8 +387,8 @@ nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
 
 /* ---- the adjoint: the stages backwards ---- */
 
-/* back through ROI, mask and point spread: the cotangent of the photons before it goes to
- * sim->photons, that of its width to `bar` */
+/* Apply the adjoint of ROI, mask and point spread. The cotangent of the photons before the
+ * point spread goes to sim->photons, that of its width to `bar`. */
 static void finish_adjoint(nb_simulator *sim, const nb_scene *scene,
                            const nb_array *bar_image, nb_scene *bar)
 {
@@ -398,7 +401,7 @@ static void finish_adjoint(nb_simulator *sim, const nb_scene *scene,
                 bar);
 }
 
-/* back through the photons: dL/dx of the parameters to sim->gradient */
+/* Apply the adjoint of backend_run(): dL/dx of the parameters goes to sim->gradient. */
 static nb_status photons_adjoint(nb_simulator *sim, const nb_scene *scene,
                                  const struct phys_frame *frame, const nb_array *bar)
 {
@@ -418,7 +421,7 @@ double simulator_default_f(const nb_simulator *sim, const struct phys_frame_tang
     return sum;
 }
 
-/* back through scene_derive and params_unpack */
+/* Apply the adjoint of scene_derive() and params_unpack(). */
 nb_status simulator_frame_adjoint(nb_simulator *sim, const nb_scene *scene,
                                   const struct phys_frame *frame,
                                   const struct phys_frame_tangent *bar)
@@ -450,7 +453,7 @@ void simulator_add_gradient(const nb_simulator *sim, double *bar_x)
     params_gather_f(&sim->params, sim->gradient.f, bar_x);
 }
 
-/* bar_x += the share of each parameter in the cotangent of the point spread's width */
+/* Add the part of the gradient that is due to the width of the point spread to bar_x. */
 static void add_spread(nb_simulator *sim, const nb_scene *scene, const nb_scene *bar,
                        double *bar_x)
 {

@@ -1,6 +1,7 @@
 /*
- * simulator.h - the inside of a simulator, and the stages of a call (simulator.c) that
- * others run parts of.
+ * simulator.h - the members of an nb_simulator, and the stages of a call (simulator.c) that
+ * api/ and backend/ run too. A simulator is made once by api/create.c; after that a call
+ * writes only its work memory, its device and its counters.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,7 +25,7 @@
 #include "scene/reflections/hkl_table.h"
 #include "scene/scene.h"
 
-/* directions of nb_jvp() that share a pass over the samples */
+/* The directions of nb_jvp() that share one pass over the samples. */
 enum { TANGENTS_AT_ONCE = 16 };
 
 struct tangents_work {
@@ -32,63 +33,66 @@ struct tangents_work {
     double *f_dot; /* (directions x free structure factors) */
 };
 
-/* dL/dx of an objective L: of the parameters that are no structure factor, in their order,
- * and of the places of the box of structure factors */
+/* dL/dx of an objective L, in two parts: the parameters that are not structure factors, in
+ * their order in x, and the structure factors by their places in the box. */
 struct gradient {
     double *dense; /* (nb_ndense()) */
-    double *f; /* (box), the adjoint's; NULL: nobody asks */
+    double *f; /* (box), of the adjoint; NULL: not asked for */
 };
 
-/* where images are computed, and derivatives (backend/choose.c, backend/run.c) */
+/* The device on which images and derivatives are computed (backend/choose.c,
+ * backend/run.c). */
 struct device {
     struct gpu_scene scene; /* its gpu is NULL on the host */
-    int lost; /* it failed, and the host took over */
+    int lost; /* 1: it failed, and the host took over */
     char name[160];
     char why[CONTEXT_MESSAGE / 2];
-    char derivatives_why[CONTEXT_MESSAGE / 2]; /* why the host computed derivatives last;
-                                                  "": it did not */
+    /* why the last derivatives were computed on the host; "": they were not */
+    char derivatives_why[CONTEXT_MESSAGE / 2];
     uint64_t reported[8]; /* hashes of the reasons that were reported */
-    struct arena memory; /* made when a gradient is first asked for */
+    struct arena memory; /* of the tangents, made with the first gradient */
     struct jacobian_work tangents; /* of the frame, along each dense parameter */
-    struct arena sums_memory; /* and a normal matrix */
+    struct arena sums_memory; /* made with the first normal matrix */
     struct normal_sums sums;
-    struct arena images_memory; /* and images of tangents in another type than double */
+    struct arena images_memory; /* images of tangents whose arrays are not in double */
 };
 
 struct nb_simulator {
     nb_context *ctx;
     struct arena arena;
-    /* decided by nb_simulator_create() and never written again */
-    nb_scene scene; /* resolved; its pointers are ours */
+    /* These are set by nb_simulator_create() and never written again, except `plans`. */
+    nb_scene scene; /* resolved; its pointers are the simulator's */
     struct nb_hkl hkl; /* the reflections, over `listed` or else `box` */
     struct scene_fixed fixed;
     struct phys_spec spec;
     struct policy policy;
-    struct plans plans; /* but for this one, which counts what was done */
+    struct plans plans; /* of compiled mode, which counts its calls in it */
     struct window window;
     struct params params; /* the free ones */
-    size_t nunlisted; /* reflections of the box that hold default_f; 0 unless it is free */
+    /* reflections of the box that hold default_f; 0 unless default_f is free */
+    size_t nunlisted;
     size_t *unlisted;
     struct progress progress; /* of the call at hand */
-    /* work memory: carries nothing from one call to the next */
+    /* This is work memory: it carries nothing from one call to the next. */
     double *box;
-    float *box_single; /* the same for kernels in float, else NULL */
+    float *box_single; /* the same for kernels in float, or NULL */
     struct phys_source *sources;
     struct phys_orientation *orientations;
-    struct phys_source *source_change; /* these only where parameters are free */
+    struct phys_source *source_change; /* these two only where parameters are free */
     struct phys_rotation *rotation;
     struct adjoint_work adjoint;
     struct gradient gradient;
-    struct arena tangents_memory; /* made when a tangent is first asked for */
+    struct arena tangents_memory; /* made with the first tangent */
     struct tangents_work tangents;
-    struct arena normal_memory; /* and a normal matrix */
+    struct arena normal_memory; /* made with the first normal matrix */
     struct normal_work normal;
-    struct arena spread_memory; /* and a normal matrix behind a point spread */
+    /* made with the first normal matrix of an image with a point spread */
+    struct arena spread_memory;
     struct normal_psf_work *spread;
-    double *unspread; /* photons before the point spread; only with one */
-    struct params_lists at_x, change; /* lists of the scene at x, and of its change */
-    struct params_lists resolved; /* what nb_resolved() handed out last */
-    double *listed; /* the box that goes with it, NaN where nothing is listed */
+    double *unspread; /* photons before the point spread, if there is one */
+    struct params_lists at_x, change; /* lists of the scene at x, and of its tangent */
+    struct params_lists resolved; /* what nb_resolved() returned last */
+    double *listed; /* the box of `resolved`; NaN where nothing is listed */
     struct spots_work spots;
     struct arena photons_memory;
     struct device device;
@@ -99,79 +103,83 @@ struct nb_simulator {
 
 /* ---- forward ---- */
 
-/* The scene at x (NULL: its own values), its lists in sim->at_x. */
+/* Write the scene at x, whose lists are in sim->at_x. If x is NULL, the scene keeps its own
+ * values. */
 nb_status simulator_scene(nb_simulator *sim, const double *x, nb_scene *scene);
 
-/* The frame at x (NULL: the scene's own values) and the scene it came from. */
+/* Write the scene at x, as simulator_scene() does, and the frame derived from it. */
 nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
                           struct phys_frame *frame);
 
-/* The pixels of a frame to compute, on all threads, into `photons` (nslow x nfast). */
+/* Returns the job of rendering a frame into `photons` (nslow x nfast) with all threads. */
 struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
                          const struct phys_frame *frame, double *photons);
 
-/* Memory for an image in double, sim->photons, from the first call on that needs it. */
+/* Allocate sim->photons, an image in double, on the first call that needs it. */
 nb_status simulator_photons(nb_simulator *sim);
 
-/* All of nb_forward() but its image's type: photons, dense. */
+/* Render a frame into dense photons: what nb_forward() does before it converts the type. */
 nb_status simulator_render(nb_simulator *sim, const nb_scene *scene,
                            const struct phys_frame *frame, double *photons);
 
-/* nb_forward() as a part of another call, which reports its progress. */
+/* Do what nb_forward() does, as a part of another call that reports the progress. */
 nb_status simulator_forward(nb_simulator *sim, const double *x, nb_array *image);
 
 /* ---- tangents ---- */
 
-/* NB_OK when the simulator has free parameters and a derivative. */
+/* Returns NB_OK if the simulator has free parameters and its scene a derivative. */
 nb_status simulator_derivable(const nb_simulator *sim);
 
-/* What the frame changes by along dx, the change of n parameters from `first` on; `axes`
- * are the scene's, by crystal_derive(). The lists of `out` are the caller's, its box of
- * structure factors may be NULL. */
+/* Write the tangent of the frame along dx, a change of the n parameters from `first` on.
+ * `axes` are those of the scene, by crystal_derive(). The lists of `out` belong to the
+ * caller; its box of structure factors may be NULL. */
 void simulator_tangent(nb_simulator *sim, const nb_scene *scene,
                        const struct crystal_axes *axes, const struct phys_frame *frame,
                        size_t first, size_t n, const double *dx,
                        struct phys_frame_tangent *out);
 
-/* The same along each parameter that is no structure factor: nb_ndense() of them. */
+/* Write the nb_ndense() tangents of the frame, one along each parameter that is not a
+ * structure factor. */
 nb_status simulator_parameter_tangents(nb_simulator *sim, const nb_scene *scene,
                                        const struct phys_frame *frame,
                                        struct phys_frame_tangent *out);
 
-/* 1 when a free parameter changes the width of the point spread, in pixels. */
+/* Returns 1 if a free parameter changes the width of the point spread in pixels. */
 int simulator_widens(const nb_simulator *sim);
 
-/* The photons before the point spread to sim->unspread; nothing where its width, whose
- * derivative needs them, is not free. */
+/* Render the photons before the point spread into sim->unspread, which the derivative with
+ * respect to its width needs. Does nothing where the width is not free. */
 nb_status simulator_unspread(nb_simulator *sim, const nb_scene *scene,
                              const struct phys_frame *frame);
 
-/* Of a Jacobian along so many tangents; and its places, each to its structure factor. */
+/* Returns the sizes of a Jacobian along so many tangents. simulator_own_places() then
+ * assigns each place of the box to the structure factor that it belongs to. */
 struct jacobian_sizes simulator_jacobian_sizes(const nb_simulator *sim, size_t tangents);
 void simulator_own_places(const nb_simulator *sim, const struct jacobian_work *work);
 
-/* What the image changes by along n directions dx (n x nparam) of the parameters. With a
- * point spread: after simulator_unspread(), into dense images of float64. */
+/* Write J dx for n directions dx (n x nparam), one image each. With a point spread,
+ * simulator_unspread() has to be called before, and the images have to be dense float64. */
 nb_status simulator_changes(nb_simulator *sim, const nb_scene *scene,
                             const struct phys_frame *frame, int n, const double *dx,
                             nb_array *change);
 
 /* ---- the adjoint ---- */
 
-/* What default_f moves in a tangent: its inner product with the cotangents of the box. */
+/* Returns the inner product of the part of a tangent that is due to default_f with f, the
+ * cotangents of the box. */
 double simulator_default_f(const nb_simulator *sim, const struct phys_frame_tangent *dot,
                            const double *f);
 
-/* The cotangent of a frame to sim->gradient: its inner product with the tangent along each
- * parameter. */
+/* Write sim->gradient.dense: the inner product of `bar`, the cotangent of the frame, with
+ * the tangent of the frame along each parameter that is not a structure factor. */
 nb_status simulator_frame_adjoint(nb_simulator *sim, const nb_scene *scene,
                                   const struct phys_frame *frame,
                                   const struct phys_frame_tangent *bar);
 
-/* bar_x += sim->gradient, in the order of x. */
+/* Add sim->gradient to bar_x, in the order of x. */
 void simulator_add_gradient(const nb_simulator *sim, double *bar_x);
 
-/* bar_x += J^T bar_image, after simulator_unspread(). */
+/* Add J^T bar_image to bar_x. simulator_unspread() has to be called before. */
 nb_status simulator_vjp(nb_simulator *sim, const nb_scene *scene,
                         const struct phys_frame *frame, const nb_array *bar_image,
                         double *bar_x);

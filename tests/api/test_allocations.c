@@ -1,7 +1,7 @@
 /*
- * test_allocations.c - a call allocates nothing, and memory that runs out is an answer and
- * no leak. Shared libraries are counted apart: OpenMP's takes and gives back a block for
- * each region that runs on one thread, FFTW's work space for each transform.
+ * test_allocations.c - a call allocates nothing, and running out of memory is an error
+ * without a leak. Shared libraries are counted apart: OpenMP allocates and frees a block
+ * for each region that runs on one thread, FFTW the workspace of each transform.
  *
  * SPDX-License-Identifier: MIT
  */

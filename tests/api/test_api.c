@@ -1,6 +1,8 @@
 /*
- * test_api.c - misuse of every public call: what is refused, with which status, and
- * whether the message names what is at fault. SPDX-License-Identifier: MIT
+ * test_api.c - misuse of every public call: it is refused with the right status and a
+ * message that names the fault.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
- * test_batch.c - many images in a call: the bits of one at a time, on the host and on a
- * device (emulation/emulated.h), where they share launches and copies, whatever fails.
+ * test_batch.c - many images in one call have the bits of single ones, on the host and on
+ * an emulated device (emulation/emulated.h), where they share launches and copies and any
+ * of these may fail.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,8 @@
 /*
- * test_forward_calls.c - what a call may and may not do: no trace of earlier calls, nothing
- * written to inputs, any strides; progress, log and environment. SPDX-License-Identifier:
- * MIT
+ * test_forward_calls.c - the contract of nb_forward(): no effect of earlier calls, no write
+ * to inputs, any strides; its progress, log and environment.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #define _DEFAULT_SOURCE // NOLINT(readability-identifier-naming)
 

@@ -1,6 +1,6 @@
 /*
- * test_loss.c - nb_loss() and nb_jtj() against what nb_forward(), nb_jvp() and nb_vjp()
- * give when they are put together by hand.
+ * test_loss.c - nb_loss() and nb_jtj() compared with the same quantities computed from
+ * nb_forward(), nb_jvp() and nb_vjp().
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /*
- * test_device_arrays.c - images into memory of the device that computes them: of every type
- * and with strides, and what is refused.
+ * test_device_arrays.c - images that are written to memory of the device that computes
+ * them, of every type and with strides, and arrays that are refused.
  *
  * SPDX-License-Identifier: MIT
  */

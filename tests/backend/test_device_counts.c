@@ -1,7 +1,7 @@
 /*
- * test_device_counts.c - counts made on a device: with the bits of the host's, from images
- * of any type and strides, and what is refused or goes on on the host. The device is
- * emulated.
+ * test_device_counts.c - counts made on an emulated device have the bits of the host's,
+ * from images of any type and strides; and requests that are refused or that the host takes
+ * over.
  *
  * SPDX-License-Identifier: MIT
  */

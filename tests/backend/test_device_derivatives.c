@@ -1,7 +1,7 @@
 /*
- * test_device_derivatives.c - gradients, normal matrices and tangents of simulators whose
- * images are computed on an emulated device: against the host's, and what stays there. The
- * kernels are those of a library that only looks like NVRTC (emulation/fakes/fake_nvrtc.c).
+ * test_device_derivatives.c - gradients, normal matrices and tangents on an emulated
+ * device, compared with the host's, and those that stay on the host. The kernels are built
+ * by a library that imitates NVRTC (emulation/fakes/fake_nvrtc.c).
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /*
- * test_device_images.c - simulators whose images a device computes, with a device that is
- * this machine (emulation/emulated.h): the same images as on the host, and the host
- * wherever the device fails, is not there or is not worth it.
+ * test_device_images.c - images on an emulated device (emulation/emulated.h): they are
+ * those of the host, and the host takes over wherever the device fails, is missing or is
+ * not worth its use.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,7 @@
 /*
- * test_device_loss.c - the value of a loss by a device (emulation/emulated.h): that of the
- * host, with numbers alone copied back, and the host's own wherever the device fails.
+ * test_device_loss.c - the value of a loss on an emulated device (emulation/emulated.h): it
+ * is that of the host, no image is copied back, and the host takes over where the device
+ * fails.
  *
  * SPDX-License-Identifier: MIT
  */

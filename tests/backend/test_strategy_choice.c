@@ -1,6 +1,5 @@
 /*
- * test_strategy_choice.c - which strategy is taken when none is asked for, and that a
- * reason is given.
+ * test_strategy_choice.c - the choice of a strategy that was left open, and its reason.
  *
  * SPDX-License-Identifier: MIT
  */

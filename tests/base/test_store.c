@@ -1,7 +1,7 @@
 /*
- * test_store.c - a file of a cache is whole or absent, whoever is killed, whatever lies on
- * the disk and however many processes share it; and nothing is read that another user can
- * have written.
+ * test_store.c - a file of a cache is whole or absent, whatever process is killed, whatever
+ * is on the disk and however many processes share it; and no file is read that another user
+ * can have written.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /*
- * test_gradcheck.c - the full tier of gradcheck: every parameter by itself in every scene
- * of gradients/modes.def and every strategy. The fast one is in test_gradients.c.
+ * test_gradcheck.c - the full tier of gradcheck: every single parameter in every scene of
+ * gradients/modes.def and every strategy. The fast tier is in test_gradients.c.
  *
  * SPDX-License-Identifier: MIT
  */

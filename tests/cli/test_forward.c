@@ -1,9 +1,9 @@
 /*
- * test_forward.c - the program's images against stored images of nanoBragg, case by case:
- * float pixels, counts, header, noise, picture and printed numbers.
+ * test_forward.c - the program's images compared with stored images of nanoBragg, case by
+ * case: float pixels, counts, header, noise, picture and printed numbers.
  *
- * A case runs in a directory of its own with the case's input files only. Where nothing
- * that differs between the profiles is used, the default profile must give the same.
+ * A case runs in a directory that contains the case's input files only. If it uses nothing
+ * that differs between the profiles, the default profile has to give the same.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,7 @@
 /*
- * test_compile.c - compiled mode: what makes a plan and what does not, the same bits as
- * uncompiled, counters. Tuning, its cache and donation have tests of their own.
+ * test_compile.c - compiled mode makes a new plan only where one is needed, gives the same
+ * bits as uncompiled, and counts what it does. Tuning, its cache and donation have tests of
+ * their own.
  *
  * SPDX-License-Identifier: MIT
  */

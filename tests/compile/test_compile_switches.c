@@ -1,6 +1,6 @@
 /*
- * test_compile_switches.c - what turns compiled mode off, what lies outside it, and what it
- * does without.
+ * test_compile_switches.c - the switches that turn compiled mode off, the calls that it
+ * does not cover, and the missing parts that it falls back from.
  *
  * SPDX-License-Identifier: MIT
  */

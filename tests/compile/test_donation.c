@@ -1,6 +1,7 @@
 /*
- * test_donation.c - arrays that are given away: used in place where an output fits, refused
- * afterwards, kept where nothing can use them, and never where memory is somebody else's.
+ * test_donation.c - donated arrays: an output that fits overwrites them, they are refused
+ * afterwards, they stay valid if nothing could use them, and borrowed memory is never
+ * donated.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,5 @@
 /*
- * test_tuning.c - schedules of compiled mode, by estimate and by measurement, and what
- * else it measures.
+ * test_tuning.c - what compiled mode estimates and measures: schedules and strategies.
  *
  * SPDX-License-Identifier: MIT
  */

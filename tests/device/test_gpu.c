@@ -1,7 +1,7 @@
 /*
- * test_gpu.c - images on a CUDA device, by the public interface (but for memory there):
- * those of the reference, the same bits again, nothing done without. Skipped where there is
- * none.
+ * test_gpu.c - images on a CUDA device by the public interface (except for device memory):
+ * they agree with the reference, repeat their bits, and need no fallback. Skipped without a
+ * device.
  *
  * SPDX-License-Identifier: MIT
  */

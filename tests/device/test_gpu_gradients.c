@@ -1,6 +1,6 @@
 /*
- * test_gpu_gradients.c - derivatives on a CUDA device, by the public interface: those of
- * the host in double, and the same bits again. Skipped where there is none.
+ * test_gpu_gradients.c - derivatives on a CUDA device by the public interface: they agree
+ * with the host's in double, and repeat their bits. Skipped without a device.
  *
  * SPDX-License-Identifier: MIT
  */

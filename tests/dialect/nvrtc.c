@@ -1,6 +1,6 @@
 /*
- * nvrtc.c - compiles physics.cu by NVRTC, as a program does that makes kernels at run
- * time: no host compiler, no system headers. Needs no GPU.
+ * nvrtc.c - compiles physics.cu by NVRTC, as a program that builds kernels at run time
+ * does: without a host compiler and system headers. It needs no GPU.
  *
  *   nvrtc FOLDER-OF-physics FILE.cu
  *

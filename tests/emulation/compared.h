@@ -1,5 +1,5 @@
 /*
- * compared.h - images by the GPU's kernels, run on this machine, against the CPU's.
+ * compared.h - compares images by the GPU's kernels, run on the host, with the CPU's.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,16 +10,17 @@
 
 enum { COMPARED_MOST = 64 * 64 }; /* pixels */
 
-/* In double with 1 and 2 anchors along an edge, against the reference and lanes. `allowed`:
- * of the peak. */
+/* Compare in double, with 1 and 2 anchors along an edge of a tile, with the reference and
+ * with lanes. `allowed` is a fraction of the peak. */
 void compared_in_double(const char *name, struct gpu_case *c, double allowed);
 
-/* In float, where it is good enough, with as many anchors as it takes, and with more. */
+/* Compare in float, where it is accurate enough, with the fewest anchors that suffice and
+ * with more. */
 void compared_in_float(const char *name, struct gpu_case *c);
 
-/* Checks how many scenes since the last count float was not good enough for: those of a
- * tophat that ends at an edge, of the curved detector as nanoBragg has it, and of pixels so
- * large that an index moves too far in a tile. */
+/* Check for how many scenes since the last count float was not accurate enough: those of a
+ * tophat that ends at an edge, of nanoBragg's curved detector, and of pixels so large that
+ * an index changes too much within a tile. */
 void compared_float_count(int expected_not);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * emulated_kernels.c - the kernels' text as C functions for one block each, as kernels.cu
- * has them for a grid. Compiled in double and, under PHYS_SINGLE, in float; KERNELS is the
- * symbol. What the threads of a block share is no number before they write it.
+ * emulated_kernels.c - the source of the kernels as C functions for one block each, where
+ * kernels.cu has them for a grid. It is compiled in double and, under PHYS_SINGLE, in
+ * float; KERNELS is the name of the symbol. The memory that the threads of a block share is
+ * filled with NaN before they write it.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /*
- * emulated_noise.c - the text of noise.cu as C functions for one block each: see
- * emulated_kernels.c. Compiled without contraction, as the library is.
+ * emulated_noise.c - the source of noise.cu as C functions for one block each: see
+ * emulated_kernels.c. It is compiled without contraction, as the library is.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,5 @@
 /*
- * gpu_runs.h - jobs of a scene, and the kernels of the GPU run on one of them by the
- * emulated driver.
+ * gpu_runs.h - a scene's job, and runs of the GPU's kernels on it by the emulated driver.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +10,7 @@
 #include "kernels/kernels.h"
 #include "simulator.h"
 
-/* a scene ready to be computed; its frame and its job may be changed before that */
+/* A scene that is ready to be computed; its frame and its job may be changed before. */
 struct gpu_case {
     nb_context *ctx;
     nb_simulator *sim;
@@ -20,30 +19,32 @@ struct gpu_case {
     struct job job; /* of that frame */
 };
 
-/* With structure factors in float besides. Ends the program where the scene is refused. */
+/* Make a case, with structure factors in float too. Ends the program if the scene is
+ * refused. */
 struct gpu_case *gpu_case_open(const nb_scene *scene);
 void gpu_case_close(struct gpu_case *c);
 
-/* Photons on the CPU, in double by the reference kernel or by lanes. 0 after a check that
- * failed. */
+/* Render on the CPU in double, by the reference kernel or by lanes. Returns 0 after a
+ * failed check. */
 int gpu_case_reference(struct gpu_case *c, double *photons);
 int gpu_case_lanes(struct gpu_case *c, double *photons);
 
-/* how the kernels are run */
+/* How the kernels are run. */
 struct gpu_way {
     int single;
-    int parts; /* 0: as float needs them */
-    double cut; /* 0: pairs that add nothing are left out; below: none are; else those that
-                   lie beyond so many times the cut, too many if less than 1 */
-    int first_row, rows; /* of tiles; 0 rows: all */
+    int parts; /* anchors of a tile along each axis; 0: as many as float needs */
+    /* 0: pairs that add nothing are left out; negative: none are; positive: those beyond
+     * this multiple of the cutoff, too many if it is less than 1 */
+    double cut;
+    int first_row, rows; /* rows of tiles; 0 rows: all */
 };
 
-/* Anchors of a tile along each axis that keep float within the job's tolerance; 0: none
- * do. */
+/* Returns the number of anchors of a tile along each axis that keep float within the job's
+ * tolerance, or 0 if none does. */
 int gpu_case_parts(const struct gpu_case *c);
 
-/* Photons of the whole image, NaN in rows of tiles that were not asked for. 0 after a check
- * that failed. */
+/* Render the whole image, NaN in rows of tiles that were not asked for. Returns 0 after a
+ * failed check. */
 int gpu_case_run(struct gpu_case *c, const struct gpu_way *way, double *photons);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * jacobian_kernels.c - see jacobian_kernels.h. Compiled in double and, under PHYS_SINGLE,
- * in float; KERNELS is the symbol. What the threads of a block share is no number before
- * they write it.
+ * rows_kernels.c - see rows_kernels.h. It is compiled in double and, under PHYS_SINGLE, in
+ * float; KERNELS is the name of the symbol. The memory that the threads of a block share is
+ * filled with NaN before they write it.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,5 +1,5 @@
 /*
- * jacobian_kernels.h - the text of the GPU's kernels of derivatives as C functions for one
+ * rows_kernels.h - the source of the GPU's kernels of derivatives as C functions for one
  * block each, in double and in float.
  *
  * SPDX-License-Identifier: MIT
@@ -10,7 +10,8 @@
 #include "gpu/text/derivatives/derivatives_parameters.h"
 #include "physics/spec.h"
 
-/* what a kernel may be specialised on: JACOBIAN_CLASSES of gpu/derivatives_block.h */
+/* What a kernel is specialised for: the JACOBIAN_CLASSES of
+ * gpu/text/derivatives/jacobian_block.h. */
 enum jacobian_class {
     JACOBIAN_OF_FRAME,
     JACOBIAN_OF_TURNED,
@@ -26,7 +27,7 @@ struct derivative_kernel {
 
 struct jacobian_kernels {
     struct derivative_kernel rows[PHYS_SHAPES][PHYS_LOOKUPS][JACOBIAN_KINDS];
-    /* structure factors: parameters are a struct gpu_f_parameters. NULL: none */
+    /* kernels of structure factors; they read a struct gpu_f_parameters; NULL: none */
     void (*f[PHYS_SHAPES][PHYS_LOOKUPS])(const void *p, int number);
     void (*sum)(const struct gpu_sum_parameters *p, int number);
     int (*serve)(const struct phys_frame *frame);

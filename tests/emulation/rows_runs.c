@@ -1,4 +1,4 @@
-/* jacobian_runs.c - see jacobian_runs.h. SPDX-License-Identifier: MIT */
+/* rows_runs.c - see rows_runs.h. SPDX-License-Identifier: MIT */
 #include "emulation/rows_runs.h"
 
 #include <math.h>

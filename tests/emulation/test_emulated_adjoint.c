@@ -1,8 +1,8 @@
 /*
- * test_emulated_adjoint.c - what the GPU's kernels of derivatives add up over the pixels,
- * run on this machine block by block, against sums of the rows that the CPU's kernels find:
- * gradients, losses, normal matrices, structure factors; and bits that no order of blocks
- * may change.
+ * test_emulated_adjoint.c - the sums over pixels of the GPU's kernels of derivatives, run
+ * on the host block by block, compared with sums over the rows of the Jacobian by the CPU's
+ * kernels: gradients, losses, normal matrices, structure factors. No order of blocks may
+ * change a bit.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /*
- * test_emulated_images.c - the text of the GPU's kernels, run on this machine block by
- * block, against the kernels of the CPU: every scene, shape and look-up, in double and in
- * float; what cuts across tiles, chunks and segments; and what must not change a bit.
+ * test_emulated_images.c - the GPU's kernels, run on the host block by block, compared with
+ * the CPU's: every scene, shape and look-up, in double and in float; the edges of tiles,
+ * chunks and segments; and changes that must not change a bit.
  *
  * SPDX-License-Identifier: MIT
  */

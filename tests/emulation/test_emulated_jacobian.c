@@ -1,6 +1,6 @@
 /*
- * test_emulated_jacobian.c - the GPU's kernels of derivatives, run on this machine block by
- * block, against the rows of the Jacobian that the CPU's kernels find.
+ * test_emulated_jacobian.c - the GPU's kernels of derivatives, run on the host block by
+ * block, compared with the rows of the Jacobian by the CPU's kernels.
  *
  * SPDX-License-Identifier: MIT
  */

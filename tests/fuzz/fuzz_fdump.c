@@ -1,4 +1,8 @@
-/* fuzz_fdump.c - binary dumps of reflections. SPDX-License-Identifier: MIT */
+/*
+ * fuzz_fdump.c - fuzzes the reader of binary dumps of reflections.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,4 +1,8 @@
-/* fuzz_hkl.c - reflection lists in text. SPDX-License-Identifier: MIT */
+/*
+ * fuzz_hkl.c - fuzzes the reader of reflection lists in text.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include <math.h>
 
 #include "fuzz.h"

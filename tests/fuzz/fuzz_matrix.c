@@ -1,4 +1,8 @@
-/* fuzz_matrix.c - orientation matrices. SPDX-License-Identifier: MIT */
+/*
+ * fuzz_matrix.c - fuzzes the reader of orientation matrices.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include <math.h>
 
 #include "fuzz.h"

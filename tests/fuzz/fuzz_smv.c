@@ -1,4 +1,8 @@
-/* fuzz_smv.c - SMV images, header look-up included. SPDX-License-Identifier: MIT */
+/*
+ * fuzz_smv.c - fuzzes the reader of SMV images, and the look-up in their headers.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include <math.h>
 
 #include "fuzz.h"

@@ -1,5 +1,8 @@
-/* fuzz_table.c - tables of numbers; the first byte chooses the columns.
- * SPDX-License-Identifier: MIT */
+/*
+ * fuzz_table.c - fuzzes the reader of tables; the first byte chooses the columns.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include <math.h>
 
 #include "fuzz.h"

@@ -1,5 +1,9 @@
-/* fuzz_tuning.c - the text of tuning entries: what is read can be, and is written as it was
- * read. SPDX-License-Identifier: MIT */
+/*
+ * fuzz_tuning.c - fuzzes the parser of tuning entries: every entry it accepts is in range,
+ * and is printed as it was read.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include <stdio.h>
 
 #include <nanobrag/simulator.h>

@@ -1,6 +1,7 @@
 /*
- * cuda_header.c - our declarations of libcuda beside those of cuda.h: where one differs, in
- * its parameters, the version of its symbol or a value, this does not compile.
+ * cuda_header.c - the library's declarations of libcuda compared with those of cuda.h: if
+ * one differs in its parameters, the version of its symbol or a value, this does not
+ * compile.
  *
  * SPDX-License-Identifier: MIT
  */

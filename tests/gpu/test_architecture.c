@@ -1,5 +1,5 @@
 /*
- * test_architecture.c - which of the kernels' forms a device takes.
+ * test_architecture.c - the choice of the kernels' machine code or PTX for a device.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,8 +1,7 @@
 /*
- * test_cuda_graphs.c - launches recorded as CUDA graphs, against a libcuda that has no GPU
- * (emulation/fakes/fake_cuda.h): in which order it is asked, every way of failing, and that
- * all is given back. And kernels that were built at run time, streams and memory of the
- * caller's.
+ * test_cuda_graphs.c - launches recorded as CUDA graphs, with a libcuda that has no GPU
+ * (emulation/fakes/fake_cuda.h): the order of its calls, every failure, and that everything
+ * is freed. Also kernels built at run time, and streams and memory of the caller's.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /*
- * test_gpu_driver.c - the side of CUDA that runs on the host, against a libcuda that has no
- * GPU (emulation/fakes/fake_cuda.h): what is chosen for a device, every way of failing, and
- * that all is given back.
+ * test_gpu_driver.c - the host side of CUDA, with a libcuda that has no GPU
+ * (emulation/fakes/fake_cuda.h): the choices for a device, every failure, and that
+ * everything is freed.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /*
- * test_graphs.c - launches of images on a device (emulation/emulated.h) recorded once and
- * replayed: when they are and when not, that it changes no bit, and that recordings are
- * given back.
+ * test_graphs.c - launches of images on an emulated device (emulation/emulated.h) that are
+ * recorded once and replayed: when they are, that this changes no bit, and that recordings
+ * are freed.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,8 @@
 /*
- * test_parameters.c - names of parameters that are members of a list, and structure
- * factors as parameters. SPDX-License-Identifier: MIT
+ * test_parameters.c - names of parameters that are members of a list, and structure factors
+ * as parameters.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <stdio.h>

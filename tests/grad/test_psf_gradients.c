@@ -1,6 +1,7 @@
 /*
- * test_psf_gradients.c - the point spread's slopes: against extrapolated differences in its
- * width, tangent against adjoint, and within the tangent of an image with ROI and mask.
+ * test_psf_gradients.c - derivatives of the point spread: compared with extrapolated
+ * differences in its width, the tangent with the adjoint, and within the tangent of an
+ * image with ROI and mask.
  *
  * SPDX-License-Identifier: MIT
  */

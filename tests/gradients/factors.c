@@ -1,6 +1,6 @@
 /*
- * factors.c - slopes of what a sample is weighed with: solid angle, captured fraction,
- * polarization; and of the lattice factor in the numbers of the crystal.
+ * factors.c - derivatives of the factors of a sample (solid angle, captured fraction,
+ * polarization), and of the lattice factor with respect to the crystal.
  *
  * SPDX-License-Identifier: MIT
  */

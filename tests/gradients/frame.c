@@ -1,6 +1,6 @@
 /*
- * upload.c - the tangent of the frame in every parameter that a scene has, against
- * differences of the frame itself. Its hundreds of members are looked at through random
+ * frame.c - the tangent of the frame along every parameter that a scene has, compared with
+ * differences of the frame itself. Its hundreds of members are compared through random
  * sums, each member in units of its size.
  *
  * SPDX-License-Identifier: MIT

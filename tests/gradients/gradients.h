@@ -68,7 +68,7 @@ int crystal_square(void);
 int crystal_round(void);
 int crystal_gauss(void);
 
-/* upload.c */
+/* frame.c */
 int frame_tangents(void);
 
 /* scenes.c: what the scenes of modes.def cover, and a fast and a full case of each */

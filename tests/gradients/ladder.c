@@ -1,6 +1,8 @@
 /*
- * ladder.c - the finite differences on functions whose slope is known, and on functions
- * that have none. SPDX-License-Identifier: MIT
+ * ladder.c - the finite differences on functions whose derivative is known, and on
+ * functions that have none.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 

@@ -1,6 +1,8 @@
 /*
- * points.c - the base scene with the figures asked of it, and points where formulas divide
- * by zero or end at a bound: gradcheck.points.NAME. SPDX-License-Identifier: MIT
+ * points.c - the base scene with the required figures, and points at which formulas divide
+ * by zero or parameters reach a bound: gradcheck.points.NAME.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <stdlib.h>

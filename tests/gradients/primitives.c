@@ -1,5 +1,5 @@
 /*
- * primitives.c - slopes of the one-dimensional relations of physics/lattice.h.
+ * primitives.c - derivatives of the one-dimensional functions of physics/lattice.h.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /*
- * report.c - what a run of the harness found, as JSON. Written with printf: the report does
- * not depend on a library.
+ * report.c - the results of a run of the harness, as JSON. It is written with printf(), so
+ * that the report does not depend on a library.
  *
  * SPDX-License-Identifier: MIT
  */

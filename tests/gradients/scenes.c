@@ -1,6 +1,6 @@
 /*
  * scenes.c - the cases gradcheck.SCENE.fast (random directions, every strategy) and
- * gradcheck.SCENE.full (every parameter by itself), and what they cover together.
+ * gradcheck.SCENE.full (every single parameter), and what they cover together.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,9 +1,9 @@
 /*
- * step.c - slopes in h, k and l of the lattice factor, of the tricubic look-up, and of the
- * step that is made of both.
+ * step.c - derivatives with respect to h, k and l of the lattice factor, of the tricubic
+ * look-up, and of a step, which is made of both.
  *
- * The closed forms continue the piece that a point lies on (its nearest reflection, its
- * cell of the table), so that a slope can be tested at the very edge of a piece.
+ * The closed forms continue the piece that contains a point (its nearest reflection, its
+ * cell of the table), so that a derivative can be tested at the very edge of a piece.
  *
  * SPDX-License-Identifier: MIT
  */

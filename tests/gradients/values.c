@@ -1,6 +1,8 @@
 /*
- * values.c - how accurate the polynomials of physics/ are, and the table look-up: measured
- * against closed forms in long double. SPDX-License-Identifier: MIT
+ * values.c - the accuracy of the polynomials of physics/ and of the table look-up, compared
+ * with closed forms in long double.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <float.h>
 #include <math.h>

@@ -1,6 +1,8 @@
 /*
  * verdicts.c - the harness itself: each verdict where it is due, the guard against compiled
- * kernels, and what it refuses. SPDX-License-Identifier: MIT
+ * kernels, and the scenes that it refuses.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <float.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /*
- * wrong.c - derivatives that are wrong on purpose, and what nb_gradcheck() says of them.
- * The program is linked so that calls of nb_vjp(), nb_jvp() and nb_param_at() come by here
- * (--wrap in tests/CMakeLists.txt) instead of by support/plant.c, whose errors they plant
- * too; all but those of these cases go straight on.
+ * wrong.c - derivatives that are wrong on purpose, and the verdict of nb_gradcheck() on
+ * them. The program is linked so that calls of nb_vjp(), nb_jvp() and nb_param_at() pass
+ * through this file (--wrap in tests/CMakeLists.txt) instead of support/plant.c, whose
+ * errors it plants too; the calls of other cases pass unchanged.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /*
- * test_image.c - the stages after the sum over steps: random numbers, noise, counts,
- * statistics. Truth is a published vector, sampling theory or a direct sum. The point
- * spread is in test_psf.c.
+ * test_image.c - the stages after the sum over samples: random numbers, noise, counts,
+ * statistics. They are compared with a published vector, sampling theory or a direct sum.
+ * The point spread is tested by test_psf.c.
  *
  * SPDX-License-Identifier: MIT
  */

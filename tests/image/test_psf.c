@@ -1,6 +1,6 @@
 /*
- * test_psf.c - the point spread against the profile integrated by quadrature and convolved
- * by a direct sum.
+ * test_psf.c - the point spread compared with its profile integrated by quadrature and
+ * convolved by a direct sum.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /*
- * test_readers.c - the readers of io.h: round trips, nanoBragg's own files, and files that
- * are no good. Writers and places are in test_writers.c.
+ * test_readers.c - the readers of io.h: round trips, nanoBragg's own files, and damaged
+ * files. Writers are tested by test_writers.c.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,6 @@
 /*
- * test_writers.c - the writers of io.h: what they write, that a target is whole or
- * untouched, and what is said about places that are no good.
+ * test_writers.c - the writers of io.h: their output, that a target is whole or untouched,
+ * and the messages about paths that cannot be written.
  *
  * SPDX-License-Identifier: MIT
  */

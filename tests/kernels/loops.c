@@ -1,6 +1,8 @@
 /*
- * loops.c - what tests/kernels/vectorised.sh must accept, and under SPOILED what it must
- * refuse: the check of the check. Compiled, never run. SPDX-License-Identifier: MIT
+ * loops.c - loops that tests/kernels/vectorised.sh has to accept, and under SPOILED loops
+ * that it has to refuse: the test of that script. It is compiled, but never run.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 

@@ -1,7 +1,8 @@
 /*
- * test_brute_force.c - whole images against brute force: a plain re-implementation, means
- * of single samples, binned images, and formulas pixel by pixel. SPDX-License-Identifier:
- * MIT
+ * test_brute_force.c - whole images compared with brute force: a plain re-implementation,
+ * means of single samples, binned images, and formulas pixel by pixel.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <stdlib.h>

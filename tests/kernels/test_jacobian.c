@@ -1,6 +1,6 @@
 /*
- * test_jacobian.c - nb_jvp() by lanes and by spots against the reference kernel's, and what
- * rows, columns, directions and threads must not change.
+ * test_jacobian.c - nb_jvp() by lanes and by spots compared with the reference kernel;
+ * rows, columns, directions and threads must not change it.
  *
  * SPDX-License-Identifier: MIT
  */

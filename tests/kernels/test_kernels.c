@@ -1,6 +1,6 @@
 /*
- * test_kernels.c - every instruction set, precision and strategy against the reference
- * kernel on every scene; and what must not change a bit: threads, ROI, mask.
+ * test_kernels.c - every instruction set, precision and strategy compared with the
+ * reference kernel on every scene; threads, ROI and mask must not change a bit.
  *
  * SPDX-License-Identifier: MIT
  */

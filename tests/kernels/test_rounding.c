@@ -1,8 +1,8 @@
 /*
- * test_rounding.c - what rounding costs: crystals from 1 to 1000 cells of 10 to 500 A, all
- * wavelengths, near and far, at low and at high angles, in every precision and strategy,
- * against the reference kernel. In each image a pixel lies on the slope of a reflection,
- * where rounding tells most.
+ * test_rounding.c - the errors of rounding: crystals from 1 to 1000 cells of 10 to 500 A,
+ * all wavelengths, near and far, at low and at high angles, in every precision and
+ * strategy, compared with the reference kernel. In each image a pixel is on the flank of a
+ * reflection, where rounding has the greatest effect.
  *
  * SPDX-License-Identifier: MIT
  */

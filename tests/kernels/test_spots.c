@@ -1,6 +1,6 @@
 /*
- * test_spots.c - the sum over reflections: what it drops stays below the tolerance in every
- * scene, it is chosen where it should be, and a call on it is like any other.
+ * test_spots.c - the sum over reflections: what it leaves out stays below the tolerance in
+ * every scene, it is chosen where it should be, and its calls obey the rules of all others.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,5 +1,5 @@
 /*
- * test_spots_vjp.c - the adjoint that paints: against that of the lanes and against
+ * test_spots_vjp.c - the adjoint of the spot strategy compared with that of lanes and with
  * tangents, in every named scene of a crystal whose spots are local.
  *
  * SPDX-License-Identifier: MIT

@@ -1,5 +1,5 @@
 /*
- * test_headers.c - the headers as a C11 program sees them: with one generated unit per
+ * test_headers.c - the public headers as a C11 program uses them: one generated unit per
  * header, linked to the shared library.
  *
  * SPDX-License-Identifier: MIT

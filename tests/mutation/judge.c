@@ -1,15 +1,15 @@
 /*
  * judge.c - runs the checks of gradients on mutants of the derivative code.
  * tests/mutation/mutation.sh builds it with a copy of the library in which every product
- * and term of that code carries a factor mutation[i]; a mutant is one factor that is not 1.
+ * and term of that code has a factor mutation[i]; a mutant is one factor that is not 1.
  *
  * judge SITES RESULTS SAMPLE SEED STRATEGY
  *
  * SITES: lines "number TAB file TAB line TAB text". RESULTS: lines are added for the
- * mutants that it lacks. SAMPLE: so many mutants drawn at random, 0: all. STRATEGY:
- * reference, lanes or spots. nb_gradcheck() judges; with lanes and spots, what passes there
- * is judged by nb_jtj() and nb_loss() too, whose results are compared with those that
- * follow from the healthy code's nb_jvp(), as in tests/api/test_loss.c.
+ * mutants that it lacks. SAMPLE: the number of mutants drawn at random, 0: all. STRATEGY:
+ * reference, lanes or spots. nb_gradcheck() judges; with lanes and spots, mutants that pass
+ * are judged by nb_jtj() and nb_loss() too, whose results are compared with those that
+ * follow from nb_jvp() of the unmutated code, as in tests/api/test_loss.c.
  *
  * SPDX-License-Identifier: MIT
  */

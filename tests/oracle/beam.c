@@ -1,4 +1,4 @@
-/* beam.c - the sources: docs/theory.md, 10. SPDX-License-Identifier: MIT */
+/* beam.c - the sources of the beam: docs/theory.md, 10. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,8 @@
-/* crystal.c - axes of the crystal in each orientation: docs/theory.md, 8, 9, 11.
- * SPDX-License-Identifier: MIT */
+/*
+ * crystal.c - the axes of the crystal in each orientation: docs/theory.md, 8, 9, 11.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,8 @@
-/* detector.c - where the detector is: docs/conventions.md. SPDX-License-Identifier: MIT */
+/*
+ * detector.c - the position of the detector: docs/conventions.md.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include <stdlib.h>
 
 #include "oracle/truth.h"

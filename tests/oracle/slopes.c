@@ -1,6 +1,6 @@
 /*
- * slopes.c - sin(pi n v)/sin(pi v) of physics/ for 1 to 200 cells and 0 <= v <= 1/2 against
- * sums of n cosines in 128 bits, which lose nothing at small v.
+ * slopes.c - sin(pi n v)/sin(pi v) of physics/ for 1 to 200 cells and 0 <= v <= 1/2
+ * compared with sums of n cosines in 128 bits, which lose no accuracy at small v.
  *
  * SPDX-License-Identifier: MIT
  */

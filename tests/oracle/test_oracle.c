@@ -1,7 +1,7 @@
 /*
- * test_oracle.c - the image and every derivative of small scenes against an independent
- * calculation with dual numbers in 128-bit floating point (oracle/). The table below names
- * the scenes.
+ * test_oracle.c - the image and every derivative of small scenes compared with an
+ * independent calculation with dual numbers in 128-bit floating point (oracle/). The table
+ * below lists the scenes.
  *
  * SPDX-License-Identifier: MIT
  */

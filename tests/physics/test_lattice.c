@@ -1,6 +1,8 @@
 /*
- * test_lattice.c - lattice factor and structure factor against sums and integrals that
- * define them. SPDX-License-Identifier: MIT
+ * test_lattice.c - lattice factor and structure factor compared with the sums and integrals
+ * that define them.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <complex.h>
 #include <math.h>

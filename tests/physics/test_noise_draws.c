@@ -1,6 +1,6 @@
 /*
- * test_noise_draws.c - what draws are made of on every machine alike: exp, log and cos
- * against those of long double, and sums of photons.
+ * test_noise_draws.c - the parts of random draws that have to be the same on every machine:
+ * exp, log and cos, compared with those of long double, and sums of photons.
  *
  * SPDX-License-Identifier: MIT
  */

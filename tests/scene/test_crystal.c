@@ -1,6 +1,8 @@
 /*
- * test_crystal.c - cell, orientation, random orientations and mosaic domains against their
- * textbook definitions. SPDX-License-Identifier: MIT
+ * test_crystal.c - cell, orientation, random orientations and mosaic domains compared with
+ * their textbook definitions.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <stdlib.h>

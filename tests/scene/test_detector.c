@@ -1,6 +1,8 @@
 /*
- * test_detector.c - where the detector stands, what its pixels see, and how everything is
- * sampled, against plain geometry. SPDX-License-Identifier: MIT
+ * test_detector.c - the position of the detector, the solid angles of its pixels, and the
+ * sampling of all quantities, compared with plain geometry.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /*
- * test_mosaic_domains.c - mosaic domains that differ, by weights and by directions, and
- * cells counted off the diagonal. SPDX-License-Identifier: MIT
+ * test_mosaic_domains.c - mosaic domains with weights and with an anisotropic spread, and
+ * matrices of cell counts that are not diagonal.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,8 @@
 /*
- * test_resolved_scene.c - the resolved scene is the scene, and x is the resolved scene with
- * other numbers. SPDX-License-Identifier: MIT
+ * test_resolved_scene.c - a resolved scene gives the image of the scene it came from, and x
+ * that of the resolved scene with other numbers.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <stddef.h>

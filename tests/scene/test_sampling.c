@@ -1,6 +1,8 @@
 /*
- * test_sampling.c - how many steps of phi, divergence, dispersion and mosaicity, where
- * they lie, and what is refused. SPDX-License-Identifier: MIT
+ * test_sampling.c - the number and position of the steps of phi, divergence, dispersion and
+ * mosaicity, and the values that are refused.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <stdlib.h>

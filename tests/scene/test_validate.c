@@ -1,6 +1,6 @@
 /*
- * test_validate.c - scenes that cannot be: every number out of its range, lists with holes,
- * members that contradict each other, what this version does not do.
+ * test_validate.c - invalid scenes: every number out of its range, lists with gaps, members
+ * that contradict each other, and features that this version lacks.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,8 @@
 /*
- * test_water.c - amorphous material in the beam: the formula pixel by pixel, and what it
- * must not depend on. SPDX-License-Identifier: MIT
+ * test_water.c - amorphous material in the beam: the formula pixel by pixel, and its
+ * independence of all else.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,8 @@
 
 enum { TERMS = 20 };
 
-/* zeta(2k) for k = 1 ... TERMS: the sum of n^-2k, four of them in closed form */
+/* Returns zeta(2k) for k = 1 ... TERMS, the sum of n^-2k; four of them are in closed form.
+ */
 static const long double *zeta_even(void)
 {
     static long double zeta[TERMS + 1];

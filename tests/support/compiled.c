@@ -115,7 +115,7 @@ int compiled_files(const char *path)
     return n;
 }
 
-/* with the folders in it */
+/* Remove a folder and the folders in it. */
 static void remove_folder(const char *path)
 {
     const struct dirent *entry;
@@ -140,7 +140,7 @@ void compiled_remove_folder(const char *path)
 nb_simulator *compiled_tuned(const nb_scene *scene, const char *names, int strategy,
                              nb_context **ctx, double *out)
 {
-    for (int tries = 0;; tries++) { /* a busy machine tells nothing */
+    for (int tries = 0;; tries++) { /* a busy machine measures nothing */
         nb_simulator *sim;
 
         tuning_cache_forget();

@@ -1,5 +1,5 @@
 /*
- * compiled.h - simulators compiled and not, and their results beside each other.
+ * compiled.h - makes compiled and uncompiled simulators, and compares their results.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,7 +10,7 @@
 
 #include <nanobrag/nanobrag.h>
 
-/* pixels of the scenes of scenes.h, and numbers of a result */
+/* The pixels of the scenes of scenes.h, and the numbers of a result. */
 enum {
     COMPILED_SLOW = 37,
     COMPILED_FAST = 40,
@@ -18,34 +18,36 @@ enum {
     COMPILED_MOST = COMPILED_PIXELS + 64
 };
 
-/* The environment of the program, whatever it was: compiled mode on, no tuning results. */
+/* Set the environment of the program: compiled mode is on, and there are no tuning results.
+ */
 void compiled_environment(void);
 
-/* These end the program where there is none. */
+/* These make a context or a simulator, and end the program if they cannot. */
 nb_context *compiled_context(int compile, int threads);
 nb_simulator *compiled_make(nb_context *ctx, const nb_scene *scene, const char *names,
                             int precision, int strategy);
 
 nb_compile_stats compiled_stats(const nb_simulator *sim);
 
-/* An image and, where parameters are free, the gradient of a sum over it, appended. Returns
- * how many numbers. */
+/* Write an image to `out` and, where parameters are free, after it the gradient of a
+ * weighted sum over the image. Returns how many numbers these are. */
 size_t compiled_results(nb_simulator *sim, const double *x, double *out);
 
-/* Mean difference over the mean. */
+/* Returns the mean difference over the mean. */
 double compiled_relative(const double *a, const double *b, size_t n);
 
-/* A crystal of one orientation, for which there are kernels of their own. */
+/* Returns a scene with a crystal of one orientation, for which there are special kernels.
+ */
 nb_scene compiled_lone(int shape, int lookup);
 
-/* A folder for tuning results of one case alone, and a process that knows nothing; its
- * files; and its end. */
+/* Make a folder for the tuning results of one case, and forget those of the process; look
+ * up its files; remove it. */
 void compiled_folder(char *path, size_t n);
 int compiled_files(const char *path);
 void compiled_remove_folder(const char *path);
 
-/* A simulator whose image and gradient were measured, their results in `out`. A busy
- * machine, which tuning notices and then keeps the estimate, gets many tries. */
+/* Make a simulator whose image and gradient are tuned, and write their results to `out`.
+ * Tuning keeps the estimate on a busy machine, so it is tried many times. */
 nb_simulator *compiled_tuned(const nb_scene *scene, const char *names, int strategy,
                              nb_context **ctx, double *out);
 

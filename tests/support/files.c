@@ -35,7 +35,7 @@ int count_files(const char *path)
     return n - 2;
 }
 
-/* what a folder holds, folders in it too; a link is removed, not what it leads to */
+/* Remove the contents of a folder, its folders too. A link is removed, not its target. */
 static void empty(const char *path)
 {
     DIR *dir = opendir(path);

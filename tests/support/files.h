@@ -1,6 +1,6 @@
 /*
- * files.h - what test programs need that work on files: a folder of their own, removed at
- * the end, whole files, and the checks on a refusal.
+ * files.h - helps test programs that work on files: it gives each a folder that is removed
+ * at the end, reads whole files, and checks how a call is refused.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,28 +17,30 @@
 
 extern nb_context *ctx;
 
-/* tap_main() with a context and a folder; the folder is removed afterwards. */
+/* Run tap_main() with a context and a folder, which is removed afterwards. */
 int files_main(int argc, char **argv, const struct tap_case *cases, size_t n);
 
-/* A path in the folder ("" is the folder); valid until the fourth call after. */
+/* Returns a path in the folder ("" is the folder itself), valid until the fourth call after
+ * this one. */
 const char *in_folder(const char *name);
 
-/* Remove what is in the folder. */
+/* Remove the contents of the folder. */
 void empty_folder(void);
 
 int count_files(const char *path);
 void put(const char *path, const void *bytes, size_t n);
 
-/* All bytes, NUL added; free() them. No file: n = 0. */
+/* Returns all bytes of a file and a NUL; free() them. If there is no file, n is 0. */
 char *slurp(const char *path, size_t *n);
 
-/* Whether a file is just these bytes. */
+/* Returns 1 if a file consists of just these bytes. */
 int holds(const char *path, const void *bytes, size_t n);
 
-/* NB_OK is expected. */
+/* Check that the status is NB_OK. */
 void check_ok(nb_status status, const char *what);
 
-/* This status is expected, and a message of one line that has both parts. */
+/* Check that the status is the expected one, and that its message is one line that contains
+ * both parts. */
 void check_refused(nb_status status, nb_status expected, const char *part,
                    const char *other);
 

@@ -6,7 +6,7 @@
 
 #include "check/romberg.h"
 
-/* A bar above this fraction of the scale says nothing. */
+/* An error bar above this fraction of the scale proves nothing. */
 static const double conclusive = 1e-8;
 
 struct sums {

@@ -1,7 +1,8 @@
 /*
- * ladder.h - the slope of a function by extrapolated central differences, with an error
- * bar: steps h0 2^-j, Romberg columns, the entry of the smallest bar. A central difference
- * sees both sides, so a kink at x itself passes unseen: keep such points `limit` away.
+ * ladder.h - the derivative of a function by extrapolated central differences, with an
+ * error bar: steps h0 2^-j, Romberg columns, the entry of the smallest bar. A central
+ * difference uses both sides of x, so a kink at x itself passes unseen: keep such points
+ * `limit` away.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,23 +17,23 @@ struct ladder {
     ladder_function *f;
     const void *context;
     double x;
-    double length; /* of x, over which f changes by about its own size */
-    double limit; /* nearest point where f is not smooth; 0: none */
-    double size; /* of f, where rounding is not in proportion to f; 0: what f is about x */
+    double length; /* distance in x over which f changes by about its own size */
+    double limit; /* nearest point at which f is not smooth; 0: none */
+    double size; /* the size of f, if rounding is not in proportion to f; 0: |f| near x */
 };
 
 struct ladder_slope {
     enum ladder_verdict verdict;
     double slope, bar;
-    double scale; /* what the slope is measured against: size/length or |slope| */
-    double h; /* step and column that won */
+    double scale; /* the unit of the error: size/length or |slope| */
+    double h; /* the step and the column of the smallest bar */
     int column;
 };
 
 struct ladder_slope ladder_run(const struct ladder *ladder);
 
-/* Whether `slope` is what the ladder finds: conclusive, and within 8 bars + 1e-12 scale.
- * `off` (may be NULL) is the difference over what is allowed. */
+/* Returns 1 if `slope` agrees with the ladder, which has to be conclusive, within 8 bars +
+ * 1e-12 scale. `off`, which may be NULL, is the difference over the allowed one. */
 int ladder_agrees(const struct ladder_slope *found, double slope, double *off);
 
 const char *ladder_verdict_name(enum ladder_verdict verdict);

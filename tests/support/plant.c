@@ -9,10 +9,10 @@
 
 #include <nanobrag/nanobrag.h>
 
-/* of all results that were spoilt; calls may come from several threads */
+/* The number of results with an error; calls may come from several threads. */
 static atomic_uint calls;
 
-/* What the environment asks for in `result`: 0 is nothing, NaN is a NaN. */
+/* Returns the error that the environment asks for in `result`: 0 for none, or a NaN. */
 static double asked(const char *result)
 {
     const char *plant = getenv("NANOBRAG_TEST_PLANT");
@@ -22,9 +22,9 @@ static double asked(const char *result)
     return strtod(plant, NULL);
 }
 
-/* Of call number k: where among n numbers, in steps of `step` elements. A NaN lies behind
- * a place that depends on k, at a number that is not 0 where there is one; an error at the
- * largest number. */
+/* Returns the index of the error of call number k among n numbers. A NaN goes to the first
+ * number that is not 0 from an index that depends on k; other errors go to the largest
+ * number. */
 static size_t place(double amount, unsigned k, size_t n, const double *numbers)
 {
     const size_t first = (size_t)(k * 2654435761u) % n;
@@ -40,7 +40,8 @@ static size_t place(double amount, unsigned k, size_t n, const double *numbers)
     return best;
 }
 
-/* what call number k makes of a number: amounts of different calls differ */
+/* Returns the number with the error of call number k; the errors of different calls differ.
+ */
 static double spoilt(double amount, unsigned k, double number)
 {
     return isnan(amount) ? amount : number * (1 + amount * (1 + k % 31));
@@ -100,9 +101,9 @@ static void plant_normal(const nb_simulator *sim, const nb_normal *out)
     plant_numbers("gradient", out->gradient, n);
 }
 
-/* ---- calls of the library, which the linker sends here ---- */
+/* ---- calls of the library, which the linker redirects to these functions ---- */
 
-/* a test that wraps the same call itself goes first */
+/* A test that wraps the same call itself overrides these. */
 #define WEAK __attribute__((weak))
 
 // NOLINTBEGIN(readability-identifier-naming)

@@ -1,11 +1,12 @@
 /*
- * plant.h - errors that are put into results on purpose, to prove that a test notices them.
+ * plant.h - puts errors into results on purpose, to prove that a test notices them.
  *
- * NANOBRAG_TEST_PLANT=WHAT:RESULT. WHAT is nan, or a number: the largest of the numbers is
- * then off by so much of itself. RESULT is the name below of what is spoilt. Test programs
- * are linked so that their calls of the public functions come by here (--wrap in
- * tests/CMakeLists.txt); support code that calls kernels spoils what it hands out itself.
- * The product knows nothing of this. tests/meta/planted.sh runs the programs.
+ * NANOBRAG_TEST_PLANT=WHAT:RESULT. WHAT is nan, or a number: the largest number of the
+ * result is then wrong by that fraction of itself. RESULT is one of the names below. Test
+ * programs are linked so that their calls of the public functions pass through plant.c
+ * (--wrap in tests/CMakeLists.txt); support code that calls kernels plants errors in its
+ * own results. The product does not contain any of this. tests/meta/planted.sh runs the
+ * programs.
  *
  *   pixel     images of nb_forward(), nb_forward_batch() and of kernels
  *   jacobian  images of nb_jvp() and of kernels
@@ -16,8 +17,8 @@
  *   trace     numbers of nb_trace_pixel(), a different one in each call
  *   geometry  numbers of nb_describe(), nb_source_at(), nb_orientation_at(): each of them
  *
- * Every call is spoilt, each in another place or by another amount, so that two results
- * that are compared with one another never agree on it.
+ * Each call gets an error at another place or of another size, so that two results that are
+ * compared with one another never agree on it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -28,10 +29,10 @@
 
 #include <nanobrag/nanobrag.h>
 
-/* Spoils one of n numbers when `result` is what the environment asks for. */
+/* Put an error into one of n numbers if the environment names `result`. */
 void plant_numbers(const char *result, double *numbers, size_t n);
 
-/* the same of an image of the host */
+/* Do the same to an image on the host. */
 void plant_array(const char *result, nb_array *a);
 
 #endif

@@ -84,7 +84,7 @@ struct renders_gap renders_compare(const double *image, const double *truth, siz
 
     gap.peak = worst_largest(truth, n);
     for (size_t i = 0; i < n; i++) {
-        /* half of the squared distance of two unit vectors: nothing cancels */
+        /* half the squared distance of unit vectors: nothing cancels */
         const double apart =
             (image[i] - a) / (x > 0 ? x : 1) - (truth[i] - b) / (y > 0 ? y : 1);
 
@@ -95,7 +95,7 @@ struct renders_gap renders_compare(const double *image, const double *truth, siz
     return gap;
 }
 
-/* of the beam or of its sources, A */
+/* Returns the shortest wavelength of the beam or its sources, in A. */
 static double shortest_wavelength(const nb_scene *scene)
 {
     double shortest = scene->beam.wavelength;
@@ -117,7 +117,7 @@ double renders_allowed(const nb_scene *scene)
     return fmax(1e-12, 4 * DBL_EPSILON * 3.14159265358979323846 * most);
 }
 
-/* ---- aiming ---- */
+/* ---- aiming at a reflection ---- */
 static void cross(const double *a, const double *b, double *out)
 {
     for (int i = 0; i < 3; i++) {
@@ -132,7 +132,7 @@ static double dot(const double *a, const double *b)
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/* the matrix of a crystal with real axes a, b, c in the laboratory */
+/* Set the matrix of a crystal to real axes a, b, c in the laboratory. */
 static void orient(nb_crystal *crystal, const double axes[3][3])
 {
     double star[3][3], volume;

@@ -1,5 +1,5 @@
 /*
- * renders.h - images of a scene made in different ways, and how far they are apart.
+ * renders.h - renders images of a scene in different ways, and compares them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,42 +10,43 @@
 
 #include <nanobrag/nanobrag.h>
 
-/* Ends the program where there is none. */
+/* Make a context; ends the program if that fails. */
 nb_context *renders_context(int threads);
 
-/* one way to render */
+/* One way to render a scene. */
 struct renders_way {
     int precision, strategy;
     double tolerance;
-    int threads; /* 0: 1 */
-    const char *isa; /* NULL: the best there is */
+    int threads; /* number of threads; 0: 1 */
+    const char *isa; /* instruction set; NULL: the best of the machine */
 };
 
-/* Photons of a scene whose detector has its pixels counted; `about` may be NULL. 0 after a
- * check that failed. */
+/* Render a scene whose detector gives its numbers of pixels; `about` may be NULL. Returns 0
+ * after a failed check. */
 int renders_image(const nb_scene *scene, const struct renders_way *way, double *image,
                   nb_description *about);
 
-/* Ends the program where the scene is refused. */
+/* Describe a scene; ends the program if it is refused. */
 nb_description renders_describe(const nb_scene *scene, const struct renders_way *way);
 
-/* how far an image is from the true one */
+/* The difference of an image from the true one. */
 struct renders_gap {
-    double peak; /* of the true image, as a modulus */
-    double worst; /* pixel, over the peak; infinite where one is not a number */
-    double uncorrelated; /* 1 - the coefficient of correlation */
+    double peak; /* largest modulus of the true image */
+    /* largest difference of a pixel, over the peak; infinite if a pixel is not a number */
+    double worst;
+    double uncorrelated; /* 1 - the correlation coefficient */
 };
 
 struct renders_gap renders_compare(const double *image, const double *truth, size_t n);
 
-/* Rounding in double of a long crystal, of the peak: 1e-12 or 4 eps pi max(N |h|), where
- * |h| is that of the detector's corner and at least |a|/lambda: directions are numbers of
- * size 1, however small their difference. */
+/* Returns the rounding in double of a long crystal, as a fraction of the peak: 1e-12 or 4
+ * eps pi max(N |h|), where |h| is that of the detector's corner and at least |a|/lambda,
+ * since directions are numbers of size 1, however small their difference. */
 double renders_allowed(const nb_scene *scene);
 
-/* Shears the crystal of a scene with one orientation and source a little, so that the
- * centre of a pixel lies off/N beside a reflection along each axis; hkl (may be NULL): that
- * reflection. 0 where none is near. */
+/* Shear the crystal of a scene with one orientation and one source a little, so that the
+ * centre of a pixel is off/N from a reflection along each axis. `hkl`, which may be NULL,
+ * becomes that reflection. Returns 0 if none is near. */
 int renders_aim(nb_scene *scene, int slow, int fast, double off, int hkl[3]);
 
 #endif

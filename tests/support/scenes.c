@@ -49,7 +49,7 @@ const nb_hkl *scenes_reflections(void)
     for (int h = -MOST; h <= MOST; h++)
         for (int k = -MOST; k <= MOST; k++)
             for (int l = -MOST; l <= MOST; l++) {
-                if ((h + 2 * k + 3 * l) % 11 == 5) continue; /* left out */
+                if ((h + 2 * k + 3 * l) % 11 == 5) continue; /* missing */
                 hkl[n][0] = h, hkl[n][1] = k, hkl[n][2] = l;
                 f[n++] = 100 * (1 + cos(1.3 * h + 2.1 * k + 0.7 * l));
             }
@@ -349,7 +349,7 @@ size_t scenes_parameters(nb_context *ctx, const nb_scene *scene, int row, nb_par
     size_t n, count;
 
     if (!nb_param_registry(row, &param)) return 0;
-    param.name[strcspn(param.name, "[")] = 0; /* all of a list */
+    param.name[strcspn(param.name, "[")] = 0; /* all members of a list */
     if (nb_simulator_create(ctx, scene, param.name, NULL, &sim) != NB_OK) return 0;
     n = nb_nparam(sim);
     count = n < most ? n : most;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* of the running case */
+/* Checks, and failed ones, of the running case. */
 static int checks, failures;
 
 int tap_check(int condition, const char *format, ...)
@@ -28,7 +28,7 @@ int tap_close(const char *name, double measured, double expected, double allowed
 {
     const double off = fabs(measured - expected);
 
-    /* equal infinities differ by NaN but are the same */
+    /* infinities of the same sign differ by NaN, but are equal */
     return tap_check(off <= allowed || measured == expected,
                      "%s: measured %.17g expected %.17g off %.2g allowed %.2g", name,
                      measured, expected, off, allowed);

@@ -1,6 +1,6 @@
 /*
- * test_worst.c - the comparator of all other tests (support/worst.h), and the errors that
- * are planted to try them (support/plant.h).
+ * test_worst.c - tests the comparator of all other tests (support/worst.h), and the errors
+ * that are planted to prove those tests (support/plant.h).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,7 +15,7 @@
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
 
-/* of four numbers against the truth, on a scale of 2 */
+/* One of four numbers that are compared with the truth, on a scale of 2. */
 struct row {
     const char *name;
     double found[4], truth[4], error;
@@ -75,7 +75,7 @@ static int finite(void)
     return TAP_PASS;
 }
 
-/* what a difference is measured by */
+/* Errors are measured in units of the scale. */
 static int scales(void)
 {
     static const struct {
@@ -146,7 +146,7 @@ static int bits(void)
     return TAP_PASS;
 }
 
-/* what is planted: in one number, another in every call */
+/* One number gets the error, another one in each call. */
 static int plants(void)
 {
     enum { N = 50 };

@@ -8,7 +8,7 @@
 
 #include "support/tap.h"
 
-/* |found - truth| / scale, infinite when any is not finite */
+/* Returns |found - truth| / scale, infinite if any of them is not finite. */
 static double error_of(double found, double truth, double scale)
 {
     if (!isfinite(found) || !isfinite(truth) || !isfinite(scale)) return INFINITY;

@@ -1,6 +1,7 @@
 /*
- * api/batch.c - many images in a call: one after the other, or, on a device, those of small
- * detectors together (gpu/image_batch.h).
+ * api/batch.c - nb_forward_batch(), many images in one call. On a device the images of
+ * small detectors are gathered and computed together (gpu/image_batch.h); all others are
+ * computed one after the other.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,13 +12,13 @@
 #include "base/context.h"
 #include "simulator.h"
 
-/* a call on a device */
+/* A call whose images a device computes. */
 struct batch_call {
     nb_simulator *sim;
     int n;
     const double *x; /* (n x nparam) or NULL */
     nb_array *image; /* (n) */
-    int first; /* of the images that were gathered */
+    int first; /* the first image that is gathered */
     struct gpu_batch batch;
 };
 
@@ -26,7 +27,7 @@ static const double *row_of(const nb_simulator *sim, const double *x, int k)
     return x ? x + (size_t)k * sim->params.n : NULL;
 }
 
-/* images from number `first` to `end`, one after the other */
+/* Compute the images from number `first` up to, not including, `end` one by one. */
 static nb_status forward_each(const struct batch_call *call, int first, int end)
 {
     nb_simulator *sim = call->sim;
@@ -38,7 +39,8 @@ static nb_status forward_each(const struct batch_call *call, int first, int end)
     return NB_OK;
 }
 
-/* photons of image i of those gathered, pixels that are not rendered 0 */
+/* Copy image i of the gathered ones to the caller; pixels that are not rendered become 0.
+ */
 static void deliver(const struct batch_call *call, int i)
 {
     const struct window *w = &call->sim->window;
@@ -74,7 +76,7 @@ static nb_status deliver_all(const struct batch_call *call, const struct job *jo
     return NB_OK;
 }
 
-/* what was gathered, by the device or else one after the other */
+/* Compute the gathered images together, or one by one if the device cannot. */
 static nb_status run_gathered(struct batch_call *call)
 {
     struct gpu_batch *batch = &call->batch;
@@ -100,7 +102,7 @@ static nb_status flush(struct batch_call *call)
     return status;
 }
 
-/* flush, and go on with the failure that ended the gathering */
+/* Compute what was gathered, then return the failure that ended the gathering. */
 static nb_status flush_failed(struct batch_call *call, nb_status failed)
 {
     nb_context *ctx = call->sim->ctx;
@@ -112,7 +114,7 @@ static nb_status flush_failed(struct batch_call *call, nb_status failed)
     return failed;
 }
 
-/* The next image to those gathered, or what was gathered before it first. */
+/* Gather the next image, or compute the gathered ones where it does not fit beside them. */
 static nb_status gather(struct batch_call *call)
 {
     nb_simulator *sim = call->sim;
@@ -128,7 +130,8 @@ static nb_status gather(struct batch_call *call)
 
     if (status != NB_OK) return flush_failed(call, status);
     job = simulator_job(sim, &scene, &frame, NULL);
-    if (there && gpu_batch_limit(&sim->device.scene, &job, 1) < 1) { /* in bands, alone */
+    /* too large for one pass: alone, in strips */
+    if (there && gpu_batch_limit(&sim->device.scene, &job, 1) < 1) {
         NB_TRY(flush(call));
         NB_TRY(forward_each(call, k, k + 1));
         call->first = k + 1;
@@ -141,7 +144,7 @@ static nb_status gather(struct batch_call *call)
     return NB_OK;
 }
 
-/* together while there is a device */
+/* Gather images as long as there is a device, and compute the rest one by one. */
 static nb_status forward_gathered(struct batch_call *call)
 {
     while (call->first < call->n && call->sim->device.scene.gpu) {

@@ -1,6 +1,8 @@
 /*
- * api/create.c - making a simulator: resolve the scene, add up the memory, take it from one
- * arena, fill what x never changes. SPDX-License-Identifier: MIT
+ * api/create.c - making a simulator: it resolves the scene, adds up the sizes of all
+ * arrays, allocates them in one arena, and fills those that do not depend on x.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +16,7 @@
 #include "scene/reflections/hkl_table.h"
 #include "simulator.h"
 
-/* how many of each thing the arena holds */
+/* The numbers of elements that the arena holds. */
 struct sizes {
     size_t pixels, mask, sources, given_sources, beamlets, orientations, domains;
     size_t stol, box, box_single, unlisted;
@@ -24,7 +26,7 @@ struct sizes {
 
 static size_t count_unlisted(const nb_hkl *hkl)
 {
-    size_t n = 1; /* the place behind the last */
+    size_t n = 1; /* the first index past the last reflection */
 
     if (!hkl) return 0;
     for (size_t i = 0; i < hkl_box_size(hkl); i++) n += isnan(hkl->box[i]) != 0;
@@ -45,12 +47,12 @@ static struct sizes sizes_of(const nb_simulator *sim)
     n.domain_weights = s->crystal.domain_weight ? n.domains : 0;
     n.orientations = (size_t)s->scan.nphi * n.domains;
     n.stol = 2 * s->background.nstol;
-    /* behind the last, the default */
+    /* the last element of the box is the default */
     n.box = s->crystal.hkl ? hkl_box_size(s->crystal.hkl) + 1 : 0;
     n.box_single = sim->policy.kernels.single ? n.box : 0;
     if (params_has(&sim->params, "default_f")) n.unlisted = count_unlisted(s->crystal.hkl);
     if (sim->params.n == 0) return n;
-    n.dense = nb_ndense(sim) + 1; /* so that there is an array */
+    n.dense = nb_ndense(sim) + 1; /* at least one element */
     n.source_change = n.sources;
     n.turns = n.orientations;
     n.box_bar = n.unlisted > 0 || sim->params.f.n > 0 ? n.box : 0;
@@ -61,7 +63,7 @@ static struct sizes sizes_of(const nb_simulator *sim)
     return n;
 }
 
-/* of the adjoint: structure factors only where they may change */
+/* The sizes of the adjoint, with structure factors only where they may change. */
 static struct adjoint_sizes adjoint_sizes_of(const nb_simulator *sim, const struct sizes *n)
 {
     const nb_scene *s = &sim->scene;
@@ -80,8 +82,8 @@ static struct adjoint_sizes adjoint_sizes_of(const nb_simulator *sim, const stru
 
 enum { PARTS_MOST = 32 };
 
-/* All arrays of a simulator but the adjoint's, and what they begin as. Called once, while
- * the scene still points to the caller's lists, which are copied. */
+/* List all arrays of a simulator but those of the adjoint, with their initial contents. It
+ * is called once, while the scene still points to the caller's lists, which are copied. */
 static size_t list_parts(nb_simulator *sim, const struct sizes *n, struct arena_part *out)
 {
     nb_scene *s = &sim->scene;
@@ -125,7 +127,7 @@ static void list_unlisted(nb_simulator *sim, const struct sizes *n)
             sim->unlisted[sim->nunlisted++] = i;
 }
 
-/* one block for all of them */
+/* Allocate all arrays in one block. */
 static nb_status make_arrays(nb_simulator *sim, const struct sizes *n)
 {
     const struct adjoint_sizes adjoint = adjoint_sizes_of(sim, n);
@@ -144,7 +146,7 @@ static nb_status make_arrays(nb_simulator *sim, const struct sizes *n)
     return NB_OK;
 }
 
-/* with measured transforms when compiled mode tunes */
+/* Plan the transforms of the point spread; FFTW measures them when compiled mode tunes. */
 static nb_status make_transforms(nb_simulator *sim, const nb_psf *psf, int nslow, int nfast)
 {
     nb_context *ctx = sim->ctx;
@@ -187,8 +189,8 @@ static nb_status make_psf(nb_simulator *sim)
     return make_transforms(sim, psf, d->nslow, d->nfast);
 }
 
-/* The caller may free its list from now on; the scene points to ours. Without parameters
- * it may as well list the default. */
+/* Point the scene to the simulator's copy of the reflections, so that the caller may free
+ * its list. Without free parameters the default may be listed as well. */
 static void keep_reflections(nb_simulator *sim, const struct sizes *n)
 {
     const nb_hkl *hkl = sim->scene.crystal.hkl;
@@ -203,7 +205,7 @@ static void keep_reflections(nb_simulator *sim, const struct sizes *n)
     sim->scene.crystal.hkl = &sim->hkl;
 }
 
-/* the largest |F| that is listed and not free */
+/* Returns the largest |F| that is listed and not free. */
 static double largest_fixed(const nb_simulator *sim)
 {
     const struct params_f *f = &sim->params.f;
@@ -217,7 +219,7 @@ static double largest_fixed(const nb_simulator *sim)
     return largest;
 }
 
-/* of the ROI */
+/* Returns the number of samples in the ROI. */
 static double samples_of(const nb_simulator *sim, const struct phys_frame *frame)
 {
     const int *roi = sim->window.roi;
@@ -239,7 +241,7 @@ static nb_status try_image(void *user, struct progress *progress, const struct j
     return backend_host_image(user, progress, job);
 }
 
-/* an open strategy, when compiled mode tunes */
+/* Choose an open strategy by measurement, when compiled mode tunes. */
 static nb_status tune(nb_simulator *sim, const nb_scene *scene,
                       const struct phys_frame *frame)
 {
@@ -253,7 +255,7 @@ static nb_status tune(nb_simulator *sim, const nb_scene *scene,
 
     NB_TRY(tune_strategy(&rehearsal, &sim->policy, &sim->plans.common));
     if (sim->policy.strategy != NB_SPOTS) spots_free(&sim->spots);
-    backend_sign(sim); /* the strategy may be another one */
+    backend_sign(sim); /* the strategy may have changed */
     return NB_OK;
 }
 
@@ -280,7 +282,7 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     sim->window.nfast = scene->detector.nfast;
     memcpy(sim->window.roi, scene->detector.roi, sizeof sim->window.roi);
     sim->window.mask = scene->detector.mask;
-    /* what is wrong with the scene's own numbers is said here, not at the first image */
+    /* An invalid scene is refused here, not at the first image. */
     NB_TRY(simulator_frame(sim, NULL, &first, &frame));
     policy_strategy(&sim->policy, &frame, sim->spec, samples_of(sim, &frame));
     NB_TRY(backend_choose(sim, &frame, samples_of(sim, &frame)));

@@ -1,12 +1,13 @@
 /*
- * api/loss.c - fitting: the life of simulator.c with a loss behind the image.
+ * api/loss.c - nb_loss() and nb_jtj(), for fitting: the stages of simulator.c, followed by
+ * a loss.
  *
  *   x -> scene -> frame -> photons -> loss
  *
- * The gradient alone is one adjoint, in which each tile's photons turn into cotangents as
- * soon as they are known (kernels/derivatives/adjoint.c). A normal matrix is added up from
- * the rows of each tile's Jacobian (kernels/derivatives/normal.c). Only a point spread, and
- * the adjoint of NB_SPOTS, need a whole image before they go back.
+ * The gradient alone is one adjoint, in which the photons of each tile turn into cotangents
+ * as soon as they are known (kernels/derivatives/adjoint.c). A normal matrix is summed from
+ * the rows of the Jacobian of each tile (kernels/derivatives/normal.c). Only a point spread
+ * and the adjoint of NB_SPOTS need the whole image before the backward pass.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,8 +22,8 @@
 
 /* ---- the normal matrix ---- */
 
-/* what was added up, into what the caller asked for: dense parameters and structure factors
- * in the order of x */
+/* Add the sums to the arrays that the caller asked for: dense parameters and structure
+ * factors, in the order of x. */
 static void deliver_normal(const nb_simulator *sim, const struct normal_sums *sums,
                            const nb_normal *out)
 {
@@ -44,7 +45,7 @@ static void deliver_normal(const nb_simulator *sim, const struct normal_sums *su
     }
 }
 
-/* adds what `out` asks for, unless the value of the objective is not a number */
+/* Add what `out` asks for, unless the value of the objective is not a number. */
 static nb_status add_normal(nb_simulator *sim, const nb_scene *scene,
                             const struct phys_frame *frame,
                             const struct objective_terms *objective, double *value,
@@ -91,7 +92,7 @@ static nb_status check_value(const nb_simulator *sim, double value)
                 "expected, or a pixel has no variance");
 }
 
-/* the value, and the gradient unless NULL, by way of an image */
+/* Compute the value from a whole image, and the gradient too unless it is NULL. */
 static nb_status loss_of_image(nb_simulator *sim, const nb_scene *scene,
                                const struct phys_frame *frame,
                                const struct objective_terms *terms, double *value,
@@ -129,11 +130,11 @@ static nb_status loss_and_gradient(nb_simulator *sim, const nb_scene *scene,
     return NB_OK;
 }
 
-/* a loss that is not a number, because of what was observed */
+/* Explain a loss that is not a number by the observed image, where that is the cause. */
 static nb_status blame_observed(const nb_simulator *sim, const nb_array *observed,
                                 nb_status status)
 {
-    if (array_is_on_device(observed)) return status; /* which is not read from here */
+    if (array_is_on_device(observed)) return status; /* the host cannot read it */
     for (int s = sim->window.roi[2]; s < sim->window.roi[3]; s++)
         for (int f = sim->window.roi[0]; f < sim->window.roi[1]; f++)
             if (window_shows(&sim->window, s, f) && !isfinite(array_get(observed, s, f)))

@@ -1,8 +1,8 @@
 /*
- * normal_psf.c - see normal_psf.h. A point spread carries the slopes of one tile into
- * the next, so a column of the Jacobian is an image that is spread as a whole before it is
- * multiplied. Those of the dense parameters are saved, as far as the ROI goes; structure
- * factors come and go a few at a time.
+ * normal_psf.c - see normal_psf.h. A point spread carries the derivatives of one tile into
+ * the next, so each column of the Jacobian is a whole image that is spread before it is
+ * multiplied. The columns of the dense parameters are saved for the ROI; those of structure
+ * factors are computed a few at a time and dropped.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,23 +14,23 @@
 
 #include "base/context.h"
 
-/* columns that are found in one pass */
+/* Columns that one pass over the samples computes. */
 enum { COLUMNS = 4 };
 
-/* what a normal matrix works in, made when the first is asked for */
+/* The workspace of a normal matrix, made with the first one. */
 struct normal_psf_work {
     double *bar, *weight, *weighted; /* (roi) */
-    double *saved; /* ((dense + 1) x roi), the last of a structure factor */
+    double *saved; /* ((dense + 1) x roi), the last for a structure factor */
     double *image; /* (COLUMNS x pixels) */
     double *dx; /* (COLUMNS x nparam) */
-    nb_normal found; /* before it is added to what the caller has */
+    nb_normal found; /* this call's sums, before they are added to the caller's */
 };
 
 struct spread {
     nb_simulator *sim;
     const nb_scene *scene;
     const struct phys_frame *frame;
-    size_t pixels, roi, dense; /* of an image, of its ROI; parameters */
+    size_t pixels, roi, dense; /* pixels of an image, pixels of its ROI, dense parameters */
     struct normal_psf_work *at;
 };
 
@@ -66,7 +66,7 @@ static nb_status make(nb_simulator *sim, const struct spread *w)
     return NB_OK;
 }
 
-/* nothing is found, and pixels that are not rendered weigh nothing */
+/* Clear the sums, and the weights of pixels that are not rendered. */
 static void clear(const struct spread *w)
 {
     struct normal_psf_work *at = w->at;
@@ -78,7 +78,7 @@ static void clear(const struct spread *w)
     if (n * nf > 0) memset(at->found.coupling, 0, n * nf * sizeof *at->found.coupling);
 }
 
-/* the pixels of the ROI out of an image */
+/* Copy the pixels of the ROI out of an image. */
 static void crop(const struct spread *w, const double *image, double *out)
 {
     const struct window *window = &w->sim->window;
@@ -90,7 +90,8 @@ static void crop(const struct spread *w, const double *image, double *out)
                width * sizeof *out);
 }
 
-/* slope and curvature of the pixels of the image; 0 where none is rendered */
+/* Write dL/dp and the curvature of L for each pixel p of the ROI, 0 where none is rendered,
+ * and return L. */
 static double weigh(const struct spread *w, const struct objective *objective,
                     const double *photons)
 {
@@ -118,8 +119,7 @@ static double product(size_t n, const double *a, const double *b)
     return sum;
 }
 
-/* columns of the Jacobian of n parameters, the numbers of which are `which`, to the images
- */
+/* Compute the columns of the Jacobian for the n parameters with the numbers `which`. */
 static nb_status find_columns(const struct spread *w, int n, const size_t *which)
 {
     const struct window *window = &w->sim->window;
@@ -134,7 +134,8 @@ static nb_status find_columns(const struct spread *w, int n, const size_t *which
     return simulator_changes(w->sim, w->scene, w->frame, n, w->at->dx, change);
 }
 
-/* what a column adds to gradient and diagonal; leaves it, weighted, in w->at->weighted */
+/* Add the terms of a column to gradient and diagonal; the weighted column stays in
+ * w->at->weighted. */
 static void add_column(const struct spread *w, size_t which, const double *column)
 {
     for (size_t i = 0; i < w->roi; i++) w->at->weighted[i] = w->at->weight[i] * column[i];
@@ -160,7 +161,7 @@ static void add_coupling(const struct spread *w, size_t f)
             product(w->roi, w->at->weighted, w->at->saved + k * w->roi);
 }
 
-/* the columns of all dense parameters, or of all structure factors */
+/* Add the columns of all dense parameters, or with `of_f` of all structure factors. */
 static nb_status add_columns(const struct spread *w, int of_f)
 {
     const struct params *params = &w->sim->params;
@@ -221,7 +222,7 @@ nb_status normal_psf(nb_simulator *sim, const nb_scene *scene,
     NB_TRY(simulator_render(sim, scene, frame, sim->photons));
     objective_start(sim, terms, &of);
     *value = weigh(&w, &of.objective, sim->photons);
-    if (!isfinite(*value)) return NB_OK; /* the caller's to report */
+    if (!isfinite(*value)) return NB_OK; /* reported by the caller */
     NB_TRY(simulator_unspread(sim, scene, frame));
     NB_TRY(add_columns(&w, 0));
     if (of_f) NB_TRY(add_columns(&w, 1));

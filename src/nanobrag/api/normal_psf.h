@@ -1,5 +1,5 @@
 /*
- * normal_psf.h - the normal matrix behind a point spread.
+ * normal_psf.h - the normal matrix of an image with a point spread.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,7 +8,8 @@
 
 #include "backend/backend.h"
 
-/* *value and what `out` asks for, as nb_loss(). Errors: those of nb_forward(). */
+/* Set *value and add what `out` asks for, as nb_loss() does. Errors: those of nb_forward().
+ */
 nb_status normal_psf(nb_simulator *sim, const nb_scene *scene,
                      const struct phys_frame *frame, const struct objective_terms *terms,
                      double *value, const nb_normal *out);

@@ -1,5 +1,7 @@
 /*
- * api/query.c - what a simulator can be asked besides an image.
+ * api/query.c - what a simulator reports besides images: its parameters, its resolved
+ * scene, the terms of one pixel, statistics and counts of an image, and what compiled mode
+ * did.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -75,7 +77,7 @@ nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene *out)
     (void)params_write_f(&sim->params, x, sim->listed, NULL);
     if (!x) return NB_OK;
     params_unpack(&sim->params, x, &sim->resolved, out);
-    /* counts stay, so the steps follow their ranges */
+    /* counts are fixed, so the steps follow the ranges */
     out->scan.step = sampling_step(&sim->fixed.phi, out->scan.osc);
     for (int i = 0; i < 2; i++)
         out->beam.divergence_step[i] =
@@ -234,7 +236,8 @@ nb_status nb_statistics_get(nb_simulator *sim, const double *x, const nb_array *
         out->max_fast = sub * ((at[1] + 1.0) * frame.oversample - 0.5);
     }
     job = simulator_job(sim, &scene, &frame, NULL);
-    memcpy(job.roi, sim->window.roi, sizeof job.roi); /* without a point spread's margin */
+    /* without the margin for a point spread */
+    memcpy(job.roi, sim->window.roi, sizeof job.roi);
     job.mask = sim->window.mask;
     if (!solid_angle_of_rows(&sim->window, &frame, &out->solid_angle))
         out->solid_angle = tiles_solid_angle(sim->policy.kernels.precise, &job,

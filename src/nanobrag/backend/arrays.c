@@ -1,6 +1,6 @@
 /*
- * backend/arrays.c - where the caller's arrays lie: on the host, or on the device that
- * computes, which reads and writes them in place.
+ * backend/arrays.c - checks on where the caller's arrays are: on the host, or on the device
+ * that computes, which reads and writes them in place.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -130,9 +130,9 @@ nb_status backend_check_on_host(const nb_simulator *sim,
     return NB_OK;
 }
 
-/* ---- of nb_digitize() ---- */
+/* ---- arrays of nb_digitize() ---- */
 
-/* both arrays on the device, and apart */
+/* Returns NB_OK if both arrays are on the device and do not overlap. */
 static nb_status check_device_counts(const nb_simulator *sim, const nb_digitizer *how,
                                      const nb_array *image, const nb_array *counts,
                                      int *in_place)
@@ -151,7 +151,7 @@ static nb_status check_device_counts(const nb_simulator *sim, const nb_digitizer
     }
     if (image) {
         undonated = *image;
-        undonated.flags &= ~(unsigned)NB_DONATE; /* its turn comes when counts are known */
+        undonated.flags &= ~(unsigned)NB_DONATE; /* donated once the counts are known */
     }
     NB_TRY(
         array_check_on_device(sim->ctx, image ? &undonated : NULL, "image", nslow, nfast));
@@ -180,7 +180,7 @@ nb_status backend_check_counts(const nb_simulator *sim, const nb_digitizer *how,
         return check_device_counts(sim, how, image, counts, in_place);
     if (image) {
         undonated = *image;
-        undonated.flags &= ~(unsigned)NB_DONATE; /* its turn comes when counts are known */
+        undonated.flags &= ~(unsigned)NB_DONATE; /* donated once the counts are known */
     }
     NB_TRY(array_check(sim->ctx, image ? &undonated : NULL, "image", nslow, nfast, NB_FLOAT,
                        32, 64));

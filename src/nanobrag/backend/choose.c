@@ -1,6 +1,6 @@
 /*
- * backend/choose.c - where the images of a simulator are computed: on the host, or on a
- * device that the context opens. One table says what the work is worth.
+ * backend/choose.c - the choice between the host and a device that the context opens, by
+ * estimates of how long each would take.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,14 +13,15 @@
 #include "base/log.h"
 #include "grad/grad.h"
 
-/* Samples a second: of a core, and of a device of so many multiprocessors (the aims of
- * reports/, until a device says otherwise). Cards of full speed in double are those of
- * capability 6.0 to 10.0, whole numbers; others have a 64th of it. */
+/* Samples per second of a core, and of each multiprocessor of a device. They are assumed,
+ * not measured. Devices with full speed in double have capability 6.0, 7.0, 8.0, 9.0
+ * or 10.0; others have 1/64 of it. */
 static const double core_single = 5e8, core_double = 2.5e8;
 static const double device_single = 1e9; /* of a multiprocessor */
 static const double double_full = 0.5, double_rest = 1.0 / 64;
-static const double fixed = 1e-3; /* seconds of a call on a device: copies, launches */
-static const double worth = 2; /* times as fast, or the host is asked */
+/* seconds of each call on a device, for copies and launches */
+static const double fixed = 1e-3;
+static const double worth = 2; /* how many times as fast a device has to be */
 
 static void stay(nb_simulator *sim, const char *why)
 {
@@ -28,12 +29,12 @@ static void stay(nb_simulator *sim, const char *why)
     (void)snprintf(sim->device.why, sizeof sim->device.why, "%s", why);
 }
 
-/* the context's device, opened once; NULL: there is none, ctx->no_gpu says why */
+/* Returns the context's device, opened once, or NULL with the reason in ctx->no_gpu. */
 static struct gpu *open_gpu(nb_context *ctx)
 {
     const struct gpu_driver *driver = ctx->driver ? ctx->driver : &gpu_cuda;
 
-    if (ctx->no_gpu[0]) return NULL; /* or it failed */
+    if (ctx->no_gpu[0]) return NULL; /* opening it failed before */
     if (ctx->gpu) return ctx->gpu;
     ctx->close_gpu = gpu_close;
     if (gpu_open(ctx, driver, ctx->device_id, &ctx->gpu) != NB_OK)
@@ -41,7 +42,7 @@ static struct gpu *open_gpu(nb_context *ctx)
     return ctx->gpu;
 }
 
-/* what keeps images on the host whatever the device; NULL: nothing */
+/* Returns why images stay on the host whatever the device, or NULL. */
 static const char *needs_host(const nb_simulator *sim)
 {
     if (sim->policy.strategy == NB_REFERENCE) return "the reference runs on the host";
@@ -61,7 +62,7 @@ static double device_rate(const struct gpu_properties *properties, int single)
                   : double_rest);
 }
 
-/* 1 when a device takes so much less time that it is worth its while; `out`: one clause */
+/* Returns 1 if a device is enough faster than the host; `out` explains it in one clause. */
 static int is_worth_it(const nb_simulator *sim, const struct phys_frame *frame,
                        double samples, const struct gpu_properties *properties, char *out,
                        size_t n)
@@ -92,7 +93,8 @@ static void settle(nb_simulator *sim, struct gpu *gpu, const char *why)
     (void)snprintf(d->why, sizeof d->why, "%s", why);
 }
 
-/* an asked-for device does not compute: NB_ERR_UNSUPPORTED with NANOBRAG_STRICT=1 */
+/* Report that the requested device does not compute. Errors: NB_ERR_UNSUPPORTED with
+ * NANOBRAG_STRICT=1. */
 static nb_status go_without(nb_simulator *sim, int asked, const char *why)
 {
     nb_context *ctx = sim->ctx;
@@ -128,9 +130,9 @@ nb_status backend_choose(nb_simulator *sim, const struct phys_frame *frame, doub
     return NB_OK;
 }
 
-/* ---- what the signatures of its calls have in common ---- */
+/* ---- what the signatures of a simulator's calls share ---- */
 
-/* what the numbers of a scene can not turn on */
+/* Returns a bit for each feature of the scene that selects code, as opposed to values. */
 static uint32_t switches_of(const nb_simulator *sim)
 {
     const nb_scene *s = &sim->scene;
@@ -145,7 +147,8 @@ static uint32_t switches_of(const nb_simulator *sim)
     return switches;
 }
 
-/* the kernel for a crystal of one orientation needs it to have the weight 1 */
+/* Returns 1 if the crystal has one orientation of weight 1, which has a kernel for itself.
+ */
 static int has_one_orientation(const nb_simulator *sim)
 {
     const nb_crystal *c = &sim->scene.crystal;
@@ -155,7 +158,8 @@ static int has_one_orientation(const nb_simulator *sim)
                   ->single_orientation[sim->spec.shape][sim->spec.lookup];
 }
 
-/* what a plan depends on of the device of images: 0 for the host, else its architecture */
+/* Returns the device of images as a plan depends on it: 0 for the host, else its
+ * architecture. */
 static uint32_t device_class(const nb_simulator *sim)
 {
     const struct gpu *gpu = sim->device.scene.gpu;
@@ -206,7 +210,8 @@ nb_status backend_lose_device(nb_simulator *sim)
     char words[CONTEXT_MESSAGE / 2];
 
     (void)snprintf(words, sizeof words, "%.400s", ctx->message);
-    (void)snprintf(ctx->no_gpu, sizeof ctx->no_gpu, "%s", words); /* nor will others try */
+    /* so that no other simulator tries */
+    (void)snprintf(ctx->no_gpu, sizeof ctx->no_gpu, "%s", words);
     gpu_scene_drop(&sim->device.scene);
     sim->device.scene.gpu = NULL;
     sim->device.lost = 1;

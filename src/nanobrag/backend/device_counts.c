@@ -1,6 +1,6 @@
 /*
- * backend/device_counts.c - nb_digitize() on the device where a simulator's images are
- * made. Counts and sums have the bits of the host's, so where they come from does not show.
+ * backend/device_counts.c - nb_digitize() on the device that computes a simulator's images.
+ * Its counts and sums are the same bits as the host's, so the choice does not show.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,9 +10,9 @@
 #include "gpu/count.h"
 #include "image/digitize.h"
 
-/* Seconds of a draw on a core (1.6e-8 to 6e-8 for means from 0.1 to 1e10), bytes a second
- * between host and device, and seconds of a call there: aims, until a device says
- * otherwise, and then the host is asked unless it takes so many times as long. */
+/* Estimated seconds of a draw on a core (measured: 1.6e-8 to 6e-8 for means from 0.1 to
+ * 1e10), bytes per second between host and device, and seconds of a call on the device; the
+ * host is used unless a device is `worth` times as fast. */
 static const double draw = 4e-8, copied = 5e9, fixed = 1e-3, worth = 2;
 
 static struct gpu_counting counting_of(const nb_simulator *sim, const nb_digitizer *how)

@@ -1,8 +1,7 @@
 /*
- * backend/device_derivatives.c - derivatives on the device of a simulator. A device adds up
- * the inner product of the photons' cotangent with each tangent of the frame, one for each
- * parameter: its sums are a gradient already, where the host's are a cotangent of the
- * frame.
+ * backend/device_derivatives.c - derivatives on a simulator's device. A device sums the
+ * inner product of the photons' cotangent with the tangent along each parameter, so its
+ * result is a gradient already, where the host's is a cotangent of the frame.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,7 +16,7 @@ static int wants_f(const nb_simulator *sim)
     return sim->params.f.n > 0 || sim->nunlisted > 0;
 }
 
-/* along structure factors, free or by default_f */
+/* Returns 1 if one of n tangents changes structure factors, free ones or default_f. */
 static int turns_f(const nb_simulator *sim, int n)
 {
     const struct tangents_work *t = &sim->tangents;
@@ -55,14 +54,15 @@ struct gpu_loss_job device_target(const nb_target *target)
     return job;
 }
 
-/* a tangent of the frame for each parameter that is no structure factor */
+/* Allocate a tangent of the frame for each parameter that is not a structure factor. */
 static nb_status make_tangents(nb_simulator *sim)
 {
     struct device *d = &sim->device;
     struct jacobian_sizes n = simulator_jacobian_sizes(sim, nb_ndense(sim));
 
     if (d->tangents.dot) return NB_OK;
-    n.f = n.box = n.by_pixel = n.threads = 0; /* the lists of the tangents alone */
+    /* only the lists of the tangents are needed */
+    n.f = n.box = n.by_pixel = n.threads = 0;
     if (!jacobian_reserve(&d->memory, &n) || !arena_make(&d->memory)) {
         arena_free(&d->memory);
         return fail_memory(sim->ctx, "tangents");
@@ -71,7 +71,7 @@ static nb_status make_tangents(nb_simulator *sim)
     return NB_OK;
 }
 
-/* the objective of a request and the tangents of all parameters */
+/* Describe the objective of a request and the tangents of all parameters for the device. */
 static nb_status find_job(const struct request *r, struct gpu_derivatives_job *out)
 {
     const struct objective_terms *of = &r->objective;
@@ -163,8 +163,8 @@ nb_status device_normal(struct request *r)
     return NB_OK;
 }
 
-/* where the changes go: into the images of the caller's that are in double, else into
- * memory for as many as there were in any call; 0 without it */
+/* Choose the memory for the tangents of the photons: the caller's images where they are in
+ * double, else workspace that only grows. Returns 0 if there is no memory. */
 static int find_images(const struct request *r, double **change)
 {
     struct arena *memory = &r->sim->device.images_memory;

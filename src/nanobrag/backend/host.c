@@ -1,6 +1,8 @@
 /*
- * backend/host.c - the operations on the host: spot by spot or by lanes, as the simulator's
- * strategy says. SPDX-License-Identifier: MIT
+ * backend/host.c - the operations on the host: reflection by reflection (spots), in lanes,
+ * or by the reference kernel, as the simulator's strategy says.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <string.h>
 
@@ -14,7 +16,8 @@
 
 /* ---- images ---- */
 
-/* 1 where spots were too many at this x, and whoever left the strategy open gets lanes */
+/* Returns 1 if there are too many spots at this x and the strategy was left open, so that
+ * lanes take over. */
 static int needs_lanes(const nb_simulator *sim, nb_status status)
 {
     return status == NB_ERR_MEMORY && sim->policy.automatic;
@@ -110,7 +113,7 @@ static nb_status host_adjoint(struct request *r)
 
 struct jacobian_call {
     nb_simulator *sim;
-    int n; /* tangents, of those in `work` */
+    int n; /* the number of tangents in `work` that are used */
     const struct jacobian_work *work;
     const struct jacobian_reader *reader;
 };
@@ -164,7 +167,7 @@ static nb_status read_jacobian(struct request *r, struct jacobian_call *call)
     return run_jacobian(call, &r->sim->progress, &job, call->reader);
 }
 
-/* the change of a tile's photons along direction d, structure factors and all */
+/* Compute the tangent of a tile's photons along direction d, with its structure factors. */
 static void change_of(const nb_simulator *sim, const struct jacobian_tile *rows, int d,
                       double *change)
 {
@@ -245,7 +248,7 @@ static nb_status host_normal(struct request *r)
     return NB_OK;
 }
 
-/* a batch is made one by one */
+/* it has no batch: its images are computed one by one */
 const struct backend backend_host = {
     .operations = {[BACKEND_FORWARD] = {host_forward, NULL},
                    [BACKEND_ADJOINT] = {host_adjoint, NULL},

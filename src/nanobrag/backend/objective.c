@@ -1,6 +1,8 @@
 /*
- * backend/objective.c - what an objective asks of each pixel, as the host's kernels read
- * it. The device has the same formulas in gpu/text/. SPDX-License-Identifier: MIT
+ * backend/objective.c - the derivatives of an objective at each pixel, as the host's
+ * kernels read them. The device has the same formulas in gpu/text/.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include <string.h>
 
@@ -15,7 +17,8 @@ static double row_of_cotangent(const void *user, size_t first, int n, const doub
     const int64_t s = (int64_t)(first / of->nfast), f = (int64_t)(first % of->nfast);
 
     (void)photons;
-    if (weight) memset(weight, 0, (size_t)n * sizeof *weight); /* it has no curvature */
+    /* a linear objective has no curvature */
+    if (weight) memset(weight, 0, (size_t)n * sizeof *weight);
     array_row(of->terms->cotangent, s, f, n, bar);
     return 0;
 }

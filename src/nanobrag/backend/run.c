@@ -1,6 +1,7 @@
 /*
- * backend/run.c - a request on the device of a simulator, or else on the host: the only
- * place that decides whether the host takes over, and that reports why, once per reason.
+ * backend/run.c - runs a request on a simulator's device, or else on the host: the only
+ * place that decides whether the host takes over, and that reports why, once for each
+ * reason.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -23,7 +24,7 @@ static int is_off(const nb_simulator *sim)
     return context_compile(sim->ctx) == NB_COMPILE_OFF;
 }
 
-/* 1 when a reason was not reported before; it counts as reported from then on */
+/* Returns 1 if a reason was not reported before, and marks it as reported. */
 static int is_new(struct device *d, const char *why)
 {
     const uint64_t hash = plan_hash(why, strlen(why));
@@ -38,9 +39,9 @@ static int is_new(struct device *d, const char *why)
     return 0;
 }
 
-/* The host computes derivatives, which is reported once for each reason. `counted`: not as
- * something that could not be had, or it was counted already. Only who asked for a device
- * may insist on it. */
+/* Note that the host computes derivatives, and report each reason once. With `counted` it
+ * is not counted as a fallback (again). Only a caller who asked for a device by name can
+ * make it an error. */
 static nb_status stay_on_host(nb_simulator *sim, const char *why, int counted)
 {
     struct device *d = &sim->device;
@@ -65,7 +66,7 @@ const char *backend_derivatives_why(const nb_simulator *sim)
     return sim->device.derivatives_why[0] ? sim->device.derivatives_why : NULL;
 }
 
-/* 1 when the host can compute what a device failed at, and may */
+/* Returns 1 if the host can and may compute what a device failed to. */
 static int host_may(const struct request *r, nb_status status)
 {
     const int insists = r->sim->ctx->env.strict && r->sim->ctx->device == NB_CUDA;
@@ -73,12 +74,12 @@ static int host_may(const struct request *r, nb_status status)
     if (array_is_on_device(r->output) || array_is_on_device(r->counts)) return 0;
     if (r->batch && r->batch->on_device) return 0;
     if (r->refused) return 1;
-    if (!r->started) return 0; /* it was not the device that failed */
+    if (!r->started) return 0; /* the error is not the device's */
     if (derives(r) && status == NB_ERR_UNSUPPORTED) return !insists;
     return status == NB_ERR_DEVICE || status == NB_ERR_MEMORY;
 }
 
-/* the device failed at a request, with its words in the context's message */
+/* React to a device that failed at a request; its message is in the context. */
 static nb_status fall_back(const struct request *r, nb_status status)
 {
     nb_simulator *sim = r->sim;
@@ -88,7 +89,7 @@ static nb_status fall_back(const struct request *r, nb_status status)
     if (!derives(r) || status == NB_ERR_DEVICE) return backend_lose_device(sim);
     (void)snprintf(words, sizeof words, "%.400s", sim->ctx->message);
     if (status == NB_ERR_UNSUPPORTED) return stay_on_host(sim, words, 1);
-    gpu_derivatives_drop(&sim->device.scene); /* images need less memory */
+    gpu_derivatives_drop(&sim->device.scene); /* this leaves memory for images */
     return stay_on_host(sim, words, 0);
 }
 

@@ -1,10 +1,10 @@
 /*
- * store.c - files of a cache: whether to trust them, reading, replacing, removing, locking.
+ * store.c - the files of a cache: trusting, reading, replacing, removing and locking them.
  *
- * Saving needs no lock: a file is complete before it gets its name, and who reads a file
- * that is removed meanwhile reads it to its end. The lock is fcntl's, which works over NFS
- * too and ends with its process; it knows processes only, hence the flag for threads. It
- * lies on a file of its own, since the others are replaced.
+ * Saving needs no lock: a file is complete before it gets its name, and a reader of a file
+ * that is removed meanwhile still reads it to its end. The lock is that of fcntl(), which
+ * works over NFS and ends with its process. It does not exclude threads of one process,
+ * hence the flag `writing`. It is on a file of its own, since the others are replaced.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -21,9 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Names in the folder: NAME + ending, and while that is written NAME + ending + ".", two
- * numbers and ".tmp". What a killed process leaves of the latter is removed after STALE_S.
- */
+/* A file is NAME + ending; while it is written, the name goes on with ".", two numbers and
+ * ".tmp". Files that a killed process left unfinished are removed after STALE_S seconds. */
 enum { UNFINISHED_NAME = STORE_NAME + 64, STALE_S = 600, NAP_MS = 2, ATTEMPTS = 100 };
 
 static const char unfinished[] = ".tmp";
@@ -37,7 +36,7 @@ struct store store_in(const char *cache, const char *name, const char *ending,
     return store;
 }
 
-/* "PATH: cannot VERB: ...", with "PATH/NAME" if there is a name */
+/* Write "PATH: cannot VERB: ...", with "PATH/NAME" if there is a name. */
 static void explain(char why[STORE_WHY], const struct store *store, const char *name,
                     const char *verb, int error)
 {
@@ -47,7 +46,7 @@ static void explain(char why[STORE_WHY], const struct store *store, const char *
 
 /* ---- the folder ---- */
 
-/* with those it lies in; 0: why */
+/* Create the folder and those above it. Returns 0, with the reason, if that failed. */
 static int make_folder(const struct store *store, char why[STORE_WHY])
 {
     char path[STORE_PATH];
@@ -76,7 +75,7 @@ static const char *distrust(const struct stat *st)
     return NULL;
 }
 
-/* -1, with `absent` or why */
+/* Open the folder. Returns -1 with *absent set, or with the reason. */
 static int open_folder(const struct store *store, int *absent, char why[STORE_WHY])
 {
     const int fd = open(store->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -107,7 +106,8 @@ static int make_and_open_folder(const struct store *store, char why[STORE_WHY])
 
 /* ---- reading ---- */
 
-/* all of n bytes; 0: fewer, with errno, or 0 in it at the end of the file */
+/* Read n bytes. Returns 0 if there were fewer, with errno, which is 0 at the end of the
+ * file. */
 static int read_all(int fd, unsigned char *bytes, size_t n)
 {
     errno = 0;
@@ -124,7 +124,8 @@ static int read_all(int fd, unsigned char *bytes, size_t n)
     return 1;
 }
 
-/* What is wrong with the file, or NULL, or an error that tells nothing about it. */
+/* Read a file. Returns what is wrong with it, or NULL; *error is set if reading failed for
+ * a reason that is not in the file. */
 static const char *read_file(const struct store *store, int fd, struct store_bytes *out,
                              int *error)
 {
@@ -151,7 +152,7 @@ static const char *read_file(const struct store *store, int fd, struct store_byt
     return *error ? NULL : "it became shorter while it was read";
 }
 
-/* Remove a name, unless it is by now that of another file than the one that was opened. */
+/* Remove a name, unless it is now that of another file than the opened one. */
 static int remove_same(int folder, const char *name, int fd)
 {
     struct stat opened, named;
@@ -174,7 +175,7 @@ enum store_state store_load(const struct store *store, const char *name,
 
     *out = (struct store_bytes){0};
     if (folder < 0) return absent ? STORE_ABSENT : STORE_REFUSED;
-    /* O_NONBLOCK: a pipe of this name does not stop us */
+    /* O_NONBLOCK: opening a pipe of this name does not wait */
     fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd >= 0)
         flaw = read_file(store, fd, out, &error);
@@ -193,7 +194,7 @@ enum store_state store_load(const struct store *store, const char *name,
         (void)snprintf(why, STORE_WHY, "%.250s/%.90s: %s, for %.90s", store->folder, name,
                        remove_same(folder, name, fd) ? "removed" : "ignored", flaw);
     } else {
-        (void)futimens(fd, NULL); /* now the last to be removed */
+        (void)futimens(fd, NULL); /* it is now the most recently used */
     }
     if (state != STORE_FOUND) free(out->bytes);
     if (state != STORE_FOUND) *out = (struct store_bytes){0};
@@ -222,7 +223,7 @@ static int ends_with(const char *name, const char *ending)
     return n > m && strcmp(name + n - m, ending) == 0;
 }
 
-/* ENDING.123-456.tmp at the end of a name */
+/* Returns 1 if a name ends like ENDING.123-456.tmp. */
 static int is_unfinished(const struct store *store, const char *name)
 {
     const char *at = strstr(name, store->ending);
@@ -232,7 +233,7 @@ static int is_unfinished(const struct store *store, const char *name)
     return *at == '.' && at[1 + strspn(at + 1, "0123456789-")] == '.';
 }
 
-/* 0: no memory */
+/* Append a file to a list. Returns 0 if there is no memory. */
 static int add_listed(struct listing *list, const char *name, const struct stat *st)
 {
     struct listed *file;
@@ -252,7 +253,8 @@ static int add_listed(struct listing *list, const char *name, const struct stat 
     return 1;
 }
 
-/* The files of the store but one; what killed processes left unfinished is removed. */
+/* List the files of the store except one. Files that killed processes left unfinished are
+ * removed. */
 static void list_files(const struct store *store, int folder, const char *but,
                        struct listing *list)
 {
@@ -286,7 +288,7 @@ static int by_age(const void *one, const void *other)
     return (a->tv_nsec > b->tv_nsec) - (a->tv_nsec < b->tv_nsec);
 }
 
-/* Remove files but one until the others have at most so many bytes. Returns how many. */
+/* Remove files except one until the others have at most so many bytes. Returns how many. */
 static uint64_t trim(const struct store *store, int folder, const char *but, uint64_t most)
 {
     struct listing list = {0};
@@ -305,7 +307,7 @@ static uint64_t trim(const struct store *store, int folder, const char *but, uin
 
 /* ---- writing ---- */
 
-/* 0: with errno */
+/* Write n bytes to the disk. Returns 0 with errno if that failed. */
 static int write_all(int fd, const char *bytes, size_t n)
 {
     while (n > 0) {
@@ -319,11 +321,12 @@ static int write_all(int fd, const char *bytes, size_t n)
             return 0;
         }
     }
-    /* not every file system knows how */
+    /* some file systems do not have fsync() */
     return fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;
 }
 
-/* a new file of a name of its own, which is returned; -1 with errno */
+/* Create a file with a temporary name of its own. Returns its descriptor, or -1 with errno.
+ */
 static int create_unfinished(int folder, const char *name, char temporary[UNFINISHED_NAME])
 {
     struct timespec now = {0};
@@ -340,7 +343,7 @@ static int create_unfinished(int folder, const char *name, char temporary[UNFINI
     return fd;
 }
 
-/* 0, or errno: all is as it was */
+/* Replace a file. Returns 0, or errno if the old file is as it was. */
 static int replace(int folder, const char *name, const void *bytes, size_t n)
 {
     char temporary[UNFINISHED_NAME];
@@ -376,7 +379,8 @@ int store_save(const struct store *store, const char *name, const void *bytes, s
 
 /* ---- the lock ---- */
 
-static atomic_flag writing = ATOMIC_FLAG_INIT; /* a thread has the lock, or waits for it */
+/* set while a thread has the lock or waits for it */
+static atomic_flag writing = ATOMIC_FLAG_INIT;
 
 static long long now_ms(void)
 {
@@ -393,7 +397,8 @@ static void nap(void)
     (void)nanosleep(&length, NULL);
 }
 
-/* Against processes. -1: EAGAIN where another one has it, or what is wrong. */
+/* Try to lock against other processes. Returns the lock, or -1 with errno, which is EAGAIN
+ * if another process has it. */
 static int try_lock(int folder)
 {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -404,14 +409,15 @@ static int try_lock(int folder)
     if (fd < 0) return -1;
     if (fcntl(fd, F_SETLK, &whole) != 0)
         error = errno == EACCES || errno == EINTR ? EAGAIN : errno;
-    else if (fstat(fd, &st) == 0 && st.st_nlink > 0) /* a removed one locks nothing */
+    /* the lock of a removed file is void */
+    else if (fstat(fd, &st) == 0 && st.st_nlink > 0)
         return fd;
     (void)close(fd);
     errno = error;
     return -1;
 }
 
-/* -1: why */
+/* Wait for the lock of other processes. Returns it, or -1 with the reason. */
 static int wait_for_lock(const struct store *store, int folder, long long until,
                          char why[STORE_WHY])
 {

@@ -1,8 +1,8 @@
 /*
  * store.h - a folder of the user's cache, which many threads and processes share. Each
- * cache on disk (kernels built at run time, tuning results) is one store, and what its
- * files hold is its own affair. A file is whole or absent: it is written under another name
- * and renamed. Nothing is read that a user other than this one and root can have written.
+ * cache on disk (kernels built at run time, tuning results) is one store, which alone knows
+ * what its files mean. A file is whole or absent: it is written under another name and
+ * renamed. No file is read that a user other than this one and root can have written.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,11 +17,10 @@
 enum { STORE_WHY = 512, STORE_PATH = ENV_PATH + 32, STORE_NAME = 128 };
 
 struct store {
-    char folder[STORE_PATH]; /* made, for this user alone, when the first file is saved */
-    const char
-        *ending; /* of the names of all files, as ".cubin"; other files are left alone */
+    char folder[STORE_PATH]; /* created, for this user alone, with the first file */
+    const char *ending; /* of all file names, as ".cubin"; other files are left alone */
     uint64_t file_limit; /* bytes of one file */
-    uint64_t limit; /* bytes of all files; those used least recently are removed */
+    uint64_t limit; /* bytes of all files; the least recently used are removed */
 };
 
 struct store_bytes {
@@ -33,31 +32,31 @@ enum store_state {
     STORE_FOUND,
     STORE_ABSENT,
     STORE_DAMAGED, /* the file cannot be used, and was removed if that is possible */
-    STORE_REFUSED /* folder or file cannot be read, or the folder may not be trusted */
+    STORE_REFUSED /* folder or file cannot be read, or is not trusted */
 };
 
 /* Returns what is wrong with the contents of a file, as "it is damaged", or NULL. */
 typedef const char *store_verify(const void *user, const struct store_bytes *file);
 
-/* The store in the folder NAME of the cache. */
+/* Returns the store in the folder `name` of the cache. */
 struct store store_in(const char *cache, const char *name, const char *ending,
                       uint64_t file_limit, uint64_t limit);
 
-/* Read a file, which counts as a use of it. `verify` may be NULL. One line in `why`
- * explains the last two states, in which there are no bytes. */
+/* Read a file, which counts as a use of it. `verify` may be NULL. For a file that is
+ * damaged or refused there are no bytes, and one line in `why` explains it. */
 enum store_state store_load(const struct store *store, const char *name,
                             store_verify *verify, const void *user, struct store_bytes *out,
                             char why[STORE_WHY]);
 
-/* Write a file or replace it, once there is space below the limit; `removed` (may be NULL)
- * counts the files removed for that. Returns 0, with one line in `why`, if the file could
- * not be written and is as it was. */
+/* Write a file or replace it, after files were removed to stay below the limit; `removed`,
+ * which may be NULL, counts them. Returns 0, with one line in `why`, if the file could not
+ * be written and is as it was. */
 int store_save(const struct store *store, const char *name, const void *bytes, size_t size,
                uint64_t *removed, char why[STORE_WHY]);
 
-/* Lock the store against other threads and processes that lock it, to read a file, change
- * it and save it. Gives up after so many milliseconds. Returns what store_unlock() takes,
- * or -1 with one line in `why`. */
+/* Lock the store against other threads and processes that lock it, in order to read a file,
+ * change it and save it. Gives up after so many milliseconds. Returns the lock for
+ * store_unlock(), or -1 with one line in `why`. */
 int store_lock(const struct store *store, int milliseconds, char why[STORE_WHY]);
 void store_unlock(int lock);
 

@@ -25,7 +25,8 @@ static struct signature signature_of(const struct plans *plans, const struct cal
     return s;
 }
 
-/* the hash tells plans of other schedules apart too */
+/* Set the hash of a plan. It covers the schedule too, by which plans of one signature can
+ * differ. */
 static void seal(struct plan *plan)
 {
     struct {
@@ -41,7 +42,7 @@ static const char *kernel_of(const struct plans *plans)
     return plans->policy->kernels.precise->name;
 }
 
-/* a plan that the cache lacks */
+/* Make a plan that the cache lacks, and save it there. */
 static nb_status make_plan(struct plans *plans, struct rehearsal *r,
                            const struct signature *signature, const struct plan **out)
 {

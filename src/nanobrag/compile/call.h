@@ -1,6 +1,6 @@
 /*
- * call.h - the calls of a simulator in compiled mode: the signature of a call, and its plan
- * from the context's cache, or else made and put there.
+ * call.h - the calls of a simulator in compiled mode: it signs a call and finds its plan in
+ * the context's cache, or makes the plan and saves it there.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,37 +14,39 @@
 #include "compile/policy.h"
 #include "compile/tune/tune.h"
 
-/* what compiled mode did for a simulator, and what its signatures have in common */
+/* What compiled mode did for a simulator, and what the signatures of its calls share. */
 struct plans {
     nb_context *ctx;
     const struct policy *policy;
     size_t pixels; /* of an image */
     struct signature common;
-    uint32_t free[4]; /* which parameters, in signatures of derivatives */
+    uint32_t free[4]; /* the free parameters, in signatures of derivatives */
     int single_orientation; /* 1: images may take the kernel for one orientation */
-    struct plan last[PLAN_OPERATIONS]; /* of the last call of a kind; hash 0: none */
+    struct plan last[PLAN_OPERATIONS]; /* the last plan of each operation; hash 0: none */
     nb_compile_stats stats;
-    uint64_t fallbacks_before; /* of the context, when the simulator was made */
-    char text[4096]; /* of nb_simulator_explain() */
+    uint64_t fallbacks_before; /* the context's fallbacks before the simulator was made */
+    char text[4096]; /* the text of nb_simulator_explain() */
 };
 
 struct call {
     enum operation operation;
     int directions; /* of a Jacobian, else 0 */
-    int donated; /* 1: the output lies in memory that was given away */
-    tune_run *run; /* repeats the call while it is tuned; NULL: it is not */
+    int donated; /* 1: the output overwrites a donated input */
+    tune_run *run; /* repeats the call for tuning; NULL: no tuning */
     void *user;
 };
 
-/* 1 unless compiled mode is off, or the reference runs, which has no other form. */
+/* Returns 1 unless compiled mode is off, or the strategy is the reference, which has no
+ * other form. */
 int call_is_compiled(const struct plans *plans);
 
-/* The plan of a call into its job: kernels and schedule. Nothing where it is not compiled.
- * `progress`: of the call. Errors: NB_ERR_MEMORY, those of tune_schedule(). */
+/* Set the kernels and the schedule of a job by the plan of a call; does nothing where the
+ * call is not compiled. `progress` is that of the call. Errors: NB_ERR_MEMORY, those of
+ * tune_schedule(). */
 nb_status call_plan(struct plans *plans, struct progress *progress, const struct call *call,
                     struct job *job);
 
-/* The plan that an image would take, for one that was not yet made. */
+/* Write the plan that an image will take, before the first one is computed. */
 void call_preview(const struct plans *plans, struct plan *out);
 
 #endif

@@ -16,7 +16,7 @@ static const char *name_of(const nb_array *array, const char *otherwise)
     return array->name ? array->name : otherwise;
 }
 
-/* The addresses of the first byte of an array and of the one after its last. */
+/* Write the addresses of the first byte of an array and of the byte after its last one. */
 static void extent(const nb_array *array, uintptr_t out[2])
 {
     const int64_t size = array->bits / 8;

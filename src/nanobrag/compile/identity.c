@@ -12,8 +12,8 @@
 
 #include "build_digest.h" /* made by cmake/digest.cmake */
 
-/* Read the value of the first line "NAME : value" with this name in /proc/cpuinfo, without
- * its newline; 0: there is none. */
+/* Read the value of the first line "NAME : value" in /proc/cpuinfo, without its newline.
+ * Returns 0 if there is none. */
 static int read_processor(const char *name, char *out, size_t size)
 {
     FILE *file = fopen("/proc/cpuinfo", "r");

@@ -1,5 +1,5 @@
 /*
- * identity.h - names of the machine and the build: measurements are comparable only where
+ * identity.h - names of the machine and the build. Measurements can be compared only where
  * both are the same.
  *
  * SPDX-License-Identifier: MIT
@@ -11,10 +11,10 @@
 
 enum { IDENTITY = 256 }; /* bytes, with the NUL */
 
-/* The processor and the number of processors, as one line of printable ASCII. */
+/* Write the processor and the number of processors, as one line of printable ASCII. */
 void identity_machine(char out[IDENTITY]);
 
-/* Version, compiler, kind of build, and a digest of the sources of the kernels. */
+/* Returns version, compiler, kind of build, and a digest of the kernels' sources. */
 const char *identity_build(void);
 
 #endif

@@ -21,7 +21,7 @@ uint32_t plan_class(double n)
     return n > 0 ? 1 + (uint32_t)ceil(log2(fmax(n, 1))) : 0;
 }
 
-/* the largest number that belongs to a class */
+/* Returns the largest number of a class. */
 static double largest_of_class(uint32_t class)
 {
     return class > 0 ? exp2((double)class - 1) : 0;
@@ -36,7 +36,7 @@ uint64_t plan_hash(const void *bytes, size_t n)
     return hash;
 }
 
-/* ---- in words ---- */
+/* ---- signatures in words ---- */
 
 static const char *const operations[] = {"forward", "adjoint", "rows", "digitize"};
 static const char *const shapes[] = {"square", "round", "gauss", "tophat"};
@@ -44,7 +44,7 @@ static const char *const lookups[] = {"constant", "nearest", "tricubic"};
 static const char *const strategies[] = {"auto", "reference", "lanes", "spots"};
 static const char *const precisions[] = {"double", "single"};
 
-/* How a member of a signature is written: by words for its values, as a number, or as a
+/* How a member of a signature is written: as a word for its value, as a number, or as a
  * class. */
 struct member {
     const char *name;
@@ -151,11 +151,12 @@ void plan_difference(const struct signature *from, const struct signature *to, c
     }
 }
 
-/* ---- by estimate ---- */
+/* ---- schedules by estimate ---- */
 
-/* The cost model, in nanoseconds of one core: a sample by precision; the factor of an
- * operation compared with an image; the constant cost of an operation, for the sums of its
- * chunks; a pixel of counting; and the work that is worth another thread. */
+/* The cost model, in nanoseconds of one core: the time of a sample by precision; the factor
+ * of an operation compared with an image; the constant time of an operation, for the sums
+ * of its chunks; the time of counting a pixel; and the work that is worth another thread.
+ */
 static const double per_sample[] = {8, 4};
 static const double per_operation[] = {1, 3, 8, 0};
 static const double per_launch[] = {0, 1e5, 1e5, 0};
@@ -172,9 +173,9 @@ static double work_of(const struct signature *s)
                  * per_operation[s->operation];
 }
 
-/* Threads that take neighbouring tiles in turn write to each other's cache lines, so a
- * block holds several tiles; it is short enough for all threads to end together. Only an
- * image is written tile by tile. */
+/* Returns the number of tiles that a thread takes at a time. Threads that write
+ * neighbouring tiles share cache lines, so a block holds several; it is short enough for
+ * all threads to end together. Only images are written tile by tile. */
 static int block_of(const struct signature *s, int threads)
 {
     enum { TURNS = 8, MOST = 16 };
@@ -202,11 +203,11 @@ void plan_estimate(const struct signature *signature, struct plan *out)
     out->schedule.block = block_of(signature, out->schedule.threads);
 }
 
-/* ---- by measurement ---- */
+/* ---- schedules by measurement ---- */
 
-/* A run longer than long_run (s) gains little from another schedule. A schedule is taken
- * when it needs less than `gain` of the best time, and given up when it needs more than
- * `patience` of it. Each is run RUNS times, of which the shortest counts. */
+/* A run longer than long_run (s) gains little from another schedule. A schedule replaces
+ * the best one if it needs less than `gain` of its time, and is given up if it needs more
+ * than `patience` of it. Each is run RUNS times, of which the shortest counts. */
 static const double long_run = 0.02, gain = 0.97, patience = 1.5;
 enum { RUNS = 5, MOST_BLOCK = 16 };
 
@@ -234,7 +235,7 @@ static nb_status shortest_run(const struct measured *m, const struct schedule *s
     return NB_OK;
 }
 
-/* Measure a schedule, and take it if it is faster than the best so far. */
+/* Measure a schedule, and put it into the plan if it is faster than the best so far. */
 static nb_status try_schedule(struct measured *m, struct schedule schedule,
                               struct plan *plan)
 {
@@ -255,7 +256,7 @@ nb_status plan_measure(nb_context *ctx, plan_dry_run *dry_run, void *user,
     struct measured m = {ctx, dry_run, user, operations[plan->signature.operation], 0};
     struct schedule s = {1, 1};
 
-    /* the first run touches its memory and loads its code */
+    /* The first run pays for its memory and its code. */
     NB_TRY(dry_run(user, &estimated, 2 * long_run, &m.best));
     if (isfinite(m.best)) NB_TRY(shortest_run(&m, &estimated, 2 * long_run, &m.best));
     if (!(m.best <= long_run)) return NB_OK;

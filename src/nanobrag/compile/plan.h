@@ -27,17 +27,17 @@ enum operation {
 
 enum { PLAN_NAME = 160, PLAN_KEY = 512 };
 
-/* All members are 32 bits wide, so that there are no padding bytes. To be zeroed before it
- * is filled. */
+/* All members are 32 bits wide, so there are no padding bytes, which the comparison of
+ * bytes would see. A signature has to be zeroed before it is filled. */
 struct signature {
     uint32_t operation;
     uint32_t shape, lookup, single_orientation; /* struct phys_spec */
     uint32_t strategy, precision;
     uint32_t kernel; /* instruction set, hashed */
     uint32_t device; /* of images: 0 the host, else 10 times the compute capability */
-    uint32_t switches; /* scene flags that select code, as opposed to values */
+    uint32_t switches; /* features of a scene that select code */
     uint32_t threads; /* of the context */
-    uint32_t pixels, samples, sources, orientations, box; /* classes: plan_class() */
+    uint32_t pixels, samples, sources, orientations, box; /* classes, by plan_class() */
     uint32_t directions; /* of a Jacobian; a class */
     uint32_t free[4]; /* the free parameters: a bit for each row of the registry */
     uint32_t donated; /* a bit for each donated argument */
@@ -48,38 +48,38 @@ struct plan {
     struct phys_spec spec;
     struct schedule schedule;
     int effort; /* enum effort: how the schedule was found */
-    double seconds; /* of one call with it as measured; 0: it was not */
-    uint64_t hash; /* of signature and schedule; set by the owner of the plan */
-    uint64_t used; /* the last use, counted in uses of the cache; 0: it is in no cache */
+    double seconds; /* measured time of one call with it; 0: not measured */
+    uint64_t hash; /* of signature and schedule, set by the plan's owner */
+    /* when the cache used it last, in uses of the cache; 0: it is in no cache */
+    uint64_t used;
 };
 
-/* The class of a count: 0 for 0, else 1 + the exponent of the smallest power of two >= n.
- */
+/* Returns the class of a count: 0 for 0, else 1 + the exponent of the smallest power of two
+ * >= n. */
 uint32_t plan_class(double n);
 
-/* The FNV-1a hash of 64 bits. */
+/* Returns the FNV-1a hash of 64 bits. */
 uint64_t plan_hash(const void *bytes, size_t n);
 
 /* Write the key of the tuning cache into PLAN_KEY characters: "kernel=v3 operation=forward
  * shape=square ...". Numbers that are 0 are left out. */
 void plan_key(const struct signature *signature, const char *kernel, char *out);
 
-/* Describe the first difference of two signatures: "shape: square -> gauss"; "" for equal
- * ones. */
+/* Describe the first difference of two signatures, as "shape: square -> gauss"; "" if they
+ * are equal. */
 void plan_difference(const struct signature *from, const struct signature *to, char *out);
 
-/* The word of an operation: "forward", "adjoint", "rows", "digitize". */
+/* Returns the name of an operation: "forward", "adjoint", "rows" (of the Jacobian) or
+ * "digitize". */
 const char *plan_operation_name(enum operation operation);
 
 /* Make a plan by estimate: the kernels, and how many threads the work is worth. */
 void plan_estimate(const struct signature *signature, struct plan *out);
 
-/*
- * Find the schedule of a plan by measurement. dry_run() runs the operation once with a
+/* Find the schedule of a plan by measurement. dry_run() runs the operation once with a
  * schedule on scratch memory, and gives up past a limit in seconds (*seconds is then
- * infinite). A plan of a long operation keeps its estimate and its effort. Errors: those of
- * dry_run().
- */
+ * infinite). The plan of a long operation keeps its estimate and its effort. Errors: those
+ * of dry_run(). */
 typedef nb_status plan_dry_run(void *user, const struct schedule *schedule, double limit,
                                double *seconds);
 nb_status plan_measure(nb_context *ctx, plan_dry_run *dry_run, void *user,
@@ -87,15 +87,15 @@ nb_status plan_measure(nb_context *ctx, plan_dry_run *dry_run, void *user,
 
 /* ---- the cache: plans of a context ---- */
 
-/* Find the plan of a signature; NULL: there is none. It stays valid until PLAN_CACHE others
- * were used since. */
+/* Returns the plan of a signature, or NULL if there is none. It stays valid until
+ * PLAN_CACHE other plans have been used. */
 enum { PLAN_CACHE = 64 };
 const struct plan *cache_find(nb_context *ctx, const struct signature *signature);
 
-/* Save a copy of a plan; *out is that copy. Errors: NB_ERR_MEMORY. */
+/* Save a copy of a plan, and point *out to it. Errors: NB_ERR_MEMORY. */
 nb_status cache_add(nb_context *ctx, const struct plan *plan, const struct plan **out);
 
-/* The plan that an operation used last; NULL: there is none. */
+/* Returns the plan that an operation used last, or NULL if there is none. */
 const struct plan *cache_last(const nb_context *ctx, enum operation operation);
 
 #endif

@@ -1,8 +1,4 @@
-/*
- * policy.c - chooses strategy and instruction set of a simulator.
- *
- * SPDX-License-Identifier: MIT
- */
+/* policy.c - see policy.h. SPDX-License-Identifier: MIT */
 #include "compile/policy.h"
 
 #include <math.h>
@@ -75,12 +71,11 @@ nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct poli
     }
 }
 
-/* above this share of reciprocal space, visiting spot by spot costs more than visiting all
- */
+/* Above this fraction of reciprocal space, finding the spots costs more than summing every
+ * sample. */
 static const double full = 1.0 / 3;
 
-/* nanoseconds of a sample in lanes, on the same core as the costs in kernels/spots/spots.c
- */
+/* Nanoseconds per sample in lanes, on the core of the costs in kernels/spots/spots.c. */
 static const double per_sample = 4, per_sample_single = 2;
 
 static void choose_strategy(struct policy *policy, const struct phys_frame *frame,

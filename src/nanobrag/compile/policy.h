@@ -1,5 +1,5 @@
 /*
- * policy.h - chooses the kernels that run a job.
+ * policy.h - the choice of strategy, precision and instruction set, and so of the kernels.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,14 +11,15 @@
 #include "base/context.h"
 #include "kernels/kernels.h"
 
-/* how a simulator computes during all its life */
+/* The choices that hold for the whole life of a simulator. */
 struct policy {
     int strategy, precision; /* enums nb_strategy, nb_precision */
     int automatic; /* 1: the strategy was chosen by the library */
     int measured_transforms; /* 1: FFTW measured the transforms of the point spread */
-    double tolerance; /* share of the image's peak */
-    struct kernel_set kernels, all; /* of the strategy; and without regard to it */
-    double lanes_work, spots_work; /* estimates for an automatic strategy, ns of one core */
+    double tolerance; /* a fraction of the image's peak */
+    struct kernel_set kernels, all; /* those of the strategy, and those of any */
+    /* estimates for an automatic strategy, in ns of one core */
+    double lanes_work, spots_work;
     const char *why; /* the reason for the strategy, in words */
 };
 
@@ -26,9 +27,9 @@ struct policy {
  * NB_ERR_ARGUMENT, NB_ERR_UNSUPPORTED. */
 nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct policy *out);
 
-/* Choose the strategy for a first frame and its number of samples per orientation and
- * source: spots or lanes if the options leave it open, and lanes where spots are not
- * possible. Kernels in float are dropped where their rounding exceeds the tolerance. */
+/* Choose the strategy by a first frame and its number of samples per orientation and
+ * source: spots or lanes if the options leave it open, and lanes where spots are
+ * impossible. Kernels in float are dropped where their rounding exceeds the tolerance. */
 void policy_strategy(struct policy *policy, const struct phys_frame *frame,
                      struct phys_spec spec, double samples);
 
@@ -36,7 +37,7 @@ void policy_strategy(struct policy *policy, const struct phys_frame *frame,
 void policy_set_strategy(struct policy *policy, int strategy, const char *why,
                          const struct phys_frame *frame, struct phys_spec spec);
 
-/* The specialisation of the kernels for a resolved scene. */
+/* Returns the specialisation of the kernels for a resolved scene. */
 struct phys_spec specialize_scene(const nb_scene *scene);
 
 #endif

@@ -50,7 +50,7 @@ static void explain_plan(struct text *text, const struct plan *plan)
            plan->used > 0 ? "" : ", not yet made");
 }
 
-/* The reason why compiled mode is off; NULL: it is on. */
+/* Returns why compiled mode is off, or NULL if it is on. */
 static const char *why_off(const nb_context *ctx, const struct policy *policy)
 {
     if (ctx->env.disabled_by) return ctx->env.disabled_by;

@@ -1,5 +1,5 @@
 /*
- * reasons.h - the decisions of compiled mode, in words.
+ * reasons.h - describes the decisions of compiled mode in words.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,7 +14,7 @@
 #include "compile/policy.h"
 
 /* Describe a simulator in lines, as far as they fit into n characters: whether it is
- * compiled, its device, the plan that each kind of call used last (hash 0: none), and the
+ * compiled, its device, the plan that each operation used last (hash 0: none), and the
  * counts. */
 void explain_compiled(const nb_context *ctx, const struct policy *policy,
                       const char *device, const struct plan last[PLAN_OPERATIONS],

@@ -7,8 +7,8 @@
 
 #include "compile/policy.h"
 
-/* 1 when the list has the five indices per axis that tricubic interpolation needs: four
- * nodes and a neighbour. */
+/* Returns 1 if the list has the five indices per axis that tricubic interpolation needs:
+ * four nodes and a neighbour. */
 static int is_wide(const nb_hkl *hkl)
 {
     nb_hkl_info info;

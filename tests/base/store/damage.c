@@ -1,4 +1,8 @@
-/* damage.c - files that are no good, or not ours. SPDX-License-Identifier: MIT */
+/*
+ * damage.c - files that are damaged, or that belong to other users.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #define _XOPEN_SOURCE 700 // NOLINT(readability-identifier-naming)
 
 #include <stdio.h>

@@ -1,5 +1,4 @@
-/* disk.c - folders, rights, limits, and disks that are full. SPDX-License-Identifier: MIT
- */
+/* disk.c - folders, permissions, limits, and full disks. SPDX-License-Identifier: MIT */
 #define _XOPEN_SOURCE 700 // NOLINT(readability-identifier-naming)
 
 #include <fcntl.h>

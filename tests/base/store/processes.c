@@ -1,4 +1,8 @@
-/* processes.c - many at once, and those that are killed. SPDX-License-Identifier: MIT */
+/*
+ * processes.c - many processes at once, and processes that are killed.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #define _XOPEN_SOURCE 700 // NOLINT(readability-identifier-naming)
 
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 /*
- * test_cubin.c - code that NVRTC made is kept on disk under a key that says what it was
- * made from. No GPU, and mostly no NVRTC. The store itself has test_store.c.
+ * test_cubin.c - code from NVRTC is stored on disk under a key that names all it was made
+ * from. It needs no GPU, and hardly ever NVRTC. The store itself is tested by
+ * tests/base/test_store.c.
  *
  * SPDX-License-Identifier: MIT
  */

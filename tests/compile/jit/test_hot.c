@@ -1,7 +1,7 @@
 /*
- * test_hot.c - kernels for what is used often: built in the background by a library that
- * only looks like NVRTC (emulation/fakes/fake_nvrtc.c), loaded by an emulated device, whose
- * kernels then know their frame (gpu/text/frame_flags.h).
+ * test_hot.c - kernels for frames that are used often: a library that imitates NVRTC
+ * (emulation/fakes/fake_nvrtc.c) builds them in the background, and an emulated device
+ * loads them; they are compiled for the flags of their frame (gpu/text/frame_flags.h).
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /*
- * test_nvrtc.c - NVRTC compiles the embedded texts for every architecture it knows, stops
- * in time, and what it lacks or refuses is one line. Needs no GPU; where there is no NVRTC
- * its cases are skipped.
+ * test_nvrtc.c - NVRTC compiles the embedded sources for every architecture it knows and
+ * stops in time, and what it lacks or refuses is reported in one line. It needs no GPU;
+ * without NVRTC its cases are skipped.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,6 +1,7 @@
 /*
- * test_tuning_cache.c - what tuning measured rules until the process ends, and is merged
- * into a text on disk in which nothing does harm. How files are written is test_store.c's.
+ * test_tuning_cache.c - a tuning result holds until the process ends, and is merged into a
+ * text on disk, no damage of which does harm. tests/base/test_store.c tests the file
+ * itself.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /*
- * fake_cuda.c - a libcuda without a GPU, built as a library that exports what cuda.c asks
- * of the real one. With FAKE_OLD it has no cuMemcpyDtoHAsync_v2, with FAKE_PLAIN nothing
- * of graphs.
+ * fake_cuda.c - a libcuda without a GPU: a library that exports the symbols that cuda.c
+ * looks up. With FAKE_OLD it lacks cuMemcpyDtoHAsync_v2, with FAKE_PLAIN all functions of
+ * graphs.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /*
  * fake_cuda.h - a libcuda without a GPU, for tests of gpu/driver/cuda.c: a library of its
- * own (fake_cuda.c), opened in libcuda's place. Its memory is the host's, a launch is only
- * noted, and it fails when and how it is told.
+ * own (fake_cuda.c) that is opened instead of libcuda. Its memory is the host's, it only
+ * counts launches, and it fails when and how a test sets it to.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,25 +13,25 @@
 #include "gpu/driver/cuda_library.h"
 
 struct fake_cuda {
-    /* what the machine is like */
+    /* properties of the machine */
     int devices, version, major, minor;
-    const void *known; /* a pointer that it knows: of this type, on this device */
+    const void *known; /* a pointer that it knows, of this type and on this device */
     unsigned type, managed, ordinal;
-    cuda_stream theirs; /* a stream of the caller's in our context, or NULL */
-    cuda_stream expected; /* where all but captures is to go; NULL: the library's own */
-    /* how it fails */
-    int fail_at; /* which call, from 1 on; 0: none */
-    const char *fail_in; /* or the symbol whose every call fails; NULL: none */
-    cuda_result result; /* with this */
-    const char *jit_log; /* what loading a module that fails has to say */
-    /* what was done */
+    cuda_stream theirs; /* a stream of the caller's in the library's context, or NULL */
+    cuda_stream expected; /* the stream for all but captures; NULL: the library's own */
+    /* failures */
+    int fail_at; /* the number of the call that fails, from 1; 0: none */
+    const char *fail_in; /* the symbol whose calls all fail; NULL: none */
+    cuda_result result; /* the error of those calls */
+    const char *jit_log; /* the log of loading a module that fails */
+    /* records of the calls */
     int calls;
     const char *last_failed; /* the symbol of the call that failed, or NULL */
-    int contexts, streams, modules, memories, graphs, graph_execs; /* that live */
-    int lost; /* of these in a context that went */
+    int contexts, streams, modules, memories, graphs, graph_execs; /* that exist */
+    int lost; /* those of them in a context that was destroyed */
     int depth; /* contexts pushed and not popped */
-    int misuses; /* calls that need our context and had another, or a wrong handle */
-    int capturing; /* launches go to a graph, and little else is allowed */
+    int misuses; /* calls with another context than the library's, or a wrong handle */
+    int capturing; /* 1: launches go to a graph, and few other calls are allowed */
     int captured; /* launches of the last graph */
     int waits, loads, looked_up, functions_loaded, launches, graph_launches;
     char kernel[64]; /* of the last launch */
@@ -42,7 +42,7 @@ struct fake_cuda {
 
 typedef struct fake_cuda *fake_cuda_state_function(void);
 
-/* What the library exports beside CUDA's functions: the one state. */
+/* Returns the one state. The library exports this beside CUDA's functions. */
 fake_cuda_state_function fake_cuda_state;
 
 #endif

@@ -1,12 +1,11 @@
 /*
- * fake_nvrtc.c - a library with NVRTC's functions that compiles nothing: its "code" is made
- * of the options, at once. So what is done with code can be tested where there is no NVRTC,
- * and what a library may refuse.
+ * fake_nvrtc.c - a library with NVRTC's functions that compiles nothing: its "code"
+ * consists of the options, and is ready at once. With it the use of code, and every failure
+ * of the library, can be tested without NVRTC.
  *
  * -DSIZE=n: bytes of code; without it, the code is the options, a line each. -DSLOW:
  * compiles until it is stopped, 20 s at most. -DFAIL: an error with a log. FAKE_NVRTC in
- * the environment names what goes wrong; "slow" and "fail" are those two, and "nap" takes
- * 0.3 s.
+ * the environment names a failure; "slow" and "fail" are those two, and "nap" takes 0.3 s.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,5 +1,8 @@
-/* kernels.c - kernels that can not be had, and devices that do not serve.
- * SPDX-License-Identifier: MIT */
+/*
+ * kernels.c - kernels that cannot be built, and devices that cannot run them.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #define _XOPEN_SOURCE 700 // NOLINT(readability-identifier-naming)
 
 #include <stdio.h>

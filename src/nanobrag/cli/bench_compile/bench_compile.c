@@ -1,5 +1,6 @@
 /*
- * bench_compile.c - -bench_compile: which scenes, how long, the table and the verdict.
+ * bench_compile.c - see bench_compile.h: which scenes are compared and for how long, the
+ * table, and the verdict.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,7 +16,7 @@ static const struct bench_effort efforts[] = {
     {"full", 9, BENCH_TIMES_MOST, 0.4},
 };
 
-/* what times of a quiet machine keep */
+/* On a quiet machine the median stays below this multiple of the least time. */
 #define BENCH_SPREAD 1.5
 #define BENCH_SHARE  0.8
 
@@ -58,8 +59,10 @@ struct bench_row *bench_row_add(struct bench *bench)
 
 /* ---- the table ---- */
 
-/* A median far above the least time; or little of a processor, for a neighbour that runs
- * all the time disturbs the least time too. A quiet machine gives 0.9 to 1 of it. */
+/* The machine is taken as disturbed if the median is far above the least time. As a
+ * neighbour that runs all the time disturbs the least time too, it is also taken as
+ * disturbed if the thread had little of a processor; on a quiet machine it has 0.9 to 1 of
+ * one. */
 int bench_disturbed(const struct bench_row *row)
 {
     for (int side = 0; side < SIDES; side++)
@@ -145,7 +148,7 @@ static const char legend_times[] =
     "compiled: medians; speedup: of the least times, which other programs disturb less;\n"
     "fixed: medians of a region of one pixel\n";
 
-/* NULL: one side is compiled */
+/* Returns why a case was not compiled, or NULL if it was. */
 static const char *why_eager(const struct run *run)
 {
     if (run->sim && run->description.strategy == NB_REFERENCE)
@@ -218,7 +221,8 @@ static int own_scenes(struct bench *bench)
     return code;
 }
 
-/* -param moves the resolved scene, which with quirks is not quite the same */
+/* The option -param changes the resolved scene, which with quirks differs slightly from the
+ * given one. */
 static int given_scene(struct bench *bench)
 {
     struct run *run = bench->run;
@@ -242,19 +246,20 @@ static void start(struct bench *bench)
         bench->nprecision = 1;
         bench->precisions[0] = s->how.precision;
     } else if (s->how.strategy == NB_REFERENCE)
-        bench->nprecision = 1; /* which is in double */
+        bench->nprecision = 1; /* the reference is in double only */
 }
 
-/* the first call in a process also starts its threads, which is to be no case's time */
+/* Make the first call in the process, which also starts its threads, before any case is
+ * timed. */
 static int warm_up(const struct bench *bench)
 {
     struct run *run = bench->run;
-    struct bench idle = {.run = run}; /* takes no times */
+    struct bench idle = {.run = run}; /* without times */
     struct bench_case c;
     const int compile = run->compile;
     if (bench->effort.most == 0) return 0;
     const nb_status status = bench_case_make(run->ctx, 0, &c);
-    run->compile = NB_COMPILE_OFF; /* nothing is found out by it */
+    run->compile = NB_COMPILE_OFF; /* this call is not compared */
     const int code = status == NB_OK ? bench_run(&idle, &c, NB_DOUBLE)
                                      : message_status(run->messages, status,
                                                       nb_context_message(run->ctx), 0);

@@ -1,5 +1,6 @@
 /*
- * bench_compile.h - a scene computed twice, uncompiled and compiled, and what comes of it.
+ * bench_compile.h - the option -bench_compile: it computes scenes twice, uncompiled (eager)
+ * and compiled, and compares results and times.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,43 +15,45 @@ struct bench_case {
     const char *name;
     nb_scene scene;
     nb_options how;
-    /* what the scene points to, where the case owns it */
+    /* These are freed with the case; the scene points to them. */
     nb_hkl *hkl;
     nb_source *sources;
     uint8_t *mask;
 };
 
-/* How many scenes this build has of its own, and scene i of them; free it even after a
- * failure. */
+/* Return the number of scenes that are built in, and make scene i of them. A case has to be
+ * freed even after a failure. */
 int bench_cases_count(void);
 nb_status bench_case_make(nb_context *ctx, int i, struct bench_case *out);
 void bench_case_free(struct bench_case *c);
 
-/* ---- what is found ---- */
+/* ---- results ---- */
 
 enum { SIDE_EAGER, SIDE_COMPILED, SIDES };
 enum { OPERATION_IMAGE, OPERATION_GRADIENT, OPERATIONS };
 
 enum { PLAN_LINE = 192 };
 
-/* Of one operation; of two values the first is eager. Times in ms. */
+/* The comparison of one operation on one scene. Of two values the first is eager; times are
+ * in ms. */
 struct bench_row {
     const char *name; /* of the case */
     int operation, precision;
     size_t values; /* pixels or parameters */
-    double mean; /* of |value|, eager: 0 would prove nothing */
+    double mean; /* mean |value|, eager; a comparison of zeros would prove nothing */
     int moves; /* the other x gives other numbers */
-    double difference, relative; /* mean |difference|, and over the mean */
-    double allowed; /* of `relative` */
-    int equal; /* all bits */
-    int repeats[SIDES]; /* x, another x, x gave the bits of x again, whatever came between
-                         */
-    double first[SIDES], steady[SIDES]; /* first: with making the simulator */
-    double least[SIDES]; /* of those steady is the median of */
-    double share; /* of a processor that the calling thread had meanwhile */
-    char plan[PLAN_LINE]; /* its line of nb_simulator_explain(), compiled; "": none */
-    const char *differs_by; /* what tuning did that may move bits; NULL: nothing known */
-    double fixed[SIDES]; /* of a region of one pixel; negative: not taken */
+    double difference, relative; /* mean |difference|, and the same over the mean */
+    double allowed; /* the limit of `relative` */
+    int equal; /* all bits are the same */
+    /* a second call at x gave the same bits, after calls at another x */
+    int repeats[SIDES];
+    /* `first` includes making the simulator; `steady` is a median */
+    double first[SIDES], steady[SIDES];
+    double least[SIDES]; /* the least of the times of `steady` */
+    double share; /* fraction of a processor that the calling thread had meanwhile */
+    char plan[PLAN_LINE]; /* its line of nb_simulator_explain(); "": none */
+    const char *differs_by; /* the tuning that may change bits; NULL: none is known */
+    double fixed[SIDES]; /* times of a region of one pixel; negative: not measured */
     nb_compile_stats stats[SIDES];
     nb_description about[SIDES];
     int fails;
@@ -58,11 +61,11 @@ struct bench_row {
 
 enum { BENCH_TIMES_MOST = 1001 };
 
-/* how many times an operation is timed */
+/* How many times an operation is timed. */
 struct bench_effort {
     const char *word;
-    int least, most; /* most 0: no times */
-    double seconds; /* between them */
+    int least, most; /* if most is 0, nothing is timed */
+    double seconds; /* after this time, no more than `least` are timed */
 };
 
 struct bench {
@@ -75,22 +78,22 @@ struct bench {
     double seconds;
 };
 
-/* Compute a case at one precision, both ways, and add its rows: the image, and the gradient
- * where there is one. Returns 0 or the exit status. */
+/* Compute a case at one precision, eager and compiled, and add its rows: the image, and the
+ * gradient where there is one. Returns 0 or the exit status. */
 int bench_run(struct bench *bench, const struct bench_case *c, int precision);
 
-/* Another row; NULL without memory. */
+/* Append a row, and return it; NULL if there is no memory. */
 struct bench_row *bench_row_add(struct bench *bench);
 
 const char *bench_operation_word(int operation);
 
-/* 1 when the times say that something else ran beside. */
+/* Returns 1 if the times show that something else ran on the machine. */
 int bench_disturbed(const struct bench_row *row);
 
-/* Of the least times; 0: there are none. */
+/* Returns the ratio of the least times, or 0 if there are none. */
 double bench_speedup(const struct bench_row *row);
 
-/* The table as a JSON document. */
+/* Write the table as a JSON document. */
 int bench_json_write(const struct bench *bench, const char *path);
 
 #endif

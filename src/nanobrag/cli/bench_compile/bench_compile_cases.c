@@ -1,6 +1,6 @@
 /*
- * bench_compile_cases.c - small scenes that between them meet what a plan is made for:
- * every crystal shape with every way to look up F, and every loop.
+ * bench_compile_cases.c - small scenes that together meet what a plan is made for: every
+ * crystal shape with every way to look up F, and every loop.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -52,7 +52,7 @@ static const struct plot plots[] = {
     {"spots_gauss", NB_GAUSS, NB_NEAREST, 48, 3, 1, 2, 1, 1, NB_SPOTS, 0},
     {"spots_star", NB_GAUSS_STAR, CONSTANT, 48, 3, 1, 2, 1, 2, NB_SPOTS, 0},
     {"everything", NB_SQUARE, NB_NEAREST, 32, 3, 2, 2, 2, 2, 0, WATER | LIMIT | REGION},
-    /* the last one: a build without FFTW leaves it out */
+    /* This has to be the last: a build without FFTW leaves it out. */
     {"point_spread", NB_SQUARE, NB_NEAREST, 48, 1, 1, 1, 1, 1, 0, PSF},
 };
 // clang-format on
@@ -64,7 +64,7 @@ int bench_cases_count(void)
     return option_listed(nb_features(), "fftw") ? PLOTS : PLOTS - 1;
 }
 
-/* amplitudes that differ from each of their neighbours */
+/* Make amplitudes each of which differs from its neighbours. */
 static nb_status make_factors(nb_context *ctx, nb_hkl **out)
 {
     enum { REACH = 9, EDGE = 2 * REACH + 1, COUNT = EDGE * EDGE * EDGE };
@@ -119,7 +119,7 @@ static void start(nb_scene *scene, const struct plot *p)
     for (int i = 0; i < 6; i++) scene->crystal.cell[i] = cell[i];
     for (int i = 0; i < 3; i++) {
         scene->crystal.misset[i] = misset[i];
-        /* spots have to be apart for float */
+        /* in float the spots have to be apart */
         scene->crystal.ncells[i] = p->strategy == NB_SPOTS ? 11 + i : 5 + i;
     }
     scene->crystal.shape = p->shape;

@@ -1,5 +1,5 @@
 /*
- * bench_compile_json.c - the table of -bench_compile as JSON.
+ * bench_compile_json.c - writes the table of -bench_compile as JSON.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,7 +9,7 @@
 #include "cli/bench_compile/bench_compile.h"
 #include "cli/output/json_writer.h"
 
-/* the processor's name as Linux has it; "" elsewhere */
+/* Read the name of the processor as Linux reports it; "" on other systems. */
 static void read_processor(char *out, size_t size)
 {
     static const char key[] = "model name";

@@ -1,9 +1,9 @@
 /*
- * bench_compile_run.c - one scene at one precision, uncompiled and compiled: the same
- * calls in the same order, each in a context of its own, then the times of both in turn.
+ * bench_compile_run.c - one scene at one precision, eager and compiled: the same calls in
+ * the same order, each side in a context of its own, then the times of both in turn.
  *
- * A call that is made again is compared by a hash of its bits, so that a large image need
- * not be kept for each.
+ * Results of repeated calls are compared by a hash of their bits, so that a large image
+ * need not be saved for each.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,14 +15,14 @@
 
 #include "cli/bench_compile/bench_compile.h"
 
-/* x, and another x, between whose calls those of the first are made again */
+/* The number of points x. Calls at the first are repeated after calls at the second. */
 enum { POINTS = 2 };
 
-/* numbers that came of an operation */
+/* The results of an operation. */
 struct values {
     size_t n;
-    double *kept[POINTS], *now; /* uncompiled, at each point; the last call's */
-    double *weight; /* photons of a unit of each; NULL: 1 */
+    double *kept[POINTS], *now; /* eager results at each point; those of the last call */
+    double *weight; /* converts each to photons; NULL: all are 1 */
 };
 
 struct side {
@@ -103,7 +103,7 @@ static nb_array image_of(const struct attempt *t, double *data)
     return nb_array_f64(data, t->nslow, t->nfast);
 }
 
-/* one call; *ms is what it took */
+/* Make one call, and write its time to *ms. */
 static nb_status call(struct attempt *t, int side, int operation, int point, double *ms)
 {
     struct values *const v = &t->of[operation];
@@ -123,7 +123,7 @@ static nb_status call(struct attempt *t, int side, int operation, int point, dou
 
 /* ---- memory ---- */
 
-/* touched, so that no first call pays for its pages */
+/* Allocate numbers and set them to 0, so that no first call pays for their pages. */
 static double *make_doubles(size_t n)
 {
     double *const p = malloc((n + 1) * sizeof *p);
@@ -139,8 +139,8 @@ static int make_values(struct values *v, size_t n)
     return (v->now = make_doubles(n)) != NULL;
 }
 
-/* The other x: what a fit moves, by a little, within its bounds. What is at its lower one,
- * as water that is not there, stays so. */
+/* Returns the other x: moved a little within its bounds, as in a fit. A parameter at its
+ * lower bound, such as the thickness of absent water, stays. */
 static double moved(const nb_param *p)
 {
     static const char *const names[] = {"misset_x",  "cell_a",    "distance", "mosaic",
@@ -203,7 +203,7 @@ static uint64_t hash_of(const double *values, size_t n)
     return hash;
 }
 
-/* the larger one, of both points */
+/* Compare with the eager results; the row gets the larger difference of both points. */
 static void compare(const struct values *v, int point, struct bench_row *row)
 {
     const double *const eager = v->kept[point];
@@ -216,13 +216,13 @@ static void compare(const struct values *v, int point, struct bench_row *row)
     if (point == 0) row->mean = whole / (double)v->n;
     if (memcmp(eager, v->now, v->n * sizeof *eager) == 0) return;
     row->equal = 0;
-    const double relative = sum > 0 ? sum / whole : sum; /* NaN stays NaN */
+    const double relative = sum > 0 ? sum / whole : sum; /* a NaN stays a NaN */
     if (isnan(row->relative) || relative < row->relative) return;
     row->relative = relative;
     row->difference = sum / (double)v->n;
 }
 
-/* a call, compared with what it is to give */
+/* Make a call, and compare its result with the expected one. */
 static int check(struct attempt *t, int side, int operation, int point)
 {
     struct side *const s = &t->side[side];
@@ -231,7 +231,7 @@ static int check(struct attempt *t, int side, int operation, int point)
     double ms;
     const nb_status status = call(t, side, operation, point, &ms);
     if (status == NB_ERR_UNSUPPORTED && operation == OPERATION_GRADIENT) {
-        t->has_gradient = 0; /* nanoBragg's curved detector */
+        t->has_gradient = 0; /* for nanoBragg's curved detector */
         return 0;
     }
     if (status != NB_OK) return library_failed(t, status, s->ctx);
@@ -249,7 +249,8 @@ static int check(struct attempt *t, int side, int operation, int point)
     return 0;
 }
 
-/* x, another, x; first images, then gradients with an image between them */
+/* Make calls at x, at the other point, and at x again: first images, then gradients with an
+ * image between them. */
 static int check_side(struct attempt *t, int side)
 {
     static const struct {
@@ -281,8 +282,8 @@ static double median(double *values, int n)
     return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }
 
-/* processor time of this thread, s. It spins while it waits for others, so on a quiet
- * machine this is close to the time that passes. */
+/* Returns the processor time of this thread, in s. A thread spins while it waits for
+ * others, so on a quiet machine this is close to the time that passes. */
 static double processor_clock(void)
 {
     struct timespec now = {0, 0};
@@ -290,7 +291,8 @@ static double processor_clock(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* medians of both ways in turn, so that what disturbs meets both */
+/* Measure the medians of both sides, whose calls alternate, so that a disturbance of the
+ * machine affects both. */
 static int time_both(struct attempt *t, int operation, double out[SIDES],
                      double least[SIDES])
 {
@@ -307,14 +309,14 @@ static int time_both(struct attempt *t, int operation, double out[SIDES],
         }
     }
     for (int side = 0; side < SIDES; side++) {
-        out[side] = median(ms[side], n); /* which sorts them */
+        out[side] = median(ms[side], n); /* this sorts them */
         least[side] = ms[side][0];
     }
     return 0;
 }
 
-/* what does not depend on the number of pixels, by a region of one of them. Not told of
- * large images, of which clearing the rest takes longer. */
+/* Measure the time that does not depend on the number of pixels, with a region of one
+ * pixel. Large images are left out: clearing the rest of the image takes longer. */
 static int time_fixed(struct attempt *t)
 {
     enum { PIXELS_MOST = 1 << 18 };
@@ -343,9 +345,9 @@ static int time_fixed(struct attempt *t)
 
 /* ---- all of it ---- */
 
-/* What `relative` may be. Tuning may take another loop: either leaves out no more of a
- * pixel than the tolerance, a part of the peak; of gradients no such bound is known. Never
- * more than the gate. */
+/* Returns the limit of `relative`. Tuning may choose another strategy. Either strategy
+ * leaves out at most the tolerance, a fraction of the peak, in each pixel of an image; no
+ * such bound is known for gradients. The limit never exceeds the gate. */
 static double allowed(const struct attempt *t, int operation)
 {
     const struct values *const v = &t->of[OPERATION_IMAGE];
@@ -376,7 +378,7 @@ static void start_rows(struct attempt *t)
                                                .fixed = {-1, -1}};
 }
 
-/* the line of the plan, which tells its threads; the hash before ':' is of no use here */
+/* Save the line of the plan, which shows its threads, without the hash before ':'. */
 static void keep_plan(nb_simulator *sim, struct bench_row *row)
 {
     const char *const word =
@@ -387,7 +389,8 @@ static void keep_plan(nb_simulator *sim, struct bench_row *row)
     snprintf(row->plan, sizeof row->plan, "%.*s", (int)strcspn(line, "\n"), line);
 }
 
-/* tuning alone may move bits: by another strategy, or by transforms that FFTW measured */
+/* Returns the reason why bits may differ: tuning chose another strategy, or FFTW measured
+ * the transforms. */
 static const char *differs_by(const struct attempt *t, const struct bench_row *row)
 {
     const int tuned = row->about[SIDE_COMPILED].strategy;
@@ -413,13 +416,13 @@ static void finish_rows(struct attempt *t)
         keep_plan(t->side[SIDE_COMPILED].sim, row);
         row->differs_by = differs_by(t, row);
         row->allowed = allowed(t, operation);
-        /* a failure too where a number is none */
+        /* a NaN fails too */
         row->fails = !row->repeats[SIDE_EAGER] || !row->repeats[SIDE_COMPILED]
                      || (!row->equal && !(row->relative <= row->allowed));
     }
 }
 
-/* a context, a simulator, the first calls: of one side after the other */
+/* Make a context, a simulator and the first calls of one side. */
 static int first_calls(struct attempt *t, int side)
 {
     const double start = progress_line_clock();

@@ -1,6 +1,8 @@
 /*
- * json_missing.c - stands in for summary_json.c and bench_compile_json.c in a build without
- * cJSON, where -json was refused before (outputs.c). SPDX-License-Identifier: MIT
+ * json_missing.c - replaces summary_json.c and bench_compile_json.c in a build without
+ * cJSON. outputs.c refuses -json before, so these functions are not reached.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #include "cli/bench_compile/bench_compile.h"
 

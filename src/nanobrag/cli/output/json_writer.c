@@ -77,7 +77,7 @@ void json_flag(cJSON *to, const char *key, int value)
     cJSON_AddBoolToObject(to, key, value != 0);
 }
 
-/* length of the UTF-8 sequence at p, 0 where there is none */
+/* Returns the length of the UTF-8 sequence at p, or 0 if there is none. */
 static size_t sequence(const unsigned char *p)
 {
     const size_t n = p[0] < 0x80   ? 1
@@ -91,7 +91,7 @@ static size_t sequence(const unsigned char *p)
     return n;
 }
 
-/* a string of valid UTF-8; other bytes (a file name may hold any) become '?' */
+/* Make a string of valid UTF-8. Other bytes (a file name may hold any) become '?'. */
 static cJSON *make_text(const char *text)
 {
     char *copy = strdup(text);

@@ -1,8 +1,9 @@
 /*
- * json_writer.h - values of a JSON document, for the program and for nanobrag_bench: a thin
- * layer over cJSON. Reals are printed as %.17g, so that they read back exactly; what is not
- * finite is null. Compiled only where there is cJSON (json_missing.c is the program's part
- * where there is none). Without memory a value is left out, and the document is NULL.
+ * json_writer.h - writes the values of a JSON document, for the program and for
+ * nanobrag_bench: a thin layer over cJSON. Reals are printed as %.17g, so that they read
+ * back exactly; those that are not finite become null. It is compiled only with cJSON
+ * (json_missing.c replaces the program's part without it). If memory runs out, a value is
+ * left out, and the document is NULL.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,7 +14,8 @@
 
 #include <nanobrag/nanobrag.h>
 
-/* An object or an array that is a member; an object that is the next entry of an array. */
+/* Add an object or an array as a member, or an object as the next entry of an array, and
+ * return it. */
 cJSON *json_object(cJSON *to, const char *key);
 cJSON *json_array(cJSON *to, const char *key);
 cJSON *json_entry(cJSON *array);
@@ -25,19 +27,20 @@ void json_whole(cJSON *to, const char *key, long long value);
 void json_pair(cJSON *to, const char *key, double a, double b);
 void json_flag(cJSON *to, const char *key, int value);
 
-/* Up to nine of them. */
+/* Add an array of at most nine reals. */
 void json_reals(cJSON *to, const char *key, const double *values, int n);
 
-/* NULL: null. Bytes that are no UTF-8 (a file name may hold any) become '?'. */
+/* Add a string, or null if it is NULL. Bytes that are not UTF-8 (a file name may hold any)
+ * become '?'. */
 void json_text(cJSON *to, const char *key, const char *text);
 
-/* Those of n that are not NULL. */
+/* Add an array of those of n strings that are not NULL. */
 void json_texts(cJSON *to, const char *key, char *const *texts, size_t n);
 
-/* The lines of a text, without what ends them. */
+/* Add an array of the lines of a text, without their line ends. */
 void json_lines(cJSON *to, const char *key, const char *text);
 
-/* Every counter by its name, the hash as a string of hexadecimal digits. */
+/* Add every counter by its name, and the hash as a string of hexadecimal digits. */
 void json_stats(cJSON *to, const nb_compile_stats *stats);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * summary_json.c - every resolved number of a run as JSON.
+ * summary_json.c - writes every resolved number of a run as JSON.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -161,7 +161,7 @@ static void add_sampling(cJSON *root, const struct run *run)
     json_whole(psf, "radius_pixel", scene->psf.radius);
 }
 
-/* what -param set; the rest of the numbers follows from it */
+/* Add the parameters that -param set; the other numbers follow from them. */
 static void add_parameters(cJSON *root, const struct run *run)
 {
     cJSON *array = json_array(root, "parameters");

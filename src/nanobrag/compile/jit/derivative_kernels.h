@@ -12,7 +12,7 @@
 #include "gpu/driver/scene.h"
 #include "kernels/job.h"
 
-/* What a kernel is built for: the JACOBIAN_CLASSES of derivatives_block.h, or f_block.h. */
+/* What a kernel is built for: the JACOBIAN_CLASSES of jacobian_block.h, or f_block.h. */
 enum gpu_derivatives_class {
     CLASS_FRAME, /* no tangent turns the crystal or changes it */
     CLASS_TURNED, /* some tangents turn the crystal */

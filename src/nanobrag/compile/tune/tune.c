@@ -11,14 +11,15 @@
 #include "base/log.h"
 #include "compile/tune/tuning_cache.h"
 
-/* ---- rehearsals ---- */
+/* ---- dry runs ---- */
 
-/* what watches over them */
+/* The state of watch_progress(), which ends a dry run that takes too long. */
 struct watch {
     struct rehearsal *rehearsal;
-    double end; /* s; past it the run is given up */
-    int over, stopped; /* given up; the caller asked to stop */
-    double seconds, ran; /* of all runs, and how long this thread ran meanwhile */
+    double end; /* the time (s) at which the run is given up */
+    int over, stopped; /* the run was given up; the caller asked to stop */
+    /* of all runs: time that passed, and processor time of this thread */
+    double seconds, ran;
 };
 
 static double seconds_of(clockid_t clock)
@@ -64,12 +65,12 @@ static nb_status dry_run(void *user, const struct schedule *schedule, double lim
     return NB_OK;
 }
 
-/* The calling thread works, or spins until the others are done: one that did not run was
- * not alone on the machine. */
+/* Returns 1 if this thread did not run all the time. As it works or spins until the other
+ * threads are done, something else must have taken its processor. */
 static int is_busy(const struct watch *watch)
 {
-    static const double least =
-        0.75; /* 0.83 to 1 where it was quiet, 0.64 beside one other */
+    /* measured: 0.83 to 1 on a quiet machine, 0.64 beside another process */
+    static const double least = 0.75;
     const int busy = watch->ran < least * watch->seconds;
 
     if (busy)
@@ -82,8 +83,8 @@ static int is_busy(const struct watch *watch)
 
 typedef nb_status measure(struct watch *watch, void *user);
 
-/* Measure with a job whose photons, if it makes any, are nobody's. What the context counts
- * of the call at hand stays as it is. */
+/* Measure with a job that writes its photons, if it has any, to scratch memory. The
+ * context's counts of launches stay as they are. */
 static nb_status on_scratch(struct rehearsal *r, measure *how, void *user)
 {
     nb_context *ctx = r->ctx;
@@ -103,15 +104,15 @@ static nb_status on_scratch(struct rehearsal *r, measure *how, void *user)
     status = how(&watch, user);
     ctx->launches = launches;
     ctx->compiled_launches = compiled;
-    if (status == NB_OK)
-        memcpy(ctx->message, message, sizeof message); /* of those given up */
+    if (status == NB_OK) /* drop the messages of runs given up */
+        memcpy(ctx->message, message, sizeof message);
     free(scratch);
     return status;
 }
 
 /* ---- schedules ---- */
 
-/* what is known; a file that is no good is an error where nothing may be done without */
+/* Find a tuned entry. A damaged file is an error in strict mode only. */
 static nb_status recall(nb_context *ctx, const char *key, struct tuning_entry *out,
                         int *known)
 {
@@ -175,15 +176,16 @@ nb_status tune_schedule(struct rehearsal *r, struct plan *plan)
 
 /* ---- the strategy ---- */
 
-/* estimates further apart than this are believed; and what may be spent on either, s */
+/* Estimates that differ by a factor above far_apart are trusted. Otherwise a first image
+ * may take up to long_image seconds. */
 static const double far_apart = 8, long_image = 0.5;
 enum { STRATEGY_RUNS = 3 };
 
 struct contest {
     struct policy *policy;
-    int first, second; /* strategies, the one chosen by estimate and its rival */
-    double seconds; /* of the winner */
-    int winner; /* 0: it takes too long to tell, or the machine is busy */
+    int first, second; /* strategies: the estimate's choice and its rival */
+    double seconds; /* the winner's time */
+    int winner; /* 0: the first takes too long to compare, or the machine is busy */
 };
 
 static nb_status time_strategy(struct watch *watch, struct policy *policy, int strategy,
@@ -194,7 +196,7 @@ static nb_status time_strategy(struct watch *watch, struct policy *policy, int s
 
     *best = INFINITY;
     policy_set_strategy(policy, strategy, "", job->frame, job->spec);
-    policy->automatic = 0; /* spots that are too many may not become lanes here */
+    policy->automatic = 0; /* an error for too many spots, instead of lanes */
     for (int k = 0; k < STRATEGY_RUNS; k++) {
         double once;
         const nb_status status = dry_run(watch, &schedule, limit, &once);
@@ -232,7 +234,7 @@ static int is_open(const nb_context *ctx, const struct policy *p)
            && most <= far_apart * least;
 }
 
-/* of an open strategy; with what decides between the two besides */
+/* Write the key of an open strategy, with the tolerance and the ratio of the estimates. */
 static void strategy_key(const struct rehearsal *r, const struct policy *p,
                          const struct signature *common, char key[PLAN_KEY])
 {
@@ -264,7 +266,7 @@ nb_status tune_strategy(struct rehearsal *r, struct policy *policy,
         status = on_scratch(r, measure_strategies, &contest);
         *policy = chosen;
         if (status != NB_OK) return status;
-        /* without a winner the estimate rules from now on, in this process */
+        /* Without a winner the estimate holds until the process ends. */
         entry.effort = EFFORT_MEASURED;
         entry.strategy = contest.winner;
         entry.microseconds = (int)(1e6 * contest.seconds);

@@ -1,6 +1,7 @@
 /*
- * tune.h - what compiled mode measures when it is asked to tune: schedules, and a strategy
- * that was left open.
+ * tune.h - what compiled mode measures when it is asked to tune: the schedule of a plan,
+ * and a strategy that was left open. It measures dry runs, which repeat a call on scratch
+ * memory.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,32 +12,33 @@
 #include "compile/plan.h"
 #include "compile/policy.h"
 
-/* A call once more, by the schedule of `job`, with nothing of the caller's written. */
+/* Run a call once more by the schedule of `job`, without writing the caller's memory. */
 typedef nb_status tune_run(void *user, struct progress *progress, const struct job *job);
 
-/* a call that may be run again and again */
+/* A call that may be repeated as a dry run. */
 struct rehearsal {
     nb_context *ctx;
-    struct progress *call; /* of the call at hand, which stands still meanwhile */
+    struct progress *call; /* of the call itself, which waits meanwhile */
     struct job job;
     const char *kernel; /* instruction set of the kernels */
-    tune_run *run; /* NULL: it may not */
+    tune_run *run; /* NULL: it cannot be repeated */
     void *user;
-    size_t pixels; /* of the photons that it makes, in memory of the tuner's; 0: none */
+    /* of the photons it writes, for which the tuner allocates memory; 0: none */
+    size_t pixels;
 };
 
-/* The schedule that is known for a plan, of this process or the file; nothing without one.
- * Errors: those of context_fall_back(), for a file that is no good. */
+/* Set the schedule of a plan to the tuned one that the process or the file knows; does
+ * nothing if there is none. Errors: those of context_fall_back(), for a damaged file. */
 nb_status tune_recall(nb_context *ctx, const char *kernel, struct plan *plan);
 
-/* The same, and where none is known and compiled mode tunes the fastest. On a busy machine,
- * and for long calls, the estimate stays. Errors: NB_ERR_CANCELLED, those of the job and of
- * context_fall_back(). */
+/* Do the same; if none is known and compiled mode tunes, measure which schedule is the
+ * fastest. The estimate stays for long calls and on a busy machine. Errors:
+ * NB_ERR_CANCELLED, those of the job and of context_fall_back(). */
 nb_status tune_schedule(struct rehearsal *rehearsal, struct plan *plan);
 
-/* Of an open strategy the one that is faster here, when compiled mode tunes: measured once
- * in a process, and saved. The rehearsed call computes by `policy`; `common`: what the
- * signatures of the simulator have in common. Errors: as tune_schedule(). */
+/* Set an open strategy to the faster one on this machine, when compiled mode tunes. It is
+ * measured once in a process, and saved. The dry runs compute by `policy`; `common` is what
+ * the signatures of the simulator share. Errors: those of tune_schedule(). */
 nb_status tune_strategy(struct rehearsal *rehearsal, struct policy *policy,
                         const struct signature *common);
 

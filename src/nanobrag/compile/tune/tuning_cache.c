@@ -1,9 +1,10 @@
 /*
- * tuning_cache.c - the entries that rule in the process, and when they meet the files.
+ * tuning_cache.c - the entries that hold in the process, and when they are read from the
+ * files and written to them.
  *
  * Besides those of FFTW's planner in image/psf.c these are the only variables of the
  * library that outlive a call. A spin lock guards them; it is held while lists are searched
- * and copied, never while the disk is waited for.
+ * and copied, never during a wait for the disk.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,24 +21,24 @@
 #include "base/sha256.h"
 #include "compile/tune/tuning_text.h"
 
-/* Milliseconds for the lock on the files, and where it was not had in time before. */
+/* Milliseconds to wait for the lock on the files, and after a wait that was in vain. */
 enum { PATIENCE = 1000, PATIENCE_THEN = 50, FILES_LIMIT = 4 << 20 };
 
-enum { ENTRIES, FFTW }; /* the file of entries and that of FFTW */
+enum { ENTRIES, FFTW }; /* the two files, of entries and of FFTW */
 
 static atomic_flag spin = ATOMIC_FLAG_INIT;
-static struct tuning_list ruling; /* in this process */
-static struct tuning_list unsaved; /* what could not be written so far */
+static struct tuning_list ruling; /* the entries that hold in this process */
+static struct tuning_list unsaved; /* the entries that could not be written so far */
 static char *fftw_text;
 static char identity[2 * IDENTITY]; /* machine, tab, build */
 
-/* of the files in the folder that a context named last; there is hardly ever another one */
+/* The files in the folder of the last context. Contexts with different folders are rare. */
 static struct {
     char folder[ENV_PATH];
     int read; /* the file of entries was read */
-    int reported[2]; /* that a file is no good */
-    int waited; /* the lock was not had in time when it was last asked for */
-    struct tuning_list entries; /* of the file when it was read */
+    int reported[2]; /* a damaged file was reported */
+    int waited; /* the last wait for the lock was in vain */
+    struct tuning_list entries; /* of the file, when it was read */
 } disk;
 
 static void lock(void)
@@ -60,7 +61,7 @@ static void forget_disk(void)
     memset(&disk, 0, sizeof disk);
 }
 
-/* lock(), and `disk` is that of the context */
+/* Lock, and make `disk` that of the context. */
 static void lock_disk(const nb_context *ctx)
 {
     lock();
@@ -85,7 +86,7 @@ static struct store store_of(const nb_context *ctx)
     return store_in(ctx->env.cache_dir, "tuning", ".txt", TUNING_TEXT, FILES_LIMIT);
 }
 
-/* Report that a file is no good: once, and always where that is an error. */
+/* Report a damaged file: once, or each time if it is an error. */
 static nb_status report(nb_context *ctx, int file, const char *why)
 {
     int before;
@@ -112,7 +113,8 @@ static nb_status report_unsaved(nb_context *ctx, const char *why)
 
 /* ---- entries ---- */
 
-/* Returns 1, with a copy, if the list has an entry of this name; with the lock. */
+/* Copy the entry of a name, and return 1, if the list has one. The caller holds the lock.
+ */
 static int copy_entry(const struct tuning_list *list, const char *name,
                       struct tuning_entry *out)
 {
@@ -122,7 +124,7 @@ static int copy_entry(const struct tuning_list *list, const char *name,
     return found != NULL;
 }
 
-/* The whole name of a key, and whether something rules under it. */
+/* Write the full name of a key, and return 1 if an entry holds under it. */
 static int find_ruling(const char *key, char name[TUNING_NAME], struct tuning_entry *out)
 {
     int found;
@@ -134,7 +136,8 @@ static int find_ruling(const char *key, char name[TUNING_NAME], struct tuning_en
     return found;
 }
 
-/* what rules under a name, or from now on this */
+/* Returns the entry that holds under a name; if there is none, `entry` holds from now on.
+ */
 static struct tuning_entry make_ruling(const char *name, struct tuning_entry entry)
 {
     lock();
@@ -165,8 +168,8 @@ static enum store_state read_entries(const nb_context *ctx, struct tuning_list *
     return state;
 }
 
-/* An entry of the file, which is read once in a process, and again if it is no good and
- * that is an error each time. What is found and took enough effort rules from now on. */
+/* Find an entry in the file, which is read once in a process; in strict mode a damaged one
+ * is read, and is an error, each time. An entry of enough effort holds from now on. */
 static int find_in_file(nb_context *ctx, const char *name, int effort,
                         struct tuning_entry *out)
 {
@@ -194,8 +197,8 @@ static int find_in_file(nb_context *ctx, const char *name, int effort,
     return out->effort >= effort;
 }
 
-/* Make an entry rule, or let it become what rules; but one of greater effort than what
- * rules stays as it is, for processes to come. */
+/* Make an entry hold, or replace it by the one that holds already. If `entry` took the
+ * greater effort, it stays as it is, to be saved for later processes. */
 static void settle(const char *name, struct tuning_entry *entry)
 {
     const struct tuning_entry rules = make_ruling(name, *entry);
@@ -203,8 +206,8 @@ static void settle(const char *name, struct tuning_entry *entry)
     if (rules.effort >= entry->effort) *entry = rules;
 }
 
-/* Merge all of one list into another. Returns 1 if that changed, 0, or -1 without memory.
- */
+/* Merge one list into another. Returns 1 if that changed it, 0 if not, -1 if there is no
+ * memory. */
 static int merge_all(struct tuning_list *into, const struct tuning_list *from)
 {
     int changed = 0;
@@ -218,10 +221,9 @@ static int merge_all(struct tuning_list *into, const struct tuning_list *from)
     return changed;
 }
 
-/*
- * With the lock on the files: read the entries, settle this one by them, and write them if
- * it or one of those in `more`, to which it is added, is new to them. Returns 0 if they are
- * not written, with the reason; `status` is that of a report on the old file.
+/* Update the file, while the lock on it is held: read its entries, settle `entry` by them,
+ * add it to `more`, and write the file if any of `more` is new to it. Returns 0, with the
+ * reason, if the file could not be written; `status` is that of reporting a damaged file.
  */
 static int update_file(nb_context *ctx, const char *name, struct tuning_entry *entry,
                        struct tuning_list *more, char why[STORE_WHY], nb_status *status)
@@ -250,7 +252,7 @@ static int update_file(nb_context *ctx, const char *name, struct tuning_entry *e
     return good;
 }
 
-/* Save an entry, which becomes what rules. */
+/* Save an entry, and replace it by the one that holds. */
 static nb_status save_entry(nb_context *ctx, const char *name, struct tuning_entry *entry)
 {
     const struct store store = store_of(ctx);
@@ -338,12 +340,13 @@ nb_status tuning_cache_save(nb_context *ctx, const char *key, struct tuning_entr
     return status;
 }
 
-/* ---- the wisdom of FFTW: a file for each machine and build, a digest and the text ---- */
+/* ---- the results of FFTW's planner: for each machine and build a file, of a digest and
+ * the text ---- */
 
 enum { FFTW_HEAD = 2 * SHA256_DIGEST + 23 };
 
-/* The digest of machine, build and text, in the first line; the name has that of no text.
- */
+/* Write the first line, a digest of machine, build and text. With no text the digest is
+ * that of the file's name. */
 static void fftw_head(const char *text, char head[FFTW_HEAD + 1])
 {
     char hex[2 * SHA256_DIGEST + 1];

@@ -1,12 +1,12 @@
 /*
- * tuning_cache.h - what was measured by tuning, for the process and on disk.
+ * tuning_cache.h - the results of tuning, in the process and on disk.
  *
- * The first entry under a key rules until the process ends, so that nothing which depends
- * on a clock changes within it. On disk the entries are lines of NANOBRAG_CACHE_DIR/tuning/
- * tuning.txt, each for one machine and one build. Whatever is wrong with that file, the
- * call goes on without it (context_fall_back()). Any number of threads, each with a context
- * of its own, and of processes may call at once. None of this is called where compiled mode
- * is off.
+ * The first entry found under a key holds until the process ends, so that no decision
+ * changes within a process because of its clock. On disk the entries are lines of
+ * NANOBRAG_CACHE_DIR/tuning/tuning.txt, each for one machine and one build. Whatever is
+ * wrong with that file, the call goes on without it (context_fall_back()). Any number of
+ * processes, and of threads with a context each, may call at once. None of this is called
+ * where compiled mode is off.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,42 +20,37 @@ enum {
     TUNING_BLOCK = 65536
 };
 
-/* How an entry was found; of two entries under a key the one of greater effort is saved. */
+/* How an entry was found. Of two entries under a key, the one of greater effort is saved.
+ */
 enum effort { EFFORT_ESTIMATED, EFFORT_MEASURED, EFFORT_MOST = 1000 };
 
 struct tuning_entry {
     int effort;
-    int strategy; /* enum nb_strategy; 0: the entry says nothing about it */
-    int threads,
-        block; /* at most so many, and tiles at a time; 0: says nothing about them */
-    int microseconds; /* of one call as measured, for who reads the file; 0: unknown */
+    int strategy; /* enum nb_strategy; 0: not part of the entry */
+    int threads, block; /* the most threads, and tiles at a time; 0: not in the entry */
+    int microseconds; /* measured time of one call, for readers of the file; 0: unknown */
 };
 
-/*
- * Returns 1, with the entry under a key, if there is one of this effort or more: in this
- * process or, with `file`, in the file, which is read once in a process. Writes nothing.
- */
+/* Returns 1, with the entry under a key, if there is one of at least this effort: in this
+ * process or, with `file`, in the file, which is read once in a process. Writes nothing. */
 int tuning_cache_find(nb_context *ctx, const char *key, int effort, int file,
                       struct tuning_entry *out);
 
-/*
- * Make an entry rule under its key, and with `file` save it too. If another one rules
- * already in this process, or the file has one of no less effort, `entry` becomes that.
- * What cannot be written now is written with the next entry that is saved. Errors: those of
- * context_fall_back().
- */
+/* Make an entry hold under its key, and with `file` save it too. If this process has an
+ * entry under the key already, or the file has one of at least the same effort, `entry`
+ * becomes that one. What cannot be written now is written with the next entry that is
+ * saved. Errors: those of context_fall_back(). */
 nb_status tuning_cache_save(nb_context *ctx, const char *key, struct tuning_entry *entry,
                             int file);
 
-/*
- * The same for the wisdom of FFTW, one text, in a file of its own. It grows, so the text
- * saved last rules. tuning_cache_fftw() returns NULL if there is none; free() the text.
- */
+/* The same for the tuning results of FFTW (its "wisdom"), one text in a file of its own.
+ * The text grows, so the one saved last replaces it. tuning_cache_fftw() returns NULL if
+ * there is none; free() the text. */
 char *tuning_cache_fftw(nb_context *ctx);
 nb_status tuning_cache_save_fftw(nb_context *ctx, const char *text);
 
-/* For tests: as if the process had just begun, but for FFTW's own memory. Nothing else may
- * be called meanwhile. */
+/* For tests: forget everything, as if the process had just begun, but for FFTW's own
+ * memory. No other function may be called meanwhile. */
 void tuning_cache_forget(void);
 
 #endif

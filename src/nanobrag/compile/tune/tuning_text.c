@@ -1,4 +1,4 @@
-/* tuning_text.c - the list, and its text. SPDX-License-Identifier: MIT */
+/* tuning_text.c - see tuning_text.h. SPDX-License-Identifier: MIT */
 #include "compile/tune/tuning_text.h"
 
 #include <stddef.h>
@@ -71,10 +71,10 @@ void tuning_clear(struct tuning_list *list)
     list->last = NULL;
 }
 
-/* ---- the text: "KEY = threads 4 block 8 ...", machine and build, with tabs between ----
+/* ---- the text: "KEY = threads 4 block 8 ...", machine and build, separated by tabs ----
  */
 
-/* the numbers of a line, in their order */
+/* The numbers of a line, in their order. */
 static const struct number {
     const char *name;
     size_t offset;
@@ -93,7 +93,7 @@ static int *number_of(struct tuning_entry *entry, const struct number *number)
     return (int *)((char *)entry + number->offset);
 }
 
-/* " NAME DIGITS" at `at`; returns where it ends, or NULL. */
+/* Read " NAME DIGITS" at `at`. Returns where it ends, or NULL. */
 static const char *parse_number(const char *at, const struct number *number, int *value)
 {
     const size_t n = strlen(number->name);
@@ -109,7 +109,8 @@ static const char *parse_number(const char *at, const struct number *number, int
     return *value <= number->most ? at : NULL;
 }
 
-/* Whether a part of a name, which a tab or NUL ends, has 1 to most - 1 printable bytes. */
+/* Returns 1 if a part of a name, which a tab or NUL ends, has 1 to most - 1 printable
+ * bytes. */
 static int is_plain(const char *part, size_t most)
 {
     const size_t n = strcspn(part, "\t");
@@ -119,8 +120,8 @@ static int is_plain(const char *part, size_t most)
     return n > 0 && n < most;
 }
 
-/* Turn a line without its end into the name of its entry. Returns 0 if it is no good, with
- * the reason in `why` if there is none yet. */
+/* Turn a line without its end into the name of its entry. Returns 0 if it is malformed,
+ * with the reason in `why` unless it holds one already. */
 static int parse_line(char *line, int place, struct tuning_entry *entry,
                       char why[STORE_WHY])
 {
@@ -173,7 +174,7 @@ int tuning_parse(char *text, size_t n, struct tuning_list *list, char why[STORE_
     return 1;
 }
 
-/* what the line of an entry has at most */
+/* Returns the greatest length that the line of an entry may have. */
 static size_t size_of(const struct tuning_record *record)
 {
     return strlen(record->name) + NUMBERS_TEXT;

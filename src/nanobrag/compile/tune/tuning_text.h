@@ -1,7 +1,7 @@
 /*
  * tuning_text.h - a list of tuning entries, of any machine and build, and its text: a line
- * for the format, a line for each entry, and a last line "end", without which the file was
- * cut off.
+ * for the format, a line for each entry, and a last line "end", whose absence shows that
+ * the file was cut off.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,39 +17,39 @@ enum {
     TUNING_NAME = TUNING_KEY + 2 * IDENTITY
 };
 
-/* An entry under its name: key, machine and build with tabs between them. */
+/* An entry and its name: key, machine and build, separated by tabs. */
 struct tuning_record {
-    struct tuning_record *next; /* a later one */
+    struct tuning_record *next; /* the next entry, which is newer */
     struct tuning_entry entry;
     char name[];
 };
 
-/* zero-initialised: empty */
+/* A list is empty when it is zeroed. */
 struct tuning_list {
     struct tuning_record *first, *last;
 };
 
-/* Under a name the entry of greatest effort, of these the first; NULL: none. */
+/* Returns the first entry of the greatest effort under a name, or NULL if there is none. */
 const struct tuning_entry *tuning_find(const struct tuning_list *list, const char *name);
 
-/* Append a copy. Returns 0 if there is no memory. */
+/* Append a copy of an entry. Returns 0 if there is no memory. */
 int tuning_add(struct tuning_list *list, const char *name,
                const struct tuning_entry *entry);
 
-/* Put an entry in the place of all under its name, unless one of no less effort is among
- * them. Returns 1 if the list changed, 0 if it did not, -1 if there is no memory. */
+/* Replace all entries under a name by this one, unless one of them has at least the same
+ * effort. Returns 1 if the list changed, 0 if it did not, -1 if there is no memory. */
 int tuning_merge(struct tuning_list *list, const char *name,
                  const struct tuning_entry *entry);
 
 void tuning_clear(struct tuning_list *list);
 
 /* Add the entries of a text of n bytes before its NUL, which is overwritten; lines that are
- * no entry are left out. `why` says what is wrong first, "" if nothing is. Returns 0 if
- * there is no memory. */
+ * not an entry are left out. `why` describes the first flaw, or is "". Returns 0 if there
+ * is no memory. */
 int tuning_parse(char *text, size_t n, struct tuning_list *list, char why[STORE_WHY]);
 
-/* The text, to be freed, with the newest entries if not all of them fit. NULL: no memory.
- */
+/* Returns the text of a list, to be freed, with the newest entries if not all of them fit,
+ * or NULL if there is no memory. */
 char *tuning_print(const struct tuning_list *list);
 
 #endif

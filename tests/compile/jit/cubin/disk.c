@@ -1,5 +1,9 @@
-/* disk.c - what is special of this store: the key, the header, what a job says and counts.
- * The store itself has tests/base/test_store.c. SPDX-License-Identifier: MIT */
+/*
+ * disk.c - what this store adds to the one of tests/base/test_store.c: the key, the header,
+ * and the reports and counts of a job.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #define _XOPEN_SOURCE 700 // NOLINT(readability-identifier-naming)
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* limits.c - how much is built, and when nothing is. SPDX-License-Identifier: MIT */
+/* limits.c - how many kernels are built, and when none is. SPDX-License-Identifier: MIT */
 #define _XOPEN_SOURCE 700 // NOLINT(readability-identifier-naming)
 
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /*
- * shared.c - kernels built at run time in batches of images and in losses, which take them
- * as images do. SPDX-License-Identifier: MIT
+ * shared.c - batches of images and losses use the kernels built at run time, as single
+ * images do.
+ *
+ * SPDX-License-Identifier: MIT
  */
 #define _XOPEN_SOURCE 700 // NOLINT(readability-identifier-naming)
 

@@ -1,5 +1,8 @@
-/* kernels.c - the kernels of the GPU, each alone and all at once.
- * SPDX-License-Identifier: MIT */
+/*
+ * kernels.c - the kernels of the GPU are compiled, each alone and all at once.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* damage.c - texts and files that are no good. SPDX-License-Identifier: MIT */
+/* damage.c - texts and files that are damaged. SPDX-License-Identifier: MIT */
 #define _XOPEN_SOURCE 700 // NOLINT(readability-identifier-naming)
 
 #include <stdio.h>

@@ -1,4 +1,8 @@
-/* processes.c - many threads and processes at once. SPDX-License-Identifier: MIT */
+/*
+ * processes.c - many threads and processes that use the cache at once.
+ *
+ * SPDX-License-Identifier: MIT
+ */
 #define _XOPEN_SOURCE 700 // NOLINT(readability-identifier-naming)
 
 #include <stdio.h>
