@@ -271,8 +271,9 @@ typedef struct nb_normal {
  *   out       [in,out]  its members that are not NULL are added to
  *
  * The matrix is summed tile by tile, so that no Jacobian is stored. With a point spread the
- * call stores an image of the ROI for each dense parameter. Strategy, precision and device
- * are as in nb_jvp().
+ * first call allocates an image of the ROI for each dense parameter and four more, and four
+ * of the detector, in double; the simulator keeps them. Strategy, precision and device are
+ * as in nb_jvp().
  *
  * A device computes normal matrices of up to 32 dense parameters, no structure factor among
  * them, nor default_f if reflections are listed. At most 4 of them (8 in float) may be

@@ -172,8 +172,7 @@ static nb_status make_transforms(nb_simulator *sim, const nb_psf *psf, int nslow
                                    "FFTW had no time to measure (%g s, "
                                    "NANOBRAG_COMPILE_TIMEOUT): estimated transforms",
                                    ctx->env.compile_timeout);
-    if (status == NB_OK && tuning.found && (!known || strcmp(known, tuning.found) != 0))
-        status = tuning_cache_save_fftw(ctx, tuning.found);
+    if (status == NB_OK && tuning.found) status = tuning_cache_save_fftw(ctx, tuning.found);
     free(tuning.found);
     free(known);
     return status;

@@ -72,8 +72,8 @@ static void clear(const struct spread *w)
     struct normal_psf_work *at = w->at;
     const size_t n = w->dense, nf = w->sim->params.f.n;
 
-    memset(at->bar, 0, w->roi * sizeof *at->bar);
-    memset(at->weight, 0, w->roi * sizeof *at->weight);
+    if (w->roi > 0) memset(at->bar, 0, w->roi * sizeof *at->bar);
+    if (w->roi > 0) memset(at->weight, 0, w->roi * sizeof *at->weight);
     if (n > 0) memset(at->found.matrix, 0, n * n * sizeof *at->found.matrix);
     if (n * nf > 0) memset(at->found.coupling, 0, n * nf * sizeof *at->found.coupling);
 }

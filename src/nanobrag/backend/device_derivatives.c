@@ -106,7 +106,7 @@ static nb_status run(struct request *r, enum operation operation, int directions
     const int single = device_is_single(sim);
 
     r->refused = gpu_derivatives_refuses(sim->device.scene.gpu, &job, single, what);
-    if (r->refused) return fail(sim->ctx, NB_ERR_UNSUPPORTED, "%s", r->refused);
+    if (r->refused) return NB_ERR_UNSUPPORTED; /* backend_run() reports why */
     NB_TRY(backend_plan(r, operation, directions, NULL, NULL, &job));
     return gpu_derivatives(&sim->progress, &sim->device.scene, &job, single, what, sums);
 }

@@ -265,6 +265,12 @@ static int fftw_wisdom(void)
     check_fftw(large, "saved for the process");
     next_process();
     check_fftw(poem, "the file is as it was");
+    (void)chmod(in_folder("cache/tuning"), 0770); /* as if it could not be written */
+    check_ok(tuning_cache_save_fftw(ctx, "later"), "save in a folder that is not trusted");
+    (void)chmod(in_folder("cache/tuning"), 0700);
+    check_ok(tuning_cache_save_fftw(ctx, "later"), "save the same when it can be written");
+    next_process();
+    check_fftw("later", "it is in the file");
     free(bytes);
     free(large);
     return TAP_PASS;

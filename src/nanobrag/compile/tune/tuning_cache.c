@@ -30,6 +30,7 @@ static atomic_flag spin = ATOMIC_FLAG_INIT;
 static struct tuning_list ruling; /* the entries that hold in this process */
 static struct tuning_list unsaved; /* the entries that could not be written so far */
 static char *fftw_text;
+static int fftw_saved; /* the file holds fftw_text */
 static char identity[2 * IDENTITY]; /* machine, tab, build */
 
 /* The files in the folder of the last context. Contexts with different folders are rare. */
@@ -78,6 +79,7 @@ void tuning_cache_forget(void)
     forget_disk();
     free(fftw_text);
     fftw_text = NULL;
+    fftw_saved = 0;
     unlock();
 }
 
@@ -173,7 +175,8 @@ static enum store_state read_entries(const nb_context *ctx, struct tuning_list *
 static int find_in_file(nb_context *ctx, const char *name, int effort,
                         struct tuning_entry *out)
 {
-    struct tuning_list list = {0};
+    struct tuning_list list = {0}, old;
+    enum store_state state = STORE_FOUND;
     char why[STORE_WHY] = "";
     int found, known;
 
@@ -181,14 +184,16 @@ static int find_in_file(nb_context *ctx, const char *name, int effort,
     lock_disk(ctx);
     known = disk.read && !(ctx->env.strict && disk.reported[ENTRIES]);
     unlock();
-    if (!known && read_entries(ctx, &list, why) >= STORE_DAMAGED)
-        (void)report(ctx, ENTRIES, why);
+    if (!known) state = read_entries(ctx, &list, why);
+    if (state >= STORE_DAMAGED) (void)report(ctx, ENTRIES, why);
     lock_disk(ctx);
-    if (!disk.read) {
+    if (!known && (!disk.read || state == STORE_FOUND)) {
+        old = disk.entries;
         disk.entries = list;
-        list = (struct tuning_list){0};
+        list = old;
+        disk.read = 1;
+        if (state == STORE_FOUND) disk.reported[ENTRIES] = 0; /* it was mended */
     }
-    disk.read = 1;
     found = copy_entry(&disk.entries, name, out);
     unlock();
     tuning_clear(&list);
@@ -379,6 +384,18 @@ static const char *verify_fftw(const void *user, const struct store_bytes *file)
     return memcmp(file->bytes, head, FFTW_HEAD) == 0 ? NULL : "it is damaged";
 }
 
+/* Remember FFTW's text for this process, and whether the file holds it. */
+static void set_fftw(const char *text, int saved)
+{
+    char *copy = strdup(text);
+
+    lock();
+    free(fftw_text);
+    fftw_text = copy;
+    fftw_saved = saved && copy;
+    unlock();
+}
+
 char *tuning_cache_fftw(nb_context *ctx)
 {
     const struct store store = store_of(ctx);
@@ -395,6 +412,7 @@ char *tuning_cache_fftw(nb_context *ctx)
             (void)report(ctx, FFTW, why);
         if (file.bytes) text = strdup((char *)file.bytes + FFTW_HEAD);
         free(file.bytes);
+        if (text) set_fftw(text, 1);
     }
     log_topic(ctx, TOPIC_CACHE, "FFTW wisdom %s", text ? "found" : "not found");
     return text;
@@ -409,12 +427,13 @@ nb_status tuning_cache_save_fftw(nb_context *ctx, const char *text)
 
     assert(context_compile(ctx) != NB_COMPILE_OFF);
     lock();
-    changed = !fftw_text || strcmp(fftw_text, text) != 0;
-    free(fftw_text);
-    fftw_text = strdup(text);
+    changed = !fftw_saved || !fftw_text || strcmp(fftw_text, text) != 0;
     unlock();
-    log_topic(ctx, TOPIC_CACHE, "FFTW wisdom %s", changed ? "saved" : "as it was");
-    if (changed && bytes && ctx->env.cache_dir[0]) {
+    if (!changed) {
+        free(bytes);
+        return NB_OK;
+    }
+    if (bytes && ctx->env.cache_dir[0]) {
         fftw_name(name);
         fftw_head(text, bytes);
         memcpy(bytes + FFTW_HEAD, text, n + 1);
@@ -423,5 +442,8 @@ nb_status tuning_cache_save_fftw(nb_context *ctx, const char *text)
         (void)snprintf(why, sizeof why, "%s", bytes ? no_folder : "out of memory");
     }
     free(bytes);
-    return saved || !changed ? NB_OK : report_unsaved(ctx, why);
+    set_fftw(text, saved);
+    if (!saved) return report_unsaved(ctx, why);
+    log_topic(ctx, TOPIC_CACHE, "FFTW wisdom saved");
+    return NB_OK;
 }
