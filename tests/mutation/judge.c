@@ -310,10 +310,14 @@ static void add_scene(const char *name, void (*change)(nb_scene *), int *checks)
             s->size[p] = fmax(s->size[p], fabs(s->healthy.tangent[p][i]));
     }
     if (options.strategy != NB_REFERENCE) {
+        double off;
+
         s->normal = normal_start(s->sim, s->scene.detector.nslow, s->scene.detector.nfast,
                                  s->image, s->healthy.tangent);
         if (!s->normal) fail(name);
-        worst_normal = fmax(worst_normal, normal_off(s->normal));
+        off = normal_off(s->normal);
+        if (!isfinite(off)) fail(name);
+        worst_normal = fmax(worst_normal, off);
     }
     *checks += harness(s, wanted, 1, NULL, 0);
     nscenes++;
