@@ -167,19 +167,25 @@ WRAPPED(nb_loss, nb_simulator *sim, const double *x, const nb_target *target, do
     return status;
 }
 
-WRAPPED(nb_trace_pixel, nb_simulator *sim, const double *x, int panel, int slow, int fast,
-        nb_pixel_trace *out)
+/* Plant into one number of a trace, another one at each call. */
+static void plant_trace(nb_pixel_trace *out)
 {
     static atomic_uint traces;
-    const nb_status status = __real_nb_trace_pixel(sim, x, panel, slow, fast, out);
     double *const number[] = {&out->stol,      out->position,      out->h,
                               &out->f_cell,    &out->f_latt,       &out->sum,
                               &out->capture,   &out->polarization, &out->omega,
                               &out->intensity, out->axes[0]};
     const size_t n = sizeof number / sizeof *number;
 
-    if (status == NB_OK)
-        plant_numbers("trace", number[atomic_fetch_add(&traces, 1u) % n], 1);
+    plant_numbers("trace", number[atomic_fetch_add(&traces, 1u) % n], 1);
+}
+
+WRAPPED(nb_trace_pixel, nb_simulator *sim, const double *x, int panel, int slow, int fast,
+        nb_pixel_trace *out)
+{
+    const nb_status status = __real_nb_trace_pixel(sim, x, panel, slow, fast, out);
+
+    if (status == NB_OK) plant_trace(out);
     return status;
 }
 

@@ -236,8 +236,10 @@ static int is_unfinished(const struct store *store, const char *name)
 /* Append a file to a list. Returns 0 if there is no memory. */
 static int add_listed(struct listing *list, const char *name, const struct stat *st)
 {
+    const size_t length = strlen(name);
     struct listed *file;
 
+    if (length >= sizeof file->name) return 1; /* the store writes no name so long */
     if (list->n == list->capacity) {
         const size_t capacity = 2 * list->capacity + 64;
 
@@ -247,7 +249,7 @@ static int add_listed(struct listing *list, const char *name, const struct stat 
         list->capacity = capacity;
     }
     file = &list->files[list->n++];
-    (void)snprintf(file->name, sizeof file->name, "%s", name);
+    memcpy(file->name, name, length + 1);
     file->size = (uint64_t)st->st_size;
     file->used = st->st_mtim;
     return 1;
