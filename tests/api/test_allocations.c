@@ -122,7 +122,7 @@ static int first_calls_alone(void)
         nb_context *ctx = renders_context(2);
         nb_scene scene = scenes_base();
         nb_simulator *sim;
-        long made = allocations_made(), first, held;
+        long made, first, held;
         int failed;
 
         scene.crystal.shape = NB_GAUSS;

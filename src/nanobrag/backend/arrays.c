@@ -4,6 +4,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <assert.h>
+
 #include "backend/backend.h"
 #include "base/array.h"
 #include "base/context.h"
@@ -19,12 +21,12 @@ static nb_status check_place(const nb_simulator *sim, const nb_array *array,
 {
     const struct gpu *gpu = sim->device.scene.gpu;
 
+    assert(array);
     if (array->name) name = array->name;
     if (!gpu)
         return fail(sim->ctx, NB_ERR_SHAPE,
                     "%s lies on a CUDA device, but images are made on the cpu (%s); pass "
-                    "one "
-                    "in host memory",
+                    "one in host memory",
                     name, sim->device.why);
     if (array->device_id != gpu->id)
         return fail(sim->ctx, NB_ERR_SHAPE, "%s lies on CUDA device %d, expected %d", name,

@@ -95,11 +95,11 @@ void sha256_hex(const unsigned char digest[SHA256_DIGEST], char hex[2 * SHA256_D
 {
     static const char digits[] = "0123456789abcdef";
 
-    for (int i = 0; i < SHA256_DIGEST; i++) {
+    for (size_t i = 0; i < SHA256_DIGEST; i++) {
         hex[2 * i] = digits[digest[i] >> 4];
         hex[2 * i + 1] = digits[digest[i] & 15];
     }
-    hex[2 * SHA256_DIGEST] = '\0';
+    hex[2 * (size_t)SHA256_DIGEST] = '\0';
 }
 
 void sha256_end_hex(struct sha256 *sha, char hex[2 * SHA256_DIGEST + 1])

@@ -34,22 +34,22 @@ TABLES(scalar);
 
 /* KERNELS_x is defined when the build contains the instruction set x (cmake/isa.cmake). */
 #ifdef KERNELS_v2
-#define NAME_v2 "v2 "
+#define NAME_V2 "v2 "
 TABLES(v2);
 #else
-#define NAME_v2
+#define NAME_V2
 #endif
 #ifdef KERNELS_v3
-#define NAME_v3 "v3 "
+#define NAME_V3 "v3 "
 TABLES(v3);
 #else
-#define NAME_v3
+#define NAME_V3
 #endif
 #ifdef KERNELS_v4
-#define NAME_v4 "v4 "
+#define NAME_V4 "v4 "
 TABLES(v4);
 #else
-#define NAME_v4
+#define NAME_V4
 #endif
 
 /* Each function tests the features of one x86-64 level that the loops use. Not every
@@ -88,9 +88,9 @@ static const struct level levels[] = {
 
 const char *kernels_lanes_names(void)
 {
-    if (has_v4()) return NAME_v2 NAME_v3 NAME_v4 "scalar";
-    if (has_v3()) return NAME_v2 NAME_v3 "scalar";
-    return has_v2() ? NAME_v2 "scalar" : "none";
+    if (has_v4()) return NAME_V2 NAME_V3 NAME_V4 "scalar";
+    if (has_v3()) return NAME_V2 NAME_V3 "scalar";
+    return has_v2() ? NAME_V2 "scalar" : "none";
 }
 
 #else

@@ -229,7 +229,8 @@ struct phys_place_sums {
 /* Adds dL/d(number) for the numbers of the detector to number[PHYS_AT_x * stride], from
  * the sums of a layer at `depth`. In double, because the sums are over many samples. */
 PHYS_FN void phys_places_vjp(const struct phys_frame *frame, int layer, double depth,
-                             const struct phys_place_sums *sums, double *number, int stride)
+                             const struct phys_place_sums *sums, double *number,
+                             long long stride)
 {
     const double over = frame->oversample, sub = frame->pixel / over;
 

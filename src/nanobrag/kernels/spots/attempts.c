@@ -19,20 +19,20 @@ struct attempts attempts_first(const struct kernel_set *kernels, const struct jo
     return t;
 }
 
-nb_status attempts_find_pairs(struct progress *progress, struct attempts *t)
+nb_status attempts_find_pairs(struct progress *progress, struct attempts *attempts)
 {
-    if (!t->work) return NB_OK;
-    NB_TRY(reach_find(progress, &t->kernels, &t->job, &t->spot, pairs_share, t->work,
-                      &t->reach));
-    t->job.reach = &t->reach;
+    if (!attempts->work) return NB_OK;
+    NB_TRY(reach_find(progress, &attempts->kernels, &attempts->job, &attempts->spot,
+                      pairs_share, attempts->work, &attempts->reach));
+    attempts->job.reach = &attempts->reach;
     return NB_OK;
 }
 
-int attempts_again(struct attempts *t, double peak)
+int attempts_again(struct attempts *attempts, double peak)
 {
-    if (t->kernels.single && rounding_is_lost(&t->job, peak)) {
-        t->kernels.single = NULL;
+    if (attempts->kernels.single && rounding_is_lost(&attempts->job, peak)) {
+        attempts->kernels.single = NULL;
         return 1;
     }
-    return t->work && spots_again(&t->job, peak, &t->spot);
+    return attempts->work && spots_again(&attempts->job, peak, &attempts->spot);
 }
