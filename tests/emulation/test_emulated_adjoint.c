@@ -161,13 +161,14 @@ static int gradients(void)
 /* totals are numbered as the members of a slope */
 static int order_of_numbers(void)
 {
+    enum { NUMBER = sizeof(double) };
 #define AT(member)                                                                         \
     (SUM_NUMBERS + (int)(offsetof(struct phys_frame_tangent, member) / sizeof(double)))
     static const int numbers_at[][2] = {
 #define FRAME_NUMBER(name, dimension, count)                                               \
     {SUM_NUMBERS + PHYS_AT_##name, AT(name)},                                              \
         {SUM_NUMBERS + PHYS_LAST_##name + 1,                                               \
-         AT(name) + (int)(sizeof((struct phys_frame_tangent *)0)->name / sizeof(double))},
+         AT(name) + (int)(sizeof((struct phys_frame_tangent *)0)->name / NUMBER)},
 #include "physics/frame_tangent.def"
 #undef FRAME_NUMBER
         {SUM_LIST, AT(source)},
@@ -449,7 +450,7 @@ static int same_bits(void)
         way.reversed = 1;
         way.strips = 3;
         jacobian_totals(&t, &way, &p, other);
-        tap_check(bits_same(one, other, (size_t)(1 + way.n)),
+        tap_check(bits_same(one, other, 1 + (size_t)way.n),
                   "%s: backwards and in three bands, the same bits",
                   single ? "float" : "double");
     }

@@ -152,10 +152,10 @@ static int plants(void)
     enum { N = 50 };
     double kept[N], one[N], two[N];
     char before[64] = "";
+    const char *set = getenv("NANOBRAG_TEST_PLANT");
     int nan_one = 0, nan_two = 0, together = 0;
 
-    if (getenv("NANOBRAG_TEST_PLANT"))
-        (void)strncpy(before, getenv("NANOBRAG_TEST_PLANT"), sizeof before - 1);
+    if (set) (void)snprintf(before, sizeof before, "%s", set);
     for (int i = 0; i < N; i++) kept[i] = one[i] = two[i] = i % 7 - 2.5;
     (void)unsetenv("NANOBRAG_TEST_PLANT");
     plant_numbers("pixel", one, N);
