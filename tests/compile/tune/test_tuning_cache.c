@@ -165,7 +165,7 @@ static int of_this_process_alone(void)
     begin_anew();
     check_ok(tuning_cache_save(ctx, "key 1", &mine, 0), "hold");
     tap_check(finds(1), "it holds");
-    tap_check(count_files(in_folder("cache")) == 0, "nothing is written");
+    tap_check(count_files(in_folder("")) == 0, "nothing is written");
     check_ok(tuning_cache_save(ctx, "key 1", &other, 1), "save another");
     tap_check(equal(other, entry_of(1)), "the first comes back");
     check_ok(save(3), "save under another key");
