@@ -81,10 +81,9 @@ static void print_head(const struct bench *bench)
 }
 
 /* Write "EAGER/COMPILED", two times in ms. */
-static const char *pair_text(char text[32], double eager, double compiled)
+static void pair_text(char text[32], double eager, double compiled)
 {
     snprintf(text, 32, "%.3f/%.3f", eager, compiled);
-    return text;
 }
 
 static void print_times(const struct bench_row *row)
@@ -225,16 +224,6 @@ static int start(struct bench *bench)
     return bench->rows ? 0 : message_failure(bench->run->messages, "out of memory");
 }
 
-/* Add the seconds that a case will take. The first calls in the process, which also start
- * its threads, are made here, before any is timed. */
-static int expect(struct bench *bench, const struct bench_case *c)
-{
-    double seconds;
-    const int code = bench_expect(bench, c, &seconds);
-    bench->expected += seconds;
-    return code;
-}
-
 static void print_expected(const struct bench *bench)
 {
     const double seconds = bench->expected;
@@ -247,51 +236,41 @@ static void print_expected(const struct bench *bench)
 
 /* ---- the verdict ---- */
 
-static const char *reason(const struct bench_row *row, char *text, size_t size)
-{
-    if (!row->repeats[SIDE_EAGER]) return "eager calls do not repeat their bits";
-    if (!row->repeats[SIDE_COMPILED]) return "compiled calls do not repeat their bits";
-    snprintf(text, size, "relative difference %.3g, allowed %.3g", row->relative,
-             row->allowed);
-    return text;
-}
-
+/* Print what fails. Returns the exit status. */
 static int verdict(const struct bench *bench)
 {
-    char text[80];
-    int left = bench->failures;
-    for (int i = 0; i < bench->nrow && left > 0; i++) {
+    int code = EXIT_DONE;
+    for (int i = 0; i < bench->nrow; i++) {
         const struct bench_row *const row = &bench->rows[i];
+        char why[80];
         if (!row->fails) continue;
-        left--;
-        const int code =
-            message_failure(bench->run->messages, "-bench_compile: %s, %s in %s: %s",
-                            row->name, bench_operation_word(row->operation),
-                            bench_precision_word(row->precision),
-                            reason(row, text, sizeof text));
-        if (left == 0) return code;
+        snprintf(why, sizeof why, "relative difference %.3g, allowed %.3g", row->relative,
+                 row->allowed);
+        for (int side = 0; side < SIDES; side++)
+            if (!row->repeats[side])
+                snprintf(why, sizeof why, "%s calls do not repeat their bits",
+                         side == SIDE_EAGER ? "eager" : "compiled");
+        code = message_failure(bench->run->messages, "-bench_compile: %s, %s in %s: %s",
+                               row->name, bench_operation_word(row->operation),
+                               bench_precision_word(row->precision), why);
     }
-    if (!bench->run->s->quiet) printf("every comparison passes\n");
-    return EXIT_DONE;
+    if (code == EXIT_DONE && !bench->run->s->quiet) printf("every comparison passes\n");
+    return code;
 }
 
-static int conclude(struct bench *bench)
+static int conclude(struct bench *bench, int code)
 {
     const struct settings *s = bench->run->s;
-    int code = 0;
+    if (code == EXIT_INTERRUPTED) {
+        (void)fflush(stdout);
+        fprintf(stderr, "nanobrag: interrupted after %d comparisons; no file was written\n",
+                bench->nrow);
+    }
+    if (code) return code;
     if (!s->quiet) print_end(bench);
     if (s->json) code = bench_json_write(bench, s->json);
     const int judged = verdict(bench);
     return judged ? judged : code;
-}
-
-static int stopped(const struct bench *bench)
-{
-    progress_line_end(&bench->run->progress);
-    (void)fflush(stdout);
-    fprintf(stderr, "nanobrag: interrupted after %d comparisons; no file was written\n",
-            bench->nrow);
-    return EXIT_INTERRUPTED;
 }
 
 int bench_compile(struct run *run)
@@ -300,14 +279,12 @@ int bench_compile(struct run *run)
     const double begun = timing_seconds();
     int code = start(&bench);
     if (!code && !run->s->quiet) print_start(&bench);
-    if (!code) code = each_case(&bench, "estimate", expect);
+    /* this also starts the threads, before anything is timed */
+    if (!code) code = each_case(&bench, "estimate", bench_expect);
     if (!code && !run->s->quiet) print_expected(&bench);
-    if (!code) code = each_case(&bench, "case", step);
+    if (!code) code = each_case(&bench, bench.ncase > 1 ? "case" : "comparison", step);
     bench.seconds = timing_seconds() - begun;
-    if (code == EXIT_INTERRUPTED)
-        code = stopped(&bench);
-    else if (!code)
-        code = conclude(&bench);
+    code = conclude(&bench, code);
     free(bench.rows);
     return code;
 }

@@ -84,9 +84,9 @@ struct bench {
  * gradient where there is one. Returns 0 or the exit status. */
 int bench_run(struct bench *bench, const struct bench_case *c, int precision);
 
-/* Make the first calls of a case, uncompiled, and estimate how many seconds bench_run()
- * will take for it, without what tuning measures. Returns 0 or the exit status. */
-int bench_expect(struct bench *bench, const struct bench_case *c, double *seconds);
+/* Make the first calls of a case, uncompiled, and add to `expected` how many seconds it
+ * will take, without what tuning measures. Returns 0 or the exit status. */
+int bench_expect(struct bench *bench, const struct bench_case *c);
 
 /* Return the words of an operation and of the precision that was asked for. */
 const char *bench_operation_word(int operation);

@@ -63,19 +63,6 @@ static int library_failed(const struct attempt *t, nb_status status, const nb_co
     return message_status(t->bench->run->messages, status, message, 0);
 }
 
-static int open_context(const struct attempt *t, int side, nb_context **out)
-{
-    struct run *run = t->bench->run;
-    const nb_context_options options = {.threads = run->s->threads,
-                                        .compile = side == SIDE_EAGER ? NB_COMPILE_OFF
-                                                                      : run->compile,
-                                        .log = on_log,
-                                        .progress = on_progress,
-                                        .user = run};
-    const nb_status status = nb_context_create(NB_API_VERSION, &options, out);
-    return status == NB_OK ? 0 : library_failed(t, status, NULL);
-}
-
 static void close_side(struct side *side)
 {
     nb_simulator_free(side->sim);
@@ -87,10 +74,16 @@ static void close_side(struct side *side)
 static int open_side(struct attempt *t, int side, const nb_scene *scene,
                      const nb_options *how)
 {
+    struct run *run = t->bench->run;
     struct side *const s = &t->side[side];
-    const int code = open_context(t, side, &s->ctx);
-    if (code) return code;
-    const nb_status status = nb_simulator_create(s->ctx, scene, "*", how, &s->sim);
+    const nb_context_options options = {.threads = run->s->threads,
+                                        .compile = side == SIDE_EAGER ? NB_COMPILE_OFF
+                                                                      : run->compile,
+                                        .log = on_log,
+                                        .progress = on_progress,
+                                        .user = run};
+    nb_status status = nb_context_create(NB_API_VERSION, &options, &s->ctx);
+    if (status == NB_OK) status = nb_simulator_create(s->ctx, scene, "*", how, &s->sim);
     return status == NB_OK ? 0 : library_failed(t, status, s->ctx);
 }
 
@@ -444,19 +437,19 @@ static double timed_seconds(const struct bench_effort *effort, double call)
            + fmin(effort->seconds, all / 2);
 }
 
-int bench_expect(struct bench *bench, const struct bench_case *c, double *seconds)
+int bench_expect(struct bench *bench, const struct bench_case *c)
 {
     struct attempt t = attempt_at(bench, c, bench->precisions[0]);
-    double call[OPERATIONS] = {0, 0};
+    double call[OPERATIONS] = {0, 0}, seconds;
     int code = start_side(&t, SIDE_EAGER);
+    seconds = SIDES * 1e-3 * t.row[OPERATION_IMAGE].first[SIDE_EAGER];
     for (int operation = 0; operation <= t.has_gradient && !code; operation++) {
         for (int i = 0; i < 2 && !code; i++) code = check(&t, SIDE_EAGER, operation, 0);
         call[operation] = 1e-3 * t.ms;
+        seconds += timed_seconds(&bench->effort, call[operation]);
     }
-    *seconds = SIDES * 1e-3 * t.row[OPERATION_IMAGE].first[SIDE_EAGER];
-    for (int i = 0; i < CALLS; i++) *seconds += SIDES * call[calls[i].operation];
-    for (int i = 0; i < OPERATIONS; i++) *seconds += timed_seconds(&bench->effort, call[i]);
-    *seconds *= bench->nprecision;
+    for (int i = 0; i < CALLS; i++) seconds += SIDES * call[calls[i].operation];
+    bench->expected += seconds * bench->nprecision;
     free_run(&t);
     return code;
 }
