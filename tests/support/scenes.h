@@ -21,7 +21,8 @@ enum scenes_tag {
     SCENES_FACTOR = 128, /* or what multiplies a sample */
     SCENES_BRUTE_FORCE = 256, /* tests/kernels/brute_force.c can compute it */
     SCENES_SUMS = 512, /* sums of derivatives over the image take different paths */
-    SCENES_FACTORS = 1024 /* structure factors of a list, nearest and tricubic */
+    SCENES_FACTORS = 1024, /* structure factors of a list, nearest and tricubic */
+    SCENES_ROUNDING_MODES = 2048 /* each shape, and what comes after the sum */
 };
 
 enum { SPOTS_NFAST = 64, SPOTS_NSLOW = 40, SPOTS_PIXELS = SPOTS_NFAST * SPOTS_NSLOW };
