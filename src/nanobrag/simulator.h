@@ -15,6 +15,7 @@
 #include "compile/call.h"
 #include "compile/policy.h"
 #include "gpu/gpu.h"
+#include "gpu/image_batch.h"
 #include "grad/grad.h"
 #include "image/psf.h"
 #include "image/window.h"
@@ -55,6 +56,7 @@ struct device {
     struct arena sums_memory; /* made with the first normal matrix */
     struct normal_sums sums;
     struct arena images_memory; /* images of tangents whose arrays are not in double */
+    struct gpu_batch batch; /* of nb_forward_batch() */
 };
 
 struct nb_simulator {

@@ -318,6 +318,7 @@ void nb_simulator_free(nb_simulator *sim)
 {
     if (!sim) return;
     if (sim->device.scene.gpu) gpu_scene_drop(&sim->device.scene);
+    gpu_batch_drop(&sim->device.batch);
     psf_free(sim->psf);
     spots_free(&sim->spots);
     params_free(&sim->params);
