@@ -232,7 +232,7 @@ static void start_plans(nb_simulator *sim)
     sim->plans.ctx = sim->ctx;
     sim->plans.policy = &sim->policy;
     sim->plans.pixels = (size_t)sim->window.nslow * (size_t)sim->window.nfast;
-    backend_sign(sim);
+    simulator_sign(sim);
 }
 
 static nb_status try_image(void *user, struct progress *progress, const struct job *job)
@@ -254,7 +254,7 @@ static nb_status tune(nb_simulator *sim, const nb_scene *scene,
 
     NB_TRY(tune_strategy(&rehearsal, &sim->policy, &sim->plans.common));
     if (sim->policy.strategy != NB_SPOTS) spots_free(&sim->spots);
-    backend_sign(sim); /* the strategy may have changed */
+    simulator_sign(sim); /* the strategy may have changed */
     return NB_OK;
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "simulator.h"
 
 /* Columns that one pass over the samples computes. */
 enum { COLUMNS = 4 };

@@ -17,7 +17,7 @@ static int wants_f(const nb_simulator *sim)
 }
 
 /* Returns 1 if one of n tangents changes structure factors, free ones or default_f. */
-static int turns_f(const nb_simulator *sim, int n)
+static int changes_f(const nb_simulator *sim, int n)
 {
     const struct tangents_work *t = &sim->tangents;
 
@@ -41,7 +41,7 @@ const char *device_refuses_derivatives(const struct request *r)
     if (device_never_derives(r->sim)) return device_never_derives(r->sim);
     if (r->operation == BACKEND_NORMAL && wants_f(r->sim))
         return "a normal matrix of structure factors";
-    if (r->operation == BACKEND_JACOBIAN && turns_f(r->sim, r->n))
+    if (r->operation == BACKEND_JACOBIAN && changes_f(r->sim, r->n))
         return "tangents along structure factors";
     return NULL;
 }

@@ -225,7 +225,7 @@ static nb_status make_normal(nb_simulator *sim)
         return fail_memory(sim->ctx, "a normal matrix");
     }
     normal_take(&sim->normal_memory, &n, &sim->normal);
-    simulator_own_places(sim, &sim->normal.jacobian);
+    simulator_assign_places(sim, &sim->normal.jacobian);
     return NB_OK;
 }
 

@@ -1,12 +1,12 @@
 /*
  * memory.c - buffers on a device, and the workspace on the host of what goes there or comes
- * back: see scene.h.
+ * back: see gpu_scene.h.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 
-#include "gpu/driver/scene.h"
+#include "gpu/driver/gpu_scene.h"
 
 void gpu_drop(struct gpu *gpu, struct gpu_buffer *buffer)
 {
