@@ -10,6 +10,7 @@
 #include "backend/backend.h"
 #include "base/array.h"
 #include "base/context.h"
+#include "base/floats.h"
 #include "simulator.h"
 
 /* A call whose images a device computes. */
@@ -178,7 +179,12 @@ static nb_status forward_all(struct batch_call *call)
 
 nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x, nb_array *image)
 {
+<<<<<<< HEAD
     struct batch_call call = {sim, n, x, image, 0, NULL};
+=======
+    STANDARD_FLOATS;
+    struct batch_call call = {sim, n, x, image, 0, {0}};
+>>>>>>> main
 
     if (!sim) return NB_ERR_ARGUMENT;
     if (n < 1) return fail(sim->ctx, NB_ERR_ARGUMENT, "a batch of %d images", n);

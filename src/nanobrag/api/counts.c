@@ -10,11 +10,13 @@
 
 #include "backend/backend.h"
 #include "base/context.h"
+#include "base/floats.h"
 #include "compile/donate.h"
 
 nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *image,
                       nb_array *counts)
 {
+    STANDARD_FLOATS;
     struct request request = {.operation = BACKEND_COUNT,
                               .sim = sim,
                               .how = how,

@@ -12,6 +12,7 @@
 #include "backend/backend.h"
 #include "base/array.h"
 #include "base/context.h"
+#include "base/floats.h"
 #include "grad/grad.h"
 #include "image/solid_angle.h"
 #include "image/statistics.h"
@@ -67,6 +68,7 @@ nb_status nb_param_at(const nb_simulator *sim, size_t i, nb_param *out)
 
 nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene *out)
 {
+    STANDARD_FLOATS;
     if (!sim || !out) return NB_ERR_ARGUMENT;
     if (x) NB_TRY(params_check(sim->ctx, &sim->params, &sim->scene, x));
     *out = sim->scene;
@@ -125,6 +127,7 @@ static void describe_policy(const nb_simulator *sim, const nb_scene *scene,
 
 nb_status nb_describe(nb_simulator *sim, const double *x, nb_description *out)
 {
+    STANDARD_FLOATS;
     nb_scene scene;
     struct phys_frame frame;
 
@@ -143,6 +146,7 @@ nb_status nb_describe(nb_simulator *sim, const double *x, nb_description *out)
 nb_status nb_source_at(nb_simulator *sim, const double *x, int i, nb_source *out,
                        double *deviation)
 {
+    STANDARD_FLOATS;
     nb_scene scene;
     struct phys_source source;
 
@@ -161,6 +165,7 @@ nb_status nb_source_at(nb_simulator *sim, const double *x, int i, nb_source *out
 
 nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, int j, double out[9])
 {
+    STANDARD_FLOATS;
     nb_scene scene;
     struct phys_frame frame;
 
@@ -179,6 +184,7 @@ nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, int j, do
 nb_status nb_trace_pixel(nb_simulator *sim, const double *x, int panel, int slow, int fast,
                          nb_pixel_trace *out)
 {
+    STANDARD_FLOATS;
     nb_scene scene;
     struct phys_frame frame;
     struct trace t;
@@ -212,6 +218,7 @@ nb_status nb_trace_pixel(nb_simulator *sim, const double *x, int panel, int slow
 nb_status nb_statistics_get(nb_simulator *sim, const double *x, const nb_array *image,
                             nb_statistics *out)
 {
+    STANDARD_FLOATS;
     nb_scene scene;
     struct phys_frame frame;
     struct job job;
