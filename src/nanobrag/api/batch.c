@@ -179,12 +179,8 @@ static nb_status forward_all(struct batch_call *call)
 
 nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x, nb_array *image)
 {
-<<<<<<< HEAD
-    struct batch_call call = {sim, n, x, image, 0, NULL};
-=======
     STANDARD_FLOATS;
-    struct batch_call call = {sim, n, x, image, 0, {0}};
->>>>>>> main
+    struct batch_call call = {sim, n, x, image, 0, NULL};
 
     if (!sim) return NB_ERR_ARGUMENT;
     if (n < 1) return fail(sim->ctx, NB_ERR_ARGUMENT, "a batch of %d images", n);
