@@ -154,22 +154,22 @@ static void finish_tangent(nb_simulator *sim, const nb_scene *scene, const doubl
     blank(&sim->window, change);
 }
 
-static nb_status make_tangents(nb_simulator *sim)
+static void take_tangents(struct arena *arena, void *user)
 {
+    nb_simulator *sim = user;
     struct tangents_work *t = &sim->tangents;
     const struct jacobian_sizes n = simulator_jacobian_sizes(sim, TANGENTS_AT_ONCE);
-    struct arena *memory = &sim->tangents_memory;
 
-    if (t->f_dot) return NB_OK;
-    if (!jacobian_reserve(memory, &n)
-        || !arena_reserve(memory, TANGENTS_AT_ONCE * (n.f + 1), sizeof *t->f_dot)
-        || !arena_make(memory)) {
-        arena_free(memory);
+    jacobian_take(arena, &n, &t->jacobian);
+    t->f_dot = arena_take(arena, TANGENTS_AT_ONCE * (n.f + 1), sizeof *t->f_dot);
+}
+
+static nb_status make_tangents(nb_simulator *sim)
+{
+    if (sim->tangents.f_dot) return NB_OK;
+    if (!arena_build(&sim->tangents_memory, take_tangents, sim))
         return fail_memory(sim->ctx, "tangents");
-    }
-    jacobian_take(memory, &n, &t->jacobian);
-    t->f_dot = arena_take(memory, TANGENTS_AT_ONCE * (n.f + 1), sizeof *t->f_dot);
-    simulator_assign_places(sim, &t->jacobian);
+    simulator_assign_places(sim, &sim->tangents.jacobian);
     return NB_OK;
 }
 

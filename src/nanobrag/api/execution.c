@@ -42,7 +42,7 @@ void nb_simulator_stats(const nb_simulator *sim, nb_compile_stats *out)
     out->bytes =
         sizeof *sim + sim->arena.size + sim->tangents_memory.size + sim->normal_memory.size
         + sim->photons_memory.size + sim->spread_memory.size + sim->device.memory.size
-        + sim->device.sums_memory.size + sim->device.images_memory.size
+        + sim->device.sums_memory.size + sim->device.images.bytes
         + gpu_scene_bytes(&sim->device.scene) + sim->device.batch.bytes
         + sim->device.batch.photons_bytes + spots_bytes(&sim->spots) + psf_bytes(sim->psf);
 }

@@ -39,8 +39,8 @@ static nb_status make(nb_simulator *sim, const struct spread *w)
 {
     struct normal_psf_work work;
     const size_t nparam = sim->params.n, nf = sim->params.f.n;
-    const struct arena_part first = {&sim->spread, 1, sizeof work, NULL};
     const struct arena_part parts[] = {
+        {&sim->spread, 1, sizeof work, NULL},
         {&work.bar, w->roi, sizeof(double), NULL},
         {&work.weight, w->roi, sizeof(double), NULL},
         {&work.weighted, w->roi, sizeof(double), NULL},
@@ -53,16 +53,10 @@ static nb_status make(nb_simulator *sim, const struct spread *w)
         {&work.found.gradient, nparam, sizeof(double), NULL},
     };
     const size_t count = sizeof parts / sizeof *parts;
-    struct arena *memory = &sim->spread_memory;
 
     if (sim->spread) return NB_OK;
-    if (!arena_reserve_parts(memory, &first, 1)
-        || !arena_reserve_parts(memory, parts, count) || !arena_make(memory)) {
-        arena_free(memory);
+    if (!arena_build_parts(&sim->spread_memory, parts, count))
         return fail_memory(sim->ctx, "a normal matrix");
-    }
-    arena_take_parts(memory, &first, 1);
-    arena_take_parts(memory, parts, count);
     *sim->spread = work;
     return NB_OK;
 }

@@ -45,16 +45,11 @@ struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
 
 nb_status simulator_photons(nb_simulator *sim)
 {
-    struct arena *memory = &sim->photons_memory;
     const size_t n = (size_t)sim->window.nslow * (size_t)sim->window.nfast;
+    const struct arena_part image = {&sim->photons, n, sizeof *sim->photons, NULL};
 
-    if (sim->photons) return NB_OK;
-    if (!arena_reserve(memory, n, sizeof *sim->photons) || !arena_make(memory)) {
-        arena_free(memory);
-        return fail_memory(sim->ctx, "an image");
-    }
-    sim->photons = arena_take(memory, n, sizeof *sim->photons);
-    return NB_OK;
+    if (sim->photons || arena_build_parts(&sim->photons_memory, &image, 1)) return NB_OK;
+    return fail_memory(sim->ctx, "an image");
 }
 
 struct jacobian_sizes simulator_jacobian_sizes(const nb_simulator *sim, size_t tangents)

@@ -55,7 +55,7 @@ struct device {
     struct jacobian_work tangents; /* of the frame, along each dense parameter */
     struct arena sums_memory; /* made with the first normal matrix */
     struct normal_sums sums;
-    struct arena images_memory; /* images of tangents whose arrays are not in double */
+    struct gpu_workspace images; /* of tangents whose arrays are not in double */
     struct gpu_batch batch; /* of nb_forward_batch() */
 };
 

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "gpu/driver/gpu_scene.h"
 
 void gpu_drop(struct gpu *gpu, struct gpu_buffer *buffer)
@@ -44,7 +45,7 @@ void *gpu_workspace(nb_context *ctx, struct gpu_workspace *workspace, size_t byt
 {
     if (workspace->memory && bytes <= workspace->bytes) return workspace->memory;
     gpu_workspace_drop(workspace);
-    workspace->memory = malloc(bytes > 0 ? bytes : 1);
+    workspace->memory = huge_pages_alloc(bytes > 0 ? bytes : 1);
     if (workspace->memory)
         workspace->bytes = bytes;
     else if (what)
