@@ -70,23 +70,23 @@ int arena_build(struct arena *arena, void (*list)(struct arena *arena, void *use
     return 1;
 }
 
-struct parts {
-    const struct arena_part *list;
+struct listed_parts {
+    const struct arena_part *parts;
     size_t count;
 };
 
-static void list_parts(struct arena *arena, void *user)
+static void take_listed(struct arena *arena, void *user)
 {
-    const struct parts *parts = user;
+    const struct listed_parts *listed = user;
 
-    arena_take_parts(arena, parts->list, parts->count);
+    arena_take_parts(arena, listed->parts, listed->count);
 }
 
-int arena_build_parts(struct arena *arena, const struct arena_part *list, size_t count)
+int arena_build_parts(struct arena *arena, const struct arena_part *parts, size_t count)
 {
-    struct parts parts = {list, count};
+    struct listed_parts listed = {parts, count};
 
-    return arena_build(arena, list_parts, &parts);
+    return arena_build(arena, take_listed, &listed);
 }
 
 void arena_free(struct arena *arena)
