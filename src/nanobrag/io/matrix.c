@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/context.h"
+#include "base/floats.h"
 #include "io/file.h"
 #include "io/parse.h"
 #include "io/text.h"
@@ -42,6 +43,7 @@ nb_status matrix_parse(nb_context *ctx, const char *name, const void *bytes, siz
 
 nb_status nb_matrix_read(nb_context *ctx, const char *path, double matrix[9])
 {
+    STANDARD_FLOATS;
     static const struct file_format format = {"matrix", (size_t)1 << 20, matrix_parse};
 
     if (ctx && !matrix) return fail(ctx, NB_ERR_ARGUMENT, "matrix: matrix is NULL");
