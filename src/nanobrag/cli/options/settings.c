@@ -132,18 +132,12 @@ static void apply(struct settings *s, const struct event *e)
     const int64_t whole = e->integer[0];
     const int count = (int)whole;
     const char *const text = e->text;
-    switch (e->option) {
 #define NO_SETTING (void)0
 #define OPTION(id, name, aliases, patterns, min, max, kind, range, values, unit, preset,   \
                group, flags, sets, help)                                                   \
-    case OPT_##id:                                                                         \
-        sets;                                                                              \
-        break;
+    if (e->option == OPT_##id) (sets);
 #include "cli/options/options.def"
 #undef OPTION
-    default:
-        break;
-    }
 }
 
 void settings_apply(struct settings *s, const struct event_list *events)
