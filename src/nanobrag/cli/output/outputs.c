@@ -437,6 +437,6 @@ int outputs_write(struct run *run, int i)
     }
     if (!code) code = write_pgm(run, result);
     if (!code) code = write_noise(run, result, i);
-    if (!code && result->file[OUT_PNG]) code = preview_write(run, result->file[OUT_PNG]);
+    if (!code && result->file[OUT_PNG]) code = picture_write(run, result->file[OUT_PNG]);
     return code;
 }
