@@ -302,10 +302,9 @@ void nb_simulator_stats(const nb_simulator *sim, nb_compile_stats *out)
     for (int i = 0; i < PLAN_OPERATIONS; i++) out->plan_hash ^= sim->plans.last[i].hash;
     out->bytes = sizeof *sim + sim->arena.size + sim->tangents_memory.size
                  + sim->normal_memory.size + sim->photons_memory.size
-                 + sim->spread_memory.size + sim->device.memory.size
-                 + sim->device.sums_memory.size + sim->device.images_memory.size
-                 + gpu_scene_bytes(&sim->device.scene) + spots_bytes(&sim->spots)
-                 + psf_bytes(sim->psf);
+                 + sim->device.memory.size + sim->device.sums_memory.size
+                 + sim->device.images_memory.size + gpu_scene_bytes(&sim->device.scene)
+                 + spots_bytes(&sim->spots) + psf_bytes(sim->psf);
 }
 
 const char *nb_simulator_explain(nb_simulator *sim)

@@ -62,7 +62,6 @@ struct run {
     uint16_t *counts; /* NULL: no file holds counts */
     struct result *results;
     int done; /* number of finished images */
-    int compile; /* NB_COMPILE_..., as the options choose */
     double seconds_setup;
     int argc;
     char **argv;
@@ -118,8 +117,7 @@ int gradcheck_run(struct run *run);
 
 /* ---- compiled mode ---- */
 
-/* The mode that -compile and -nocompile ask for: NB_COMPILE_..., and its word. */
-int compiling_mode(const struct event_list *events);
+/* The word for the mode that is used where the options ask for `mode`. */
 const char *compiling_word(int mode);
 
 /* The environment variable that turns compiled mode off, with its value; NULL: none. */
