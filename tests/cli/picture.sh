@@ -22,7 +22,7 @@ $2"
 }
 
 # a crystal behind water, 96 pixels that become 480 points, and 15 rows of legend
-crystal="-cell 30 40 50 90 90 90 -default_F 100 -N 8 -detpixels 96 -pixel 1 -distance 100
+crystal="-cell 30 40 50 90 90 90 -default_F 2000 -N 8 -detpixels 96 -pixel 1 -distance 100
     -fluence 1e26 -water 0.3"
 run $crystal -pngfile p.png
 is "96 pixels become 480 points and a legend" points work/p.png \
