@@ -103,20 +103,22 @@ static int choose_spacings(const struct extent *e, const struct reciprocal *r,
 {
     static const double usual[] = {0.5, 0.6, 0.8, 1,  1.2, 1.5, 2,  2.5, 3,  3.5,
                                    4,   5,   7,   10, 15,  20,  30, 50,  100};
-    const double points = hypot(e->width, e->height) / (r->most - r->least);
+    const double diagonal = hypot(e->width, e->height);
+    const double points = diagonal / (r->most - r->least);
+    const double gap = fmax(RING_GAP, diagonal / (2 * RINGS));
     const double step = round_step((1 / fmax(r->least, r->most / 20) - 1 / r->most) / 4);
     int n = 0;
 
     for (size_t i = 0; i < sizeof usual / sizeof *usual && n < RINGS; i++) {
         if (1 / usual[i] >= r->most || (1 / usual[i] - r->least) * points < RING_GAP / 2.0)
             continue;
-        if (n == 0 || (1 / d[n - 1] - 1 / usual[i]) * points >= RING_GAP) d[n++] = usual[i];
+        if (n == 0 || (1 / d[n - 1] - 1 / usual[i]) * points >= gap) d[n++] = usual[i];
     }
     if (n > 1) return n;
     n = 0;
     for (double s = ceil(1 / r->most / step) * step; n < RINGS && s * r->least < 1;
          s += step)
-        if (n == 0 || (1 / d[n - 1] - 1 / s) * points >= RING_GAP) d[n++] = s;
+        if (n == 0 || (1 / d[n - 1] - 1 / s) * points >= gap) d[n++] = s;
     return n;
 }
 
