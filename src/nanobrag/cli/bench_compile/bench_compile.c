@@ -132,14 +132,14 @@ static const char *why_eager(const struct run *run)
     if (run->sim && run->description.strategy == NB_REFERENCE)
         return "the strategy reference always runs uncompiled";
     if (compiling_off_by()) return compiling_off_by();
-    return run->compile == NB_COMPILE_OFF ? "-compile off" : NULL;
+    return run->s->compile == NB_COMPILE_OFF ? "-compile off" : NULL;
 }
 
 static void print_start(const struct bench *bench)
 {
     const struct run *run = bench->run;
     const char *const why = why_eager(run);
-    printf("compiled (%s) against eager, %d threads, %s\n", compiling_word(run->compile),
+    printf("compiled (%s) against eager, %d threads, %s\n", compiling_word(run->s->compile),
            nb_context_threads(run->ctx), bench->effort.word);
     if (why) printf("eager against eager: %s\n", why);
     if (run->s->compat) printf("no image is written\n");
@@ -229,7 +229,8 @@ static void print_expected(const struct bench *bench)
     const double seconds = bench->expected;
     printf("about %.0f %s by the first calls%s\n",
            ceil(seconds < 100 ? seconds : seconds / 60), seconds < 100 ? "s" : "min",
-           bench->run->compile == NB_COMPILE_TUNE ? ", without what tuning measures" : "");
+           bench->run->s->compile == NB_COMPILE_TUNE ? ", without what tuning measures"
+                                                     : "");
     print_head(bench);
     (void)fflush(stdout);
 }
