@@ -140,7 +140,7 @@ static nb_status read_options(const char *first, const char *second, struct benc
         argv[argc++] = word;
     code = parse_arguments(&messages, argc, argv, &events);
     settings_start(&s, 0);
-    if (!code) code = settings_apply(&s, &messages, &events);
+    if (!code) settings_apply(&s, &events);
     if (!code) code = settings_finish(&s, &messages);
     out->scene = s.scene;
     out->how = s.how;
