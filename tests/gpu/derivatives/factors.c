@@ -21,18 +21,18 @@ int structure_factors(void)
         const double allowed = single ? 1e-5 : 2e-12;
         struct worst worst = {0};
         double *truth;
-        struct gpu_derivatives_job rows;
+        struct gpu_derivatives_job request;
         struct subject s;
         struct results r;
         uint64_t before;
 
         subject_open(names[k / 2], 4, &s);
-        rows = objective_of(&s);
-        r = results_make(&s, &rows, 1);
+        request = objective_of(&s);
+        r = results_make(&s, &request, 1);
         truth = numbers(jacobian_places(&s.t));
         jacobian_f_truth(&s.t, s.bar, truth);
         before = emulated.launches[GPU_F];
-        run_well(&s, single, &rows, &r);
+        run_well(&s, single, &request, &r);
         worst_add_all(&worst, r.f, truth, jacobian_places(&s.t),
                       worst_largest(truth, jacobian_places(&s.t)));
         worst_check(&worst, allowed, "%s in %s, of the largest, in %d launches",
@@ -49,7 +49,7 @@ int structure_factors(void)
 int faint_factors(void)
 {
     struct subject s;
-    struct gpu_derivatives_job rows;
+    struct gpu_derivatives_job request;
     struct results r;
     struct worst worst = {0};
     double *truth, most;
@@ -57,11 +57,11 @@ int faint_factors(void)
     begin_anew();
     subject_open("gauss_nearest", 4, &s);
     s.t.frame.fudge *= 80;
-    rows = objective_of(&s);
-    r = results_make(&s, &rows, 1);
+    request = objective_of(&s);
+    r = results_make(&s, &request, 1);
     truth = numbers(jacobian_places(&s.t));
     jacobian_f_truth(&s.t, s.bar, truth);
-    run_well(&s, 0, &rows, &r);
+    run_well(&s, 0, &request, &r);
     most = worst_largest(truth, jacobian_places(&s.t));
     worst_add_all(&worst, r.f, truth, jacobian_places(&s.t), most);
     worst_check(&worst, 2e-12, "in double, of the largest"); /* 1.4e-13 measured */
@@ -77,20 +77,20 @@ int faint_factors(void)
 int factors_of_nothing(void)
 {
     struct subject s;
-    struct gpu_derivatives_job rows;
+    struct gpu_derivatives_job request;
     struct results r;
     int bad = 0;
 
     begin_anew();
     subject_open("square_nearest", 4, &s);
-    rows = objective_of(&s);
-    r = results_make(&s, &rows, 1);
+    request = objective_of(&s);
+    r = results_make(&s, &request, 1);
     s.bar[0] = NAN;
-    run_well(&s, 0, &rows, &r);
+    run_well(&s, 0, &request, &r);
     for (size_t i = 0; i < jacobian_places(&s.t); i++) bad += !isnan(r.f[i]);
     tap_check(bad == 0 && isnan(r.sums.value), "%d cotangents are numbers", bad);
     memset(s.bar, 0, s.t.pixels * sizeof *s.bar);
-    run_well(&s, 0, &rows, &r);
+    run_well(&s, 0, &request, &r);
     for (size_t i = 0; i < jacobian_places(&s.t); i++) bad += r.f[i] != 0;
     tap_check(bad == 0 && emulated.launches[GPU_F] == 0, "%d cotangents are not 0", bad);
     results_drop(&s, &r);
@@ -102,15 +102,15 @@ int factors_of_nothing(void)
 int constant_factor(void)
 {
     struct subject s;
-    struct gpu_derivatives_job rows;
+    struct gpu_derivatives_job request;
     struct results r;
     int bad = 0;
 
     begin_anew();
     subject_open("base", 4, &s);
-    rows = objective_of(&s);
-    r = results_make(&s, &rows, 1);
-    run_well(&s, 0, &rows, &r);
+    request = objective_of(&s);
+    r = results_make(&s, &request, 1);
+    run_well(&s, 0, &request, &r);
     for (size_t i = 0; i < jacobian_places(&s.t); i++) bad += r.f[i] != 0;
     tap_check(bad == 0 && emulated.launches[GPU_F] == 0, "%d cotangents are not 0", bad);
     results_drop(&s, &r);
