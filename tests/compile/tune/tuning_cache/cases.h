@@ -39,6 +39,7 @@ int damaged_bytes(void);
 int wrong_lines(void);
 int wrong_files(void);
 int saved_twice(void);
+int other_format(void);
 int damaged_is_replaced(void);
 int limit_of_the_file(void);
 

@@ -33,11 +33,10 @@ static int good_or_none(void)
         char key[32];
 
         (void)snprintf(key, sizeof key, "key %d", i);
-        if (tuning_cache_find(ctx, key, EFFORT_MEASURED, 1, &found))
-            good &= found.effort >= EFFORT_MEASURED && found.effort <= EFFORT_MOST
-                    && found.strategy >= 0 && found.strategy <= NB_SPOTS
-                    && found.threads >= 0 && found.threads <= CONTEXT_THREADS_MOST
-                    && found.block >= 0 && found.block <= TUNING_BLOCK;
+        if (tuning_cache_find(ctx, key, &found))
+            good &= found.strategy >= 0 && found.strategy <= NB_SPOTS && found.threads >= 0
+                    && found.threads <= CONTEXT_THREADS_MOST && found.block >= 0
+                    && found.block <= TUNING_BLOCK;
     }
     return good;
 }
@@ -126,25 +125,23 @@ static void spoil(const char *bytes, const struct wrong *wrong)
 int wrong_lines(void)
 {
     static const char shape[] = "line 2: not KEY = NUMBERS, machine and build";
-    static const char threads[] = "line 2: no threads from 0 to 1024";
     static const struct wrong wrongs[] = {
-        {"threads 1 ", "threads 1025 ", threads, 0, 1},
-        {"threads 1 ", "threads -1 ", threads, 0, 1},
-        {"threads 1 ", "threads 1.5 ", "line 2: no block from 0 to 65536", 0, 1},
-        {"threads 1 ", "threads 1e400 ", "line 2: no block from 0", 0, 1},
-        {"threads 1 ", "threads 4294967297 ", threads, 0, 1},
-        {"threads 1 ", "threads 18446744073709551617 ", threads, 0, 1},
-        {"threads 1 ", "threads  1 ", threads, 0, 1},
-        {"threads 1 ", "threads +1 ", threads, 0, 1},
-        {"threads 1 ", "threads nan ", threads, 0, 1},
-        {"threads 1 ", "threads ", threads, 0, 1},
-        {"threads 1 ", "", threads, 0, 1},
-        {"threads 1 ", "Threads 1 ", threads, 0, 1},
-        {"block 0 ", "block 65537 ", "no block from 0 to 65536", 0, 1},
-        {"strategy 1 ", "strategy 4 ", "no strategy from 0 to 3", 0, 1},
-        {"effort 1 ", "effort 1001 ", "no effort from 0 to 1000", 0, 1},
-        {"microseconds 1000\t", "microseconds 1000000000\t", "no microseconds from 0", 0,
-         1},
+        {"threads 1 ", "threads 1025 ", shape, 0, 1},
+        {"threads 1 ", "threads -1 ", shape, 0, 1},
+        {"threads 1 ", "threads 1.5 ", shape, 0, 1},
+        {"threads 1 ", "threads 1e400 ", shape, 0, 1},
+        {"threads 1 ", "threads 4294967297 ", shape, 0, 1},
+        {"threads 1 ", "threads 18446744073709551617 ", shape, 0, 1},
+        {"threads 1 ", "threads  1 ", shape, 0, 1},
+        {"threads 1 ", "threads +1 ", shape, 0, 1},
+        {"threads 1 ", "threads nan ", shape, 0, 1},
+        {"threads 1 ", "threads ", shape, 0, 1},
+        {"threads 1 ", "", shape, 0, 1},
+        {"threads 1 ", "Threads 1 ", shape, 0, 1},
+        {"block 0 ", "block 65537 ", shape, 0, 1},
+        {"strategy 1 ", "strategy 4 ", shape, 0, 1},
+        {"strategy 1 ", "strategy 1 effort 1 ", shape, 0, 1},
+        {"microseconds 1000\t", "microseconds 1000000000\t", shape, 0, 1},
         {"microseconds 1000\t", "microseconds 1000 7\t", shape, 0, 1},
         {"microseconds 1000\t", "microseconds 1000 \t", shape, 0, 1},
         {"microseconds 1000\t", "microseconds 1000", shape, 0, 1},
@@ -160,9 +157,11 @@ int wrong_lines(void)
         {"key 0 =", "\nkey 0 =", shape, 1, 1},
         {"key 0 =", "{\"key\":0}\nkey 0 =", shape, 1, 1},
         {"key 0 =", "end\nkey 0 =", shape, 1, 1},
-        {"tuning, format 1", "tuning, format 2", "not \"nanobrag tuning, format 1\"", 0, 0},
-        {"nanobrag tuning", "nanobrag", "not \"nanobrag tuning, format 1\"", 0, 0},
-        {"format 1\n", "format 1\r\n", "not \"nanobrag tuning, format 1\"", 0, 0},
+        {"tuning, format 2", "tuning, format ", "not \"nanobrag tuning, format 2\"", 0, 0},
+        {"tuning, format 2", "tuning, format 1.", "not \"nanobrag tuning, format 2\"", 0,
+         0},
+        {"nanobrag tuning", "nanobrag", "not \"nanobrag tuning, format 2\"", 0, 0},
+        {"format 2\n", "format 2\r\n", "not \"nanobrag tuning, format 2\"", 0, 0},
         {"\nend\n", "\n", "its last line is not \"end\"", 1, 1},
         {"\nend\n", "\nend", "its last line is not \"end\"", 1, 1},
         {"\nend\n", "\nend\nx", "not KEY = NUMBERS", 1, 1},
@@ -207,17 +206,17 @@ int wrong_files(void)
 
     if (!large) abort();
     put(path_of_entries(), "", 0);
-    check_ignored("an empty file", "not \"nanobrag tuning, format 1\"", 1);
+    check_ignored("an empty file", "not \"nanobrag tuning, format 2\"", 1);
     memset(large, '\n', TUNING_TEXT + 1);
     memcpy(large, bytes, n);
     put(path_of_entries(), large, TUNING_TEXT + 1);
     check_ignored("a byte too many", "removed, for it is too large", 1);
     memset(large, '=', TUNING_TEXT);
     put(path_of_entries(), large, TUNING_TEXT);
-    check_ignored("signs", "not \"nanobrag tuning, format 1\"", 1);
+    check_ignored("signs", "not \"nanobrag tuning, format 2\"", 1);
     bytes[n] = '\0';
     put(path_of_entries(), bytes, n + 1);
-    check_ignored("a NUL at its end", "not \"nanobrag tuning, format 1\"", 1);
+    check_ignored("a NUL at its end", "not \"nanobrag tuning, format 2\"", 1);
     put(path_of_entries(), bytes, n);
     (void)chmod(path_of_entries(), 0602);
     check_ignored("a file of everybody", "removed, for other users can write it", 1);
@@ -228,29 +227,49 @@ int wrong_files(void)
     return TAP_PASS;
 }
 
-/* the same key twice: that of greater effort, then the first */
+/* of two entries under a key the first is used */
 int saved_twice(void)
 {
-    static const struct wrong twice[] = {{"key 1 = threads 2 block 1 strategy 2 effort 1",
-                                          "key 0 = threads 2 block 1 strategy 2 effort 1",
-                                          "", 0, 0},
-                                         {"key 1 = threads 2 block 1 strategy 2 effort 1",
-                                          "key 0 = threads 2 block 1 strategy 2 effort 2",
-                                          "", 0, 0}};
+    static const struct wrong twice = {"key 1 =", "key 0 =", "", 0, 0};
     size_t n;
     char *bytes = real_file(&n);
 
-    for (int i = 0; i < 2; i++) {
-        struct tuning_entry found = {0};
+    spoil(bytes, &twice);
+    next_process();
+    tap_check(finds(0), "the first is used");
+    tap_check(!finds(1) && finds(2), "and the key that is gone is not found");
+    check_fallbacks(0, "");
+    free(bytes);
+    return TAP_PASS;
+}
 
-        spoil(bytes, &twice[i]);
+/* a file of another version is no fault: it is ignored, and replaced by the next save */
+int other_format(void)
+{
+    static const char older[] = "nanobrag tuning, format 1\n"
+                                "key 1 = threads 4 block 8 strategy 2 effort 1 "
+                                "microseconds 812\ta machine\ta build\nend\n";
+    static const char *const versions[] = {"format 1\n", "format 3\n", "format 10\n"};
+    size_t n;
+    char *bytes = real_file(&n);
+
+    for (size_t i = 0; i < COUNT(versions); i++) {
+        const struct wrong other = {"format 2\n", versions[i], "", 0, 0};
+
+        spoil(bytes, &other);
         next_process();
-        tap_check(tuning_cache_find(ctx, "key 0", EFFORT_MEASURED, 1, &found)
-                      && found.threads == entry_of(i).threads,
-                  "effort %d then %d: threads %d expected %d", 1, 1 + i, found.threads,
-                  entry_of(i).threads);
+        ctx->env.strict = 1;
+        tap_check(!finds(1), "%.*s: not used", 8, versions[i]);
+        check_ok(save(4), "save");
+        tap_check(count_entries() == 1 && file_holds(4), "the file is replaced");
         check_fallbacks(0, "");
     }
+    put(path_of_entries(), older, strlen(older));
+    next_process();
+    tap_check(!finds(1), "a whole file of format 1: not used");
+    check_ok(save(5), "save");
+    tap_check(count_entries() == 1 && file_holds(5), "the file is replaced");
+    check_fallbacks(0, "");
     free(bytes);
     return TAP_PASS;
 }

@@ -29,9 +29,11 @@ int find_only(int argc, char **argv)
 
 /* ---- threads, each with a context of its own; the file is there or is not ---- */
 
-int threads_at_once(void)
+/* Save from all threads at once, which share one folder, or two in turn. */
+static void check_threads(int folders)
 {
     enum { THREADS = 4, KEYS = 40 };
+    const char *const paths[] = {in_folder("cache"), in_folder("second")};
     int failed = 0, differ = 0, ruling[THREADS][KEYS] = {{0}};
 
     begin_anew();
@@ -40,7 +42,8 @@ int threads_at_once(void)
         nb_context *own = NULL;
 
         failed += nb_context_create(NB_API_VERSION, NULL, &own) != NB_OK;
-        memcpy(own->env.cache_dir, ctx->env.cache_dir, sizeof own->env.cache_dir);
+        (void)snprintf(own->env.cache_dir, sizeof own->env.cache_dir, "%s",
+                       paths[t % folders]);
         for (int i = 0; i < KEYS; i++) {
             struct tuning_entry entry = entry_of(t), found = {0};
             char key[32];
@@ -48,20 +51,26 @@ int threads_at_once(void)
             /* half of the keys are everybody's */
             (void)snprintf(key, sizeof key, i % 2 ? "ours %d" : "own %d %d", i, t);
             failed += tuning_cache_save(own, key, &entry, 1) != NB_OK;
-            failed += !tuning_cache_find(own, key, EFFORT_MEASURED, 1, &found)
-                      || found.threads != entry.threads;
+            failed +=
+                !tuning_cache_find(own, key, &found) || found.threads != entry.threads;
             ruling[t][i] = entry.threads;
         }
         nb_context_free(own);
     }
     for (int t = 0; t < THREADS; t++)
         for (int i = 0; i < KEYS; i++)
-            differ += ruling[t][i] != (i % 2 ? ruling[0][i] : entry_of(t).threads);
+            differ +=
+                ruling[t][i] != (i % 2 ? ruling[t % folders][i] : entry_of(t).threads);
     tap_check(failed == 0 && differ == 0,
-              "%d calls failed, %d entries differ between threads, allowed 0", failed,
-              differ);
-    tap_check(count_entries() == KEYS / 2 * (1 + THREADS), "%d entries in the file",
-              count_entries());
+              "%d folders: %d calls failed, %d entries differ between threads, allowed 0",
+              folders, failed, differ);
+    tap_check(count_entries() == KEYS / 2 * (1 + THREADS / folders),
+              "%d entries in the file of the first", count_entries());
+}
+
+int threads_at_once(void)
+{
+    for (int folders = 1; folders <= 2; folders++) check_threads(folders);
     return TAP_PASS;
 }
 
