@@ -17,7 +17,9 @@
  *   an image to measure on; the measurements     tuning (NB_COMPILE_TUNE)    freed; kept by
  *                                                                            the process
  *
- * Calls do not write to inputs. Results have the same bits for any number of threads.
+ * Calls do not write to inputs. Results have the same bits for any number of threads, and
+ * for any floating-point environment of the caller (rounding mode, flush-to-zero, traps):
+ * calls compute in the standard one and restore the caller's.
  *
  * Threads: see context.h.
  *

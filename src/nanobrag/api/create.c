@@ -10,6 +10,7 @@
 
 #include "backend/backend.h"
 #include "base/context.h"
+#include "base/floats.h"
 #include "base/log.h"
 #include "compile/tune/tuning_cache.h"
 #include "grad/grad.h"
@@ -293,6 +294,7 @@ nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
                               const char *free_names, const nb_options *options,
                               nb_simulator **out)
 {
+    STANDARD_FLOATS;
     nb_simulator *sim;
     nb_status status;
 

@@ -17,6 +17,7 @@
 #include <nanobrag/scene.h>
 
 #include "base/context.h"
+#include "base/floats.h"
 #include "io/file.h"
 #include "io/parse.h"
 #include "scene/reflections/hkl_table.h"
@@ -198,6 +199,7 @@ nb_status fdump_parse(nb_context *ctx, const char *name, const void *bytes, size
 
 nb_status nb_fdump_read(nb_context *ctx, const char *path, nb_hkl **out)
 {
+    STANDARD_FLOATS;
     unsigned char *bytes;
     size_t n;
     nb_status status;
@@ -260,6 +262,7 @@ static void put_cells(struct stream *stream, const nb_hkl *hkl, double default_f
 nb_status nb_fdump_write(nb_context *ctx, const char *path, const nb_hkl *hkl,
                          double default_f, int profile)
 {
+    STANDARD_FLOATS;
     const int planes = profile == NB_PROFILE_NANOBRAGG;
     struct file_out file;
     struct stream stream;

@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/context.h"
+#include "base/floats.h"
 #include "base/log.h"
 #include "io/file.h"
 #include "io/parse.h"
@@ -203,6 +204,7 @@ nb_status hkl_parse(nb_context *ctx, const char *name, const void *bytes, size_t
 
 nb_status nb_hkl_read(nb_context *ctx, const char *path, nb_hkl **out)
 {
+    STANDARD_FLOATS;
     unsigned char *bytes;
     size_t n;
     nb_status status;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/context.h"
+#include "base/floats.h"
 #include "io/file.h"
 #include "io/parse.h"
 #include "io/text.h"
@@ -44,6 +45,7 @@ nb_status matrix_parse(nb_context *ctx, const char *name, const void *bytes, siz
 
 nb_status nb_matrix_read(nb_context *ctx, const char *path, double matrix[9])
 {
+    STANDARD_FLOATS;
     unsigned char *bytes;
     size_t n;
     nb_status status;

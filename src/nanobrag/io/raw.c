@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/context.h"
+#include "base/floats.h"
 #include "io/file.h"
 #include "io/parse.h"
 
@@ -70,6 +71,7 @@ static void put_widened(struct file_out *file, const float *pixels, size_t n, do
 
 nb_status nb_raw_write(nb_context *ctx, const char *path, const nb_array *image, int bits)
 {
+    STANDARD_FLOATS;
     struct file_out file;
     void *part = NULL;
     nb_status status;
@@ -117,6 +119,7 @@ static nb_status fail_length(nb_context *ctx, const char *path, long long found,
 
 nb_status nb_raw_read(nb_context *ctx, const char *path, nb_array *image)
 {
+    STANDARD_FLOATS;
     unsigned char *bytes;
     long long found;
     size_t n, expected;

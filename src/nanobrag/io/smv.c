@@ -14,6 +14,7 @@
 
 #include "base/array.h"
 #include "base/context.h"
+#include "base/floats.h"
 #include "io/file.h"
 #include "io/parse.h"
 #include "io/text.h"
@@ -199,6 +200,7 @@ nb_status smv_parse(nb_context *ctx, const char *name, const void *bytes, size_t
 
 nb_status nb_smv_read(nb_context *ctx, const char *path, nb_smv **out)
 {
+    STANDARD_FLOATS;
     unsigned char *bytes;
     size_t n;
     nb_status status;
@@ -222,6 +224,7 @@ void nb_smv_free(nb_smv *smv)
 
 int nb_smv_number(const nb_smv *smv, const char *keyword, double *value)
 {
+    STANDARD_FLOATS;
     return smv && keyword && value && header_number(smv->header, keyword, value);
 }
 
@@ -280,6 +283,7 @@ static void put_pixels(struct file_out *file, const uint16_t *pixels, size_t n, 
 nb_status nb_smv_write(nb_context *ctx, const char *path, const char *header,
                        const nb_array *counts)
 {
+    STANDARD_FLOATS;
     struct file_out file;
     struct span span;
     nb_status status;
