@@ -19,7 +19,7 @@
 
 #include "base/log.h"
 #include "compile/identity.h"
-#include "compile/tune/tuning_cache/cases.h"
+#include "compile/tune/tuning_cache_cases.h"
 #include "support/files.h"
 #include "support/tap.h"
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# check.sh COMPILER [PATH] - does physics/ compile with gcc, clang, nvcc or nvrtc?
+# compiles.sh COMPILER [PATH] - does physics/ compile with gcc, clang, nvcc or nvrtc?
 # For nvrtc PATH is the program made of nvrtc.c. Exit 77 where the tool is absent.
 # SPDX-License-Identifier: MIT
 set -eu
@@ -76,7 +76,7 @@ nvcc)
     ;;
 nvrtc) "$program" "$source" "$here/physics.cu" ;;
 *)
-    echo "check.sh: no tool '$tool'" >&2
+    echo "compiles.sh: no tool '$tool'" >&2
     exit 2
     ;;
 esac

@@ -1,4 +1,5 @@
-/* disk.c - folders, permissions, limits, and full disks. SPDX-License-Identifier: MIT */
+/* store_disk.c - folders, permissions, limits, and full disks. SPDX-License-Identifier: MIT
+ */
 #define _XOPEN_SOURCE 700 // NOLINT(readability-identifier-naming)
 
 #include <fcntl.h>
@@ -11,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/store/cases.h"
+#include "base/store_cases.h"
 #include "support/files.h"
 #include "support/tap.h"
 

@@ -1,12 +1,12 @@
 /*
- * kernels.c - the kernels of the GPU are compiled, each alone and all at once.
+ * nvrtc_kernels.c - the kernels of the GPU are compiled, each alone and all at once.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "compile/jit/nvrtc/cases.h"
+#include "compile/jit/nvrtc_cases.h"
 #include "support/files.h"
 #include "support/tap.h"
 

@@ -1,5 +1,5 @@
 /*
- * cases.h - what the cases of test_cubin share: a job of which the code is made by
+ * cubin_cases.h - what the cases of test_cubin share: a job of which the code is made by
  * emulation/fakes/fake_nvrtc.c, a folder "cache", a context whose lines are counted.
  *
  * SPDX-License-Identifier: MIT
@@ -37,7 +37,7 @@ const char *only_file(void);
 /* how many files there are */
 int count_cubins(void);
 
-/* ---- compile/jit/cubin/disk.c ---- */
+/* ---- compile/jit/cubin_disk.c ---- */
 
 int damaged_anywhere(void);
 int under_another_key(void);

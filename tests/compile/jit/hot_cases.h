@@ -1,5 +1,5 @@
 /*
- * cases.h - what the cases of test_hot share: a simulator on an emulated device, whose
+ * hot_cases.h - what the cases of test_hot share: a simulator on an emulated device, whose
  * kernels emulation/fakes/fake_nvrtc.c builds.
  *
  * SPDX-License-Identifier: MIT
@@ -39,13 +39,13 @@ void wait_for_build(const nb_context *in);
 /* How many files the cache has. */
 int files_kept(void);
 
-/* ---- compile/jit/hot/limits.c ---- */
+/* ---- compile/jit/hot_limits.c ---- */
 
 int limit(void);
 int numbers(void);
 int off(void);
 
-/* ---- compile/jit/hot/shared.c ---- */
+/* ---- compile/jit/hot_shared.c ---- */
 
 int batches(void);
 int losses(void);

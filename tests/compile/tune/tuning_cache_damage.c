@@ -1,4 +1,4 @@
-/* damage.c - texts and files that are damaged. SPDX-License-Identifier: MIT */
+/* tuning_cache_damage.c - texts and files that are damaged. SPDX-License-Identifier: MIT */
 #define _XOPEN_SOURCE 700 // NOLINT(readability-identifier-naming)
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include <nanobrag/simulator.h>
 
-#include "compile/tune/tuning_cache/cases.h"
+#include "compile/tune/tuning_cache_cases.h"
 #include "support/files.h"
 #include "support/tap.h"
 

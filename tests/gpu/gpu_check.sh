@@ -1,5 +1,5 @@
 #!/bin/sh
-# check.sh FAKE_CUDA - scripts/gpu_check where there is no device: one line that says what is
+# gpu_check.sh FAKE_CUDA - scripts/gpu_check where there is no device: one line that says what is
 # missing, exit status 77, and nothing is built. SPDX-License-Identifier: MIT
 set -eu
 fake=$1

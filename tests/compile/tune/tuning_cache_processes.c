@@ -1,5 +1,5 @@
 /*
- * processes.c - many threads and processes that use the cache at once.
+ * tuning_cache_processes.c - many threads and processes that use the cache at once.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "compile/tune/tuning_cache/cases.h"
+#include "compile/tune/tuning_cache_cases.h"
 #include "support/files.h"
 #include "support/tap.h"
 

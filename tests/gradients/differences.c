@@ -1,5 +1,5 @@
 /*
- * ladder.c - the finite differences on functions whose derivative is known, and on
+ * differences.c - the finite differences on functions whose derivative is known, and on
  * functions that have none.
  *
  * SPDX-License-Identifier: MIT

@@ -1,6 +1,6 @@
 /*
- * disk.c - what this store adds to the one of tests/base/test_store.c: the key, the header,
- * and the reports and counts of a job.
+ * cubin_disk.c - what this store adds to the one of tests/base/test_store.c: the key, the
+ * header, and the reports and counts of a job.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "compile/jit/cubin/cases.h"
+#include "compile/jit/cubin_cases.h"
 #include "support/files.h"
 #include "support/tap.h"
 

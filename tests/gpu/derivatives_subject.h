@@ -1,6 +1,6 @@
 /*
- * subject.h - what the cases of test_gpu_derivatives share: the tangents of a scene, and
- * an emulated device that takes on gpu_derivatives() of them.
+ * derivatives_subject.h - what the cases of test_gpu_derivatives share: the tangents of a
+ * scene, and an emulated device that takes on gpu_derivatives() of them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -54,14 +54,14 @@ nb_status subject_run(struct subject *s, int single,
 void run_well(struct subject *s, int single, const struct gpu_derivatives_job *request,
               struct results *r);
 
-/* ---- gpu/derivatives/factors.c ---- */
+/* ---- gpu/derivatives_factors.c ---- */
 
 int structure_factors(void);
 int faint_factors(void);
 int factors_of_nothing(void);
 int constant_factor(void);
 
-/* ---- gpu/derivatives/kernels.c ---- */
+/* ---- gpu/derivatives_kernels.c ---- */
 
 int not_to_be_had(void);
 int stopped(void);

@@ -1,6 +1,6 @@
 /*
- * cases.h - what the cases of test_store share: a store in the folder "cache/store" of the
- * test's own, and files whose name tells their contents.
+ * store_cases.h - what the cases of test_store share: a store in the folder "cache/store"
+ * of the test's own, and files whose name tells their contents.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -44,7 +44,7 @@ int count_stored(void);
  * and can be saved again. */
 int is_replaced(int number, size_t size, const char *part);
 
-/* ---- base/store/damage.c ---- */
+/* ---- base/store_damage.c ---- */
 
 int damaged_anywhere(void);
 int truncated(void);
@@ -54,7 +54,7 @@ int file_of_another_user(void);
 int file_of_root(void);
 int replaced_meanwhile(void);
 
-/* ---- base/store/disk.c ---- */
+/* ---- base/store_disk.c ---- */
 
 int folder_and_modes(void);
 int load_writes_nothing(void);
@@ -66,7 +66,7 @@ int limit_removes_oldest(void);
 int too_large(void);
 int left_unfinished(void);
 
-/* ---- base/store/processes.c ---- */
+/* ---- base/store_processes.c ---- */
 
 int killed_while_writing(void);
 int processes_at_once(void);

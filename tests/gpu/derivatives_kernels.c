@@ -1,5 +1,5 @@
 /*
- * kernels.c - kernels that cannot be built, and devices that cannot run them.
+ * derivatives_kernels.c - kernels that cannot be built, and devices that cannot run them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +12,7 @@
 #include "base/context.h"
 #include "emulation/devices.h"
 #include "emulation/emulated.h"
-#include "gpu/derivatives/subject.h"
+#include "gpu/derivatives_subject.h"
 #include "support/files.h"
 #include "support/tap.h"
 

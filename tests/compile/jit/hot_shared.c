@@ -1,5 +1,5 @@
 /*
- * shared.c - batches of images and losses use the kernels built at run time, as single
+ * hot_shared.c - batches of images and losses use the kernels built at run time, as single
  * images do.
  *
  * SPDX-License-Identifier: MIT
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/jit/hot/cases.h"
+#include "compile/jit/hot_cases.h"
 #include "emulation/devices.h"
 #include "emulation/emulated.h"
 #include "gpu/gpu.h"

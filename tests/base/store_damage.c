@@ -1,5 +1,5 @@
 /*
- * damage.c - files that are damaged, or that belong to other users.
+ * store_damage.c - files that are damaged, or that belong to other users.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/store/cases.h"
+#include "base/store_cases.h"
 #include "support/files.h"
 #include "support/tap.h"
 

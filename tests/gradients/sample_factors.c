@@ -1,6 +1,6 @@
 /*
- * factors.c - derivatives of the factors of a sample (solid angle, captured fraction,
- * polarization), and of the lattice factor with respect to the crystal.
+ * sample_factors.c - derivatives of the factors of a sample (solid angle, captured
+ * fraction, polarization), and of the lattice factor with respect to the crystal.
  *
  * SPDX-License-Identifier: MIT
  */

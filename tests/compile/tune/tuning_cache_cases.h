@@ -1,6 +1,6 @@
 /*
- * cases.h - what the cases of test_tuning_cache share. All of them run in the folder
- * "cache" of the test's own, with one context whose lines are counted.
+ * tuning_cache_cases.h - what the cases of test_tuning_cache share. All of them run in the
+ * folder "cache" of the test's own, with one context whose lines are counted.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -32,7 +32,7 @@ int count_entries(void);
 /* Whether the file holds the entry of this number; of this machine and build. */
 int file_holds(int number);
 
-/* ---- compile/tune/tuning_cache/damage.c ---- */
+/* ---- compile/tune/tuning_cache_damage.c ---- */
 
 int damaged_anywhere(void);
 int damaged_bytes(void);
@@ -43,7 +43,7 @@ int other_format(void);
 int damaged_is_replaced(void);
 int limit_of_the_file(void);
 
-/* ---- compile/tune/tuning_cache/processes.c ---- */
+/* ---- compile/tune/tuning_cache_processes.c ---- */
 
 int second_process(void);
 int processes_at_once(void);

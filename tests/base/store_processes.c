@@ -1,5 +1,5 @@
 /*
- * processes.c - many processes at once, and processes that are killed.
+ * store_processes.c - many processes at once, and processes that are killed.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/store/cases.h"
+#include "base/store_cases.h"
 #include "support/files.h"
 #include "support/tap.h"
 

@@ -1,5 +1,5 @@
 /*
- * cases.h - what the cases of test_nvrtc share.
+ * nvrtc_cases.h - what the cases of test_nvrtc share.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,7 +24,7 @@ int build(const struct nvrtc_request *request, const struct nvrtc_target *target
 /* The numbers of the architectures that NVRTC knows, and how many. */
 int known_targets(int numbers[64]);
 
-/* ---- compile/jit/nvrtc/kernels.c ---- */
+/* ---- compile/jit/nvrtc_kernels.c ---- */
 
 int one_variant(void);
 int every_variant(void);

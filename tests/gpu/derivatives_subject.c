@@ -1,7 +1,7 @@
-/* subject.c - see subject.h. SPDX-License-Identifier: MIT */
+/* derivatives_subject.c - see derivatives_subject.h. SPDX-License-Identifier: MIT */
 #define _XOPEN_SOURCE 700 // NOLINT(readability-identifier-naming)
 
-#include "gpu/derivatives/subject.h"
+#include "gpu/derivatives_subject.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include "emulation/emulated.h"
 #include "support/files.h"
 #include "support/plant.h"
+#include "support/scenes.h"
 #include "support/tap.h"
 #include "support/worst.h"
 
@@ -73,7 +74,7 @@ static void mask_away(struct subject *s)
 
 void subject_open(const char *name, int most_turning, struct subject *s)
 {
-    const nb_scene scene = jacobian_scene(name);
+    const nb_scene scene = scenes_named(SCENES_FEATURES, name);
     struct device_run *t = &s->t;
 
     memset(s, 0, sizeof *s);

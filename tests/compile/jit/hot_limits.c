@@ -1,11 +1,12 @@
-/* limits.c - how many kernels are built, and when none is. SPDX-License-Identifier: MIT */
+/* hot_limits.c - how many kernels are built, and when none is. SPDX-License-Identifier: MIT
+ */
 #define _XOPEN_SOURCE 700 // NOLINT(readability-identifier-naming)
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/context.h"
-#include "compile/jit/hot/cases.h"
+#include "compile/jit/hot_cases.h"
 #include "emulation/devices.h"
 #include "emulation/emulated.h"
 #include "gpu/gpu.h"

@@ -1,5 +1,5 @@
 /*
- * scenes.c - the cases gradcheck.SCENE.fast (random directions, every strategy) and
+ * mode_scenes.c - the cases gradcheck.SCENE.fast (random directions, every strategy) and
  * gradcheck.SCENE.full (every single parameter), and what they cover together.
  *
  * SPDX-License-Identifier: MIT
