@@ -137,11 +137,16 @@ static int hkl_text(void)
         "1 2 3 4.5\n-1 0 0 9",
         "# h k l F\n\n 1 2\t3 4.5 \n  # end\n-1 0 0 9\n\n",
         "1.0 2. 3e0 4.5\n-1 -0 +0 9",
-        "1 2 3 4.5 -1 0 0 9\n",
         "\357\273\2771 2 3 4.5\n-1 0 0 9\n",
         "1 2 3 4.5\n-1 0 0 9\nEND of list\n",
+        "H K L FOBS SIG\n1 2 3 4.5 0.1\n-1 0 0 9 0.2\n",
+        "1 2 3 4.5 7 7 7 7\n-1 0 0 9 7 7 7 7",
+        "1 2 3 4.5 free\n-1 0 0 9 # strong\n",
+        "1 2 3 4.5 -1 0 0 9\n",
         "1 2 3\n4.5\n-1\n0\n0\n9\n",
     };
+    /* the last two are groups on one line and over several, as only nanoBragg has them */
+    const size_t lists = COUNT(texts) - 2;
 
     for (size_t i = 0; i < COUNT(texts); i++) {
         nb_hkl *hkl = NULL;
@@ -149,7 +154,9 @@ static int hkl_text(void)
         double a = 0, b = 0;
 
         put(in_folder("list.hkl"), texts[i], strlen(texts[i]));
-        check_ok(nb_hkl_read(ctx, in_folder("list.hkl"), &hkl), "read");
+        check_ok((i < lists ? nb_hkl_read
+                            : nb_hkl_read_nanobragg)(ctx, in_folder("list.hkl"), &hkl),
+                 "read");
         nb_hkl_info_get(hkl, &info);
         tap_check(info.count == 2 && nb_hkl_get(hkl, 1, 2, 3, &a)
                       && nb_hkl_get(hkl, -1, 0, 0, &b) && a == 4.5 && b == 9,
@@ -159,20 +166,42 @@ static int hkl_text(void)
     return 0;
 }
 
-static int hkl_refused(void)
+/* What the reader of nanoBragg's groups refuses, and the other one reads. */
+static int hkl_groups_refused(void)
 {
     static const struct refusal cases[] = {
         {"1 2 3 4\n1 2 3 4 5\n", 0,
          "line 2: 5 columns, expected h k l F; keep the first four"},
         {"1 2 3 4 5 6 7\n", 0, "line 1: 7 columns"},
+        {"H K L F\n1 2 3 4\n", 0, "line 1: 'H' is no number"},
+    };
+    nb_hkl *hkl;
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        put(in_folder("bad.hkl"), cases[i].text, length_of(cases + i));
+        check_refused(nb_hkl_read_nanobragg(ctx, in_folder("bad.hkl"), &hkl), NB_ERR_FORMAT,
+                      "/bad.hkl", cases[i].part);
+        tap_check(!hkl, "no object");
+        check_ok(nb_hkl_read(ctx, in_folder("bad.hkl"), &hkl), "a reflection a line");
+        nb_hkl_free(hkl);
+    }
+    return 0;
+}
+
+static int hkl_refused(void)
+{
+    static const struct refusal cases[] = {
+        {"1 2 3 4\n1 2 3\n4\n", 0, "line 2: 3 columns, expected h k l F; complete"},
         {"1 2 3\n", 0, "line 1: 3 columns"},
+        {"h k l F\nindex index index electron\n1 2 3 4\n", 0, "line 2: words ('index')"},
+        {"h k l F\n", 0, "no reflections"},
+        {"l 2 3 4\n1 2 3 4\n", 0, "line 1: 'l' is no number"},
         {"# c\n\n1 2 3 4\n1", 0, "line 4: 1 column,"},
         {"0.4 1 2 3\n", 0, "line 1: index 0.4"},
         {"1 2 3 4\r\n1 2 3.5 4\r\n", 0, "line 2: index 3.5"},
         {"1 2 3 nan\n", 0, "line 1: F is 'nan'"},
         {"1 2 3 -inf\n", 0, "line 1: F is '-inf'"},
         {"1 2 3 1e999\n", 0, "line 1: F is '1e999'"},
-        {"H K L F\n1 2 3 4\n", 0, "line 1: 'H' is no number"},
         {"1 2 3 4\n\033[2J 2 3 4\n5 6 7 8\n", 0, "line 2: '?[2J' is no number"},
         {"100001 2 3 4\n", 0, "line 1: index 100001 is beyond"},
         {"99999999999999999999 2 3 4\n", 0, "line 1: index 99999999999999999999 is beyond"},
@@ -580,6 +609,7 @@ int main(int argc, char **argv)
         {"hkl_from_memory", hkl_from_memory},
         {"hkl_text", hkl_text},
         {"hkl_refused", hkl_refused},
+        {"hkl_groups_refused", hkl_groups_refused},
         {"hkl_golden", hkl_golden},
         {"fdump_golden", fdump_golden},
         {"fdump_round_trip", fdump_round_trip},
