@@ -91,7 +91,7 @@ enum { SMV_HEADER_BYTES = 2048 };
 void smv_header(const struct run *run, double phi, char out[SMV_HEADER_BYTES]);
 
 /* Write a picture for viewing. Returns 0 or the exit status. */
-int preview_write(struct run *run, const char *path);
+int picture_write(struct run *run, const char *path);
 
 /* Write every number of the run. Returns 0 or the exit status. */
 int json_write(struct run *run, const char *path);

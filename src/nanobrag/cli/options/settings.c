@@ -8,6 +8,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/picture/picture.h"
+
 void settings_start(struct settings *s, int compat)
 {
     *s = (struct settings){.compat = compat};

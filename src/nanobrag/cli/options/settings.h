@@ -93,6 +93,7 @@ struct settings {
     int images;
 
     /* the run */
+    int png_scale, png_size; /* enum tone_kind; longer edge in points, 0: by rule */
     int explain, printout, printout_pixel[2], progress, quiet, threads;
     int compile; /* NB_COMPILE_... */
     int device, device_id; /* 0: the library decides */
