@@ -176,7 +176,7 @@ is "and one note about nanoBragg" test "$(grep -c "nanoBragg" err)" -eq 1
 run $scene -water 0.1 -noisefile n.img -verbose
 is "-verbose has the words of nanoBragg" grep -q '^max_I = ' out
 is "and each difference" test "$(grep -c '; -compat nanobragg)' err)" -ge 2
-run $scene -noisefile n_1.img -fluence 1e31 -quiet
+run $scene -noisefile n_1.img -fluence 1e35 -quiet
 is "-quiet prints nothing on stdout" test ! -s out
 is "but the seed" grep -q 'noise seed from the clock: -seed [0-9]* makes' err
 is "and which image is saturated" grep -q 'saturated at 65535: n_1.img$' err
