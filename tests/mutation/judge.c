@@ -25,6 +25,7 @@
 
 #include "mutation/normal.h"
 #include "support/scenes.h"
+#include "support/worst.h"
 
 enum { SITES = 2000, RULES = 7, MOST_SCENES = 64 };
 enum { COLUMNS = 3, LOOKED_AT = 3, RETRIED = 8 };
@@ -260,9 +261,9 @@ static void add_scene(const struct named_scene *named, int *checks)
         if (nb_param_at(s->sim, (size_t)p, &param) != NB_OK) fail(s->name);
         (void)snprintf(s->names[p], sizeof s->names[p], "%s", param.name);
         wanted[p] = 1;
-        s->size[p] = 1e-300;
-        for (int i = 0; i < s->pixels; i++)
-            s->size[p] = fmax(s->size[p], fabs(s->healthy.tangent[p][i]));
+        s->size[p] = worst_largest(s->healthy.tangent[p], (size_t)s->pixels);
+        if (!isfinite(s->size[p])) fail(s->name);
+        if (s->size[p] == 0) s->size[p] = 1e-300;
     }
     if (options.strategy != NB_REFERENCE) {
         double off;

@@ -21,7 +21,7 @@
 struct sizes {
     size_t pixels, mask, sources, given_sources, beamlets, orientations, domains;
     size_t stol, box, box_single, unlisted;
-    size_t source_change, turns, box_bar, unspread;
+    size_t source_change, rotations, box_bar, unspread;
     size_t dense, domain_weights, lists_source, lists_weight, listed;
 };
 
@@ -55,7 +55,7 @@ static struct sizes sizes_of(const nb_simulator *sim)
     if (sim->params.n == 0) return n;
     n.dense = nb_ndense(sim) + 1; /* at least one element */
     n.source_change = n.sources;
-    n.turns = n.orientations;
+    n.rotations = n.orientations;
     n.box_bar = n.unlisted > 0 || sim->params.f.n > 0 ? n.box : 0;
     n.unspread = sim->psf ? n.pixels : 0;
     n.lists_source = n.given_sources;
@@ -73,7 +73,7 @@ static struct adjoint_sizes adjoint_sizes_of(const nb_simulator *sim, const stru
 
     sizes.pixels = (size_t)(roi[1] - roi[0]) * (size_t)(roi[3] - roi[2]);
     sizes.sources = n->source_change;
-    sizes.orientations = n->turns;
+    sizes.orientations = n->rotations;
     sizes.box = n->box_bar;
     sizes.samples = n->sources * (size_t)s->detector.nlayers * (size_t)s->oversample
                     * (size_t)s->oversample;
@@ -81,12 +81,19 @@ static struct adjoint_sizes adjoint_sizes_of(const nb_simulator *sim, const stru
     return sizes;
 }
 
-enum { PARTS_MOST = 32 };
+struct arrays {
+    nb_simulator *sim;
+    const struct sizes *sizes;
+};
 
-/* List all arrays of a simulator but those of the adjoint, with their initial contents. It
- * is called once, while the scene still points to the caller's lists, which are copied. */
-static size_t list_parts(nb_simulator *sim, const struct sizes *n, struct arena_part *out)
+/* Take all arrays of a simulator, with their initial contents. The scene still points to
+ * the caller's lists, which are copied. */
+static void take_arrays(struct arena *arena, void *user)
 {
+    const struct arrays *arrays = user;
+    nb_simulator *sim = arrays->sim;
+    const struct sizes *n = arrays->sizes;
+    const struct adjoint_sizes adjoint = adjoint_sizes_of(sim, n);
     nb_scene *s = &sim->scene;
     nb_crystal *c = &s->crystal;
     const struct arena_part parts[] = {
@@ -103,7 +110,7 @@ static size_t list_parts(nb_simulator *sim, const struct sizes *n, struct arena_
         {&sim->box_single, n->box_single, sizeof(float), NULL},
         {&sim->unlisted, n->unlisted, sizeof *sim->unlisted, NULL},
         {&sim->source_change, n->source_change, sizeof *sim->source_change, NULL},
-        {&sim->rotation, n->turns, sizeof *sim->rotation, NULL},
+        {&sim->rotation, n->rotations, sizeof *sim->rotation, NULL},
         {&sim->gradient.dense, n->dense, sizeof(double), NULL},
         {&sim->unspread, n->unspread, sizeof(double), NULL},
         {&sim->at_x.source, n->lists_source, sizeof(nb_source), NULL},
@@ -115,9 +122,8 @@ static size_t list_parts(nb_simulator *sim, const struct sizes *n, struct arena_
         {&sim->listed, n->listed, sizeof(double), NULL},
     };
 
-    _Static_assert(sizeof parts / sizeof *parts <= PARTS_MOST, "all parts fit");
-    memcpy(out, parts, sizeof parts);
-    return sizeof parts / sizeof *parts;
+    arena_take_parts(arena, parts, sizeof parts / sizeof *parts);
+    if (sim->params.n > 0) adjoint_take(arena, &adjoint, &sim->adjoint);
 }
 
 static void list_unlisted(nb_simulator *sim, const struct sizes *n)
@@ -131,17 +137,10 @@ static void list_unlisted(nb_simulator *sim, const struct sizes *n)
 /* Allocate all arrays in one block. */
 static nb_status make_arrays(nb_simulator *sim, const struct sizes *n)
 {
-    const struct adjoint_sizes adjoint = adjoint_sizes_of(sim, n);
-    const int derives = sim->params.n > 0;
-    struct arena_part parts[PARTS_MOST];
-    const size_t count = list_parts(sim, n, parts);
-    struct arena *a = &sim->arena;
+    struct arrays arrays = {sim, n};
 
-    if (!arena_reserve_parts(a, parts, count) || (derives && !adjoint_reserve(a, &adjoint))
-        || !arena_make(a))
+    if (!arena_build(&sim->arena, take_arrays, &arrays))
         return fail_memory(sim->ctx, "a simulator");
-    arena_take_parts(a, parts, count);
-    if (derives) adjoint_take(a, &adjoint, &sim->adjoint);
     if (n->box_bar > 0) sim->gradient.f = sim->adjoint.bar[0].f;
     list_unlisted(sim, n);
     return NB_OK;
@@ -154,16 +153,16 @@ static nb_status make_transforms(nb_simulator *sim, const nb_psf *psf, int nslow
     struct psf_tuning tuning = {NULL, ctx->env.compile_timeout, NULL, 0, 0};
     const uint64_t before = ctx->fallbacks;
     nb_status status;
-    char *known;
+    char *wisdom; /* of FFTW, from earlier measurements */
 
     if (context_compile(ctx) != NB_COMPILE_TUNE || sim->policy.strategy == NB_REFERENCE)
         return psf_create(ctx, psf, nslow, nfast, NULL, &sim->psf);
-    known = tuning_cache_fftw(ctx);
+    wisdom = tuning_cache_fftw(ctx);
     if (ctx->env.strict && ctx->fallbacks > before) {
-        free(known);
+        free(wisdom);
         return NB_ERR_UNSUPPORTED;
     }
-    tuning.known = known;
+    tuning.known = wisdom;
     status = psf_create(ctx, psf, nslow, nfast, &tuning, &sim->psf);
     sim->policy.measured_transforms = tuning.measured;
     log_topic(ctx, TOPIC_AUTOTUNE, "transforms of a point spread: %s",
@@ -175,7 +174,7 @@ static nb_status make_transforms(nb_simulator *sim, const nb_psf *psf, int nslow
                                    ctx->env.compile_timeout);
     if (status == NB_OK && tuning.found) status = tuning_cache_save_fftw(ctx, tuning.found);
     free(tuning.found);
-    free(known);
+    free(wisdom);
     return status;
 }
 
@@ -233,7 +232,7 @@ static void start_plans(nb_simulator *sim)
     sim->plans.ctx = sim->ctx;
     sim->plans.policy = &sim->policy;
     sim->plans.pixels = (size_t)sim->window.nslow * (size_t)sim->window.nfast;
-    backend_sign(sim);
+    simulator_sign(sim);
 }
 
 static nb_status try_image(void *user, struct progress *progress, const struct job *job)
@@ -255,7 +254,7 @@ static nb_status tune(nb_simulator *sim, const nb_scene *scene,
 
     NB_TRY(tune_strategy(&rehearsal, &sim->policy, &sim->plans.common));
     if (sim->policy.strategy != NB_SPOTS) spots_free(&sim->spots);
-    backend_sign(sim); /* the strategy may have changed */
+    simulator_sign(sim); /* the strategy may have changed */
     return NB_OK;
 }
 
@@ -320,16 +319,16 @@ void nb_simulator_free(nb_simulator *sim)
 {
     if (!sim) return;
     if (sim->device.scene.gpu) gpu_scene_drop(&sim->device.scene);
+    gpu_batch_drop(&sim->device.batch);
     psf_free(sim->psf);
     spots_free(&sim->spots);
     params_free(&sim->params);
     arena_free(&sim->tangents_memory);
     arena_free(&sim->normal_memory);
     arena_free(&sim->photons_memory);
-    arena_free(&sim->spread_memory);
     arena_free(&sim->device.memory);
     arena_free(&sim->device.sums_memory);
-    arena_free(&sim->device.images_memory);
+    gpu_workspace_drop(&sim->device.images);
     arena_free(&sim->arena);
     free(sim);
 }

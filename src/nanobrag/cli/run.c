@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/run_derivatives.h"
+#include "cli/timing.h"
 
 static void on_log(void *user, int level, const char *topic, const char *line)
 {
@@ -29,51 +30,22 @@ static int on_progress(void *user, double fraction)
     return progress_line_show(&run->progress, fraction);
 }
 
-static int has_option(const struct event_list *events, int option)
-{
-    for (size_t i = 0; i < events->n; i++)
-        if (events->at[i].option == option) return 1;
-    return 0;
-}
-
-static int last_threads(const struct event_list *events)
-{
-    int threads = 0;
-    for (size_t i = 0; i < events->n; i++)
-        if (events->at[i].option == OPT_THREADS) threads = (int)events->at[i].integer[0];
-    return threads;
-}
-
-/* Read the last -device; without one the library decides. */
-static int last_device(const struct run *run, const struct event_list *events, int *device,
-                       int *id)
-{
-    for (size_t i = 0; i < events->n; i++) {
-        const struct event *e = &events->at[i];
-        if (e->option == OPT_DEVICE && nb_device_named(e->text, device, id) != NB_OK)
-            return message_usage(run->messages, "-device %s: expected auto|cpu|cuda|cuda:N",
-                                 e->text);
-    }
-    return 0;
-}
-
-static int create_context(struct run *run, const struct event_list *events)
+static int create_context(struct run *run)
 {
     enum { THREADS_MOST = 1024 }; /* the library's limit */
-    const int threads = last_threads(events);
-    if (threads > THREADS_MOST)
-        return message_usage(run->messages, "-threads %d: must be at most %d", threads,
+    const struct settings *s = run->s;
+    if (s->threads > THREADS_MOST)
+        return message_usage(run->messages, "-threads %d: must be at most %d", s->threads,
                              THREADS_MOST);
-    int device = 0, device_id = 0;
-    const int code = last_device(run, events, &device, &device_id);
-    if (code) return code;
-    run->compile = compiling_mode(events);
+    if (s->wrong_device)
+        return message_usage(run->messages, "-device %s: expected auto|cpu|cuda|cuda:N",
+                             s->wrong_device);
     /* Tuning would measure when the simulator is made, and -explain may write nothing. */
-    const int explains = run->compile == NB_COMPILE_TUNE && has_option(events, OPT_EXPLAIN);
-    const nb_context_options options = {.threads = threads,
-                                        .device = device,
-                                        .device_id = device_id,
-                                        .compile = explains ? NB_COMPILE_ON : run->compile,
+    const int explains = s->compile == NB_COMPILE_TUNE && s->explain;
+    const nb_context_options options = {.threads = s->threads,
+                                        .device = s->device,
+                                        .device_id = s->device_id,
+                                        .compile = explains ? NB_COMPILE_ON : s->compile,
                                         .log = on_log,
                                         .progress = on_progress,
                                         .user = run};
@@ -193,7 +165,7 @@ static int report_interrupt(const struct run *run)
 static int make_image(struct run *run, int i)
 {
     struct result *result = &run->results[i];
-    const double start = progress_line_clock();
+    const double start = timing_seconds();
     result->phi = run->resolved.scan.phi0 + i * run->resolved.scan.osc;
     run->params.x[run->params.phi0] = result->phi;
     if (i > 0 && !run->s->quiet) printf("\nimage %d: phi0 = %g\n", i + 1, result->phi);
@@ -206,7 +178,7 @@ static int make_image(struct run *run, int i)
     progress_line_end(&run->progress);
     if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
     if (status != NB_OK) return library_failed(run, status);
-    result->seconds = progress_line_clock() - start;
+    result->seconds = timing_seconds() - start;
     const int code = run->derivatives ? derivatives_make(run) : 0;
     if (code) return code;
     if (!run->s->quiet) printf("\n");
@@ -233,7 +205,12 @@ static int prepare(struct run *run, const struct event_list *events)
     struct messages *messages = run->messages;
     settings_start(s, messages->compat);
     int code = header_inherit(s, messages, run->ctx, events, &run->inputs.mask);
-    if (!code) code = settings_apply(s, messages, events);
+    if (code) return code;
+    settings_apply(s, events);
+    messages->quiet = s->quiet;
+    /* stdout has only the numbers of -json; notes go to stderr */
+    if (outputs_to_stdout(s->json) || outputs_to_stdout(s->gradfile)) s->quiet = 1;
+    if (!s->compat) code = settings_check(s, messages);
     if (!code && bench_compile_builtin(s)) return outputs_check(s, messages);
     if (!code) code = settings_finish(s, messages);
     if (!code) code = outputs_check(s, messages);
@@ -267,13 +244,15 @@ static int execute(struct run *run)
     if (run->s->given[OPT_BENCH_COMPILE]) return compare(run);
     int code = check_printout(run);
     if (code) return code;
+    code = allocate(run);
+    if (!code && !run->s->explain) code = estimate_check(run);
+    if (code) return code;
     if (!run->s->quiet || run->s->explain) report_start(run);
     if (run->s->explain) {
         explain_run(run);
         return 0;
     }
     if (run->s->gradcheck) return gradcheck_run(run);
-    code = allocate(run);
     if (!code) code = write_dump(run);
     if (!code && run->s->printout) code = report_printout(run);
     if (!code) code = make_images(run);
@@ -305,12 +284,13 @@ int run_program(struct messages *messages, int argc, char **argv,
 {
     struct settings settings;
     struct run run = {.s = &settings, .messages = messages, .argc = argc, .argv = argv};
-    const double start = progress_line_clock();
+    const double start = timing_seconds();
     progress_line_catch_interrupt();
     settings_start(&settings, messages->compat);
-    int code = create_context(&run, events);
+    settings_apply(&settings, events);
+    int code = create_context(&run);
     if (!code) code = prepare(&run, events);
-    run.seconds_setup = progress_line_clock() - start;
+    run.seconds_setup = timing_seconds() - start;
     if (!code) code = execute(&run);
     if (fflush(stdout) != 0 && !code)
         code = message_failure(messages, "the report could not be written to stdout");

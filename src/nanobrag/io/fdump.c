@@ -25,7 +25,6 @@
 enum { WORD = 8, TAG = 6, CHECK = 4, TRAILER = TAG + CHECK, BUFFER = 1 << 16 };
 
 static const char tag[] = "NBSUM1";
-static const size_t size_limit = (size_t)3 << 30;
 
 /* Continues the CRC-32 of zlib and PNG, which starts at 0, four bits at a time. */
 static uint32_t checksum(uint32_t crc, const unsigned char *bytes, size_t n)
@@ -169,8 +168,9 @@ static nb_status fill_box(nb_context *ctx, const char *name, const struct dump *
 }
 
 nb_status fdump_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
-                      nb_hkl **out)
+                      void *to)
 {
+    nb_hkl **const out = to;
     struct dump dump;
     const size_t header = read_header(bytes, n, &dump);
     nb_hkl *hkl;
@@ -200,17 +200,10 @@ nb_status fdump_parse(nb_context *ctx, const char *name, const void *bytes, size
 nb_status nb_fdump_read(nb_context *ctx, const char *path, nb_hkl **out)
 {
     STANDARD_FLOATS;
-    unsigned char *bytes;
-    size_t n;
-    nb_status status;
+    static const struct file_format format = {"dump", (size_t)3 << 30, fdump_parse};
 
-    if (!ctx || !out) return NB_ERR_ARGUMENT;
-    *out = NULL;
-    if (!path) return fail(ctx, NB_ERR_ARGUMENT, "dump: path is NULL");
-    NB_TRY(file_read(ctx, path, size_limit, &bytes, &n));
-    status = fdump_parse(ctx, path, bytes, n, out);
-    free(bytes);
-    return status;
+    if (out) *out = NULL;
+    return file_parse(ctx, path, &format, out);
 }
 
 /* ---- writing ---- */

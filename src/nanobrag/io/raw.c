@@ -45,26 +45,24 @@ static size_t part_size(size_t n, size_t done)
     return n - done < BUFFER ? n - done : BUFFER;
 }
 
-/* Writes doubles as floats by way of `part`, a buffer of part_size(n, 0) floats. */
-static void put_narrowed(struct file_out *file, const double *pixels, size_t n, float *part)
+/* Writes doubles as floats, or floats as doubles, by way of `part`, a buffer of
+ * part_size(n, 0) pixels. */
+static void put_converted(struct file_out *file, const nb_array *image, size_t n,
+                          void *part)
 {
+    const int narrows = image->bits == 64;
+    const double *wide = image->data;
+    const float *narrow = image->data;
+
     for (size_t done = 0; done < n;) {
         const size_t length = part_size(n, done);
 
-        for (size_t i = 0; i < length; i++) part[i] = (float)pixels[done + i];
-        file_put(file, part, length * sizeof *part);
-        done += length;
-    }
-}
-
-/* Writes floats as doubles by way of `part`. */
-static void put_widened(struct file_out *file, const float *pixels, size_t n, double *part)
-{
-    for (size_t done = 0; done < n;) {
-        const size_t length = part_size(n, done);
-
-        for (size_t i = 0; i < length; i++) part[i] = (double)pixels[done + i];
-        file_put(file, part, length * sizeof *part);
+        for (size_t i = 0; i < length; i++)
+            if (narrows)
+                ((float *)part)[i] = (float)wide[done + i];
+            else
+                ((double *)part)[i] = (double)narrow[done + i];
+        file_put(file, part, length * (narrows ? sizeof(float) : sizeof(double)));
         done += length;
     }
 }
@@ -95,12 +93,10 @@ nb_status nb_raw_write(nb_context *ctx, const char *path, const nb_array *image,
     status = file_begin(ctx, path, &file);
     if (status == NB_OK) {
         file_preallocate(&file, n * bytes);
-        if (!converted)
-            file_put(&file, image->data, n * bytes);
-        else if (bits == 32)
-            put_narrowed(&file, image->data, n, part);
+        if (converted)
+            put_converted(&file, image, n, part);
         else
-            put_widened(&file, image->data, n, part);
+            file_put(&file, image->data, n * bytes);
         status = file_end(&file);
     }
     free(part);

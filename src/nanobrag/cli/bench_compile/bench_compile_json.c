@@ -56,7 +56,7 @@ static void add_row(cJSON *array, const struct bench *bench, const struct bench_
     cJSON *to = json_entry(array);
     json_text(to, "case", row->name);
     json_text(to, "operation", bench_operation_word(row->operation));
-    json_text(to, "precision", row->precision == NB_SINGLE ? "float" : "double");
+    json_text(to, "precision", bench_precision_word(row->precision));
     json_whole(to, "values", (long long)row->values);
     json_real(to, "mean", row->mean);
     json_flag(to, "moves", row->moves);
@@ -85,7 +85,7 @@ int bench_json_write(const struct bench *bench, const char *path)
     json_text(root, "features", nb_features());
     json_texts(root, "command", run->argv, (size_t)run->argc);
     add_machine(root, run);
-    json_text(root, "mode", compiling_word(run->compile));
+    json_text(root, "mode", compiling_word(run->s->compile));
     json_text(root, "off_by", compiling_off_by());
     json_text(root, "effort", bench->effort.word);
     json_real(root, "seconds", bench->seconds);

@@ -34,28 +34,6 @@ static size_t lists_bytes(const struct jacobian_sizes *n)
     return jacobian_workspace_size(n->tangents, n->sources, n->orientations);
 }
 
-int jacobian_reserve(struct arena *arena, const struct jacobian_sizes *n)
-{
-    int fits = arena_reserve(arena, n->tangents, sizeof(struct phys_frame_tangent))
-               && arena_reserve(arena, n->tangents, 1)
-               && arena_reserve(arena, n->box, sizeof(int))
-               && arena_reserve(arena, n->threads, sizeof(struct jacobian_workspace));
-
-    for (size_t i = 0; i < n->tangents; i++)
-        fits = fits && arena_reserve(arena, n->sources, sizeof(struct phys_source))
-               && arena_reserve(arena, n->orientations, sizeof(struct phys_rotation));
-    for (size_t i = 0; i < n->threads; i++)
-        fits = fits && arena_reserve(arena, lists_bytes(n), 1)
-               && arena_reserve(arena, n->tangents * TILE_PIXELS, sizeof(double))
-               && arena_reserve(arena, owners_of(n), sizeof(int))
-               && arena_reserve(arena, owners_of(n), sizeof(int))
-               && arena_reserve(arena, columns_numbers(n), sizeof(double))
-               && arena_reserve(arena, n->by_pixel, sizeof(double))
-               && arena_reserve(arena, n->by_pixel, sizeof(int))
-               && arena_reserve(arena, n->by_pixel, 1);
-    return fits;
-}
-
 static void take_workspace(struct arena *arena, const struct jacobian_sizes *n,
                            const struct jacobian_work *work, struct jacobian_workspace *out)
 {
@@ -71,7 +49,7 @@ static void take_workspace(struct arena *arena, const struct jacobian_sizes *n,
     c->box = arena_take(arena, n->by_pixel, sizeof *c->box);
     c->touched.place = arena_take(arena, n->by_pixel, sizeof *c->touched.place);
     c->touched.mark = arena_take(arena, n->by_pixel, 1);
-    for (size_t i = 0; i < owners_of(n); i++) c->at[i] = -1;
+    for (size_t i = 0; c->at && i < owners_of(n); i++) c->at[i] = -1;
 }
 
 void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
@@ -83,12 +61,16 @@ void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
     out->owner = arena_take(arena, n->box, sizeof *out->owner);
     out->workspace = arena_take(arena, n->threads, sizeof *out->workspace);
     for (size_t i = 0; i < n->tangents; i++) {
-        out->dot[i].source = arena_take(arena, n->sources, sizeof *out->dot->source);
-        out->dot[i].rotation =
-            arena_take(arena, n->orientations, sizeof *out->dot->rotation);
+        struct phys_frame_tangent none, *dot = out->dot ? out->dot + i : &none;
+
+        dot->source = arena_take(arena, n->sources, sizeof *dot->source);
+        dot->rotation = arena_take(arena, n->orientations, sizeof *dot->rotation);
     }
-    for (size_t i = 0; i < n->threads; i++)
-        take_workspace(arena, n, out, out->workspace + i);
+    for (size_t i = 0; i < n->threads; i++) {
+        struct jacobian_workspace none;
+
+        take_workspace(arena, n, out, out->workspace ? out->workspace + i : &none);
+    }
 }
 
 /* One run over all tiles. */
@@ -101,7 +83,7 @@ struct run {
     struct rounding rounding;
 };
 
-/* Adds the column of default_f, times its change along each tangent, to the rows. */
+/* Adds the column of default_f, times its change along each tangent, to `change`. */
 static void add_default(const struct run *run, int pixels, const struct columns *c,
                         double *change)
 {
@@ -114,22 +96,23 @@ static void add_default(const struct run *run, int pixels, const struct columns 
                 * c->slope[(size_t)at * (size_t)pixels + (size_t)i];
 }
 
-/* Computes the rows of a tile and passes them to the reader, in halves when the tile
+/* Computes the Jacobian of a tile and passes it to the reader, in halves when the tile
  * depends on more structure factors than the columns hold. Returns its brightest pixel. */
-static double part_rows(const struct run *run,
-                        const struct adjoint_kernels *adjoint_kernels, struct tile tile,
-                        int chunk, struct jacobian_workspace *workspace)
+static double part_jacobian(const struct run *run,
+                            const struct adjoint_kernels *adjoint_kernels, struct tile tile,
+                            int chunk, struct jacobian_workspace *workspace)
 {
     const struct job *job = run->job;
     struct columns *columns = run->work->sizes.box > 0 ? &workspace->columns : NULL;
     double photons[TILE_PIXELS];
-    const struct jacobian_tile rows = {tile, photons, workspace->change, columns};
+    const struct jacobian_tile jacobian = {tile, photons, workspace->change, columns};
     double peak;
 
     if (grid_rendered(job, &tile) == 0) return 0;
-    adjoint_kernels->rows[job->spec.shape][job->spec.lookup](job, &tile, &run->along,
-                                                             workspace->lists, columns,
-                                                             photons, workspace->change);
+    adjoint_kernels->jacobian[job->spec.shape][job->spec.lookup](job, &tile, &run->along,
+                                                                 workspace->lists, columns,
+                                                                 photons,
+                                                                 workspace->change);
     if (columns && columns->full) {
         struct tile other = tile;
 
@@ -141,18 +124,18 @@ static double part_rows(const struct run *run,
             tile.height /= 2;
             other.slow += tile.height, other.height -= tile.height;
         }
-        peak = part_rows(run, adjoint_kernels, tile, chunk, workspace);
-        return fmax(peak, part_rows(run, adjoint_kernels, other, chunk, workspace));
+        peak = part_jacobian(run, adjoint_kernels, tile, chunk, workspace);
+        return fmax(peak, part_jacobian(run, adjoint_kernels, other, chunk, workspace));
     }
     if (columns) add_default(run, tile.width * tile.height, columns, workspace->change);
-    run->reader->tile(run->reader->user, chunk, job, adjoint_kernels, &rows);
+    run->reader->tile(run->reader->user, chunk, job, adjoint_kernels, &jacobian);
     if (columns) columns_clear(columns);
     return grid_largest(job, &tile, photons);
 }
 
-/* Computes the rows of a tile in as many parts as its rounding demands. */
-static double divided_rows(const struct run *run, const struct tile *tile, int chunk,
-                           struct jacobian_workspace *workspace)
+/* Computes the Jacobian of a tile in as many parts as its rounding demands. */
+static double divided_jacobian(const struct run *run, const struct tile *tile, int chunk,
+                               struct jacobian_workspace *workspace)
 {
     const struct kernel_set *k = run->kernels;
     double left, peak = 0;
@@ -164,27 +147,28 @@ static double divided_rows(const struct run *run, const struct tile *tile, int c
         adjoint_is_plain(run->job->frame) ? lanes : &adjoint_kernels_reference;
 
     for (int i = 0; i < parts * parts; i++)
-        peak = fmax(peak, part_rows(run, use, grid_part(tile, parts, i), chunk, workspace));
+        peak = fmax(peak,
+                    part_jacobian(run, use, grid_part(tile, parts, i), chunk, workspace));
     return peak;
 }
 
-/* Computes the rows of a tile, cell by cell where the reach of the pairs is known. */
-static double tile_by_cells_rows(const struct run *run, const struct tile *tile, int chunk,
-                                 struct jacobian_workspace *workspace)
+/* Computes the Jacobian of a tile, cell by cell where the reach of the pairs is known. */
+static double tile_by_cells_jacobian(const struct run *run, const struct tile *tile,
+                                     int chunk, struct jacobian_workspace *workspace)
 {
     double peak = 0;
 
-    if (!run->job->reach) return divided_rows(run, tile, chunk, workspace);
+    if (!run->job->reach) return divided_jacobian(run, tile, chunk, workspace);
     for (int i = 0; i < CELLS; i++) {
         const struct tile cell = reach_part(tile, i);
 
-        peak = fmax(peak, divided_rows(run, &cell, chunk, workspace));
+        peak = fmax(peak, divided_jacobian(run, &cell, chunk, workspace));
     }
     return peak;
 }
 
-static nb_status all_tiles_rows(struct progress *progress, const struct run *run,
-                                double begin, double *brightest)
+static nb_status all_tiles_jacobian(struct progress *progress, const struct run *run,
+                                    double begin, double *brightest)
 {
     const struct jacobian_reader *reader = run->reader;
     const struct schedule *schedule = &run->job->schedule;
@@ -207,7 +191,7 @@ static nb_status all_tiles_rows(struct progress *progress, const struct run *run
             const struct tile tile = grid_tile(run->job, t);
 
             if (progress_stopped(progress)) continue;
-            peak = fmax(peak, tile_by_cells_rows(run, &tile, chunk, workspace));
+            peak = fmax(peak, tile_by_cells_jacobian(run, &tile, chunk, workspace));
             progress_step(progress);
         }
     }
@@ -247,7 +231,7 @@ nb_status jacobian_run(struct progress *progress, const struct kernel_set *kerne
     progress_start(progress, job->planned);
     do {
         NB_TRY(attempts_find_pairs(progress, &attempts));
-        NB_TRY(all_tiles_rows(progress, &run, attempts.begin, &peak));
+        NB_TRY(all_tiles_jacobian(progress, &run, attempts.begin, &peak));
     } while (attempts_again(&attempts, peak));
     return progress_end(progress);
 }

@@ -1,5 +1,5 @@
 /*
- * normal.h - the normal matrix J^T W J of an image, summed from the rows of its Jacobian
+ * normal.h - the normal matrix J^T W J of an image, summed from its Jacobian
  * tile by tile.
  *
  * SPDX-License-Identifier: MIT
@@ -24,10 +24,7 @@ struct normal_work {
     struct normal_sums *sums; /* one per chunk; normal_sum_chunks() adds all to the first */
 };
 
-/* normal_reserve() adds the sizes of the arrays to an arena and returns 0 when they
- * overflow; normal_take() then points `out` to the arrays. Both list them in the same
- * order. */
-int normal_reserve(struct arena *arena, const struct jacobian_sizes *n);
+/* Takes the arrays from an arena (base/arena.h). */
 void normal_take(struct arena *arena, const struct jacobian_sizes *n,
                  struct normal_work *out);
 
@@ -40,9 +37,9 @@ struct normal_run {
     int coupling; /* 1: the coupling block is computed too, which costs the most */
 };
 
-/* normal_reader() returns a reader that adds the rows of a job to the sums of their chunks.
- * Once all rows were read, normal_sum_chunks() adds the sums of all chunks to work->sums[0]
- * and completes the symmetric matrix. */
+/* normal_reader() returns a reader that adds the Jacobian of each tile to the sums of its
+ * chunk. Once all tiles were read, normal_sum_chunks() adds the sums of all chunks to
+ * work->sums[0] and completes the symmetric matrix. */
 struct jacobian_reader normal_reader(const struct normal_run *run);
 void normal_sum_chunks(const struct normal_work *work);
 
