@@ -19,9 +19,10 @@
 #include "support/worst.h"
 
 /* Of the sum of the terms' sizes: rounding of some 1500 of them in another order, whose
- * rows of the Jacobian differ by eps times their largest. 6.5e-15 is measured in a
- * gradient, 1.1e-15 in sums of products, and 1.5e-14 of a gradient itself. */
+ * rows of the Jacobian differ by eps times their largest. Measured are 8.7e-15
+ * in a gradient, 1.1e-15 in sums of products, 6.3e-14 in a gradient computed alone. */
 static const double gradient_allowed = 1e-13, product_allowed = 2e-14;
+static const double alone_allowed = 2e-13;
 
 enum { FAST = 40, SLOW = 37, PIXELS = FAST * SLOW, MOST = 100, REFLECTIONS = 24 };
 
@@ -271,8 +272,7 @@ static void check_scene(const char *name, const char *names, int strategy)
 
             worst_add(&worst, alone.gradient[p], sum, size);
         }
-        worst_check(&worst, gradient_allowed, "%s, kind %d: gradient alone, of S", name,
-                    kind);
+        worst_check(&worst, alone_allowed, "%s, kind %d: gradient alone, of S", name, kind);
         tap_check(fabs(value - plain) <= 1e-13 * fabs(plain),
                   "%s, kind %d: the value alone %.15g, with the gradient %.15g", name, kind,
                   plain, value);
