@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "io/text.h"
+#include "support/files.h"
 #include "support/tap.h"
 
 static int numbers_like_strtod(void)
