@@ -116,9 +116,8 @@ static int choose_spacings(const struct extent *e, const struct reciprocal *r,
     }
     if (n > 1) return n;
     n = 0;
-    for (double s = ceil(1 / r->most / step) * step; n < RINGS && s * r->least < 1;
-         s += step)
-        if (n == 0 || (1 / d[n - 1] - 1 / s) * points >= gap) d[n++] = s;
+    for (int k = (int)ceil(1 / r->most / step); n < RINGS && k * step * r->least < 1; k++)
+        if (n == 0 || (1 / d[n - 1] - 1 / (k * step)) * points >= gap) d[n++] = k * step;
     return n;
 }
 
