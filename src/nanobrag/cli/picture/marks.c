@@ -128,7 +128,7 @@ int marks_rings(struct canvas *c, const struct extent *e)
     int n = 0;
 
     if (!reciprocal_make(&r, e)) return 0;
-    if (r.most > 0 && r.most > r.least) n = choose_spacings(e, &r, d);
+    if (r.most - r.least > 1e-6 * r.most) n = choose_spacings(e, &r, d);
     for (int i = 0; i < n; i++) draw_ring(c, e, &r, d[i]);
     free(r.q);
     return 1;
