@@ -142,11 +142,11 @@ PHYS_FN real phys_source_vjp(const struct phys_frame *frame, int index, struct p
     const struct phys_source *source = frame->source + index;
     const real own = (real)source->weight, unit = (real)source->inverse_wavelength;
     const real part = sums->fall * sums->polar, share = own * part, weight = sums->weight;
-    struct phys_vec3 slope = sums->slope;
+    const struct phys_vec3 slope = phys_displacement_slope(phys_displacement_b(frame), unit,
+                                                           way, sums->f2, sums->slope);
 
     number[PHYS_AT_DISPLACEMENT] +=
         phys_displacement_vjp(weight * share * sums->f2 * unit * unit * phys_dot(way, way));
-    phys_displacement_slope(phys_displacement_b(frame), unit, way, sums->f2, &slope);
     *d_bar = phys_axpy(share, slope, *d_bar);
     source_bar->weight += weight * part * sums->f2;
     phys_scattering_vjp(source, way, slope, weight * share, source_bar);

@@ -75,6 +75,14 @@ static void weigh_samples(const struct phys_frame *frame, const struct phys_sour
     }
 }
 
+/* Sets share[i] to the weight of the samples under a source. */
+static void lane_source_share(const struct launch *a, const struct phys_source *source,
+                              struct lanes *l)
+{
+    weigh_source(source, l);
+    if (a->per_source) weigh_samples(a->frame, source, l);
+}
+
 /* Adds the amorphous part under one source, which neither dmin nor the displacement
  * affects (docs/theory.md, 7). */
 static void add_amorphous(const struct launch *a, const struct phys_source *source,

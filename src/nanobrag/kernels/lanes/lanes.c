@@ -97,8 +97,7 @@ PHYS_FN void add_bragg(const struct loops *loops, const struct launch *a,
 PHYS_FN void add_source(const struct loops *loops, const struct launch *a,
                         const struct phys_source *source, struct lanes *l)
 {
-    weigh_source(source, l);
-    if (a->per_source) weigh_samples(a->frame, source, l);
+    lane_source_share(a, source, l);
     if (a->frame->amorphous_in_samples) add_amorphous(a, source, l);
     add_bragg(loops, a, source, l);
 }
@@ -226,8 +225,7 @@ static void finish_tile(const struct phys_frame *frame, const struct tile *tile,
             for (int i = 0; all && i < frame->nsource; i++) {
                 const struct phys_source *source = frame->source + i;
 
-                weigh_source(source, &l);
-                if (a.per_source) weigh_samples(frame, source, &l);
+                lane_source_share(&a, source, &l);
                 if (frame->amorphous_in_samples) add_amorphous(&a, source, &l);
             }
         }

@@ -126,11 +126,11 @@ PHYS_FN void bumps(int shape, const struct phys_crystal *of, struct samples *res
         fudge += w * g.dfudge;
     }
     out->f2 = f2;
-    out->crystal[0] = fudge;
+    out->crystal[FRAME_CRYSTAL - 1] = fudge;
 }
 
-/* Computes the moments of the slopes of a profile, which are also the slopes in the metric.
- */
+/* Computes the moments of the slopes of a profile, which are also the slopes in the metric,
+ * the first of the crystal's numbers. */
 static void bump_moments(const struct samples *restrict in, struct piece_sums *out)
 {
     const int n = in->padded / BLOCK * BLOCK;
@@ -145,12 +145,12 @@ static void bump_moments(const struct samples *restrict in, struct piece_sums *o
         kk += gk * in->k[i], kl += gk * in->l[i];
         ll += in->gl[i] * in->l[i];
     }
-    c[1] = out->moment[0][0] = hh;
-    c[2] = out->moment[1][1] = kk;
-    c[3] = out->moment[2][2] = ll;
-    c[4] = out->moment[0][1] = out->moment[1][0] = hk;
-    c[5] = out->moment[0][2] = out->moment[2][0] = hl;
-    c[6] = out->moment[1][2] = out->moment[2][1] = kl;
+    c[0] = out->moment[0][0] = hh;
+    c[1] = out->moment[1][1] = kk;
+    c[2] = out->moment[2][2] = ll;
+    c[3] = out->moment[0][1] = out->moment[1][0] = hk;
+    c[4] = out->moment[0][2] = out->moment[2][0] = hl;
+    c[5] = out->moment[1][2] = out->moment[2][1] = kl;
 }
 
 /* Computes F^2 of a parallelepiped crystal and its slopes in h, k, l. */

@@ -168,7 +168,7 @@ static void add_pair_cotangents(const struct splat_area *splat_area,
             source->direction[c] -= weight * unit * s->slope[r] * a[c];
         }
         along += weight * s->moment[r][r];
-        frame_adjoint_turn(a, q, rotation);
+        frame_adjoint_rotation(a, q, rotation);
     }
     source->inverse_wavelength += along / unit;
     phys_numbers(bar)[PHYS_AT_DISPLACEMENT] +=
