@@ -18,26 +18,25 @@ static void pair_sums(const struct phys_frame *frame, const struct aim *aim, int
                       const struct lanes *l, const struct cotangent *p,
                       struct phys_frame_tangent *bar)
 {
-    const double *rows = frame->orientation[k].axes;
+    const double *axes = frame->orientation[k].axes;
     const double unit = aim->source->inverse_wavelength;
     const double scale = frame->orientation[k].weight * p->scale;
     const struct pair_moments sums = MOMENTS.pair(l, p);
+    double axis_bar[3][3];
 
     bar->rotation[k].weight += p->scale * (double)sums.f2;
-    for (int r = 0; r < 3; r++) {
-        const double *row = rows + (size_t)3 * (size_t)r;
-        double m[3];
-
+    for (int r = 0; r < 3; r++)
         for (int c = 0; c < 3; c++)
-            m[c] =
+            axis_bar[r][c] =
                 scale * (aim->q[c] * (double)sums.slope[r] + unit * (double)sums.by[r][c]);
-        for (int c = 0; c < 3; c++) {
-            const double *axis = rows + (size_t)3 * (size_t)c;
-
-            bar->strain[3 * r + c] += m[0] * axis[0] + m[1] * axis[1] + m[2] * axis[2];
-        }
-        frame_adjoint_rotation(row, m, bar->rotation + k);
-    }
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++)
+            bar->strain[3 * r + c] += axis_bar[r][0] * axes[3 * c]
+                                      + axis_bar[r][1] * axes[3 * c + 1]
+                                      + axis_bar[r][2] * axes[3 * c + 2];
+    for (int r = 0; r < 3; r++)
+        frame_adjoint_rotation(axes + (size_t)3 * (size_t)r, axis_bar[r],
+                               bar->rotation + k);
 }
 
 /* ---- rows of the Jacobian ---- */
