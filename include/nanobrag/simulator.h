@@ -14,10 +14,14 @@
  *   lists of NB_SPOTS                            a frame needs more          kept, grown
  *   copies on their way to a device or back,     each call on a device       freed
  *   images of nb_forward_batch() there
+ *   the Jacobian of a normal matrix behind a     each call                   freed
+ *   point spread (nb_jtj())
  *   an image to measure on; the measurements     tuning (NB_COMPILE_TUNE)    freed; kept by
  *                                                                            the process
  *
- * Calls do not write to inputs. Results have the same bits for any number of threads.
+ * Calls do not write to inputs. Results have the same bits for any number of threads, and
+ * for any floating-point environment of the caller (rounding mode, flush-to-zero, traps):
+ * calls compute in the standard one and restore the caller's.
  *
  * Threads: see context.h.
  *
@@ -270,9 +274,9 @@ typedef struct nb_normal {
  *                                                                  (nslow x nfast)
  *   out       [in,out]  its members that are not NULL are added to
  *
- * The matrix is summed tile by tile, so that no Jacobian is stored. With a point spread the
- * first call allocates an image of the ROI for each dense parameter and four more, and four
- * of the detector, in double; the simulator keeps them. Strategy, precision and device are
+ * The matrix is summed tile by tile, so that no Jacobian is stored. With a point spread
+ * each call allocates an image of the ROI for each dense parameter and four more, and four
+ * of the detector, in double, and frees them at its end. Strategy, precision and device are
  * as in nb_jvp().
  *
  * A device computes normal matrices of up to 32 dense parameters, no structure factor among

@@ -25,6 +25,7 @@
 #include "backend/backend.h"
 #include "base/array.h"
 #include "base/context.h"
+#include "base/floats.h"
 #include "grad/psf.h"
 #include "grad/tangent.h"
 
@@ -168,6 +169,7 @@ nb_status simulator_forward(nb_simulator *sim, const double *x, nb_array *image)
 
 nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
 {
+    STANDARD_FLOATS;
     if (!sim) return NB_ERR_ARGUMENT;
     progress_begin(&sim->progress, sim->ctx);
     return simulator_forward(sim, x, image);
@@ -358,6 +360,7 @@ static int are_dense(int n, const nb_array *images)
 nb_status nb_jvp(nb_simulator *sim, const double *x, int ndir, const double *dx,
                  nb_array *dimage)
 {
+    STANDARD_FLOATS;
     nb_array change;
     nb_scene scene;
     struct phys_frame frame;
@@ -489,6 +492,7 @@ nb_status simulator_vjp(nb_simulator *sim, const nb_scene *scene,
 nb_status nb_vjp(nb_simulator *sim, const double *x, int ncot, const nb_array *bar_image,
                  double *bar_x)
 {
+    STANDARD_FLOATS;
     nb_scene scene;
     struct phys_frame frame;
 

@@ -86,9 +86,6 @@ struct nb_simulator {
     struct tangents_work tangents;
     struct arena normal_memory; /* made with the first normal matrix */
     struct normal_work normal;
-    /* made with the first normal matrix of an image with a point spread */
-    struct arena spread_memory;
-    struct normal_psf_work *spread;
     double *unspread; /* photons before the point spread, if there is one */
     struct params_lists at_x, change; /* lists of the scene at x, and of its tangent */
     struct params_lists resolved; /* what nb_resolved() returned last */

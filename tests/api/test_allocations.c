@@ -40,14 +40,14 @@ static int no_allocation(void)
 {
     static double photons[PIXELS];
     static float rounded[PIXELS];
+    struct named_scene named;
 
     if (!allocations_counted()) return tap_skip("malloc cannot be counted here");
     for (int threads = 1; threads <= 2; threads++)
-        for (size_t i = 0; i < scenes_count; i++) {
-            const nb_scene scene = scenes_make(&scenes_list[i]);
+        for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++) {
             const long made = allocations_made();
             nb_context *ctx = renders_context(threads);
-            nb_simulator *sim = make(ctx, &scene, "misset default_f");
+            nb_simulator *sim = make(ctx, &named.scene, "misset default_f");
             nb_array single = nb_array_f32(rounded, NSLOW, NFAST);
             const double x[4] = {12, -33, 71, 80};
             int ok = forward(sim, x, photons) /* OpenMP makes its threads */
@@ -61,7 +61,7 @@ static int no_allocation(void)
             tap_check(ok && allocations_made() == before && allocations_held() == held,
                       "%s on %d threads: %ld allocations in 3 calls, %ld blocks kept; "
                       "%ld by other libraries",
-                      scenes_list[i].name, threads, allocations_made() - before,
+                      named.name, threads, allocations_made() - before,
                       allocations_held() - held, allocations_elsewhere() - elsewhere);
             nb_simulator_free(sim);
             nb_context_free(ctx);
@@ -111,14 +111,17 @@ static int call_all(nb_simulator *sim)
 }
 
 /* The table of <nanobrag/simulator.h>: what the first call of a kind takes is kept, and the
- * next ones take nothing. */
+ * next ones take nothing, but for one block of each normal matrix behind a point spread,
+ * which is given back. */
 static int first_calls_alone(void)
 {
     static const int strategies[] = {NB_REFERENCE, NB_LANES, NB_SPOTS};
 
     if (!allocations_counted()) return tap_skip("malloc cannot be counted here");
     for (int i = 0; i < 6; i++) {
+        enum { MATRICES = 2 }; /* of call_all() */
         const nb_options options = {NB_DOUBLE, strategies[i % 3], 0};
+        const long expected = i < 3 ? 0 : 2 * MATRICES;
         nb_context *ctx = renders_context(2);
         nb_scene scene = scenes_base();
         nb_simulator *sim;
@@ -138,11 +141,12 @@ static int first_calls_alone(void)
         made = allocations_made();
         failed += call_all(sim) + call_all(sim);
         made = allocations_made() - made;
-        tap_check(failed == 0 && first > 0 && made == 0 && allocations_held() == held,
-                  "strategy %d%s: %ld allocations in the first calls, %ld in the next, %ld "
-                  "blocks more, %d calls failed",
+        tap_check(failed == 0 && first > 0 && made == expected
+                      && allocations_held() == held,
+                  "strategy %d%s: %ld allocations in the first calls, %ld in the next, "
+                  "expected %ld, %ld blocks more, %d calls failed",
                   strategies[i % 3], i < 3 ? "" : " behind a point spread", first, made,
-                  allocations_held() - held, failed);
+                  expected, allocations_held() - held, failed);
         nb_simulator_free(sim);
         nb_context_free(ctx);
     }
@@ -152,9 +156,10 @@ static int first_calls_alone(void)
 /* memory that runs out anywhere is said, and what was taken until then is given back */
 static int memory_refused(void)
 {
+    struct named_scene named;
+
     if (!allocations_counted()) return tap_skip("malloc cannot be refused here");
-    for (size_t i = 0; i < scenes_count; i++) {
-        const nb_scene scene = scenes_make(&scenes_list[i]);
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++) {
         nb_context *ctx = renders_context(1);
         const long held = allocations_held();
         nb_simulator *sim = NULL;
@@ -162,23 +167,22 @@ static int memory_refused(void)
         nb_status status;
 
         /* FFTW ends the program when it gets no memory */
-        if (scene.psf.kind != NB_PSF_NONE) {
+        if (named.scene.psf.kind != NB_PSF_NONE) {
             nb_context_free(ctx);
             continue;
         }
         do {
             allocations_refuse(++refusals);
-            status = nb_simulator_create(ctx, &scene, "misset", NULL, &sim);
+            status = nb_simulator_create(ctx, &named.scene, "misset", NULL, &sim);
             allocations_refuse(0);
             if (status != NB_OK)
                 wrong += status != NB_ERR_MEMORY || sim || allocations_held() != held
                          || !strstr(nb_context_message(ctx), "memory");
         } while (status != NB_OK && refusals < 100);
         tap_check(wrong == 0 && refusals > 2 && status == NB_OK,
-                  "%s: %d refusals, %d wrong answers", scenes_list[i].name, refusals - 1,
-                  wrong);
+                  "%s: %d refusals, %d wrong answers", named.name, refusals - 1, wrong);
         nb_simulator_free(sim);
-        tap_check(allocations_held() == held, "%s: %ld blocks left", scenes_list[i].name,
+        tap_check(allocations_held() == held, "%s: %ld blocks left", named.name,
                   allocations_held() - held);
         nb_context_free(ctx);
     }

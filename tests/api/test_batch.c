@@ -130,13 +130,14 @@ static int on_the_host(void)
 
 static int named_scenes(void)
 {
+    struct named_scene named;
+
     emulated_reset();
-    for (size_t i = 0; i < scenes_count; i++) {
-        const nb_scene scene = scenes_make(scenes_list + i);
-        const int spread = scene.psf.kind != NB_PSF_NONE;
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++) {
+        const int spread = named.scene.psf.kind != NB_PSF_NONE;
 
         for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++)
-            check_scene(scenes_list[i].name, &scene, "distance fluence", NB_CUDA, precision,
+            check_scene(named.name, &named.scene, "distance fluence", NB_CUDA, precision,
                         spread ? 1 : FEW);
     }
     tap_check(devices_balanced(), "all memory was given back");

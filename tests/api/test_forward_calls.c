@@ -73,11 +73,11 @@ static int float_is_rounded_double(void)
 {
     static double photons[PIXELS];
     static float rounded[PIXELS];
+    struct named_scene named;
 
-    for (size_t i = 0; i < scenes_count; i++) {
-        const nb_scene scene = scenes_make(&scenes_list[i]);
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++) {
         nb_context *ctx = context_of(2);
-        nb_simulator *sim = make(ctx, &scene, NULL);
+        nb_simulator *sim = make(ctx, &named.scene, NULL);
         nb_array single = nb_array_f32(rounded, NSLOW, NFAST);
         int differ = 0, ok;
 
@@ -85,7 +85,7 @@ static int float_is_rounded_double(void)
         ok = forward(sim, NULL, photons) && nb_forward(sim, NULL, &single) == NB_OK;
         for (int k = 0; k < PIXELS; k++) differ += rounded[k] != (float)photons[k];
         tap_check(ok && differ == 0 && !is_dark(photons), "%s: %d pixels differ",
-                  scenes_list[i].name, differ);
+                  named.name, differ);
         nb_simulator_free(sim);
         nb_context_free(ctx);
     }
@@ -269,12 +269,12 @@ static int pointers_gone_after_create(void)
 static int calls_leave_no_trace(void)
 {
     static double a[PIXELS], b[PIXELS], again[PIXELS];
+    struct named_scene named;
 
-    for (size_t i = 0; i < scenes_count; i++) {
-        const nb_scene scene = scenes_make(&scenes_list[i]);
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++) {
         nb_context *ctx = context_of(2);
-        const int isotropic = scene.crystal.mosaic[1] == 0;
-        nb_simulator *sim = make(ctx, &scene,
+        const int isotropic = named.scene.crystal.mosaic[1] == 0;
+        nb_simulator *sim = make(ctx, &named.scene,
                                  isotropic ? "misset distance mosaic default_f water"
                                            : "misset distance mosaic_a default_f water");
         double xa[7], xb[7];
@@ -288,10 +288,9 @@ static int calls_leave_no_trace(void)
         }
         ok &= forward(sim, xa, a) && forward(sim, xb, b) && forward(sim, xa, again);
         tap_check(ok && same(a, again) && bits_differ(a, b, PIXELS) > 0,
-                  "%s: A, B, A gives A again", scenes_list[i].name);
+                  "%s: A, B, A gives A again", named.name);
         ok = forward(sim, NULL, again);
-        tap_check(ok && same(a, again), "%s: no x is the x of the scene",
-                  scenes_list[i].name);
+        tap_check(ok && same(a, again), "%s: no x is the x of the scene", named.name);
         nb_simulator_free(sim);
         nb_context_free(ctx);
     }
@@ -303,27 +302,24 @@ static int two_simulators_in_turn(void)
     static double alone[2][PIXELS], photons[PIXELS];
     nb_context *ctx = context_of(2);
     nb_simulator *sim[2];
+    struct named_scene pair[2];
 
-    for (size_t i = 0; i + 1 < scenes_count; i++) {
+    for (size_t i = 0;
+         scenes_at(SCENES_FEATURES, i, pair) && scenes_at(SCENES_FEATURES, i + 1, pair + 1);
+         i++) {
         int ok = 1;
 
         for (int k = 0; k < 2; k++) {
-            const nb_scene scene = scenes_make(&scenes_list[i + (size_t)k]);
-
-            sim[k] = make(ctx, &scene, NULL);
+            sim[k] = make(ctx, &pair[k].scene, NULL);
             ok &= forward(sim[k], NULL, alone[k]);
             nb_simulator_free(sim[k]);
         }
-        for (int k = 0; k < 2; k++) {
-            const nb_scene scene = scenes_make(&scenes_list[i + (size_t)k]);
-
-            sim[k] = make(ctx, &scene, NULL);
-        }
+        for (int k = 0; k < 2; k++) sim[k] = make(ctx, &pair[k].scene, NULL);
         for (int rotation = 0; rotation < 4; rotation++) {
             ok &= forward(sim[rotation % 2], NULL, photons)
                   && same(photons, alone[rotation % 2]);
         }
-        tap_check(ok, "%s and %s in turn", scenes_list[i].name, scenes_list[i + 1].name);
+        tap_check(ok, "%s and %s in turn", pair[0].name, pair[1].name);
         nb_simulator_free(sim[0]);
         nb_simulator_free(sim[1]);
     }

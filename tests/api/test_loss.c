@@ -71,21 +71,17 @@ static int formulas(void)
 
 static nb_scene scene_of(const char *name)
 {
-    if (!strcmp(name, "spread_nearest")) {
-        nb_scene scene = scene_of("square_nearest");
+    nb_scene scene;
 
+    if (!strcmp(name, "spread_nearest")) {
+        scene = scene_of("square_nearest");
         scene.psf = scene_of("point_spread").psf;
         return scene;
     }
-    for (size_t i = 0; i < scenes_count; i++)
-        if (strcmp(scenes_list[i].name, name) == 0) {
-            nb_scene scene = scenes_make(scenes_list + i);
-
-            scene.detector.roi[0] = 12, scene.detector.roi[1] = 22;
-            scene.detector.roi[2] = 9, scene.detector.roi[3] = 17;
-            return scene;
-        }
-    abort();
+    scene = scenes_named(SCENES_FEATURES, name);
+    scene.detector.roi[0] = 12, scene.detector.roi[1] = 22;
+    scene.detector.roi[2] = 9, scene.detector.roi[3] = 17;
+    return scene;
 }
 
 static nb_simulator *simulator_for(nb_context *ctx, const nb_scene *scene,

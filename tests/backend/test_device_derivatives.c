@@ -76,13 +76,6 @@ static const struct {
              {"xds_roi", "*"},
              {"square_nearest", "cell default_f F[1,2,3] F[0,1,2] F[-2,1,0]"}};
 
-static nb_scene scene_named(const char *name)
-{
-    for (size_t i = 0; i < scenes_count; i++)
-        if (strcmp(scenes_list[i].name, name) == 0) return scenes_make(&scenes_list[i]);
-    abort();
-}
-
 /* four that turn orientations, for which every variant has a kernel in tests */
 static const char few[] = "cell misset distance ncells fluence";
 
@@ -90,7 +83,7 @@ static int vjp(void)
 {
     for (int single = 0; single < 2; single++)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-            const nb_scene scene = scene_named(cases[i].name);
+            const nb_scene scene = scenes_named(SCENES_FEATURES, cases[i].name);
 
             open_both(&scene, single && i % 2 ? few : cases[i].parameters,
                       single ? NB_SINGLE : NB_DOUBLE);
@@ -106,7 +99,7 @@ static int vjp(void)
 
 static int loss(void)
 {
-    const nb_scene scene = scene_named("each_factor");
+    const nb_scene scene = scenes_named(SCENES_FEATURES, "each_factor");
 
     for (int kind = NB_GAUSSIAN; kind <= NB_HUBER; kind++) {
         double gradient, value;
@@ -124,7 +117,7 @@ static int loss(void)
 /* a loss that is not a number: the host's error, and nothing is added */
 static int no_number(void)
 {
-    const nb_scene scene = scene_named("xds_roi");
+    const nb_scene scene = scenes_named(SCENES_FEATURES, "xds_roi");
     double x_bar[MOST], matrix[MOST * MOST], value;
     nb_normal out = {.gradient = x_bar};
     nb_target target;
@@ -154,7 +147,7 @@ static int no_number(void)
 
 static int normal(void)
 {
-    const nb_scene scene = scene_named("each_factor");
+    const nb_scene scene = scenes_named(SCENES_FEATURES, "each_factor");
 
     open_both(&scene, few, NB_DOUBLE);
     tap_close("of squares", both_normal(-1), 0, both_double);
@@ -167,7 +160,7 @@ static int normal(void)
 
 static int jvp(void)
 {
-    const nb_scene scene = scene_named("list_of_sources");
+    const nb_scene scene = scenes_named(SCENES_FEATURES, "list_of_sources");
 
     open_both(&scene, few, NB_DOUBLE);
     tap_close("float64", both_jvp(64), 0, both_double);
@@ -206,7 +199,7 @@ static void check_on_host(const char *what, const char *why, int warnings)
 
 static int on_host(void)
 {
-    nb_scene scene = scene_named("square_nearest");
+    nb_scene scene = scenes_named(SCENES_FEATURES, "square_nearest");
 
     open_both(&scene, few, NB_DOUBLE);
     both.ctx[1]->env.disable_compile = 1;
@@ -229,7 +222,7 @@ static int on_host(void)
 /* a part of the questions alone stays there */
 static int factors_on_host(void)
 {
-    const nb_scene scene = scene_named("square_nearest");
+    const nb_scene scene = scenes_named(SCENES_FEATURES, "square_nearest");
     static double change[2][PIXELS], matrix[2][MOST * MOST];
     double dx[MOST] = {0};
     int same = 0;
@@ -257,7 +250,7 @@ static int factors_on_host(void)
 
 static int strict(void)
 {
-    nb_scene scene = scene_named("square_nearest");
+    nb_scene scene = scenes_named(SCENES_FEATURES, "square_nearest");
     static double bar[PIXELS];
     double x_bar[MOST] = {0};
     const nb_array image = nb_array_f64(bar, COMPILED_SLOW, COMPILED_FAST);
@@ -276,7 +269,7 @@ static int strict(void)
 /* whatever call of the driver fails, the gradient is right */
 static int any_call_fails(void)
 {
-    const nb_scene scene = scene_named("square_nearest");
+    const nb_scene scene = scenes_named(SCENES_FEATURES, "square_nearest");
     uint64_t calls;
     struct worst worst = {0};
     int lost = 0, told = 0;
@@ -304,7 +297,7 @@ static int any_call_fails(void)
 /* as on the host, a cotangent that is no number makes a gradient that is none */
 static int no_cotangent(void)
 {
-    const nb_scene scene = scene_named("square_nearest");
+    const nb_scene scene = scenes_named(SCENES_FEATURES, "square_nearest");
     static double bar[PIXELS];
     const nb_array image = nb_array_f64(bar, COMPILED_SLOW, COMPILED_FAST);
 
@@ -352,7 +345,7 @@ static void check_value_alone(const nb_array *image)
 
 static int inputs_there(void)
 {
-    const nb_scene scene = scene_named("square_nearest");
+    const nb_scene scene = scenes_named(SCENES_FEATURES, "square_nearest");
     static double bar[PIXELS];
     double x_bar[2][MOST] = {{0}};
     nb_array image = nb_array_f64(bar, COMPILED_SLOW, COMPILED_FAST);

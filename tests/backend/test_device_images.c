@@ -29,7 +29,7 @@ enum { PIXELS = COMPILED_PIXELS };
 static void check_scene(const struct named_scene *named, int precision, double allowed)
 {
     static double host[PIXELS], device[PIXELS];
-    const nb_scene scene = scenes_make(named);
+    const nb_scene scene = named->scene;
     struct renders_gap gap;
     uint64_t before;
 
@@ -44,18 +44,23 @@ static void check_scene(const struct named_scene *named, int precision, double a
 
 static int double_images(void)
 {
+    struct named_scene named;
+
     emulated_reset();
-    for (size_t i = 0; i < scenes_count; i++)
-        check_scene(scenes_list + i, NB_DOUBLE, 1e-12);
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++)
+        check_scene(&named, NB_DOUBLE, 1e-12);
     tap_check(devices_balanced(), "all memory was given back");
     return TAP_PASS;
 }
 
 static int float_images(void)
 {
+    struct named_scene named;
+
     emulated_reset();
     /* float against float: each may be off by its tolerance */
-    for (size_t i = 0; i < scenes_count; i++) check_scene(scenes_list + i, NB_SINGLE, 2e-5);
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++)
+        check_scene(&named, NB_SINGLE, 2e-5);
     tap_check(devices_balanced(), "all memory was given back");
     return TAP_PASS;
 }

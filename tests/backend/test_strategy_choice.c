@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/spot_scenes.h"
 #include "support/renders.h"
 #include "support/scenes.h"
 #include "support/tap.h"
@@ -54,7 +53,7 @@ static int chosen_by_itself(void)
         for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
             const struct renders_way way = {precision, NB_STRATEGY_AUTO, cases[i].tolerance,
                                             1, NULL};
-            nb_scene scene = spots_base();
+            nb_scene scene = scenes_base_of(SCENES_SPOTS);
 
             scene.crystal.shape = cases[i].shape;
             scene.detector.nfast = scene.detector.nslow = 1000;
@@ -73,7 +72,7 @@ static int chosen_by_itself(void)
 static int lanes_instead(void)
 {
     static double truth[PIXELS], image[PIXELS];
-    nb_scene scene = spots_base();
+    nb_scene scene = scenes_base_of(SCENES_SPOTS);
 
     scene.detector.curved = 1;
     scene.quirks = NB_QUIRK_CURVED;
@@ -92,21 +91,22 @@ static int lanes_instead(void)
 
 static int always_a_reason(void)
 {
-    for (size_t i = 0; i < scenes_count; i++)
+    struct named_scene named;
+
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++)
         for (int strategy = NB_STRATEGY_AUTO; strategy <= NB_SPOTS; strategy++)
             for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
-                const nb_scene scene = scenes_make(&scenes_list[i]);
                 const struct renders_way way = {precision, strategy, 0, 1, NULL};
                 nb_description about;
 
                 if (strategy == NB_REFERENCE && precision == NB_SINGLE) continue;
-                about = renders_describe(&scene, &way);
+                about = renders_describe(&named.scene, &way);
                 tap_check(about.strategy_why && *about.strategy_why
                               && about.strategy != NB_STRATEGY_AUTO
                               && about.precision <= precision && about.tolerance > 0
                               && about.rounding > 0 && about.rounding < 1e-4,
-                          "%s, asked for %d: %d, '%s', rounding %.2g", scenes_list[i].name,
-                          strategy, about.strategy, about.strategy_why, about.rounding);
+                          "%s, asked for %d: %d, '%s', rounding %.2g", named.name, strategy,
+                          about.strategy, about.strategy_why, about.rounding);
             }
     return TAP_PASS;
 }
@@ -117,7 +117,7 @@ static int chosen_and_runs(void)
 {
     static double truth[PIXELS], image[PIXELS];
     const struct renders_way way = {NB_DOUBLE, NB_STRATEGY_AUTO, 0, 2, NULL};
-    nb_scene scene = spots_base();
+    nb_scene scene = scenes_base_of(SCENES_SPOTS);
     nb_description about;
 
     for (int i = 0; i < 3; i++) {
@@ -145,7 +145,7 @@ static int chosen_and_left(void)
 {
     static double image[PIXELS];
     const double cell[] = {30000, 30000, 30000};
-    nb_scene scene = spots_base();
+    nb_scene scene = scenes_base_of(SCENES_SPOTS);
     nb_array array = nb_array_f64(image, SPOTS_NSLOW, SPOTS_NFAST);
     nb_context *ctx;
 

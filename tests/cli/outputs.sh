@@ -164,11 +164,4 @@ assert s["tiles_in_double"] == s["tiles"]
     fi
 fi
 
-# -pngfile
-run $scene -pngfile p.png
-if grep -q 'lacks libpng' err; then
-    echo "ok - # skip -pngfile: this build lacks libpng"
-else
-    is "-pngfile is a PNG" sh -c 'head -c 4 work/p.png | tail -c 3 | grep -q PNG'
-fi
 finish

@@ -27,24 +27,25 @@
 static int same_as_uncompiled(void)
 {
     static double with[COMPILED_MOST], without[COMPILED_MOST];
+    struct named_scene named;
 
-    for (size_t i = 0; i < scenes_count; i++)
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++)
         for (int way = 0; way < 4; way++) {
-            const nb_scene scene = scenes_make(&scenes_list[i]);
             const int precision = way % 2 ? NB_SINGLE : NB_DOUBLE;
             const int strategy = way < 2 ? NB_LANES : NB_STRATEGY_AUTO;
-            const char *names = scene.quirks & NB_QUIRK_CURVED ? NULL : "misset distance";
+            const char *names =
+                named.scene.quirks & NB_QUIRK_CURVED ? NULL : "misset distance";
             nb_context *on = compiled_context(NB_COMPILE_ON, 2);
             nb_context *off = compiled_context(NB_COMPILE_OFF, 2);
-            nb_simulator *a = compiled_make(on, &scene, names, precision, strategy);
-            nb_simulator *b = compiled_make(off, &scene, names, precision, strategy);
+            nb_simulator *a = compiled_make(on, &named.scene, names, precision, strategy);
+            nb_simulator *b = compiled_make(off, &named.scene, names, precision, strategy);
             const size_t n = compiled_results(a, NULL, with);
 
             (void)compiled_results(b, NULL, without);
             tap_check(bits_same(with, without, n) && compiled_stats(a).compiled_launches > 0
                           && compiled_stats(b).compiled_launches == 0,
                       "%s %s %s: relative mean difference %g, allowed the same bits",
-                      scenes_list[i].name, precision == NB_SINGLE ? "float" : "double",
+                      named.name, precision == NB_SINGLE ? "float" : "double",
                       strategy == NB_LANES ? "lanes" : "auto",
                       compiled_relative(with, without, n));
             nb_simulator_free(a);
@@ -389,15 +390,17 @@ static int back_and_forth(void)
 {
     static double a[COMPILED_MOST], b[COMPILED_MOST], again[COMPILED_MOST],
         alone[COMPILED_MOST];
+    struct named_scene named;
 
-    for (size_t i = 0; i < scenes_count; i++) {
-        const nb_scene scene = scenes_make(&scenes_list[i]);
-        const char *names = scene.quirks & NB_QUIRK_CURVED ? NULL : "misset";
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++) {
+        const char *names = named.scene.quirks & NB_QUIRK_CURVED ? NULL : "misset";
         const double x[3] = {10, 20, 30}, other[3] = {11, 19, 33};
         nb_context *ctx = compiled_context(NB_COMPILE_ON, 2),
                    *own = compiled_context(NB_COMPILE_ON, 2);
-        nb_simulator *sim = compiled_make(ctx, &scene, names, NB_DOUBLE, NB_STRATEGY_AUTO);
-        nb_simulator *one = compiled_make(own, &scene, names, NB_DOUBLE, NB_STRATEGY_AUTO);
+        nb_simulator *sim =
+            compiled_make(ctx, &named.scene, names, NB_DOUBLE, NB_STRATEGY_AUTO);
+        nb_simulator *one =
+            compiled_make(own, &named.scene, names, NB_DOUBLE, NB_STRATEGY_AUTO);
         const size_t n = compiled_results(sim, names ? x : NULL, a);
         nb_array image = nb_array_f64(alone, COMPILED_SLOW, COMPILED_FAST);
 
@@ -407,7 +410,7 @@ static int back_and_forth(void)
         tap_check(bits_same(a, again, n) && bits_same(a, alone, COMPILED_PIXELS)
                       && (!names || 0 < bits_differ(a, b, COMPILED_PIXELS)),
                   "%s: A, B, A; image and gradient in turn, and the image alone",
-                  scenes_list[i].name);
+                  named.name);
         nb_simulator_free(sim);
         nb_simulator_free(one);
         nb_context_free(ctx);

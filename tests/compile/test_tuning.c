@@ -113,7 +113,7 @@ static int tuned(void)
     tuning_cache_forget();
     n = compiled_results(c, NULL, with);
     tap_check(bits_same(with, without, n) && strstr(nb_simulator_explain(c), ", measured"),
-              "a context that does not tune uses what the file knows, of greater effort");
+              "a context that does not tune uses what the file knows");
     nb_simulator_free(a);
     nb_simulator_free(b);
     nb_simulator_free(c);

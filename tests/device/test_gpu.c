@@ -158,12 +158,11 @@ static void check_scene(const char *name, const nb_scene *scene, int strategy)
 
 static int scenes(void)
 {
-    if (!has_device()) return TAP_SKIP;
-    for (size_t i = 0; i < scenes_count; i++) {
-        const nb_scene scene = scenes_make(scenes_list + i);
+    struct named_scene named;
 
-        check_scene(scenes_list[i].name, &scene, NB_REFERENCE);
-    }
+    if (!has_device()) return TAP_SKIP;
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++)
+        check_scene(named.name, &named.scene, NB_REFERENCE);
     return TAP_PASS;
 }
 
@@ -295,19 +294,18 @@ static int cancelled(void)
 
 static void check_bits(const struct named_scene *named, int precision)
 {
-    nb_scene scene = scenes_make(named);
-    const size_t n = size_of(&scene);
+    const size_t n = size_of(&named->scene);
     double *first = pixels_of(n), *other = pixels_of(n);
     nb_context *ctx = context_of(NB_CUDA);
-    nb_simulator *a = make(ctx, &scene, "", precision),
-                 *b = make(ctx, &scene, "", precision);
+    nb_simulator *a = make(ctx, &named->scene, "", precision),
+                 *b = make(ctx, &named->scene, "", precision);
     int differ = 0;
 
     if (!image_of(ctx, a, NULL, first)) differ = 1;
     for (int run = 0; run < 5; run++)
         differ +=
             !image_of(ctx, run % 2 ? a : b, NULL, other) || !bits_same(first, other, n);
-    differ += !render(&scene, precision, other) || !bits_same(first, other, n);
+    differ += !render(&named->scene, precision, other) || !bits_same(first, other, n);
     tap_check(differ == 0, "%s, %s: of 6 runs measured %d allowed 0 that differ",
               named->name, precision == NB_DOUBLE ? "double" : "float", differ);
     nb_simulator_free(a);
@@ -319,10 +317,12 @@ static void check_bits(const struct named_scene *named, int precision)
 
 static int same_bits(void)
 {
+    struct named_scene named;
+
     if (!has_device()) return TAP_SKIP;
-    for (size_t i = 0; i < scenes_count; i++)
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++)
         for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++)
-            check_bits(scenes_list + i, precision);
+            check_bits(&named, precision);
     return TAP_PASS;
 }
 
@@ -544,15 +544,15 @@ static int in_turn(void)
     enum { ALIVE = 24, PIXELS = COMPILED_PIXELS };
     static double image[ALIVE][PIXELS], again[PIXELS];
     nb_simulator *sim[ALIVE];
+    struct named_scene named;
     nb_context *ctx;
     int differ = 0;
 
     if (!has_device()) return TAP_SKIP;
     ctx = context_of(NB_CUDA);
     for (int i = 0; i < ALIVE; i++) {
-        const nb_scene scene = scenes_make(scenes_list + (size_t)i % scenes_count);
-
-        sim[i] = make(ctx, &scene, "", i % 3 ? NB_DOUBLE : NB_SINGLE);
+        (void)scenes_at(SCENES_FEATURES, (size_t)i, &named);
+        sim[i] = make(ctx, &named.scene, "", i % 3 ? NB_DOUBLE : NB_SINGLE);
     }
     for (int i = 0; i < ALIVE; i++) differ += !image_of(ctx, sim[i], NULL, image[i]);
     for (int i = ALIVE - 1; i >= 0; i--)

@@ -24,18 +24,11 @@ static nb_context *context_of(int device)
     return ctx;
 }
 
-static void open_scene(const struct named_scene *named, const char *names, int precision)
+static void open_scene(const char *name, const char *names, int precision)
 {
-    const nb_scene scene = scenes_make(named);
+    const nb_scene scene = scenes_named(SCENES_FEATURES, name);
 
     both_open(context_of(NB_CPU), context_of(NB_CUDA), &scene, names, precision);
-}
-
-static const struct named_scene *named(const char *name)
-{
-    for (size_t i = 0; i < scenes_count; i++)
-        if (strcmp(scenes_list[i].name, name) == 0) return scenes_list + i;
-    abort();
 }
 
 /* after derivatives were asked for: they are the device's. A case that checks this can not
@@ -55,7 +48,7 @@ static int has_device(void)
     nb_description about;
     int found;
 
-    open_scene(scenes_list, "distance", NB_DOUBLE);
+    open_scene("base", "distance", NB_DOUBLE);
     if (nb_describe(both.sim[1], NULL, &about) != NB_OK) abort();
     found = strcmp(about.device, "cpu") != 0;
     if (found)
@@ -68,19 +61,18 @@ static int has_device(void)
 
 /* ---- cases ---- */
 
-static const char *const scenes[] = {"square_nearest", "each_factor", "list_of_sources",
-                                     "xds_roi"};
 static const char some[] = "cell misset distance ncells fluence";
 
 static int gradients_in(int precision)
 {
     const double allowed = precision == NB_SINGLE ? both_float : both_double;
+    struct named_scene named;
 
     if (!has_device()) return TAP_SKIP;
-    for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
-        open_scene(named(scenes[i]), "*", precision);
-        tap_close(scenes[i], both_vjp(64), 0, allowed);
-        check_device(scenes[i]);
+    for (size_t i = 0; scenes_at(SCENES_SUMS, i, &named); i++) {
+        open_scene(named.name, "*", precision);
+        tap_close(named.name, both_vjp(64), 0, allowed);
+        check_device(named.name);
         both_close();
     }
     return TAP_PASS;
@@ -99,7 +91,7 @@ static int gradients_float(void)
 static int structure_factors(void)
 {
     if (!has_device()) return TAP_SKIP;
-    open_scene(named("square_nearest"), "cell default_f F[1,2,3] F[0,1,2]", NB_DOUBLE);
+    open_scene("square_nearest", "cell default_f F[1,2,3] F[0,1,2]", NB_DOUBLE);
     tap_close("structure factors", both_vjp(64), 0, both_double);
     check_device("structure factors");
     both_close();
@@ -109,7 +101,7 @@ static int structure_factors(void)
 static int losses(void)
 {
     if (!has_device()) return TAP_SKIP;
-    open_scene(named("each_factor"), some, NB_DOUBLE);
+    open_scene("each_factor", some, NB_DOUBLE);
     for (int kind = NB_GAUSSIAN; kind <= NB_HUBER; kind++) {
         double value;
 
@@ -125,7 +117,7 @@ static int losses(void)
 static int tangents(void)
 {
     if (!has_device()) return TAP_SKIP;
-    open_scene(named("list_of_sources"), some, NB_DOUBLE);
+    open_scene("list_of_sources", some, NB_DOUBLE);
     tap_close("tangents", both_jvp(64), 0, both_double);
     check_device("tangents");
     both_close();
@@ -142,7 +134,7 @@ static int same_bits(void)
     if (!has_device()) return TAP_SKIP;
     both_fill(bar, BOTH_PIXELS, -1);
     for (int k = 0; k < 3; k++) {
-        if (k != 1) open_scene(named("list_of_sources"), "*", NB_SINGLE);
+        if (k != 1) open_scene("list_of_sources", "*", NB_SINGLE);
         if (nb_vjp(both.sim[1], NULL, 1, &image, x_bar[k]) != NB_OK)
             tap_check(0, "%s", nb_context_message(both.ctx[1]));
         check_device("gradient");

@@ -25,13 +25,6 @@ static void *zeros(size_t n, size_t size)
 
 /* ---- a scene and its tangents ---- */
 
-nb_scene jacobian_scene(const char *name)
-{
-    for (size_t i = 0; i < scenes_count; i++)
-        if (strcmp(scenes_list[i].name, name) == 0) return scenes_make(&scenes_list[i]);
-    abort();
-}
-
 static int turns(const struct phys_frame *frame, const struct phys_frame_tangent *dot)
 {
     for (int k = 0; k < frame->norientation; k++) {

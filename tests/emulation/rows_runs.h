@@ -31,9 +31,6 @@ struct device_run {
     double peak;
 };
 
-/* Returns the scene of that name in scenes_list. */
-nb_scene jacobian_scene(const char *name);
-
 /* Make a run. The truth is that of lanes or, if `lanes` is 0, of the reference kernel. Ends
  * the program if the scene is refused. */
 void device_run_make(const nb_scene *scene, int lanes, struct device_run *t);

@@ -16,6 +16,7 @@
 
 #include "emulation/rows_runs.h"
 #include "image/target.h"
+#include "support/scenes.h"
 #include "support/tap.h"
 #include "support/worst.h"
 
@@ -51,7 +52,7 @@ static double *draws(size_t n, uint32_t seed)
 /* a trial with pixels masked away */
 static void make_masked(const char *name, uint8_t **mask, struct device_run *t)
 {
-    const nb_scene scene = jacobian_scene(name);
+    const nb_scene scene = scenes_named(SCENES_FEATURES, name);
 
     device_run_make(&scene, 1, t);
     *mask = calloc(t->pixels, 1);
@@ -110,19 +111,18 @@ static struct worst worst_gradients(const struct device_run *t, struct jacobian_
     return worst;
 }
 
-static const char *const summed[] = {"square_nearest", "each_factor", "list_of_sources",
-                                     "xds_roi"};
-
 /* given cotangents: J^T bar */
 static int gradients(void)
 {
-    for (size_t s = 0; s < sizeof summed / sizeof *summed; s++) {
+    struct named_scene named;
+
+    for (size_t s = 0; scenes_at(SCENES_SUMS, s, &named); s++) {
         struct device_run t;
         uint8_t *mask;
         double *bar, value = 0;
         float *rounded;
 
-        make_masked(summed[s], &mask, &t);
+        make_masked(named.name, &mask, &t);
         bar = draws(t.pixels, 5);
         rounded = calloc(t.pixels, sizeof *rounded);
         if (!rounded) abort();
@@ -147,7 +147,7 @@ static int gradients(void)
             end.cotangent.wide = single ? NULL : bar;
             end.cotangent.single = single ? rounded : NULL;
             worst = worst_gradients(&t, way, &end, value, bar);
-            worst_check(&worst, allowed, "%s, %s, of its terms", summed[s],
+            worst_check(&worst, allowed, "%s, %s, of its terms", named.name,
                         single ? "float" : "double");
         }
         free(rounded);
@@ -371,15 +371,14 @@ static int normal_matrices(void)
 
 static int structure_factors(void)
 {
-    static const char *const names[] = {"square_nearest", "gauss_nearest",
-                                        "square_tricubic", "round_tricubic"};
+    struct named_scene named;
 
-    for (size_t s = 0; s < sizeof names / sizeof *names; s++) {
+    for (size_t s = 0; scenes_at(SCENES_FACTORS, s, &named); s++) {
         struct device_run t;
         uint8_t *mask;
         double *bar, *truth, *found, most;
 
-        make_masked(names[s], &mask, &t);
+        make_masked(named.name, &mask, &t);
         bar = draws(t.pixels, 41);
         truth = numbers(jacobian_places(&t));
         found = numbers(jacobian_places(&t));
@@ -403,10 +402,10 @@ static int structure_factors(void)
             jacobian_f(&t, &way, bar, again);
             if (way_of == 2)
                 tap_check(bits_same(again, found, jacobian_places(&t)),
-                          "%s: backwards, the same bits", names[s]);
+                          "%s: backwards, the same bits", named.name);
             memcpy(found, again, jacobian_places(&t) * sizeof *found);
             worst_add_all(&worst, found, truth, jacobian_places(&t), most);
-            worst_check(&worst, allowed, "%s, %s, of the largest", names[s],
+            worst_check(&worst, allowed, "%s, %s, of the largest", named.name,
                         single ? "float" : "double");
             free(again);
         }

@@ -69,11 +69,12 @@ static void check_both(const char *name, const nb_scene *scene)
 
 static int scenes_in_double(void)
 {
-    for (size_t i = 0; i < scenes_count; i++) {
-        const nb_scene scene = scenes_make(&scenes_list[i]);
-        struct gpu_case *c = gpu_case_open(&scene);
+    struct named_scene named;
 
-        compared_in_double(scenes_list[i].name, c, renders_allowed(&scene));
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++) {
+        struct gpu_case *c = gpu_case_open(&named.scene);
+
+        compared_in_double(named.name, c, renders_allowed(&named.scene));
         gpu_case_close(c);
     }
     return TAP_PASS;
@@ -81,11 +82,12 @@ static int scenes_in_double(void)
 
 static int scenes_in_float(void)
 {
-    for (size_t i = 0; i < scenes_count; i++) {
-        const nb_scene scene = scenes_make(&scenes_list[i]);
-        struct gpu_case *c = gpu_case_open(&scene);
+    struct named_scene named;
 
-        compared_in_float(scenes_list[i].name, c);
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++) {
+        struct gpu_case *c = gpu_case_open(&named.scene);
+
+        compared_in_float(named.name, c);
         gpu_case_close(c);
     }
     compared_float_count(4);

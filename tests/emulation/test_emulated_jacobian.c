@@ -81,10 +81,11 @@ static int changes_by(const struct jacobian_kernels *kernels, int parts)
     const int single = kernels == &derivative_kernels_single;
     const double allowed = single ? float_allowed : double_allowed;
     int served = 0;
+    struct named_scene named;
 
-    for (size_t i = 0; i < scenes_count; i++) {
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++) {
         const struct jacobian_way way = {kernels, JACOBIAN_OF_FEW, parts, 0, 0, 0, 0};
-        nb_scene scene = scenes_make(&scenes_list[i]);
+        nb_scene scene = named.scene;
         struct device_run t;
         const char *where;
         struct worst worst;
@@ -94,18 +95,18 @@ static int changes_by(const struct jacobian_kernels *kernels, int parts)
         device_run_make(&scene, 1, &t);
         if (kernels->serve(&t.frame)) {
             worst = worst_change(&t, way, &n, &where);
-            worst_check(&worst, allowed, "%s: %d tangents of %d, %s", scenes_list[i].name,
-                        n, t.n, where);
+            worst_check(&worst, allowed, "%s: %d tangents of %d, %s", named.name, n, t.n,
+                        where);
             tap_check(n == t.n, "all tangents");
             worst = worst_photons(&t, way);
             worst_check(&worst, single ? float_photons : double_photons, "%s: photons",
-                        scenes_list[i].name);
+                        named.name);
             served++;
         } else
-            tap_note("%s: left to the CPU", scenes_list[i].name);
+            tap_note("%s: left to the CPU", named.name);
         device_run_drop(&t);
     }
-    tap_check(served > 20, "%d scenes of %zu", served, scenes_count);
+    tap_check(served > 20, "%d scenes of %zu", served, scenes_count(SCENES_FEATURES));
     return TAP_PASS;
 }
 
@@ -131,7 +132,7 @@ static int classes(void)
     static const char *const names[] = {"square_nearest", "gauss_tricubic"};
 
     for (size_t i = 0; i < 2; i++) {
-        const nb_scene scene = jacobian_scene(names[i]);
+        const nb_scene scene = scenes_named(SCENES_FEATURES, names[i]);
         struct device_run t;
 
         device_run_make(&scene, 1, &t);
@@ -170,7 +171,7 @@ static nb_scene mixed(int number)
     static const char *const names[] = {"list_of_sources", "list_of_sources", "layers",
                                         "each_factor",     "curved",          "layers",
                                         "grid_of_sources", "amorphous_table"};
-    nb_scene s = jacobian_scene(names[number]);
+    nb_scene s = scenes_named(SCENES_FEATURES, names[number]);
 
     if (number < 4) {
         s.dmin = 5.5;
@@ -236,7 +237,7 @@ static int as_reference(void)
     for (size_t i = 0; i < 3; i++) {
         const struct jacobian_way way =
             {&derivative_kernels_double, JACOBIAN_OF_FEW, 1, 0, 0, 0, 0};
-        const nb_scene scene = jacobian_scene(names[i]);
+        const nb_scene scene = scenes_named(SCENES_FEATURES, names[i]);
         struct device_run t;
         const char *where;
         struct worst worst;

@@ -37,7 +37,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_require(tuning_parse(text, size, &list, why) && !strchr(why, '\n'));
     for (const struct tuning_record *at = list.first; at; at = at->next)
         fuzz_require(strlen(at->name) < TUNING_NAME && !strchr(at->name, '\n')
-                     && within(at->entry.effort, EFFORT_MOST)
                      && within(at->entry.strategy, NB_SPOTS)
                      && within(at->entry.threads, CONTEXT_THREADS_MOST)
                      && within(at->entry.block, TUNING_BLOCK)

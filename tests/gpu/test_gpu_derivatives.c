@@ -12,9 +12,10 @@
 
 #include "base/context.h"
 #include "emulation/emulated.h"
-#include "gpu/derivatives/subject.h"
+#include "gpu/derivatives_subject.h"
 #include "image/target.h"
 #include "support/files.h"
+#include "support/scenes.h"
 #include "support/tap.h"
 #include "support/worst.h"
 
@@ -86,14 +87,17 @@ static void check_pull(const char *name, int single, int most_turning)
 
 static int gradients(void)
 {
-    static const char *const names[] = {"square_nearest",  "each_factor",
-                                        "list_of_sources", "xds_roi",
-                                        "round_tricubic",  "gauss_nearest"};
+    struct named_scene named;
 
     begin_anew();
-    for (size_t i = 0; i < COUNT(names); i++)
-        for (int single = 0; single < 2; single++)
-            check_pull(names[i], single, single ? 4 : 100);
+    for (int single = 0; single < 2; single++) {
+        const int turning = single ? 4 : 100;
+
+        for (size_t i = 0; scenes_at(SCENES_SUMS, i, &named); i++)
+            check_pull(named.name, single, turning);
+        check_pull("round_tricubic", single, turning);
+        check_pull("gauss_nearest", single, turning);
+    }
     check_pull("square_nearest", 1, 100);
     check_pull("gauss_tricubic", 1, 100);
     return TAP_PASS;

@@ -63,7 +63,7 @@ static int names_of_lists(void)
 {
     static const int hkl[3][3] = {{1, 0, 0}, {-1, 2, -3}, {0, 0, 5}};
     static const double f[3] = {1, 0, -3};
-    nb_scene s = probe_named("list_of_sources");
+    nb_scene s = scenes_named(SCENES_FEATURES, "list_of_sources");
     nb_hkl *list = list_of(3, hkl, f);
 
     s.crystal.hkl = list;
@@ -105,7 +105,7 @@ static void check_f(const char *name, int precision)
 {
     static double at_x[PIXELS], fresh[PIXELS], before[PIXELS], after[PIXELS];
     const nb_options options = {precision, NB_STRATEGY_AUTO, 0};
-    nb_scene s = probe_named(name), resolved;
+    nb_scene s = scenes_named(SCENES_FEATURES, name), resolved;
     nb_simulator *sim, *second;
     uint64_t state = 5;
     size_t n, wrong = 0;
@@ -167,7 +167,8 @@ static int change_with_f(void)
     static double change[PIXELS], up[PIXELS], down[PIXELS], x[6000], dx[6000];
 
     for (int tricubic = 0; tricubic < 2; tricubic++) {
-        const nb_scene s = probe_named(tricubic ? "round_tricubic" : "square_nearest");
+        const nb_scene s =
+            scenes_named(SCENES_FEATURES, tricubic ? "round_tricubic" : "square_nearest");
         nb_simulator *sim = probe_make(&s, "F");
         nb_array array = nb_array_f64(change, SLOW, FAST);
         uint64_t state = 6;
@@ -466,7 +467,7 @@ static int nothing_left(void)
     nb_array array = nb_array_f64(image, SLOW, FAST);
 
     for (size_t i = 0; i < COUNT(cases); i++) {
-        const nb_scene s = probe_named(cases[i].scene);
+        const nb_scene s = scenes_named(SCENES_FEATURES, cases[i].scene);
         nb_simulator *sim = probe_make(&s, cases[i].names);
 
         tap_check(nb_forward(sim, cases[i].x, &array) == NB_ERR_SCENE

@@ -191,9 +191,10 @@ int frame_tangents(void)
 {
     struct tally tally = {0};
     uint64_t state = 7;
+    struct named_scene named;
 
-    for (size_t i = 0; i < scenes_count; i++) {
-        nb_scene scene = scenes_make(&scenes_list[i]);
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++) {
+        nb_scene scene = named.scene;
         nb_param param;
         nb_context *ctx;
 
@@ -211,7 +212,7 @@ int frame_tangents(void)
 
                 if (nb_simulator_create(ctx, &scene, params[p].name, NULL, &sim) != NB_OK)
                     abort();
-                check(scenes_list[i].name, sim, &tally, &state);
+                check(named.name, sim, &tally, &state);
                 nb_simulator_free(sim);
             }
         }

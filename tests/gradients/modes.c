@@ -69,34 +69,7 @@ nb_scene modes_base(void)
     return s;
 }
 
-/* one row of mode values after the other, each adding its part to the scene */
-
-/* -8 <= h, k, l <= 8 but for some, those next to the direct beam among them: without them
- * the image would not listen to default_f. Never freed. */
-static const nb_hkl *reflections(void)
-{
-    enum { MOST = 8, SIDE = 2 * MOST + 1 };
-    static nb_hkl *list;
-    static int hkl[SIDE * SIDE * SIDE][3];
-    static double f[SIDE * SIDE * SIDE];
-    nb_context *ctx;
-    size_t n = 0;
-
-    if (list) return list;
-    for (int i = 0; i < SIDE * SIDE * SIDE; i++) {
-        const int h = i / SIDE / SIDE - MOST, k = i / SIDE % SIDE - MOST;
-        const int l = i % SIDE - MOST;
-
-        if ((h + 2 * k + 3 * l) % 11 == 5 || h * h + k * k + l * l <= 2) continue;
-        hkl[n][0] = h, hkl[n][1] = k, hkl[n][2] = l;
-        f[n++] = 100 * (1 + cos(1.3 * h + 2.1 * k + 0.7 * l));
-    }
-    if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK
-        || nb_hkl_create(ctx, n, hkl[0], f, &list) != NB_OK)
-        abort();
-    nb_context_free(ctx);
-    return list;
-}
+/* Each column of modes.def adds its part to the scene. */
 
 static void set_crystal(const struct modes *m, nb_crystal *c)
 {
@@ -128,7 +101,7 @@ static void set_crystal(const struct modes *m, nb_crystal *c)
     /* few samples in a pixel: every one of them has its kinks */
     c->ndomains = m->is.mosaic < MANY ? 1 : 2;
     if (m->is.lookup == CONSTANT) return;
-    c->hkl = reflections();
+    c->hkl = scenes_reflections_outside();
     c->interpolate = m->is.lookup == NEAREST ? NB_NEAREST : NB_TRICUBIC;
 }
 
@@ -190,7 +163,6 @@ int modes_has_psf(void)
 
 nb_scene modes_scene(const struct modes *m)
 {
-    static double table[40];
     nb_scene s = scenes_base();
 
     set_crystal(m, &s.crystal);
@@ -201,13 +173,7 @@ nb_scene modes_scene(const struct modes *m)
     s.dmin = m->is.cut == DMIN ? 7 : 0;
     if (m->is.background == NONE) return s;
     s.background.water = 0.2; /* about as bright as the spots */
-    if (m->is.background == WATER) return s;
-    for (int i = 0; i < 20; i++) {
-        table[2 * i] = 0.01 * i + 0.0002 * i * i;
-        table[2 * i + 1] = 2.5 + 3 * exp(-(i - 9.0) * (i - 9.0) / 9);
-    }
-    s.background.stol = table;
-    s.background.nstol = 20;
+    if (m->is.background == TABLE) scenes_amorphous(&s, 0.2);
     return s;
 }
 

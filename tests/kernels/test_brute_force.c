@@ -27,13 +27,6 @@ static nb_pixel_trace trace(nb_simulator *sim, int i)
     return t;
 }
 
-static nb_scene named(const char *name)
-{
-    for (size_t i = 0; i < scenes_count; i++)
-        if (strcmp(scenes_list[i].name, name) == 0) return scenes_make(&scenes_list[i]);
-    abort();
-}
-
 static void check_oracle(const char *what, const nb_scene *scene)
 {
     static double image[PIXELS], plain[PIXELS];
@@ -56,22 +49,20 @@ static void check_oracle(const char *what, const nb_scene *scene)
 
 static int third_opinion(void)
 {
-    static const char *const names[] = {"base",        "square_nearest",  "layers",
-                                        "each_factor", "grid_of_sources", "list_of_sources",
-                                        "displacement"};
+    struct named_scene named;
     nb_scene scene;
 
-    for (size_t i = 0; i < COUNT(names); i++) {
-        scene = named(names[i]);
-        check_oracle(names[i], &scene);
-    }
-    scene = named("grid_of_sources"); /* polarization of the first sample that passes */
+    for (size_t i = 0; scenes_at(SCENES_BRUTE_FORCE, i, &named); i++)
+        check_oracle(named.name, &named.scene);
+    scene =
+        scenes_named(SCENES_FEATURES,
+                     "grid_of_sources"); /* polarization of the first sample that passes */
     scene.dmin = 9;
     scene.oversample = 3;
     scene.detector.distance = 25;
     check_oracle("dmin", &scene);
     for (int convention = NB_DENZO; convention <= NB_CUSTOM; convention++) {
-        scene = named("each_factor");
+        scene = scenes_named(SCENES_FEATURES, "each_factor");
         scene.detector.convention = convention;
         scene.crystal.hkl = scenes_reflections();
         scene.crystal.interpolate = 1;
@@ -135,7 +126,7 @@ static void check_mean(const char *what, const nb_scene *scene)
 
 static int mean_of_singles(void)
 {
-    nb_scene s = named("list_of_sources");
+    nb_scene s = scenes_named(SCENES_FEATURES, "list_of_sources");
 
     s.oversample_polar = 1; /* else the polarization is that of the first source */
     check_mean("list of sources", &s);
@@ -148,7 +139,7 @@ static int mean_of_singles(void)
     s.scan.phi0 = 1.5;
     s.scan.nphi = 3;
     check_mean("round, through phi = 0", &s);
-    s = named("grid_of_sources");
+    s = scenes_named(SCENES_FEATURES, "grid_of_sources");
     s.oversample_polar = 1;
     s.crystal.ndomains = 2;
     s.scan.nphi = 1;
@@ -192,7 +183,7 @@ static int source_weights(void)
 static int oversampling_is_binning(void)
 {
     static double image[PIXELS], fine[9 * PIXELS], binned[PIXELS];
-    nb_scene s = named("each_factor");
+    nb_scene s = scenes_named(SCENES_FEATURES, "each_factor");
 
     s.crystal.hkl = scenes_reflections();
     s.oversample = 3;
@@ -239,7 +230,7 @@ static int thick_flag(void)
 static int dmin_drops_samples(void)
 {
     static double all[PIXELS], cut[PIXELS], water[PIXELS];
-    nb_scene s = named("square_nearest");
+    nb_scene s = scenes_named(SCENES_FEATURES, "square_nearest");
     nb_simulator *sim;
     struct worst off = {0}, wet = {0};
     int dropped = 0;
@@ -272,7 +263,7 @@ static int dmin_drops_samples(void)
 static int b_factor_and_scale(void)
 {
     static double plain[PIXELS], image[PIXELS];
-    nb_scene s = named("square_nearest");
+    nb_scene s = scenes_named(SCENES_FEATURES, "square_nearest");
     nb_simulator *sim = probe_make(&s, NULL);
     int garbage = 0;
 

@@ -142,10 +142,8 @@ static const char *names_of(const nb_scene *s, char *names)
     return names;
 }
 
-static nb_scene scene_at(size_t i)
+static nb_scene differentiable(nb_scene s)
 {
-    nb_scene s = scenes_make(&scenes_list[i]);
-
     if (s.detector.curved) s.quirks &= ~(unsigned)NB_QUIRK_CURVED; /* has no derivative */
     return s;
 }
@@ -154,9 +152,10 @@ static nb_scene scene_at(size_t i)
 static struct worst worst_by(int precision, double allowed)
 {
     struct worst all = {0};
+    struct named_scene named;
 
-    for (size_t i = 0; i < scenes_count; i++) {
-        const nb_scene s = scene_at(i);
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++) {
+        const nb_scene s = differentiable(named.scene);
         char names[MOST_NAME];
         struct jacobian truth, found;
         struct worst worst;
@@ -165,8 +164,8 @@ static struct worst worst_by(int precision, double allowed)
         truth = jacobian_of(&s, names, NB_DOUBLE, NB_REFERENCE, 0, 2, 8);
         found = jacobian_of(&s, names, precision, NB_LANES, 0, 2, 100);
         worst = worst_of(&found, &truth);
-        worst_check(&worst, allowed, "%s: %zu columns, of their largest, %s",
-                    scenes_list[i].name, found.n, name_of(&found, &worst));
+        worst_check(&worst, allowed, "%s: %zu columns, of their largest, %s", named.name,
+                    found.n, name_of(&found, &worst));
         tap_check(found.n > 20, "%zu columns", found.n);
         worst_join(&all, &worst);
         drop(&truth);
@@ -197,9 +196,10 @@ static int spots_as_lanes(void)
 {
     static const double tolerances[] = {1e-14, 1e-6};
     int apart = 0;
+    struct named_scene named;
 
-    for (size_t i = 0; i < scenes_count; i++) {
-        nb_scene s = scene_at(i);
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++) {
+        nb_scene s = differentiable(named.scene);
         char names[MOST_NAME];
         struct jacobian truth;
 
@@ -215,7 +215,7 @@ static int spots_as_lanes(void)
             /* rounding of N h; a pair that is passed over is small in its slope
              * too: 3.2e-13 and 1.9e-9 are measured */
             worst_check(&worst, 5e-12 + tolerances[t] / 30, "%s to %g: of its largest, %s",
-                        scenes_list[i].name, tolerances[t], name_of(&found, &worst));
+                        named.name, tolerances[t], name_of(&found, &worst));
             apart += worst.error > 1e-12;
             drop(&found);
         }
@@ -224,8 +224,8 @@ static int spots_as_lanes(void)
             const struct worst worst = worst_of(&found, &truth);
 
             /* rounding of a spot's profile in float: 2.0e-7 measured */
-            worst_check(&worst, 4e-6, "%s in float: of its largest, %s",
-                        scenes_list[i].name, name_of(&found, &worst));
+            worst_check(&worst, 4e-6, "%s in float: of its largest, %s", named.name,
+                        name_of(&found, &worst));
             drop(&found);
         }
         drop(&truth);
@@ -240,25 +240,21 @@ static int same_bits(void)
 {
     static const char *const scenes[] = {"base", "square_tricubic", "gauss_constant"};
 
-    for (size_t i = 0; i < scenes_count; i++)
-        for (size_t k = 0; k < sizeof scenes / sizeof *scenes; k++)
-            if (!strcmp(scenes_list[i].name, scenes[k])) {
-                const nb_scene s = scene_at(i);
-                struct jacobian one = jacobian_of(&s, "*", NB_DOUBLE, NB_LANES, 0, 1, 1);
+    for (size_t k = 0; k < sizeof scenes / sizeof *scenes; k++) {
+        const nb_scene s = scenes_named(SCENES_FEATURES, scenes[k]);
+        struct jacobian one = jacobian_of(&s, "*", NB_DOUBLE, NB_LANES, 0, 1, 1);
 
-                for (int threads = 1; threads <= 3; threads++) {
-                    struct jacobian all =
-                        jacobian_of(&s, "*", NB_DOUBLE, NB_LANES, 0, threads, 100);
+        for (int threads = 1; threads <= 3; threads++) {
+            struct jacobian all =
+                jacobian_of(&s, "*", NB_DOUBLE, NB_LANES, 0, threads, 100);
 
-                    tap_check(all.n > 16
-                                  && bits_same(all.column, one.column, all.n * all.pixels),
-                              "%s: %zu directions at once on %d threads, the bits of one "
-                              "by one",
-                              scenes[k], all.n, threads);
-                    drop(&all);
-                }
-                drop(&one);
-            }
+            tap_check(all.n > 16 && bits_same(all.column, one.column, all.n * all.pixels),
+                      "%s: %zu directions at once on %d threads, the bits of one by one",
+                      scenes[k], all.n, threads);
+            drop(&all);
+        }
+        drop(&one);
+    }
     return TAP_PASS;
 }
 
@@ -399,20 +395,13 @@ static int tell(void *user, double fraction)
     return ++t->calls == t->stop_at;
 }
 
-static nb_scene named(const char *name)
-{
-    for (size_t i = 0; i < scenes_count; i++)
-        if (!strcmp(scenes_list[i].name, name)) return scene_at(i);
-    abort();
-}
-
 /* every call that makes several passes is told as one, and stops when it is asked to */
 static void check_progress(const char *name, const char *names)
 {
     static const char *const calls[] = {"nb_jvp", "nb_jvp into float32", "nb_vjp", "nb_jtj",
                                         "nb_loss"};
     enum { CALLS = 5 };
-    const nb_scene s = named(name);
+    const nb_scene s = differentiable(scenes_named(SCENES_FEATURES, name));
     nb_context_options options = {0};
     struct told told = {0};
     nb_context *ctx;

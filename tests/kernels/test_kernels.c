@@ -78,13 +78,12 @@ static void check_scene(const char *name, const nb_scene *scene,
 static int agree(const char *isa, size_t which, double allowed)
 {
     struct renders_way way = ways[which].way;
+    struct named_scene named;
 
     if (!kernels_lanes(isa).precise) return tap_skip("this machine cannot run %s", isa);
     way.isa = isa;
-    for (size_t i = 0; i < scenes_count; i++) {
-        const nb_scene scene = scenes_make(&scenes_list[i]);
-
-        check_scene(scenes_list[i].name, &scene, &way, allowed);
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++) {
+        check_scene(named.name, &named.scene, &way, allowed);
     }
     return TAP_PASS;
 }
@@ -141,18 +140,18 @@ static int threads_same_bits(void)
 {
     static const int threads[] = {2, 3, 5};
     static double one[PIXELS], many[PIXELS];
+    struct named_scene named;
 
-    for (size_t i = 0; i < scenes_count; i++)
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++)
         for (size_t w = 0; w < COUNT(ways); w++) {
-            const nb_scene scene = scenes_make(&scenes_list[i]);
             struct renders_way way = ways[w].way;
 
-            if (!renders_image(&scene, &way, one, NULL)) continue;
+            if (!renders_image(&named.scene, &way, one, NULL)) continue;
             for (size_t t = 0; t < COUNT(threads); t++) {
                 way.threads = threads[t];
-                if (renders_image(&scene, &way, many, NULL))
+                if (renders_image(&named.scene, &way, many, NULL))
                     tap_check(same(one, many), "%s, %s: %d threads give the bits of one",
-                              scenes_list[i].name, ways[w].name, threads[t]);
+                              named.name, ways[w].name, threads[t]);
             }
         }
     return TAP_PASS;
@@ -270,11 +269,11 @@ static int float32_is_rounded(void)
     static double wide[PIXELS];
     static float narrow[PIXELS];
     nb_context *ctx;
+    struct named_scene named;
 
     if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK) abort();
-    for (size_t i = 0; i < scenes_count; i++)
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++)
         for (size_t w = 0; w < COUNT(ways); w++) {
-            const nb_scene scene = scenes_make(&scenes_list[i]);
             const nb_options options = {ways[w].way.precision, ways[w].way.strategy, 0};
             nb_array a = nb_array_f64(wide, NSLOW, NFAST);
             nb_array b = nb_array_f32(narrow, NSLOW, NFAST);
@@ -282,10 +281,11 @@ static int float32_is_rounded(void)
             int differ = 0, ok;
 
             for (int k = 0; k < PIXELS; k++) narrow[k] = NAN;
-            if (nb_simulator_create(ctx, &scene, NULL, &options, &sim) != NB_OK) abort();
+            if (nb_simulator_create(ctx, &named.scene, NULL, &options, &sim) != NB_OK)
+                abort();
             ok = nb_forward(sim, NULL, &a) == NB_OK && nb_forward(sim, NULL, &b) == NB_OK;
             for (int k = 0; k < PIXELS; k++) differ += narrow[k] != (float)wide[k];
-            tap_check(ok && differ == 0, "%s, %s: %d pixels differ", scenes_list[i].name,
+            tap_check(ok && differ == 0, "%s, %s: %d pixels differ", named.name,
                       ways[w].name, differ);
             nb_simulator_free(sim);
         }

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "kernels/spot_scenes.h"
 #include "support/renders.h"
 #include "support/scenes.h"
 #include "support/tap.h"
@@ -52,35 +51,18 @@ static void check_bound(const char *name, const nb_scene *scene, double rounding
         }
 }
 
-static int bound_in(int group)
+/* the scenes that the running case is named after */
+static int bound_scenes(void)
 {
-    for (size_t i = 0; i < spots_count; i++)
-        if (spots_list[i].group == group) {
-            const nb_scene scene = spots_make(&spots_list[i]);
+    static const char *const cases[] = {"bound_crystals", "bound_beams", "bound_detectors",
+                                        "bound_factors"};
+    struct named_scene named;
+    unsigned tag = SCENES_CRYSTAL;
 
-            check_bound(spots_list[i].name, &scene, renders_allowed(&scene));
-        }
+    for (int i = 0; strcmp(tap_running(), cases[i]) != 0; i++) tag <<= 1;
+    for (size_t i = 0; scenes_at(SCENES_SPOTS | tag, i, &named); i++)
+        check_bound(named.name, &named.scene, renders_allowed(&named.scene));
     return TAP_PASS;
-}
-
-static int bound_crystals(void)
-{
-    return bound_in(SPOTS_CRYSTAL);
-}
-
-static int bound_beams(void)
-{
-    return bound_in(SPOTS_BEAM);
-}
-
-static int bound_detectors(void)
-{
-    return bound_in(SPOTS_DETECTOR);
-}
-
-static int bound_factors(void)
-{
-    return bound_in(SPOTS_FACTOR);
 }
 
 static void check_shape(int shape)
@@ -89,7 +71,7 @@ static void check_shape(int shape)
 
     for (int lookup = 0; lookup <= NB_TRICUBIC; lookup++)
         for (int count = 3; count <= 12; count += 9) {
-            nb_scene scene = spots_base();
+            nb_scene scene = scenes_base_of(SCENES_SPOTS);
             char name[80];
 
             for (int i = 0; i < 3; i++) scene.crystal.ncells[i] = count + i;
@@ -125,7 +107,7 @@ static int bound_of_tails(void)
 
     for (size_t i = 0; i < COUNT(off); i++)
         for (int shape = NB_GAUSS; shape <= NB_GAUSS_STAR; shape += 2) {
-            const nb_scene scene = spots_beside(shape, 30, off[i]);
+            const nb_scene scene = scenes_beside_spot(shape, 30, off[i]);
             char name[80];
 
             (void)snprintf(name, sizeof name, "%s, %g/N off",
@@ -141,7 +123,7 @@ static int bound_of_tails(void)
 static int bound_of_wide_spots(void)
 {
     for (int sign = 1; sign >= -1; sign -= 2) {
-        nb_scene scene = spots_beside(NB_GAUSS, 10, 0.6);
+        nb_scene scene = scenes_beside_spot(NB_GAUSS, 10, 0.6);
 
         scene.crystal.scale = sign;
         scene.oversample = sign > 0 ? 64 : 3;
@@ -159,7 +141,7 @@ static int tails_in_lanes(void)
     for (size_t i = 0; i < COUNT(off); i++)
         for (int shape = NB_GAUSS; shape <= NB_GAUSS_STAR; shape += 2) {
             const struct renders_way way = {NB_SINGLE, NB_LANES, 0, 1, NULL};
-            const nb_scene scene = spots_beside(shape, 30, off[i]);
+            const nb_scene scene = scenes_beside_spot(shape, 30, off[i]);
             struct renders_gap gap;
             char name[80];
 
@@ -178,8 +160,8 @@ static int tails_in_lanes(void)
 static int nothing_to_see(void)
 {
     static double truth[PIXELS], image[PIXELS];
-    const nb_scene scenes[] = {spots_beside(NB_TOPHAT, 30, 2),
-                               spots_beside(NB_GAUSS, 2000, 300)};
+    const nb_scene scenes[] = {scenes_beside_spot(NB_TOPHAT, 30, 2),
+                               scenes_beside_spot(NB_GAUSS, 2000, 300)};
 
     for (size_t i = 0; i < COUNT(scenes); i++)
         for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
@@ -203,7 +185,7 @@ static int halfway_counts_once(void)
     static const double vectors[4][3] = {{0, 0, 1}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     static double truth[PIXELS], image[PIXELS];
     const int slow = 20, fast = 32, at = SPOTS_NFAST * slow + fast;
-    nb_scene scene = spots_base();
+    nb_scene scene = scenes_base_of(SCENES_SPOTS);
     nb_pixel_trace trace;
     nb_context *ctx;
     nb_simulator *sim;
@@ -278,7 +260,7 @@ static int forward_at_x(void)
     static const char names[] = "cell misset distance wavelength";
     static double at_x[PIXELS], afresh[PIXELS], truth[PIXELS];
     static const double grown[] = {0.7, 1, 1.4};
-    nb_scene scene = spots_base();
+    nb_scene scene = scenes_base_of(SCENES_SPOTS);
     nb_context *ctx = context_with(NULL);
 
     for (int precision = NB_DOUBLE; precision <= NB_SINGLE; precision++) {
@@ -339,7 +321,7 @@ enum { TALL = 200, TALL_PIXELS = TALL * SPOTS_NFAST };
 
 static nb_scene tall(void)
 {
-    nb_scene s = spots_base();
+    nb_scene s = scenes_base_of(SCENES_SPOTS);
 
     s.detector.nslow = TALL;
     s.crystal.mosaic[0] = 5;
@@ -372,7 +354,7 @@ static int progress_and_cancelling(void)
 {
     static double expected[TALL_PIXELS], image[TALL_PIXELS];
     const nb_options spots = {NB_DOUBLE, NB_SPOTS, 0};
-    nb_scene scenes[] = {tall(), spots_beside(NB_GAUSS, 30, 4)};
+    nb_scene scenes[] = {tall(), scenes_beside_spot(NB_GAUSS, 30, 4)};
 
     scenes[1].detector.nslow = TALL;
     for (size_t i = 0; i < COUNT(scenes); i++)
@@ -425,7 +407,7 @@ static int memory_of_many_pairs(void)
     static const double allowed = 24; /* MB: image, lists of two threads, stacks */
     static double image[PIXELS];
     const struct renders_way way = {NB_DOUBLE, NB_SPOTS, 0, 2, NULL};
-    nb_scene scene = spots_base();
+    nb_scene scene = scenes_base_of(SCENES_SPOTS);
     nb_description about;
     double before, after;
 
@@ -460,13 +442,20 @@ static int memory_of_many_pairs(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        NAMED(bound_crystals),       NAMED(bound_beams),
-        NAMED(bound_detectors),      NAMED(bound_factors),
-        NAMED(bound_shapes),         NAMED(bound_on_request),
-        NAMED(bound_of_tails),       NAMED(bound_of_wide_spots),
-        NAMED(tails_in_lanes),       NAMED(nothing_to_see),
-        NAMED(halfway_counts_once),  NAMED(forward_at_x),
-        NAMED(threads_same_bits),    NAMED(progress_and_cancelling),
+        {"bound_crystals", bound_scenes},
+        {"bound_beams", bound_scenes},
+        {"bound_detectors", bound_scenes},
+        {"bound_factors", bound_scenes},
+        NAMED(bound_shapes),
+        NAMED(bound_on_request),
+        NAMED(bound_of_tails),
+        NAMED(bound_of_wide_spots),
+        NAMED(tails_in_lanes),
+        NAMED(nothing_to_see),
+        NAMED(halfway_counts_once),
+        NAMED(forward_at_x),
+        NAMED(threads_same_bits),
+        NAMED(progress_and_cancelling),
         NAMED(memory_of_many_pairs),
     };
 

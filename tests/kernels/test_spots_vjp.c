@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/spot_scenes.h"
 #include "simulator.h"
 #include "support/renders.h"
 #include "support/scenes.h"
@@ -132,11 +131,13 @@ static int local_scene(size_t i, nb_scene *s, char *name, size_t size)
     static const int shapes[] = {NB_GAUSS, NB_GAUSS_STAR, NB_TOPHAT};
     static const char *const names[] = {"gauss", "gauss_star", "tophat"};
 
-    if (i >= scenes_count) return 0;
-    *s = scenes_make(&scenes_list[i]);
+    struct named_scene named;
+
+    if (!scenes_at(SCENES_FEATURES, i, &named)) return 0;
+    *s = named.scene;
     if (s->detector.curved && (s->quirks & NB_QUIRK_CURVED)) s->quirks = 0;
     s->crystal.shape = shapes[i % COUNT(shapes)];
-    (void)snprintf(name, size, "%s, %s", scenes_list[i].name, names[i % COUNT(shapes)]);
+    (void)snprintf(name, size, "%s, %s", named.name, names[i % COUNT(shapes)]);
     return 1;
 }
 
@@ -353,10 +354,10 @@ static int masked(void)
 /* nothing but tails reach the detector: the first trial drops all of them */
 static int tails(void)
 {
-    nb_scene s = spots_beside(NB_GAUSS, 10, 0.4);
+    nb_scene s = scenes_beside_spot(NB_GAUSS, 10, 0.4);
 
     tap_check(check_as_lanes("gauss", &s, 1e-8, 1e-9) > 0, "a loss");
-    s = spots_beside(NB_GAUSS_STAR, 10, 0.4);
+    s = scenes_beside_spot(NB_GAUSS_STAR, 10, 0.4);
     tap_check(check_as_lanes("gauss_star", &s, 1e-8, 1e-9) > 0, "a loss");
     return TAP_PASS;
 }

@@ -24,7 +24,8 @@
 #include <nanobrag/nanobrag.h>
 
 #include "mutation/normal.h"
-#include "oracle/scenes.h"
+#include "support/scenes.h"
+#include "support/worst.h"
 
 enum { SITES = 2000, RULES = 7, MOST_SCENES = 64 };
 enum { COLUMNS = 3, LOOKED_AT = 3, RETRIED = 8 };
@@ -90,51 +91,6 @@ static void fail(const char *what)
 {
     (void)fprintf(stderr, "mutation_judge: %s: %s\n", what, nb_context_message(ctx));
     exit(1);
-}
-
-/* ---- scenes besides those of the oracle: what they leave out ---- */
-static void table_of_amorphous(nb_scene *s)
-{
-    static double pair[40];
-
-    for (int i = 0; i < 20; i++) {
-        pair[2 * i] = 0.01 * i + 0.0002 * i * i;
-        pair[2 * i + 1] = 2.5 + 3 * exp(-(i - 9.0) * (i - 9.0) / 9);
-    }
-    s->background.water = 0.06;
-    s->background.stol = pair;
-    s->background.nstol = 20;
-}
-
-static void quirks(nb_scene *s)
-{
-    oracle_scene_each_sample(s);
-    nb_scene_set_profile(s, NB_PROFILE_NANOBRAGG);
-    s->quirks &= ~(uint64_t)NB_QUIRK_MOSAIC_F32;
-    s->oversample_thick = 0;
-    s->background.water = 0.06;
-    s->crystal.shape = NB_GAUSS;
-}
-
-static void quirks_of_axes(nb_scene *s)
-{
-    oracle_scene_matrix_and_cell(s);
-    nb_scene_set_profile(s, NB_PROFILE_NANOBRAGG);
-    s->quirks &= ~(uint64_t)NB_QUIRK_MOSAIC_F32;
-}
-
-static void skew_axes(nb_scene *s)
-{
-    oracle_scene_custom(s);
-    s->detector.pivot = NB_PIVOT_SAMPLE;
-    s->detector.close_distance = 70;
-    s->detector.distance = 0;
-}
-
-static void skew_axes_near(nb_scene *s)
-{
-    oracle_scene_custom(s);
-    s->detector.origin_kind = NB_ORIGIN_NEAR;
 }
 
 /* ---- Jacobians ---- */
@@ -265,7 +221,7 @@ static void name_reflections(const nb_scene *scene, char *names, size_t size)
     nb_simulator_free(sim);
 }
 
-static void add_scene(const char *name, void (*change)(nb_scene *), int *checks)
+static void add_scene(const struct named_scene *named, int *checks)
 {
     struct scene *s = scenes + nscenes;
     char names[4096] = "";
@@ -274,9 +230,8 @@ static void add_scene(const char *name, void (*change)(nb_scene *), int *checks)
     nb_param param;
     nb_array image;
 
-    s->name = name;
-    s->scene = oracle_scene_start();
-    change(&s->scene);
+    s->name = named->name;
+    s->scene = named->scene;
     if (s->scene.detector.nfast > 8) { /* the cost is that of pixels */
         s->scene.detector.nfast = s->scene.detector.nslow = 8;
         s->scene.detector.pixel = 2.2;
@@ -294,29 +249,30 @@ static void add_scene(const char *name, void (*change)(nb_scene *), int *checks)
     }
     if (s->scene.crystal.hkl)
         name_reflections(&s->scene, names + length, sizeof names - length);
-    if (nb_simulator_create(ctx, &s->scene, names, &options, &s->sim) != NB_OK) fail(name);
+    if (nb_simulator_create(ctx, &s->scene, names, &options, &s->sim) != NB_OK)
+        fail(s->name);
     s->nparam = (int)nb_nparam(s->sim);
     s->pixels = s->scene.detector.nfast * s->scene.detector.nslow;
     if (s->nparam > MOST_PARAMS || s->pixels > MOST_PIXELS) fail("too large");
     image = nb_array_f64(s->image, s->scene.detector.nslow, s->scene.detector.nfast);
-    if (nb_forward(s->sim, NULL, &image) != NB_OK) fail(name);
+    if (nb_forward(s->sim, NULL, &image) != NB_OK) fail(s->name);
     jacobian(s, &s->healthy);
     for (int p = 0; p < s->nparam; p++) {
-        if (nb_param_at(s->sim, (size_t)p, &param) != NB_OK) fail(name);
+        if (nb_param_at(s->sim, (size_t)p, &param) != NB_OK) fail(s->name);
         (void)snprintf(s->names[p], sizeof s->names[p], "%s", param.name);
         wanted[p] = 1;
-        s->size[p] = 1e-300;
-        for (int i = 0; i < s->pixels; i++)
-            s->size[p] = fmax(s->size[p], fabs(s->healthy.tangent[p][i]));
+        s->size[p] = worst_largest(s->healthy.tangent[p], (size_t)s->pixels);
+        if (!isfinite(s->size[p])) fail(s->name);
+        if (s->size[p] == 0) s->size[p] = 1e-300;
     }
     if (options.strategy != NB_REFERENCE) {
         double off;
 
         s->normal = normal_start(s->sim, s->scene.detector.nslow, s->scene.detector.nfast,
                                  s->image, s->healthy.tangent);
-        if (!s->normal) fail(name);
+        if (!s->normal) fail(s->name);
         off = normal_off(s->normal);
-        if (!isfinite(off)) fail(name);
+        if (!isfinite(off)) fail(s->name);
         worst_normal = fmax(worst_normal, off);
     }
     *checks += harness(s, wanted, 1, NULL, 0);
@@ -468,6 +424,7 @@ int main(int argc, char **argv)
     static int mutant[SITES * RULES];
     const nb_context_options one_thread = {.threads = 1};
     uint64_t state;
+    struct named_scene named;
     int n, checks = 0;
     FILE *results;
 
@@ -479,13 +436,9 @@ int main(int argc, char **argv)
     if (nb_context_create(NB_API_VERSION, &one_thread, &ctx) != NB_OK) return 1;
     read_sites(argv[1]);
     read_results(argv[2], done);
-#define ADD(name) add_scene(#name, oracle_scene_##name, &checks);
-    ORACLE_SCENES(ADD)
-    add_scene("table_of_amorphous", table_of_amorphous, &checks);
-    add_scene("quirks", quirks, &checks);
-    add_scene("quirks_of_axes", quirks_of_axes, &checks);
-    add_scene("skew_axes", skew_axes, &checks);
-    add_scene("skew_axes_near", skew_axes_near, &checks);
+    for (size_t i = 0; scenes_at(SCENES_ORACLE, i, &named); i++) add_scene(&named, &checks);
+    for (size_t i = 0; scenes_at(SCENES_MUTATION, i, &named); i++)
+        add_scene(&named, &checks);
     if (options.strategy != NB_REFERENCE)
         (void)printf("# healthy normal matrices are off by %.1e\n", worst_normal);
     (void)printf("# %d scenes; the healthy code passes %d checks\n", nscenes, checks);

@@ -187,13 +187,6 @@ void probe_dual(double u[3][3], double v[3][3])
         for (int j = 0; j < 3; j++) v[i][j] /= volume;
 }
 
-nb_scene probe_named(const char *name)
-{
-    for (size_t i = 0; i < scenes_count; i++)
-        if (strcmp(scenes_list[i].name, name) == 0) return scenes_make(&scenes_list[i]);
-    abort();
-}
-
 void probe_forward(nb_simulator *sim, const double *x, double *image)
 {
     nb_array array = nb_array_f64(image, SLOW, FAST);

@@ -35,7 +35,6 @@ void probe_refused(const nb_scene *scene, nb_status expected, const char *part);
 void probe_orientation(nb_simulator *sim, int phi, int domain, double axes[3][3]);
 
 /* One of the scenes of support/scenes.h; its image at x, 37 x 40 pixels. */
-nb_scene probe_named(const char *name);
 void probe_forward(nb_simulator *sim, const double *x, double *image);
 
 /* A check: <bar, J dx> is <J^T bar, dx> at the scene's own values. */

@@ -30,7 +30,7 @@ static int domain_weights(void)
     for (size_t i = 0; i < COUNT(scenes); i++)
         for (int strategy = NB_REFERENCE; strategy <= NB_SPOTS; strategy++) {
             const nb_options options = {NB_DOUBLE, strategy, 1e-14};
-            nb_scene s = probe_named(scenes[i]);
+            nb_scene s = scenes_named(SCENES_FEATURES, scenes[i]);
             nb_simulator *sim;
             char what[80];
 
@@ -167,7 +167,7 @@ static int anisotropic_limits(void)
         tap_close("slope", probe_off(change, up, PIXELS), 0, 5e-8);
     }
     nb_simulator_free(sim);
-    s = probe_named("anisotropic");
+    s = scenes_named(SCENES_FEATURES, "anisotropic");
     sim = probe_make(&s, "mosaic_axes cell misset rotation ncells_off");
     if (nb_nparam(sim) != COUNT(all)) abort();
     probe_transposed("change and pull", sim, all);

@@ -27,13 +27,6 @@ static void forward(nb_simulator *sim, const double *x, double *image)
     }
 }
 
-static nb_scene named(const char *name)
-{
-    for (size_t i = 0; i < scenes_count; i++)
-        if (strcmp(scenes_list[i].name, name) == 0) return scenes_make(&scenes_list[i]);
-    exit(1); /* abort() would lose the message */
-}
-
 /* image of the resolved scene at x, made afresh, against the simulator's own */
 static void check_round_trip(const char *what, const nb_scene *scene, const char *names,
                              const double *x)
@@ -60,10 +53,10 @@ static void check_round_trip(const char *what, const nb_scene *scene, const char
 static int round_trips(void)
 {
     nb_scene s;
+    struct named_scene named;
 
-    for (size_t i = 0; i < scenes_count; i++) {
-        s = scenes_make(&scenes_list[i]);
-        if (!s.quirks) check_round_trip(scenes_list[i].name, &s, NULL, NULL);
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i, &named); i++) {
+        if (!named.scene.quirks) check_round_trip(named.name, &named.scene, NULL, NULL);
     }
     s = scenes_base();
     s.crystal.random_misset = 1;
@@ -97,7 +90,7 @@ static int round_trips_at_x(void)
     s.scan.nphi = 0;
     s.scan.step = 0.5;
     check_round_trip("osc with a step", &s, "osc", osc);
-    s = named("grid_of_sources");
+    s = scenes_named(SCENES_FEATURES, "grid_of_sources");
     check_round_trip("beam ranges", &s, "hdivrange vdivrange dispersion", ranges);
     s.beam.ndivergence[0] = 0;
     s.beam.divergence_step[0] = 0.8;
@@ -233,7 +226,7 @@ static size_t scenes_of_all(nb_scene scenes[5])
 {
     nb_description d;
 
-    scenes[0] = named("each_factor");
+    scenes[0] = scenes_named(SCENES_FEATURES, "each_factor");
     scenes[0].crystal.shape = NB_GAUSS;
     scenes[0].crystal.ndomains = 2;
     scenes[0].beam.polarization_axis[1] = 0.3;
@@ -247,18 +240,18 @@ static size_t scenes_of_all(nb_scene scenes[5])
     scenes[0].psf.kind = NB_PSF_GAUSS;
     scenes[0].psf.fwhm = 0.9;
 #endif
-    scenes[1] = named("square_tricubic");
+    scenes[1] = scenes_named(SCENES_FEATURES, "square_tricubic");
     d = probe_describe(&scenes[1]);
     memset(scenes[1].crystal.cell, 0, sizeof scenes[1].crystal.cell);
     memset(scenes[1].crystal.misset, 0, sizeof scenes[1].crystal.misset);
     for (int i = 0; i < 9; i++) scenes[1].crystal.matrix[i] = d.star_axes[i % 3][i / 3];
     scenes[1].detector.origin_kind = NB_ORIGIN_PIX0;
     memcpy(scenes[1].detector.origin, d.origin, sizeof d.origin);
-    scenes[2] = named("round_nearest");
+    scenes[2] = scenes_named(SCENES_FEATURES, "round_nearest");
     scenes[2].detector.close_distance = 78;
     scenes[2].detector.convention = NB_DIALS;
-    scenes[3] = named("list_of_sources");
-    scenes[4] = named("anisotropic");
+    scenes[3] = scenes_named(SCENES_FEATURES, "list_of_sources");
+    scenes[4] = scenes_named(SCENES_FEATURES, "anisotropic");
     return 5;
 }
 
@@ -327,7 +320,7 @@ static int default_f_of_gaps(void)
     static double at_x[PIXELS], fresh[PIXELS], before[PIXELS];
 
     for (int interpolate = 1; interpolate <= 2; interpolate++) {
-        nb_scene s = named("square_nearest");
+        nb_scene s = scenes_named(SCENES_FEATURES, "square_nearest");
         const double x = 230;
         nb_simulator *sim;
 

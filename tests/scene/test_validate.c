@@ -6,6 +6,7 @@
  */
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <nanobrag/nanobrag.h>
@@ -27,22 +28,22 @@ static void refuse(const nb_scene *scene, nb_status expected, const char *part,
 static const struct number {
     const char *name;
     size_t offset;
-    int count;
+    int first, count;
     double lower, upper;
 } numbers[] = {
 #define NUMBER(member, count, lower, upper)                                                \
     {                                                                                      \
-#member, offsetof(nb_scene, member), count, lower, upper                           \
+#member, offsetof(nb_scene, member), 0, count, lower, upper                        \
     }
-    NUMBER(crystal.cell[0], 3, 0, 1e6),
-    NUMBER(crystal.cell[3], 3, 0, 180),
+    {"crystal.cell", offsetof(nb_scene, crystal.cell), 0, 3, 0, 1e6},
+    {"crystal.cell", offsetof(nb_scene, crystal.cell[3]), 3, 3, 0, 180},
     NUMBER(crystal.matrix, 9, -1e6, 1e6),
     NUMBER(crystal.misset, 3, -1e6, 1e6),
     NUMBER(crystal.ncells, 3, 0, 1e9),
     NUMBER(crystal.mosaic, 1, 0, 360),
     NUMBER(crystal.fudge, 1, 0, 1e30),
     NUMBER(crystal.b_factor, 1, -1e4, 1e6),
-    NUMBER(crystal.scale, 1, -1e30, 1e30),
+    NUMBER(crystal.scale, 1, 0, 1e30),
     NUMBER(crystal.default_f, 1, -1e30, 1e30),
     NUMBER(crystal.size, 3, 0, 1e6),
     NUMBER(detector.origin, 3, -1e9, 1e9),
@@ -84,6 +85,18 @@ static double *number_of(nb_scene *scene, const struct number *n, int i)
     return (double *)(void *)((char *)scene + n->offset) + i;
 }
 
+/* The name of a number as messages write it: "crystal.cell[5]" or "dmin". */
+static const char *member_of(const struct number *n, int i)
+{
+    static char name[64];
+
+    if (n->count > 1 || n->first > 0)
+        (void)snprintf(name, sizeof name, "%s[%d]", n->name, n->first + i);
+    else
+        (void)snprintf(name, sizeof name, "%s", n->name);
+    return name;
+}
+
 static int numbers_out_of_range(void)
 {
     for (size_t k = 0; k < COUNT(numbers); k++) {
@@ -98,7 +111,7 @@ static int numbers_out_of_range(void)
 
             /* the last of a vector, the others are in range */
             *number_of(&scene, n, n->count - 1) = bad[b];
-            refuse(&scene, NB_ERR_ARGUMENT, n->name, "expected");
+            refuse(&scene, NB_ERR_ARGUMENT, member_of(n, n->count - 1), "expected");
         }
     }
     return TAP_PASS;
@@ -109,15 +122,46 @@ static int every_component(void)
     for (size_t k = 0; k < COUNT(numbers); k++)
         for (int i = 0; i < numbers[k].count; i++) {
             nb_scene scene = scenes_base();
-            char number[24] = "number 0";
 
-            if (i < 9)
-                number[7] = (char)('1' + i);
-            else
-                memcpy(number + 7, (const char[]){'1', (char)('0' + i - 9), 0}, 3);
             *number_of(&scene, numbers + k, i) = NAN;
-            refuse(&scene, NB_ERR_ARGUMENT, numbers[k].name, number);
+            refuse(&scene, NB_ERR_ARGUMENT, member_of(numbers + k, i), "nan");
         }
+    return TAP_PASS;
+}
+
+/* What a beamline scientist reads: the option as it was typed, and the name of the number.
+ * Sizes that no detector or molecule has, and that are no default, are refused too. */
+static int what_is_said(void)
+{
+    static const struct {
+        size_t offset;
+        double value;
+        const char *message;
+    } cases[] = {
+        {offsetof(nb_scene, crystal.cell[5]), 200,
+         "-cell: gamma is 200, expected between 0 and 180 (crystal.cell[5])"},
+        {offsetof(nb_scene, crystal.cell[2]), -7,
+         "-cell: c is -7, expected between 0 and 1e+06 (crystal.cell[2])"},
+        {offsetof(nb_scene, crystal.scale), -1, "crystal.scale is -1, expected between 0"},
+        {offsetof(nb_scene, detector.attenuation), -1,
+         "-detector_abs is -1, expected 0 or more (detector.attenuation)"},
+        {offsetof(nb_scene, detector.pixel), 1e-308,
+         "-pixel is 1e-308, expected at least 1e-06 (detector.pixel)"},
+        {offsetof(nb_scene, background.molecular_weight), 1e-308,
+         "-MW is 1e-308, expected at least 0.001"},
+        {offsetof(nb_scene, beam.wavelength), 1e-9,
+         "-lambda or -energy is 1e-09, expected "},
+        {offsetof(nb_scene, detector.vectors[3][2]), NAN, "_axis: number 12 is nan"},
+        {offsetof(nb_scene, crystal.cell[0]), 0, "-cell: a is 0, expected more than 0"},
+    };
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        nb_scene scene = scenes_base();
+
+        *(double *)(void *)((char *)&scene + cases[i].offset) = cases[i].value;
+        refuse(&scene, cases[i].value == 0 ? NB_ERR_UNIT_CELL : NB_ERR_ARGUMENT,
+               cases[i].message, "expected");
+    }
     return TAP_PASS;
 }
 
@@ -364,6 +408,7 @@ int main(int argc, char **argv)
     static const struct tap_case cases[] = {
         {"numbers_out_of_range", numbers_out_of_range},
         {"every_component", every_component},
+        {"what_is_said", what_is_said},
         {"counts_out_of_range", counts_out_of_range},
         {"ends_of_ranges", ends_of_ranges},
         {"lists_and_limits", lists_and_limits},

@@ -167,12 +167,51 @@ static int quirk_of_water(void)
     return TAP_PASS;
 }
 
+static void image_by(const nb_scene *scene, int strategy, double *image)
+{
+    const nb_options options = {.strategy = strategy};
+    nb_array array = nb_array_f64(image, 37, 40);
+    nb_simulator *sim;
+
+    if (nb_simulator_create(probe_context(), scene, NULL, &options, &sim) != NB_OK) abort();
+    if (nb_forward(sim, NULL, &array) != NB_OK) abort();
+    nb_simulator_free(sim);
+}
+
+/* Beyond dmin nanoBragg's polarization keeps the value it starts with: 0, and with it the
+ * water is gone, or 1 where -nopolar switched it off, and the water stays. */
+static int quirk_of_dmin(void)
+{
+    static const int strategies[] = {NB_REFERENCE, NB_LANES};
+
+    for (size_t k = 0; k < 2 * COUNT(strategies); k++) {
+        static double cut[PIXELS], uncut[PIXELS];
+        struct worst worst = {0};
+        nb_scene s = scenes_base();
+        const int off = k % 2 == 1, strategy = strategies[k / 2];
+
+        s.crystal.default_f = 0;
+        s.background.water = 250;
+        s.quirks = NB_QUIRK_DMIN_POLAR | NB_QUIRK_WATER;
+        s.beam.unpolarised = off;
+        image_by(&s, strategy, uncut);
+        s.dmin = 1e6; /* every sample lies beyond it */
+        image_by(&s, strategy, cut);
+        for (int i = 0; i < PIXELS; i++)
+            worst_add(&worst, cut[i], off ? uncut[i] : 0, uncut[i]);
+        worst_check(&worst, 0, "water beyond dmin, strategy %d, polarization %s", strategy,
+                    off ? "off" : "on");
+    }
+    return TAP_PASS;
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
         {"water", water},
         {"water_table", water_table},
         {"quirk_of_water", quirk_of_water},
+        {"quirk_of_dmin", quirk_of_dmin},
     };
 
     return tap_main(argc, argv, cases, COUNT(cases));

@@ -2,20 +2,32 @@
 #include "support/scenes.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/renders.h"
+
+static void set(double *to, double x, double y, double z)
+{
+    to[0] = x, to[1] = y, to[2] = z;
+}
+
+static void cell(nb_crystal *c, double x, double y, double z, double alpha, double beta,
+                 double gamma)
+{
+    set(c->cell, x, y, z);
+    set(c->cell + 3, alpha, beta, gamma);
+}
+
+/* ---- the bases ---- */
 nb_scene scenes_base(void)
 {
-    static const double cell[6] = {31.4, 37.2, 43.9, 81, 96, 103};
-    static const double misset[3] = {12, -33, 71};
     nb_scene s = {0};
 
-    for (int i = 0; i < 6; i++) s.crystal.cell[i] = cell[i];
-    for (int i = 0; i < 3; i++) {
-        s.crystal.misset[i] = misset[i];
-        s.crystal.ncells[i] = 5;
-    }
+    cell(&s.crystal, 31.4, 37.2, 43.9, 81, 96, 103);
+    set(s.crystal.misset, 12, -33, 71);
+    set(s.crystal.ncells, 5, 5, 5);
     s.crystal.default_f = 80;
     s.crystal.mosaic[0] = 0.8;
     s.crystal.ndomains = 6;
@@ -29,315 +41,327 @@ nb_scene scenes_base(void)
     s.detector.nfast = 40;
     s.detector.nslow = 37;
     s.detector.pixel = 0.44;
-    s.detector.rotation[0] = 3;
-    s.detector.rotation[1] = -4;
+    set(s.detector.rotation, 3, -4, 0);
     s.detector.twotheta = 6;
     s.oversample = 1;
     return s;
 }
 
-const nb_hkl *scenes_reflections(void)
+static nb_scene small_base(void)
 {
-    enum { MOST = 8, SIDE = 2 * MOST + 1 };
-    static nb_hkl *list;
+    nb_scene s = scenes_base();
+
+    s.crystal.ndomains = 3;
+    s.detector.nfast = s.detector.nslow = 8;
+    s.detector.pixel = 2.2;
+    return s;
+}
+
+static nb_scene spots_base(void)
+{
+    nb_scene s = {0};
+
+    cell(&s.crystal, 70, 80, 90, 85, 95, 105);
+    set(s.crystal.ncells, 10, 10, 10);
+    set(s.crystal.misset, 10, 20, 30);
+    s.crystal.shape = NB_GAUSS;
+    s.crystal.default_f = 100;
+    s.crystal.mosaic[0] = 0.5;
+    s.crystal.ndomains = 20;
+    s.beam.wavelength = 1;
+    s.beam.polarization = 0.9;
+    s.detector.convention = NB_XDS; /* two theta turns about the crystal */
+    s.detector.nfast = SPOTS_NFAST;
+    s.detector.nslow = SPOTS_NSLOW;
+    s.detector.pixel = 0.5;
+    s.oversample = 1;
+    return s;
+}
+
+nb_scene scenes_base_of(unsigned tags)
+{
+    if (tags & SCENES_FEATURES) return scenes_base();
+    return tags & SCENES_SPOTS ? spots_base() : small_base();
+}
+
+/* ---- lists of reflections ---- */
+static int is_missing(int h, int k, int l)
+{
+    return (h + 2 * k + 3 * l) % 11 == 5;
+}
+
+static int is_missing_or_inside(int h, int k, int l)
+{
+    return is_missing(h, k, l) || h * h + k * k + l * l <= 2;
+}
+
+static double f_of(int h, int k, int l)
+{
+    return 100 * (1 + cos(1.3 * h + 2.1 * k + 0.7 * l));
+}
+
+static int is_missing_of_signed(int h, int k, int l)
+{
+    return (2 * h + k + 5 * l) % 9 == 4;
+}
+
+static double f_signed(int h, int k, int l)
+{
+    return 90 * sin(1 + 0.9 * h + 1.7 * k - 0.4 * l) + 3 * h;
+}
+
+/* Return all reflections with -most <= h, k, l <= most that are not missing. */
+static const nb_hkl *reflections(nb_hkl **list, int most, int (*missing)(int, int, int),
+                                 double (*f_at)(int, int, int))
+{
+    enum { SIDE = 19 }; /* enough for 9 */
     static int hkl[SIDE * SIDE * SIDE][3];
     static double f[SIDE * SIDE * SIDE];
     nb_context *ctx;
     size_t n = 0;
 
-    if (list) return list;
-    for (int h = -MOST; h <= MOST; h++)
-        for (int k = -MOST; k <= MOST; k++)
-            for (int l = -MOST; l <= MOST; l++) {
-                if ((h + 2 * k + 3 * l) % 11 == 5) continue; /* missing */
+    if (*list) return *list;
+    for (int h = -most; h <= most; h++)
+        for (int k = -most; k <= most; k++)
+            for (int l = -most; l <= most; l++) {
+                if (missing(h, k, l)) continue;
                 hkl[n][0] = h, hkl[n][1] = k, hkl[n][2] = l;
-                f[n++] = 100 * (1 + cos(1.3 * h + 2.1 * k + 0.7 * l));
+                f[n++] = f_at(h, k, l);
             }
     if (nb_context_create(NB_API_VERSION, NULL, &ctx) != NB_OK
-        || nb_hkl_create(ctx, n, hkl[0], f, &list) != NB_OK)
+        || nb_hkl_create(ctx, n, hkl[0], f, list) != NB_OK)
         abort();
     nb_context_free(ctx);
-    return list;
+    return *list;
 }
 
-static void base(nb_scene *s)
+const nb_hkl *scenes_reflections(void)
 {
-    (void)s;
+    static nb_hkl *list;
+
+    return reflections(&list, 8, is_missing, f_of);
 }
 
-static void square_nearest(nb_scene *s)
+const nb_hkl *scenes_reflections_outside(void)
 {
-    s->crystal.hkl = scenes_reflections();
-    s->crystal.interpolate = 1;
+    static nb_hkl *list;
+
+    return reflections(&list, 8, is_missing_or_inside, f_of);
 }
 
-static void square_tricubic(nb_scene *s)
+/* ---- changes that several scenes make ---- */
+static void look_up(nb_crystal *c, int interpolate)
 {
-    s->crystal.hkl = scenes_reflections();
-    s->crystal.interpolate = 2;
+    c->hkl = scenes_reflections();
+    c->interpolate = interpolate;
 }
 
-static void square_real_cells(nb_scene *s)
+static void look_up_signed(nb_crystal *c, int interpolate)
 {
-    s->crystal.ncells[0] = 4.3;
-    s->crystal.ncells[1] = 1;
-    s->crystal.ncells[2] = 6.75;
+    static nb_hkl *list;
+
+    c->hkl = reflections(&list, 9, is_missing_of_signed, f_signed);
+    c->interpolate = interpolate;
 }
 
-static void round_constant(nb_scene *s)
+static void wide_spots(nb_crystal *c, int shape, double fudge)
 {
-    s->crystal.shape = NB_ROUND;
-    s->crystal.fudge = 0.8;
+    c->shape = shape;
+    c->fudge = fudge;
+    set(c->ncells, 2, 3, 2.5);
 }
 
-static void round_nearest(nb_scene *s)
+/* columns a*, b*, c* */
+static void star_axes(nb_crystal *c)
 {
-    round_constant(s);
-    square_nearest(s);
+    set(c->matrix, 0.031, 0.004, -0.002);
+    set(c->matrix + 3, -0.006, 0.024, 0.005);
+    set(c->matrix + 6, 0.003, -0.007, 0.022);
 }
 
-static void round_tricubic(nb_scene *s)
+static void invert_b_star(nb_crystal *c)
 {
-    round_constant(s);
-    square_tricubic(s);
+    for (int row = 0; row < 3; row++) c->matrix[3 * row + 1] *= -1;
 }
 
-static void gauss_constant(nb_scene *s)
+static void single_orientation(nb_crystal *c)
 {
-    s->crystal.shape = NB_GAUSS;
+    c->ndomains = 1;
+    c->mosaic[0] = 0;
 }
 
-static void gauss_nearest(nb_scene *s)
+static void still(nb_scene *s)
 {
-    gauss_constant(s);
-    square_nearest(s);
+    s->scan.phi0 = s->scan.osc = 0;
+    s->scan.nphi = 1;
+    single_orientation(&s->crystal);
 }
 
-static void gauss_tricubic(nb_scene *s)
+static void upright(nb_scene *s)
 {
-    gauss_constant(s);
-    square_tricubic(s);
+    set(s->crystal.misset, 0, 0, 0);
+    set(s->detector.rotation, 0, 0, 0);
+    s->detector.twotheta = 0;
 }
 
-static void gauss_star(nb_scene *s)
+/* Move a reflection into the middle of a pixel. */
+static void hit_one(nb_scene *s)
 {
-    s->crystal.shape = NB_GAUSS_STAR;
+    single_orientation(&s->crystal);
+    if (!renders_aim(s, 29, 49, 0, NULL)) abort();
 }
 
-static void tophat_constant(nb_scene *s)
+static void thick(nb_detector *d, double thickness, double attenuation, int nlayers)
 {
-    s->crystal.shape = NB_TOPHAT;
-    s->crystal.ncells[0] = s->crystal.ncells[1] = s->crystal.ncells[2] = 2;
+    d->thickness = thickness;
+    d->attenuation = attenuation;
+    d->nlayers = nlayers;
 }
 
-static void tophat_nearest(nb_scene *s)
+static void place(nb_detector *d, int convention, int origin_kind, double x, double y)
 {
-    tophat_constant(s);
-    square_nearest(s);
+    d->convention = convention;
+    d->origin_kind = origin_kind;
+    set(d->origin, x, y, 0);
 }
 
-static void tophat_tricubic(nb_scene *s)
+static void roi(nb_detector *d, int fast, int fast_end, int slow, int slow_end)
 {
-    tophat_constant(s);
-    square_tricubic(s);
+    const int range[4] = {fast, fast_end, slow, slow_end};
+
+    memcpy(d->roi, range, sizeof range);
 }
 
-static void layers(nb_scene *s)
+static void diverge(nb_beam *b, int nhorizontal, int nvertical)
 {
-    s->detector.thickness = 450;
-    s->detector.attenuation = 300;
-    s->detector.nlayers = 3;
-    s->oversample = 2;
+    b->dispersion = 0.02;
+    b->ndispersion = 3;
+    b->divergence[0] = 2;
+    b->divergence[1] = 3;
+    b->ndivergence[0] = nhorizontal;
+    b->ndivergence[1] = nvertical;
 }
 
-static void each_factor(nb_scene *s)
-{
-    layers(s);
-    s->oversample_thick = s->oversample_polar = s->oversample_omega = 1;
-}
-
-static void curved(nb_scene *s)
-{
-    s->detector.curved = 1;
-    s->oversample = 2;
-}
-
-static void point_pixel(nb_scene *s)
-{
-    s->detector.point_pixel = 1;
-}
-
-static void grid_of_sources(nb_scene *s)
-{
-    s->beam.dispersion = 0.02;
-    s->beam.ndispersion = 3;
-    s->beam.divergence[0] = 2;
-    s->beam.divergence[1] = 3;
-    s->beam.ndivergence[0] = 3;
-    s->beam.ndivergence[1] = 4;
-    s->beam.polarization = -0.4;
-}
-
-static void list_of_sources(nb_scene *s)
+static void three_sources(nb_beam *b)
 {
     static const nb_source source[] = {{{1, 0.001, 0.002}, 1.1, 2.5},
                                        {{2, -0.003, 0.001}, 1.09, 1},
                                        {{1, 0, 0}, 1.12, 0}};
 
-    s->beam.source = source;
-    s->beam.nsource = 3;
+    b->source = source;
+    b->nsource = 3;
 }
 
-static void rotated(nb_scene *s)
+void scenes_amorphous(nb_scene *s, double water)
 {
-    s->crystal.rotation[0] = 20;
-    s->crystal.rotation[1] = -35;
-    s->crystal.rotation[2] = 5;
-}
+    enum { ROWS = 20 };
+    static double pair[2 * ROWS];
 
-static void tetragonal(nb_scene *s)
-{
-    static const double cell[6] = {37.2, 0, 43.9, 0, 0, 0};
-
-    square_nearest(s);
-    for (int i = 0; i < 6; i++) s->crystal.cell[i] = cell[i];
-    s->crystal.system = NB_TETRAGONAL;
-    s->crystal.point_group = "422";
-}
-
-static void sheared(nb_scene *s)
-{
-    gauss_constant(s);
-    s->crystal.ncells_off[0] = 1.5;
-    s->crystal.ncells_off[1] = -0.7;
-    s->crystal.ncells_off[2] = 2;
-}
-
-static void anisotropic(nb_scene *s)
-{
-    round_nearest(s);
-    s->crystal.mosaic[1] = 0.2;
-    s->crystal.mosaic[2] = 1.5;
-    s->crystal.ncells_off[1] = 1.2;
-}
-
-static void weighted_domains(nb_scene *s)
-{
-    static const double weight[6] = {1, 2.5, 0.3, 0, 1.2, 0.7};
-
-    gauss_nearest(s);
-    s->crystal.domain_weight = weight;
-}
-
-static void dmin_and_water(nb_scene *s)
-{
-    s->dmin = 7;
-    s->background.water = 200;
-    s->oversample = 2;
-    s->oversample_polar = 1;
-}
-
-static void amorphous_table(nb_scene *s)
-{
-    static double pair[40];
-
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < ROWS; i++) {
         pair[2 * i] = 0.01 * i + 0.0002 * i * i;
         pair[2 * i + 1] = 2.5 + 3 * exp(-(i - 9.0) * (i - 9.0) / 9);
     }
-    s->background.water = 300;
+    s->background.water = water;
     s->background.stol = pair;
-    s->background.nstol = 20;
+    s->background.nstol = ROWS;
 }
 
-static void displacement(nb_scene *s)
+/* nanoBragg's profile, but without rounding to float, which has no derivative */
+static void nanobragg_in_double(nb_scene *s)
 {
-    s->crystal.b_factor = 20;
-    s->crystal.scale = 1.7;
-    s->beam.unpolarised = 1;
-}
-
-static void xds_roi(nb_scene *s)
-{
-    s->detector.convention = NB_XDS;
-    s->detector.roi[0] = 3;
-    s->detector.roi[1] = 35;
-    s->detector.roi[2] = 6;
-    s->detector.roi[3] = 37;
-}
-
-#ifdef NANOBRAG_FFTW
-static void point_spread(nb_scene *s)
-{
-    s->psf.kind = NB_PSF_GAUSS;
-    s->psf.fwhm = 0.9;
-}
-#endif
-
-static void quirks(nb_scene *s)
-{
-    each_factor(s);
     nb_scene_set_profile(s, NB_PROFILE_NANOBRAGG);
-    s->oversample_thick = 0;
-    s->background.water = 5;
-    s->dmin = 6;
+    s->quirks &= ~(uint64_t)NB_QUIRK_MOSAIC_F32;
 }
 
-static void quirk_curved(nb_scene *s)
-{
-    s->detector.curved = 1;
-    s->crystal.shape = NB_GAUSS;
-    nb_scene_set_profile(s, NB_PROFILE_NANOBRAGG);
-}
-
-#define NAMED(name)                                                                        \
+/* ---- the catalogue ---- */
+#define SCENE(set_of, name, tags, ...)                                                     \
+    static void set_of##_##name(nb_scene *s)                                               \
     {                                                                                      \
-#name, name                                                                        \
+        nb_crystal *const c = &s->crystal;                                                 \
+        nb_beam *const b = &s->beam;                                                       \
+        nb_detector *const d = &s->detector;                                               \
+                                                                                           \
+        (void)c, (void)b, (void)d;                                                         \
+        __VA_ARGS__;                                                                       \
     }
+#include "support/scenes.def"
+#undef SCENE
 
-const struct named_scene scenes_list[] = {
-    NAMED(base),
-    NAMED(square_nearest),
-    NAMED(square_tricubic),
-    NAMED(square_real_cells),
-    NAMED(round_constant),
-    NAMED(round_nearest),
-    NAMED(round_tricubic),
-    NAMED(gauss_constant),
-    NAMED(gauss_nearest),
-    NAMED(gauss_tricubic),
-    NAMED(gauss_star),
-    NAMED(tophat_constant),
-    NAMED(tophat_nearest),
-    NAMED(tophat_tricubic),
-    NAMED(layers),
-    NAMED(each_factor),
-    NAMED(curved),
-    NAMED(point_pixel),
-    NAMED(grid_of_sources),
-    NAMED(list_of_sources),
-    NAMED(rotated),
-    NAMED(weighted_domains),
-    NAMED(sheared),
-    NAMED(anisotropic),
-    NAMED(tetragonal),
-    NAMED(dmin_and_water),
-    NAMED(amorphous_table),
-    NAMED(displacement),
-    NAMED(xds_roi),
-#ifdef NANOBRAG_FFTW
-    NAMED(point_spread),
-#endif
-    NAMED(quirks),
-    NAMED(quirk_curved),
+/* the tags as scenes.def writes them */
+enum {
+    CRYSTAL = SCENES_CRYSTAL,
+    BEAM = SCENES_BEAM,
+    DETECTOR = SCENES_DETECTOR,
+    FACTOR = SCENES_FACTOR,
+    BRUTE_FORCE = SCENES_BRUTE_FORCE,
+    SUMS = SCENES_SUMS,
+    FACTORS = SCENES_FACTORS,
+    ROUNDING_MODES = SCENES_ROUNDING_MODES
 };
-const size_t scenes_count = sizeof scenes_list / sizeof *scenes_list;
 
-nb_scene scenes_make(const struct named_scene *named)
+static const struct entry {
+    const char *name;
+    unsigned tags;
+    void (*change)(nb_scene *);
+} catalogue[] = {
+#define SCENE(set_of, name, tags, ...) {#name, SCENES_##set_of | (tags), set_of##_##name},
+#include "support/scenes.def"
+#undef SCENE
+};
+
+static struct named_scene make(const struct entry *e)
 {
-    nb_scene s = scenes_base();
+    struct named_scene made = {e->name, scenes_base_of(e->tags)};
 
-    named->change(&s);
+    e->change(&made.scene);
+    return made;
+}
+
+/* Return entry number i of those that have all these tags and, if it is given, the name. */
+static const struct entry *find(unsigned tags, const char *name, size_t i)
+{
+    for (size_t k = 0; k < sizeof catalogue / sizeof *catalogue; k++)
+        if ((catalogue[k].tags & tags) == tags
+            && (!name || strcmp(catalogue[k].name, name) == 0) && i-- == 0)
+            return catalogue + k;
+    return NULL;
+}
+
+int scenes_at(unsigned tags, size_t i, struct named_scene *out)
+{
+    const struct entry *e = find(tags, NULL, i);
+
+    if (e) *out = make(e);
+    return e != NULL;
+}
+
+size_t scenes_count(unsigned tags)
+{
+    size_t n = 0;
+
+    while (find(tags, NULL, n)) n++;
+    return n;
+}
+
+nb_scene scenes_named(unsigned tags, const char *name)
+{
+    const struct entry *e = find(tags, name, 0);
+
+    if (!e) abort();
+    return make(e).scene;
+}
+
+nb_scene scenes_beside_spot(int shape, double count, double off)
+{
+    nb_scene s = spots_base();
+
+    set(s.crystal.ncells, count, count, count);
+    s.crystal.shape = shape;
+    single_orientation(&s.crystal);
+    s.detector.distance = 200;
+    s.detector.pixel = 0.2 / count;
+    s.detector.twotheta = 20;
+    if (!renders_aim(&s, SPOTS_NSLOW / 2, SPOTS_NFAST / 2, off, NULL)) abort();
     return s;
 }
 

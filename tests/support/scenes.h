@@ -1,6 +1,6 @@
 /*
- * scenes.h - named scenes that together use every feature of the simulator, shared by the
- * tests of kernels, of the public interface and of gradients.
+ * scenes.h - the catalogue of scenes that tests share. A program chooses its scenes by tag,
+ * or one of them by its set and name; scenes.def lists them.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,28 +9,67 @@
 
 #include <nanobrag/nanobrag.h>
 
-struct named_scene {
-    const char *name;
-    void (*change)(nb_scene *scene); /* applied to scenes_base() */
+/* Each scene belongs to one of the first four, its set. */
+enum scenes_tag {
+    SCENES_FEATURES = 1, /* every feature of the simulator */
+    SCENES_ORACLE = 2, /* every formula, small enough for 128 bits */
+    SCENES_MUTATION = 4, /* as small, for wrong derivatives that the oracle's leave alone */
+    SCENES_SPOTS = 8, /* spots that are hard to find */
+    SCENES_CRYSTAL = 16, /* because of the crystal, */
+    SCENES_BEAM = 32, /* the beam, */
+    SCENES_DETECTOR = 64, /* the detector */
+    SCENES_FACTOR = 128, /* or what multiplies a sample */
+    SCENES_BRUTE_FORCE = 256, /* tests/kernels/brute_force.c can compute it */
+    SCENES_SUMS = 512, /* sums of derivatives over the image take different paths */
+    SCENES_FACTORS = 1024, /* structure factors of a list, nearest and tricubic */
+    SCENES_ROUNDING_MODES = 2048 /* each shape, and what comes after the sum */
 };
 
-extern const struct named_scene scenes_list[];
-extern const size_t scenes_count;
+enum { SPOTS_NFAST = 64, SPOTS_NSLOW = 40, SPOTS_PIXELS = SPOTS_NFAST * SPOTS_NSLOW };
 
-/* Returns the base scene: a small triclinic crystal, a tilted detector of 40 x 37 pixels,
- * two phi steps, six mosaic domains, no quirks. */
+struct named_scene {
+    const char *name;
+    nb_scene scene;
+};
+
+/* Write scene number i of those that have all these tags; return 0 if there are not so
+ * many. */
+int scenes_at(unsigned tags, size_t i, struct named_scene *out);
+
+/* Return how many scenes have all these tags. */
+size_t scenes_count(unsigned tags);
+
+/* Return the scene of that name; end the program if there is none. */
+nb_scene scenes_named(unsigned tags, const char *name);
+
+/* Return what the scenes of a set change.
+ * SCENES_FEATURES: a small triclinic crystal, a tilted detector of 40 x 37 pixels, two phi
+ * steps, six mosaic domains, no quirks. SCENES_ORACLE, SCENES_MUTATION: the same with three
+ * domains on 8 x 8 pixels. SCENES_SPOTS: a gaussian crystal of 10 x 10 x 10 triclinic cells
+ * in 20 domains on 64 x 40 pixels. */
+nb_scene scenes_base_of(unsigned tags);
+
+/* Return the base of SCENES_FEATURES. */
 nb_scene scenes_base(void);
 
-/* Returns the base scene after one of the changes. */
-nb_scene scenes_make(const struct named_scene *named);
+/* Return one orientation, seen on a detector so small that it holds a part of one spot,
+ * which lies off/N beside its reflection along each axis. */
+nb_scene scenes_beside_spot(int shape, double count, double off);
+
+/* Add water and the table of amorphous scattering that goes with it. */
+void scenes_amorphous(nb_scene *s, double water);
 
 /* Write the parameters that a row of the registry stands for in a scene; of a list at most
- * `most`, spread over it. Returns how many, or 0 if the row does not apply. */
+ * `most`, spread over it. Return how many, or 0 if the row does not apply. */
 size_t scenes_parameters(nb_context *ctx, const nb_scene *scene, int row, nb_param *out,
                          size_t most);
 
-/* Returns reflections with -8 <= h, k, l <= 8, some of them missing; they are made once per
+/* Return reflections with -8 <= h, k, l <= 8, some of them missing; they are made once per
  * process and never freed. */
 const nb_hkl *scenes_reflections(void);
+
+/* Return the same without those next to the direct beam, so that the image listens to
+ * default_f. */
+const nb_hkl *scenes_reflections_outside(void);
 
 #endif

@@ -7,8 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Checks, and failed ones, of the running case. */
+/* Checks, and failed ones, of the running case, and its name. */
 static int checks, failures;
+static const char *running;
+
+const char *tap_running(void)
+{
+    return running;
+}
 
 int tap_check(int condition, const char *format, ...)
 {
@@ -24,14 +30,15 @@ int tap_check(int condition, const char *format, ...)
     return condition;
 }
 
-int tap_close(const char *name, double measured, double expected, double allowed)
+int tap_close_at(const char *file, int line, const char *name, double measured,
+                 double expected, double allowed)
 {
     const double off = fabs(measured - expected);
 
     /* infinities of the same sign differ by NaN, but are equal */
     return tap_check(off <= allowed || measured == expected,
-                     "%s: measured %.17g expected %.17g off %.2g allowed %.2g", name,
-                     measured, expected, off, allowed);
+                     "%s: measured %.17g expected %.17g off %.2g allowed %.2g [%s:%d]",
+                     name, measured, expected, off, allowed, file, line);
 }
 
 void tap_note(const char *format, ...)
@@ -62,7 +69,8 @@ static int run(const struct tap_case *c)
     int status;
 
     checks = failures = 0;
-    (void)printf("%s\n", c->name);
+    running = c->name;
+    (void)printf("%s\n", running);
     (void)fflush(stdout);
     status = c->run();
     if (status == TAP_SKIP && failures == 0) return TAP_SKIP;

@@ -27,8 +27,13 @@ int tap_main(int argc, char **argv, const struct tap_case *cases, size_t n);
 int tap_check(int condition, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Check that |measured - expected| <= allowed, which a NaN never satisfies, and print all
- * three. Returns 1 if it passed. */
-int tap_close(const char *name, double measured, double expected, double allowed);
+ * three and where the check stands, for scripts/tolerances. Returns 1 if it passed. */
+#define tap_close(...) tap_close_at(__FILE__, __LINE__, __VA_ARGS__)
+int tap_close_at(const char *file, int line, const char *name, double measured,
+                 double expected, double allowed);
+
+/* Return the name of the running case. */
+const char *tap_running(void);
 
 /* Print a line of information. */
 void tap_note(const char *format, ...) __attribute__((format(printf, 1, 2)));

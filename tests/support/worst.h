@@ -31,10 +31,11 @@ void worst_join(struct worst *w, const struct worst *other);
 /* Add an infinite error, because a call failed and there is nothing to compare. */
 void worst_fail(struct worst *w);
 
-/* Print the error and `allowed` behind the sentence, and check that the error is not larger
- * and that something was compared. Returns 1 if it passed. */
-int worst_check(const struct worst *w, double allowed, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Print the error and `allowed` behind the sentence, and where the check stands, and check
+ * that the error is not larger and that something was compared. Returns 1 if it passed. */
+#define worst_check(...) worst_check_at(__FILE__, __LINE__, __VA_ARGS__)
+int worst_check_at(const char *file, int line, const struct worst *w, double allowed,
+                   const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* Returns the largest modulus of n numbers, or NaN if one is not finite. */
 double worst_largest(const double *a, size_t n);

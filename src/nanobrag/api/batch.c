@@ -10,6 +10,7 @@
 #include "backend/backend.h"
 #include "base/array.h"
 #include "base/context.h"
+#include "base/floats.h"
 #include "simulator.h"
 
 /* A call whose images a device computes. */
@@ -180,6 +181,7 @@ static nb_status forward_all(struct batch_call *call)
 
 nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x, nb_array *image)
 {
+    STANDARD_FLOATS;
     struct batch_call call = {sim, n, x, image, 0, {0}};
 
     if (!sim) return NB_ERR_ARGUMENT;

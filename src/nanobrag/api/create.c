@@ -10,6 +10,7 @@
 
 #include "backend/backend.h"
 #include "base/context.h"
+#include "base/floats.h"
 #include "base/log.h"
 #include "compile/tune/tuning_cache.h"
 #include "grad/grad.h"
@@ -20,7 +21,7 @@
 struct sizes {
     size_t pixels, mask, sources, given_sources, beamlets, orientations, domains;
     size_t stol, box, box_single, unlisted;
-    size_t source_change, turns, box_bar, unspread;
+    size_t source_change, rotations, box_bar, unspread;
     size_t dense, domain_weights, lists_source, lists_weight, listed;
 };
 
@@ -54,7 +55,7 @@ static struct sizes sizes_of(const nb_simulator *sim)
     if (sim->params.n == 0) return n;
     n.dense = nb_ndense(sim) + 1; /* at least one element */
     n.source_change = n.sources;
-    n.turns = n.orientations;
+    n.rotations = n.orientations;
     n.box_bar = n.unlisted > 0 || sim->params.f.n > 0 ? n.box : 0;
     n.unspread = sim->psf ? n.pixels : 0;
     n.lists_source = n.given_sources;
@@ -72,7 +73,7 @@ static struct adjoint_sizes adjoint_sizes_of(const nb_simulator *sim, const stru
 
     sizes.pixels = (size_t)(roi[1] - roi[0]) * (size_t)(roi[3] - roi[2]);
     sizes.sources = n->source_change;
-    sizes.orientations = n->turns;
+    sizes.orientations = n->rotations;
     sizes.box = n->box_bar;
     sizes.samples = n->sources * (size_t)s->detector.nlayers * (size_t)s->oversample
                     * (size_t)s->oversample;
@@ -102,7 +103,7 @@ static size_t list_parts(nb_simulator *sim, const struct sizes *n, struct arena_
         {&sim->box_single, n->box_single, sizeof(float), NULL},
         {&sim->unlisted, n->unlisted, sizeof *sim->unlisted, NULL},
         {&sim->source_change, n->source_change, sizeof *sim->source_change, NULL},
-        {&sim->rotation, n->turns, sizeof *sim->rotation, NULL},
+        {&sim->rotation, n->rotations, sizeof *sim->rotation, NULL},
         {&sim->gradient.dense, n->dense, sizeof(double), NULL},
         {&sim->unspread, n->unspread, sizeof(double), NULL},
         {&sim->at_x.source, n->lists_source, sizeof(nb_source), NULL},
@@ -153,16 +154,16 @@ static nb_status make_transforms(nb_simulator *sim, const nb_psf *psf, int nslow
     struct psf_tuning tuning = {NULL, ctx->env.compile_timeout, NULL, 0, 0};
     const uint64_t before = ctx->fallbacks;
     nb_status status;
-    char *known;
+    char *wisdom; /* of FFTW, from earlier measurements */
 
     if (context_compile(ctx) != NB_COMPILE_TUNE || sim->policy.strategy == NB_REFERENCE)
         return psf_create(ctx, psf, nslow, nfast, NULL, &sim->psf);
-    known = tuning_cache_fftw(ctx);
+    wisdom = tuning_cache_fftw(ctx);
     if (ctx->env.strict && ctx->fallbacks > before) {
-        free(known);
+        free(wisdom);
         return NB_ERR_UNSUPPORTED;
     }
-    tuning.known = known;
+    tuning.known = wisdom;
     status = psf_create(ctx, psf, nslow, nfast, &tuning, &sim->psf);
     sim->policy.measured_transforms = tuning.measured;
     log_topic(ctx, TOPIC_AUTOTUNE, "transforms of a point spread: %s",
@@ -174,7 +175,7 @@ static nb_status make_transforms(nb_simulator *sim, const nb_psf *psf, int nslow
                                    ctx->env.compile_timeout);
     if (status == NB_OK && tuning.found) status = tuning_cache_save_fftw(ctx, tuning.found);
     free(tuning.found);
-    free(known);
+    free(wisdom);
     return status;
 }
 
@@ -293,6 +294,7 @@ nb_status nb_simulator_create(nb_context *ctx, const nb_scene *scene,
                               const char *free_names, const nb_options *options,
                               nb_simulator **out)
 {
+    STANDARD_FLOATS;
     nb_simulator *sim;
     nb_status status;
 
@@ -324,7 +326,6 @@ void nb_simulator_free(nb_simulator *sim)
     arena_free(&sim->tangents_memory);
     arena_free(&sim->normal_memory);
     arena_free(&sim->photons_memory);
-    arena_free(&sim->spread_memory);
     arena_free(&sim->device.memory);
     arena_free(&sim->device.sums_memory);
     arena_free(&sim->device.images_memory);

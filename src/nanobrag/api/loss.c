@@ -16,6 +16,7 @@
 #include "backend/backend.h"
 #include "base/array.h"
 #include "base/context.h"
+#include "base/floats.h"
 #include "image/target.h"
 #include "normal_psf.h"
 #include "simulator.h"
@@ -65,6 +66,7 @@ static nb_status add_normal(nb_simulator *sim, const nb_scene *scene,
 nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weight,
                  const nb_array *residual, nb_normal *out)
 {
+    STANDARD_FLOATS;
     const struct objective_terms objective = {.weight = weight, .residual = residual};
     nb_scene scene;
     struct phys_frame frame;
@@ -167,6 +169,7 @@ static nb_status loss_and_matrix(nb_simulator *sim, const nb_scene *scene,
 nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
                   double *value, nb_normal *out)
 {
+    STANDARD_FLOATS;
     const struct objective_terms objective = {.target = target};
     nb_scene scene;
     struct phys_frame frame;

@@ -1,8 +1,8 @@
 /*
  * normal_psf.c - see normal_psf.h. A point spread carries the derivatives of one tile into
  * the next, so each column of the Jacobian is a whole image that is spread before it is
- * multiplied. The columns of the dense parameters are saved for the ROI; those of structure
- * factors are computed a few at a time and dropped.
+ * multiplied. The columns of the dense parameters are saved for the ROI, in memory that is
+ * freed with the call; those of structure factors are computed a few at a time and dropped.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -17,8 +17,12 @@
 /* Columns that one pass over the samples computes. */
 enum { COLUMNS = 4 };
 
-/* The workspace of a normal matrix, made with the first one. */
-struct normal_psf_work {
+struct spread {
+    nb_simulator *sim;
+    const nb_scene *scene;
+    const struct phys_frame *frame;
+    size_t pixels, roi, dense; /* pixels of an image, pixels of its ROI, dense parameters */
+    struct arena memory; /* of what follows; it lives as long as the call */
     double *bar, *weight, *weighted; /* (roi) */
     double *saved; /* ((dense + 1) x roi), the last for a structure factor */
     double *image; /* (COLUMNS x pixels) */
@@ -26,56 +30,28 @@ struct normal_psf_work {
     nb_normal found; /* this call's sums, before they are added to the caller's */
 };
 
-struct spread {
-    nb_simulator *sim;
-    const nb_scene *scene;
-    const struct phys_frame *frame;
-    size_t pixels, roi, dense; /* pixels of an image, pixels of its ROI, dense parameters */
-    struct normal_psf_work *at;
-};
-
-static nb_status make(nb_simulator *sim, const struct spread *w)
+/* Allocate the workspace, all 0. */
+static nb_status make(struct spread *w)
 {
-    struct normal_psf_work work;
-    const size_t nparam = sim->params.n, nf = sim->params.f.n;
-    const struct arena_part first = {&sim->spread, 1, sizeof work, NULL};
+    const size_t nparam = w->sim->params.n, nf = w->sim->params.f.n;
     const struct arena_part parts[] = {
-        {&work.bar, w->roi, sizeof(double), NULL},
-        {&work.weight, w->roi, sizeof(double), NULL},
-        {&work.weighted, w->roi, sizeof(double), NULL},
-        {&work.saved, (w->dense + 1) * w->roi, sizeof(double), NULL},
-        {&work.image, COLUMNS * w->pixels, sizeof(double), NULL},
-        {&work.dx, COLUMNS * nparam, sizeof(double), NULL},
-        {&work.found.matrix, w->dense * w->dense, sizeof(double), NULL},
-        {&work.found.coupling, w->dense * nf, sizeof(double), NULL},
-        {&work.found.diagonal, nparam, sizeof(double), NULL},
-        {&work.found.gradient, nparam, sizeof(double), NULL},
+        {&w->bar, w->roi, sizeof(double), NULL},
+        {&w->weight, w->roi, sizeof(double), NULL},
+        {&w->weighted, w->roi, sizeof(double), NULL},
+        {&w->saved, (w->dense + 1) * w->roi, sizeof(double), NULL},
+        {&w->image, COLUMNS * w->pixels, sizeof(double), NULL},
+        {&w->dx, COLUMNS * nparam, sizeof(double), NULL},
+        {&w->found.matrix, w->dense * w->dense, sizeof(double), NULL},
+        {&w->found.coupling, w->dense * nf, sizeof(double), NULL},
+        {&w->found.diagonal, nparam, sizeof(double), NULL},
+        {&w->found.gradient, nparam, sizeof(double), NULL},
     };
     const size_t count = sizeof parts / sizeof *parts;
-    struct arena *memory = &sim->spread_memory;
 
-    if (sim->spread) return NB_OK;
-    if (!arena_reserve_parts(memory, &first, 1)
-        || !arena_reserve_parts(memory, parts, count) || !arena_make(memory)) {
-        arena_free(memory);
-        return fail_memory(sim->ctx, "a normal matrix");
-    }
-    arena_take_parts(memory, &first, 1);
-    arena_take_parts(memory, parts, count);
-    *sim->spread = work;
+    if (!arena_reserve_parts(&w->memory, parts, count) || !arena_make(&w->memory))
+        return fail_memory(w->sim->ctx, "a normal matrix");
+    arena_take_parts(&w->memory, parts, count);
     return NB_OK;
-}
-
-/* Clear the sums, and the weights of pixels that are not rendered. */
-static void clear(const struct spread *w)
-{
-    struct normal_psf_work *at = w->at;
-    const size_t n = w->dense, nf = w->sim->params.f.n;
-
-    if (w->roi > 0) memset(at->bar, 0, w->roi * sizeof *at->bar);
-    if (w->roi > 0) memset(at->weight, 0, w->roi * sizeof *at->weight);
-    if (n > 0) memset(at->found.matrix, 0, n * n * sizeof *at->found.matrix);
-    if (n * nf > 0) memset(at->found.coupling, 0, n * nf * sizeof *at->found.coupling);
 }
 
 /* Copy the pixels of the ROI out of an image. */
@@ -105,8 +81,8 @@ static double weigh(const struct spread *w, const struct objective *objective,
             const size_t at = (size_t)s * (size_t)window->nfast + (size_t)f;
 
             if (window_shows(window, s, f))
-                value += objective->row(objective->user, at, 1, photons + at,
-                                        w->at->bar + i, w->at->weight + i);
+                value += objective->row(objective->user, at, 1, photons + at, w->bar + i,
+                                        w->weight + i);
         }
     return value;
 }
@@ -125,40 +101,39 @@ static nb_status find_columns(const struct spread *w, int n, const size_t *which
     const struct window *window = &w->sim->window;
     nb_array change[COLUMNS];
 
-    memset(w->at->dx, 0, COLUMNS * w->sim->params.n * sizeof *w->at->dx);
+    memset(w->dx, 0, COLUMNS * w->sim->params.n * sizeof *w->dx);
     for (int i = 0; i < n; i++) {
-        w->at->dx[(size_t)i * w->sim->params.n + which[i]] = 1;
-        change[i] = nb_array_f64(w->at->image + (size_t)i * w->pixels, window->nslow,
-                                 window->nfast);
+        w->dx[(size_t)i * w->sim->params.n + which[i]] = 1;
+        change[i] =
+            nb_array_f64(w->image + (size_t)i * w->pixels, window->nslow, window->nfast);
     }
-    return simulator_changes(w->sim, w->scene, w->frame, n, w->at->dx, change);
+    return simulator_changes(w->sim, w->scene, w->frame, n, w->dx, change);
 }
 
 /* Add the terms of a column to gradient and diagonal; the weighted column stays in
- * w->at->weighted. */
+ * w->weighted. */
 static void add_column(const struct spread *w, size_t which, const double *column)
 {
-    for (size_t i = 0; i < w->roi; i++) w->at->weighted[i] = w->at->weight[i] * column[i];
-    w->at->found.gradient[which] = product(w->roi, w->at->bar, column);
-    w->at->found.diagonal[which] = product(w->roi, w->at->weighted, column);
+    for (size_t i = 0; i < w->roi; i++) w->weighted[i] = w->weight[i] * column[i];
+    w->found.gradient[which] = product(w->roi, w->bar, column);
+    w->found.diagonal[which] = product(w->roi, w->weighted, column);
 }
 
 static void add_dense(const struct spread *w, size_t row)
 {
-    assert(w->at->found.matrix);
+    assert(w->found.matrix);
     for (size_t k = 0; k <= row; k++) {
-        const double sum = product(w->roi, w->at->weighted, w->at->saved + k * w->roi);
+        const double sum = product(w->roi, w->weighted, w->saved + k * w->roi);
 
-        w->at->found.matrix[row * w->dense + k] = w->at->found.matrix[k * w->dense + row] =
-            sum;
+        w->found.matrix[row * w->dense + k] = w->found.matrix[k * w->dense + row] = sum;
     }
 }
 
 static void add_coupling(const struct spread *w, size_t f)
 {
     for (size_t k = 0; k < w->dense; k++)
-        w->at->found.coupling[k * w->sim->params.f.n + f] =
-            product(w->roi, w->at->weighted, w->at->saved + k * w->roi);
+        w->found.coupling[k * w->sim->params.f.n + f] =
+            product(w->roi, w->weighted, w->saved + k * w->roi);
 }
 
 /* Add the columns of all dense parameters, or with `of_f` of all structure factors. */
@@ -175,9 +150,9 @@ static nb_status add_columns(const struct spread *w, int of_f)
         if (n == 0) break;
         NB_TRY(find_columns(w, n, which));
         for (int i = 0; i < n; i++, done++) {
-            double *column = w->at->saved + (of_f ? w->dense : done) * w->roi;
+            double *column = w->saved + (of_f ? w->dense : done) * w->roi;
 
-            crop(w, w->at->image + (size_t)i * w->pixels, column);
+            crop(w, w->image + (size_t)i * w->pixels, column);
             add_column(w, which[i], column);
             if (of_f)
                 add_coupling(w, done);
@@ -199,6 +174,23 @@ static int runs_of(size_t columns)
     return (int)((columns + COLUMNS - 1) / COLUMNS);
 }
 
+/* Compute the value and, unless it is not a number, this call's sums. */
+static nb_status find_sums(struct spread *w, const struct objective_terms *terms, int of_f,
+                           double *value)
+{
+    nb_simulator *sim = w->sim;
+    struct host_objective of;
+
+    NB_TRY(simulator_photons(sim));
+    NB_TRY(simulator_render(sim, w->scene, w->frame, sim->photons));
+    objective_start(sim, terms, &of);
+    *value = weigh(w, &of.objective, sim->photons);
+    if (!isfinite(*value)) return NB_OK; /* reported by the caller */
+    NB_TRY(simulator_unspread(sim, w->scene, w->frame));
+    NB_TRY(add_columns(w, 0));
+    return of_f ? add_columns(w, 1) : NB_OK;
+}
+
 nb_status normal_psf(nb_simulator *sim, const nb_scene *scene,
                      const struct phys_frame *frame, const struct objective_terms *terms,
                      double *value, const nb_normal *out)
@@ -207,28 +199,22 @@ nb_status normal_psf(nb_simulator *sim, const nb_scene *scene,
     const int *roi = window->roi;
     const size_t n = sim->params.n, nf = sim->params.f.n;
     const int of_f = out->coupling || out->diagonal || out->gradient;
-    struct host_objective of;
     struct spread w = {.sim = sim, .scene = scene, .frame = frame};
+    nb_status status;
 
     w.dense = nb_ndense(sim);
     w.pixels = (size_t)window->nslow * (size_t)window->nfast;
     w.roi = (size_t)(roi[1] - roi[0]) * (size_t)(roi[3] - roi[2]);
-    NB_TRY(make(sim, &w));
-    w.at = sim->spread;
-    clear(&w);
+    NB_TRY(make(&w));
     progress_passes(&sim->progress, 1 + simulator_widens(sim) + runs_of(w.dense)
                                         + (of_f ? runs_of(nf) : 0));
-    NB_TRY(simulator_photons(sim));
-    NB_TRY(simulator_render(sim, scene, frame, sim->photons));
-    objective_start(sim, terms, &of);
-    *value = weigh(&w, &of.objective, sim->photons);
-    if (!isfinite(*value)) return NB_OK; /* reported by the caller */
-    NB_TRY(simulator_unspread(sim, scene, frame));
-    NB_TRY(add_columns(&w, 0));
-    if (of_f) NB_TRY(add_columns(&w, 1));
-    add(w.dense * w.dense, w.at->found.matrix, out->matrix);
-    add(w.dense * nf, w.at->found.coupling, out->coupling);
-    add(n, w.at->found.diagonal, out->diagonal);
-    add(n, w.at->found.gradient, out->gradient);
-    return NB_OK;
+    status = find_sums(&w, terms, of_f, value);
+    if (status == NB_OK && isfinite(*value)) {
+        add(w.dense * w.dense, w.found.matrix, out->matrix);
+        add(w.dense * nf, w.found.coupling, out->coupling);
+        add(n, w.found.diagonal, out->diagonal);
+        add(n, w.found.gradient, out->gradient);
+    }
+    arena_free(&w.memory);
+    return status;
 }

@@ -14,6 +14,7 @@
 #include "backend/backend.h"
 #include "base/array.h"
 #include "base/context.h"
+#include "base/floats.h"
 #include "compile/donate.h"
 #include "compile/reasons.h"
 #include "grad/grad.h"
@@ -71,6 +72,7 @@ nb_status nb_param_at(const nb_simulator *sim, size_t i, nb_param *out)
 
 nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene *out)
 {
+    STANDARD_FLOATS;
     if (!sim || !out) return NB_ERR_ARGUMENT;
     if (x) NB_TRY(params_check(sim->ctx, &sim->params, &sim->scene, x));
     *out = sim->scene;
@@ -129,6 +131,7 @@ static void describe_policy(const nb_simulator *sim, const nb_scene *scene,
 
 nb_status nb_describe(nb_simulator *sim, const double *x, nb_description *out)
 {
+    STANDARD_FLOATS;
     nb_scene scene;
     struct phys_frame frame;
 
@@ -147,6 +150,7 @@ nb_status nb_describe(nb_simulator *sim, const double *x, nb_description *out)
 nb_status nb_source_at(nb_simulator *sim, const double *x, int i, nb_source *out,
                        double *deviation)
 {
+    STANDARD_FLOATS;
     nb_scene scene;
     struct phys_source source;
 
@@ -165,6 +169,7 @@ nb_status nb_source_at(nb_simulator *sim, const double *x, int i, nb_source *out
 
 nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, int j, double out[9])
 {
+    STANDARD_FLOATS;
     nb_scene scene;
     struct phys_frame frame;
 
@@ -183,6 +188,7 @@ nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, int j, do
 nb_status nb_trace_pixel(nb_simulator *sim, const double *x, int panel, int slow, int fast,
                          nb_pixel_trace *out)
 {
+    STANDARD_FLOATS;
     nb_scene scene;
     struct phys_frame frame;
     struct trace t;
@@ -216,6 +222,7 @@ nb_status nb_trace_pixel(nb_simulator *sim, const double *x, int panel, int slow
 nb_status nb_statistics_get(nb_simulator *sim, const double *x, const nb_array *image,
                             nb_statistics *out)
 {
+    STANDARD_FLOATS;
     nb_scene scene;
     struct phys_frame frame;
     struct job job;
@@ -251,6 +258,7 @@ nb_status nb_statistics_get(nb_simulator *sim, const double *x, const nb_array *
 nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *image,
                       nb_array *counts)
 {
+    STANDARD_FLOATS;
     struct request request = {.operation = BACKEND_COUNT,
                               .sim = sim,
                               .how = how,
@@ -294,10 +302,9 @@ void nb_simulator_stats(const nb_simulator *sim, nb_compile_stats *out)
     for (int i = 0; i < PLAN_OPERATIONS; i++) out->plan_hash ^= sim->plans.last[i].hash;
     out->bytes = sizeof *sim + sim->arena.size + sim->tangents_memory.size
                  + sim->normal_memory.size + sim->photons_memory.size
-                 + sim->spread_memory.size + sim->device.memory.size
-                 + sim->device.sums_memory.size + sim->device.images_memory.size
-                 + gpu_scene_bytes(&sim->device.scene) + spots_bytes(&sim->spots)
-                 + psf_bytes(sim->psf);
+                 + sim->device.memory.size + sim->device.sums_memory.size
+                 + sim->device.images_memory.size + gpu_scene_bytes(&sim->device.scene)
+                 + spots_bytes(&sim->spots) + psf_bytes(sim->psf);
 }
 
 const char *nb_simulator_explain(nb_simulator *sim)

@@ -11,6 +11,7 @@
 
 #include <nanobrag/array.h>
 
+#include "base/floats.h"
 #include "base/log.h"
 #include "base/threads.h"
 
@@ -45,6 +46,7 @@ static void choose_device(nb_context *ctx)
 nb_status nb_context_create(int api_version, const nb_context_options *options,
                             nb_context **out)
 {
+    STANDARD_FLOATS;
     nb_context *ctx;
 
     if (!out) return NB_ERR_ARGUMENT;

@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/context.h"
+#include "base/floats.h"
 #include "check.h"
 #include "check/verdict_text.h"
 
@@ -552,6 +553,7 @@ nb_status nb_gradcheck(nb_simulator *sim, const double *x, const nb_array *bar_i
                        const nb_gradcheck_options *options, nb_gradcheck_row *rows,
                        nb_gradcheck_summary *summary)
 {
+    STANDARD_FLOATS;
     const nb_gradcheck_options o = with_defaults(options);
     nb_gradcheck_summary unused;
     nb_context_options saved_options;

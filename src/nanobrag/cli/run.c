@@ -29,51 +29,22 @@ static int on_progress(void *user, double fraction)
     return progress_line_show(&run->progress, fraction);
 }
 
-static int has_option(const struct event_list *events, int option)
-{
-    for (size_t i = 0; i < events->n; i++)
-        if (events->at[i].option == option) return 1;
-    return 0;
-}
-
-static int last_threads(const struct event_list *events)
-{
-    int threads = 0;
-    for (size_t i = 0; i < events->n; i++)
-        if (events->at[i].option == OPT_THREADS) threads = (int)events->at[i].integer[0];
-    return threads;
-}
-
-/* Read the last -device; without one the library decides. */
-static int last_device(const struct run *run, const struct event_list *events, int *device,
-                       int *id)
-{
-    for (size_t i = 0; i < events->n; i++) {
-        const struct event *e = &events->at[i];
-        if (e->option == OPT_DEVICE && nb_device_named(e->text, device, id) != NB_OK)
-            return message_usage(run->messages, "-device %s: expected auto|cpu|cuda|cuda:N",
-                                 e->text);
-    }
-    return 0;
-}
-
-static int create_context(struct run *run, const struct event_list *events)
+static int create_context(struct run *run)
 {
     enum { THREADS_MOST = 1024 }; /* the library's limit */
-    const int threads = last_threads(events);
-    if (threads > THREADS_MOST)
-        return message_usage(run->messages, "-threads %d: must be at most %d", threads,
+    const struct settings *s = run->s;
+    if (s->threads > THREADS_MOST)
+        return message_usage(run->messages, "-threads %d: must be at most %d", s->threads,
                              THREADS_MOST);
-    int device = 0, device_id = 0;
-    const int code = last_device(run, events, &device, &device_id);
-    if (code) return code;
-    run->compile = compiling_mode(events);
+    if (s->wrong_device)
+        return message_usage(run->messages, "-device %s: expected auto|cpu|cuda|cuda:N",
+                             s->wrong_device);
     /* Tuning would measure when the simulator is made, and -explain may write nothing. */
-    const int explains = run->compile == NB_COMPILE_TUNE && has_option(events, OPT_EXPLAIN);
-    const nb_context_options options = {.threads = threads,
-                                        .device = device,
-                                        .device_id = device_id,
-                                        .compile = explains ? NB_COMPILE_ON : run->compile,
+    const int explains = s->compile == NB_COMPILE_TUNE && s->explain;
+    const nb_context_options options = {.threads = s->threads,
+                                        .device = s->device,
+                                        .device_id = s->device_id,
+                                        .compile = explains ? NB_COMPILE_ON : s->compile,
                                         .log = on_log,
                                         .progress = on_progress,
                                         .user = run};
@@ -233,7 +204,12 @@ static int prepare(struct run *run, const struct event_list *events)
     struct messages *messages = run->messages;
     settings_start(s, messages->compat);
     int code = header_inherit(s, messages, run->ctx, events, &run->inputs.mask);
-    if (!code) code = settings_apply(s, messages, events);
+    if (code) return code;
+    settings_apply(s, events);
+    messages->quiet = s->quiet;
+    /* stdout has only the numbers of -json; notes go to stderr */
+    if (outputs_to_stdout(s->json) || outputs_to_stdout(s->gradfile)) s->quiet = 1;
+    if (!s->compat) code = settings_check(s, messages);
     if (!code && bench_compile_builtin(s)) return outputs_check(s, messages);
     if (!code) code = settings_finish(s, messages);
     if (!code) code = outputs_check(s, messages);
@@ -308,7 +284,8 @@ int run_program(struct messages *messages, int argc, char **argv,
     const double start = progress_line_clock();
     progress_line_catch_interrupt();
     settings_start(&settings, messages->compat);
-    int code = create_context(&run, events);
+    settings_apply(&settings, events);
+    int code = create_context(&run);
     if (!code) code = prepare(&run, events);
     run.seconds_setup = progress_line_clock() - start;
     if (!code) code = execute(&run);

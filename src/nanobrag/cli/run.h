@@ -62,7 +62,6 @@ struct run {
     uint16_t *counts; /* NULL: no file holds counts */
     struct result *results;
     int done; /* number of finished images */
-    int compile; /* NB_COMPILE_..., as the options choose */
     double seconds_setup;
     int argc;
     char **argv;
@@ -92,7 +91,7 @@ enum { SMV_HEADER_BYTES = 2048 };
 void smv_header(const struct run *run, double phi, char out[SMV_HEADER_BYTES]);
 
 /* Write a picture for viewing. Returns 0 or the exit status. */
-int preview_write(struct run *run, const char *path);
+int picture_write(struct run *run, const char *path);
 
 /* Write every number of the run. Returns 0 or the exit status. */
 int json_write(struct run *run, const char *path);
@@ -118,8 +117,7 @@ int gradcheck_run(struct run *run);
 
 /* ---- compiled mode ---- */
 
-/* The mode that -compile and -nocompile ask for: NB_COMPILE_..., and its word. */
-int compiling_mode(const struct event_list *events);
+/* The word for the mode that is used where the options ask for `mode`. */
 const char *compiling_word(int mode);
 
 /* The environment variable that turns compiled mode off, with its value; NULL: none. */

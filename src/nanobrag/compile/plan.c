@@ -14,7 +14,6 @@
 #include <nanobrag/simulator.h>
 
 #include "base/log.h"
-#include "compile/tune/tuning_cache.h"
 
 uint32_t plan_class(double n)
 {
@@ -194,7 +193,6 @@ void plan_estimate(const struct signature *signature, struct plan *out)
     out->spec.shape = (int)signature->shape;
     out->spec.lookup = (int)signature->lookup;
     out->spec.single_orientation = (int)signature->single_orientation;
-    out->effort = EFFORT_ESTIMATED;
     threads = 1 + floor(work_of(signature) / worth_a_thread);
     if (signature->strategy == NB_SPOTS)
         /* the spot strategy chooses its own number of threads */
@@ -260,7 +258,7 @@ nb_status plan_measure(nb_context *ctx, plan_dry_run *dry_run, void *user,
     NB_TRY(dry_run(user, &estimated, 2 * long_run, &m.best));
     if (isfinite(m.best)) NB_TRY(shortest_run(&m, &estimated, 2 * long_run, &m.best));
     if (!(m.best <= long_run)) return NB_OK;
-    plan->effort = EFFORT_MEASURED;
+    plan->measured = 1;
     for (; s.threads <= all;
          s.threads = 2 * s.threads > all && s.threads < all ? all : 2 * s.threads)
         if (s.threads != estimated.threads) NB_TRY(try_schedule(&m, s, plan));

@@ -47,7 +47,7 @@ struct plan {
     struct signature signature;
     struct phys_spec spec;
     struct schedule schedule;
-    int effort; /* enum effort: how the schedule was found */
+    int measured; /* the schedule was found by measurement; else by estimate */
     double seconds; /* measured time of one call with it; 0: not measured */
     uint64_t hash; /* of signature and schedule, set by the plan's owner */
     /* when the cache used it last, in uses of the cache; 0: it is in no cache */
@@ -78,8 +78,8 @@ void plan_estimate(const struct signature *signature, struct plan *out);
 
 /* Find the schedule of a plan by measurement. dry_run() runs the operation once with a
  * schedule on scratch memory, and gives up past a limit in seconds (*seconds is then
- * infinite). The plan of a long operation keeps its estimate and its effort. Errors: those
- * of dry_run(). */
+ * infinite). The plan of a long operation keeps its estimate. Errors: those of dry_run().
+ */
 typedef nb_status plan_dry_run(void *user, const struct schedule *schedule, double limit,
                                double *seconds);
 nb_status plan_measure(nb_context *ctx, plan_dry_run *dry_run, void *user,

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "compile/tune/tuning_cache.h"
-
 struct text {
     char *at;
     size_t size, used;
@@ -46,7 +44,7 @@ static void explain_plan(struct text *text, const struct plan *plan)
            : plan->spec.single_orientation      ? "one-orientation kernel"
                                                 : "general kernel",
            s->threads, plan->signature.threads, s->block, s->block > 1 ? "s" : "",
-           plan->effort > EFFORT_ESTIMATED ? "measured" : "by estimate",
+           plan->measured ? "measured" : "by estimate",
            plan->used > 0 ? "" : ", not yet made");
 }
 

@@ -5,7 +5,6 @@
  */
 #include "gpu/count.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "gpu/text/block.h"
@@ -111,16 +110,12 @@ nb_status gpu_count(nb_context *ctx, struct gpu_scene *scene,
                     const struct gpu_output *counts, struct phys_tally *out)
 {
     struct gpu_count_parameters p;
-    nb_status status;
     void *found;
 
     NB_TRY(gpu_begin(ctx, scene));
     NB_TRY(prepare(ctx, scene, how, image, counts, &p));
-    found = calloc((size_t)p.blocks, FOUND);
-    if (!found) return fail_memory(ctx, "sums of counts");
-    status = count_all(ctx, scene, &p, found, out);
-    free(found);
-    return status;
+    found = gpu_workspace(ctx, &scene->staged, (size_t)p.blocks * FOUND, "sums of counts");
+    return found ? count_all(ctx, scene, &p, found, out) : NB_ERR_MEMORY;
 }
 
 nb_status gpu_count_from_host(nb_context *ctx, struct gpu_scene *scene,

@@ -7,10 +7,10 @@
  */
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "gpu/derivatives_run.h"
+#include "gpu/image_launch.h"
 #include "kernels/rounding.h"
 
 /* `effort`: the cost of a sample in units of one of an image; estimated, not measured.
@@ -20,8 +20,8 @@ static const double effort = 8, too_much = 8, most_share = 0.25;
 
 /* ---- tangents ---- */
 
-static int turns_orientations(const struct phys_frame *frame,
-                              const struct phys_frame_tangent *dot)
+static int rotates_orientations(const struct phys_frame *frame,
+                                const struct phys_frame_tangent *dot)
 {
     for (int k = 0; k < frame->norientation; k++) {
         const struct phys_rotation *t = dot->rotation + k;
@@ -41,12 +41,12 @@ static int changes_crystal(const struct phys_frame_tangent *dot)
     return sum != 0;
 }
 
-static int count_turning(const struct job *job, const struct gpu_derivatives_job *request)
+static int count_rotating(const struct job *job, const struct gpu_derivatives_job *request)
 {
     int n = 0;
 
     for (int d = 0; d < request->n; d++)
-        n += turns_orientations(job->frame, request->dot + d);
+        n += rotates_orientations(job->frame, request->dot + d);
     return n;
 }
 
@@ -56,15 +56,16 @@ static nb_status sort_tangents(struct derivatives_run *run)
     struct tangents_order *order = &run->order;
     int first = 0, last = request->n;
 
-    order->at = malloc(((size_t)request->n + 1) * sizeof *order->at);
-    if (!order->at) return fail_memory(run->ctx, "tangents");
+    order->at = gpu_workspace(run->ctx, &run->scene->order,
+                              (size_t)request->n * sizeof *order->at, "tangents");
+    if (!order->at) return NB_ERR_MEMORY;
     for (int d = 0; d < request->n; d++) {
         order->crystal |= changes_crystal(request->dot + d);
-        if (turns_orientations(run->job->frame, request->dot + d)) order->at[first++] = d;
+        if (rotates_orientations(run->job->frame, request->dot + d)) order->at[first++] = d;
     }
-    order->turning = first;
+    order->rotating = first;
     for (int d = request->n - 1; d >= 0; d--)
-        if (!turns_orientations(run->job->frame, request->dot + d)) order->at[--last] = d;
+        if (!rotates_orientations(run->job->frame, request->dot + d)) order->at[--last] = d;
     return NB_OK;
 }
 
@@ -73,14 +74,14 @@ static int divide_up(int a, int b)
     return (a + b - 1) / b;
 }
 
-/* The number of passes over n tangents, `at_once` of which may turn orientations in one
+/* The number of passes over n tangents, `at_once` of which may rotate orientations in one
  * pass. It is at least 1. */
-static int count_passes(int n, int turning, int at_once)
+static int count_passes(int n, int rotating, int at_once)
 {
-    const int by_turns = at_once > 0 ? divide_up(turning, at_once) : 0;
+    const int by_rotations = at_once > 0 ? divide_up(rotating, at_once) : 0;
     const int by_number = divide_up(n, TANGENTS_MOST);
 
-    return by_turns > by_number ? by_turns : by_number > 0 ? by_number : 1;
+    return by_rotations > by_number ? by_rotations : by_number > 0 ? by_number : 1;
 }
 
 /* Choose one class for all passes: a pass costs about the same whatever its tangents are,
@@ -91,28 +92,28 @@ static enum gpu_derivatives_class class_of(const struct tangents_order *order, i
     const enum gpu_derivatives_class few = order->crystal ? CLASS_FEW : CLASS_TURNED;
     const int most = derivative_kernel_turns(CLASS_MANY);
 
-    if (order->turning == 0 && !order->crystal) return CLASS_FRAME;
+    if (order->rotating == 0 && !order->crystal) return CLASS_FRAME;
     if (single
-        && count_passes(n, order->turning, most)
-               < count_passes(n, order->turning, derivative_kernel_turns(few)))
+        && count_passes(n, order->rotating, most)
+               < count_passes(n, order->rotating, derivative_kernel_turns(few)))
         return CLASS_MANY;
     return few;
 }
 
-/* The next tangents, after `turned` that turn orientations and `others` that do not. */
-static struct derivatives_pass next_pass(const struct derivatives_run *run, int turned,
+/* The next tangents, after `rotated` that rotate orientations and `others` that do not. */
+static struct derivatives_pass next_pass(const struct derivatives_run *run, int rotated,
                                          int others)
 {
     const struct tangents_order *order = &run->order;
     const int most = derivative_kernel_turns(run->class);
     struct derivatives_pass pass = {0};
 
-    while (pass.n < most && turned + pass.n < order->turning) {
-        pass.at[pass.n] = order->at[turned + pass.n];
+    while (pass.n < most && rotated + pass.n < order->rotating) {
+        pass.at[pass.n] = order->at[rotated + pass.n];
         pass.n++;
     }
-    pass.turning = pass.n;
-    for (int i = order->turning + others; pass.n < TANGENTS_MOST && i < run->request->n;
+    pass.rotating = pass.n;
+    for (int i = order->rotating + others; pass.n < TANGENTS_MOST && i < run->request->n;
          i++)
         pass.at[pass.n++] = order->at[i];
     return pass;
@@ -158,7 +159,7 @@ static const char *normal_refuses(const struct gpu *gpu, const struct job *job, 
 
     if (request->n > TANGENTS_MOST)
         return "a normal matrix on the device has at most 32 parameters";
-    if (count_turning(job, request) > most)
+    if (count_rotating(job, request) > most)
         return is_float
                    ? "a normal matrix on the device has at most 8 parameters that turn the "
                      "crystal"
@@ -193,80 +194,34 @@ const char *gpu_derivatives_refuses(const struct gpu *gpu, const struct job *job
 
 /* ---- memory ---- */
 
-/* Reserve memory for the sums of tiles, then for each level of sums of them; the gradient
- * follows the last row. */
-static nb_status prepare_sums(struct derivatives_run *run,
-                              const struct derivatives_pass *pass)
+/* Reserve memory for the sums of tiles; the gradient follows the last sum. */
+static nb_status prepare_sums(struct derivatives_run *run)
 {
-    struct gpu_scene *s = run->scene;
     struct gpu_derivatives_parameters *p = &run->block.jacobian;
-    const size_t length = (size_t)length_of(run->request, pass->n);
-    int count = run->layout.across * run->layout.down;
-    const size_t tiles = (size_t)count;
-    size_t total = 0;
+    struct gpu_sums *sums = &run->block.sums;
+    const int n = run->pass.n;
+    struct gpu_sum_parameters *last;
 
-    p->length = (int)length;
-    run->levels = 0;
-    do {
-        count = divide_up(count, SUM_FAN);
-        total += (size_t)count * length;
-        run->levels++;
-    } while (count > 1);
-    NB_TRY(gpu_reserve(run->ctx, s->gpu, &s->totals, tiles * length * sizeof(double)));
-    NB_TRY(gpu_reserve(run->ctx, s->gpu, &s->sums,
-                       (total + 1 + (size_t)pass->n) * sizeof(double)));
-    p->totals = gpu_pointer(&s->totals);
+    p->length = length_of(run->request, n);
+    NB_TRY(gpu_plan_sums(run->ctx, run->scene, &run->layout, p->length, 1 + n, sums));
+    last = sums->level + sums->levels - 1;
+    last->n = n;
+    last->dot = p->dot;
+    last->gradient = is_normal(run->request) ? NULL : last->to + p->length;
     return NB_OK;
-}
-
-/* Add the launches that sum up the tiles; returns the address of the last row. */
-static gpu_address add_sum_launches(struct derivatives_run *run,
-                                    struct gpu_sequence *sequence)
-{
-    const struct gpu_derivatives_parameters *p = &run->block.jacobian;
-    const size_t row = (size_t)p->length * sizeof(double);
-    gpu_address from = run->scene->totals.address, to = run->scene->sums.address;
-    int count = run->layout.across * run->layout.down;
-
-    for (int i = 0; i < run->levels; i++) {
-        struct gpu_sum_parameters *sum = run->block.sum + i;
-        const int blocks = divide_up(count, SUM_FAN), is_last = i + 1 == run->levels;
-        const struct gpu_launch launch = {{GPU_SUM, 0, 0, run->layout.single, NULL},
-                                          (unsigned)blocks,
-                                          offsetof(struct derivatives_block, sum)
-                                              + (size_t)i * sizeof *sum,
-                                          0};
-
-        sum->from = (const double *)(uintptr_t)from;
-        sum->to = (double *)(uintptr_t)to;
-        sum->count = count;
-        sum->length = p->length;
-        sum->n = p->n;
-        sum->dot = p->dot;
-        sum->gradient =
-            is_last && !is_normal(run->request) ? (double *)(uintptr_t)(to + row) : NULL;
-        sequence->launches[sequence->n++] = launch;
-        from = to;
-        to += (size_t)blocks * row;
-        count = blocks;
-    }
-    return from;
 }
 
 /* Reserve strips for the changes of an image, and for its photons where float may lose
  * them. */
-static nb_status prepare_changes(struct derivatives_run *run,
-                                 const struct derivatives_pass *pass)
+static nb_status prepare_changes(struct derivatives_run *run)
 {
     struct gpu_scene *s = run->scene;
     struct gpu_derivatives_parameters *p = &run->block.jacobian;
     const size_t rows = (size_t)run->layout.strip * GPU_SLOW;
     const size_t bytes = rows * (size_t)run->job->frame->nfast * sizeof(double);
 
-    p->totals = NULL;
-    p->length = 0;
     p->image.photons = NULL;
-    NB_TRY(gpu_reserve_zeros(run->ctx, s->gpu, &s->change, (size_t)pass->n * bytes));
+    NB_TRY(gpu_reserve_zeros(run->ctx, s->gpu, &s->change, (size_t)run->pass.n * bytes));
     p->change = gpu_pointer(&s->change);
     if (!gpu_needs_photons(run->job, run->layout.single)) return NB_OK;
     NB_TRY(gpu_reserve_zeros(run->ctx, s->gpu, &s->photons, bytes));
@@ -276,92 +231,61 @@ static nb_status prepare_changes(struct derivatives_run *run,
 
 /* ---- launches ---- */
 
-struct derivatives_strip derivatives_strip_at(const struct derivatives_run *run, int first)
-{
-    const struct gpu_layout *l = &run->layout;
-    struct derivatives_strip strip = {.first = first};
-    int end;
-
-    strip.down = first + l->strip < l->down ? l->strip : l->down - first;
-    strip.slow = l->first_slow + first * GPU_SLOW;
-    end = strip.slow + strip.down * GPU_SLOW;
-    strip.rows = (end < run->job->frame->nslow ? end : run->job->frame->nslow) - strip.slow;
-    strip.is_last = first + strip.down == l->down;
-    return strip;
-}
-
-static void point_at_strip(const struct derivatives_run *run,
-                           const struct derivatives_strip *strip,
-                           struct gpu_derivatives_parameters *p)
-{
-    const size_t tiles = (size_t)strip->first * (size_t)run->layout.across;
-    const size_t pixels = (size_t)strip->first * GPU_SLOW * (size_t)run->job->frame->nfast;
-
-    p->image.first_slow = strip->slow;
-    p->image.down = strip->down;
-    if (p->totals) p->totals += tiles * (size_t)p->length;
-    if (p->sum_bar) p->sum_bar += pixels;
-}
-
 /* Download a strip of changes, and find the brightest of its photons. */
-static nb_status fetch_changes(struct derivatives_run *run,
-                               const struct derivatives_pass *pass,
-                               const struct derivatives_strip *strip, double *brightest)
+static nb_status fetch_changes(struct derivatives_run *run, const struct gpu_strip *strip)
 {
-    const struct gpu *gpu = run->scene->gpu;
+    struct gpu_scene *s = run->scene;
     const size_t nfast = (size_t)run->job->frame->nfast;
     const size_t n = (size_t)strip->rows * nfast;
     const size_t pitch = (size_t)strip->down * GPU_SLOW * nfast * sizeof(double);
     double *photons = NULL;
-    nb_status status = NB_OK;
 
-    for (int d = 0; d < pass->n && status == NB_OK; d++)
-        status = gpu->driver->download(run->ctx, gpu->device,
-                                       run->out->change[pass->at[d]]
-                                           + (size_t)strip->slow * nfast,
-                                       run->scene->change.address + (size_t)d * pitch,
-                                       n * sizeof(double));
-    if (status == NB_OK && run->block.jacobian.image.photons) {
-        photons = malloc(n * sizeof *photons);
-        status =
-            photons ? gpu->driver->download(run->ctx, gpu->device, photons,
-                                            run->scene->photons.address, n * sizeof(double))
-                    : fail_memory(run->ctx, "a strip of an image");
+    for (int d = 0; d < run->pass.n; d++)
+        NB_TRY(gpu_fetch_strip(run->ctx, s, run->job, strip,
+                               s->change.address + (size_t)d * pitch,
+                               run->out->change[run->pass.at[d]]
+                                   + (size_t)strip->slow * nfast));
+    if (run->block.jacobian.image.photons) {
+        photons =
+            gpu_workspace(run->ctx, &s->staged, n * sizeof *photons, "a strip of an image");
+        if (!photons) return NB_ERR_MEMORY;
+        NB_TRY(gpu_fetch_strip(run->ctx, s, run->job, strip, s->photons.address, photons));
     }
-    if (status == NB_OK) status = gpu->driver->wait(run->ctx, gpu->device);
-    for (size_t i = 0; photons && status == NB_OK && i < n; i++)
-        *brightest = fmax(*brightest, photons[i]);
-    free(photons);
-    return status;
+    NB_TRY(s->gpu->driver->wait(run->ctx, s->gpu->device));
+    for (size_t i = 0; photons && i < n; i++)
+        run->brightest = fmax(run->brightest, photons[i]);
+    return NB_OK;
 }
 
-static nb_status run_strip(struct derivatives_run *run, const struct derivatives_pass *pass,
-                           const struct derivatives_strip *strip, gpu_address *last,
-                           double *brightest)
+static nb_status run_strip(void *user, const struct gpu_strip *strip)
 {
+    struct derivatives_run *run = user;
     struct gpu_scene *s = run->scene;
-    const unsigned tiles = (unsigned)(strip->down * run->layout.across);
-    const struct gpu_derivatives_parameters whole = run->block.jacobian;
-    struct gpu_sequence sequence = {"derivatives", 1, {{run->kernel, tiles, 0, 0}}};
-    nb_status status;
+    const int sums = run->request->end != REDUCE_NOTHING;
+    struct derivatives_block block = run->block;
+    struct gpu_derivatives_parameters *p = &block.jacobian;
+    struct gpu_sequence sequence = {"derivatives",
+                                    1,
+                                    {{run->kernel, (unsigned)strip->tiles, 0, 0}}};
 
-    if (strip->is_last && run->request->end != REDUCE_NOTHING)
-        *last = add_sum_launches(run, &sequence);
-    point_at_strip(run, strip, &run->block.jacobian);
-    status = gpu_put(run->ctx, s->gpu, &s->parameters, &run->block, sizeof run->block);
-    run->block.jacobian = whole;
-    NB_TRY(status);
-    NB_TRY(gpu_run(run->ctx, s, run->job, &sequence));
-    if (run->request->end == REDUCE_NOTHING)
-        return fetch_changes(run, pass, strip, brightest);
+    p->image.first_slow = strip->slow;
+    p->image.down = strip->down;
+    if (sums) p->totals = gpu_totals_of(s, &block.sums, &run->layout, strip);
+    if (p->sum_bar) p->sum_bar = factors_cotangents_of(run, strip);
+    if (sums && strip->is_last)
+        gpu_add_sums(&block.sums, run->layout.single,
+                     offsetof(struct derivatives_block, sums), &sequence);
+    NB_TRY(gpu_run_with(run->ctx, s, run->job, &sequence, &block, sizeof block));
+    if (!sums) return fetch_changes(run, strip);
+    if (p->sum_bar) return factors_add_cotangents(run, strip);
     return s->gpu->driver->wait(run->ctx, s->gpu->device);
 }
 
 /* ---- results ---- */
 
-static void read_normal(const struct derivatives_run *run,
-                        const struct derivatives_pass *pass, const double *found)
+static void read_normal(const struct derivatives_run *run, const double *found)
 {
+    const struct derivatives_pass *pass = &run->pass;
     const double *next = found + 1 + pass->n;
     const size_t n = (size_t)run->request->n;
 
@@ -379,23 +303,22 @@ static void read_normal(const struct derivatives_run *run,
     }
 }
 
-/* Download the last row of sums, and the gradient behind it. */
-static nb_status fetch_sums(struct derivatives_run *run,
-                            const struct derivatives_pass *pass, gpu_address last,
-                            double *brightest)
+/* Download the sum over all tiles, and the gradient behind it. */
+static nb_status fetch_sums(struct derivatives_run *run)
 {
     enum { MOST = 1 + TANGENTS_MOST + TANGENTS_MOST * (TANGENTS_MOST + 1) / 2 + 1 };
     const struct gpu *gpu = run->scene->gpu;
+    const struct derivatives_pass *pass = &run->pass;
     const int length = run->block.jacobian.length, normal = is_normal(run->request);
     const int n = normal ? length : length + 1 + pass->n;
     double found[MOST];
 
-    NB_TRY(gpu->driver->download(run->ctx, gpu->device, found, last,
+    NB_TRY(gpu->driver->download(run->ctx, gpu->device, found, gpu_sum_of(&run->block.sums),
                                  (size_t)n * sizeof *found));
     NB_TRY(gpu->driver->wait(run->ctx, gpu->device));
-    *brightest = found[length - 1];
+    run->brightest = found[length - 1];
     if (normal) {
-        read_normal(run, pass, found);
+        read_normal(run, found);
         return NB_OK;
     }
     run->out->value = found[length];
@@ -406,26 +329,17 @@ static nb_status fetch_sums(struct derivatives_run *run,
 
 /* ---- runs ---- */
 
-static nb_status run_pass(struct derivatives_run *run, const struct derivatives_pass *pass,
-                          double *brightest)
+static nb_status run_pass(struct derivatives_run *run)
 {
-    const struct gpu_layout *l = &run->layout;
     const int sums = run->request->end != REDUCE_NOTHING;
     const double share = 1.0 / run->parts;
-    gpu_address last = 0;
 
-    *brightest = 0;
-    NB_TRY(derivatives_send_tangents(run, pass));
-    NB_TRY(sums ? prepare_sums(run, pass) : prepare_changes(run, pass));
-    progress_part(run->progress, share * run->part++, share, divide_up(l->down, l->strip));
-    for (int first = 0; first < l->down; first += l->strip) {
-        const struct derivatives_strip strip = derivatives_strip_at(run, first);
-
-        NB_TRY(run_strip(run, pass, &strip, &last, brightest));
-        progress_step(run->progress);
-        NB_TRY(progress_check(run->progress));
-    }
-    return sums ? fetch_sums(run, pass, last, brightest) : NB_OK;
+    run->brightest = 0;
+    NB_TRY(derivatives_send_tangents(run));
+    NB_TRY(sums ? prepare_sums(run) : prepare_changes(run));
+    progress_part(run->progress, share * run->part++, share, gpu_strips_of(&run->layout));
+    NB_TRY(gpu_run_strips(run->progress, run->job, &run->layout, run_strip, run));
+    return sums ? fetch_sums(run) : NB_OK;
 }
 
 static nb_status prepare(struct derivatives_run *run, int single, int asks_f)
@@ -441,7 +355,7 @@ static nb_status prepare(struct derivatives_run *run, int single, int asks_f)
     run->class = class_of(&run->order, run->request->n, l->single);
     run->part = 0;
     run->parts = asks_f
-                 + count_passes(run->request->n, run->order.turning,
+                 + count_passes(run->request->n, run->order.rotating,
                                 derivative_kernel_turns(run->class));
     NB_TRY(derivative_kernel(run->progress, run->scene, job, run->class, l->single,
                              &run->kernel));
@@ -460,26 +374,19 @@ static nb_status prepare(struct derivatives_run *run, int single, int asks_f)
 static nb_status run_all(struct derivatives_run *run, int single, int *lost)
 {
     const int asks_f = run->out->f && run->job->spec.lookup != PHYS_CONSTANT;
-    int turned = 0, others = 0;
+    int rotated = 0, others = 0;
 
     *lost = 0;
     NB_TRY(prepare(run, single, asks_f));
     do {
-        const struct derivatives_pass pass = next_pass(run, turned, others);
-        double brightest;
-
-        NB_TRY(run_pass(run, &pass, &brightest));
-        *lost = run->layout.single && rounding_is_lost(run->job, brightest);
+        run->pass = next_pass(run, rotated, others);
+        NB_TRY(run_pass(run));
+        *lost = run->layout.single && rounding_is_lost(run->job, run->brightest);
         run->block.jacobian.sum_bar = NULL; /* only the first pass writes them */
-        turned += pass.turning;
-        others += pass.n - pass.turning;
-    } while (!*lost && turned + others < run->request->n);
+        rotated += run->pass.rotating;
+        others += run->pass.n - run->pass.rotating;
+    } while (!*lost && rotated + others < run->request->n);
     return asks_f && !*lost ? factors_gather(run) : NB_OK;
-}
-
-static int is_empty(const struct job *job)
-{
-    return job->roi[1] <= job->roi[0] || job->roi[3] <= job->roi[2];
 }
 
 /* Set all results to 0 that nothing else writes. */
@@ -489,8 +396,9 @@ static void clear_results(const struct derivatives_run *run)
     const struct gpu_derivatives_sums *out = run->out;
     const size_t n = (size_t)run->request->n, row = (size_t)frame->nfast;
     const int *roi = run->job->roi, *size = frame->hkl_size;
-    const size_t begin = is_empty(run->job) ? 0 : (size_t)(roi[2] / GPU_SLOW * GPU_SLOW);
-    const size_t end = is_empty(run->job) ? 0 : (size_t)roi[3];
+    const size_t begin =
+        image_is_empty(run->job) ? 0 : (size_t)(roi[2] / GPU_SLOW * GPU_SLOW);
+    const size_t end = image_is_empty(run->job) ? 0 : (size_t)roi[3];
 
     run->out->value = 0;
     if (out->gradient) memset(out->gradient, 0, n * sizeof *out->gradient);
@@ -516,16 +424,14 @@ nb_status gpu_derivatives(struct progress *progress, struct gpu_scene *scene,
                                   .job = job,
                                   .request = request,
                                   .out = out};
-    nb_status status;
     int lost = 0;
 
     progress_start(progress, job->planned);
     clear_results(&run);
-    if (is_empty(job)) return progress_end(progress);
+    if (image_is_empty(job)) return progress_end(progress);
     NB_TRY(gpu_begin(progress->ctx, scene));
-    status = sort_tangents(&run);
-    if (status == NB_OK) status = run_all(&run, single, &lost);
-    if (status == NB_OK && lost) status = run_all(&run, 0, &lost);
-    free(run.order.at);
-    return status == NB_OK ? progress_end(progress) : status;
+    NB_TRY(sort_tangents(&run));
+    NB_TRY(run_all(&run, single, &lost));
+    if (lost) NB_TRY(run_all(&run, 0, &lost));
+    return progress_end(progress);
 }

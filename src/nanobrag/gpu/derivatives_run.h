@@ -9,22 +9,32 @@
 
 #include "compile/jit/derivative_kernels.h"
 #include "gpu/derivatives.h"
+#include "gpu/strips.h"
 #include "gpu/upload.h"
-
-enum { SUM_LEVELS = 6 }; /* SUM_FAN^6 exceeds any number of tiles */
 
 /* The parameters of all launches are sent at once; each launch has an offset into them. */
 struct derivatives_block {
     struct gpu_derivatives_parameters jacobian;
-    struct gpu_sum_parameters sum[SUM_LEVELS];
+    struct gpu_sums sums;
     struct gpu_f_parameters f;
 };
 
-/* the order of the tangents: those that turn orientations come first */
+/* the order of the tangents: those that rotate orientations come first */
 struct tangents_order {
     int *at; /* (n) */
-    int turning;
+    int rotating;
     int crystal; /* 1: some tangent changes the crystal */
+};
+
+/* the tangents of a pass, as indices into the caller's list */
+struct derivatives_pass {
+    int n, rotating;
+    int at[TANGENTS_MOST];
+};
+
+/* The cotangents of all pixels' sums: the sum and the maximum of their sizes. */
+struct cotangents {
+    double total, most;
 };
 
 struct derivatives_run {
@@ -39,39 +49,33 @@ struct derivatives_run {
     enum gpu_derivatives_class class;
     struct gpu_kernel kernel, f_kernel;
     int parts, part; /* parts of the progress reported: one for each pass and one for F */
-    int levels; /* how many levels of sums there are */
+    struct derivatives_pass pass; /* the one that runs */
+    double brightest; /* photons of the brightest pixel that it found */
+    struct cotangents cotangents; /* found by the first pass, if asked for */
     struct derivatives_block block;
 };
-
-/* the tangents of a pass, as indices into the caller's list */
-struct derivatives_pass {
-    int n, turning;
-    int at[TANGENTS_MOST];
-};
-
-/* the rows of tiles that one launch covers */
-struct derivatives_strip {
-    int first, down; /* rows of tiles, in those of the layout */
-    int slow, rows; /* the same rows in pixels */
-    int is_last;
-};
-
-struct derivatives_strip derivatives_strip_at(const struct derivatives_run *run, int first);
 
 /* ---- derivatives_upload.c ---- */
 
 /* Send cotangents and targets, and put their addresses into run->block. */
 nb_status derivatives_send_inputs(struct derivatives_run *run);
 
-/* Send the tangents of a pass with their lists, and put their addresses into
+/* Send the tangents of the pass with their lists, and put their addresses into
  * run->block. */
-nb_status derivatives_send_tangents(struct derivatives_run *run,
-                                    const struct derivatives_pass *pass);
+nb_status derivatives_send_tangents(struct derivatives_run *run);
 
 /* ---- factors.c ---- */
 
 /* Reserve memory for the cotangents of the pixels' sums, which the first pass writes. */
 nb_status factors_prepare(struct derivatives_run *run);
+
+/* The address on the device of the cotangents of a strip. */
+double *factors_cotangents_of(const struct derivatives_run *run,
+                              const struct gpu_strip *strip);
+
+/* Add a strip that the first pass has computed to run->cotangents. */
+nb_status factors_add_cotangents(struct derivatives_run *run,
+                                 const struct gpu_strip *strip);
 
 /* Compute the cotangents of structure factors, once the first pass is done. */
 nb_status factors_gather(struct derivatives_run *run);

@@ -3,7 +3,6 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "gpu/derivatives_run.h"
@@ -41,10 +40,10 @@ static void *append(char *staged, size_t *end, gpu_address address, const void *
 }
 
 /* Stage the numbers of all tangents, then the lists that are read: rotations of those that
- * turn orientations, sources of those that move one. Returns the number of bytes. */
-static size_t stage(struct derivatives_run *run, const struct derivatives_pass *pass,
-                    char *staged, gpu_address address)
+ * rotate orientations, sources of those that move one. Returns the number of bytes. */
+static size_t stage(struct derivatives_run *run, char *staged, gpu_address address)
 {
+    const struct derivatives_pass *pass = &run->pass;
     const struct phys_frame *frame = run->job->frame;
     struct gpu_derivatives_parameters *p = &run->block.jacobian;
     struct phys_frame_tangent *dot = (struct phys_frame_tangent *)(void *)staged;
@@ -59,7 +58,7 @@ static size_t stage(struct derivatives_run *run, const struct derivatives_pass *
         dot[i].touched = NULL;
         dot[i].rotation = NULL;
         dot[i].source = gpu_pointer(&run->scene->sources); /* not read */
-        if (i < pass->turning)
+        if (i < pass->rotating)
             dot[i].rotation = append(staged, &end, address, from->rotation,
                                      (size_t)frame->norientation * sizeof *from->rotation);
         if (!moves_sources(frame, from)) continue;
@@ -70,29 +69,24 @@ static size_t stage(struct derivatives_run *run, const struct derivatives_pass *
     return end;
 }
 
-nb_status derivatives_send_tangents(struct derivatives_run *run,
-                                    const struct derivatives_pass *pass)
+nb_status derivatives_send_tangents(struct derivatives_run *run)
 {
     const struct phys_frame *frame = run->job->frame;
+    const struct derivatives_pass *pass = &run->pass;
+    struct gpu_derivatives_parameters *p = &run->block.jacobian;
     struct gpu_buffer *tangents = &run->scene->tangents;
     const size_t most = (size_t)pass->n
                             * (sizeof(struct phys_frame_tangent)
                                + (size_t)frame->nsource * sizeof(struct phys_source))
-                        + (size_t)pass->turning * (size_t)frame->norientation
+                        + (size_t)pass->rotating * (size_t)frame->norientation
                               * sizeof(struct phys_rotation);
-    char *staged = malloc(most + 1);
-    nb_status status;
+    char *staged = gpu_workspace(run->ctx, &run->scene->staged, most + 1, "tangents");
 
-    if (!staged) return fail_memory(run->ctx, "tangents");
-    status = gpu_reserve(run->ctx, run->scene->gpu, tangents, most + 1);
-    if (status == NB_OK) {
-        const size_t bytes = stage(run, pass, staged, tangents->address);
-
-        status = gpu_put(run->ctx, run->scene->gpu, tangents, staged, bytes);
-    }
-    free(staged);
-    run->block.jacobian.n = pass->n;
-    run->block.jacobian.turning = pass->turning;
-    run->block.jacobian.dot = gpu_pointer(tangents);
-    return status;
+    if (!staged) return NB_ERR_MEMORY;
+    NB_TRY(gpu_reserve(run->ctx, run->scene->gpu, tangents, most + 1));
+    p->n = pass->n;
+    p->turning = pass->rotating;
+    p->dot = gpu_pointer(tangents);
+    return gpu_put(run->ctx, run->scene->gpu, tangents, staged,
+                   stage(run, staged, tangents->address));
 }

@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "compile/jit/derivative_kernels.h"
-#include "compile/jit/hot.h"
+#include "compile/jit/registry.h"
 #include "gpu/derivatives.h"
 #include "physics/spec.h"
 
@@ -52,8 +51,8 @@ const char *gpu_kernel_name(const struct gpu_kernel *kernel)
 void gpu_close(struct gpu *gpu)
 {
     if (gpu) {
-        hot_close(gpu);
-        derivative_kernels_close(gpu);
+        registry_close(gpu, &gpu->hot);
+        registry_close(gpu, &gpu->derivative_kernels);
         gpu->driver->close(gpu->device);
     }
     free(gpu);
@@ -65,12 +64,11 @@ static const size_t buffers[] = {
     offsetof(struct gpu_scene, stol),         offsetof(struct gpu_scene, mask),
     offsetof(struct gpu_scene, partial),      offsetof(struct gpu_scene, photons),
     offsetof(struct gpu_scene, tangents),     offsetof(struct gpu_scene, totals),
-    offsetof(struct gpu_scene, sums),         offsetof(struct gpu_scene, change),
-    offsetof(struct gpu_scene, sum_bar),      offsetof(struct gpu_scene, f_counts),
-    offsetof(struct gpu_scene, inputs[0]),    offsetof(struct gpu_scene, inputs[1]),
-    offsetof(struct gpu_scene, inputs[2]),    offsetof(struct gpu_scene, count_parameters),
-    offsetof(struct gpu_scene, tallies),      offsetof(struct gpu_scene, pixels),
-    offsetof(struct gpu_scene, counts),
+    offsetof(struct gpu_scene, change),       offsetof(struct gpu_scene, sum_bar),
+    offsetof(struct gpu_scene, f_counts),     offsetof(struct gpu_scene, inputs[0]),
+    offsetof(struct gpu_scene, inputs[1]),    offsetof(struct gpu_scene, inputs[2]),
+    offsetof(struct gpu_scene, tallies),      offsetof(struct gpu_scene, count_parameters),
+    offsetof(struct gpu_scene, pixels),       offsetof(struct gpu_scene, counts),
 };
 
 enum { BUFFERS = sizeof buffers / sizeof *buffers };
@@ -82,16 +80,18 @@ void gpu_scene_drop(struct gpu_scene *scene)
     gpu_forget(scene);
     for (int i = 0; i < BUFFERS; i++)
         gpu_drop(scene->gpu, (struct gpu_buffer *)(void *)(base + buffers[i]));
+    gpu_workspace_drop(&scene->staged);
+    gpu_workspace_drop(&scene->order);
+    gpu_workspace_drop(&scene->counted);
     scene->f_sent = 0;
 }
 
 void gpu_derivatives_drop(struct gpu_scene *scene)
 {
     struct gpu_buffer *const of_rows[] = {&scene->tangents,  &scene->totals,
-                                          &scene->sums,      &scene->change,
-                                          &scene->sum_bar,   &scene->f_counts,
-                                          &scene->inputs[0], &scene->inputs[1],
-                                          &scene->inputs[2]};
+                                          &scene->change,    &scene->sum_bar,
+                                          &scene->f_counts,  &scene->inputs[0],
+                                          &scene->inputs[1], &scene->inputs[2]};
 
     for (size_t i = 0; i < sizeof of_rows / sizeof of_rows[0]; i++)
         gpu_drop(scene->gpu, of_rows[i]);
@@ -100,7 +100,7 @@ void gpu_derivatives_drop(struct gpu_scene *scene)
 size_t gpu_scene_bytes(const struct gpu_scene *scene)
 {
     const char *base = (const char *)scene;
-    size_t bytes = 0;
+    size_t bytes = scene->staged.bytes + scene->order.bytes + scene->counted.bytes;
 
     for (int i = 0; i < BUFFERS; i++)
         bytes += ((const struct gpu_buffer *)(const void *)(base + buffers[i]))->bytes;

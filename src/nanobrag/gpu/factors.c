@@ -6,17 +6,11 @@
  */
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "gpu/derivatives_run.h"
 #include "kernels/rounding.h"
 #include "physics/step.h"
-
-/* The cotangents of all pixels' sums: the sum and the maximum of their sizes. */
-struct cotangents {
-    double total, most;
-};
 
 static size_t places_of(const struct phys_frame *frame)
 {
@@ -33,7 +27,21 @@ nb_status factors_prepare(struct derivatives_run *run)
     NB_TRY(gpu_reserve(run->ctx, run->scene->gpu, sum_bar,
                        rows * (size_t)run->job->frame->nfast * sizeof(double)));
     run->block.jacobian.sum_bar = gpu_pointer(sum_bar);
+    run->cotangents.total = run->cotangents.most = 0;
     return NB_OK;
+}
+
+/* How many pixels are before a strip. */
+static size_t pixels_before(const struct derivatives_run *run,
+                            const struct gpu_strip *strip)
+{
+    return (size_t)strip->first * GPU_SLOW * (size_t)run->job->frame->nfast;
+}
+
+double *factors_cotangents_of(const struct derivatives_run *run,
+                              const struct gpu_strip *strip)
+{
+    return (double *)gpu_pointer(&run->scene->sum_bar) + pixels_before(run, strip);
 }
 
 /* Add the cotangents of one row of pixels; columns outside the tiles were not written. */
@@ -50,30 +58,22 @@ static void add_cotangents(const struct derivatives_run *run, const double *row,
     }
 }
 
-static nb_status find_cotangents(struct derivatives_run *run, struct cotangents *out)
+nb_status factors_add_cotangents(struct derivatives_run *run, const struct gpu_strip *strip)
 {
-    const struct gpu *gpu = run->scene->gpu;
+    struct gpu_scene *s = run->scene;
     const size_t nfast = (size_t)run->job->frame->nfast;
-    nb_status status = NB_OK;
+    const gpu_address from =
+        s->sum_bar.address + pixels_before(run, strip) * sizeof(double);
+    double *bar =
+        gpu_workspace(run->ctx, &s->staged, (size_t)strip->rows * nfast * sizeof *bar,
+                      "a strip of cotangents");
 
-    for (int first = 0; first < run->layout.down && status == NB_OK;
-         first += run->layout.strip) {
-        const struct derivatives_strip strip = derivatives_strip_at(run, first);
-        const size_t n = (size_t)strip.rows * nfast;
-        const size_t before = (size_t)first * GPU_SLOW * nfast;
-        double *bar = malloc(n * sizeof *bar);
-
-        if (!bar) return fail_memory(run->ctx, "a strip of cotangents");
-        status =
-            gpu->driver->download(run->ctx, gpu->device, bar,
-                                  run->scene->sum_bar.address + before * sizeof(double),
-                                  n * sizeof *bar);
-        if (status == NB_OK) status = gpu->driver->wait(run->ctx, gpu->device);
-        for (int s = 0; status == NB_OK && s < strip.rows; s++)
-            add_cotangents(run, bar + (size_t)s * nfast, out);
-        free(bar);
-    }
-    return status;
+    if (!bar) return NB_ERR_MEMORY;
+    NB_TRY(gpu_fetch_strip(run->ctx, s, run->job, strip, from, bar));
+    NB_TRY(s->gpu->driver->wait(run->ctx, s->gpu->device));
+    for (int i = 0; i < strip->rows; i++)
+        add_cotangents(run, bar + (size_t)i * nfast, &run->cotangents);
+    return NB_OK;
 }
 
 /*
@@ -99,8 +99,7 @@ static double largest_addend(const struct job *job)
     return 2 * rounding_largest_sum(job) / (common * job->frame->f_max);
 }
 
-static double finer_unit(const struct derivatives_run *run,
-                         const struct cotangents *cotangents, double unit, double largest)
+static double finer_unit(const struct derivatives_run *run, double unit, double largest)
 {
     const struct phys_frame *frame = run->job->frame;
     const double subs = (double)frame->oversample * frame->oversample;
@@ -109,31 +108,28 @@ static double finer_unit(const struct derivatives_run *run,
     const double samples = pixels * subs * frame->nlayers * gpu_pairs_of(frame);
 
     return fmax((largest + samples) * unit,
-                cotangents->most * largest_addend(run->job) / subs)
+                run->cotangents.most * largest_addend(run->job) / subs)
            / most_units;
 }
 
 /* ---- launches ---- */
 
 /* Add one strip of tiles to the counts. */
-static nb_status run_strip(struct derivatives_run *run, int first)
+static nb_status run_strip(void *user, const struct gpu_strip *strip)
 {
+    struct derivatives_run *run = user;
     struct gpu_scene *s = run->scene;
-    const struct derivatives_strip strip = derivatives_strip_at(run, first);
     struct gpu_f_parameters *f = &run->block.f;
-    const unsigned blocks =
-        (unsigned)(strip.down * run->layout.across) * (unsigned)run->layout.segments;
+    const unsigned blocks = (unsigned)strip->tiles * (unsigned)run->layout.segments;
     const struct gpu_sequence sequence = {"structure factors",
                                           1,
                                           {{run->f_kernel, blocks,
                                             offsetof(struct derivatives_block, f), 0}}};
 
-    f->image.first_slow = strip.slow;
-    f->image.down = strip.down;
-    f->sum_bar = (const double *)gpu_pointer(&s->sum_bar)
-                 + (size_t)first * GPU_SLOW * (size_t)run->job->frame->nfast;
-    NB_TRY(gpu_put(run->ctx, s->gpu, &s->parameters, &run->block, sizeof run->block));
-    NB_TRY(gpu_run(run->ctx, s, run->job, &sequence));
+    f->image.first_slow = strip->slow;
+    f->image.down = strip->down;
+    f->sum_bar = factors_cotangents_of(run, strip);
+    NB_TRY(gpu_run_with(run->ctx, s, run->job, &sequence, &run->block, sizeof run->block));
     return s->gpu->driver->wait(run->ctx, s->gpu->device);
 }
 
@@ -153,11 +149,7 @@ static nb_status run_all(struct derivatives_run *run, double unit, int64_t *coun
     f->image.segments = run->layout.segments;
     f->count = gpu_pointer(&s->f_counts);
     f->unit = unit;
-    for (int first = 0; first < run->layout.down; first += run->layout.strip) {
-        NB_TRY(run_strip(run, first));
-        progress_step(run->progress);
-        NB_TRY(progress_check(run->progress));
-    }
+    NB_TRY(gpu_run_strips(run->progress, run->job, &run->layout, run_strip, run));
     NB_TRY(driver->download(run->ctx, s->gpu->device, counts, s->f_counts.address,
                             places * sizeof *counts));
     NB_TRY(driver->wait(run->ctx, s->gpu->device));
@@ -166,17 +158,27 @@ static nb_status run_all(struct derivatives_run *run, double unit, int64_t *coun
     return NB_OK;
 }
 
-static nb_status gather(struct derivatives_run *run, const struct cotangents *cotangents,
-                        int64_t *counts)
+nb_status factors_gather(struct derivatives_run *run)
 {
     const size_t places = places_of(run->job->frame);
-    const int strips = (run->layout.down + run->layout.strip - 1) / run->layout.strip;
+    const int strips = gpu_strips_of(&run->layout);
     const double share = 1.0 / run->parts;
-    double unit = cotangents->total * largest_addend(run->job) / most_units, largest, finer;
+    double unit = run->cotangents.total * largest_addend(run->job) / most_units;
+    double largest, finer;
+    int64_t *counts;
 
+    if (!isfinite(run->cotangents.total)) {
+        /* a cotangent that is not finite makes every sum meaningless */
+        for (size_t i = 0; i < places; i++) run->out->f[i] = NAN;
+        return NB_OK;
+    }
+    if (!(run->cotangents.total * largest_addend(run->job) > 0)) return NB_OK; /* all 0 */
+    counts = gpu_workspace(run->ctx, &run->scene->counted, places * sizeof *counts,
+                           "cotangents of structure factors");
+    if (!counts) return NB_ERR_MEMORY;
     progress_part(run->progress, share * run->part, share / 2, strips);
     NB_TRY(run_all(run, unit, counts, &largest));
-    finer = finer_unit(run, cotangents, unit, largest);
+    finer = finer_unit(run, unit, largest);
     if (largest < enough_units && finer < unit / 4) {
         unit = finer;
         progress_part(run->progress, share * (run->part + 0.5), share / 2, strips);
@@ -184,25 +186,4 @@ static nb_status gather(struct derivatives_run *run, const struct cotangents *co
     }
     for (size_t i = 0; i < places; i++) run->out->f[i] = (double)counts[i] * unit;
     return NB_OK;
-}
-
-nb_status factors_gather(struct derivatives_run *run)
-{
-    const size_t places = places_of(run->job->frame);
-    struct cotangents cotangents = {0, 0};
-    int64_t *counts;
-    nb_status status;
-
-    NB_TRY(find_cotangents(run, &cotangents));
-    if (!isfinite(cotangents.total)) {
-        /* a cotangent that is not finite makes every sum meaningless */
-        for (size_t i = 0; i < places; i++) run->out->f[i] = NAN;
-        return NB_OK;
-    }
-    if (!(cotangents.total * largest_addend(run->job) > 0)) return NB_OK; /* all are 0 */
-    counts = malloc(places * sizeof *counts);
-    if (!counts) return fail_memory(run->ctx, "cotangents of structure factors");
-    status = gather(run, &cotangents, counts);
-    free(counts);
-    return status;
 }

@@ -44,7 +44,7 @@ void gpu_forget(struct gpu_scene *scene);
 
 /* Free all that a simulator keeps on its device; its next job sends everything again. */
 void gpu_scene_drop(struct gpu_scene *scene);
-/* The device memory of a simulator, bytes. */
+/* The memory of a simulator on its device, and on the host for the device, bytes. */
 size_t gpu_scene_bytes(const struct gpu_scene *scene);
 
 /* Lay out a job. `whole` covers the whole detector, not the ROI alone. */

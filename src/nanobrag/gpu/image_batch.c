@@ -43,10 +43,8 @@ static size_t lists_at(const struct gpu_batch *batch, const struct phys_frame *f
 
 int gpu_batch_limit(const struct gpu_scene *scene, const struct job *job, int on_device)
 {
-    const int empty = job->roi[1] <= job->roi[0] || job->roi[3] <= job->roi[2];
-
-    return scene->f_varies || empty ? 1
-                                    : image_most(&scene->gpu->properties, job, on_device);
+    if (scene->f_varies || image_is_empty(job)) return 1;
+    return image_most(&scene->gpu->properties, job, on_device);
 }
 
 nb_status gpu_batch_make(nb_context *ctx, const struct job *job, int capacity,

@@ -13,6 +13,7 @@
 
 #include "base/progress.h"
 #include "compile/jit/hot.h"
+#include "gpu/strips.h"
 #include "gpu/text/block.h"
 #include "gpu/upload.h"
 #include "kernels/grid.h"
@@ -22,6 +23,11 @@ enum { THREADS = GPU_FAST * GPU_SLOW };
 _Static_assert((int)THREADS == (int)BLOCK_THREADS, "a thread for each pixel of a tile");
 
 /* ---- how a job is computed ---- */
+
+int image_is_empty(const struct job *job)
+{
+    return job->roi[1] <= job->roi[0] || job->roi[3] <= job->roi[2];
+}
 
 static int parts_of(const struct job *job, const struct rounding *rounding, int parts)
 {
@@ -131,43 +137,52 @@ void image_describe(const struct gpu_scene *s, const struct job *job,
 }
 
 nb_status image_prepare(nb_context *ctx, struct gpu_scene *s, const struct job *job,
-                        const struct gpu_layout *l, struct gpu_parameters *out)
+                        const struct gpu_layout *l, struct gpu_parameters *out,
+                        struct gpu_kernel *kernel)
 {
+    const struct gpu_kernel built = {GPU_IMAGE, job->spec.shape, job->spec.lookup,
+                                     l->single, NULL};
+
+    *kernel = built;
     NB_TRY(gpu_send_lists(ctx, s, job));
     NB_TRY(image_common(ctx, s, job, l, 1));
     image_describe(s, job, l, out);
-    return NB_OK;
+    return hot_kernel(ctx, s, job, l, out, kernel);
 }
 
 /* ---- launches ---- */
 
-/* Compute the rows of tiles from number `first` on, into the image. */
-static nb_status run_strip(nb_context *ctx, struct gpu_scene *s, const struct job *job,
-                           const struct gpu_layout *l, int first,
-                           const struct gpu_kernel *kernel,
-                           struct gpu_parameters *parameters)
+struct image_run {
+    nb_context *ctx;
+    struct gpu_scene *scene;
+    const struct job *job;
+    struct gpu_layout layout;
+    struct gpu_kernel kernel; /* of the Bragg sums */
+    struct gpu_parameters parameters;
+};
+
+static nb_status run_strip(void *user, const struct gpu_strip *strip)
 {
-    const struct gpu_driver *driver = s->gpu->driver;
-    const int down = first + l->strip < l->down ? l->strip : l->down - first;
-    const unsigned tiles = (unsigned)(down * l->across);
-    const int slow = l->first_slow + first * GPU_SLOW;
-    const int end = slow + down * GPU_SLOW;
-    const int rows = (end < job->frame->nslow ? end : job->frame->nslow) - slow;
-    const size_t nfast = (size_t)job->frame->nfast;
+    struct image_run *run = user;
+    struct gpu_scene *s = run->scene;
+    const struct gpu_layout *l = &run->layout;
+    const unsigned tiles = (unsigned)strip->tiles;
     const struct gpu_sequence image =
         {"image",
          2,
-         {{*kernel, tiles * (unsigned)l->segments, 0, 0},
+         {{run->kernel, tiles * (unsigned)l->segments, 0, 0},
           {{GPU_FINISH, 0, 0, l->single, NULL}, tiles, 0, 0}}};
+    double *photons = run->job->photons;
 
-    parameters->first_slow = slow;
-    parameters->down = down;
-    NB_TRY(gpu_put(ctx, s->gpu, &s->parameters, parameters, sizeof *parameters));
-    NB_TRY(gpu_run(ctx, s, job, &image));
-    if (job->photons)
-        NB_TRY(driver->download(ctx, s->gpu->device, job->photons + (size_t)slow * nfast,
-                                s->photons.address, (size_t)rows * nfast * sizeof(double)));
-    return driver->wait(ctx, s->gpu->device);
+    run->parameters.first_slow = strip->slow;
+    run->parameters.down = strip->down;
+    NB_TRY(gpu_run_with(run->ctx, s, run->job, &image, &run->parameters,
+                        sizeof run->parameters));
+    if (photons)
+        NB_TRY(gpu_fetch_strip(run->ctx, s, run->job, strip, s->photons.address,
+                               photons
+                                   + (size_t)strip->slow * (size_t)run->job->frame->nfast));
+    return s->gpu->driver->wait(run->ctx, s->gpu->device);
 }
 
 void image_output(const struct gpu_output *out, struct gpu_parameters *p)
@@ -180,13 +195,15 @@ void image_output(const struct gpu_output *out, struct gpu_parameters *p)
 
 /* Set all of the caller's image to 0 where the tiles of the ROI leave some of it out, by
  * finishing tiles that have no rendered pixel. */
-static nb_status blank_output(nb_context *ctx, struct gpu_scene *s, const struct job *job,
-                              const struct gpu_layout *l, struct gpu_parameters p)
+static nb_status blank_output(struct image_run *run)
 {
-    const struct gpu_layout all = gpu_layout_of(&s->gpu->properties, job, l->single, 1);
+    const struct gpu_layout *l = &run->layout;
+    const struct gpu_layout all =
+        gpu_layout_of(&run->scene->gpu->properties, run->job, l->single, 1);
     const unsigned tiles = (unsigned)all.across * (unsigned)all.down;
     const struct gpu_sequence blank =
         {"blank", 1, {{{GPU_FINISH, 0, 0, l->single, NULL}, tiles, 0, 0}}};
+    struct gpu_parameters p = run->parameters;
 
     if (l->across == all.across && l->down == all.down) return NB_OK;
     memset(p.roi, 0, sizeof p.roi);
@@ -194,38 +211,23 @@ static nb_status blank_output(nb_context *ctx, struct gpu_scene *s, const struct
     p.across = all.across;
     p.down = all.down;
     p.photons = NULL;
-    NB_TRY(gpu_put(ctx, s->gpu, &s->parameters, &p, sizeof p));
-    return gpu_run(ctx, s, job, &blank);
-}
-
-static int is_empty(const struct job *job)
-{
-    return job->roi[1] <= job->roi[0] || job->roi[3] <= job->roi[2];
+    return gpu_run_with(run->ctx, run->scene, run->job, &blank, &p, sizeof p);
 }
 
 static nb_status run_all(struct progress *progress, struct gpu_scene *s,
                          const struct job *job, int single, const struct gpu_output *out)
 {
-    nb_context *ctx = progress->ctx;
-    const struct gpu_layout l =
-        gpu_layout_of(&s->gpu->properties, job, single, is_empty(job));
-    const int strips = (l.down + l.strip - 1) / l.strip;
-    struct gpu_kernel kernel = {GPU_IMAGE, job->spec.shape, job->spec.lookup, l.single,
-                                NULL};
-    struct gpu_parameters parameters;
+    struct image_run run = {.ctx = progress->ctx, .scene = s, .job = job};
+    struct gpu_layout *l = &run.layout;
 
-    NB_TRY(image_prepare(ctx, s, job, &l, &parameters));
-    NB_TRY(hot_kernel(ctx, s, job, &l, &parameters, &kernel));
+    *l = gpu_layout_of(&s->gpu->properties, job, single, image_is_empty(job));
+    NB_TRY(image_prepare(run.ctx, s, job, l, &run.parameters, &run.kernel));
     if (out) {
-        image_output(out, &parameters);
-        NB_TRY(blank_output(ctx, s, job, &l, parameters));
+        image_output(out, &run.parameters);
+        NB_TRY(blank_output(&run));
     }
-    progress_part(progress, 0, 1, strips);
-    for (int first = 0; first < l.down && !progress_stopped(progress); first += l.strip) {
-        NB_TRY(run_strip(ctx, s, job, &l, first, &kernel, &parameters));
-        progress_step(progress);
-    }
-    return progress_check(progress);
+    progress_part(progress, 0, 1, gpu_strips_of(l));
+    return gpu_run_strips(progress, job, l, run_strip, &run);
 }
 
 static double peak_of(const struct job *job)
@@ -248,7 +250,7 @@ nb_status gpu_forward(struct progress *progress, struct gpu_scene *scene,
 {
     progress_start(progress, job->planned);
     if (job->photons) grid_clear(job);
-    if (!out && is_empty(job)) return progress_end(progress);
+    if (!out && image_is_empty(job)) return progress_end(progress);
     NB_TRY(gpu_begin(progress->ctx, scene));
     NB_TRY(run_all(progress, scene, job, single, out));
     if (job->photons && gpu_needs_photons(job, single)

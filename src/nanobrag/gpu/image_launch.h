@@ -1,6 +1,6 @@
 /*
- * image_launch.h - the steps of an image that image_batch.c and loss_launch.c share with
- * image_launch.c.
+ * image_launch.h - the steps of an image that image_batch.c, loss_launch.c and
+ * derivatives.c share with image_launch.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -9,6 +9,9 @@
 
 #include "gpu/gpu.h"
 #include "gpu/text/parameters.h"
+
+/* 1 when the ROI of a job has no pixel. */
+int image_is_empty(const struct job *job);
 
 /* How many images like a job's fit into one launch, one strip each; 0: not even one does.
  */
@@ -24,9 +27,11 @@ nb_status image_common(nb_context *ctx, struct gpu_scene *s, const struct job *j
 void image_describe(const struct gpu_scene *s, const struct job *job,
                     const struct gpu_layout *l, struct gpu_parameters *out);
 
-/* Send all inputs of one image, and fill in its parameters. */
+/* Send all inputs of one image, fill in its parameters, and choose the kernel of its Bragg
+ * sums. */
 nb_status image_prepare(nb_context *ctx, struct gpu_scene *s, const struct job *job,
-                        const struct gpu_layout *l, struct gpu_parameters *out);
+                        const struct gpu_layout *l, struct gpu_parameters *out,
+                        struct gpu_kernel *kernel);
 
 /* Let the kernels write the image to the caller's memory on the device. */
 void image_output(const struct gpu_output *out, struct gpu_parameters *p);

@@ -2,7 +2,6 @@
 #include "gpu/upload.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/rounding.h"
@@ -160,37 +159,35 @@ nb_status gpu_send_job(nb_context *ctx, struct gpu_scene *scene, const struct jo
 
 /* ---- images ---- */
 
-/* Copy the rows of an image one after the other; NULL: there is no memory. */
-static void *pack(const struct gpu_input *input, size_t nslow, size_t nfast, size_t size)
+/* Copy the rows of an image one after the other. */
+static void pack(const struct gpu_input *input, size_t nslow, size_t nfast, size_t size,
+                 char *dense)
 {
     const char *from = input->host;
-    char *dense = malloc(nslow * nfast * size);
 
-    for (size_t s = 0; dense && s < nslow; s++)
+    for (size_t s = 0; s < nslow; s++)
         for (size_t f = 0; f < nfast; f++)
             memcpy(dense + (s * nfast + f) * size,
                    from
                        + ((int64_t)s * input->stride[0] + (int64_t)f * input->stride[1])
                              * (int64_t)size,
                    size);
-    return dense;
 }
 
-static nb_status send_host(nb_context *ctx, struct gpu *gpu, const struct job *job,
+static nb_status send_host(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                            const struct gpu_input *input, struct gpu_buffer *buffer)
 {
     const size_t nslow = (size_t)job->frame->nslow, nfast = (size_t)job->frame->nfast;
     const size_t size = input->bits == 64 ? sizeof(double) : sizeof(float);
-    void *dense = NULL;
-    nb_status status;
+    const size_t bytes = nslow * nfast * size;
+    char *dense;
 
-    if (input->stride[1] != 1 || input->stride[0] != (int64_t)nfast) {
-        dense = pack(input, nslow, nfast, size);
-        if (!dense) return fail_memory(ctx, "an image");
-    }
-    status = gpu_put(ctx, gpu, buffer, dense ? dense : input->host, nslow * nfast * size);
-    free(dense);
-    return status;
+    if (input->stride[1] == 1 && input->stride[0] == (int64_t)nfast)
+        return gpu_put(ctx, scene->gpu, buffer, input->host, bytes);
+    dense = gpu_workspace(ctx, &scene->staged, bytes, "an image");
+    if (!dense) return NB_ERR_MEMORY;
+    pack(input, nslow, nfast, size, dense);
+    return gpu_put(ctx, scene->gpu, buffer, dense, bytes);
 }
 
 nb_status gpu_send_input(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
@@ -200,7 +197,7 @@ nb_status gpu_send_input(nb_context *ctx, struct gpu_scene *scene, const struct 
     const void *at = (const void *)(uintptr_t)input->device;
 
     if (input->host) {
-        NB_TRY(send_host(ctx, scene->gpu, job, input, buffer));
+        NB_TRY(send_host(ctx, scene, job, input, buffer));
         at = gpu_pointer(buffer);
     }
     out->wide = input->bits == 64 ? at : NULL;
@@ -221,14 +218,14 @@ nb_status gpu_send_target(nb_context *ctx, struct gpu_scene *scene, const struct
 nb_status gpu_reserve_zeros(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
                             size_t bytes)
 {
-    void *zeros;
-    nb_status status;
+    static const char zeros[1 << 16];
+    nb_status status = NB_OK;
 
     if (bytes <= buffer->bytes) return NB_OK;
-    zeros = calloc(bytes, 1);
-    if (!zeros) return fail_memory(ctx, "a strip of an image");
-    status = gpu_put(ctx, gpu, buffer, zeros, bytes);
-    free(zeros);
+    NB_TRY(gpu_reserve(ctx, gpu, buffer, bytes));
+    for (size_t at = 0; at < bytes && status == NB_OK; at += sizeof zeros)
+        status = gpu->driver->upload(ctx, gpu->device, buffer->address + at, zeros,
+                                     bytes - at < sizeof zeros ? bytes - at : sizeof zeros);
     if (status != NB_OK) gpu_drop(gpu, buffer);
     return status;
 }

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "base/array.h"
+#include "base/floats.h"
 #include "image/noise.h"
 #include "image/statistics.h"
 #include "physics/noise/counts.h"
@@ -155,7 +156,10 @@ static struct phys_tally digitize_rows(const struct rows *rows, int threads)
 
         last = wave_end(rows, first);
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 4) if (shared)
-        for (int s = first; s < last; s++) tally[s - first] = digitize_row(rows, s);
+        for (int s = first; s < last; s++) {
+            STANDARD_FLOATS;
+            tally[s - first] = digitize_row(rows, s);
+        }
         for (int s = first; s < last; s++) phys_tally_join(&total, &tally[s - first]);
     }
     (void)threads, (void)shared; /* without OpenMP */

@@ -17,6 +17,7 @@
 #include <nanobrag/scene.h>
 
 #include "base/context.h"
+#include "base/floats.h"
 #include "io/file.h"
 #include "io/parse.h"
 #include "scene/reflections/hkl_table.h"
@@ -24,7 +25,6 @@
 enum { WORD = 8, TAG = 6, CHECK = 4, TRAILER = TAG + CHECK, BUFFER = 1 << 16 };
 
 static const char tag[] = "NBSUM1";
-static const size_t size_limit = (size_t)3 << 30;
 
 /* Continues the CRC-32 of zlib and PNG, which starts at 0, four bits at a time. */
 static uint32_t checksum(uint32_t crc, const unsigned char *bytes, size_t n)
@@ -168,8 +168,9 @@ static nb_status fill_box(nb_context *ctx, const char *name, const struct dump *
 }
 
 nb_status fdump_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
-                      nb_hkl **out)
+                      void *to)
 {
+    nb_hkl **const out = to;
     struct dump dump;
     const size_t header = read_header(bytes, n, &dump);
     nb_hkl *hkl;
@@ -198,17 +199,11 @@ nb_status fdump_parse(nb_context *ctx, const char *name, const void *bytes, size
 
 nb_status nb_fdump_read(nb_context *ctx, const char *path, nb_hkl **out)
 {
-    unsigned char *bytes;
-    size_t n;
-    nb_status status;
+    STANDARD_FLOATS;
+    static const struct file_format format = {"dump", (size_t)3 << 30, fdump_parse};
 
-    if (!ctx || !out) return NB_ERR_ARGUMENT;
-    *out = NULL;
-    if (!path) return fail(ctx, NB_ERR_ARGUMENT, "dump: path is NULL");
-    NB_TRY(file_read(ctx, path, size_limit, &bytes, &n));
-    status = fdump_parse(ctx, path, bytes, n, out);
-    free(bytes);
-    return status;
+    if (out) *out = NULL;
+    return file_parse(ctx, path, &format, out);
 }
 
 /* ---- writing ---- */
@@ -260,6 +255,7 @@ static void put_cells(struct stream *stream, const nb_hkl *hkl, double default_f
 nb_status nb_fdump_write(nb_context *ctx, const char *path, const nb_hkl *hkl,
                          double default_f, int profile)
 {
+    STANDARD_FLOATS;
     const int planes = profile == NB_PROFILE_NANOBRAGG;
     struct file_out file;
     struct stream stream;

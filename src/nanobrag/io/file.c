@@ -154,6 +154,21 @@ nb_status file_read(nb_context *ctx, const char *path, size_t limit, unsigned ch
     return status;
 }
 
+nb_status file_parse(nb_context *ctx, const char *path, const struct file_format *format,
+                     void *to)
+{
+    unsigned char *bytes;
+    size_t n;
+    nb_status status;
+
+    if (!ctx || !to) return NB_ERR_ARGUMENT;
+    if (!path) return fail(ctx, NB_ERR_ARGUMENT, "%s: path is NULL", format->name);
+    NB_TRY(file_read(ctx, path, format->limit, &bytes, &n));
+    status = format->parse(ctx, path, bytes, n, to);
+    free(bytes);
+    return status;
+}
+
 /* ---- writing ---- */
 
 /* Returns the path of a file `name` in the folder of `path`, to be released with free(). */

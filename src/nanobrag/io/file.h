@@ -18,6 +18,23 @@
 nb_status file_read(nb_context *ctx, const char *path, size_t limit, unsigned char **bytes,
                     size_t *n);
 
+/* Parses n bytes of the file `name`, and writes the result to what `to` points to. */
+typedef nb_status file_parser(nb_context *ctx, const char *name, const void *bytes,
+                              size_t n, void *to);
+
+/* A format of files: its name in messages, the most bytes that a file may have, and its
+ * parser. */
+struct file_format {
+    const char *name;
+    size_t limit;
+    file_parser *parse;
+};
+
+/* Reads and parses a file. Returns NB_ERR_ARGUMENT if ctx, path or `to` is NULL, and the
+ * errors of file_read() and of the parser. */
+nb_status file_parse(nb_context *ctx, const char *path, const struct file_format *format,
+                     void *to);
+
 /* Returns the size of a regular file in bytes; -1 for anything else. */
 long long file_size(const char *path);
 

@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/context.h"
+#include "base/floats.h"
 #include "base/log.h"
 #include "io/file.h"
 #include "io/parse.h"
@@ -19,8 +20,6 @@
 #include "scene/reflections/hkl_table.h"
 
 enum { GROUP = 4, SHORTEST = 8 }; /* numbers of a group; bytes of "0 0 0 0\n" */
-
-static const size_t size_limit = (size_t)1 << 30;
 
 struct list {
     int *hkl; /* n x 3 */
@@ -157,8 +156,9 @@ static int is_trailing_text(struct text text, struct span line)
 }
 
 nb_status hkl_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
-                    nb_hkl **out)
+                    void *to)
 {
+    nb_hkl **const out = to;
     const size_t capacity = n / SHORTEST + 1;
     struct list list = {0};
     struct text text;
@@ -203,15 +203,9 @@ nb_status hkl_parse(nb_context *ctx, const char *name, const void *bytes, size_t
 
 nb_status nb_hkl_read(nb_context *ctx, const char *path, nb_hkl **out)
 {
-    unsigned char *bytes;
-    size_t n;
-    nb_status status;
+    STANDARD_FLOATS;
+    static const struct file_format format = {"reflections", (size_t)1 << 30, hkl_parse};
 
-    if (!ctx || !out) return NB_ERR_ARGUMENT;
-    *out = NULL;
-    if (!path) return fail(ctx, NB_ERR_ARGUMENT, "reflections: path is NULL");
-    NB_TRY(file_read(ctx, path, size_limit, &bytes, &n));
-    status = hkl_parse(ctx, path, bytes, n, out);
-    free(bytes);
-    return status;
+    if (out) *out = NULL;
+    return file_parse(ctx, path, &format, out);
 }

@@ -6,18 +6,17 @@
 #include <stdlib.h>
 
 #include "base/context.h"
+#include "base/floats.h"
 #include "io/file.h"
 #include "io/parse.h"
 #include "io/text.h"
 
 enum { NUMBERS = 9 };
 
-static const size_t size_limit = (size_t)1 << 20;
-
 nb_status matrix_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
-                       double matrix[9])
+                       void *to)
 {
-    double numbers[NUMBERS];
+    double *const matrix = to, numbers[NUMBERS];
     struct text text;
     struct span line, word;
     int count = 0;
@@ -44,15 +43,9 @@ nb_status matrix_parse(nb_context *ctx, const char *name, const void *bytes, siz
 
 nb_status nb_matrix_read(nb_context *ctx, const char *path, double matrix[9])
 {
-    unsigned char *bytes;
-    size_t n;
-    nb_status status;
+    STANDARD_FLOATS;
+    static const struct file_format format = {"matrix", (size_t)1 << 20, matrix_parse};
 
-    if (!ctx) return NB_ERR_ARGUMENT;
-    if (!path || !matrix)
-        return fail(ctx, NB_ERR_ARGUMENT, "matrix: %s is NULL", path ? "matrix" : "path");
-    NB_TRY(file_read(ctx, path, size_limit, &bytes, &n));
-    status = matrix_parse(ctx, path, bytes, n, matrix);
-    free(bytes);
-    return status;
+    if (ctx && !matrix) return fail(ctx, NB_ERR_ARGUMENT, "matrix: matrix is NULL");
+    return file_parse(ctx, path, &format, matrix);
 }

@@ -9,18 +9,14 @@
 
 #include <nanobrag/io.h>
 
-/* Each parses n bytes of a format; the caller frees `out` as after the reader. */
-nb_status hkl_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
-                    nb_hkl **out);
-nb_status fdump_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
-                      nb_hkl **out);
-nb_status matrix_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
-                       double matrix[9]);
+#include "io/file.h"
+
+/* Each parses n bytes of a format; the caller frees the result as after the reader. `to`
+ * is what the reader calls out: nb_hkl **, nb_hkl **, nb_smv **, and a matrix of double[9].
+ */
+file_parser hkl_parse, fdump_parse, smv_parse, matrix_parse;
 
 /* Any run of separators separates two columns, as in nanoBragg: "1,,2" has two columns. */
 nb_status table_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
                       int columns, nb_table **out);
-nb_status smv_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
-                    nb_smv **out);
-
 #endif

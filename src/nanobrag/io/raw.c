@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/context.h"
+#include "base/floats.h"
 #include "io/file.h"
 #include "io/parse.h"
 
@@ -44,32 +45,31 @@ static size_t part_size(size_t n, size_t done)
     return n - done < BUFFER ? n - done : BUFFER;
 }
 
-/* Writes doubles as floats by way of `part`, a buffer of part_size(n, 0) floats. */
-static void put_narrowed(struct file_out *file, const double *pixels, size_t n, float *part)
+/* Writes doubles as floats, or floats as doubles, by way of `part`, a buffer of
+ * part_size(n, 0) pixels. */
+static void put_converted(struct file_out *file, const nb_array *image, size_t n,
+                          void *part)
 {
+    const int narrows = image->bits == 64;
+    const double *wide = image->data;
+    const float *narrow = image->data;
+
     for (size_t done = 0; done < n;) {
         const size_t length = part_size(n, done);
 
-        for (size_t i = 0; i < length; i++) part[i] = (float)pixels[done + i];
-        file_put(file, part, length * sizeof *part);
-        done += length;
-    }
-}
-
-/* Writes floats as doubles by way of `part`. */
-static void put_widened(struct file_out *file, const float *pixels, size_t n, double *part)
-{
-    for (size_t done = 0; done < n;) {
-        const size_t length = part_size(n, done);
-
-        for (size_t i = 0; i < length; i++) part[i] = (double)pixels[done + i];
-        file_put(file, part, length * sizeof *part);
+        for (size_t i = 0; i < length; i++)
+            if (narrows)
+                ((float *)part)[i] = (float)wide[done + i];
+            else
+                ((double *)part)[i] = (double)narrow[done + i];
+        file_put(file, part, length * (narrows ? sizeof(float) : sizeof(double)));
         done += length;
     }
 }
 
 nb_status nb_raw_write(nb_context *ctx, const char *path, const nb_array *image, int bits)
 {
+    STANDARD_FLOATS;
     struct file_out file;
     void *part = NULL;
     nb_status status;
@@ -93,12 +93,10 @@ nb_status nb_raw_write(nb_context *ctx, const char *path, const nb_array *image,
     status = file_begin(ctx, path, &file);
     if (status == NB_OK) {
         file_preallocate(&file, n * bytes);
-        if (!converted)
-            file_put(&file, image->data, n * bytes);
-        else if (bits == 32)
-            put_narrowed(&file, image->data, n, part);
+        if (converted)
+            put_converted(&file, image, n, part);
         else
-            put_widened(&file, image->data, n, part);
+            file_put(&file, image->data, n * bytes);
         status = file_end(&file);
     }
     free(part);
@@ -117,6 +115,7 @@ static nb_status fail_length(nb_context *ctx, const char *path, long long found,
 
 nb_status nb_raw_read(nb_context *ctx, const char *path, nb_array *image)
 {
+    STANDARD_FLOATS;
     unsigned char *bytes;
     long long found;
     size_t n, expected;

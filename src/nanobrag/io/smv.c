@@ -14,6 +14,7 @@
 
 #include "base/array.h"
 #include "base/context.h"
+#include "base/floats.h"
 #include "io/file.h"
 #include "io/parse.h"
 #include "io/text.h"
@@ -26,7 +27,6 @@ enum {
     BUFFER = 1 << 12 /* pixels */
 };
 
-static const size_t size_limit = (size_t)3 << 30;
 static const char start[] = "{\nHEADER_BYT";
 
 struct nb_smv {
@@ -89,12 +89,12 @@ static int is_big_endian(struct span header)
 /* Returns HEADER_BYTES; 0 after a failure, whose message is set. */
 static size_t read_length(nb_context *ctx, const char *name, const char *bytes, size_t n)
 {
-    const size_t known = sizeof start - 1;
+    const size_t length = sizeof start - 1;
     struct span line = {bytes, n};
     const char *end;
     double value;
 
-    if (n < known || memcmp(bytes, start, known) != 0) {
+    if (n < length || memcmp(bytes, start, length) != 0) {
         (void)
             fail(ctx, NB_ERR_FORMAT,
                  "%s: no SMV image, expected '{' and HEADER_BYTES at its start; check that "
@@ -102,7 +102,7 @@ static size_t read_length(nb_context *ctx, const char *name, const char *bytes, 
                  name);
         return 0;
     }
-    end = memchr(bytes + known, '\n', n - known);
+    end = memchr(bytes + length, '\n', n - length);
     if (end) line.n = (size_t)(end - bytes);
     if (!header_number(line, "HEADER_BYT", &value) || value != floor(value)
         || value < HEADER_MIN || value > HEADER_MAX) {
@@ -166,8 +166,9 @@ static nb_status read_pixels(nb_context *ctx, const char *name, const unsigned c
 }
 
 nb_status smv_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
-                    nb_smv **out)
+                    void *to)
 {
+    nb_smv **const out = to;
     const size_t length = read_length(ctx, name, bytes, n);
     char *header;
     nb_smv *smv;
@@ -199,17 +200,11 @@ nb_status smv_parse(nb_context *ctx, const char *name, const void *bytes, size_t
 
 nb_status nb_smv_read(nb_context *ctx, const char *path, nb_smv **out)
 {
-    unsigned char *bytes;
-    size_t n;
-    nb_status status;
+    STANDARD_FLOATS;
+    static const struct file_format format = {"SMV image", (size_t)3 << 30, smv_parse};
 
-    if (!ctx || !out) return NB_ERR_ARGUMENT;
-    *out = NULL;
-    if (!path) return fail(ctx, NB_ERR_ARGUMENT, "SMV image: path is NULL");
-    NB_TRY(file_read(ctx, path, size_limit, &bytes, &n));
-    status = smv_parse(ctx, path, bytes, n, out);
-    free(bytes);
-    return status;
+    if (out) *out = NULL;
+    return file_parse(ctx, path, &format, out);
 }
 
 void nb_smv_free(nb_smv *smv)
@@ -222,6 +217,7 @@ void nb_smv_free(nb_smv *smv)
 
 int nb_smv_number(const nb_smv *smv, const char *keyword, double *value)
 {
+    STANDARD_FLOATS;
     return smv && keyword && value && header_number(smv->header, keyword, value);
 }
 
@@ -280,6 +276,7 @@ static void put_pixels(struct file_out *file, const uint16_t *pixels, size_t n, 
 nb_status nb_smv_write(nb_context *ctx, const char *path, const char *header,
                        const nb_array *counts)
 {
+    STANDARD_FLOATS;
     struct file_out file;
     struct span span;
     nb_status status;

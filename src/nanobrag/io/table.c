@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "base/floats.h"
 #include "io/file.h"
 #include "io/parse.h"
 #include "io/text.h"
@@ -97,6 +98,7 @@ nb_status table_parse(nb_context *ctx, const char *name, const void *bytes, size
 
 nb_status nb_table_read(nb_context *ctx, const char *path, int columns, nb_table **out)
 {
+    STANDARD_FLOATS;
     unsigned char *bytes;
     size_t n;
     nb_status status;

@@ -1,11 +1,14 @@
 /*
  * text.c - reads lines, words and numbers of a text in memory.
  *
- * strtod() depends on the locale of the program. So it converts only the numbers that exact
- * arithmetic in double cannot, with the decimal point of the locale put in.
+ * strtod() depends on the locale of the program and reads on to a NUL. So a number is found
+ * by the grammar here, copied, and converted by strtod_l(), which glibc and musl have, in
+ * the locale "C". Plain numbers, of which lists of reflections are full, need none of this.
  *
  * SPDX-License-Identifier: MIT
  */
+#define _GNU_SOURCE // NOLINT(readability-identifier-naming): strtod_l
+
 #include "io/text.h"
 
 #include <ctype.h>
@@ -18,7 +21,7 @@
 
 #include "base/context.h"
 
-enum { NUMBER_MAX = 255, POINT_MAX = 8 };
+enum { NUMBER_MAX = 254 }; /* bytes of a number */
 
 nb_status text_open(nb_context *ctx, const char *name, const void *bytes, size_t n,
                     const char *expected, struct text *text)
@@ -88,106 +91,73 @@ int text_word(const struct text *text, struct span *line, struct span *word)
     return n > 0;
 }
 
-/* Converts n bytes that are known to be a number, with strtod(). */
-static double convert(const char *s, size_t n)
+static int is_digit(char c)
 {
-    char copy[NUMBER_MAX + POINT_MAX];
-    const char *point = localeconv()->decimal_point;
-    const size_t length = strlen(point);
-    size_t used = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        if (s[i] == '.' && length < POINT_MAX) {
-            memcpy(copy + used, point, length);
-            used += length;
-        } else {
-            copy[used++] = s[i];
-        }
-    }
-    copy[used] = '\0';
-    return strtod(copy, NULL);
+    return (unsigned char)(c - '0') < 10;
 }
 
-/* The digits of a number before its exponent: mantissa x 10^scale. */
-struct digits {
-    uint64_t mantissa;
-    int scale, exact, count;
-};
-
-static size_t scan_digits(struct span span, size_t i, struct digits *d)
+static size_t skip_digits(struct span span, size_t i)
 {
-    int point = 0;
-
-    for (; i < span.n && i < NUMBER_MAX; i++) {
-        const char c = span.at[i];
-
-        if (c == '.' && !point) {
-            point = 1;
-        } else if (c >= '0' && c <= '9') {
-            d->count++;
-            if (d->mantissa > (UINT64_MAX - 9) / 10) {
-                d->exact = 0;
-            } else {
-                d->mantissa = 10 * d->mantissa + (uint64_t)(c - '0');
-                d->scale -= point;
-            }
-        } else {
-            break;
-        }
-    }
+    while (i < span.n && is_digit(span.at[i])) i++;
     return i;
 }
 
-/* Reads an exponent that starts at i. Returns its end, or i if there is none. */
-static size_t scan_exponent(struct span span, size_t i, int *exponent)
+static size_t skip_sign(struct span span, size_t i)
 {
-    size_t j = i;
-    int sign = 1, value = 0;
-
-    if (j >= span.n || (span.at[j] != 'e' && span.at[j] != 'E')) return i;
-    j++;
-    if (j < span.n && (span.at[j] == '+' || span.at[j] == '-'))
-        sign = span.at[j++] == '-' ? -1 : 1;
-    if (j >= span.n || span.at[j] < '0' || span.at[j] > '9') return i;
-    for (; j < span.n && span.at[j] >= '0' && span.at[j] <= '9'; j++)
-        if (value < 100000) value = 10 * value + (span.at[j] - '0');
-    *exponent = sign * value;
-    return j;
+    return i < span.n && (span.at[i] == '+' || span.at[i] == '-') ? i + 1 : i;
 }
 
-/* the powers of ten that a double holds exactly */
-static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                               1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                               1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-
-size_t text_number_prefix(struct span span, double *value)
+/* Returns the length of the number at the start of a span, 0 if there is none. */
+static size_t number_length(struct span span)
 {
-    struct digits d = {0, 0, 1, 0};
-    size_t end = 0;
-    int negative = 0, exponent = 0;
+    const size_t first = skip_sign(span, 0);
+    size_t end = skip_digits(span, first), digits = end - first;
 
-    if (span.n > 0 && (*span.at == '+' || *span.at == '-'))
-        negative = span.at[end++] == '-';
-    end = scan_digits(span, end, &d);
-    if (d.count == 0) return 0;
-    end = scan_exponent(span, end, &exponent);
-    if (end > NUMBER_MAX - 1) return 0;
-    exponent += d.scale;
-    /* Both factors are exact, so the result is correctly rounded. */
-    if (d.exact && d.mantissa <= (uint64_t)1 << 53 && exponent >= -22 && exponent <= 22) {
-        const double m = (double)d.mantissa;
-        const double magnitude = exponent < 0 ? m / power[-exponent] : m * power[exponent];
+    if (end < span.n && span.at[end] == '.') {
+        const size_t point = end++;
 
-        *value = negative ? -magnitude : magnitude;
-    } else {
-        *value = convert(span.at, end);
+        end = skip_digits(span, end);
+        digits += end - point - 1;
+    }
+    if (digits == 0) return 0;
+    if (end < span.n && (span.at[end] == 'e' || span.at[end] == 'E')) {
+        const size_t exponent = skip_sign(span, end + 1);
+        const size_t behind = skip_digits(span, exponent);
+
+        if (behind > exponent) end = behind;
     }
     return end;
 }
 
-static int is_digit(char c)
+/* the powers of ten that a double holds exactly */
+enum { POWER_MAX = 22 };
+static const double power[POWER_MAX + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                            1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                            1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+
+static int is_line_blank(char c)
 {
-    return (unsigned char)(c - '0') < 10;
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Adds an exponent of one or two digits to *exponent. Returns 0 if there is none, if the
+ * sum has no exact power, or if more than an exponent is there. */
+static int add_exponent(const char **at, const char *end, ptrdiff_t *exponent)
+{
+    const char *p = *at;
+    ptrdiff_t value = 0;
+    int negative = 0;
+
+    if (*p != 'e' && *p != 'E') return 0;
+    p++;
+    if (p < end && (*p == '-' || *p == '+')) negative = *p++ == '-';
+    if (p == end || !is_digit(*p)) return 0;
+    value = *p++ - '0';
+    if (p < end && is_digit(*p)) value = 10 * value + (*p++ - '0');
+    *exponent += negative ? -value : value;
+    *at = p;
+    return *exponent >= -POWER_MAX && *exponent <= POWER_MAX
+           && (p == end || is_line_blank(*p));
 }
 
 int text_plain_number(const char **at, const char *end, double *value)
@@ -195,28 +165,46 @@ int text_plain_number(const char **at, const char *end, double *value)
     enum { DIGITS = 15 }; /* a double holds whole numbers of 15 digits exactly */
     const char *p = *at, *first, *point;
     int64_t mantissa = 0;
-    ptrdiff_t digits, decimals;
+    ptrdiff_t digits, exponent = 0;
     int negative = 0;
 
     if (p < end && (*p == '-' || *p == '+')) negative = *p++ == '-';
     for (first = p; p < end && is_digit(*p) && p - first < DIGITS; p++)
         mantissa = 10 * mantissa + (*p - '0');
     digits = p - first;
-    decimals = 0;
     if (p < end && *p == '.') {
         point = p;
         for (p++; p < end && is_digit(*p) && p - first <= DIGITS; p++)
             mantissa = 10 * mantissa + (*p - '0');
-        decimals = p - point - 1;
+        exponent = point + 1 - p;
     }
-    if (digits + decimals < 1) return 0;
-    if (p < end && *p != ' ' && *p != '\t' && *p != '\r' && *p != '\n') return 0;
+    if (digits - exponent < 1) return 0;
+    if (p < end && !is_line_blank(*p) && !add_exponent(&p, end, &exponent)) return 0;
     while (p < end && (*p == ' ' || *p == '\t' || *p == '\r')) p++;
-    /* Both numbers are exact, so the quotient is correctly rounded. */
-    *value = decimals ? (double)mantissa / power[decimals] : (double)mantissa;
+    /* Both numbers are exact, so the result is correctly rounded. */
+    *value = exponent == 0  ? (double)mantissa
+             : exponent < 0 ? (double)mantissa / power[-exponent]
+                            : (double)mantissa * power[exponent];
     if (negative) *value = -*value;
     *at = p;
     return 1;
+}
+
+size_t text_number_prefix(struct span span, double *value)
+{
+    const size_t length = number_length(span);
+    const char *at = span.at;
+    char copy[NUMBER_MAX + 1];
+    locale_t plain;
+
+    if (length == 0 || length > NUMBER_MAX) return 0;
+    if (text_plain_number(&at, at + length, value)) return length;
+    memcpy(copy, span.at, length);
+    copy[length] = '\0';
+    plain = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* one that always exists */
+    *value = strtod_l(copy, NULL, plain);
+    freelocale(plain);
+    return length;
 }
 
 int text_number(struct span word, double *value)

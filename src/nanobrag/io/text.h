@@ -31,9 +31,10 @@ struct text {
 nb_status text_open(nb_context *ctx, const char *name, const void *bytes, size_t n,
                     const char *expected, struct text *text);
 
-/* Reads a plain number (an optional sign, up to 15 digits and an optional point) and the
- * blanks after it on the line. Returns 1 with `at` after them. Returns 0, with `at`
- * unchanged, for anything else, which text_number() may still accept. */
+/* Reads a plain number (an optional sign, up to 15 digits with an optional point, and an
+ * optional small exponent) and the blanks after it on the line. Returns 1 with `at` after
+ * them. Returns 0, with `at` unchanged, for anything else, which text_number() may still
+ * accept. */
 int text_plain_number(const char **at, const char *end, double *value);
 
 /* Reads the next line that is neither blank nor a comment. Returns 0 at the end. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "base/floats.h"
 #include "base/progress.h"
 #include "kernels/grid.h"
 #include "kernels/kernels.h"
@@ -72,6 +73,7 @@ double tiles_solid_angle(const struct kernels *kernels, const struct job *job, i
     (void)threads; /* unused without OpenMP */
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int row = 0; row < count / across; row++) {
+        STANDARD_FLOATS;
         rows[row] = 0;
         for (int t = row * across; t < (row + 1) * across; t++) {
             const struct tile tile = grid_tile(job, t);
@@ -119,6 +121,7 @@ static nb_status compute_tiles(const struct kernel_set *kernels, const struct jo
     progress_part(progress, 0, 1, count);
 #pragma omp parallel for schedule(dynamic, block) num_threads(threads) reduction(max : peak)
     for (int t = 0; t < count; t++) {
+        STANDARD_FLOATS;
         const struct tile tile = grid_tile(job, t);
 
         if (progress_stopped(progress)) continue;

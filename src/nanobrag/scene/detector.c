@@ -481,7 +481,10 @@ void detector_frame(const nb_scene *scene, const struct detector_place *place,
     frame->each_capture = scene->oversample_thick;
     frame->last_capture =
         (scene->quirks & NB_QUIRK_LAST_CAPTURE) && !scene->oversample_thick;
-    frame->dark_polar = (scene->quirks & NB_QUIRK_DMIN_POLAR) != 0;
+    /* nanoBragg starts from 0 and computes the factor at the first sample within dmin; a
+     * factor that is switched off is 1 from the start, and such pixels keep their water */
+    frame->dark_polar =
+        (scene->quirks & NB_QUIRK_DMIN_POLAR) != 0 && !scene->beam.unpolarised;
 }
 
 /* Computes corner 0 .. 3 of the detector, metres. */

@@ -6,69 +6,83 @@
  */
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/context.h"
 #include "scene/scene.h"
 
+/* A number may be 0, which often stands for a default, or at least `least` in size. */
 struct rule {
-    const char *name, *option; /* member of nb_scene, and option of the program */
+    const char *member; /* of nb_scene */
+    const char *numbers; /* what each of several is called, or "" */
+    const char *option; /* of the program, "" where it has none */
     size_t offset; /* where `count` doubles begin in nb_scene */
-    int count;
-    double lower, upper;
+    int first, count; /* index of the first in its member */
+    double lower, upper, least;
 };
 
 #define ANY HUGE_VAL
-#define RULE(member, count, lower, upper, option)                                          \
+#define NUMBER(member, lower, upper, least, option)                                        \
     {                                                                                      \
-#member, option, offsetof(nb_scene, member), count, lower, upper                   \
+#member, "", option, offsetof(nb_scene, member), 0, 1, lower, upper, least         \
+    }
+#define NUMBERS(member, first, count, numbers, lower, upper, option)                       \
+    {                                                                                      \
+#member, numbers, option, offsetof(nb_scene, member[first]), first, count, lower,  \
+            upper, 0                                                                       \
     }
 
 static const struct rule number_rules[] = {
-    RULE(crystal.cell[0], 3, 0, 1e6, "-cell"),
-    RULE(crystal.cell[3], 3, 0, 180, "-cell, angles"),
-    RULE(crystal.matrix, 9, -1e6, 1e6, "-mat"),
-    RULE(crystal.misset, 3, -1e6, 1e6, "-misset"),
-    RULE(crystal.rotation, 3, -1e6, 1e6, ""),
-    RULE(crystal.ncells, 3, 0, 1e9, "-N"),
-    RULE(crystal.ncells_off, 3, -1e9, 1e9, ""),
-    RULE(crystal.mosaic, 3, 0, 360, "-mosaic"),
-    RULE(crystal.fudge, 1, 0, 1e30, "-fudge"),
-    RULE(crystal.b_factor, 1, -1e4, 1e6, ""),
-    RULE(crystal.scale, 1, -1e30, 1e30, ""),
-    RULE(crystal.default_f, 1, -1e30, 1e30, "-default_F"),
-    RULE(crystal.size, 3, 0, 1e6, "-xtalsize, mm"),
-    RULE(detector.origin, 3, -1e9, 1e9, "-Xbeam -Ybeam -ORGX -ORGY -pix0_vector"),
-    RULE(detector.also, 3, -1e9, 1e9, "-ORGX -ORGY -Xclose -Yclose"),
-    RULE(detector.distance, 1, -1e9, 1e9, "-distance"),
-    RULE(detector.close_distance, 1, -1e9, 1e9, "-close_distance"),
-    RULE(detector.pixel, 1, 0, 1e6, "-pixel"),
-    RULE(detector.rotation, 3, -1e6, 1e6, "-detector_rotx, _roty, _rotz"),
-    RULE(detector.twotheta, 1, -1e6, 1e6, "-twotheta"),
-    RULE(detector.vectors, 12, -1e9, 1e9,
-         "-fdet_vector, -sdet_vector, -odet_vector, -twotheta_axis"),
-    RULE(detector.thickness, 1, 0, 1e9, "-detector_thick"),
-    RULE(detector.attenuation, 1, 0, ANY, "-detector_abs"),
-    RULE(detector.size, 2, 0, 1e9, "-detsize"),
-    RULE(beam.wavelength, 1, 0, 1e6, "-lambda, -energy"),
-    RULE(beam.direction, 3, -1e9, 1e9, "-beam_vector"),
-    RULE(beam.fluence, 1, 0, 1e60, "-fluence"),
-    RULE(beam.polarization, 1, -1e6, 1e6, "-polar"),
-    RULE(beam.polarization_axis, 3, -1e9, 1e9, "-polar_vector"),
-    RULE(beam.dispersion, 1, 0, 2, "-dispersion, a fraction"),
-    RULE(beam.divergence, 2, 0, 6284, "-hdivrange, -vdivrange"),
-    RULE(beam.divergence_step, 2, 0, 6284, "-hdivstep, -vdivstep"),
-    RULE(beam.flux, 1, 0, 1e60, "-flux"),
-    RULE(beam.exposure, 1, 0, 1e30, "-exposure"),
-    RULE(beam.size, 1, -1e9, 1e9, "-beamsize"),
-    RULE(scan.phi0, 1, -1e6, 1e6, "-phi"),
-    RULE(scan.osc, 1, -1e6, 1e6, "-osc"),
-    RULE(scan.axis, 3, -1e9, 1e9, "-spindle_axis"),
-    RULE(scan.step, 1, -1e6, 1e6, "-phistep"),
-    RULE(background.water, 1, 0, 1e9, "-water"),
-    RULE(background.density, 1, 0, 1e6, "-density"),
-    RULE(background.molecular_weight, 1, 0, 1e9, "-MW"),
-    RULE(dmin, 1, 0, 1e9, "-dmin"),
-    RULE(psf.fwhm, 1, 0, 1e6, "-psf_fwhm"),
+    NUMBERS(crystal.cell, 0, 3, "a b c", 0, 1e6, "-cell"),
+    NUMBERS(crystal.cell, 3, 3, "alpha beta gamma", 0, 180, "-cell"),
+    NUMBERS(crystal.matrix, 0, 9, "a*_x b*_x c*_x a*_y b*_y c*_y a*_z b*_z c*_z", -1e6, 1e6,
+            "-mat"),
+    NUMBERS(crystal.misset, 0, 3, "x y z", -1e6, 1e6, "-misset"),
+    NUMBERS(crystal.rotation, 0, 3, "x y z", -1e6, 1e6, ""),
+    NUMBERS(crystal.ncells, 0, 3, "Na Nb Nc", 0, 1e9, "-N, -Na, -Nb or -Nc"),
+    NUMBERS(crystal.ncells_off, 0, 3, "", -1e9, 1e9, ""),
+    NUMBERS(crystal.mosaic, 0, 3, "", 0, 360, "-mosaic"),
+    NUMBER(crystal.fudge, 0, 1e30, 0, "-fudge"),
+    NUMBER(crystal.b_factor, -1e4, 1e6, 0, ""),
+    NUMBER(crystal.scale, 0, 1e30, 0, ""),
+    NUMBER(crystal.default_f, -1e30, 1e30, 0, "-default_F"),
+    NUMBERS(crystal.size, 0, 3, "a b c", 0, 1e6, "-xtalsize"),
+    NUMBERS(detector.origin, 0, 3, "", -1e9, 1e9,
+            "-Xbeam, -Ybeam, -ORGX, -ORGY or -pix0_vector"),
+    NUMBERS(detector.also, 0, 3, "", -1e9, 1e9, "-ORGX, -ORGY, -Xclose or -Yclose"),
+    NUMBER(detector.distance, -1e9, 1e9, 0, "-distance"),
+    NUMBER(detector.close_distance, -1e9, 1e9, 0, "-close_distance"),
+    NUMBER(detector.pixel, 0, 1e6, 1e-6, "-pixel"),
+    NUMBERS(detector.rotation, 0, 3, "x y z", -1e6, 1e6, "-detector_rotx, _roty or _rotz"),
+    NUMBER(detector.twotheta, -1e6, 1e6, 0, "-twotheta"),
+    NUMBERS(detector.vectors, 0, 12, "", -1e9, 1e9,
+            "-fdet_vector, -sdet_vector, -odet_vector or -twotheta_axis"),
+    NUMBER(detector.thickness, 0, 1e9, 0, "-detector_thick"),
+    NUMBER(detector.attenuation, 0, ANY, 1e-6, "-detector_abs"),
+    NUMBERS(detector.size, 0, 2, "fast slow", 0, 1e9, "-detsize"),
+    NUMBER(beam.wavelength, 0, 1e6, 1e-6, "-lambda or -energy"),
+    NUMBERS(beam.direction, 0, 3, "x y z", -1e9, 1e9, "-beam_vector"),
+    NUMBER(beam.fluence, 0, 1e60, 0, "-fluence"),
+    NUMBER(beam.polarization, -1e6, 1e6, 0, "-polar"),
+    NUMBERS(beam.polarization_axis, 0, 3, "x y z", -1e9, 1e9, "-polar_vector"),
+    NUMBER(beam.dispersion, 0, 2, 0, "-dispersion"),
+    NUMBERS(beam.divergence, 0, 2, "horizontal vertical", 0, 6284,
+            "-hdivrange or -vdivrange"),
+    NUMBERS(beam.divergence_step, 0, 2, "horizontal vertical", 0, 6284,
+            "-hdivstep or -vdivstep"),
+    NUMBER(beam.flux, 0, 1e60, 0, "-flux"),
+    NUMBER(beam.exposure, 0, 1e30, 0, "-exposure"),
+    NUMBER(beam.size, -1e9, 1e9, 0, "-beamsize"),
+    NUMBER(scan.phi0, -1e6, 1e6, 0, "-phi"),
+    NUMBER(scan.osc, -1e6, 1e6, 0, "-osc"),
+    NUMBERS(scan.axis, 0, 3, "x y z", -1e9, 1e9, "-spindle_axis"),
+    NUMBER(scan.step, -1e6, 1e6, 0, "-phistep"),
+    NUMBER(background.water, 0, 1e9, 0, "-water"),
+    NUMBER(background.density, 0, 1e6, 0, "-density"),
+    NUMBER(background.molecular_weight, 0, 1e9, 1e-3, "-MW"),
+    NUMBER(dmin, 0, 1e9, 0, "-dmin"),
+    NUMBER(psf.fwhm, 0, 1e6, 0, "-psf_fwhm"),
 };
 
 struct count_rule {
@@ -104,6 +118,47 @@ static const struct count_rule count_rules[] = {
     COUNT(psf.radius, 0, 1000000, "-psf_radius"),
 };
 
+/* Writes the name of number k: its option's and its own, as far as there are such, or else
+ * the member's. */
+static void name_number(const struct rule *rule, int k, const char *member, char *name,
+                        size_t size)
+{
+    const char *word = rule->numbers;
+    int length;
+
+    for (int i = 0; i < k && *word; i++) word += strcspn(word, " ") + 1;
+    length = (int)strcspn(word, " ");
+    if (!*rule->option)
+        (void)snprintf(name, size, "%s", member);
+    else if (length > 0)
+        (void)snprintf(name, size, "%s: %.*s", rule->option, length, word);
+    else if (rule->count > 1)
+        (void)snprintf(name, size, "%s: number %d", rule->option, k + 1);
+    else
+        (void)snprintf(name, size, "%s", rule->option);
+}
+
+static nb_status refuse_number(nb_context *ctx, const struct rule *rule, int k,
+                               double value)
+{
+    const int is_small = value != 0 && fabs(value) < rule->least;
+    char member[64], name[128], range[64], in[72] = "";
+
+    if (rule->count > 1 || rule->first > 0)
+        (void)snprintf(member, sizeof member, "%s[%d]", rule->member, rule->first + k);
+    else
+        (void)snprintf(member, sizeof member, "%s", rule->member);
+    name_number(rule, k, member, name, sizeof name);
+    if (is_small && value > 0)
+        (void)snprintf(range, sizeof range, "at least %g", rule->least);
+    else if (rule->upper < ANY)
+        (void)snprintf(range, sizeof range, "between %g and %g", rule->lower, rule->upper);
+    else
+        (void)snprintf(range, sizeof range, "%g or more", rule->lower);
+    if (*rule->option) (void)snprintf(in, sizeof in, " (%s)", member);
+    return fail(ctx, NB_ERR_ARGUMENT, "%s is %g, expected %s%s", name, value, range, in);
+}
+
 static nb_status check_numbers(nb_context *ctx, const nb_scene *scene)
 {
     for (size_t i = 0; i < sizeof number_rules / sizeof *number_rules; i++) {
@@ -111,10 +166,9 @@ static nb_status check_numbers(nb_context *ctx, const nb_scene *scene)
         const double *v = (const double *)(const void *)((const char *)scene + r->offset);
 
         for (int k = 0; k < r->count; k++)
-            if (!(v[k] >= r->lower && v[k] <= r->upper))
-                return fail(ctx, NB_ERR_ARGUMENT,
-                            "%s (number %d) is %g, expected %g to %g%s%s", r->name, k + 1,
-                            v[k], r->lower, r->upper, *r->option ? ": " : "", r->option);
+            if (!(v[k] >= r->lower && v[k] <= r->upper)
+                || (v[k] != 0 && fabs(v[k]) < r->least))
+                return refuse_number(ctx, r, k, v[k]);
     }
     return NB_OK;
 }
@@ -126,8 +180,10 @@ static nb_status check_counts(nb_context *ctx, const nb_scene *scene)
         const int v = *(const int *)(const void *)((const char *)scene + r->offset);
 
         if (v < r->lower || v > r->upper)
-            return fail(ctx, NB_ERR_ARGUMENT, "%s is %d, expected %d to %d%s%s", r->name, v,
-                        r->lower, r->upper, *r->option ? ": " : "", r->option);
+            return fail(ctx, NB_ERR_ARGUMENT, "%s is %d, expected between %d and %d%s%s%s",
+                        *r->option ? r->option : r->name, v, r->lower, r->upper,
+                        *r->option ? " (" : "", *r->option ? r->name : "",
+                        *r->option ? ")" : "");
     }
     return NB_OK;
 }
@@ -170,6 +226,15 @@ static nb_status check_lists(nb_context *ctx, const nb_scene *scene)
     return NB_OK;
 }
 
+/* A cell whose first edge is 0 is none, so that the others have to be 0 too. */
+static nb_status check_cell(nb_context *ctx, const double cell[6])
+{
+    if (cell[0] == 0 && (cell[1] != 0 || cell[2] != 0))
+        return fail(ctx, NB_ERR_UNIT_CELL,
+                    "-cell: a is 0, expected more than 0 (crystal.cell[0])");
+    return NB_OK;
+}
+
 /* Checks members whose values this version does not support yet. */
 static nb_status check_supported(nb_context *ctx, const nb_scene *scene)
 {
@@ -184,12 +249,10 @@ nb_status scene_validate(nb_context *ctx, const nb_scene *scene)
     NB_TRY(check_numbers(ctx, scene));
     NB_TRY(check_counts(ctx, scene));
     NB_TRY(check_lists(ctx, scene));
+    NB_TRY(check_cell(ctx, scene->crystal.cell));
     NB_TRY(check_supported(ctx, scene));
     if (scene->quirks & ~(uint64_t)NB_QUIRK_ALL)
         return fail(ctx, NB_ERR_ARGUMENT, "quirks holds bits that are no NB_QUIRK");
-    if (scene->beam.wavelength != 0 && scene->beam.wavelength < 1e-6)
-        return fail(ctx, NB_ERR_ARGUMENT, "beam.wavelength is %g A, expected at least 1e-6",
-                    scene->beam.wavelength);
     if (scene->psf.kind != NB_PSF_NONE && !(scene->psf.fwhm > 0))
         return fail(ctx, NB_ERR_SCENE, "a point spread needs a width; give -psf_fwhm");
     if (scene->psf.kind == NB_PSF_NONE && (scene->psf.fwhm > 0 || scene->psf.radius > 0))

@@ -17,7 +17,7 @@
 #include "base/context.h"
 #include "base/log.h"
 #include "compile/jit/hot.h"
-#include "compile/jit/hot/cases.h"
+#include "compile/jit/hot_cases.h"
 #include "emulation/devices.h"
 #include "emulation/emulated.h"
 #include "gpu/gpu.h"
@@ -207,13 +207,13 @@ static int every_scene(void)
 {
     unsigned ever = 0, always = FLAG_ALL;
     double first[PIXELS];
+    const int calls = 2 * (int)scenes_count(SCENES_FEATURES);
+    struct named_scene named;
     int promoted = 0;
 
     begin_anew();
-    for (size_t i = 0; i < 2 * scenes_count; i++) {
-        const struct named_scene *named = scenes_list + i / 2;
-        const nb_scene scene = scenes_make(named);
-        struct subject s = open_in(&scene, 1, i % 2 ? NB_SINGLE : NB_DOUBLE);
+    for (size_t i = 0; scenes_at(SCENES_FEATURES, i / 2, &named); i++) {
+        struct subject s = open_in(&named.scene, 1, i % 2 ? NB_SINGLE : NB_DOUBLE);
         nb_compile_stats stats;
 
         (void)take(&s);
@@ -224,14 +224,13 @@ static int every_scene(void)
         always &= emulated.known;
         if (stats.promotions != 1
             || !bits_same(first, s.image, sizeof first / sizeof *first))
-            tap_check(0, "%s: %d promoted, %s", named->name, (int)stats.promotions,
+            tap_check(0, "%s: %d promoted, %s", named.name, (int)stats.promotions,
                       s.ctx->fallback);
         nb_simulator_free(s.sim);
         nb_context_free(s.ctx);
     }
-    tap_check(promoted == 2 * (int)scenes_count,
-              "%d of %d scenes in double and in float, the same bits", promoted,
-              2 * (int)scenes_count);
+    tap_check(promoted == calls, "%d of %d scenes in double and in float, the same bits",
+              promoted, calls);
     tap_check(ever == FLAG_ALL && always == 0, "known: %#x in some, %#x in all", ever,
               always);
     return TAP_PASS;

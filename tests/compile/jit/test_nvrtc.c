@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "compile/jit/nvrtc/cases.h"
+#include "compile/jit/nvrtc_cases.h"
 #include "support/files.h"
 #include "support/tap.h"
 

@@ -19,7 +19,7 @@
 
 #include "base/log.h"
 #include "compile/identity.h"
-#include "compile/tune/tuning_cache/cases.h"
+#include "compile/tune/tuning_cache_cases.h"
 #include "support/files.h"
 #include "support/tap.h"
 
@@ -51,16 +51,16 @@ void begin_anew(void)
 
 struct tuning_entry entry_of(int number)
 {
-    const struct tuning_entry entry = {EFFORT_MEASURED, number % 3 + 1, number % 1000 + 1,
-                                       number % 60000, 1000 + number};
+    const struct tuning_entry entry = {number % 3 + 1, number % 1000 + 1, number % 60000,
+                                       1000 + number};
 
     return entry;
 }
 
 static int equal(struct tuning_entry a, struct tuning_entry b)
 {
-    return a.effort == b.effort && a.strategy == b.strategy && a.threads == b.threads
-           && a.block == b.block && a.microseconds == b.microseconds;
+    return a.strategy == b.strategy && a.threads == b.threads && a.block == b.block
+           && a.microseconds == b.microseconds;
 }
 
 static const char *key_of(int number)
@@ -82,8 +82,7 @@ int finds(int number)
 {
     struct tuning_entry found;
 
-    return tuning_cache_find(ctx, key_of(number), EFFORT_MEASURED, 1, &found)
-           && equal(found, entry_of(number));
+    return tuning_cache_find(ctx, key_of(number), &found) && equal(found, entry_of(number));
 }
 
 void check_fallbacks(int expected, const char *part)
@@ -147,44 +146,33 @@ static int first_entry_rules(void)
     struct tuning_entry found = {0}, other = entry_of(2);
 
     begin_anew();
-    tap_check(!tuning_cache_find(ctx, "key 1", EFFORT_ESTIMATED, 1, &found),
-              "nothing there");
+    tap_check(!tuning_cache_find(ctx, "key 1", &found), "nothing there");
     check_ok(save(1), "save");
     check_ok(tuning_cache_save(ctx, "key 1", &other, 1), "save another");
     tap_check(equal(other, entry_of(1)), "the first comes back");
-    tap_check(tuning_cache_find(ctx, "key 1", EFFORT_MEASURED, 0, &found)
-                  && equal(found, entry_of(1)),
+    tap_check(tuning_cache_find(ctx, "key 1", &found) && equal(found, entry_of(1)),
               "and is found, strategy %d, threads %d, block %d", found.strategy,
               found.threads, found.block);
     tap_check(!finds(3), "not for another key");
     return TAP_PASS;
 }
 
-static int effort_order(void)
+/* what is held for this process alone is not written, not even beside others */
+static int of_this_process_alone(void)
 {
-    struct tuning_entry found = {0}, guess = entry_of(1), better = entry_of(2);
+    struct tuning_entry mine = entry_of(1), other = entry_of(2);
 
     begin_anew();
-    guess.effort = EFFORT_ESTIMATED;
-    check_ok(tuning_cache_save(ctx, "key 1", &guess, 1), "an estimate");
-    tap_check(!tuning_cache_find(ctx, "key 1", EFFORT_ESTIMATED, 1, &found),
-              "is not saved");
-    check_ok(save(1), "a measurement");
-    check_ok(tuning_cache_save(ctx, "key 1", &guess, 1), "another estimate");
-    tap_check(equal(guess, entry_of(1)), "gets the measurement back");
-    tap_check(tuning_cache_find(ctx, "key 1", EFFORT_ESTIMATED, 1, &found),
-              "good for guesses");
-    tap_check(!tuning_cache_find(ctx, "key 1", EFFORT_MEASURED + 1, 1, &found),
-              "not for those who ask for more");
-    better.effort = EFFORT_MEASURED + 1;
-    check_ok(tuning_cache_save(ctx, "key 1", &better, 1), "a better measurement");
-    tap_check(equal(better, entry_of(1)), "the first rules in this process");
+    check_ok(tuning_cache_save(ctx, "key 1", &mine, 0), "hold");
+    tap_check(finds(1), "it holds");
+    tap_check(count_files(in_folder("")) == 0, "nothing is written");
+    check_ok(tuning_cache_save(ctx, "key 1", &other, 1), "save another");
+    tap_check(equal(other, entry_of(1)), "the first comes back");
+    check_ok(save(3), "save under another key");
+    tap_check(count_entries() == 1 && file_holds(3), "that one alone is written");
     next_process();
-    tap_check(tuning_cache_find(ctx, "key 1", EFFORT_MEASURED + 1, 1, &found)
-                  && found.threads == entry_of(2).threads,
-              "the better one in the next, threads %d expected %d", found.threads,
-              entry_of(2).threads);
-    tap_check(count_entries() == 1, "one entry under a key");
+    tap_check(!finds(1) && finds(3), "the next process finds the one that was written");
+    check_fallbacks(0, "");
     return TAP_PASS;
 }
 
@@ -328,30 +316,84 @@ static int other_machine_and_build(void)
     return TAP_PASS;
 }
 
+/* Save an entry in another process. Returns 1 if that was possible. */
+static int save_elsewhere(int number)
+{
+    const pid_t child = fork();
+    int status = -1;
+
+    if (child == 0) {
+        tuning_cache_forget();
+        ctx->fallbacks = 0;
+        _exit(save(number) != NB_OK || ctx->fallbacks > 0);
+    }
+    return waitpid(child, &status, 0) == child && status == 0;
+}
+
 /* what another process found since, this one takes */
 static int found_elsewhere_meanwhile(void)
 {
-    struct tuning_entry mine = entry_of(2), better = entry_of(3);
-    pid_t child;
-    int status = -1;
+    struct tuning_entry mine = entry_of(2);
 
     begin_anew();
     tap_check(!finds(1), "not there when this process reads the file");
-    child = fork();
-    if (child == 0) {
-        tuning_cache_forget();
-        _exit(save(1) != NB_OK || ctx->fallbacks > 0);
-    }
-    tap_check(waitpid(child, &status, 0) == child && status == 0, "another one saves it");
+    tap_check(save_elsewhere(1), "another one saves it");
     tap_check(!finds(1), "the file is read once");
     check_ok(tuning_cache_save(ctx, "key 1", &mine, 1), "save");
     tap_check(equal(mine, entry_of(1)) && finds(1), "that of the other one rules");
     tuning_cache_forget();
-    better.effort = EFFORT_MEASURED + 1;
-    check_ok(tuning_cache_save(ctx, "key 1", &better, 1), "save a better one");
-    tap_check(better.threads == entry_of(3).threads, "a better one rules, threads %d",
-              better.threads);
+    mine = entry_of(3);
+    check_ok(tuning_cache_save(ctx, "key 1", &mine, 1), "save without reading before");
+    tap_check(equal(mine, entry_of(1)) && count_entries() == 1,
+              "that of the file rules, and stays");
     check_fallbacks(0, "");
+    return TAP_PASS;
+}
+
+static void use_folder(const char *name)
+{
+    (void)snprintf(ctx->env.cache_dir, sizeof ctx->env.cache_dir, "%s", in_folder(name));
+}
+
+/* Contexts of two folders do not mix their entries, nor what was read and reported. */
+static int two_folders(void)
+{
+    static const char damaged[] = "?";
+
+    begin_anew();
+    check_ok(save(1), "save in the first folder");
+    check_ok(tuning_cache_save_fftw(ctx, "one"), "save FFTW's wisdom");
+    (void)chmod(in_folder("cache/tuning"), 0770);
+    check_ok(save(2), "save where it cannot be written");
+    check_fallbacks(1, "other users can write it; what was measured is not saved");
+    use_folder("second");
+    tap_check(!finds(1) && !finds(2), "the second folder has none of these");
+    check_fftw(NULL, "nor the wisdom");
+    check_ok(save(3), "save in the second folder");
+    check_ok(tuning_cache_save_fftw(ctx, "two"), "save FFTW's wisdom");
+    tap_check(finds(3) && save_elsewhere(4) && !finds(4), "its file is read once");
+    use_folder("cache");
+    (void)chmod(in_folder("cache/tuning"), 0700);
+    tap_check(finds(1) && finds(2) && !finds(3), "the first has its own");
+    check_fftw("one", "and its wisdom");
+    check_ok(save(5), "save when it can be written");
+    tap_check(count_entries() == 3 && file_holds(2) && file_holds(5),
+              "what was unsaved is written where it belongs");
+    use_folder("second");
+    tap_check(!finds(4), "the file of the second is not read again");
+    next_process();
+    use_folder("second");
+    tap_check(!finds(1) && !finds(2) && finds(3) && finds(4) && !finds(5),
+              "the second file has its own");
+    check_fftw("two", "and its wisdom");
+    put(path_of_entries(), damaged, sizeof damaged - 1);
+    for (int i = 0; i < 3; i++) {
+        use_folder("cache");
+        (void)finds(6 + i);
+        use_folder("second");
+        (void)finds(6 + i);
+    }
+    check_fallbacks(1, "/cache/tuning/tuning.txt: damaged");
     return TAP_PASS;
 }
 
@@ -462,11 +504,12 @@ int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
         {"first_entry_rules", first_entry_rules},
-        {"effort_order", effort_order},
+        {"of_this_process_alone", of_this_process_alone},
         {"without_folder", without_folder},
         {"fftw_wisdom", fftw_wisdom},
         {"other_machine_and_build", other_machine_and_build},
         {"found_elsewhere_meanwhile", found_elsewhere_meanwhile},
+        {"two_folders", two_folders},
         {"strict_is_an_error", strict_is_an_error},
         {"log_lines", log_lines},
         {"find_writes_nothing", find_writes_nothing},
@@ -476,6 +519,7 @@ int main(int argc, char **argv)
         {"wrong_lines", wrong_lines},
         {"wrong_files", wrong_files},
         {"saved_twice", saved_twice},
+        {"other_format", other_format},
         {"damaged_is_replaced", damaged_is_replaced},
         {"limit_of_the_file", limit_of_the_file},
         {"second_process", second_process},

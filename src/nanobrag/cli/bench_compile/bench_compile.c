@@ -154,14 +154,14 @@ static const char *why_eager(const struct run *run)
     if (run->sim && run->description.strategy == NB_REFERENCE)
         return "the strategy reference always runs uncompiled";
     if (compiling_off_by()) return compiling_off_by();
-    return run->compile == NB_COMPILE_OFF ? "-compile off" : NULL;
+    return run->s->compile == NB_COMPILE_OFF ? "-compile off" : NULL;
 }
 
 static void print_start(const struct bench *bench)
 {
     const struct run *run = bench->run;
     const char *const why = why_eager(run);
-    printf("compiled (%s) against eager, %d threads, %s\n", compiling_word(run->compile),
+    printf("compiled (%s) against eager, %d threads, %s\n", compiling_word(run->s->compile),
            nb_context_threads(run->ctx), bench->effort.word);
     if (why) printf("eager against eager: %s\n", why);
     if (run->s->compat) printf("no image is written\n");
@@ -256,14 +256,14 @@ static int warm_up(const struct bench *bench)
     struct run *run = bench->run;
     struct bench idle = {.run = run}; /* without times */
     struct bench_case c;
-    const int compile = run->compile;
+    const int compile = run->s->compile;
     if (bench->effort.most == 0) return 0;
     const nb_status status = bench_case_make(run->ctx, 0, &c);
-    run->compile = NB_COMPILE_OFF; /* this call is not compared */
+    run->s->compile = NB_COMPILE_OFF; /* this call is not compared */
     const int code = status == NB_OK ? bench_run(&idle, &c, NB_DOUBLE)
                                      : message_status(run->messages, status,
                                                       nb_context_message(run->ctx), 0);
-    run->compile = compile;
+    run->s->compile = compile;
     bench_case_free(&c);
     free(idle.rows);
     return code;

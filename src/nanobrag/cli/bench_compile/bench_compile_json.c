@@ -85,7 +85,7 @@ int bench_json_write(const struct bench *bench, const char *path)
     json_text(root, "features", nb_features());
     json_texts(root, "command", run->argv, (size_t)run->argc);
     add_machine(root, run);
-    json_text(root, "mode", compiling_word(run->compile));
+    json_text(root, "mode", compiling_word(run->s->compile));
     json_text(root, "off_by", compiling_off_by());
     json_text(root, "effort", bench->effort.word);
     json_real(root, "seconds", bench->seconds);

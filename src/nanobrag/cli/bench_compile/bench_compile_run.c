@@ -72,7 +72,7 @@ static int open_context(const struct attempt *t, int side, nb_context **out)
     struct run *run = t->bench->run;
     const nb_context_options options = {.threads = run->s->threads,
                                         .compile = side == SIDE_EAGER ? NB_COMPILE_OFF
-                                                                      : run->compile,
+                                                                      : run->s->compile,
                                         .log = on_log,
                                         .progress = on_progress,
                                         .user = run};
@@ -394,7 +394,7 @@ static void keep_plan(nb_simulator *sim, struct bench_row *row)
 static const char *differs_by(const struct attempt *t, const struct bench_row *row)
 {
     const int tuned = row->about[SIDE_COMPILED].strategy;
-    if (row->equal || t->bench->run->compile != NB_COMPILE_TUNE) return NULL;
+    if (row->equal || t->bench->run->s->compile != NB_COMPILE_TUNE) return NULL;
     if (tuned != row->about[SIDE_EAGER].strategy)
         return tuned == NB_SPOTS ? "tuning took the strategy spots"
                                  : "tuning took the strategy lanes";

@@ -94,10 +94,10 @@ static int scan(struct messages *messages, int argc, char **argv, int i, int *us
                 struct event_list *out)
 {
     const char *const later = strchr(argv[i] + 1, '-');
-    int known = 0;
+    int matched = 0;
     for (int id = 0; id < OPT_COUNT; id++) {
         if (!matches(id, argv[i], later)) continue;
-        known = 1;
+        matched = 1;
         const struct option *option = option_at(id);
         const int n = count_values(option, argc - i - 1, argv + i + 1);
         if (n < 0) {
@@ -110,7 +110,7 @@ static int scan(struct messages *messages, int argc, char **argv, int i, int *us
         if (i + n > *used) *used = i + n;
         if (ends_scan(option, n)) break;
     }
-    if (!known && i > *used && !parse_is_number(argv[i]))
+    if (!matched && i > *used && !parse_is_number(argv[i]))
         message_warning(messages, "unknown option %s is ignored", argv[i]);
     return 0;
 }

@@ -8,24 +8,6 @@
 
 #include "cli/run.h"
 
-static int mode_named(const char *word)
-{
-    return strcmp(word, "off") == 0    ? NB_COMPILE_OFF
-           : strcmp(word, "tune") == 0 ? NB_COMPILE_TUNE
-                                       : NB_COMPILE_ON;
-}
-
-int compiling_mode(const struct event_list *events)
-{
-    int mode = NB_COMPILE_ON;
-    for (size_t i = 0; i < events->n; i++) {
-        const struct event *e = &events->at[i];
-        if (e->option == OPT_NOCOMPILE) mode = NB_COMPILE_OFF;
-        if (e->option == OPT_COMPILE) mode = mode_named(e->text);
-    }
-    return mode;
-}
-
 const char *compiling_word(int mode)
 {
     if (mode == NB_COMPILE_OFF || compiling_off_by()) return "off";
@@ -34,7 +16,7 @@ const char *compiling_word(int mode)
 
 int compiling_tunes(const struct run *run)
 {
-    return run->compile == NB_COMPILE_TUNE && !compiling_off_by()
+    return run->s->compile == NB_COMPILE_TUNE && !compiling_off_by()
            && run->description.strategy != NB_REFERENCE;
 }
 
@@ -55,8 +37,8 @@ const char *compiling_off_by(void)
 void compiling_note(struct run *run)
 {
     if (!compiling_off_by() || !run->s->given[OPT_COMPILE]) return;
-    if (run->compile == NB_COMPILE_OFF) return;
+    if (run->s->compile == NB_COMPILE_OFF) return;
     message_note(run->messages,
                  "compiled mode is off: %s in the environment wins over -compile %s",
-                 compiling_off_by(), run->compile == NB_COMPILE_TUNE ? "tune" : "on");
+                 compiling_off_by(), run->s->compile == NB_COMPILE_TUNE ? "tune" : "on");
 }

@@ -176,6 +176,8 @@ static const int without_effect[][2] = {
     {OPT_DENSITY, OPT_WATER},
     {OPT_MW, OPT_WATER},
     {OPT_EXPOSURE, OPT_FLUX},
+    {OPT_PNG_SCALE, OPT_PNGFILE},
+    {OPT_PNG_SIZE, OPT_PNGFILE},
 };
 
 static void warn_without_effect(const struct settings *s, struct messages *messages)

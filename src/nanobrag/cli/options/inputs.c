@@ -202,7 +202,7 @@ static int no_cell(const struct settings *s, struct messages *messages)
 int inputs_read(struct inputs *in, struct settings *s, struct messages *messages,
                 nb_context *ctx)
 {
-    if (!s->matrix && s->scene.crystal.cell[0] == 0) return no_cell(s, messages);
+    if (!s->matrix && !s->given[OPT_CELL]) return no_cell(s, messages);
     int code = set_mask(in, s, messages);
     if (!code) code = read_matrix(s, messages, ctx);
     if (!code) code = read_factors(in, s, messages, ctx);

@@ -10,7 +10,7 @@
 enum { NAME_BYTES = 64, OURS = OPTION_OURS, HIDDEN = OPTION_HIDDEN, LAST = OPTION_LAST };
 
 #define OPTION(id, name, aliases, patterns, min, max, kind, range, values, unit, preset,   \
-               group, flags, help)                                                         \
+               group, flags, sets, help)                                                   \
     {name,   aliases, patterns, min,           max,   KIND_##kind, RANGE_##range,          \
      values, unit,    preset,   GROUP_##group, flags, help},
 static const struct option table[OPT_COUNT] = {

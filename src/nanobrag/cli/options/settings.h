@@ -93,15 +93,18 @@ struct settings {
     int images;
 
     /* the run */
+    int png_scale, png_size; /* enum tone_kind; longer edge in points, 0: by rule */
     int explain, printout, printout_pixel[2], progress, quiet, threads;
+    int compile; /* NB_COMPILE_... */
+    int device, device_id; /* 0: the library decides */
+    const char *wrong_device; /* the first -device that names none, or NULL */
     nb_options how; /* how the library computes */
 };
 
 void settings_start(struct settings *s, int compat);
 
-/* Apply the options in order. Returns 0, or the exit status after a message. */
-int settings_apply(struct settings *s, struct messages *messages,
-                   const struct event_list *events);
+/* Apply the options in order. */
+void settings_apply(struct settings *s, const struct event_list *events);
 
 /* The final pixel counts (fast, slow) that these settings lead to; 0 where there are none.
  */

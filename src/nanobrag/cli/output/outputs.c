@@ -264,6 +264,9 @@ int outputs_check(const struct settings *s, struct messages *messages)
         return message_usage(messages,
                              "nothing to write: give -floatfile, -intfile, -noisefile, "
                              "-pngfile or another output file, or -explain");
+    if (s->png_size != 0 && (s->png_size < 16 || s->png_size > 16384))
+        return message_usage(messages, "-png_size is %d, expected between 16 and 16384",
+                             s->png_size);
     if (s->out[OUT_PNG] && !has_feature("png"))
         return message_usage(messages, "-pngfile: this build lacks libpng");
     if (s->json && !has_feature("cjson"))
@@ -437,6 +440,6 @@ int outputs_write(struct run *run, int i)
     }
     if (!code) code = write_pgm(run, result);
     if (!code) code = write_noise(run, result, i);
-    if (!code && result->file[OUT_PNG]) code = preview_write(run, result->file[OUT_PNG]);
+    if (!code && result->file[OUT_PNG]) code = picture_write(run, result->file[OUT_PNG]);
     return code;
 }

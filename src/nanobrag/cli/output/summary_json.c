@@ -222,7 +222,7 @@ static void add_compiled(cJSON *root, const struct run *run)
     nb_compile_stats stats;
     nb_simulator_stats(run->sim, &stats);
     cJSON *to = json_object(root, "compiled");
-    json_text(to, "mode", compiling_word(run->compile));
+    json_text(to, "mode", compiling_word(run->s->compile));
     json_text(to, "off_by", compiling_off_by());
     json_stats(to, &stats);
     json_lines(to, "explain", nb_simulator_explain(run->sim));

@@ -34,7 +34,4 @@ nb_status derivative_kernel(struct progress *progress, struct gpu_scene *scene,
                             const struct job *job, enum gpu_derivatives_class class,
                             int single, struct gpu_kernel *out);
 
-/* Unload and forget all kernels. */
-void derivative_kernels_close(struct gpu *gpu);
-
 #endif

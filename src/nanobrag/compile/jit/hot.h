@@ -27,7 +27,4 @@ nb_status hot_kernel(nb_context *ctx, struct gpu_scene *scene, const struct job 
 /* 1 while a kernel is being built. The next use after that loads it. */
 int hot_is_busy(const struct gpu *gpu);
 
-/* Stop a running build, and forget all kernels. */
-void hot_close(struct gpu *gpu);
-
 #endif

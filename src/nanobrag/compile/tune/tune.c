@@ -118,7 +118,7 @@ static nb_status recall(nb_context *ctx, const char *key, struct tuning_entry *o
 {
     const uint64_t before = ctx->fallbacks;
 
-    *known = tuning_cache_find(ctx, key, EFFORT_MEASURED, 1, out);
+    *known = tuning_cache_find(ctx, key, out);
     return ctx->env.strict && ctx->fallbacks > before ? NB_ERR_UNSUPPORTED : NB_OK;
 }
 
@@ -127,7 +127,7 @@ static void take(const nb_context *ctx, const struct tuning_entry *entry, struct
     if (entry->threads > 0 && entry->threads <= ctx->threads)
         plan->schedule.threads = entry->threads;
     if (entry->block > 0) plan->schedule.block = entry->block;
-    plan->effort = entry->effort;
+    plan->measured = 1;
 }
 
 nb_status tune_recall(nb_context *ctx, const char *kernel, struct plan *plan)
@@ -149,7 +149,7 @@ static nb_status measure_schedule(struct watch *watch, void *user)
     const struct plan estimate = *plan;
 
     NB_TRY(plan_measure(watch->rehearsal->ctx, dry_run, watch, plan));
-    if (plan->effort > EFFORT_ESTIMATED && is_busy(watch)) *plan = estimate;
+    if (plan->measured && is_busy(watch)) *plan = estimate;
     return NB_OK;
 }
 
@@ -160,12 +160,10 @@ nb_status tune_schedule(struct rehearsal *r, struct plan *plan)
     char key[PLAN_KEY];
 
     NB_TRY(tune_recall(ctx, r->kernel, plan));
-    if (plan->effort > EFFORT_ESTIMATED || context_compile(ctx) != NB_COMPILE_TUNE)
-        return NB_OK;
+    if (plan->measured || context_compile(ctx) != NB_COMPILE_TUNE) return NB_OK;
     NB_TRY(on_scratch(r, measure_schedule, plan));
-    if (plan->effort == EFFORT_ESTIMATED) return NB_OK;
+    if (!plan->measured) return NB_OK;
     plan_key(&plan->signature, r->kernel, key);
-    entry.effort = plan->effort;
     entry.threads = plan->schedule.threads;
     entry.block = plan->schedule.block;
     entry.microseconds = (int)(1e6 * plan->seconds);
@@ -267,7 +265,6 @@ nb_status tune_strategy(struct rehearsal *r, struct policy *policy,
         *policy = chosen;
         if (status != NB_OK) return status;
         /* Without a winner the estimate holds until the process ends. */
-        entry.effort = EFFORT_MEASURED;
         entry.strategy = contest.winner;
         entry.microseconds = (int)(1e6 * contest.seconds);
         NB_TRY(tuning_cache_save(r->ctx, key, &entry, contest.winner != 0));

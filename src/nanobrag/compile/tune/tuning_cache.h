@@ -1,12 +1,12 @@
 /*
  * tuning_cache.h - the results of tuning, in the process and on disk.
  *
- * The first entry found under a key holds until the process ends, so that no decision
- * changes within a process because of its clock. On disk the entries are lines of
- * NANOBRAG_CACHE_DIR/tuning/tuning.txt, each for one machine and one build. Whatever is
- * wrong with that file, the call goes on without it (context_fall_back()). Any number of
- * processes, and of threads with a context each, may call at once. None of this is called
- * where compiled mode is off.
+ * Each cache folder has results of its own, of this process and of its file. The first
+ * entry found under a key holds until the process ends, so that no decision changes because
+ * of a clock. On disk the entries are lines of NANOBRAG_CACHE_DIR/tuning/tuning.txt, each
+ * for one machine and one build. Whatever is wrong with that file, the call goes on without
+ * it (context_fall_back()). Any number of processes, and of threads with a context each,
+ * may call at once. None of this is called where compiled mode is off.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -20,26 +20,20 @@ enum {
     TUNING_BLOCK = 65536
 };
 
-/* How an entry was found. Of two entries under a key, the one of greater effort is saved.
- */
-enum effort { EFFORT_ESTIMATED, EFFORT_MEASURED, EFFORT_MOST = 1000 };
-
 struct tuning_entry {
-    int effort;
     int strategy; /* enum nb_strategy; 0: not part of the entry */
     int threads, block; /* the most threads, and tiles at a time; 0: not in the entry */
     int microseconds; /* measured time of one call, for readers of the file; 0: unknown */
 };
 
-/* Returns 1, with the entry under a key, if there is one of at least this effort: in this
- * process or, with `file`, in the file, which is read once in a process. Writes nothing. */
-int tuning_cache_find(nb_context *ctx, const char *key, int effort, int file,
-                      struct tuning_entry *out);
+/* Returns 1, with the entry under a key, if this process or the file, which is read once in
+ * a process, has one. Writes nothing. */
+int tuning_cache_find(nb_context *ctx, const char *key, struct tuning_entry *out);
 
-/* Make an entry hold under its key, and with `file` save it too. If this process has an
- * entry under the key already, or the file has one of at least the same effort, `entry`
- * becomes that one. What cannot be written now is written with the next entry that is
- * saved. Errors: those of context_fall_back(). */
+/* Make an entry hold under its key, and with `file` save it too. If this process or the
+ * file has an entry under the key already, `entry` becomes that one. What cannot be written
+ * now is written with the next entry that is saved in the folder. Errors: those of
+ * context_fall_back(). */
 nb_status tuning_cache_save(nb_context *ctx, const char *key, struct tuning_entry *entry,
                             int file);
 

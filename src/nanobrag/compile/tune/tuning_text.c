@@ -8,55 +8,39 @@
 
 #include <nanobrag/simulator.h>
 
-static const char head[] = "nanobrag tuning, format 1\n", foot[] = "end\n";
+static const char format[] = "nanobrag tuning, format ", foot[] = "end\n";
+static const char head[] = "nanobrag tuning, format 2\n";
 
 /* ---- the list ---- */
 
 const struct tuning_entry *tuning_find(const struct tuning_list *list, const char *name)
 {
-    const struct tuning_entry *best = NULL;
-
     for (const struct tuning_record *at = list->first; at; at = at->next)
-        if (strcmp(at->name, name) == 0 && (!best || at->entry.effort > best->effort))
-            best = &at->entry;
-    return best;
+        if (strcmp(at->name, name) == 0) return &at->entry;
+    return NULL;
+}
+
+void tuning_move(struct tuning_list *to, struct tuning_list *from)
+{
+    if (!from->first) return;
+    if (to->last)
+        to->last->next = from->first;
+    else
+        to->first = from->first;
+    to->last = from->last;
+    *from = (struct tuning_list){0};
 }
 
 int tuning_add(struct tuning_list *list, const char *name, const struct tuning_entry *entry)
 {
     const size_t n = strlen(name) + 1;
-    struct tuning_record *record = malloc(sizeof *record + n);
+    struct tuning_record *record = calloc(1, sizeof *record + n);
+    struct tuning_list one = {record, record};
 
     if (!record) return 0;
-    record->next = NULL;
     record->entry = *entry;
     memcpy(record->name, name, n);
-    if (list->last)
-        list->last->next = record;
-    else
-        list->first = record;
-    list->last = record;
-    return 1;
-}
-
-int tuning_merge(struct tuning_list *list, const char *name,
-                 const struct tuning_entry *entry)
-{
-    const struct tuning_entry *found = tuning_find(list, name);
-    struct tuning_record **link = &list->first;
-
-    if (found && found->effort >= entry->effort) return 0;
-    if (!tuning_add(list, name, entry)) return -1;
-    while (*link && *link != list->last) {
-        struct tuning_record *record = *link;
-
-        if (strcmp(record->name, name) == 0) {
-            *link = record->next;
-            free(record);
-        } else {
-            link = &record->next;
-        }
-    }
+    tuning_move(list, &one);
     return 1;
 }
 
@@ -71,81 +55,70 @@ void tuning_clear(struct tuning_list *list)
     list->last = NULL;
 }
 
-/* ---- the text: "KEY = threads 4 block 8 ...", machine and build, separated by tabs ----
- */
+/* ---- the text ---- */
 
-/* The numbers of a line, in their order. */
-static const struct number {
-    const char *name;
-    size_t offset;
-    int most;
-} numbers[] = {
-    {"threads", offsetof(struct tuning_entry, threads), CONTEXT_THREADS_MOST},
-    {"block", offsetof(struct tuning_entry, block), TUNING_BLOCK},
-    {"strategy", offsetof(struct tuning_entry, strategy), NB_SPOTS},
-    {"effort", offsetof(struct tuning_entry, effort), EFFORT_MOST},
-    {"microseconds", offsetof(struct tuning_entry, microseconds), 999999999},
-};
-enum { NUMBERS = sizeof numbers / sizeof *numbers, NUMBERS_TEXT = 80 };
+/* The numbers of a line, in whose place a name has nothing. */
+#define NUMBERS " = threads %9d block %9d strategy %9d microseconds %9d"
+enum { NUMBERS_TEXT = 80 };
 
-static int *number_of(struct tuning_entry *entry, const struct number *number)
+/* Write the line of an entry. Returns its length. */
+static int print_line(const char *name, const struct tuning_entry *e, char *out)
 {
-    return (int *)((char *)entry + number->offset);
+    const int key = (int)strcspn(name, "\t");
+
+    return sprintf(out, "%.*s = threads %d block %d strategy %d microseconds %d%s\n", key,
+                   name, e->threads, e->block, e->strategy, e->microseconds, name + key);
 }
 
-/* Read " NAME DIGITS" at `at`. Returns where it ends, or NULL. */
-static const char *parse_number(const char *at, const struct number *number, int *value)
+static int is_within_limits(const struct tuning_entry *e)
 {
-    const size_t n = strlen(number->name);
+    return e->threads >= 0 && e->threads <= CONTEXT_THREADS_MOST && e->block >= 0
+           && e->block <= TUNING_BLOCK && e->strategy >= 0 && e->strategy <= NB_SPOTS
+           && e->microseconds >= 0;
+}
+
+/* Returns 1 if a name has three parts of printable bytes, with tabs between. */
+static int is_name(const char *name)
+{
+    int parts = 1;
+
+    for (const char *at = name; *at; at++) {
+        if (*at == '\t' ? at == name || at[-1] == '\t' : *at < ' ' || *at > '~') return 0;
+        parts += *at == '\t';
+    }
+    return parts == 3 && name[strlen(name) - 1] != '\t';
+}
+
+/* Read the name and the numbers of a line. Returns 0 unless they are printed as this very
+ * line. */
+static int parse_line(const char *line, char name[TUNING_NAME], struct tuning_entry *e)
+{
+    const char *const tab = strchr(line, '\t');
+    const char *numbers = NULL;
+    char again[TUNING_NAME + NUMBERS_TEXT];
+    size_t n;
+
+    for (const char *at = line; tab && (at = strstr(at, " = threads ")) && at < tab; at++)
+        numbers = at;
+    if (!numbers || (size_t)(numbers - line) + strlen(tab) >= TUNING_NAME) return 0;
+    if (sscanf(numbers, NUMBERS, &e->threads, &e->block, &e->strategy, &e->microseconds)
+        != 4)
+        return 0;
+    (void)sprintf(name, "%.*s%s", (int)(numbers - line), line, tab);
+    if (!is_name(name) || !is_within_limits(e)) return 0;
+    n = (size_t)print_line(name, e, again) - 1;
+    return strlen(line) == n && memcmp(line, again, n) == 0;
+}
+
+/* Returns 1 if the first line is that of this format or of another version of it. */
+static int is_any_format(const char *text)
+{
+    const size_t n = sizeof format - 1;
     size_t digits;
 
-    if (at[0] != ' ' || strncmp(at + 1, number->name, n) != 0 || at[n + 1] != ' ')
-        return NULL;
-    at += n + 2;
-    digits = strspn(at, "0123456789");
-    if (digits < 1 || digits > 9) return NULL;
-    *value = 0;
-    for (; digits > 0; digits--) *value = 10 * *value + (*at++ - '0');
-    return *value <= number->most ? at : NULL;
-}
-
-/* Returns 1 if a part of a name, which a tab or NUL ends, has 1 to most - 1 printable
- * bytes. */
-static int is_plain(const char *part, size_t most)
-{
-    const size_t n = strcspn(part, "\t");
-
-    for (size_t i = 0; i < n; i++)
-        if (part[i] < ' ' || part[i] > '~') return 0;
-    return n > 0 && n < most;
-}
-
-/* Turn a line without its end into the name of its entry. Returns 0 if it is malformed,
- * with the reason in `why` unless it holds one already. */
-static int parse_line(char *line, int place, struct tuning_entry *entry,
-                      char why[STORE_WHY])
-{
-    char *tab = strchr(line, '\t'), *second = tab ? strchr(tab + 1, '\t') : NULL;
-    size_t key = tab ? (size_t)(tab - line) : 0;
-    const char *at = NULL;
-
-    while (key > 0 && strncmp(line + key, " =", 2) != 0) key--;
-    if (key > 0 && second && is_plain(tab + 1, IDENTITY) && is_plain(second + 1, IDENTITY)
-        && !strchr(second + 1, '\t'))
-        at = line + key + 2;
-    for (int i = 0; at && i < NUMBERS; i++) {
-        at = parse_number(at, &numbers[i], number_of(entry, &numbers[i]));
-        if (!at && !why[0])
-            (void)snprintf(why, STORE_WHY, "line %d: no %s from 0 to %d", place,
-                           numbers[i].name, numbers[i].most);
-    }
-    if (at == tab && at) (void)memmove(line + key, tab, strlen(tab) + 1);
-    if (at == tab && at && is_plain(line, TUNING_KEY)) return 1;
-    if (!why[0])
-        (void)snprintf(why, STORE_WHY,
-                       "line %d: not KEY = NUMBERS, machine and build, with tabs between",
-                       place);
-    return 0;
+    if (strncmp(text, format, n) != 0) return 0;
+    digits = strspn(text + n, "0123456789");
+    return digits > 0 && text[n + digits] == '\n';
 }
 
 int tuning_parse(char *text, size_t n, struct tuning_list *list, char why[STORE_WHY])
@@ -155,11 +128,13 @@ int tuning_parse(char *text, size_t n, struct tuning_list *list, char why[STORE_
 
     why[0] = '\0';
     if (strlen(text) != n || strncmp(text, head, first) != 0) {
-        (void)snprintf(why, STORE_WHY, "not \"%.*s\"", (int)first - 1, head);
+        if (strlen(text) != n || !is_any_format(text))
+            (void)snprintf(why, STORE_WHY, "not \"%.*s\"", (int)first - 1, head);
         return 1;
     }
     for (text += first; strcmp(text, foot) != 0; place++) {
         char *end = strchr(text, '\n');
+        char name[TUNING_NAME];
         struct tuning_entry entry;
 
         if (!end) {
@@ -167,28 +142,18 @@ int tuning_parse(char *text, size_t n, struct tuning_list *list, char why[STORE_
             break;
         }
         *end = '\0';
-        if (parse_line(text, place, &entry, why) && !tuning_add(list, text, &entry))
+        if (!parse_line(text, name, &entry)) {
+            if (!why[0])
+                (void)snprintf(why, STORE_WHY,
+                               "line %d: not KEY = NUMBERS, machine and build, with tabs "
+                               "between",
+                               place);
+        } else if (!tuning_add(list, name, &entry)) {
             return 0;
+        }
         text = end + 1;
     }
     return 1;
-}
-
-/* Returns the greatest length that the line of an entry may have. */
-static size_t size_of(const struct tuning_record *record)
-{
-    return strlen(record->name) + NUMBERS_TEXT;
-}
-
-static char *print_record(const struct tuning_record *record, char *out)
-{
-    const size_t key = strcspn(record->name, "\t");
-    struct tuning_entry entry = record->entry;
-
-    out += sprintf(out, "%.*s =", (int)key, record->name);
-    for (int i = 0; i < NUMBERS; i++)
-        out += sprintf(out, " %s %d", numbers[i].name, *number_of(&entry, &numbers[i]));
-    return out + sprintf(out, "%s\n", record->name + key);
 }
 
 char *tuning_print(const struct tuning_list *list)
@@ -197,12 +162,14 @@ char *tuning_print(const struct tuning_list *list)
     size_t n = sizeof head + sizeof foot;
     char *text, *end;
 
-    for (const struct tuning_record *at = first; at; at = at->next) n += size_of(at);
-    for (; first && n > TUNING_TEXT; first = first->next) n -= size_of(first);
+    for (const struct tuning_record *at = first; at; at = at->next)
+        n += strlen(at->name) + NUMBERS_TEXT;
+    for (; first && n > TUNING_TEXT; first = first->next)
+        n -= strlen(first->name) + NUMBERS_TEXT;
     text = malloc(n);
     if (!text) return NULL;
     end = text + sprintf(text, "%s", head);
-    for (; first; first = first->next) end = print_record(first, end);
+    for (; first; first = first->next) end += print_line(first->name, &first->entry, end);
     (void)sprintf(end, "%s", foot);
     return text;
 }

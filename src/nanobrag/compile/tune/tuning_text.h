@@ -21,6 +21,7 @@ enum {
 struct tuning_record {
     struct tuning_record *next; /* the next entry, which is newer */
     struct tuning_entry entry;
+    int unsaved; /* the entry is still to be written to the file */
     char name[];
 };
 
@@ -29,23 +30,21 @@ struct tuning_list {
     struct tuning_record *first, *last;
 };
 
-/* Returns the first entry of the greatest effort under a name, or NULL if there is none. */
+/* Returns the first entry under a name, or NULL if there is none. */
 const struct tuning_entry *tuning_find(const struct tuning_list *list, const char *name);
 
-/* Append a copy of an entry. Returns 0 if there is no memory. */
+/* Append a copy of an entry, which is not unsaved. Returns 0 if there is no memory. */
 int tuning_add(struct tuning_list *list, const char *name,
                const struct tuning_entry *entry);
 
-/* Replace all entries under a name by this one, unless one of them has at least the same
- * effort. Returns 1 if the list changed, 0 if it did not, -1 if there is no memory. */
-int tuning_merge(struct tuning_list *list, const char *name,
-                 const struct tuning_entry *entry);
+/* Append all entries of another list, which is empty afterwards. */
+void tuning_move(struct tuning_list *to, struct tuning_list *from);
 
 void tuning_clear(struct tuning_list *list);
 
 /* Add the entries of a text of n bytes before its NUL, which is overwritten; lines that are
- * not an entry are left out. `why` describes the first flaw, or is "". Returns 0 if there
- * is no memory. */
+ * not an entry are left out. A text of another version of the format has no entries and no
+ * flaw. `why` describes the first flaw, or is "". Returns 0 if there is no memory. */
 int tuning_parse(char *text, size_t n, struct tuning_list *list, char why[STORE_WHY]);
 
 /* Returns the text of a list, to be freed, with the newest entries if not all of them fit,

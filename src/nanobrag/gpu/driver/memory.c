@@ -1,4 +1,11 @@
-/* memory.c - buffers on a device: see scene.h. SPDX-License-Identifier: MIT */
+/*
+ * memory.c - buffers on a device, and the workspace on the host of what goes there or comes
+ * back: see scene.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+
 #include "gpu/driver/scene.h"
 
 void gpu_drop(struct gpu *gpu, struct gpu_buffer *buffer)
@@ -23,6 +30,26 @@ nb_status gpu_put(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
 {
     NB_TRY(gpu_reserve(ctx, gpu, buffer, bytes));
     return gpu->driver->upload(ctx, gpu->device, buffer->address, from, bytes);
+}
+
+void gpu_workspace_drop(struct gpu_workspace *workspace)
+{
+    free(workspace->memory);
+    workspace->memory = NULL;
+    workspace->bytes = 0;
+}
+
+void *gpu_workspace(nb_context *ctx, struct gpu_workspace *workspace, size_t bytes,
+                    const char *what)
+{
+    if (workspace->memory && bytes <= workspace->bytes) return workspace->memory;
+    gpu_workspace_drop(workspace);
+    workspace->memory = malloc(bytes > 0 ? bytes : 1);
+    if (workspace->memory)
+        workspace->bytes = bytes;
+    else if (what)
+        (void)fail_memory(ctx, what);
+    return workspace->memory;
 }
 
 nb_status gpu_begin(nb_context *ctx, const struct gpu_scene *scene)

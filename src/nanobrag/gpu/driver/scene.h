@@ -9,7 +9,7 @@
 
 #include "gpu/driver/driver.h"
 
-struct gpu_derivatives_kernels;
+struct kernel_registry;
 
 struct gpu {
     nb_context *ctx; /* the context that opened it */
@@ -17,9 +17,9 @@ struct gpu {
     void *device;
     int id;
     struct gpu_properties properties;
-    struct hot *hot; /* compile/jit/hot.c; NULL: no kernel was counted yet */
-    /* compile/jit/derivative_kernels.h; NULL: none was requested */
-    struct gpu_derivatives_kernels *derivative_kernels;
+    /* The kernels built at run time (compile/jit/registry.h), of images and derivatives;
+     * NULL: none was requested. */
+    struct kernel_registry *hot, *derivative_kernels;
 };
 
 /* ---- memory of the device ---- */
@@ -39,6 +39,20 @@ nb_status gpu_put(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
 
 /* Free the memory of a buffer, which may be empty. */
 void gpu_drop(struct gpu *gpu, struct gpu_buffer *buffer);
+
+/* ---- memory of the host ---- */
+
+struct gpu_workspace {
+    void *memory; /* or NULL */
+    size_t bytes;
+};
+
+/* Returns a workspace of at least so many bytes, or NULL if there is no memory, which is
+ * recorded in the context unless `what` is NULL. One that grows loses its contents. */
+void *gpu_workspace(nb_context *ctx, struct gpu_workspace *workspace, size_t bytes,
+                    const char *what);
+
+void gpu_workspace_drop(struct gpu_workspace *workspace);
 
 /* ---- what a simulator keeps ---- */
 
@@ -82,8 +96,11 @@ struct gpu_scene {
     struct gpu_verifications verifications;
     struct gpu_buffer parameters, sources, orientations, f, stol, mask, partial, photons;
     /* of derivatives and losses (derivatives.h, loss_launch.h) */
-    struct gpu_buffer tangents, totals, sums, change, sum_bar, f_counts, inputs[3];
+    struct gpu_buffer tangents, totals, change, sum_bar, f_counts, inputs[3];
     struct gpu_buffer count_parameters, tallies, pixels, counts; /* of counts (count.h) */
+    /* On the host: copies on their way to the device or back, the order of a job's tangents
+     * and its sums of structure factors. They carry nothing from one call to the next. */
+    struct gpu_workspace staged, order, counted;
 };
 
 /* Begin a call: order its work in the scene's stream. Simulators share the device, so every

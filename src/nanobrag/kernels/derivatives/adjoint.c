@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/floats.h"
 #include "base/progress.h"
 #include "base/threads.h"
 #include "kernels/grid.h"
@@ -118,6 +119,7 @@ static void add_boxes(const struct adjoint_work *work, int threads)
 
 #pragma omp parallel for num_threads(threads)
     for (int thread = 0; thread < threads; thread++) {
+        STANDARD_FLOATS;
         const size_t first = part * (size_t)thread;
         const size_t end = first + part < n ? first + part : n;
 
@@ -241,6 +243,7 @@ static nb_status all_tiles_vjp(struct progress *progress, const struct run *run,
     progress_part(progress, begin, 1 - begin, count);
 #pragma omp parallel for schedule(dynamic, block) num_threads(threads)
     for (int chunk = 0; chunk < work->chunks; chunk++) {
+        STANDARD_FLOATS;
         void *workspace = work->workspace + (size_t)threads_index() * work->workspace_size;
 
         adjoint_clear(work, chunk);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/floats.h"
 #include "base/progress.h"
 #include "base/threads.h"
 #include "kernels/derivatives/adjoint.h"
@@ -198,6 +199,7 @@ static nb_status all_tiles_rows(struct progress *progress, const struct run *run
     progress_part(progress, begin, 1 - begin, count);
 #pragma omp parallel for schedule(dynamic, block) num_threads(threads) reduction(max : peak)
     for (int chunk = 0; chunk < chunks; chunk++) {
+        STANDARD_FLOATS;
         struct jacobian_workspace *workspace = run->work->workspace + threads_index();
 
         reader->start(reader->user, chunk);

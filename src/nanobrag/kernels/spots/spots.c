@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/floats.h"
 #include "kernels/grid.h"
 #include "kernels/rounding.h"
 #include "kernels/spots/strips.h"
@@ -172,6 +173,7 @@ static double finish(const struct kernels *kernels, const struct job *job)
 
 #pragma omp parallel for schedule(dynamic, 16) num_threads(threads) reduction(max : peak)
     for (int t = 0; t < count; t++) {
+        STANDARD_FLOATS;
         const struct tile tile = grid_tile(job, t);
         double photons[TILE_PIXELS];
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/floats.h"
 #include "kernels/grid.h"
 #include "kernels/spots/strips.h"
 #include "physics/displacement.h"
@@ -76,12 +77,14 @@ static void each_tile(const struct run *run, tile_step *step)
     const int threads = strips_threads(&run->job, (double)count * TILE_PIXELS);
 
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int chunk = 0; chunk < chunks; chunk++)
+    for (int chunk = 0; chunk < chunks; chunk++) {
+        STANDARD_FLOATS;
         for (int t = chunk; t < count; t += chunks) {
             const struct tile tile = grid_tile(&run->job, t);
 
             if (grid_rendered(&run->job, &tile) > 0) step(run, &tile, chunk);
         }
+    }
     (void)threads; /* unused without OpenMP */
 }
 

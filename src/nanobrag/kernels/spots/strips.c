@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/floats.h"
 #include "base/threads.h"
 
 /* Rows of pixels in a strip; most orientations in a group, and the largest angle (radian)
@@ -183,8 +184,10 @@ static nb_status reserve_h_layers(nb_context *ctx, struct group *g, int threads)
         return fail_memory(ctx, "a list of reflections");
     h_layer = g->strips->work->h_layers;
 #pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
-    for (int i = 0; i < g->nh_layers; i++)
+    for (int i = 0; i < g->nh_layers; i++) {
+        STANDARD_FLOATS;
         h_layer[i].n = ewald_most_in_layer(e, e->low[0] + i);
+    }
     (void)threads; /* here and below: unused without OpenMP */
     for (int i = 0; i < g->nh_layers; i++) {
         h_layer[i].first = listed;
@@ -211,8 +214,10 @@ static nb_status list_candidates(nb_context *ctx, struct group *g)
     h_layer = g->strips->work->h_layers;
     candidates = g->strips->work->candidates;
 #pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
-    for (int i = 0; i < g->nh_layers; i++)
+    for (int i = 0; i < g->nh_layers; i++) {
+        STANDARD_FLOATS;
         h_layer[i].n = ewald_list_layer(e, e->low[0] + i, candidates + h_layer[i].first);
+    }
     (void)threads;
     g->candidates = 0;
     for (int i = 0; i < g->nh_layers; i++) g->candidates += h_layer[i].n;
@@ -245,12 +250,14 @@ static nb_status visit_group(struct progress *progress, double begin, struct gro
     progress_part(progress, g->strips->begin + g->strips->share * begin,
                   g->strips->share * share_of_pairs(g), end - first);
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int chunk = 0; chunk < chunks; chunk++)
+    for (int chunk = 0; chunk < chunks; chunk++) {
+        STANDARD_FLOATS;
         for (int strip = first + chunk; strip < end; strip += chunks) {
             if (progress_stopped(progress)) continue;
             visit_strip(g, strip, chunk, progress);
             progress_step(progress);
         }
+    }
     (void)threads;
     return progress_check(progress);
 }

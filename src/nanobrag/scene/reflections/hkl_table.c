@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/context.h"
+#include "base/floats.h"
 
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 enum { CELLS_MAX = 1 << 18 }; /* smaller, as a fuzzer would spend its time filling boxes */
@@ -105,6 +106,7 @@ static nb_status bounds(nb_context *ctx, size_t n, const int *hkl, const double 
 nb_status nb_hkl_create(nb_context *ctx, size_t n, const int *hkl, const double *f,
                         nb_hkl **out)
 {
+    STANDARD_FLOATS;
     int min[3], max[3];
     nb_hkl *made;
     nb_status status;

@@ -1,0 +1,73 @@
+/*
+ * strips.h - an image on a device in strips of rows of tiles, one sequence of launches
+ * each, and the sum over all its tiles, which the launches of the last strip compute.
+ *
+ * The tiles are summed by a tree of fixed shape, so that the bits of a sum depend neither
+ * on the strips nor on the order of blocks.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GPU_STRIPS_H
+#define NB_GPU_STRIPS_H
+
+#include "gpu/gpu.h"
+#include "gpu/text/derivatives/derivatives_parameters.h"
+
+/* ---- strips ---- */
+
+struct gpu_strip {
+    int first, down; /* rows of tiles, in those of the layout */
+    int slow, rows; /* the same rows in pixels */
+    int tiles; /* number of tiles */
+    int is_last;
+};
+
+/* The number of strips of a layout. */
+int gpu_strips_of(const struct gpu_layout *layout);
+
+/* Call `run` for each strip of a job in order, and count each as a step of the progress.
+ * Errors: those of `run`, and NB_ERR_CANCELLED. */
+nb_status gpu_run_strips(struct progress *progress, const struct job *job,
+                         const struct gpu_layout *layout,
+                         nb_status (*run)(void *user, const struct gpu_strip *strip),
+                         void *user);
+
+/* Send parameters to the device and launch a sequence that reads them. */
+nb_status gpu_run_with(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
+                       const struct gpu_sequence *sequence, const void *parameters,
+                       size_t bytes);
+
+/* Download the rows of pixels of a strip, or the first rows of memory that begins at it. */
+nb_status gpu_fetch_strip(nb_context *ctx, const struct gpu_scene *scene,
+                          const struct job *job, const struct gpu_strip *strip,
+                          gpu_address from, double *to);
+
+/* ---- the sum over all tiles ---- */
+
+enum { SUM_LEVELS = 6 }; /* SUM_FAN^6 exceeds any number of tiles */
+
+/* The launches of the tree; a part of the parameters that are sent. The first level reads
+ * the totals of the tiles, and the last one writes the sum. */
+struct gpu_sums {
+    int levels;
+    struct gpu_sum_parameters level[SUM_LEVELS];
+};
+
+/* Plan the sum of the totals of all tiles, `length` numbers each, and reserve memory for
+ * the totals, for each level, and for `extra` numbers behind the sum. */
+nb_status gpu_plan_sums(nb_context *ctx, struct gpu_scene *scene,
+                        const struct gpu_layout *layout, int length, int extra,
+                        struct gpu_sums *out);
+
+/* The address on the device of the totals of a strip's first tile. */
+double *gpu_totals_of(const struct gpu_scene *scene, const struct gpu_sums *sums,
+                      const struct gpu_layout *layout, const struct gpu_strip *strip);
+
+/* The address on the device of the sum. */
+gpu_address gpu_sum_of(const struct gpu_sums *sums);
+
+/* Append the launches to a sequence. `offset` is that of `sums` in the parameters. */
+void gpu_add_sums(const struct gpu_sums *sums, int single, size_t offset,
+                  struct gpu_sequence *sequence);
+
+#endif
