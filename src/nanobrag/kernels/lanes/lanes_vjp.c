@@ -104,8 +104,8 @@ static void slopes_of_source(const struct special *special, const struct launch 
 /* Propagates the cotangents under one source. Unless the slopes were saved, adds the F^2
  * of the source to the Bragg sums too. */
 PHYS_FN void pairs_of_source(const struct special *special, const struct launch *a,
-                            int index, const struct kept *kept, struct lanes *l,
-                            struct cotangent *p, const struct accumulator *to)
+                             int index, const struct kept *kept, struct lanes *l,
+                             struct cotangent *p, const struct accumulator *to)
 {
     const struct phys_frame *frame = a->frame;
     const struct aim aim = aim_of(frame, frame->source + index, l);
@@ -172,8 +172,9 @@ static void forward_keeping(const struct special *special, const struct launch *
  * of the Jacobian it is the first time: every pixel has photons_bar = 1, so no forward
  * pass is needed, and the factors of the samples are computed here. It stops early when
  * the columns of structure factors are full. */
-PHYS_FN void backward(const struct special *special, const struct launch *a, void *workspace,
-                     struct lanes *l, struct cotangent *p, const struct accumulator *to)
+PHYS_FN void backward(const struct special *special, const struct launch *a,
+                      void *workspace, struct lanes *l, struct cotangent *p,
+                      const struct accumulator *to)
 {
     const struct phys_frame *frame = a->frame;
     const int subs = frame->oversample * frame->oversample, with_f = lane_counts_f(to);
