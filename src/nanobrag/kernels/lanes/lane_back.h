@@ -428,7 +428,7 @@ static void close_layer(const struct launch *a, int layer, struct lanes *l,
                         struct cotangent *p, const struct accumulator *to)
 {
     if (a->frame->layer_mu != 0 && !a->frame->each_capture) {
-        lane_place_samples(a, 0, depth_of(a, layer), l);
+        lane_place_samples(a, 0, phys_layer_depth(a->frame, layer), l);
         start_sample(l->n, p);
         capture_back(a, layer, p->capture_bar, l, p, to);
         place_back(a, layer, l, p, to);
@@ -491,10 +491,10 @@ static void first_polarization_back(const struct launch *a, const real *polar_ba
 
     lane_fill(l->n, l->lit, 0);
     for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
-        place_patch(a, depth_of(a, layer), l);
+        place_patch(a, phys_layer_depth(a->frame, layer), l);
         start_places(to);
         for (int sub = 0; sub < (all ? over * over : 1); sub++) {
-            lane_place_samples(a, sub, depth_of(a, layer), l);
+            lane_place_samples(a, sub, phys_layer_depth(a->frame, layer), l);
             start_sample(l->n, p);
             for (int i = 0; i < (all ? frame->nsource : 1); i++) {
                 lane_first_sample(frame, i, polar_bar, l, first_bar);
@@ -511,8 +511,8 @@ static void first_polarization_back(const struct launch *a, const real *polar_ba
 static void first_omega_back(const struct launch *a, const real *omega_bar, struct lanes *l,
                              struct cotangent *p, const struct accumulator *to)
 {
-    place_patch(a, depth_of(a, 0), l);
-    lane_place_samples(a, 0, depth_of(a, 0), l);
+    place_patch(a, phys_layer_depth(a->frame, 0), l);
+    lane_place_samples(a, 0, phys_layer_depth(a->frame, 0), l);
     start_places(to);
     start_sample(l->n, p);
     omega_back(a, omega_bar, l, p, to);

@@ -154,9 +154,9 @@ static void forward_keeping(const struct special *special, const struct launch *
     assert(workspace);
     lane_clear_sums(a, l);
     for (int layer = 0; layer < frame->nlayers; layer++) {
-        place_patch(a, depth_of(a, layer), l);
+        place_patch(a, phys_layer_depth(a->frame, layer), l);
         for (int sub = 0; sub < subs; sub++) {
-            lane_place_samples(a, sub, depth_of(a, layer), l);
+            lane_place_samples(a, sub, phys_layer_depth(a->frame, layer), l);
             lane_sample_factors(a, layer, sub, l, capture);
             for (int i = 0; i < frame->nsource; i++, place++) {
                 const struct kept kept = kept_of(frame, with_f, workspace, place);
@@ -182,11 +182,11 @@ PHYS_FN void backward(const struct special *special, const struct launch *a,
     int place = 0;
 
     for (int layer = 0; layer < frame->nlayers; layer++) {
-        place_patch(a, depth_of(a, layer), l);
+        place_patch(a, phys_layer_depth(a->frame, layer), l);
         lane_fill(l->n, p->capture_bar, 0);
         start_places(to);
         for (int sub = 0; sub < subs; sub++) {
-            lane_place_samples(a, sub, depth_of(a, layer), l);
+            lane_place_samples(a, sub, phys_layer_depth(a->frame, layer), l);
             if (to->rows)
                 lane_sample_factors(a, layer, sub, l, capture);
             else
@@ -216,9 +216,9 @@ static void factors_alone(const struct launch *a, struct lanes *l)
 
     lane_clear_sums(a, l);
     for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
-        place_patch(a, depth_of(a, layer), l);
+        place_patch(a, phys_layer_depth(a->frame, layer), l);
         for (int sub = 0; sub < subs; sub++) {
-            lane_place_samples(a, sub, depth_of(a, layer), l);
+            lane_place_samples(a, sub, phys_layer_depth(a->frame, layer), l);
             lane_sample_factors(a, layer, sub, l, capture);
             for (int i = 0; all && i < frame->nsource; i++)
                 lane_source_share(a, frame->source + i, l);

@@ -46,9 +46,8 @@ static int can_splat(const struct job *job)
 {
     const struct phys_frame *f = job->frame;
 
-    return job->spec.lookup != PHYS_TRICUBIC && !f->each_omega
-           && !(f->each_polar && f->polarised) && f->layer_mu == 0 && !(f->dmin > 0)
-           && !phys_is_displaced(f) && !f->amorphous_in_samples;
+    return job->spec.lookup != PHYS_TRICUBIC && !phys_differs_by_source(f) && !f->each_omega
+           && f->layer_mu == 0 && !f->amorphous_in_samples;
 }
 
 static int grow_images(struct spots_work *work, const struct phys_frame *frame)

@@ -154,7 +154,7 @@ static void visit_strip(const struct group *g, int strip, int chunk,
     list = list_of_strip(g, splat_area.slow, thread);
     for (int layer = 0; layer < frame->nlayers && list.n > 0; layer++) {
         splat_area.layer = layer;
-        splat_area.depth = frame->layer_offset + layer * frame->layer_step;
+        splat_area.depth = phys_layer_depth(frame, layer);
         splat_area.plane = phys_detector_plane(frame, splat_area.depth);
         for (int i = 0; i < g->n && !progress_asked(progress); i++)
             for (int s = 0; s < g->nsource; s++) {
