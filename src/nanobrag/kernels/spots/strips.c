@@ -15,15 +15,15 @@
 /* Rows of pixels in a strip; most orientations in a group, and the largest angle (radian)
  * from the first to another of its orientations or sources. */
 enum { STRIP_ROWS = 64, GROUP = 256 };
-static const double most_turn = 0.02;
+static const double most_rotation = 0.02;
 
 /* A further thread is started for so many reflections to scan and samples to finish. */
 static const double least_work = 2e4;
 
 double strips_group(struct ewald *ewald, const struct phys_frame *frame)
 {
-    return ewald_sources(ewald, frame, 0, most_turn)
-           * (double)ewald_orientations(ewald, frame, 0, GROUP, most_turn);
+    return ewald_sources(ewald, frame, 0, most_rotation)
+           * (double)ewald_orientations(ewald, frame, 0, GROUP, most_rotation);
 }
 
 int strips_threads(const struct job *job, double work)
@@ -271,9 +271,9 @@ nb_status strips_run(struct progress *progress, const struct strips *strips)
 
     if (strips->bragg) memset(strips->bragg, 0, sizeof *strips->bragg * pixels);
     for (; g.first_source < frame->nsource; g.first_source += g.nsource) {
-        g.nsource = ewald_sources(&g.ewald, frame, g.first_source, most_turn);
+        g.nsource = ewald_sources(&g.ewald, frame, g.first_source, most_rotation);
         for (g.first = 0; g.first < frame->norientation; g.first += g.n) {
-            g.n = ewald_orientations(&g.ewald, frame, g.first, GROUP, most_turn);
+            g.n = ewald_orientations(&g.ewald, frame, g.first, GROUP, most_rotation);
             NB_TRY(visit_group(progress, begin, &g));
             begin += share_of_pairs(&g);
         }
