@@ -20,6 +20,14 @@ endmacro()
 
 # the C library has them: kernels of GPUs are built in the background
 find_package(Threads REQUIRED)
+# glibc and musl have it: numbers of files are read in the locale "C", whatever the program's
+include(CheckSymbolExists)
+set(CMAKE_REQUIRED_DEFINITIONS -D_GNU_SOURCE)
+check_symbol_exists(strtod_l "stdlib.h;locale.h" NANOBRAG_HAS_STRTOD_L)
+unset(CMAKE_REQUIRED_DEFINITIONS)
+if(NOT NANOBRAG_HAS_STRTOD_L)
+  message(FATAL_ERROR "the C library has no strtod_l() in <stdlib.h>; build with glibc or musl")
+endif()
 
 if(NANOBRAG_OPENMP)
   find_package(OpenMP QUIET COMPONENTS C)

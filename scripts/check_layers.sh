@@ -21,10 +21,11 @@ BEGIN {
     may["gpu"]         = "base physics kernels gpu/driver gpu/text compile/jit"
     may["compile/jit"] = "base physics kernels gpu/driver gpu/text"
     may["compile"]     = "public base physics kernels gpu gpu/driver gpu/text"
-    may["check"]       = "public base physics scene grad kernels compile gpu root"
-    may["backend"]     = "public base physics scene image grad kernels gpu gpu/driver gpu/text compile compile/jit root"
-    may["api"]         = "public base physics scene io image grad kernels gpu gpu/driver gpu/text compile compile/jit backend root"
-    may["root"]        = may["api"] " api"
+    may["state"]       = "public base physics scene image grad kernels gpu gpu/driver compile"
+    may["check"]       = "public base physics scene grad kernels compile gpu state"
+    may["backend"]     = "public base physics scene image grad kernels gpu gpu/driver gpu/text compile compile/jit state"
+    may["root"]        = "public base physics scene image grad kernels state backend"
+    may["api"]         = "public base physics scene io image grad kernels gpu gpu/driver gpu/text compile compile/jit state backend root"
     may["cli"]         = "public"
 }
 function folder(path) {

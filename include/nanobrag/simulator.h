@@ -11,9 +11,8 @@
  *   built at run time                                                        context
  *   a double image; workspace of tangents,       first call that needs it    kept by the
  *   gradients and normal matrices                                            simulator
- *   lists of NB_SPOTS                            a frame needs more          kept, grown
- *   copies on their way to a device or back,     each call on a device       freed
- *   images of nb_forward_batch() there
+ *   lists of NB_SPOTS; copies for a device or    a call needs more           kept, grown
+ *   from it, images of nb_forward_batch() there
  *   the Jacobian of a normal matrix behind a     each call                   freed
  *   point spread (nb_jtj())
  *   an image to measure on; the measurements     tuning (NB_COMPILE_TUNE)    freed; kept by

@@ -1,19 +1,18 @@
 /*
- * simulator.c - the image and its derivatives as a chain of stages, each a pure function of
- * the one before:
+ * simulator.c - the image and its derivatives as a chain of stages, each a function of the
+ * one before:
  *
  *   x -> scene -> frame -> photons -> image
  *
- *   stage          what it computes                  its tangent, its adjoint
- *   params_unpack  the resolved scene at x           params_unpack_change, see below
- *   scene_derive   vectors and lists of the frame    scene_derive_tangent, see below
- *   backend_run    photons of the frame              BACKEND_JACOBIAN, BACKEND_ADJOINT
- *   finish         point spread, ROI and mask        finish_tangent, finish_adjoint
+ *   stage            what it computes                its tangent, its adjoint
+ *   simulator_frame  the resolved scene at x, and    simulator_tangent,
+ *                    vectors and lists of its frame  simulator_frame_adjoint
+ *   backend_run      photons of the frame            BACKEND_JACOBIAN, BACKEND_ADJOINT
+ *   finish           point spread, ROI and mask      finish_tangent, finish_adjoint
  *
- * nb_jvp() runs the tangents forwards, nb_vjp() the adjoints backwards. The first two
- * stages are cheap and have no adjoint code: simulator_frame_adjoint() takes the inner
- * product of the frame's cotangent with its tangent along each parameter. api/loss.c and
- * api/batch.c run the same stages.
+ * nb_jvp() runs the tangents forwards, nb_vjp() the adjoints backwards. The first stage is
+ * in state/frame_at_x.c; the backend applies its adjoint. api/loss.c and api/batch.c run
+ * the same stages.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -28,79 +27,6 @@
 #include "base/floats.h"
 #include "grad/psf.h"
 #include "grad/tangent.h"
-
-nb_status simulator_scene(nb_simulator *sim, const double *x, nb_scene *scene)
-{
-    *scene = sim->scene;
-    if (!x) return NB_OK;
-    NB_TRY(params_check(sim->ctx, &sim->params, scene, x));
-    params_unpack(&sim->params, x, &sim->at_x, scene);
-    return NB_OK;
-}
-
-nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
-                          struct phys_frame *frame)
-{
-    double largest;
-
-    NB_TRY(simulator_scene(sim, x, scene));
-    largest = params_write_f(&sim->params, x, sim->box, sim->box_single);
-    for (size_t i = 0; i < sim->nunlisted; i++)
-        sim->box[sim->unlisted[i]] = scene->crystal.default_f;
-    for (size_t i = 0; sim->box_single && i < sim->nunlisted; i++)
-        sim->box_single[sim->unlisted[i]] = (float)scene->crystal.default_f;
-    NB_TRY(
-        scene_derive(sim->ctx, scene, &sim->fixed, sim->sources, sim->orientations, frame));
-    frame->f_max = fmax(frame->f_max, largest);
-    return NB_OK;
-}
-
-static int add_up_to(int a, int b, int most)
-{
-    return b < most - a ? a + b : most;
-}
-
-struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
-                         const struct phys_frame *frame, double *photons)
-{
-    struct job job;
-
-    job.frame = frame;
-    job.spec = sim->spec;
-    job.tolerance = sim->policy.tolerance;
-    memcpy(job.roi, sim->window.roi, sizeof job.roi);
-    job.mask = sim->window.mask;
-    if (sim->psf) { /* pixels around the ROI and under the mask spread light into it */
-        const int reach = scene->psf.radius;
-
-        job.roi[0] -= reach < job.roi[0] ? reach : job.roi[0];
-        job.roi[2] -= reach < job.roi[2] ? reach : job.roi[2];
-        job.roi[1] = add_up_to(job.roi[1], reach, sim->window.nfast);
-        job.roi[3] = add_up_to(job.roi[3], reach, sim->window.nslow);
-        job.mask = NULL;
-    }
-    job.photons = photons;
-    job.schedule.threads = sim->ctx->threads;
-    job.schedule.block = 1;
-    job.planned = 0;
-    job.mutated = NULL;
-    job.reach = NULL;
-    return job;
-}
-
-nb_status simulator_photons(nb_simulator *sim)
-{
-    struct arena *memory = &sim->photons_memory;
-    const size_t n = (size_t)sim->window.nslow * (size_t)sim->window.nfast;
-
-    if (sim->photons) return NB_OK;
-    if (!arena_reserve(memory, n, sizeof *sim->photons) || !arena_make(memory)) {
-        arena_free(memory);
-        return fail_memory(sim->ctx, "an image");
-    }
-    sim->photons = arena_take(memory, n, sizeof *sim->photons);
-    return NB_OK;
-}
 
 static nb_status render(nb_simulator *sim, const nb_scene *scene,
                         const struct phys_frame *frame, double *photons)
@@ -177,31 +103,6 @@ nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)
 
 /* ---- the tangent: each stage forwards, with its derivative ---- */
 
-void simulator_tangent(nb_simulator *sim, const nb_scene *scene,
-                       const struct crystal_axes *axes, const struct phys_frame *frame,
-                       size_t first, size_t n, const double *dx,
-                       struct phys_frame_tangent *out)
-{
-    nb_scene dot;
-
-    params_unpack_change(&sim->params, first, n, dx, scene, &sim->change, &dot);
-    scene_derive_tangent(scene, &dot, &sim->fixed, axes, frame, out);
-}
-
-nb_status simulator_parameter_tangents(nb_simulator *sim, const nb_scene *scene,
-                                       const struct phys_frame *frame,
-                                       struct phys_frame_tangent *out)
-{
-    static const double one = 1;
-    struct crystal_axes axes;
-
-    NB_TRY(crystal_derive(sim->ctx, scene, &axes));
-    for (size_t i = 0; i < sim->params.n; i++)
-        if (!params_is_f(&sim->params, i))
-            simulator_tangent(sim, scene, &axes, frame, i, 1, &one, out++);
-    return NB_OK;
-}
-
 nb_status simulator_derivable(const nb_simulator *sim)
 {
     if (sim->params.n == 0)
@@ -253,49 +154,22 @@ static void finish_tangent(nb_simulator *sim, const nb_scene *scene, const doubl
     blank(&sim->window, change);
 }
 
-struct jacobian_sizes simulator_jacobian_sizes(const nb_simulator *sim, size_t tangents)
+static void take_tangents(struct arena *arena, void *user)
 {
-    const int wants_f = sim->params.f.n > 0 || sim->nunlisted > 0;
-    struct jacobian_sizes n;
+    nb_simulator *sim = user;
+    struct tangents_work *t = &sim->tangents;
+    const struct jacobian_sizes n = simulator_jacobian_sizes(sim, TANGENTS_AT_ONCE);
 
-    n.tangents = tangents;
-    n.f = sim->params.f.n;
-    n.sources = (size_t)sim->fixed.nsource;
-    n.orientations = (size_t)sim->scene.scan.nphi * (size_t)sim->scene.crystal.ndomains;
-    n.box = wants_f ? hkl_box_size(&sim->hkl) + 1 : 0;
-    n.by_pixel = sim->policy.strategy == NB_REFERENCE || sim->scene.quirks != 0 ? n.box : 0;
-    n.threads = (size_t)sim->ctx->threads;
-    return n;
-}
-
-void simulator_own_places(const nb_simulator *sim, const struct jacobian_work *work)
-{
-    const struct params_f *free = &sim->params.f;
-
-    for (size_t i = 0; i < work->sizes.box; i++) work->owner[i] = -1;
-    for (size_t i = 0; i < sim->nunlisted; i++)
-        work->owner[sim->unlisted[i]] = (int)free->n;
-    for (size_t f = 0; f < free->n; f++)
-        for (size_t i = free->start[f]; i < free->start[f + 1]; i++)
-            work->owner[free->place[i]] = (int)f;
+    jacobian_take(arena, &n, &t->jacobian);
+    t->f_dot = arena_take(arena, TANGENTS_AT_ONCE * (n.f + 1), sizeof *t->f_dot);
 }
 
 static nb_status make_tangents(nb_simulator *sim)
 {
-    struct tangents_work *t = &sim->tangents;
-    const struct jacobian_sizes n = simulator_jacobian_sizes(sim, TANGENTS_AT_ONCE);
-    struct arena *memory = &sim->tangents_memory;
-
-    if (t->f_dot) return NB_OK;
-    if (!jacobian_reserve(memory, &n)
-        || !arena_reserve(memory, TANGENTS_AT_ONCE * (n.f + 1), sizeof *t->f_dot)
-        || !arena_make(memory)) {
-        arena_free(memory);
+    if (sim->tangents.f_dot) return NB_OK;
+    if (!arena_build(&sim->tangents_memory, take_tangents, sim))
         return fail_memory(sim->ctx, "tangents");
-    }
-    jacobian_take(memory, &n, &t->jacobian);
-    t->f_dot = arena_take(memory, TANGENTS_AT_ONCE * (n.f + 1), sizeof *t->f_dot);
-    simulator_own_places(sim, &t->jacobian);
+    simulator_assign_places(sim, &sim->tangents.jacobian);
     return NB_OK;
 }
 
@@ -412,39 +286,6 @@ static nb_status photons_adjoint(nb_simulator *sim, const nb_scene *scene,
 
     request.objective.cotangent = bar;
     return backend_run(&request);
-}
-
-double simulator_default_f(const nb_simulator *sim, const struct phys_frame_tangent *dot,
-                           const double *f)
-{
-    double sum = 0;
-
-    for (size_t k = 0; dot->default_f != 0 && k < sim->nunlisted; k++)
-        sum += dot->default_f * f[sim->unlisted[k]];
-    return sum;
-}
-
-/* Apply the adjoint of scene_derive() and params_unpack(). */
-nb_status simulator_frame_adjoint(nb_simulator *sim, const nb_scene *scene,
-                                  const struct phys_frame *frame,
-                                  const struct phys_frame_tangent *bar)
-{
-    static const double one = 1;
-    double *dense = sim->gradient.dense;
-    struct crystal_axes axes;
-
-    NB_TRY(crystal_derive(sim->ctx, scene, &axes));
-    for (size_t i = 0; i < sim->params.n; i++) {
-        struct phys_frame_tangent dot = {0};
-
-        if (params_is_f(&sim->params, i)) continue;
-        dot.source = sim->source_change;
-        dot.rotation = sim->rotation;
-        simulator_tangent(sim, scene, &axes, frame, i, 1, &one, &dot);
-        *dense++ = phys_frame_inner(frame->nsource, frame->norientation, bar, &dot)
-                   + simulator_default_f(sim, &dot, bar->f);
-    }
-    return NB_OK;
 }
 
 void simulator_add_gradient(const nb_simulator *sim, double *bar_x)

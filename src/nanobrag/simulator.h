@@ -1,119 +1,16 @@
 /*
- * simulator.h - the members of an nb_simulator, and the stages of a call (simulator.c) that
- * api/ and backend/ run too. A simulator is made once by api/create.c; after that a call
- * writes only its work memory, its device and its counters.
+ * simulator.h - the stages of a call, from the frame to the image and back (simulator.c),
+ * which api/ runs too. The state of a simulator and the stages before the frame are in
+ * state/state.h.
  *
  * SPDX-License-Identifier: MIT
  */
 #ifndef NB_SIMULATOR_H
 #define NB_SIMULATOR_H
 
-#include <nanobrag/simulator.h>
-
-#include "base/arena.h"
-#include "base/progress.h"
-#include "compile/call.h"
-#include "compile/policy.h"
-#include "gpu/gpu.h"
-#include "grad/grad.h"
-#include "image/psf.h"
-#include "image/window.h"
-#include "kernels/derivatives/adjoint.h"
-#include "kernels/derivatives/normal.h"
-#include "kernels/spots/spots.h"
-#include "scene/crystal.h"
-#include "scene/reflections/hkl_table.h"
-#include "scene/scene.h"
-
-/* The directions of nb_jvp() that share one pass over the samples. */
-enum { TANGENTS_AT_ONCE = 16 };
-
-struct tangents_work {
-    struct jacobian_work jacobian;
-    double *f_dot; /* (directions x free structure factors) */
-};
-
-/* dL/dx of an objective L, in two parts: the parameters that are not structure factors, in
- * their order in x, and the structure factors by their places in the box. */
-struct gradient {
-    double *dense; /* (nb_ndense()) */
-    double *f; /* (box), of the adjoint; NULL: not asked for */
-};
-
-/* The device on which images and derivatives are computed (backend/choose.c,
- * backend/run.c). */
-struct device {
-    struct gpu_scene scene; /* its gpu is NULL on the host */
-    int lost; /* 1: it failed, and the host took over */
-    char name[160];
-    char why[CONTEXT_MESSAGE / 2];
-    /* why the last derivatives were computed on the host; "": they were not */
-    char derivatives_why[CONTEXT_MESSAGE / 2];
-    uint64_t reported[8]; /* hashes of the reasons that were reported */
-    struct arena memory; /* of the tangents, made with the first gradient */
-    struct jacobian_work tangents; /* of the frame, along each dense parameter */
-    struct arena sums_memory; /* made with the first normal matrix */
-    struct normal_sums sums;
-    struct arena images_memory; /* images of tangents whose arrays are not in double */
-};
-
-struct nb_simulator {
-    nb_context *ctx;
-    struct arena arena;
-    /* These are set by nb_simulator_create() and never written again, except `plans`. */
-    nb_scene scene; /* resolved; its pointers are the simulator's */
-    struct nb_hkl hkl; /* the reflections, over `listed` or else `box` */
-    struct scene_fixed fixed;
-    struct phys_spec spec;
-    struct policy policy;
-    struct plans plans; /* of compiled mode, which counts its calls in it */
-    struct window window;
-    struct params params; /* the free ones */
-    /* reflections of the box that hold default_f; 0 unless default_f is free */
-    size_t nunlisted;
-    size_t *unlisted;
-    struct progress progress; /* of the call at hand */
-    /* This is work memory: it carries nothing from one call to the next. */
-    double *box;
-    float *box_single; /* the same for kernels in float, or NULL */
-    struct phys_source *sources;
-    struct phys_orientation *orientations;
-    struct phys_source *source_change; /* these two only where parameters are free */
-    struct phys_rotation *rotation;
-    struct adjoint_work adjoint;
-    struct gradient gradient;
-    struct arena tangents_memory; /* made with the first tangent */
-    struct tangents_work tangents;
-    struct arena normal_memory; /* made with the first normal matrix */
-    struct normal_work normal;
-    double *unspread; /* photons before the point spread, if there is one */
-    struct params_lists at_x, change; /* lists of the scene at x, and of its tangent */
-    struct params_lists resolved; /* what nb_resolved() returned last */
-    double *listed; /* the box of `resolved`; NaN where nothing is listed */
-    struct spots_work spots;
-    struct arena photons_memory;
-    struct device device;
-    double *photons; /* NULL until simulator_photons() */
-    double *rows_of_image; /* one number per image row */
-    struct psf *psf;
-};
+#include "state/state.h"
 
 /* ---- forward ---- */
-
-/* Write the scene at x, whose lists are in sim->at_x. If x is NULL, the scene keeps its own
- * values. */
-nb_status simulator_scene(nb_simulator *sim, const double *x, nb_scene *scene);
-
-/* Write the scene at x, as simulator_scene() does, and the frame derived from it. */
-nb_status simulator_frame(nb_simulator *sim, const double *x, nb_scene *scene,
-                          struct phys_frame *frame);
-
-/* Returns the job of rendering a frame into `photons` (nslow x nfast) with all threads. */
-struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
-                         const struct phys_frame *frame, double *photons);
-
-/* Allocate sim->photons, an image in double, on the first call that needs it. */
-nb_status simulator_photons(nb_simulator *sim);
 
 /* Render a frame into dense photons: what nb_forward() does before it converts the type. */
 nb_status simulator_render(nb_simulator *sim, const nb_scene *scene,
@@ -127,20 +24,6 @@ nb_status simulator_forward(nb_simulator *sim, const double *x, nb_array *image)
 /* Returns NB_OK if the simulator has free parameters and its scene a derivative. */
 nb_status simulator_derivable(const nb_simulator *sim);
 
-/* Write the tangent of the frame along dx, a change of the n parameters from `first` on.
- * `axes` are those of the scene, by crystal_derive(). The lists of `out` belong to the
- * caller; its box of structure factors may be NULL. */
-void simulator_tangent(nb_simulator *sim, const nb_scene *scene,
-                       const struct crystal_axes *axes, const struct phys_frame *frame,
-                       size_t first, size_t n, const double *dx,
-                       struct phys_frame_tangent *out);
-
-/* Write the nb_ndense() tangents of the frame, one along each parameter that is not a
- * structure factor. */
-nb_status simulator_parameter_tangents(nb_simulator *sim, const nb_scene *scene,
-                                       const struct phys_frame *frame,
-                                       struct phys_frame_tangent *out);
-
 /* Returns 1 if a free parameter changes the width of the point spread in pixels. */
 int simulator_widens(const nb_simulator *sim);
 
@@ -149,11 +32,6 @@ int simulator_widens(const nb_simulator *sim);
 nb_status simulator_unspread(nb_simulator *sim, const nb_scene *scene,
                              const struct phys_frame *frame);
 
-/* Returns the sizes of a Jacobian along so many tangents. simulator_own_places() then
- * assigns each place of the box to the structure factor that it belongs to. */
-struct jacobian_sizes simulator_jacobian_sizes(const nb_simulator *sim, size_t tangents);
-void simulator_own_places(const nb_simulator *sim, const struct jacobian_work *work);
-
 /* Write J dx for n directions dx (n x nparam), one image each. With a point spread,
  * simulator_unspread() has to be called before, and the images have to be dense float64. */
 nb_status simulator_changes(nb_simulator *sim, const nb_scene *scene,
@@ -161,17 +39,6 @@ nb_status simulator_changes(nb_simulator *sim, const nb_scene *scene,
                             nb_array *change);
 
 /* ---- the adjoint ---- */
-
-/* Returns the inner product of the part of a tangent that is due to default_f with f, the
- * cotangents of the box. */
-double simulator_default_f(const nb_simulator *sim, const struct phys_frame_tangent *dot,
-                           const double *f);
-
-/* Write sim->gradient.dense: the inner product of `bar`, the cotangent of the frame, with
- * the tangent of the frame along each parameter that is not a structure factor. */
-nb_status simulator_frame_adjoint(nb_simulator *sim, const nb_scene *scene,
-                                  const struct phys_frame *frame,
-                                  const struct phys_frame_tangent *bar);
 
 /* Add sim->gradient to bar_x, in the order of x. */
 void simulator_add_gradient(const nb_simulator *sim, double *bar_x);

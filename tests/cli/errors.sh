@@ -129,4 +129,12 @@ inputs="$place/empty $place/zero $data/golden/mask.img"
 compat_refuses 'empty' $bare $cell -hkl empty
 compat_refuses 'zero' $scene -img zero
 compat_refuses '96 x 80' $scene -mask mask.img -detpixels 24
+# a rule that asks for a year of work is stopped with the ways out; a number is obeyed
+fine="-cell 419 188 31 103 103 84 -lambda 0.16 -Na 14 -Nb 3 -Nc 445 -gauss_xtal -default_F 100
+    -pixel 0.232 -distance 2.8 -device cpu"
+refuses 2 'automatic oversampling is 10000-fold, 1e+08 samples a pixel, and would take about' \
+    $fine -detpixels 1600 -floatfile f
+is "and the ways out are named" grep -q 'give -oversample (.* is obeyed), a wider -mosaic' err
+run $fine -detpixels 24 -oversample 40 -floatfile f
+is "-oversample 40 is obeyed" test "$code" -eq 0
 finish

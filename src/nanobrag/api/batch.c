@@ -20,7 +20,7 @@ struct batch_call {
     const double *x; /* (n x nparam) or NULL */
     nb_array *image; /* (n) */
     int first; /* the first image that is gathered */
-    struct gpu_batch batch;
+    struct gpu_batch *batch; /* the simulator's */
 };
 
 static const double *row_of(const nb_simulator *sim, const double *x, int k)
@@ -45,7 +45,7 @@ static nb_status forward_each(const struct batch_call *call, int first, int end)
 static void deliver(const struct batch_call *call, int i)
 {
     const struct window *w = &call->sim->window;
-    const struct gpu_batch *batch = &call->batch;
+    const struct gpu_batch *batch = call->batch;
     const int begin = batch->layout.first_slow, end = batch->end_slow;
     const double *photons = gpu_batch_photons(batch, i);
     const size_t nfast = (size_t)w->nfast;
@@ -64,7 +64,7 @@ static void deliver(const struct batch_call *call, int i)
 
 static nb_status deliver_all(const struct batch_call *call, const struct job *job)
 {
-    const struct gpu_batch *batch = &call->batch;
+    const struct gpu_batch *batch = call->batch;
 
     for (int i = 0; i < batch->n; i++) {
         const int k = call->first + i;
@@ -80,7 +80,7 @@ static nb_status deliver_all(const struct batch_call *call, const struct job *jo
 /* Compute the gathered images together, or one by one if the device cannot. */
 static nb_status run_gathered(struct batch_call *call)
 {
-    struct gpu_batch *batch = &call->batch;
+    struct gpu_batch *batch = call->batch;
     nb_simulator *sim = call->sim;
     const struct job job = simulator_job(sim, &sim->scene, batch->frames, NULL);
     struct request request =
@@ -97,9 +97,9 @@ static nb_status flush(struct batch_call *call)
 {
     nb_status status = NB_OK;
 
-    if (call->batch.n > 0) status = run_gathered(call);
-    call->first += call->batch.n;
-    call->batch.n = 0;
+    if (call->batch->n > 0) status = run_gathered(call);
+    call->first += call->batch->n;
+    call->batch->n = 0;
     return status;
 }
 
@@ -120,7 +120,7 @@ static nb_status gather(struct batch_call *call)
 {
     nb_simulator *sim = call->sim;
     const int single = sim->policy.precision == NB_SINGLE;
-    const int k = call->first + call->batch.n;
+    const int k = call->first + call->batch->n;
     const nb_array *image = call->image + k;
     const int there = array_is_on_device(image);
     struct phys_frame frame;
@@ -138,10 +138,10 @@ static nb_status gather(struct batch_call *call)
         call->first = k + 1;
         return NB_OK;
     }
-    if (!gpu_batch_accepts(&call->batch, &sim->device.scene, &job, single, there))
+    if (!gpu_batch_accepts(call->batch, &sim->device.scene, &job, single, there))
         return flush(call);
     if (there) out = backend_output(image);
-    gpu_batch_add(&call->batch, &sim->device.scene, &job, single, there ? &out : NULL);
+    gpu_batch_add(call->batch, &sim->device.scene, &job, single, there ? &out : NULL);
     return NB_OK;
 }
 
@@ -149,7 +149,7 @@ static nb_status gather(struct batch_call *call)
 static nb_status forward_gathered(struct batch_call *call)
 {
     while (call->first < call->n && call->sim->device.scene.gpu) {
-        if (call->first + call->batch.n == call->n)
+        if (call->first + call->batch->n == call->n)
             NB_TRY(flush(call));
         else
             NB_TRY(gather(call));
@@ -163,7 +163,6 @@ static nb_status forward_all(struct batch_call *call)
     struct phys_frame frame;
     nb_scene scene;
     struct job job;
-    nb_status status;
     int most = 1;
 
     if (sim->device.scene.gpu && !sim->psf) {
@@ -173,16 +172,15 @@ static nb_status forward_all(struct batch_call *call)
     }
     if (most > call->n) most = call->n;
     if (most < 2) return forward_each(call, 0, call->n);
-    NB_TRY(gpu_batch_make(sim->ctx, &job, most, &call->batch));
-    status = forward_gathered(call);
-    gpu_batch_drop(&call->batch);
-    return status;
+    call->batch = &sim->device.batch;
+    NB_TRY(gpu_batch_reserve(sim->ctx, &job, most, call->batch));
+    return forward_gathered(call);
 }
 
 nb_status nb_forward_batch(nb_simulator *sim, int n, const double *x, nb_array *image)
 {
     STANDARD_FLOATS;
-    struct batch_call call = {sim, n, x, image, 0, {0}};
+    struct batch_call call = {sim, n, x, image, 0, NULL};
 
     if (!sim) return NB_ERR_ARGUMENT;
     if (n < 1) return fail(sim->ctx, NB_ERR_ARGUMENT, "a batch of %d images", n);

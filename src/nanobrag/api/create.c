@@ -81,12 +81,19 @@ static struct adjoint_sizes adjoint_sizes_of(const nb_simulator *sim, const stru
     return sizes;
 }
 
-enum { PARTS_MOST = 32 };
+struct arrays {
+    nb_simulator *sim;
+    const struct sizes *sizes;
+};
 
-/* List all arrays of a simulator but those of the adjoint, with their initial contents. It
- * is called once, while the scene still points to the caller's lists, which are copied. */
-static size_t list_parts(nb_simulator *sim, const struct sizes *n, struct arena_part *out)
+/* Take all arrays of a simulator, with their initial contents. The scene still points to
+ * the caller's lists, which are copied. */
+static void take_arrays(struct arena *arena, void *user)
 {
+    const struct arrays *arrays = user;
+    nb_simulator *sim = arrays->sim;
+    const struct sizes *n = arrays->sizes;
+    const struct adjoint_sizes adjoint = adjoint_sizes_of(sim, n);
     nb_scene *s = &sim->scene;
     nb_crystal *c = &s->crystal;
     const struct arena_part parts[] = {
@@ -115,9 +122,8 @@ static size_t list_parts(nb_simulator *sim, const struct sizes *n, struct arena_
         {&sim->listed, n->listed, sizeof(double), NULL},
     };
 
-    _Static_assert(sizeof parts / sizeof *parts <= PARTS_MOST, "all parts fit");
-    memcpy(out, parts, sizeof parts);
-    return sizeof parts / sizeof *parts;
+    arena_take_parts(arena, parts, sizeof parts / sizeof *parts);
+    if (sim->params.n > 0) adjoint_take(arena, &adjoint, &sim->adjoint);
 }
 
 static void list_unlisted(nb_simulator *sim, const struct sizes *n)
@@ -131,17 +137,10 @@ static void list_unlisted(nb_simulator *sim, const struct sizes *n)
 /* Allocate all arrays in one block. */
 static nb_status make_arrays(nb_simulator *sim, const struct sizes *n)
 {
-    const struct adjoint_sizes adjoint = adjoint_sizes_of(sim, n);
-    const int derives = sim->params.n > 0;
-    struct arena_part parts[PARTS_MOST];
-    const size_t count = list_parts(sim, n, parts);
-    struct arena *a = &sim->arena;
+    struct arrays arrays = {sim, n};
 
-    if (!arena_reserve_parts(a, parts, count) || (derives && !adjoint_reserve(a, &adjoint))
-        || !arena_make(a))
+    if (!arena_build(&sim->arena, take_arrays, &arrays))
         return fail_memory(sim->ctx, "a simulator");
-    arena_take_parts(a, parts, count);
-    if (derives) adjoint_take(a, &adjoint, &sim->adjoint);
     if (n->box_bar > 0) sim->gradient.f = sim->adjoint.bar[0].f;
     list_unlisted(sim, n);
     return NB_OK;
@@ -233,7 +232,7 @@ static void start_plans(nb_simulator *sim)
     sim->plans.ctx = sim->ctx;
     sim->plans.policy = &sim->policy;
     sim->plans.pixels = (size_t)sim->window.nslow * (size_t)sim->window.nfast;
-    backend_sign(sim);
+    simulator_sign(sim);
 }
 
 static nb_status try_image(void *user, struct progress *progress, const struct job *job)
@@ -255,7 +254,7 @@ static nb_status tune(nb_simulator *sim, const nb_scene *scene,
 
     NB_TRY(tune_strategy(&rehearsal, &sim->policy, &sim->plans.common));
     if (sim->policy.strategy != NB_SPOTS) spots_free(&sim->spots);
-    backend_sign(sim); /* the strategy may have changed */
+    simulator_sign(sim); /* the strategy may have changed */
     return NB_OK;
 }
 
@@ -320,6 +319,7 @@ void nb_simulator_free(nb_simulator *sim)
 {
     if (!sim) return;
     if (sim->device.scene.gpu) gpu_scene_drop(&sim->device.scene);
+    gpu_batch_drop(&sim->device.batch);
     psf_free(sim->psf);
     spots_free(&sim->spots);
     params_free(&sim->params);
@@ -328,7 +328,7 @@ void nb_simulator_free(nb_simulator *sim)
     arena_free(&sim->photons_memory);
     arena_free(&sim->device.memory);
     arena_free(&sim->device.sums_memory);
-    arena_free(&sim->device.images_memory);
+    gpu_workspace_drop(&sim->device.images);
     arena_free(&sim->arena);
     free(sim);
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "simulator.h"
 
 /* Columns that one pass over the samples computes. */
 enum { COLUMNS = 4 };
@@ -48,9 +49,8 @@ static nb_status make(struct spread *w)
     };
     const size_t count = sizeof parts / sizeof *parts;
 
-    if (!arena_reserve_parts(&w->memory, parts, count) || !arena_make(&w->memory))
+    if (!arena_build_parts(&w->memory, parts, count))
         return fail_memory(w->sim->ctx, "a normal matrix");
-    arena_take_parts(&w->memory, parts, count);
     return NB_OK;
 }
 

@@ -1,22 +1,18 @@
 /*
  * api/query.c - what a simulator reports besides images: its parameters, its resolved
- * scene, the terms of one pixel, statistics and counts of an image, and what compiled mode
- * did.
+ * scene, the terms of one pixel, and the statistics of an image.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <string.h>
 
-#include <nanobrag/image.h>
 #include <nanobrag/nanobrag.h>
 
 #include "backend/backend.h"
 #include "base/array.h"
 #include "base/context.h"
 #include "base/floats.h"
-#include "compile/donate.h"
-#include "compile/reasons.h"
 #include "grad/grad.h"
 #include "image/solid_angle.h"
 #include "image/statistics.h"
@@ -253,71 +249,4 @@ nb_status nb_statistics_get(nb_simulator *sim, const double *x, const nb_array *
     if (quirk)
         out->solid_angle *= frame.nlayers / ((double)frame.nsource * frame.norientation);
     return NB_OK;
-}
-
-nb_status nb_digitize(nb_simulator *sim, const nb_digitizer *how, nb_array *image,
-                      nb_array *counts)
-{
-    STANDARD_FLOATS;
-    struct request request = {.operation = BACKEND_COUNT,
-                              .sim = sim,
-                              .how = how,
-                              .image = image,
-                              .counts = counts};
-    int in_place;
-
-    if (!sim || !how) return NB_ERR_ARGUMENT;
-    if (!(how->scale >= 0) || !isfinite(how->scale) || !isfinite(how->offset))
-        return fail(sim->ctx, NB_ERR_ARGUMENT,
-                    "digitizer: scale %g, offset %g; expected finite numbers, scale 0 or "
-                    "more",
-                    how->scale, how->offset);
-    progress_begin(&sim->progress, sim->ctx);
-    NB_TRY(backend_check_counts(sim, how, image, counts, &in_place));
-    request.donated = in_place;
-    NB_TRY(backend_run(&request));
-    if (in_place) {
-        donate_mark_used(sim->ctx, image, counts);
-        sim->plans.stats.donated++;
-    }
-    return NB_OK;
-}
-
-/* ---- what compiled mode did ---- */
-
-void nb_simulator_stats(const nb_simulator *sim, nb_compile_stats *out)
-{
-    if (!out) return;
-    memset(out, 0, sizeof *out);
-    if (!sim) return;
-    *out = sim->plans.stats;
-    out->captures = sim->device.scene.graphs.captures;
-    out->replays = sim->device.scene.graphs.replays;
-    out->skips = sim->device.scene.graphs.skips;
-    out->builds = sim->device.scene.hot.builds;
-    out->promotions = sim->device.scene.hot.promotions;
-    out->cubin_hits = sim->device.scene.hot.hits;
-    out->cubin_misses = sim->device.scene.hot.misses;
-    out->fallbacks = sim->ctx->fallbacks - sim->plans.fallbacks_before;
-    for (int i = 0; i < PLAN_OPERATIONS; i++) out->plan_hash ^= sim->plans.last[i].hash;
-    out->bytes = sizeof *sim + sim->arena.size + sim->tangents_memory.size
-                 + sim->normal_memory.size + sim->photons_memory.size
-                 + sim->device.memory.size + sim->device.sums_memory.size
-                 + sim->device.images_memory.size + gpu_scene_bytes(&sim->device.scene)
-                 + spots_bytes(&sim->spots) + psf_bytes(sim->psf);
-}
-
-const char *nb_simulator_explain(nb_simulator *sim)
-{
-    struct plan plans[PLAN_OPERATIONS];
-    nb_compile_stats stats;
-
-    if (!sim) return "";
-    memcpy(plans, sim->plans.last, sizeof plans);
-    if (call_is_compiled(&sim->plans) && plans[PLAN_FORWARD].hash == 0)
-        call_preview(&sim->plans, plans + PLAN_FORWARD);
-    nb_simulator_stats(sim, &stats);
-    explain_compiled(sim->ctx, &sim->policy, sim->device.name, plans, &stats,
-                     sim->plans.text, sizeof sim->plans.text);
-    return sim->plans.text;
 }

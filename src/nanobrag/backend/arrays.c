@@ -134,13 +134,23 @@ nb_status backend_check_on_host(const nb_simulator *sim,
 
 /* ---- arrays of nb_digitize() ---- */
 
+/* Returns a copy of the image, or NULL for none, that is not marked as donated, since it is
+ * donated only once the counts are known to be valid. */
+static const nb_array *without_donation(const nb_array *image, nb_array *copy)
+{
+    if (!image) return NULL;
+    *copy = *image;
+    copy->flags &= ~(unsigned)NB_DONATE;
+    return copy;
+}
+
 /* Returns NB_OK if both arrays are on the device and do not overlap. */
 static nb_status check_device_counts(const nb_simulator *sim, const nb_digitizer *how,
                                      const nb_array *image, const nb_array *counts,
                                      int *in_place)
 {
     const int nslow = sim->window.nslow, nfast = sim->window.nfast;
-    nb_array undonated;
+    nb_array copy;
 
     if (image && counts && array_is_on_device(image) != array_is_on_device(counts)) {
         const char *names[2] = {image->name ? image->name : "image",
@@ -151,12 +161,8 @@ static nb_status check_device_counts(const nb_simulator *sim, const nb_digitizer
                     "device or both in host memory",
                     names[array_is_on_device(counts)], names[array_is_on_device(image)]);
     }
-    if (image) {
-        undonated = *image;
-        undonated.flags &= ~(unsigned)NB_DONATE; /* donated once the counts are known */
-    }
-    NB_TRY(
-        array_check_on_device(sim->ctx, image ? &undonated : NULL, "image", nslow, nfast));
+    NB_TRY(array_check_on_device(sim->ctx, without_donation(image, &copy), "image", nslow,
+                                 nfast));
     NB_TRY(array_check_counts_on_device(sim->ctx, counts, "counts", nslow, nfast));
     NB_TRY(check_place(sim, image, "image"));
     NB_TRY(check_place(sim, counts, "counts"));
@@ -176,16 +182,12 @@ nb_status backend_check_counts(const nb_simulator *sim, const nb_digitizer *how,
                                const nb_array *image, const nb_array *counts, int *in_place)
 {
     const int nslow = sim->window.nslow, nfast = sim->window.nfast;
-    nb_array undonated;
+    nb_array copy;
 
     if (array_is_on_device(image) || array_is_on_device(counts))
         return check_device_counts(sim, how, image, counts, in_place);
-    if (image) {
-        undonated = *image;
-        undonated.flags &= ~(unsigned)NB_DONATE; /* donated once the counts are known */
-    }
-    NB_TRY(array_check(sim->ctx, image ? &undonated : NULL, "image", nslow, nfast, NB_FLOAT,
-                       32, 64));
+    NB_TRY(array_check(sim->ctx, without_donation(image, &copy), "image", nslow, nfast,
+                       NB_FLOAT, 32, 64));
     NB_TRY(array_check(sim->ctx, counts, "counts", nslow, nfast, NB_UINT, 16, 16));
     return donate_check(sim->ctx, image, counts, in_place);
 }

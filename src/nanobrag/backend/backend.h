@@ -13,7 +13,7 @@
 #include "compile/call.h"
 #include "gpu/image_batch.h"
 #include "gpu/loss_launch.h"
-#include "simulator.h"
+#include "state/state.h"
 
 enum backend_operation {
     BACKEND_FORWARD, /* photons of a frame */
@@ -89,7 +89,7 @@ struct backend {
 
 extern const struct backend backend_host, backend_device;
 
-/* Run a request on the simulator's device, or else on the host (backend/run.c). Errors:
+/* Run a request on the simulator's device, or else on the host (backend/request.c). Errors:
  * those of the operation, and NB_ERR_UNSUPPORTED where the host would take over and
  * NANOBRAG_STRICT=1. */
 nb_status backend_run(struct request *request);
@@ -112,10 +112,6 @@ nb_status backend_choose(nb_simulator *sim, const struct phys_frame *frame, doub
  * with NANOBRAG_STRICT=1, from both. */
 nb_status backend_lose_device(nb_simulator *sim);
 nb_status backend_check_lost(nb_simulator *sim);
-
-/* Set the members that the signatures of all calls of the simulator share. It has to be
- * called again after the strategy or the device has changed. */
-void backend_sign(nb_simulator *sim);
 
 /* ---- backend/arrays.c: where the caller's arrays lie ---- */
 
@@ -144,7 +140,7 @@ int array_is_on_device(const nb_array *array);
 struct gpu_output backend_output(const nb_array *array);
 struct gpu_input backend_input(const nb_array *array);
 
-/* ---- backend/objective.c: objectives on the host ---- */
+/* ---- backend/host_objective.c ---- */
 
 /* An objective in the form that kernels read. It points to `terms` and to itself, so it
  * cannot be copied. */

@@ -4,14 +4,12 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "backend/backend.h"
 #include "base/context.h"
 #include "base/log.h"
-#include "grad/grad.h"
 
 /* Samples per second of a core, and of each multiprocessor of a device. They are assumed,
  * not measured. Devices with full speed in double have capability 6.0, 7.0, 8.0, 9.0
@@ -130,78 +128,6 @@ nb_status backend_choose(nb_simulator *sim, const struct phys_frame *frame, doub
     return NB_OK;
 }
 
-/* ---- what the signatures of a simulator's calls share ---- */
-
-/* Returns a bit for each feature of the scene that selects code, as opposed to values. */
-static uint32_t switches_of(const nb_simulator *sim)
-{
-    const nb_scene *s = &sim->scene;
-    const int flags[] = {s->oversample_thick,      s->oversample_polar,
-                         s->oversample_omega,      s->detector.curved,
-                         s->detector.point_pixel,  s->beam.unpolarised,
-                         sim->window.mask != NULL, sim->psf != NULL};
-    uint32_t switches = (uint32_t)s->quirks << 8;
-
-    for (uint32_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        switches |= (uint32_t)(flags[i] != 0) << i;
-    return switches;
-}
-
-/* Returns 1 if the crystal has one orientation of weight 1, which has a kernel for itself.
- */
-static int has_one_orientation(const nb_simulator *sim)
-{
-    const nb_crystal *c = &sim->scene.crystal;
-
-    return sim->scene.scan.nphi == 1 && c->ndomains == 1 && !c->domain_weight
-           && sim->policy.kernels.precise
-                  ->single_orientation[sim->spec.shape][sim->spec.lookup];
-}
-
-/* Returns the device of images as a plan depends on it: 0 for the host, else its
- * architecture. */
-static uint32_t device_class(const nb_simulator *sim)
-{
-    const struct gpu *gpu = sim->device.scene.gpu;
-
-    return gpu ? (uint32_t)(10 * gpu->properties.major + gpu->properties.minor) : 0;
-}
-
-void backend_sign(nb_simulator *sim)
-{
-    struct plans *plans = &sim->plans;
-    struct signature *s = &plans->common;
-    const struct params *params = &sim->params;
-    const nb_scene *scene = &sim->scene;
-    const int *roi = sim->window.roi;
-    const char *kernel = sim->policy.kernels.precise->name;
-    const int over = scene->oversample;
-
-    memset(s, 0, sizeof *s);
-    s->shape = (uint32_t)sim->spec.shape;
-    s->lookup = (uint32_t)sim->spec.lookup;
-    s->strategy = (uint32_t)sim->policy.strategy;
-    s->precision = sim->policy.kernels.single ? NB_SINGLE : NB_DOUBLE;
-    s->device = device_class(sim);
-    s->kernel = (uint32_t)plan_hash(kernel, strlen(kernel));
-    s->switches = switches_of(sim);
-    s->threads = (uint32_t)sim->ctx->threads;
-    s->pixels = plan_class((double)(roi[1] - roi[0]) * (roi[3] - roi[2]));
-    s->samples = plan_class((double)over * over * scene->detector.nlayers);
-    s->sources = plan_class(sim->fixed.nsource);
-    s->orientations = plan_class((double)scene->scan.nphi * scene->crystal.ndomains);
-    s->box = plan_class(scene->crystal.hkl ? (double)hkl_box_size(&sim->hkl) : 0);
-    plans->single_orientation =
-        sim->policy.strategy == NB_LANES && has_one_orientation(sim);
-    memset(plans->free, 0, sizeof plans->free);
-    for (size_t i = 0; i < params->n; i++) {
-        const uint32_t row = (uint32_t)params->at[i].row;
-
-        assert(row / 32 < sizeof plans->free / sizeof *plans->free);
-        plans->free[row / 32] |= (uint32_t)1 << row % 32;
-    }
-}
-
 /* ---- a device that fails ---- */
 
 nb_status backend_lose_device(nb_simulator *sim)
@@ -216,7 +142,7 @@ nb_status backend_lose_device(nb_simulator *sim)
     sim->device.scene.gpu = NULL;
     sim->device.lost = 1;
     stay(sim, words);
-    backend_sign(sim);
+    simulator_sign(sim);
     NB_TRY(context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, words));
     log_line(ctx, NB_LOG_WARNING, "device", "the host computes from here on: %s", words);
     return NB_OK;
@@ -228,16 +154,4 @@ nb_status backend_check_lost(nb_simulator *sim)
 
     if (!sim->device.lost || !ctx->env.strict) return NB_OK;
     return context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, sim->device.why);
-}
-
-nb_status nb_simulator_set_stream(nb_simulator *sim, void *cuda_stream)
-{
-    struct gpu_scene *scene;
-
-    if (!sim) return NB_ERR_ARGUMENT;
-    scene = &sim->device.scene;
-    if (scene->gpu)
-        NB_TRY(scene->gpu->driver->use(sim->ctx, scene->gpu->device, cuda_stream));
-    scene->stream = cuda_stream;
-    return NB_OK;
 }

@@ -17,7 +17,7 @@ static int wants_f(const nb_simulator *sim)
 }
 
 /* Returns 1 if one of n tangents changes structure factors, free ones or default_f. */
-static int turns_f(const nb_simulator *sim, int n)
+static int changes_f(const nb_simulator *sim, int n)
 {
     const struct tangents_work *t = &sim->tangents;
 
@@ -41,7 +41,7 @@ const char *device_refuses_derivatives(const struct request *r)
     if (device_never_derives(r->sim)) return device_never_derives(r->sim);
     if (r->operation == BACKEND_NORMAL && wants_f(r->sim))
         return "a normal matrix of structure factors";
-    if (r->operation == BACKEND_JACOBIAN && turns_f(r->sim, r->n))
+    if (r->operation == BACKEND_JACOBIAN && changes_f(r->sim, r->n))
         return "tangents along structure factors";
     return NULL;
 }
@@ -54,21 +54,22 @@ struct gpu_loss_job device_target(const nb_target *target)
     return job;
 }
 
-/* Allocate a tangent of the frame for each parameter that is not a structure factor. */
+/* Take a tangent of the frame for each parameter that is not a structure factor. */
+static void take_tangents(struct arena *arena, void *user)
+{
+    nb_simulator *sim = user;
+    struct jacobian_sizes n = simulator_jacobian_sizes(sim, nb_ndense(sim));
+
+    n.f = n.box = n.by_pixel = n.threads = 0; /* only the lists are needed */
+    jacobian_take(arena, &n, &sim->device.tangents);
+}
+
 static nb_status make_tangents(nb_simulator *sim)
 {
     struct device *d = &sim->device;
-    struct jacobian_sizes n = simulator_jacobian_sizes(sim, nb_ndense(sim));
 
-    if (d->tangents.dot) return NB_OK;
-    /* only the lists of the tangents are needed */
-    n.f = n.box = n.by_pixel = n.threads = 0;
-    if (!jacobian_reserve(&d->memory, &n) || !arena_make(&d->memory)) {
-        arena_free(&d->memory);
-        return fail_memory(sim->ctx, "tangents");
-    }
-    jacobian_take(&d->memory, &n, &d->tangents);
-    return NB_OK;
+    if (d->tangents.dot || arena_build(&d->memory, take_tangents, sim)) return NB_OK;
+    return fail_memory(sim->ctx, "tangents");
 }
 
 /* Describe the objective of a request and the tangents of all parameters for the device. */
@@ -138,13 +139,8 @@ static nb_status make_sums(nb_simulator *sim)
     const size_t count = sizeof parts / sizeof *parts;
 
     if (d->sums.matrix) return NB_OK;
-    if (!arena_reserve_parts(&d->sums_memory, parts, count)
-        || !arena_make(&d->sums_memory)) {
-        arena_free(&d->sums_memory);
-        return fail_memory(sim->ctx, "a normal matrix");
-    }
-    arena_take_parts(&d->sums_memory, parts, count);
-    return NB_OK;
+    if (arena_build_parts(&d->sums_memory, parts, count)) return NB_OK;
+    return fail_memory(sim->ctx, "a normal matrix");
 }
 
 nb_status device_normal(struct request *r)
@@ -167,20 +163,17 @@ nb_status device_normal(struct request *r)
  * double, else workspace that only grows. Returns 0 if there is no memory. */
 static int find_images(const struct request *r, double **change)
 {
-    struct arena *memory = &r->sim->device.images_memory;
-    const size_t pixels = (size_t)r->sim->window.nslow * (size_t)r->sim->window.nfast;
-    double *next;
+    nb_simulator *sim = r->sim;
+    const size_t pixels = (size_t)sim->window.nslow * (size_t)sim->window.nfast;
+    double *next = NULL;
     size_t n = 0;
 
     for (int d = 0; d < r->n; d++) n += !array_is_dense_f64(r->change + d);
-    if (memory->size < n * pixels * sizeof *next) {
-        arena_free(memory);
-        if (!arena_reserve(memory, n * pixels, sizeof *next) || !arena_make(memory)) {
-            arena_free(memory);
-            return 0;
-        }
+    if (n > 0) {
+        next =
+            gpu_workspace(sim->ctx, &sim->device.images, n * pixels * sizeof *next, NULL);
+        if (!next) return 0;
     }
-    next = (double *)(void *)memory->base;
     for (int d = 0; d < r->n; d++) {
         const int in_place = array_is_dense_f64(r->change + d);
 

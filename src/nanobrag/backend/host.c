@@ -215,17 +215,20 @@ static nb_status host_jacobian(struct request *r)
 
 /* ---- the normal matrix ---- */
 
-static nb_status make_normal(nb_simulator *sim)
+static void take_normal(struct arena *arena, void *user)
 {
+    nb_simulator *sim = user;
     const struct jacobian_sizes n = simulator_jacobian_sizes(sim, nb_ndense(sim));
 
+    normal_take(arena, &n, &sim->normal);
+}
+
+static nb_status make_normal(nb_simulator *sim)
+{
     if (sim->normal.sums) return NB_OK;
-    if (!normal_reserve(&sim->normal_memory, &n) || !arena_make(&sim->normal_memory)) {
-        arena_free(&sim->normal_memory);
+    if (!arena_build(&sim->normal_memory, take_normal, sim))
         return fail_memory(sim->ctx, "a normal matrix");
-    }
-    normal_take(&sim->normal_memory, &n, &sim->normal);
-    simulator_own_places(sim, &sim->normal.jacobian);
+    simulator_assign_places(sim, &sim->normal.jacobian);
     return NB_OK;
 }
 

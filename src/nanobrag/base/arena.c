@@ -22,42 +22,21 @@ static size_t aligned_size(size_t n, size_t item)
     return (n * item + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
 }
 
-int arena_reserve(struct arena *arena, size_t n, size_t item)
-{
-    const size_t bytes = aligned_size(n, item);
-
-    if (bytes > SIZE_MAX / 2 - arena->size) return 0;
-    arena->size += bytes;
-    return 1;
-}
-
-int arena_make(struct arena *arena)
-{
-    assert(!arena->base);
-    /* calloc() and not aligned_alloc() with memset(): pages that are never touched, such as
-     * a buffer for images when the caller passes his own, then cost no time or memory. */
-    arena->block = calloc(1, arena->size + ARENA_ALIGN);
-    if (!arena->block) return 0;
-    huge_pages_advise(arena->block, arena->size + ARENA_ALIGN);
-    arena->base = (char *)arena->block + (-(uintptr_t)arena->block & (ARENA_ALIGN - 1));
-    arena->used = 0;
-    return 1;
-}
-
 void *arena_take(struct arena *arena, size_t n, size_t item)
 {
-    void *at = arena->base + arena->used;
+    const size_t bytes = aligned_size(n, item);
+    void *at;
 
-    arena->used += aligned_size(n, item);
+    if (!arena->block) {
+        const int fits = arena->size <= SIZE_MAX / 2 && bytes <= SIZE_MAX / 2;
+
+        arena->size = fits ? arena->size + bytes : SIZE_MAX;
+        return NULL;
+    }
+    at = arena->base + arena->used;
+    arena->used += bytes;
     assert(arena->used <= arena->size);
     return at;
-}
-
-int arena_reserve_parts(struct arena *arena, const struct arena_part *parts, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!arena_reserve(arena, parts[i].n, parts[i].item)) return 0;
-    return 1;
 }
 
 void arena_take_parts(struct arena *arena, const struct arena_part *parts, size_t count)
@@ -66,10 +45,48 @@ void arena_take_parts(struct arena *arena, const struct arena_part *parts, size_
         const struct arena_part *part = parts + i;
         void *place = arena_take(arena, part->n, part->item);
 
+        if (!arena->block) continue;
         if (part->n == 0) place = NULL;
         if (place && part->from) memcpy(place, part->from, part->n * part->item);
         memcpy(part->to, &place, sizeof place); /* pointers of all types look alike */
     }
+}
+
+int arena_build(struct arena *arena, void (*list)(struct arena *arena, void *user),
+                void *user)
+{
+    assert(!arena->block && arena->size == 0);
+    list(arena, user);
+    /* calloc() and not aligned_alloc() with memset(): pages that are never touched, such as
+     * a buffer for images when the caller passes his own, then cost no time or memory. */
+    if (arena->size <= SIZE_MAX / 2) arena->block = calloc(1, arena->size + ARENA_ALIGN);
+    if (!arena->block) {
+        arena->size = 0;
+        return 0;
+    }
+    huge_pages_advise(arena->block, arena->size + ARENA_ALIGN);
+    arena->base = (char *)arena->block + (-(uintptr_t)arena->block & (ARENA_ALIGN - 1));
+    list(arena, user);
+    return 1;
+}
+
+struct listed_parts {
+    const struct arena_part *parts;
+    size_t count;
+};
+
+static void take_listed(struct arena *arena, void *user)
+{
+    const struct listed_parts *listed = user;
+
+    arena_take_parts(arena, listed->parts, listed->count);
+}
+
+int arena_build_parts(struct arena *arena, const struct arena_part *parts, size_t count)
+{
+    struct listed_parts listed = {parts, count};
+
+    return arena_build(arena, take_listed, &listed);
 }
 
 void arena_free(struct arena *arena)

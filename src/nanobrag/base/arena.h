@@ -2,9 +2,9 @@
  * arena.h - one block of memory that is divided among many arrays, and large blocks on huge
  * pages.
  *
- * The caller first adds up all sizes (arena_reserve), allocates the block once
- * (arena_make), and then takes the arrays in the same order (arena_take). They are freed
- * together.
+ * A function lists the arrays by arena_take(). arena_build() calls it twice: the first time
+ * the arena has no block and adds up the sizes, the second time it gives the arrays out.
+ * They are freed together.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,36 +14,30 @@
 #include <stddef.h>
 
 struct arena {
-    void *block; /* as allocated */
+    void *block; /* as allocated; NULL: sizes are added up */
     char *base; /* its first aligned address */
-    size_t size, used; /* bytes reserved, and bytes taken */
+    size_t size, used; /* bytes in all, and bytes given out; SIZE_MAX: too many */
 };
 
-/* Adds n items of `item` bytes to the size. Call it before arena_make(). Returns 0 if the
- * size overflows. */
-int arena_reserve(struct arena *arena, size_t n, size_t item);
-
-/* Allocates the reserved bytes, all 0. Returns 0 if there is no memory. */
-int arena_make(struct arena *arena);
-
-/* Returns the next n items of `item` bytes, aligned to a cache line. It cannot fail for
- * items that were reserved. */
+/* Returns the next n items of `item` bytes, aligned to a cache line and all 0, or NULL
+ * while sizes are added up. */
 void *arena_take(struct arena *arena, size_t n, size_t item);
 
-/* One part of a block: n items of `item` bytes. arena_take_parts() stores their address,
- * NULL if n is 0, in the pointer that `to` points to, and copies them from `from`, if not
- * NULL. */
+/* One array of a block: n items of `item` bytes. arena_take_parts() stores its address,
+ * NULL if n is 0, in the pointer that `to` points to, and copies it from `from`, if not
+ * NULL. While sizes are added up it does neither. */
 struct arena_part {
     void *to;
     size_t n, item;
     const void *from;
 };
-
-/* Reserves all parts of a list. Returns 0 if the size overflows. */
-int arena_reserve_parts(struct arena *arena, const struct arena_part *parts, size_t count);
-
-/* Takes all parts of the list, in its order. */
 void arena_take_parts(struct arena *arena, const struct arena_part *parts, size_t count);
+
+/* Allocates the block of an empty arena for all arrays that `list` takes, or that are
+ * listed. Returns 0 if there is no memory; the arena then is empty. */
+int arena_build(struct arena *arena, void (*list)(struct arena *arena, void *user),
+                void *user);
+int arena_build_parts(struct arena *arena, const struct arena_part *parts, size_t count);
 
 /* Frees the block and empties the arena. */
 void arena_free(struct arena *arena);

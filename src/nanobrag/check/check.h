@@ -10,7 +10,7 @@
 #include <nanobrag/gradcheck.h>
 
 #include "check/romberg.h"
-#include "simulator.h"
+#include "state/state.h"
 
 /* A line through x along d, on which finite differences are taken: one parameter, or all of
  * them at once. */

@@ -243,13 +243,15 @@ static int execute(struct run *run)
     if (run->s->given[OPT_BENCH_COMPILE]) return compare(run);
     int code = check_printout(run);
     if (code) return code;
+    code = allocate(run);
+    if (!code && !run->s->explain) code = estimate_check(run);
+    if (code) return code;
     if (!run->s->quiet || run->s->explain) report_start(run);
     if (run->s->explain) {
         explain_run(run);
         return 0;
     }
     if (run->s->gradcheck) return gradcheck_run(run);
-    code = allocate(run);
     if (!code) code = write_dump(run);
     if (!code && run->s->printout) code = report_printout(run);
     if (!code) code = make_images(run);

@@ -150,6 +150,10 @@ int float_is_idle(const struct run *run);
 void checks_before(struct run *run);
 void checks_after(struct run *run);
 
+/* Measure how long the images will take where automatic oversampling has made them long
+ * (estimate.c). Returns 0, or the exit status of a refusal that names the ways out. */
+int estimate_check(struct run *run);
+
 /* Print where the default profile differs from nanoBragg for this command line. */
 void differences_note(struct run *run);
 

@@ -90,12 +90,12 @@ static enum gpu_derivatives_class class_of(const struct tangents_order *order, i
                                            int single)
 {
     const enum gpu_derivatives_class few = order->crystal ? CLASS_FEW : CLASS_TURNED;
-    const int most = derivative_kernel_turns(CLASS_MANY);
+    const int most = derivative_kernel_rotations(CLASS_MANY);
 
     if (order->rotating == 0 && !order->crystal) return CLASS_FRAME;
     if (single
         && count_passes(n, order->rotating, most)
-               < count_passes(n, order->rotating, derivative_kernel_turns(few)))
+               < count_passes(n, order->rotating, derivative_kernel_rotations(few)))
         return CLASS_MANY;
     return few;
 }
@@ -105,7 +105,7 @@ static struct derivatives_pass next_pass(const struct derivatives_run *run, int 
                                          int others)
 {
     const struct tangents_order *order = &run->order;
-    const int most = derivative_kernel_turns(run->class);
+    const int most = derivative_kernel_rotations(run->class);
     struct derivatives_pass pass = {0};
 
     while (pass.n < most && rotated + pass.n < order->rotating) {
@@ -153,9 +153,9 @@ static const char *normal_refuses(const struct gpu *gpu, const struct job *job, 
 {
     const struct gpu_layout l = gpu_layout_of(&gpu->properties, job, single, 0);
     /* An image that float may lose is computed again in double, where fewer tangents may
-     * turn. */
+     * rotate orientations. */
     const int is_float = l.single && !gpu_needs_photons(job, single);
-    const int most = derivative_kernel_turns(is_float ? CLASS_MANY : CLASS_FEW);
+    const int most = derivative_kernel_rotations(is_float ? CLASS_MANY : CLASS_FEW);
 
     if (request->n > TANGENTS_MOST)
         return "a normal matrix on the device has at most 32 parameters";
@@ -356,7 +356,7 @@ static nb_status prepare(struct derivatives_run *run, int single, int asks_f)
     run->part = 0;
     run->parts = asks_f
                  + count_passes(run->request->n, run->order.rotating,
-                                derivative_kernel_turns(run->class));
+                                derivative_kernel_rotations(run->class));
     NB_TRY(derivative_kernel(run->progress, run->scene, job, run->class, l->single,
                              &run->kernel));
     if (asks_f)

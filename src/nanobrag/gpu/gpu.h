@@ -8,7 +8,7 @@
 #define NB_GPU_GPU_H
 
 #include "base/progress.h"
-#include "gpu/driver/scene.h"
+#include "gpu/driver/gpu_scene.h"
 #include "kernels/job.h"
 
 /* Open device `id` of a driver. Errors: NB_ERR_UNSUPPORTED (there is no such device, or no

@@ -47,20 +47,25 @@ int gpu_batch_limit(const struct gpu_scene *scene, const struct job *job, int on
     return image_most(&scene->gpu->properties, job, on_device);
 }
 
-nb_status gpu_batch_make(nb_context *ctx, const struct job *job, int capacity,
-                         struct gpu_batch *out)
+nb_status gpu_batch_reserve(nb_context *ctx, const struct job *job, int capacity,
+                            struct gpu_batch *batch)
 {
-    const size_t block =
-        parameters_bytes(1 + capacity) + (size_t)capacity * lists_bytes(job->frame);
+    const size_t n = (size_t)capacity;
+    const size_t block = parameters_bytes(1 + capacity) + n * lists_bytes(job->frame);
 
-    memset(out, 0, sizeof *out);
-    out->capacity = capacity;
-    out->frames = calloc((size_t)capacity, sizeof *out->frames);
-    out->outputs = calloc((size_t)capacity, sizeof *out->outputs);
-    out->block = calloc(1, block);
-    if (out->frames && out->outputs && out->block) return NB_OK;
-    gpu_batch_drop(out);
-    return fail_memory(ctx, "a batch of images");
+    batch->n = batch->done = 0;
+    if (capacity <= batch->capacity) return NB_OK;
+    gpu_batch_drop(batch);
+    batch->frames = calloc(n, sizeof *batch->frames);
+    batch->outputs = calloc(n, sizeof *batch->outputs);
+    batch->block = calloc(1, block);
+    if (!batch->frames || !batch->outputs || !batch->block) {
+        gpu_batch_drop(batch);
+        return fail_memory(ctx, "a batch of images");
+    }
+    batch->capacity = capacity;
+    batch->bytes = n * (sizeof *batch->frames + sizeof *batch->outputs) + block;
+    return NB_OK;
 }
 
 void gpu_batch_drop(struct gpu_batch *batch)

@@ -10,8 +10,11 @@
 
 #include "gpu/gpu.h"
 
+/* A simulator keeps its batch and the memory of it; both are empty until a call needs them.
+ */
 struct gpu_batch {
     int capacity; /* images that it can hold */
+    size_t bytes; /* on the host, without photons */
     int n; /* images gathered */
     int most; /* images of this kind that one launch may compute, at most `capacity` */
     /* properties that all images share */
@@ -33,9 +36,10 @@ struct gpu_batch {
  * after the other. `on_device`: as in struct gpu_batch. */
 int gpu_batch_limit(const struct gpu_scene *scene, const struct job *job, int on_device);
 
-/* Allocate a batch for so many images of a job's kind. Errors: NB_ERR_MEMORY. */
-nb_status gpu_batch_make(nb_context *ctx, const struct job *job, int capacity,
-                         struct gpu_batch *out);
+/* Empty a batch, and let it hold at least so many images of a simulator, of which the job
+ * is one. Errors: NB_ERR_MEMORY. */
+nb_status gpu_batch_reserve(nb_context *ctx, const struct job *job, int capacity,
+                            struct gpu_batch *batch);
 void gpu_batch_drop(struct gpu_batch *batch);
 
 /* 1 when an image may be added to those gathered, which is always so if there are none or

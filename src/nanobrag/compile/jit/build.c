@@ -60,7 +60,7 @@ static void *run_job(void *user)
     return NULL;
 }
 
-/* The new thread blocks all signals, which are for the program's own threads. */
+/* The new thread blocks all signals, which are for the threads of the program. */
 int build_start(struct build *build)
 {
     sigset_t all, before;

@@ -1,5 +1,5 @@
 /*
- * build.h - builds a kernel of one variant on a thread of its own. derivative_kernels.c
+ * build.h - builds a kernel of one variant on a new thread. derivative_kernels.c
  * waits for the thread, hot.c does not.
  *
  * SPDX-License-Identifier: MIT

@@ -17,12 +17,12 @@ _Static_assert(CLASSES *PHYS_SHAPES *PHYS_LOOKUPS * 2 <= REGISTRY_MOST,
 
 static const struct {
     const char *name;
-    int turns;
+    int rotations;
 } classes[CLASSES] = {{"FRAME", 0}, {"TURNED", 4}, {"FEW", 4}, {"MANY", 8}, {"F", 0}};
 
-int derivative_kernel_turns(enum gpu_derivatives_class class)
+int derivative_kernel_rotations(enum gpu_derivatives_class class)
 {
-    return classes[class].turns;
+    return classes[class].rotations;
 }
 
 /* Write the name of the kernel in derivatives.cu. */

@@ -9,21 +9,21 @@
 #define NB_COMPILE_JIT_DERIVATIVE_KERNELS_H
 
 #include "base/progress.h"
-#include "gpu/driver/scene.h"
+#include "gpu/driver/gpu_scene.h"
 #include "kernels/job.h"
 
 /* What a kernel is built for: the JACOBIAN_CLASSES of jacobian_block.h, or f_block.h. */
 enum gpu_derivatives_class {
-    CLASS_FRAME, /* no tangent turns the crystal or changes it */
-    CLASS_TURNED, /* some tangents turn the crystal */
-    CLASS_FEW, /* some turn the crystal and some change it */
-    CLASS_MANY, /* many tangents turn the crystal; only in float */
+    CLASS_FRAME, /* no tangent rotates the crystal or changes it */
+    CLASS_TURNED, /* some tangents rotate the crystal */
+    CLASS_FEW, /* some rotate the crystal and some change it */
+    CLASS_MANY, /* many tangents rotate the crystal; only in float */
     CLASS_F,
     CLASSES
 };
 
-/* How many tangents of a launch may turn orientations. */
-int derivative_kernel_turns(enum gpu_derivatives_class class);
+/* How many tangents of a launch may rotate orientations. */
+int derivative_kernel_rotations(enum gpu_derivatives_class class);
 
 /*
  * Get the kernel of a job's variant. The call waits for a kernel that has to be built, and

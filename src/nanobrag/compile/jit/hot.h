@@ -9,7 +9,7 @@
 #ifndef NB_COMPILE_JIT_HOT_H
 #define NB_COMPILE_JIT_HOT_H
 
-#include "gpu/driver/scene.h"
+#include "gpu/driver/gpu_scene.h"
 #include "gpu/text/parameters.h"
 #include "kernels/job.h"
 

@@ -8,7 +8,7 @@
 #define NB_COMPILE_JIT_REGISTRY_H
 
 #include "compile/jit/build.h"
-#include "gpu/driver/scene.h"
+#include "gpu/driver/gpu_scene.h"
 
 /* the properties that a kernel is built for */
 struct kernel_key {

@@ -1,7 +1,7 @@
 /*
  * cuda.c - a device of CUDA's driver. Its primary context is shared with whatever else uses
  * the device in this process; it is current only during our calls. Work goes to a stream of
- * our own, or to one of the caller's.
+ * the device, or to one of the caller.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -429,7 +429,7 @@ static nb_status load(nb_context *ctx, void *device, const void *code, size_t by
     struct runtime_kernel *runtime_kernel = calloc(1, sizeof *runtime_kernel);
     nb_status status;
 
-    (void)bytes; /* the code contains its own length */
+    (void)bytes; /* the code contains its length */
     *out = NULL;
     if (!runtime_kernel) return fail_memory(ctx, "a kernel");
     status = push_context(ctx, d);
@@ -469,9 +469,9 @@ static nb_status load_function(nb_context *ctx, struct device *d,
                       "loading the kernel %s", gpu_kernel_name(kernel));
 }
 
-/* Capture launches in our own stream, since not every stream of a caller's can be captured:
- * the default one cannot, and others may be busy. The caller destroys *graph even where
- * this fails; NULL: there is none. */
+/* Capture launches in the stream of the device, since not every stream of a caller's can be
+ * captured: the default one cannot, and others may be busy. The caller destroys *graph even
+ * where this fails; NULL: there is none. */
 static nb_status capture(nb_context *ctx, struct device *d,
                          const struct gpu_launch *launches, int n, gpu_address parameters,
                          cuda_graph *graph)

@@ -3,7 +3,7 @@
  * driver; tests have one that runs the kernels' text on the CPU.
  *
  * Work is done in the order in which it was requested. Every failure is NB_ERR_DEVICE (for
- * memory NB_ERR_MEMORY) with the driver's own words in the context's message; none ends the
+ * memory NB_ERR_MEMORY) with the driver's words in the context's message; none ends the
  * process.
  *
  * SPDX-License-Identifier: MIT
@@ -29,7 +29,7 @@ enum gpu_work {
     /* cotangents of structure factors, only built at run time; named f_SQUARE_NEAREST and
      * so on */
     GPU_F,
-    GPU_BRIGHTEST, /* largest pixel; named brightest, in a module of its own with count */
+    GPU_BRIGHTEST, /* largest pixel; named brightest, in another module, with count */
     GPU_COUNT, /* photons to counts; named count */
     GPU_WORKS
 };
@@ -42,9 +42,9 @@ struct gpu_kernel {
 };
 
 /* A kernel on so many blocks of BLOCK_THREADS threads each. Its one argument is the address
- * of the parameters, of which its own begin at `offset`. GPU_IMAGE and GPU_FINISH may run
- * so many blocks for each of several images, whose parameters follow each other (struct
- * gpu_parameters). */
+ * of the parameters, of which those of the kernel begin at `offset`. GPU_IMAGE and
+ * GPU_FINISH may run so many blocks for each of several images, whose parameters follow
+ * each other (struct gpu_parameters). */
 struct gpu_launch {
     struct gpu_kernel kernel;
     unsigned blocks;
@@ -71,12 +71,12 @@ struct gpu_driver {
                       struct gpu_properties *properties);
     void (*close)(void *device); /* accepts NULL */
     /* Order all that follows in this stream of the caller's (a CUstream) until the next
-     * use(); NULL: in the device's own. NB_ERR_ARGUMENT, with nothing changed: the stream
+     * use(); NULL: in that of the device. NB_ERR_ARGUMENT, with nothing changed: the stream
      * belongs to another device. */
     nb_status (*use)(nb_context *ctx, void *device, void *stream);
     nb_status (*allocate)(nb_context *ctx, void *device, size_t bytes, gpu_address *out);
     void (*release)(void *device, gpu_address address); /* accepts 0 */
-    /* 1 unless an address of the caller's is known not to be memory of the device. */
+    /* 0 if an address of the caller's cannot be memory of the device. */
     int (*owns)(void *device, gpu_address address);
     /* Both may return before the copy is done. upload() has read `from` on return;
      * download() has filled `to` after wait(). */

@@ -1,12 +1,13 @@
 /*
  * memory.c - buffers on a device, and the workspace on the host of what goes there or comes
- * back: see scene.h.
+ * back: see gpu_scene.h.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
 
-#include "gpu/driver/scene.h"
+#include "base/arena.h"
+#include "gpu/driver/gpu_scene.h"
 
 void gpu_drop(struct gpu *gpu, struct gpu_buffer *buffer)
 {
@@ -44,7 +45,7 @@ void *gpu_workspace(nb_context *ctx, struct gpu_workspace *workspace, size_t byt
 {
     if (workspace->memory && bytes <= workspace->bytes) return workspace->memory;
     gpu_workspace_drop(workspace);
-    workspace->memory = malloc(bytes > 0 ? bytes : 1);
+    workspace->memory = huge_pages_alloc(bytes > 0 ? bytes : 1);
     if (workspace->memory)
         workspace->bytes = bytes;
     else if (what)

@@ -54,21 +54,6 @@ static size_t workspace_reserved(const struct adjoint_sizes *n)
     return bytes <= MOST_WORKSPACE ? (size_t)bytes : 0;
 }
 
-int adjoint_reserve(struct arena *arena, const struct adjoint_sizes *n)
-{
-    const size_t chunks = (size_t)chunks_of(n);
-    int fits = arena_reserve(arena, chunks, sizeof(struct phys_frame_tangent))
-               && arena_reserve(arena, chunks, sizeof(double))
-               && arena_reserve(arena, chunks, sizeof(double))
-               && arena_reserve(arena, n->threads, workspace_reserved(n));
-
-    for (size_t i = 0; i < chunks; i++)
-        fits = fits && arena_reserve(arena, n->sources, sizeof(struct phys_source))
-               && arena_reserve(arena, n->orientations, sizeof(struct phys_rotation))
-               && arena_reserve(arena, n->box, sizeof(double));
-    return fits;
-}
-
 void adjoint_take(struct arena *arena, const struct adjoint_sizes *n,
                   struct adjoint_work *out)
 {
@@ -80,7 +65,7 @@ void adjoint_take(struct arena *arena, const struct adjoint_sizes *n,
     out->workspace_size = workspace_reserved(n);
     out->workspace = arena_take(arena, n->threads, out->workspace_size);
     for (int i = 0; i < out->chunks; i++) {
-        struct phys_frame_tangent *bar = out->bar + i;
+        struct phys_frame_tangent none, *bar = out->bar ? out->bar + i : &none;
 
         bar->source = arena_take(arena, n->sources, sizeof *bar->source);
         bar->rotation = arena_take(arena, n->orientations, sizeof *bar->rotation);

@@ -37,10 +37,7 @@ struct adjoint_work {
     size_t workspace_size; /* bytes of each; 0 where the slopes are too many to save */
 };
 
-/* adjoint_reserve() adds the sizes of the arrays to an arena and returns 0 when they
- * overflow; adjoint_take() then points `out` to the arrays. Both list them in the same
- * order. */
-int adjoint_reserve(struct arena *arena, const struct adjoint_sizes *n);
+/* Takes the arrays from an arena (base/arena.h). */
 void adjoint_take(struct arena *arena, const struct adjoint_sizes *n,
                   struct adjoint_work *out);
 

@@ -34,28 +34,6 @@ static size_t lists_bytes(const struct jacobian_sizes *n)
     return jacobian_workspace_size(n->tangents, n->sources, n->orientations);
 }
 
-int jacobian_reserve(struct arena *arena, const struct jacobian_sizes *n)
-{
-    int fits = arena_reserve(arena, n->tangents, sizeof(struct phys_frame_tangent))
-               && arena_reserve(arena, n->tangents, 1)
-               && arena_reserve(arena, n->box, sizeof(int))
-               && arena_reserve(arena, n->threads, sizeof(struct jacobian_workspace));
-
-    for (size_t i = 0; i < n->tangents; i++)
-        fits = fits && arena_reserve(arena, n->sources, sizeof(struct phys_source))
-               && arena_reserve(arena, n->orientations, sizeof(struct phys_rotation));
-    for (size_t i = 0; i < n->threads; i++)
-        fits = fits && arena_reserve(arena, lists_bytes(n), 1)
-               && arena_reserve(arena, n->tangents * TILE_PIXELS, sizeof(double))
-               && arena_reserve(arena, owners_of(n), sizeof(int))
-               && arena_reserve(arena, owners_of(n), sizeof(int))
-               && arena_reserve(arena, columns_numbers(n), sizeof(double))
-               && arena_reserve(arena, n->by_pixel, sizeof(double))
-               && arena_reserve(arena, n->by_pixel, sizeof(int))
-               && arena_reserve(arena, n->by_pixel, 1);
-    return fits;
-}
-
 static void take_workspace(struct arena *arena, const struct jacobian_sizes *n,
                            const struct jacobian_work *work, struct jacobian_workspace *out)
 {
@@ -71,7 +49,7 @@ static void take_workspace(struct arena *arena, const struct jacobian_sizes *n,
     c->box = arena_take(arena, n->by_pixel, sizeof *c->box);
     c->touched.place = arena_take(arena, n->by_pixel, sizeof *c->touched.place);
     c->touched.mark = arena_take(arena, n->by_pixel, 1);
-    for (size_t i = 0; i < owners_of(n); i++) c->at[i] = -1;
+    for (size_t i = 0; c->at && i < owners_of(n); i++) c->at[i] = -1;
 }
 
 void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
@@ -83,12 +61,16 @@ void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
     out->owner = arena_take(arena, n->box, sizeof *out->owner);
     out->workspace = arena_take(arena, n->threads, sizeof *out->workspace);
     for (size_t i = 0; i < n->tangents; i++) {
-        out->dot[i].source = arena_take(arena, n->sources, sizeof *out->dot->source);
-        out->dot[i].rotation =
-            arena_take(arena, n->orientations, sizeof *out->dot->rotation);
+        struct phys_frame_tangent none, *dot = out->dot ? out->dot + i : &none;
+
+        dot->source = arena_take(arena, n->sources, sizeof *dot->source);
+        dot->rotation = arena_take(arena, n->orientations, sizeof *dot->rotation);
     }
-    for (size_t i = 0; i < n->threads; i++)
-        take_workspace(arena, n, out, out->workspace + i);
+    for (size_t i = 0; i < n->threads; i++) {
+        struct jacobian_workspace none;
+
+        take_workspace(arena, n, out, out->workspace ? out->workspace + i : &none);
+    }
 }
 
 /* One run over all tiles. */

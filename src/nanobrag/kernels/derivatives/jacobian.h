@@ -42,10 +42,7 @@ struct jacobian_work {
     struct jacobian_workspace *workspace; /* (threads) */
 };
 
-/* jacobian_reserve() adds the sizes of the arrays to an arena and returns 0 when they
- * overflow; jacobian_take() then points `out` to the arrays. Both list them in the same
- * order. */
-int jacobian_reserve(struct arena *arena, const struct jacobian_sizes *n);
+/* Takes the arrays from an arena (base/arena.h). */
 void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
                    struct jacobian_work *out);
 

@@ -26,21 +26,6 @@ static int chunks_of(const struct jacobian_sizes *n)
     return fit > JACOBIAN_CHUNKS ? JACOBIAN_CHUNKS : fit < 1 ? 1 : (int)fit;
 }
 
-int normal_reserve(struct arena *arena, const struct jacobian_sizes *n)
-{
-    const size_t chunks = (size_t)chunks_of(n), d = n->tangents;
-    int fits = jacobian_reserve(arena, n)
-               && arena_reserve(arena, chunks, sizeof(struct normal_sums));
-
-    for (size_t i = 0; i < chunks; i++)
-        fits = fits && arena_reserve(arena, d * d, sizeof(double))
-               && arena_reserve(arena, d, sizeof(double))
-               && arena_reserve(arena, n->f, sizeof(double))
-               && arena_reserve(arena, n->f, sizeof(double))
-               && arena_reserve(arena, d * n->f, sizeof(double));
-    return fits;
-}
-
 void normal_take(struct arena *arena, const struct jacobian_sizes *n,
                  struct normal_work *out)
 {
@@ -50,7 +35,7 @@ void normal_take(struct arena *arena, const struct jacobian_sizes *n,
     out->chunks = chunks_of(n);
     out->sums = arena_take(arena, (size_t)out->chunks, sizeof *out->sums);
     for (int i = 0; i < out->chunks; i++) {
-        struct normal_sums *s = out->sums + i;
+        struct normal_sums none, *s = out->sums ? out->sums + i : &none;
 
         s->matrix = arena_take(arena, d * d, sizeof(double));
         s->gradient = arena_take(arena, d, sizeof(double));

@@ -24,10 +24,7 @@ struct normal_work {
     struct normal_sums *sums; /* one per chunk; normal_sum_chunks() adds all to the first */
 };
 
-/* normal_reserve() adds the sizes of the arrays to an arena and returns 0 when they
- * overflow; normal_take() then points `out` to the arrays. Both list them in the same
- * order. */
-int normal_reserve(struct arena *arena, const struct jacobian_sizes *n);
+/* Takes the arrays from an arena (base/arena.h). */
 void normal_take(struct arena *arena, const struct jacobian_sizes *n,
                  struct normal_work *out);
 

@@ -1,11 +1,12 @@
 /*
- * scene.h - a device that is open, its memory, and what a simulator keeps there: what both
- * the launches (gpu/) and the kernels built at run time (compile/jit/) need of a device.
+ * gpu_scene.h - a device that is open, its memory, and what a simulator keeps there: what
+ * both the launches (gpu/) and the kernels built at run time (compile/jit/) need of a
+ * device.
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_GPU_DRIVER_SCENE_H
-#define NB_GPU_DRIVER_SCENE_H
+#ifndef NB_GPU_DRIVER_GPU_SCENE_H
+#define NB_GPU_DRIVER_GPU_SCENE_H
 
 #include "gpu/driver/driver.h"
 
@@ -88,7 +89,8 @@ struct gpu_verifications {
 /* the device memory of a simulator; zeroed but for the first three members */
 struct gpu_scene {
     struct gpu *gpu; /* NULL: the simulator computes on the host */
-    void *stream; /* of the caller, in which the work is ordered; NULL: the device's own */
+    void
+        *stream; /* of the caller, in which the work is ordered; NULL: that of the device */
     int f_varies; /* 1: structure factors differ from call to call */
     int f_sent; /* precision of those on the device: 0 none, 1 double, 2 float */
     struct gpu_graphs graphs;

@@ -1,5 +1,5 @@
 /*
- * backend/run.c - runs a request on a simulator's device, or else on the host: the only
+ * backend/request.c - runs a request on a simulator's device, or else on the host: the only
  * place that decides whether the host takes over, and that reports why, once for each
  * reason.
  *

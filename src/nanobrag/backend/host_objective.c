@@ -1,6 +1,6 @@
 /*
- * backend/objective.c - the derivatives of an objective at each pixel, as the host's
- * kernels read them. The device has the same formulas in gpu/text/.
+ * backend/host_objective.c - the derivatives of an objective at each pixel, as the
+ * host's kernels read them. The device has the same formulas in gpu/text/.
  *
  * SPDX-License-Identifier: MIT
  */

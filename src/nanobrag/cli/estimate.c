@@ -1,0 +1,124 @@
+/*
+ * estimate.c - how long the images of a run will take, measured on small images of the same
+ * scene. It stops a run that a rule, not the user, made long: automatic oversampling
+ * follows the narrowest spot and may ask for 10^8 samples a pixel.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "cli/run.h"
+
+/* Below this many evaluations nothing is measured: even the slowest kernel ends in minutes
+ * (0.4 million a second). NB_SPOTS visits a few of them only. */
+static const double measured_from = 1e8, spots_measured_from = 1e11;
+
+static const double longest = 600; /* seconds */
+static const double trial_evaluations = 2e6, trial_seconds = 0.1;
+
+/* Limit the region of interest to at most so many pixels around its centre. */
+static void crop(int roi[4], double pixels)
+{
+    for (int axis = 0; axis < 2; axis++) {
+        int *end = roi + (size_t)2 * (size_t)axis;
+        const int middle = (end[0] + end[1]) / 2;
+        const int half = (int)fmax(1, fmin(sqrt(pixels) / 2, 1e6));
+
+        if (end[1] - end[0] <= 2 * half) continue;
+        end[0] = middle - half, end[1] = middle + half;
+    }
+}
+
+/* Measure the seconds of one image with a given oversampling: the faster of two, since
+ * others may use the machine. */
+static nb_status time_of(struct run *run, nb_scene *scene, int oversample, double *seconds)
+{
+    nb_array image =
+        nb_array_f64(run->image, run->description.nslow, run->description.nfast);
+    nb_simulator *sim;
+    nb_status status;
+
+    *seconds = INFINITY;
+    scene->oversample = oversample;
+    status = nb_simulator_create(run->ctx, scene, NULL, &run->s->how, &sim);
+    if (status != NB_OK) return status;
+    for (int i = 0; i < 2 && status == NB_OK; i++) {
+        const double start = progress_line_clock();
+
+        status = nb_forward(sim, NULL, &image);
+        *seconds = fmin(*seconds, progress_line_clock() - start);
+    }
+    nb_simulator_free(sim);
+    return status;
+}
+
+/* Estimate the seconds of an image with oversampling n: a constant, and a part that grows
+ * with n^2, from two images of growing oversampling whose first takes long enough to be
+ * measured. */
+static nb_status estimate(struct run *run, double *a, double *b)
+{
+    const nb_description *d = &run->description;
+    const double per_pixel =
+        d->evaluations / (double)d->pixels / d->oversample / d->oversample;
+    nb_scene scene = run->resolved;
+    double before = 0, now = 0, share = 1;
+    int k = 1;
+
+    if (d->strategy != NB_SPOTS) {
+        crop(scene.detector.roi, trial_evaluations / per_pixel);
+        share = (double)d->pixels
+                / ((double)(scene.detector.roi[1] - scene.detector.roi[0])
+                   * (scene.detector.roi[3] - scene.detector.roi[2]));
+    }
+    for (;; k *= 2) {
+        const nb_status status = time_of(run, &scene, k, &now);
+
+        if (status != NB_OK) return status;
+        if (2 * k >= d->oversample || (k > 1 && now > trial_seconds)) break;
+        before = now;
+    }
+    *b = k > 1 ? fmax(now - before, 0) * 4 / 3 / k / k : now;
+    *a = share * fmax(now - *b * k * k, 0);
+    *b *= share;
+    return NB_OK;
+}
+
+/* Write a time in the largest unit of which there is one or more. */
+static void write_time(double seconds, char *out, size_t size)
+{
+    static const struct {
+        double seconds;
+        const char *name;
+    } units[] = {{31557600, "years"}, {86400, "days"}, {3600, "hours"}, {60, "minutes"}};
+    size_t i = 0;
+
+    while (i < 3 && seconds < 2 * units[i].seconds) i++;
+    (void)snprintf(out, size, "%.3g %s", seconds / units[i].seconds, units[i].name);
+}
+
+int estimate_check(struct run *run)
+{
+    const nb_description *d = &run->description;
+    const double least = d->strategy == NB_SPOTS ? spots_measured_from : measured_from;
+    const int n = d->oversample, images = run->s->images;
+    double a = 0, b = 0, affordable;
+    char time[40];
+    nb_status status;
+
+    if (run->s->compat || run->s->given[OPT_OVERSAMPLE] || n < 4) return 0;
+    if (d->evaluations * images < least) return 0;
+    status = estimate(run, &a, &b);
+    if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
+    if (status != NB_OK)
+        return message_status(run->messages, status, nb_context_message(run->ctx), 0);
+    if (images * (a + b * n * n) < longest) return 0;
+    affordable = b > 0 ? floor(sqrt(fmax(longest / images - a, 0) / b)) : 1;
+    write_time(images * (a + b * n * n), time, sizeof time);
+    return message_usage(run->messages,
+                         "automatic oversampling is %d-fold, %.3g samples a pixel, and "
+                         "would "
+                         "take about %s; give -oversample (%d takes ten minutes, %d itself "
+                         "is obeyed), a wider -mosaic or smaller -N, or a smaller -roi",
+                         n, (double)n * n, time, (int)fmin(fmax(affordable, 1), n), n);
+}

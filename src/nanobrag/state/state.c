@@ -1,0 +1,80 @@
+/*
+ * state/state.c - what the calls of a simulator derive from its state: the job of rendering
+ * a frame, and the sizes of a Jacobian.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "state/state.h"
+
+#include <string.h>
+
+#include "base/context.h"
+
+static int add_up_to(int a, int b, int most)
+{
+    return b < most - a ? a + b : most;
+}
+
+struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
+                         const struct phys_frame *frame, double *photons)
+{
+    struct job job;
+
+    job.frame = frame;
+    job.spec = sim->spec;
+    job.tolerance = sim->policy.tolerance;
+    memcpy(job.roi, sim->window.roi, sizeof job.roi);
+    job.mask = sim->window.mask;
+    if (sim->psf) { /* pixels around the ROI and under the mask spread light into it */
+        const int reach = scene->psf.radius;
+
+        job.roi[0] -= reach < job.roi[0] ? reach : job.roi[0];
+        job.roi[2] -= reach < job.roi[2] ? reach : job.roi[2];
+        job.roi[1] = add_up_to(job.roi[1], reach, sim->window.nfast);
+        job.roi[3] = add_up_to(job.roi[3], reach, sim->window.nslow);
+        job.mask = NULL;
+    }
+    job.photons = photons;
+    job.schedule.threads = sim->ctx->threads;
+    job.schedule.block = 1;
+    job.planned = 0;
+    job.mutated = NULL;
+    job.reach = NULL;
+    return job;
+}
+
+nb_status simulator_photons(nb_simulator *sim)
+{
+    const size_t n = (size_t)sim->window.nslow * (size_t)sim->window.nfast;
+    const struct arena_part image = {&sim->photons, n, sizeof *sim->photons, NULL};
+
+    if (sim->photons || arena_build_parts(&sim->photons_memory, &image, 1)) return NB_OK;
+    return fail_memory(sim->ctx, "an image");
+}
+
+struct jacobian_sizes simulator_jacobian_sizes(const nb_simulator *sim, size_t tangents)
+{
+    const int wants_f = sim->params.f.n > 0 || sim->nunlisted > 0;
+    struct jacobian_sizes n;
+
+    n.tangents = tangents;
+    n.f = sim->params.f.n;
+    n.sources = (size_t)sim->fixed.nsource;
+    n.orientations = (size_t)sim->scene.scan.nphi * (size_t)sim->scene.crystal.ndomains;
+    n.box = wants_f ? hkl_box_size(&sim->hkl) + 1 : 0;
+    n.by_pixel = sim->policy.strategy == NB_REFERENCE || sim->scene.quirks != 0 ? n.box : 0;
+    n.threads = (size_t)sim->ctx->threads;
+    return n;
+}
+
+void simulator_assign_places(const nb_simulator *sim, const struct jacobian_work *work)
+{
+    const struct params_f *free = &sim->params.f;
+
+    for (size_t i = 0; i < work->sizes.box; i++) work->owner[i] = -1;
+    for (size_t i = 0; i < sim->nunlisted; i++)
+        work->owner[sim->unlisted[i]] = (int)free->n;
+    for (size_t f = 0; f < free->n; f++)
+        for (size_t i = free->start[f]; i < free->start[f + 1]; i++)
+            work->owner[free->place[i]] = (int)f;
+}
