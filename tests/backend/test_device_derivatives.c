@@ -18,7 +18,7 @@
 #include "device/both.h"
 #include "emulation/devices.h"
 #include "emulation/emulated.h"
-#include "emulation/rows_kernels.h"
+#include "emulation/jacobian_kernels.h"
 #include "simulator.h"
 #include "support/scenes.h"
 #include "support/tap.h"
@@ -40,8 +40,8 @@ static nb_context *device_context(void)
 static void open_both(const nb_scene *scene, const char *names, int precision)
 {
     emulated_reset();
-    emulated_rows[0] = &derivative_kernels_double;
-    emulated_rows[1] = &derivative_kernels_single;
+    emulated_jacobian[0] = &derivative_kernels_double;
+    emulated_jacobian[1] = &derivative_kernels_single;
     devices_warnings = 0;
     both_open(devices_context(NB_CPU), device_context(), scene, names, precision);
 }

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emulation/rows_kernels.h"
+#include "emulation/jacobian_kernels.h"
 #include "gpu/text/block.h"
 #include "gpu/text/parameters.h"
 
 struct emulated emulated = {.devices = 1};
-const struct jacobian_kernels *emulated_rows[2];
+const struct jacobian_kernels *emulated_jacobian[2];
 unsigned emulated_known;
 
 void emulated_reset(void)
@@ -225,7 +225,7 @@ static emulated_block *block_of(const struct gpu_kernel *kernel)
 {
     const struct emulated_kernels *all =
         kernel->single ? &emulated_single : &emulated_double;
-    const struct jacobian_kernels *rows = emulated_rows[kernel->single];
+    const struct jacobian_kernels *jacobian = emulated_jacobian[kernel->single];
 
     switch (kernel->work) {
     case GPU_IMAGE:
@@ -241,7 +241,8 @@ static emulated_block *block_of(const struct gpu_kernel *kernel)
     case GPU_BRIGHTEST:
         return emulated_brightest;
     case GPU_F:
-        return rows && kernel->runtime ? rows->f[kernel->shape][kernel->lookup] : NULL;
+        return jacobian && kernel->runtime ? jacobian->f[kernel->shape][kernel->lookup]
+                                           : NULL;
     default:
         return NULL;
     }
@@ -252,13 +253,13 @@ static const struct derivative_kernel *jacobian_of(const struct gpu_kernel *kern
 {
     static const char *const classes[JACOBIAN_KINDS] = {"JACOBIAN_FRAME", "JACOBIAN_TURNED",
                                                         "JACOBIAN_FEW", "JACOBIAN_MANY"};
-    const struct jacobian_kernels *rows = emulated_rows[kernel->single];
+    const struct jacobian_kernels *jacobian = emulated_jacobian[kernel->single];
     const struct module *module = kernel->runtime;
 
-    for (int i = 0; kernel->work == GPU_DERIVATIVES && rows && module && i < JACOBIAN_KINDS;
-         i++) {
+    for (int i = 0;
+         kernel->work == GPU_DERIVATIVES && jacobian && module && i < JACOBIAN_KINDS; i++) {
         const struct derivative_kernel *found =
-            &rows->rows[kernel->shape][kernel->lookup][i];
+            &jacobian->jacobian[kernel->shape][kernel->lookup][i];
 
         if (strcmp(module->class, classes[i]) == 0 && found->block) return found;
     }
@@ -313,7 +314,7 @@ static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *
                         gpu_address parameters)
 {
     const struct gpu_kernel *kernel = &launch->kernel;
-    const struct derivative_kernel *rows = jacobian_of(kernel);
+    const struct derivative_kernel *jacobian = jacobian_of(kernel);
     emulated_block *block = block_of(kernel);
     const struct gpu_parameters *p = /* of the first image, or another kernel's */
         (const void *)(uintptr_t)(parameters + launch->offset);
@@ -324,7 +325,7 @@ static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *
     (void)device;
     (void)threads; /* no one else's where there is no OpenMP */
     if (fails()) return device_fault(ctx, "a launch");
-    if ((!block && !rows) || n <= 0) return device_fault(ctx, "a launch of nothing");
+    if ((!block && !jacobian) || n <= 0) return device_fault(ctx, "a launch of nothing");
     if (images > 1 && kernel->work != GPU_IMAGE && kernel->work != GPU_FINISH)
         return device_fault(ctx, "a launch for several images");
     if (kernel->runtime && !is_own(kernel)) return device_fault(ctx, "a launch of another");
@@ -338,8 +339,8 @@ static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *
     for (int i = 0; i < n; i++) {
         const int number = numbered(i, n);
 
-        if (rows)
-            rows->block((const void *)p, number);
+        if (jacobian)
+            jacobian->block((const void *)p, number);
         else
             block(p + number / blocks, number % blocks);
     }

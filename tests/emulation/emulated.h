@@ -51,10 +51,10 @@ struct emulated {
 
 extern struct emulated emulated;
 
-/* The kernels of derivatives (rows_kernels.h), in double and in float. Tests that link them
- * set these; otherwise they are NULL, and their launches fail. */
+/* The kernels of derivatives (jacobian_kernels.h), in double and in float. Tests that link
+ * them set these; otherwise they are NULL, and their launches fail. */
 struct jacobian_kernels;
-extern const struct jacobian_kernels *emulated_rows[2];
+extern const struct jacobian_kernels *emulated_jacobian[2];
 
 /* Reset settings and counters, except those of what is open or not freed. */
 void emulated_reset(void);

@@ -1,6 +1,6 @@
 /*
  * test_emulated_adjoint.c - the sums over pixels of the GPU's kernels of derivatives, run
- * on the host block by block, compared with sums over the rows of the Jacobian by the CPU's
+ * on the host block by block, compared with sums over the Jacobian by the CPU's
  * kernels: gradients, losses, normal matrices, structure factors. No order of blocks may
  * change a bit.
  *
@@ -14,7 +14,7 @@
 
 #include <nanobrag/nanobrag.h>
 
-#include "emulation/rows_runs.h"
+#include "emulation/jacobian_runs.h"
 #include "image/target.h"
 #include "support/scenes.h"
 #include "support/tap.h"

@@ -1,6 +1,6 @@
 /*
  * test_emulated_jacobian.c - the GPU's kernels of derivatives, run on the host block by
- * block, compared with the rows of the Jacobian by the CPU's kernels.
+ * block, compared with the Jacobian by the CPU's kernels.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,7 +12,7 @@
 
 #include <nanobrag/nanobrag.h>
 
-#include "emulation/rows_runs.h"
+#include "emulation/jacobian_runs.h"
 #include "support/scenes.h"
 #include "support/tap.h"
 #include "support/worst.h"
@@ -150,7 +150,7 @@ static int classes(void)
                 struct worst worst;
                 int n;
 
-                if (!way.kernels->rows[t.job.spec.shape][t.job.spec.lookup][kind].block)
+                if (!way.kernels->jacobian[t.job.spec.shape][t.job.spec.lookup][kind].block)
                     continue;
                 worst = worst_change(&t, way, &n, &where);
                 worst_check(&worst, single ? float_allowed : double_allowed,

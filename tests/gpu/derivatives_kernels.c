@@ -26,9 +26,9 @@ static void open_small(struct subject *s)
 
 static nb_status run_small(struct subject *s, int f)
 {
-    const struct gpu_derivatives_job rows = objective_of(s);
-    struct results r = results_make(s, &rows, f);
-    const nb_status status = subject_run(s, 0, &rows, &r);
+    const struct gpu_derivatives_job request = objective_of(s);
+    struct results r = results_make(s, &request, f);
+    const nb_status status = subject_run(s, 0, &request, &r);
 
     results_drop(s, &r);
     return status;
@@ -210,7 +210,7 @@ static int changes_crystal(const struct phys_frame_tangent *dot)
 static void check_class(int turning, int crystal, int single, const char *name, int passes)
 {
     struct subject s;
-    struct gpu_derivatives_job rows;
+    struct gpu_derivatives_job request;
     struct phys_frame_tangent *dots;
     struct results r;
     nb_status status;
@@ -227,13 +227,13 @@ static void check_class(int turning, int crystal, int single, const char *name, 
         if (d < s.turning ? d < turning : crystal || !changes_crystal(dot))
             dots[n++] = *dot;
     }
-    rows = objective_of(&s);
-    rows.dot = dots;
-    rows.n = n;
-    r = results_make(&s, &rows, 0);
+    request = objective_of(&s);
+    request.dot = dots;
+    request.n = n;
+    r = results_make(&s, &request, 0);
     emulated_reset();
     built[0] = '\0';
-    status = subject_run(&s, single, &rows, &r);
+    status = subject_run(&s, single, &request, &r);
     tap_check(status == NB_OK && strstr(built, name)
                   && emulated.launches[GPU_DERIVATIVES] == (uint64_t)passes,
               "%d tangents, %d turn: %s, %d passes", n, turning, built,
@@ -318,9 +318,9 @@ int of_nvrtc(void)
 /* ---- refusals ---- */
 
 static void check_serves(const struct subject *s, int single,
-                         const struct gpu_derivatives_job *rows, const char *words)
+                         const struct gpu_derivatives_job *request, const char *words)
 {
-    const char *why = gpu_derivatives_refuses(s->gpu, &s->t.job, single, rows);
+    const char *why = gpu_derivatives_refuses(s->gpu, &s->t.job, single, request);
 
     tap_check(words ? why && strstr(why, words) : !why, "%s", why ? why : "it may");
 }
@@ -328,48 +328,48 @@ static void check_serves(const struct subject *s, int single,
 int refusals(void)
 {
     struct subject s;
-    struct gpu_derivatives_job rows;
+    struct gpu_derivatives_job request;
     struct phys_frame_tangent *many;
 
     begin_anew();
     subject_open("square_nearest", 100, &s);
     many = calloc(40, sizeof *many);
     if (!many) abort();
-    rows = objective_of(&s);
-    check_serves(&s, 0, &rows, NULL);
+    request = objective_of(&s);
+    check_serves(&s, 0, &request, NULL);
     for (int d = 0; d < 40; d++) many[d] = s.t.dot[0];
-    rows.end = REDUCE_NORMAL;
-    rows.dot = many;
-    rows.n = 4;
-    check_serves(&s, 0, &rows, NULL);
-    rows.n = 5;
-    check_serves(&s, 0, &rows, "at most 4 parameters");
-    rows.n = 8;
-    check_serves(&s, 1, &rows, NULL);
-    rows.n = 9;
-    check_serves(&s, 1, &rows, "at most 8 parameters");
+    request.end = REDUCE_NORMAL;
+    request.dot = many;
+    request.n = 4;
+    check_serves(&s, 0, &request, NULL);
+    request.n = 5;
+    check_serves(&s, 0, &request, "at most 4 parameters");
+    request.n = 8;
+    check_serves(&s, 1, &request, NULL);
+    request.n = 9;
+    check_serves(&s, 1, &request, "at most 8 parameters");
     s.t.job.spec.shape = PHYS_GAUSS; /* float may lose it */
-    rows.n = 5;
-    check_serves(&s, 1, &rows, "at most 4 parameters");
+    request.n = 5;
+    check_serves(&s, 1, &request, "at most 4 parameters");
     s.t.job.spec.shape = PHYS_SQUARE;
-    rows.n = 33;
-    check_serves(&s, 0, &rows, "at most 32 parameters");
-    rows = objective_of(&s);
+    request.n = 33;
+    check_serves(&s, 0, &request, "at most 32 parameters");
+    request = objective_of(&s);
     s.t.frame.surface = PHYS_CURVED_QUIRK;
-    check_serves(&s, 0, &rows, "curved detector");
+    check_serves(&s, 0, &request, "curved detector");
     s.t.frame.surface = PHYS_FLAT;
     s.t.frame.amorphous_in_samples = 1;
-    check_serves(&s, 0, &rows, "amorphous");
+    check_serves(&s, 0, &request, "amorphous");
     s.t.frame.amorphous_in_samples = 0;
     s.t.ctx->options.compile = NB_COMPILE_OFF;
-    check_serves(&s, 0, &rows, "compiled mode is off");
+    check_serves(&s, 0, &request, "compiled mode is off");
     s.t.ctx->options.compile = NB_COMPILE_ON;
     s.gpu->properties.memory = 20000;
-    check_serves(&s, 0, &rows, "sums of all tiles");
-    rows.end = REDUCE_NOTHING;
-    check_serves(&s, 0, &rows, "derivatives of a row of tiles");
+    check_serves(&s, 0, &request, "sums of all tiles");
+    request.end = REDUCE_NOTHING;
+    check_serves(&s, 0, &request, "derivatives of a row of tiles");
     s.gpu->properties.memory = 1000;
-    check_serves(&s, 0, &rows, "a row of tiles alone");
+    check_serves(&s, 0, &request, "a row of tiles alone");
     free(many);
     subject_close(&s);
     return TAP_PASS;
@@ -381,18 +381,18 @@ int refusals(void)
 static int fails_at(uint64_t call, int end)
 {
     struct subject s;
-    struct gpu_derivatives_job rows;
+    struct gpu_derivatives_job request;
     struct results r;
     nb_status status;
     int bad;
 
     open_small(&s);
-    rows = objective_of(&s);
-    rows.end = (enum gpu_reduction)end;
-    rows.target.observed = rows.target.weight = rows.cotangent;
-    r = results_make(&s, &rows, end == REDUCE_COTANGENT);
+    request = objective_of(&s);
+    request.end = (enum gpu_reduction)end;
+    request.target.observed = request.target.weight = request.cotangent;
+    r = results_make(&s, &request, end == REDUCE_COTANGENT);
     emulated.fail_at = emulated.calls + call;
-    status = subject_run(&s, 0, &rows, &r);
+    status = subject_run(&s, 0, &request, &r);
     bad = emulated.calls >= emulated.fail_at;
     emulated.fail_at = 0;
     if (bad && status != NB_ERR_DEVICE && status != NB_ERR_MEMORY

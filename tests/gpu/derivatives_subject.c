@@ -53,8 +53,8 @@ void begin_anew(void)
     (void)unsetenv("FAKE_NVRTC");
     empty_cache();
     emulated_reset();
-    emulated_rows[0] = &derivative_kernels_double;
-    emulated_rows[1] = &derivative_kernels_single;
+    emulated_jacobian[0] = &derivative_kernels_double;
+    emulated_jacobian[1] = &derivative_kernels_single;
 }
 
 static void mask_away(struct subject *s)
@@ -114,34 +114,34 @@ struct gpu_input host_image(const struct subject *s, const double *image)
 
 struct gpu_derivatives_job objective_of(const struct subject *s)
 {
-    struct gpu_derivatives_job rows = {.n = s->n,
-                                       .dot = s->t.dot + s->first,
-                                       .end = REDUCE_COTANGENT};
+    struct gpu_derivatives_job request = {.n = s->n,
+                                          .dot = s->t.dot + s->first,
+                                          .end = REDUCE_COTANGENT};
 
-    rows.cotangent = host_image(s, s->bar);
-    return rows;
+    request.cotangent = host_image(s, s->bar);
+    return request;
 }
 
-struct results results_make(const struct subject *s, const struct gpu_derivatives_job *rows,
-                            int f)
+struct results results_make(const struct subject *s,
+                            const struct gpu_derivatives_job *request, int f)
 {
-    const size_t n = (size_t)rows->n;
+    const size_t n = (size_t)request->n;
     struct results r = {0};
 
     r.gradient = numbers(n);
     r.matrix = numbers(n * n);
     r.change = calloc(n + 1, sizeof *r.change);
     if (!r.change) abort();
-    for (size_t d = 0; rows->end == REDUCE_NOTHING && d < n; d++) {
+    for (size_t d = 0; request->end == REDUCE_NOTHING && d < n; d++) {
         r.change[d] = numbers(s->t.pixels);
         memset(r.change[d], 0xff, s->t.pixels * sizeof(double)); /* no number */
     }
     if (f) r.f = numbers(jacobian_places(&s->t));
-    r.sums.gradient = rows->end == REDUCE_NOTHING ? NULL : r.gradient;
+    r.sums.gradient = request->end == REDUCE_NOTHING ? NULL : r.gradient;
     r.sums.matrix =
-        rows->end == REDUCE_NORMAL || rows->end == REDUCE_SQUARES ? r.matrix : NULL;
+        request->end == REDUCE_NORMAL || request->end == REDUCE_SQUARES ? r.matrix : NULL;
     r.sums.f = r.f;
-    r.sums.change = rows->end == REDUCE_NOTHING ? r.change : NULL;
+    r.sums.change = request->end == REDUCE_NOTHING ? r.change : NULL;
     return r;
 }
 
@@ -171,15 +171,15 @@ int results_same(const struct subject *s, const struct results *a, const struct 
     return all && some;
 }
 
-nb_status subject_run(struct subject *s, int single, const struct gpu_derivatives_job *rows,
-                      struct results *r)
+nb_status subject_run(struct subject *s, int single,
+                      const struct gpu_derivatives_job *request, struct results *r)
 {
-    const size_t n = (size_t)rows->n;
+    const size_t n = (size_t)request->n;
     struct progress progress;
     nb_status status;
 
     progress_begin(&progress, s->t.ctx);
-    status = gpu_derivatives(&progress, &s->scene, &s->t.job, single, rows, &r->sums);
+    status = gpu_derivatives(&progress, &s->scene, &s->t.job, single, request, &r->sums);
     if (status != NB_OK) return status;
     plant_numbers("loss", &r->sums.value, 1);
     plant_numbers("gradient", r->sums.gradient, n);
@@ -190,9 +190,9 @@ nb_status subject_run(struct subject *s, int single, const struct gpu_derivative
     return NB_OK;
 }
 
-void run_well(struct subject *s, int single, const struct gpu_derivatives_job *rows,
+void run_well(struct subject *s, int single, const struct gpu_derivatives_job *request,
               struct results *r)
 {
-    if (subject_run(s, single, rows, r) != NB_OK)
+    if (subject_run(s, single, request, r) != NB_OK)
         tap_check(0, "a run: %s", nb_context_message(s->t.ctx));
 }

@@ -7,7 +7,7 @@
 #ifndef NB_TESTS_DERIVATIVES_SUBJECT_H
 #define NB_TESTS_DERIVATIVES_SUBJECT_H
 
-#include "emulation/rows_runs.h"
+#include "emulation/jacobian_runs.h"
 #include "gpu/derivatives.h"
 
 struct subject {
@@ -40,18 +40,18 @@ void subject_close(struct subject *s); /* and a check that all was given back */
 struct gpu_derivatives_job objective_of(const struct subject *s);
 struct gpu_input host_image(const struct subject *s, const double *image);
 
-struct results results_make(const struct subject *s, const struct gpu_derivatives_job *rows,
-                            int f);
+struct results results_make(const struct subject *s,
+                            const struct gpu_derivatives_job *request, int f);
 void results_drop(const struct subject *s, struct results *r);
 
 /* 1 when all that was asked for has the same bits. */
 int results_same(const struct subject *s, const struct results *a, const struct results *b);
 
-nb_status subject_run(struct subject *s, int single, const struct gpu_derivatives_job *rows,
-                      struct results *r);
+nb_status subject_run(struct subject *s, int single,
+                      const struct gpu_derivatives_job *request, struct results *r);
 
 /* the same, which is to succeed */
-void run_well(struct subject *s, int single, const struct gpu_derivatives_job *rows,
+void run_well(struct subject *s, int single, const struct gpu_derivatives_job *request,
               struct results *r);
 
 /* ---- gpu/derivatives_factors.c ---- */

@@ -67,16 +67,16 @@ static struct worst worst_gradient(const struct subject *s, double value,
 static void check_pull(const char *name, int single, int most_turning)
 {
     struct subject s;
-    struct gpu_derivatives_job rows;
+    struct gpu_derivatives_job request;
     struct results r;
     struct worst worst;
     double value = 0;
 
     subject_open(name, most_turning, &s);
-    rows = objective_of(&s);
-    r = results_make(&s, &rows, 0);
+    request = objective_of(&s);
+    r = results_make(&s, &request, 0);
     for (size_t i = 0; i < s.t.pixels; i++) value += s.bar[i] * s.t.photons[i];
-    run_well(&s, single, &rows, &r);
+    run_well(&s, single, &request, &r);
     worst = worst_gradient(&s, value, s.bar, &r);
     worst_check(&worst, allowed_in(single, &gradients_allowed),
                 "%s in %s: %d tangents, %d turn, of its terms", name,
@@ -109,8 +109,8 @@ static void check_loss(struct subject *s, int single, const nb_target *target,
                        const double *observed, const double *weight)
 {
     const double allowed = allowed_in(single, &losses_allowed);
-    struct gpu_derivatives_job rows = objective_of(s);
-    struct results r = results_make(s, &rows, 0);
+    struct gpu_derivatives_job request = objective_of(s);
+    struct results r = results_make(s, &request, 0);
     double *slope = numbers(s->t.pixels), value = 0;
     struct worst worst;
     nb_target full = *target;
@@ -126,11 +126,11 @@ static void check_loss(struct subject *s, int single, const nb_target *target,
         value += loss.value;
         slope[i] = loss.slope;
     }
-    rows.end = REDUCE_LOSS;
-    rows.target.model = target_model(target);
-    rows.target.observed = host_image(s, observed);
-    if (weight) rows.target.weight = host_image(s, weight);
-    run_well(s, single, &rows, &r);
+    request.end = REDUCE_LOSS;
+    request.target.model = target_model(target);
+    request.target.observed = host_image(s, observed);
+    if (weight) request.target.weight = host_image(s, weight);
+    run_well(s, single, &request, &r);
     worst = worst_gradient(s, value, slope, &r);
     worst_check(&worst, allowed, "loss %d%s in %s, of its terms", target->kind,
                 weight ? " weighted" : "", precision_name(single));
@@ -203,8 +203,8 @@ static void check_normal(struct subject *s, int single, enum gpu_reduction end,
                               .gain = 1.7,
                               .delta = 1};
     const double allowed = allowed_in(single, &normal_allowed);
-    struct gpu_derivatives_job rows = objective_of(s);
-    struct results r = results_make(s, &rows, 0);
+    struct gpu_derivatives_job request = objective_of(s);
+    struct results r = results_make(s, &request, 0);
     double *slope = numbers(s->t.pixels), *curvature = numbers(s->t.pixels), value = 0;
     struct worst worst, matrix;
 
@@ -217,12 +217,12 @@ static void check_normal(struct subject *s, int single, enum gpu_reduction end,
         slope[i] = end == REDUCE_NORMAL ? loss.slope : weight[i] * observed[i];
         curvature[i] = end == REDUCE_NORMAL ? loss.curvature : weight[i];
     }
-    rows.end = end;
-    rows.target.model = target_model(&target);
-    rows.target.observed = host_image(s, observed);
-    rows.target.weight = host_image(s, weight);
+    request.end = end;
+    request.target.model = target_model(&target);
+    request.target.observed = host_image(s, observed);
+    request.target.weight = host_image(s, weight);
     r.sums.matrix = r.matrix;
-    run_well(s, single, &rows, &r);
+    run_well(s, single, &request, &r);
     worst = worst_gradient(s, value, slope, &r);
     matrix = worst_normal(s, s->n, curvature, &r);
     worst_join(&worst, &matrix);
@@ -268,15 +268,15 @@ static int changes(void)
         const int single = k % 2;
         const double allowed = allowed_in(single, &changes_allowed);
         struct subject s;
-        struct gpu_derivatives_job rows;
+        struct gpu_derivatives_job request;
         struct results r;
         struct worst worst = {0};
 
         subject_open(names[k / 2], 4, &s);
-        rows = objective_of(&s);
-        rows.end = REDUCE_NOTHING;
-        r = results_make(&s, &rows, 0);
-        run_well(&s, single, &rows, &r);
+        request = objective_of(&s);
+        request.end = REDUCE_NOTHING;
+        r = results_make(&s, &request, 0);
+        run_well(&s, single, &request, &r);
         for (int d = 0; d < s.n; d++) {
             const double *truth = s.t.change + (size_t)(s.first + d) * s.t.pixels;
             const double most =
@@ -301,21 +301,21 @@ static int same_bits(void)
     begin_anew();
     for (int end = REDUCE_NOTHING; end <= REDUCE_COTANGENT; end++) {
         struct subject s;
-        struct gpu_derivatives_job rows;
+        struct gpu_derivatives_job request;
         struct results one, other;
         uint64_t before;
 
         emulated.order = EMULATED_IN_ORDER;
         subject_open("square_nearest", 4, &s);
-        rows = objective_of(&s);
-        rows.end = (enum gpu_reduction)end;
-        one = results_make(&s, &rows, end == REDUCE_COTANGENT);
-        other = results_make(&s, &rows, end == REDUCE_COTANGENT);
-        run_well(&s, 0, &rows, &one);
+        request = objective_of(&s);
+        request.end = (enum gpu_reduction)end;
+        one = results_make(&s, &request, end == REDUCE_COTANGENT);
+        other = results_make(&s, &request, end == REDUCE_COTANGENT);
+        run_well(&s, 0, &request, &one);
         before = emulated.launches[GPU_DERIVATIVES];
         s.gpu->properties.memory = end == REDUCE_COTANGENT ? 30000 : 800000;
         emulated.order = EMULATED_SHUFFLED;
-        run_well(&s, 0, &rows, &other);
+        run_well(&s, 0, &request, &other);
         tap_check(results_same(&s, &one, &other), "%d launches, shuffled: the same bits",
                   (int)(emulated.launches[GPU_DERIVATIVES] - before));
         tap_check(emulated.launches[GPU_DERIVATIVES] - before > 2, "several bands");
@@ -331,22 +331,22 @@ static int same_bits(void)
 static int any_tangent_first(void)
 {
     struct subject s;
-    struct gpu_derivatives_job rows;
+    struct gpu_derivatives_job request;
     struct results one, other;
     struct phys_frame_tangent *turned;
     size_t differ = 0;
 
     begin_anew();
     subject_open("square_nearest", 100, &s);
-    rows = objective_of(&s);
-    one = results_make(&s, &rows, 0);
-    other = results_make(&s, &rows, 0);
+    request = objective_of(&s);
+    one = results_make(&s, &request, 0);
+    other = results_make(&s, &request, 0);
     turned = calloc((size_t)s.n, sizeof *turned);
     if (!turned) abort();
-    run_well(&s, 0, &rows, &one);
-    for (int d = 0; d < s.n; d++) turned[d] = rows.dot[s.n - 1 - d];
-    rows.dot = turned;
-    run_well(&s, 0, &rows, &other);
+    run_well(&s, 0, &request, &one);
+    for (int d = 0; d < s.n; d++) turned[d] = request.dot[s.n - 1 - d];
+    request.dot = turned;
+    run_well(&s, 0, &request, &other);
     for (int d = 0; d < s.n; d++)
         differ += !bits_same_or_zeros(one.gradient + d, other.gradient + s.n - 1 - d, 1);
     tap_check(differ == 0 && s.n > TANGENTS_MOST
@@ -362,11 +362,11 @@ static int any_tangent_first(void)
 static void check_input(struct subject *s, const struct results *expected,
                         struct gpu_input cotangent, const char *what)
 {
-    struct gpu_derivatives_job rows = objective_of(s);
-    struct results r = results_make(s, &rows, 0);
+    struct gpu_derivatives_job request = objective_of(s);
+    struct results r = results_make(s, &request, 0);
 
-    rows.cotangent = cotangent;
-    run_well(s, 0, &rows, &r);
+    request.cotangent = cotangent;
+    run_well(s, 0, &request, &r);
     tap_check(results_same(s, &r, expected), "%s: the same bits", what);
     results_drop(s, &r);
 }
@@ -375,7 +375,7 @@ static int inputs(void)
 {
     const struct gpu_driver *driver = &gpu_emulated;
     struct gpu_input input = {NULL, 0, 32, {0, 0}};
-    struct gpu_derivatives_job rows;
+    struct gpu_derivatives_job request;
     struct subject s;
     struct results r;
     double *wide;
@@ -392,9 +392,9 @@ static int inputs(void)
         rounded[i] = (float)s.bar[i];
         wide[2 * (n - 1 - i)] = s.bar[i] = (double)rounded[i];
     }
-    rows = objective_of(&s);
-    r = results_make(&s, &rows, 0);
-    run_well(&s, 0, &rows, &r);
+    request = objective_of(&s);
+    r = results_make(&s, &request, 0);
+    run_well(&s, 0, &request, &r);
     input.host = rounded;
     input.stride[0] = s.t.frame.nfast;
     input.stride[1] = 1;
@@ -422,19 +422,19 @@ static int inputs(void)
 static int hundred_calls(void)
 {
     struct subject s;
-    struct gpu_derivatives_job rows;
+    struct gpu_derivatives_job request;
     struct results r;
 
     begin_anew();
     subject_open("square_nearest", 4, &s);
     s.n = 2;
-    rows = objective_of(&s);
-    r = results_make(&s, &rows, 0);
+    request = objective_of(&s);
+    r = results_make(&s, &request, 0);
     s.t.job.roi[3] = GPU_SLOW;
     for (int i = 0; i < 100; i++) {
         s.t.frame.bragg_scale *= 1.01;
         s.bar[i] += 1;
-        run_well(&s, 0, &rows, &r);
+        run_well(&s, 0, &request, &r);
     }
     tap_check(s.scene.graphs.captures == 1 && s.scene.graphs.replays == 100
                   && s.scene.graphs.skips == 0,
@@ -453,19 +453,19 @@ static int dark(void)
     begin_anew();
     for (int end = REDUCE_NOTHING; end <= REDUCE_COTANGENT; end++) {
         struct subject s;
-        struct gpu_derivatives_job rows;
+        struct gpu_derivatives_job request;
         struct results one, other;
 
         subject_open("gauss_nearest", 4, &s);
         s.t.frame.fudge *= 1000;
         s.t.job.tolerance = 1; /* float is used whatever it costs */
-        rows = objective_of(&s);
-        rows.end = (enum gpu_reduction)end;
-        one = results_make(&s, &rows, 0);
-        other = results_make(&s, &rows, 0);
-        run_well(&s, 0, &rows, &one);
+        request = objective_of(&s);
+        request.end = (enum gpu_reduction)end;
+        one = results_make(&s, &request, 0);
+        other = results_make(&s, &request, 0);
+        run_well(&s, 0, &request, &one);
         tap_check(s.scene.f_sent == 1 && emulated.modules_held == 1, "in double");
-        run_well(&s, 1, &rows, &other);
+        run_well(&s, 1, &request, &other);
         tap_check(emulated.modules_held == 2 && results_same(&s, &one, &other),
                   "in float, then in double: the same bits");
         results_drop(&s, &one);
@@ -479,26 +479,26 @@ static int dark(void)
 static int corners(void)
 {
     struct subject s;
-    struct gpu_derivatives_job rows;
+    struct gpu_derivatives_job request;
     struct results r;
     double value = 0;
     int bad = 0;
 
     begin_anew();
     subject_open("square_nearest", 4, &s);
-    rows = objective_of(&s);
-    rows.n = 0;
-    r = results_make(&s, &rows, 0);
+    request = objective_of(&s);
+    request.n = 0;
+    r = results_make(&s, &request, 0);
     for (size_t i = 0; i < s.t.pixels; i++) value += s.bar[i] * s.t.photons[i];
-    run_well(&s, 0, &rows, &r);
+    run_well(&s, 0, &request, &r);
     tap_check(fabs(r.sums.value - value) <= 1e-11 * s.t.peak, "a value alone: %g",
               r.sums.value);
     results_drop(&s, &r);
-    rows = objective_of(&s);
-    rows.end = REDUCE_NOTHING;
-    r = results_make(&s, &rows, 0);
+    request = objective_of(&s);
+    request.end = REDUCE_NOTHING;
+    r = results_make(&s, &request, 0);
     s.t.job.roi[1] = s.t.job.roi[0];
-    run_well(&s, 0, &rows, &r);
+    run_well(&s, 0, &request, &r);
     for (int d = 0; d < s.n; d++)
         for (size_t i = 0; i < s.t.pixels; i++) bad += r.change[d][i] != 0;
     tap_check(bad == 0, "an empty region: %d pixels are not 0", bad);

@@ -109,7 +109,7 @@ static nb_status host_adjoint(struct request *r)
     return simulator_frame_adjoint(sim, r->scene, r->frame, sim->adjoint.bar);
 }
 
-/* ---- rows of the Jacobian ---- */
+/* ---- the Jacobian ---- */
 
 struct jacobian_call {
     nb_simulator *sim;
@@ -141,13 +141,13 @@ static void start_nothing(const void *user, int chunk)
 
 static void read_nothing(const void *user, int chunk, const struct job *job,
                          const struct adjoint_kernels *adjoint_kernels,
-                         const struct jacobian_tile *rows)
+                         const struct jacobian_tile *jacobian)
 {
     (void)user;
     (void)chunk;
     (void)job;
     (void)adjoint_kernels;
-    (void)rows;
+    (void)jacobian;
 }
 
 static nb_status try_jacobian(void *user, struct progress *progress, const struct job *job)
@@ -168,16 +168,16 @@ static nb_status read_jacobian(struct request *r, struct jacobian_call *call)
 }
 
 /* Compute the tangent of a tile's photons along direction d, with its structure factors. */
-static void change_of(const nb_simulator *sim, const struct jacobian_tile *rows, int d,
+static void change_of(const nb_simulator *sim, const struct jacobian_tile *jacobian, int d,
                       double *change)
 {
     const size_t nf = sim->params.f.n;
-    const int n = rows->tile.width * rows->tile.height;
+    const int n = jacobian->tile.width * jacobian->tile.height;
 
-    memcpy(change, rows->change + (size_t)d * TILE_PIXELS, sizeof *change * (size_t)n);
-    for (int c = 0; rows->columns && c < rows->columns->n; c++) {
-        const size_t f = (size_t)rows->columns->used[c];
-        const double *column = rows->columns->slope + (size_t)c * (size_t)n;
+    memcpy(change, jacobian->change + (size_t)d * TILE_PIXELS, sizeof *change * (size_t)n);
+    for (int c = 0; jacobian->columns && c < jacobian->columns->n; c++) {
+        const size_t f = (size_t)jacobian->columns->used[c];
+        const double *column = jacobian->columns->slope + (size_t)c * (size_t)n;
         const double dot = f < nf ? sim->tangents.f_dot[(size_t)d * nf + f] : 0;
 
         for (int i = 0; dot != 0 && i < n; i++) change[i] += dot * column[i];
@@ -186,16 +186,16 @@ static void change_of(const nb_simulator *sim, const struct jacobian_tile *rows,
 
 static void deliver_changes(const void *user, int chunk, const struct job *job,
                             const struct adjoint_kernels *adjoint_kernels,
-                            const struct jacobian_tile *rows)
+                            const struct jacobian_tile *jacobian)
 {
     const struct request *r = user;
-    const struct tile *tile = &rows->tile;
+    const struct tile *tile = &jacobian->tile;
     double change[TILE_PIXELS];
 
     (void)chunk;
     (void)adjoint_kernels;
     for (int d = 0; d < r->n; d++) {
-        change_of(r->sim, rows, d, change);
+        change_of(r->sim, jacobian, d, change);
         for (int i = 0; i < tile->width * tile->height; i++) {
             const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
 

@@ -37,7 +37,7 @@ uint64_t plan_hash(const void *bytes, size_t n)
 
 /* ---- signatures in words ---- */
 
-static const char *const operations[] = {"forward", "adjoint", "rows", "digitize"};
+static const char *const operations[] = {"forward", "adjoint", "jacobian", "digitize"};
 static const char *const shapes[] = {"square", "round", "gauss", "tophat"};
 static const char *const lookups[] = {"constant", "nearest", "tricubic"};
 static const char *const strategies[] = {"auto", "reference", "lanes", "spots"};

@@ -69,8 +69,7 @@ void plan_key(const struct signature *signature, const char *kernel, char *out);
  * are equal. */
 void plan_difference(const struct signature *from, const struct signature *to, char *out);
 
-/* Returns the name of an operation: "forward", "adjoint", "rows" (of the Jacobian) or
- * "digitize". */
+/* Returns the name of an operation: "forward", "adjoint", "jacobian" or "digitize". */
 const char *plan_operation_name(enum operation operation);
 
 /* Make a plan by estimate: the kernels, and how many threads the work is worth. */

@@ -1,5 +1,5 @@
 /*
- * derivatives.h - derivatives of an image on a device: the rows of the Jacobian themselves,
+ * derivatives.h - derivatives of an image on a device: the Jacobian itself,
  * or their sums over pixels. The kernels come from NVRTC, or from its cache.
  *
  * SPDX-License-Identifier: MIT

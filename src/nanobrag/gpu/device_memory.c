@@ -88,13 +88,13 @@ void gpu_scene_drop(struct gpu_scene *scene)
 
 void gpu_derivatives_drop(struct gpu_scene *scene)
 {
-    struct gpu_buffer *const of_rows[] = {&scene->tangents,  &scene->totals,
-                                          &scene->change,    &scene->sum_bar,
-                                          &scene->f_counts,  &scene->inputs[0],
-                                          &scene->inputs[1], &scene->inputs[2]};
+    struct gpu_buffer *const of_derivatives[] = {&scene->tangents,  &scene->totals,
+                                                 &scene->change,    &scene->sum_bar,
+                                                 &scene->f_counts,  &scene->inputs[0],
+                                                 &scene->inputs[1], &scene->inputs[2]};
 
-    for (size_t i = 0; i < sizeof of_rows / sizeof of_rows[0]; i++)
-        gpu_drop(scene->gpu, of_rows[i]);
+    for (size_t i = 0; i < sizeof of_derivatives / sizeof of_derivatives[0]; i++)
+        gpu_drop(scene->gpu, of_derivatives[i]);
 }
 
 size_t gpu_scene_bytes(const struct gpu_scene *scene)

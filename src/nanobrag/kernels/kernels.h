@@ -71,7 +71,7 @@ struct adjoint_kernels {
     tile_vjp *vjp[PHYS_SHAPES][PHYS_LOOKUPS];
     tile_weigh *weigh; /* NULL: this backend has neither tile_weigh() nor tile_close() */
     tile_close *close;
-    tile_jacobian *rows[PHYS_SHAPES][PHYS_LOOKUPS];
+    tile_jacobian *jacobian[PHYS_SHAPES][PHYS_LOOKUPS];
     double (*product)(int n, const double *a, const double *b); /* inner product */
 };
 

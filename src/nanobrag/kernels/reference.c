@@ -84,12 +84,12 @@ static void pixel_columns(struct phys_frame_tangent *bar, int i, int pixels,
     touched->n = 0;
 }
 
-/* Computes the rows of the Jacobian. The row of a pixel is the cotangent of the frame
+/* Computes the Jacobian of a tile. The row of a pixel is the cotangent of the frame
  * for photons_bar = 1; its inner product with each tangent is the derivative. */
-static inline void rows(struct phys_spec spec, const struct job *job,
-                        const struct tile *tile, const struct tangents *along,
-                        void *workspace, struct columns *columns, double *photons,
-                        double *change)
+static inline void jacobian(struct phys_spec spec, const struct job *job,
+                            const struct tile *tile, const struct tangents *along,
+                            void *workspace, struct columns *columns, double *photons,
+                            double *change)
 {
     const struct phys_frame *frame = job->frame;
     const struct phys_view view = phys_view(frame);
@@ -146,7 +146,7 @@ static inline double objective_back(struct phys_spec spec, const struct job *job
 #define VARIANT VARIANT_ADJOINT
 #include "kernels/variants.def"
 #undef VARIANT
-#define VARIANT VARIANT_ROWS
+#define VARIANT VARIANT_JACOBIAN
 #include "kernels/variants.def"
 #undef VARIANT
 
@@ -180,7 +180,7 @@ const struct adjoint_kernels adjoint_kernels_reference = {
     NULL,
     NULL,
     {
-#define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = shape##_##lookup##_rows,
+#define VARIANT(shape, lookup) [PHYS_##shape][PHYS_##lookup] = shape##_##lookup##_jacobian,
 #include "kernels/variants.def"
 #undef VARIANT
     },

@@ -28,17 +28,18 @@
         return objective_back(spec, job, tile, objective, workspace, bar, photons);        \
     }
 
-/* The same for the rows of the Jacobian, rows(spec, job, tile, along, workspace, columns,
- * photons, change). */
-#define VARIANT_ROWS(shape, lookup)                                                        \
-    static void shape##_##lookup##_rows(const struct job *job, const struct tile *tile,    \
-                                        const struct tangents *along, void *workspace,     \
-                                        struct columns *columns, double *photons,          \
-                                        double *change)                                    \
+/* The same for the Jacobian of a tile, jacobian(spec, job, tile, along, workspace,
+ * columns, photons, change). */
+#define VARIANT_JACOBIAN(shape, lookup)                                                    \
+    static void shape##_##lookup##_jacobian(const struct job *job,                         \
+                                            const struct tile *tile,                       \
+                                            const struct tangents *along, void *workspace, \
+                                            struct columns *columns, double *photons,      \
+                                            double *change)                                \
     {                                                                                      \
         const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
                                                                                            \
-        rows(spec, job, tile, along, workspace, columns, photons, change);                 \
+        jacobian(spec, job, tile, along, workspace, columns, photons, change);             \
     }
 
 #endif

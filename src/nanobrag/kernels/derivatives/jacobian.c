@@ -83,7 +83,7 @@ struct run {
     struct rounding rounding;
 };
 
-/* Adds the column of default_f, times its change along each tangent, to the rows. */
+/* Adds the column of default_f, times its change along each tangent, to `change`. */
 static void add_default(const struct run *run, int pixels, const struct columns *c,
                         double *change)
 {
@@ -96,22 +96,23 @@ static void add_default(const struct run *run, int pixels, const struct columns 
                 * c->slope[(size_t)at * (size_t)pixels + (size_t)i];
 }
 
-/* Computes the rows of a tile and passes them to the reader, in halves when the tile
+/* Computes the Jacobian of a tile and passes it to the reader, in halves when the tile
  * depends on more structure factors than the columns hold. Returns its brightest pixel. */
-static double part_rows(const struct run *run,
-                        const struct adjoint_kernels *adjoint_kernels, struct tile tile,
-                        int chunk, struct jacobian_workspace *workspace)
+static double part_jacobian(const struct run *run,
+                            const struct adjoint_kernels *adjoint_kernels, struct tile tile,
+                            int chunk, struct jacobian_workspace *workspace)
 {
     const struct job *job = run->job;
     struct columns *columns = run->work->sizes.box > 0 ? &workspace->columns : NULL;
     double photons[TILE_PIXELS];
-    const struct jacobian_tile rows = {tile, photons, workspace->change, columns};
+    const struct jacobian_tile jacobian = {tile, photons, workspace->change, columns};
     double peak;
 
     if (grid_rendered(job, &tile) == 0) return 0;
-    adjoint_kernels->rows[job->spec.shape][job->spec.lookup](job, &tile, &run->along,
-                                                             workspace->lists, columns,
-                                                             photons, workspace->change);
+    adjoint_kernels->jacobian[job->spec.shape][job->spec.lookup](job, &tile, &run->along,
+                                                                 workspace->lists, columns,
+                                                                 photons,
+                                                                 workspace->change);
     if (columns && columns->full) {
         struct tile other = tile;
 
@@ -123,18 +124,18 @@ static double part_rows(const struct run *run,
             tile.height /= 2;
             other.slow += tile.height, other.height -= tile.height;
         }
-        peak = part_rows(run, adjoint_kernels, tile, chunk, workspace);
-        return fmax(peak, part_rows(run, adjoint_kernels, other, chunk, workspace));
+        peak = part_jacobian(run, adjoint_kernels, tile, chunk, workspace);
+        return fmax(peak, part_jacobian(run, adjoint_kernels, other, chunk, workspace));
     }
     if (columns) add_default(run, tile.width * tile.height, columns, workspace->change);
-    run->reader->tile(run->reader->user, chunk, job, adjoint_kernels, &rows);
+    run->reader->tile(run->reader->user, chunk, job, adjoint_kernels, &jacobian);
     if (columns) columns_clear(columns);
     return grid_largest(job, &tile, photons);
 }
 
-/* Computes the rows of a tile in as many parts as its rounding demands. */
-static double divided_rows(const struct run *run, const struct tile *tile, int chunk,
-                           struct jacobian_workspace *workspace)
+/* Computes the Jacobian of a tile in as many parts as its rounding demands. */
+static double divided_jacobian(const struct run *run, const struct tile *tile, int chunk,
+                               struct jacobian_workspace *workspace)
 {
     const struct kernel_set *k = run->kernels;
     double left, peak = 0;
@@ -146,27 +147,28 @@ static double divided_rows(const struct run *run, const struct tile *tile, int c
         adjoint_is_plain(run->job->frame) ? lanes : &adjoint_kernels_reference;
 
     for (int i = 0; i < parts * parts; i++)
-        peak = fmax(peak, part_rows(run, use, grid_part(tile, parts, i), chunk, workspace));
+        peak = fmax(peak,
+                    part_jacobian(run, use, grid_part(tile, parts, i), chunk, workspace));
     return peak;
 }
 
-/* Computes the rows of a tile, cell by cell where the reach of the pairs is known. */
-static double tile_by_cells_rows(const struct run *run, const struct tile *tile, int chunk,
-                                 struct jacobian_workspace *workspace)
+/* Computes the Jacobian of a tile, cell by cell where the reach of the pairs is known. */
+static double tile_by_cells_jacobian(const struct run *run, const struct tile *tile,
+                                     int chunk, struct jacobian_workspace *workspace)
 {
     double peak = 0;
 
-    if (!run->job->reach) return divided_rows(run, tile, chunk, workspace);
+    if (!run->job->reach) return divided_jacobian(run, tile, chunk, workspace);
     for (int i = 0; i < CELLS; i++) {
         const struct tile cell = reach_part(tile, i);
 
-        peak = fmax(peak, divided_rows(run, &cell, chunk, workspace));
+        peak = fmax(peak, divided_jacobian(run, &cell, chunk, workspace));
     }
     return peak;
 }
 
-static nb_status all_tiles_rows(struct progress *progress, const struct run *run,
-                                double begin, double *brightest)
+static nb_status all_tiles_jacobian(struct progress *progress, const struct run *run,
+                                    double begin, double *brightest)
 {
     const struct jacobian_reader *reader = run->reader;
     const struct schedule *schedule = &run->job->schedule;
@@ -189,7 +191,7 @@ static nb_status all_tiles_rows(struct progress *progress, const struct run *run
             const struct tile tile = grid_tile(run->job, t);
 
             if (progress_stopped(progress)) continue;
-            peak = fmax(peak, tile_by_cells_rows(run, &tile, chunk, workspace));
+            peak = fmax(peak, tile_by_cells_jacobian(run, &tile, chunk, workspace));
             progress_step(progress);
         }
     }
@@ -230,7 +232,7 @@ nb_status jacobian_run(struct progress *progress, const struct kernel_set *kerne
     progress_start(progress, job->planned);
     do {
         NB_TRY(attempts_find_pairs(progress, &attempts));
-        NB_TRY(all_tiles_rows(progress, &run, attempts.begin, &peak));
+        NB_TRY(all_tiles_jacobian(progress, &run, attempts.begin, &peak));
     } while (attempts_again(&attempts, peak));
     return progress_end(progress);
 }

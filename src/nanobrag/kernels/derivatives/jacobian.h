@@ -1,6 +1,6 @@
 /*
- * jacobian.h - the Jacobian of an image, tile by tile. A reader receives the rows of each
- * tile as soon as they are computed; they are not saved.
+ * jacobian.h - the Jacobian of an image, tile by tile. A reader receives that of each tile
+ * as soon as it is computed; it is not saved.
  *
  * Tiles are assigned to chunks, whose number the reader decides. One thread at a time works
  * on a chunk, and its tiles come in order, so the sums of a reader that adds by chunks have
@@ -46,7 +46,7 @@ struct jacobian_work {
 void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
                    struct jacobian_work *out);
 
-/* The rows of the Jacobian of a tile, or of a part of one. */
+/* The Jacobian of a tile, or of a part of one. */
 struct jacobian_tile {
     struct tile tile;
     const double *photons; /* photons of the tile's pixels */
@@ -56,14 +56,14 @@ struct jacobian_tile {
                                       column of default_f is here and in `change` */
 };
 
-/* The receiver of the rows. start() comes before the first tile of a chunk, and may come
- * again when the Jacobian is computed again; tile() comes for each tile. */
+/* The receiver of the Jacobian. start() comes before the first tile of a chunk, and may
+ * come again when the Jacobian is computed again; tile() comes for each tile. */
 struct jacobian_reader {
     int chunks; /* at most JACOBIAN_CHUNKS; 0: each tile is a chunk */
     void (*start)(const void *user, int chunk);
     void (*tile)(const void *user, int chunk, const struct job *job,
                  const struct adjoint_kernels *adjoint_kernels,
-                 const struct jacobian_tile *rows);
+                 const struct jacobian_tile *jacobian);
     const void *user;
 };
 

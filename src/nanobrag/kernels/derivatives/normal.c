@@ -73,14 +73,14 @@ static void multiply(int n, const double *a, const double *b, double *out)
 /* Adds the columns of a tile to the sums of the structure factors. */
 static void add_structure_factors(int coupling, const struct jacobian_sizes *n,
                                   const struct adjoint_kernels *adjoint_kernels,
-                                  const struct jacobian_tile *rows, const struct weights *w,
-                                  struct normal_sums *s)
+                                  const struct jacobian_tile *jacobian,
+                                  const struct weights *w, struct normal_sums *s)
 {
     double weighted[TILE_PIXELS];
 
-    for (int c = 0; c < rows->columns->n; c++) {
-        const size_t f = (size_t)rows->columns->used[c];
-        const double *column = rows->columns->slope + (size_t)c * (size_t)w->n;
+    for (int c = 0; c < jacobian->columns->n; c++) {
+        const size_t f = (size_t)jacobian->columns->used[c];
+        const double *column = jacobian->columns->slope + (size_t)c * (size_t)w->n;
 
         if (f >= n->f) continue; /* the column of default_f, which is a dense parameter */
         multiply(w->n, w->weight, column, weighted);
@@ -88,14 +88,15 @@ static void add_structure_factors(int coupling, const struct jacobian_sizes *n,
         s->f_diagonal[f] += adjoint_kernels->product(w->n, weighted, column);
         for (size_t i = 0; coupling && i < n->tangents; i++)
             s->coupling[i * n->f + f] +=
-                adjoint_kernels->product(w->n, weighted, rows->change + i * TILE_PIXELS);
+                adjoint_kernels->product(w->n, weighted,
+                                         jacobian->change + i * TILE_PIXELS);
     }
 }
 
-/* Adds the rows of a tile to the sums of its chunk. */
+/* Adds what the Jacobian of a tile contributes to the sums of its chunk. */
 static void add_tile(const void *user, int chunk, const struct job *job,
                      const struct adjoint_kernels *adjoint_kernels,
-                     const struct jacobian_tile *rows)
+                     const struct jacobian_tile *jacobian)
 {
     const struct normal_run *run = user;
     const struct jacobian_sizes *n = &run->work->jacobian.sizes;
@@ -103,20 +104,20 @@ static void add_tile(const void *user, int chunk, const struct job *job,
     struct weights w;
     double weighted[TILE_PIXELS];
 
-    w.n = rows->tile.width * rows->tile.height;
-    s->value +=
-        objective_tile(run->objective, job, &rows->tile, rows->photons, w.bar, w.weight);
+    w.n = jacobian->tile.width * jacobian->tile.height;
+    s->value += objective_tile(run->objective, job, &jacobian->tile, jacobian->photons,
+                               w.bar, w.weight);
     for (size_t i = 0; i < n->tangents; i++) {
-        const double *change = rows->change + i * TILE_PIXELS;
+        const double *change = jacobian->change + i * TILE_PIXELS;
 
         s->gradient[i] += adjoint_kernels->product(w.n, w.bar, change);
         multiply(w.n, w.weight, change, weighted);
         for (size_t k = 0; k <= i; k++)
             s->matrix[i * n->tangents + k] +=
-                adjoint_kernels->product(w.n, weighted, rows->change + k * TILE_PIXELS);
+                adjoint_kernels->product(w.n, weighted, jacobian->change + k * TILE_PIXELS);
     }
-    if (rows->columns)
-        add_structure_factors(run->coupling, n, adjoint_kernels, rows, &w, s);
+    if (jacobian->columns)
+        add_structure_factors(run->coupling, n, adjoint_kernels, jacobian, &w, s);
 }
 
 static void add(size_t n, const double *from, double *to)

@@ -1,5 +1,5 @@
 /*
- * normal.h - the normal matrix J^T W J of an image, summed from the rows of its Jacobian
+ * normal.h - the normal matrix J^T W J of an image, summed from its Jacobian
  * tile by tile.
  *
  * SPDX-License-Identifier: MIT
@@ -37,9 +37,9 @@ struct normal_run {
     int coupling; /* 1: the coupling block is computed too, which costs the most */
 };
 
-/* normal_reader() returns a reader that adds the rows of a job to the sums of their chunks.
- * Once all rows were read, normal_sum_chunks() adds the sums of all chunks to work->sums[0]
- * and completes the symmetric matrix. */
+/* normal_reader() returns a reader that adds the Jacobian of each tile to the sums of its
+ * chunk. Once all tiles were read, normal_sum_chunks() adds the sums of all chunks to
+ * work->sums[0] and completes the symmetric matrix. */
 struct jacobian_reader normal_reader(const struct normal_run *run);
 void normal_sum_chunks(const struct normal_work *work);
 

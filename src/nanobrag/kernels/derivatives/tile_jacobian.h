@@ -1,5 +1,5 @@
 /*
- * tile_jacobian.h - the rows of the Jacobian of a tile: the derivatives of the photons of
+ * tile_jacobian.h - the Jacobian of a tile: the derivatives of the photons of
  * each pixel along tangents of the frame, and by the structure factors.
  *
  * SPDX-License-Identifier: MIT
@@ -65,9 +65,9 @@ static inline void columns_clear(struct columns *c)
     c->n = c->full = 0;
 }
 
-/* Computes the rows of a tile: change[d TILE_PIXELS + i] of pixel i along tangent d, the
- * columns unless NULL, and the photons. `workspace` has jacobian_workspace_size() bytes.
- * The kernel stops early when the columns are full. */
+/* Computes the Jacobian of a tile: change[d TILE_PIXELS + i] of pixel i along tangent d,
+ * the columns unless NULL, and the photons. `workspace` has jacobian_workspace_size()
+ * bytes. The kernel stops early when the columns are full. */
 typedef void tile_jacobian(const struct job *job, const struct tile *tile,
                            const struct tangents *along, void *workspace,
                            struct columns *columns, double *photons, double *change);

@@ -29,9 +29,9 @@ enum {
     JACOBIAN_TOTALS = SUM_LIST + TANGENTS_MOST
 };
 
-/* How the rows of the Jacobian are used. */
+/* How the Jacobian is used. */
 enum gpu_reduction {
-    REDUCE_NOTHING, /* the rows are written out */
+    REDUCE_NOTHING, /* the Jacobian is written out */
     REDUCE_COTANGENT, /* gradient: sums weighted with given dL/d(photons) */
     REDUCE_LOSS, /* gradient of a loss: sums weighted with its derivatives */
     REDUCE_NORMAL, /* normal matrix of a loss */

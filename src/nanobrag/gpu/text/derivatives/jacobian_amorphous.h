@@ -21,9 +21,9 @@ struct jacobian_centre_of {
     real factor; /* factor of F^2: scale, solid angle, capture, polarization of the pixel */
 };
 
-PHYS_FN void amorphous_layer_rows(struct jacobian_centre_of *at,
-                                  struct jacobian_centre *centre,
-                                  struct jacobian_thread *own)
+PHYS_FN void amorphous_layer_vjp(struct jacobian_centre_of *at,
+                                 struct jacobian_centre *centre,
+                                 struct jacobian_thread *own)
 {
     const struct gpu_derivatives_parameters *p = at->site.p;
     const struct phys_frame *frame = &p->image.frame;
@@ -56,16 +56,16 @@ PHYS_FN void amorphous_layer_rows(struct jacobian_centre_of *at,
     }
     centre->light += (double)(own_omega * capture * sum);
     if (frame->each_omega)
-        solid_angle_rows(frame, shared, place, at->factor * sum, &bar, own);
-    if (frame->layer_mu != 0) capture_rows(shared, place, layer, before * sum, &bar, own);
-    place_rows(frame, place, bar, own);
+        solid_angle_vjp(frame, shared, place, at->factor * sum, &bar, own);
+    if (frame->layer_mu != 0) capture_vjp(shared, place, layer, before * sum, &bar, own);
+    place_vjp(frame, place, bar, own);
 }
 
 /* Adds the derivatives of the factors of the first layer, when the sum over all layers
  * is complete. */
-PHYS_FN void amorphous_factors_rows(const struct jacobian_site *site,
-                                    const struct jacobian_centre *centre,
-                                    struct jacobian_thread *own)
+PHYS_FN void amorphous_factors_vjp(const struct jacobian_site *site,
+                                   const struct jacobian_centre *centre,
+                                   struct jacobian_thread *own)
 {
     const struct gpu_derivatives_parameters *p = site->p;
     const struct phys_frame *frame = &p->image.frame;
@@ -75,14 +75,14 @@ PHYS_FN void amorphous_factors_rows(const struct jacobian_site *site,
     own->photons += frame->amorphous_scale * sum;
     own->total[SUM_NUMBERS + PHYS_AT_amorphous_scale] = sum;
     if (!frame->each_omega)
-        solid_angle_rows(frame, site->shared, &site->place,
-                         (real)(frame->amorphous_scale * sum), &bar, own);
+        solid_angle_vjp(frame, site->shared, &site->place,
+                        (real)(frame->amorphous_scale * sum), &bar, own);
     if (!frame->each_polar)
-        polarization_rows(p, 0, direction_of(&site->place),
-                          (real)(frame->amorphous_scale * centre->light
-                                 * (double)centre->omega),
-                          &bar, own);
-    place_rows(frame, &site->place, bar, own);
+        polarization_vjp(p, 0, direction_of(&site->place),
+                         (real)(frame->amorphous_scale * centre->light
+                                * (double)centre->omega),
+                         &bar, own);
+    place_vjp(frame, &site->place, bar, own);
 }
 
 /* Adds the pending sums and the places to the totals. */
@@ -94,12 +94,12 @@ PHYS_FN void close_centre(struct jacobian_spec spec, const struct jacobian_site 
     close_places(&site->p->image.frame, site->place.part, site->layer, own);
 }
 
-/* Adds the rows of the amorphous material. It is called after the Bragg part is
+/* Adds the derivatives of the amorphous material. It is called after the Bragg part is
  * complete. */
-PHYS_FN void amorphous_rows(struct jacobian_spec spec,
-                            const struct gpu_derivatives_parameters *p,
-                            const struct tile_at *at, struct jacobian_memory memory,
-                            struct jacobian_thread *own)
+PHYS_FN void amorphous_vjp(struct jacobian_spec spec,
+                           const struct gpu_derivatives_parameters *p,
+                           const struct tile_at *at, struct jacobian_memory memory,
+                           struct jacobian_thread *own)
 {
     const int layers = p->image.frame.nlayers;
     struct jacobian_centre centre[BLOCK_OWN];
@@ -119,9 +119,9 @@ PHYS_FN void amorphous_rows(struct jacobian_spec spec,
             x.site.layer = layer;
             x.site.place = jacobian_place(p, memory.shared, &own[OWN(t)].pixel, -1, layer);
             if (i < layers)
-                amorphous_layer_rows(&x, centre + OWN(t), own + OWN(t));
+                amorphous_layer_vjp(&x, centre + OWN(t), own + OWN(t));
             else
-                amorphous_factors_rows(&x.site, centre + OWN(t), own + OWN(t));
+                amorphous_factors_vjp(&x.site, centre + OWN(t), own + OWN(t));
             close_centre(spec, &x.site, own + OWN(t));
         }
     }

@@ -1,6 +1,6 @@
 /*
- * jacobian_back.h - the backward steps from the derivatives of a pixel's samples to the
- * rows of the frame's numbers: source, sample and layer in turn, as in
+ * jacobian_back.h - the backward steps from the derivatives of a pixel's samples to those
+ * by the frame's numbers: source, sample and layer in turn, as in
  * kernels/lanes/lane_jacobian.h.
  *
  * Up to JACOBIAN_FLUSH samples are summed in `real` (the member `waiting`); these sums
@@ -159,18 +159,18 @@ PHYS_FN real distance_of(const struct phys_frame *frame, const struct jacobian_p
 
 /* Propagates the cotangent of a sample's solid angle; solid_angle_bar is that of
  * phys_solid_angle_vjp(). */
-PHYS_FN void solid_angle_rows(const struct phys_frame *frame,
-                              const struct jacobian_shared *shared,
-                              const struct jacobian_place *place, real solid_angle_bar,
-                              struct phys_point_bar *bar, struct jacobian_thread *own)
+PHYS_FN void solid_angle_vjp(const struct phys_frame *frame,
+                             const struct jacobian_shared *shared,
+                             const struct jacobian_place *place, real solid_angle_bar,
+                             struct phys_point_bar *bar, struct jacobian_thread *own)
 {
     phys_solid_angle_vjp(frame, &shared->tile.view.detector, distance_of(frame, place),
                          solid_angle_bar, bar, waiting_numbers(own));
 }
 
-PHYS_FN void capture_rows(const struct jacobian_shared *shared,
-                          const struct jacobian_place *place, int layer, real capture_bar,
-                          struct phys_point_bar *bar, struct jacobian_thread *own)
+PHYS_FN void capture_vjp(const struct jacobian_shared *shared,
+                         const struct jacobian_place *place, int layer, real capture_bar,
+                         struct phys_point_bar *bar, struct jacobian_thread *own)
 {
     phys_capture_vjp(&shared->tile.view.detector,
                      sample_point(&shared->tile, place->part, place->sample), (real)layer,
@@ -179,9 +179,9 @@ PHYS_FN void capture_rows(const struct jacobian_shared *shared,
 
 /* Propagates the cotangent of a source's polarization when the pixel uses that of one
  * sample. */
-PHYS_FN void polarization_rows(const struct gpu_derivatives_parameters *p, int index,
-                               struct phys_vec3 d, real polar_bar,
-                               struct phys_point_bar *bar, struct jacobian_thread *own)
+PHYS_FN void polarization_vjp(const struct gpu_derivatives_parameters *p, int index,
+                              struct phys_vec3 d, real polar_bar,
+                              struct phys_point_bar *bar, struct jacobian_thread *own)
 {
     struct phys_source_bar source_bar = phys_source_bar_zero();
 
@@ -192,8 +192,8 @@ PHYS_FN void polarization_rows(const struct gpu_derivatives_parameters *p, int i
 
 /* Propagates the cotangents of a sample's direction and distance to its place, and adds
  * these to the sums of the layer. */
-PHYS_FN void place_rows(const struct phys_frame *frame, const struct jacobian_place *place,
-                        struct phys_point_bar bar, struct jacobian_thread *own)
+PHYS_FN void place_vjp(const struct phys_frame *frame, const struct jacobian_place *place,
+                       struct phys_point_bar bar, struct jacobian_thread *own)
 {
     const real per = 1 / ((real)place->part->patch.distance * place->sample.ratio);
     const struct phys_vec3 v =
@@ -300,7 +300,7 @@ PHYS_FN void close_sample(const struct jacobian_site *site, struct jacobian_thre
     bar.d = phys_vec3(weight * kept(own, KEPT_D), weight * kept(own, KEPT_D + 1),
                       weight * kept(own, KEPT_D + 2));
     if (frame->each_omega)
-        solid_angle_rows(frame, site->shared, &site->place, weight * all, &bar, own);
+        solid_angle_vjp(frame, site->shared, &site->place, weight * all, &bar, own);
     if (frame->layer_mu != 0) {
         const real omega =
             frame->each_omega
@@ -309,11 +309,11 @@ PHYS_FN void close_sample(const struct jacobian_site *site, struct jacobian_thre
                 : 1;
 
         if (frame->each_capture)
-            capture_rows(site->shared, &site->place, site->layer, omega * all, &bar, own);
+            capture_vjp(site->shared, &site->place, site->layer, omega * all, &bar, own);
         else /* that of the first sub-pixel of the layer */
             own->waiting[SUM_CAPTURE] += omega * all;
     }
-    place_rows(frame, &site->place, bar, own);
+    place_vjp(frame, &site->place, bar, own);
 }
 
 /* ---- a layer ---- */
@@ -349,8 +349,8 @@ PHYS_FN void close_layer(struct jacobian_spec spec,
             jacobian_place(p, shared, &own->pixel, 0, layer);
         struct phys_point_bar bar = {{0, 0, 0}, 0};
 
-        capture_rows(shared, &place, layer, (real)own->total[SUM_CAPTURE], &bar, own);
-        place_rows(frame, &place, bar, own);
+        capture_vjp(shared, &place, layer, (real)own->total[SUM_CAPTURE], &bar, own);
+        place_vjp(frame, &place, bar, own);
         own->total[SUM_CAPTURE] = 0;
         flush(spec, p, own);
     }

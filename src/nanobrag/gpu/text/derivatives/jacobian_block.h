@@ -31,9 +31,9 @@
     JACOBIAN_MANY(KERNEL, shape, lookup)
 
 /* Adds all pairs of a chunk at one sub-pixel; `first` is the chunk's first pair. */
-PHYS_FN void sub_pixel_rows(struct jacobian_spec spec, struct jacobian_site *site,
-                            const struct tile_at *tile, int first, int sub,
-                            struct jacobian_memory memory, struct jacobian_thread *own)
+PHYS_FN void sub_pixel_jacobian(struct jacobian_spec spec, struct jacobian_site *site,
+                                const struct tile_at *tile, int first, int sub,
+                                struct jacobian_memory memory, struct jacobian_thread *own)
 {
     const struct gpu_derivatives_parameters *p = site->p;
     const struct jacobian_shared *shared = memory.shared;
@@ -59,7 +59,7 @@ PHYS_FN void sub_pixel_rows(struct jacobian_spec spec, struct jacobian_site *sit
 
         aim.way = phys_axpy(1, shared->middle[t].way, aim.sample.step);
         aim.share = keep_factors(&p->image.frame, &shared->tile, t, aim.sample.step, own);
-        source_rows(spec, &aim, tile, part, first, &i, &sums);
+        add_source_samples(spec, &aim, tile, part, first, &i, &sums);
         close_source(&aim, p, shared->tile.source[t], direction_of(&site->place), &sums,
                      own);
     }
@@ -70,10 +70,10 @@ PHYS_FN void sub_pixel_rows(struct jacobian_spec spec, struct jacobian_site *sit
 
 /* Adds all sub-pixels of a thread's pixel, for a chunk of n pairs from number `first`
  * on. */
-PHYS_FN void chunk_rows(struct jacobian_spec spec,
-                        const struct gpu_derivatives_parameters *p,
-                        const struct tile_at *at, int first, int n, int layer,
-                        struct jacobian_memory memory, struct jacobian_thread *own)
+PHYS_FN void chunk_jacobian(struct jacobian_spec spec,
+                            const struct gpu_derivatives_parameters *p,
+                            const struct tile_at *at, int first, int n, int layer,
+                            struct jacobian_memory memory, struct jacobian_thread *own)
 {
     const int subs = p->image.frame.oversample * p->image.frame.oversample;
     const int a_flush = n < JACOBIAN_FLUSH ? JACOBIAN_FLUSH / n : 1;
@@ -85,17 +85,17 @@ PHYS_FN void chunk_rows(struct jacobian_spec spec,
     BLOCK_ROLLED
     for (int sub = 0; sub < subs; sub++) {
         site.place = jacobian_place(p, memory.shared, &own->pixel, sub, layer);
-        sub_pixel_rows(spec, &site, at, first, sub, memory, own);
+        sub_pixel_jacobian(spec, &site, at, first, sub, memory, own);
         if ((sub + 1) % a_flush == 0 || sub + 1 == subs) flush(spec, p, own);
     }
 }
 
 /* Adds up the derivatives of all samples, without the factors that are evaluated once
  * per pixel. */
-PHYS_FN void samples_rows(struct jacobian_spec spec,
-                          const struct gpu_derivatives_parameters *p,
-                          const struct tile_at *at, struct jacobian_memory memory,
-                          struct jacobian_thread *own)
+PHYS_FN void samples_jacobian(struct jacobian_spec spec,
+                              const struct gpu_derivatives_parameters *p,
+                              const struct tile_at *at, struct jacobian_memory memory,
+                              struct jacobian_thread *own)
 {
     const struct phys_frame *frame = &p->image.frame;
     const int all = frame->nsource * frame->norientation;
@@ -112,7 +112,7 @@ PHYS_FN void samples_rows(struct jacobian_spec spec,
             chunk_take(&p->image, at, from, to, shared);
             EACH_THREAD(t)
             if (own[OWN(t)].pixel.on)
-                chunk_rows(spec, p, at, from, to - from, layer, memory, own + OWN(t));
+                chunk_jacobian(spec, p, at, from, to - from, layer, memory, own + OWN(t));
         }
         EACH_THREAD(t)
         if (own[OWN(t)].pixel.on) close_layer(spec, p, memory.shared, layer, own + OWN(t));
@@ -129,10 +129,10 @@ PHYS_FN void scale_totals(double factor, struct jacobian_thread *own)
 
 /* Propagates the cotangent of the pixel's polarization, which is that of the first
  * sample that dmin lets through, if that lies in this layer. */
-PHYS_FN void first_polarization_rows(const struct gpu_derivatives_parameters *p,
-                                     const struct jacobian_shared *shared, int layer,
-                                     struct finish_thread *factors,
-                                     struct jacobian_thread *own)
+PHYS_FN void first_polarization_vjp(const struct gpu_derivatives_parameters *p,
+                                    const struct jacobian_shared *shared, int layer,
+                                    struct finish_thread *factors,
+                                    struct jacobian_thread *own)
 {
     const struct phys_frame *frame = &p->image.frame;
     const int subs = frame->dmin > 0 ? frame->oversample * frame->oversample : 1;
@@ -151,43 +151,43 @@ PHYS_FN void first_polarization_rows(const struct gpu_derivatives_parameters *p,
             && frame->dmin > 0)
             continue;
         factors->lit = 1;
-        polarization_rows(p, index, direction_of(&place), (real)own->total[SUM_BRAGG], &bar,
-                          own);
-        place_rows(frame, &place, bar, own);
+        polarization_vjp(p, index, direction_of(&place), (real)own->total[SUM_BRAGG], &bar,
+                         own);
+        place_vjp(frame, &place, bar, own);
     }
 }
 
 /* Adds the derivatives of these factors from one layer. The totals do not yet contain
  * the other factors. */
-PHYS_FN void layer_factors_rows(struct jacobian_spec spec,
-                                const struct gpu_derivatives_parameters *p,
-                                const struct jacobian_shared *shared, int layer,
-                                struct finish_thread *factors, struct jacobian_thread *own)
+PHYS_FN void layer_factors_vjp(struct jacobian_spec spec,
+                               const struct gpu_derivatives_parameters *p,
+                               const struct jacobian_shared *shared, int layer,
+                               struct finish_thread *factors, struct jacobian_thread *own)
 {
     const struct phys_frame *frame = &p->image.frame;
     const struct part *part = shared->tile.part + own->pixel.part;
 
     if (!frame->each_polar && frame->polarised)
-        first_polarization_rows(p, shared, layer, factors, own);
+        first_polarization_vjp(p, shared, layer, factors, own);
     if (!frame->each_omega && layer == 0) {
         const struct jacobian_place place = jacobian_place(p, shared, &own->pixel, 0, 0);
         struct phys_point_bar bar = {{0, 0, 0}, 0};
 
-        solid_angle_rows(frame, shared, &place,
-                         (real)own->total[SUM_BRAGG] * factors->polarization, &bar, own);
-        place_rows(frame, &place, bar, own);
+        solid_angle_vjp(frame, shared, &place,
+                        (real)own->total[SUM_BRAGG] * factors->polarization, &bar, own);
+        place_vjp(frame, &place, bar, own);
     }
     flush(spec, p, own);
     join_factors(own);
     close_places(frame, part, layer, own);
 }
 
-/* Adds the rows of the scale factors before the sums, and multiplies the totals by these
- * factors. */
-PHYS_FN void numbers_rows(struct jacobian_spec spec,
-                          const struct gpu_derivatives_parameters *p,
-                          const struct finish_thread *factors, double bragg,
-                          struct jacobian_thread *own)
+/* Adds the derivatives by the scale factors before the sums, and multiplies the totals by
+ * these factors. */
+PHYS_FN void scale_factors_vjp(struct jacobian_spec spec,
+                               const struct gpu_derivatives_parameters *p,
+                               const struct finish_thread *factors, double bragg,
+                               struct jacobian_thread *own)
 {
     const struct phys_frame *frame = &p->image.frame;
     const double omega = (double)factors->omega;
@@ -205,10 +205,10 @@ PHYS_FN void numbers_rows(struct jacobian_spec spec,
         number[PHYS_AT_default_f] = 2 * photons / frame->default_f;
 }
 
-PHYS_FN void factors_rows(struct jacobian_spec spec,
-                          const struct gpu_derivatives_parameters *p,
-                          const struct tile_at *at, struct jacobian_memory memory,
-                          struct jacobian_thread *own)
+PHYS_FN void factors_vjp(struct jacobian_spec spec,
+                         const struct gpu_derivatives_parameters *p,
+                         const struct tile_at *at, struct jacobian_memory memory,
+                         struct jacobian_thread *own)
 {
     const struct phys_frame *frame = &p->image.frame;
     struct tile_shared *shared = &memory.shared->tile;
@@ -235,12 +235,13 @@ PHYS_FN void factors_rows(struct jacobian_spec spec,
         layer_take(&p->image, at, layer, shared);
         EACH_THREAD(t)
         if (own[OWN(t)].pixel.on)
-            layer_factors_rows(spec, p, memory.shared, layer, factors + OWN(t),
-                               own + OWN(t));
+            layer_factors_vjp(spec, p, memory.shared, layer, factors + OWN(t),
+                              own + OWN(t));
     }
     EACH_THREAD(t)
     if (own[OWN(t)].pixel.on)
-        numbers_rows(spec, p, factors + OWN(t), own[OWN(t)].total[SUM_BRAGG], own + OWN(t));
+        scale_factors_vjp(spec, p, factors + OWN(t), own[OWN(t)].total[SUM_BRAGG],
+                          own + OWN(t));
 }
 
 /* Runs block `number` of a launch, which computes one tile. */
@@ -252,9 +253,9 @@ PHYS_FN void derivatives_block(struct jacobian_spec spec,
     struct jacobian_thread own[BLOCK_OWN];
 
     EACH_THREAD(t) jacobian_thread_start(own + OWN(t), pixel_of(&p->image, &at, t));
-    samples_rows(spec, p, &at, memory, own);
-    factors_rows(spec, p, &at, memory, own);
-    if (p->image.frame.amorphous_scale != 0) amorphous_rows(spec, p, &at, memory, own);
+    samples_jacobian(spec, p, &at, memory, own);
+    factors_vjp(spec, p, &at, memory, own);
+    if (p->image.frame.amorphous_scale != 0) amorphous_vjp(spec, p, &at, memory, own);
     jacobian_end(p, number, memory.stage, own);
 }
 

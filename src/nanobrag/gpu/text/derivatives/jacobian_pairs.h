@@ -189,9 +189,9 @@ PHYS_FN void add_pair(struct jacobian_spec spec, const struct jacobian_aim *aim,
 /* Adds the samples of one source, from number *i of the part's list on, and moves *i
  * past the last. Samples whose reflection float cannot decide are processed after the
  * others, as in image_block.h. */
-PHYS_FN void source_rows(struct jacobian_spec spec, const struct jacobian_aim *aim,
-                         const struct tile_at *tile, int part, int first, int *i,
-                         struct jacobian_sums *sums)
+PHYS_FN void add_source_samples(struct jacobian_spec spec, const struct jacobian_aim *aim,
+                                const struct tile_at *tile, int part, int first, int *i,
+                                struct jacobian_sums *sums)
 {
     const struct tile_shared *shared = aim->sample.shared;
     const short *order = shared->order + part * tile->pairs;

@@ -1,6 +1,6 @@
 /*
- * reductions.h - the use of the rows of a tile's Jacobian: they are written out as
- * derivatives of the photons, or reduced to a gradient (sums over pixels, weighted with
+ * reductions.h - the use of the Jacobian of a tile: it is written out as derivatives of
+ * the photons, or reduced to a gradient (sums over pixels, weighted with
  * given cotangents of the photons or those of a loss), or to a normal matrix.
  *
  * Sums over pixels have a fixed order of the threads, and sums over tiles are a tree of
@@ -85,7 +85,7 @@ PHYS_FN void sum_totals(int first, int n, const struct jacobian_thread *own, dou
     }
 }
 
-/* ---- the rows ---- */
+/* ---- the Jacobian ---- */
 
 /* Returns the derivative of a pixel's photons along tangent d. */
 PHYS_FN double change_along(const struct gpu_derivatives_parameters *p, int d,
@@ -195,7 +195,7 @@ PHYS_FN void find_brightest(const struct jacobian_thread *own, double *stage, do
     }
 }
 
-/* Uses the rows of tile `number` of a launch as p->end requires. */
+/* Uses the Jacobian of tile `number` of a launch as p->end requires. */
 PHYS_FN void jacobian_end(const struct gpu_derivatives_parameters *p, int number,
                           double *stage, struct jacobian_thread *own)
 {

@@ -1,11 +1,11 @@
 /*
- * rows_kernels.h - the source of the GPU's kernels of derivatives as C functions for one
- * block each, in double and in float.
+ * jacobian_kernels.h - the source of the GPU's kernels of derivatives as C functions for
+ * one block each, in double and in float.
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_TESTS_ROWS_KERNELS_H
-#define NB_TESTS_ROWS_KERNELS_H
+#ifndef NB_TESTS_JACOBIAN_KERNELS_H
+#define NB_TESTS_JACOBIAN_KERNELS_H
 
 #include "gpu/text/derivatives/derivatives_parameters.h"
 #include "physics/spec.h"
@@ -26,7 +26,7 @@ struct derivative_kernel {
 };
 
 struct jacobian_kernels {
-    struct derivative_kernel rows[PHYS_SHAPES][PHYS_LOOKUPS][JACOBIAN_KINDS];
+    struct derivative_kernel jacobian[PHYS_SHAPES][PHYS_LOOKUPS][JACOBIAN_KINDS];
     /* kernels of structure factors; they read a struct gpu_f_parameters; NULL: none */
     void (*f[PHYS_SHAPES][PHYS_LOOKUPS])(const void *p, int number);
     void (*sum)(const struct gpu_sum_parameters *p, int number);

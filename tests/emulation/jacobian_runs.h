@@ -1,15 +1,15 @@
 /*
- * rows_runs.h - runs of the kernels of derivatives (rows_kernels.h) on the tangents of a
- * scene's parameters, and the same by the kernels of the CPU.
+ * jacobian_runs.h - runs of the kernels of derivatives (jacobian_kernels.h) on the tangents
+ * of a scene's parameters, and the same by the kernels of the CPU.
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_TESTS_ROWS_RUNS_H
-#define NB_TESTS_ROWS_RUNS_H
+#ifndef NB_TESTS_JACOBIAN_RUNS_H
+#define NB_TESTS_JACOBIAN_RUNS_H
 
 #include <nanobrag/nanobrag.h>
 
-#include "emulation/rows_kernels.h"
+#include "emulation/jacobian_kernels.h"
 #include "kernels/kernels.h"
 
 /* A scene, its frame and its tangents along all parameters but structure factors; those

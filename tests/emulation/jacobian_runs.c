@@ -1,5 +1,5 @@
-/* rows_runs.c - see rows_runs.h. SPDX-License-Identifier: MIT */
-#include "emulation/rows_runs.h"
+/* jacobian_runs.c - see jacobian_runs.h. SPDX-License-Identifier: MIT */
+#include "emulation/jacobian_runs.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -98,10 +98,11 @@ static void find_truth(struct device_run *t, int lanes)
             const struct tile tile = {fast, slow, TILE_FAST, TILE_SLOW};
             double photons[TILE_PIXELS];
 
-            adjoint_kernels->rows[t->job.spec.shape][t->job.spec.lookup](&t->job, &tile,
-                                                                         &along, workspace,
-                                                                         NULL, photons,
-                                                                         change);
+            adjoint_kernels->jacobian[t->job.spec.shape][t->job.spec.lookup](&t->job, &tile,
+                                                                             &along,
+                                                                             workspace,
+                                                                             NULL, photons,
+                                                                             change);
             for (int i = 0; i < TILE_PIXELS; i++) {
                 const int f = fast + i % TILE_FAST, s = slow + i / TILE_FAST;
                 const size_t at = (size_t)s * (size_t)nfast + (size_t)f;
@@ -173,7 +174,7 @@ static int suits(const struct device_run *t, const struct derivative_kernel *ker
 int jacobian_next(const struct device_run *t, struct jacobian_way *way)
 {
     const struct derivative_kernel *kernel =
-        &way->kernels->rows[t->job.spec.shape][t->job.spec.lookup][way->kind];
+        &way->kernels->jacobian[t->job.spec.shape][t->job.spec.lookup][way->kind];
 
     while (way->first < t->n && !suits(t, kernel, way->first)) way->first++;
     for (way->n = 0; way->n < TANGENTS_MOST && way->first + way->n < t->n; way->n++) {
@@ -233,7 +234,7 @@ static void run(const struct device_run *t, const struct jacobian_way *way,
                 const struct gpu_derivatives_parameters *all)
 {
     const struct derivative_kernel *kernel =
-        &way->kernels->rows[t->job.spec.shape][t->job.spec.lookup][way->kind];
+        &way->kernels->jacobian[t->job.spec.shape][t->job.spec.lookup][way->kind];
     const int strips = way->strips ? way->strips : 1, down = all->image.down;
 
     if (!kernel->block || all->turning > kernel->turns || all->n > TANGENTS_MOST) abort();

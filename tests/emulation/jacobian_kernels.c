@@ -1,11 +1,11 @@
 /*
- * rows_kernels.c - see rows_kernels.h. It is compiled in double and, under PHYS_SINGLE, in
- * float; KERNELS is the name of the symbol. The memory that the threads of a block share is
- * filled with NaN before they write it.
+ * jacobian_kernels.c - see jacobian_kernels.h. It is compiled in double and, under
+ * PHYS_SINGLE, in float; KERNELS is the name of the symbol. The memory that the threads of
+ * a block share is filled with NaN before they write it.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "emulation/rows_kernels.h"
+#include "emulation/jacobian_kernels.h"
 
 #include <string.h>
 
