@@ -30,10 +30,12 @@ static void pair_sums(const struct phys_frame *frame, const struct aim *aim, int
             axis_bar[r][c] =
                 scale * (aim->q[c] * (double)sums.slope[r] + unit * (double)sums.by[r][c]);
     for (int r = 0; r < 3; r++)
-        for (int c = 0; c < 3; c++)
-            bar->strain[3 * r + c] += axis_bar[r][0] * axes[3 * c]
-                                      + axis_bar[r][1] * axes[3 * c + 1]
-                                      + axis_bar[r][2] * axes[3 * c + 2];
+        for (int c = 0; c < 3; c++) {
+            const double *axis = axes + (size_t)3 * (size_t)c;
+
+            bar->strain[3 * r + c] += axis_bar[r][0] * axis[0] + axis_bar[r][1] * axis[1]
+                                      + axis_bar[r][2] * axis[2];
+        }
     for (int r = 0; r < 3; r++)
         frame_adjoint_rotation(axes + (size_t)3 * (size_t)r, axis_bar[r],
                                bar->rotation + k);

@@ -19,8 +19,7 @@
 #include "base/floats.h"
 #include "kernels/grid.h"
 #include "kernels/spots/strips.h"
-#include "physics/displacement.h"
-#include "physics/step.h"
+#include "physics/pixel.h"
 
 /* share of the progress that the first image takes, where one is needed */
 static const double image_share = 0.4;

@@ -11,6 +11,7 @@
 
 #include "base/floats.h"
 #include "base/threads.h"
+#include "physics/tile/patch.h"
 
 /* Rows of pixels in a strip; most orientations in a group, and the largest angle (radian)
  * from the first to another of its orientations or sources. */
