@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/run_derivatives.h"
+#include "cli/timing.h"
 
 static void on_log(void *user, int level, const char *topic, const char *line)
 {
@@ -164,7 +165,7 @@ static int report_interrupt(const struct run *run)
 static int make_image(struct run *run, int i)
 {
     struct result *result = &run->results[i];
-    const double start = progress_line_clock();
+    const double start = timing_seconds();
     result->phi = run->resolved.scan.phi0 + i * run->resolved.scan.osc;
     run->params.x[run->params.phi0] = result->phi;
     if (i > 0 && !run->s->quiet) printf("\nimage %d: phi0 = %g\n", i + 1, result->phi);
@@ -177,7 +178,7 @@ static int make_image(struct run *run, int i)
     progress_line_end(&run->progress);
     if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
     if (status != NB_OK) return library_failed(run, status);
-    result->seconds = progress_line_clock() - start;
+    result->seconds = timing_seconds() - start;
     const int code = run->derivatives ? derivatives_make(run) : 0;
     if (code) return code;
     if (!run->s->quiet) printf("\n");
@@ -283,13 +284,13 @@ int run_program(struct messages *messages, int argc, char **argv,
 {
     struct settings settings;
     struct run run = {.s = &settings, .messages = messages, .argc = argc, .argv = argv};
-    const double start = progress_line_clock();
+    const double start = timing_seconds();
     progress_line_catch_interrupt();
     settings_start(&settings, messages->compat);
     settings_apply(&settings, events);
     int code = create_context(&run);
     if (!code) code = prepare(&run, events);
-    run.seconds_setup = progress_line_clock() - start;
+    run.seconds_setup = timing_seconds() - start;
     if (!code) code = execute(&run);
     if (fflush(stdout) != 0 && !code)
         code = message_failure(messages, "the report could not be written to stdout");
