@@ -168,7 +168,7 @@ static int make_image(struct run *run, int i)
     const double start = timing_seconds();
     result->phi = run->resolved.scan.phi0 + i * run->resolved.scan.osc;
     run->params.x[run->params.phi0] = result->phi;
-    if (i > 0 && !run->s->quiet) printf("\nimage %d: phi0 = %g\n", i + 1, result->phi);
+    if (i > 0 && run->s->full_report) printf("\nimage %d: phi0 = %g\n", i + 1, result->phi);
     progress_line_image(&run->progress, i);
     nb_array image =
         nb_array_f64(run->image, run->description.nslow, run->description.nfast);
@@ -181,8 +181,10 @@ static int make_image(struct run *run, int i)
     result->seconds = timing_seconds() - start;
     const int code = run->derivatives ? derivatives_make(run) : 0;
     if (code) return code;
-    if (!run->s->quiet) printf("\n");
-    return outputs_write(run, i);
+    if (run->s->full_report) printf("\n");
+    const int written = outputs_write(run, i);
+    if (!written) report_image(run, i);
+    return written;
 }
 
 static int make_images(struct run *run)
@@ -208,8 +210,10 @@ static int prepare(struct run *run, const struct event_list *events)
     if (code) return code;
     settings_apply(s, events);
     messages->quiet = s->quiet;
+    s->full_report = !s->quiet && (s->compat || s->verbose);
     /* stdout has only the numbers of -json; notes go to stderr */
-    if (outputs_to_stdout(s->json) || outputs_to_stdout(s->gradfile)) s->quiet = 1;
+    if (outputs_to_stdout(s->json) || outputs_to_stdout(s->gradfile))
+        s->quiet = 1, s->full_report = 0;
     if (!s->compat) code = settings_check(s, messages);
     if (!code && bench_compile_builtin(s)) return outputs_check(s, messages);
     if (!code) code = settings_finish(s, messages);
@@ -247,7 +251,7 @@ static int execute(struct run *run)
     code = allocate(run);
     if (!code && !run->s->explain) code = estimate_check(run);
     if (code) return code;
-    if (!run->s->quiet || run->s->explain) report_start(run);
+    report_start(run);
     if (run->s->explain) {
         explain_run(run);
         return 0;
@@ -262,7 +266,9 @@ static int execute(struct run *run)
         (void)json_write(run, run->s->json);
     if (code) return code;
     checks_after(run);
-    return run->s->json ? json_write(run, run->s->json) : 0;
+    if (run->s->json) code = json_write(run, run->s->json);
+    if (!code) report_end(run);
+    return code;
 }
 
 static void free_run(struct run *run)
