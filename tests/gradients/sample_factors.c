@@ -67,7 +67,7 @@ int factor_solid_angle(void)
         n.at[2] = det.area = random_between(1e-10, 1e-7, &state);
         det.surface = n.kind == 1 ? PHYS_CURVED : PHYS_FLAT;
         det.point_pixel = n.kind == 2;
-        s = phys_solid_angle_slopes(&det, point);
+        s = phys_solid_angle_scaled(&det, point.r, phys_solid_angle(&det, point));
         check(&tally, "solid angle in r", omega_truth, &n, 0, point.r / 4, s.dr);
         if (n.kind == 0)
             check(&tally, "in the close distance", omega_truth, &n, 1, det.close_distance,

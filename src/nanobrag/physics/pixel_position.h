@@ -153,12 +153,6 @@ PHYS_FN struct phys_omega_slopes phys_solid_angle_scaled(const struct phys_detec
     return s;
 }
 
-PHYS_FN struct phys_omega_slopes phys_solid_angle_slopes(const struct phys_detector *det,
-                                                         struct phys_point point)
-{
-    return phys_solid_angle_scaled(det, point.r, phys_solid_angle(det, point));
-}
-
 /* Returns the fraction of the photons absorbed in layer t (0, 1, ...) of the sensor; 1
  * without a sensor. */
 PHYS_FN real phys_capture(const struct phys_detector *det, struct phys_point point, real t)

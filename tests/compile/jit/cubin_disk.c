@@ -1,6 +1,6 @@
 /*
- * cubin_disk.c - what this store adds to the one of tests/base/test_store.c: the key, the
- * header, and the reports and counts of a job.
+ * cubin_disk.c - what this store adds to the one of tests/base/store/test_store.c: the key,
+ * the header, and the reports and counts of a job.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -1,7 +1,7 @@
 /*
  * test_cubin.c - code from NVRTC is stored on disk under a key that names all it was made
  * from. It needs no GPU, and hardly ever NVRTC. The store itself is tested by
- * tests/base/test_store.c.
+ * tests/base/store/test_store.c.
  *
  * SPDX-License-Identifier: MIT
  */

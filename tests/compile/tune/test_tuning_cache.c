@@ -1,6 +1,6 @@
 /*
  * test_tuning_cache.c - a tuning result holds until the process ends, and is merged into a
- * text on disk, no damage of which does harm. tests/base/test_store.c tests the file
+ * text on disk, no damage of which does harm. tests/base/store/test_store.c tests the file
  * itself.
  *
  * SPDX-License-Identifier: MIT

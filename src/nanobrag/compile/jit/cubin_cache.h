@@ -1,7 +1,8 @@
 /*
  * cubin_cache.h - kernels that NVRTC built, saved in files KEY.cubin in the folder `cubins`
- * of the user's cache (base/store.h). A file is a header of 64 bytes and the code. The
- * digest in the header tells whether the file is whole and was made under just this key.
+ * of the user's cache (base/store/store.h). A file is a header of 64 bytes and the code.
+ * The digest in the header tells whether the file is whole and was made under just this
+ * key.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,8 +11,8 @@
 
 #include <stdint.h>
 
-#include "base/sha256.h"
-#include "base/store.h"
+#include "base/store/sha256.h"
+#include "base/store/store.h"
 #include "compile/jit/nvrtc.h"
 
 enum {

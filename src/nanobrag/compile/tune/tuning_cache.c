@@ -2,9 +2,9 @@
  * tuning_cache.c - what the process knows of each cache folder: the entries that hold, and
  * when they are read from its file and written to it.
  *
- * Besides those of FFTW's planner in image/psf.c these are the only variables of the
- * library that outlive a call. A spin lock guards them; it is held while lists are searched
- * and copied, never during a wait for the disk.
+ * Besides those of FFTW's planner in image/psf.c and the turn to write in base/store/ these
+ * are the only variables of the library that outlive a call. A spin lock guards them; it is
+ * held while lists are searched and copied, never during a wait for the disk.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/sha256.h"
+#include "base/store/sha256.h"
 #include "compile/tune/tuning_text.h"
 
 enum { PATIENCE = 1000, PATIENCE_THEN = 50, FILES_LIMIT = 4 << 20 };

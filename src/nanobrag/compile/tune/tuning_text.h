@@ -8,7 +8,7 @@
 #ifndef NB_COMPILE_TUNE_TUNING_TEXT_H
 #define NB_COMPILE_TUNE_TUNING_TEXT_H
 
-#include "base/store.h"
+#include "base/store/store.h"
 #include "compile/identity.h"
 #include "compile/tune/tuning_cache.h"
 

@@ -2,7 +2,8 @@
  * lane_accumulator.h - the destination of the lanes' cotangents. The adjoint sums them
  * over the lanes of a tile. A Jacobian stores those of each lane separately: they are the
  * row of a pixel when its photons have the cotangent 1. With this one interface the
- * backward steps in lane_back.h are written only once. The file is compiled with
+ * backward steps in lane_back.h serve both; only the step of a pair has two forms
+ * (lane_pair.h). The file is compiled with
  * lanes_vjp.c, once per instruction set and precision.
  *
  * SPDX-License-Identifier: MIT

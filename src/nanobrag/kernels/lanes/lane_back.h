@@ -145,7 +145,7 @@ static void source_rows(const struct phys_source *source, int index,
         p->term[0][i] = t.direction.x, p->term[1][i] = t.direction.y;
         p->term[2][i] = t.direction.z;
         p->term[3][i] = t.inverse_wavelength, p->term[4][i] = t.weight;
-        p->term[5][i] = t.b_factor;
+        p->term[5][i] = t.displacement;
     }
     lane_add_number(to, p, l->n, PHYS_AT_DISPLACEMENT, 1, p->term[5]);
     if (lane_source_counts(to, index))
@@ -164,7 +164,7 @@ static void source_sums(const struct phys_source *of, int index, const struct la
     source->direction[2] += p->scale * (double)sums.direction.z;
     source->inverse_wavelength += p->scale * (double)sums.inverse_wavelength;
     source->weight += p->scale * (double)sums.weight;
-    phys_numbers(bar)[PHYS_AT_DISPLACEMENT] += p->scale * (double)sums.b_factor;
+    phys_numbers(bar)[PHYS_AT_DISPLACEMENT] += p->scale * (double)sums.displacement;
 }
 
 /* Propagates the sums over the pairs of a source to the direction of the sample, its

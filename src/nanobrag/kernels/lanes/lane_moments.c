@@ -38,7 +38,7 @@ static struct source_terms source(const struct lanes *l, const struct cotangent 
 {
     const struct phys_vec3 mid = phys_axpy(-1, phys_load(of->direction), l->patch.d);
     const real unit = (real)of->inverse_wavelength;
-    real x = 0, y = 0, z = 0, inverse_wavelength = 0, weight = 0, b_factor = 0;
+    real x = 0, y = 0, z = 0, inverse_wavelength = 0, weight = 0, displacement = 0;
 
     for (int i = 0; i < l->n; i++) {
         const struct source_terms t = lane_source_terms(l, p, i, mid, unit);
@@ -46,9 +46,9 @@ static struct source_terms source(const struct lanes *l, const struct cotangent 
         x += t.direction.x, y += t.direction.y, z += t.direction.z;
         inverse_wavelength += t.inverse_wavelength;
         weight += t.weight;
-        b_factor += t.b_factor;
+        displacement += t.displacement;
     }
-    return (struct source_terms){{x, y, z}, inverse_wavelength, weight, b_factor};
+    return (struct source_terms){{x, y, z}, inverse_wavelength, weight, displacement};
 }
 
 static void products(int n, const real *w, int count, real *const *a, double *out)

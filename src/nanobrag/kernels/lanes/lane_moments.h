@@ -22,7 +22,7 @@ struct pair_moments {
  * lanes. */
 struct source_terms {
     struct phys_vec3 direction;
-    real inverse_wavelength, weight, b_factor;
+    real inverse_wavelength, weight, displacement;
 };
 
 /* The sums of the cotangents of the samples' places, of these times the offsets from the
@@ -82,7 +82,7 @@ PHYS_FN struct source_terms lane_source_terms(const struct lanes *l,
     t.direction = phys_scale(-p->w[i], slope);
     t.inverse_wavelength = p->w[i] * phys_dot(slope, way) * (1 / unit);
     t.weight = p->objective[i] * p->fall[i] * l->sum[i] * p->polar[i] * l->weight[i];
-    t.b_factor =
+    t.displacement =
         phys_displacement_vjp(p->w[i] * l->sum[i] * (unit * unit) * phys_dot(way, way));
     return t;
 }

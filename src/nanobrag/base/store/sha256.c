@@ -1,5 +1,5 @@
 /* sha256.c - SHA-256 by sections 4 to 6 of FIPS 180-4. SPDX-License-Identifier: MIT */
-#include "base/sha256.h"
+#include "base/store/sha256.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/store_cases.h"
+#include "base/store/store_cases.h"
 #include "support/files.h"
 #include "support/tap.h"
 

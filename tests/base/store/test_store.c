@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "api/allocations.h"
-#include "base/store_cases.h"
+#include "base/store/store_cases.h"
 #include "support/files.h"
 #include "support/tap.h"
 

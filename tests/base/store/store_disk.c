@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/store_cases.h"
+#include "base/store/store_cases.h"
 #include "support/files.h"
 #include "support/tap.h"
 

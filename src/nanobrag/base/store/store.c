@@ -8,7 +8,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "base/store.h"
+#include "base/store/store.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
 #ifndef NB_TESTS_STORE_CASES_H
 #define NB_TESTS_STORE_CASES_H
 
-#include "base/store.h"
+#include "base/store/store.h"
 
 enum { SIZE = 300, LARGE = 200000 }; /* bytes of a file, of one that takes a while */
 
@@ -44,7 +44,7 @@ int count_stored(void);
  * and can be saved again. */
 int is_replaced(int number, size_t size, const char *part);
 
-/* ---- base/store_damage.c ---- */
+/* ---- base/store/store_damage.c ---- */
 
 int damaged_anywhere(void);
 int truncated(void);
@@ -54,7 +54,7 @@ int file_of_another_user(void);
 int file_of_root(void);
 int replaced_meanwhile(void);
 
-/* ---- base/store_disk.c ---- */
+/* ---- base/store/store_disk.c ---- */
 
 int folder_and_modes(void);
 int load_writes_nothing(void);
@@ -66,7 +66,7 @@ int limit_removes_oldest(void);
 int too_large(void);
 int left_unfinished(void);
 
-/* ---- base/store_processes.c ---- */
+/* ---- base/store/store_processes.c ---- */
 
 int killed_while_writing(void);
 int processes_at_once(void);
