@@ -8,6 +8,7 @@
 #define NB_BENCH_BENCH_H
 
 #include "cases.h"
+#include "cli/timing.h"
 #include "library.h"
 #include "measure/machine.h"
 

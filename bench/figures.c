@@ -90,7 +90,7 @@ static double time_program(struct row *row, struct report *report)
         }
         times[n++] = p.seconds;
     } while (n < options->repeat && n < MOST && p.seconds < limits_of(options)->seconds);
-    return machine_median(times, n);
+    return timing_median(times, n);
 }
 
 /* Multiplications and multiply-adds of one evaluation: finding the place in reciprocal

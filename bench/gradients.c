@@ -127,7 +127,7 @@ static int time_calls(struct library *lib, const struct options *options, time_o
         n++;
     }
     free_buffers(&b);
-    for (int k = 0; ok && k < CALLS; k++) medians[k] = machine_median(times[k], n);
+    for (int k = 0; ok && k < CALLS; k++) medians[k] = timing_median(times[k], n);
     return ok;
 }
 

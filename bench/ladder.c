@@ -168,8 +168,8 @@ static void measure_scale(struct scale *scale, struct library *one, struct libra
         together[n] = library_run(many, NULL);
         n++;
     }
-    scale->seconds = machine_median(together, n);
-    scale->speedup = machine_median(alone, n) / scale->seconds;
+    scale->seconds = timing_median(together, n);
+    scale->speedup = timing_median(alone, n) / scale->seconds;
     scale->same = same_bits(one, many);
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/machine.h"
+#include "cli/timing.h"
 
 /* a context that sees NANOBRAG_ISA = isa */
 static nb_status make_context(const struct manner *manner, nb_context **ctx)
@@ -35,7 +35,7 @@ int library_open(struct library *lib, const struct bench_case *c,
 
     memset(lib, 0, sizeof *lib);
     lib->clock =
-        manner->threads == 1 && !manner->wall ? machine_cpu_seconds : machine_seconds;
+        manner->threads == 1 && !manner->wall ? timing_process_seconds : timing_seconds;
     if (make_context(manner, &lib->ctx) != NB_OK) {
         (void)snprintf(lib->said, sizeof lib->said, "no context");
         return 0;
@@ -88,5 +88,5 @@ double library_time(struct library *lib, int repeat, double budget)
         if (times[n] == 0) return 0;
         spent += times[n++];
     }
-    return machine_median(times, n);
+    return timing_median(times, n);
 }

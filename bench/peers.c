@@ -148,8 +148,8 @@ static void run_case(struct report *report, const struct bench_case *c)
         peer->pixels = pixels;
         memcpy(peer->said, turns.said, sizeof peer->said);
         if (turns.runs > 0) {
-            peer->theirs = machine_median(turns.times[THEIRS], turns.runs);
-            peer->ours = machine_median(turns.times[OURS + precision], turns.runs);
+            peer->theirs = timing_median(turns.times[THEIRS], turns.runs);
+            peer->ours = timing_median(turns.times[OURS + precision], turns.runs);
             compare_images(peer, turns.image[THEIRS], turns.image[OURS + precision]);
         }
         print_peer(peer);

@@ -30,7 +30,7 @@ static double time_shots(struct library *lib, int quick)
         times[shot] = library_run(lib, x);
         if (times[shot] == 0) return 0;
     }
-    return machine_median(times, shots);
+    return timing_median(times, shots);
 }
 
 /* An image of one pixel costs the call and the tile of that pixel; an image of all tiles

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "cases.h"
+#include "cli/timing.h"
 #include "gpu/gpu_calls.h"
-#include "measure/machine.h"
 #include "measure/process.h"
 
 enum { USAGE = 2, SKIPPED = 77, MOST = 64, TILE_SLOW = 8 };
@@ -180,7 +180,7 @@ static int runner_open(struct runner *r, const struct bench_case *c, const struc
 {
     const nb_context_options choice = {.threads = way->threads, .device = way->device};
     const nb_options options = {.precision = way->precision, .strategy = way->strategy};
-    const double start = machine_seconds();
+    const double start = timing_seconds();
     nb_scene scene;
 
     memset(r, 0, sizeof *r);
@@ -194,7 +194,7 @@ static int runner_open(struct runner *r, const struct bench_case *c, const struc
     if (nb_simulator_create(r->ctx, &scene, "", &options, &r->sim) != NB_OK
         || nb_describe(r->sim, NULL, &r->about) != NB_OK)
         return runner_failed(r);
-    r->opened = machine_seconds() - start;
+    r->opened = timing_seconds() - start;
     r->pixels = calloc((size_t)c->nslow * (size_t)c->nfast, sizeof *r->pixels);
     if (!r->pixels) (void)snprintf(r->said, sizeof r->said, "out of memory");
     return r->pixels != NULL;
@@ -212,12 +212,12 @@ static void runner_close(struct runner *r)
 static double runner_run(struct runner *r)
 {
     nb_array image = nb_array_f64(r->pixels, r->about.nslow, r->about.nfast);
-    const double start = machine_seconds();
+    const double start = timing_seconds();
     double seconds;
     nb_compile_stats stats;
 
     if (nb_forward(r->sim, NULL, &image) != NB_OK) return runner_failed(r);
-    seconds = machine_seconds() - start;
+    seconds = timing_seconds() - start;
     nb_simulator_stats(r->sim, &stats);
     return stats.fallbacks > 0 ? runner_failed(r) : seconds;
 }
@@ -235,7 +235,7 @@ static double runner_time(struct runner *r, int repeat, double budget)
         if (times[n] == 0) return 0;
         spent += times[n++];
     }
-    return machine_median(times, n);
+    return timing_median(times, n);
 }
 
 static int is_on_host(const struct runner *r)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/machine.h"
+#include "cli/timing.h"
 
 enum { MOST = 64, BATCH = 64 };
 
@@ -143,13 +143,13 @@ static double time_call(struct calls *c, one_call *call, int repeat)
 
     if (call(c) != NB_OK) return -1;
     while (n < MOST && (n < repeat || spent < enough) && (n == 0 || spent < budget)) {
-        const double start = machine_seconds();
+        const double start = timing_seconds();
 
         if (call(c) != NB_OK) return -1;
-        times[n] = machine_seconds() - start;
+        times[n] = timing_seconds() - start;
         spent += times[n++];
     }
-    return machine_median(times, n);
+    return timing_median(times, n);
 }
 
 /* ---- the table ---- */

@@ -13,39 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/timing.h"
 #include "measure/peak.h"
-
-static double read_clock(clockid_t clock)
-{
-    struct timespec t;
-
-    (void)clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-double machine_seconds(void)
-{
-    return read_clock(CLOCK_MONOTONIC);
-}
-
-double machine_cpu_seconds(void)
-{
-    return read_clock(CLOCK_PROCESS_CPUTIME_ID);
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-double machine_median(double *values, int n)
-{
-    if (n == 0) return 0;
-    qsort(values, (size_t)n, sizeof *values, compare);
-    return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
-}
 
 /* the compiler may neither merge the additions nor know their terms */
 #define HIDE(x) __asm__ volatile("" : "+r"(x));
@@ -62,14 +31,14 @@ static double measure_hertz(void)
 
     for (int run = 0; run < RUNS; run++) {
         uint64_t x = 1, y = (uint64_t)run;
-        const double start = machine_cpu_seconds();
+        const double start = timing_process_seconds();
         double rate;
 
         HIDE(y)
         for (int i = 0; i < TURNS; i++) {
             ADD16 ADD16 ADD16 ADD16
         }
-        rate = (double)TURNS * CHAIN / (machine_cpu_seconds() - start);
+        rate = (double)TURNS * CHAIN / (timing_process_seconds() - start);
         if (rate > best) best = rate;
     }
     return best;
@@ -84,11 +53,11 @@ static double measure_sines(int count)
 
     for (int part = 0; part < PARTS; part++) {
         const int n = count / PARTS, first = part * n;
-        const double start = machine_cpu_seconds();
+        const double start = timing_process_seconds();
         double rate;
 
         for (int i = first; i < first + n; i++) sum += sin(1e-3 * i);
-        rate = n / (machine_cpu_seconds() - start);
+        rate = n / (timing_process_seconds() - start);
         if (rate > best) best = rate;
     }
     kept = sum;
@@ -112,14 +81,14 @@ static double spent_seconds(void)
     if (getrusage(RUSAGE_CHILDREN, &used) == 0)
         children = (double)used.ru_utime.tv_sec + 1e-6 * (double)used.ru_utime.tv_usec
                    + (double)used.ru_stime.tv_sec + 1e-6 * (double)used.ru_stime.tv_usec;
-    return machine_cpu_seconds() + children;
+    return timing_process_seconds() + children;
 }
 
 /* our share of the load is averaged as the system averages the load: over a minute */
 int machine_is_busy(void)
 {
     static double last, spent_then, own;
-    const double now = machine_seconds(), spent = spent_seconds(), minute = 60;
+    const double now = timing_seconds(), spent = spent_seconds(), minute = 60;
 
     if (last > 0 && now > last) {
         const double kept = exp((last - now) / minute);

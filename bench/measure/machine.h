@@ -14,14 +14,6 @@ struct machine {
     const char *isa; /* the instruction set of the peak */
 };
 
-/* of a clock that only goes forward; and of the processors, for this program: what others
- * do to a shared machine does not count */
-double machine_seconds(void);
-double machine_cpu_seconds(void);
-
-/* median; sorts its argument */
-double machine_median(double *values, int n);
-
 /* programs that wanted to run in the last minute, on average; 0: not known */
 double machine_load(void);
 

@@ -3,7 +3,7 @@
 
 #include <nanobrag/simulator.h>
 
-#include "measure/machine.h"
+#include "cli/timing.h"
 
 /* an instruction set: its loops by enum nb_precision */
 struct set {
@@ -58,8 +58,8 @@ static double rate_of(peak_loop *loop)
     double most = 0, out;
 
     for (int run = 0; run < RUNS; run++) {
-        const double start = machine_cpu_seconds(), done = loop(TURNS, in, &out);
-        const double rate = done / (machine_cpu_seconds() - start);
+        const double start = timing_process_seconds(), done = loop(TURNS, in, &out);
+        const double rate = done / (timing_process_seconds() - start);
 
         unknown = out;
         if (rate > most) most = rate;

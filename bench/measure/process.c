@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "measure/machine.h"
+#include "cli/timing.h"
 
 enum { PATH = FOLDER + 16, FOLDERS_OPEN = 16, NOT_STARTED = 127 };
 
@@ -168,14 +168,14 @@ struct process process_run(const struct command *command, float *image, size_t n
         return p;
     }
     (void)fflush(NULL);
-    start = machine_seconds();
+    start = timing_seconds();
     child = fork();
     if (child == 0) become(command, folder, limit);
     if (child > 0)
         wait_for(child, folder, &p);
     else
         (void)snprintf(p.said, sizeof p.said, "fork: %s", strerror(errno));
-    if (p.seconds == 0) p.seconds = machine_seconds() - start;
+    if (p.seconds == 0) p.seconds = timing_seconds() - start;
     if (p.ok && !(image ? read_image(folder, image, n) : has_image(folder, n))) {
         p.ok = 0;
         (void)snprintf(p.said, sizeof p.said, "wrote no o.bin of %zu pixels", n);

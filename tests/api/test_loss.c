@@ -19,8 +19,10 @@
 #include "support/worst.h"
 
 /* Of the sum of the terms' sizes: rounding of some 1500 of them in another order, whose
- * rows of the Jacobian differ by eps times their largest; 1.5e-14 is measured. */
-static const double allowed = 2e-13;
+ * rows of the Jacobian differ by eps times their largest. Measured are 8.7e-15
+ * in a gradient, 1.1e-15 in sums of products, 6.3e-14 in a gradient computed alone. */
+static const double gradient_allowed = 1e-13, product_allowed = 2e-14;
+static const double alone_allowed = 2e-13;
 
 enum { FAST = 40, SLOW = 37, PIXELS = FAST * SLOW, MOST = 100, REFLECTIONS = 24 };
 
@@ -226,12 +228,12 @@ static void check_normal(const char *what, const nb_simulator *sim,
         }
         row++;
     }
-    worst_check(&gradient, allowed, "%s: gradient of %zu, of S", what, n);
-    worst_check(&diagonal, allowed, "%s: diagonal, of its terms", what);
+    worst_check(&gradient, gradient_allowed, "%s: gradient of %zu, of S", what, n);
+    worst_check(&diagonal, product_allowed, "%s: diagonal, of its terms", what);
     if (n > dense)
-        worst_check(&coupling, allowed, "%s: coupling of %zu x %zu, of its terms", what,
+        worst_check(&coupling, 1e-14, "%s: coupling of %zu x %zu, of its terms", what,
                     dense, n - dense);
-    worst_check(&matrix, allowed, "%s: matrix, of its terms", what);
+    worst_check(&matrix, product_allowed, "%s: matrix, of its terms", what);
     worst_check(&mirror, 0, "%s: matrix against itself transposed", what);
 }
 
@@ -270,7 +272,7 @@ static void check_scene(const char *name, const char *names, int strategy)
 
             worst_add(&worst, alone.gradient[p], sum, size);
         }
-        worst_check(&worst, allowed, "%s, kind %d: gradient alone, of S", name, kind);
+        worst_check(&worst, alone_allowed, "%s, kind %d: gradient alone, of S", name, kind);
         tap_check(fabs(value - plain) <= 1e-13 * fabs(plain),
                   "%s, kind %d: the value alone %.15g, with the gradient %.15g", name, kind,
                   plain, value);
@@ -441,7 +443,7 @@ static int point_spread(void)
               nb_context_message(ctx));
     for (size_t p = 0; p < nb_nparam(sim); p++)
         worst_add(&worst, normal.gradient[p], expected[p], fabs(expected[p]));
-    worst_check(&worst, allowed, "gradient with a point spread, of itself");
+    worst_check(&worst, 2e-13, "gradient with a point spread, of itself");
     free_normal(&normal);
     nb_simulator_free(sim);
     nb_context_free(ctx);

@@ -108,7 +108,7 @@ static int regions(void)
     devices_render(&scene, NB_CPU, NB_DOUBLE, host);
     devices_render(&scene, NB_CUDA, NB_DOUBLE, device);
     gap = renders_compare(device, host, DEVICES_MANY);
-    tap_close("region and mask", gap.worst, 0, 1e-12);
+    tap_close("region and mask", gap.worst, 0, 4e-13); /* 3e-14 measured */
     for (int i = 0; i < DEVICES_MANY; i++) dark += (host[i] == 0) != (device[i] == 0);
     tap_check(dark == 0, "%d pixels are dark in one alone", dark);
     return TAP_PASS;
@@ -150,7 +150,7 @@ static int calls(void)
                 abort();
             worst_add_all(&worst, device, host, PIXELS, worst_largest(host, PIXELS));
         }
-        worst_check(&worst, 1e-12, "%s", names[i]);
+        worst_check(&worst, 6e-13, "%s", names[i]); /* 4.3e-14 measured */
         free(x);
         nb_simulator_free(a);
         nb_simulator_free(b);
@@ -301,7 +301,8 @@ static int cancelled(void)
     tap_check(emulated.launches[GPU_IMAGE] > 5, "%d launches, of several bands",
               (int)emulated.launches[GPU_IMAGE]);
     worst_add_all(&worst, image, host, DEVICES_MANY, worst_largest(host, DEVICES_MANY));
-    worst_check(&worst, 1e-12, "the next call gives the whole image");
+    /* 4e-14 measured */
+    worst_check(&worst, 6e-13, "the next call gives the whole image");
     nb_simulator_free(sim);
     nb_context_free(ctx);
     tap_check(devices_balanced(), "all memory was given back");

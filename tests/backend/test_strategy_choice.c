@@ -133,8 +133,8 @@ static int chosen_and_runs(void)
     if (renders_image(&scene, &reference, truth, NULL)
         && renders_image(&scene, &way, image, &about)) {
         tap_note("strategy %d: %s", about.strategy, about.strategy_why);
-        tap_close("worst pixel over peak", renders_compare(image, truth, PIXELS).worst, 0,
-                  about.tolerance + renders_allowed(&scene));
+        tap_promised("worst pixel over peak", renders_compare(image, truth, PIXELS).worst,
+                     0, about.tolerance + renders_allowed(&scene));
     }
     return TAP_PASS;
 }

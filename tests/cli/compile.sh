@@ -161,6 +161,8 @@ compares "scenes of its own" -bench_compile verify
 is "of every kind" test "$(grep -c ' image  *double .* PASS$' out)" -ge 25
 is "in float too" test "$(grep -c ' gradient  *float .* PASS$' out)" -ge 25
 is "without times" sh -c '! grep -q speedup out'
+is "how long it takes is estimated before the first comparison" test \
+    "$(grep -n '^about [1-9][0-9]* \(s\|min\) by the first calls$' out | cut -d: -f1)" = 2
 is "what may differ is told" grep -q '^1e-13 in double, 1e-6 in float' out
 is "nothing is said of a busy machine" sh -c "! grep -q '^~' out"
 compares "the scene given" $scene -mosaic 1 -mosaic_dom 3 -bench_compile verify
@@ -180,6 +182,8 @@ is "is in double" test "$(grep -c ' PASS$' out)" -eq 2
 is "is eager twice" \
     grep -q '^eager against eager: the strategy reference always runs uncompiled$' out
 compares "tuned" $scene -gauss_xtal -psf gauss -psf_fwhm 2 -compile tune -bench_compile verify
+is "the estimate leaves tuning out" \
+    grep -q '^about [1-9][0-9]* \(s\|min\) by the first calls, without what tuning' out
 is "tells why bits differ" \
     sh -c "! grep ' differ ' out | grep -v -q 'PASS: tuning \(took\|measured\) '"
 compares "a mask and a region" -roi 3 18 2 20 $scene -bench_compile quick

@@ -98,7 +98,7 @@ inputs=
 
 run $scene -param fudge=2 -doublefile d.bin
 is "what has no influence is said" grep -q 'warning: -param fudge=2: fudge has no influence' err
-run $scene -hkl "$place/k.hkl" -N 3 -param ncells_a=1.5 -param ncells_b=1.5 -param ncells_c=1.5 -explain
+run $scene -hkl "$place/k.hkl" -N 3 -param ncells_a=1.5 -param ncells_b=1.5 -param ncells_c=1.5 -explain -verbose
 is "-param does not choose the interpolation" grep -q 'auto-selected no interpolation' out
 
 # ---- counts are decided without it ----
@@ -231,7 +231,7 @@ fi
 run $scene -jacobian misset_z,cell -jacobianfile j.bin
 is "groups in a Jacobian" test "$(wc -c < work/j.bin)" -eq $((7 * 24 * 24 * 8))
 is "whose order is told" grep -q \
-    '^writing j.bin: misset_z cell_a cell_b cell_c cell_alpha cell_beta cell_gamma$' out
+    '^  *j.bin holds derivatives by misset_z cell_a cell_b cell_c cell_alpha cell_beta cell_gamma$' out
 run $scene -gradient "misset  scale, cell_a" -gradfile words.json
 is "blanks part names as commas do" test "$(grep -c '"name"' work/words.json)" -eq 5
 "$program" -list_params > params

@@ -35,15 +35,15 @@ done
 "$program" $cell $plain -intfile own_1.img -quiet 2> /dev/null
 "$program" $cell -img own_1.img -distance 90 -explain 2> /dev/null > out
 is "-distance wins" grep -q 'distance along the beam     90 mm' out
-"$program" $cell -img own_1.img -lambda 1.3 -explain 2> /dev/null > out
+"$program" $cell -img own_1.img -lambda 1.3 -explain -verbose 2> /dev/null > out
 is "-lambda wins" grep -q 'wave=1.3e-10' out
-"$program" $cell -img own_1.img -Xbeam 2 -Ybeam 3 -explain 2> /dev/null > out
+"$program" $cell -img own_1.img -Xbeam 2 -Ybeam 3 -explain -verbose 2> /dev/null > out
 is "-Xbeam wins" grep -q 'Xbeam=0.002 Ybeam=0.003' out
 
 # nanoBragg's own headers: its convention's beam centre
 cp "$data/golden/head.img" .
-"$program" $cell -img head.img -explain 2> /dev/null > out
+"$program" $cell -img head.img -explain -verbose 2> /dev/null > out
 is "a foreign header's beam centre" grep -q 'Xbeam=0.0081 Ybeam=0.0094' out
-"$program" $cell -img head.img -explain 2> err > /dev/null
-is "its two theta is used, with a note" grep -q 'TWOTHETA of the header is used' err
+"$program" $cell -img head.img -explain 2> /dev/null > out
+is "its two theta is used, which is told" grep -q 'TWOTHETA of the header is used' out
 finish

@@ -47,14 +47,14 @@ refuses 2 'greater than 0' $scene -floatfile f -tolerance -1e-6
 refuses 2 'less than 1' $scene -floatfile f -tolerance 1
 
 # what is legal all the same
-accepts 'max_I' -cell 30 -default_F 10 -N 4 -detpixels 24 -pixel 1 -floatfile f
-accepts 'Unit Cell: 30 40 30 90 90 90' -cell 30 40 -default_F 10 -N 4 -detpixels 24 -pixel 1 \
+accepts 'brightest pixel' -cell 30 -default_F 10 -N 4 -detpixels 24 -pixel 1 -floatfile f
+accepts '^crystal  *30 40 30 A, 90 90 90 degree' -cell 30 40 -default_F 10 -N 4 -detpixels 24 -pixel 1 \
     -floatfile f
-accepts 'max_I' $scene -detector_thick 300 -detector_abs inf -floatfile f
-accepts 'max_I' $scene -misset -10 -20 -30 -floatfile f
-accepts 'max_I' $scene -seed -9223372036854775808 -noise
-accepts 'max_I' $scene -floatfile -my-osc.bin
-accepts 'max_I' $scene --distance 120 --floatfile f
+accepts 'brightest pixel' $scene -detector_thick 300 -detector_abs inf -floatfile f
+accepts 'brightest pixel' $scene -misset -10 -20 -30 -floatfile f
+accepts 'brightest pixel' $scene -seed -9223372036854775808 -noise
+accepts 'brightest pixel' $scene -floatfile -my-osc.bin
+accepts 'brightest pixel' $scene --distance 120 --floatfile f
 
 # aliases say the same
 same_image "-wavelength is -lambda" "$scene -lambda 1.1" "$scene -wavelength 1.1"

@@ -138,7 +138,8 @@ assert j["seeds"]["noise"] == 3
 assert j["images"][0]["files"] == ["n_1.img"]
 assert j["images"][0]["statistics"]["pixels"] == 576
 assert len(j["detector"]["origin_mm"]) == 3
-assert any("middle" in note for note in j["notes"])
+assert any("middle" in d["here"] for d in j["differences"])
+assert all("other than" not in n for n in j["notes"])
 '
         run $scene -floatfile f -precision float -tolerance 1e-4 -json j.json
         is "-json tells how the pixels were computed" python3 -c '
@@ -164,4 +165,19 @@ assert s["tiles_in_double"] == s["tiles"]
     fi
 fi
 
+# the report: about ten lines by default, nanoBragg's with -verbose, only the seed with -quiet
+run $scene -water 0.1 -noisefile n.img -json j.json -images 2 -osc 0.1
+is "at most twelve lines" test "$(wc -l < out)" -le 12
+is "about crystal, beam, detector, scan, sampling, run, images, files" sh -c '
+    for word in crystal beam detector scan sampling run "image 1" "image 2" files; do
+        grep -q "^$word " out || exit 1
+    done'
+is "and one note about nanoBragg" test "$(grep -c "nanoBragg" err)" -eq 1
+run $scene -water 0.1 -noisefile n.img -verbose
+is "-verbose has the words of nanoBragg" grep -q '^max_I = ' out
+is "and each difference" test "$(grep -c '; -compat nanobragg)' err)" -ge 2
+run $scene -noisefile n_1.img -fluence 1e35 -quiet
+is "-quiet prints nothing on stdout" test ! -s out
+is "but the seed" grep -q 'noise seed from the clock: -seed [0-9]* makes' err
+is "and which image is saturated" grep -q 'saturated at 65535: n_1.img$' err
 finish

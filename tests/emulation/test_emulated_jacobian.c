@@ -153,7 +153,8 @@ static int classes(void)
                 if (!way.kernels->jacobian[t.job.spec.shape][t.job.spec.lookup][kind].block)
                     continue;
                 worst = worst_change(&t, way, &n, &where);
-                worst_check(&worst, single ? float_allowed : double_allowed,
+                /* 2.9e-14 and 6.8e-7 measured */
+                worst_check(&worst, single ? 1e-5 : 5e-13,
                             "%s, class %d, %s: %d tangents, %s", names[i], kind,
                             single ? "float" : "double", n, where);
                 tap_check(n > 10, "%d tangents", n);
@@ -211,7 +212,8 @@ static int mixtures(void)
                                              0,
                                              0,
                                              0};
-            const double allowed = single ? float_allowed : double_allowed;
+            /* 1.4e-14 and 4.7e-7 measured, of photons 2.2e-14 */
+            const double allowed = single ? 8e-6 : 2e-13;
             const char *where;
             struct worst worst;
             int n;
@@ -222,7 +224,7 @@ static int mixtures(void)
                         single ? "float" : "double", n, where);
             tap_check(n == t.n, "all tangents");
             worst = worst_photons(&t, way);
-            worst_check(&worst, single ? float_photons : double_photons, "photons");
+            worst_check(&worst, single ? float_photons : 3e-13, "photons");
         }
         device_run_drop(&t);
     }
@@ -245,7 +247,8 @@ static int as_reference(void)
 
         device_run_make(&scene, 0, &t);
         worst = worst_change(&t, way, &n, &where);
-        worst_check(&worst, double_allowed, "%s: %d tangents, %s", names[i], n, where);
+        /* 2.2e-14 measured */
+        worst_check(&worst, 4e-13, "%s: %d tangents, %s", names[i], n, where);
         tap_check(n == t.n, "all tangents");
         device_run_drop(&t);
     }

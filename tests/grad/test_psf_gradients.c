@@ -227,7 +227,7 @@ static int adjoint(void)
         right = (double)dot(back, change, n) + bars.psf.fwhm * dots.psf.fwhm
                 + bars.detector.pixel * dots.detector.pixel;
         for (int p = 0; p < n; p++) size += fabs(bar[p] * image[p]);
-        (void)tap_close("difference/size", (left - right) / size, 0, 4e-15);
+        (void)tap_close("difference/size", (left - right) / size, 0, 3e-15);
         psf_free(psf);
     }
     return TAP_PASS;
@@ -342,7 +342,7 @@ static int directions(void)
     peak = worst_largest(change[2], FAST * SLOW);
     for (int i = 0; i < FAST * SLOW; i++)
         worst_add(&off, change[2][i], 0.3 * change[0][i] - 2 * change[1][i], peak);
-    worst_check(&off, 1e-15, "linear");
+    worst_check(&off, 6e-16, "linear"); /* 3.9e-17 measured */
     nb_simulator_free(sim);
     nb_context_free(ctx);
     return TAP_PASS;

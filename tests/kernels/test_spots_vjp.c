@@ -198,18 +198,16 @@ static int painted_as_lanes(void)
 
         tangents_of(&s, sum, scale);
         worst = worst_of(a.n, a.linear, b.linear, scale);
-        tap_check(a.n == b.n && worst <= 1e-10, "%s: %.1e of S from lanes, 1e-10 allowed",
-                  name, worst);
-        worst = worst_of(a.n, a.linear, sum, scale);
-        tap_check(worst <= 1e-10, "%s: %.1e of S from tangents, 1e-10 allowed", name,
-                  worst);
+        tap_check(a.n == b.n && a.n > 0, "%s: %zu parameters", name, a.n);
+        /* rounding of N h: 3.7e-14 measured */
+        tap_close("from lanes, of S", worst, 0, 6e-13);
+        tap_close("from tangents, of S", worst_of(a.n, a.linear, sum, scale), 0, 6e-13);
         tap_check(a.painted == is_painted(&s), "%s: %s", name,
                   a.painted ? "painted" : "cell by cell");
         for (size_t k = 0; k < a.n; k++) scale[k] = fabs(b.loss[k]);
-        worst = worst_of(a.n, a.loss, b.loss, scale);
-        tap_check(worst <= 1e-8, "%s: of a loss %.1e from lanes, 1e-8 allowed", name,
-                  worst);
-        tap_close("its value", a.value / b.value, 1, 1e-11);
+        /* of a loss, of itself, though its terms cancel: 2e-11 measured */
+        tap_close("a loss, from lanes", worst_of(a.n, a.loss, b.loss, scale), 0, 3e-10);
+        tap_close("its value", a.value / b.value, 1, 2e-13); /* 1.2e-14 measured */
         free(sum);
         free(scale);
         drop(&a);
@@ -266,9 +264,8 @@ static int tolerance_kept(void)
         double loss;
         const double worst = worst_to(NB_DOUBLE, tolerances[i], 0, &loss);
 
-        tap_check(worst <= allowed && loss <= allowed,
-                  "to %g: %.1e of S, of a loss %.1e; %.1e allowed", tolerances[i], worst,
-                  loss, allowed);
+        tap_promised("to a tolerance, of S", worst, 0, allowed);
+        tap_promised("to a tolerance, of a loss", loss, 0, allowed);
     }
     return TAP_PASS;
 }
@@ -318,9 +315,9 @@ static double check_as_lanes(const char *name, const nb_scene *s, double toleran
     tangents_of(s, sum, scale);
     linear = worst_of(a.n, a.linear, b.linear, scale);
     loss = worst_of_loss(a.n, a.loss, b.loss, scale);
-    tap_check(linear <= allowed && loss <= allowed,
-              "%s: %.1e of S from lanes, of a loss %.1e; %.0e allowed", name, linear, loss,
-              allowed);
+    tap_note("%s", name);
+    tap_close("from lanes, of S", linear, 0, allowed / 2);
+    tap_close("from lanes, of a loss", loss, 0, allowed);
     tap_check(a.painted && is_painted(s), "%s: painted", name);
     value = a.value;
     free(sum);
@@ -343,7 +340,7 @@ static int masked(void)
         s.crystal.shape = NB_GAUSS;
         s.detector.mask = mask;
         for (int k = 0; k < rows[i] * s.detector.nfast; k++) mask[k] = k % 5 != 1;
-        value = check_as_lanes("masked", &s, 1e-14, 1e-10);
+        value = check_as_lanes("masked", &s, 1e-14, 1.5e-12); /* 1.1e-13 measured */
         tap_check((value > 0) == (rows[i] > 0), "%d rows shown: a loss of %.3g", rows[i],
                   value);
         free(mask);
@@ -351,14 +348,15 @@ static int masked(void)
     return TAP_PASS;
 }
 
-/* nothing but tails reach the detector: the first trial drops all of them */
+/* nothing but tails reach the detector: the first trial drops all of them. 8.4e-14 is
+ * measured. */
 static int tails(void)
 {
     nb_scene s = scenes_beside_spot(NB_GAUSS, 10, 0.4);
 
-    tap_check(check_as_lanes("gauss", &s, 1e-8, 1e-9) > 0, "a loss");
+    tap_check(check_as_lanes("gauss", &s, 1e-8, 1.5e-12) > 0, "a loss");
     s = scenes_beside_spot(NB_GAUSS_STAR, 10, 0.4);
-    tap_check(check_as_lanes("gauss_star", &s, 1e-8, 1e-9) > 0, "a loss");
+    tap_check(check_as_lanes("gauss_star", &s, 1e-8, 1.5e-12) > 0, "a loss");
     return TAP_PASS;
 }
 
@@ -421,9 +419,10 @@ static void check_dark(const char *name, const nb_scene *s)
     loss = worst_of_loss(a.n, a.loss, b.loss, scale);
     tap_check(dark > 10 && light > 10, "%s: %d cells without a photon, %d with some", name,
               dark, light);
-    tap_check(linear <= 1e-10 && loss <= 1e-10,
-              "%.1e of S from lanes, of a loss %.1e; 1e-10 allowed", linear, loss);
-    tap_close("the loss", loss_of(s, &spots) / loss_of(s, &lanes), 1, 1e-11);
+    /* 8.6e-16 and 3.3e-16 measured */
+    tap_close("from lanes, of S", linear, 0, 1.5e-14);
+    tap_close("from lanes, of a loss", loss, 0, 1.5e-14);
+    tap_close("the loss", loss_of(s, &spots) / loss_of(s, &lanes), 1, 6e-15);
     free(sum);
     free(scale);
     drop(&a);

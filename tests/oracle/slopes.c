@@ -92,7 +92,7 @@ int oracle_slopes_double(void)
 
     worst_check(&worst.value, 1e-15, "value, of n");
     worst_check(&worst.near_middle, 1e-15, "slope in v where pi n v < 0.2, relative");
-    worst_check(&worst.slope_v, 1e-13, "slope in v, of the steepest");
+    worst_check(&worst.slope_v, 1e-14, "slope in v, of the steepest");
     worst_check(&worst.slope_n, 1e-15, "slope in n, of (1 + pi n v) times the steepest");
     return TAP_PASS;
 }

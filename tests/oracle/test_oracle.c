@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "oracle/slopes.h"
 #include "oracle/truth.h"
+#include "support/renders.h"
 #include "support/scenes.h"
 #include "support/tap.h"
 #include "support/worst.h"
@@ -21,6 +23,7 @@ enum { MOST_PIXELS = 400, NAMES = 4096 };
 struct both {
     int n, nslow, nfast;
     int flat[DUAL_MOST]; /* parameters without influence */
+    double value[DUAL_MOST]; /* of the parameters */
     double natural[DUAL_MOST]; /* peak of the image over the size of a parameter */
     double image[MOST_PIXELS], jacobian[DUAL_MOST][MOST_PIXELS];
     quad truth[MOST_PIXELS], slopes[DUAL_MOST][MOST_PIXELS];
@@ -104,7 +107,7 @@ static void oracle_side(const nb_scene *scene, nb_simulator *sim, struct both *o
     truth_free(truth);
 }
 
-/* largest difference over the largest true value and 1e-3 of `natural`, the change that
+/* largest difference over the largest true value and 0.1 of `natural`, the change that
  * matters: columns in which nearly all cancels are as good as the image is; and the largest
  * true value, 0 where it is rounding */
 static struct worst off(const double *ours, const quad *truth, int n, double natural,
@@ -117,12 +120,42 @@ static struct worst off(const double *ours, const quad *truth, int n, double nat
         if (fabsq(truth[i]) > most) most = fabsq(truth[i]);
     *largest = most > (quad)1e-20 * natural ? (double)most : 0;
     for (int i = 0; i < n; i++)
-        worst_add(&worst, (double)(ours[i] - truth[i]), 0, *largest + 1e-3 * natural);
+        worst_add(&worst, (double)(ours[i] - truth[i]), 0, *largest + 0.1 * natural);
     return worst;
 }
 
+/* The image in units of what one rounding of each parameter changes in a pixel, eps (|I| +
+ * sum |x dI/dx|): 0.4 to 6.1 are measured. */
+static const double image_allowed = 15;
+
+static void check_image(const struct both *both)
+{
+    struct worst worst = {0};
+
+    for (int i = 0; i < both->nslow * both->nfast; i++) {
+        double size = (double)fabsq(both->truth[i]);
+
+        for (int p = 0; p < both->n; p++)
+            size += fabs((double)both->slopes[p][i] * both->value[p]);
+        worst_add(&worst, (double)(both->image[i] - both->truth[i]), 0, DBL_EPSILON * size);
+    }
+    worst_check(&worst, image_allowed, "image, of one rounding of its parameters");
+}
+
+/* Derivatives in units of the rounding of the phase, and the largest of their column or of
+ * their terms: 0.3 to 7.8 are measured, and 0.1 to 3.1 in sums. */
+static double column_allowed(const nb_scene *scene)
+{
+    return 20 * DBL_EPSILON * renders_phase(scene);
+}
+
+static double sum_allowed(const nb_scene *scene)
+{
+    return 8 * DBL_EPSILON * renders_phase(scene);
+}
+
 /* gradients of two sums with random weights, of the sum of |weight x derivative| */
-static void check_adjoint(nb_simulator *sim, const struct both *both)
+static void check_adjoint(nb_simulator *sim, const struct both *both, double allowed)
 {
     static double weight[2][MOST_PIXELS], gradient[2 * DUAL_MOST];
     const int pixels = both->nslow * both->nfast;
@@ -149,7 +182,7 @@ static void check_adjoint(nb_simulator *sim, const struct both *both)
         moved++;
     }
     tap_check(moved > 0, "%d gradients are not 0", moved);
-    worst_check(&worst, 1e-11, "gradients of weighted sums, of the sum of sizes");
+    worst_check(&worst, allowed, "gradients of weighted sums, of the sum of sizes");
 }
 
 static int compare(const char *name, const nb_scene *scene)
@@ -159,7 +192,8 @@ static int compare(const char *name, const nb_scene *scene)
     const nb_options options = {NB_DOUBLE, NB_REFERENCE, 0};
     nb_context *ctx;
     nb_simulator *sim;
-    struct worst worst = {0}, image;
+    const double allowed = column_allowed(scene);
+    struct worst worst = {0};
     double peak;
     char worst_name[32] = "none";
     size_t before;
@@ -176,8 +210,7 @@ static int compare(const char *name, const nb_scene *scene)
     library_side(sim, &both);
     oracle_side(scene, sim, &both);
 
-    image = off(both.image, both.truth, pixels, 0, &peak);
-    worst_check(&image, 1e-12, "image, of its peak");
+    (void)off(both.image, both.truth, pixels, 0, &peak);
     tap_check(peak > 0, "the image is not empty: peak %.4g photons", peak);
     for (int p = 0; p < both.n; p++) {
         struct worst away;
@@ -185,11 +218,12 @@ static int compare(const char *name, const nb_scene *scene)
         double largest;
 
         if (nb_param_at(sim, (size_t)p, &param) != NB_OK) abort();
+        both.value[p] = param.value;
         both.natural[p] = peak / fmax(fabs(param.value), param.scale);
         away = off(both.jacobian[p], both.slopes[p], pixels, both.natural[p], &largest);
         both.flat[p] = largest == 0;
         flat += both.flat[p];
-        if (!(away.error <= 1e-11))
+        if (!(away.error <= allowed))
             tap_check(0, "%s: off by %.3g of the column's largest, %.6g", param.name,
                       away.error, largest);
         before = worst.count;
@@ -199,8 +233,9 @@ static int compare(const char *name, const nb_scene *scene)
     }
     tap_note("%d parameters, %d of them without influence; worst: %s", both.n, flat,
              worst_name);
-    worst_check(&worst, 1e-11, "derivatives, of the largest of a column");
-    check_adjoint(sim, &both);
+    worst_check(&worst, allowed, "derivatives, of the largest of a column");
+    check_image(&both);
+    check_adjoint(sim, &both, sum_allowed(scene));
     nb_simulator_free(sim);
     nb_context_free(ctx);
     return TAP_PASS;

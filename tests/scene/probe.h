@@ -37,8 +37,10 @@ void probe_orientation(nb_simulator *sim, int phi, int domain, double axes[3][3]
 /* One of the scenes of support/scenes.h; its image at x, 37 x 40 pixels. */
 void probe_forward(nb_simulator *sim, const double *x, double *image);
 
-/* A check: <bar, J dx> is <J^T bar, dx> at the scene's own values. */
-void probe_transposed(const char *what, nb_simulator *sim, const double *dx);
+/* A check: <bar, J dx> is <J^T bar, dx> at the scene's own values, within
+ * `allowed` of the sum of |bar J dx|. */
+void probe_transposed(const char *what, nb_simulator *sim, const double *dx,
+                      double allowed);
 
 /* The next of a stream of numbers between 0 and 1. */
 double probe_uniform(uint64_t *state);

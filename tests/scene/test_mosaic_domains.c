@@ -50,7 +50,8 @@ static int domain_weights(void)
             }
             (void)snprintf(what, sizeof what, "%s by strategy %d", scenes[i], strategy);
             tap_close(what, probe_off(all, sum, PIXELS), 0, 4e-15);
-            probe_transposed("change and pull of the weights", sim, weight + 1);
+            /* domains nearly cancel in a change of weights: 5e-14 measured */
+            probe_transposed("change and pull of the weights", sim, weight + 1, 6e-13);
             probe_forward(sim, alike, all);
             nb_simulator_free(sim);
             s.crystal.domain_weight = NULL;
@@ -170,7 +171,7 @@ static int anisotropic_limits(void)
     s = scenes_named(SCENES_FEATURES, "anisotropic");
     sim = probe_make(&s, "mosaic_axes cell misset rotation ncells_off");
     if (nb_nparam(sim) != COUNT(all)) abort();
-    probe_transposed("change and pull", sim, all);
+    probe_transposed("change and pull", sim, all, 6e-13);
     nb_simulator_free(sim);
     return TAP_PASS;
 }

@@ -106,7 +106,7 @@ static double shortest_wavelength(const nb_scene *scene)
     return shortest > 0 ? shortest : 1;
 }
 
-double renders_allowed(const nb_scene *scene)
+double renders_phase(const nb_scene *scene)
 {
     const struct renders_way way = {NB_DOUBLE, NB_LANES, 0, 1, NULL};
     const nb_description about = renders_describe(scene, &way);
@@ -114,7 +114,12 @@ double renders_allowed(const nb_scene *scene)
     double most = 0;
 
     for (int i = 0; i < 3; i++) most = fmax(most, about.ncells[i] * about.cell[i] * q);
-    return fmax(1e-12, 4 * DBL_EPSILON * 3.14159265358979323846 * most);
+    return 3.14159265358979323846 * most;
+}
+
+double renders_allowed(const nb_scene *scene)
+{
+    return DBL_EPSILON * (64 + 4 * renders_phase(scene));
 }
 
 /* ---- aiming at a reflection ---- */

@@ -39,9 +39,13 @@ struct renders_gap {
 
 struct renders_gap renders_compare(const double *image, const double *truth, size_t n);
 
-/* Returns the rounding in double of a long crystal, as a fraction of the peak: 1e-12 or 4
- * eps pi max(N |h|), where |h| is that of the detector's corner and at least |a|/lambda,
+/* Returns pi max(N |h|), the largest phase of the crystal's interference, which is rounded
+ * like a number of its size. |h| is that of the detector's corner and at least |a|/lambda,
  * since directions are numbers of size 1, however small their difference. */
+double renders_phase(const nb_scene *scene);
+
+/* Returns the rounding in double of an image, as a fraction of the peak: 64 eps for its
+ * factors and the sum of samples, and 4 eps times the phase. Lanes stay below an eighth. */
 double renders_allowed(const nb_scene *scene);
 
 /* Shear the crystal of a scene with one orientation and one source a little, so that the

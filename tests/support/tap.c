@@ -30,15 +30,15 @@ int tap_check(int condition, const char *format, ...)
     return condition;
 }
 
-int tap_close_at(const char *file, int line, const char *name, double measured,
-                 double expected, double allowed)
+int tap_close_at(const char *file, int line, const char *kind, const char *name,
+                 double measured, double expected, double allowed)
 {
     const double off = fabs(measured - expected);
 
     /* infinities of the same sign differ by NaN, but are equal */
     return tap_check(off <= allowed || measured == expected,
-                     "%s: measured %.17g expected %.17g off %.2g allowed %.2g [%s:%d]",
-                     name, measured, expected, off, allowed, file, line);
+                     "%s: measured %.17g expected %.17g off %.2g %s %.2g [%s:%d]", name,
+                     measured, expected, off, kind, allowed, file, line);
 }
 
 void tap_note(const char *format, ...)

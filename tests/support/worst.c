@@ -52,8 +52,8 @@ void worst_fail(struct worst *w)
     worst_add(w, NAN, NAN, 1);
 }
 
-int worst_check_at(const char *file, int line, const struct worst *w, double allowed,
-                   const char *format, ...)
+int worst_check_at(const char *file, int line, const char *kind, const struct worst *w,
+                   double allowed, const char *format, ...)
 {
     char what[200];
     va_list args;
@@ -63,10 +63,10 @@ int worst_check_at(const char *file, int line, const struct worst *w, double all
     va_end(args);
     if (w->count == 0) return tap_check(0, "%s: nothing was compared", what);
     return tap_check(w->error <= allowed,
-                     "%s: off %.2g allowed %.2g, at number %zu of %zu: %.9g expected %.9g "
+                     "%s: off %.2g %s %.2g, at number %zu of %zu: %.9g expected %.9g "
                      "[%s:%d]",
-                     what, w->error, allowed, w->at, w->count, w->found, w->truth, file,
-                     line);
+                     what, w->error, kind, allowed, w->at, w->count, w->found, w->truth,
+                     file, line);
 }
 
 double worst_largest(const double *a, size_t n)

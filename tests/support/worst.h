@@ -33,9 +33,13 @@ void worst_fail(struct worst *w);
 
 /* Print the error and `allowed` behind the sentence, and where the check stands, and check
  * that the error is not larger and that something was compared. Returns 1 if it passed. */
-#define worst_check(...) worst_check_at(__FILE__, __LINE__, __VA_ARGS__)
-int worst_check_at(const char *file, int line, const struct worst *w, double allowed,
-                   const char *format, ...) __attribute__((format(printf, 5, 6)));
+#define worst_check(...) worst_check_at(__FILE__, __LINE__, "allowed", __VA_ARGS__)
+int worst_check_at(const char *file, int line, const char *kind, const struct worst *w,
+                   double allowed, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
+
+/* Do the same with a bound that the documentation promises (tap.h). */
+#define worst_promised(...) worst_check_at(__FILE__, __LINE__, "promised", __VA_ARGS__)
 
 /* Returns the largest modulus of n numbers, or NaN if one is not finite. */
 double worst_largest(const double *a, size_t n);

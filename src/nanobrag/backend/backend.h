@@ -42,33 +42,36 @@ struct request {
     const nb_scene *scene;
     const struct phys_frame *frame;
 
-    /* forward: dense photons on the host, or an image on the device if it is not NULL */
+    /* An image is written as dense photons on the host or, if `output` is not NULL, to an
+     * array on the device. */
     double *photons;
     const nb_array *output;
 
-    /* batch: its `done` stays 0 where the images have to be computed one by one */
+    /* A batch whose `done` stays 0 has to be computed image by image. */
     struct gpu_batch *batch;
 
-    /* adjoint, loss, normal: an adjoint ends in sim->gradient, a normal matrix in *sums */
+    /* An adjoint, a loss and a normal matrix are those of this objective. The adjoint is
+     * left in sim->gradient, the normal matrix in *sums. */
     struct objective_terms objective;
     int coupling; /* 1: that block of a normal matrix is asked for */
     double value; /* of the objective, set by the operation */
     const struct normal_sums *sums;
 
-    /* jacobian: along the first n of sim->tangents, into n images on the host */
+    /* A Jacobian is computed along the first n of sim->tangents, into n images on the host.
+     */
     int n;
     nb_array *change;
 
-    /* count: both arrays are on the host or both on the device; `donated`: they share
-     * memory */
+    /* Counts and their image are both on the host or both on the device. If `donated` is 1,
+     * they share memory. */
     const nb_digitizer *how;
     const nb_array *image;
     nb_array *counts;
     int donated;
 
-    /* set while the request runs */
-    int started; /* 1: its plan was found, and the backend runs */
-    const char *refused; /* why a device cannot, if only the operation itself could tell */
+    /* These are set while the request runs. */
+    int started; /* 1: its plan was found, and the backend runs it */
+    const char *refused; /* why a device cannot run it, found while it ran; or NULL */
 };
 
 /* Returns a request for an operation on a frame of a scene; the caller sets the other
@@ -82,7 +85,7 @@ struct request backend_request(enum backend_operation operation, nb_simulator *s
 struct backend {
     struct {
         nb_status (*run)(struct request *request);
-        /* why not; NULL: it computes */
+        /* Returns why the backend does not run a request, or NULL if it does. */
         const char *(*refuses)(const struct request *request);
     } operations[BACKEND_OPERATIONS];
 };

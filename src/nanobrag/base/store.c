@@ -18,8 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 /* A file is NAME + ending; while it is written, the name goes on with ".", two numbers and
  * ".tmp". Files that a killed process left unfinished are removed after STALE_S seconds. */
@@ -384,14 +385,6 @@ int store_save(const struct store *store, const char *name, const void *bytes, s
 /* set while a thread has the lock or waits for it */
 static atomic_flag writing = ATOMIC_FLAG_INIT;
 
-static long long now_ms(void)
-{
-    struct timespec now = {0};
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (long long)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static void nap(void)
 {
     static const struct timespec length = {0, NAP_MS * 1000000L};
@@ -420,7 +413,7 @@ static int try_lock(int folder)
 }
 
 /* Wait for the lock of other processes. Returns it, or -1 with the reason. */
-static int wait_for_lock(const struct store *store, int folder, long long until,
+static int wait_for_lock(const struct store *store, int folder, double until,
                          char why[STORE_WHY])
 {
     for (;;) {
@@ -431,7 +424,7 @@ static int wait_for_lock(const struct store *store, int folder, long long until,
             explain(why, store, "lock", "lock", errno);
             return -1;
         }
-        if (now_ms() >= until) {
+        if (clock_seconds(CLOCK_MONOTONIC) >= until) {
             (void)snprintf(why, STORE_WHY, "%.300s/lock: locked by another process",
                            store->folder);
             return -1;
@@ -442,11 +435,11 @@ static int wait_for_lock(const struct store *store, int folder, long long until,
 
 int store_lock(const struct store *store, int milliseconds, char why[STORE_WHY])
 {
-    const long long until = now_ms() + milliseconds;
+    const double until = clock_seconds(CLOCK_MONOTONIC) + 1e-3 * milliseconds;
     int folder, lock = -1;
 
     while (atomic_flag_test_and_set_explicit(&writing, memory_order_acquire)) {
-        if (now_ms() >= until) {
+        if (clock_seconds(CLOCK_MONOTONIC) >= until) {
             (void)snprintf(why, STORE_WHY, "%.300s/lock: locked by another thread",
                            store->folder);
             return -1;

@@ -190,13 +190,13 @@ static void check_seeds(struct run *run)
 {
     const struct settings *s = run->s;
     if (s->noise && s->seed_from_clock)
-        message_note(run->messages,
-                     "noise seed from the clock: -seed %lld makes this image again",
-                     (long long)s->seed);
+        message_record(run->messages,
+                       "noise seed from the clock: -seed %lld makes this image again",
+                       (long long)s->seed);
     if (s->random_misset && s->misset_seed_from_clock)
-        message_note(run->messages,
-                     "orientation seed from the clock: -misset_seed %lld makes it again",
-                     (long long)s->misset_seed);
+        message_record(run->messages,
+                       "orientation seed from the clock: -misset_seed %lld makes it again",
+                       (long long)s->misset_seed);
 }
 
 void checks_before(struct run *run)
@@ -211,20 +211,30 @@ void checks_before(struct run *run)
     check_seeds(run);
 }
 
+/* Warn of pixels at the end of a file's range, and name the first images that have some. */
+static void check_overloads(struct run *run, int kind, const char *what)
+{
+    enum { NAMED = 3 };
+    char names[512] = "";
+    long long pixels = 0;
+    size_t length = 0;
+    int files = 0;
+    for (int i = 0; i < run->done; i++) {
+        const struct result *result = &run->results[i];
+        const int64_t n = kind == OUT_INT ? result->saturated : result->overloads;
+        pixels += n;
+        if (n > 0 && files++ < NAMED && length < sizeof names)
+            length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
+                                       files > 1 ? ", " : "", result->file[kind]);
+    }
+    if (pixels == 0) return;
+    message_warning(run->messages, "%lld pixels of %s are saturated at 65535: %s%s", pixels,
+                    what, names, files > NAMED ? ", and more" : "");
+}
+
 void checks_after(struct run *run)
 {
-    long long saturated = 0, overloads = 0;
-    for (int i = 0; i < run->done; i++) {
-        saturated += run->results[i].saturated;
-        overloads += run->results[i].overloads;
-    }
     if (run->s->compat) return;
-    if (saturated > 0)
-        message_warning(run->messages,
-                        "%lld pixels of the scaled image are saturated at 65535",
-                        saturated);
-    if (overloads > 0)
-        message_warning(run->messages,
-                        "%lld pixels of the image with noise are saturated at 65535",
-                        overloads);
+    check_overloads(run, OUT_INT, "the scaled image");
+    check_overloads(run, OUT_NOISE, "the image with noise");
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "cli/run.h"
+#include "cli/timing.h"
 
 /* Below this many evaluations nothing is measured: even the slowest kernel ends in minutes
  * (0.4 million a second). NB_SPOTS visits a few of them only. */
@@ -44,10 +45,10 @@ static nb_status time_of(struct run *run, nb_scene *scene, int oversample, doubl
     status = nb_simulator_create(run->ctx, scene, NULL, &run->s->how, &sim);
     if (status != NB_OK) return status;
     for (int i = 0; i < 2 && status == NB_OK; i++) {
-        const double start = progress_line_clock();
+        const double start = timing_seconds();
 
         status = nb_forward(sim, NULL, &image);
-        *seconds = fmin(*seconds, progress_line_clock() - start);
+        *seconds = fmin(*seconds, timing_seconds() - start);
     }
     nb_simulator_free(sim);
     return status;

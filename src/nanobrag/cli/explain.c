@@ -106,10 +106,19 @@ static void explain_compiled(struct run *run)
                "strategy if auto\n");
 }
 
+static void explain_differences(const struct run *run)
+{
+    if (run->ndifference > 0)
+        printf("\nother than in nanoBragg, whose results -compat nanobragg gives\n");
+    for (int i = 0; i < run->ndifference; i++)
+        printf("  %s; nanoBragg %s\n", run->difference[i].ours, run->difference[i].theirs);
+}
+
 void explain_run(struct run *run)
 {
     explain_geometry(run);
     explain_work(run);
     explain_compiled(run);
+    explain_differences(run);
     printf("\nnothing was rendered or written (-explain)\n");
 }

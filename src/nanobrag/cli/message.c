@@ -89,17 +89,32 @@ void message_warning(struct messages *messages, const char *format, ...)
     fprintf(stderr, "nanobrag: warning: %s\n", text);
 }
 
-void message_note(struct messages *messages, const char *format, ...)
+static void note_line(struct messages *messages, int quiet, const char *format,
+                      va_list args)
 {
-    if (messages->compat) return;
     char text[LINE_MAX_BYTES];
-    va_list args;
-    va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (!append_new(&messages->notes, &messages->nnotes, text) || messages->quiet) return;
+    if (!append_new(&messages->notes, &messages->nnotes, text) || quiet) return;
     fflush(stdout);
     fprintf(stderr, "nanobrag: note: %s\n", text);
+}
+
+void message_note(struct messages *messages, const char *format, ...)
+{
+    va_list args;
+    if (messages->compat) return;
+    va_start(args, format);
+    note_line(messages, messages->quiet, format, args);
+    va_end(args);
+}
+
+void message_record(struct messages *messages, const char *format, ...)
+{
+    va_list args;
+    if (messages->compat) return;
+    va_start(args, format);
+    note_line(messages, 0, format, args);
+    va_end(args);
 }
 
 void messages_free(struct messages *messages)

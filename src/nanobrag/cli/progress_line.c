@@ -9,7 +9,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+
+#include "cli/timing.h"
 
 /* The state of the process: 1 once SIGINT came. A signal handler can reach nothing else. */
 static volatile sig_atomic_t interrupted;
@@ -18,13 +19,6 @@ static void on_interrupt(int number)
 {
     (void)number;
     interrupted = 1;
-}
-
-double progress_line_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 void progress_line_catch_interrupt(void)
@@ -52,7 +46,7 @@ void progress_line_start(struct progress_line *progress, int kind, int images)
     progress->kind = kind == PROGRESS_TERMINAL ? PROGRESS_TERMINAL
                      : kind == PROGRESS_LINES  ? PROGRESS_LINES
                                                : PROGRESS_NONE;
-    progress->start = progress_line_clock();
+    progress->start = timing_seconds();
 }
 
 void progress_line_image(struct progress_line *progress, int image)
@@ -65,7 +59,7 @@ void progress_line_part(struct progress_line *progress, const char *what, int i,
 {
     /* nanoBragg prints the lines for images only */
     if (progress->kind == PROGRESS_LINES) progress->kind = PROGRESS_NONE;
-    if (i == 0) progress->start = progress_line_clock();
+    if (i == 0) progress->start = timing_seconds();
     progress->what = what;
     progress->images = n;
     progress_line_image(progress, i);
@@ -84,7 +78,7 @@ static void show_time(double seconds)
 static void show_terminal(struct progress_line *progress, int percent, double fraction)
 {
     const double all = (progress->image + fraction) / progress->images;
-    const double passed = progress_line_clock() - progress->start;
+    const double passed = timing_seconds() - progress->start;
     fprintf(stderr, "\r\033[K%3d %%", percent);
     if (progress->images > 1)
         fprintf(stderr, " of %s %d of %d", progress->what, progress->image + 1,

@@ -15,9 +15,6 @@ struct progress_line {
     int shown; /* 1: the terminal's line is not empty */
 };
 
-/* The time of a monotonic clock, s. */
-double progress_line_clock(void);
-
 /* Make the first SIGINT set a flag, for progress_line_interrupted(). The second one ends
  * the program. */
 void progress_line_catch_interrupt(void);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/run_derivatives.h"
+#include "cli/timing.h"
 
 static void on_log(void *user, int level, const char *topic, const char *line)
 {
@@ -164,10 +165,10 @@ static int report_interrupt(const struct run *run)
 static int make_image(struct run *run, int i)
 {
     struct result *result = &run->results[i];
-    const double start = progress_line_clock();
+    const double start = timing_seconds();
     result->phi = run->resolved.scan.phi0 + i * run->resolved.scan.osc;
     run->params.x[run->params.phi0] = result->phi;
-    if (i > 0 && !run->s->quiet) printf("\nimage %d: phi0 = %g\n", i + 1, result->phi);
+    if (i > 0 && run->s->full_report) printf("\nimage %d: phi0 = %g\n", i + 1, result->phi);
     progress_line_image(&run->progress, i);
     nb_array image =
         nb_array_f64(run->image, run->description.nslow, run->description.nfast);
@@ -177,11 +178,13 @@ static int make_image(struct run *run, int i)
     progress_line_end(&run->progress);
     if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
     if (status != NB_OK) return library_failed(run, status);
-    result->seconds = progress_line_clock() - start;
+    result->seconds = timing_seconds() - start;
     const int code = run->derivatives ? derivatives_make(run) : 0;
     if (code) return code;
-    if (!run->s->quiet) printf("\n");
-    return outputs_write(run, i);
+    if (run->s->full_report) printf("\n");
+    const int written = outputs_write(run, i);
+    if (!written) report_image(run, i);
+    return written;
 }
 
 static int make_images(struct run *run)
@@ -207,8 +210,10 @@ static int prepare(struct run *run, const struct event_list *events)
     if (code) return code;
     settings_apply(s, events);
     messages->quiet = s->quiet;
+    s->full_report = !s->quiet && (s->compat || s->verbose);
     /* stdout has only the numbers of -json; notes go to stderr */
-    if (outputs_to_stdout(s->json) || outputs_to_stdout(s->gradfile)) s->quiet = 1;
+    if (outputs_to_stdout(s->json) || outputs_to_stdout(s->gradfile))
+        s->quiet = 1, s->full_report = 0;
     if (!s->compat) code = settings_check(s, messages);
     if (!code && bench_compile_builtin(s)) return outputs_check(s, messages);
     if (!code) code = settings_finish(s, messages);
@@ -246,7 +251,7 @@ static int execute(struct run *run)
     code = allocate(run);
     if (!code && !run->s->explain) code = estimate_check(run);
     if (code) return code;
-    if (!run->s->quiet || run->s->explain) report_start(run);
+    report_start(run);
     if (run->s->explain) {
         explain_run(run);
         return 0;
@@ -261,7 +266,9 @@ static int execute(struct run *run)
         (void)json_write(run, run->s->json);
     if (code) return code;
     checks_after(run);
-    return run->s->json ? json_write(run, run->s->json) : 0;
+    if (run->s->json) code = json_write(run, run->s->json);
+    if (!code) report_end(run);
+    return code;
 }
 
 static void free_run(struct run *run)
@@ -283,13 +290,13 @@ int run_program(struct messages *messages, int argc, char **argv,
 {
     struct settings settings;
     struct run run = {.s = &settings, .messages = messages, .argc = argc, .argv = argv};
-    const double start = progress_line_clock();
+    const double start = timing_seconds();
     progress_line_catch_interrupt();
     settings_start(&settings, messages->compat);
     settings_apply(&settings, events);
     int code = create_context(&run);
     if (!code) code = prepare(&run, events);
-    run.seconds_setup = progress_line_clock() - start;
+    run.seconds_setup = timing_seconds() - start;
     if (!code) code = execute(&run);
     if (fflush(stdout) != 0 && !code)
         code = message_failure(messages, "the report could not be written to stdout");

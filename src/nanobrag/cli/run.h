@@ -47,6 +47,12 @@ struct result {
     char *file[OUT_COUNT];
 };
 
+/* what the default profile does otherwise than nanoBragg, as clauses */
+struct difference {
+    const char *ours, *theirs;
+};
+enum { DIFFERENCES_MOST = 40 };
+
 struct run {
     struct settings *s;
     struct messages *messages;
@@ -63,6 +69,8 @@ struct run {
     struct result *results;
     int done; /* number of finished images */
     double seconds_setup;
+    struct difference difference[DIFFERENCES_MOST]; /* that matter for this command line */
+    int ndifference;
     int argc;
     char **argv;
 };
@@ -103,9 +111,16 @@ int json_finish(struct run *run, struct cJSON *root, const char *path);
 
 /* ---- text on stdout ---- */
 
-/* The report, from the banner to the line before the statistics. */
+/* The report of a few lines (report.c), before the first image, after each, and at the end.
+ * Each prints nothing with -quiet; report_start() gives way to the full report where that
+ * is wanted, the other two are silent then. */
 void report_start(struct run *run);
-void report_summary(const struct run *run);
+void report_image(const struct run *run, int i);
+void report_end(const struct run *run);
+
+/* nanoBragg's report, from the banner to the line before the statistics. */
+void full_report_start(struct run *run);
+void full_report_summary(const struct run *run);
 int report_printout(struct run *run);
 
 /* Print -explain: geometry in every convention, sampling, work. */
@@ -154,7 +169,8 @@ void checks_after(struct run *run);
  * (estimate.c). Returns 0, or the exit status of a refusal that names the ways out. */
 int estimate_check(struct run *run);
 
-/* Print where the default profile differs from nanoBragg for this command line. */
+/* Find where the default profile differs from nanoBragg for this command line, and print
+ * one line about it, or with -verbose one for each. */
 void differences_note(struct run *run);
 
 #endif

@@ -247,7 +247,7 @@ static int write_text(struct run *run, const char *path, FILE *stream, char **te
         const nb_status status = nb_file_write(run->ctx, path, *text, n);
         if (status != NB_OK)
             code = message_status(run->messages, status, nb_context_message(run->ctx), 1);
-        else if (!run->s->quiet)
+        else if (run->s->full_report)
             printf("writing %s\n", path);
     }
     free(*text);
@@ -307,12 +307,19 @@ static int write_jacobian(struct run *run, const struct derivatives *d)
     const nb_status status = nb_raw_write(run->ctx, path, &columns, 64);
     if (status != NB_OK)
         return message_status(run->messages, status, nb_context_message(run->ctx), 1);
-    if (run->s->quiet) return 0;
-    printf("writing %s:", path);
+    if (run->s->full_report) {
+        printf("writing %s:", path);
+        derivatives_print_names(run);
+    }
+    return 0;
+}
+
+void derivatives_print_names(const struct run *run)
+{
+    const struct derivatives *const d = run->derivatives;
     for (size_t i = 0; i < d->jacobian.n; i++)
         printf(" %s", run->params.at[d->jacobian.at[i]].name);
     printf("\n");
-    return 0;
 }
 
 int derivatives_write(struct run *run)

@@ -29,6 +29,9 @@ int derivatives_make(struct run *run);
 /* Print the results or write their files. Returns 0 or the exit status. */
 int derivatives_write(struct run *run);
 
+/* Print the names of the parameters of -jacobianfile in the order of its images. */
+void derivatives_print_names(const struct run *run);
+
 void derivatives_free(struct run *run);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/context.h"
 
 /*
@@ -33,7 +34,6 @@ int psf_default_radius(int kind, double fwhm_pixels)
 #include <fftw3.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <time.h>
 
 struct psf {
     int kind, radius;
@@ -103,14 +103,6 @@ static int allocate(struct psf *psf)
 static char *measured;
 static int timed_out;
 
-static double seconds_now(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void plan_forward(struct psf *p, unsigned how)
 {
     p->forward =
@@ -136,15 +128,16 @@ static void measure_plans(struct psf *p, struct psf_tuning *tuning)
     const char *known = measured ? measured : tuning->known;
     const unsigned how = FFTW_MEASURE | (timed_out ? FFTW_WISDOM_ONLY : 0);
     const double each = tuning->seconds / 2;
-    double start = seconds_now(), middle;
+    double start = clock_seconds(CLOCK_MONOTONIC), middle;
 
     if (known) (void)fftw_import_wisdom_from_string(known);
     fftw_set_timelimit(each);
     plan_forward(p, how);
-    middle = seconds_now();
+    middle = clock_seconds(CLOCK_MONOTONIC);
     plan_backward(p, how);
     fftw_set_timelimit(FFTW_NO_TIMELIMIT);
-    tuning->cut_short = middle - start >= each || seconds_now() - middle >= each;
+    tuning->cut_short =
+        middle - start >= each || clock_seconds(CLOCK_MONOTONIC) - middle >= each;
     tuning->measured = !tuning->cut_short && p->forward && p->backward;
     timed_out |= tuning->cut_short;
     if (!tuning->measured) {

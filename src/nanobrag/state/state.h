@@ -48,7 +48,7 @@ struct device {
     int lost; /* 1: it failed, and the host took over */
     char name[160];
     char why[CONTEXT_MESSAGE / 2];
-    /* why the last derivatives were computed on the host; "": they were not */
+    /* why the host computed the last derivatives; "" if the device did */
     char derivatives_why[CONTEXT_MESSAGE / 2];
     uint64_t reported[8]; /* hashes of the reasons that were reported */
     struct arena memory; /* of the tangents, made with the first gradient */
@@ -71,7 +71,7 @@ struct nb_simulator {
     struct plans plans; /* of compiled mode, which counts its calls in it */
     struct window window;
     struct params params; /* the free ones */
-    /* reflections of the box that hold default_f; 0 unless default_f is free */
+    /* the places of the box that hold default_f, if it is free; else there are none */
     size_t nunlisted;
     size_t *unlisted;
     struct progress progress; /* of the call at hand */
@@ -80,7 +80,8 @@ struct nb_simulator {
     float *box_single; /* the same for kernels in float, or NULL */
     struct phys_source *sources;
     struct phys_orientation *orientations;
-    struct phys_source *source_change; /* these two only where parameters are free */
+    /* the lists of a tangent of the frame; NULL where no parameter is free */
+    struct phys_source *source_change;
     struct phys_rotation *rotation;
     struct adjoint_work adjoint;
     struct gradient gradient;

@@ -6,9 +6,12 @@
  */
 #include "cli/bench_compile/bench_compile.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "cli/timing.h"
 
 static const struct bench_effort efforts[] = {
     {"quick", 5, 101, 0.05},
@@ -40,21 +43,9 @@ const char *bench_operation_word(int operation)
     return operation == OPERATION_IMAGE ? "image" : "gradient";
 }
 
-static const char *precision_of(const struct bench_row *row)
+const char *bench_precision_word(int precision)
 {
-    return row->precision == NB_SINGLE ? "float" : "double";
-}
-
-struct bench_row *bench_row_add(struct bench *bench)
-{
-    if (bench->nrow == bench->room) {
-        const int room = bench->room ? 2 * bench->room : 64;
-        struct bench_row *grown = realloc(bench->rows, (size_t)room * sizeof *grown);
-        if (!grown) return NULL;
-        bench->rows = grown;
-        bench->room = room;
-    }
-    return &bench->rows[bench->nrow++];
+    return precision == NB_SINGLE ? "float" : "double";
 }
 
 /* ---- the table ---- */
@@ -79,45 +70,32 @@ double bench_speedup(const struct bench_row *row)
 static void print_head(const struct bench *bench)
 {
     const int timed = bench->effort.most > 0;
-    printf("%-17s %-9s %-9s %10s %9s %-6s", "case", "of", "precision", "difference",
+    printf("\n%-17s %-9s %-9s %10s %9s %-6s", "case", "of", "precision", "difference",
            "relative", "bits");
     if (timed)
         printf(" %15s %9s %11s %8s %15s", "first ms", "eager ms", "compiled ms", "speedup",
                "fixed ms");
-    printf(" %10s %10s  %s\n", "memory MiB", "plans", "verdict");
-    printf("%65s", "");
+    printf(" %10s %10s  %s\n%65s", "memory MiB", "plans", "verdict", "");
     if (timed) printf(" %15s %30s %15s", "eager/compiled", "", "eager/compiled");
     printf(" %10s %10s\n", "", "made/found");
 }
 
-static double above(double first, double steady)
+/* Write "EAGER/COMPILED", two times in ms. */
+static void pair_text(char text[32], double eager, double compiled)
 {
-    return first > steady ? first - steady : 0;
-}
-
-static void print_pair(const double eager_compiled[SIDES])
-{
-    char text[32];
-    snprintf(text, sizeof text, "%.3f/%.3f", eager_compiled[SIDE_EAGER],
-             eager_compiled[SIDE_COMPILED]);
-    printf(" %15s", text);
+    snprintf(text, 32, "%.3f/%.3f", eager, compiled);
 }
 
 static void print_times(const struct bench_row *row)
 {
-    char speedup[32];
-    double first[SIDES];
-    for (int side = 0; side < SIDES; side++)
-        first[side] = above(row->first[side], row->steady[side]);
-    print_pair(first);
+    const double *const steady = row->steady, *const fixed = row->fixed;
+    char first[32], speedup[32], region[32] = "-";
+    pair_text(first, fmax(row->first[0] - steady[0], 0),
+              fmax(row->first[1] - steady[1], 0));
     snprintf(speedup, sizeof speedup, "%s%.2fx", bench_disturbed(row) ? "~" : "",
              bench_speedup(row));
-    printf(" %9.3f %11.3f %8s", row->steady[SIDE_EAGER], row->steady[SIDE_COMPILED],
-           speedup);
-    if (row->fixed[SIDE_EAGER] >= 0)
-        print_pair(row->fixed);
-    else
-        printf(" %15s", "-");
+    if (fixed[SIDE_EAGER] >= 0) pair_text(region, fixed[0], fixed[1]);
+    printf(" %15s %9.3f %11.3f %8s %15s", first, steady[0], steady[1], speedup, region);
 }
 
 static void print_row(const struct bench *bench, const struct bench_row *row)
@@ -127,8 +105,8 @@ static void print_row(const struct bench *bench, const struct bench_row *row)
     snprintf(plans, sizeof plans, "%llu/%llu", (unsigned long long)stats->compiles,
              (unsigned long long)stats->hits);
     printf("%-17s %-9s %-9s %10.2e %9.2e %-6s", row->name,
-           bench_operation_word(row->operation), precision_of(row), row->difference,
-           row->relative, row->equal ? "equal" : "differ");
+           bench_operation_word(row->operation), bench_precision_word(row->precision),
+           row->difference, row->relative, row->equal ? "equal" : "differ");
     if (bench->effort.most > 0) print_times(row);
     printf(" %10.2f %10s  %s", (double)stats->bytes / (1 << 20), plans,
            row->fails ? "FAIL" : "PASS");
@@ -165,8 +143,7 @@ static void print_start(const struct bench *bench)
            nb_context_threads(run->ctx), bench->effort.word);
     if (why) printf("eager against eager: %s\n", why);
     if (run->s->compat) printf("no image is written\n");
-    printf("\n");
-    print_head(bench);
+    (void)fflush(stdout);
 }
 
 static void print_end(const struct bench *bench)
@@ -204,36 +181,30 @@ static int step(struct bench *bench, const struct bench_case *c)
     return 0;
 }
 
-static int own_scenes(struct bench *bench)
+/* Visit the scene of the command line, or all own scenes. The option -param changes the
+ * resolved scene, which with quirks differs slightly from the given one. */
+static int each_case(struct bench *bench, const char *what,
+                     int visit(struct bench *, const struct bench_case *))
 {
     struct run *run = bench->run;
-    const int n = bench_cases_count();
     int code = 0;
-    for (int i = 0; i < n && !code; i++) {
-        struct bench_case c;
-        progress_line_part(&run->progress, "case", i, n);
-        const nb_status status = bench_case_make(run->ctx, i, &c);
+    for (int i = 0; i < bench->ncase && !code; i++) {
+        struct bench_case c = {.name = "command line",
+                               .scene = run->params.nset ? run->resolved : run->s->scene,
+                               .how = run->s->how};
+        nb_status status = NB_OK;
+        progress_line_part(&run->progress, what, i, bench->ncase);
+        if (bench_compile_builtin(run->s)) status = bench_case_make(run->ctx, i, &c);
         code = status == NB_OK
-                   ? step(bench, &c)
+                   ? visit(bench, &c)
                    : message_status(run->messages, status, nb_context_message(run->ctx), 0);
         bench_case_free(&c);
     }
+    progress_line_end(&run->progress);
     return code;
 }
 
-/* The option -param changes the resolved scene, which with quirks differs slightly from the
- * given one. */
-static int given_scene(struct bench *bench)
-{
-    struct run *run = bench->run;
-    const struct bench_case c = {.name = "command line",
-                                 .scene = run->params.nset ? run->resolved : run->s->scene,
-                                 .how = run->s->how};
-    progress_line_part(&run->progress, "comparison", 0, 1);
-    return step(bench, &c);
-}
-
-static void start(struct bench *bench)
+static int start(struct bench *bench)
 {
     const struct settings *s = bench->run->s;
     const char *const word = s->bench_compile ? s->bench_compile : efforts[0].word;
@@ -247,90 +218,74 @@ static void start(struct bench *bench)
         bench->precisions[0] = s->how.precision;
     } else if (s->how.strategy == NB_REFERENCE)
         bench->nprecision = 1; /* the reference is in double only */
+    bench->ncase = bench_compile_builtin(s) ? bench_cases_count() : 1;
+    bench->rows = calloc((size_t)bench->ncase * (size_t)bench->nprecision * OPERATIONS,
+                         sizeof *bench->rows);
+    return bench->rows ? 0 : message_failure(bench->run->messages, "out of memory");
 }
 
-/* Make the first call in the process, which also starts its threads, before any case is
- * timed. */
-static int warm_up(const struct bench *bench)
+static void print_expected(const struct bench *bench)
 {
-    struct run *run = bench->run;
-    struct bench idle = {.run = run}; /* without times */
-    struct bench_case c;
-    const int compile = run->s->compile;
-    if (bench->effort.most == 0) return 0;
-    const nb_status status = bench_case_make(run->ctx, 0, &c);
-    run->s->compile = NB_COMPILE_OFF; /* this call is not compared */
-    const int code = status == NB_OK ? bench_run(&idle, &c, NB_DOUBLE)
-                                     : message_status(run->messages, status,
-                                                      nb_context_message(run->ctx), 0);
-    run->s->compile = compile;
-    bench_case_free(&c);
-    free(idle.rows);
-    return code;
+    const double seconds = bench->expected;
+    printf("about %.0f %s by the first calls%s\n",
+           ceil(seconds < 100 ? seconds : seconds / 60), seconds < 100 ? "s" : "min",
+           bench->run->s->compile == NB_COMPILE_TUNE ? ", without what tuning measures"
+                                                     : "");
+    print_head(bench);
+    (void)fflush(stdout);
 }
 
 /* ---- the verdict ---- */
 
-static const char *reason(const struct bench_row *row, char *text, size_t size)
-{
-    if (!row->repeats[SIDE_EAGER]) return "eager calls do not repeat their bits";
-    if (!row->repeats[SIDE_COMPILED]) return "compiled calls do not repeat their bits";
-    snprintf(text, size, "relative difference %.3g, allowed %.3g", row->relative,
-             row->allowed);
-    return text;
-}
-
+/* Print what fails. Returns the exit status. */
 static int verdict(const struct bench *bench)
 {
-    char text[80];
-    int left = bench->failures;
-    for (int i = 0; i < bench->nrow && left > 0; i++) {
+    int code = EXIT_DONE;
+    for (int i = 0; i < bench->nrow; i++) {
         const struct bench_row *const row = &bench->rows[i];
+        char why[80];
         if (!row->fails) continue;
-        left--;
-        const int code =
-            message_failure(bench->run->messages, "-bench_compile: %s, %s in %s: %s",
-                            row->name, bench_operation_word(row->operation),
-                            precision_of(row), reason(row, text, sizeof text));
-        if (left == 0) return code;
+        snprintf(why, sizeof why, "relative difference %.3g, allowed %.3g", row->relative,
+                 row->allowed);
+        for (int side = 0; side < SIDES; side++)
+            if (!row->repeats[side])
+                snprintf(why, sizeof why, "%s calls do not repeat their bits",
+                         side == SIDE_EAGER ? "eager" : "compiled");
+        code = message_failure(bench->run->messages, "-bench_compile: %s, %s in %s: %s",
+                               row->name, bench_operation_word(row->operation),
+                               bench_precision_word(row->precision), why);
     }
-    if (!bench->run->s->quiet) printf("every comparison passes\n");
-    return EXIT_DONE;
+    if (code == EXIT_DONE && !bench->run->s->quiet) printf("every comparison passes\n");
+    return code;
 }
 
-static int conclude(struct bench *bench)
+static int conclude(struct bench *bench, int code)
 {
     const struct settings *s = bench->run->s;
-    int code = 0;
+    if (code == EXIT_INTERRUPTED) {
+        (void)fflush(stdout);
+        fprintf(stderr, "nanobrag: interrupted after %d comparisons; no file was written\n",
+                bench->nrow);
+    }
+    if (code) return code;
     if (!s->quiet) print_end(bench);
     if (s->json) code = bench_json_write(bench, s->json);
     const int judged = verdict(bench);
     return judged ? judged : code;
 }
 
-static int stopped(const struct bench *bench)
-{
-    progress_line_end(&bench->run->progress);
-    (void)fflush(stdout);
-    fprintf(stderr, "nanobrag: interrupted after %d comparisons; no file was written\n",
-            bench->nrow);
-    return EXIT_INTERRUPTED;
-}
-
 int bench_compile(struct run *run)
 {
     struct bench bench = {.run = run};
-    const double begun = progress_line_clock();
-    start(&bench);
-    if (!run->s->quiet) print_start(&bench);
-    int code = warm_up(&bench);
-    if (!code)
-        code = bench_compile_builtin(run->s) ? own_scenes(&bench) : given_scene(&bench);
-    bench.seconds = progress_line_clock() - begun;
-    if (code == EXIT_INTERRUPTED)
-        code = stopped(&bench);
-    else if (!code)
-        code = conclude(&bench);
+    const double begun = timing_seconds();
+    int code = start(&bench);
+    if (!code && !run->s->quiet) print_start(&bench);
+    /* this also starts the threads, before anything is timed */
+    if (!code) code = each_case(&bench, "estimate", bench_expect);
+    if (!code && !run->s->quiet) print_expected(&bench);
+    if (!code) code = each_case(&bench, bench.ncase > 1 ? "case" : "comparison", step);
+    bench.seconds = timing_seconds() - begun;
+    code = conclude(&bench, code);
     free(bench.rows);
     return code;
 }

@@ -11,8 +11,10 @@
 
 /* ---- scenes ---- */
 
+enum { CASE_NAME = 32 };
+
 struct bench_case {
-    const char *name;
+    char name[CASE_NAME];
     nb_scene scene;
     nb_options how;
     /* These are freed with the case; the scene points to them. */
@@ -37,7 +39,7 @@ enum { PLAN_LINE = 192 };
 /* The comparison of one operation on one scene. Of two values the first is eager; times are
  * in ms. */
 struct bench_row {
-    const char *name; /* of the case */
+    char name[CASE_NAME]; /* of the case */
     int operation, precision;
     size_t values; /* pixels or parameters */
     double mean; /* mean |value|, eager; a comparison of zeros would prove nothing */
@@ -73,19 +75,22 @@ struct bench {
     struct bench_effort effort;
     int precisions[2], nprecision;
     struct bench_row *rows;
-    int nrow, room;
+    int ncase, nrow; /* the rows have room for all comparisons */
     int failures;
-    double seconds;
+    double expected, seconds; /* by the first calls; measured */
 };
 
 /* Compute a case at one precision, eager and compiled, and add its rows: the image, and the
  * gradient where there is one. Returns 0 or the exit status. */
 int bench_run(struct bench *bench, const struct bench_case *c, int precision);
 
-/* Append a row, and return it; NULL if there is no memory. */
-struct bench_row *bench_row_add(struct bench *bench);
+/* Make the first calls of a case, uncompiled, and add to `expected` how many seconds it
+ * will take, without what tuning measures. Returns 0 or the exit status. */
+int bench_expect(struct bench *bench, const struct bench_case *c);
 
+/* Return the words of an operation and of the precision that was asked for. */
 const char *bench_operation_word(int operation);
+const char *bench_precision_word(int precision);
 
 /* Returns 1 if the times show that something else ran on the machine. */
 int bench_disturbed(const struct bench_row *row);

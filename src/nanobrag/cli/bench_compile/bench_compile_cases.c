@@ -1,67 +1,85 @@
 /*
  * bench_compile_cases.c - small scenes that together meet what a plan is made for: every
- * crystal shape with every way to look up F, and every loop.
+ * crystal shape with every way to look up F, and every loop. Each is a command line of this
+ * program, with what no option can say.
  *
  * SPDX-License-Identifier: MIT
  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/bench_compile/bench_compile.h"
 
-enum { PSF = 1, WATER = 2, LIMIT = 4, REGION = 8, CURVED = 16 };
-enum { CONSTANT = 0 };
+/* What no option says. */
+enum { MASK = 1, B_FACTOR = 2 };
 
-struct plot {
-    const char *name;
-    int shape, lookup; /* lookup: CONSTANT or enum nb_interpolation */
-    int edge; /* pixels */
-    int ndomains, nsource, nphi, nlayers, oversample;
-    int strategy;
+struct words {
+    const char *name, *options;
+    int nsource; /* number of sources; 0: as the options have it */
     int with;
 };
 
-// clang-format off
-static const struct plot plots[] = {
-    {"square_constant", NB_SQUARE, CONSTANT, 48, 1, 1, 1, 1, 1, 0, 0},
-    {"square_nearest", NB_SQUARE, NB_NEAREST, 48, 1, 1, 1, 1, 1, 0, 0},
-    {"square_tricubic", NB_SQUARE, NB_TRICUBIC, 48, 1, 1, 1, 1, 1, 0, 0},
-    {"round_constant", NB_ROUND, CONSTANT, 48, 1, 1, 1, 1, 1, 0, 0},
-    {"round_nearest", NB_ROUND, NB_NEAREST, 48, 1, 1, 1, 1, 1, 0, 0},
-    {"round_tricubic", NB_ROUND, NB_TRICUBIC, 48, 1, 1, 1, 1, 1, 0, 0},
-    {"gauss_constant", NB_GAUSS, CONSTANT, 48, 1, 1, 1, 1, 1, 0, 0},
-    {"gauss_nearest", NB_GAUSS, NB_NEAREST, 48, 1, 1, 1, 1, 1, 0, 0},
-    {"gauss_tricubic", NB_GAUSS, NB_TRICUBIC, 48, 1, 1, 1, 1, 1, 0, 0},
-    {"tophat_constant", NB_TOPHAT, CONSTANT, 48, 1, 1, 1, 1, 1, 0, 0},
-    {"tophat_nearest", NB_TOPHAT, NB_NEAREST, 48, 1, 1, 1, 1, 1, 0, 0},
-    {"tophat_tricubic", NB_TOPHAT, NB_TRICUBIC, 48, 1, 1, 1, 1, 1, 0, 0},
-    {"star_constant", NB_GAUSS_STAR, CONSTANT, 48, 1, 1, 1, 1, 1, 0, 0},
-    {"star_nearest", NB_GAUSS_STAR, NB_NEAREST, 48, 1, 1, 1, 1, 1, 0, 0},
-    {"star_tricubic", NB_GAUSS_STAR, NB_TRICUBIC, 48, 1, 1, 1, 1, 1, 0, 0},
-    {"one_domain", NB_SQUARE, CONSTANT, 64, 1, 1, 1, 1, 1, 0, 0},
-    {"orientations_100", NB_SQUARE, NB_NEAREST, 64, 20, 1, 5, 1, 1, 0, 0},
-    {"mosaic_25", NB_SQUARE, NB_NEAREST, 48, 25, 1, 1, 1, 1, 0, 0},
-    {"sources_7", NB_SQUARE, NB_NEAREST, 48, 1, 7, 1, 1, 1, 0, 0},
-    {"phi_steps_5", NB_SQUARE, NB_NEAREST, 48, 1, 1, 5, 1, 1, 0, 0},
-    {"layers_4", NB_SQUARE, NB_NEAREST, 48, 1, 1, 1, 4, 1, 0, 0},
-    {"oversample_3", NB_SQUARE, NB_NEAREST, 48, 1, 1, 1, 1, 3, 0, 0},
-    {"water", NB_SQUARE, NB_NEAREST, 48, 1, 1, 1, 1, 1, 0, WATER},
-    {"dmin_b_factor", NB_SQUARE, NB_NEAREST, 48, 1, 1, 1, 1, 1, 0, LIMIT},
-    {"roi_mask", NB_SQUARE, NB_NEAREST, 48, 1, 1, 1, 1, 1, 0, REGION},
-    {"curved", NB_SQUARE, NB_NEAREST, 48, 1, 1, 1, 1, 1, 0, CURVED},
-    {"lanes_gauss", NB_GAUSS, NB_NEAREST, 48, 3, 1, 2, 1, 1, NB_LANES, 0},
-    {"spots_gauss", NB_GAUSS, NB_NEAREST, 48, 3, 1, 2, 1, 1, NB_SPOTS, 0},
-    {"spots_star", NB_GAUSS_STAR, CONSTANT, 48, 3, 1, 2, 1, 2, NB_SPOTS, 0},
-    {"everything", NB_SQUARE, NB_NEAREST, 32, 3, 2, 2, 2, 2, 0, WATER | LIMIT | REGION},
-    /* This has to be the last: a build without FFTW leaves it out. */
-    {"point_spread", NB_SQUARE, NB_NEAREST, 48, 1, 1, 1, 1, 1, 0, PSF},
-};
-// clang-format on
+/* Options of all cases; the last option of a kind counts. */
+static const char common[] =
+    "-cell 31.4 37.2 43.9 81 96 103 -misset 12 -33 71 -Na 5 -Nb 6 -Nc 7 -default_F 60 "
+    "-lambda 1.1 -fluence 1e26 -distance 80 -pixel 0.25 -detpixels 48 -oversample 1";
 
-enum { PLOTS = sizeof plots / sizeof *plots };
+/* The first cases are all pairs of these. */
+static const struct words shapes[] = {{"square", "-square_xtal", 0, 0},
+                                      {"round", "-round_xtal", 0, 0},
+                                      {"gauss", "-gauss_xtal", 0, 0},
+                                      {"tophat", "-tophat_spots", 0, 0},
+                                      {"star", "-gauss_star", 0, 0}};
+static const struct words lookups[] = {{"constant", "", 0, 0},
+                                       {"nearest", "-nointerpolate", 0, 0},
+                                       {"tricubic", "-interpolate", 0, 0}};
+
+#define SPOTS                                                                              \
+    "-strategy spots -Na 11 -Nb 12 -Nc 13 " /* in float spots have to be apart             \
+                                             */
+static const struct words others[] = {
+    {"one_domain", "-detpixels 64 -pixel 0.1875", 0, 0},
+    {"orientations_100",
+     "-nointerpolate -detpixels 64 -pixel 0.1875 -mosaic 0.6 -mosaic_dom 20 -phi 3 -osc 1 "
+     "-phisteps 5",
+     0, 0},
+    {"mosaic_25", "-nointerpolate -mosaic 0.6 -mosaic_dom 25", 0, 0},
+    {"sources_7", "-nointerpolate", 7, 0},
+    {"phi_steps_5", "-nointerpolate -phi 3 -osc 1 -phisteps 5", 0, 0},
+    {"layers_4", "-nointerpolate -detector_thick 300 -detector_abs 250 -thicksteps 4", 0,
+     0},
+    {"oversample_3", "-nointerpolate -oversample 3", 0, 0},
+    {"water", "-nointerpolate -water 2", 0, 0},
+    {"dmin_b_factor", "-nointerpolate -dmin 12", 0, B_FACTOR},
+    {"roi_mask", "-nointerpolate -roi 3 42 2 46", 0, MASK},
+    {"curved", "-nointerpolate -curved_det", 0, 0},
+    {"lanes_gauss",
+     "-nointerpolate -strategy lanes -gauss_xtal -mosaic 0.6 -mosaic_dom 3 -phi 3 -osc 1 "
+     "-phisteps 2",
+     0, 0},
+    {"spots_gauss",
+     SPOTS "-nointerpolate -gauss_xtal -mosaic 0.6 -mosaic_dom 3 -phi 3 -osc 1 -phisteps 2",
+     0, 0},
+    {"spots_star",
+     SPOTS "-gauss_star -mosaic 0.6 -mosaic_dom 3 -phi 3 -osc 1 -phisteps 2 -oversample 2",
+     0, 0},
+    {"everything",
+     "-nointerpolate -detpixels 32 -pixel 0.375 -roi 3 26 2 30 -mosaic 0.6 -mosaic_dom 3 "
+     "-phi 3 -osc 1 "
+     "-phisteps 2 -detector_thick 300 -detector_abs 250 -thicksteps 2 -oversample 2 "
+     "-water 2 -dmin 12",
+     2, MASK | B_FACTOR},
+    /* This has to be the last: a build without FFTW leaves it out. */
+    {"point_spread", "-nointerpolate -psf gauss -psf_fwhm 0.5", 0, 0},
+};
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
+enum { PAIRS = COUNT(shapes) * COUNT(lookups) };
 
 int bench_cases_count(void)
 {
-    return option_listed(nb_features(), "fftw") ? PLOTS : PLOTS - 1;
+    return PAIRS + COUNT(others) - !option_listed(nb_features(), "fftw");
 }
 
 /* Make amplitudes each of which differs from its neighbours. */
@@ -98,82 +116,56 @@ static nb_status make_sources(struct bench_case *c, int n)
     return NB_OK;
 }
 
-static nb_status make_region(struct bench_case *c, int edge)
+static nb_status make_mask(struct bench_case *c)
 {
-    const int n = edge * edge;
-    const int roi[4] = {3, edge - 5, 2, edge - 1};
+    const int edge = c->scene.detector.nfast, n = edge * edge;
     c->mask = calloc((size_t)n, 1);
     if (!c->mask) return NB_ERR_MEMORY;
     for (int i = 0; i < n; i++) c->mask[i] = i % 11 != 3 && i / edge % 13 != 6;
     c->scene.detector.mask = c->mask;
-    for (int i = 0; i < 4; i++) c->scene.detector.roi[i] = roi[i];
     return NB_OK;
 }
 
-static void start(nb_scene *scene, const struct plot *p)
+/* Turn options into a scene, as a command line of this program would. */
+static nb_status read_options(const char *first, const char *second, struct bench_case *out)
 {
-    static const double cell[6] = {31.4, 37.2, 43.9, 81, 96, 103};
-    static const double misset[3] = {12, -33, 71};
-    *scene = (nb_scene){0};
-    nb_scene_set_profile(scene, NB_PROFILE_NANOBRAG);
-    for (int i = 0; i < 6; i++) scene->crystal.cell[i] = cell[i];
-    for (int i = 0; i < 3; i++) {
-        scene->crystal.misset[i] = misset[i];
-        /* in float the spots have to be apart */
-        scene->crystal.ncells[i] = p->strategy == NB_SPOTS ? 11 + i : 5 + i;
-    }
-    scene->crystal.shape = p->shape;
-    scene->crystal.default_f = 60;
-    scene->crystal.interpolate = p->lookup;
-    scene->beam.wavelength = 1.1;
-    scene->beam.fluence = 1e26;
-    scene->detector.nslow = scene->detector.nfast = p->edge;
-    scene->detector.pixel = 12.0 / p->edge;
-    scene->detector.distance = 80;
-    scene->oversample = p->oversample;
-}
-
-static void add_loops(nb_scene *scene, const struct plot *p)
-{
-    if (p->ndomains > 1) {
-        scene->crystal.mosaic[0] = 0.6;
-        scene->crystal.ndomains = p->ndomains;
-    }
-    if (p->nphi > 1) {
-        scene->scan.phi0 = 3;
-        scene->scan.osc = 1;
-        scene->scan.nphi = p->nphi;
-    }
-    if (p->nlayers > 1) {
-        scene->detector.thickness = 300;
-        scene->detector.attenuation = 250;
-        scene->detector.nlayers = p->nlayers;
-    }
-    if (p->with & PSF) {
-        scene->psf.kind = NB_PSF_GAUSS;
-        scene->psf.fwhm = 0.5;
-    }
-    if (p->with & WATER) scene->background.water = 2;
-    if (p->with & LIMIT) {
-        scene->dmin = 12;
-        scene->crystal.b_factor = 12;
-    }
-    scene->detector.curved = (p->with & CURVED) != 0;
+    enum { WORDS = 64 };
+    struct messages messages = {0};
+    struct event_list events;
+    struct settings s;
+    char text[640], name[] = "nanobrag", *argv[WORDS] = {name};
+    int argc = 1, code;
+    snprintf(text, sizeof text, "%s %s %s", common, first, second);
+    for (char *word = strtok(text, " "); word && argc < WORDS; word = strtok(NULL, " "))
+        argv[argc++] = word;
+    code = parse_arguments(&messages, argc, argv, &events);
+    settings_start(&s, 0);
+    if (!code) settings_apply(&s, &events);
+    if (!code) code = settings_finish(&s, &messages);
+    out->scene = s.scene;
+    out->how = s.how;
+    events_free(&events);
+    messages_free(&messages);
+    return code ? NB_ERR_ARGUMENT : NB_OK;
 }
 
 nb_status bench_case_make(nb_context *ctx, int i, struct bench_case *out)
 {
-    const struct plot *const p = &plots[i];
-    nb_status status = NB_OK;
-    *out = (struct bench_case){.name = p->name, .how = {.strategy = p->strategy}};
-    start(&out->scene, p);
-    add_loops(&out->scene, p);
-    if (p->lookup != CONSTANT) {
+    const int pair = i < PAIRS;
+    const struct words *const a = pair ? &shapes[i / COUNT(lookups)] : &others[i - PAIRS];
+    const struct words *const b = pair ? &lookups[i % COUNT(lookups)] : NULL;
+    nb_status status;
+    *out = (struct bench_case){0};
+    snprintf(out->name, sizeof out->name, "%s%s%s", a->name, b ? "_" : "",
+             b ? b->name : "");
+    status = read_options(a->options, b ? b->options : "", out);
+    if (status == NB_OK && out->scene.crystal.interpolate != NB_INTERPOLATE_AUTO) {
         status = make_factors(ctx, &out->hkl);
         out->scene.crystal.hkl = out->hkl;
     }
-    if (status == NB_OK && p->nsource > 1) status = make_sources(out, p->nsource);
-    if (status == NB_OK && (p->with & REGION)) status = make_region(out, p->edge);
+    if (a->with & B_FACTOR) out->scene.crystal.b_factor = 12;
+    if (status == NB_OK && a->nsource > 0) status = make_sources(out, a->nsource);
+    if (status == NB_OK && (a->with & MASK)) status = make_mask(out);
     return status;
 }
 

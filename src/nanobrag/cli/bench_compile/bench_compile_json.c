@@ -56,7 +56,7 @@ static void add_row(cJSON *array, const struct bench *bench, const struct bench_
     cJSON *to = json_entry(array);
     json_text(to, "case", row->name);
     json_text(to, "operation", bench_operation_word(row->operation));
-    json_text(to, "precision", row->precision == NB_SINGLE ? "float" : "double");
+    json_text(to, "precision", bench_precision_word(row->precision));
     json_whole(to, "values", (long long)row->values);
     json_real(to, "mean", row->mean);
     json_flag(to, "moves", row->moves);

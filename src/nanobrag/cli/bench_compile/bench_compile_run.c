@@ -2,18 +2,15 @@
  * bench_compile_run.c - one scene at one precision, eager and compiled: the same calls in
  * the same order, each side in a context of its own, then the times of both in turn.
  *
- * Results of repeated calls are compared by a hash of their bits, so that a large image
- * need not be saved for each.
- *
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/bench_compile/bench_compile.h"
+#include "cli/timing.h"
 
 /* The number of points x. Calls at the first are repeated after calls at the second. */
 enum { POINTS = 2 };
@@ -21,15 +18,13 @@ enum { POINTS = 2 };
 /* The results of an operation. */
 struct values {
     size_t n;
-    double *kept[POINTS], *now; /* eager results at each point; those of the last call */
+    double *first[SIDES][POINTS], *now; /* those of the first call, and of the last one */
     double *weight; /* converts each to photons; NULL: all are 1 */
 };
 
 struct side {
     nb_context *ctx;
     nb_simulator *sim;
-    uint64_t hash[OPERATIONS][POINTS]; /* of the first call */
-    int called[OPERATIONS][POINTS];
 };
 
 struct attempt {
@@ -42,6 +37,7 @@ struct attempt {
     struct values of[OPERATIONS];
     struct bench_row row[OPERATIONS];
     int has_gradient;
+    double ms; /* time of the last call */
 };
 
 /* ---- the library ---- */
@@ -67,19 +63,6 @@ static int library_failed(const struct attempt *t, nb_status status, const nb_co
     return message_status(t->bench->run->messages, status, message, 0);
 }
 
-static int open_context(const struct attempt *t, int side, nb_context **out)
-{
-    struct run *run = t->bench->run;
-    const nb_context_options options = {.threads = run->s->threads,
-                                        .compile = side == SIDE_EAGER ? NB_COMPILE_OFF
-                                                                      : run->s->compile,
-                                        .log = on_log,
-                                        .progress = on_progress,
-                                        .user = run};
-    const nb_status status = nb_context_create(NB_API_VERSION, &options, out);
-    return status == NB_OK ? 0 : library_failed(t, status, NULL);
-}
-
 static void close_side(struct side *side)
 {
     nb_simulator_free(side->sim);
@@ -91,10 +74,16 @@ static void close_side(struct side *side)
 static int open_side(struct attempt *t, int side, const nb_scene *scene,
                      const nb_options *how)
 {
+    struct run *run = t->bench->run;
     struct side *const s = &t->side[side];
-    const int code = open_context(t, side, &s->ctx);
-    if (code) return code;
-    const nb_status status = nb_simulator_create(s->ctx, scene, "*", how, &s->sim);
+    const nb_context_options options = {.threads = run->s->threads,
+                                        .compile = side == SIDE_EAGER ? NB_COMPILE_OFF
+                                                                      : run->s->compile,
+                                        .log = on_log,
+                                        .progress = on_progress,
+                                        .user = run};
+    nb_status status = nb_context_create(NB_API_VERSION, &options, &s->ctx);
+    if (status == NB_OK) status = nb_simulator_create(s->ctx, scene, "*", how, &s->sim);
     return status == NB_OK ? 0 : library_failed(t, status, s->ctx);
 }
 
@@ -103,8 +92,8 @@ static nb_array image_of(const struct attempt *t, double *data)
     return nb_array_f64(data, t->nslow, t->nfast);
 }
 
-/* Make one call, and write its time to *ms. */
-static nb_status call(struct attempt *t, int side, int operation, int point, double *ms)
+/* Make one call, and keep its time. */
+static nb_status call(struct attempt *t, int side, int operation, int point)
 {
     struct values *const v = &t->of[operation];
     nb_simulator *const sim = t->side[side].sim;
@@ -112,12 +101,12 @@ static nb_status call(struct attempt *t, int side, int operation, int point, dou
     nb_array image = image_of(t, v->now);
     nb_status status;
     if (operation == OPERATION_GRADIENT) memset(v->now, 0, v->n * sizeof *v->now);
-    const double start = progress_line_clock();
+    const double start = timing_seconds();
     if (operation == OPERATION_IMAGE)
         status = nb_forward(sim, t->x[point], &image);
     else
         status = nb_vjp(sim, t->x[point], 1, &cotangent, v->now);
-    *ms = 1e3 * (progress_line_clock() - start);
+    t->ms = 1e3 * (timing_seconds() - start);
     return status;
 }
 
@@ -131,41 +120,36 @@ static double *make_doubles(size_t n)
     return p;
 }
 
-static int make_values(struct values *v, size_t n)
-{
-    v->n = n;
-    for (int i = 0; i < POINTS; i++)
-        if (!(v->kept[i] = make_doubles(n))) return 0;
-    return (v->now = make_doubles(n)) != NULL;
-}
-
 /* Returns the other x: moved a little within its bounds, as in a fit. A parameter at its
  * lower bound, such as the thickness of absent water, stays. */
 static double moved(const nb_param *p)
 {
-    static const char *const names[] = {"misset_x",  "cell_a",    "distance", "mosaic",
-                                        "default_f", "fluence",   "phi0",     "ncells_a",
-                                        "b_factor",  "thickness", "water",    "psf_fwhm"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(names[i], p->name) != 0 || (p->smooth & NB_SMOOTH_ZERO)) continue;
-        const double up = p->value + 0.02 * p->scale;
-        return p->value > p->lower && up <= p->upper ? up : p->value;
-    }
+    static const char names[] = "misset_x cell_a distance mosaic default_f fluence phi0 "
+                                "ncells_a b_factor thickness water psf_fwhm";
+    const double up = p->value + 0.02 * p->scale;
+    if (option_listed(names, p->name) && !(p->smooth & NB_SMOOTH_ZERO)
+        && p->value > p->lower && up <= p->upper)
+        return up;
     return p->value;
+}
+
+static int out_of_memory(const struct attempt *t)
+{
+    return message_failure(t->bench->run->messages, "out of memory for a comparison");
 }
 
 static int allocate(struct attempt *t)
 {
     const nb_simulator *const sim = t->side[SIDE_EAGER].sim;
-    const size_t npixel = (size_t)t->nslow * (size_t)t->nfast, nparam = nb_nparam(sim);
+    struct values *const image = &t->of[OPERATION_IMAGE];
     struct values *const gradient = &t->of[OPERATION_GRADIENT];
-    int made =
-        make_values(&t->of[OPERATION_IMAGE], npixel) && make_values(gradient, nparam);
-    made = made && (t->cotangent = make_doubles(npixel));
-    made = made && (gradient->weight = make_doubles(nparam));
-    for (int i = 0; i < POINTS; i++) made = made && (t->x[i] = make_doubles(nparam));
-    if (!made)
-        return message_failure(t->bench->run->messages, "out of memory for a comparison");
+    const size_t npixel = (size_t)t->nslow * (size_t)t->nfast, nparam = nb_nparam(sim);
+    image->n = npixel;
+    gradient->n = nparam;
+    if (!(image->now = make_doubles(npixel)) || !(gradient->now = make_doubles(nparam))
+        || !(t->cotangent = make_doubles(npixel)) || !(t->x[0] = make_doubles(nparam))
+        || !(t->x[1] = make_doubles(nparam)) || !(gradient->weight = make_doubles(nparam)))
+        return out_of_memory(t);
     for (size_t i = 0; i < npixel; i++) t->cotangent[i] = 0.5 + (double)(7 * i % 11) / 11;
     for (size_t i = 0; i < nparam; i++) {
         nb_param p;
@@ -181,7 +165,8 @@ static void free_run(struct attempt *t)
 {
     for (int side = 0; side < SIDES; side++) close_side(&t->side[side]);
     for (int operation = 0; operation < OPERATIONS; operation++) {
-        for (int i = 0; i < POINTS; i++) free(t->of[operation].kept[i]);
+        for (int i = 0; i < SIDES * POINTS; i++)
+            free(t->of[operation].first[i / POINTS][i % POINTS]);
         free(t->of[operation].now);
         free(t->of[operation].weight);
     }
@@ -191,76 +176,70 @@ static void free_run(struct attempt *t)
 
 /* ---- differences ---- */
 
-static uint64_t hash_of(const double *values, size_t n)
+static int same_bits(const struct values *v, const double *a, const double *b)
 {
-    uint64_t hash = 14695981039346656037ULL;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t bits;
-        memcpy(&bits, &values[i], sizeof bits);
-        hash = (hash ^ bits) * 1099511628211ULL;
-        hash ^= hash >> 29;
-    }
-    return hash;
+    return memcmp(a, b, v->n * sizeof *a) == 0;
 }
 
-/* Compare with the eager results; the row gets the larger difference of both points. */
-static void compare(const struct values *v, int point, struct bench_row *row)
+/* Compare both sides; the row gets the larger difference of both points. */
+static void compare(const struct values *v, struct bench_row *row)
 {
-    const double *const eager = v->kept[point];
-    double sum = 0, whole = 0;
-    for (size_t i = 0; i < v->n; i++) {
-        const double weight = v->weight ? v->weight[i] : 1;
-        sum += weight * fabs(v->now[i] - eager[i]);
-        whole += weight * fabs(eager[i]);
+    for (int point = 0; point < POINTS; point++) {
+        const double *const eager = v->first[SIDE_EAGER][point];
+        const double *const compiled = v->first[SIDE_COMPILED][point];
+        double sum = 0, whole = 0;
+        for (size_t i = 0; i < v->n; i++) {
+            const double weight = v->weight ? v->weight[i] : 1;
+            sum += weight * fabs(compiled[i] - eager[i]);
+            whole += weight * fabs(eager[i]);
+        }
+        if (point == 0) row->mean = whole / (double)v->n;
+        if (same_bits(v, eager, compiled)) continue;
+        row->equal = 0;
+        const double relative = sum > 0 ? sum / whole : sum; /* a NaN stays a NaN */
+        if (isnan(row->relative) || relative < row->relative) continue;
+        row->relative = relative;
+        row->difference = sum / (double)v->n;
     }
-    if (point == 0) row->mean = whole / (double)v->n;
-    if (memcmp(eager, v->now, v->n * sizeof *eager) == 0) return;
-    row->equal = 0;
-    const double relative = sum > 0 ? sum / whole : sum; /* a NaN stays a NaN */
-    if (isnan(row->relative) || relative < row->relative) return;
-    row->relative = relative;
-    row->difference = sum / (double)v->n;
+    row->moves = !same_bits(v, v->first[SIDE_EAGER][0], v->first[SIDE_EAGER][1]);
 }
 
-/* Make a call, and compare its result with the expected one. */
+/* Make a call. Its result is kept if it is the first at a point, and else compared with the
+ * first. */
 static int check(struct attempt *t, int side, int operation, int point)
 {
-    struct side *const s = &t->side[side];
     struct values *const v = &t->of[operation];
-    struct bench_row *const row = &t->row[operation];
-    double ms;
-    const nb_status status = call(t, side, operation, point, &ms);
+    double **const first = &v->first[side][point];
+    const nb_status status = call(t, side, operation, point);
     if (status == NB_ERR_UNSUPPORTED && operation == OPERATION_GRADIENT) {
         t->has_gradient = 0; /* for nanoBragg's curved detector */
         return 0;
     }
-    if (status != NB_OK) return library_failed(t, status, s->ctx);
-    const uint64_t hash = hash_of(v->now, v->n);
-    if (s->called[operation][point]++) {
-        if (hash != s->hash[operation][point]) row->repeats[side] = 0;
+    if (status != NB_OK) return library_failed(t, status, t->side[side].ctx);
+    if (*first) {
+        t->row[operation].repeats[side] &= same_bits(v, *first, v->now);
         return 0;
     }
-    if (point == 0) row->first[side] += ms;
-    s->hash[operation][point] = hash;
-    if (side == SIDE_EAGER)
-        memcpy(v->kept[point], v->now, v->n * sizeof *v->now);
-    else
-        compare(v, point, row);
-    return 0;
+    if (point == 0) t->row[operation].first[side] += t->ms;
+    *first = v->now;
+    v->now = make_doubles(v->n);
+    return v->now ? 0 : out_of_memory(t);
 }
 
-/* Make calls at x, at the other point, and at x again: first images, then gradients with an
- * image between them. */
+/* The calls of each side, at x, at the other point, and at x again: first images, then
+ * gradients with an image between them. */
+static const struct {
+    int operation, point;
+} calls[] = {
+    {OPERATION_IMAGE, 0},    {OPERATION_IMAGE, 1}, {OPERATION_IMAGE, 0},
+    {OPERATION_GRADIENT, 0}, {OPERATION_IMAGE, 1}, {OPERATION_GRADIENT, 1},
+    {OPERATION_GRADIENT, 0},
+};
+enum { CALLS = sizeof calls / sizeof *calls };
+
 static int check_side(struct attempt *t, int side)
 {
-    static const struct {
-        int operation, point;
-    } calls[] = {
-        {OPERATION_IMAGE, 0},    {OPERATION_IMAGE, 1}, {OPERATION_IMAGE, 0},
-        {OPERATION_GRADIENT, 0}, {OPERATION_IMAGE, 1}, {OPERATION_GRADIENT, 1},
-        {OPERATION_GRADIENT, 0},
-    };
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    for (int i = 0; i < CALLS; i++) {
         if (calls[i].operation == OPERATION_GRADIENT && !t->has_gradient) continue;
         const int code = check(t, side, calls[i].operation, calls[i].point);
         if (code) return code;
@@ -270,46 +249,26 @@ static int check_side(struct attempt *t, int side)
 
 /* ---- times ---- */
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof *values, ascending);
-    return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
-}
-
-/* Returns the processor time of this thread, in s. A thread spins while it waits for
- * others, so on a quiet machine this is close to the time that passes. */
-static double processor_clock(void)
-{
-    struct timespec now = {0, 0};
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Measure the medians of both sides, whose calls alternate, so that a disturbance of the
  * machine affects both. */
 static int time_both(struct attempt *t, int operation, double out[SIDES],
                      double least[SIDES])
 {
     const struct bench_effort *const effort = &t->bench->effort;
-    const double start = progress_line_clock();
+    const double start = timing_seconds();
     double ms[SIDES][BENCH_TIMES_MOST];
     int n = 0;
     for (; n < effort->most; n++) {
-        if (n >= effort->least && progress_line_clock() - start > effort->seconds) break;
+        if (n >= effort->least && timing_seconds() - start > effort->seconds) break;
         for (int i = 0; i < SIDES; i++) {
             const int side = (i + n) % SIDES;
-            const nb_status status = call(t, side, operation, 0, &ms[side][n]);
+            const nb_status status = call(t, side, operation, 0);
             if (status != NB_OK) return library_failed(t, status, t->side[side].ctx);
+            ms[side][n] = t->ms;
         }
     }
     for (int side = 0; side < SIDES; side++) {
-        out[side] = median(ms[side], n); /* this sorts them */
+        out[side] = timing_median(ms[side], n); /* this sorts them */
         least[side] = ms[side][0];
     }
     return 0;
@@ -358,24 +317,11 @@ static double allowed(const struct attempt *t, int operation)
     if (eager->strategy == other->strategy) return most;
     if (operation == OPERATION_GRADIENT) return gate;
     for (size_t i = 0; i < v->n; i++) {
-        sum += v->kept[0][i];
-        peak = fmax(peak, v->kept[0][i]);
+        sum += v->first[SIDE_EAGER][0][i];
+        peak = fmax(peak, v->first[SIDE_EAGER][0][i]);
     }
     const double left_out = eager->tolerance + other->tolerance;
     return sum > 0 ? fmin(gate, fmax(most, left_out * peak * (double)v->n / sum)) : most;
-}
-
-static void start_rows(struct attempt *t)
-{
-    for (int operation = 0; operation < OPERATIONS; operation++)
-        t->row[operation] = (struct bench_row){.name = t->c->name,
-                                               .operation = operation,
-                                               .precision = t->how.precision,
-                                               .values = t->of[operation].n,
-                                               .equal = 1,
-                                               .share = 1,
-                                               .repeats = {1, 1},
-                                               .fixed = {-1, -1}};
 }
 
 /* Save the line of the plan, which shows its threads, without the hash before ':'. */
@@ -405,9 +351,9 @@ static void finish_rows(struct attempt *t)
 {
     for (int operation = 0; operation < OPERATIONS; operation++) {
         struct bench_row *const row = &t->row[operation];
-        const uint64_t *const hash = t->side[SIDE_EAGER].hash[operation];
+        if (operation == OPERATION_GRADIENT && !t->has_gradient) continue;
         row->values = t->of[operation].n;
-        row->moves = hash[0] != hash[1];
+        compare(&t->of[operation], row);
         for (int side = 0; side < SIDES; side++) {
             nb_simulator *const sim = t->side[side].sim;
             nb_simulator_stats(sim, &row->stats[side]);
@@ -422,20 +368,18 @@ static void finish_rows(struct attempt *t)
     }
 }
 
-/* Make a context, a simulator and the first calls of one side. */
-static int first_calls(struct attempt *t, int side)
+/* Make the context and the simulator of a side, and all memory with the first side. */
+static int start_side(struct attempt *t, int side)
 {
-    const double start = progress_line_clock();
-    int code = open_side(t, side, &t->c->scene, &t->how);
-    t->row[OPERATION_IMAGE].first[side] = 1e3 * (progress_line_clock() - start);
-    if (!code && side == SIDE_EAGER) {
-        nb_description d;
-        (void)nb_describe(t->side[side].sim, NULL, &d);
-        t->nslow = d.nslow;
-        t->nfast = d.nfast;
-        code = allocate(t);
-    }
-    return code ? code : check_side(t, side);
+    const double start = timing_seconds();
+    const int code = open_side(t, side, &t->c->scene, &t->how);
+    nb_description d;
+    t->row[OPERATION_IMAGE].first[side] = 1e3 * (timing_seconds() - start);
+    if (code || side != SIDE_EAGER) return code;
+    (void)nb_describe(t->side[side].sim, NULL, &d);
+    t->nslow = d.nslow;
+    t->nfast = d.nfast;
+    return allocate(t);
 }
 
 static int measure(struct attempt *t)
@@ -443,35 +387,69 @@ static int measure(struct attempt *t)
     int code = 0;
     for (int operation = 0; operation < OPERATIONS && !code; operation++) {
         struct bench_row *const row = &t->row[operation];
-        const double start = progress_line_clock(), used = processor_clock();
+        const double start = timing_seconds(), used = timing_thread_seconds();
         if (operation == OPERATION_GRADIENT && !t->has_gradient) continue;
         code = time_both(t, operation, row->steady, row->least);
-        row->share = (processor_clock() - used) / (progress_line_clock() - start);
+        row->share = (timing_thread_seconds() - used) / (timing_seconds() - start);
     }
     return code ? code : time_fixed(t);
 }
 
-static int keep_rows(struct attempt *t)
+static struct attempt attempt_at(struct bench *bench, const struct bench_case *c,
+                                 int precision)
 {
+    struct attempt t = {.bench = bench, .c = c, .how = c->how, .has_gradient = 1};
+    t.how.precision = precision;
     for (int operation = 0; operation < OPERATIONS; operation++) {
-        if (operation == OPERATION_GRADIENT && !t->has_gradient) continue;
-        struct bench_row *const row = bench_row_add(t->bench);
-        if (!row) return message_failure(t->bench->run->messages, "out of memory");
-        *row = t->row[operation];
+        t.row[operation] = (struct bench_row){.operation = operation,
+                                              .precision = precision,
+                                              .equal = 1,
+                                              .share = 1,
+                                              .repeats = {1, 1},
+                                              .fixed = {-1, -1}};
+        memcpy(t.row[operation].name, c->name, sizeof c->name);
     }
-    return 0;
+    return t;
 }
 
 int bench_run(struct bench *bench, const struct bench_case *c, int precision)
 {
-    struct attempt t = {.bench = bench, .c = c, .how = c->how, .has_gradient = 1};
+    struct attempt t = attempt_at(bench, c, precision);
     int code = 0;
-    t.how.precision = precision;
-    start_rows(&t);
-    for (int side = 0; side < SIDES && !code; side++) code = first_calls(&t, side);
+    for (int side = 0; side < SIDES && !code; side++) {
+        code = start_side(&t, side);
+        if (!code) code = check_side(&t, side);
+    }
     if (!code) finish_rows(&t);
     if (!code && bench->effort.most > 0) code = measure(&t);
-    if (!code) code = keep_rows(&t);
+    for (int operation = 0; operation <= t.has_gradient && !code; operation++)
+        bench->rows[bench->nrow++] = t.row[operation];
+    free_run(&t);
+    return code;
+}
+
+/* Returns the seconds for which an operation is timed, if a call takes `call` seconds. A
+ * region of one pixel is taken to need half of that. */
+static double timed_seconds(const struct bench_effort *effort, double call)
+{
+    const double both = SIDES * call, all = effort->most * both;
+    return fmax(effort->least * both, fmin(effort->seconds, all))
+           + fmin(effort->seconds, all / 2);
+}
+
+int bench_expect(struct bench *bench, const struct bench_case *c)
+{
+    struct attempt t = attempt_at(bench, c, bench->precisions[0]);
+    double call[OPERATIONS] = {0, 0}, seconds;
+    int code = start_side(&t, SIDE_EAGER);
+    seconds = SIDES * 1e-3 * t.row[OPERATION_IMAGE].first[SIDE_EAGER];
+    for (int operation = 0; operation <= t.has_gradient && !code; operation++) {
+        for (int i = 0; i < 2 && !code; i++) code = check(&t, SIDE_EAGER, operation, 0);
+        call[operation] = 1e-3 * t.ms;
+        seconds += timed_seconds(&bench->effort, call[operation]);
+    }
+    for (int i = 0; i < CALLS; i++) seconds += SIDES * call[calls[i].operation];
+    bench->expected += seconds * bench->nprecision;
     free_run(&t);
     return code;
 }

@@ -1,6 +1,6 @@
 /*
- * differences.c - notes where the default profile differs from nanoBragg, one for each
- * difference that matters for this command line (docs/from_nanobragg.md, rows 1 to 28).
+ * differences.c - finds where the default profile differs from nanoBragg: each difference
+ * that matters for this command line (docs/from_nanobragg.md, rows 1 to 28).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -15,8 +15,9 @@
 static void note_difference(struct run *run, int differs, const char *ours,
                             const char *theirs)
 {
-    if (differs)
-        message_note(run->messages, "%s (nanoBragg %s; -compat nanobragg)", ours, theirs);
+    const struct difference difference = {ours, theirs};
+    if (differs && run->ndifference < DIFFERENCES_MOST)
+        run->difference[run->ndifference++] = difference;
 }
 
 static int is_turned(const nb_detector *d)
@@ -201,7 +202,7 @@ static int has_unused_dump(const struct settings *s)
     return !s->hkl && !s->dump && stat("Fdump.bin", &st) == 0;
 }
 
-void differences_note(struct run *run)
+static void differences_find(struct run *run)
 {
     const struct settings *s = run->s;
     const nb_background *background = &run->resolved.background;
@@ -221,4 +222,18 @@ void differences_note(struct run *run)
                     "draws from one stream in float");
     note_difference(run, has_unused_dump(s), "Fdump.bin is read with -dump only",
                     "reads it whenever it is there");
+}
+
+void differences_note(struct run *run)
+{
+    differences_find(run);
+    if (run->s->verbose)
+        for (int i = 0; i < run->ndifference; i++)
+            message_note(run->messages, "%s (nanoBragg %s; -compat nanobragg)",
+                         run->difference[i].ours, run->difference[i].theirs);
+    else if (run->ndifference > 0 && !run->s->explain)
+        message_note(run->messages,
+                     "%d of nanoBragg's results differ%s here; -explain lists %s",
+                     run->ndifference, run->ndifference == 1 ? "s" : "",
+                     run->ndifference == 1 ? "it" : "them");
 }

@@ -94,7 +94,8 @@ struct settings {
 
     /* the run */
     int png_scale, png_size; /* enum tone_kind; longer edge in points, 0: by rule */
-    int explain, printout, printout_pixel[2], progress, quiet, threads;
+    int explain, printout, printout_pixel[2], progress, quiet, verbose, threads;
+    int full_report; /* 1: in nanoBragg's words, with all numbers */
     int compile; /* NB_COMPILE_... */
     int device, device_id; /* 0: the library decides */
     const char *wrong_device; /* the first -device that names none, or NULL */

@@ -299,7 +299,7 @@ static nb_array photons_of(struct run *run)
 static void print_written(const struct run *run, const char *name, const char *kind,
                           int bytes)
 {
-    if (run->s->quiet) return;
+    if (!run->s->full_report) return;
     const long long pixels = (long long)run->description.nslow * run->description.nfast;
     if (strcmp(kind, "floats") == 0)
         printf("writing %s as %lld %d-byte floats\n", name, pixels, bytes);
@@ -347,7 +347,7 @@ static int write_int(struct run *run, struct result *result)
     const nb_digitizer how = {.scale = result->int_scale,
                               .offset = run->s->adc,
                               .overloads = &result->saturated};
-    if (!run->s->quiet) printf("intfile_scale = %g\n", result->int_scale);
+    if (run->s->full_report) printf("intfile_scale = %g\n", result->int_scale);
     const int code = digitize(run, &how);
     return code ? code : write_counts(run, result, result->file[OUT_INT]);
 }
@@ -364,7 +364,7 @@ static int write_pgm(struct run *run, struct result *result)
     }
     char comment[64];
     snprintf(comment, sizeof comment, "pixels scaled by %g", result->pgm_scale);
-    if (!run->s->quiet) printf("pgm_scale = %g\n", result->pgm_scale);
+    if (run->s->full_report) printf("pgm_scale = %g\n", result->pgm_scale);
     print_written(run, result->file[OUT_PGM], "integers", 1);
     const nb_status status =
         nb_pgm_write(run->ctx, result->file[OUT_PGM], run->description.nfast,
@@ -386,7 +386,7 @@ static int write_noise(struct run *run, struct result *result, int i)
                               .overloads = &result->overloads};
     const int code = digitize(run, &how);
     if (code) return code;
-    if (!s->quiet)
+    if (s->full_report)
         printf("%.0f photons on noise image (%lld overloads)\n", result->photons,
                (long long)result->overloads);
     return write_counts(run, result, result->file[OUT_NOISE]);
@@ -395,7 +395,7 @@ static int write_noise(struct run *run, struct result *result, int i)
 static void print_statistics(const struct run *run, const struct result *result)
 {
     const nb_statistics *t = &result->statistics;
-    if (run->s->quiet) return;
+    if (!run->s->full_report) return;
     printf("max_I = %g  at %g %g\n", t->max, t->max_fast / 1000, t->max_slow / 1000);
     printf("mean= %g rms= %g rmsd= %g\n", t->mean, t->rms, t->rmsd);
 }
@@ -417,7 +417,7 @@ static int store_statistics(struct run *run, struct result *result)
     result->pgm_scale = s->pgm_scale > 0 ? s->pgm_scale
                         : t->rmsd > 0    ? 250 / (5 * t->rmsd)
                                          : result->int_scale;
-    if (!s->quiet)
+    if (s->full_report)
         printf("solid angle subtended by detector = %g steradian ( %g%% sphere)\n",
                t->solid_angle, 100 * t->solid_angle / (4 * 3.14159265358979323846));
     return 0;

@@ -256,6 +256,12 @@ static cJSON *make_document(const struct run *run)
     json_real(timings, "total_seconds", seconds);
     json_texts(root, "warnings", run->messages->warnings, run->messages->nwarnings);
     json_texts(root, "notes", run->messages->notes, run->messages->nnotes);
+    cJSON *differences = json_array(root, "differences");
+    for (int i = 0; i < run->ndifference; i++) {
+        cJSON *to = json_entry(differences);
+        json_text(to, "here", run->difference[i].ours);
+        json_text(to, "nanobragg", run->difference[i].theirs);
+    }
     return root;
 }
 
@@ -274,7 +280,7 @@ int json_finish(struct run *run, cJSON *root, const char *path)
     cJSON_free(text);
     if (status != NB_OK)
         return message_status(run->messages, status, nb_context_message(run->ctx), 1);
-    if (!run->s->quiet) printf("writing %s\n", path);
+    if (run->s->full_report) printf("writing %s\n", path);
     return 0;
 }
 

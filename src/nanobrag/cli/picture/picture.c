@@ -171,7 +171,7 @@ int picture_write(struct run *run, const char *path)
         return message_failure(run->messages, "-roi holds no pixel to make a picture of");
     choose_extent(&p, run, run->s->png_size);
     if (picture_make(&p) && draw(run, &p)) {
-        if (!run->s->quiet)
+        if (run->s->full_report)
             printf("writing %s as a picture of %d x %d points\n", path, c->width,
                    c->height);
         const nb_status status = nb_png_write(run->ctx, path, c->width, c->height, c->rgb);

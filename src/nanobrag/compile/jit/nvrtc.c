@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "gpu/driver/architecture.h"
 
 /* the values of nvrtcResult that are distinguished */
@@ -159,10 +159,7 @@ void nvrtc_option(struct nvrtc_request *request, const char *format, ...)
 
 double nvrtc_seconds(void)
 {
-    struct timespec now = {0};
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return clock_seconds(CLOCK_MONOTONIC);
 }
 
 struct time_limit {

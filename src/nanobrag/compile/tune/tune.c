@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/context.h"
 #include "base/log.h"
 #include "compile/tune/tuning_cache.h"
@@ -22,21 +22,13 @@ struct watch {
     double seconds, ran;
 };
 
-static double seconds_of(clockid_t clock)
-{
-    struct timespec t;
-
-    (void)clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static int watch_progress(void *user, double fraction)
 {
     struct watch *watch = user;
 
     (void)fraction;
     watch->stopped |= progress_asked(watch->rehearsal->call);
-    watch->over |= seconds_of(CLOCK_MONOTONIC) > watch->end;
+    watch->over |= clock_seconds(CLOCK_MONOTONIC) > watch->end;
     return watch->stopped || watch->over;
 }
 
@@ -45,8 +37,8 @@ static nb_status dry_run(void *user, const struct schedule *schedule, double lim
 {
     struct watch *watch = user;
     struct rehearsal *r = watch->rehearsal;
-    const double start = seconds_of(CLOCK_MONOTONIC);
-    const double ran = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+    const double start = clock_seconds(CLOCK_MONOTONIC);
+    const double ran = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
     struct progress progress;
     nb_status status;
 
@@ -57,9 +49,9 @@ static nb_status dry_run(void *user, const struct schedule *schedule, double lim
     watch->end = start + limit;
     watch->over = 0;
     status = r->run(r->user, &progress, &r->job);
-    *seconds = seconds_of(CLOCK_MONOTONIC) - start;
+    *seconds = clock_seconds(CLOCK_MONOTONIC) - start;
     watch->seconds += *seconds;
-    watch->ran += seconds_of(CLOCK_THREAD_CPUTIME_ID) - ran;
+    watch->ran += clock_seconds(CLOCK_THREAD_CPUTIME_ID) - ran;
     if (status != NB_ERR_CANCELLED || watch->stopped) return status;
     *seconds = INFINITY;
     return NB_OK;

@@ -1,6 +1,6 @@
 /*
- * report.c - the report on stdout up to the summary, in nanoBragg's words and order,
- * because scripts read it.
+ * full_report.c - the report on stdout up to the summary, in nanoBragg's words and order,
+ * because scripts read it: under -compat nanobragg and with -verbose.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -195,7 +195,7 @@ static void report_steps(const struct run *run)
     printf("  created a total of %d mosaic domains\n", d->ndomains);
 }
 
-void report_start(struct run *run)
+void full_report_start(struct run *run)
 {
     report_banner(run);
     report_convention(run);
@@ -203,7 +203,7 @@ void report_start(struct run *run)
     report_size(run);
     report_files(run);
     report_steps(run);
-    report_summary(run);
+    full_report_summary(run);
     fflush(stdout);
 }
 

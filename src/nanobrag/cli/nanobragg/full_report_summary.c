@@ -1,5 +1,6 @@
 /*
- * report_summary.c - the indented block of the report: a summary of what will be rendered.
+ * full_report_summary.c - the indented block of the report: a summary of what will be
+ * rendered.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -113,7 +114,7 @@ static void summary_noise(const struct run *run)
     printf("  water droplet size: %g m\n", run->resolved.background.water * 1e-6);
 }
 
-void report_summary(const struct run *run)
+void full_report_summary(const struct run *run)
 {
     summary_crystal(run);
     summary_beam(run);

@@ -1,0 +1,176 @@
+/*
+ * report.c - the default report on stdout: a line each for crystal, beam, detector, scan,
+ * sampling, what computes, every image and the files. nanoBragg's own report, which scripts
+ * read, is nanobragg/report.c.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "cli/output/view.h"
+#include "cli/run.h"
+#include "cli/run_derivatives.h"
+
+#define RADIAN        (3.14159265358979323846 / 180)
+#define KEV_ANGSTROEM 12.398419843320026 /* hc */
+
+static const char *plural(double n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void report_crystal(const struct run *run)
+{
+    static const char *const shapes[] = {
+        [NB_SQUARE] = "square", [NB_ROUND] = "round",           [NB_GAUSS] = "gauss",
+        [NB_TOPHAT] = "tophat", [NB_GAUSS_STAR] = "gauss_star",
+    };
+    const nb_description *d = &run->description;
+    const nb_crystal *crystal = &run->resolved.crystal;
+    const double *c = d->cell, *n = d->ncells;
+    const double um = 1e-4; /* of an Angstrom */
+
+    printf("crystal    %g %g %g A, %g %g %g degree; %g x %g x %g cells of shape %s, %.3g x "
+           "%.3g x %.3g um\n",
+           c[0], c[1], c[2], c[3], c[4], c[5], n[0], n[1], n[2], shapes[crystal->shape],
+           n[0] * c[0] * um, n[1] * c[1] * um, n[2] * c[2] * um);
+    if (run->inputs.hkl)
+        printf("           F of %zu reflections from %s, else %g electrons\n",
+               run->inputs.hkl_info.count,
+               run->inputs.from_dump ? run->s->dump : run->s->hkl, crystal->default_f);
+    else
+        printf("           F = %g electrons for every reflection\n", crystal->default_f);
+}
+
+static void report_beam(const struct run *run)
+{
+    const nb_description *d = &run->description;
+    const double lambda = run->resolved.beam.wavelength;
+
+    printf("beam       %g A (%.6g keV), %g photons/m^2", lambda, KEV_ANGSTROEM / lambda,
+           d->fluence);
+    if (d->dispersion > 0) printf(", bandwidth %g %%", 100 * d->dispersion);
+    if (d->divergence[0] > 0 || d->divergence[1] > 0)
+        printf(", divergence %g x %g degree", d->divergence[0] / RADIAN,
+               d->divergence[1] / RADIAN);
+    printf("\n");
+}
+
+static void report_detector(const struct run *run)
+{
+    const nb_description *d = &run->description;
+    const nb_detector *detector = &run->resolved.detector;
+    const struct view view = {d, run->resolved.beam.wavelength};
+    const int *roi = detector->roi;
+    double beam[2];
+
+    printf("detector   %d x %d pixels of %g mm at %g mm, ", d->nfast, d->nslow, d->pixel,
+           d->distance);
+    if (view_beam(&view, beam))
+        printf("beam at pixel %.6g %.6g, ", beam[0], beam[1]);
+    else
+        printf("beam beside it, ");
+    printf("to %.3g A in the corner\n", 1 / d->qmax);
+    if (d->pixels < (int64_t)d->nfast * d->nslow)
+        printf("           %lld pixels are rendered: %d to %d x %d to %d%s\n",
+               (long long)d->pixels, roi[0], roi[1] - 1, roi[2], roi[3] - 1,
+               detector->mask ? " without those of the mask" : "");
+}
+
+static void report_sampling(const struct run *run)
+{
+    const nb_description *d = &run->description;
+    const nb_scan *scan = &run->resolved.scan;
+    const double mosaic = run->resolved.crystal.mosaic[0];
+
+    if (scan->osc != 0)
+        printf("scan       %d image%s of %g degree from %g degree\n", run->s->images,
+               plural(run->s->images), scan->osc, scan->phi0);
+    printf("sampling   %d x %d sub-pixels, %d phi step%s, %d source%s, %d domain%s",
+           d->oversample, d->oversample, d->nphi, plural(d->nphi), d->nsource,
+           plural(d->nsource), d->ndomains, plural(d->ndomains));
+    if (mosaic > 0) printf(" over %g degree", mosaic);
+    if (d->nlayers > 1) printf(", %d sensor layers", d->nlayers);
+    printf(": %.3g samples\n", d->evaluations);
+}
+
+static void report_engine(const struct run *run)
+{
+    const nb_description *d = &run->description;
+    const int threads = nb_context_threads(run->ctx);
+
+    printf("run        %s in %s, ", strategy_word(d), precision_word(d));
+    if (d->device[0] == 'c' && d->device[1] == 'p')
+        printf("at most %d thread%s of the CPU\n", threads, plural(threads));
+    else
+        printf("%s\n", d->device);
+}
+
+void report_start(struct run *run)
+{
+    if (run->s->quiet && !run->s->explain) return;
+    if (run->s->full_report) {
+        full_report_start(run);
+        return;
+    }
+    printf("nanobrag %s\n", nb_version());
+    report_crystal(run);
+    report_beam(run);
+    report_detector(run);
+    report_sampling(run);
+    report_engine(run);
+    fflush(stdout);
+}
+
+void report_image(const struct run *run, int i)
+{
+    const struct result *result = &run->results[i];
+    const nb_statistics *t = &result->statistics;
+    const nb_description *d = &run->description;
+
+    if (run->s->quiet || run->s->full_report) return;
+    printf("image ");
+    if (run->s->images > 1)
+        printf("%-4d phi %g degree, ", i + 1, result->phi);
+    else
+        printf("     ");
+    printf("%.3g s (%.3g samples/s); brightest pixel %d %d: %.4g photons; mean %.4g",
+           result->seconds, d->evaluations / result->seconds,
+           (int)floor(t->max_fast / d->pixel), (int)floor(t->max_slow / d->pixel), t->max,
+           t->mean);
+    if (run->s->out[OUT_NOISE])
+        printf("; with noise %.0f, %lld overload%s", result->photons,
+               (long long)result->overloads, plural((double)result->overloads));
+    printf("\n");
+    fflush(stdout);
+}
+
+static void report_file(const char *name, int *listed)
+{
+    if (name && !outputs_to_stdout(name)) {
+        printf("%s%s", *listed ? ", " : "files      ", name);
+        *listed = 1;
+    }
+}
+
+void report_end(const struct run *run)
+{
+    const struct settings *s = run->s;
+    const char *others[] = {s->gradfile, s->hklgradfile, s->jacobianfile, s->json};
+    int listed = 0;
+
+    if (s->quiet || s->full_report || run->done < 1) return;
+    for (int kind = 0; kind < OUT_COUNT; kind++) {
+        report_file(run->results[0].file[kind], &listed);
+        if (run->done > 1 && run->results[0].file[kind])
+            printf(" to %s", run->results[run->done - 1].file[kind]);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        report_file(others[i], &listed);
+    if (listed) printf("\n");
+    if (s->jacobianfile) {
+        printf("           %s holds derivatives by", s->jacobianfile);
+        derivatives_print_names(run);
+    }
+}
