@@ -27,11 +27,11 @@ helps()
 }
 helps '^  -distance d .*Distance' distance
 helps '^  -distance d .*Distance' -distance
-helps 'Parameter of the group geometry\|Parameter of the group' distance
+helps 'distance .*Parameter of the group' distance
 helps 'Also: -matrix' matrix
 helps '^  -pixel p' detector
 helps '^  -floatfile' 'output files'
-helps 'cell_beta .*angle between a and c \[degree\], from 1 to 179' cell_beta
+helps 'cell_beta .*angle between a and c \[degree\], from 1 to' cell_beta
 helps '^  misset_y' misset
 helps '^  F\[' 'F[1,2,3]'
 helps 'NANOBRAG_STRICT' environment

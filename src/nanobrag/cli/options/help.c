@@ -15,7 +15,7 @@
 #include "cli/options/parameter_names.h"
 
 const char *const help_summary =
-    "X-ray diffraction images of small crystals, and their derivatives";
+    "diffraction images of small crystals, with exact derivatives";
 
 int help_shows(const struct option *option, int group)
 {
@@ -185,17 +185,16 @@ void help_overview(void)
         help_wrap(text, column, TEXT, SCREEN);
     }
     printf(
-        "\n-help all lists every option, -help WORD tells of an option, a parameter or a "
-        "section:\n  ");
+        "\n-help all: everything; -help WORD: an option, a parameter or a section of\n  ");
     for (int group = 0, column = 2; group < GROUP_COUNT; group++) {
         const int n = (int)strlen(option_group_title(group));
         if (column + n + 2 > SCREEN) {
             printf("\n  ");
             column = 2;
         }
-        column += printf("%s%s", option_group_title(group),
-                         group + 1 < GROUP_COUNT ? ", " : ", environment\n");
+        column += printf("%s%s,", column > 2 ? " " : "", option_group_title(group));
     }
+    printf(" environment\n");
 }
 
 /* 1 when a word is a title or its first or last word, in capitals or not. */
@@ -262,11 +261,15 @@ int help_word(struct messages *messages, const char *word)
         found = 1;
     }
     if (parameters_named(word) || found) return 0;
-    struct nearest search;
-    nearest_start(&search, word);
-    option_try_names(&search);
-    params_try_names(&search);
-    const char *const nearest = nearest_name(&search);
+    char dashed[NAME_BYTES];
+    snprintf(dashed, sizeof dashed, "%s%s", word[0] == '-' ? "" : "-", word);
+    struct nearest options, parameters;
+    nearest_start(&options, dashed);
+    option_try_names(&options);
+    nearest_start(&parameters, word);
+    params_try_names(&parameters);
+    const char *nearest = nearest_name(&options);
+    if (!nearest) nearest = nearest_name(&parameters);
     return message_usage(messages,
                          "-help %s: no option, section, parameter or variable is called "
                          "so%s%s",
