@@ -31,7 +31,7 @@ helps 'distance .*Parameter of the group' distance
 helps 'Also: -matrix' matrix
 helps '^  -pixel p' detector
 helps '^  -floatfile' 'output files'
-helps 'cell_beta .*angle between a and c \[degree\], from 1 to' cell_beta
+helps '^  cell_beta .*angle between a and c .degree.' cell_beta
 helps '^  misset_y' misset
 helps '^  F\[' 'F[1,2,3]'
 helps 'NANOBRAG_STRICT' environment
