@@ -4,7 +4,10 @@ include(CMakePackageConfigHelpers)
 install(TARGETS nanobrag nanobrag_static EXPORT nanobragTargets)
 install(TARGETS nanobrag_program)
 install(DIRECTORY include/nanobrag TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
-install(FILES LICENSE CITATION.cff TYPE DOC)
+install(FILES LICENSE CITATION.cff README.md TYPE DOC)
+# README's links and commands work there too
+install(DIRECTORY docs examples TYPE DOC PATTERN CMakeLists.txt EXCLUDE
+        PATTERN development EXCLUDE)
 install(FILES ${PROJECT_BINARY_DIR}/src/nanobrag/nanobrag.1
         DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${PROJECT_BINARY_DIR}/src/nanobrag/nanobrag.bash RENAME nanobrag

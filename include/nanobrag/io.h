@@ -13,6 +13,9 @@
  * Errors of every writer: NB_ERR_ARGUMENT, NB_ERR_FILE (the file cannot be written),
  * NB_ERR_MEMORY.
  *
+ * Where a signal interrupts a wait, as for the other end of a pipe, both ask the context's
+ * handler of progress (fraction 0), and end with NB_ERR_CANCELLED if it asks to stop.
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef NANOBRAG_IO_H
@@ -52,15 +55,25 @@ NB_API nb_status nb_hkl_create(nb_context *ctx, size_t n, const int *hkl, const 
                                nb_hkl **out);
 
 /*
- * Read reflections from a text file. A line holds one or more groups h k l F; a group may
- * also continue on the next lines. A line that begins with '#' is a comment. Text after the
- * last reflection is ignored with a warning.
+ * Read reflections from a text file. A line holds one reflection, h k l F; further columns
+ * are ignored with a note, and so is a first line in which no word is a number. A line that
+ * begins with '#' is a comment. Text after the last reflection is ignored with a warning.
  *
  *   out  [out]  free with nb_hkl_free()
  *
  * Errors: those of a reader.
  */
 NB_API nb_status nb_hkl_read(nb_context *ctx, const char *path, nb_hkl **out);
+
+/*
+ * Read reflections as nanoBragg does: groups h k l F, several on a line or one over several
+ * lines. Comments and text after the last reflection are treated as by nb_hkl_read().
+ *
+ *   out  [out]  free with nb_hkl_free()
+ *
+ * Errors: those of a reader.
+ */
+NB_API nb_status nb_hkl_read_nanobragg(nb_context *ctx, const char *path, nb_hkl **out);
 
 /*
  * Read reflections from a binary dump (Fdump.bin) written by nb_fdump_write() or nanoBragg.

@@ -57,6 +57,10 @@ refuses 2 'absent.img' $scene -mask absent.img -floatfile f
 printf '1 0 0 10\n0 1 0 x\n' > word.hkl
 printf '1 0 0 10\n0.5 1 0 3\n' > half.hkl
 printf '1 0 0 10 3\n' > five.hkl
+printf 'H K L FOBS SIGF\n1 0 0 10 0.1\n' > head.hkl
+printf '1 0 0 10 0 1 0 20\n' > eight.hkl
+printf '1 0 0 10\n' > one.hkl
+printf '1 0 0 10\n0 1 0 20\n' > two.hkl
 printf '1 0 0\n' > three.hkl
 printf '1 2 3\n4 5 6\n' > six.mat
 printf '0 0 0 1 1e-10\n' > nowhere.src
@@ -67,7 +71,7 @@ printf '{\nHEADER_BYTES=512;\nSIZE1=24;\n' > short.img
 head -c 2000 /dev/zero > zero
 inputs="$place/empty $place/word.hkl $place/half.hkl $place/five.hkl $place/three.hkl
     $place/six.mat $place/nowhere.src $place/negative.src $place/dark.src $place/flat.stol
-    $place/short.img $place/zero"
+    $place/short.img $place/zero $place/head.hkl $place/eight.hkl $place/one.hkl $place/two.hkl"
 for file in empty zero; do
     refuses 2 "$file" $bare $cell -hkl $file -floatfile f
     refuses 2 "$file" $bare -mat $file -default_F 1 -floatfile f
@@ -79,7 +83,11 @@ for file in empty zero; do
 done
 refuses 2 'word.hkl.*2' $bare $cell -hkl word.hkl -floatfile f
 refuses 2 'half.hkl.*2' $bare $cell -hkl half.hkl -floatfile f
-refuses 2 'five.hkl.*1' $bare $cell -hkl five.hkl -floatfile f
+accepts 'five.hkl, line 1: columns after h k l F are ignored' $bare $cell -hkl five.hkl -floatfile f
+accepts 'head.hkl, line 1: a header of words is skipped' $bare $cell -hkl head.hkl -floatfile f
+same_image 'eight columns are one reflection' "$bare $cell -hkl eight.hkl" "$bare $cell -hkl one.hkl"
+same_image "and two of nanoBragg's" "-compat nanobragg $bare $cell -hkl eight.hkl" \
+    "-compat nanobragg $bare $cell -hkl two.hkl"
 refuses 2 'three.hkl.*1' $bare $cell -hkl three.hkl -floatfile f
 refuses 2 'six.mat' $bare -mat six.mat -default_F 1 -floatfile f
 refuses 2 'source 1' $scene -sourcefile nowhere.src -floatfile f

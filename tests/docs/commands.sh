@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../cli/lib.sh"
 source=$data
 drop=
+prepare=: # what makes the files that a document takes for granted
 
 # run_blocks DOCUMENT FILE...: its commands succeed without a warning and leave these files
 run_blocks()
@@ -14,6 +15,7 @@ run_blocks()
     rm -rf work
     mkdir work
     ln -s "$source/examples" work/examples
+    (cd work && $prepare)
     sed -n '/^```sh$/,/^```$/p' "$source/$document" | grep -v '^```' > commands
     is "$document has commands" test -s commands
     for script in $(sed -n 's/^sh \(scripts[^ ]*\).*/\1/p' commands); do
@@ -46,8 +48,72 @@ is "four columns" test "$(wc -c < work/columns.bin)" -eq $((4 * 128 * 128 * 8))
 is "a gradient that is not 0" has_gradient
 is "columns that are not 0" test "$(tr -d '\000' < work/columns.bin | wc -c)" -gt 100000
 
+# a model and an MTZ as they would be downloaded, with a crystal of the same cell
+make_model()
+{
+    python3 - << 'END'
+import gemmi
+import numpy
+structure = gemmi.Structure()
+structure.cell = gemmi.UnitCell(53.91, 23.10, 23.10, 90, 110.4, 90)
+structure.spacegroup_hm = "C 1 2 1"
+residue = gemmi.Residue()
+residue.name, residue.seqid = "ALA", gemmi.SeqId("1")
+for i, (element, x, y, z) in enumerate([("C", 1, 2, 3), ("N", 2, 3, 3), ("S", 9, 7, 4)]):
+    atom = gemmi.Atom()
+    atom.name, atom.element, atom.b_iso = element + str(i), gemmi.Element(element), 12
+    atom.pos = gemmi.Position(x, y, z)
+    residue.add_atom(atom)
+chain, model = gemmi.Chain("A"), gemmi.Model(1)
+chain.add_residue(residue)
+model.add_chain(chain)
+structure.add_model(model)
+structure.setup_cell_images()
+structure.make_mmcif_document().write_file("2erl.cif")
+mtz = gemmi.Mtz(with_base=True)
+mtz.spacegroup, mtz.cell = gemmi.SpaceGroup("C 1 2 1"), structure.cell
+mtz.add_dataset("calculated")
+mtz.add_column("FC", "F")
+mtz.set_data(numpy.array([[2, 0, 1, 100], [1, 1, 3, 50], [0, 2, 2, numpy.nan]], "f"))
+mtz.write_to_file("model.mtz")
+END
+}
+
+# what the lists hold: the model's against sums over atoms, the MTZ's by hand
+check_lists()
+{
+    python3 - << 'END'
+import gemmi
+structure = gemmi.read_structure("work/2erl.cif")
+calculator = gemmi.StructureFactorCalculatorX(structure.cell)
+lines = [line.split() for line in open("work/2erl_p1.hkl")]
+listed = {tuple(map(int, line[:3])): float(line[3]) for line in lines}
+assert len(lines) == len(listed) > 16000
+assert all(abs(listed[-h, -k, -l] - f) < 1e-3 for (h, k, l), f in listed.items())
+sums = {hkl: abs(calculator.calculate_sf_from_model(structure[0], list(hkl)))
+        for hkl in list(listed)[::37]}
+worst = max(abs(listed[hkl] - f) for hkl, f in sums.items()) / max(sums.values())
+print(f"ok - # the list against sums over atoms: {worst:.1e} of the largest, allowed 2e-4")
+assert worst < 2e-4
+assert open("work/fc_p1.hkl").read().split("\n") == [
+    "-2 0 -1 100.0000", "-1 -1 -3 50.0000", "-1 1 -3 50.0000", "1 -1 3 50.0000",
+    "1 1 3 50.0000", "2 0 1 100.0000", ""]
+END
+}
+
+if python3 -c 'import gemmi, numpy' 2> none; then
+    prepare=make_model
+    run_blocks docs/structure_factors.md 2erl.bin 2erl.cif 2erl_p1.hkl fc_p1.hkl model.mtz
+    prepare=:
+    is "docs/structure_factors.md: its lists are right" check_lists
+else
+    echo "ok - # skip docs/structure_factors.md: this machine lacks gemmi"
+fi
+
 for document in "$source"/docs/*.md "$source"/docs/development/*.md; do
-    case $document in */docs/derivatives.md) continue ;; esac
+    case $document in
+    */docs/derivatives.md | */docs/structure_factors.md | */docs/fit_orientation.md) continue ;;
+    esac
     is "${document##*/} has no command that nobody runs" \
         sh -c "! grep -q '^\`\`\`sh' '$document'"
 done

@@ -7,11 +7,11 @@
 
 #include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void read_list(file_parser *parse, const uint8_t *data, size_t size)
 {
     nb_context *ctx = fuzz_context();
     nb_hkl *hkl;
-    const nb_status status = hkl_parse(ctx, "input", data, size, &hkl);
+    const nb_status status = parse(ctx, "input", data, size, &hkl);
 
     fuzz_check(ctx, status);
     if (status == NB_OK) {
@@ -25,5 +25,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_require(!nb_hkl_get(hkl, info.max[0] + 1, info.max[1], info.max[2], &f));
     }
     nb_hkl_free(hkl);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    read_list(hkl_parse, data, size);
+    read_list(hkl_parse_groups, data, size);
     return 0;
 }

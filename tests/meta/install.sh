@@ -52,4 +52,13 @@ if command -v pkg-config > /dev/null 2>&1; then
     "$compiler" user/main.c -o user/pc $(pkg-config --cflags --libs nanobrag) \
         "-Wl,-rpath,$(pkg-config --variable=libdir nanobrag)"
     user/pc
+    # docs/fit_orientation.md as it stands, where it was installed
+    doc=$(find "$PWD/prefix" -name fit_orientation.md)
+    top=${doc%/docs/fit_orientation.md}
+    sed -n '/^```sh$/,/^```$/p' "$doc" | grep -v '^```' > user/fit.sh
+    cp -r "$top/examples" user
+    (cd user && LD_LIBRARY_PATH=$(pkg-config --variable=libdir nanobrag) sh -e fit.sh) \
+        > fit.log
+    grep -q '^loss [0-9]' fit.log || { echo "docs/fit_orientation.md: no fit"; exit 1; }
+    [ -s "$top/examples/data/2erl_p1.hkl" ] || { echo "no example data"; exit 1; }
 fi

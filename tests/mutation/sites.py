@@ -27,20 +27,21 @@ SCALAR_ARGUMENTS = {"linear_add": [0], "linear_add_tangent": [0, 1],
 KERNELS = {
     "lanes": {"lanes_vjp.c": None, "lane_back.h": None, "lane_accumulator.h": None,
               "lane_slopes.h": None, "lane_moments.c": None, "lane_moments.h": None, "lane_jacobian.h": None,
+              "lane_pair.h": None, "frame_adjoint.h": {"frame_adjoint_rotation"},
               "lane_columns.h": None, "frame_adjoint.c": None, "jacobian.c": {"add_default"},
               "adjoint.c": {"add"},
               "normal.c": {"multiply", "add_structure_factors", "add_tile", "add"}},
     "spots": {"splat_vjp.c": None, "spots_vjp.c": {"add_pair_cotangents", "pair_vjp"}}}
 FOLDER = {name: "kernels/derivatives/" for name in (
-    "frame_adjoint.c", "jacobian.c", "adjoint.c", "normal.c")}
+    "frame_adjoint.c", "frame_adjoint.h", "jacobian.c", "adjoint.c", "normal.c")}
 # what there is no slope in; and integers that are assigned to
 NO_SLOPES = {"next_place", "is_small", "kept_of", "use_source", "use_pair"}
 INTEGERS = {"in.n", "in.padded", "weighted", "in->pixel[i]", "met", "at", "last",
             "out->corner[i]", "r->strained", "any", "w.n"}
-KERNEL_ARGUMENTS = {"lane_add_vec3": [1], "lane_add_scaled": [1], "lane_fill": [2],
+KERNEL_ARGUMENTS = {"lane_add_wide": [4], "lane_add_scaled": [1], "lane_fill": [2],
                     "lane_add_number": [4], "frame_adjoint_crystal": [1],
                     "frame_adjoint_places": [2, 3], "add_direction": [1], "add_strain": [1],
-                    "add_turn": [1], "scatter_f": [2], "slopes_of": [3], "hand_back": [2],
+                    "add_rotation": [1], "scatter_f": [2], "slopes_of": [3],
                     "add_pair_cotangents": [2]}
 # arrays of lanes that calls read
 KERNEL_ARRAYS = {"lane_add_product": 1, "lane_add": 1, "omega_to_distance": 1}

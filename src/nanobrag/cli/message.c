@@ -50,6 +50,8 @@ int message_status(struct messages *messages, nb_status status, const char *mess
 {
     const char *text = message[0] ? message : nb_status_text(status);
     switch (status) {
+    case NB_ERR_CANCELLED:
+        return EXIT_INTERRUPTED;
     case NB_ERR_MEMORY:
     case NB_ERR_DEVICE:
         return message_failure(messages, "%s", text);

@@ -22,7 +22,7 @@ enum {
     EXIT_RUN = 1,
     EXIT_USAGE = 2,
     EXIT_REFERENCE = 9,
-    EXIT_INTERRUPTED = 130
+    EXIT_INTERRUPTED = 130 /* within the program also for SIGTERM, which ends with 143 */
 };
 
 struct messages {

@@ -12,13 +12,13 @@
 
 #include "cli/timing.h"
 
-/* The state of the process: 1 once SIGINT came. A signal handler can reach nothing else. */
+/* The state of the process: the number of the first SIGINT or SIGTERM, or 0. A signal
+ * handler can reach nothing else. */
 static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int number)
 {
-    (void)number;
-    interrupted = 1;
+    if (!interrupted) interrupted = number;
 }
 
 void progress_line_catch_interrupt(void)
@@ -26,8 +26,10 @@ void progress_line_catch_interrupt(void)
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_interrupt;
-    action.sa_flags = (int)SA_RESETHAND | SA_RESTART;
+    /* without SA_RESTART: a wait for the other end of a pipe has to end */
+    action.sa_flags = (int)SA_RESETHAND;
     sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
     /* a closed pipe or a file-size limit becomes a failed write, which is reported */
     action.sa_handler = SIG_IGN;
     action.sa_flags = 0;
@@ -38,6 +40,11 @@ void progress_line_catch_interrupt(void)
 int progress_line_interrupted(void)
 {
     return interrupted != 0;
+}
+
+int progress_line_status(void)
+{
+    return 128 + (int)interrupted;
 }
 
 void progress_line_start(struct progress_line *progress, int kind, int images)
@@ -97,13 +104,14 @@ static void show_terminal(struct progress_line *progress, int percent, double fr
 int progress_line_show(struct progress_line *progress, double fraction)
 {
     const int percent = (int)(100 * fraction);
+    if (progress_line_interrupted()) return 1;
     if (percent != progress->percent && progress->kind == PROGRESS_TERMINAL)
         show_terminal(progress, percent, fraction);
     if (progress->kind == PROGRESS_LINES)
         for (int p = progress->percent + 1; p <= percent; p++)
             if (p % 5 == 0 || p < 10 || p > 90) printf("%d%% done\n", p);
     progress->percent = percent;
-    return progress_line_interrupted();
+    return 0;
 }
 
 void progress_line_end(struct progress_line *progress)

@@ -15,10 +15,13 @@ struct progress_line {
     int shown; /* 1: the terminal's line is not empty */
 };
 
-/* Make the first SIGINT set a flag, for progress_line_interrupted(). The second one ends
- * the program. */
+/* Make the first SIGINT or SIGTERM set a flag, for progress_line_interrupted(). The second
+ * one ends the program. */
 void progress_line_catch_interrupt(void);
 int progress_line_interrupted(void);
+
+/* The exit status after that signal, 130 or 143. */
+int progress_line_status(void);
 
 void progress_line_start(struct progress_line *progress, int kind, int images);
 void progress_line_image(struct progress_line *progress, int image);

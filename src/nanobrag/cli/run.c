@@ -98,7 +98,7 @@ static int write_dump(struct run *run)
         nb_fdump_write(run->ctx, s->dump, run->inputs.hkl, run->resolved.crystal.default_f,
                        s->compat ? NB_PROFILE_NANOBRAGG : NB_PROFILE_NANOBRAG);
     if (status == NB_OK) return 0;
-    if (!s->compat)
+    if (!s->compat || status == NB_ERR_CANCELLED)
         return message_status(run->messages, status, nb_context_message(run->ctx), 1);
     message_warning(run->messages, "%s", nb_context_message(run->ctx));
     return 0;
@@ -141,14 +141,14 @@ static int progress_kind(const struct run *run)
     return pixels >= 100 ? PROGRESS_LINES : PROGRESS_NONE;
 }
 
-static int report_interrupt(const struct run *run)
+static void report_interrupt(const struct run *run)
 {
     const struct result *last = run->done ? &run->results[run->done - 1] : NULL;
     fflush(stdout);
     fprintf(stderr, "nanobrag: interrupted; ");
     if (!last) {
         fprintf(stderr, "no image was finished, no image file was written\n");
-        return EXIT_INTERRUPTED;
+        return;
     }
     fprintf(stderr, "%d of %d images are finished and kept", run->done, run->s->images);
     for (int kind = 0; kind < OUT_COUNT; kind++) {
@@ -159,7 +159,6 @@ static int report_interrupt(const struct run *run)
             fprintf(stderr, ", %s", last->file[kind]);
     }
     fprintf(stderr, "\n");
-    return EXIT_INTERRUPTED;
 }
 
 static int make_image(struct run *run, int i)
@@ -191,9 +190,8 @@ static int make_images(struct run *run)
 {
     progress_line_start(&run->progress, progress_kind(run), run->s->images);
     for (int i = 0; i < run->s->images; i++) {
-        if (progress_line_interrupted()) return report_interrupt(run);
+        if (progress_line_interrupted()) return EXIT_INTERRUPTED;
         const int code = make_image(run, i);
-        if (code == EXIT_INTERRUPTED) return report_interrupt(run);
         if (code) return code;
         run->done = i + 1;
     }
@@ -300,6 +298,11 @@ int run_program(struct messages *messages, int argc, char **argv,
     if (!code) code = execute(&run);
     if (fflush(stdout) != 0 && !code)
         code = message_failure(messages, "the report could not be written to stdout");
+    if (code == EXIT_INTERRUPTED) {
+        /* a comparison has told how far it came */
+        if (!settings.given[OPT_BENCH_COMPILE]) report_interrupt(&run);
+        code = progress_line_status();
+    }
     free_run(&run);
     return code;
 }

@@ -68,10 +68,10 @@ static void derive_orientations_tangent(const nb_scene *scene, const nb_scene *d
     linear_unit(scene->scan.axis, spindle);
     linear_unit_tangent(scene->scan.axis, dot->scan.axis, spindle_dot);
     for (int d = 0; d < ndomains; d++) {
-        double rotation[3][3], turned[3];
+        double rotation[3][3], domain_dot[3];
 
         mosaic_rotation(scene, (const double(*)[3])spread.at, fixed->domain + d, rotation);
-        mosaic_rotation_tangent(scene, dot, &spread, fixed->domain + d, turned);
+        mosaic_rotation_tangent(scene, dot, &spread, fixed->domain + d, domain_dot);
         for (int p = 0; p < scene->scan.nphi; p++) {
             struct phys_rotation *change =
                 out->rotation + (size_t)p * (size_t)ndomains + (size_t)d;
@@ -82,7 +82,7 @@ static void derive_orientations_tangent(const nb_scene *scene, const nb_scene *d
 
             rotation_tangent(spindle, phi, spindle_dot, phi_dot, spun);
             for (int j = 0; j < 3; j++)
-                change->by[j] = turned[j] + linear_dot(rotation[j], spun);
+                change->by[j] = domain_dot[j] + linear_dot(rotation[j], spun);
             change->weight = mosaic_weight_tangent(scene, dot, d, mean, mean_dot);
         }
     }

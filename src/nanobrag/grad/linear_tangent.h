@@ -112,13 +112,13 @@ static inline void linear_rotate_by_vector_tangent(const double r[3], const doub
                                                    const double *v, const double *v_dot,
                                                    double *out)
 {
-    double rotation[3], at[3], turned[3], to[3];
+    double rotation[3], at[3], by_rotation[3], to[3];
 
     linear_rotation_tangent(r, r_dot, rotation);
     linear_rotate_by_vector(r, v, at);
     linear_rotate_by_vector(r, v_dot, to);
-    linear_cross(rotation, at, turned);
-    linear_add(1, turned, to);
+    linear_cross(rotation, at, by_rotation);
+    linear_add(1, by_rotation, to);
     linear_copy(to, out);
 }
 

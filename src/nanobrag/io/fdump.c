@@ -167,6 +167,14 @@ static nb_status fill_box(nb_context *ctx, const char *name, const struct dump *
     return NB_OK;
 }
 
+static nb_status fail_start(nb_context *ctx, const char *name)
+{
+    return fail(ctx, NB_ERR_FORMAT,
+                "%s: no binary dump of reflections, expected 'hmin hmax kmin kmax lmin "
+                "lmax' LF FF at its start; check that it is the right file",
+                name);
+}
+
 nb_status fdump_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
                       void *to)
 {
@@ -177,11 +185,7 @@ nb_status fdump_parse(nb_context *ctx, const char *name, const void *bytes, size
     nb_status status;
 
     *out = NULL;
-    if (header == 0)
-        return fail(ctx, NB_ERR_FORMAT,
-                    "%s: no binary dump of reflections, expected 'hmin hmax kmin kmax lmin "
-                    "lmax' LF FF at its start; check that it is the right file",
-                    name);
+    if (header == 0) return fail_start(ctx, name);
     dump.doubles = (const unsigned char *)bytes + header;
     status = check_layout(ctx, name, n - header, &dump);
     if (status != NB_OK) return status;
@@ -197,10 +201,24 @@ nb_status fdump_parse(nb_context *ctx, const char *name, const void *bytes, size
     return NB_OK;
 }
 
+/* A file needs what the longer of its two layouts takes, and one byte by which a longer
+ * file is known. */
+static nb_status fdump_header(nb_context *ctx, const char *name, const void *bytes,
+                              size_t n, size_t *wanted)
+{
+    struct dump dump;
+    const size_t header = read_header(bytes, n, &dump);
+
+    if (header == 0) return fail_start(ctx, name);
+    *wanted = header + (size_t)count_cells(&dump, 1) * WORD + TRAILER + 1;
+    return NB_OK;
+}
+
 nb_status nb_fdump_read(nb_context *ctx, const char *path, nb_hkl **out)
 {
     STANDARD_FLOATS;
-    static const struct file_format format = {"dump", (size_t)3 << 30, fdump_parse};
+    static const struct file_format format = {"dump", (size_t)3 << 30, fdump_header,
+                                              fdump_parse};
 
     if (out) *out = NULL;
     return file_parse(ctx, path, &format, out);

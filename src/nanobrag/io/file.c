@@ -93,67 +93,103 @@ static nb_status fail_size(nb_context *ctx, const char *path, size_t limit)
                 path, limit);
 }
 
-/* Reads to the end, or fails after `limit` bytes; the buffer grows as needed. */
-static nb_status read_all(nb_context *ctx, const char *path, int fd, size_t limit,
-                          size_t capacity, unsigned char **bytes, size_t *n)
+/* A signal came during a wait: returns NB_ERR_CANCELLED where the handler of progress asks
+ * to stop, else NB_OK. */
+static nb_status ask_to_go_on(nb_context *ctx, const char *path)
 {
-    unsigned char *block = huge_pages_alloc(capacity);
-    size_t used = 0;
-    nb_status status = block ? NB_OK : fail_memory(ctx, path);
+    if (!ctx->options.progress || !ctx->options.progress(ctx->options.user, 0))
+        return NB_OK;
+    return fail(ctx, NB_ERR_CANCELLED, "%s: stopped on request", path);
+}
 
-    while (status == NB_OK) {
-        const size_t rest = capacity - used;
-        const ssize_t got = read(fd, block + used, rest < CALL_MAX ? rest : CALL_MAX);
-
-        if (got == 0) break;
-        if (got < 0) {
-            if (errno != EINTR) status = fail_system(ctx, "read", path, errno);
-            continue;
-        }
-        used += (size_t)got;
-        if (used > limit) {
-            status = fail_size(ctx, path, limit);
-        } else if (used == capacity) {
-            unsigned char *larger = realloc(block, 2 * capacity);
-
-            if (larger) {
-                block = larger;
-                capacity *= 2;
-            } else {
-                status = fail_memory(ctx, path);
-            }
-        }
+/* Opens a file; one that is a pipe waits for its other end. */
+static nb_status open_file(nb_context *ctx, const char *path, int flags, const char *verb,
+                           int *fd)
+{
+    while ((*fd = open(path, flags | O_CLOEXEC)) < 0) {
+        if (errno != EINTR) return fail_system(ctx, verb, path, errno);
+        NB_TRY(ask_to_go_on(ctx, path));
     }
-    if (status != NB_OK) {
-        free(block);
-        return status;
-    }
-    *bytes = block;
-    *n = used;
     return NB_OK;
 }
 
-nb_status file_read(nb_context *ctx, const char *path, size_t limit, unsigned char **bytes,
-                    size_t *n)
-{
-    struct stat st;
-    size_t capacity = READ_STEP;
-    nb_status status = NB_OK;
+/* A file that is being read. */
+struct reading {
+    nb_context *ctx;
+    const char *path;
     int fd;
+    unsigned long long size; /* of a regular file, else 0 */
+    unsigned char *block;
+    size_t used, capacity;
+};
+
+/* Reads up to `end` bytes of the file, all counted; the buffer grows as needed. */
+static nb_status read_up_to(struct reading *in, size_t end)
+{
+    while (in->used < end) {
+        size_t rest = (in->capacity < end ? in->capacity : end) - in->used;
+        ssize_t got;
+
+        if (rest == 0) {
+            unsigned char *larger = realloc(in->block, 2 * in->capacity);
+
+            if (!larger) return fail_memory(in->ctx, in->path);
+            in->block = larger;
+            in->capacity *= 2;
+            continue;
+        }
+        got = read(in->fd, in->block + in->used, rest < CALL_MAX ? rest : CALL_MAX);
+        if (got == 0) return NB_OK;
+        if (got > 0)
+            in->used += (size_t)got;
+        else if (errno != EINTR)
+            return fail_system(in->ctx, "read", in->path, errno);
+        else
+            NB_TRY(ask_to_go_on(in->ctx, in->path));
+    }
+    return NB_OK;
+}
+
+/* Reads what the header asks for, or fails after `limit` bytes. */
+static nb_status read_all(struct reading *in, size_t limit, file_header *header)
+{
+    size_t wanted = SIZE_MAX;
+
+    if (header) {
+        NB_TRY(read_up_to(in, limit < FILE_HEAD ? limit + 1 : FILE_HEAD));
+        NB_TRY(header(in->ctx, in->path, in->block, in->used, &wanted));
+    }
+    if (wanted > limit && in->size > limit) return fail_size(in->ctx, in->path, limit);
+    NB_TRY(read_up_to(in, wanted < limit ? wanted : limit + 1));
+    return in->used > limit ? fail_size(in->ctx, in->path, limit) : NB_OK;
+}
+
+nb_status file_read(nb_context *ctx, const char *path, size_t limit, file_header *header,
+                    unsigned char **bytes, size_t *n)
+{
+    struct reading in = {.ctx = ctx, .path = path, .capacity = READ_STEP};
+    nb_status status = NB_OK;
+    struct stat st;
 
     *bytes = NULL;
     *n = 0;
-    do fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (fd < 0 && errno == EINTR);
-    if (fd < 0) return fail_system(ctx, "read", path, errno);
-    if (fstat(fd, &st) != 0)
+    NB_TRY(open_file(ctx, path, O_RDONLY, "read", &in.fd));
+    if (fstat(in.fd, &st) != 0)
         status = fail_system(ctx, "read", path, errno);
-    else if (S_ISREG(st.st_mode) && (unsigned long long)st.st_size > limit)
-        status = fail_size(ctx, path, limit);
-    else if (S_ISREG(st.st_mode) && st.st_size >= READ_STEP)
-        capacity = (size_t)st.st_size + 1;
-    if (status == NB_OK) status = read_all(ctx, path, fd, limit, capacity, bytes, n);
-    (void)close(fd);
+    else if (S_ISREG(st.st_mode))
+        in.size = (unsigned long long)st.st_size;
+    if (in.size >= READ_STEP && in.size <= limit) in.capacity = (size_t)in.size + 1;
+    if (status == NB_OK) {
+        in.block = huge_pages_alloc(in.capacity);
+        status = in.block ? read_all(&in, limit, header) : fail_memory(ctx, path);
+    }
+    (void)close(in.fd);
+    if (status == NB_OK) {
+        *bytes = in.block;
+        *n = in.used;
+    } else {
+        free(in.block);
+    }
     return status;
 }
 
@@ -166,7 +202,7 @@ nb_status file_parse(nb_context *ctx, const char *path, const struct file_format
 
     if (!ctx || !to) return NB_ERR_ARGUMENT;
     if (!path) return fail(ctx, NB_ERR_ARGUMENT, "%s: path is NULL", format->name);
-    NB_TRY(file_read(ctx, path, format->limit, &bytes, &n));
+    NB_TRY(file_read(ctx, path, format->limit, format->header, &bytes, &n));
     status = format->parse(ctx, path, bytes, n, to);
     free(bytes);
     return status;
@@ -280,13 +316,9 @@ nb_status file_begin(nb_context *ctx, const char *path, struct file_out *out)
     out->ctx = ctx;
     out->path = path;
     out->status = NB_OK;
-    if (exists && !S_ISREG(st.st_mode)) {
-        do out->fd = open(path, O_WRONLY | O_CLOEXEC);
-        while (out->fd < 0 && errno == EINTR);
-        if (out->fd < 0) error = errno;
-    } else {
-        error = open_temporary(out, exists ? &st : NULL);
-    }
+    if (exists && !S_ISREG(st.st_mode))
+        return open_file(ctx, path, O_WRONLY, "write", &out->fd);
+    error = open_temporary(out, exists ? &st : NULL);
     if (error == 0) return NB_OK;
     release(out);
     return fail_system(ctx, "write", path, error);
@@ -319,6 +351,8 @@ void file_put(struct file_out *out, const void *bytes, size_t n)
         } else if (done == 0 || errno != EINTR) {
             out->status =
                 fail_system(out->ctx, "write", out->path, done == 0 ? EIO : errno);
+        } else {
+            out->status = ask_to_go_on(out->ctx, out->path);
         }
     }
 }

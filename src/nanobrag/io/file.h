@@ -10,23 +10,34 @@
 
 #include <nanobrag/context.h>
 
+/* Looks at the first n bytes of the file `name`. Refuses a file of another format, and sets
+ * *wanted, which is SIZE_MAX before, to the number of bytes that the file can need: those
+ * after it are not read. */
+typedef nb_status file_header(nb_context *ctx, const char *name, const void *bytes,
+                              size_t n, size_t *wanted);
+
+/* FILE_HEAD bytes are read, or the whole file, before a file_header() is called. */
+enum { FILE_HEAD = 1 << 20 };
+
 /*
- * Reads all bytes of a file or pipe, to be released with free(). An empty file gives memory
- * and n = 0. Returns NB_ERR_FORMAT if it has more than `limit` bytes, NB_ERR_FILE,
- * NB_ERR_MEMORY.
+ * Reads the bytes of a file or pipe, to be released with free(); `header` may be NULL. An
+ * empty file gives memory and n = 0. Where a signal interrupts a wait, the handler of
+ * progress is asked whether to go on. Returns NB_ERR_FORMAT if the file has more than
+ * `limit` bytes, the failures of `header`, NB_ERR_FILE, NB_ERR_MEMORY, NB_ERR_CANCELLED.
  */
-nb_status file_read(nb_context *ctx, const char *path, size_t limit, unsigned char **bytes,
-                    size_t *n);
+nb_status file_read(nb_context *ctx, const char *path, size_t limit, file_header *header,
+                    unsigned char **bytes, size_t *n);
 
 /* Parses n bytes of the file `name`, and writes the result to what `to` points to. */
 typedef nb_status file_parser(nb_context *ctx, const char *name, const void *bytes,
                               size_t n, void *to);
 
-/* A format of files: its name in messages, the most bytes that a file may have, and its
- * parser. */
+/* A format of files: its name in messages, the most bytes that a file may have, its header
+ * or NULL, and its parser. */
 struct file_format {
     const char *name;
     size_t limit;
+    file_header *header;
     file_parser *parse;
 };
 

@@ -1,6 +1,6 @@
 /*
- * hkl.c - text files of reflections h k l F. A line holds whole groups, or a group
- * continues on the next lines.
+ * hkl.c - text files of reflections h k l F: one on each line, or, as nanoBragg's fscanf()
+ * reads them, groups of four numbers whatever the lines are.
  *
  * nanoBragg stops silently at the first group that it cannot read. Here that is an error,
  * except for text after the last reflection, which is ignored with a warning.
@@ -21,10 +21,14 @@
 
 enum { GROUP = 4, SHORTEST = 8 }; /* numbers of a group; bytes of "0 0 0 0\n" */
 
+static const char expected[] = "h k l F on each line";
+
 struct list {
     int *hkl; /* n x 3 */
     double *f;
     size_t n;
+    int groups; /* 1: as nanoBragg reads them */
+    long further; /* the first line that has further columns; 0: none */
     /* a group that continues on the next line: its words so far, and its first line */
     struct span pending[GROUP];
     int npending;
@@ -73,6 +77,29 @@ static nb_status fail_columns(nb_context *ctx, const struct text *text, long lin
                                 : "complete the line or begin it with #");
 }
 
+/* Returns 1 if no word of a line is a number. */
+static int is_words(const struct text *text, struct span line)
+{
+    struct span word;
+    double value;
+
+    while (text_word(text, &line, &word))
+        if (text_number(word, &value)) return 0;
+    return 1;
+}
+
+static nb_status fail_words(nb_context *ctx, const struct text *text, struct span line)
+{
+    struct span word = {0};
+
+    (void)text_word(text, &line, &word);
+    return fail(ctx, NB_ERR_FORMAT,
+                "%s, line %ld: words ('%s') instead of h k l F; begin the line with # if "
+                "it "
+                "is a header",
+                text->name, text->line, text_show(word).s);
+}
+
 static nb_status read_group(nb_context *ctx, const struct text *text,
                             const struct span word[GROUP], struct list *list)
 {
@@ -102,8 +129,9 @@ static nb_status read_part(nb_context *ctx, const struct text *text, struct span
     return read_group(ctx, text, list->pending, list);
 }
 
-static nb_status read_line(nb_context *ctx, const struct text *text, struct span line,
-                           struct list *list)
+/* Reads the groups of a line as nanoBragg does. */
+static nb_status read_groups(nb_context *ctx, const struct text *text, struct span line,
+                             struct list *list)
 {
     const int columns = count_words(text, line);
 
@@ -117,6 +145,22 @@ static nb_status read_line(nb_context *ctx, const struct text *text, struct span
         NB_TRY(read_group(ctx, text, word, list));
     }
     return NB_OK;
+}
+
+/* Reads h k l F from a line; further columns are ignored, but a comment is no column. */
+static nb_status read_line(nb_context *ctx, const struct text *text, struct span line,
+                           struct list *list)
+{
+    struct span word[GROUP], next;
+
+    if (list->groups) return read_groups(ctx, text, line, list);
+    if (is_words(text, line)) return fail_words(ctx, text, line);
+    for (int i = 0; i < GROUP; i++)
+        if (!text_word(text, &line, &word[i]))
+            return fail_columns(ctx, text, text->line, i);
+    if (!list->further && text_word(text, &line, &next) && *next.at != '#')
+        list->further = text->line;
+    return read_group(ctx, text, word, list);
 }
 
 /* Reads the next line if it is just h k l F in plain numbers, as most lines are. Returns 0,
@@ -155,18 +199,48 @@ static int is_trailing_text(struct text text, struct span line)
     return 1;
 }
 
-nb_status hkl_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
-                    void *to)
+/* Reads all reflections of a text. */
+static nb_status read_list(nb_context *ctx, struct text *text, struct list *list)
 {
-    nb_hkl **const out = to;
-    const size_t capacity = n / SHORTEST + 1;
-    struct list list = {0};
-    struct text text;
     struct span line;
     nb_status status = NB_OK;
+    int first = 1; /* before the first line that is no comment */
+
+    while (status == NB_OK) {
+        if (list->npending == 0 && read_plain_line(text, list)) continue;
+        if (!text_line(text, &line)) break;
+        if (list->n > 0 && is_trailing_text(*text, line)) {
+            log_line(ctx, NB_LOG_WARNING, "hkl",
+                     "%s, line %ld: the text after the last reflection is left out",
+                     text->name, text->line);
+            break;
+        }
+        if (first && list->n == 0 && !list->groups && is_words(text, line))
+            log_line(ctx, NB_LOG_NOTE, "hkl", "%s, line %ld: a header of words is skipped",
+                     text->name, text->line);
+        else
+            status = read_line(ctx, text, line, list);
+        first = 0;
+    }
+    if (status == NB_OK && list->npending > 0)
+        return fail_columns(ctx, text, list->pending_line, list->npending);
+    if (status == NB_OK && list->further)
+        log_line(ctx, NB_LOG_NOTE, "hkl",
+                 "%s, line %ld: columns after h k l F are ignored, here and below",
+                 text->name, list->further);
+    return status;
+}
+
+static nb_status parse_list(nb_context *ctx, const char *name, const struct span *bytes,
+                            int groups, nb_hkl **out)
+{
+    const size_t capacity = bytes->n / SHORTEST + 1;
+    struct list list = {.groups = groups};
+    struct text text;
+    nb_status status;
 
     *out = NULL;
-    NB_TRY(text_open(ctx, name, bytes, n, "h k l F on each line", &text));
+    NB_TRY(text_open(ctx, name, bytes->at, bytes->n, expected, &text));
     list.hkl = huge_pages_alloc(capacity * 3 * sizeof *list.hkl);
     list.f = huge_pages_alloc(capacity * sizeof *list.f);
     if (!list.hkl || !list.f) {
@@ -174,19 +248,7 @@ nb_status hkl_parse(nb_context *ctx, const char *name, const void *bytes, size_t
         free(list.f);
         return fail_memory(ctx, name);
     }
-    while (status == NB_OK) {
-        if (list.npending == 0 && read_plain_line(&text, &list)) continue;
-        if (!text_line(&text, &line)) break;
-        if (list.n > 0 && is_trailing_text(text, line)) {
-            log_line(ctx, NB_LOG_WARNING, "hkl",
-                     "%s, line %ld: the text after the last reflection is left out", name,
-                     text.line);
-            break;
-        }
-        status = read_line(ctx, &text, line, &list);
-    }
-    if (status == NB_OK && list.npending > 0)
-        status = fail_columns(ctx, &text, list.pending_line, list.npending);
+    status = read_list(ctx, &text, &list);
     if (status == NB_OK && list.n == 0)
         status = fail(ctx, NB_ERR_FORMAT,
                       "%s: no reflections, expected h k l F on each line; check that it is "
@@ -201,10 +263,48 @@ nb_status hkl_parse(nb_context *ctx, const char *name, const void *bytes, size_t
     return status;
 }
 
+nb_status hkl_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
+                    void *to)
+{
+    return parse_list(ctx, name, &(struct span){bytes, n}, 0, to);
+}
+
+nb_status hkl_parse_groups(nb_context *ctx, const char *name, const void *bytes, size_t n,
+                           void *to)
+{
+    return parse_list(ctx, name, &(struct span){bytes, n}, 1, to);
+}
+
+/* A long file has to begin as a list does; the parser judges a short one. */
+static nb_status hkl_header(nb_context *ctx, const char *name, const void *bytes, size_t n,
+                            size_t *wanted)
+{
+    struct text text;
+    struct span line;
+
+    (void)wanted;
+    if (n < FILE_HEAD) return NB_OK;
+    NB_TRY(text_open(ctx, name, bytes, n, expected, &text));
+    for (int i = 0; i < 2; i++)
+        if (!text_line(&text, &line) || !is_words(&text, line)) return NB_OK;
+    return fail_words(ctx, &text, line);
+}
+
 nb_status nb_hkl_read(nb_context *ctx, const char *path, nb_hkl **out)
 {
     STANDARD_FLOATS;
-    static const struct file_format format = {"reflections", (size_t)1 << 30, hkl_parse};
+    static const struct file_format format = {"reflections", (size_t)1 << 30, hkl_header,
+                                              hkl_parse};
+
+    if (out) *out = NULL;
+    return file_parse(ctx, path, &format, out);
+}
+
+nb_status nb_hkl_read_nanobragg(nb_context *ctx, const char *path, nb_hkl **out)
+{
+    STANDARD_FLOATS;
+    static const struct file_format format = {"reflections", (size_t)1 << 30, hkl_header,
+                                              hkl_parse_groups};
 
     if (out) *out = NULL;
     return file_parse(ctx, path, &format, out);

@@ -44,7 +44,8 @@ nb_status matrix_parse(nb_context *ctx, const char *name, const void *bytes, siz
 nb_status nb_matrix_read(nb_context *ctx, const char *path, double matrix[9])
 {
     STANDARD_FLOATS;
-    static const struct file_format format = {"matrix", (size_t)1 << 20, matrix_parse};
+    static const struct file_format format = {"matrix", (size_t)1 << 20, NULL,
+                                              matrix_parse};
 
     if (ctx && !matrix) return fail(ctx, NB_ERR_ARGUMENT, "matrix: matrix is NULL");
     return file_parse(ctx, path, &format, matrix);

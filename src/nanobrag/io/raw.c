@@ -129,7 +129,7 @@ nb_status nb_raw_read(nb_context *ctx, const char *path, nb_array *image)
     found = file_size(path);
     if (found >= 0 && (unsigned long long)found != expected)
         return fail_length(ctx, path, found, image);
-    NB_TRY(file_read(ctx, path, expected, &bytes, &n));
+    NB_TRY(file_read(ctx, path, expected, NULL, &bytes, &n));
     if (n == expected)
         memcpy(image->data, bytes, n);
     else

@@ -22,7 +22,7 @@
 enum {
     BLOCK = 512, /* bytes; the length of a header is a multiple of it */
     HEADER_MIN = 16,
-    HEADER_MAX = 1 << 20,
+    HEADER_MAX = FILE_HEAD, /* so the first bytes of a file hold it */
     SIDE_MAX = 1 << 20,
     BUFFER = 1 << 12 /* pixels */
 };
@@ -198,10 +198,24 @@ nb_status smv_parse(nb_context *ctx, const char *name, const void *bytes, size_t
     return NB_OK;
 }
 
+/* A file needs what its header announces: itself and two bytes for each pixel. */
+static nb_status smv_header(nb_context *ctx, const char *name, const void *bytes, size_t n,
+                            size_t *wanted)
+{
+    const size_t length = read_length(ctx, name, bytes, n);
+    nb_smv smv = {.header = {bytes, length}};
+
+    if (length == 0) return NB_ERR_FORMAT;
+    NB_TRY(read_sides(ctx, name, &smv));
+    *wanted = length + 2 * (size_t)smv.nfast * (size_t)smv.nslow;
+    return NB_OK;
+}
+
 nb_status nb_smv_read(nb_context *ctx, const char *path, nb_smv **out)
 {
     STANDARD_FLOATS;
-    static const struct file_format format = {"SMV image", (size_t)3 << 30, smv_parse};
+    static const struct file_format format = {"SMV image", (size_t)3 << 30, smv_header,
+                                              smv_parse};
 
     if (out) *out = NULL;
     return file_parse(ctx, path, &format, out);

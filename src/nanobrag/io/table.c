@@ -62,6 +62,14 @@ static nb_table *allocate(size_t rows, int columns)
     return NULL;
 }
 
+static nb_status open_table(nb_context *ctx, const char *name, const void *bytes, size_t n,
+                            struct text *text)
+{
+    NB_TRY(text_open(ctx, name, bytes, n, "columns of numbers", text));
+    text->separators = ",;:!";
+    return NB_OK;
+}
+
 nb_status table_parse(nb_context *ctx, const char *name, const void *bytes, size_t n,
                       int columns, nb_table **out)
 {
@@ -71,8 +79,7 @@ nb_status table_parse(nb_context *ctx, const char *name, const void *bytes, size
     size_t rows = 0;
 
     *out = NULL;
-    NB_TRY(text_open(ctx, name, bytes, n, "columns of numbers", &start));
-    start.separators = ",;:!";
+    NB_TRY(open_table(ctx, name, bytes, n, &start));
     text = start;
     while (text_line(&text, &line)) rows++;
     if (rows == 0)
@@ -96,6 +103,20 @@ nb_status table_parse(nb_context *ctx, const char *name, const void *bytes, size
     return NB_OK;
 }
 
+/* Of a long file the first bytes have to begin a table; the parser judges a short one. */
+static nb_status table_header(nb_context *ctx, const char *name, const void *bytes,
+                              size_t n, size_t *wanted)
+{
+    struct text text;
+    struct span line;
+    double first;
+
+    (void)wanted;
+    if (n < FILE_HEAD) return NB_OK;
+    NB_TRY(open_table(ctx, name, bytes, n, &text));
+    return text_line(&text, &line) ? read_row(ctx, &text, line, 1, &first) : NB_OK;
+}
+
 nb_status nb_table_read(nb_context *ctx, const char *path, int columns, nb_table **out)
 {
     STANDARD_FLOATS;
@@ -109,7 +130,7 @@ nb_status nb_table_read(nb_context *ctx, const char *path, int columns, nb_table
     if (columns < 1)
         return fail(ctx, NB_ERR_ARGUMENT, "table: %d columns, expected at least 1",
                     columns);
-    NB_TRY(file_read(ctx, path, size_limit, &bytes, &n));
+    NB_TRY(file_read(ctx, path, size_limit, table_header, &bytes, &n));
     status = table_parse(ctx, path, bytes, n, columns, out);
     free(bytes);
     return status;

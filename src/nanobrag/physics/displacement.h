@@ -40,13 +40,13 @@ PHYS_FN double phys_displacement_most(const struct phys_frame *frame, double q)
     return frame->b_factor < 0 ? -0.5 * frame->b_factor * q * q : 0;
 }
 
-/* Adds the factor's part to `slope`, the derivative of F^2 by the direction of a sample.
- * f2 is F^2 with the factor included; `way` is the scattering vector times the
+/* Returns `slope`, the derivative of F^2 by the direction of a sample, plus the factor's
+ * part. f2 is F^2 with the factor included; `way` is the scattering vector times the
  * wavelength, and `unit` one over the wavelength. */
-PHYS_FN void phys_displacement_slope(real b, real unit, struct phys_vec3 way, real f2,
-                                     struct phys_vec3 *slope)
+PHYS_FN struct phys_vec3 phys_displacement_slope(real b, real unit, struct phys_vec3 way,
+                                                 real f2, struct phys_vec3 slope)
 {
-    *slope = phys_axpy(-b * (unit * unit) * f2, way, *slope);
+    return phys_axpy(-b * (unit * unit) * f2, way, slope);
 }
 
 /* Returns dL/dB of a sample or of a sum over samples. f2_bar_q2 is the cotangent of F^2,

@@ -37,6 +37,19 @@ PHYS_FN struct phys_view phys_view(const struct phys_frame *frame)
     return v;
 }
 
+/* Returns 1 when some factor of F^2 differs between sources and samples. */
+PHYS_FN int phys_differs_by_source(const struct phys_frame *frame)
+{
+    return frame->dmin > 0 || phys_is_displaced(frame)
+           || (frame->each_polar && frame->polarised);
+}
+
+/* Returns 1 when some factor of F^2 differs between samples but not between sources. */
+PHYS_FN int phys_differs_by_sample(const struct phys_frame *frame)
+{
+    return frame->each_omega || (frame->layer_mu != 0 && !frame->last_capture);
+}
+
 /* The sums of a pixel and the factors that are evaluated once per pixel. */
 struct phys_sums {
     real bragg;

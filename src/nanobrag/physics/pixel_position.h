@@ -48,11 +48,12 @@ struct phys_point {
     real r; /* distance, m */
 };
 
-/* Returns v rotated about k by the angle pi times `turns`, by Rodrigues' formula; k is
- * not normalised. */
-PHYS_FN struct phys_vec3 phys_rotate(struct phys_vec3 k, real turns, struct phys_vec3 v)
+/* Returns v rotated about k by the angle pi times `angle_per_pi`, by Rodrigues' formula; k
+ * is not normalised. */
+PHYS_FN struct phys_vec3 phys_rotate(struct phys_vec3 k, real angle_per_pi,
+                                     struct phys_vec3 v)
 {
-    const real c = phys_cospi(turns), s = phys_sinpi(turns);
+    const real c = phys_cospi(angle_per_pi), s = phys_sinpi(angle_per_pi);
 
     return phys_axpy(c, v,
                      phys_axpy(s, phys_cross(k, v),
@@ -82,10 +83,10 @@ PHYS_FN struct phys_point phys_point(const struct phys_detector *det, real fast,
     if (det->surface == PHYS_CURVED_QUIRK) {
         /* nanoBragg's curved detector: two rotations by the laboratory components of the
          * flat position */
-        const real per_turn = 1 / (det->distance * PHYS_PI);
+        const real per_pi = 1 / (det->distance * PHYS_PI);
 
-        p = phys_rotate(det->fast, flat.z * per_turn,
-                        phys_rotate(det->slow, flat.y * per_turn,
+        p = phys_rotate(det->fast, flat.z * per_pi,
+                        phys_rotate(det->slow, flat.y * per_pi,
                                     phys_scale(det->distance, det->beam)));
     }
     inverse = 1 / sqrt(phys_dot(p, p));

@@ -19,6 +19,18 @@ PHYS_FN struct phys_vec3 phys_lattice_point(struct phys_spec spec, struct phys_v
     return phys_vec3(phys_nearest(x.x), phys_nearest(x.y), phys_nearest(x.z));
 }
 
+/* Returns 1 where the image depends on which of two reflections a sample halfway between
+ * them is assigned to, so that float must not choose the wrong one. */
+PHYS_FN int phys_jumps_halfway(struct phys_spec spec)
+{
+#ifdef PHYS_SINGLE
+    return spec.lookup == PHYS_NEAREST || spec.shape == PHYS_GAUSS;
+#else
+    (void)spec;
+    return 0;
+#endif
+}
+
 /* Returns the constant factor of F^2 of all samples. Loops over samples leave it out and
  * use 1 for F and for the peak of the profile: this saves an operation, and float keeps
  * its range. */

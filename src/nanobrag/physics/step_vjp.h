@@ -140,19 +140,21 @@ PHYS_FN real phys_source_vjp(const struct phys_frame *frame, int index, struct p
                              struct phys_source_bar *source_bar)
 {
     const struct phys_source *source = frame->source + index;
-    const real own = (real)source->weight, unit = (real)source->inverse_wavelength;
-    const real part = sums->fall * sums->polar, share = own * part, weight = sums->weight;
-    struct phys_vec3 slope = sums->slope;
+    const real source_weight = (real)source->weight,
+               unit = (real)source->inverse_wavelength;
+    const real part = sums->fall * sums->polar, share = source_weight * part,
+               weight = sums->weight;
+    const struct phys_vec3 slope = phys_displacement_slope(phys_displacement_b(frame), unit,
+                                                           way, sums->f2, sums->slope);
 
     number[PHYS_AT_DISPLACEMENT] +=
         phys_displacement_vjp(weight * share * sums->f2 * unit * unit * phys_dot(way, way));
-    phys_displacement_slope(phys_displacement_b(frame), unit, way, sums->f2, &slope);
     *d_bar = phys_axpy(share, slope, *d_bar);
     source_bar->weight += weight * part * sums->f2;
     phys_scattering_vjp(source, way, slope, weight * share, source_bar);
     if (frame->each_polar)
-        phys_polarization_vjp(frame, index, d, sums->fall * sums->f2 * own, weight, d_bar,
-                              number, source_bar);
+        phys_polarization_vjp(frame, index, d, sums->fall * sums->f2 * source_weight,
+                              weight, d_bar, number, source_bar);
     return share * sums->f2;
 }
 
@@ -168,7 +170,8 @@ PHYS_FN real phys_amorphous_vjp(const struct phys_frame *frame, int index,
     const struct phys_vec3 way = phys_axpy(-1, phys_load(source->direction), d);
     const real length = sqrt(phys_dot(way, way)),
                half = (real)source->inverse_wavelength / 2;
-    const real f = phys_amorphous(frame, length * half), own = (real)source->weight;
+    const real f = phys_amorphous(frame, length * half),
+               source_weight = (real)source->weight;
     const real slope = 2 * f * phys_amorphous_slope(frame, length * half);
     const real polar =
         frame->each_polar && frame->polarised
@@ -176,16 +179,17 @@ PHYS_FN real phys_amorphous_vjp(const struct phys_frame *frame, int index,
                                 phys_load(source->e), phys_load(source->b), d)
             : 1;
     /* straight ahead the derivative of the table is 0 */
-    const real per_way = length > 0 ? factor * own * polar * slope * half / length : 0;
+    const real per_way =
+        length > 0 ? factor * source_weight * polar * slope * half / length : 0;
     const struct phys_vec3 slope_bar = phys_scale(per_way, way);
 
     *d_bar = phys_axpy(1, slope_bar, *d_bar);
     source_bar->weight += factor * polar * f * f;
     phys_scattering_vjp(source, way, slope_bar, 1, source_bar);
     if (frame->each_polar)
-        phys_polarization_vjp(frame, index, d, factor * own * f * f, 1, d_bar, number,
-                              source_bar);
-    return own * polar * f * f;
+        phys_polarization_vjp(frame, index, d, factor * source_weight * f * f, 1, d_bar,
+                              number, source_bar);
+    return source_weight * polar * f * f;
 }
 
 /* ---- the crystal ---- */

@@ -58,6 +58,21 @@ PHYS_FN struct phys_box phys_box_from(int inside, struct phys_box box,
     return box;
 }
 
+/* Returns 1 when no look-up within `reach` of `at` leaves the box, and all are so near
+ * that their distance in the box is exact in `real`. */
+PHYS_FN int phys_box_surrounds(const struct phys_box *box, struct phys_vec3 at,
+                               struct phys_vec3 reach)
+{
+    const real most = (real)4e6; /* a float holds integers exactly up to four times this */
+    const real farthest =
+        reach.x * (real)box->stride_h + reach.y * (real)box->stride_k + reach.z;
+
+    return at.x - reach.x >= box->first.x && at.x + reach.x <= box->last.x
+           && at.y - reach.y >= box->first.y && at.y + reach.y <= box->last.y
+           && at.z - reach.z >= box->first.z && at.z + reach.z <= box->last.z
+           && farthest < most;
+}
+
 struct phys_f {
     real f, dh, dk, dl;
 };

@@ -90,11 +90,11 @@ static void derive_orientations(const nb_scene *scene, const struct scene_fixed 
             const double phi = linear_radian(sampling_phi(scene, fixed, p));
 
             for (int i = 0; i < 3; i++) {
-                double turned[3];
+                double rotated[3];
 
-                linear_rotate(spindle, phi, axes->real[i], turned);
+                linear_rotate(spindle, phi, axes->real[i], rotated);
                 for (int j = 0; j < 3; j++)
-                    to->axes[3 * i + j] = linear_dot(rotation[j], turned);
+                    to->axes[3 * i + j] = linear_dot(rotation[j], rotated);
             }
             to->weight = mosaic_weight(scene, d, mean);
         }

@@ -255,8 +255,8 @@ static void phi_quirk(struct scene_range *r)
  * reflection; L is the largest edge, A. */
 static int phi_count(nb_context *ctx, double osc, double edge, double qmax)
 {
-    const double turn = fabs(osc) * (3.14159265358979323846 / 180);
-    const double wanted = ceil(PHI_STEPS_PER_ROCKING_WIDTH * turn * edge * qmax);
+    const double rotation = fabs(osc) * (3.14159265358979323846 / 180);
+    const double wanted = ceil(PHI_STEPS_PER_ROCKING_WIDTH * rotation * edge * qmax);
     const int n = wanted < 1 ? 1 : wanted > PHI_STEPS_MOST ? PHI_STEPS_MOST : (int)wanted;
 
     if (wanted > PHI_STEPS_MOST)

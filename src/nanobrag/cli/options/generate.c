@@ -128,8 +128,8 @@ void generate_help(void)
         wrap(environment[i].text, INDENT, INDENT, WIDTH);
     }
     printf(
-        "\nExit status: 0 done, 1 the run failed, 2 wrong usage or input, 130 interrupted; "
-        "9 for\nevery failure under -compat nanobragg.\n");
+        "\nExit status: 0 done, 1 the run failed, 2 wrong usage or input, 130 interrupted "
+        "(SIGTERM:\n143); 9 for every failure under -compat nanobragg.\n");
 }
 
 /* ---- -list_params ---- */
@@ -208,7 +208,7 @@ void generate_man(void)
             if (is_shown(option_at(i), group)) man_option(option_at(i));
     }
     printf(".SH EXIT STATUS\n0 done, 1 the run failed, 2 wrong usage or input, 130 "
-           "interrupted; 9 for every failure\nunder \\-compat nanobragg.\n");
+           "interrupted (SIGTERM: 143); 9 for every failure\nunder \\-compat nanobragg.\n");
     printf(".SH ENVIRONMENT\n");
     for (int i = 0; i < VARIABLES; i++) {
         printf(".TP\n.B %s\n", environment[i].name);
@@ -323,8 +323,8 @@ void generate_markdown(void)
         "number with text behind it is an error (exit status 2, nothing written). Under "
         "`-compat nanobragg` the command line is read as nanoBragg reads it: "
         "[from_nanobragg.md](from_nanobragg.md).");
-    wrap("Exit status: 0 done, 1 the run failed, 2 wrong usage or input, 130 interrupted; "
-         "9 for every failure under `-compat nanobragg`.",
+    wrap("Exit status: 0 done, 1 the run failed, 2 wrong usage or input, 130 interrupted "
+         "(SIGTERM: 143); 9 for every failure under `-compat nanobragg`.",
          0, 0, MARKDOWN_WIDTH);
     for (int group = 0; group < GROUP_COUNT; group++) {
         printf("\n## %s\n\n", option_group_title(group));

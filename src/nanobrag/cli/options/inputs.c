@@ -48,7 +48,8 @@ static int read_factors(struct inputs *in, struct settings *s, struct messages *
 {
     nb_status status = NB_OK;
     if (s->hkl) {
-        status = nb_hkl_read(ctx, s->hkl, &in->hkl);
+        status = s->compat ? nb_hkl_read_nanobragg(ctx, s->hkl, &in->hkl)
+                           : nb_hkl_read(ctx, s->hkl, &in->hkl);
     } else if (s->dump && (!s->compat || file_exists(s->dump))) {
         status = nb_fdump_read(ctx, s->dump, &in->hkl);
         in->from_dump = 1;

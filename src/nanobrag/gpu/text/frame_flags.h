@@ -9,30 +9,17 @@
 #ifndef NB_GPU_TEXT_FRAME_FLAGS_H
 #define NB_GPU_TEXT_FRAME_FLAGS_H
 
-#include "physics/displacement.h"
+#include "physics/pixel.h"
 
 enum gpu_frame_flags {
     FLAG_ONE_SAMPLE = 1, /* one sample per pixel */
     FLAG_ONE_LAYER = 2, /* one layer of the sensor */
     FLAG_ONE_SOURCE = 4,
     FLAG_ONE_PART = 8, /* one part per tile: gpu_parameters.parts is 1 */
-    FLAG_SAME_SOURCES = 16, /* per_source() is 0 */
-    FLAG_NO_WEIGHTS = 32, /* weighs_samples() is 0 */
+    FLAG_SAME_SOURCES = 16, /* phys_differs_by_source() is 0 */
+    FLAG_NO_WEIGHTS = 32, /* phys_differs_by_sample() is 0 */
     FLAG_ALL = 63
 };
-
-/* Returns 1 when some factor differs between sources and samples. */
-PHYS_FN int per_source(const struct phys_frame *frame)
-{
-    return frame->dmin > 0 || phys_is_displaced(frame)
-           || (frame->each_polar && frame->polarised);
-}
-
-/* Returns 1 when some factor differs between samples but not between sources. */
-PHYS_FN int weighs_samples(const struct phys_frame *frame)
-{
-    return frame->each_omega || (frame->layer_mu != 0 && !frame->last_capture);
-}
 
 /* Returns all flags that are true of a frame whose tiles have `parts` parts along each
  * axis. */
@@ -44,8 +31,8 @@ PHYS_FN unsigned frame_flags_of(const struct phys_frame *frame, int parts)
     if (frame->nlayers == 1) known |= FLAG_ONE_LAYER;
     if (frame->nsource == 1) known |= FLAG_ONE_SOURCE;
     if (parts == 1) known |= FLAG_ONE_PART;
-    if (!per_source(frame)) known |= FLAG_SAME_SOURCES;
-    if (!weighs_samples(frame)) known |= FLAG_NO_WEIGHTS;
+    if (!phys_differs_by_source(frame)) known |= FLAG_SAME_SOURCES;
+    if (!phys_differs_by_sample(frame)) known |= FLAG_NO_WEIGHTS;
     return known;
 }
 

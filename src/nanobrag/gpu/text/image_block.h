@@ -23,18 +23,6 @@ struct image_thread {
 
 /* ---- samples ---- */
 
-/* Returns 1 where the image depends on which of two reflections a sample halfway between
- * them is assigned to, so that float must not choose the wrong one. */
-PHYS_FN int has_jumps(struct phys_spec spec)
-{
-#ifdef PHYS_SINGLE
-    return spec.lookup == PHYS_NEAREST || spec.shape == PHYS_GAUSS;
-#else
-    (void)spec;
-    return 0;
-#endif
-}
-
 /* What the samples of a thread at one sub-pixel share. */
 struct aim {
     const struct gpu_parameters *p;
@@ -85,7 +73,7 @@ PHYS_FN int is_halfway(struct phys_spec spec, const struct aim *aim, struct phys
 {
     const real from = aim->part->halfway;
 
-    return has_jumps(spec)
+    return phys_jumps_halfway(spec)
            && ((int)(fabs(d.x) > from) | (int)(fabs(d.y) > from) | (int)(fabs(d.z) > from));
 }
 
@@ -98,15 +86,12 @@ PHYS_FN struct phys_site site_again(struct phys_spec spec, const struct aim *aim
     const int index = number / frame->norientation;
     const struct phys_source *source = frame->source + index;
     const double *rows = frame->orientation[number - index * frame->norientation].axes;
-    const struct phys_patch at =
-        phys_patch_at(frame, part->fast + (double)aim->place.fast,
-                      part->slow + (double)aim->place.slow, depth_of(frame, aim->layer));
+    const struct phys_patch at = phys_patch_at(frame, part->fast + (double)aim->place.fast,
+                                               part->slow + (double)aim->place.slow,
+                                               phys_layer_depth(frame, aim->layer));
     const struct phys_box *box = &aim->shared->view.box;
-    struct phys_anchor exact;
-    double q[3];
+    const struct phys_anchor exact = phys_patch_anchor(&at, source, rows);
 
-    phys_patch_scattering(&at, source, q);
-    exact = phys_anchor_at(rows, q, source->inverse_wavelength);
     site.d = exact.fraction;
     if (spec.lookup == PHYS_NEAREST)
         site.cell.f = box->f[phys_f_place(0, box, exact.whole)];

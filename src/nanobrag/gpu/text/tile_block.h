@@ -45,7 +45,7 @@ struct tile_shared {
     struct part part[MOST_PARTS];
     /* a chunk of pairs: slot [part][pair], BLOCK_THREADS slots in all */
     struct slot slot[BLOCK_THREADS];
-    struct phys_square square[BLOCK_THREADS]; /* used if per_source() */
+    struct phys_square square[BLOCK_THREADS]; /* used if phys_differs_by_source() */
     int source[BLOCK_THREADS];
     real weight[BLOCK_THREADS]; /* common factors of a slot's samples */
     int place[BLOCK_THREADS]; /* index of F at the anchor's whole indices, if near[t] */
@@ -145,17 +145,10 @@ PHYS_FN struct part part_at(const struct gpu_parameters *p, const struct tile_at
     part.slow = n * (at->slow + height * (t / p->parts + 0.5));
     part.patch = phys_patch_at(frame, part.fast, part.slow, depth);
     part.radius = part_radius(frame, &part.patch, n * width, n * height);
-    /* The error grows with the distance of the indices from the anchor's and with
-     * several roundings. */
-    part.halfway = (real)0.5 - (real)2.5e-7 * (12 + part.radius * (real)p->edges);
+    part.halfway = phys_anchor_halfway(12 + part.radius * (real)p->edges);
     part.small =
         phys_patch_is_small(&part.patch, (real)(n * width) / 2, (real)(n * height) / 2);
     return part;
-}
-
-PHYS_FN double depth_of(const struct phys_frame *frame, int layer)
-{
-    return frame->layer_offset + layer * frame->layer_step;
 }
 
 /* Computes the frame in `real`, and the parts at the depth of a layer, in one step. */
@@ -165,7 +158,8 @@ PHYS_FN void layer_take(const struct gpu_parameters *p, const struct tile_at *at
     EACH_THREAD(t)
     {
         if (t == MOST_PARTS) shared->view = phys_view(&p->frame);
-        if (t < at->parts) shared->part[t] = part_at(p, at, t, depth_of(&p->frame, layer));
+        if (t < at->parts)
+            shared->part[t] = part_at(p, at, t, phys_layer_depth(&p->frame, layer));
     }
 }
 
@@ -207,7 +201,8 @@ PHYS_FN struct sample sample_at(const struct gpu_parameters *p,
     if (p->frame.surface == PHYS_CURVED_QUIRK) {
         const struct phys_point point =
             phys_point(&shared->view.detector, (real)part->fast + at.fast,
-                       (real)part->slow + at.slow, (real)depth_of(&p->frame, layer));
+                       (real)part->slow + at.slow,
+                       (real)phys_layer_depth(&p->frame, layer));
 
         sample.step = phys_axpy(-1, part->patch.d, point.d);
         sample.ratio = point.r / (real)part->patch.distance;
@@ -242,7 +237,7 @@ PHYS_FN struct phys_point sample_point(const struct tile_shared *shared,
 
 PHYS_FN int knows_per_source(unsigned known, const struct phys_frame *frame)
 {
-    return known & FLAG_SAME_SOURCES ? 0 : per_source(frame);
+    return known & FLAG_SAME_SOURCES ? 0 : phys_differs_by_source(frame);
 }
 
 /* Stores pair `number`, as seen from a part, in slot t. */
@@ -256,11 +251,8 @@ PHYS_FN void pair_take(unsigned known, const struct gpu_parameters *p,
     const struct phys_orientation *o =
         frame->orientation + (number - index * frame->norientation);
     struct slot *slot = shared->slot + t;
-    struct phys_anchor anchor;
-    double q[3];
+    const struct phys_anchor anchor = phys_patch_anchor(&part->patch, source, o->axes);
 
-    phys_patch_scattering(&part->patch, source, q);
-    anchor = phys_anchor_at(o->axes, q, source->inverse_wavelength);
     slot->a = anchor.axes.a;
     slot->b = anchor.axes.b;
     slot->c = anchor.axes.c;
@@ -289,12 +281,10 @@ PHYS_FN int pair_is_near(const struct phys_box *box, const struct part *part, in
     const real k = margin + part->radius * sqrt(phys_dot(slot->b, slot->b));
     const real l = margin + part->radius * sqrt(phys_dot(slot->c, slot->c));
     const struct phys_vec3 at = slot->whole;
-    const int inside = at.x - h >= box->first.x && at.x + h <= box->last.x
-                       && at.y - k >= box->first.y && at.y + k <= box->last.y
-                       && at.z - l >= box->first.z && at.z + l <= box->last.z;
+    const int near = phys_box_surrounds(box, at, phys_vec3(h, k, l));
 
-    shared->place[t] = inside ? phys_f_place(0, box, at) : 0;
-    return inside && h * (real)box->stride_h + k * (real)box->stride_k + l < (real)4e6;
+    shared->place[t] = near ? phys_f_place(0, box, at) : 0;
+    return near;
 }
 
 /* Returns rho^2 at a distance d from a lattice point (docs/theory.md, 5). */

@@ -4,20 +4,10 @@
 void frame_adjoint_crystal(struct phys_spec spec, double scale,
                            const double sums[FRAME_CRYSTAL], struct phys_frame_tangent *bar)
 {
-    if (spec.shape == PHYS_SQUARE) {
-        for (int i = 0; i < 3; i++) bar->ncells[i] += scale * sums[i];
-        return;
-    }
-    bar->fudge += scale * sums[0];
-    for (int i = 0; i < 6; i++) bar->metric[i] += scale * sums[1 + i];
-}
+    const struct frame_crystal crystal = frame_crystal(spec);
 
-void frame_adjoint_turn(const double axis[3], const double bar[3],
-                        struct phys_rotation *rotation)
-{
-    rotation->by[0] += axis[1] * bar[2] - axis[2] * bar[1];
-    rotation->by[1] += axis[2] * bar[0] - axis[0] * bar[2];
-    rotation->by[2] += axis[0] * bar[1] - axis[1] * bar[0];
+    for (int i = 0; i < crystal.count; i++)
+        phys_numbers(bar)[crystal.first + i] += scale * sums[i];
 }
 
 void frame_adjoint_places(const struct phys_frame *frame, int layer, double depth,

@@ -1,6 +1,6 @@
 /*
- * frame_adjoint.h - the last step of the adjoints of lanes and of spots: it turns sums over
- * samples into the cotangents of the crystal and the detector.
+ * frame_adjoint.h - the last step of the adjoints of lanes and of spots: from sums
+ * over samples to the cotangents of the crystal and the detector.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,9 +11,24 @@
 #include "physics/spec.h"
 #include "physics/step_vjp.h"
 
-/* The most numbers that describe the crystal's shape: three numbers of cells, or a fudge
- * factor and the six of the metric. */
-enum { FRAME_CRYSTAL = 7 };
+/* The most numbers that describe the crystal's shape: the metric and the fudge factor. */
+enum { FRAME_CRYSTAL = PHYS_LAST_fudge - PHYS_AT_metric + 1 };
+
+_Static_assert(PHYS_AT_fudge == PHYS_LAST_metric + 1,
+               "fudge follows metric in frame_tangent.def");
+
+/* Those numbers among the numbers of the frame: `count` of them from PHYS_AT_x on. */
+struct frame_crystal {
+    int first, count;
+};
+
+static inline struct frame_crystal frame_crystal(struct phys_spec spec)
+{
+    static const struct frame_crystal cells = {PHYS_AT_ncells, 3};
+    static const struct frame_crystal profile = {PHYS_AT_metric, FRAME_CRYSTAL};
+
+    return spec.shape == PHYS_SQUARE ? cells : profile;
+}
 
 /* Adds `scale` times `sums`, the cotangents of those numbers, to `bar`. */
 void frame_adjoint_crystal(struct phys_spec spec, double scale,
@@ -22,8 +37,13 @@ void frame_adjoint_crystal(struct phys_spec spec, double scale,
 
 /* Adds the cotangent of a rotation. A rotation changes an axis of the cell by rotation x
  * axis, and `bar` is the cotangent of that axis. */
-void frame_adjoint_turn(const double axis[3], const double bar[3],
-                        struct phys_rotation *rotation);
+static inline void frame_adjoint_rotation(const double axis[3], const double bar[3],
+                                          struct phys_rotation *rotation)
+{
+    rotation->by[0] += axis[1] * bar[2] - axis[2] * bar[1];
+    rotation->by[1] += axis[2] * bar[0] - axis[0] * bar[2];
+    rotation->by[2] += axis[0] * bar[1] - axis[1] * bar[0];
+}
 
 /* phys_places_vjp() of `scale` times sums; `depth` of the layer, m */
 void frame_adjoint_places(const struct phys_frame *frame, int layer, double depth,

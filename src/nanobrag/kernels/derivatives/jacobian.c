@@ -57,7 +57,7 @@ void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
 {
     out->sizes = *n;
     out->dot = arena_take(arena, n->tangents, sizeof *out->dot);
-    out->turns = arena_take(arena, n->tangents, 1);
+    out->rotates = arena_take(arena, n->tangents, 1);
     out->owner = arena_take(arena, n->box, sizeof *out->owner);
     out->workspace = arena_take(arena, n->threads, sizeof *out->workspace);
     for (size_t i = 0; i < n->tangents; i++) {
@@ -201,7 +201,7 @@ static nb_status all_tiles_jacobian(struct progress *progress, const struct run 
 }
 
 /* Returns 1 when an orientation rotates or changes its weight along a tangent. */
-static int any_turns(const struct phys_frame_tangent *dot, size_t orientations)
+static int any_rotates(const struct phys_frame_tangent *dot, size_t orientations)
 {
     for (size_t k = 0; k < orientations; k++) {
         const struct phys_rotation *t = dot->rotation + k;
@@ -219,13 +219,14 @@ nb_status jacobian_run(struct progress *progress, const struct kernel_set *kerne
                       kernels,
                       work,
                       reader,
-                      {n, work->dot, work->turns},
+                      {n, work->dot, work->rotates},
                       rounding_of(job->frame, job->spec)};
     struct attempts attempts = attempts_first(kernels, job, spots);
     double peak;
 
     for (int d = 0; d < n; d++)
-        work->turns[d] = (unsigned char)any_turns(work->dot + d, work->sizes.orientations);
+        work->rotates[d] =
+            (unsigned char)any_rotates(work->dot + d, work->sizes.orientations);
     run.job = &attempts.job;
     run.kernels = &attempts.kernels;
     progress_start(progress, job->planned);

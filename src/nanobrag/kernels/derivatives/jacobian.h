@@ -36,7 +36,7 @@ struct jacobian_work {
     struct jacobian_sizes sizes;
     struct phys_frame_tangent
         *dot; /* (tangents), filled in by the caller with their lists */
-    unsigned char *turns;
+    unsigned char *rotates;
     int *owner; /* (box) number of the structure factor of each place, filled in by the
                    caller: `f` for the places of default_f, -1 for none */
     struct jacobian_workspace *workspace; /* (threads) */

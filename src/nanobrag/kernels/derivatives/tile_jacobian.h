@@ -18,7 +18,7 @@
 struct tangents {
     int n;
     const struct phys_frame_tangent *dot; /* (n) without boxes of structure factors */
-    const unsigned char *turns; /* (n) 1: an orientation rotates or changes its weight */
+    const unsigned char *rotates; /* (n) 1: an orientation rotates or changes its weight */
 };
 
 /* The derivatives by the structure factors. A tile depends on few of them, so only those

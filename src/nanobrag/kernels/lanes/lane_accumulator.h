@@ -10,14 +10,15 @@
 #ifndef NB_KERNELS_LANES_LANE_ACCUMULATOR_H
 #define NB_KERNELS_LANES_LANE_ACCUMULATOR_H
 
+#include <stddef.h>
+
 #include "kernels/derivatives/frame_adjoint.h"
-#include "kernels/derivatives/tile_jacobian.h"
-#include "kernels/lanes/lane_slopes.h"
+#include "kernels/lanes/lane_columns.h"
 
 struct rows {
     const struct tangents *along;
     struct columns *columns; /* NULL: no derivatives by structure factors */
-    real *own; /* change of F^2 along each tangent, one source (n x TILE_PIXELS) */
+    real *f2_change; /* change of F^2 along each tangent, one source (n x TILE_PIXELS) */
     double *change; /* derivatives along the tangents (n x TILE_PIXELS) */
     int strained; /* 1: some tangent strains the cell */
     _Alignas(64) wide number[PHYS_NUMBERS]; /* cotangents of the frame's numbers */
@@ -67,6 +68,33 @@ static void lane_add_number(const struct accumulator *to, const struct cotangent
         phys_numbers(to->bar)[at] += p->scale * s * MOMENTS.total(n, a);
 }
 
+/* Adds to the cotangents of `count` numbers, from PHYS_AT_x `at` on, the product of p->w
+ * and a[k] of each lane. */
+static void lane_add_products(const struct accumulator *to, const struct cotangent *p,
+                              const struct lanes *l, int at, int count, real *const *a)
+{
+    double sums[FRAME_CRYSTAL];
+
+    if (to->rows) {
+        for (int k = 0; k < count; k++)
+            lane_add_product(l->n, p->w, a[k], to->rows->number[at + k]);
+        return;
+    }
+    MOMENTS.products(l->n, p->w, count, a, sums);
+    for (int k = 0; k < count; k++) phys_numbers(to->bar)[at + k] += p->scale * sums[k];
+}
+
+/* Adds s a[i] times the cotangent of lane i's photons to the cotangent of a number. */
+static void lane_add_wide(const struct accumulator *to, const struct cotangent *p, int n,
+                          int at, double s, const double *restrict a)
+{
+    if (!to->rows) {
+        phys_numbers(to->bar)[at] += s * MOMENTS.product(n, p->photons_bar, a);
+        return;
+    }
+    for (int i = 0; i < n; i++) to->rows->number[at][i] += s * a[i];
+}
+
 /* Returns 1 when derivatives by source `index` are needed. */
 static int lane_source_counts(const struct accumulator *to, int index)
 {
@@ -76,30 +104,55 @@ static int lane_source_counts(const struct accumulator *to, int index)
     return 0;
 }
 
-/* Adds p->term to the cotangents of direction, e and b of a source. */
-static void lane_add_source(const struct accumulator *to, int index, int n,
-                            const struct cotangent *p)
+/* The places of a source's members among its numbers. */
+enum {
+    SOURCE_DIRECTION = 0,
+    SOURCE_INVERSE_WAVELENGTH = 3,
+    SOURCE_WEIGHT = 4,
+    SOURCE_E = 5,
+    SOURCE_B = 8
+};
+
+_Static_assert(offsetof(struct phys_source, b) == SOURCE_B * sizeof(double)
+                   && PHYS_SOURCE_NUMBERS == SOURCE_B + 3,
+               "the places are those of struct phys_source");
+
+/* Adds p->term to the cotangents of `count` numbers of a source, from number `first` on. */
+static void lane_add_source(const struct accumulator *to, int index, int first, int count,
+                            int n, const struct cotangent *p)
 {
-    struct phys_source *source;
+    const int end = first + count;
+    double *bar;
 
     for (int d = 0; to->rows && d < to->rows->along->n; d++) {
-        const struct phys_source *dot = to->rows->along->dot[d].source + index;
+        const double *dot =
+            (const double *)(const void *)(to->rows->along->dot[d].source + index);
         double *change = to->rows->change + (size_t)d * TILE_PIXELS;
 
-        if (source_is_still(dot)) continue;
-        for (int k = 0; k < 3; k++) {
-            lane_add_scaled(n, dot->direction[k], p->term[k], change);
-            lane_add_scaled(n, dot->e[k], p->term[3 + k], change);
-            lane_add_scaled(n, dot->b[k], p->term[6 + k], change);
-        }
+        for (int k = first; k < end; k++)
+            if (dot[k] != 0) lane_add_scaled(n, dot[k], p->term[k], change);
     }
     if (to->rows) return;
-    source = to->bar->source + index;
-    for (int k = 0; k < 3; k++) {
-        source->direction[k] += p->scale * MOMENTS.total(n, p->term[k]);
-        source->e[k] += p->scale * MOMENTS.total(n, p->term[3 + k]);
-        source->b[k] += p->scale * MOMENTS.total(n, p->term[6 + k]);
-    }
+    bar = (double *)(void *)(to->bar->source + index);
+    for (int k = first; k < end; k++) bar[k] += p->scale * MOMENTS.total(n, p->term[k]);
+}
+
+/* Returns 1 when derivatives by structure factors are needed. */
+static int lane_counts_f(const struct accumulator *to)
+{
+    return to->rows ? to->rows->columns != NULL : to->bar->f != NULL;
+}
+
+/* Adds the derivatives of pair (source, k) by the structure factors. */
+static void lane_add_f(struct phys_spec spec, const struct launch *a, int k,
+                       const struct phys_anchor *anchor, const struct sites *sites,
+                       const struct lanes *l, const struct cotangent *p,
+                       const struct accumulator *to)
+{
+    if (to->rows)
+        add_columns(spec, a, k, anchor, sites, l, p, to->rows->columns);
+    else
+        scatter_f(spec, a, a->frame->orientation[k].weight, anchor, sites, l, p, to->bar);
 }
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * lane_back.h - the backward steps from the cotangents of a lane's F^2 to those of its
+ * lane_back.h - the backward steps from the cotangents of a source's F^2 to those of its
  * source, its sample, its pixel and the frame. It is compiled with lanes_vjp.c, once per
  * instruction set and precision.
  *
@@ -23,7 +23,7 @@ static void lane_source_weights(const struct launch *a, int index, struct lanes 
     const struct phys_vec3 e = phys_load(source->e), b = phys_load(source->b);
     const struct phys_square square = phys_patch_square(&l->patch, source, frame->dmin);
     const real kahn = (real)frame->kahn, displacement = phys_displacement_b(frame);
-    const real own = (real)source->weight;
+    const real source_weight = (real)source->weight;
     const real each = frame->each_polar && frame->polarised ? 1 : 0;
     const real cut = frame->dmin > 0 ? 1 : 0;
 
@@ -42,16 +42,8 @@ static void lane_source_weights(const struct launch *a, int index, struct lanes 
 
         p->fall[i] = passes * phys_displacement(displacement, square.at_middle + change);
         p->polar[i] = each != 0 ? kahns : 1;
-        l->share[i] = own * p->fall[i] * p->polar[i] * l->weight[i];
+        l->share[i] = source_weight * p->fall[i] * p->polar[i] * l->weight[i];
     }
-}
-
-/* Adds s (x, y, z) to a vector. */
-static void lane_add_vec3(double *to, double s, double x, double y, double z)
-{
-    to[0] += s * x;
-    to[1] += s * y;
-    to[2] += s * z;
 }
 
 /* Computes the cotangents of the source's vectors from those of its polarization
@@ -75,8 +67,9 @@ static void lane_polarization_source(const struct phys_frame *frame, int index,
 
         p->term[0][i] = v * s.dincident.x, p->term[1][i] = v * s.dincident.y;
         p->term[2][i] = v * s.dincident.z;
-        p->term[3][i] = v * s.de.x, p->term[4][i] = v * s.de.y, p->term[5][i] = v * s.de.z;
-        p->term[6][i] = v * s.db.x, p->term[7][i] = v * s.db.y, p->term[8][i] = v * s.db.z;
+        p->term[5][i] = v * s.de.x, p->term[6][i] = v * s.de.y, p->term[7][i] = v * s.de.z;
+        p->term[8][i] = v * s.db.x, p->term[9][i] = v * s.db.y;
+        p->term[10][i] = v * s.db.z;
     }
 }
 
@@ -106,7 +99,8 @@ static void polarization_back(const struct phys_frame *frame, int index,
     lane_add_number(to, p, l->n, PHYS_AT_kahn, 1, p->term[0]);
     if (!lane_source_counts(to, index)) return;
     lane_polarization_source(frame, index, polar_bar, l, p);
-    lane_add_source(to, index, l->n, p);
+    lane_add_source(to, index, SOURCE_DIRECTION, 3, l->n, p);
+    lane_add_source(to, index, SOURCE_E, 6, l->n, p);
 }
 
 /* Adds to p->x, y, z the derivative of the displacement factor by the direction. */
@@ -114,43 +108,63 @@ static void displacement_back(const struct phys_frame *frame,
                               const struct phys_source *source,
                               const struct lanes *restrict l, struct cotangent *restrict p)
 {
-    const real unit = (real)source->inverse_wavelength;
-    const real b_unit2 = phys_displacement_b(frame) * unit * unit;
+    const real unit = (real)source->inverse_wavelength, b = phys_displacement_b(frame);
     const struct phys_vec3 mid = phys_axpy(-1, phys_load(source->direction), l->patch.d);
 
 #pragma omp simd
     for (int i = 0; i < l->n; i++) {
-        const struct phys_vec3 way = phys_axpy(1, mid, step_of(l, i));
+        const struct phys_vec3 slope =
+            phys_displacement_slope(b, unit, phys_axpy(1, mid, step_of(l, i)), l->sum[i],
+                                    phys_vec3(p->x[i], p->y[i], p->z[i]));
 
-        p->x[i] -= b_unit2 * l->sum[i] * way.x;
-        p->y[i] -= b_unit2 * l->sum[i] * way.y;
-        p->z[i] -= b_unit2 * l->sum[i] * way.z;
+        p->x[i] = slope.x, p->y[i] = slope.y, p->z[i] = slope.z;
     }
 }
 
-static void close_crystal(struct phys_spec spec, const struct lanes *l,
-                          const struct cotangent *p, struct phys_frame_tangent *bar)
+/* Adds to the cotangents of the crystal's numbers. */
+static void crystal_back(struct phys_spec spec, const struct lanes *l,
+                         const struct cotangent *p, const struct accumulator *to)
 {
-    double sums[FRAME_CRYSTAL] = {0};
+    const struct frame_crystal crystal = frame_crystal(spec);
 
-    MOMENTS.crystal(l, p, crystal_slopes(spec), sums);
-    frame_adjoint_crystal(spec, p->scale, sums, bar);
+    lane_add_products(to, p, l, crystal.first, crystal.count, p->crystal);
+}
+
+/* Adds the sums over the pairs of a source to the rows of the source and of B. */
+static void source_rows(const struct phys_source *source, int index,
+                        const struct lanes *restrict l, struct cotangent *restrict p,
+                        const struct accumulator *to)
+{
+    const struct phys_vec3 mid = phys_axpy(-1, phys_load(source->direction), l->patch.d);
+    const real unit = (real)source->inverse_wavelength;
+
+#pragma omp simd
+    for (int i = 0; i < l->n; i++) {
+        const struct source_terms t = lane_source_terms(l, p, i, mid, unit);
+
+        p->term[0][i] = t.direction.x, p->term[1][i] = t.direction.y;
+        p->term[2][i] = t.direction.z;
+        p->term[3][i] = t.inverse_wavelength, p->term[4][i] = t.weight;
+        p->term[5][i] = t.b_factor;
+    }
+    lane_add_number(to, p, l->n, PHYS_AT_DISPLACEMENT, 1, p->term[5]);
+    if (lane_source_counts(to, index))
+        lane_add_source(to, index, SOURCE_DIRECTION, 5, l->n, p);
 }
 
 /* Adds the sums over the pairs of a source to the cotangents of the source and of B. */
-static void source_sums(const struct phys_source *source, const struct lanes *l,
-                        const struct cotangent *p, struct phys_source *to,
-                        struct phys_frame_tangent *bar)
+static void source_sums(const struct phys_source *of, int index, const struct lanes *l,
+                        const struct cotangent *p, struct phys_frame_tangent *bar)
 {
-    const struct phys_vec3 mid = phys_axpy(-1, phys_load(source->direction), l->patch.d);
-    const double unit = source->inverse_wavelength, scale = p->scale;
-    const struct source_moments sums = MOMENTS.source(l, p, mid);
+    const struct source_terms sums = MOMENTS.source(l, p, of);
+    struct phys_source *source = bar->source + index;
 
-    to->inverse_wavelength += scale * (double)sums.along / unit;
-    lane_add_vec3(to->direction, -scale, sums.x, sums.y, sums.z);
-    to->weight += scale * (double)sums.share;
-    phys_numbers(bar)[PHYS_AT_DISPLACEMENT] -=
-        scale * unit * unit * (double)sums.square / 2;
+    source->direction[0] += p->scale * (double)sums.direction.x;
+    source->direction[1] += p->scale * (double)sums.direction.y;
+    source->direction[2] += p->scale * (double)sums.direction.z;
+    source->inverse_wavelength += p->scale * (double)sums.inverse_wavelength;
+    source->weight += p->scale * (double)sums.weight;
+    phys_numbers(bar)[PHYS_AT_DISPLACEMENT] += p->scale * (double)sums.b_factor;
 }
 
 /* Propagates the sums over the pairs of a source to the direction of the sample, its
@@ -160,33 +174,38 @@ static void source_to_sample(const struct launch *a, int index,
                              const struct accumulator *to)
 {
     const struct phys_frame *frame = a->frame;
-    const real own = (real)frame->source[index].weight;
+    const real weight = (real)frame->source[index].weight;
 
 #pragma omp simd
     for (int i = 0; i < l->n; i++) {
         p->dx[i] += p->w[i] * p->x[i];
         p->dy[i] += p->w[i] * p->y[i];
         p->dz[i] += p->w[i] * p->z[i];
-        p->weight_bar[i] += p->objective[i] * p->fall[i] * l->sum[i] * p->polar[i] * own;
+        p->weight_bar[i] += p->objective[i] * p->fall[i] * l->sum[i] * p->polar[i] * weight;
     }
     if (frame->each_polar && frame->polarised) {
         _Alignas(64) lane polar_bar = {0};
 
 #pragma omp simd
         for (int i = 0; i < l->n; i++)
-            polar_bar[i] = p->objective[i] * p->fall[i] * l->sum[i] * own * l->weight[i];
+            polar_bar[i] = p->objective[i] * p->fall[i] * l->sum[i] * weight * l->weight[i];
         polarization_back(frame, index, polar_bar, l, p, to);
     }
 }
 
 /* Completes a source whose pairs have all been processed. */
-static void close_source(const struct launch *a, int index, const struct lanes *l,
-                         struct cotangent *p, const struct accumulator *to)
+static void close_source(struct phys_spec spec, const struct launch *a, int index,
+                         const struct lanes *l, struct cotangent *p,
+                         const struct accumulator *to)
 {
     const struct phys_source *source = a->frame->source + index;
 
+    crystal_back(spec, l, p, to);
     if (phys_is_displaced(a->frame)) displacement_back(a->frame, source, l, p);
-    source_sums(source, l, p, to->bar->source + index, to->bar);
+    if (to->rows)
+        source_rows(source, index, l, p, to);
+    else
+        source_sums(source, index, l, p, to->bar);
     source_to_sample(a, index, l, p, to);
 }
 
@@ -409,7 +428,7 @@ static void close_layer(const struct launch *a, int layer, struct lanes *l,
                         struct cotangent *p, const struct accumulator *to)
 {
     if (a->frame->layer_mu != 0 && !a->frame->each_capture) {
-        lane_place_samples(a, 0, depth_of(a, layer), l);
+        lane_place_samples(a, 0, phys_layer_depth(a->frame, layer), l);
         start_sample(l->n, p);
         capture_back(a, layer, p->capture_bar, l, p, to);
         place_back(a, layer, l, p, to);
@@ -442,10 +461,10 @@ static int lane_scale_cotangents(const struct launch *a, double factor,
     return most > 0;
 }
 
-/* Sets own[i] to polar_bar[i] where this sample is the first, under this source, that
+/* Sets first_bar[i] to polar_bar[i] where this sample is the first, under this source, that
  * dmin lets through, and else to 0. */
 static void lane_first_sample(const struct phys_frame *frame, int index,
-                              const real *polar_bar, struct lanes *l, real *own)
+                              const real *polar_bar, struct lanes *l, real *first_bar)
 {
     const struct phys_square square =
         phys_patch_square(&l->patch, frame->source + index, frame->dmin);
@@ -455,7 +474,7 @@ static void lane_first_sample(const struct phys_frame *frame, int index,
         const real first =
             frame->dmin > 0 && square.beyond + change > 0 ? 0 : 1 - l->lit[i];
 
-        own[i] = first * polar_bar[i];
+        first_bar[i] = first * polar_bar[i];
         l->lit[i] += first;
     }
 }
@@ -468,18 +487,18 @@ static void first_polarization_back(const struct launch *a, const real *polar_ba
 {
     const struct phys_frame *frame = a->frame;
     const int all = frame->dmin > 0, over = frame->oversample;
-    _Alignas(64) lane own = {0};
+    _Alignas(64) lane first_bar = {0};
 
     lane_fill(l->n, l->lit, 0);
     for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
-        place_patch(a, depth_of(a, layer), l);
+        place_patch(a, phys_layer_depth(a->frame, layer), l);
         start_places(to);
         for (int sub = 0; sub < (all ? over * over : 1); sub++) {
-            lane_place_samples(a, sub, depth_of(a, layer), l);
+            lane_place_samples(a, sub, phys_layer_depth(a->frame, layer), l);
             start_sample(l->n, p);
             for (int i = 0; i < (all ? frame->nsource : 1); i++) {
-                lane_first_sample(frame, i, polar_bar, l, own);
-                polarization_back(frame, i, own, l, p, to);
+                lane_first_sample(frame, i, polar_bar, l, first_bar);
+                polarization_back(frame, i, first_bar, l, p, to);
             }
             place_back(a, layer, l, p, to);
         }
@@ -492,8 +511,8 @@ static void first_polarization_back(const struct launch *a, const real *polar_ba
 static void first_omega_back(const struct launch *a, const real *omega_bar, struct lanes *l,
                              struct cotangent *p, const struct accumulator *to)
 {
-    place_patch(a, depth_of(a, 0), l);
-    lane_place_samples(a, 0, depth_of(a, 0), l);
+    place_patch(a, phys_layer_depth(a->frame, 0), l);
+    lane_place_samples(a, 0, phys_layer_depth(a->frame, 0), l);
     start_places(to);
     start_sample(l->n, p);
     omega_back(a, omega_bar, l, p, to);
@@ -522,17 +541,21 @@ static void factors_back(const struct launch *a, double factor, struct lanes *l,
 }
 
 /* Adds the cotangents of the scale factors before the sums. */
-static void numbers_back(struct phys_spec spec, const struct phys_frame *frame,
-                         double factor, const struct lanes *l, const struct cotangent *p,
-                         struct phys_frame_tangent *bar)
+static void scales_back(struct phys_spec spec, const struct phys_frame *frame,
+                        double factor, const struct lanes *l, const struct cotangent *p,
+                        const struct accumulator *to)
 {
-    double photons = factor * MOMENTS.photons(l, p);
+    const double scale = factor * frame->bragg_scale;
+    double bragg[TILE_PIXELS];
 
-    bar->bragg_scale += photons;
-    photons *= frame->bragg_scale;
-    if (spec.shape != PHYS_SQUARE) bar->peak += 2 * photons / frame->peak;
+    for (int i = 0; i < l->n; i++)
+        bragg[i] = l->bragg[i] * (double)l->omega[i] * (double)l->polarization[i]
+                   * (double)l->capture[i];
+    lane_add_wide(to, p, l->n, PHYS_AT_bragg_scale, factor, bragg);
+    if (spec.shape != PHYS_SQUARE)
+        lane_add_wide(to, p, l->n, PHYS_AT_peak, 2 * scale / frame->peak, bragg);
     if (spec.lookup == PHYS_CONSTANT && frame->default_f != 0)
-        bar->default_f += 2 * photons / frame->default_f;
+        lane_add_wide(to, p, l->n, PHYS_AT_default_f, 2 * scale / frame->default_f, bragg);
 }
 
 #endif

@@ -33,41 +33,41 @@ static struct pair_moments pair(const struct lanes *l, const struct cotangent *p
     return (struct pair_moments){f, {h, k, m}, {{hx, hy, hz}, {kx, ky, kz}, {mx, my, mz}}};
 }
 
-static struct source_moments source(const struct lanes *l, const struct cotangent *p,
-                                    struct phys_vec3 mid)
+static struct source_terms source(const struct lanes *l, const struct cotangent *p,
+                                  const struct phys_source *of)
 {
-    real x = 0, y = 0, z = 0, along = 0, share = 0, square = 0;
+    const struct phys_vec3 mid = phys_axpy(-1, phys_load(of->direction), l->patch.d);
+    const real unit = (real)of->inverse_wavelength;
+    real x = 0, y = 0, z = 0, inverse_wavelength = 0, weight = 0, b_factor = 0;
 
     for (int i = 0; i < l->n; i++) {
-        const real vx = p->w[i] * p->x[i], vy = p->w[i] * p->y[i], vz = p->w[i] * p->z[i];
-        const struct phys_vec3 way =
-            phys_vec3(mid.x + l->x[i], mid.y + l->y[i], mid.z + l->z[i]);
+        const struct source_terms t = lane_source_terms(l, p, i, mid, unit);
 
-        x += vx, y += vy, z += vz;
-        along += vx * way.x + vy * way.y + vz * way.z;
-        share += p->objective[i] * p->fall[i] * l->sum[i] * p->polar[i] * l->weight[i];
-        square += p->w[i] * l->sum[i] * phys_dot(way, way);
+        x += t.direction.x, y += t.direction.y, z += t.direction.z;
+        inverse_wavelength += t.inverse_wavelength;
+        weight += t.weight;
+        b_factor += t.b_factor;
     }
-    return (struct source_moments){x, y, z, along, share, square};
+    return (struct source_terms){{x, y, z}, inverse_wavelength, weight, b_factor};
 }
 
-static void crystal(const struct lanes *l, const struct cotangent *p, int n, double *out)
+static void products(int n, const real *w, int count, real *const *a, double *out)
 {
     int k = 0;
 
-    for (; k + 3 <= n; k += 3) {
-        const real *a = p->crystal[k], *b = p->crystal[k + 1], *c = p->crystal[k + 2];
-        real sum_a = 0, sum_b = 0, sum_c = 0;
+    for (; k + 3 <= count; k += 3) {
+        const real *x = a[k], *y = a[k + 1], *z = a[k + 2];
+        real sum_x = 0, sum_y = 0, sum_z = 0;
 
-        for (int i = 0; i < l->n; i++)
-            sum_a += p->w[i] * a[i], sum_b += p->w[i] * b[i], sum_c += p->w[i] * c[i];
-        out[k] = (double)sum_a, out[k + 1] = (double)sum_b, out[k + 2] = (double)sum_c;
+        for (int i = 0; i < n; i++)
+            sum_x += w[i] * x[i], sum_y += w[i] * y[i], sum_z += w[i] * z[i];
+        out[k] = (double)sum_x, out[k + 1] = (double)sum_y, out[k + 2] = (double)sum_z;
     }
-    for (; k < n; k++) {
-        const real *a = p->crystal[k];
+    for (; k < count; k++) {
+        const real *x = a[k];
         real sum = 0;
 
-        for (int i = 0; i < l->n; i++) sum += p->w[i] * a[i];
+        for (int i = 0; i < n; i++) sum += w[i] * x[i];
         out[k] = (double)sum;
     }
 }
@@ -89,16 +89,6 @@ static struct place_moments place(const struct lanes *l, const struct cotangent 
         r += p->r[i];
     }
     return (struct place_moments){{x, y, z}, {fx, fy, fz}, {sx, sy, sz}, r};
-}
-
-static double photons(const struct lanes *l, const struct cotangent *p)
-{
-    double sum = 0;
-
-    for (int i = 0; i < l->n; i++)
-        sum += p->photons_bar[i] * l->bragg[i] * (double)l->omega[i]
-               * (double)l->polarization[i] * (double)l->capture[i];
-    return sum;
 }
 
 static double product(int n, const double *a, const double *b)
@@ -159,5 +149,4 @@ static void scatter(int n, const int *place, const real *a, const real *b, doubl
         if ((unsigned)place[i] >= at) to[place[i]] += scale * (double)part[i];
 }
 
-const struct moments MOMENTS = {pair,    source,  crystal, place,
-                                photons, product, total,   scatter};
+const struct moments MOMENTS = {pair, source, products, place, product, total, scatter};

@@ -1,6 +1,6 @@
 /*
  * lane_moments.h - sums of cotangents over the lanes of a tile, for one pair of source
- * and orientation, one source, the crystal, or the place of the tile on the detector.
+ * and orientation, one source, the place of the tile on the detector, or other numbers.
  * They are called moments because some are weighted with the lanes' offsets from the
  * middle. It is compiled with lanes_vjp.c, once per instruction set and precision.
  *
@@ -10,6 +10,7 @@
 #define NB_KERNELS_LANES_LANE_MOMENTS_H
 
 #include "kernels/lanes/lane_types.h"
+#include "physics/displacement.h"
 
 /* The sums over lanes of w F^2, of w dF^2/d(h, k, l), and of the latter times x, y, z; w
  * is the cotangent of F^2. */
@@ -17,11 +18,11 @@ struct pair_moments {
     real f2, slope[3], by[3][3];
 };
 
-/* The sums for one source: of w dF^2/d(direction) (x, y, z), of its product with the
- * scattering vector times the wavelength (along), of the cotangent of the source's
- * weight (share), and of w F^2 times the square of that vector (square). */
-struct source_moments {
-    real x, y, z, along, share, square;
+/* The terms that one lane adds to the cotangents of a source and of B, or their sums over
+ * lanes. */
+struct source_terms {
+    struct phys_vec3 direction;
+    real inverse_wavelength, weight, b_factor;
 };
 
 /* The sums of the cotangents of the samples' places, of these times the offsets from the
@@ -33,20 +34,15 @@ struct place_moments {
 struct moments {
     struct pair_moments (*pair)(const struct lanes *l, const struct cotangent *p);
 
-    /* `mid` is the scattering vector of the middle times the wavelength. */
-    struct source_moments (*source)(const struct lanes *l, const struct cotangent *p,
-                                    struct phys_vec3 mid);
+    struct source_terms (*source)(const struct lanes *l, const struct cotangent *p,
+                                  const struct phys_source *source);
 
-    /* Writes out[k] = sum of w crystal[k], k < n. */
-    void (*crystal)(const struct lanes *l, const struct cotangent *p, int n, double *out);
+    /* Writes out[k] = sum of w a[k], k < count. */
+    void (*products)(int n, const real *w, int count, real *const *a, double *out);
 
     /* `radial` is 1 where the distance depends on the place, else 0. */
     struct place_moments (*place)(const struct lanes *l, const struct cotangent *p,
                                   real radial);
-
-    /* Returns the sum of photons_bar times the Bragg sum and the factors evaluated once
-     * per pixel. */
-    double (*photons)(const struct lanes *l, const struct cotangent *p);
 
     double (*product)(int n, const double *a, const double *b);
 
@@ -69,6 +65,26 @@ PHYS_FN struct phys_vec3 lane_place_bar(const struct lanes *l, const struct cota
     const real along = radial * p->r[i] - per * phys_dot(d, d_bar);
 
     return phys_axpy(along, d, phys_scale(per, d_bar));
+}
+
+/* Returns the terms of lane i, from the sums over the pairs of a source. `mid` is the
+ * scattering vector of the tile's middle times the wavelength, and `unit` one over the
+ * wavelength. */
+PHYS_FN struct source_terms lane_source_terms(const struct lanes *l,
+                                              const struct cotangent *p, int i,
+                                              struct phys_vec3 mid, real unit)
+{
+    const struct phys_vec3 way =
+        phys_vec3(mid.x + l->x[i], mid.y + l->y[i], mid.z + l->z[i]);
+    const struct phys_vec3 slope = phys_vec3(p->x[i], p->y[i], p->z[i]);
+    struct source_terms t;
+
+    t.direction = phys_scale(-p->w[i], slope);
+    t.inverse_wavelength = p->w[i] * phys_dot(slope, way) * (1 / unit);
+    t.weight = p->objective[i] * p->fall[i] * l->sum[i] * p->polar[i] * l->weight[i];
+    t.b_factor =
+        phys_displacement_vjp(p->w[i] * l->sum[i] * (unit * unit) * phys_dot(way, way));
+    return t;
 }
 
 #define MOMENTS_JOINED(kernels) kernels##_moments

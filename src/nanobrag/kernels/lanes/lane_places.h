@@ -29,9 +29,8 @@ static struct launch launch_of(const struct phys_frame *frame, const struct tile
     a.frame = frame;
     a.tile = tile;
     a.view = phys_view(frame);
-    a.weighted = frame->each_omega || (frame->layer_mu != 0 && !frame->last_capture);
-    a.per_source = frame->dmin > 0 || phys_is_displaced(frame)
-                   || (frame->each_polar && frame->polarised);
+    a.weighted = phys_differs_by_sample(frame);
+    a.per_source = phys_differs_by_source(frame);
     return a;
 }
 
@@ -154,11 +153,6 @@ static void lane_place_samples(const struct launch *a, int sub, double depth,
         places_flat(1, fast, slow, l);
     else
         places_flat(0, fast, slow, l);
-}
-
-static double depth_of(const struct launch *a, int layer)
-{
-    return a->frame->layer_offset + layer * a->frame->layer_step;
 }
 
 PHYS_FN struct phys_vec3 step_of(const struct lanes *l, int i)

@@ -16,11 +16,6 @@
 #include "kernels/lanes/lane_sums.h"
 #include "physics/step_vjp.h"
 
-static int crystal_slopes(struct phys_spec spec)
-{
-    return spec.shape == PHYS_SQUARE ? 3 : FRAME_CRYSTAL;
-}
-
 /* Sets to[i] to a[i] b[i]. */
 static void lane_multiply_to(int n, const real *restrict a, const real *restrict b,
                              real *restrict to)
@@ -38,7 +33,7 @@ static void lane_add(int n, const real *restrict a, real *restrict to)
 
 static void blank_crystal(struct phys_spec spec, int n, struct cotangent *p)
 {
-    for (int k = 0; k < crystal_slopes(spec); k++) lane_fill(n, p->crystal[k], 0);
+    for (int k = 0; k < frame_crystal(spec).count; k++) lane_fill(n, p->crystal[k], 0);
 }
 
 /* ---- a pair of source and orientation ---- */
@@ -107,13 +102,13 @@ PHYS_FN void bump_slopes(struct phys_spec spec, const struct phys_crystal *of, i
 
         f2[i] = s.f2, gh[i] = s.dh, gk[i] = s.dk, gl[i] = s.dl;
         sum[i] += weight * s.f2;
-        p->crystal[0][i] += weighted * g.dfudge;
-        p->crystal[1][i] += weighted * g.dhh;
-        p->crystal[2][i] += weighted * g.dkk;
-        p->crystal[3][i] += weighted * g.dll;
-        p->crystal[4][i] += weighted * g.dhk;
-        p->crystal[5][i] += weighted * g.dhl;
-        p->crystal[6][i] += weighted * g.dkl;
+        p->crystal[0][i] += weighted * g.dhh;
+        p->crystal[1][i] += weighted * g.dkk;
+        p->crystal[2][i] += weighted * g.dll;
+        p->crystal[3][i] += weighted * g.dhk;
+        p->crystal[4][i] += weighted * g.dhl;
+        p->crystal[5][i] += weighted * g.dkl;
+        p->crystal[6][i] += weighted * g.dfudge;
     }
 }
 

@@ -22,18 +22,6 @@ struct sites {
     int any_halfway; /* 1 when some lane lies nearly halfway between two reflections */
 };
 
-/* Returns 1 where the image depends on which of two reflections a sample halfway between
- * them is assigned to, so that float must not choose the wrong one. */
-PHYS_FN int has_jumps(struct phys_spec spec)
-{
-#ifdef PHYS_SINGLE
-    return spec.lookup == PHYS_NEAREST || spec.shape == PHYS_GAUSS;
-#else
-    (void)spec;
-    return 0;
-#endif
-}
-
 /* Sets share[i] to the weight of the samples under a source, without the factors that
  * weigh_samples() adds. */
 static void weigh_source(const struct phys_source *source, struct lanes *l)
@@ -75,6 +63,14 @@ static void weigh_samples(const struct phys_frame *frame, const struct phys_sour
     }
 }
 
+/* Sets share[i] to the weight of the samples under a source. */
+static void lane_source_share(const struct launch *a, const struct phys_source *source,
+                              struct lanes *l)
+{
+    weigh_source(source, l);
+    if (a->per_source) weigh_samples(a->frame, source, l);
+}
+
 /* Adds the amorphous part under one source, which neither dmin nor the displacement
  * affects (docs/theory.md, 7). */
 static void add_amorphous(const struct launch *a, const struct phys_source *source,
@@ -114,21 +110,6 @@ static struct phys_vec3 reach_of(const struct phys_frame *frame, double unit,
                      4 + most * sqrt(phys_dot(axes.c, axes.c)));
 }
 
-/* Returns 1 when no lane of the tile looks up F outside the box, neither at its nearest
- * reflection nor at the nodes of the interpolation. */
-static int stays_inside(const struct phys_box *box, struct phys_vec3 at,
-                        struct phys_vec3 reach)
-{
-    const real most = 8388608; /* a float holds integers exactly up to twice this */
-    const real farthest =
-        reach.x * (real)box->stride_h + reach.y * (real)box->stride_k + reach.z;
-
-    return at.x - reach.x >= box->first.x && at.x + reach.x <= box->last.x
-           && at.y - reach.y >= box->first.y && at.y + reach.y <= box->last.y
-           && at.z - reach.z >= box->first.z && at.z + reach.z <= box->last.z
-           && farthest < most;
-}
-
 /* Computes the lattice point and the fractional indices of every lane in one
  * orientation, and F there. For the nearest reflection the loop only computes the index
  * of F, because a load from an index just computed would stall it. The parameters are
@@ -151,7 +132,7 @@ PHYS_FN void find_sites(struct phys_spec spec, int slopes, const struct phys_vie
         const real h = fabs(d.x), k = fabs(d.y), m = fabs(d.z);
         const real hk = h > k ? h : k, off = hk > m ? hk : m;
 
-        any |= has_jumps(spec) && off > halfway ? 1 : 0;
+        any |= phys_jumps_halfway(spec) && off > halfway ? 1 : 0;
         out->h[i] = d.x;
         out->k[i] = d.y;
         out->l[i] = d.z;
@@ -188,7 +169,6 @@ static void place_again(struct phys_spec spec, const struct launch *a,
     for (int i = 0; i < l->n; i++) {
         struct phys_patch at;
         struct phys_anchor exact;
-        double q[3];
 
         if (fabs(out->h[i]) < limit && fabs(out->k[i]) < limit && fabs(out->l[i]) < limit)
             continue;
@@ -196,8 +176,7 @@ static void place_again(struct phys_spec spec, const struct launch *a,
                            n * (tile->fast + 0.5 * tile->width) + l->fast[i] + l->sub_fast,
                            n * (tile->slow + 0.5 * tile->height) + l->slow[i] + l->sub_slow,
                            l->depth);
-        phys_patch_scattering(&at, source, q);
-        exact = phys_anchor_at(rows, q, source->inverse_wavelength);
+        exact = phys_patch_anchor(&at, source, rows);
         out->h[i] = exact.fraction.x;
         out->k[i] = exact.fraction.y;
         out->l[i] = exact.fraction.z;
@@ -227,9 +206,7 @@ static struct aim aim_of(const struct phys_frame *frame, const struct phys_sourc
     aim.source = source;
     phys_patch_scattering(&l->patch, source, aim.q);
     aim.reach = reach_of(frame, source->inverse_wavelength, l);
-    /* The error grows with the distance of the indices from the anchor's and with
-     * several roundings. */
-    aim.halfway = (real)0.5 - (real)2.5e-7 * (aim.reach.x + aim.reach.y + aim.reach.z);
+    aim.halfway = phys_anchor_halfway(aim.reach.x + aim.reach.y + aim.reach.z);
     return aim;
 }
 
@@ -249,7 +226,7 @@ PHYS_FN struct phys_anchor sites_of(struct phys_spec spec, int slopes,
     inside.inside = 1;
     /* On nanoBragg's curved detector the samples need not lie near the patch. */
     if (spec.lookup != PHYS_CONSTANT && a->frame->surface != PHYS_CURVED_QUIRK
-        && stays_inside(&a->view.box, anchor.whole, aim->reach))
+        && phys_box_surrounds(&a->view.box, anchor.whole, aim->reach))
         find_sites(inside, slopes, &a->view, &anchor, f, aim->halfway, l, out);
     else
         find_sites(spec, slopes, &a->view, &anchor, f, aim->halfway, l, out);
@@ -296,8 +273,8 @@ static void amorphous_at_centre(const struct launch *a, struct lanes *l)
     lane_fill(l->n, l->omega, 1);
     lane_fill(l->n, l->polarization, 1);
     for (int layer = 0; layer < frame->nlayers; layer++) {
-        place_patch(a, depth_of(a, layer), l);
-        lane_place_samples(a, -1, depth_of(a, layer), l);
+        place_patch(a, phys_layer_depth(a->frame, layer), l);
+        lane_place_samples(a, -1, phys_layer_depth(a->frame, layer), l);
         if (layer == 0) {
             first_polarization(frame, l);
             if (!frame->each_omega) times_omega(a, l, l->omega);

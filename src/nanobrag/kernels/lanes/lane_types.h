@@ -37,7 +37,7 @@ struct lanes {
     _Alignas(64) lane lit; /* 1 once a sample has fixed the polarization */
 };
 
-enum { LANE_TERMS = 9 }; /* components of a source's vectors: direction, e, b */
+enum { LANE_TERMS = PHYS_SOURCE_NUMBERS };
 
 /* The additional state of the adjoint. L is the objective, the scalar whose gradient is
  * computed; the cotangent of x is dL/dx. All cotangents but photons_bar are divided by

@@ -97,8 +97,7 @@ PHYS_FN void add_bragg(const struct loops *loops, const struct launch *a,
 PHYS_FN void add_source(const struct loops *loops, const struct launch *a,
                         const struct phys_source *source, struct lanes *l)
 {
-    weigh_source(source, l);
-    if (a->per_source) weigh_samples(a->frame, source, l);
+    lane_source_share(a, source, l);
     if (a->frame->amorphous_in_samples) add_amorphous(a, source, l);
     add_bragg(loops, a, source, l);
 }
@@ -140,9 +139,9 @@ PHYS_FN void run(struct phys_spec spec, const struct loops *loops,
     lane_clear_sums(&a, &l);
     if (single_orientation) lane_fill(l.n, l.sum, 0);
     for (int layer = 0; layer < frame->nlayers; layer++) {
-        place_patch(&a, depth_of(&a, layer), &l);
+        place_patch(&a, phys_layer_depth(a.frame, layer), &l);
         for (int sub = 0; sub < frame->oversample * frame->oversample; sub++) {
-            lane_place_samples(&a, sub, depth_of(&a, layer), &l);
+            lane_place_samples(&a, sub, phys_layer_depth(a.frame, layer), &l);
             lane_sample_factors(&a, layer, sub, &l, capture);
             for (int i = 0; i < frame->nsource; i++) {
                 const struct phys_source *source = frame->source + i;
@@ -197,7 +196,7 @@ static void finish_lit(const struct phys_frame *frame, const struct tile *tile,
     lane_fill(n, l.omega, 1);
     lane_fill(n, l.capture, 1);
     for (int i = 0; i < n; i++) l.bragg[i] = photons[listed[i]];
-    place_patch(&a, depth_of(&a, 0), &l);
+    place_patch(&a, phys_layer_depth(a.frame, 0), &l);
     lane_place_samples(&a, 0, 0, &l);
     lane_sample_factors(&a, 0, 0, &l, capture);
     finish(&a, factor, &l, sums);
@@ -219,15 +218,14 @@ static void finish_tile(const struct phys_frame *frame, const struct tile *tile,
     lane_clear_sums(&a, &l);
     memcpy(l.bragg, photons, sizeof *photons * (size_t)l.n);
     for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
-        place_patch(&a, depth_of(&a, layer), &l);
+        place_patch(&a, phys_layer_depth(a.frame, layer), &l);
         for (int sub = 0; sub < (all ? frame->oversample * frame->oversample : 1); sub++) {
-            lane_place_samples(&a, sub, depth_of(&a, layer), &l);
+            lane_place_samples(&a, sub, phys_layer_depth(a.frame, layer), &l);
             lane_sample_factors(&a, layer, sub, &l, capture);
             for (int i = 0; all && i < frame->nsource; i++) {
                 const struct phys_source *source = frame->source + i;
 
-                weigh_source(source, &l);
-                if (a.per_source) weigh_samples(frame, source, &l);
+                lane_source_share(&a, source, &l);
                 if (frame->amorphous_in_samples) add_amorphous(&a, source, &l);
             }
         }
@@ -246,9 +244,9 @@ static void omega_of(const struct phys_frame *frame, const struct tile *tile, do
     take_tile(&a, &l);
     lane_fill_wide(l.n, omega, 0);
     for (int layer = 0; layer < layers; layer++) {
-        place_patch(&a, depth_of(&a, layer), &l);
+        place_patch(&a, phys_layer_depth(a.frame, layer), &l);
         for (int sub = 0; sub < subs; sub++) {
-            lane_place_samples(&a, sub, depth_of(&a, layer), &l);
+            lane_place_samples(&a, sub, phys_layer_depth(a.frame, layer), &l);
             lane_fill(l.n, l.omega, (real)1 / (real)(layers * subs));
             times_omega(&a, &l, l.omega);
             for (int i = 0; i < l.n; i++) omega[i] += (double)l.omega[i];

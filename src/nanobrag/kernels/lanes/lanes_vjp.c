@@ -16,6 +16,7 @@
 #include "kernels/kernels.h"
 #include "kernels/lanes/lane_back.h"
 #include "kernels/lanes/lane_jacobian.h"
+#include "kernels/lanes/lane_pair.h"
 #include "kernels/spots/reach.h"
 
 /* The saved derivatives of one sub-pixel under one source: those of all its pairs, or
@@ -100,50 +101,20 @@ static void slopes_of_source(const struct special *special, const struct launch 
     lane_add_weighted(l->n, l->share, l->sum, l->bragg);
 }
 
-/* Propagates the cotangents of the lanes through the derivatives of pair k to its
- * orientation, to the strain and to the lanes' directions. */
-static void hand_back(const struct phys_frame *frame, const struct aim *aim,
-                      const struct phys_axes *axes, int k, const struct lanes *l,
-                      struct cotangent *p, struct phys_frame_tangent *bar)
+/* Propagates the cotangents under one source. Unless the slopes were saved, adds the F^2
+ * of the source to the Bragg sums too. */
+PHYS_FN void pairs_of_source(const struct special *special, const struct launch *a,
+                             int index, const struct kept *kept, struct lanes *l,
+                             struct cotangent *p, const struct accumulator *to)
 {
-    const double *rows = frame->orientation[k].axes;
-    const double unit = aim->source->inverse_wavelength;
-    const double weight = frame->orientation[k].weight, scale = weight * p->scale;
-    const struct pair_moments sums = MOMENTS.pair(l, p);
-
-    add_direction(axes, (real)weight, l->n, p);
-    bar->rotation[k].weight += p->scale * (double)sums.f2;
-    for (int r = 0; r < 3; r++) {
-        const double *row = rows + (size_t)3 * (size_t)r;
-        double m[3];
-
-        for (int c = 0; c < 3; c++)
-            m[c] =
-                scale * (aim->q[c] * (double)sums.slope[r] + unit * (double)sums.by[r][c]);
-        for (int c = 0; c < 3; c++) {
-            const double *axis = rows + (size_t)3 * (size_t)c;
-
-            bar->strain[3 * r + c] += m[0] * axis[0] + m[1] * axis[1] + m[2] * axis[2];
-        }
-        frame_adjoint_turn(row, m, bar->rotation + k);
-    }
-}
-
-/* Computes the adjoint under one source. */
-static void source_vjp(const struct special *special, const struct launch *a, int index,
-                       const struct kept *kept, struct lanes *l, struct cotangent *p,
-                       struct phys_frame_tangent *bar)
-{
-    const struct accumulator to = {bar, NULL};
     const struct phys_frame *frame = a->frame;
     const struct aim aim = aim_of(frame, frame->source + index, l);
+    const int with_f = lane_counts_f(to);
     struct sites sites;
 
     use_source(kept, p);
     lane_multiply_to(l->n, p->objective, l->share, p->w);
-    lane_fill(l->n, p->x, 0);
-    lane_fill(l->n, p->y, 0);
-    lane_fill(l->n, p->z, 0);
+    start_pairs(to, l, p);
     if (!kept->slope) {
         lane_fill(l->n, l->sum, 0);
         blank_crystal(special->spec, l->n, p);
@@ -153,23 +124,21 @@ static void source_vjp(const struct special *special, const struct launch *a, in
 
         if (!reach_reaches(a->reach, a->tile, index, k)) continue;
         use_pair(kept, k, p);
-        if (kept->slope && !(bar->f && special->spec.lookup == PHYS_NEAREST))
+        if (kept->slope && !(with_f && special->spec.lookup == PHYS_NEAREST))
             anchor = phys_anchor_at(frame->orientation[k].axes, aim.q,
                                     aim.source->inverse_wavelength);
         else
             anchor = special->sites(a, &aim, k, l, &sites);
         if (!kept->slope) special->slopes(a, k, &sites, l, p);
-        if (bar->f)
-            scatter_f(special->spec, a, frame->orientation[k].weight, &anchor, &sites, l, p,
-                      bar);
-        hand_back(frame, &aim, &anchor.axes, k, l, p, bar);
+        if (with_f) lane_add_f(special->spec, a, k, &anchor, &sites, l, p, to);
+        pair_back(frame, &aim, k, &anchor, l, p, to);
     }
     if (kept->slope)
         memcpy(l->sum, kept->source, sizeof(lane));
     else
         lane_add_weighted(l->n, l->share, l->sum, l->bragg);
-    close_crystal(special->spec, l, p, bar);
-    close_source(a, index, l, p, &to);
+    close_pairs(to, l, p);
+    close_source(special->spec, a, index, l, p, to);
 }
 
 /* Computes the sums and factors of all lanes and saves the derivatives. */
@@ -185,47 +154,55 @@ static void forward_keeping(const struct special *special, const struct launch *
     assert(workspace);
     lane_clear_sums(a, l);
     for (int layer = 0; layer < frame->nlayers; layer++) {
-        place_patch(a, depth_of(a, layer), l);
+        place_patch(a, phys_layer_depth(a->frame, layer), l);
         for (int sub = 0; sub < subs; sub++) {
-            lane_place_samples(a, sub, depth_of(a, layer), l);
+            lane_place_samples(a, sub, phys_layer_depth(a->frame, layer), l);
             lane_sample_factors(a, layer, sub, l, capture);
             for (int i = 0; i < frame->nsource; i++, place++) {
                 const struct kept kept = kept_of(frame, with_f, workspace, place);
 
-                weigh_source(frame->source + i, l);
-                if (a->per_source) weigh_samples(frame, frame->source + i, l);
+                lane_source_share(a, frame->source + i, l);
                 slopes_of_source(special, a, i, &kept, l, p);
             }
         }
     }
 }
 
-/* Runs the loops of lanes.c again and propagates the cotangents of each line. */
-static void backward(const struct special *special, const struct launch *a, void *workspace,
-                     struct lanes *l, struct cotangent *p, struct phys_frame_tangent *bar)
+/* Runs the loops of lanes.c again and propagates the cotangents of each line. For rows
+ * of the Jacobian it is the first time: every pixel has photons_bar = 1, so no forward
+ * pass is needed, and the factors of the samples are computed here. It stops early when
+ * the columns of structure factors are full. */
+PHYS_FN void backward(const struct special *special, const struct launch *a,
+                      void *workspace, struct lanes *l, struct cotangent *p,
+                      const struct accumulator *to)
 {
-    const struct accumulator to = {bar, NULL};
     const struct phys_frame *frame = a->frame;
-    const int subs = frame->oversample * frame->oversample;
+    const int subs = frame->oversample * frame->oversample, with_f = lane_counts_f(to);
     _Alignas(64) lane capture = {0};
     int place = 0;
 
     for (int layer = 0; layer < frame->nlayers; layer++) {
-        place_patch(a, depth_of(a, layer), l);
+        place_patch(a, phys_layer_depth(a->frame, layer), l);
         lane_fill(l->n, p->capture_bar, 0);
+        start_places(to);
         for (int sub = 0; sub < subs; sub++) {
-            lane_place_samples(a, sub, depth_of(a, layer), l);
-            lane_sample_weights(a, layer, sub, l, capture);
+            lane_place_samples(a, sub, phys_layer_depth(a->frame, layer), l);
+            if (to->rows)
+                lane_sample_factors(a, layer, sub, l, capture);
+            else
+                lane_sample_weights(a, layer, sub, l, capture);
             start_sample(l->n, p);
             for (int i = 0; i < frame->nsource; i++, place++) {
-                const struct kept kept = kept_of(frame, bar->f != NULL, workspace, place);
+                const struct kept kept = kept_of(frame, with_f, workspace, place);
 
+                if (to->rows) lane_source_share(a, frame->source + i, l);
                 lane_source_weights(a, i, l, p);
-                source_vjp(special, a, i, &kept, l, p, bar);
+                pairs_of_source(special, a, i, &kept, l, p, to);
+                if (to->rows && to->rows->columns && to->rows->columns->full) return;
             }
-            close_sample(a, layer, l, p, &to);
+            close_sample(a, layer, l, p, to);
         }
-        close_layer(a, layer, l, p, &to);
+        close_layer(a, layer, l, p, to);
     }
 }
 
@@ -239,28 +216,27 @@ static void factors_alone(const struct launch *a, struct lanes *l)
 
     lane_clear_sums(a, l);
     for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
-        place_patch(a, depth_of(a, layer), l);
+        place_patch(a, phys_layer_depth(a->frame, layer), l);
         for (int sub = 0; sub < subs; sub++) {
-            lane_place_samples(a, sub, depth_of(a, layer), l);
+            lane_place_samples(a, sub, phys_layer_depth(a->frame, layer), l);
             lane_sample_factors(a, layer, sub, l, capture);
-            for (int i = 0; all && i < frame->nsource; i++) {
-                weigh_source(frame->source + i, l);
-                if (a->per_source) weigh_samples(frame, frame->source + i, l);
-            }
+            for (int i = 0; all && i < frame->nsource; i++)
+                lane_source_share(a, frame->source + i, l);
         }
     }
 }
 
+/* Adds the numbers of a tile's cotangent to those of a chunk. */
 static void add_numbers(struct phys_frame_tangent *from, struct phys_frame_tangent *to)
 {
-    const double *own = phys_numbers(from);
+    const double *term = phys_numbers(from);
     double *sum = phys_numbers(to);
 
-    for (int i = 0; i < PHYS_NUMBERS; i++) sum[i] += own[i];
+    for (int i = 0; i < PHYS_NUMBERS; i++) sum[i] += term[i];
 }
 
 /* Returns a launch that skips the pairs which do not reach the tile. */
-static struct launch launch_live(const struct job *job, const struct tile *tile)
+static struct launch launch_in_reach(const struct job *job, const struct tile *tile)
 {
     struct launch a = launch_of(job->frame, tile);
 
@@ -283,10 +259,10 @@ static double objective_back(const struct special *special, const struct job *jo
                              double *photons)
 {
     const struct phys_spec spec = special->spec;
-    const struct launch a = launch_live(job, tile);
+    const struct launch a = launch_in_reach(job, tile);
     const double factor = phys_constant_factor(spec, job->frame);
-    struct phys_frame_tangent own = {0};
-    const struct accumulator to = {&own, NULL};
+    struct phys_frame_tangent tile_bar = {0};
+    const struct accumulator to = {&tile_bar, NULL};
     struct lanes l;
     struct cotangent p;
     double value;
@@ -303,90 +279,30 @@ static double objective_back(const struct special *special, const struct job *jo
     }
     finish(&a, factor, &l, photons);
     value = objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
-    own.source = bar->source;
-    own.rotation = bar->rotation;
-    own.f = bar->f;
-    own.touched = bar->touched;
+    tile_bar.source = bar->source;
+    tile_bar.rotation = bar->rotation;
+    tile_bar.f = bar->f;
+    tile_bar.touched = bar->touched;
     if (lane_scale_cotangents(&a, factor, &l, &p) || objective->linear) {
-        backward(special, &a, workspace, &l, &p, &own);
+        backward(special, &a, workspace, &l, &p, &to);
         if (objective->linear) finish(&a, factor, &l, photons);
         factors_back(&a, factor, &l, &p, &to);
     }
-    numbers_back(spec, a.frame, factor, &l, &p, &own); /* even at a scale of 0 */
+    scales_back(spec, a.frame, factor, &l, &p, &to); /* even at a scale of 0 */
     if (a.frame->amorphous_scale != 0)
-        reference_amorphous_vjp(a.frame, tile, p.photons_bar, &own);
-    add_numbers(&own, bar);
+        reference_amorphous_vjp(a.frame, tile, p.photons_bar, &tile_bar);
+    add_numbers(&tile_bar, bar);
     return objective->linear ? MOMENTS.product(l.n, p.photons_bar, photons) : value;
 }
 
 /* ---- rows of the Jacobian ---- */
-
-static void source_jacobian(const struct special *special, const struct launch *a,
-                            int index, struct lanes *l, struct cotangent *p,
-                            const struct accumulator *to)
-{
-    static const struct kept none = {NULL, NULL, KEPT_OF_PAIR};
-    const struct phys_frame *frame = a->frame;
-    const struct aim aim = aim_of(frame, frame->source + index, l);
-    struct rows *r = to->rows;
-    struct sites sites;
-
-    use_source(&none, p);
-    start_source(special->spec, l, p, r);
-    for (int k = 0; k < frame->norientation; k++) {
-        struct phys_anchor anchor;
-
-        if (!reach_reaches(a->reach, a->tile, index, k)) continue;
-        use_pair(&none, k, p);
-        anchor = special->sites(a, &aim, k, l, &sites);
-        special->slopes(a, k, &sites, l, p);
-        if (r->columns) add_columns(special->spec, a, k, &anchor, &sites, l, p, r->columns);
-        pair_jacobian(frame, &aim, k, &anchor, l, p, r);
-    }
-    lane_add_weighted(l->n, l->share, l->sum, l->bragg);
-    close_source_jacobian(special->spec, a, index, l, p, to);
-}
-
-/* Runs the loops of lanes.c and of backward() in one pass: every pixel has photons_bar =
- * 1, so no forward pass is needed first. */
-static void samples_jacobian(const struct special *special, const struct launch *a,
-                             struct lanes *l, struct cotangent *p,
-                             const struct accumulator *to)
-{
-    const struct rows *r = to->rows;
-    const struct phys_frame *frame = a->frame;
-    const int subs = frame->oversample * frame->oversample;
-    _Alignas(64) lane capture = {0};
-
-    lane_clear_sums(a, l);
-    lane_fill(l->n, p->objective, 1);
-    for (int layer = 0; layer < frame->nlayers; layer++) {
-        place_patch(a, depth_of(a, layer), l);
-        lane_fill(l->n, p->capture_bar, 0);
-        start_places(to);
-        for (int sub = 0; sub < subs; sub++) {
-            lane_place_samples(a, sub, depth_of(a, layer), l);
-            lane_sample_factors(a, layer, sub, l, capture);
-            start_sample(l->n, p);
-            for (int i = 0; i < frame->nsource; i++) {
-                weigh_source(frame->source + i, l);
-                if (a->per_source) weigh_samples(frame, frame->source + i, l);
-                lane_source_weights(a, i, l, p);
-                source_jacobian(special, a, i, l, p, to);
-                if (r->columns && r->columns->full) return;
-            }
-            close_sample(a, layer, l, p, to);
-        }
-        close_layer(a, layer, l, p, to);
-    }
-}
 
 static void find_jacobian(const struct special *special, const struct job *job,
                           const struct tile *tile, const struct tangents *along,
                           void *workspace, struct columns *columns, double *photons,
                           double *change)
 {
-    const struct launch a = launch_live(job, tile);
+    const struct launch a = launch_in_reach(job, tile);
     const double factor = phys_constant_factor(special->spec, job->frame);
     struct lanes l;
     struct cotangent p;
@@ -395,11 +311,13 @@ static void find_jacobian(const struct special *special, const struct job *job,
 
     start_jacobian(along, workspace, columns, change, &r);
     if (is_dark(job, tile, photons)) return;
-    samples_jacobian(special, &a, &l, &p, &to);
+    lane_clear_sums(&a, &l);
+    lane_fill(l.n, p.objective, 1);
+    backward(special, &a, NULL, &l, &p, &to);
     if (columns && columns->full) return;
     finish(&a, factor, &l, photons);
     factors_jacobian(&a, factor, &l, &p, &to);
-    numbers_jacobian(special->spec, a.frame, factor, &l, &r);
+    scales_back(special->spec, a.frame, factor, &l, &p, &to);
     if (a.frame->amorphous_scale != 0) amorphous_jacobian(&a, workspace, &l, &r);
     close_jacobian(&l, &r);
 }
@@ -437,7 +355,7 @@ static double close_tile(const struct job *job, const struct tile *tile, double 
     finish(&a, factor, &l, photons);
     value = objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
     if (lane_scale_cotangents(&a, factor, &l, &p)) factors_back(&a, factor, &l, &p, &to);
-    numbers_back(job->spec, a.frame, factor, &l, &p, bar);
+    scales_back(job->spec, a.frame, factor, &l, &p, &to);
     if (a.frame->amorphous_scale != 0)
         reference_amorphous_vjp(a.frame, tile, p.photons_bar, bar);
     return objective->linear ? MOMENTS.product(l.n, p.photons_bar, photons) : value;

@@ -248,7 +248,7 @@ int ewald_sources(struct ewald *e, const struct phys_frame *frame, int first,
 /* ---- orientations ---- */
 
 /* Returns the chord of the rotation between two orientations. */
-static double turn_between(const double *stars, const double *axes)
+static double rotation_between(const double *stars, const double *axes)
 {
     double trace = 0; /* trace of the rotation matrix: the sum of a.a* over the axes */
 
@@ -285,7 +285,7 @@ int ewald_orientations(struct ewald *e, const struct phys_frame *frame, int firs
     (void)ewald_stars(axes, e->stars);
     e->rotation = 0;
     while (n < most && first + n < frame->norientation) {
-        const double by = turn_between(e->stars, frame->orientation[first + n].axes);
+        const double by = rotation_between(e->stars, frame->orientation[first + n].axes);
 
         if (by > rotation) break;
         e->rotation = fmax(e->rotation, by + 1e-7);
@@ -309,13 +309,13 @@ static double largest_offset(const struct ewald *e, double q)
 {
     const double wave = e->wave + e->spread;
     const double near = e->radius * (2 * wave + e->radius);
-    const double turned = 2 * q * wave * (e->rotation + e->tilt);
+    const double by_rotation = 2 * q * wave * (e->rotation + e->tilt);
     /* a longer wave vector changes T by 2 q.k dk/k, and near the sphere 2 q.k is about -q^2
      */
     const double stretched =
-        (q * q + near + turned) * e->spread / fmax(e->wave - e->spread, 1e-300);
+        (q * q + near + by_rotation) * e->spread / fmax(e->wave - e->spread, 1e-300);
 
-    return near + turned + stretched + 1e-9 * (q * q + q * wave);
+    return near + by_rotation + stretched + 1e-9 * (q * q + q * wave);
 }
 
 /* Computes the rows of sub-pixels that the spots of the reflection q may reach. Returns 0

@@ -42,7 +42,7 @@ struct ewald {
     double qmax; /* largest |q| of the detector, 1/A */
     /* The orientations of the group: */
     double stars[9]; /* a*, b*, c* of the first */
-    double rotation; /* largest turn from the first, radian */
+    double rotation; /* largest angle from the first, radian */
     double low[3], high[3]; /* ranges of h, k, l */
     double skew; /* sum of |a||a*|: 3 or more; how much sums of index times star cancel */
 };

@@ -186,7 +186,7 @@ PHYS_FN void splat_piece(struct phys_spec spec, const struct splat_area *splat_a
     struct phys_box box = phys_box(frame);
     const struct spot s = spot_of(splat_area, pair, v, &r, whole);
     struct sample_factors w = sample_factors_of(frame);
-    const int weighed = w.omega | w.polar | w.capture | w.dmin | w.displacement;
+    const int weighed = phys_differs_by_source(frame) || phys_differs_by_sample(frame);
     real f2[SAMPLES], cell[SAMPLES];
 
     if (weighed) {

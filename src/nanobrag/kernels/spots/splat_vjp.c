@@ -116,21 +116,21 @@ PHYS_FN void bumps(int shape, const struct phys_crystal *of, struct samples *res
     for (int i = 0; i < n; i++) {
         const struct phys_vec3 x = phys_vec3(in->h[i], in->k[i], in->l[i]);
         const struct phys_bump g = phys_bump(shape, &crystal, x);
-        const real own = is_nearest(x), w = own * in->w[i], wf2 = w * g.sample.f2;
+        const real nearest = is_nearest(x), w = nearest * in->w[i], wf2 = w * g.sample.f2;
         const real bend = w * g.bend;
 
-        in->f2[i] = own * g.sample.f2;
+        in->f2[i] = nearest * g.sample.f2;
         in->wf2[i] = wf2;
         in->gh[i] = bend * x.x, in->gk[i] = bend * x.y, in->gl[i] = bend * x.z;
         f2 += wf2;
         fudge += w * g.dfudge;
     }
     out->f2 = f2;
-    out->crystal[0] = fudge;
+    out->crystal[FRAME_CRYSTAL - 1] = fudge;
 }
 
-/* Computes the moments of the slopes of a profile, which are also the slopes in the metric.
- */
+/* Computes the moments of the slopes of a profile, which are also the slopes in the metric,
+ * the first of the crystal's numbers. */
 static void bump_moments(const struct samples *restrict in, struct piece_sums *out)
 {
     const int n = in->padded / BLOCK * BLOCK;
@@ -145,12 +145,12 @@ static void bump_moments(const struct samples *restrict in, struct piece_sums *o
         kk += gk * in->k[i], kl += gk * in->l[i];
         ll += in->gl[i] * in->l[i];
     }
-    c[1] = out->moment[0][0] = hh;
-    c[2] = out->moment[1][1] = kk;
-    c[3] = out->moment[2][2] = ll;
-    c[4] = out->moment[0][1] = out->moment[1][0] = hk;
-    c[5] = out->moment[0][2] = out->moment[2][0] = hl;
-    c[6] = out->moment[1][2] = out->moment[2][1] = kl;
+    c[0] = out->moment[0][0] = hh;
+    c[1] = out->moment[1][1] = kk;
+    c[2] = out->moment[2][2] = ll;
+    c[3] = out->moment[0][1] = out->moment[1][0] = hk;
+    c[4] = out->moment[0][2] = out->moment[2][0] = hl;
+    c[5] = out->moment[1][2] = out->moment[2][1] = kl;
 }
 
 /* Computes F^2 of a parallelepiped crystal and its slopes in h, k, l. */
@@ -165,9 +165,9 @@ PHYS_FN void gratings(const struct phys_crystal *of, struct samples *restrict in
     for (int i = 0; i < n; i++) {
         const struct phys_vec3 x = phys_vec3(in->h[i], in->k[i], in->l[i]);
         const struct phys_grating g = phys_grating(&crystal, x);
-        const real own = is_nearest(x), w = own * in->w[i], wf2 = w * g.sample.f2;
+        const real nearest = is_nearest(x), w = nearest * in->w[i], wf2 = w * g.sample.f2;
 
-        in->f2[i] = own * g.sample.f2;
+        in->f2[i] = nearest * g.sample.f2;
         in->wf2[i] = wf2;
         in->gh[i] = w * g.sample.dh, in->gk[i] = w * g.sample.dk;
         in->gl[i] = w * g.sample.dl;
@@ -291,7 +291,7 @@ PHYS_FN double piece_vjp(int shape, const struct reflection *t, struct rectangle
         spot_of(t->splat_area, t->pair, t->v, &r,
                 phys_vec3((real)t->whole[0], (real)t->whole[1], (real)t->whole[2]));
     const struct phys_crystal crystal = phys_crystal(t->splat_area->frame);
-    struct piece_sums own;
+    struct piece_sums piece;
     struct samples in;
     double f2 = 0;
 
@@ -308,18 +308,18 @@ PHYS_FN double piece_vjp(int shape, const struct reflection *t, struct rectangle
         else
             find_places(0, &s, &in);
         if (shape == PHYS_SQUARE)
-            gratings(&crystal, &in, &own);
+            gratings(&crystal, &in, &piece);
         else
-            bumps(shape, &crystal, &in, &own);
+            bumps(shape, &crystal, &in, &piece);
         if (t->splat_area->bragg) add_to_pixels(t, &in);
         if (!weighted) continue;
-        f2 += own.f2;
+        f2 += piece.f2;
         if (shape == PHYS_SQUARE)
-            grating_moments(&in, &own);
+            grating_moments(&in, &piece);
         else
-            bump_moments(&in, &own);
-        place_cotangents(&s, t->pair->source, &t->axes, &in, &own);
-        add_piece(&r, t->whole, t->weight, &own, sums);
+            bump_moments(&in, &piece);
+        place_cotangents(&s, t->pair->source, &t->axes, &in, &piece);
+        add_piece(&r, t->whole, t->weight, &piece, sums);
     }
     return f2;
 }
@@ -418,7 +418,7 @@ PHYS_FN void list_vjp(int shape, const struct splat_area *splat_area,
                       struct splat_sums *sums)
 {
     struct reflection t = reflection_of_pair(shape, splat_area, pair, weights);
-    struct splat_sums own = {0};
+    struct splat_sums total = {0};
     struct located at;
 
     for (int first = 0; first < n; first += BATCH) {
@@ -427,10 +427,10 @@ PHYS_FN void list_vjp(int shape, const struct splat_area *splat_area,
 
         for (int i = 0; i < count; i++)
             if (at.seen[i] != 0 && overlaps_roi(splat_area, &at, i))
-                reflection_vjp(shape, &at, i, &t, &own);
+                reflection_vjp(shape, &at, i, &t, &total);
     }
-    multiply_metric(&t, &own);
-    *sums = own;
+    multiply_metric(&t, &total);
+    *sums = total;
 }
 
 #define SHAPE(name)                                                                        \

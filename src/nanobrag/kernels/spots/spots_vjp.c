@@ -19,8 +19,7 @@
 #include "base/floats.h"
 #include "kernels/grid.h"
 #include "kernels/spots/strips.h"
-#include "physics/displacement.h"
-#include "physics/step.h"
+#include "physics/pixel.h"
 
 /* share of the progress that the first image takes, where one is needed */
 static const double image_share = 0.4;
@@ -46,9 +45,8 @@ static int can_splat(const struct job *job)
 {
     const struct phys_frame *f = job->frame;
 
-    return job->spec.lookup != PHYS_TRICUBIC && !f->each_omega
-           && !(f->each_polar && f->polarised) && f->layer_mu == 0 && !(f->dmin > 0)
-           && !phys_is_displaced(f) && !f->amorphous_in_samples;
+    return job->spec.lookup != PHYS_TRICUBIC && !phys_differs_by_source(f) && !f->each_omega
+           && f->layer_mu == 0 && !f->amorphous_in_samples;
 }
 
 static int grow_images(struct spots_work *work, const struct phys_frame *frame)
@@ -171,7 +169,7 @@ static void add_pair_cotangents(const struct splat_area *splat_area,
             source->direction[c] -= weight * unit * s->slope[r] * a[c];
         }
         along += weight * s->moment[r][r];
-        frame_adjoint_turn(a, q, rotation);
+        frame_adjoint_rotation(a, q, rotation);
     }
     source->inverse_wavelength += along / unit;
     phys_numbers(bar)[PHYS_AT_DISPLACEMENT] +=

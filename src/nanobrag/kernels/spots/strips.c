@@ -11,19 +11,20 @@
 
 #include "base/floats.h"
 #include "base/threads.h"
+#include "physics/tile/patch.h"
 
 /* Rows of pixels in a strip; most orientations in a group, and the largest angle (radian)
  * from the first to another of its orientations or sources. */
 enum { STRIP_ROWS = 64, GROUP = 256 };
-static const double most_turn = 0.02;
+static const double most_rotation = 0.02;
 
 /* A further thread is started for so many reflections to scan and samples to finish. */
 static const double least_work = 2e4;
 
 double strips_group(struct ewald *ewald, const struct phys_frame *frame)
 {
-    return ewald_sources(ewald, frame, 0, most_turn)
-           * (double)ewald_orientations(ewald, frame, 0, GROUP, most_turn);
+    return ewald_sources(ewald, frame, 0, most_rotation)
+           * (double)ewald_orientations(ewald, frame, 0, GROUP, most_rotation);
 }
 
 int strips_threads(const struct job *job, double work)
@@ -154,7 +155,7 @@ static void visit_strip(const struct group *g, int strip, int chunk,
     list = list_of_strip(g, splat_area.slow, thread);
     for (int layer = 0; layer < frame->nlayers && list.n > 0; layer++) {
         splat_area.layer = layer;
-        splat_area.depth = frame->layer_offset + layer * frame->layer_step;
+        splat_area.depth = phys_layer_depth(frame, layer);
         splat_area.plane = phys_detector_plane(frame, splat_area.depth);
         for (int i = 0; i < g->n && !progress_asked(progress); i++)
             for (int s = 0; s < g->nsource; s++) {
@@ -271,9 +272,9 @@ nb_status strips_run(struct progress *progress, const struct strips *strips)
 
     if (strips->bragg) memset(strips->bragg, 0, sizeof *strips->bragg * pixels);
     for (; g.first_source < frame->nsource; g.first_source += g.nsource) {
-        g.nsource = ewald_sources(&g.ewald, frame, g.first_source, most_turn);
+        g.nsource = ewald_sources(&g.ewald, frame, g.first_source, most_rotation);
         for (g.first = 0; g.first < frame->norientation; g.first += g.n) {
-            g.n = ewald_orientations(&g.ewald, frame, g.first, GROUP, most_turn);
+            g.n = ewald_orientations(&g.ewald, frame, g.first, GROUP, most_rotation);
             NB_TRY(visit_group(progress, begin, &g));
             begin += share_of_pairs(&g);
         }

@@ -69,4 +69,12 @@ PHYS_FN struct phys_vec3 phys_anchor_indices(const struct phys_anchor *a,
                      a->fraction.z + x.c.x * step.x + x.c.y * step.y + x.c.z * step.z);
 }
 
+/* Returns the fractional index from which float cannot tell the nearest reflection; the
+ * error grows with the distance of the indices from the anchor's (`reach`, the sum over h,
+ * k and l) and with several roundings. */
+PHYS_FN real phys_anchor_halfway(real reach)
+{
+    return (real)0.5 - (real)2.5e-7 * reach;
+}
+
 #endif

@@ -15,6 +15,7 @@
 #define NB_PHYSICS_TILE_PATCH_H
 
 #include "physics/pixel_position.h"
+#include "physics/tile/anchor.h"
 
 struct phys_patch {
     double direction[3], distance; /* of the middle: unit vector, and m */
@@ -50,6 +51,12 @@ PHYS_FN real phys_root_series(real u)
 #endif
 
     return u * (t12 + u2 * (t34 + u2 * tail));
+}
+
+/* Returns the depth of a layer below the front of the sensor, m. */
+PHYS_FN double phys_layer_depth(const struct phys_frame *frame, int layer)
+{
+    return frame->layer_offset + layer * frame->layer_step;
 }
 
 /* Returns the patch around a place of the flat detector. `fast` and `slow` are its
@@ -130,6 +137,17 @@ PHYS_FN void phys_patch_scattering(const struct phys_patch *patch,
 {
     for (int i = 0; i < 3; i++)
         q[i] = source->inverse_wavelength * (patch->direction[i] - source->direction[i]);
+}
+
+/* Returns the anchor of an orientation at the middle for a source. */
+PHYS_FN struct phys_anchor phys_patch_anchor(const struct phys_patch *patch,
+                                             const struct phys_source *source,
+                                             const double *rows)
+{
+    double q[3];
+
+    phys_patch_scattering(patch, source, q);
+    return phys_anchor_at(rows, q, source->inverse_wavelength);
 }
 
 /* The square of the scattering vector around the middle. */

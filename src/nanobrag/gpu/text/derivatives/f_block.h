@@ -121,8 +121,9 @@ PHYS_FN void sub_pixel_f(struct phys_spec spec, const struct gpu_f_parameters *p
         const real own_weight = (real)frame->source[shared->source[t]].weight;
         const double share =
             weight
-            * (double)(per_source(frame) ? source_share(frame, shared, part, t, aim->step)
-                                         : own_weight);
+            * (double)(phys_differs_by_source(frame)
+                           ? source_share(frame, shared, part, t, aim->step)
+                           : own_weight);
 
         give_pair(spec, p, aim, t, first + t - part * tile->pairs, share, own);
     }

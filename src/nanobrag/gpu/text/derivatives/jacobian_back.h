@@ -215,7 +215,7 @@ PHYS_FN real keep_factors(const struct phys_frame *frame, const struct tile_shar
     const struct phys_square *square = shared->square + t;
     real fall = 1, polar = 1;
 
-    if (per_source(frame)) {
+    if (phys_differs_by_source(frame)) {
         const real change = phys_square_change(square, step);
 
         fall =
@@ -331,7 +331,8 @@ PHYS_FN void close_places(const struct phys_frame *frame, const struct part *par
         sums.slow[k] = total[SUM_BY_SLOW + k] + part->slow * sums.place[k];
         total[SUM_PLACE + k] = total[SUM_BY_FAST + k] = total[SUM_BY_SLOW + k] = 0;
     }
-    phys_places_vjp(frame, layer, depth_of(frame, layer), &sums, total + SUM_NUMBERS, 1);
+    phys_places_vjp(frame, layer, phys_layer_depth(frame, layer), &sums,
+                    total + SUM_NUMBERS, 1);
 }
 
 /* Completes a layer whose samples have all been processed. */
