@@ -10,6 +10,20 @@ refuses 2 'no unit cell' $bare -default_F 1 -floatfile f
 refuses 2 'no structure factors' $bare $cell -floatfile f
 refuses 2 'nothing to write' $scene
 
+# names: the nearest is offered within two edits, and less than half of the letters
+refuses 2 'the nearest is -lambda' $scene -lamda 1 -floatfile f
+refuses 2 'the nearest is -detpixels$' $scene -detpixles 9 -floatfile f
+for option in -pdb -o -V '-?' -wavelen; do
+    refuses 2 'unknown option .*lists them' $scene $option 1 -floatfile f
+done
+refuses 2 'parameter "misset_w"; the nearest is misset_[xyz]$' $scene -gradient misset_w
+refuses 2 'parameter "cel"; the nearest is cell$' $scene -jacobian cel -jacobianfile f
+refuses 2 'parameter "wavlength"; the nearest is wavelength$' $scene -param wavlength=1 \
+    -floatfile f
+refuses 2 'there is no parameter "foo"' $scene -gradcheck foo
+is "-gradcheck foo fails before anything is printed" test ! -s out
+refuses 2 'no parameter "miset"; the nearest is misset$' $scene -gradcheck miset
+
 # combinations that cannot be meant
 refuses 2 'needs -detector_abs' $scene -detector_thick 300 -floatfile f
 refuses 2 'needs -water' $scene -stol "$data/golden/water_like.stol" -floatfile f

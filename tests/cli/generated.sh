@@ -8,12 +8,38 @@ docs=$(cd "$data/../../docs" && pwd)
 is "docs/cli.md is current" cmp -s cli.md "$docs/cli.md"
 "$program" -generate man > man.1
 "$program" -generate bash > completion
-"$program" -help > help
-is "--help is -help" sh -c "\"$program\" --help | cmp -s - help"
+"$program" -help all > help
+is "--help is -help" sh -c "\"$program\" --help all | cmp -s - help"
 "$program" --version > version
 is "--version names the program" grep -q '^nanobrag [0-9]' version
 
-# every option of the table is in all four, with what -help shows
+# the first screen fits one, and its options are real
+"$program" -help > first
+is "-help has at most 40 lines" test "$(wc -l < first)" -le 40
+is "-help has at most 80 columns" test -z "$(awk 'length > 80' first)"
+is "-help has about 25 options" test "$(grep -c '^  -' first)" -ge 24
+# helps PATTERN WORD: -help WORD prints a line with this pattern
+helps()
+{
+    "$program" -help "$2" > word 2> err
+    code=$?
+    is "-help $2" sh -c "test $code -eq 0 && grep -q -e '$1' word"
+}
+helps '^  -distance d .*Distance' distance
+helps '^  -distance d .*Distance' -distance
+helps 'distance .*Parameter of the group' distance
+helps 'Also: -matrix' matrix
+helps '^  -pixel p' detector
+helps '^  -floatfile' 'output files'
+helps '^  cell_beta .*angle between a and c .degree.' cell_beta
+helps '^  misset_y' misset
+helps '^  F\[' 'F[1,2,3]'
+helps 'NANOBRAG_STRICT' environment
+helps 'Seconds that FFTW' NANOBRAG_COMPILE_TIMEOUT
+refuses 2 'nearest is -distance' -help distanse
+refuses 2 'is called so$' -help xyzzy
+
+# every option of the table is in all four, with what -help all shows
 sed -n 's/^  \(-[A-Za-z0-9_]*\).*/\1/p' help > options
 is "-help lists more than a hundred options" test "$(wc -l < options)" -gt 100
 missing=0

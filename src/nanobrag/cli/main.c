@@ -10,14 +10,15 @@
 #include "cli/message.h"
 #include "cli/options/command_line.h"
 #include "cli/options/generate.h"
+#include "cli/options/help.h"
 #include "cli/options/options.h"
 #include "cli/run.h"
 
-/* 1 when an argument is this option, by one of its names. */
-static int has_option(int argc, char **argv, int option)
+/* The place of the first argument that is this option, by one of its names; 0: none is. */
+static int find_option(int argc, char **argv, int option)
 {
     for (int i = 1; i < argc; i++)
-        if (option_is(option, argv[i])) return 1;
+        if (option_is(option, argv[i])) return i;
     return 0;
 }
 
@@ -49,15 +50,20 @@ int main(int argc, char **argv)
     struct event_list events;
     const char *wrong;
     messages.compat = parse_profile(argc, argv, &wrong);
-    if (has_option(argc, argv, OPT_HELP)) {
-        generate_help();
-        return printed(&messages);
+    const int help = find_option(argc, argv, OPT_HELP);
+    if (help) {
+        int code = 0;
+        if (help + 1 < argc)
+            code = help_word(&messages, argv[help + 1]);
+        else
+            help_overview();
+        return code ? code : printed(&messages);
     }
-    if (has_option(argc, argv, OPT_VERSION)) {
+    if (find_option(argc, argv, OPT_VERSION)) {
         printf("nanobrag %s (%s)\n", nb_version(), nb_features());
         return printed(&messages);
     }
-    if (has_option(argc, argv, OPT_LIST_PARAMS)) {
+    if (find_option(argc, argv, OPT_LIST_PARAMS)) {
         generate_params();
         return printed(&messages);
     }

@@ -260,7 +260,7 @@ static int write_gradient(struct run *run, const struct derivatives *d)
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out) return message_failure(run->messages, "out of memory");
-    fprintf(out, "{\n  \"loss\": %.17g,\n  \"gradient\": [", d->sum);
+    fprintf(out, "{\n  \"weighted_sum\": %.17g,\n  \"gradient\": [", d->sum);
     for (size_t i = 0; i < d->gradient.n; i++) {
         const size_t at = d->gradient.at[i];
         const nb_param *p = &run->params.at[at];

@@ -194,7 +194,10 @@ int parse_option(struct messages *messages, int argc, char **argv, int *i, int i
 
 static int unknown_option(struct messages *messages, const char *argument)
 {
-    const char *nearest = option_nearest(argument);
+    struct nearest search;
+    nearest_start(&search, argument + (argument[0] == '-' && argument[1] == '-'));
+    option_try_names(&search);
+    const char *const nearest = nearest_name(&search);
     if (!nearest)
         return message_usage(messages, "unknown option %s (nanobrag -help lists them)",
                              argument);

@@ -1,5 +1,6 @@
 /*
- * generate.c - prints --help, the man page, the bash completion and docs/cli.md.
+ * generate.c - prints the list of parameters, the man page, the bash completion and
+ * docs/cli.md.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,127 +11,8 @@
 
 #include <nanobrag/nanobrag.h>
 
+#include "cli/options/help.h"
 #include "cli/options/options.h"
-
-static int is_shown(const struct option *option, int group)
-{
-    return (int)option->group == group && !(option->flags & OPTION_HIDDEN);
-}
-
-static const char *const summary =
-    "X-ray diffraction images of small crystals, as nanoBragg makes them";
-
-/* NANOBRAG_ISA is described in full: it is the only one that changes bits of an image */
-static const struct {
-    const char *name, *text;
-} environment[] = {
-    {"NANOBRAG_COMPAT", "nanobragg: the same as -compat nanobragg."},
-    {"NANOBRAG_THREADS",
-     "Number of threads, 1 to 1024, where -threads is not given. It never changes a bit of "
-     "an image."},
-    {"OMP_NUM_THREADS",
-     "Number of threads where neither -threads nor NANOBRAG_THREADS is given. Without it, "
-     "all cores are used that the process may use."},
-    {"NANOBRAG_ISA",
-     "Instruction set of the pixel loop; without it, the best that the machine has. On "
-     "x86-64 v2 (SSE4.2), v3 (AVX2, FMA) or v4 (AVX-512), elsewhere base, which is what "
-     "the compiler targets; scalar, everywhere, is not vectorised, for comparison. It "
-     "changes the last bits of an image."},
-    {"NANOBRAG_DEVICE", "auto, cpu, cuda or cuda:N, where -device is not given."},
-    {"NANOBRAGG_DISABLE_COMPILE",
-     "1: compiled mode is off, whatever -compile says. 0 or empty: no effect."},
-    {"NANOBRAG_DISABLE_COMPILE", "The same as NANOBRAGG_DISABLE_COMPILE."},
-    {"NANOBRAG_LOGS",
-     "What compiled mode reports on stderr: any of recompiles, graph_breaks, cudagraphs, "
-     "cache, hotpath, autotune, fallback, donation, separated by commas, or all."},
-    {"NANOBRAG_CACHE_DIR",
-     "Folder for the results of -compile tune and for kernels that NVRTC built. Without "
-     "it, $XDG_CACHE_HOME/nanobrag, else ~/.cache/nanobrag."},
-    {"NANOBRAG_COMPILE_TIMEOUT",
-     "Seconds that FFTW's planner may take while tuning, and that NVRTC may take for a "
-     "kernel: above 0, below 1e6. The default is 10, and 120 for a kernel that a call "
-     "waits for."},
-    {"NANOBRAG_HOT_THRESHOLD",
-     "Number of uses, from 1 on, after which NVRTC builds in the background a GPU kernel "
-     "that is specialised for the image. The default is 5; 0: none is built."},
-    {"NANOBRAG_RECOMPILE_LIMIT",
-     "How many such kernels NVRTC may build for a context, and how many for derivatives. "
-     "The default is 8 of each."},
-    {"NANOBRAG_GRAPHS",
-     "0: launches on a CUDA device are made one by one instead of being recorded and "
-     "replayed as graphs, which changes no bit. 1 or empty: no effect."},
-    {"NANOBRAG_STRICT",
-     "1: where compiled mode lacks something, or a device that was asked for (cuda, not "
-     "auto) does not compute, the run fails with exit status 2; this includes -strategy "
-     "spots or reference and a point spread, which keep work on the processor. 0 or "
-     "empty: the program goes on and reports it under the topic fallback."},
-};
-
-enum { VARIABLES = sizeof environment / sizeof *environment };
-
-/* ---- help ---- */
-
-/* Print words wrapped between two columns; the cursor stands at `column`. */
-static void wrap(const char *text, int column, int indent, int width)
-{
-    char word[256];
-    while (option_word(&text, word, sizeof word)) {
-        const int n = (int)strlen(word);
-        if (column > indent && column + 1 + n > width) {
-            printf("\n%*s", indent, "");
-            column = indent;
-        } else if (column > indent) {
-            printf(" ");
-            column++;
-        }
-        printf("%s", word);
-        column += n;
-    }
-    printf("\n");
-}
-
-enum { INDENT = 30, WIDTH = 92 }; /* columns of the help's text */
-
-static void help_option(const struct option *option)
-{
-    char text[1024];
-    int column =
-        printf("  %s%s%s", option->name, option->values[0] ? " " : "", option->values);
-    if (column + 2 > INDENT) {
-        printf("\n");
-        column = 0;
-    }
-    printf("%*s", INDENT - column, "");
-    size_t n = (size_t)snprintf(text, sizeof text, "%s", option->help);
-    if (option->unit[0])
-        n += (size_t)snprintf(text + n, sizeof text - n, " [%s]", option->unit);
-    if (option->preset[0])
-        n += (size_t)snprintf(text + n, sizeof text - n, " Default: %s.", option->preset);
-    if (option->aliases[0])
-        snprintf(text + n, sizeof text - n, " Also: %s.", option->aliases);
-    wrap(text, INDENT, INDENT, WIDTH);
-}
-
-void generate_help(void)
-{
-    printf("nanobrag %s - %s\n\n", nb_version(), summary);
-    printf("  nanobrag -cell 50 60 70 90 90 90 -hkl p1.hkl -N 10 -floatfile image.bin\n\n");
-    printf("Numbers take no suffix; --x is -x; later options win.\n");
-    for (int group = 0; group < GROUP_COUNT; group++) {
-        printf("\n%s\n", option_group_title(group));
-        for (int i = 0; i < OPT_COUNT; i++)
-            if (is_shown(option_at(i), group)) help_option(option_at(i));
-    }
-    printf("\nEnvironment\n");
-    for (int i = 0; i < VARIABLES; i++) {
-        const int column = printf("  %s", environment[i].name);
-        printf("%*s", INDENT - column, "");
-        wrap(environment[i].text, INDENT, INDENT, WIDTH);
-    }
-    printf(
-        "\nExit status: 0 done, 1 the run failed, 2 wrong usage or input, 130 interrupted "
-        "(SIGTERM:\n143); 9 for every failure under -compat nanobragg.\n");
-}
 
 /* ---- -list_params ---- */
 
@@ -191,7 +73,7 @@ void generate_man(void)
 {
     printf(".TH NANOBRAG 1 \"\" \"nanobrag %s\" \"User Commands\"\n", nb_version());
     printf(".SH NAME\nnanobrag \\- ");
-    roff(summary);
+    roff(help_summary);
     printf("\n.SH SYNOPSIS\n.B nanobrag\n.I option value ...\n");
     printf(
         ".SH DESCRIPTION\nRenders the diffraction of a small crystal on a detector, pixel "
@@ -205,14 +87,15 @@ void generate_man(void)
         roff(option_group_title(group));
         printf("\n");
         for (int i = 0; i < OPT_COUNT; i++)
-            if (is_shown(option_at(i), group)) man_option(option_at(i));
+            if (help_shows(option_at(i), group)) man_option(option_at(i));
     }
     printf(".SH EXIT STATUS\n0 done, 1 the run failed, 2 wrong usage or input, 130 "
            "interrupted (SIGTERM: 143); 9 for every failure\nunder \\-compat nanobragg.\n");
     printf(".SH ENVIRONMENT\n");
-    for (int i = 0; i < VARIABLES; i++) {
-        printf(".TP\n.B %s\n", environment[i].name);
-        roff(environment[i].text);
+    const char *name, *text;
+    for (int i = 0; (name = help_variable(i, &text)); i++) {
+        printf(".TP\n.B %s\n", name);
+        roff(text);
         printf("\n");
     }
     printf(
@@ -308,7 +191,7 @@ enum { MARKDOWN_WIDTH = 100 };
 
 static void paragraph(const char *text)
 {
-    wrap(text, 0, 0, MARKDOWN_WIDTH);
+    help_wrap(text, 0, 0, MARKDOWN_WIDTH);
     printf("\n");
 }
 
@@ -323,16 +206,18 @@ void generate_markdown(void)
         "number with text behind it is an error (exit status 2, nothing written). Under "
         "`-compat nanobragg` the command line is read as nanoBragg reads it: "
         "[from_nanobragg.md](from_nanobragg.md).");
-    wrap("Exit status: 0 done, 1 the run failed, 2 wrong usage or input, 130 interrupted "
-         "(SIGTERM: 143); 9 for every failure under `-compat nanobragg`.",
-         0, 0, MARKDOWN_WIDTH);
+    help_wrap("Exit status: 0 done, 1 the run failed, 2 wrong usage or input, 130 "
+              "interrupted "
+              "(SIGTERM: 143); 9 for every failure under `-compat nanobragg`.",
+              0, 0, MARKDOWN_WIDTH);
     for (int group = 0; group < GROUP_COUNT; group++) {
         printf("\n## %s\n\n", option_group_title(group));
         printf("| option | unit | default | meaning |\n|---|---|---|---|\n");
         for (int i = 0; i < OPT_COUNT; i++)
-            if (is_shown(option_at(i), group)) markdown_option(option_at(i));
+            if (help_shows(option_at(i), group)) markdown_option(option_at(i));
     }
     printf("\n## Environment\n\n| variable | meaning |\n|---|---|\n");
-    for (int i = 0; i < VARIABLES; i++)
-        printf("| `%s` | %s |\n", environment[i].name, environment[i].text);
+    const char *name, *text;
+    for (int i = 0; (name = help_variable(i, &text)); i++)
+        printf("| `%s` | %s |\n", name, text);
 }

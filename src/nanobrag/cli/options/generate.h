@@ -6,7 +6,6 @@
 #ifndef NB_CLI_OPTIONS_GENERATE_H
 #define NB_CLI_OPTIONS_GENERATE_H
 
-void generate_help(void);
 void generate_params(void);
 void generate_man(void);
 void generate_bash(void);

@@ -7,7 +7,12 @@
 
 #include <string.h>
 
-enum { NAME_BYTES = 64, OURS = OPTION_OURS, HIDDEN = OPTION_HIDDEN, LAST = OPTION_LAST };
+enum {
+    OURS = OPTION_OURS,
+    HIDDEN = OPTION_HIDDEN,
+    LAST = OPTION_LAST,
+    COMMON = OPTION_COMMON
+};
 
 #define OPTION(id, name, aliases, patterns, min, max, kind, range, values, unit, preset,   \
                group, flags, sets, help)                                                   \
@@ -113,28 +118,32 @@ static size_t edits(const char *a, const char *b)
     return last[nb];
 }
 
-const char *option_nearest(const char *argument)
+void nearest_start(struct nearest *nearest, const char *word)
 {
-    static char alias[NAME_BYTES]; /* the result, when it is an alias; see options.h */
-    const char *best = table[0].name;
-    size_t distance = (size_t)-1;
-    if (argument[0] == '-' && argument[1] == '-') argument++;
+    *nearest = (struct nearest){.word = word, .distance = (size_t)-1};
+}
+
+void nearest_try(struct nearest *nearest, const char *name)
+{
+    const size_t distance = strlen(name) < NAME_BYTES ? edits(nearest->word, name) : 0;
+    if (strlen(name) >= NAME_BYTES || distance >= nearest->distance) return;
+    nearest->distance = distance;
+    memcpy(nearest->name, name, strlen(name) + 1);
+}
+
+const char *nearest_name(const struct nearest *nearest)
+{
+    const size_t letters = strlen(nearest->word) - strspn(nearest->word, "-");
+    return nearest->distance <= 2 && 2 * nearest->distance < letters ? nearest->name : NULL;
+}
+
+void option_try_names(struct nearest *nearest)
+{
+    char word[NAME_BYTES];
     for (int i = 0; i < OPT_COUNT; i++) {
-        if (table[i].flags & OPTION_HIDDEN) continue;
-        size_t d = edits(argument, table[i].name);
-        if (d < distance) {
-            distance = d;
-            best = table[i].name;
-        }
         const char *list = table[i].aliases;
-        char word[NAME_BYTES];
-        while (option_word(&list, word, sizeof word)) {
-            d = edits(argument, word);
-            if (d < distance) {
-                distance = d;
-                best = memcpy(alias, word, sizeof word);
-            }
-        }
+        if (table[i].flags & OPTION_HIDDEN) continue;
+        nearest_try(nearest, table[i].name);
+        while (option_word(&list, word, sizeof word)) nearest_try(nearest, word);
     }
-    return distance <= 1 + strlen(argument) / 3 ? best : NULL;
 }

@@ -46,7 +46,7 @@ enum option_group {
     GROUP_COUNT
 };
 
-enum { OPTION_OURS = 1, OPTION_HIDDEN = 2, OPTION_LAST = 4 };
+enum { OPTION_OURS = 1, OPTION_HIDDEN = 2, OPTION_LAST = 4, OPTION_COMMON = 8 };
 
 struct option {
     const char *name, *aliases, *patterns;
@@ -68,9 +68,21 @@ const char *option_group_title(int group);
 /* The id of the option with exactly this name or alias, where `--x` is `-x`; -1: none. */
 int option_named(const char *argument);
 
-/* The name or alias nearest to an argument by edit distance; NULL: none is near. The text
- * is valid until the next call. */
-const char *option_nearest(const char *argument);
+/* The name nearest to a word by edit distance, of those that were tried. */
+enum { NAME_BYTES = 64 };
+struct nearest {
+    const char *word;
+    size_t distance;
+    char name[NAME_BYTES];
+};
+void nearest_start(struct nearest *nearest, const char *word);
+void nearest_try(struct nearest *nearest, const char *name);
+
+/* That name; NULL when it is more than two edits away, or half of the word's letters. */
+const char *nearest_name(const struct nearest *nearest);
+
+/* Try the names and aliases of all options. */
+void option_try_names(struct nearest *nearest);
 
 /* 1 when an argument is option `id`, by one of its names. */
 int option_is(int id, const char *argument);

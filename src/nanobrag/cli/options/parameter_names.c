@@ -98,8 +98,26 @@ static int next_word(const char **list, const char *ends, char word[WORD_BYTES])
     return 1;
 }
 
+void params_try_names(struct nearest *nearest)
+{
+    nb_param row;
+    for (int i = 0; nb_param_registry(i, &row); i++) {
+        row.name[stem(row.name)] = 0;
+        nearest_try(nearest, row.name);
+        nearest_try(nearest, row.group);
+    }
+}
+
 static int unknown(struct messages *messages, int option, const char *word)
 {
+    struct nearest search;
+    nearest_start(&search, word);
+    params_try_names(&search);
+    const char *const nearest = nearest_name(&search);
+    if (nearest)
+        return message_usage(messages,
+                             "%s: there is no parameter \"%s\"; the nearest is %s",
+                             option_at(option)->name, word, nearest);
     return message_usage(messages,
                          "%s: there is no parameter \"%s\"; nanobrag -list_params lists "
                          "them",
@@ -214,6 +232,12 @@ int params_names(const struct settings *s, struct messages *messages,
     if (!code && s->jacobian) code = add_list(&words, messages, OPT_JACOBIAN, s->jacobian);
     if (!code && s->hklgradfile)
         code = add_list(&words, messages, OPT_HKLGRADFILE, factors);
+    /* gradcheck_run() makes a simulator of its own: here its names are only checked */
+    if (!code && s->gradcheck) {
+        struct words checked = {0};
+        code = add_list(&checked, messages, OPT_GRADCHECK, s->gradcheck);
+        words_free(&checked);
+    }
     return join_and_free(&words, messages, code, out);
 }
 

@@ -24,6 +24,9 @@ struct params {
     size_t nset;
 };
 
+/* Try the names and groups of all parameters. */
+void params_try_names(struct nearest *nearest);
+
 /* The names that a list of an option stands for, as nb_simulator_create() takes them. The
  * caller frees *out. Returns 0 or the exit status. */
 int params_list(struct messages *messages, int option, const char *list, char **out);

@@ -116,9 +116,8 @@ static int choose_spacings(const struct extent *e, const struct reciprocal *r,
     }
     if (n > 1) return n;
     n = 0;
-    for (double s = ceil(1 / r->most / step) * step; n < RINGS && s * r->least < 1;
-         s += step)
-        if (n == 0 || (1 / d[n - 1] - 1 / s) * points >= gap) d[n++] = s;
+    for (int k = (int)ceil(1 / r->most / step); n < RINGS && k * step * r->least < 1; k++)
+        if (n == 0 || (1 / d[n - 1] - 1 / (k * step)) * points >= gap) d[n++] = k * step;
     return n;
 }
 
@@ -129,7 +128,7 @@ int marks_rings(struct canvas *c, const struct extent *e)
     int n = 0;
 
     if (!reciprocal_make(&r, e)) return 0;
-    if (r.most > 0 && r.most > r.least) n = choose_spacings(e, &r, d);
+    if (r.most - r.least > 1e-6 * r.most) n = choose_spacings(e, &r, d);
     for (int i = 0; i < n; i++) draw_ring(c, e, &r, d[i]);
     free(r.q);
     return 1;

@@ -143,7 +143,7 @@ static int picture_make(struct picture *p)
     const size_t cells = (size_t)p->nfast * (size_t)p->nslow;
     const size_t points = (size_t)p->canvas.width * (size_t)p->canvas.height;
 
-    p->photons = malloc(cells * sizeof *p->photons);
+    p->photons = calloc(cells, sizeof *p->photons);
     p->rendered = malloc(2 * cells * sizeof *p->rendered);
     p->canvas.rgb = malloc(3 * points);
     p->canvas.taken = calloc(points, 1);
