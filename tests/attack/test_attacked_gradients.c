@@ -74,7 +74,7 @@ static void try_parameters(struct attack *attack, nb_simulator *sim,
                            const struct drawn_scene *drawn, struct tally *tally)
 {
     static double weight[DRAWN_PIXELS], image[DRAWN_PIXELS];
-    double x[MOST_PARAMETERS], gradient[MOST_PARAMETERS] = {0}, size = 0;
+    double x[MOST_PARAMETERS] = {0}, gradient[MOST_PARAMETERS] = {0}, size = 0;
     const int n = (int)nb_nparam(sim);
     const int nslow = drawn->scene.detector.nslow, nfast = drawn->scene.detector.nfast;
     const nb_array bar = nb_array_f64(weight, nslow, nfast);
