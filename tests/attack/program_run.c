@@ -33,10 +33,10 @@ void program_add(struct program_run *run, const char *format, ...)
     char text[600];
     va_list args;
 
-    if (run->count + 1 >= PROGRAM_ARGUMENTS) return;
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    if (run->count + 1 >= PROGRAM_ARGUMENTS) return;
     run->argument[run->count] = strdup(text);
     if (!run->argument[run->count]) abort();
     run->argument[++run->count] = NULL;
