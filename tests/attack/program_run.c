@@ -34,6 +34,7 @@ void program_add(struct program_run *run, const char *format, ...)
     va_list args;
 
     va_start(args, format);
+    // NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): va_start() is above
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (run->count + 1 >= PROGRAM_ARGUMENTS) return;
