@@ -276,4 +276,22 @@ catching $job
 kill -INT $job
 wait $job
 is "an interrupt stops it" test $? -eq 130
+
+# tuning beside programs that take its processor keeps nothing, and says so once
+cpu=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*\([0-9]*\).*/\1/p' /proc/self/status)
+if command -v taskset > /dev/null; then
+    others=
+    for _ in 1 2 3; do
+        taskset -c "$cpu" sh -c 'while :; do :; done' &
+        others="$others $!"
+    done
+    NANOBRAG_CACHE_DIR=$place/busy taskset -c "$cpu" "$program" -cell 30 40 50 -default_F 10 \
+        -N 10 -gauss_xtal -detpixels 60 -pixel 2 -oversample 12 -threads 2 -compile tune \
+        -floatfile f > out 2> err
+    kill $others
+    is "a busy machine is told of, once" \
+        test "$(grep -c 'note: the machine is busy: tuning keeps no measurement' err)" -eq 1
+else
+    echo "ok - a busy machine is told of # SKIP no taskset"
+fi
 finish

@@ -115,4 +115,34 @@ refuses 2 'nothing to write' $scene -compat none
 NANOBRAG_COMPAT=nanobrag
 refuses 2 'NANOBRAG_COMPAT is nanobrag' $scene
 unset NANOBRAG_COMPAT
+
+# what cannot be meant is refused, or said
+refuses 2 'N 0: must be greater than 0' -cell 30 40 50 -default_F 10 -N 0 -floatfile f
+refuses 2 'Na 0: must be greater than 0' $scene -Na 0 -floatfile f
+refuses 2 'psf_fwhm 25 mm is wider than the detector of 24 x 24 mm' $scene -psf gauss \
+    -psf_fwhm 25 -floatfile f
+accepts 'roi reaches beyond the 24 x 24 detector; rendered is -roi 1 23 1 5' $scene \
+    -roi 1 24 1 5 -floatfile f
+accepts '12.4 eV is a wavelength of 999.873 A; is this keV? then -energy 12400' $scene \
+    -energy 12.4 -floatfile f
+accepts 'sees spacings above .* longest edge of the cell is 50 A' $scene -energy 12.4 \
+    -floatfile f
+printf '0 0 0 9\n30 30 30 10\n' > far.hkl
+printf '0 0 0 9\n-3 3 -3 10\n' > near.hkl
+inputs="$place/far.hkl $place/near.hkl"
+listed="-cell 30 40 50 80 95 110 -N 4 -detpixels 24 -pixel 1"
+accepts 'no listed reflection can reach the detector' $listed -hkl far.hkl -floatfile f
+# silent DESCRIPTION ARGUMENTS...: no warning of these kinds
+silent()
+{
+    what=$1
+    shift
+    run "$@" -floatfile f
+    grep -q -e 'can reach' -e 'is this keV' -e 'reaches beyond' err
+    report $(($? == 0 || code != 0)) "no warning: $what"
+}
+silent 'a reflection in reach' $listed -hkl near.hkl
+silent 'a scene in reach' $scene -energy 8000 -roi 1 23 -1 -1
+silent 'what -default_F reaches' $listed -hkl far.hkl -default_F 1
+inputs=
 finish

@@ -103,6 +103,91 @@ static void check_list(struct run *run)
                     1 / run->description.qmax);
 }
 
+/* The reciprocal axes, in rows, of axes in rows. */
+static void reciprocal_axes(const double axes[9], double out[9])
+{
+    double volume = 0;
+    for (int i = 0; i < 3; i++) {
+        const double *u = axes + 3 * (size_t)((i + 1) % 3);
+        const double *v = axes + 3 * (size_t)((i + 2) % 3);
+        for (int k = 0; k < 3; k++)
+            out[3 * i + k] =
+                u[(k + 1) % 3] * v[(k + 2) % 3] - u[(k + 2) % 3] * v[(k + 1) % 3];
+    }
+    for (int k = 0; k < 3; k++) volume += axes[k] * out[k];
+    for (int i = 0; i < 9; i++) out[i] /= volume;
+}
+
+/* The largest |q| at which a pixel of the run sees anything, 1/A: that of the description
+ * is for the mean wavelength and the central direction. */
+static double largest_q(const struct run *run)
+{
+    const nb_description *d = &run->description;
+    const nb_scene *scene = &run->resolved;
+    double shortest = scene->beam.wavelength * (1 - d->dispersion / 2);
+    for (int i = 0; i < run->inputs.nsource; i++)
+        shortest = fmin(shortest, run->inputs.sources[i].wavelength);
+    const double spread = fmax(d->divergence[0], d->divergence[1]);
+    const double q = d->qmax * scene->beam.wavelength / shortest + spread / shortest;
+    return scene->dmin > 0 ? fmin(q, 1 / scene->dmin) : q;
+}
+
+/* 1 when a listed reflection other than 0 0 0 has |q| below `reach`; each index is at most
+ * |q| times its edge. A long search counts as one that finds. */
+static int list_reaches(const struct run *run, const double axes[9], double reach)
+{
+    enum { MOST = 4000000 };
+    const nb_hkl_info *info = &run->inputs.hkl_info;
+    int low[3], high[3];
+    double cells = 1, inverse[9];
+    for (int i = 0; i < 3; i++) {
+        const double *a = axes + 3 * (size_t)i;
+        const double most = floor(reach * sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]));
+        low[i] = (int)fmax(info->min[i], -most);
+        high[i] = (int)fmin(info->max[i], most);
+        cells *= fmax(0, high[i] - low[i] + 1.0);
+    }
+    if (cells > MOST) return 1;
+    reciprocal_axes(axes, inverse);
+    for (int h = low[0]; h <= high[0]; h++)
+        for (int k = low[1]; k <= high[1]; k++)
+            for (int l = low[2]; l <= high[2]; l++) {
+                double square = 0;
+                for (int i = 0; i < 3; i++) {
+                    const double q =
+                        h * inverse[i] + k * inverse[3 + i] + l * inverse[6 + i];
+                    square += q * q;
+                }
+                if (square > 0 && square <= reach * reach
+                    && nb_hkl_get(run->inputs.hkl, h, k, l, NULL))
+                    return 1;
+            }
+    return 0;
+}
+
+/* Warn when no reflection but 0 0 0 can reach the detector. Of an index that is not 0,
+ * 1 <= |index| <= |q| times the edge: below 1 over the longest edge there is none. */
+static void check_reach(struct run *run)
+{
+    const double *cell = run->description.cell;
+    const double reach = largest_q(run), longest = fmax(fmax(cell[0], cell[1]), cell[2]);
+    double axes[9];
+    if (!(reach > 0)) return;
+    if (reach * longest < 1)
+        message_warning(run->messages,
+                        "no reflection can reach the detector, which sees spacings above "
+                        "%.3g A: the longest edge of the cell is %.3g A; check -energy or "
+                        "-lambda, -distance and -cell",
+                        1 / reach, longest);
+    else if (run->inputs.hkl && run->resolved.crystal.default_f == 0
+             && nb_orientation_at(run->sim, run->params.x, 0, 0, axes) == NB_OK
+             && !list_reaches(run, axes, reach))
+        message_warning(run->messages,
+                        "no listed reflection can reach the detector, which sees spacings "
+                        "above %.3g A; check the list, -energy or -lambda, and -distance",
+                        1 / reach);
+}
+
 /* 1 when the tolerance decided the strategy: it was auto, and the spots of this shape end
  * somewhere. */
 static int tolerance_decides(const struct run *run)
@@ -206,6 +291,7 @@ void checks_before(struct run *run)
     check_list(run);
     check_loop(run);
     if (run->s->compat) return;
+    check_reach(run);
     check_header(run);
     check_names(run);
     check_seeds(run);

@@ -11,8 +11,8 @@
 #include <nanobrag/context.h>
 
 /* Looks at the first n bytes of the file `name`. Refuses a file of another format, and sets
- * *wanted, which is SIZE_MAX before, to the number of bytes that the file can need: those
- * after it are not read. */
+ * *wanted to the number of bytes that the file can need, SIZE_MAX if it does not tell:
+ * those after it are not read. */
 typedef nb_status file_header(nb_context *ctx, const char *name, const void *bytes,
                               size_t n, size_t *wanted);
 

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -282,7 +283,7 @@ static nb_status hkl_header(nb_context *ctx, const char *name, const void *bytes
     struct text text;
     struct span line;
 
-    (void)wanted;
+    *wanted = SIZE_MAX;
     if (n < FILE_HEAD) return NB_OK;
     NB_TRY(text_open(ctx, name, bytes, n, expected, &text));
     for (int i = 0; i < 2; i++)

@@ -264,8 +264,8 @@ static int phi_count(nb_context *ctx, double osc, double edge, double qmax)
                  "%g degrees would need %.0f phi steps; %d are used (-phisteps)", osc,
                  wanted, PHI_STEPS_MOST);
     else
-        log_line(ctx, NB_LOG_NOTE, "scan", "%d phi steps for %g degrees (-phisteps)", n,
-                 osc);
+        log_line(ctx, NB_LOG_NOTE, "scan", "%d phi step%s for %g degree%s (-phisteps)", n,
+                 n == 1 ? "" : "s", osc, fabs(osc) == 1 ? "" : "s");
     return n;
 }
 

@@ -169,6 +169,8 @@ static const struct needs needs[] = {
     {OPT_PSF_RADIUS, OPT_PSF, "the kind of point spread"},
 };
 
+static const double ev_angstrom = 12398.42; /* wavelength times energy, as in options.def */
+
 /* pairs of which the first has no effect without the second */
 static const int without_effect[][2] = {
     {OPT_THICKSTEPS, OPT_DETECTOR_THICK},
@@ -187,6 +189,14 @@ static void warn_without_effect(const struct settings *s, struct messages *messa
             message_warning(messages, "%s has no effect without %s",
                             option_at(without_effect[i][0])->name,
                             option_at(without_effect[i][1])->name);
+    const double energy =
+        s->scene.beam.wavelength > 0 ? ev_angstrom / s->scene.beam.wavelength : 0;
+    if (s->given[OPT_ENERGY] && energy > 0 && energy < 100)
+        message_warning(messages,
+                        "-energy is in eV: %g eV is a wavelength of %g A; is this keV? "
+                        "then "
+                        "-energy %g",
+                        energy, s->scene.beam.wavelength, 1000 * energy);
     if (s->images > 1 && !s->given[OPT_OSC] && !s->img && !s->mask)
         message_warning(messages,
                         "-images %d without -osc: every image shows the same angles",

@@ -227,13 +227,22 @@ static int finish_distance(struct settings *s, struct messages *messages)
 static int finish_roi(struct settings *s, struct messages *messages, const int count[2])
 {
     int *const out = s->scene.detector.roi;
+    int beyond = 0;
     for (int i = 0; i < 4; i++) {
         const int upper = i % 2, n = count[i / 2];
+        beyond = beyond || s->roi[i] >= n;
         if (s->roi[i] < 0) s->roi[i] = upper ? n : 0;
         out[i] = upper && s->roi[i] < n ? s->roi[i] + 1 : s->roi[i];
         if (out[i] > n) out[i] = n;
     }
-    if (out[0] < out[1] && out[2] < out[3]) return 0;
+    if (out[0] < out[1] && out[2] < out[3]) {
+        if (beyond && !s->compat)
+            message_warning(messages,
+                            "-roi reaches beyond the %d x %d detector; rendered is -roi %d "
+                            "%d %d %d",
+                            count[0], count[1], out[0], out[1] - 1, out[2], out[3] - 1);
+        return 0;
+    }
     if (!s->compat)
         return message_usage(messages,
                              "-roi %d %d %d %d holds no pixel of the %d x %d detector",
@@ -242,6 +251,17 @@ static int finish_roi(struct settings *s, struct messages *messages, const int c
     /* an empty region; all 0 would mean the whole detector */
     for (int i = 0; i < 4; i++) out[i] = 1;
     return 0;
+}
+
+/* Refuse a point spread that no pixel of the detector would show as one. */
+static int check_psf(const struct settings *s, struct messages *messages,
+                     const int count[2])
+{
+    const double edge = s->pixel * (count[0] > count[1] ? count[0] : count[1]);
+    if (!(s->scene.psf.fwhm > edge)) return 0;
+    return message_usage(messages,
+                         "-psf_fwhm %g mm is wider than the detector of %g x %g mm",
+                         s->scene.psf.fwhm, s->pixel * count[0], s->pixel * count[1]);
 }
 
 int geometry_finish(struct settings *s, struct messages *messages)
@@ -262,6 +282,7 @@ int geometry_finish(struct settings *s, struct messages *messages)
     int status = finish_vectors(s, messages);
     if (!status) status = finish_distance(s, messages);
     if (!status) status = finish_roi(s, messages, count);
+    if (!status) status = check_psf(s, messages, count);
     if (status) return status;
     if (s->compat) {
         merge(&s->beam, &s->inherited.beam);

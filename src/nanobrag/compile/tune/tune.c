@@ -63,14 +63,16 @@ static int is_busy(const struct watch *watch)
 {
     /* measured: 0.83 to 1 on a quiet machine, 0.64 beside another process */
     static const double least = 0.75;
-    const int busy = watch->ran < least * watch->seconds;
+    const nb_context *ctx = watch->rehearsal->ctx;
 
-    if (busy)
-        log_topic(watch->rehearsal->ctx, TOPIC_AUTOTUNE,
-                  "the machine is busy (a thread ran %.0f %% of the time): the estimate "
-                  "stays",
-                  100 * watch->ran / watch->seconds);
-    return busy;
+    if (watch->ran >= least * watch->seconds) return 0;
+    log_topic(ctx, TOPIC_AUTOTUNE,
+              "the machine is busy (a thread ran %.0f %% of the time): the estimate stays",
+              100 * watch->ran / watch->seconds);
+    log_line(ctx, NB_LOG_NOTE, "tune",
+             "the machine is busy: tuning keeps no measurement and goes by its estimates; "
+             "tune again on a quiet machine");
+    return 1;
 }
 
 typedef nb_status measure(struct watch *watch, void *user);
