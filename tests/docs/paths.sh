@@ -48,6 +48,12 @@ is_test()
     [ "$1" = "$2" ] || grep -rqw -e "$2" tests
 }
 
+# functions and variables in the guide to parameters, whose names a renaming leaves behind
+guide=docs/development/adding_a_parameter.md
+for name in $(grep -o '`[a-z]*_[a-z_]*`' $guide | tr -d '`' | sort -u); do
+    grep -rqw -e "$name" src include tests || complain "$guide: names $name, which is nowhere"
+done
+
 set -f # names may hold a '*'
 checked=0
 for document in $documents; do

@@ -165,7 +165,7 @@ static int order_of_numbers(void)
 #define AT(member)                                                                         \
     (SUM_NUMBERS + (int)(offsetof(struct phys_frame_tangent, member) / sizeof(double)))
     static const int numbers_at[][2] = {
-#define FRAME_NUMBER(name, dimension, count)                                               \
+#define FRAME_NUMBER(name, dimension, count, kind)                                         \
     {SUM_NUMBERS + PHYS_AT_##name, AT(name)},                                              \
         {SUM_NUMBERS + PHYS_LAST_##name + 1,                                               \
          AT(name) + (int)(sizeof((struct phys_frame_tangent *)0)->name / NUMBER)},

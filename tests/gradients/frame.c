@@ -49,8 +49,8 @@ static struct members members_of(const struct phys_frame *f)
 {
     struct members m = {{0}, 0};
 
-#define FRAME_STRAIN(name, dimension, count)
-#define FRAME_NUMBER(name, dimension, count) put(&m, (const double *)&f->name, count);
+#define FRAME_STRAIN(name, dimension, count, kind)
+#define FRAME_NUMBER(name, dimension, count, kind) put(&m, (const double *)&f->name, count);
 #include "physics/frame_tangent.def"
 #undef FRAME_NUMBER
     for (int i = 0; i < f->nsource && i < MOST_SOURCES; i++) put_source(&m, f->source + i);
@@ -85,8 +85,8 @@ static struct members changes_of(const struct phys_frame *f,
 {
     struct members m = {{0}, 0};
 
-#define FRAME_STRAIN(name, dimension, count)
-#define FRAME_NUMBER(name, dimension, count) put(&m, (const double *)&s->name, count);
+#define FRAME_STRAIN(name, dimension, count, kind)
+#define FRAME_NUMBER(name, dimension, count, kind) put(&m, (const double *)&s->name, count);
 #include "physics/frame_tangent.def"
 #undef FRAME_NUMBER
     for (int i = 0; i < f->nsource && i < MOST_SOURCES; i++) put_source(&m, s->source + i);

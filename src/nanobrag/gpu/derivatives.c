@@ -31,16 +31,6 @@ static int rotates_orientations(const struct phys_frame *frame,
     return 0;
 }
 
-static int changes_crystal(const struct phys_frame_tangent *dot)
-{
-    double sum = fabs(dot->fudge);
-
-    for (int i = 0; i < 9; i++) sum += fabs(dot->strain[i]);
-    for (int i = 0; i < 3; i++) sum += fabs(dot->ncells[i]);
-    for (int i = 0; i < 6; i++) sum += fabs(dot->metric[i]);
-    return sum != 0;
-}
-
 static int count_rotating(const struct job *job, const struct gpu_derivatives_job *request)
 {
     int n = 0;
@@ -60,7 +50,7 @@ static nb_status sort_tangents(struct derivatives_run *run)
                               (size_t)request->n * sizeof *order->at, "tangents");
     if (!order->at) return NB_ERR_MEMORY;
     for (int d = 0; d < request->n; d++) {
-        order->crystal |= changes_crystal(request->dot + d);
+        order->crystal |= phys_changes(request->dot + d, PHYS_CRYSTAL);
         if (rotates_orientations(run->job->frame, request->dot + d)) order->at[first++] = d;
     }
     order->rotating = first;

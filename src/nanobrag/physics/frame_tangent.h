@@ -26,7 +26,7 @@ struct phys_rotation {
 struct phys_touched;
 
 struct phys_frame_tangent {
-#define FRAME_NUMBER(name, dimension, count) double name dimension;
+#define FRAME_NUMBER(name, dimension, count, kind) double name dimension;
 #include "frame_tangent.def"
 #undef FRAME_NUMBER
     /* the lists come after the numbers */
@@ -38,17 +38,72 @@ struct phys_frame_tangent {
 
 /* The index of each number in the array that phys_numbers() returns. */
 enum phys_number {
-#define FRAME_NUMBER(name, dimension, count)                                               \
+#define FRAME_NUMBER(name, dimension, count, kind)                                         \
     PHYS_AT_##name, PHYS_LAST_##name = PHYS_AT_##name + (count)-1,
 #include "frame_tangent.def"
 #undef FRAME_NUMBER
     PHYS_NUMBERS
 };
 
+PHYS_ASSERT(sizeof(struct phys_frame_tangent)
+                == PHYS_NUMBERS * sizeof(double) + 4 * sizeof(void *),
+            "the numbers of a tangent are an array of double at its start");
+PHYS_ASSERT(sizeof(struct phys_source) == 11 * sizeof(double)
+                && sizeof(struct phys_rotation) == 4 * sizeof(double),
+            "every member of a source and of a rotation is a double that can change");
+PHYS_ASSERT(PHYS_NUMBERS <= 64, "a number has a bit in phys_numbers_of()");
+
+/* Where the derivative by a number comes from, as bits. */
+enum phys_kind {
+    PHYS_PLACE = 1, /* the places of samples alone: phys_places_vjp() */
+    PHYS_FACTOR = 2, /* a factor of samples or pixels (perhaps their places, too) */
+    PHYS_STRAIN = 4, /* the axes of all orientations */
+    PHYS_CELLS = 8, /* the lattice factor of the square shape */
+    PHYS_WIDTH = 16, /* that of the other shapes */
+    PHYS_SCALE = 32, /* a factor of the sum over samples: phys_scales_vjp() */
+    PHYS_CRYSTAL = PHYS_STRAIN | PHYS_CELLS | PHYS_WIDTH
+};
+
+/* How many numbers the lattice factor of the square shape has, and that of the others. */
+enum phys_lattice_numbers {
+#define FRAME_NUMBER(name, dimension, count, kind) +(count) * (PHYS_##kind == PHYS_CELLS)
+    PHYS_CELLS_NUMBERS = 0
+#include "frame_tangent.def"
+#undef FRAME_NUMBER
+    ,
+#define FRAME_NUMBER(name, dimension, count, kind) +(count) * (PHYS_##kind == PHYS_WIDTH)
+    PHYS_WIDTH_NUMBERS = 0
+#include "frame_tangent.def"
+#undef FRAME_NUMBER
+};
+
+/* Returns which numbers are of the given kinds: bit i is that of number i. */
+PHYS_FN unsigned long long phys_numbers_of(int kinds)
+{
+    unsigned long long which = 0;
+
+#define FRAME_NUMBER(name, dimension, count, kind)                                         \
+    if (kinds & PHYS_##kind) which |= ((1ULL << (count)) - 1) << PHYS_AT_##name;
+#include "frame_tangent.def"
+#undef FRAME_NUMBER
+    return which;
+}
+
 /* Returns the PHYS_NUMBERS numbers of a cotangent as one array. */
 PHYS_FN double *phys_numbers(struct phys_frame_tangent *bar)
 {
     return (double *)(void *)bar;
+}
+
+/* Returns 1 when a tangent changes a number of one of the given kinds. */
+PHYS_FN int phys_changes(const struct phys_frame_tangent *dot, int kinds)
+{
+    const double *number = (const double *)(const void *)dot;
+    const unsigned long long which = phys_numbers_of(kinds);
+
+    for (int i = 0; i < PHYS_NUMBERS; i++)
+        if ((which >> i & 1) && number[i] != 0) return 1;
+    return 0;
 }
 
 /* The places of a box that are not 0, in the order in which they were first written. */

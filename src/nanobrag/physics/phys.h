@@ -25,6 +25,12 @@
 #include <tgmath.h>
 #endif
 
+#if defined(__cplusplus)
+#define PHYS_ASSERT static_assert
+#else
+#define PHYS_ASSERT _Static_assert
+#endif
+
 #ifdef PHYS_SINGLE
 typedef float real;
 #else

@@ -20,6 +20,7 @@
 #include "pixel_position.h"
 #include "polarization.h"
 #include "scattering.h"
+#include "spec.h"
 
 /* The cotangents of a sample's direction and distance. */
 struct phys_point_bar {
@@ -32,6 +33,9 @@ struct phys_source_bar {
     struct phys_vec3 direction, e, b;
     real inverse_wavelength, weight;
 };
+
+PHYS_ASSERT(sizeof(struct phys_source_bar) == PHYS_SOURCE_NUMBERS * sizeof(real),
+            "every member of a source has a cotangent");
 
 PHYS_FN struct phys_source_bar phys_source_bar_zero(void)
 {
@@ -251,6 +255,23 @@ PHYS_FN void phys_places_vjp(const struct phys_frame *frame, int layer, double d
         number[PHYS_AT_layer_offset * stride] += into;
         number[PHYS_AT_layer_step * stride] += layer * into;
     }
+}
+
+/* ---- the pixel ---- */
+
+/* Adds dL/d(number) for the numbers that multiply the sum over all samples to
+ * number[PHYS_AT_x * stride]. `sum` is the cotangent of a pixel's photons times these
+ * photons, without the factor bragg_scale, or the sum of these products over pixels. */
+PHYS_FN void phys_scales_vjp(struct phys_spec spec, const struct phys_frame *frame,
+                             double sum, double *number, long long stride)
+{
+    const double photons = sum * frame->bragg_scale;
+
+    number[PHYS_AT_bragg_scale * stride] += sum;
+    if (spec.shape != PHYS_SQUARE)
+        number[PHYS_AT_peak * stride] += 2 * photons / frame->peak;
+    if (spec.lookup == PHYS_CONSTANT && frame->default_f != 0)
+        number[PHYS_AT_default_f * stride] += 2 * photons / frame->default_f;
 }
 
 #endif

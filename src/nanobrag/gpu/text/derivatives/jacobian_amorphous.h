@@ -90,7 +90,6 @@ PHYS_FN void close_centre(struct jacobian_spec spec, const struct jacobian_site 
                           struct jacobian_thread *own)
 {
     flush(spec, site->p, own);
-    join_factors(own);
     close_places(&site->p->image.frame, site->place.part, site->layer, own);
 }
 

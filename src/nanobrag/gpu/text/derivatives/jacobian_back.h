@@ -75,17 +75,14 @@ PHYS_FN void join(struct jacobian_thread *own, int first, int n)
     }
 }
 
-/* Adds the pending sums of the numbers first to last to the totals. */
-PHYS_FN void join_numbers(struct jacobian_thread *own, int first, int last)
+/* Adds the pending sums of the numbers of the given kinds to the totals. */
+PHYS_FN void join_numbers(struct jacobian_thread *own, int kinds)
 {
-    join(own, SUM_NUMBERS + first, last - first + 1);
-}
+    const unsigned long long which = phys_numbers_of(kinds);
 
-/* Adds the pending sums of the numbers that only the factors of samples and pixels
- * change. */
-PHYS_FN void join_factors(struct jacobian_thread *own)
-{
-    join_numbers(own, PHYS_AT_normal, PHYS_LAST_kahn);
+    BLOCK_ROLLED
+    for (int i = 0; i < PHYS_NUMBERS; i++)
+        if (which >> i & 1) join(own, SUM_NUMBERS + i, 1);
 }
 
 /* Returns the pending sums of the cotangents of the frame's numbers. */
@@ -94,22 +91,17 @@ PHYS_FN real *waiting_numbers(struct jacobian_thread *own)
     return own->waiting + SUM_NUMBERS;
 }
 
-/* Adds the pending sums to the totals. */
+/* Adds the pending sums to the totals. Numbers of the kinds PLACE and SCALE are added to
+ * the totals at once and are never pending. */
 PHYS_FN void flush(struct jacobian_spec spec, const struct gpu_derivatives_parameters *p,
                    struct jacobian_thread *own)
 {
-    const struct phys_frame *frame = &p->image.frame;
+    const int lattice = spec.spec.shape == PHYS_SQUARE ? PHYS_CELLS : PHYS_WIDTH;
 
     join(own, SUM_BRAGG, JACOBIAN_SUMS - SUM_BRAGG);
     join(own, SUM_LIST, p->moving ? p->n : p->turning);
-    join_numbers(own, PHYS_AT_DISPLACEMENT, PHYS_AT_DISPLACEMENT);
-    if (spec.strain) join_numbers(own, PHYS_AT_strain, PHYS_LAST_strain);
-    if (spec.crystal && spec.spec.shape == PHYS_SQUARE)
-        join_numbers(own, PHYS_AT_ncells, PHYS_LAST_ncells);
-    if (spec.crystal && spec.spec.shape != PHYS_SQUARE)
-        join_numbers(own, PHYS_AT_metric, PHYS_LAST_fudge);
-    if (frame->each_omega || frame->each_polar || frame->layer_mu != 0 || frame->surface)
-        join_factors(own);
+    join_numbers(own, PHYS_FACTOR | (spec.strain ? PHYS_STRAIN : 0)
+                          | (spec.crystal ? lattice : 0));
 }
 
 /* Adds the derivative along each tangent that comes from a source. */
@@ -258,6 +250,11 @@ PHYS_FN void close_source(const struct jacobian_aim *aim,
     sums->f2 = 0;
     sums->slope = phys_vec3(0, 0, 0);
 }
+
+PHYS_ASSERT(PHYS_LAST_ncells - PHYS_AT_ncells + 1 == PHYS_CELLS_NUMBERS
+                && PHYS_AT_fudge == PHYS_LAST_metric + 1
+                && PHYS_LAST_fudge - PHYS_AT_metric + 1 == PHYS_WIDTH_NUMBERS,
+            "lattice_slopes() computes the derivatives of close_sums() in this order");
 
 /* Adds the sums over all sources of a sub-pixel to the pending sums. */
 PHYS_FN void close_sums(struct jacobian_spec spec, const struct jacobian_sums *sums,

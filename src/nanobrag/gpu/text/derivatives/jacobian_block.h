@@ -178,7 +178,6 @@ PHYS_FN void layer_factors_vjp(struct jacobian_spec spec,
         place_vjp(frame, &place, bar, own);
     }
     flush(spec, p, own);
-    join_factors(own);
     close_places(frame, part, layer, own);
 }
 
@@ -192,17 +191,12 @@ PHYS_FN void scale_factors_vjp(struct jacobian_spec spec,
     const struct phys_frame *frame = &p->image.frame;
     const double omega = (double)factors->omega;
     const double sum = p->image.factor * bragg * omega * (double)factors->polarization;
-    const double photons = sum * frame->bragg_scale;
-    double *number = own->total + SUM_NUMBERS;
 
     scale_totals(p->image.factor * frame->bragg_scale * omega, own);
-    own->photons = photons;
+    own->photons = sum * frame->bragg_scale;
     own->factor =
         p->image.factor * frame->bragg_scale * omega * (double)factors->polarization;
-    number[PHYS_AT_bragg_scale] = sum;
-    if (spec.spec.shape != PHYS_SQUARE) number[PHYS_AT_peak] = 2 * photons / frame->peak;
-    if (spec.spec.lookup == PHYS_CONSTANT && frame->default_f != 0)
-        number[PHYS_AT_default_f] = 2 * photons / frame->default_f;
+    phys_scales_vjp(spec.spec, frame, sum, own->total + SUM_NUMBERS, 1);
 }
 
 PHYS_FN void factors_vjp(struct jacobian_spec spec,

@@ -27,7 +27,7 @@ struct jacobian_spec {
     int turns; /* number of tangents that may rotate orientations */
 };
 
-enum { JACOBIAN_TURNS = 8, JACOBIAN_CRYSTAL = 7 };
+enum { JACOBIAN_TURNS = 8, JACOBIAN_CRYSTAL = PHYS_WIDTH_NUMBERS };
 
 /* The rotation of an orientation in `real`, loaded by one instruction. */
 struct __attribute__((aligned(16))) jacobian_turn {
@@ -58,7 +58,8 @@ struct jacobian_memory {
 /* Returns the number of derivatives by the crystal's numbers. */
 PHYS_FN int crystal_slopes(struct jacobian_spec spec)
 {
-    return !spec.crystal ? 0 : spec.spec.shape == PHYS_SQUARE ? 3 : JACOBIAN_CRYSTAL;
+    if (!spec.crystal) return 0;
+    return spec.spec.shape == PHYS_SQUARE ? PHYS_CELLS_NUMBERS : PHYS_WIDTH_NUMBERS;
 }
 
 /* The sums over the samples of a sub-pixel, without its weight. F^2 and its derivative
