@@ -68,9 +68,10 @@ enum nb_strategy { NB_STRATEGY_AUTO, NB_REFERENCE, NB_LANES, NB_SPOTS };
 typedef struct nb_options {
     int precision; /* enum nb_precision */
     int strategy; /* enum nb_strategy */
-    /* Allowed error of a pixel, as a fraction of the brightest pixel; 0: 1e-10, and 1e-5
-     * with NB_SINGLE. NB_SPOTS drops at most this from a pixel. With NB_SINGLE a tile that
-     * would be rounded by more is divided, and computed in double if that is not enough. */
+    /* Allowed error of a pixel, as a fraction of the brightest pixel before a point spread;
+     * 0: 1e-10, and 1e-5 with NB_SINGLE. NB_SPOTS drops at most this from a pixel. With
+     * NB_SINGLE a tile that would be rounded by more is divided, and computed in double if
+     * that is not enough. */
     double tolerance;
 } nb_options;
 
@@ -388,7 +389,10 @@ typedef struct nb_description {
     const char *derivatives_why; /* the reason, one clause */
     int precision; /* NB_SINGLE if any part of an image is in float, else NB_DOUBLE */
     double tolerance; /* nb_options.tolerance, as a fraction of the peak */
-    double rounding; /* estimated rounding error of the image, as a fraction of its peak */
+    /* Estimated rounding error of the image, as a fraction of its peak before a point
+     * spread, if it holds a spot. It grows with N |a|/wavelength: 3e-12 for 30 cells of 50
+     * A at 1 A, 2e-9 for 1000 cells of 1000 A. A darker image may lose more of its peak. */
+    double rounding;
     /* tiles of NB_LANES; tiles divided, and tiles computed in double, for the tolerance */
     int tiles, tiles_small, tiles_double;
     double phi_step; /*                                                         degree */

@@ -1,5 +1,5 @@
 /*
- * test_rounding.c - the errors of rounding: crystals from 1 to 1000 cells of 10 to 500 A,
+ * test_rounding.c - the errors of rounding: crystals from 1 to 1000 cells of 10 to 1000 A,
  * all wavelengths, near and far, at low and at high angles, in every precision and
  * strategy, compared with the reference kernel. In each image a pixel is on the flank of a
  * reflection, where rounding has the greatest effect.
@@ -35,8 +35,10 @@ static const struct renders_way ways[WAYS] = {
 static const double counts[] = {1, 2, 5, 20, 100, 300, 1000};
 static const double wavelengths[] = {0.5, 1, 2.5, 6};
 static const double cells[][6] = {
-    {10, 10, 10, 90, 90, 90},    {40, 40, 40, 90, 90, 90},   {150, 150, 150, 90, 90, 90},
-    {500, 500, 500, 90, 90, 90}, {45, 60, 80, 75, 100, 110}, {15, 110, 480, 90, 97, 90},
+    {10, 10, 10, 90, 90, 90},        {40, 40, 40, 90, 90, 90},
+    {150, 150, 150, 90, 90, 90},     {500, 500, 500, 90, 90, 90},
+    {45, 60, 80, 75, 100, 110},      {15, 110, 480, 90, 97, 90},
+    {1000, 1000, 1000, 80, 90, 100},
 };
 static const struct {
     double distance, pixel, twotheta; /* mm, mm, degree */

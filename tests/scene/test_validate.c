@@ -31,52 +31,10 @@ static const struct number {
     int first, count;
     double lower, upper;
 } numbers[] = {
-#define NUMBER(member, count, lower, upper)                                                \
-    {                                                                                      \
-#member, offsetof(nb_scene, member), 0, count, lower, upper                        \
-    }
-    {"crystal.cell", offsetof(nb_scene, crystal.cell), 0, 3, 0, 1e6},
-    {"crystal.cell", offsetof(nb_scene, crystal.cell[3]), 3, 3, 0, 180},
-    NUMBER(crystal.matrix, 9, -1e6, 1e6),
-    NUMBER(crystal.misset, 3, -1e6, 1e6),
-    NUMBER(crystal.ncells, 3, 0, 1e9),
-    NUMBER(crystal.mosaic, 1, 0, 360),
-    NUMBER(crystal.fudge, 1, 0, 1e30),
-    NUMBER(crystal.b_factor, 1, -1e4, 1e6),
-    NUMBER(crystal.scale, 1, 0, 1e30),
-    NUMBER(crystal.default_f, 1, -1e30, 1e30),
-    NUMBER(crystal.size, 3, 0, 1e6),
-    NUMBER(detector.origin, 3, -1e9, 1e9),
-    NUMBER(detector.also, 3, -1e9, 1e9),
-    NUMBER(detector.distance, 1, -1e9, 1e9),
-    NUMBER(detector.close_distance, 1, -1e9, 1e9),
-    NUMBER(detector.pixel, 1, 0, 1e6),
-    NUMBER(detector.rotation, 3, -1e6, 1e6),
-    NUMBER(detector.twotheta, 1, -1e6, 1e6),
-    NUMBER(detector.vectors, 12, -1e9, 1e9),
-    NUMBER(detector.thickness, 1, 0, 1e9),
-    NUMBER(detector.attenuation, 1, 0, HUGE_VAL),
-    NUMBER(detector.size, 2, 0, 1e9),
-    NUMBER(beam.wavelength, 1, 0, 1e6),
-    NUMBER(beam.direction, 3, -1e9, 1e9),
-    NUMBER(beam.fluence, 1, 0, 1e60),
-    NUMBER(beam.polarization, 1, -1e6, 1e6),
-    NUMBER(beam.polarization_axis, 3, -1e9, 1e9),
-    NUMBER(beam.dispersion, 1, 0, 2),
-    NUMBER(beam.divergence, 2, 0, 6284),
-    NUMBER(beam.divergence_step, 2, 0, 6284),
-    NUMBER(beam.flux, 1, 0, 1e60),
-    NUMBER(beam.exposure, 1, 0, 1e30),
-    NUMBER(beam.size, 1, -1e9, 1e9),
-    NUMBER(scan.phi0, 1, -1e6, 1e6),
-    NUMBER(scan.osc, 1, -1e6, 1e6),
-    NUMBER(scan.axis, 3, -1e9, 1e9),
-    NUMBER(scan.step, 1, -1e6, 1e6),
-    NUMBER(background.water, 1, 0, 1e9),
-    NUMBER(background.density, 1, 0, 1e6),
-    NUMBER(background.molecular_weight, 1, 0, 1e9),
-    NUMBER(dmin, 1, 0, 1e9),
-    NUMBER(psf.fwhm, 1, 0, 1e6),
+#define NUMBER(member, first, count, lower, upper)                                         \
+    {#member, offsetof(nb_scene, member) + (first) * sizeof(double), first, count, lower,  \
+     upper},
+#include "scene/scene_numbers.def"
 #undef NUMBER
 };
 
@@ -170,28 +128,8 @@ static const struct count {
     size_t offset;
     int lower, upper;
 } counts[] = {
-#define INTEGER(member, lower, upper)                                                      \
-    {                                                                                      \
-#member, offsetof(nb_scene, member), lower, upper                                  \
-    }
-    INTEGER(crystal.ndomains, 0, 100000000),
-    INTEGER(crystal.shape, NB_SQUARE, NB_GAUSS_STAR),
-    INTEGER(crystal.interpolate, 0, 2),
-    INTEGER(detector.nslow, 0, 1000000),
-    INTEGER(detector.nfast, 0, 1000000),
-    INTEGER(detector.convention, NB_MOSFLM, NB_CUSTOM),
-    INTEGER(detector.origin_kind, NB_ORIGIN_DEFAULT, NB_ORIGIN_CLOSE),
-    INTEGER(detector.also_kind, NB_ORIGIN_DEFAULT, NB_ORIGIN_CLOSE),
-    INTEGER(detector.pivot, NB_PIVOT_DEFAULT, NB_PIVOT_SAMPLE),
-    INTEGER(detector.nlayers, 0, 1000000),
-    INTEGER(beam.ndispersion, 0, 100000000),
-    INTEGER(beam.ndivergence[0], 0, 100000000),
-    INTEGER(beam.ndivergence[1], 0, 100000000),
-    INTEGER(beam.nsource, 0, 100000000),
-    INTEGER(scan.nphi, 0, 100000000),
-    INTEGER(oversample, 0, 10000),
-    INTEGER(psf.kind, NB_PSF_NONE, NB_PSF_FIBER),
-    INTEGER(psf.radius, 0, 1000000),
+#define INTEGER(member, lower, upper) {#member, offsetof(nb_scene, member), lower, upper},
+#include "scene/scene_numbers.def"
 #undef INTEGER
 };
 

@@ -48,6 +48,7 @@ static const char *remedy(int error)
         {ENOSPC, "free some space or choose another place"},
         {EDQUOT, "free some space or choose another place"},
         {EFBIG, "raise the limit on file sizes (ulimit -f) or choose another place"},
+        {ENOMEM, "free some memory"},
         {EMFILE, "close some files or raise the limit (ulimit -n)"},
         {ENAMETOOLONG, "choose a shorter name"},
         {ELOOP, "the symbolic links lead in a circle; choose another name"},
@@ -60,7 +61,9 @@ static const char *remedy(int error)
 
 static nb_status fail_system(nb_context *ctx, const char *verb, const char *path, int error)
 {
-    return fail(ctx, NB_ERR_FILE, "%s: cannot %s: %s; %s", path, verb, strerror(error),
+    const nb_status status = error == ENOMEM ? NB_ERR_MEMORY : NB_ERR_FILE;
+
+    return fail(ctx, status, "%s: cannot %s: %s; %s", path, verb, strerror(error),
                 remedy(error));
 }
 

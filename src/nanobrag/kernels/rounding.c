@@ -33,8 +33,10 @@ static double shortest_wave(const struct phys_frame *frame)
 }
 
 /* When the peak of an image lies below this share of the brightest possible pixel, the
- * image holds only tails of spots, which float may have lost. */
-static const double least_single = 1e-9;
+ * image holds only tails of gaussian spots, which float may have lost. Those of other
+ * shapes are lost where the product of the lattice and the displacement factor nears the
+ * smallest float, 1e-38. */
+static const double least_gauss = 1e-9, least_other = 1e-31;
 
 /* Returns the largest displacement factor of F^2; it exceeds 1 when a negative B makes
  * spots brighter. */
@@ -197,6 +199,7 @@ double rounding_largest_sum(const struct job *job)
 
 int rounding_is_lost(const struct job *job, double peak)
 {
-    if (job->spec.shape != PHYS_GAUSS) return 0;
-    return peak < least_single * rounding_brightest(job);
+    const double least = job->spec.shape == PHYS_GAUSS ? least_gauss : least_other;
+
+    return peak < least * rounding_brightest(job);
 }

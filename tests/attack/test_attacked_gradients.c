@@ -1,0 +1,150 @@
+/*
+ * test_attacked_gradients.c - gradients of random scenes against extrapolated differences
+ * of images. A difference that is taken across a jump of the image is wrong itself, so a
+ * derivative fails only if it disagrees over long and over short steps.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attack/attack.h"
+#include "attack/drawn_scene.h"
+#include "support/compiled.h"
+#include "support/files.h"
+#include "support/ladder.h"
+
+enum { MOST_PARAMETERS = 80, TRIED_OF_SCENE = 6, SHORTER = 3 };
+
+/* A weighted sum over an image, along one parameter. */
+struct weighted_sum {
+    nb_simulator *sim;
+    const double *weight;
+    double *x, *image;
+    size_t at;
+    int nslow, nfast;
+};
+
+static long double sum_at(const void *context, double value)
+{
+    const struct weighted_sum *s = context;
+    const double kept = s->x[s->at];
+    nb_array array = nb_array_f64(s->image, s->nslow, s->nfast);
+    long double sum = 0;
+    nb_status status;
+
+    s->x[s->at] = value;
+    status = nb_forward(s->sim, s->x, &array);
+    s->x[s->at] = kept;
+    if (status != NB_OK) return NAN;
+    for (int i = 0; i < s->nslow * s->nfast; i++)
+        sum += (long double)s->weight[i] * (long double)s->image[i];
+    return sum;
+}
+
+/* Returns 1 if differences agree with the derivative, 0 if all of them that are conclusive
+ * disagree, and -1 if none is conclusive. */
+static int compare(const struct weighted_sum *sum, const nb_param *p, double derivative,
+                   double size, struct ladder_slope *found)
+{
+    struct ladder ladder = {sum_at, sum, sum->x[sum->at], p->scale, 0, size};
+    const double room = fmin(ladder.x - p->lower, p->upper - ladder.x);
+    int verdict = -1;
+
+    if (room <= 0) return -1;
+    if (room < p->scale) ladder.limit = room;
+    for (int i = 0; i < SHORTER; i++, ladder.length /= 30) {
+        const struct ladder_slope slope = ladder_run(&ladder);
+        double off = 0;
+
+        if (ladder_agrees(&slope, derivative, &off)) return 1;
+        if (slope.verdict != LADDER_OK) continue;
+        verdict = 0;
+        *found = slope;
+    }
+    return verdict;
+}
+
+struct tally {
+    long agreed, inconclusive;
+};
+
+static void try_parameters(struct attack *attack, nb_simulator *sim,
+                           const struct drawn_scene *drawn, struct tally *tally)
+{
+    static double weight[DRAWN_PIXELS], image[DRAWN_PIXELS];
+    double x[MOST_PARAMETERS] = {0}, gradient[MOST_PARAMETERS] = {0}, size = 0;
+    const int n = (int)nb_nparam(sim);
+    const int nslow = drawn->scene.detector.nslow, nfast = drawn->scene.detector.nfast;
+    const nb_array bar = nb_array_f64(weight, nslow, nfast);
+    struct weighted_sum sum = {sim, weight, x, image, 0, nslow, nfast};
+    nb_param p;
+
+    if (n < 1 || n > MOST_PARAMETERS) return;
+    for (int i = 0; i < drawn->npixel; i++) weight[i] = attack_between(attack, 0.5, 1.5);
+    for (size_t i = 0; i < (size_t)n; i++)
+        if (nb_param_at(sim, i, &p) == NB_OK) x[i] = p.value;
+    if (!attack_expect(attack, nb_vjp(sim, x, 1, &bar, gradient) == NB_OK,
+                       "no gradient: %s", drawn->text))
+        return;
+    size = (double)sum_at(&sum, x[0]);
+    for (int k = 0; k < TRIED_OF_SCENE; k++) {
+        struct ladder_slope found = {0};
+        int verdict;
+
+        sum.at = (size_t)attack_below(attack, n);
+        if (nb_param_at(sim, sum.at, &p) != NB_OK) continue;
+        verdict = compare(&sum, &p, gradient[sum.at], size, &found);
+        tally->agreed += verdict == 1;
+        tally->inconclusive += verdict < 0;
+        attack_expect(attack, verdict != 0,
+                      "d/d%s is %.12g, differences %.12g +- %.2g with step %.2g (%s)",
+                      p.name, gradient[sum.at], found.slope, found.bar, found.h,
+                      drawn->text);
+    }
+}
+
+/* A top hat has no slope but jumps, and that of a tricubic interpolant jumps at whole
+ * indices, where the spots are. tests/gradients keeps away from those. */
+static int is_smooth(const nb_crystal *crystal)
+{
+    return crystal->shape != NB_TOPHAT
+           && !(crystal->hkl && crystal->interpolate == NB_TRICUBIC);
+}
+
+static int gradients(void)
+{
+    static const nb_options how = {NB_DOUBLE, NB_REFERENCE, 0};
+    static struct drawn_scene drawn;
+    struct attack attack = attack_begin(40);
+    struct tally tally = {0, 0};
+
+    while (attack_next(&attack)) {
+        nb_simulator *sim = NULL;
+
+        do {
+            drawn_scene_free(&drawn);
+            drawn_scene(&attack, &drawn);
+        } while (!is_smooth(&drawn.scene.crystal));
+        if (attack_expect(&attack,
+                          nb_simulator_create(ctx, &drawn.scene, "*", &how, &sim) == NB_OK,
+                          "refused: %s (%s)", nb_context_message(ctx), drawn.text))
+            try_parameters(&attack, sim, &drawn, &tally);
+        nb_simulator_free(sim);
+        drawn_scene_free(&drawn);
+    }
+    tap_check(tally.agreed > tally.inconclusive || attack.alone,
+              "%ld derivatives agree, %ld could not be judged", tally.agreed,
+              tally.inconclusive);
+    attack_end(&attack, "scenes with 6 derivatives each");
+    return TAP_PASS;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_case cases[] = {{"gradients", gradients}};
+
+    compiled_environment();
+    return attack_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}

@@ -1,0 +1,261 @@
+/*
+ * test_attacked_memory.c - the k-th allocation of each public call is refused, for every k:
+ * the call does without, or says that there is no memory, and nothing is left behind.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/allocations.h"
+#include "attack/attack.h"
+#include "attack/drawn_scene.h"
+#include "compile/tune/tuning_cache.h"
+#include "support/compiled.h"
+#include "support/files.h"
+#include "support/renders.h"
+
+/* What the calls work on. */
+static struct drawn_scene drawn;
+static nb_context *own;
+static nb_simulator *sim;
+static double image_data[DRAWN_PIXELS], other_data[DRAWN_PIXELS], bar_data[DRAWN_PIXELS];
+static uint16_t count_data[DRAWN_PIXELS];
+static float single_data[DRAWN_PIXELS];
+static nb_array image, other, bar, counts, single;
+
+static void prepare(int makes_simulator)
+{
+    const nb_options how = {0};
+    const int64_t nslow = drawn.scene.detector.nslow, nfast = drawn.scene.detector.nfast;
+
+    own = renders_context(1);
+    sim = NULL;
+    image = nb_array_f64(image_data, nslow, nfast);
+    other = nb_array_f64(other_data, nslow, nfast);
+    bar = nb_array_f64(bar_data, nslow, nfast);
+    counts = nb_array_u16(count_data, nslow, nfast);
+    single = nb_array_f32(single_data, nslow, nfast);
+    if (makes_simulator
+        && nb_simulator_create(own, &drawn.scene, "misset", &how, &sim) != NB_OK)
+        abort();
+}
+
+static void put_away(void)
+{
+    nb_simulator_free(sim);
+    nb_context_free(own);
+    tuning_cache_forget();
+}
+
+/* ---- the calls ---- */
+enum { FREE = 4 };
+static double gradient[FREE], matrix[FREE * FREE], diagonal[FREE], value;
+static const double dx[FREE] = {1, 0, 0, 1};
+
+static nb_status create(void)
+{
+    return nb_simulator_create(own, &drawn.scene, "*", NULL, &sim);
+}
+static nb_status list(void)
+{
+    static const int hkl[6] = {1, 2, 3, 2, 2, 3};
+    static const double f[2] = {4, 5};
+    nb_hkl *made;
+    const nb_status status = nb_hkl_create(own, 2, hkl, f, &made);
+
+    nb_hkl_free(made);
+    return status;
+}
+static nb_status forward(void)
+{
+    return nb_forward(sim, NULL, &image);
+}
+static nb_status forward_single(void)
+{
+    return nb_forward(sim, NULL, &single);
+}
+static nb_status batch(void)
+{
+    nb_array two[2] = {image, other};
+
+    return nb_forward_batch(sim, 2, NULL, two);
+}
+static nb_status jvp(void)
+{
+    return nb_jvp(sim, NULL, 1, dx, &image);
+}
+static nb_status vjp(void)
+{
+    return nb_vjp(sim, NULL, 1, &bar, gradient);
+}
+static nb_status jtj(void)
+{
+    nb_normal normal = {.matrix = matrix, .diagonal = diagonal, .gradient = gradient};
+
+    return nb_jtj(sim, NULL, &bar, &bar, &normal);
+}
+static nb_status loss(void)
+{
+    const nb_target target = {.observed = &bar, .kind = NB_GAUSSIAN};
+    nb_normal normal = {.matrix = matrix, .gradient = gradient};
+
+    return nb_loss(sim, NULL, &target, &value, &normal);
+}
+static nb_status digitize(void)
+{
+    const nb_digitizer how = {.noise = 1, .seed = 3};
+
+    return nb_digitize(sim, &how, &bar, &counts);
+}
+static nb_status statistics(void)
+{
+    nb_statistics out;
+
+    return nb_statistics_get(sim, NULL, &bar, &out);
+}
+static nb_status described(void)
+{
+    nb_description out;
+
+    return nb_describe(sim, NULL, &out);
+}
+static nb_status traced(void)
+{
+    nb_pixel_trace out;
+
+    return nb_trace_pixel(sim, NULL, 0, 1, 1, &out);
+}
+static nb_status explained(void)
+{
+    return nb_simulator_explain(sim) ? NB_OK : NB_ERR_MEMORY;
+}
+static nb_status write_smv(void)
+{
+    return nb_smv_write(own, in_folder("a.img"), "{\nHEADER_BYTES=512;\n}\n", &counts);
+}
+static nb_status read_smv(void)
+{
+    nb_smv *read;
+    const nb_status status = nb_smv_read(own, in_folder("read.img"), &read);
+
+    nb_smv_free(read);
+    return status;
+}
+static nb_status write_raw(void)
+{
+    return nb_raw_write(own, in_folder("a.bin"), &bar, 32);
+}
+static nb_status write_png(void)
+{
+    return nb_png_write(own, in_folder("a.png"), 2, 2, (const uint8_t *)"abcdefghijkl");
+}
+static nb_status write_pgm(void)
+{
+    return nb_pgm_write(own, in_folder("a.pgm"), 2, 2, (const uint8_t *)"abcd", "");
+}
+static nb_status read_hkl(void)
+{
+    nb_hkl *read;
+    const nb_status status = nb_hkl_read(own, in_folder("a.hkl"), &read);
+
+    nb_hkl_free(read);
+    return status;
+}
+static nb_status read_table(void)
+{
+    nb_table *read;
+    const nb_status status = nb_table_read(own, in_folder("a.hkl"), 4, &read);
+
+    nb_table_free(read);
+    return status;
+}
+
+static const struct call {
+    const char *name;
+    nb_status (*run)(void);
+    int makes_simulator; /* 1: beforehand */
+} calls[] = {{"nb_simulator_create", create, 0},
+             {"nb_hkl_create", list, 0},
+             {"nb_forward", forward, 1},
+             {"nb_forward in float32", forward_single, 1},
+             {"nb_forward_batch", batch, 1},
+             {"nb_jvp", jvp, 1},
+             {"nb_vjp", vjp, 1},
+             {"nb_jtj", jtj, 1},
+             {"nb_loss", loss, 1},
+             {"nb_digitize", digitize, 1},
+             {"nb_statistics_get", statistics, 1},
+             {"nb_describe", described, 1},
+             {"nb_trace_pixel", traced, 1},
+             {"nb_simulator_explain", explained, 1},
+             {"nb_smv_write", write_smv, 0},
+             {"nb_smv_read", read_smv, 0},
+             {"nb_raw_write", write_raw, 0},
+             {"nb_png_write", write_png, 0},
+             {"nb_pgm_write", write_pgm, 0},
+             {"nb_hkl_read", read_hkl, 0},
+             {"nb_table_read", read_table, 0}};
+
+/* Make one call with its k-th allocation refused; returns 0 when it has not so many. */
+static int refuse_one(struct attack *attack, const struct call *call, long k)
+{
+    const long held = allocations_held();
+    const char *message;
+    nb_status status;
+    long made;
+
+    prepare(call->makes_simulator);
+    message = nb_context_message(own);
+    made = allocations_made();
+    allocations_refuse(k);
+    status = call->run();
+    allocations_refuse(0);
+    made = allocations_made() - made;
+    attack_expect(attack,
+                  status == NB_OK || (status == NB_ERR_MEMORY && strstr(message, "memory")),
+                  "%s without allocation %ld: status %d, \"%s\" (%s)", call->name, k,
+                  status, message, drawn.text);
+    put_away();
+    /* the C library's own strdup() and realpath() are not counted, but their blocks are
+     * when they are freed */
+    attack_expect(attack, allocations_held() <= held,
+                  "%s without allocation %ld: %ld blocks left (%s)", call->name, k,
+                  allocations_held() - held, drawn.text);
+    return status != NB_OK || made >= k;
+}
+
+static int allocations(void)
+{
+    struct attack attack = attack_begin(15);
+    long refusals = 0;
+
+    if (!allocations_counted()) return tap_skip("malloc cannot be refused here");
+    put(in_folder("a.hkl"), "1 2 3 4\n2 3 4 5\n", 16);
+    for (int i = 0; i < DRAWN_PIXELS; i++) bar_data[i] = 1 + i % 3;
+    while (attack_next(&attack)) {
+        drawn_scene(&attack, &drawn);
+        drawn.scene.psf.kind =
+            NB_PSF_NONE; /* FFTW ends the program when it gets no memory */
+        drawn.scene.psf.fwhm = drawn.scene.psf.radius = 0;
+        prepare(0);
+        if (nb_smv_write(own, in_folder("read.img"), "{\nHEADER_BYTES=512;\n}\n", &counts)
+            != NB_OK)
+            abort();
+        put_away();
+        for (size_t i = 0; i < COUNT(calls); i++)
+            for (long k = 1; refuse_one(&attack, calls + i, k) && k < 1000; k++) refusals++;
+        drawn_scene_free(&drawn);
+    }
+    tap_check(refusals > 20, "%ld allocations were refused", refusals);
+    attack_end(&attack, "scenes with every allocation of each call refused");
+    return TAP_PASS;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_case cases[] = {{"allocations", allocations}};
+
+    compiled_environment();
+    return attack_main(argc, argv, cases, COUNT(cases));
+}
