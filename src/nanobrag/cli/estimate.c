@@ -85,7 +85,7 @@ static nb_status estimate(struct run *run, double *a, double *b)
     return NB_OK;
 }
 
-/* Write a time in the largest unit of which there is one or more. */
+/* Write a time in the largest unit of which there are two or more. */
 static void write_time(double seconds, char *out, size_t size)
 {
     static const struct {

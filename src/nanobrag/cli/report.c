@@ -1,7 +1,7 @@
 /*
  * report.c - the default report on stdout: a line each for crystal, beam, detector, scan,
  * sampling, what computes, every image and the files. nanoBragg's own report, which scripts
- * read, is nanobragg/report.c.
+ * read, is nanobragg/full_report.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -146,12 +146,12 @@ void report_image(const struct run *run, int i)
     fflush(stdout);
 }
 
-static void report_file(const char *name, int *listed)
+static void report_file(const char *name, const char *last, int *listed)
 {
-    if (name && !outputs_to_stdout(name)) {
-        printf("%s%s", *listed ? ", " : "files      ", name);
-        *listed = 1;
-    }
+    if (!name || outputs_to_stdout(name)) return;
+    printf("%s%s", *listed ? ", " : "files      ", name);
+    if (last) printf(" to %s", last);
+    *listed = 1;
 }
 
 void report_end(const struct run *run)
@@ -161,13 +161,11 @@ void report_end(const struct run *run)
     int listed = 0;
 
     if (s->quiet || s->full_report || run->done < 1) return;
-    for (int kind = 0; kind < OUT_COUNT; kind++) {
-        report_file(run->results[0].file[kind], &listed);
-        if (run->done > 1 && run->results[0].file[kind])
-            printf(" to %s", run->results[run->done - 1].file[kind]);
-    }
+    for (int kind = 0; kind < OUT_COUNT; kind++)
+        report_file(run->results[0].file[kind],
+                    run->done > 1 ? run->results[run->done - 1].file[kind] : NULL, &listed);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        report_file(others[i], &listed);
+        report_file(others[i], NULL, &listed);
     if (listed) printf("\n");
     if (s->jacobianfile) {
         printf("           %s holds derivatives by", s->jacobianfile);

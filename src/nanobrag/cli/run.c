@@ -246,8 +246,8 @@ static int execute(struct run *run)
     if (run->s->given[OPT_BENCH_COMPILE]) return compare(run);
     int code = check_printout(run);
     if (code) return code;
-    code = allocate(run);
-    if (!code && !run->s->explain) code = estimate_check(run);
+    if (!run->s->explain && !run->s->gradcheck) code = allocate(run);
+    if (!code && run->image) code = estimate_check(run);
     if (code) return code;
     report_start(run);
     if (run->s->explain) {

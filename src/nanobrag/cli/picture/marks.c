@@ -9,7 +9,7 @@
 
 #include "cli/picture/picture.h"
 
-enum { RINGS = 6, RING_GAP = 45, ARM = 8 };
+enum { RINGS = 6, RING_GAP = 45, STEPS = 100, ARM = 8 };
 
 static const uint8_t ring_colour[3] = {70, 120, 210}, cross_colour[3] = {220, 40, 40},
                      ink[3] = {40, 40, 40}, frame[3] = {120, 120, 120};
@@ -116,8 +116,12 @@ static int choose_spacings(const struct extent *e, const struct reciprocal *r,
     }
     if (n > 1) return n;
     n = 0;
-    for (int k = (int)ceil(1 / r->most / step); n < RINGS && k * step * r->least < 1; k++)
-        if (n == 0 || (1 / d[n - 1] - 1 / (k * step)) * points >= gap) d[n++] = k * step;
+    for (int k = (int)ceil(1 / r->most / step), last = k + STEPS; n < RINGS && k < last; k++) {
+        const double spacing = k * step;
+
+        if (spacing * r->least >= 1 || (1 / spacing - r->least) * points < gap / 2) break;
+        if (n == 0 || (1 / d[n - 1] - 1 / spacing) * points >= gap) d[n++] = spacing;
+    }
     return n;
 }
 
