@@ -35,6 +35,8 @@ def from_mtz(path, column):
     labels = [c.label for c in mtz.columns]
     if column not in labels:
         sys.exit(f"{path}: no column {column}; there are {' '.join(labels)}")
+    if mtz.column_with_label(column).type == "J":
+        sys.exit(f"{path}: {column} holds intensities; F is their square root")
     rows = zip(mtz.make_miller_array().tolist(), mtz.column_with_label(column).array.tolist())
     return mtz.cell, mtz.spacegroup, [(hkl, f) for hkl, f in rows if f == f]
 

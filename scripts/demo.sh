@@ -17,4 +17,5 @@ build/release/bin/nanobrag -quiet -hkl examples/data/2erl_p1.hkl \
 { set +x; } 2> /dev/null
 ls -l demo
 echo "demo: done; look at demo/2erl.png. The program is build/release/bin/nanobrag;" \
-    "cmake --install build/release puts it, and the library, where others find them"
+    "'cmake --build build/release && cmake --install build/release' builds the library too" \
+    "and puts both where others find them"

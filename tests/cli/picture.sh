@@ -64,6 +64,10 @@ values = [grey(x, y) for y in range(2, 480, 5) for x in range(402, 480, 5)]
 assert sum(v > 200 for v in values) / len(values) > 0.6'
 inputs=
 
+# a detector so far away that no usual spacing makes a ring, with the beam on a corner of a pixel
+run $scene -detpixels 128 -pixel 0.1 -oversample 1 -distance 50000 -pngfile p.png
+is "a far detector has its picture" test "$code" -eq 0 -a -s work/p.png
+
 # scale and size
 run $crystal -png_size 96 -pngfile p.png
 is "-png_size 96" points work/p.png 'assert height == 96 + 15, height'

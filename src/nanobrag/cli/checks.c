@@ -30,7 +30,8 @@ static void check_spots(struct run *run)
 {
     const nb_description *d = &run->description;
     const double width = spot_width(run);
-    if (width * d->oversample >= 1) return;
+    /* the rule went as far as it goes, and has said so */
+    if (width * d->oversample >= 1 || run->s->scene.oversample <= 0) return;
     message_warning(run->messages,
                     "the spots are %.3g pixels wide, the sub-pixels 1/%d: intensity is "
                     "lost between them; use -oversample %d",
@@ -318,9 +319,25 @@ static void check_overloads(struct run *run, int kind, const char *what)
                     what, names, files > NAMED ? ", and more" : "");
 }
 
+/* Warn of images that hold next to nothing: a fluence in other units, as a rule. */
+static void check_photons(struct run *run)
+{
+    for (int i = 0; i < run->done; i++) {
+        const double sum = run->results[i].statistics.sum;
+        if (!run->s->noise || !(sum < 1)) continue;
+        message_warning(run->messages,
+                        "image %d holds %.3g photons in all, so its noise is empty: "
+                        "-fluence is in photons/m^2, and a crystal of N^3 cells scatters "
+                        "as N^3",
+                        i + 1, sum);
+        return;
+    }
+}
+
 void checks_after(struct run *run)
 {
     if (run->s->compat) return;
+    check_photons(run);
     check_overloads(run, OUT_INT, "the scaled image");
     check_overloads(run, OUT_NOISE, "the image with noise");
 }

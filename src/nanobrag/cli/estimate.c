@@ -7,6 +7,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/run.h"
 #include "cli/timing.h"
@@ -31,56 +32,65 @@ static void crop(int roi[4], double pixels)
     }
 }
 
-/* Measure the seconds of one image with a given oversampling: the faster of two, since
- * others may use the machine. */
-static nb_status time_of(struct run *run, nb_scene *scene, int oversample, double *seconds)
+/* A small image of the scene: the seconds it takes, the faster of two, since others may use
+ * the machine; and how many pixels it renders. */
+struct trial {
+    double seconds, pixels;
+};
+
+static nb_status try_image(struct run *run, nb_scene *scene, int oversample,
+                           struct trial *trial)
 {
     nb_array image =
         nb_array_f64(run->image, run->description.nslow, run->description.nfast);
+    nb_description d;
     nb_simulator *sim;
     nb_status status;
 
-    *seconds = INFINITY;
+    trial->seconds = INFINITY;
     scene->oversample = oversample;
     status = nb_simulator_create(run->ctx, scene, NULL, &run->s->how, &sim);
     if (status != NB_OK) return status;
+    status = nb_describe(sim, NULL, &d);
+    if (status == NB_OK) trial->pixels = (double)d.pixels;
     for (int i = 0; i < 2 && status == NB_OK; i++) {
         const double start = timing_seconds();
 
         status = nb_forward(sim, NULL, &image);
-        *seconds = fmin(*seconds, timing_seconds() - start);
+        trial->seconds = fmin(trial->seconds, timing_seconds() - start);
     }
     nb_simulator_free(sim);
     return status;
 }
 
-/* Estimate the seconds of an image with oversampling n: a constant, and a part that grows
- * with n^2, from two images of growing oversampling whose first takes long enough to be
- * measured. */
+/* Estimate the seconds of an image with oversampling n as a + b n^2, from two small images
+ * of growing oversampling whose second takes long enough to be measured. */
 static nb_status estimate(struct run *run, double *a, double *b)
 {
     const nb_description *d = &run->description;
     const double per_pixel =
         d->evaluations / (double)d->pixels / d->oversample / d->oversample;
     nb_scene scene = run->resolved;
-    double before = 0, now = 0, share = 1;
+    struct trial before = {0, 0}, now;
+    double share;
     int k = 1;
 
-    if (d->strategy != NB_SPOTS) {
-        crop(scene.detector.roi, trial_evaluations / per_pixel);
-        share = (double)d->pixels
-                / ((double)(scene.detector.roi[1] - scene.detector.roi[0])
-                   * (scene.detector.roi[3] - scene.detector.roi[2]));
-    }
+    if (d->strategy != NB_SPOTS) crop(scene.detector.roi, trial_evaluations / per_pixel);
     for (;; k *= 2) {
-        const nb_status status = time_of(run, &scene, k, &now);
+        nb_status status = try_image(run, &scene, k, &now);
 
+        if (status == NB_OK && now.pixels < 1) { /* a mask hides the middle */
+            memcpy(scene.detector.roi, run->resolved.detector.roi,
+                   sizeof scene.detector.roi);
+            status = try_image(run, &scene, k, &now);
+        }
         if (status != NB_OK) return status;
-        if (2 * k >= d->oversample || (k > 1 && now > trial_seconds)) break;
+        if (2 * k >= d->oversample || (k > 1 && now.seconds > trial_seconds)) break;
         before = now;
     }
-    *b = k > 1 ? fmax(now - before, 0) * 4 / 3 / k / k : now;
-    *a = share * fmax(now - *b * k * k, 0);
+    share = now.pixels > 0 ? (double)d->pixels / now.pixels : 0;
+    *b = k > 1 ? fmax(now.seconds - before.seconds, 0) * 4 / 3 / k / k : now.seconds;
+    *a = share * fmax(now.seconds - *b * k * k, 0);
     *b *= share;
     return NB_OK;
 }

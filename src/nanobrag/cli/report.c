@@ -140,7 +140,7 @@ void report_image(const struct run *run, int i)
            (int)floor(t->max_fast / d->pixel), (int)floor(t->max_slow / d->pixel), t->max,
            t->mean);
     if (run->s->out[OUT_NOISE])
-        printf("; with noise %.0f, %lld overload%s", result->photons,
+        printf("; sum with noise %.0f photons, %lld overload%s", result->photons,
                (long long)result->overloads, plural((double)result->overloads));
     printf("\n");
     fflush(stdout);

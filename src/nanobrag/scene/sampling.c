@@ -352,11 +352,12 @@ nb_status sampling_resolve_placed(nb_context *ctx, nb_scene *scene,
         scene->oversample = fixed->oversample_wanted;
         if (wanted > 100)
             log_line(ctx, NB_LOG_WARNING, "sampling",
-                     "%d-fold oversampling was chosen for %.3g-fold fringes: %.3g samples "
-                     "a "
-                     "pixel; use a smaller crystal, -gauss_xtal, or -oversample",
-                     scene->oversample, wanted,
-                     (double)scene->oversample * scene->oversample);
+                     "%d-fold oversampling was chosen, as spots are 1/%.3g pixel wide: "
+                     "%.3g "
+                     "samples a pixel; use a smaller crystal%s, or -oversample",
+                     scene->oversample, wanted / 3,
+                     (double)scene->oversample * scene->oversample,
+                     scene->crystal.shape == NB_SQUARE ? ", -gauss_xtal" : "");
     }
     if ((double)scene->oversample * (d->nfast > d->nslow ? d->nfast : d->nslow)
         > SUB_PIXELS_MOST)

@@ -116,7 +116,8 @@ static int choose_spacings(const struct extent *e, const struct reciprocal *r,
     }
     if (n > 1) return n;
     n = 0;
-    for (int k = (int)ceil(1 / r->most / step), last = k + STEPS; n < RINGS && k < last; k++) {
+    for (int k = (int)ceil(1 / r->most / step), last = k + STEPS; n < RINGS && k < last;
+         k++) {
         const double spacing = k * step;
 
         if (spacing * r->least >= 1 || (1 / spacing - r->least) * points < gap / 2) break;

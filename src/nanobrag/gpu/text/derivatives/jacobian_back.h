@@ -1,7 +1,7 @@
 /*
  * jacobian_back.h - the backward steps from the derivatives of a pixel's samples to those
  * by the frame's numbers: source, sample and layer in turn, as in
- * kernels/lanes/lane_jacobian.h.
+ * kernels/lanes/lanes_vjp.c.
  *
  * Up to JACOBIAN_FLUSH samples are summed in `real` (the member `waiting`); these sums
  * are then added to totals in double. Both are in the thread's local memory, because the
