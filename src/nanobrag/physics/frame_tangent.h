@@ -66,11 +66,13 @@ enum phys_kind {
 
 /* How many numbers the lattice factor of the square shape has, and that of the others. */
 enum phys_lattice_numbers {
+/* NOLINTNEXTLINE(bugprone-macro-parentheses) */
 #define FRAME_NUMBER(name, dimension, count, kind) +(count) * (PHYS_##kind == PHYS_CELLS)
     PHYS_CELLS_NUMBERS = 0
 #include "frame_tangent.def"
 #undef FRAME_NUMBER
     ,
+/* NOLINTNEXTLINE(bugprone-macro-parentheses) */
 #define FRAME_NUMBER(name, dimension, count, kind) +(count) * (PHYS_##kind == PHYS_WIDTH)
     PHYS_WIDTH_NUMBERS = 0
 #include "frame_tangent.def"
