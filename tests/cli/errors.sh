@@ -151,6 +151,23 @@ inputs="$place/empty $place/zero $data/golden/mask.img"
 compat_refuses 'empty' $bare $cell -hkl empty
 compat_refuses 'zero' $scene -img zero
 compat_refuses '96 x 80' $scene -mask mask.img -detpixels 24
+# lists that are something else
+printf 'h k l Iobs\n1 2 3 4\n' > intensities.hkl
+printf '1,2,3,4\n2,2,3,4\n' > commas.hkl
+inputs="intensities.hkl commas.hkl"
+refuses 2 'intensities.hkl, line 1: the header names an intensity' $bare $cell -hkl intensities.hkl \
+    -floatfile f
+refuses 2 'commas.hkl, line 1: 1 column, .* separate the numbers by blanks' $bare $cell \
+    -hkl commas.hkl -floatfile f
+inputs=
+refuses 2 'unknown option -gauss; the nearest is -gauss_xtal' $scene -gauss -floatfile f
+
+# what has no effect, or shows nothing
+run $scene -mosaic 1 -mosaic_domains 1 -floatfile f
+is "a spread of one domain" grep -q 'warning: -mosaic has no effect with one domain' err
+run $scene -fluence 1e10 -noisefile n_1.img
+is "an image without photons" grep -q 'warning: image 1 holds [0-9.e-]* photons in all' err
+
 # a rule that asks for a year of work is stopped with the ways out; a number is obeyed
 fine="-cell 419 188 31 103 103 84 -lambda 0.16 -Na 14 -Nb 3 -Nc 445 -gauss_xtal -default_F 100
     -pixel 0.232 -distance 2.8 -device cpu"

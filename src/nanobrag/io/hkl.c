@@ -10,6 +10,8 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #include "base/arena.h"
 #include "base/context.h"
@@ -75,18 +77,47 @@ static nb_status fail_columns(nb_context *ctx, const struct text *text, long lin
     return fail(ctx, NB_ERR_FORMAT, "%s, line %ld: %d column%s, expected h k l F; %s",
                 text->name, line, columns, columns == 1 ? "" : "s",
                 columns > GROUP ? "keep the first four columns"
-                                : "complete the line or begin it with #");
+                                : "complete the line, separate the numbers by blanks, or "
+                                  "begin it with #");
 }
 
-/* Returns 1 if no word of a line is a number. */
+/* Returns 1 if no word of a line begins with a number. */
 static int is_words(const struct text *text, struct span line)
 {
     struct span word;
     double value;
 
     while (text_word(text, &line, &word))
-        if (text_number(word, &value)) return 0;
+        if (text_number_prefix(word, &value) > 0) return 0;
     return 1;
+}
+
+/* Returns 1 if the fourth word of a header names an intensity. */
+static int names_intensity(const struct text *text, struct span line)
+{
+    static const char *const names[] = {"i",     "iobs",  "i_obs",
+                                        "i-obs", "imean", "intensity"};
+    struct span word = {0};
+
+    for (int i = 0; i < GROUP; i++)
+        if (!text_word(text, &line, &word)) return 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (word.n == strlen(names[i]) && strncasecmp(word.at, names[i], word.n) == 0)
+            return 1;
+    return 0;
+}
+
+/* Skips a first line of words, unless it says that F is none. */
+static nb_status read_header(nb_context *ctx, const struct text *text, struct span line)
+{
+    if (names_intensity(text, line))
+        return fail(ctx, NB_ERR_FORMAT,
+                    "%s, line %ld: the header names an intensity, expected an amplitude F; "
+                    "take the square root, or remove the header if it is F",
+                    text->name, text->line);
+    log_line(ctx, NB_LOG_NOTE, "hkl", "%s, line %ld: a header of words is skipped",
+             text->name, text->line);
+    return NB_OK;
 }
 
 static nb_status fail_words(nb_context *ctx, const struct text *text, struct span line)
@@ -217,8 +248,7 @@ static nb_status read_list(nb_context *ctx, struct text *text, struct list *list
             break;
         }
         if (first && list->n == 0 && !list->groups && is_words(text, line))
-            log_line(ctx, NB_LOG_NOTE, "hkl", "%s, line %ld: a header of words is skipped",
-                     text->name, text->line);
+            status = read_header(ctx, text, line);
         else
             status = read_line(ctx, text, line, list);
         first = 0;

@@ -297,8 +297,10 @@ static nb_status check_second_origin(nb_context *ctx, const nb_scene *scene)
     apart = hypot(a.fast - b.fast, a.slow - b.slow) * 1000 / d->pixel;
     if (apart <= 1e-6) return NB_OK;
     return fail(ctx, NB_ERR_SCENE,
-                "the beam centre and the point nearest to the crystal were both given and "
-                "differ by %.9g pixels on the unrotated detector; leave one out",
+                "the beam centre (-Xbeam, -Ybeam) and the point nearest to the crystal "
+                "(-ORGX, -ORGY, -Xclose, -Yclose) were both given and differ by %.9g "
+                "pixels "
+                "on the unrotated detector; leave one out",
                 apart);
 }
 

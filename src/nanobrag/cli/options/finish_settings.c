@@ -197,6 +197,9 @@ static void warn_without_effect(const struct settings *s, struct messages *messa
                         "then "
                         "-energy %g",
                         energy, s->scene.beam.wavelength, 1000 * energy);
+    if (s->scene.crystal.ndomains == 1 && s->scene.crystal.mosaic[0] > 0)
+        message_warning(messages, "-mosaic has no effect with one domain; give "
+                                  "-mosaic_domains 10 or more");
     if (s->images > 1 && !s->given[OPT_OSC] && !s->img && !s->mask)
         message_warning(messages,
                         "-images %d without -osc: every image shows the same angles",

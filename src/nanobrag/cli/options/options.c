@@ -125,7 +125,10 @@ void nearest_start(struct nearest *nearest, const char *word)
 
 void nearest_try(struct nearest *nearest, const char *name)
 {
-    const size_t distance = strlen(name) < NAME_BYTES ? edits(nearest->word, name) : 0;
+    const size_t letters = strlen(nearest->word);
+    const int begins = letters > 3 && strncmp(name, nearest->word, letters) == 0;
+    const size_t changes = strlen(name) < NAME_BYTES ? edits(nearest->word, name) : 0;
+    const size_t distance = begins && changes > 2 ? 2 : changes;
     if (strlen(name) >= NAME_BYTES || distance >= nearest->distance) return;
     nearest->distance = distance;
     memcpy(nearest->name, name, strlen(name) + 1);
