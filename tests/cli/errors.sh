@@ -10,10 +10,12 @@ refuses 2 'no unit cell' $bare -default_F 1 -floatfile f
 refuses 2 'no structure factors' $bare $cell -floatfile f
 refuses 2 'nothing to write' $scene
 
-# names: the nearest is offered within two edits, and less than half of the letters
+# names: the nearest is offered within two edits, and less than half of the letters, or where
+# it begins like the word
 refuses 2 'the nearest is -lambda' $scene -lamda 1 -floatfile f
 refuses 2 'the nearest is -detpixels$' $scene -detpixles 9 -floatfile f
-for option in -pdb -o -V '-?' -wavelen; do
+refuses 2 'the nearest is -wavelength$' $scene -wavelen 1 -floatfile f
+for option in -pdb -o -V '-?'; do
     refuses 2 'unknown option .*lists them' $scene $option 1 -floatfile f
 done
 refuses 2 'parameter "misset_w"; the nearest is misset_[xyz]$' $scene -gradient misset_w

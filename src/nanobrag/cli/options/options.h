@@ -78,7 +78,8 @@ struct nearest {
 void nearest_start(struct nearest *nearest, const char *word);
 void nearest_try(struct nearest *nearest, const char *name);
 
-/* That name; NULL when it is more than two edits away, or half of the word's letters. */
+/* That name; NULL when it is more than two edits away, or half of the word's letters, and
+ * does not begin like the word. */
 const char *nearest_name(const struct nearest *nearest);
 
 /* Try the names and aliases of all options. */
