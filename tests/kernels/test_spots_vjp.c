@@ -348,15 +348,15 @@ static int masked(void)
     return TAP_PASS;
 }
 
-/* nothing but tails reach the detector: the first trial drops all of them. 8.4e-14 is
- * measured. */
+/* nothing but tails reach the detector: the first trial drops all of them. 1.1e-12 is
+ * measured, 2.3e-12 in a build without optimisation and vectors. */
 static int tails(void)
 {
     nb_scene s = scenes_beside_spot(NB_GAUSS, 10, 0.4);
 
-    tap_check(check_as_lanes("gauss", &s, 1e-8, 1.5e-12) > 0, "a loss");
+    tap_check(check_as_lanes("gauss", &s, 1e-8, 2e-11) > 0, "a loss");
     s = scenes_beside_spot(NB_GAUSS_STAR, 10, 0.4);
-    tap_check(check_as_lanes("gauss_star", &s, 1e-8, 1.5e-12) > 0, "a loss");
+    tap_check(check_as_lanes("gauss_star", &s, 1e-8, 2e-11) > 0, "a loss");
     return TAP_PASS;
 }
 
