@@ -61,13 +61,33 @@ static struct mutation mutate(struct attack *attack, nb_scene *scene)
     return m;
 }
 
+/* Returns the brightest pixel of the whole detector: a point spread rounds in units of it,
+ * even where a mask or a region hides it. */
+static double whole_peak(nb_scene scene, double *image, size_t n)
+{
+    nb_array array;
+    nb_description about;
+    nb_simulator *sim = NULL;
+    double peak = 0;
+
+    scene.detector.mask = NULL;
+    memset(scene.detector.roi, 0, sizeof scene.detector.roi);
+    if (nb_simulator_create(ctx, &scene, NULL, NULL, &sim) == NB_OK
+        && nb_describe(sim, NULL, &about) == NB_OK) {
+        array = nb_array_f64(image, about.nslow, about.nfast);
+        if (nb_forward(sim, NULL, &array) == NB_OK) peak = worst_largest(image, n);
+    }
+    nb_simulator_free(sim);
+    return peak;
+}
+
 /* Render an image of an accepted scene; returns 1 if that was possible. */
 static int check_image(struct attack *attack, nb_simulator *sim, const struct mutation *m,
                        const struct drawn_scene *drawn)
 {
     static double image[4 * DRAWN_PIXELS];
     nb_description about;
-    double least = 0, peak;
+    double least = 0, peak, bright;
     nb_array array;
     size_t n;
 
@@ -79,8 +99,8 @@ static int check_image(struct attack *attack, nb_simulator *sim, const struct mu
     if (nb_forward(sim, NULL, &array) != NB_OK) return 0;
     peak = worst_largest(image, n);
     for (size_t i = 0; i < n; i++) least = fmin(least, image[i]);
-    /* the transforms of a point spread round */
-    attack_expect(attack, isfinite(peak) && least >= -1e-12 * peak,
+    bright = least < 0 ? whole_peak(drawn->scene, image, n) : peak;
+    attack_expect(attack, isfinite(peak) && least >= -1e-12 * bright,
                   "%s[%d] = %g: accepted, pixels from %g to %g (%s)", m->name, m->at,
                   m->value, least, peak, drawn->text);
     return 1;
@@ -103,8 +123,10 @@ static int mutated(void)
             drawn.scene.beam.nsource = 1; /* the list has no more */
         if (drawn.scene.crystal.ndomains > (int)COUNT(drawn.domain_weight))
             drawn.scene.crystal.domain_weight = NULL;
-        if (drawn.scene.detector.nfast * (double)drawn.scene.detector.nslow > DRAWN_PIXELS)
-            drawn.scene.detector.mask = NULL;
+        if (drawn.scene.detector.nfast <= 0 || drawn.scene.detector.nslow <= 0
+            || drawn.scene.detector.nfast * (double)drawn.scene.detector.nslow
+                   > DRAWN_PIXELS)
+            drawn.scene.detector.mask = NULL; /* it is smaller than the detector now */
         status = nb_simulator_create(ctx, &drawn.scene, NULL, NULL, &sim);
         accepted += status == NB_OK;
         if (status == NB_OK) rendered += check_image(&attack, sim, &m, &drawn);
