@@ -29,8 +29,8 @@ struct rule {
     }
 #define NUMBERS(member, first, count, numbers, lower, upper, option)                       \
     {                                                                                      \
-#member, numbers, option, offsetof(nb_scene, member[(first)]), first, count,       \
-            lower, upper, 0                                                                \
+#member, numbers, option, offsetof(nb_scene, member) + (first) * sizeof(double),   \
+            first, count, lower, upper, 0                                                  \
     }
 
 static const struct rule number_rules[] = {
