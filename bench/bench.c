@@ -108,12 +108,8 @@ static void read_words(struct options *o, int argc, char **argv)
         const struct {
             const char *name;
             int *flag;
-        } flags[] = {{"-ladder", &o->ladder},
-                     {"-long", &o->longer},
-                     {"-quick", &o->quick},
-                     {"-fits", &o->fits},
-                     {"-floor", &o->floor},
-                     {"-help", &o->help}};
+        } flags[] = {{"-ladder", &o->ladder}, {"-long", &o->longer}, {"-quick", &o->quick},
+                     {"-fits", &o->fits},     {"-floor", &o->floor}, {"-help", &o->help}};
         const struct {
             const char *name, **text;
         } texts[] = {{"-cases", &o->letters},     {"-peer", &o->peer},

@@ -175,8 +175,7 @@ static void run_one(struct report *report, nb_context *ctx, const nb_hkl *hkl,
 
     *fit = (struct fit){.what = c->what};
     memcpy(fit->wanted, c->wanted, sizeof fit->wanted);
-    if (open_fit(ctx, &scene, c->free_names,
-                 c->shape == NB_GAUSS ? NB_SPOTS : NB_LANES, &b)
+    if (open_fit(ctx, &scene, c->free_names, c->shape == NB_GAUSS ? NB_SPOTS : NB_LANES, &b)
         && time_passes(unit, &b, report->options, fit)) {
         print_fit(fit);
         report->nfits++;

@@ -12,6 +12,7 @@
 #include <nanobrag/nanobrag.h>
 
 #include "image/target.h"
+#include "kernels/kernels.h"
 #include "support/ladder.h"
 #include "support/renders.h"
 #include "support/scenes.h"
@@ -23,6 +24,8 @@
  * in a gradient, 1.1e-15 in sums of products, 6.3e-14 in a gradient computed alone. */
 static const double gradient_allowed = 1e-13, product_allowed = 2e-14;
 static const double alone_allowed = 2e-13;
+/* Of a derivative, with one parameter free or many. */
+static const double one_of_many = 0;
 
 enum { FAST = 40, SLOW = 37, PIXELS = FAST * SLOW, MOST = 100, REFLECTIONS = 24 };
 
@@ -66,6 +69,83 @@ static int formulas(void)
                       "kind %d at %g: slope %.12g, differences %.12g +- %.1e", kind,
                       photons[i], loss.slope, found.slope, found.bar);
         }
+    return TAP_PASS;
+}
+
+/* Units in the last place of log() of the C library, itself within one. */
+static const double log_allowed = 2.5;
+
+static int logarithm(void)
+{
+    double worst = 0, at = 0;
+
+    for (int e = -1074; e <= 1023; e++)
+        for (int k = 0; k < 16; k++) {
+            const double x = ldexp(1 + k / 16.0 + 1e-3, e), want = log(x);
+            const double unit =
+                fmax(nextafter(fabs(want), INFINITY) - fabs(want), 0x1p-53 * fabs(x - 1));
+            const double off = fabs(phys_loss_log(x) - want) / unit;
+
+            if (off > worst) worst = off, at = x;
+        }
+    tap_check(worst <= log_allowed, "worst at %g: measured %.2f allowed %.2f units", at,
+              worst, log_allowed);
+    tap_check(phys_loss_log(0) == -INFINITY, "0 has the logarithm -infinity");
+    return TAP_PASS;
+}
+
+/* Of the sum of the losses' sizes, and of each slope: contraction and the order of a sum.
+ * Measured are 3e-16 and 3e-16. */
+static const double lanes_allowed = 4e-15;
+
+static void one_kind_by_lanes(const struct phys_loss_model *model, const char *isa)
+{
+    double photons[TILE_FAST], observed[TILE_FAST], weight[TILE_FAST];
+    double slope[TILE_FAST], curvature[TILE_FAST], worst = 0;
+
+    for (int n = 1; n <= TILE_FAST; n++) {
+        double sum = 0, size = 0, found;
+
+        for (int i = 0; i < n; i++) {
+            photons[i] = 0.01 * (i + 1) * (i + n);
+            observed[i] = i % 5 == 4 ? NAN : (i * 7) % 11;
+            weight[i] = i % 5 == 4 ? 0 : 0.5 + 0.1 * i;
+        }
+        found = kernels_lanes(isa).adjoint_precise->loss(model, n, photons, observed,
+                                                         weight, slope, curvature);
+        for (int i = 0; i < n; i++) {
+            const struct phys_loss want =
+                phys_loss(*model, photons[i], observed[i], weight[i]);
+            const double most = fabs(want.slope) + weight[i];
+
+            sum += want.value;
+            size += fabs(want.value) + weight[i];
+            if (most > 0) worst = fmax(worst, fabs(slope[i] - want.slope) / most);
+            worst = fmax(worst, fabs(curvature[i] - want.curvature)
+                                    / (fabs(want.curvature) + 1e-300));
+        }
+        worst = fmax(worst, fabs(found - sum) / size);
+    }
+    tap_check(worst <= lanes_allowed, "%s kind %d: measured %.1e allowed %.1e", isa,
+              model->kind, worst, lanes_allowed);
+}
+
+static int losses_by_lanes(void)
+{
+    static const char *const sets[] = {"scalar", "v2", "v3", "v4", "base"};
+    int run = 0;
+
+    for (size_t k = 0; k < sizeof sets / sizeof *sets; k++) {
+        if (!kernels_lanes(sets[k]).precise) continue;
+        run++;
+        for (int kind = NB_GAUSSIAN; kind <= NB_HUBER; kind++) {
+            const nb_target target = {kind, NULL, NULL, 1.5, 2.5, 2.1};
+            const struct phys_loss_model model = target_model(&target);
+
+            one_kind_by_lanes(&model, sets[k]);
+        }
+    }
+    tap_check(run >= 2, "%d instruction sets", run);
     return TAP_PASS;
 }
 
@@ -339,6 +419,83 @@ static int scenes_by_lanes(void)
     check_scene("base", globals, NB_LANES);
     check_scene("grid_of_sources", "cell dispersion beam_direction", NB_LANES);
     check_scene("gauss_constant", "cell fudge default_f ncells", NB_LANES);
+    check_scene("layers", "misset thickness attenuation origin water", NB_LANES);
+    check_scene("list_of_sources", "source_direction source_wavelength water", NB_LANES);
+    return TAP_PASS;
+}
+
+static nb_scene wet_scene(const char *name)
+{
+    nb_scene scene = scene_of(name);
+
+    scene.background.water = 50;
+    return scene;
+}
+
+/* The gradient at the scene: by the adjoint, and beside a normal matrix by the Jacobian. */
+static size_t both_gradients(const nb_scene *scene, const char *names, int strategy,
+                             double adjoint[MOST], double jacobian[MOST],
+                             char (*name)[sizeof((nb_param *)0)->name])
+{
+    static double observed[PIXELS], matrix[MOST * MOST];
+    nb_context *ctx = renders_context(1);
+    nb_simulator *sim = simulator_for(ctx, scene, names, strategy);
+    nb_array y = nb_array_f64(observed, SLOW, FAST);
+    const nb_target target = {NB_GAUSSIAN, &y, NULL, 0, 0, 0};
+    const nb_normal alone = {NULL, NULL, NULL, adjoint},
+                    beside = {matrix, NULL, NULL, jacobian};
+    const size_t n = nb_nparam(sim);
+    double value;
+
+    for (int i = 0; i < PIXELS; i++) observed[i] = 1e-3 * (i % 17);
+    memset(adjoint, 0, MOST * sizeof *adjoint);
+    memset(jacobian, 0, MOST * sizeof *jacobian);
+    for (size_t i = 0; name && i < n; i++) {
+        nb_param param;
+
+        if (nb_param_at(sim, i, &param) != NB_OK) abort();
+        (void)snprintf(name[i], sizeof name[i], "%s", param.name);
+    }
+    if (nb_loss(sim, NULL, &target, &value, (nb_normal *)&alone) != NB_OK
+        || nb_loss(sim, NULL, &target, &value, (nb_normal *)&beside) != NB_OK)
+        abort();
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    return n;
+}
+
+/* What no free parameter changes is not computed; the derivatives by the others stay as
+ * they are. */
+static void check_each_alone(const char *scene_name, const char *names, int strategy)
+{
+    static char name[MOST][sizeof((nb_param *)0)->name];
+    const nb_scene scene = wet_scene(scene_name);
+    double adjoint[MOST], jacobian[MOST], one[MOST], row[MOST], worst = 0;
+    const size_t n = both_gradients(&scene, names, strategy, adjoint, jacobian, name);
+    size_t at = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        (void)both_gradients(&scene, name[i], strategy, one, row, NULL);
+        const double off = fmax(fabs(*one - adjoint[i]) / (fabs(adjoint[i]) + 1e-300),
+                                fabs(*row - jacobian[i]) / (fabs(jacobian[i]) + 1e-300));
+
+        if (off > worst) worst = off, at = i;
+    }
+    tap_check(worst <= one_of_many,
+              "%s: each of \"%s\" alone: measured %.1e allowed %.1e (%s)", scene_name,
+              names, worst, one_of_many, name[at]);
+}
+
+static int parameters_alone(void)
+{
+    static const char names[] = "misset scale water origin wavelength fluence polarization "
+                                "b_factor ncells";
+
+    check_each_alone("base", names, NB_LANES);
+    check_each_alone("layers", "misset thickness attenuation origin water", NB_LANES);
+    check_each_alone("list_of_sources", "source_weight misset water distance", NB_LANES);
+    check_each_alone("gauss_constant", "misset mosaic water origin fluence scale",
+                     NB_SPOTS);
     return TAP_PASS;
 }
 
@@ -557,8 +714,11 @@ int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
         {"formulas", formulas},
+        {"logarithm", logarithm},
+        {"losses_by_lanes", losses_by_lanes},
         {"scenes_by_reference", scenes_by_reference},
         {"scenes_by_lanes", scenes_by_lanes},
+        {"parameters_alone", parameters_alone},
         {"scenes_with_reflections", scenes_with_reflections},
         {"threads_same_bits", threads_same_bits},
         {"point_spread", point_spread},

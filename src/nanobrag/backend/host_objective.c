@@ -93,7 +93,8 @@ static double objective_of_row(const struct window *w, const struct objective *o
             photons[f++] = 0;
             continue;
         }
-        sum += objective->row(objective->user, start + (size_t)f, n, photons + f, bar, NULL);
+        sum +=
+            objective->row(objective->user, start + (size_t)f, n, photons + f, bar, NULL);
         memcpy(photons + f, bar, sizeof *bar * (size_t)n);
         f += n;
     }

@@ -56,8 +56,8 @@ typedef double tile_close(const struct job *job, const struct tile *tile, double
 typedef void tile_omega(const struct phys_frame *frame, const struct tile *tile,
                         double *omega);
 
-/* Computes phys_loss() of n <= TILE_FAST pixels: slope[i] and curvature[i] of each, and returns the sum
- * of their values. Arrays have n elements and do not overlap. */
+/* Computes phys_loss() of n <= TILE_FAST pixels: slope[i] and curvature[i] of each, and
+ * returns the sum of their values. Arrays have n elements and do not overlap. */
 typedef double loss_of_pixels(const struct phys_loss_model *model, int n,
                               const double *photons, const double *observed,
                               const double *weight, double *slope, double *curvature);

@@ -1,8 +1,9 @@
 /*
  * lane_amorphous.h - the adjoint and the Jacobian of the photons of the amorphous material,
- * seen from the pixels' centres: amorphous_at_centre() in lane_sums.h, backward. Its body is
- * compiled with lanes_vjp.c in double, and the lanes in float call it too: where the material
- * is brighter than the crystal, a sum in float would round the crystal's gradient away.
+ * seen from the pixels' centres: amorphous_at_centre() in lane_sums.h, backward. Its body
+ * is compiled with lanes_vjp.c in double, and the lanes in float call it too: where the
+ * material is brighter than the crystal, a sum in float would round the crystal's gradient
+ * away.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -29,7 +30,8 @@ extern const struct amorphous_lanes AMORPHOUS;
 
 /* ---- a source ---- */
 
-/* The place among p->term of the derivatives of F^2 by the length of q, over that length. */
+/* The place among p->term of the derivatives of F^2 by the length of q, over that length.
+ */
 enum { PER_LENGTH = LANE_TERMS - 1 };
 
 /* Sets p->term[PER_LENGTH]. A table is looked up lane by lane. */
@@ -68,8 +70,7 @@ static void amorphous_slopes(const struct phys_frame *frame,
     for (int i = 0; i < l->n; i++) {
         const struct phys_vec3 step = step_of(l, i);
         const real kahns = phys_polarization(kahn, incident, e, b, phys_axpy(1, d, step));
-        const struct phys_vec3 slope =
-            phys_scale(per_length[i], phys_axpy(1, mid, step));
+        const struct phys_vec3 slope = phys_scale(per_length[i], phys_axpy(1, mid, step));
 
         p->fall[i] = 1;
         p->polar[i] = each != 0 ? kahns : 1;

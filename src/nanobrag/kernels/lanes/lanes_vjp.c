@@ -281,9 +281,9 @@ static double objective_back(const struct special *special, const struct job *jo
         value = objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
         AMORPHOUS.vjp(job, tile, p.photons_bar, &tile_bar);
         add_numbers(&tile_bar, bar);
-        return objective->linear ? MOMENTS.product(tile->width * tile->height,
-                                                   p.photons_bar, photons)
-                                 : value;
+        return objective->linear
+                   ? MOMENTS.product(tile->width * tile->height, p.photons_bar, photons)
+                   : value;
     }
     if (objective->linear) {
         workspace = NULL;
