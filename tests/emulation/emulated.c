@@ -152,6 +152,15 @@ static nb_status download(nb_context *ctx, void *device, void *to, gpu_address f
     return NB_OK;
 }
 
+static nb_status zero(nb_context *ctx, void *device, gpu_address to, size_t bytes)
+{
+    (void)device;
+    if (fails()) return device_fault(ctx, "setting memory to 0");
+    if (bytes) memset((void *)(uintptr_t)to, 0, bytes);
+    emulated.zeroed += bytes;
+    return NB_OK;
+}
+
 /* ---- kernels built at run time: code is the options of a test's NVRTC, a line each ----
  */
 
@@ -403,5 +412,6 @@ static void forget(void *device, void *recording)
 
 const struct gpu_driver gpu_emulated = {"emulated", open_device, close_device, use,
                                         allocate,   release,     owns,         upload,
-                                        download,   launch,      wait,         load,
-                                        unload,     record,      replay,       forget};
+                                        download,   zero,        launch,       wait,
+                                        load,       unload,      record,       replay,
+                                        forget};

@@ -34,7 +34,7 @@ struct emulated {
     /* counters */
     uint64_t calls; /* calls that may fail */
     uint64_t opened, allocations, uploads, downloads, waits;
-    uint64_t uploaded, downloaded; /* bytes */
+    uint64_t uploaded, downloaded, zeroed; /* bytes */
     /* own_launches: of kernels that load() loaded */
     uint64_t launches[GPU_WORKS], own_launches;
     int most_images; /* the most in one launch */

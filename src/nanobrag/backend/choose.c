@@ -11,12 +11,8 @@
 #include "base/context.h"
 #include "base/log.h"
 
-/* Samples per second of a core, and of each multiprocessor of a device. They are assumed,
- * not measured. Devices with full speed in double have capability 6.0, 7.0, 8.0, 9.0
- * or 10.0; others have 1/64 of it. */
+/* Samples per second of a core. They are assumed, not measured. */
 static const double core_single = 5e8, core_double = 2.5e8;
-static const double device_single = 1e9; /* of a multiprocessor */
-static const double double_full = 0.5, double_rest = 1.0 / 64;
 /* seconds of each call on a device, for copies and launches */
 static const double fixed = 1e-3;
 static const double worth = 2; /* how many times as fast a device has to be */
@@ -49,17 +45,6 @@ static const char *needs_host(const nb_simulator *sim)
     return NULL;
 }
 
-static double device_rate(const struct gpu_properties *properties, int single)
-{
-    const double rate = device_single * properties->processors;
-
-    if (single) return rate;
-    return rate
-           * (properties->minor == 0 && properties->major >= 6 && properties->major <= 10
-                  ? double_full
-                  : double_rest);
-}
-
 /* Returns 1 if a device is enough faster than the host; `out` explains it in one clause. */
 static int is_worth_it(const nb_simulator *sim, const struct phys_frame *frame,
                        double samples, const struct gpu_properties *properties, char *out,
@@ -74,7 +59,7 @@ static int is_worth_it(const nb_simulator *sim, const struct phys_frame *frame,
     const double spots = 1e-9 * sim->policy.spots_work / sim->ctx->threads;
     const double lanes = samples * pairs / cores;
     const double host = sim->policy.strategy == NB_SPOTS ? spots : lanes;
-    const double device = fixed + samples * pairs / device_rate(properties, there);
+    const double device = fixed + samples * pairs / gpu_rate(properties, there);
 
     (void)snprintf(out, n, "%.2g s estimated there, %.2g s on the host", device, host);
     return worth * device < host;
@@ -118,7 +103,7 @@ nb_status backend_choose(nb_simulator *sim, const struct phys_frame *frame, doub
     if (refused) return go_without(sim, asked, refused);
     gpu = open_gpu(ctx);
     if (!gpu) return go_without(sim, asked, ctx->no_gpu);
-    refused = gpu_refuses(&gpu->properties, &job);
+    refused = gpu_refuses(&gpu->properties, &job, sim->policy.precision == NB_SINGLE);
     if (refused) return go_without(sim, asked, refused);
     if (!asked && !is_worth_it(sim, frame, samples, &gpu->properties, why, sizeof why)) {
         stay(sim, why);

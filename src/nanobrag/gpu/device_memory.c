@@ -69,6 +69,7 @@ static const size_t buffers[] = {
     offsetof(struct gpu_scene, inputs[1]),    offsetof(struct gpu_scene, inputs[2]),
     offsetof(struct gpu_scene, tallies),      offsetof(struct gpu_scene, count_parameters),
     offsetof(struct gpu_scene, pixels),       offsetof(struct gpu_scene, counts),
+    offsetof(struct gpu_scene, peaks),
 };
 
 enum { BUFFERS = sizeof buffers / sizeof *buffers };

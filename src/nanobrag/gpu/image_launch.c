@@ -6,7 +6,6 @@
  */
 #include "gpu/image_launch.h"
 
-#include <assert.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -37,26 +36,28 @@ static int parts_of(const struct job *job, const struct rounding *rounding, int 
 
 /* The cost of a row of tiles, in units of what one launch may cost. */
 static double share_of_row(const struct gpu_properties *properties, const struct job *job,
-                           int across)
+                           int across, int single)
 {
     const double segments = ceil(gpu_pairs_of(job->frame) / SEGMENT);
     const double bytes = across * segments * THREADS * sizeof(double)
                          + (double)job->frame->nfast * GPU_SLOW * sizeof(double);
+    const struct gpu_row row = {across, single, bytes, 1};
 
-    return gpu_share_of_row(properties, job, across, bytes, 1);
+    return gpu_share_of_row(properties, job, &row);
 }
 
 /* A row of tiles is the smallest launch. It is refused when it costs more than this many
  * launches, in time or in memory. */
 static const double too_much = 8;
 
-const char *gpu_refuses(const struct gpu_properties *properties, const struct job *job)
+const char *gpu_refuses(const struct gpu_properties *properties, const struct job *job,
+                        int single)
 {
     const int across = (job->frame->nfast + GPU_FAST - 1) / GPU_FAST;
 
     if (gpu_pairs_of(job->frame) > INT_MAX - SEGMENT)
         return "there are more pairs of source and orientation than a device can count";
-    if (share_of_row(properties, job, across) > too_much)
+    if (share_of_row(properties, job, across, single) > too_much)
         return "a row of tiles alone would take too long, or too much memory, on the "
                "device";
     return NULL;
@@ -65,7 +66,7 @@ const char *gpu_refuses(const struct gpu_properties *properties, const struct jo
 static int rows_of_strip(const struct gpu_properties *properties, const struct job *job,
                          const struct gpu_layout *l)
 {
-    const double rows = 1 / share_of_row(properties, job, l->across);
+    const double rows = 1 / share_of_row(properties, job, l->across, l->single);
 
     return rows < 1 ? 1 : rows < l->down ? (int)rows : l->down;
 }
@@ -77,7 +78,7 @@ int image_most(const struct gpu_properties *properties, const struct job *job, i
     const double lists = (double)frame->nsource * sizeof *frame->source
                          + (double)frame->norientation * sizeof *frame->orientation
                          + sizeof(struct gpu_parameters);
-    const double share = share_of_row(properties, job, l.across) * l.down
+    const double share = share_of_row(properties, job, l.across, 0) * l.down
                          + lists / gpu_launch_memory(properties);
 
     return share * GPU_MOST_IMAGES < 1 ? GPU_MOST_IMAGES : (int)(1 / share);
@@ -159,6 +160,7 @@ struct image_run {
     struct gpu_layout layout;
     struct gpu_kernel kernel; /* of the Bragg sums */
     struct gpu_parameters parameters;
+    double peak; /* photons of the brightest pixel, where float may lose the image */
 };
 
 static nb_status run_strip(void *user, const struct gpu_strip *strip)
@@ -182,6 +184,8 @@ static nb_status run_strip(void *user, const struct gpu_strip *strip)
         NB_TRY(gpu_fetch_strip(run->ctx, s, run->job, strip, s->photons.address,
                                photons
                                    + (size_t)strip->slow * (size_t)run->job->frame->nfast));
+    if (strip->is_last && run->parameters.peak)
+        NB_TRY(gpu_fetch_peaks(run->ctx, s, 1, &run->peak));
     return s->gpu->driver->wait(run->ctx, s->gpu->device);
 }
 
@@ -215,7 +219,8 @@ static nb_status blank_output(struct image_run *run)
 }
 
 static nb_status run_all(struct progress *progress, struct gpu_scene *s,
-                         const struct job *job, int single, const struct gpu_output *out)
+                         const struct job *job, int single, const struct gpu_output *out,
+                         double *peak)
 {
     struct image_run run = {.ctx = progress->ctx, .scene = s, .job = job};
     struct gpu_layout *l = &run.layout;
@@ -226,21 +231,17 @@ static nb_status run_all(struct progress *progress, struct gpu_scene *s,
         image_output(out, &run.parameters);
         NB_TRY(blank_output(&run));
     }
+    if (gpu_may_lose(job, l->single)) {
+        NB_TRY(gpu_clear_peaks(run.ctx, s, 1));
+        run.parameters.peak = gpu_pointer(&s->peaks);
+    }
     progress_part(progress, 0, 1, gpu_strips_of(l));
-    return gpu_run_strips(progress, job, l, run_strip, &run);
+    NB_TRY(gpu_run_strips(progress, job, l, run_strip, &run));
+    *peak = run.peak;
+    return NB_OK;
 }
 
-static double peak_of(const struct job *job)
-{
-    const size_t n = (size_t)job->frame->nslow * (size_t)job->frame->nfast;
-    double peak = 0;
-
-    assert(job->photons);
-    for (size_t i = 0; i < n; i++) peak = fmax(peak, job->photons[i]);
-    return peak;
-}
-
-int gpu_needs_photons(const struct job *job, int single)
+int gpu_may_lose(const struct job *job, int single)
 {
     return single && job->spec.shape == PHYS_GAUSS;
 }
@@ -248,13 +249,15 @@ int gpu_needs_photons(const struct job *job, int single)
 nb_status gpu_forward(struct progress *progress, struct gpu_scene *scene,
                       const struct job *job, int single, const struct gpu_output *out)
 {
+    const int kept = gpu_layout_of(&scene->gpu->properties, job, single, 0).single;
+    double peak = 0;
+
     progress_start(progress, job->planned);
     if (job->photons) grid_clear(job);
     if (!out && image_is_empty(job)) return progress_end(progress);
     NB_TRY(gpu_begin(progress->ctx, scene));
-    NB_TRY(run_all(progress, scene, job, single, out));
-    if (job->photons && gpu_needs_photons(job, single)
-        && rounding_is_lost(job, peak_of(job)))
-        NB_TRY(run_all(progress, scene, job, 0, out));
+    NB_TRY(run_all(progress, scene, job, single, out, &peak));
+    if (gpu_may_lose(job, kept) && rounding_is_lost(job, peak))
+        NB_TRY(run_all(progress, scene, job, 0, out, &peak));
     return progress_end(progress);
 }

@@ -85,7 +85,7 @@ nb_status gpu_loss(struct progress *progress, struct gpu_scene *scene,
     if (!image_is_empty(job)) {
         NB_TRY(gpu_begin(progress->ctx, scene));
         NB_TRY(run_all(progress, scene, &alone, single, loss, out));
-        if (gpu_needs_photons(job, single) && rounding_is_lost(job, out[LOSS_BRIGHTEST]))
+        if (gpu_may_lose(job, single) && rounding_is_lost(job, out[LOSS_BRIGHTEST]))
             NB_TRY(run_all(progress, scene, &alone, 0, loss, out));
     }
     NB_TRY(progress_end(progress));

@@ -7,9 +7,9 @@
 #include "kernels/rounding.h"
 #include "physics/step.h"
 
-/* The limits of one launch: samples, about half a second on a large card so that it can be
- * stopped, then bytes and the share of the device's memory. */
-static const double most_samples = 5e10;
+/* The limits of one launch: seconds, so that a call can be stopped, progress is reported
+ * and no watchdog of a display ends it; then bytes and the share of the device's memory. */
+static const double most_seconds = 0.25;
 static const double most_memory = 256e6, most_share = 0.25;
 
 double gpu_pairs_of(const struct phys_frame *frame)
@@ -30,10 +30,12 @@ double gpu_launch_memory(const struct gpu_properties *properties)
 }
 
 double gpu_share_of_row(const struct gpu_properties *properties, const struct job *job,
-                        int across, double bytes, double effort)
+                        const struct gpu_row *row)
 {
-    return fmax(bytes / gpu_launch_memory(properties),
-                effort * tile_samples(job->frame) * across / most_samples);
+    const double seconds = row->effort * tile_samples(job->frame) * row->across
+                           / gpu_rate(properties, row->single);
+
+    return fmax(row->bytes / gpu_launch_memory(properties), seconds / most_seconds);
 }
 
 /* ---- parameters ---- */
@@ -215,17 +217,30 @@ nb_status gpu_send_target(nb_context *ctx, struct gpu_scene *scene, const struct
 
 /* ---- memory ---- */
 
+nb_status gpu_clear_peaks(nb_context *ctx, struct gpu_scene *scene, int images)
+{
+    const size_t bytes = (size_t)images * sizeof(double);
+
+    NB_TRY(gpu_reserve(ctx, scene->gpu, &scene->peaks, bytes));
+    return scene->gpu->driver->zero(ctx, scene->gpu->device, scene->peaks.address, bytes);
+}
+
+nb_status gpu_fetch_peaks(nb_context *ctx, const struct gpu_scene *scene, int images,
+                          double *peaks)
+{
+    return scene->gpu->driver->download(ctx, scene->gpu->device, peaks,
+                                        scene->peaks.address,
+                                        (size_t)images * sizeof *peaks);
+}
+
 nb_status gpu_reserve_zeros(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
                             size_t bytes)
 {
-    static const char zeros[1 << 16];
-    nb_status status = NB_OK;
+    nb_status status;
 
     if (bytes <= buffer->bytes) return NB_OK;
     NB_TRY(gpu_reserve(ctx, gpu, buffer, bytes));
-    for (size_t at = 0; at < bytes && status == NB_OK; at += sizeof zeros)
-        status = gpu->driver->upload(ctx, gpu->device, buffer->address + at, zeros,
-                                     bytes - at < sizeof zeros ? bytes - at : sizeof zeros);
+    status = gpu->driver->zero(ctx, gpu->device, buffer->address, bytes);
     if (status != NB_OK) gpu_drop(gpu, buffer);
     return status;
 }

@@ -299,17 +299,27 @@ cuda_result cuPointerGetAttribute(void *out, unsigned which, cuda_pointer pointe
 cuda_result cuMemcpyHtoDAsync_v2(cuda_pointer to, const void *from, size_t bytes,
                                  cuda_stream on)
 {
-    const cuda_result result = inside("cuMemcpyHtoDAsync_v2", is_expected(on));
+    const cuda_result result = inside("cuMemcpyHtoDAsync_v2", is_expected(on) && bytes > 0);
 
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     if (result == 0) memcpy((void *)(uintptr_t)to, from, bytes);
     return result;
 }
 
+cuda_result cuMemsetD8Async(cuda_pointer to, unsigned char value, size_t bytes,
+                            cuda_stream on)
+{
+    const cuda_result result = inside("cuMemsetD8Async", is_expected(on) && bytes > 0);
+
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    if (result == 0) memset((void *)(uintptr_t)to, value, bytes);
+    return result;
+}
+
 #ifndef FAKE_OLD
 cuda_result cuMemcpyDtoHAsync_v2(void *to, cuda_pointer from, size_t bytes, cuda_stream on)
 {
-    const cuda_result result = inside("cuMemcpyDtoHAsync_v2", is_expected(on));
+    const cuda_result result = inside("cuMemcpyDtoHAsync_v2", is_expected(on) && bytes > 0);
 
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     if (result == 0) memcpy(to, (const void *)(uintptr_t)from, bytes);

@@ -294,6 +294,7 @@ static nb_status upload(nb_context *ctx, void *device, gpu_address to, const voi
     struct device *d = device;
     cuda_result result;
 
+    if (bytes == 0) return NB_OK;
     NB_TRY(push_context(ctx, d));
     result = d->library.upload(to, from, bytes, d->stream);
     if (result == 0) result = d->library.stream_wait(d->stream);
@@ -307,10 +308,23 @@ static nb_status download(nb_context *ctx, void *device, void *to, gpu_address f
     struct device *d = device;
     cuda_result result;
 
+    if (bytes == 0) return NB_OK;
     NB_TRY(push_context(ctx, d));
     result = d->library.download(to, from, bytes, d->stream);
     return pop_context(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
                                      "copying %zu bytes from the device", bytes));
+}
+
+static nb_status zero(nb_context *ctx, void *device, gpu_address to, size_t bytes)
+{
+    struct device *d = device;
+    cuda_result result;
+
+    if (bytes == 0) return NB_OK;
+    NB_TRY(push_context(ctx, d));
+    result = d->library.zero(to, 0, bytes, d->stream);
+    return pop_context(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
+                                     "setting %zu bytes to 0", bytes));
 }
 
 /* ---- kernels ---- */
@@ -560,7 +574,7 @@ static nb_status wait_for_all(nb_context *ctx, void *device)
     return pop_context(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "computing"));
 }
 
-const struct gpu_driver gpu_cuda = {"cuda",   open_default, close_device, use,
-                                    allocate, release,      owns,         upload,
-                                    download, launch,       wait_for_all, load,
-                                    unload,   record,       replay,       forget};
+const struct gpu_driver gpu_cuda = {"cuda",  open_default, close_device, use,      allocate,
+                                    release, owns,         upload,       download, zero,
+                                    launch,  wait_for_all, load,         unload,   record,
+                                    replay,  forget};

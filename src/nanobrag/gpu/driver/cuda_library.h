@@ -76,6 +76,7 @@ struct CUlaunchConfig_st {
     X(pointer_attribute, cuPointerGetAttribute, (void *, unsigned, cuda_pointer))          \
     X(upload, cuMemcpyHtoDAsync_v2, (cuda_pointer, const void *, size_t, cuda_stream))     \
     X(download, cuMemcpyDtoHAsync_v2, (void *, cuda_pointer, size_t, cuda_stream))         \
+    X(zero, cuMemsetD8Async, (cuda_pointer, unsigned char, size_t, cuda_stream))           \
     X(launch, cuLaunchKernelEx,                                                            \
       (const struct CUlaunchConfig_st *, cuda_function, void **, void **))
 

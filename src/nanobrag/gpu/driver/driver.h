@@ -78,12 +78,13 @@ struct gpu_driver {
     void (*release)(void *device, gpu_address address); /* accepts 0 */
     /* 0 if an address of the caller's cannot be memory of the device. */
     int (*owns)(void *device, gpu_address address);
-    /* Both may return before the copy is done. upload() has read `from` on return;
-     * download() has filled `to` after wait(). */
+    /* These may return before the copy is done. upload() has read `from` on return;
+     * download() has filled `to` after wait(). 0 bytes are no copy. */
     nb_status (*upload)(nb_context *ctx, void *device, gpu_address to, const void *from,
                         size_t bytes);
     nb_status (*download)(nb_context *ctx, void *device, void *to, gpu_address from,
                           size_t bytes);
+    nb_status (*zero)(nb_context *ctx, void *device, gpu_address to, size_t bytes);
     nb_status (*launch)(nb_context *ctx, void *device, const struct gpu_launch *launch,
                         gpu_address parameters);
     nb_status (*wait)(nb_context *ctx, void *device);
@@ -98,6 +99,9 @@ struct gpu_driver {
     nb_status (*replay)(nb_context *ctx, void *device, void *recording);
     void (*forget)(void *device, void *recording); /* accepts NULL */
 };
+
+/* The samples that a device computes in a second, estimated (rate.c). */
+double gpu_rate(const struct gpu_properties *properties, int single);
 
 /* The name of a kernel in kernels.cu. */
 const char *gpu_kernel_name(const struct gpu_kernel *kernel);

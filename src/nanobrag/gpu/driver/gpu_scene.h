@@ -97,6 +97,7 @@ struct gpu_scene {
     struct gpu_hot_counts hot;
     struct gpu_verifications verifications;
     struct gpu_buffer parameters, sources, orientations, f, stol, mask, partial, photons;
+    struct gpu_buffer peaks; /* photons of the brightest pixel of each image of a launch */
     /* of derivatives and losses (derivatives.h, loss_launch.h) */
     struct gpu_buffer tangents, totals, change, sum_bar, f_counts, inputs[3];
     struct gpu_buffer count_parameters, tallies, pixels, counts; /* of counts (count.h) */
