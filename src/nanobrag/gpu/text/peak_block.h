@@ -13,6 +13,7 @@
 #if defined(__CUDACC__)
 #define BLOCK_MAX(to, n) (void)atomicMax(to, n)
 #else
+/* NOLINTNEXTLINE(readability-non-const-parameter): it is written */
 static inline void block_max(unsigned long long *to, unsigned long long n)
 {
     unsigned long long now = __atomic_load_n(to, __ATOMIC_RELAXED);
