@@ -310,7 +310,8 @@ static int strips_there(void)
         tap_check(0, "%s", nb_context_message(ctx));
     for (int k = 0; k < N; k++) {
         address = (gpu_address)(uintptr_t)image[k].data;
-        if (gpu_emulated.download(ctx, NULL, found, address, sizeof found) != NB_OK)
+        if (gpu_emulated.download(ctx, NULL, found, address, sizeof found) != NB_OK
+            || gpu_emulated.wait(ctx, NULL) != NB_OK)
             abort();
         same += bits_same(found, one, sizeof one / sizeof *one);
         gpu_emulated.release(NULL, address);

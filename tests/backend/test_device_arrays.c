@@ -45,7 +45,8 @@ static nb_status into_device(nb_simulator *sim, int bits, int rows, int step, do
     image.stride[1] = step;
     status = nb_forward(sim, NULL, &image);
     if (gpu->driver->download(sim->ctx, gpu->device, workspace, address, sizeof workspace)
-        != NB_OK)
+            != NB_OK
+        || gpu->driver->wait(sim->ctx, gpu->device) != NB_OK)
         abort();
     gpu->driver->release(gpu->device, address);
     for (int s = 0; s < scene->detector.nslow; s++)

@@ -1,7 +1,9 @@
 /*
  * emulated.h - a driver (gpu/driver/driver.h) whose device is the host: its memory is the
  * heap, its addresses are pointers, and a launch runs the source of the kernels block by
- * block.
+ * block. Whatever is requested is done when it is waited for and no earlier, and copies
+ * beside kernels after all that was requested meanwhile: what reads or overwrites memory
+ * too early shows in the results.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -46,6 +48,8 @@ struct emulated {
     /* devices that are open, blocks of memory that are not freed */
     int devices_open, blocks_held;
     int recordings_held, modules_held;
+    int pinned; /* blocks of pinned memory */
+    uint64_t overlaps; /* waits for a copy beside which a kernel ran */
     unsigned known; /* frame flags of the kernel loaded last */
 };
 

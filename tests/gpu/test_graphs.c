@@ -292,7 +292,8 @@ static int output_there(void)
 
         array.device = NB_CUDA;
         if (nb_forward(m.sim, NULL, &array) != NB_OK
-            || gpu->driver->download(m.ctx, gpu->device, out, at, sizeof out) != NB_OK)
+            || gpu->driver->download(m.ctx, gpu->device, out, at, sizeof out) != NB_OK
+            || gpu->driver->wait(m.ctx, gpu->device) != NB_OK)
             abort();
         tap_check(bits_same(host, out, PIXELS), "image %d: the same bits", i);
     }

@@ -101,7 +101,9 @@ void gpu_derivatives_drop(struct gpu_scene *scene)
 size_t gpu_scene_bytes(const struct gpu_scene *scene)
 {
     const char *base = (const char *)scene;
-    size_t bytes = scene->staged.bytes + scene->order.bytes + scene->counted.bytes;
+    size_t bytes = scene->gpu ? scene->gpu->driver->reserved(scene->gpu->device) : 0;
+
+    bytes += scene->staged.bytes + scene->order.bytes + scene->counted.bytes;
 
     for (int i = 0; i < BUFFERS; i++)
         bytes += ((const struct gpu_buffer *)(const void *)(base + buffers[i]))->bytes;
