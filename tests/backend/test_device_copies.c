@@ -97,6 +97,51 @@ static int lost_there(void)
     return TAP_PASS;
 }
 
+/* ---- memory that others take ---- */
+
+/* Each allocation of an image fails once: the host computes that image, and the device the
+ * next, with one warning for all. */
+static int out_of_memory(void)
+{
+    static double image[PIXELS], host[PIXELS];
+    const nb_scene scene = scenes_base();
+    nb_context *ctx;
+    nb_simulator *sim;
+    nb_description about;
+    int failures = 0;
+
+    emulated_reset();
+    devices_render(&scene, NB_CPU, NB_DOUBLE, host);
+    ctx = devices_context(NB_CUDA);
+    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    devices_warnings = 0;
+    for (int i = 0; i < 3; i++) {
+        const size_t there = emulated.bytes;
+        uint64_t launches;
+
+        gpu_scene_drop(&sim->device.scene);
+        emulated.memory = emulated.bytes + 1; /* another program has the rest */
+        launches = emulated.launches[GPU_IMAGE];
+        if (devices_image(sim, NULL, image) != NB_OK) tap_check(0, "%s", ctx->message);
+        failures += emulated.launches[GPU_IMAGE] == launches;
+        tap_check(memcmp(image, host, sizeof image) == 0, "%zu bytes: the host's image",
+                  there);
+        emulated.memory = 0;
+        launches = emulated.launches[GPU_IMAGE];
+        if (devices_image(sim, NULL, image) != NB_OK) tap_check(0, "%s", ctx->message);
+        tap_check(emulated.launches[GPU_IMAGE] == launches + 1, "the device goes on");
+    }
+    tap_check(failures == 3 && devices_warnings == 1,
+              "%d images were the host's, expected 3; %d warnings, expected 1: %s",
+              failures, devices_warnings, devices_warning);
+    if (nb_describe(sim, NULL, &about) != NB_OK) abort();
+    tap_check(strncmp(about.device, "emulated:0 ", 11) == 0, "images on %s", about.device);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    tap_check(devices_balanced(), "all memory was given back");
+    return TAP_PASS;
+}
+
 /* ---- the seconds of a launch ---- */
 
 static const struct gpu_properties cards[] = {
@@ -151,6 +196,7 @@ int main(int argc, char **argv)
     static const struct tap_case cases[] = {
         {"peak_alone", peak_alone},
         {"lost_there", lost_there},
+        {"out_of_memory", out_of_memory},
         {"seconds_of_a_launch", seconds_of_a_launch},
         {"rates", rates},
     };

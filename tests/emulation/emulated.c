@@ -29,16 +29,24 @@ void emulated_reset(void)
     emulated.modules_held = now.modules_held;
 }
 
+static int is_to_fail(void)
+{
+    return ++emulated.calls == emulated.fail_at;
+}
+
 /* 1 for the call that is to fail for lack of memory, after which the device goes on */
 static int lacks_memory(void)
 {
-    return ++emulated.calls == emulated.fail_at;
+    const int failed = is_to_fail();
+
+    emulated.lacks += (uint64_t)failed;
+    return failed;
 }
 
 /* 1 for the call that is to fail; nothing comes back any more of what was requested */
 static int fails(void)
 {
-    const int failed = lacks_memory();
+    const int failed = is_to_fail();
 
     if (failed) queue_run(0);
     return failed;

@@ -49,6 +49,7 @@ struct emulated {
     int devices_open, blocks_held;
     int recordings_held, modules_held;
     int pinned; /* blocks of pinned memory */
+    uint64_t lacks; /* calls that were made to fail for lack of memory */
     uint64_t overlaps; /* waits for a copy beside which a kernel ran */
     unsigned known; /* frame flags of the kernel loaded last */
 };

@@ -23,15 +23,20 @@ static void stay(nb_simulator *sim, const char *why)
     (void)snprintf(sim->device.why, sizeof sim->device.why, "%s", why);
 }
 
-/* Returns the context's device, opened once, or NULL with the reason in ctx->no_gpu. */
-static struct gpu *open_gpu(nb_context *ctx)
+/* Returns the context's device, opened once, or NULL with the reason in ctx->no_gpu;
+ * `passing` is 1 where that is a lack of memory. */
+static struct gpu *open_gpu(nb_context *ctx, int *passing)
 {
     const struct gpu_driver *driver = ctx->driver ? ctx->driver : &gpu_cuda;
+    nb_status status;
 
+    *passing = 0;
     if (ctx->no_gpu[0]) return NULL; /* opening it failed before */
     if (ctx->gpu) return ctx->gpu;
     ctx->close_gpu = gpu_close;
-    if (gpu_open(ctx, driver, ctx->device_id, &ctx->gpu) != NB_OK)
+    status = gpu_open(ctx, driver, ctx->device_id, &ctx->gpu);
+    *passing = status == NB_ERR_MEMORY;
+    if (status != NB_OK)
         (void)snprintf(ctx->no_gpu, sizeof ctx->no_gpu, "%.500s", ctx->message);
     return ctx->gpu;
 }
@@ -97,12 +102,18 @@ nb_status backend_choose(nb_simulator *sim, const struct phys_frame *frame, doub
     const char *refused = needs_host(sim);
     char why[100] = "asked for";
     struct gpu *gpu;
+    int passing;
 
     stay(sim, "asked for, or by default");
     if (ctx->device == NB_CPU) return NB_OK;
     if (refused) return go_without(sim, asked, refused);
-    gpu = open_gpu(ctx);
-    if (!gpu) return go_without(sim, asked, ctx->no_gpu);
+    gpu = open_gpu(ctx, &passing);
+    if (!gpu) {
+        const nb_status status = go_without(sim, asked, ctx->no_gpu);
+
+        if (passing) ctx->no_gpu[0] = '\0'; /* the next simulator tries again */
+        return status;
+    }
     refused = gpu_refuses(&gpu->properties, &job, sim->policy.precision == NB_SINGLE);
     if (refused) return go_without(sim, asked, refused);
     if (!asked && !is_worth_it(sim, frame, samples, &gpu->properties, why, sizeof why)) {
