@@ -182,7 +182,7 @@ static int device_refusals(void)
     check_refusal("memory of the host", NB_CUDA, &scene, &image, NB_ERR_SHAPE,
                   "image is said to lie on CUDA device 0, but its address is not");
     emulated.of_host = NULL;
-    emulated.fail_at = emulated.calls + 9;
+    emulated.fail_at = emulated.calls + 7;
     check_refusal("a device that fails", NB_CUDA, &scene, &image, NB_ERR_DEVICE,
                   "error 999");
     tap_check(devices_balanced(), "all memory was given back");

@@ -16,6 +16,7 @@
 #include "gpu/text/parameters.h"
 #include "simulator.h"
 #include "support/compiled.h"
+#include "support/renders.h"
 #include "support/scenes.h"
 #include "support/tap.h"
 
@@ -94,6 +95,155 @@ static int lost_there(void)
     }
     tap_check(lit > 0 && differ == 0, "%d pixels lit, %d differ from those in double", lit,
               differ);
+    return TAP_PASS;
+}
+
+/* ---- copies ---- */
+
+/* After the first image: parameters alone, or with the lists that changed, in one copy; and
+ * the image in another. */
+static int one_copy_each_way(void)
+{
+    static double image[PIXELS], host[PIXELS];
+    const nb_scene scene = scenes_base();
+    const double turned[3] = {0.01, 0.02, 0.03};
+    nb_context *ctx, *there;
+    nb_simulator *sim, *on_host;
+    uint64_t bytes[2];
+
+    emulated_reset();
+    ctx = devices_context(NB_CUDA);
+    there = devices_context(NB_CPU);
+    sim = devices_make(ctx, &scene, "misset", NB_DOUBLE);
+    on_host = devices_make(there, &scene, "misset", NB_DOUBLE);
+    if (devices_image(sim, NULL, image) != NB_OK) abort();
+    for (int i = 0; i < 2; i++) {
+        emulated.uploads = emulated.uploaded = emulated.downloads = 0;
+        if (devices_image(sim, i ? turned : NULL, image) != NB_OK) abort();
+        bytes[i] = emulated.uploaded;
+        tap_check(emulated.uploads == 1 && emulated.downloads == 1,
+                  "%llu copies to the device, %llu back",
+                  (unsigned long long)emulated.uploads,
+                  (unsigned long long)emulated.downloads);
+    }
+    tap_check(bytes[0] < FRONT_BYTES && bytes[1] > FRONT_BYTES,
+              "%llu bytes, and %llu with lists", (unsigned long long)bytes[0],
+              (unsigned long long)bytes[1]);
+    if (devices_image(on_host, turned, host) != NB_OK) abort();
+    tap_close("of the lists that went", renders_compare(image, host, PIXELS).worst, 0,
+              4e-13);
+    nb_simulator_free(sim);
+    nb_simulator_free(on_host);
+    nb_context_free(ctx);
+    nb_context_free(there);
+    return TAP_PASS;
+}
+
+/* A target goes again when its numbers changed, wherever they are, and only then. */
+static int target_that_changes(void)
+{
+    static double observed[PIXELS];
+    const nb_scene scene = scenes_base();
+    nb_array array = nb_array_f64(observed, scene.detector.nslow, scene.detector.nfast);
+    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &array};
+    nb_context *ctx = devices_context(NB_CUDA), *there = devices_context(NB_CPU);
+    nb_simulator *sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    nb_simulator *on_host = devices_make(there, &scene, "", NB_DOUBLE);
+
+    emulated_reset();
+    for (int i = 0; i < 5; i++) {
+        const int changes = i == 0 || i == 2 || i == 4;
+        double value[2];
+
+        if (i == 2) observed[PIXELS - 1] += 1e3;
+        if (i == 4) observed[0] += 1e-3;
+        emulated.uploaded = 0;
+        if (nb_loss(sim, NULL, &target, &value[0], NULL) != NB_OK
+            || nb_loss(on_host, NULL, &target, &value[1], NULL) != NB_OK)
+            abort();
+        tap_check((emulated.uploaded > sizeof observed) == changes,
+                  "call %d: %llu bytes went", i, (unsigned long long)emulated.uploaded);
+        tap_close("loss", value[0], value[1], 1e-11 * value[1]);
+    }
+    nb_simulator_free(sim);
+    nb_simulator_free(on_host);
+    nb_context_free(ctx);
+    nb_context_free(there);
+    return TAP_PASS;
+}
+
+static int digests(void)
+{
+    enum { N = 203 };
+    static unsigned char bytes[N];
+    uint64_t first[2], other[2];
+    int same = 0;
+
+    for (int i = 0; i < N; i++) bytes[i] = (unsigned char)(i * 5);
+    gpu_digest(bytes, N, first);
+    for (int i = 0; i < 8 * N; i++) {
+        bytes[i / 8] ^= (unsigned char)(1 << i % 8);
+        gpu_digest(bytes, N, other);
+        same += first[0] == other[0] || first[1] == other[1];
+        bytes[i / 8] ^= (unsigned char)(1 << i % 8);
+    }
+    memset(bytes, 0, N);
+    for (int n = 0; n < N; n++) { /* zeros that differ in number */
+        gpu_digest(bytes, (size_t)n, first);
+        gpu_digest(bytes, (size_t)n + 1, other);
+        same += first[0] == other[0] || first[1] == other[1];
+    }
+    tap_check(same == 0, "%d of %d changes do not show in both words", same, 8 * N + N);
+    return TAP_PASS;
+}
+
+/* ---- strips that are copied beside the next ---- */
+
+enum { LONG_ROW = 8000, LONG_ROWS = 200 };
+
+/* a narrow region of a wide detector: little to compute and much to copy */
+static nb_scene long_rows(void)
+{
+    const int roi[4] = {4000, 4040, 3, 197};
+    nb_scene scene = scenes_base();
+
+    scene.detector.nfast = LONG_ROW;
+    scene.detector.nslow = LONG_ROWS;
+    scene.crystal.shape = NB_GAUSS;
+    memcpy(scene.detector.roi, roi, sizeof roi);
+    return scene;
+}
+
+static int strips_in_turn(void)
+{
+    const size_t n = (size_t)LONG_ROW * LONG_ROWS;
+    double *host = calloc(n, sizeof *host), *image = calloc(n, sizeof *image);
+    const nb_scene scene = long_rows();
+    nb_context *ctx;
+    nb_simulator *sim;
+    double worst;
+
+    if (!host || !image) abort();
+    emulated_reset();
+    devices_render(&scene, NB_CPU, NB_DOUBLE, host);
+    ctx = devices_context(NB_CUDA);
+    sim = devices_make(ctx, &scene, "", NB_DOUBLE);
+    for (int i = 0; i < 2; i++) {
+        memset(image, 0xff, n * sizeof *image);
+        emulated.overlaps = 0;
+        if (devices_image(sim, NULL, image) != NB_OK) tap_check(0, "%s", ctx->message);
+        worst = renders_compare(image, host, n).worst;
+        tap_close("strips in turn", worst, 0, 4e-13);
+    }
+    tap_check(emulated.launches[GPU_IMAGE] == 8 && emulated.overlaps == 3,
+              "%llu launches of two images, %llu copies beside the next",
+              (unsigned long long)emulated.launches[GPU_IMAGE],
+              (unsigned long long)emulated.overlaps);
+    nb_simulator_free(sim);
+    nb_context_free(ctx);
+    free(host);
+    free(image);
+    tap_check(devices_balanced(), "all memory was given back");
     return TAP_PASS;
 }
 
@@ -196,6 +346,10 @@ int main(int argc, char **argv)
     static const struct tap_case cases[] = {
         {"peak_alone", peak_alone},
         {"lost_there", lost_there},
+        {"one_copy_each_way", one_copy_each_way},
+        {"target_that_changes", target_that_changes},
+        {"digests", digests},
+        {"strips_in_turn", strips_in_turn},
         {"out_of_memory", out_of_memory},
         {"seconds_of_a_launch", seconds_of_a_launch},
         {"rates", rates},

@@ -320,7 +320,8 @@ static nb_status run_pass(struct derivatives_run *run)
     NB_TRY(derivatives_send_tangents(run));
     NB_TRY(sums ? prepare_sums(run) : prepare_changes(run));
     progress_part(run->progress, share * run->part++, share, gpu_strips_of(&run->layout));
-    NB_TRY(gpu_run_strips(run->progress, run->job, &run->layout, run_strip, run));
+    NB_TRY(gpu_run_strips(run->progress, run->scene->gpu, run->job, &run->layout, run_strip,
+                          run));
     return sums ? fetch_sums(run) : NB_OK;
 }
 

@@ -150,7 +150,7 @@ static nb_status run_all(struct derivatives_run *run, double unit, int64_t *coun
     f->image.segments = run->layout.segments;
     f->count = gpu_pointer(&s->f_counts);
     f->unit = unit;
-    NB_TRY(gpu_run_strips(run->progress, run->job, &run->layout, run_strip, run));
+    NB_TRY(gpu_run_strips(run->progress, s->gpu, run->job, &run->layout, run_strip, run));
     NB_TRY(driver->download(run->ctx, s->gpu->device, counts, s->f_counts.address,
                             places * sizeof *counts));
     NB_TRY(driver->wait(run->ctx, s->gpu->device));

@@ -189,6 +189,7 @@ static nb_status send_batch(nb_context *ctx, struct gpu_scene *scene, const stru
     NB_TRY(image_common(ctx, scene, job, &batch->layout, batch->n));
     if (may_lose(batch, job)) NB_TRY(gpu_clear_peaks(ctx, scene, batch->n));
     NB_TRY(gpu_reserve(ctx, scene->gpu, &scene->parameters, bytes));
+    gpu_front_forget(scene); /* the block lies where they were */
     for (int i = 0; i < batch->n; i++) describe_image(scene, job, batch, i);
     return scene->gpu->driver->upload(ctx, scene->gpu->device,
                                       scene->parameters.address + before,

@@ -88,11 +88,11 @@ static double edges_of(const struct job *job)
 nb_status gpu_send_lists(nb_context *ctx, struct gpu_scene *scene, const struct job *job)
 {
     const struct phys_frame *frame = job->frame;
+    const struct gpu_span lists[FRONT_LISTS] =
+        {{frame->source, (size_t)frame->nsource * sizeof *frame->source},
+         {frame->orientation, (size_t)frame->norientation * sizeof *frame->orientation}};
 
-    NB_TRY(gpu_put(ctx, scene->gpu, &scene->sources, frame->source,
-                   (size_t)frame->nsource * sizeof *frame->source));
-    return gpu_put(ctx, scene->gpu, &scene->orientations, frame->orientation,
-                   (size_t)frame->norientation * sizeof *frame->orientation);
+    return gpu_front_lists(ctx, scene, lists);
 }
 
 static nb_status send_mask(nb_context *ctx, struct gpu_scene *s, const struct job *job)
@@ -115,13 +115,14 @@ nb_status gpu_send_common(nb_context *ctx, struct gpu_scene *scene, const struct
     const int looks_up = job->spec.lookup != PHYS_CONSTANT;
 
     if (frame->nstol > 0)
-        NB_TRY(gpu_put(ctx, scene->gpu, &scene->stol, frame->stol,
-                       (size_t)frame->nstol * sizeof *frame->stol));
+        NB_TRY(gpu_put_changed(ctx, scene->gpu, &scene->stol, frame->stol,
+                               (size_t)frame->nstol * sizeof *frame->stol));
     if (looks_up && (scene->f_varies || scene->f_sent != 1 + single)) {
         scene->f_sent = 0;
-        NB_TRY(gpu_put(ctx, scene->gpu, &scene->f,
-                       single ? (const void *)frame->f_single : (const void *)frame->f,
-                       places * (single ? sizeof(float) : sizeof(double))));
+        NB_TRY(
+            gpu_put_changed(ctx, scene->gpu, &scene->f,
+                            single ? (const void *)frame->f_single : (const void *)frame->f,
+                            places * (single ? sizeof(float) : sizeof(double))));
         scene->f_sent = 1 + single;
     }
     return send_mask(ctx, scene, job);
@@ -134,8 +135,8 @@ void gpu_describe(const struct gpu_scene *scene, const struct job *job,
 
     memset(out, 0, sizeof *out);
     *frame = *job->frame;
-    frame->source = gpu_pointer(&scene->sources);
-    frame->orientation = gpu_pointer(&scene->orientations);
+    frame->source = (const void *)(uintptr_t)gpu_list(scene, 0);
+    frame->orientation = (const void *)(uintptr_t)gpu_list(scene, 1);
     frame->stol = gpu_pointer(&scene->stol);
     frame->f = layout->single ? NULL : gpu_pointer(&scene->f);
     frame->f_single = layout->single ? gpu_pointer(&scene->f) : NULL;
@@ -185,11 +186,11 @@ static nb_status send_host(nb_context *ctx, struct gpu_scene *scene, const struc
     char *dense;
 
     if (input->stride[1] == 1 && input->stride[0] == (int64_t)nfast)
-        return gpu_put(ctx, scene->gpu, buffer, input->host, bytes);
+        return gpu_put_changed(ctx, scene->gpu, buffer, input->host, bytes);
     dense = gpu_workspace(ctx, &scene->staged, bytes, "an image");
     if (!dense) return NB_ERR_MEMORY;
     pack(input, nslow, nfast, size, dense);
-    return gpu_put(ctx, scene->gpu, buffer, dense, bytes);
+    return gpu_put_changed(ctx, scene->gpu, buffer, dense, bytes);
 }
 
 nb_status gpu_send_input(nb_context *ctx, struct gpu_scene *scene, const struct job *job,

@@ -34,7 +34,8 @@ double gpu_share_of_row(const struct gpu_properties *properties, const struct jo
 /* The memory that a launch may take, bytes. */
 double gpu_launch_memory(const struct gpu_properties *properties);
 
-/* gpu_send_lists() sends sources and orientations. gpu_send_common() sends what images of a
+/* gpu_send_lists() prepares sources and orientations, which go with the parameters of the
+ * next launch where they changed. gpu_send_common() sends what images of a
  * scene share: structure factors, unless they vary, the amorphous material's list, and the
  * mask. */
 nb_status gpu_send_lists(nb_context *ctx, struct gpu_scene *scene, const struct job *job);
@@ -50,9 +51,9 @@ void gpu_describe(const struct gpu_scene *scene, const struct job *job,
 nb_status gpu_send_job(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                        const struct gpu_layout *layout, struct gpu_parameters *out);
 
-/* gpu_send_input() sends an image of the host to buffer `number` of the scene's inputs and
- * sets its address. gpu_send_target() does so for the images that a loss compares with, in
- * buffers 1 and 2. */
+/* gpu_send_input() sends an image of the host, where it changed, to buffer `number` of the
+ * scene's inputs and sets its address. gpu_send_target() does so for the images that a loss
+ * compares with, in buffers 1 and 2. */
 nb_status gpu_send_input(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                          const struct gpu_input *input, int number, struct gpu_image *out);
 nb_status gpu_send_target(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
