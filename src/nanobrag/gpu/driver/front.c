@@ -50,8 +50,8 @@ nb_status gpu_front_lists(nb_context *ctx, struct gpu_scene *scene,
     if (front->there && scene->parameters.address == before && is_same(front, lists))
         return NB_OK;
     gpu_front_forget(scene);
-    NB_TRY(
-        gpu_pin(ctx, scene->gpu, &front->pinned, bytes + (FRONT_TURNS - 1) * FRONT_BYTES));
+    NB_TRY(gpu_pin(ctx, scene->gpu, &front->pinned,
+                   bytes + (size_t)(FRONT_TURNS - 1) * FRONT_BYTES));
     at = front->pinned.memory + FRONT_BYTES;
     for (int i = 0; i < FRONT_LISTS; i++) {
         memcpy(at, lists[i].at, lists[i].bytes);
