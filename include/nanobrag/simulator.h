@@ -104,16 +104,24 @@ NB_API void nb_simulator_free(nb_simulator *sim);
  * the call sees its results. A call still returns only when its results are complete.
  *
  *   cuda_stream  [in]  CUstream (cudaStream_t) of the device's primary context, the context
- *                      of CUDA's runtime. CU_STREAM_LEGACY (1) and CU_STREAM_PER_THREAD (2)
- *                      are the default streams. NULL: a stream of the library that waits
- *                      for no other, as before the first call
+ *                      of CUDA's runtime; or NB_STREAM_LEGACY or NB_STREAM_PER_THREAD, its
+ *                      default streams. NULL: a stream of the library that waits for no
+ *                      other, as before the first call
  *
- * The caller keeps the stream alive, and not capturing, while the simulator uses it. A
- * simulator that computes on the host accepts any stream and does not use it.
+ * Other libraries call the legacy default stream 0. In PyTorch
+ * torch.cuda.current_stream().cuda_stream is 0 unless another stream was chosen; passed on
+ * as it is, that is NULL here, and nothing orders the two: pass NB_STREAM_LEGACY in place
+ * of 0. JAX gives a custom call its stream, which is passed on as it is.
  *
- * Errors: NB_ERR_ARGUMENT (sim is NULL, or the stream belongs to another context; the
- * previous stream then stays in use), NB_ERR_DEVICE.
+ * The caller keeps the stream alive while the simulator uses it. A stream that is being
+ * captured into a graph is refused, here and by the calls that use it: they wait for their
+ * results. A simulator that computes on the host accepts any stream and does not use it.
+ *
+ * Errors: NB_ERR_ARGUMENT (sim is NULL, or the stream belongs to another context or is
+ * being captured; the previous stream then stays in use), NB_ERR_DEVICE.
  */
+#define NB_STREAM_LEGACY     ((void *)0x1) /* CU_STREAM_LEGACY */
+#define NB_STREAM_PER_THREAD ((void *)0x2) /* CU_STREAM_PER_THREAD */
 NB_API nb_status nb_simulator_set_stream(nb_simulator *sim, void *cuda_stream);
 
 /* The number of free parameters, called nparam below; 0 for sim = NULL. */

@@ -310,7 +310,8 @@ static int strips_there(void)
         tap_check(0, "%s", nb_context_message(ctx));
     for (int k = 0; k < N; k++) {
         address = (gpu_address)(uintptr_t)image[k].data;
-        if (gpu_emulated.download(ctx, NULL, found, address, sizeof found) != NB_OK)
+        if (gpu_emulated.download(ctx, NULL, found, address, sizeof found) != NB_OK
+            || gpu_emulated.wait(ctx, NULL) != NB_OK)
             abort();
         same += bits_same(found, one, sizeof one / sizeof *one);
         gpu_emulated.release(NULL, address);
@@ -425,7 +426,7 @@ static int layouts(void)
 /* whatever call of the driver fails, the images are the host's from there on */
 static int any_call_fails(void)
 {
-    static double host[FEW * PIXELS];
+    static double host[FEW * PIXELS], there[FEW * PIXELS];
     const nb_scene scene = scenes_base();
     uint64_t n = 0;
     int failed = 1, wrong = 0;
@@ -438,18 +439,20 @@ static int any_call_fails(void)
         double *x, *block;
 
         emulated_reset();
-        emulated.fail_at = n++;
+        emulated.fail_at = n < 2 ? 0 : n - 1;
+        n++;
         devices_warnings = 0;
         ctx = devices_context(n == 1 ? NB_CPU : NB_CUDA);
         sim = devices_make(ctx, &scene, moving, NB_DOUBLE);
         x = jacobian_of(sim, FEW);
         image = images_of(sim, FEW, &block);
         if (nb_forward_batch(sim, FEW, x, image) != NB_OK) abort();
-        if (n == 1) memcpy(host, block, sizeof host);
-        failed = n == 1 || emulated.calls >= n - 1;
+        if (n < 3) memcpy(n == 1 ? host : there, block, sizeof host);
+        failed = n < 3 || emulated.calls >= n - 2;
         nb_simulator_stats(sim, &stats);
-        if (failed && n > 1)
-            wrong += !bits_same(block, host, sizeof host / sizeof *host)
+        /* without memory for a batch the device computes one image after the other */
+        if (failed && n > 2)
+            wrong += memcmp(block, emulated.lacks > 0 ? there : host, sizeof host) != 0
                      || devices_warnings != 1 || stats.fallbacks != 1;
         free(x);
         free(block);
@@ -458,9 +461,9 @@ static int any_call_fails(void)
         nb_context_free(ctx);
         wrong += !devices_balanced();
     }
-    tap_check(wrong == 0 && n > 8,
+    tap_check(wrong == 0 && n > 9,
               "%llu calls fail, %d of them without the host's images and one warning",
-              (unsigned long long)n - 2, wrong);
+              (unsigned long long)n - 3, wrong);
     emulated_reset();
     return TAP_PASS;
 }

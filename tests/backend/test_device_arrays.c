@@ -45,7 +45,8 @@ static nb_status into_device(nb_simulator *sim, int bits, int rows, int step, do
     image.stride[1] = step;
     status = nb_forward(sim, NULL, &image);
     if (gpu->driver->download(sim->ctx, gpu->device, workspace, address, sizeof workspace)
-        != NB_OK)
+            != NB_OK
+        || gpu->driver->wait(sim->ctx, gpu->device) != NB_OK)
         abort();
     gpu->driver->release(gpu->device, address);
     for (int s = 0; s < scene->detector.nslow; s++)
@@ -181,7 +182,7 @@ static int device_refusals(void)
     check_refusal("memory of the host", NB_CUDA, &scene, &image, NB_ERR_SHAPE,
                   "image is said to lie on CUDA device 0, but its address is not");
     emulated.of_host = NULL;
-    emulated.fail_at = emulated.calls + 9;
+    emulated.fail_at = emulated.calls + 7;
     check_refusal("a device that fails", NB_CUDA, &scene, &image, NB_ERR_DEVICE,
                   "error 999");
     tap_check(devices_balanced(), "all memory was given back");

@@ -65,7 +65,8 @@ void devices_render(const nb_scene *scene, int device, int precision, double *im
 
 int devices_balanced(void)
 {
-    return emulated.blocks_held == 0 && emulated.bytes == 0 && emulated.devices_open == 0;
+    return emulated.blocks_held == 0 && emulated.pinned == 0 && emulated.bytes == 0
+           && emulated.devices_open == 0;
 }
 
 nb_scene devices_many_tiles(void)

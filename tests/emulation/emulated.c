@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emulation/emulated_queue.h"
 #include "emulation/jacobian_kernels.h"
 #include "gpu/text/block.h"
 #include "gpu/text/parameters.h"
@@ -23,14 +24,37 @@ void emulated_reset(void)
     emulated.bytes = emulated.most_bytes = now.bytes;
     emulated.devices_open = now.devices_open;
     emulated.blocks_held = now.blocks_held;
+    emulated.pinned = now.pinned;
     emulated.recordings_held = now.recordings_held;
     emulated.modules_held = now.modules_held;
 }
 
-/* 1 for the call that is to fail */
-static int fails(void)
+static int is_to_fail(void)
 {
     return ++emulated.calls == emulated.fail_at;
+}
+
+/* 1 for the call that is to fail for lack of memory, after which the device goes on */
+static int lacks_memory(void)
+{
+    const int failed = is_to_fail();
+
+    emulated.lacks += (uint64_t)failed;
+    return failed;
+}
+
+/* 1 for the call that is to fail; nothing comes back any more of what was requested */
+static int fails(void)
+{
+    const int failed = is_to_fail();
+
+    if (failed) queue_run(0);
+    return failed;
+}
+
+static void *pointer(gpu_address address)
+{
+    return (void *)(uintptr_t)address;
 }
 
 static nb_status device_fault(nb_context *ctx, const char *what)
@@ -71,6 +95,7 @@ static nb_status open_device(nb_context *ctx, int id, void **device,
 static void close_device(void *device)
 {
     emulated.devices_open -= device != NULL;
+    queue_run(1);
     free(device);
 }
 
@@ -98,7 +123,8 @@ static nb_status allocate(nb_context *ctx, void *device, size_t bytes, gpu_addre
 
     (void)device;
     *out = 0;
-    if (!fails() && !full) head = malloc(sizeof *head + bytes);
+    if (!lacks_memory() && !full) head = malloc(sizeof *head + bytes);
+    if (!head) queue_run(1);
     if (!head)
         return fail(ctx, NB_ERR_MEMORY, "the emulated device has no %zu bytes left", bytes);
     head->bytes = bytes;
@@ -117,6 +143,7 @@ static void release(void *device, gpu_address address)
 
     (void)device;
     if (!head) return;
+    queue_run(1);
     emulated.blocks_held--;
     emulated.bytes -= head[-1].bytes;
     free(head - 1);
@@ -134,9 +161,9 @@ static nb_status upload(nb_context *ctx, void *device, gpu_address to, const voi
     (void)device;
     if (fails()) return device_fault(ctx, "a copy to the device");
     emulated.seen[0] = emulated.stream;
-    if (bytes) memcpy((void *)(uintptr_t)to, from, bytes);
     emulated.uploads++;
     emulated.uploaded += bytes;
+    queue_upload(pointer(to), from, bytes);
     return NB_OK;
 }
 
@@ -146,10 +173,79 @@ static nb_status download(nb_context *ctx, void *device, void *to, gpu_address f
     (void)device;
     if (fails()) return device_fault(ctx, "a copy from the device");
     emulated.seen[1] = emulated.stream;
-    if (bytes) memcpy(to, (const void *)(uintptr_t)from, bytes);
     emulated.downloads++;
     emulated.downloaded += bytes;
+    queue_copy(QUEUE_BACK, to, pointer(from), bytes);
     return NB_OK;
+}
+
+static nb_status zero(nb_context *ctx, void *device, gpu_address to, size_t bytes)
+{
+    (void)device;
+    if (fails()) return device_fault(ctx, "setting memory to 0");
+    emulated.zeroed += bytes;
+    queue_copy(QUEUE_ZEROS, pointer(to), NULL, bytes);
+    return NB_OK;
+}
+
+/* ---- pinned memory, which is the heap ---- */
+
+static nb_status pin(nb_context *ctx, void *device, size_t bytes, void **out)
+{
+    (void)device;
+    *out = lacks_memory() ? NULL : malloc(bytes);
+    if (!*out) return fail(ctx, NB_ERR_MEMORY, "%zu bytes cannot be pinned", bytes);
+    emulated.pinned++;
+    return NB_OK;
+}
+
+static void unpin(void *device, void *memory)
+{
+    (void)device;
+    if (!memory) return;
+    queue_run(1);
+    emulated.pinned--;
+    free(memory);
+}
+
+static nb_status send_pinned(nb_context *ctx, void *device, gpu_address to,
+                             const void *from, size_t bytes)
+{
+    (void)device;
+    if (fails()) return device_fault(ctx, "a copy of pinned memory to the device");
+    emulated.seen[0] = emulated.stream;
+    emulated.uploads++;
+    emulated.uploaded += bytes;
+    queue_copy(QUEUE_COPY, pointer(to), from, bytes);
+    return NB_OK;
+}
+
+static nb_status fetch(nb_context *ctx, void *device, int slot, void *to, gpu_address from,
+                       size_t bytes)
+{
+    (void)device;
+    if (fails()) return device_fault(ctx, "a copy from the device to pinned memory");
+    emulated.seen[1] = emulated.stream;
+    emulated.downloads++;
+    emulated.downloaded += bytes;
+    if (queue_fetch(slot, to, pointer(from), bytes)) return NB_OK;
+    return device_fault(ctx, "a slot of copies that is in use");
+}
+
+static nb_status fetched(nb_context *ctx, void *device, int slot)
+{
+    (void)device;
+    if (fails()) return device_fault(ctx, "waiting for a copy");
+    emulated.overlaps += queue_is_busy();
+    queue_run(1);
+    queue_finish(slot);
+    return NB_OK;
+}
+
+static size_t reserved(void *device)
+{
+    (void)device;
+    return 0;
 }
 
 /* ---- kernels built at run time: code is the options of a test's NVRTC, a line each ----
@@ -215,6 +311,7 @@ static nb_status load(nb_context *ctx, void *device, const void *code, size_t by
 static void unload(void *device, void *own)
 {
     (void)device;
+    queue_run(1);
     emulated.modules_held--;
     free(own);
 }
@@ -310,8 +407,8 @@ static int numbered(int i, int n)
     return (int)(((long long)i * primes[k] + n / 3) % n);
 }
 
-static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *launch,
-                        gpu_address parameters)
+/* Runs the blocks of a launch. */
+static void run(const struct gpu_launch *launch, gpu_address parameters)
 {
     const struct gpu_kernel *kernel = &launch->kernel;
     const struct derivative_kernel *jacobian = jacobian_of(kernel);
@@ -322,18 +419,7 @@ static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *
     const int blocks = (int)launch->blocks, n = blocks * images;
     const int threads = emulated.threads ? emulated.threads : 1;
 
-    (void)device;
     (void)threads; /* no one else's where there is no OpenMP */
-    if (fails()) return device_fault(ctx, "a launch");
-    if ((!block && !jacobian) || n <= 0) return device_fault(ctx, "a launch of nothing");
-    if (images > 1 && kernel->work != GPU_IMAGE && kernel->work != GPU_FINISH)
-        return device_fault(ctx, "a launch for several images");
-    if (kernel->runtime && !is_own(kernel)) return device_fault(ctx, "a launch of another");
-    emulated.seen[2] = emulated.stream;
-    emulated.launches[kernel->work]++;
-    if (images > emulated.most_images) emulated.most_images = images;
-    emulated.blocks[kernel->work] += (uint64_t)n;
-    emulated.own_launches += kernel->runtime != NULL;
     emulated_known = kernel->runtime ? ((const struct module *)kernel->runtime)->known : 0;
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int i = 0; i < n; i++) {
@@ -346,6 +432,28 @@ static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *
     }
     emulated_known = 0;
     if (kernel->runtime && emulated.bends) bend(p, n);
+}
+
+static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *launch,
+                        gpu_address parameters)
+{
+    const struct gpu_kernel *kernel = &launch->kernel;
+    const int images = launch->images > 0 ? (int)launch->images : 1;
+    const int n = (int)launch->blocks * images;
+
+    (void)device;
+    if (fails()) return device_fault(ctx, "a launch");
+    if ((!block_of(kernel) && !jacobian_of(kernel)) || n <= 0)
+        return device_fault(ctx, "a launch of nothing");
+    if (images > 1 && kernel->work != GPU_IMAGE && kernel->work != GPU_FINISH)
+        return device_fault(ctx, "a launch for several images");
+    if (kernel->runtime && !is_own(kernel)) return device_fault(ctx, "a launch of another");
+    emulated.seen[2] = emulated.stream;
+    emulated.launches[kernel->work]++;
+    if (images > emulated.most_images) emulated.most_images = images;
+    emulated.blocks[kernel->work] += (uint64_t)n;
+    emulated.own_launches += kernel->runtime != NULL;
+    queue_launch(run, launch, parameters);
     return NB_OK;
 }
 
@@ -355,6 +463,8 @@ static nb_status wait(nb_context *ctx, void *device)
     if (fails()) return device_fault(ctx, "waiting");
     emulated.seen[3] = emulated.stream;
     emulated.waits++;
+    queue_run(1);
+    for (int i = 0; i < GPU_FETCHES; i++) queue_finish(i);
     return NB_OK;
 }
 
@@ -401,7 +511,26 @@ static void forget(void *device, void *recording)
     free(recording);
 }
 
-const struct gpu_driver gpu_emulated = {"emulated", open_device, close_device, use,
-                                        allocate,   release,     owns,         upload,
-                                        download,   launch,      wait,         load,
-                                        unload,     record,      replay,       forget};
+const struct gpu_driver gpu_emulated = {.name = "emulated",
+                                        .open = open_device,
+                                        .close = close_device,
+                                        .use = use,
+                                        .allocate = allocate,
+                                        .release = release,
+                                        .owns = owns,
+                                        .upload = upload,
+                                        .download = download,
+                                        .pin = pin,
+                                        .unpin = unpin,
+                                        .send = send_pinned,
+                                        .fetch = fetch,
+                                        .fetched = fetched,
+                                        .zero = zero,
+                                        .launch = launch,
+                                        .wait = wait,
+                                        .load = load,
+                                        .unload = unload,
+                                        .record = record,
+                                        .replay = replay,
+                                        .forget = forget,
+                                        .reserved = reserved};

@@ -1,7 +1,9 @@
 /*
  * emulated.h - a driver (gpu/driver/driver.h) whose device is the host: its memory is the
  * heap, its addresses are pointers, and a launch runs the source of the kernels block by
- * block.
+ * block. Whatever is requested is done when it is waited for and no earlier, and copies
+ * beside kernels after all that was requested meanwhile: what reads or overwrites memory
+ * too early shows in the results.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -34,7 +36,7 @@ struct emulated {
     /* counters */
     uint64_t calls; /* calls that may fail */
     uint64_t opened, allocations, uploads, downloads, waits;
-    uint64_t uploaded, downloaded; /* bytes */
+    uint64_t uploaded, downloaded, zeroed; /* bytes */
     /* own_launches: of kernels that load() loaded */
     uint64_t launches[GPU_WORKS], own_launches;
     int most_images; /* the most in one launch */
@@ -46,6 +48,9 @@ struct emulated {
     /* devices that are open, blocks of memory that are not freed */
     int devices_open, blocks_held;
     int recordings_held, modules_held;
+    int pinned; /* blocks of pinned memory */
+    uint64_t lacks; /* calls that were made to fail for lack of memory */
+    uint64_t overlaps; /* waits for a copy beside which a kernel ran */
     unsigned known; /* frame flags of the kernel loaded last */
 };
 

@@ -29,9 +29,11 @@
 static void finish(const void *parameters, int number)
 {
     struct tile_shared shared;
+    double photons[BLOCK_THREADS];
 
     memset(&shared, 0xff, sizeof shared);
-    finish_block(parameters, number, &shared);
+    memset(photons, 0xff, sizeof photons);
+    finish_block(parameters, number, &shared, photons);
 }
 
 static void loss(const void *parameters, int number)

@@ -32,7 +32,7 @@ static void *device;
 /* a device of this library, which begins anew */
 static void begin(const char *library)
 {
-    const struct cuda_source source = {library, &fatbin};
+    const struct cuda_source source = {library, &fatbin, 0};
     fake_cuda_state_function *get;
     struct gpu_properties properties;
     void *handle = dlopen(library, RTLD_NOW | RTLD_NODELETE);

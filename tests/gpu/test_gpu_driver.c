@@ -30,7 +30,7 @@ enum { LAUNCH_FAILED = 719 };
 
 static const char code[FATBIN_MODULES] = "xy";
 static const struct gpu_fatbin fatbin = {{&code[0], &code[1], &code[2]}, EVERY, 13000};
-static const struct cuda_source source = {FAKE_CUDA, &fatbin};
+static const struct cuda_source source = {FAKE_CUDA, &fatbin, 0};
 
 static nb_context *ctx;
 static struct fake_cuda *fake;
@@ -60,11 +60,13 @@ static void check_balance(const char *when)
 {
     tap_check(fake->contexts == 0 && fake->streams == 0 && fake->modules == 0
                   && fake->memories == 0 && fake->depth == 0 && fake->misuses == 0
-                  && fake->lost == 0,
+                  && fake->lost == 0 && fake->pinned == 0 && fake->events == 0,
               "%s: %d contexts, %d streams, %d modules, %d memories, %d entered, %d "
-              "misuses, %d lost; expected none",
+              "misuses, %d lost, %d pinned, %d events; expected none",
               when, fake->contexts, fake->streams, fake->modules, fake->memories,
-              fake->depth, fake->misuses, fake->lost);
+              fake->depth, fake->misuses, fake->lost, fake->pinned, fake->events);
+    tap_check(fake->capture_mode == 0, "%s: the thread captures in mode %u, as before",
+              when, fake->capture_mode);
 }
 
 static void end(const char *when)
@@ -190,7 +192,7 @@ static int kernels(void)
 
 static int no_library(void)
 {
-    const struct cuda_source none = {"libnosuchcuda.so.1", &fatbin};
+    const struct cuda_source none = {"libnosuchcuda.so.1", &fatbin, 0};
 
     begin();
     check_not_opened(&none, 0, NB_ERR_UNSUPPORTED, "no CUDA driver here: libnosuchcuda");
@@ -199,7 +201,7 @@ static int no_library(void)
 
 static int old_library(void)
 {
-    const struct cuda_source old = {FAKE_CUDA_OLD, &fatbin};
+    const struct cuda_source old = {FAKE_CUDA_OLD, &fatbin, 0};
 
     begin();
     check_not_opened(&old, 0, NB_ERR_UNSUPPORTED,
@@ -210,7 +212,7 @@ static int old_library(void)
 static int no_kernels(void)
 {
     static const struct gpu_fatbin nothing = {{NULL, NULL, NULL}, "", 0};
-    const struct cuda_source empty = {FAKE_CUDA, &nothing};
+    const struct cuda_source empty = {FAKE_CUDA, &nothing, 0};
 
     begin();
     check_not_opened(&empty, 0, NB_ERR_UNSUPPORTED, "this build has no kernels for GPUs");
@@ -258,7 +260,7 @@ static int too_old(void)
         {11, 0, 13010, NULL},
     };
     static const struct gpu_fatbin newer = {{&code[0], &code[1], &code[2]}, EVERY, 13010};
-    const struct cuda_source from = {FAKE_CUDA, &newer};
+    const struct cuda_source from = {FAKE_CUDA, &newer, 0};
 
     for (size_t i = 0; i < COUNT(cases); i++) {
         begin();
@@ -317,6 +319,7 @@ static int words(void)
 static nb_status session(void)
 {
     char bytes[16] = "";
+    void *pinned = NULL;
     gpu_address address[2] = {0, 0};
     nb_status status = cuda_open(ctx, &source, 0, &device, &properties);
 
@@ -329,7 +332,15 @@ static nb_status session(void)
         status = launch(PHYS_SQUARE, PHYS_NEAREST, single);
     if (status == NB_OK)
         status = gpu_cuda.download(ctx, device, bytes, address[0], sizeof bytes);
+    if (status == NB_OK) status = gpu_cuda.pin(ctx, device, sizeof bytes, &pinned);
+    if (status == NB_OK) status = gpu_cuda.zero(ctx, device, address[0], sizeof bytes);
+    if (status == NB_OK)
+        status = gpu_cuda.send(ctx, device, address[1], pinned, sizeof bytes);
+    if (status == NB_OK)
+        status = gpu_cuda.fetch(ctx, device, 0, pinned, address[0], sizeof bytes);
+    if (status == NB_OK) status = gpu_cuda.fetched(ctx, device, 0);
     if (status == NB_OK) status = gpu_cuda.wait(ctx, device);
+    gpu_cuda.unpin(device, pinned);
     for (int i = 0; i < 2; i++) gpu_cuda.release(device, address[i]);
     gpu_cuda.close(device);
     device = NULL;
@@ -346,6 +357,9 @@ static int any_call_fails(void)
                                          "cuStreamDestroy_v2",
                                          "cuDevicePrimaryCtxRelease_v2",
                                          "cuStreamSynchronize",
+                                         "cuEventDestroy_v2",
+                                         "cuMemFreeHost",
+                                         "cuThreadExchangeStreamCaptureMode",
                                          "cuCtxPushCurrent_v2"};
     int told = 0, calls;
 
@@ -360,7 +374,8 @@ static int any_call_fails(void)
         begin();
         fake->fail_at = at;
         status = session();
-        entering = strcmp(fake->last_failed, "cuCtxPushCurrent_v2") == 0;
+        entering = strcmp(fake->last_failed, "cuCtxPushCurrent_v2") == 0
+                   || strcmp(fake->last_failed, "cuThreadExchangeStreamCaptureMode") == 0;
         for (size_t i = 0; i < COUNT(silent); i++)
             if (strcmp(fake->last_failed, silent[i]) == 0) quiet = 1;
         told += status != NB_OK;
@@ -371,6 +386,9 @@ static int any_call_fails(void)
                   (int)status, nb_context_message(ctx));
         /* a context that cannot be entered takes what is in it along */
         if (entering) fake->lost = 0;
+        /* which that call alone could have restored */
+        if (strcmp(fake->last_failed, "cuThreadExchangeStreamCaptureMode") == 0)
+            fake->capture_mode = 0;
         end(fake->last_failed);
     }
     tap_check(told >= 20 && told < calls, "%d of %d failures were told", told, calls);
@@ -489,7 +507,7 @@ static int this_machine(void)
 /* The toolkit's own stand-in has the functions of the real library, and refuses. */
 static int stand_in(void)
 {
-    const struct cuda_source toolkits = {CUDA_STAND_IN, &fatbin};
+    const struct cuda_source toolkits = {CUDA_STAND_IN, &fatbin, 0};
 
     if (!CUDA_STAND_IN[0]) return tap_skip("no CUDA toolkit here");
     begin();

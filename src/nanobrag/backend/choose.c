@@ -11,12 +11,8 @@
 #include "base/context.h"
 #include "base/log.h"
 
-/* Samples per second of a core, and of each multiprocessor of a device. They are assumed,
- * not measured. Devices with full speed in double have capability 6.0, 7.0, 8.0, 9.0
- * or 10.0; others have 1/64 of it. */
+/* Samples per second of a core. They are assumed, not measured. */
 static const double core_single = 5e8, core_double = 2.5e8;
-static const double device_single = 1e9; /* of a multiprocessor */
-static const double double_full = 0.5, double_rest = 1.0 / 64;
 /* seconds of each call on a device, for copies and launches */
 static const double fixed = 1e-3;
 static const double worth = 2; /* how many times as fast a device has to be */
@@ -27,15 +23,20 @@ static void stay(nb_simulator *sim, const char *why)
     (void)snprintf(sim->device.why, sizeof sim->device.why, "%s", why);
 }
 
-/* Returns the context's device, opened once, or NULL with the reason in ctx->no_gpu. */
-static struct gpu *open_gpu(nb_context *ctx)
+/* Returns the context's device, opened once, or NULL with the reason in ctx->no_gpu;
+ * `passing` is 1 where that is a lack of memory. */
+static struct gpu *open_gpu(nb_context *ctx, int *passing)
 {
     const struct gpu_driver *driver = ctx->driver ? ctx->driver : &gpu_cuda;
+    nb_status status;
 
+    *passing = 0;
     if (ctx->no_gpu[0]) return NULL; /* opening it failed before */
     if (ctx->gpu) return ctx->gpu;
     ctx->close_gpu = gpu_close;
-    if (gpu_open(ctx, driver, ctx->device_id, &ctx->gpu) != NB_OK)
+    status = gpu_open(ctx, driver, ctx->device_id, &ctx->gpu);
+    *passing = status == NB_ERR_MEMORY;
+    if (status != NB_OK)
         (void)snprintf(ctx->no_gpu, sizeof ctx->no_gpu, "%.500s", ctx->message);
     return ctx->gpu;
 }
@@ -47,17 +48,6 @@ static const char *needs_host(const nb_simulator *sim)
     if (sim->policy.strategy == NB_SPOTS && !sim->policy.automatic)
         return "spots were asked for, which run on the host";
     return NULL;
-}
-
-static double device_rate(const struct gpu_properties *properties, int single)
-{
-    const double rate = device_single * properties->processors;
-
-    if (single) return rate;
-    return rate
-           * (properties->minor == 0 && properties->major >= 6 && properties->major <= 10
-                  ? double_full
-                  : double_rest);
 }
 
 /* Returns 1 if a device is enough faster than the host; `out` explains it in one clause. */
@@ -74,7 +64,7 @@ static int is_worth_it(const nb_simulator *sim, const struct phys_frame *frame,
     const double spots = 1e-9 * sim->policy.spots_work / sim->ctx->threads;
     const double lanes = samples * pairs / cores;
     const double host = sim->policy.strategy == NB_SPOTS ? spots : lanes;
-    const double device = fixed + samples * pairs / device_rate(properties, there);
+    const double device = fixed + samples * pairs / gpu_rate(properties, there);
 
     (void)snprintf(out, n, "%.2g s estimated there, %.2g s on the host", device, host);
     return worth * device < host;
@@ -112,13 +102,19 @@ nb_status backend_choose(nb_simulator *sim, const struct phys_frame *frame, doub
     const char *refused = needs_host(sim);
     char why[100] = "asked for";
     struct gpu *gpu;
+    int passing;
 
     stay(sim, "asked for, or by default");
     if (ctx->device == NB_CPU) return NB_OK;
     if (refused) return go_without(sim, asked, refused);
-    gpu = open_gpu(ctx);
-    if (!gpu) return go_without(sim, asked, ctx->no_gpu);
-    refused = gpu_refuses(&gpu->properties, &job);
+    gpu = open_gpu(ctx, &passing);
+    if (!gpu) {
+        const nb_status status = go_without(sim, asked, ctx->no_gpu);
+
+        if (passing) ctx->no_gpu[0] = '\0'; /* the next simulator tries again */
+        return status;
+    }
+    refused = gpu_refuses(&gpu->properties, &job, sim->policy.precision == NB_SINGLE);
     if (refused) return go_without(sim, asked, refused);
     if (!asked && !is_worth_it(sim, frame, samples, &gpu->properties, why, sizeof why)) {
         stay(sim, why);

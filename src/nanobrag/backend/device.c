@@ -20,10 +20,6 @@ static nb_status device_forward(struct request *r)
     struct gpu_output out;
 
     if (r->output) out = backend_output(r->output);
-    if (!job.photons && gpu_needs_photons(&job, device_is_single(sim))) {
-        NB_TRY(simulator_photons(sim));
-        job.photons = sim->photons;
-    }
     NB_TRY(backend_plan(r, PLAN_FORWARD, 0, NULL, NULL, &job));
     return gpu_forward(&sim->progress, &sim->device.scene, &job, device_is_single(sim),
                        r->output ? &out : NULL);
@@ -35,8 +31,7 @@ static nb_status device_batch(struct request *r)
     struct job job = simulator_job(sim, r->scene, r->frame, NULL);
 
     NB_TRY(backend_plan(r, PLAN_FORWARD, 0, NULL, NULL, &job));
-    return gpu_batch_run(&sim->progress, &sim->device.scene, &job, device_is_single(sim),
-                         r->batch);
+    return gpu_batch_run(&sim->progress, &sim->device.scene, &job, r->batch);
 }
 
 static nb_status device_loss(struct request *r)

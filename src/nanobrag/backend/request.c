@@ -79,6 +79,25 @@ static int host_may(const struct request *r, nb_status status)
     return status == NB_ERR_DEVICE || status == NB_ERR_MEMORY;
 }
 
+/* Leave this call to the host because the device's memory is taken, which passes where
+ * other programs share it; the next call tries again and sends everything anew. */
+static nb_status lack_memory(nb_simulator *sim)
+{
+    static const char reason[] = "out of memory";
+    nb_context *ctx = sim->ctx;
+    char words[CONTEXT_MESSAGE / 2];
+
+    (void)snprintf(words, sizeof words, "%.400s", ctx->message);
+    gpu_scene_drop(&sim->device.scene);
+    if (!is_new(&sim->device, reason) && !ctx->env.strict) return NB_OK;
+    NB_TRY(context_fall_back(ctx, "device cuda:%d: %s", ctx->device_id, words));
+    log_line(ctx, NB_LOG_WARNING, "device",
+             "the host computes this call, and any other for which the device's memory "
+             "does not suffice: %s",
+             words);
+    return NB_OK;
+}
+
 /* React to a device that failed at a request; its message is in the context. */
 static nb_status fall_back(const struct request *r, nb_status status)
 {
@@ -86,7 +105,8 @@ static nb_status fall_back(const struct request *r, nb_status status)
     char words[CONTEXT_MESSAGE / 2];
 
     if (r->refused) return stay_on_host(sim, r->refused, 0);
-    if (!derives(r) || status == NB_ERR_DEVICE) return backend_lose_device(sim);
+    if (status == NB_ERR_DEVICE) return backend_lose_device(sim);
+    if (!derives(r)) return lack_memory(sim);
     (void)snprintf(words, sizeof words, "%.400s", sim->ctx->message);
     if (status == NB_ERR_UNSUPPORTED) return stay_on_host(sim, words, 1);
     gpu_derivatives_drop(&sim->device.scene); /* this leaves memory for images */

@@ -122,14 +122,16 @@ static int clamp_tangents(int n)
 }
 
 static double share_of_row(const struct gpu_properties *properties, const struct job *job,
-                           const struct gpu_derivatives_job *request, int across)
+                           const struct gpu_derivatives_job *request,
+                           const struct gpu_layout *l)
 {
     const double pixels = (double)job->frame->nfast * GPU_SLOW;
     const double images =
         request->end == REDUCE_NOTHING ? 1 + clamp_tangents(request->n) : 1;
+    const struct gpu_row row = {l->across, l->single, images * pixels * sizeof(double),
+                                effort};
 
-    return gpu_share_of_row(properties, job, across, images * pixels * sizeof(double),
-                            effort);
+    return gpu_share_of_row(properties, job, &row);
 }
 
 /* how many numbers of a tile are summed */
@@ -144,7 +146,7 @@ static const char *normal_refuses(const struct gpu *gpu, const struct job *job, 
     const struct gpu_layout l = gpu_layout_of(&gpu->properties, job, single, 0);
     /* An image that float may lose is computed again in double, where fewer tangents may
      * rotate orientations. */
-    const int is_float = l.single && !gpu_needs_photons(job, single);
+    const int is_float = l.single && !gpu_may_lose(job, single);
     const int most = derivative_kernel_rotations(is_float ? CLASS_MANY : CLASS_FEW);
 
     if (request->n > TANGENTS_MOST)
@@ -161,7 +163,7 @@ static const char *normal_refuses(const struct gpu *gpu, const struct job *job, 
 const char *gpu_derivatives_refuses(const struct gpu *gpu, const struct job *job,
                                     int single, const struct gpu_derivatives_job *request)
 {
-    const char *refused = gpu_refuses(&gpu->properties, job);
+    const char *refused = gpu_refuses(&gpu->properties, job, single);
     const struct gpu_layout l = gpu_layout_of(&gpu->properties, job, single, 0);
     const double tiles = (double)l.across * l.down;
     const double bytes =
@@ -173,7 +175,7 @@ const char *gpu_derivatives_refuses(const struct gpu *gpu, const struct job *job
     if (!jacobian_serve(job->frame))
         return "the device has no derivatives of nanoBragg's own amorphous material, "
                "capture or curved detector";
-    if (share_of_row(&gpu->properties, job, request, l.across) > too_much)
+    if (share_of_row(&gpu->properties, job, request, &l) > too_much)
         return "derivatives of a row of tiles alone would take too long, or too much "
                "memory, on the device";
     if (request->end != REDUCE_NOTHING
@@ -201,8 +203,8 @@ static nb_status prepare_sums(struct derivatives_run *run)
     return NB_OK;
 }
 
-/* Reserve strips for the changes of an image, and for its photons where float may lose
- * them. */
+/* Reserve strips for the changes of an image, and find its brightest pixel where float may
+ * lose it. */
 static nb_status prepare_changes(struct derivatives_run *run)
 {
     struct gpu_scene *s = run->scene;
@@ -210,41 +212,31 @@ static nb_status prepare_changes(struct derivatives_run *run)
     const size_t rows = (size_t)run->layout.strip * GPU_SLOW;
     const size_t bytes = rows * (size_t)run->job->frame->nfast * sizeof(double);
 
-    p->image.photons = NULL;
     NB_TRY(gpu_reserve_zeros(run->ctx, s->gpu, &s->change, (size_t)run->pass.n * bytes));
     p->change = gpu_pointer(&s->change);
-    if (!gpu_needs_photons(run->job, run->layout.single)) return NB_OK;
-    NB_TRY(gpu_reserve_zeros(run->ctx, s->gpu, &s->photons, bytes));
-    p->image.photons = gpu_pointer(&s->photons);
+    if (!gpu_may_lose(run->job, run->layout.single)) return NB_OK;
+    NB_TRY(gpu_clear_peaks(run->ctx, s, 1));
+    p->image.peak = gpu_pointer(&s->peaks);
     return NB_OK;
 }
 
 /* ---- launches ---- */
 
-/* Download a strip of changes, and find the brightest of its photons. */
+/* Download a strip of changes; after the last, the brightest of the photons. */
 static nb_status fetch_changes(struct derivatives_run *run, const struct gpu_strip *strip)
 {
     struct gpu_scene *s = run->scene;
     const size_t nfast = (size_t)run->job->frame->nfast;
-    const size_t n = (size_t)strip->rows * nfast;
     const size_t pitch = (size_t)strip->down * GPU_SLOW * nfast * sizeof(double);
-    double *photons = NULL;
 
     for (int d = 0; d < run->pass.n; d++)
         NB_TRY(gpu_fetch_strip(run->ctx, s, run->job, strip,
                                s->change.address + (size_t)d * pitch,
                                run->out->change[run->pass.at[d]]
                                    + (size_t)strip->slow * nfast));
-    if (run->block.jacobian.image.photons) {
-        photons =
-            gpu_workspace(run->ctx, &s->staged, n * sizeof *photons, "a strip of an image");
-        if (!photons) return NB_ERR_MEMORY;
-        NB_TRY(gpu_fetch_strip(run->ctx, s, run->job, strip, s->photons.address, photons));
-    }
-    NB_TRY(s->gpu->driver->wait(run->ctx, s->gpu->device));
-    for (size_t i = 0; photons && i < n; i++)
-        run->brightest = fmax(run->brightest, photons[i]);
-    return NB_OK;
+    if (run->block.jacobian.image.peak && strip->is_last)
+        NB_TRY(gpu_fetch_peaks(run->ctx, s, 1, &run->brightest));
+    return s->gpu->driver->wait(run->ctx, s->gpu->device);
 }
 
 static nb_status run_strip(void *user, const struct gpu_strip *strip)
@@ -328,7 +320,8 @@ static nb_status run_pass(struct derivatives_run *run)
     NB_TRY(derivatives_send_tangents(run));
     NB_TRY(sums ? prepare_sums(run) : prepare_changes(run));
     progress_part(run->progress, share * run->part++, share, gpu_strips_of(&run->layout));
-    NB_TRY(gpu_run_strips(run->progress, run->job, &run->layout, run_strip, run));
+    NB_TRY(gpu_run_strips(run->progress, run->scene->gpu, run->job, &run->layout, run_strip,
+                          run));
     return sums ? fetch_sums(run) : NB_OK;
 }
 
@@ -340,7 +333,7 @@ static nb_status prepare(struct derivatives_run *run, int single, int asks_f)
     double rows;
 
     *l = gpu_layout_of(properties, job, single, 0);
-    rows = 1 / share_of_row(properties, job, run->request, l->across);
+    rows = 1 / share_of_row(properties, job, run->request, l);
     l->strip = rows < 1 ? 1 : rows < l->down ? (int)rows : l->down;
     run->class = class_of(&run->order, run->request->n, l->single);
     run->part = 0;

@@ -19,6 +19,8 @@ struct derivatives_block {
     struct gpu_f_parameters f;
 };
 
+_Static_assert(sizeof(struct derivatives_block) <= (size_t)FRONT_BYTES, "sent at once");
+
 /* the order of the tangents: those that rotate orientations come first */
 struct tangents_order {
     int *at; /* (n) */

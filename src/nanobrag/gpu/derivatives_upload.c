@@ -57,7 +57,7 @@ static size_t stage(struct derivatives_run *run, char *staged, gpu_address addre
         dot[i].f = NULL;
         dot[i].touched = NULL;
         dot[i].rotation = NULL;
-        dot[i].source = gpu_pointer(&run->scene->sources); /* not read */
+        dot[i].source = NULL;
         if (i < pass->rotating)
             dot[i].rotation = append(staged, &end, address, from->rotation,
                                      (size_t)frame->norientation * sizeof *from->rotation);

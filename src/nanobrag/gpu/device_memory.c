@@ -5,6 +5,7 @@
  */
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "compile/jit/registry.h"
 #include "gpu/derivatives.h"
@@ -59,16 +60,16 @@ void gpu_close(struct gpu *gpu)
 }
 
 static const size_t buffers[] = {
-    offsetof(struct gpu_scene, parameters),   offsetof(struct gpu_scene, sources),
-    offsetof(struct gpu_scene, orientations), offsetof(struct gpu_scene, f),
-    offsetof(struct gpu_scene, stol),         offsetof(struct gpu_scene, mask),
-    offsetof(struct gpu_scene, partial),      offsetof(struct gpu_scene, photons),
-    offsetof(struct gpu_scene, tangents),     offsetof(struct gpu_scene, totals),
-    offsetof(struct gpu_scene, change),       offsetof(struct gpu_scene, sum_bar),
-    offsetof(struct gpu_scene, f_counts),     offsetof(struct gpu_scene, inputs[0]),
-    offsetof(struct gpu_scene, inputs[1]),    offsetof(struct gpu_scene, inputs[2]),
-    offsetof(struct gpu_scene, tallies),      offsetof(struct gpu_scene, count_parameters),
-    offsetof(struct gpu_scene, pixels),       offsetof(struct gpu_scene, counts),
+    offsetof(struct gpu_scene, parameters), offsetof(struct gpu_scene, f),
+    offsetof(struct gpu_scene, stol),       offsetof(struct gpu_scene, mask),
+    offsetof(struct gpu_scene, partial),    offsetof(struct gpu_scene, photons),
+    offsetof(struct gpu_scene, tangents),   offsetof(struct gpu_scene, totals),
+    offsetof(struct gpu_scene, change),     offsetof(struct gpu_scene, sum_bar),
+    offsetof(struct gpu_scene, f_counts),   offsetof(struct gpu_scene, inputs[0]),
+    offsetof(struct gpu_scene, inputs[1]),  offsetof(struct gpu_scene, inputs[2]),
+    offsetof(struct gpu_scene, tallies),    offsetof(struct gpu_scene, count_parameters),
+    offsetof(struct gpu_scene, pixels),     offsetof(struct gpu_scene, counts),
+    offsetof(struct gpu_scene, peaks),
 };
 
 enum { BUFFERS = sizeof buffers / sizeof *buffers };
@@ -83,6 +84,9 @@ void gpu_scene_drop(struct gpu_scene *scene)
     gpu_workspace_drop(&scene->staged);
     gpu_workspace_drop(&scene->order);
     gpu_workspace_drop(&scene->counted);
+    gpu_unpin(scene->gpu, &scene->front.pinned);
+    gpu_unpin(scene->gpu, &scene->strips);
+    memset(&scene->front, 0, sizeof scene->front);
     scene->f_sent = 0;
 }
 
@@ -100,8 +104,10 @@ void gpu_derivatives_drop(struct gpu_scene *scene)
 size_t gpu_scene_bytes(const struct gpu_scene *scene)
 {
     const char *base = (const char *)scene;
-    size_t bytes = scene->staged.bytes + scene->order.bytes + scene->counted.bytes;
+    size_t bytes = scene->gpu ? scene->gpu->driver->reserved(scene->gpu->device) : 0;
 
+    bytes += scene->front.pinned.bytes + scene->strips.bytes;
+    bytes += scene->staged.bytes + scene->order.bytes + scene->counted.bytes;
     for (int i = 0; i < BUFFERS; i++)
         bytes += ((const struct gpu_buffer *)(const void *)(base + buffers[i]))->bytes;
     return bytes;

@@ -142,14 +142,15 @@ static nb_status run_all(struct derivatives_run *run, double unit, int64_t *coun
     const size_t places = places_of(run->job->frame);
     struct gpu_f_parameters *f = &run->block.f;
 
-    memset(counts, 0, places * sizeof *counts);
-    NB_TRY(gpu_put(run->ctx, s->gpu, &s->f_counts, counts, places * sizeof *counts));
+    NB_TRY(gpu_reserve(run->ctx, s->gpu, &s->f_counts, places * sizeof *counts));
+    NB_TRY(driver->zero(run->ctx, s->gpu->device, s->f_counts.address,
+                        places * sizeof *counts));
     f->image = run->block.jacobian.image;
     f->image.photons = NULL;
     f->image.segments = run->layout.segments;
     f->count = gpu_pointer(&s->f_counts);
     f->unit = unit;
-    NB_TRY(gpu_run_strips(run->progress, run->job, &run->layout, run_strip, run));
+    NB_TRY(gpu_run_strips(run->progress, s->gpu, run->job, &run->layout, run_strip, run));
     NB_TRY(driver->download(run->ctx, s->gpu->device, counts, s->f_counts.address,
                             places * sizeof *counts));
     NB_TRY(driver->wait(run->ctx, s->gpu->device));

@@ -51,8 +51,10 @@ size_t gpu_scene_bytes(const struct gpu_scene *scene);
 struct gpu_layout gpu_layout_of(const struct gpu_properties *properties,
                                 const struct job *job, int single, int whole);
 
-/* The reason why the device cannot compute a job; NULL: it can. */
-const char *gpu_refuses(const struct gpu_properties *properties, const struct job *job);
+/* The reason why the device cannot compute a job, in float if that is `single`; NULL: it
+ * can. */
+const char *gpu_refuses(const struct gpu_properties *properties, const struct job *job,
+                        int single);
 
 /* an image of the caller's on the device, to be written */
 struct gpu_output {
@@ -69,15 +71,15 @@ struct gpu_input {
     int64_t stride[2]; /* of the image on the host, elements: slow, fast */
 };
 
-/* 1 when the host needs the photons of a job wherever they go: their peak shows whether
- * float lost the image. */
-int gpu_needs_photons(const struct job *job, int single);
+/* 1 when float may lose the image of a job, which the photons of its brightest pixel then
+ * show (rounding_is_lost()). */
+int gpu_may_lose(const struct job *job, int single);
 
 /*
- * Compute the photons of a job, as tiles_forward() does: into job->photons on the host and,
- * unless NULL, into `out`. With `out`, job->photons may be NULL if gpu_needs_photons() is
- * 0. `single` asks for float. Errors: NB_ERR_DEVICE, NB_ERR_MEMORY (of the device), with
- * nothing but photons written; NB_ERR_CANCELLED.
+ * Compute the photons of a job, as tiles_forward() does: into job->photons on the host
+ * and into `out`, either of which may be NULL. `single` asks for float. Errors:
+ * NB_ERR_DEVICE, NB_ERR_MEMORY (of the device), with nothing but photons written;
+ * NB_ERR_CANCELLED.
  */
 nb_status gpu_forward(struct progress *progress, struct gpu_scene *scene,
                       const struct job *job, int single, const struct gpu_output *out);

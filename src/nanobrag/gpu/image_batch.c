@@ -7,7 +7,6 @@
  */
 #include "gpu/image_batch.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +15,7 @@
 #include "gpu/image_launch.h"
 #include "gpu/text/block.h"
 #include "gpu/text/frame_flags.h"
+#include "gpu/upload.h"
 #include "kernels/rounding.h"
 
 static size_t sources_bytes(const struct phys_frame *frame)
@@ -58,13 +58,15 @@ nb_status gpu_batch_reserve(nb_context *ctx, const struct job *job, int capacity
     gpu_batch_drop(batch);
     batch->frames = calloc(n, sizeof *batch->frames);
     batch->outputs = calloc(n, sizeof *batch->outputs);
+    batch->peaks = calloc(n, sizeof *batch->peaks);
     batch->block = calloc(1, block);
-    if (!batch->frames || !batch->outputs || !batch->block) {
+    if (!batch->frames || !batch->outputs || !batch->peaks || !batch->block) {
         gpu_batch_drop(batch);
         return fail_memory(ctx, "a batch of images");
     }
     batch->capacity = capacity;
-    batch->bytes = n * (sizeof *batch->frames + sizeof *batch->outputs) + block;
+    batch->bytes =
+        n * (sizeof *batch->frames + sizeof *batch->outputs + sizeof *batch->peaks) + block;
     return NB_OK;
 }
 
@@ -72,6 +74,7 @@ void gpu_batch_drop(struct gpu_batch *batch)
 {
     free(batch->frames);
     free(batch->outputs);
+    free(batch->peaks);
     free(batch->block);
     free(batch->photons);
     memset(batch, 0, sizeof *batch);
@@ -151,6 +154,11 @@ static struct gpu_parameters *parameters_of(const struct gpu_batch *batch, int i
     return (struct gpu_parameters *)(void *)(batch->block + parameters_bytes(1 + i));
 }
 
+static int may_lose(const struct gpu_batch *batch, const struct job *job)
+{
+    return gpu_may_lose(job, batch->layout.single);
+}
+
 static void describe_image(const struct gpu_scene *scene, const struct job *of_all,
                            struct gpu_batch *batch, int i)
 {
@@ -167,6 +175,8 @@ static void describe_image(const struct gpu_scene *scene, const struct job *of_a
     p->partial += (size_t)i * blocks * BLOCK_THREADS;
     if (p->photons) p->photons += (size_t)i * image_rows(batch) * (size_t)frame->nfast;
     if (batch->on_device) image_output(batch->outputs + i, p);
+    if (may_lose(batch, of_all))
+        p->peak = (unsigned long long *)gpu_pointer(&scene->peaks) + i;
 }
 
 /* Send all inputs to the device, and reserve memory for the results. */
@@ -177,7 +187,9 @@ static nb_status send_batch(nb_context *ctx, struct gpu_scene *scene, const stru
     const size_t before = parameters_bytes(1);
 
     NB_TRY(image_common(ctx, scene, job, &batch->layout, batch->n));
+    if (may_lose(batch, job)) NB_TRY(gpu_clear_peaks(ctx, scene, batch->n));
     NB_TRY(gpu_reserve(ctx, scene->gpu, &scene->parameters, bytes));
+    gpu_front_forget(scene); /* the block lies where they were */
     for (int i = 0; i < batch->n; i++) describe_image(scene, job, batch, i);
     return scene->gpu->driver->upload(ctx, scene->gpu->device,
                                       scene->parameters.address + before,
@@ -232,15 +244,16 @@ static nb_status fetch_batch(nb_context *ctx, const struct gpu_scene *scene,
     if (job->photons)
         NB_TRY(driver->download(ctx, scene->gpu->device, job->photons,
                                 scene->photons.address, photons_bytes(batch)));
+    if (may_lose(batch, job)) NB_TRY(gpu_fetch_peaks(ctx, scene, batch->n, batch->peaks));
     return driver->wait(ctx, scene->gpu->device);
 }
 
 nb_status gpu_batch_run(struct progress *progress, struct gpu_scene *scene,
-                        const struct job *job, int single, struct gpu_batch *batch)
+                        const struct job *job, struct gpu_batch *batch)
 {
     const struct gpu_layout *l = &batch->layout;
     const int end = l->first_slow + l->down * GPU_SLOW;
-    const int wanted = !batch->on_device || gpu_needs_photons(job, single);
+    const int wanted = !batch->on_device;
     struct job first = *job;
 
     first.frame = batch->frames;
@@ -267,13 +280,8 @@ const double *gpu_batch_photons(const struct gpu_batch *batch, int i)
 
 int gpu_batch_is_lost(const struct gpu_batch *batch, const struct job *job, int i)
 {
-    const size_t n = image_rows(batch) * (size_t)batch->frames[i].nfast;
-    const double *photons = gpu_batch_photons(batch, i);
     struct job job_of_image = *job;
-    double peak = 0;
 
-    if (!batch->layout.single || !gpu_needs_photons(job, 1)) return 0;
     job_of_image.frame = batch->frames + i;
-    for (size_t k = 0; k < n; k++) peak = fmax(peak, photons[k]);
-    return rounding_is_lost(&job_of_image, peak);
+    return may_lose(batch, job) && rounding_is_lost(&job_of_image, batch->peaks[i]);
 }

@@ -25,6 +25,7 @@ struct gpu_batch {
     /* (capacity), on the host */
     struct phys_frame *frames;
     struct gpu_output *outputs;
+    double *peaks; /* photons of the brightest pixel, where float may lose an image */
     unsigned char *block; /* what is copied to the device: see image_batch.c */
     /* of `n` images, rows first_slow to end_slow - 1; NULL: none were fetched */
     double *photons;
@@ -58,7 +59,7 @@ void gpu_batch_add(struct gpu_batch *batch, const struct gpu_scene *scene,
  * gpu_batch_is_lost(). `job` is that of any of the images. Errors: those of gpu_forward().
  */
 nb_status gpu_batch_run(struct progress *progress, struct gpu_scene *scene,
-                        const struct job *job, int single, struct gpu_batch *batch);
+                        const struct job *job, struct gpu_batch *batch);
 
 /* gpu_batch_photons() gives the photons of image i from row first_slow on.
  * gpu_batch_is_lost() is 1 when float lost the image, so that gpu_forward() is to compute

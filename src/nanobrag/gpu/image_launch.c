@@ -6,7 +6,6 @@
  */
 #include "gpu/image_launch.h"
 
-#include <assert.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -37,26 +36,28 @@ static int parts_of(const struct job *job, const struct rounding *rounding, int 
 
 /* The cost of a row of tiles, in units of what one launch may cost. */
 static double share_of_row(const struct gpu_properties *properties, const struct job *job,
-                           int across)
+                           int across, int single)
 {
     const double segments = ceil(gpu_pairs_of(job->frame) / SEGMENT);
     const double bytes = across * segments * THREADS * sizeof(double)
                          + (double)job->frame->nfast * GPU_SLOW * sizeof(double);
+    const struct gpu_row row = {across, single, bytes, 1};
 
-    return gpu_share_of_row(properties, job, across, bytes, 1);
+    return gpu_share_of_row(properties, job, &row);
 }
 
 /* A row of tiles is the smallest launch. It is refused when it costs more than this many
  * launches, in time or in memory. */
 static const double too_much = 8;
 
-const char *gpu_refuses(const struct gpu_properties *properties, const struct job *job)
+const char *gpu_refuses(const struct gpu_properties *properties, const struct job *job,
+                        int single)
 {
     const int across = (job->frame->nfast + GPU_FAST - 1) / GPU_FAST;
 
     if (gpu_pairs_of(job->frame) > INT_MAX - SEGMENT)
         return "there are more pairs of source and orientation than a device can count";
-    if (share_of_row(properties, job, across) > too_much)
+    if (share_of_row(properties, job, across, single) > too_much)
         return "a row of tiles alone would take too long, or too much memory, on the "
                "device";
     return NULL;
@@ -65,7 +66,7 @@ const char *gpu_refuses(const struct gpu_properties *properties, const struct jo
 static int rows_of_strip(const struct gpu_properties *properties, const struct job *job,
                          const struct gpu_layout *l)
 {
-    const double rows = 1 / share_of_row(properties, job, l->across);
+    const double rows = 1 / share_of_row(properties, job, l->across, l->single);
 
     return rows < 1 ? 1 : rows < l->down ? (int)rows : l->down;
 }
@@ -77,7 +78,7 @@ int image_most(const struct gpu_properties *properties, const struct job *job, i
     const double lists = (double)frame->nsource * sizeof *frame->source
                          + (double)frame->norientation * sizeof *frame->orientation
                          + sizeof(struct gpu_parameters);
-    const double share = share_of_row(properties, job, l.across) * l.down
+    const double share = share_of_row(properties, job, l.across, 0) * l.down
                          + lists / gpu_launch_memory(properties);
 
     return share * GPU_MOST_IMAGES < 1 ? GPU_MOST_IMAGES : (int)(1 / share);
@@ -100,7 +101,27 @@ struct gpu_layout gpu_layout_of(const struct gpu_properties *properties,
     l.down = (roi[3] - l.first_slow + GPU_SLOW - 1) / GPU_SLOW;
     l.segments = (int)ceil(gpu_pairs_of(job->frame) / SEGMENT);
     l.strip = rows_of_strip(properties, job, &l);
+    l.halves = 1;
     return l;
+}
+
+/* Bytes of photons in a strip that comes back: enough launches to copy beside the next, and
+ * each with enough blocks to fill a large device many times. */
+static const double most_fetched = 4e6;
+
+/* Divide an image that comes back into equal strips, where there are several, which are
+ * copied from two halves of the memory in turn, each while the other is computed. */
+static void divide(const struct job *job, struct gpu_layout *l)
+{
+    const double row = (double)job->frame->nfast * GPU_SLOW * sizeof(double);
+    const int most = row < most_fetched ? (int)(most_fetched / row) : 1;
+    int strips;
+
+    if (!job->photons) return;
+    if (l->strip > most) l->strip = most;
+    strips = gpu_strips_of(l);
+    l->strip = (l->down + strips - 1) / strips;
+    l->halves = strips > 1 ? 2 : 1;
 }
 
 /* Reserve the memory of a strip for each of so many images. Columns beside the tiles are
@@ -108,7 +129,7 @@ struct gpu_layout gpu_layout_of(const struct gpu_properties *properties,
 static nb_status reserve_strips(nb_context *ctx, struct gpu_scene *s, const struct job *job,
                                 const struct gpu_layout *l, size_t images)
 {
-    const size_t rows = images * (size_t)l->strip * GPU_SLOW;
+    const size_t rows = images * (size_t)l->halves * (size_t)l->strip * GPU_SLOW;
     const size_t nfast = (size_t)job->frame->nfast;
     const size_t tiles = images * (size_t)l->strip * (size_t)l->across;
 
@@ -152,6 +173,8 @@ nb_status image_prepare(nb_context *ctx, struct gpu_scene *s, const struct job *
 
 /* ---- launches ---- */
 
+_Static_assert(sizeof(struct gpu_parameters) <= (size_t)FRONT_BYTES, "sent at once");
+
 struct image_run {
     nb_context *ctx;
     struct gpu_scene *scene;
@@ -159,12 +182,71 @@ struct image_run {
     struct gpu_layout layout;
     struct gpu_kernel kernel; /* of the Bragg sums */
     struct gpu_parameters parameters;
+    double peak; /* photons of the brightest pixel, where float may lose the image */
+    struct gpu_strip before; /* the strip before, where strips are copied in turn */
 };
+
+/* Half of the memory for photons that a strip uses. */
+static int half_of(const struct image_run *run, const struct gpu_strip *strip)
+{
+    return strip->first / run->layout.strip % run->layout.halves;
+}
+
+static size_t half_pixels(const struct image_run *run)
+{
+    return (size_t)run->layout.strip * GPU_SLOW * (size_t)run->job->frame->nfast;
+}
+
+static size_t strip_pixels(const struct image_run *run, const struct gpu_strip *strip)
+{
+    return (size_t)strip->rows * (size_t)run->job->frame->nfast;
+}
+
+/* Wait for the photons of a strip, and give them to the caller. */
+static nb_status take_strip(const struct image_run *run, const struct gpu_strip *strip)
+{
+    const struct gpu *gpu = run->scene->gpu;
+    const size_t nfast = (size_t)run->job->frame->nfast;
+    const double *photons = (const double *)(const void *)run->scene->strips.memory;
+    const int half = half_of(run, strip);
+
+    NB_TRY(gpu->driver->fetched(run->ctx, gpu->device, half));
+    memcpy(run->job->photons + (size_t)strip->slow * nfast,
+           photons + (size_t)half * half_pixels(run),
+           strip_pixels(run, strip) * sizeof *photons);
+    return NB_OK;
+}
+
+/* Begin to copy a strip back, and take the one before it, beside which it is computed. */
+static nb_status fetch_in_turn(struct image_run *run, const struct gpu_strip *strip)
+{
+    const struct gpu *gpu = run->scene->gpu;
+    const int half = half_of(run, strip);
+    const size_t at = (size_t)half * half_pixels(run) * sizeof(double);
+
+    NB_TRY(gpu->driver->fetch(run->ctx, gpu->device, half, run->scene->strips.memory + at,
+                              run->scene->photons.address + at,
+                              strip_pixels(run, strip) * sizeof(double)));
+    if (strip->first > 0) NB_TRY(take_strip(run, &run->before));
+    run->before = *strip;
+    return strip->is_last ? take_strip(run, strip) : NB_OK;
+}
+
+static nb_status fetch_strip(struct image_run *run, const struct gpu_strip *strip)
+{
+    const struct job *job = run->job;
+    double *to = job->photons + (size_t)strip->slow * (size_t)job->frame->nfast;
+
+    if (run->layout.halves > 1) return fetch_in_turn(run, strip);
+    return gpu_fetch_strip(run->ctx, run->scene, job, strip, run->scene->photons.address,
+                           to);
+}
 
 static nb_status run_strip(void *user, const struct gpu_strip *strip)
 {
     struct image_run *run = user;
     struct gpu_scene *s = run->scene;
+    struct gpu_parameters *p = &run->parameters;
     const struct gpu_layout *l = &run->layout;
     const unsigned tiles = (unsigned)strip->tiles;
     const struct gpu_sequence image =
@@ -172,16 +254,16 @@ static nb_status run_strip(void *user, const struct gpu_strip *strip)
          2,
          {{run->kernel, tiles * (unsigned)l->segments, 0, 0},
           {{GPU_FINISH, 0, 0, l->single, NULL}, tiles, 0, 0}}};
-    double *photons = run->job->photons;
 
-    run->parameters.first_slow = strip->slow;
-    run->parameters.down = strip->down;
-    NB_TRY(gpu_run_with(run->ctx, s, run->job, &image, &run->parameters,
-                        sizeof run->parameters));
-    if (photons)
-        NB_TRY(gpu_fetch_strip(run->ctx, s, run->job, strip, s->photons.address,
-                               photons
-                                   + (size_t)strip->slow * (size_t)run->job->frame->nfast));
+    p->first_slow = strip->slow;
+    p->down = strip->down;
+    if (p->photons)
+        p->photons = (double *)gpu_pointer(&s->photons)
+                     + (size_t)half_of(run, strip) * half_pixels(run);
+    NB_TRY(gpu_run_with(run->ctx, s, run->job, &image, p, sizeof *p));
+    if (p->photons) NB_TRY(fetch_strip(run, strip));
+    if (strip->is_last && p->peak) NB_TRY(gpu_fetch_peaks(run->ctx, s, 1, &run->peak));
+    if (l->halves > 1 && !strip->is_last) return NB_OK;
     return s->gpu->driver->wait(run->ctx, s->gpu->device);
 }
 
@@ -215,32 +297,33 @@ static nb_status blank_output(struct image_run *run)
 }
 
 static nb_status run_all(struct progress *progress, struct gpu_scene *s,
-                         const struct job *job, int single, const struct gpu_output *out)
+                         const struct job *job, int single, const struct gpu_output *out,
+                         double *peak)
 {
     struct image_run run = {.ctx = progress->ctx, .scene = s, .job = job};
     struct gpu_layout *l = &run.layout;
 
     *l = gpu_layout_of(&s->gpu->properties, job, single, image_is_empty(job));
+    divide(job, l);
+    if (l->halves > 1)
+        NB_TRY(
+            gpu_pin(run.ctx, s->gpu, &s->strips, 2 * half_pixels(&run) * sizeof(double)));
     NB_TRY(image_prepare(run.ctx, s, job, l, &run.parameters, &run.kernel));
     if (out) {
         image_output(out, &run.parameters);
         NB_TRY(blank_output(&run));
     }
+    if (gpu_may_lose(job, l->single)) {
+        NB_TRY(gpu_clear_peaks(run.ctx, s, 1));
+        run.parameters.peak = gpu_pointer(&s->peaks);
+    }
     progress_part(progress, 0, 1, gpu_strips_of(l));
-    return gpu_run_strips(progress, job, l, run_strip, &run);
+    NB_TRY(gpu_run_strips(progress, s->gpu, job, l, run_strip, &run));
+    *peak = run.peak;
+    return NB_OK;
 }
 
-static double peak_of(const struct job *job)
-{
-    const size_t n = (size_t)job->frame->nslow * (size_t)job->frame->nfast;
-    double peak = 0;
-
-    assert(job->photons);
-    for (size_t i = 0; i < n; i++) peak = fmax(peak, job->photons[i]);
-    return peak;
-}
-
-int gpu_needs_photons(const struct job *job, int single)
+int gpu_may_lose(const struct job *job, int single)
 {
     return single && job->spec.shape == PHYS_GAUSS;
 }
@@ -248,13 +331,15 @@ int gpu_needs_photons(const struct job *job, int single)
 nb_status gpu_forward(struct progress *progress, struct gpu_scene *scene,
                       const struct job *job, int single, const struct gpu_output *out)
 {
+    const int kept = gpu_layout_of(&scene->gpu->properties, job, single, 0).single;
+    double peak = 0;
+
     progress_start(progress, job->planned);
     if (job->photons) grid_clear(job);
     if (!out && image_is_empty(job)) return progress_end(progress);
     NB_TRY(gpu_begin(progress->ctx, scene));
-    NB_TRY(run_all(progress, scene, job, single, out));
-    if (job->photons && gpu_needs_photons(job, single)
-        && rounding_is_lost(job, peak_of(job)))
-        NB_TRY(run_all(progress, scene, job, 0, out));
+    NB_TRY(run_all(progress, scene, job, single, out, &peak));
+    if (gpu_may_lose(job, kept) && rounding_is_lost(job, peak))
+        NB_TRY(run_all(progress, scene, job, 0, out, &peak));
     return progress_end(progress);
 }

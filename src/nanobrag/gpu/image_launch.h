@@ -23,7 +23,7 @@ nb_status image_common(nb_context *ctx, struct gpu_scene *s, const struct job *j
                        const struct gpu_layout *l, int images);
 
 /* Fill in the parameters of a job that covers all its tiles. Its lists are those of
- * scene->sources and orientations, and its sums and photons come first in their buffers. */
+ * gpu_list(), and its sums and photons come first in their buffers. */
 void image_describe(const struct gpu_scene *s, const struct job *job,
                     const struct gpu_layout *l, struct gpu_parameters *out);
 

@@ -22,6 +22,8 @@ struct block {
     struct gpu_sums sums;
 };
 
+_Static_assert(sizeof(struct block) <= (size_t)FRONT_BYTES, "sent at once");
+
 struct loss_run {
     nb_context *ctx;
     struct gpu_scene *scene;
@@ -62,12 +64,11 @@ static nb_status run_all(struct progress *progress, struct gpu_scene *s,
     struct block *block = &run.block;
 
     run.layout = gpu_layout_of(&s->gpu->properties, job, single, 0);
-    NB_TRY(gpu_reserve(run.ctx, s->gpu, &s->parameters, sizeof *block));
     NB_TRY(gpu_send_target(run.ctx, s, job, loss, &block->loss.target));
     NB_TRY(gpu_plan_sums(run.ctx, s, &run.layout, LOSS_LENGTH, 0, &block->sums));
     NB_TRY(image_prepare(run.ctx, s, job, &run.layout, &block->loss.image, &run.kernel));
     progress_part(progress, 0, 1, gpu_strips_of(&run.layout));
-    NB_TRY(gpu_run_strips(progress, job, &run.layout, run_strip, &run));
+    NB_TRY(gpu_run_strips(progress, s->gpu, job, &run.layout, run_strip, &run));
     NB_TRY(driver->download(run.ctx, s->gpu->device, out, gpu_sum_of(&block->sums),
                             LOSS_LENGTH * sizeof *out));
     return driver->wait(run.ctx, s->gpu->device);
@@ -85,7 +86,7 @@ nb_status gpu_loss(struct progress *progress, struct gpu_scene *scene,
     if (!image_is_empty(job)) {
         NB_TRY(gpu_begin(progress->ctx, scene));
         NB_TRY(run_all(progress, scene, &alone, single, loss, out));
-        if (gpu_needs_photons(job, single) && rounding_is_lost(job, out[LOSS_BRIGHTEST]))
+        if (gpu_may_lose(job, single) && rounding_is_lost(job, out[LOSS_BRIGHTEST]))
             NB_TRY(run_all(progress, scene, &alone, 0, loss, out));
     }
     NB_TRY(progress_end(progress));

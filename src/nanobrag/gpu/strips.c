@@ -28,8 +28,8 @@ static struct gpu_strip strip_at(const struct gpu_layout *l, int first, int nslo
     return strip;
 }
 
-nb_status gpu_run_strips(struct progress *progress, const struct job *job,
-                         const struct gpu_layout *layout,
+nb_status gpu_run_strips(struct progress *progress, const struct gpu *gpu,
+                         const struct job *job, const struct gpu_layout *layout,
                          nb_status (*run)(void *user, const struct gpu_strip *strip),
                          void *user)
 {
@@ -39,6 +39,8 @@ nb_status gpu_run_strips(struct progress *progress, const struct job *job,
         NB_TRY(run(user, &strip));
         progress_step(progress);
     }
+    if (!progress_stopped(progress)) return NB_OK;
+    NB_TRY(gpu->driver->wait(progress->ctx, gpu->device)); /* for what is under way */
     return progress_check(progress);
 }
 
@@ -46,7 +48,7 @@ nb_status gpu_run_with(nb_context *ctx, struct gpu_scene *scene, const struct jo
                        const struct gpu_sequence *sequence, const void *parameters,
                        size_t bytes)
 {
-    NB_TRY(gpu_put(ctx, scene->gpu, &scene->parameters, parameters, bytes));
+    NB_TRY(gpu_send_parameters(ctx, scene, parameters, bytes));
     return gpu_run(ctx, scene, job, sequence);
 }
 

@@ -27,8 +27,8 @@ int gpu_strips_of(const struct gpu_layout *layout);
 
 /* Call `run` for each strip of a job in order, and count each as a step of the progress.
  * Errors: those of `run`, and NB_ERR_CANCELLED. */
-nb_status gpu_run_strips(struct progress *progress, const struct job *job,
-                         const struct gpu_layout *layout,
+nb_status gpu_run_strips(struct progress *progress, const struct gpu *gpu,
+                         const struct job *job, const struct gpu_layout *layout,
                          nb_status (*run)(void *user, const struct gpu_strip *strip),
                          void *user);
 

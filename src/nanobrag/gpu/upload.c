@@ -7,9 +7,9 @@
 #include "kernels/rounding.h"
 #include "physics/step.h"
 
-/* The limits of one launch: samples, about half a second on a large card so that it can be
- * stopped, then bytes and the share of the device's memory. */
-static const double most_samples = 5e10;
+/* The limits of one launch: seconds, so that a call can be stopped, progress is reported
+ * and no watchdog of a display ends it; then bytes and the share of the device's memory. */
+static const double most_seconds = 0.25;
 static const double most_memory = 256e6, most_share = 0.25;
 
 double gpu_pairs_of(const struct phys_frame *frame)
@@ -30,10 +30,12 @@ double gpu_launch_memory(const struct gpu_properties *properties)
 }
 
 double gpu_share_of_row(const struct gpu_properties *properties, const struct job *job,
-                        int across, double bytes, double effort)
+                        const struct gpu_row *row)
 {
-    return fmax(bytes / gpu_launch_memory(properties),
-                effort * tile_samples(job->frame) * across / most_samples);
+    const double seconds = row->effort * tile_samples(job->frame) * row->across
+                           / gpu_rate(properties, row->single);
+
+    return fmax(row->bytes / gpu_launch_memory(properties), seconds / most_seconds);
 }
 
 /* ---- parameters ---- */
@@ -86,11 +88,11 @@ static double edges_of(const struct job *job)
 nb_status gpu_send_lists(nb_context *ctx, struct gpu_scene *scene, const struct job *job)
 {
     const struct phys_frame *frame = job->frame;
+    const struct gpu_span lists[FRONT_LISTS] =
+        {{frame->source, (size_t)frame->nsource * sizeof *frame->source},
+         {frame->orientation, (size_t)frame->norientation * sizeof *frame->orientation}};
 
-    NB_TRY(gpu_put(ctx, scene->gpu, &scene->sources, frame->source,
-                   (size_t)frame->nsource * sizeof *frame->source));
-    return gpu_put(ctx, scene->gpu, &scene->orientations, frame->orientation,
-                   (size_t)frame->norientation * sizeof *frame->orientation);
+    return gpu_front_lists(ctx, scene, lists);
 }
 
 static nb_status send_mask(nb_context *ctx, struct gpu_scene *s, const struct job *job)
@@ -113,13 +115,14 @@ nb_status gpu_send_common(nb_context *ctx, struct gpu_scene *scene, const struct
     const int looks_up = job->spec.lookup != PHYS_CONSTANT;
 
     if (frame->nstol > 0)
-        NB_TRY(gpu_put(ctx, scene->gpu, &scene->stol, frame->stol,
-                       (size_t)frame->nstol * sizeof *frame->stol));
+        NB_TRY(gpu_put_changed(ctx, scene->gpu, &scene->stol, frame->stol,
+                               (size_t)frame->nstol * sizeof *frame->stol));
     if (looks_up && (scene->f_varies || scene->f_sent != 1 + single)) {
         scene->f_sent = 0;
-        NB_TRY(gpu_put(ctx, scene->gpu, &scene->f,
-                       single ? (const void *)frame->f_single : (const void *)frame->f,
-                       places * (single ? sizeof(float) : sizeof(double))));
+        NB_TRY(
+            gpu_put_changed(ctx, scene->gpu, &scene->f,
+                            single ? (const void *)frame->f_single : (const void *)frame->f,
+                            places * (single ? sizeof(float) : sizeof(double))));
         scene->f_sent = 1 + single;
     }
     return send_mask(ctx, scene, job);
@@ -132,8 +135,8 @@ void gpu_describe(const struct gpu_scene *scene, const struct job *job,
 
     memset(out, 0, sizeof *out);
     *frame = *job->frame;
-    frame->source = gpu_pointer(&scene->sources);
-    frame->orientation = gpu_pointer(&scene->orientations);
+    frame->source = (const void *)(uintptr_t)gpu_list(scene, 0);
+    frame->orientation = (const void *)(uintptr_t)gpu_list(scene, 1);
     frame->stol = gpu_pointer(&scene->stol);
     frame->f = layout->single ? NULL : gpu_pointer(&scene->f);
     frame->f_single = layout->single ? gpu_pointer(&scene->f) : NULL;
@@ -183,11 +186,11 @@ static nb_status send_host(nb_context *ctx, struct gpu_scene *scene, const struc
     char *dense;
 
     if (input->stride[1] == 1 && input->stride[0] == (int64_t)nfast)
-        return gpu_put(ctx, scene->gpu, buffer, input->host, bytes);
+        return gpu_put_changed(ctx, scene->gpu, buffer, input->host, bytes);
     dense = gpu_workspace(ctx, &scene->staged, bytes, "an image");
     if (!dense) return NB_ERR_MEMORY;
     pack(input, nslow, nfast, size, dense);
-    return gpu_put(ctx, scene->gpu, buffer, dense, bytes);
+    return gpu_put_changed(ctx, scene->gpu, buffer, dense, bytes);
 }
 
 nb_status gpu_send_input(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
@@ -215,17 +218,30 @@ nb_status gpu_send_target(nb_context *ctx, struct gpu_scene *scene, const struct
 
 /* ---- memory ---- */
 
+nb_status gpu_clear_peaks(nb_context *ctx, struct gpu_scene *scene, int images)
+{
+    const size_t bytes = (size_t)images * sizeof(double);
+
+    NB_TRY(gpu_reserve(ctx, scene->gpu, &scene->peaks, bytes));
+    return scene->gpu->driver->zero(ctx, scene->gpu->device, scene->peaks.address, bytes);
+}
+
+nb_status gpu_fetch_peaks(nb_context *ctx, const struct gpu_scene *scene, int images,
+                          double *peaks)
+{
+    return scene->gpu->driver->download(ctx, scene->gpu->device, peaks,
+                                        scene->peaks.address,
+                                        (size_t)images * sizeof *peaks);
+}
+
 nb_status gpu_reserve_zeros(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
                             size_t bytes)
 {
-    static const char zeros[1 << 16];
-    nb_status status = NB_OK;
+    nb_status status;
 
     if (bytes <= buffer->bytes) return NB_OK;
     NB_TRY(gpu_reserve(ctx, gpu, buffer, bytes));
-    for (size_t at = 0; at < bytes && status == NB_OK; at += sizeof zeros)
-        status = gpu->driver->upload(ctx, gpu->device, buffer->address + at, zeros,
-                                     bytes - at < sizeof zeros ? bytes - at : sizeof zeros);
+    status = gpu->driver->zero(ctx, gpu->device, buffer->address, bytes);
     if (status != NB_OK) gpu_drop(gpu, buffer);
     return status;
 }

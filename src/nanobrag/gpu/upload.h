@@ -20,15 +20,22 @@ static inline void *gpu_pointer(const struct gpu_buffer *buffer)
 /* The number of pairs of source and orientation. */
 double gpu_pairs_of(const struct phys_frame *frame);
 
-/* The cost of a row of `across` tiles, in units of what one launch may cost: memory of
- * `bytes`, or samples, each of which costs `effort` times one of an image. */
+/* A row of `across` tiles, computed in float or in double: it takes memory of `bytes`, and
+ * each of its samples `effort` times the time of one of an image. */
+struct gpu_row {
+    int across, single;
+    double bytes, effort;
+};
+
+/* The cost of a row of tiles, in units of what one launch may cost. */
 double gpu_share_of_row(const struct gpu_properties *properties, const struct job *job,
-                        int across, double bytes, double effort);
+                        const struct gpu_row *row);
 
 /* The memory that a launch may take, bytes. */
 double gpu_launch_memory(const struct gpu_properties *properties);
 
-/* gpu_send_lists() sends sources and orientations. gpu_send_common() sends what images of a
+/* gpu_send_lists() prepares sources and orientations, which go with the parameters of the
+ * next launch where they changed. gpu_send_common() sends what images of a
  * scene share: structure factors, unless they vary, the amorphous material's list, and the
  * mask. */
 nb_status gpu_send_lists(nb_context *ctx, struct gpu_scene *scene, const struct job *job);
@@ -44,13 +51,20 @@ void gpu_describe(const struct gpu_scene *scene, const struct job *job,
 nb_status gpu_send_job(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                        const struct gpu_layout *layout, struct gpu_parameters *out);
 
-/* gpu_send_input() sends an image of the host to buffer `number` of the scene's inputs and
- * sets its address. gpu_send_target() does so for the images that a loss compares with, in
- * buffers 1 and 2. */
+/* gpu_send_input() sends an image of the host, where it changed, to buffer `number` of the
+ * scene's inputs and sets its address. gpu_send_target() does so for the images that a loss
+ * compares with, in buffers 1 and 2. */
 nb_status gpu_send_input(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                          const struct gpu_input *input, int number, struct gpu_image *out);
 nb_status gpu_send_target(nb_context *ctx, struct gpu_scene *scene, const struct job *job,
                           const struct gpu_loss_job *loss, struct gpu_target *out);
+
+/* The kernels find the brightest pixel of each of several images in scene->peaks. The
+ * peaks are set to 0 before the first launch; gpu_fetch_peaks() requests them as
+ * download() does. */
+nb_status gpu_clear_peaks(nb_context *ctx, struct gpu_scene *scene, int images);
+nb_status gpu_fetch_peaks(nb_context *ctx, const struct gpu_scene *scene, int images,
+                          double *peaks);
 
 /* As gpu_reserve(), but a buffer that grows is filled with zeros. */
 nb_status gpu_reserve_zeros(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,

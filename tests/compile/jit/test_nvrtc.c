@@ -32,7 +32,7 @@ static double seconds(void)
 
 int no_library(void)
 {
-    return nvrtc_open(NULL, &nvrtc, why) != NB_OK;
+    return nvrtc_open(NULL, 0, &nvrtc, why) != NB_OK;
 }
 
 static void check_line(nb_status status, nb_status expected, const char *part)
@@ -111,10 +111,29 @@ static int targets_chosen(void)
 
 static int library_missing(void)
 {
-    check_line(nvrtc_open("libnvrtc-none.so.1", &nvrtc, why), NB_ERR_UNSUPPORTED,
+    check_line(nvrtc_open("libnvrtc-none.so.1", 0, &nvrtc, why), NB_ERR_UNSUPPORTED,
                "NVRTC cannot be opened: libnvrtc-none.so.1: ");
-    check_line(nvrtc_open("libm.so.6", &nvrtc, why), NB_ERR_UNSUPPORTED,
+    check_line(nvrtc_open("libm.so.6", 0, &nvrtc, why), NB_ERR_UNSUPPORTED,
                "the library has no nvrtcVersion; it is too old, or not NVRTC");
+    return TAP_PASS;
+}
+
+/* Of several, the first is taken whose code the driver loads. */
+static int newer_than_driver(void)
+{
+    static const char *const names[] = {"libnvrtc-none.so.1", FAKE_NVRTC, FAKE_NVRTC_12};
+
+    check_ok(nvrtc_open_first(names, COUNT(names), 99000, &nvrtc, why), "a driver of 99.0");
+    tap_check(nvrtc.major == 99, "NVRTC %d expected 99", nvrtc.major);
+    check_ok(nvrtc_open_first(names, COUNT(names), 12040, &nvrtc, why), "a driver of 12.4");
+    tap_check(nvrtc.major == 12, "NVRTC %d expected 12", nvrtc.major);
+    check_ok(nvrtc_open_first(names, COUNT(names), 0, &nvrtc, why), "not known");
+    tap_check(nvrtc.major == 99, "NVRTC %d expected 99", nvrtc.major);
+    check_line(nvrtc_open_first(names, 2, 12040, &nvrtc, why), NB_ERR_UNSUPPORTED,
+               "NVRTC 99.1 is newer than the driver, which runs code of CUDA 12.x and "
+               "older");
+    check_line(nvrtc_open(FAKE_NVRTC, 13000, &nvrtc, why), NB_ERR_UNSUPPORTED,
+               "NVRTC 99.1 is newer than the driver, which runs code of CUDA 13.x");
     return TAP_PASS;
 }
 
@@ -141,14 +160,14 @@ static int library_refuses(void)
         nb_status status;
 
         (void)setenv("FAKE_NVRTC", rows[i].what, 1);
-        status = nvrtc_open(FAKE_NVRTC, &nvrtc, why);
+        status = nvrtc_open(FAKE_NVRTC, 0, &nvrtc, why);
         if (status == NB_OK) status = nvrtc_aim(&nvrtc, 9, 0, &target, why);
         if (status == NB_OK) status = nvrtc_build(&nvrtc, &request, &target, &cubin, why);
         check_line(status, rows[i].status, rows[i].says);
         tap_check(!cubin.bytes, "no code");
     }
     (void)unsetenv("FAKE_NVRTC");
-    check_ok(nvrtc_open(FAKE_NVRTC, &nvrtc, why), "without that");
+    check_ok(nvrtc_open(FAKE_NVRTC, 0, &nvrtc, why), "without that");
     check_line(nvrtc_aim(&nvrtc, 7, 0, &target, why), NB_ERR_UNSUPPORTED,
                "NVRTC 99.1 compiles for compute capability 7.5 and newer, not 7.0");
     return TAP_PASS;
@@ -163,7 +182,7 @@ static int fake_errors(void)
     struct cubin cubin;
     double took;
 
-    check_ok(nvrtc_open(FAKE_NVRTC, &nvrtc, why), "open");
+    check_ok(nvrtc_open(FAKE_NVRTC, 0, &nvrtc, why), "open");
     check_ok(nvrtc_aim(&nvrtc, 9, 0, &target, why), "aim");
     nvrtc_option(&request, "-DFAIL");
     check_line(nvrtc_build(&nvrtc, &request, &target, &cubin, why), NB_ERR_UNSUPPORTED,
@@ -193,7 +212,7 @@ static int options_refused(void)
     struct nvrtc_target target;
     struct cubin cubin;
 
-    check_ok(nvrtc_open(FAKE_NVRTC, &nvrtc, why), "open");
+    check_ok(nvrtc_open(FAKE_NVRTC, 0, &nvrtc, why), "open");
     check_ok(nvrtc_aim(&nvrtc, 9, 0, &target, why), "aim");
     for (int i = 0; i < NVRTC_OPTIONS; i++) nvrtc_option(&request, "-DNUMBER_%d=%d", i, i);
     check_ok(nvrtc_build(&nvrtc, &request, &target, &cubin, why),
@@ -217,7 +236,7 @@ static int without_callback(void)
     struct nvrtc_target target;
     struct cubin cubin;
 
-    check_ok(nvrtc_open(FAKE_NVRTC_OLD, &nvrtc, why), "open");
+    check_ok(nvrtc_open(FAKE_NVRTC_OLD, 0, &nvrtc, why), "open");
     tap_check(!nvrtc.set_callback, "it cannot be stopped");
     check_ok(nvrtc_aim(&nvrtc, 9, 0, &target, why), "aim");
     nvrtc_option(&request, "-DSIZE=1000");
@@ -485,7 +504,7 @@ static int threads_at_once(void)
 
         nvrtc_option(&request, "-DSHAPE=PHYS_TOPHAT");
         nvrtc_option(&request, "-DLOOKUP=PHYS_CONSTANT");
-        failed += nvrtc_open(NULL, &own, line) != NB_OK
+        failed += nvrtc_open(NULL, 0, &own, line) != NB_OK
                   || nvrtc_aim(&own, 9, 0, &target, line) != NB_OK
                   || nvrtc_build(&own, &request, &target, &cubins[t], line) != NB_OK;
     }
@@ -505,6 +524,7 @@ int main(int argc, char **argv)
     static const struct tap_case cases[] = {
         {"targets_chosen", targets_chosen},
         {"library_missing", library_missing},
+        {"newer_than_driver", newer_than_driver},
         {"library_refuses", library_refuses},
         {"fake_errors", fake_errors},
         {"options_refused", options_refused},

@@ -30,10 +30,11 @@ struct CUfunc_st {
 static struct fake_cuda state;
 static struct CUfunc_st functions[64];
 static void *memory[16];
-static char context, stream, module; /* handles are their addresses */
+static char context, stream, copies, module; /* handles are their addresses */
 
 #define CONTEXT ((cuda_context)(void *)&context)
 #define STREAM  ((cuda_stream)(void *)&stream)
+#define COPIES  ((cuda_stream)(void *)&copies) /* the second stream that is made */
 #define MODULE  ((cuda_module)(void *)&module)
 
 /* the prototypes are those that cuda.c calls by */
@@ -45,6 +46,33 @@ CUDA_GRAPH_FUNCTIONS(PROTOTYPE)
 struct fake_cuda *fake_cuda_state(void)
 {
     return &state;
+}
+
+struct CUevent_st {
+    cuda_stream stream; /* in which it was recorded last */
+};
+
+static struct CUevent_st events[8];
+
+/* copies from the device, which are done as late as they may be */
+static struct {
+    void *to;
+    cuda_pointer from;
+    size_t bytes;
+    cuda_stream stream;
+} pending[8];
+
+static void finish_copies(cuda_stream of)
+{
+    int left = 0;
+
+    for (int i = 0; i < state.pending; i++)
+        if (pending[i].stream == of)
+            memcpy(pending[i].to, (const void *)(uintptr_t)pending[i].from,
+                   pending[i].bytes);
+        else
+            pending[left++] = pending[i];
+    state.pending = left;
 }
 
 /* what the call of `symbol` is told to return */
@@ -65,7 +93,8 @@ static cuda_result inside(const char *symbol, int good)
                       && strcmp(symbol, "cuStreamEndCapture") != 0;
 
     if (state.capturing && waits) good = 0;
-    if (state.depth == 1 && state.contexts == 1 && good) return told(symbol);
+    if (state.capture_mode != CUDA_CAPTURE_RELAXED) good = 0;
+    if (state.depth == 1 && state.contexts > 0 && good) return told(symbol);
     state.misuses++;
     return INVALID_CONTEXT;
 }
@@ -123,6 +152,7 @@ cuda_result cuDeviceGetAttribute(int *out, unsigned which, cuda_device device)
         unsigned which;
         int value;
     } attributes[] = {{CUDA_PROCESSORS, 7},
+                      {CUDA_THREADS_OF_PROCESSOR, 2048},
                       {CUDA_CAPABILITY_MAJOR, state.major},
                       {CUDA_CAPABILITY_MINOR, state.minor}};
 
@@ -161,10 +191,12 @@ cuda_result cuDevicePrimaryCtxRelease_v2(cuda_device device)
     if (device < 100 || state.contexts == 0) state.misuses++;
     if (state.depth != 0) state.misuses++;
     state.contexts--;
-    state.lost +=
-        state.streams + state.modules + state.memories + state.graphs + state.graph_execs;
+    if (state.contexts > 0) return told("cuDevicePrimaryCtxRelease_v2");
+    state.lost += state.streams + state.modules + state.memories + state.graphs
+                  + state.graph_execs + state.events + state.pinned;
     state.streams = state.modules = state.memories = 0;
-    state.graphs = state.graph_execs = 0;
+    state.graphs = state.graph_execs = state.events = state.pinned = 0;
+    state.pending = 0;
     for (size_t i = 0; i < COUNT(memory); i++) forget(i);
     return told("cuDevicePrimaryCtxRelease_v2");
 }
@@ -184,6 +216,15 @@ cuda_result cuCtxPopCurrent_v2(cuda_context *out)
     *out = CONTEXT;
     state.depth--;
     return told("cuCtxPopCurrent_v2");
+}
+
+cuda_result cuThreadExchangeStreamCaptureMode(unsigned *mode)
+{
+    const unsigned before = state.capture_mode;
+
+    state.capture_mode = *mode;
+    *mode = before;
+    return told("cuThreadExchangeStreamCaptureMode");
 }
 
 /* the type is the real function's NOLINTBEGIN(readability-non-const-parameter) */
@@ -226,7 +267,7 @@ cuda_result cuStreamCreate(cuda_stream *out, unsigned flags)
 {
     const cuda_result result = inside("cuStreamCreate", flags == CUDA_STREAM_NON_BLOCKING);
 
-    *out = STREAM;
+    *out = state.streams == 0 ? STREAM : COPIES;
     if (result == 0) state.streams++;
     return result;
 }
@@ -238,8 +279,77 @@ static int is_expected(cuda_stream which)
 
 cuda_result cuStreamSynchronize(cuda_stream which)
 {
-    state.waits++;
-    return inside("cuStreamSynchronize", is_expected(which));
+    const cuda_result result =
+        inside("cuStreamSynchronize", is_expected(which) || which == COPIES);
+
+    state.waits += which != COPIES;
+    if (result == 0) finish_copies(which);
+    return result;
+}
+
+cuda_result cuStreamIsCapturing(cuda_stream which, unsigned *out)
+{
+    *out = which == state.theirs ? state.capture_status : 0;
+    return inside("cuStreamIsCapturing", 1);
+}
+
+cuda_result cuEventCreate(cuda_event *out, unsigned flags)
+{
+    const cuda_result result = inside("cuEventCreate", flags == CUDA_EVENT_WITHOUT_TIME);
+
+    *out = &events[state.events % (int)COUNT(events)];
+    if (result == 0) state.events++;
+    return result;
+}
+
+cuda_result cuEventRecord(cuda_event event, cuda_stream on)
+{
+    event->stream = on;
+    return inside("cuEventRecord", is_expected(on) || on == COPIES);
+}
+
+cuda_result cuEventSynchronize(cuda_event event)
+{
+    const cuda_result result = inside("cuEventSynchronize", event->stream != NULL);
+
+    if (result == 0) finish_copies(event->stream);
+    return result;
+}
+
+cuda_result cuStreamWaitEvent(cuda_stream which, cuda_event event, unsigned flags)
+{
+    return inside("cuStreamWaitEvent",
+                  which == COPIES && event->stream != COPIES && flags == 0);
+}
+
+cuda_result cuEventDestroy_v2(cuda_event event)
+{
+    state.events--;
+    return inside("cuEventDestroy_v2", event != NULL);
+}
+
+cuda_result cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
+{
+    const cuda_result result = inside("cuMemHostAlloc", bytes > 0 && flags == 0);
+
+    *out = NULL;
+    if (result != 0) return result;
+    *out = malloc(bytes);
+    state.pinned++;
+    return 0;
+}
+
+cuda_result cuMemFreeHost(void *address)
+{
+    free(address);
+    state.pinned--;
+    return inside("cuMemFreeHost", 1);
+}
+
+cuda_result cuFuncGetAttribute(int *out, unsigned which, cuda_function function)
+{
+    *out = state.local;
+    return inside("cuFuncGetAttribute", which == CUDA_LOCAL_BYTES && function != NULL);
 }
 
 cuda_result cuStreamGetCtx(cuda_stream which, cuda_context *out)
@@ -252,7 +362,7 @@ cuda_result cuStreamGetCtx(cuda_stream which, cuda_context *out)
 cuda_result cuStreamDestroy_v2(cuda_stream which)
 {
     state.streams--;
-    return inside("cuStreamDestroy_v2", which == STREAM);
+    return inside("cuStreamDestroy_v2", which == STREAM || which == COPIES);
 }
 
 static size_t place_of(const void *what)
@@ -299,21 +409,38 @@ cuda_result cuPointerGetAttribute(void *out, unsigned which, cuda_pointer pointe
 cuda_result cuMemcpyHtoDAsync_v2(cuda_pointer to, const void *from, size_t bytes,
                                  cuda_stream on)
 {
-    const cuda_result result = inside("cuMemcpyHtoDAsync_v2", is_expected(on));
+    const cuda_result result = inside("cuMemcpyHtoDAsync_v2", is_expected(on) && bytes > 0);
 
     // NOLINTNEXTLINE(performance-no-int-to-ptr)
     if (result == 0) memcpy((void *)(uintptr_t)to, from, bytes);
     return result;
 }
 
+cuda_result cuMemsetD8Async(cuda_pointer to, unsigned char value, size_t bytes,
+                            cuda_stream on)
+{
+    const cuda_result result = inside("cuMemsetD8Async", is_expected(on) && bytes > 0);
+
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    if (result == 0) memset((void *)(uintptr_t)to, value, bytes);
+    return result;
+}
+
 #ifndef FAKE_OLD
 cuda_result cuMemcpyDtoHAsync_v2(void *to, cuda_pointer from, size_t bytes, cuda_stream on)
 {
-    const cuda_result result = inside("cuMemcpyDtoHAsync_v2", is_expected(on));
+    const int room = state.pending < (int)COUNT(pending);
+    const cuda_result result =
+        inside("cuMemcpyDtoHAsync_v2",
+               (is_expected(on) || on == COPIES) && bytes > 0 && room);
 
-    // NOLINTNEXTLINE(performance-no-int-to-ptr)
-    if (result == 0) memcpy(to, (const void *)(uintptr_t)from, bytes);
-    return result;
+    if (result != 0) return result;
+    pending[state.pending].to = to;
+    pending[state.pending].from = from;
+    pending[state.pending].bytes = bytes;
+    pending[state.pending].stream = on;
+    state.pending++;
+    return 0;
 }
 #endif
 

@@ -41,6 +41,7 @@ void build_begin(const nb_context *ctx, const struct gpu_properties *properties,
     cubin_job_begin(ctx, &build->job);
     build->job.major = properties->major;
     build->job.minor = properties->minor;
+    build->job.driver = properties->version;
     build->job.nvrtc = ctx->nvrtc;
     request->text = sources_find(text);
     request->stop = &build->stop;

@@ -38,7 +38,7 @@ void cubin_job_run(struct cubin_job *job)
     struct nvrtc nvrtc;
     double start;
 
-    job->status = nvrtc_open(job->nvrtc, &nvrtc, job->why);
+    job->status = nvrtc_open(job->nvrtc, job->driver, &nvrtc, job->why);
     if (job->status == NB_OK) {
         job->version[0] = nvrtc.major;
         job->version[1] = nvrtc.minor;

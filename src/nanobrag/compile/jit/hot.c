@@ -136,7 +136,7 @@ static nb_status compare_row(nb_context *ctx, struct gpu_scene *scene,
     scene->verifications.compared += scene->verifications.compared < INT_MAX / 2;
     parameters.first_slow = layout->first_slow + GPU_SLOW * row;
     parameters.down = 1;
-    NB_TRY(gpu_put(ctx, scene->gpu, &scene->parameters, &parameters, sizeof parameters));
+    NB_TRY(gpu_send_parameters(ctx, scene, &parameters, sizeof parameters));
     return compare(ctx, scene, kernels, blocks, sums, out);
 }
 

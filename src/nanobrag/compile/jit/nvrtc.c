@@ -40,23 +40,6 @@ static nb_status cannot_open(char why[NVRTC_WHY])
                   reason ? reason : "no reason is given");
 }
 
-/* Open the first of the usual libraries that exists; NULL: `why` names the first of them.
- */
-static void *open_first(char why[NVRTC_WHY])
-{
-    static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12",
-                                        "libnvrtc.so.11.2", "libnvrtc.so",
-                                        "/usr/local/cuda/lib64/libnvrtc.so"};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-
-        if (library) return library;
-        if (i == 0) (void)cannot_open(why);
-    }
-    return NULL;
-}
-
 /* Store the address of a function in the member at `to`; 0: the library has no such
  * function. */
 static int find_function(void *library, const char *name, void *to)
@@ -67,7 +50,7 @@ static int find_function(void *library, const char *name, void *to)
     return function != NULL;
 }
 
-nb_status nvrtc_open(const char *name, struct nvrtc *out, char why[NVRTC_WHY])
+static nb_status find_functions(void *library, struct nvrtc *out, char why[NVRTC_WHY])
 {
     const struct {
         const char *name;
@@ -87,10 +70,7 @@ nb_status nvrtc_open(const char *name, struct nvrtc *out, char why[NVRTC_WHY])
         {"nvrtcGetPTXSize", &out->ptx_size},
         {"nvrtcGetPTX", &out->ptx},
     };
-    void *library = name ? dlopen(name, RTLD_NOW | RTLD_LOCAL) : open_first(why);
 
-    memset(out, 0, sizeof *out);
-    if (!library) return name ? cannot_open(why) : NB_ERR_UNSUPPORTED;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (!find_function(library, functions[i].name, functions[i].to))
             return refuse(why, NB_ERR_UNSUPPORTED,
@@ -100,6 +80,48 @@ nb_status nvrtc_open(const char *name, struct nvrtc *out, char why[NVRTC_WHY])
     if (out->version(&out->major, &out->minor) != RESULT_SUCCESS)
         return refuse(why, NB_ERR_UNSUPPORTED, "NVRTC does not report its version");
     return NB_OK;
+}
+
+/* A driver loads code of its own major version and of older ones. */
+static nb_status open_one(const char *name, int driver, struct nvrtc *out,
+                          char why[NVRTC_WHY])
+{
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    nb_status status;
+
+    memset(out, 0, sizeof *out);
+    if (!library) return cannot_open(why);
+    status = find_functions(library, out, why);
+    if (status == NB_OK && driver > 0 && out->major > driver / 1000)
+        status = refuse(why, NB_ERR_UNSUPPORTED,
+                        "NVRTC %d.%d is newer than the driver, which runs code of CUDA "
+                        "%d.x and older",
+                        out->major, out->minor, driver / 1000);
+    if (status != NB_OK) (void)dlclose(library);
+    return status;
+}
+
+nb_status nvrtc_open_first(const char *const *names, size_t n, int driver,
+                           struct nvrtc *out, char why[NVRTC_WHY])
+{
+    char reason[NVRTC_WHY];
+
+    for (size_t i = 0; i < n; i++) {
+        if (open_one(names[i], driver, out, reason) == NB_OK) return NB_OK;
+        /* one that is there and does not serve says more than one that is not there */
+        if (i == 0 || out->version) (void)snprintf(why, NVRTC_WHY, "%s", reason);
+    }
+    return NB_ERR_UNSUPPORTED;
+}
+
+nb_status nvrtc_open(const char *name, int driver, struct nvrtc *out, char why[NVRTC_WHY])
+{
+    static const char *const usual[] = {"libnvrtc.so.13", "libnvrtc.so.12",
+                                        "libnvrtc.so.11.2", "libnvrtc.so",
+                                        "/usr/local/cuda/lib64/libnvrtc.so"};
+
+    if (name) return nvrtc_open_first(&name, 1, driver, out, why);
+    return nvrtc_open_first(usual, sizeof usual / sizeof *usual, driver, out, why);
 }
 
 /* ---- targets ---- */

@@ -68,9 +68,12 @@ struct cubin {
     int ptx; /* 1: it is PTX, a text with its NUL */
 };
 
-/* Open the library of this name, or with NULL one of those that CUDA installs. Errors:
- * NB_ERR_UNSUPPORTED. */
-nb_status nvrtc_open(const char *name, struct nvrtc *out, char why[NVRTC_WHY]);
+/* Open the library of this name, or with NULL one of those that CUDA installs, whose code a
+ * driver of this version loads (13000 for CUDA 13.0; 0: not known). nvrtc_open_first()
+ * opens the first of several that serves. Errors: NB_ERR_UNSUPPORTED. */
+nb_status nvrtc_open(const char *name, int driver, struct nvrtc *out, char why[NVRTC_WHY]);
+nb_status nvrtc_open_first(const char *const *names, size_t n, int driver,
+                           struct nvrtc *out, char why[NVRTC_WHY]);
 
 /* Choose the target for a device of this compute capability. NB_ERR_UNSUPPORTED: the device
  * is older than all targets of the library. */

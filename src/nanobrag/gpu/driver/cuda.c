@@ -7,6 +7,7 @@
  */
 #include "gpu/driver/cuda.h"
 
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,22 +15,8 @@
 
 #include "base/log.h"
 #include "gpu/driver/architecture.h"
-#include "gpu/driver/cuda_library.h"
+#include "gpu/driver/cuda_device.h"
 #include "gpu/text/block.h"
-#include "physics/spec.h"
-
-struct device {
-    struct cuda_library library;
-    const struct gpu_fatbin *fatbin;
-    cuda_device id;
-    int ordinal;
-    cuda_context context;
-    cuda_stream own_stream; /* created by us; launches are captured in it */
-    cuda_stream stream; /* in use: ours or the caller's */
-    cuda_module modules[FATBIN_MODULES]; /* each is loaded when first used */
-    cuda_function functions[FATBIN_MODULES][GPU_WORKS][PHYS_SHAPES][PHYS_LOOKUPS];
-    struct gpu_target target; /* the form of the kernels that the device runs */
-};
 
 /* ---- opening ---- */
 
@@ -82,7 +69,11 @@ static nb_status read_properties(nb_context *ctx, struct device *d,
     properties->memory = memory;
     NB_TRY(attribute(ctx, d, CUDA_CAPABILITY_MAJOR, &properties->major));
     NB_TRY(attribute(ctx, d, CUDA_CAPABILITY_MINOR, &properties->minor));
-    return attribute(ctx, d, CUDA_PROCESSORS, &properties->processors);
+    NB_TRY(attribute(ctx, d, CUDA_PROCESSORS, &properties->processors));
+    NB_TRY(attribute(ctx, d, CUDA_THREADS_OF_PROCESSOR, &d->resident));
+    d->resident *= properties->processors;
+    properties->version = *version;
+    return NB_OK;
 }
 
 /* Choose the form of the kernels. Machine code runs under every driver of its major
@@ -111,19 +102,48 @@ static nb_status choose_kernels(nb_context *ctx, struct device *d,
                 properties->driver, properties->name, needed / 1000, needed % 1000 / 10);
 }
 
-static nb_status push_context(nb_context *ctx, const struct device *d)
+cuda_result cuda_enter(struct device *d)
 {
-    return cuda_check(ctx, &d->library, NB_ERR_DEVICE, d->library.context_push(d->context),
+    cuda_context ours;
+    cuda_result result = d->library.context_push(d->context);
+
+    if (result != 0) return result;
+    d->capture_mode = CUDA_CAPTURE_RELAXED;
+    result = d->library.exchange_mode(&d->capture_mode);
+    if (result != 0) (void)d->library.context_pop(&ours);
+    return result;
+}
+
+nb_status cuda_push(nb_context *ctx, struct device *d)
+{
+    return cuda_check(ctx, &d->library, NB_ERR_DEVICE, cuda_enter(d),
                       "entering the device's context");
 }
 
-/* Make the caller's context current again. */
-static nb_status pop_context(const struct device *d, nb_status status)
+nb_status cuda_pop(struct device *d, nb_status status)
 {
     cuda_context ours;
 
+    (void)d->library.exchange_mode(&d->capture_mode);
     (void)d->library.context_pop(&ours);
     return status;
+}
+
+/* Retain the primary context once more for the whole process: the last to release it would
+ * destroy it with all kernels loaded in it, and the next context of ours make it again,
+ * which takes tenths of a second. */
+static void hold_context(struct device *d)
+{
+    enum { DEVICES = 64 };
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static int held[DEVICES];
+    cuda_context context;
+
+    if (d->ordinal >= DEVICES) return;
+    (void)pthread_mutex_lock(&lock);
+    if (!held[d->ordinal])
+        held[d->ordinal] = d->library.context_retain(&context, d->id) == 0;
+    (void)pthread_mutex_unlock(&lock);
 }
 
 static nb_status make_stream(nb_context *ctx, struct device *d)
@@ -132,24 +152,25 @@ static nb_status make_stream(nb_context *ctx, struct device *d)
 
     if (result != 0) d->context = NULL;
     NB_TRY(cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "making a context"));
-    NB_TRY(push_context(ctx, d));
+    NB_TRY(cuda_push(ctx, d));
     result = d->library.stream_create(&d->own_stream, CUDA_STREAM_NON_BLOCKING);
     if (result != 0) d->own_stream = NULL;
     d->stream = d->own_stream;
-    return pop_context(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
-                                     "making a stream"));
+    return cuda_pop(d,
+                    cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "making a stream"));
 }
 
 /* Leave the context without reporting failures: while closing nobody reads them. */
 static void close_context(struct device *d)
 {
+    cuda_close_copies(d);
     if (d->own_stream) {
         (void)d->library.stream_wait(d->own_stream);
         (void)d->library.stream_destroy(d->own_stream);
     }
     for (int i = 0; i < FATBIN_MODULES; i++)
         if (d->modules[i]) (void)d->library.module_unload(d->modules[i]);
-    (void)pop_context(d, NB_OK);
+    (void)cuda_pop(d, NB_OK);
 }
 
 static void close_device(void *device)
@@ -158,7 +179,7 @@ static void close_device(void *device)
 
     if (!d) return;
     if (d->context) {
-        if (d->library.context_push(d->context) == 0) close_context(d);
+        if (cuda_enter(d) == 0) close_context(d);
         (void)d->library.context_release(
             d->id); /* also frees what is left in the context, if we used it last */
     }
@@ -176,7 +197,9 @@ static nb_status open_in_steps(nb_context *ctx, const struct cuda_source *source
     NB_TRY(find_device(ctx, d, id));
     NB_TRY(read_properties(ctx, d, properties, &version));
     NB_TRY(choose_kernels(ctx, d, properties, version));
-    return make_stream(ctx, d);
+    NB_TRY(make_stream(ctx, d));
+    if (source->stays) hold_context(d);
+    return NB_OK;
 }
 
 nb_status cuda_open(nb_context *ctx, const struct cuda_source *source, int id,
@@ -203,114 +226,43 @@ nb_status cuda_open(nb_context *ctx, const struct cuda_source *source, int id,
 static nb_status open_default(nb_context *ctx, int id, void **device,
                               struct gpu_properties *properties)
 {
-    const struct cuda_source source = {"libcuda.so.1", &gpu_fatbin};
+    const struct cuda_source source = {"libcuda.so.1", &gpu_fatbin, 1};
 
     return cuda_open(ctx, &source, id, device, properties);
 }
 
-/* Refuse a stream of another context, which cannot order our work. */
+/* Refuse a stream of another context, which cannot order our work, and one that is being
+ * captured: calls wait for their results, which a capture forbids. */
 static nb_status check_stream(nb_context *ctx, struct device *d, cuda_stream stream)
 {
     cuda_context its = NULL;
-    const cuda_result result = d->library.stream_context(stream, &its);
+    unsigned capturing = CUDA_CAPTURING_NOTHING;
+    cuda_result result = d->library.stream_context(stream, &its);
 
     NB_TRY(cuda_check(ctx, &d->library, NB_ERR_ARGUMENT, result, "asking about a stream"));
-    if (its == d->context) return NB_OK;
+    if (its != d->context)
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "the stream is not of the primary context of CUDA device %d",
+                    d->ordinal);
+    result = d->library.capturing(stream, &capturing);
+    NB_TRY(cuda_check(ctx, &d->library, NB_ERR_ARGUMENT, result,
+                      "asking whether a stream is being captured"));
+    if (capturing == CUDA_CAPTURING_NOTHING) return NB_OK;
     return fail(ctx, NB_ERR_ARGUMENT,
-                "the stream is not of the primary context of CUDA device %d", d->ordinal);
+                "the stream is being captured into a graph, which cannot hold calls that "
+                "wait for their results; call before or after the capture");
 }
 
 static nb_status use(nb_context *ctx, void *device, void *stream)
 {
     struct device *d = device;
-    const cuda_stream wanted = stream ? (cuda_stream)stream : d->own_stream;
 
-    if (wanted == d->stream) return NB_OK;
-    if (stream) {
-        NB_TRY(push_context(ctx, d));
-        NB_TRY(pop_context(d, check_stream(ctx, d, wanted)));
+    if (stream) { /* each time, because a capture may have begun */
+        NB_TRY(cuda_push(ctx, d));
+        NB_TRY(cuda_pop(d, check_stream(ctx, d, stream)));
     }
-    d->stream = wanted;
+    d->stream = stream ? (cuda_stream)stream : d->own_stream;
     return NB_OK;
-}
-
-/* ---- memory ---- */
-
-static nb_status allocate(nb_context *ctx, void *device, size_t bytes, gpu_address *out)
-{
-    struct device *d = device;
-    cuda_pointer address = 0;
-    cuda_result result;
-
-    *out = 0;
-    NB_TRY(push_context(ctx, d));
-    result = d->library.memory_allocate(&address, bytes);
-    if (result == 0) *out = address;
-    return pop_context(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
-                                     "allocating %zu bytes", bytes));
-}
-
-static void release(void *device, gpu_address address)
-{
-    struct device *d = device;
-
-    if (address == 0 || d->library.context_push(d->context) != 0) return;
-    (void)d->library.memory_release(address);
-    (void)pop_context(d, NB_OK);
-}
-
-static int attribute_of(const struct device *d, unsigned which, gpu_address address,
-                        unsigned *out)
-{
-    *out = 0;
-    return d->library.pointer_attribute(out, which, address) == 0;
-}
-
-/* Addresses that the driver does not know are ordinary memory of the host. Managed memory
- * counts as the device's wherever it lies at the moment. */
-static int owns(void *device, gpu_address address)
-{
-    struct device *d = device;
-    unsigned type, managed, ordinal;
-    int ours;
-
-    /* the calls that follow report the failure */
-    if (d->library.context_push(d->context) != 0) return 1;
-    ours = attribute_of(d, CUDA_MEMORY_TYPE, address, &type);
-    if (ours && !(attribute_of(d, CUDA_IS_MANAGED, address, &managed) && managed))
-        ours = type == CUDA_DEVICE_MEMORY
-               && (!attribute_of(d, CUDA_DEVICE_ORDINAL, address, &ordinal)
-                   || (int)ordinal == d->ordinal);
-    (void)pop_context(d, NB_OK);
-    return ours;
-}
-
-/* The copy is waited for, because CUDA does not promise of any asynchronous copy that the
- * host's memory was read on return: ordinary memory may be staged by a thread of the
- * driver, or read by a device that shares the host's page tables. */
-static nb_status upload(nb_context *ctx, void *device, gpu_address to, const void *from,
-                        size_t bytes)
-{
-    struct device *d = device;
-    cuda_result result;
-
-    NB_TRY(push_context(ctx, d));
-    result = d->library.upload(to, from, bytes, d->stream);
-    if (result == 0) result = d->library.stream_wait(d->stream);
-    return pop_context(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
-                                     "copying %zu bytes to the device", bytes));
-}
-
-static nb_status download(nb_context *ctx, void *device, void *to, gpu_address from,
-                          size_t bytes)
-{
-    struct device *d = device;
-    cuda_result result;
-
-    NB_TRY(push_context(ctx, d));
-    result = d->library.download(to, from, bytes, d->stream);
-    return pop_context(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
-                                     "copying %zu bytes from the device", bytes));
 }
 
 /* ---- kernels ---- */
@@ -357,8 +309,26 @@ struct runtime_kernel {
     cuda_function function;
 };
 
-static nb_status find_function(nb_context *ctx, struct device *d,
-                               const struct gpu_kernel *kernel, cuda_function *out)
+/* Note how much local memory a kernel takes that is about to be used. */
+static cuda_result note_local(struct device *d, cuda_function function)
+{
+    int local = 0;
+    const cuda_result result =
+        d->library.function_attribute(&local, CUDA_LOCAL_BYTES, function);
+
+    if (result == 0 && local > d->local) d->local = local;
+    return result;
+}
+
+static size_t reserved(void *device)
+{
+    const struct device *d = device;
+
+    return (size_t)d->local * (size_t)d->resident;
+}
+
+nb_status cuda_function_of(nb_context *ctx, struct device *d,
+                           const struct gpu_kernel *kernel, cuda_function *out)
 {
     const int image = kernel->work == GPU_IMAGE, module = module_of(kernel);
     cuda_function *function = &d->functions[module][kernel->work][image ? kernel->shape : 0]
@@ -370,17 +340,19 @@ static nb_status find_function(nb_context *ctx, struct device *d,
         return NB_OK;
     }
     NB_TRY(load_module(ctx, d, module));
-    if (!*function)
+    if (!*function) {
         result = d->library.module_function(function, d->modules[module],
                                             gpu_kernel_name(kernel));
+        if (result == 0) result = note_local(d, *function);
+    }
     if (result != 0) *function = NULL;
     *out = *function;
     return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "finding the kernel %s",
                       gpu_kernel_name(kernel));
 }
 
-static nb_status launch_inside(nb_context *ctx, struct device *d, cuda_stream stream,
-                               const struct gpu_launch *launch, gpu_address parameters)
+nb_status cuda_launch_in(nb_context *ctx, struct device *d, cuda_stream stream,
+                         const struct gpu_launch *launch, gpu_address parameters)
 {
     const unsigned images = launch->images > 0 ? launch->images : 1;
     const struct CUlaunchConfig_st config =
@@ -390,7 +362,7 @@ static nb_status launch_inside(nb_context *ctx, struct device *d, cuda_stream st
     cuda_function function;
     cuda_result result;
 
-    NB_TRY(find_function(ctx, d, &launch->kernel, &function));
+    NB_TRY(cuda_function_of(ctx, d, &launch->kernel, &function));
     result = d->library.launch(&config, function, arguments, NULL);
     return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
                       "launching %llu blocks of %s",
@@ -403,8 +375,8 @@ static nb_status launch(nb_context *ctx, void *device, const struct gpu_launch *
 {
     struct device *d = device;
 
-    NB_TRY(push_context(ctx, d));
-    return pop_context(d, launch_inside(ctx, d, d->stream, launch, parameters));
+    NB_TRY(cuda_push(ctx, d));
+    return cuda_pop(d, cuda_launch_in(ctx, d, d->stream, launch, parameters));
 }
 
 static nb_status load_runtime_kernel(nb_context *ctx, struct device *d, const void *code,
@@ -416,6 +388,7 @@ static nb_status load_runtime_kernel(nb_context *ctx, struct device *d, const vo
     NB_TRY(load_code(ctx, d, code, name, &runtime_kernel->module));
     result =
         d->library.module_function(&runtime_kernel->function, runtime_kernel->module, name);
+    if (result == 0) result = note_local(d, runtime_kernel->function);
     if (result == 0) return NB_OK;
     (void)d->library.module_unload(runtime_kernel->module);
     return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "finding the kernel %s",
@@ -432,9 +405,9 @@ static nb_status load(nb_context *ctx, void *device, const void *code, size_t by
     (void)bytes; /* the code contains its length */
     *out = NULL;
     if (!runtime_kernel) return fail_memory(ctx, "a kernel");
-    status = push_context(ctx, d);
+    status = cuda_push(ctx, d);
     if (status == NB_OK)
-        status = pop_context(d, load_runtime_kernel(ctx, d, code, name, runtime_kernel));
+        status = cuda_pop(d, load_runtime_kernel(ctx, d, code, name, runtime_kernel));
     if (status == NB_OK)
         *out = runtime_kernel;
     else
@@ -447,107 +420,11 @@ static void unload(void *device, void *loaded)
     struct device *d = device;
     struct runtime_kernel *runtime_kernel = loaded;
 
-    if (d->library.context_push(d->context) == 0) {
+    if (cuda_enter(d) == 0) {
         (void)d->library.module_unload(runtime_kernel->module);
-        (void)pop_context(d, NB_OK);
+        (void)cuda_pop(d, NB_OK);
     }
     free(runtime_kernel);
-}
-
-/* ---- graphs ---- */
-
-/* Load a function before launches are captured, when nothing may be loaded: a driver that
- * loads modules lazily may have found a function without loading it. */
-static nb_status load_function(nb_context *ctx, struct device *d,
-                               const struct gpu_kernel *kernel)
-{
-    cuda_function function;
-
-    NB_TRY(find_function(ctx, d, kernel, &function));
-    if (!d->library.function_load) return NB_OK;
-    return cuda_check(ctx, &d->library, NB_ERR_DEVICE, d->library.function_load(function),
-                      "loading the kernel %s", gpu_kernel_name(kernel));
-}
-
-/* Capture launches in the stream of the device, since not every stream of a caller's can be
- * captured: the default one cannot, and others may be busy. The caller destroys *graph even
- * where this fails; NULL: there is none. */
-static nb_status capture(nb_context *ctx, struct device *d,
-                         const struct gpu_launch *launches, int n, gpu_address parameters,
-                         cuda_graph *graph)
-{
-    cuda_result result = d->library.capture_begin(d->own_stream, CUDA_CAPTURE_THREAD_LOCAL);
-    nb_status status = NB_OK;
-
-    NB_TRY(cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "beginning a capture"));
-    for (int i = 0; i < n && status == NB_OK; i++)
-        status = launch_inside(ctx, d, d->own_stream, launches + i, parameters);
-    /* the capture has to end even where launches failed */
-    result = d->library.capture_end(d->own_stream, graph);
-    if (result != 0) *graph = NULL;
-    if (status != NB_OK) return status;
-    return cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "capturing launches");
-}
-
-static nb_status record_inside(nb_context *ctx, struct device *d,
-                               const struct gpu_launch *launches, int n,
-                               gpu_address parameters, cuda_graph_exec *out)
-{
-    cuda_graph graph = NULL;
-    cuda_result result;
-    nb_status status = NB_OK;
-
-    for (int i = 0; i < n; i++) NB_TRY(load_function(ctx, d, &launches[i].kernel));
-    status = capture(ctx, d, launches, n, parameters, &graph);
-    if (status == NB_OK) {
-        result = d->library.graph_instantiate(out, graph, 0);
-        if (result != 0) *out = NULL;
-        status = cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "making a graph");
-    }
-    if (graph) (void)d->library.graph_destroy(graph);
-    return status;
-}
-
-static int has_graphs(const struct cuda_library *cuda)
-{
-    return cuda->capture_begin && cuda->capture_end && cuda->graph_instantiate
-           && cuda->graph_launch && cuda->graph_exec_destroy && cuda->graph_destroy;
-}
-
-static nb_status record(nb_context *ctx, void *device, const struct gpu_launch *launches,
-                        int n, gpu_address parameters, void **recording)
-{
-    struct device *d = device;
-    cuda_graph_exec made = NULL;
-    nb_status status;
-
-    *recording = NULL;
-    if (!has_graphs(&d->library))
-        return fail(ctx, NB_ERR_UNSUPPORTED, "the driver has no functions of graphs");
-    NB_TRY(push_context(ctx, d));
-    status = pop_context(d, record_inside(ctx, d, launches, n, parameters, &made));
-    *recording = made;
-    return status;
-}
-
-static nb_status replay(nb_context *ctx, void *device, void *recording)
-{
-    struct device *d = device;
-    cuda_result result;
-
-    NB_TRY(push_context(ctx, d));
-    result = d->library.graph_launch(recording, d->stream);
-    return pop_context(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result,
-                                     "launching a graph"));
-}
-
-static void forget(void *device, void *recording)
-{
-    struct device *d = device;
-
-    if (!recording || d->library.context_push(d->context) != 0) return;
-    (void)d->library.graph_exec_destroy(recording);
-    (void)pop_context(d, NB_OK);
 }
 
 static nb_status wait_for_all(nb_context *ctx, void *device)
@@ -555,12 +432,33 @@ static nb_status wait_for_all(nb_context *ctx, void *device)
     struct device *d = device;
     cuda_result result;
 
-    NB_TRY(push_context(ctx, d));
+    NB_TRY(cuda_push(ctx, d));
     result = d->library.stream_wait(d->stream);
-    return pop_context(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "computing"));
+    if (result == 0 && d->fetching) result = d->library.stream_wait(d->copies);
+    if (result == 0) d->fetching = 0;
+    return cuda_pop(d, cuda_check(ctx, &d->library, NB_ERR_DEVICE, result, "computing"));
 }
 
-const struct gpu_driver gpu_cuda = {"cuda",   open_default, close_device, use,
-                                    allocate, release,      owns,         upload,
-                                    download, launch,       wait_for_all, load,
-                                    unload,   record,       replay,       forget};
+const struct gpu_driver gpu_cuda = {.name = "cuda",
+                                    .open = open_default,
+                                    .close = close_device,
+                                    .use = use,
+                                    .allocate = cuda_allocate,
+                                    .release = cuda_release,
+                                    .owns = cuda_owns,
+                                    .upload = cuda_upload,
+                                    .download = cuda_download,
+                                    .pin = cuda_pin,
+                                    .unpin = cuda_unpin,
+                                    .send = cuda_send,
+                                    .fetch = cuda_fetch,
+                                    .fetched = cuda_fetched,
+                                    .zero = cuda_zero,
+                                    .launch = launch,
+                                    .wait = wait_for_all,
+                                    .load = load,
+                                    .unload = unload,
+                                    .record = cuda_record,
+                                    .replay = cuda_replay,
+                                    .forget = cuda_forget,
+                                    .reserved = reserved};

@@ -13,6 +13,7 @@
 struct cuda_source {
     const char *library; /* file name of the driver, as for dlopen() */
     const struct gpu_fatbin *fatbin;
+    int stays; /* 1: the device's primary context exists as long as the process */
 };
 
 /* As gpu_cuda.open(), whose source is libcuda.so.1 and the kernels of this build. */

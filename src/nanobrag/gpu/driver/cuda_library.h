@@ -19,6 +19,7 @@ typedef struct CUctx_st *cuda_context;
 typedef struct CUmod_st *cuda_module;
 typedef struct CUfunc_st *cuda_function;
 typedef struct CUstream_st *cuda_stream;
+typedef struct CUevent_st *cuda_event;
 typedef struct CUgraph_st *cuda_graph;
 typedef struct CUgraphExec_st *cuda_graph_exec;
 
@@ -33,7 +34,12 @@ enum {
     CUDA_IS_MANAGED = 8,
     CUDA_DEVICE_ORDINAL = 9,
     CUDA_DEVICE_MEMORY = 2, /* a type of memory */
+    CUDA_THREADS_OF_PROCESSOR = 39, /* an attribute of a device: most that reside */
+    CUDA_LOCAL_BYTES = 3, /* an attribute of a function: of a thread */
     CUDA_STREAM_NON_BLOCKING = 1,
+    CUDA_EVENT_WITHOUT_TIME = 2,
+    CUDA_CAPTURE_RELAXED = 2,
+    CUDA_CAPTURING_NOTHING = 0, /* states of a stream */
     CUDA_CAPTURE_THREAD_LOCAL = 1,
     CUDA_LOG_BUFFER = 5, /* options of loading a module */
     CUDA_LOG_BUFFER_BYTES = 6
@@ -71,11 +77,22 @@ struct CUlaunchConfig_st {
     X(stream_wait, cuStreamSynchronize, (cuda_stream))                                     \
     X(stream_context, cuStreamGetCtx, (cuda_stream, cuda_context *))                       \
     X(stream_destroy, cuStreamDestroy_v2, (cuda_stream))                                   \
+    X(capturing, cuStreamIsCapturing, (cuda_stream, unsigned *))                           \
+    X(exchange_mode, cuThreadExchangeStreamCaptureMode, (unsigned *))                      \
+    X(stream_wait_event, cuStreamWaitEvent, (cuda_stream, cuda_event, unsigned))           \
+    X(event_create, cuEventCreate, (cuda_event *, unsigned))                               \
+    X(event_record, cuEventRecord, (cuda_event, cuda_stream))                              \
+    X(event_wait, cuEventSynchronize, (cuda_event))                                        \
+    X(event_destroy, cuEventDestroy_v2, (cuda_event))                                      \
+    X(pinned_allocate, cuMemHostAlloc, (void **, size_t, unsigned))                        \
+    X(pinned_release, cuMemFreeHost, (void *))                                             \
+    X(function_attribute, cuFuncGetAttribute, (int *, unsigned, cuda_function))            \
     X(memory_allocate, cuMemAlloc_v2, (cuda_pointer *, size_t))                            \
     X(memory_release, cuMemFree_v2, (cuda_pointer))                                        \
     X(pointer_attribute, cuPointerGetAttribute, (void *, unsigned, cuda_pointer))          \
     X(upload, cuMemcpyHtoDAsync_v2, (cuda_pointer, const void *, size_t, cuda_stream))     \
     X(download, cuMemcpyDtoHAsync_v2, (void *, cuda_pointer, size_t, cuda_stream))         \
+    X(zero, cuMemsetD8Async, (cuda_pointer, unsigned char, size_t, cuda_stream))           \
     X(launch, cuLaunchKernelEx,                                                            \
       (const struct CUlaunchConfig_st *, cuda_function, void **, void **))
 

@@ -54,6 +54,8 @@ struct gpu_launch {
 
 enum { GPU_MOST_IMAGES = 65535 };
 
+enum { GPU_FETCHES = 2 }; /* slots of copies that run beside kernels */
+
 /* the properties of a device */
 struct gpu_properties {
     char name[128];
@@ -61,6 +63,7 @@ struct gpu_properties {
     int processors; /* streaming multiprocessors */
     uint64_t memory; /* bytes */
     char driver[64]; /* its version, for messages */
+    int version; /* the same as a number: 13000 is CUDA 13.0; 0: not known */
 };
 
 struct gpu_driver {
@@ -72,18 +75,33 @@ struct gpu_driver {
     void (*close)(void *device); /* accepts NULL */
     /* Order all that follows in this stream of the caller's (a CUstream) until the next
      * use(); NULL: in that of the device. NB_ERR_ARGUMENT, with nothing changed: the stream
-     * belongs to another device. */
+     * belongs to another device, or is being captured. */
     nb_status (*use)(nb_context *ctx, void *device, void *stream);
     nb_status (*allocate)(nb_context *ctx, void *device, size_t bytes, gpu_address *out);
     void (*release)(void *device, gpu_address address); /* accepts 0 */
     /* 0 if an address of the caller's cannot be memory of the device. */
     int (*owns)(void *device, gpu_address address);
-    /* Both may return before the copy is done. upload() has read `from` on return;
-     * download() has filled `to` after wait(). */
+    /* These may return before the copy is done. upload() has read `from` on return;
+     * download() has filled `to` after wait(). 0 bytes are no copy. */
     nb_status (*upload)(nb_context *ctx, void *device, gpu_address to, const void *from,
                         size_t bytes);
     nb_status (*download)(nb_context *ctx, void *device, void *to, gpu_address from,
                           size_t bytes);
+    /* Memory of the host that the device reads and writes by itself, so that copies need
+     * not be waited for and run beside kernels. */
+    nb_status (*pin)(nb_context *ctx, void *device, size_t bytes, void **out);
+    void (*unpin)(void *device, void *memory); /* accepts NULL */
+    /* As upload(), from pinned memory, which is read before what is requested next runs,
+     * but not on return. */
+    nb_status (*send)(nb_context *ctx, void *device, gpu_address to, const void *from,
+                      size_t bytes);
+    /* As download(), into pinned memory, while what is requested next runs. fetched() waits
+     * for the copy of that slot, wait() for all. A slot that was not waited for may not be
+     * used again. */
+    nb_status (*fetch)(nb_context *ctx, void *device, int slot, void *to, gpu_address from,
+                       size_t bytes);
+    nb_status (*fetched)(nb_context *ctx, void *device, int slot);
+    nb_status (*zero)(nb_context *ctx, void *device, gpu_address to, size_t bytes);
     nb_status (*launch)(nb_context *ctx, void *device, const struct gpu_launch *launch,
                         gpu_address parameters);
     nb_status (*wait)(nb_context *ctx, void *device);
@@ -97,7 +115,13 @@ struct gpu_driver {
                         int n, gpu_address parameters, void **recording);
     nb_status (*replay)(nb_context *ctx, void *device, void *recording);
     void (*forget)(void *device, void *recording); /* accepts NULL */
+    /* Bytes that the driver reserves for the kernels in use: local memory of all threads
+     * that can reside on the device at a time. */
+    size_t (*reserved)(void *device);
 };
+
+/* The samples that a device computes in a second, estimated (rate.c). */
+double gpu_rate(const struct gpu_properties *properties, int single);
 
 /* The name of a kernel in kernels.cu. */
 const char *gpu_kernel_name(const struct gpu_kernel *kernel);

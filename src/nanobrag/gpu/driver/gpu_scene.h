@@ -28,6 +28,9 @@ struct gpu {
 struct gpu_buffer {
     gpu_address address;
     size_t bytes;
+    /* of what gpu_put_changed() sent: its size and digest; 0 bytes: not known */
+    size_t sent;
+    uint64_t digest[2];
 };
 
 /* Make a buffer at least so large. A buffer that grows loses its contents. */
@@ -37,6 +40,14 @@ nb_status gpu_reserve(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffe
 /* Make a buffer large enough, and fill it from the host. */
 nb_status gpu_put(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
                   const void *from, size_t bytes);
+
+/* As gpu_put(), unless the buffer holds these bytes already, judged by a digest of 128
+ * bits. Nothing else may write the buffer. */
+nb_status gpu_put_changed(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
+                          const void *from, size_t bytes);
+
+/* Compute that digest. */
+void gpu_digest(const void *bytes, size_t n, uint64_t out[2]);
 
 /* Free the memory of a buffer, which may be empty. */
 void gpu_drop(struct gpu *gpu, struct gpu_buffer *buffer);
@@ -55,7 +66,36 @@ void *gpu_workspace(nb_context *ctx, struct gpu_workspace *workspace, size_t byt
 
 void gpu_workspace_drop(struct gpu_workspace *workspace);
 
+/* Pinned memory of the host; grows as a buffer does. */
+struct gpu_pinned {
+    unsigned char *memory; /* or NULL */
+    size_t bytes;
+};
+
+nb_status gpu_pin(nb_context *ctx, struct gpu *gpu, struct gpu_pinned *pinned,
+                  size_t bytes);
+void gpu_unpin(struct gpu *gpu, struct gpu_pinned *pinned);
+
 /* ---- what a simulator keeps ---- */
+
+/* The parameters of launches and, behind them, lists of the frame go to the device in one
+ * copy of pinned memory, which need not be waited for: launches take turns in FRONT_TURNS
+ * places. Lists go again when they changed. */
+enum { FRONT_BYTES = 8192, FRONT_TURNS = 3, FRONT_LISTS = 2 };
+
+struct gpu_front {
+    struct gpu_pinned pinned; /* a first place, the lists, the other places */
+    size_t lists[FRONT_LISTS]; /* bytes of each */
+    int turn;
+    int pending; /* 1: the lists go with the next parameters */
+    int there; /* 1: those in pinned memory are on the device */
+};
+
+/* a list on the host */
+struct gpu_span {
+    const void *at;
+    size_t bytes;
+};
 
 enum { GPU_SEQUENCE = 8, GPU_RECORDINGS = 8 };
 
@@ -96,18 +136,35 @@ struct gpu_scene {
     struct gpu_graphs graphs;
     struct gpu_hot_counts hot;
     struct gpu_verifications verifications;
-    struct gpu_buffer parameters, sources, orientations, f, stol, mask, partial, photons;
+    struct gpu_front front;
+    struct gpu_buffer parameters; /* and the lists behind them */
+    struct gpu_buffer f, stol, mask, partial, photons;
+    struct gpu_buffer peaks; /* photons of the brightest pixel of each image of a launch */
     /* of derivatives and losses (derivatives.h, loss_launch.h) */
     struct gpu_buffer tangents, totals, change, sum_bar, f_counts, inputs[3];
     struct gpu_buffer count_parameters, tallies, pixels, counts; /* of counts (count.h) */
     /* On the host: copies on their way to the device or back, the order of a job's tangents
      * and its sums of structure factors. They carry nothing from one call to the next. */
     struct gpu_workspace staged, order, counted;
+    struct gpu_pinned strips; /* two strips of photons on their way back */
 };
 
 /* Begin a call: order its work in the scene's stream. Simulators share the device, so every
  * call does this first. */
-nb_status gpu_begin(nb_context *ctx, const struct gpu_scene *scene);
+nb_status gpu_begin(nb_context *ctx, struct gpu_scene *scene);
+
+/* Prepare lists for the next launch. gpu_list() is the address of one of them. */
+nb_status gpu_front_lists(nb_context *ctx, struct gpu_scene *scene,
+                          const struct gpu_span lists[FRONT_LISTS]);
+gpu_address gpu_list(const struct gpu_scene *scene, int which);
+
+/* Send the parameters of a launch, at most FRONT_BYTES, with lists that wait. At most
+ * FRONT_TURNS launches may be under way: the caller waits for the one before those. */
+nb_status gpu_send_parameters(nb_context *ctx, struct gpu_scene *scene,
+                              const void *parameters, size_t bytes);
+
+/* Forget the lists, whose place on the device is used for something else. */
+void gpu_front_forget(struct gpu_scene *scene);
 
 /* How a job is laid out on a device. It is computed in float where the rounding stays
  * within the tolerance, with one anchor for each tile or (parts 2) for each quarter of a
@@ -119,6 +176,7 @@ struct gpu_layout {
     int first_fast, first_slow, across, down;
     int segments;
     int strip; /* how many rows of tiles one launch covers */
+    int halves; /* strips of photons in memory: 2 where one is copied beside the next */
 };
 
 #endif

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "gpu/driver/gpu_scene.h"
@@ -12,8 +13,7 @@
 void gpu_drop(struct gpu *gpu, struct gpu_buffer *buffer)
 {
     if (buffer->address) gpu->driver->release(gpu->device, buffer->address);
-    buffer->address = 0;
-    buffer->bytes = 0;
+    memset(buffer, 0, sizeof *buffer);
 }
 
 nb_status gpu_reserve(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
@@ -31,6 +31,41 @@ nb_status gpu_put(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
 {
     NB_TRY(gpu_reserve(ctx, gpu, buffer, bytes));
     return gpu->driver->upload(ctx, gpu->device, buffer->address, from, bytes);
+}
+
+nb_status gpu_put_changed(nb_context *ctx, struct gpu *gpu, struct gpu_buffer *buffer,
+                          const void *from, size_t bytes)
+{
+    uint64_t digest[2];
+
+    gpu_digest(from, bytes, digest);
+    if (buffer->sent == bytes && bytes > 0
+        && memcmp(buffer->digest, digest, sizeof digest) == 0)
+        return NB_OK;
+    buffer->sent = 0;
+    NB_TRY(gpu_put(ctx, gpu, buffer, from, bytes));
+    buffer->sent = bytes;
+    memcpy(buffer->digest, digest, sizeof digest);
+    return NB_OK;
+}
+
+nb_status gpu_pin(nb_context *ctx, struct gpu *gpu, struct gpu_pinned *pinned, size_t bytes)
+{
+    void *memory;
+
+    if (bytes <= pinned->bytes) return NB_OK;
+    gpu_unpin(gpu, pinned);
+    NB_TRY(gpu->driver->pin(ctx, gpu->device, bytes, &memory));
+    pinned->memory = memset(memory, 0, bytes);
+    pinned->bytes = bytes;
+    return NB_OK;
+}
+
+void gpu_unpin(struct gpu *gpu, struct gpu_pinned *pinned)
+{
+    gpu->driver->unpin(gpu->device, pinned->memory);
+    pinned->memory = NULL;
+    pinned->bytes = 0;
 }
 
 void gpu_workspace_drop(struct gpu_workspace *workspace)
@@ -51,9 +86,4 @@ void *gpu_workspace(nb_context *ctx, struct gpu_workspace *workspace, size_t byt
     else if (what)
         (void)fail_memory(ctx, what);
     return workspace->memory;
-}
-
-nb_status gpu_begin(nb_context *ctx, const struct gpu_scene *scene)
-{
-    return scene->gpu->driver->use(ctx, scene->gpu->device, scene->stream);
 }

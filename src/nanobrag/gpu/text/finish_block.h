@@ -7,6 +7,7 @@
 #ifndef NB_GPU_TEXT_FINISH_BLOCK_H
 #define NB_GPU_TEXT_FINISH_BLOCK_H
 
+#include "gpu/text/peak_block.h"
 #include "gpu/text/weights_block.h"
 
 /* The state of a thread, saved from step to step. */
@@ -169,9 +170,9 @@ PHYS_FN void finish_start(const struct gpu_parameters *p, const struct tile_at *
     x->lit = 0;
 }
 
-/* Runs block `number` of a launch, which computes one tile. */
+/* Runs block `number` of a launch, which computes one tile; `photons` is shared memory. */
 PHYS_FN void finish_block(const struct gpu_parameters *p, int number,
-                          struct tile_shared *shared)
+                          struct tile_shared *shared, double photons[BLOCK_THREADS])
 {
     const struct phys_frame *frame = &p->frame;
     const struct tile_at at = tile_at(p, number);
@@ -183,9 +184,10 @@ PHYS_FN void finish_block(const struct gpu_parameters *p, int number,
     {
         const struct pixel x = own[OWN(t)].pixel;
 
-        if (x.f < frame->nfast && x.s < frame->nslow)
-            deliver(p, x, photons_of(p, number, t, own + OWN(t)));
+        photons[t] = photons_of(p, number, t, own + OWN(t));
+        if (x.f < frame->nfast && x.s < frame->nslow) deliver(p, x, photons[t]);
     }
+    if (p->peak) raise_peak(photons, p->peak);
 }
 
 #endif

@@ -53,8 +53,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, FINISH_BLOCKS)
     finish(const struct gpu_parameters *parameters)
 {
     __shared__ struct tile_shared shared;
+    __shared__ double photons[BLOCK_THREADS];
 
-    finish_block(parameters + blockIdx.y, (int)blockIdx.x, &shared);
+    finish_block(parameters + blockIdx.y, (int)blockIdx.x, &shared, photons);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS, FINISH_BLOCKS)

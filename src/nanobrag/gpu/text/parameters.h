@@ -38,6 +38,9 @@ struct gpu_parameters {
     int image_bits;
     long long image_stride[2]; /* elements: slow, fast */
     double *photons; /* (pixel rows of the launch x nfast), 0: not rendered; or NULL */
+    /* raised to the photons of the brightest pixel, as the bits of a double, which are
+     * ordered as numbers that are not negative are; or NULL */
+    unsigned long long *peak;
 };
 
 #endif

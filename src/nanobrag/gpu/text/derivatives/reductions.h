@@ -12,6 +12,7 @@
 #define NB_GPU_TEXT_DERIVATIVES_REDUCTIONS_H
 
 #include "gpu/text/derivatives/jacobian_back.h"
+#include "gpu/text/peak_block.h"
 
 enum {
     STAGE = 16, /* numbers of each thread that are summed at the same time */
@@ -215,6 +216,10 @@ PHYS_FN void jacobian_end(const struct gpu_derivatives_parameters *p, int number
     else if (p->end != REDUCE_NOTHING)
         sum_totals(SUM_VALUE, SUM_LIST + p->n, own, stage, totals);
     if (p->end != REDUCE_NOTHING) find_brightest(own, stage, totals + p->length - 1);
+    if (p->image.peak) {
+        EACH_THREAD(t) stage[t] = own[OWN(t)].photons;
+        raise_peak(stage, p->image.peak);
+    }
 }
 
 #endif

@@ -1,0 +1,97 @@
+/*
+ * front.c - the parameters of launches and the lists of a frame, in one copy to the device
+ * (struct gpu_front).
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "gpu/driver/gpu_scene.h"
+
+static size_t lists_bytes(const struct gpu_front *front)
+{
+    size_t bytes = 0;
+
+    for (int i = 0; i < FRONT_LISTS; i++) bytes += front->lists[i];
+    return bytes;
+}
+
+nb_status gpu_begin(nb_context *ctx, struct gpu_scene *scene)
+{
+    scene->front.turn = 0; /* every call waits for its launches */
+    return scene->gpu->driver->use(ctx, scene->gpu->device, scene->stream);
+}
+
+/* 1 when the lists are those in pinned memory. */
+static int is_same(const struct gpu_front *front, const struct gpu_span lists[FRONT_LISTS])
+{
+    const unsigned char *at = front->pinned.memory + FRONT_BYTES;
+
+    for (int i = 0; i < FRONT_LISTS; i++) {
+        if (front->lists[i] != lists[i].bytes
+            || memcmp(at, lists[i].at, lists[i].bytes) != 0)
+            return 0;
+        at += lists[i].bytes;
+    }
+    return 1;
+}
+
+nb_status gpu_front_lists(nb_context *ctx, struct gpu_scene *scene,
+                          const struct gpu_span lists[FRONT_LISTS])
+{
+    struct gpu_front *front = &scene->front;
+    const gpu_address before = scene->parameters.address;
+    unsigned char *at;
+    size_t bytes = FRONT_BYTES;
+
+    for (int i = 0; i < FRONT_LISTS; i++) bytes += lists[i].bytes;
+    NB_TRY(gpu_reserve(ctx, scene->gpu, &scene->parameters, bytes));
+    if (front->there && scene->parameters.address == before && is_same(front, lists))
+        return NB_OK;
+    gpu_front_forget(scene);
+    NB_TRY(gpu_pin(ctx, scene->gpu, &front->pinned,
+                   bytes + (size_t)(FRONT_TURNS - 1) * FRONT_BYTES));
+    at = front->pinned.memory + FRONT_BYTES;
+    for (int i = 0; i < FRONT_LISTS; i++) {
+        memcpy(at, lists[i].at, lists[i].bytes);
+        front->lists[i] = lists[i].bytes;
+        at += lists[i].bytes;
+    }
+    front->pending = 1;
+    return NB_OK;
+}
+
+gpu_address gpu_list(const struct gpu_scene *scene, int which)
+{
+    gpu_address address = scene->parameters.address + FRONT_BYTES;
+
+    for (int i = 0; i < which; i++) address += scene->front.lists[i];
+    return address;
+}
+
+nb_status gpu_send_parameters(nb_context *ctx, struct gpu_scene *scene,
+                              const void *parameters, size_t bytes)
+{
+    struct gpu_front *front = &scene->front;
+    const struct gpu *gpu = scene->gpu;
+    const size_t lists = lists_bytes(front);
+    unsigned char *from = front->pinned.memory;
+
+    if (!from) /* a batch has no lists here */
+        return gpu_put(ctx, scene->gpu, &scene->parameters, parameters, bytes);
+    assert(bytes <= FRONT_BYTES && (front->turn == 0 || !front->pending));
+    if (front->turn > 0) from += lists + (size_t)front->turn * FRONT_BYTES;
+    front->turn = (front->turn + 1) % FRONT_TURNS;
+    memcpy(from, parameters, bytes);
+    if (front->pending) bytes = FRONT_BYTES + lists;
+    NB_TRY(gpu->driver->send(ctx, gpu->device, scene->parameters.address, from, bytes));
+    front->there |= front->pending;
+    front->pending = 0;
+    return NB_OK;
+}
+
+void gpu_front_forget(struct gpu_scene *scene)
+{
+    scene->front.there = scene->front.pending = 0;
+}

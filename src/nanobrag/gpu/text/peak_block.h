@@ -1,0 +1,57 @@
+/*
+ * peak_block.h - the photons of the brightest pixel of an image, found by all of its
+ * blocks. The largest number is the same in any order.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GPU_TEXT_PEAK_BLOCK_H
+#define NB_GPU_TEXT_PEAK_BLOCK_H
+
+#include "gpu/text/block.h"
+
+/* BLOCK_MAX raises a number that all blocks of a launch share to at least n. */
+#if defined(__CUDACC__)
+#define BLOCK_MAX(to, n) (void)atomicMax(to, n)
+#else
+/* NOLINTNEXTLINE(readability-non-const-parameter): it is written */
+static inline void block_max(unsigned long long *to, unsigned long long n)
+{
+    unsigned long long now = __atomic_load_n(to, __ATOMIC_RELAXED);
+
+    while (now < n
+           && !__atomic_compare_exchange_n(to, &now, n, 1, __ATOMIC_RELAXED,
+                                           __ATOMIC_RELAXED)) {
+    }
+}
+#define BLOCK_MAX(to, n) block_max(to, n)
+#endif
+
+enum { PEAK_SEARCHERS = 16 }; /* threads that search the photons of all threads */
+
+/* Raises *peak to the largest of the photons of all threads; any number that is not a
+ * number is passed over. */
+PHYS_FN void raise_peak(double photons[BLOCK_THREADS], unsigned long long *peak)
+{
+    EACH_THREAD(t)
+    if (t < PEAK_SEARCHERS) {
+        double most = 0;
+
+        for (int i = t; i < BLOCK_THREADS; i += PEAK_SEARCHERS)
+            most = photons[i] > most ? photons[i] : most;
+        photons[t] = most;
+    }
+    EACH_THREAD(t)
+    if (t == 0) {
+        union {
+            double photons;
+            unsigned long long bits;
+        } most;
+
+        most.photons = 0;
+        for (int i = 0; i < PEAK_SEARCHERS; i++)
+            most.photons = photons[i] > most.photons ? photons[i] : most.photons;
+        if (most.photons > 0) BLOCK_MAX(peak, most.bits);
+    }
+}
+
+#endif
