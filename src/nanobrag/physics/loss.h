@@ -9,7 +9,7 @@
 #ifndef NB_PHYSICS_LOSS_H
 #define NB_PHYSICS_LOSS_H
 
-#include "noise/precise.h"
+#include "physics/noise/precise.h"
 
 enum phys_loss_kind {
     PHYS_LOSS_GAUSSIAN,
