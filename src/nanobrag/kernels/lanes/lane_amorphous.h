@@ -44,7 +44,9 @@ static void table_slopes(const struct phys_frame *frame, const struct phys_sourc
 
     lane_fill(l->n, per_length, 0);
     for (int i = 0; frame->nstol && i < l->n; i++) {
-        const struct phys_vec3 way = phys_axpy(1, mid, step_of(l, i));
+        /* written out, so that reports on this loop, which is scalar, name this line */
+        const struct phys_vec3 step = phys_vec3(l->x[i], l->y[i], l->z[i]);
+        const struct phys_vec3 way = phys_axpy(1, mid, step);
         const real length = sqrt(phys_dot(way, way)), stol = length * half;
 
         if (length > 0) /* straight ahead the derivative of the table is 0 */
@@ -80,26 +82,6 @@ static void amorphous_slopes(const struct phys_frame *frame,
     }
 }
 
-/* Adds to the cotangents of the source itself. */
-static void amorphous_to_source(const struct phys_source *source, int index,
-                                const struct lanes *restrict l,
-                                struct cotangent *restrict p, const struct accumulator *to)
-{
-    const struct phys_vec3 mid = phys_axpy(-1, phys_load(source->direction), l->patch.d);
-    const real unit = (real)source->inverse_wavelength;
-
-    if (!lane_source_counts(to, index)) return;
-#pragma omp simd
-    for (int i = 0; i < l->n; i++) {
-        const struct source_terms t = lane_source_terms(l, p, i, mid, unit);
-
-        p->term[0][i] = t.direction.x, p->term[1][i] = t.direction.y;
-        p->term[2][i] = t.direction.z;
-        p->term[3][i] = t.inverse_wavelength, p->term[4][i] = t.weight;
-    }
-    lane_add_source(to, index, SOURCE_DIRECTION, 5, l->n, p);
-}
-
 /* ---- a layer ---- */
 
 /* Places the samples at the pixels' centres and computes their weights. */
@@ -127,7 +109,10 @@ static void amorphous_layer(const struct launch *a, int layer, struct lanes *l,
         table_slopes(frame, frame->source + i, l, p);
         amorphous_slopes(frame, frame->source + i, l, p);
         lane_add_weighted(l->n, l->share, l->sum, l->amorphous);
-        amorphous_to_source(frame->source + i, i, l, p, to);
+        if (lane_source_counts(to, i)) { /* without B, which is the crystal's */
+            lane_terms(frame->source + i, l, p);
+            lane_add_source(to, i, SOURCE_DIRECTION, 5, l->n, p);
+        }
         source_to_sample(a, i, l, p, to);
     }
     if (frame->each_omega) {

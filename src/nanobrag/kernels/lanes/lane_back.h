@@ -130,10 +130,9 @@ static void crystal_back(struct phys_spec spec, const struct lanes *l,
     lane_add_products(to, p, l, crystal.first, crystal.count, p->crystal);
 }
 
-/* Adds the sums over the pairs of a source to the rows of the source and of B. */
-static void source_rows(const struct phys_source *source, int index,
-                        const struct lanes *restrict l, struct cotangent *restrict p,
-                        const struct accumulator *to)
+/* Sets p->term[0 ... 5] to what each lane adds to the cotangents of a source and of B. */
+static void lane_terms(const struct phys_source *source, const struct lanes *restrict l,
+                       struct cotangent *restrict p)
 {
     const struct phys_vec3 mid = phys_axpy(-1, phys_load(source->direction), l->patch.d);
     const real unit = (real)source->inverse_wavelength;
@@ -147,6 +146,13 @@ static void source_rows(const struct phys_source *source, int index,
         p->term[3][i] = t.inverse_wavelength, p->term[4][i] = t.weight;
         p->term[5][i] = t.displacement;
     }
+}
+
+/* Adds the sums over the pairs of a source to the rows of the source and of B. */
+static void source_rows(const struct phys_source *source, int index, const struct lanes *l,
+                        struct cotangent *p, const struct accumulator *to)
+{
+    lane_terms(source, l, p);
     lane_add_number(to, p, l->n, PHYS_AT_DISPLACEMENT, 1, p->term[5]);
     if (lane_source_counts(to, index))
         lane_add_source(to, index, SOURCE_DIRECTION, 5, l->n, p);

@@ -82,7 +82,9 @@ static void amorphous_squares(const struct phys_frame *frame,
 
     lane_fill(l->n, f2, (real)(frame->amorphous_f * frame->amorphous_f));
     for (int i = 0; frame->nstol && i < l->n; i++) {
-        const struct phys_vec3 d = phys_axpy(1, l->patch.d, step_of(l, i));
+        /* written out, so that reports on this loop, which is scalar, name this line */
+        const struct phys_vec3 step = phys_vec3(l->x[i], l->y[i], l->z[i]);
+        const struct phys_vec3 d = phys_axpy(1, l->patch.d, step);
         const struct phys_vec3 q = phys_scattering(d, incident, unit);
         const real f = phys_amorphous(frame, sqrt(phys_dot(q, q)) / 2);
 
