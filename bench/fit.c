@@ -163,7 +163,7 @@ static void print_fit(const struct fit *fit)
             (void)printf(" -    ");
         slow |= is_slow(fit, part);
     }
-    (void)printf(" %s\n", slow ? verdict_text(0, "", "SLOW") : "");
+    (void)printf(" %s\n", !slow ? "" : machine_is_busy() ? "busy" : "SLOW");
 }
 
 static void run_one(struct report *report, nb_context *ctx, const nb_hkl *hkl,

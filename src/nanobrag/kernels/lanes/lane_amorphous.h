@@ -30,17 +30,13 @@ extern const struct amorphous_lanes AMORPHOUS;
 
 /* ---- a source ---- */
 
-/* The place among p->term of the derivatives of F^2 by the length of q, over that length.
- */
-enum { PER_LENGTH = LANE_TERMS - 1 };
-
-/* Sets p->term[PER_LENGTH]. A table is looked up lane by lane. */
+/* Sets per_length[i] to the derivative of F^2 by the length of (direction - incident
+ * direction), over that length. A table is looked up lane by lane. */
 static void table_slopes(const struct phys_frame *frame, const struct phys_source *source,
-                         const struct lanes *l, struct cotangent *p)
+                         const struct lanes *l, real *restrict per_length)
 {
     const struct phys_vec3 mid = phys_axpy(-1, phys_load(source->direction), l->patch.d);
     const real half = (real)source->inverse_wavelength / 2;
-    real *per_length = p->term[PER_LENGTH];
 
     lane_fill(l->n, per_length, 0);
     for (int i = 0; frame->nstol && i < l->n; i++) {
@@ -55,30 +51,45 @@ static void table_slopes(const struct phys_frame *frame, const struct phys_sourc
     }
 }
 
-/* Computes the weights of the samples under a source and the derivatives of F^2 by their
- * directions. */
-static void amorphous_slopes(const struct phys_frame *frame,
-                             const struct phys_source *source, struct lanes *restrict l,
-                             struct cotangent *restrict p)
+/* Computes the weights of the samples under a source. */
+static void amorphous_weights(const struct phys_frame *frame,
+                              const struct phys_source *source, struct lanes *l,
+                              struct cotangent *p)
 {
     const struct phys_vec3 incident = phys_load(source->direction), d = l->patch.d;
     const struct phys_vec3 e = phys_load(source->e), b = phys_load(source->b);
-    const struct phys_vec3 mid = phys_axpy(-1, incident, d);
-    const real kahn = (real)frame->kahn, source_weight = (real)source->weight;
-    const real each = frame->each_polar && frame->polarised ? 1 : 0;
-    const real *restrict per_length = p->term[PER_LENGTH];
+    const real kahn = (real)frame->kahn;
 
+    lane_fill(l->n, p->fall, 1);
+    lane_fill(l->n, p->polar, 1);
+    weigh_source(source, l);
+    if (frame->each_polar && frame->polarised) {
+#pragma omp simd
+        for (int i = 0; i < l->n; i++)
+            p->polar[i] =
+                phys_polarization(kahn, incident, e, b, phys_axpy(1, d, step_of(l, i)));
+        lane_multiply(l->n, l->share, p->polar);
+    }
+    lane_multiply_to(l->n, p->objective, l->share, p->w);
+}
+
+/* Computes the derivatives of F^2 by the directions of the samples. */
+static void amorphous_slopes(const struct phys_frame *frame,
+                             const struct phys_source *source, const struct lanes *l,
+                             struct cotangent *p)
+{
+    const struct phys_vec3 mid = phys_axpy(-1, phys_load(source->direction), l->patch.d);
+
+    table_slopes(frame, source, l, p->x);
+    lane_fill(l->n, p->y, 0);
+    lane_fill(l->n, p->z, 0);
+    if (!frame->nstol) return;
 #pragma omp simd
     for (int i = 0; i < l->n; i++) {
-        const struct phys_vec3 step = step_of(l, i);
-        const real kahns = phys_polarization(kahn, incident, e, b, phys_axpy(1, d, step));
-        const struct phys_vec3 slope = phys_scale(per_length[i], phys_axpy(1, mid, step));
+        const struct phys_vec3 way = phys_axpy(1, mid, step_of(l, i));
+        const struct phys_vec3 slope = phys_scale(p->x[i], way);
 
-        p->fall[i] = 1;
-        p->polar[i] = each != 0 ? kahns : 1;
         p->x[i] = slope.x, p->y[i] = slope.y, p->z[i] = slope.z;
-        l->share[i] = source_weight * p->polar[i] * l->weight[i];
-        p->w[i] = p->objective[i] * l->share[i];
     }
 }
 
@@ -106,8 +117,8 @@ static void amorphous_layer(const struct launch *a, int layer, struct lanes *l,
     start_sample(l->n, p);
     for (int i = 0; i < frame->nsource; i++) {
         amorphous_squares(frame, frame->source + i, l, l->sum);
-        table_slopes(frame, frame->source + i, l, p);
         amorphous_slopes(frame, frame->source + i, l, p);
+        amorphous_weights(frame, frame->source + i, l, p);
         lane_add_weighted(l->n, l->share, l->sum, l->amorphous);
         if (lane_source_counts(to, i)) { /* without B, which is the crystal's */
             lane_terms(frame->source + i, l, p);
