@@ -100,6 +100,12 @@ static void set_device(struct settings *s, const char *text)
         s->wrong_device = text;
 }
 
+static void set_png_scale(struct settings *s, const char *text)
+{
+    if (!tone_read(text, &s->png_scale, s->png_range) && !s->wrong_scale)
+        s->wrong_scale = text;
+}
+
 static int psf_named(const char *word)
 {
     return strcmp(word, "fiber") == 0 ? NB_PSF_FIBER : NB_PSF_GAUSS;

@@ -29,14 +29,19 @@ struct tone {
 struct tone tone_choose(enum tone_kind asked, const double *photons, size_t n,
                         double *sorted);
 
+/* Returns 1 if the photons that are white and black are given, and so the same in every
+ * picture. */
+int tone_is_fixed(const double range[2]);
+
 /* Returns 255 for white down to 0 for black. */
 int tone_grey(const struct tone *tone, double photons);
 
 /* "linear", "sqrt" or "log" */
 const char *tone_word(const struct tone *tone);
 
-/* Returns the enum tone_kind of a word of -png_scale. */
-enum tone_kind tone_named(const char *word);
+/* Read a -png_scale, KIND or KIND:WHITE:BLACK, into its enum tone_kind and the photons,
+ * which are 0 0 if not given. Returns 0 if it means nothing. */
+int tone_read(const char *text, int *kind, double range[2]);
 
 /* ---- canvas.c: points, and text on them ---- */
 
