@@ -39,9 +39,8 @@ int tone_grey(const struct tone *tone, double photons);
 /* "linear", "sqrt" or "log" */
 const char *tone_word(const struct tone *tone);
 
-/* Read a -png_scale, KIND or KIND:WHITE:BLACK, into its enum tone_kind and the photons,
- * which are 0 0 if not given. Returns 0 if it means nothing. */
-int tone_read(const char *text, int *kind, double range[2]);
+/* Returns the enum tone_kind of a word, or -1. */
+int tone_named(const char *word);
 
 /* ---- canvas.c: points, and text on them ---- */
 

@@ -7,11 +7,9 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/options/command_line.h"
 #include "cli/picture/picture.h"
 
 /* Photons that describe the distribution over the pixels. */
@@ -110,18 +108,9 @@ int tone_is_fixed(const double range[2])
     return range[1] > range[0];
 }
 
-int tone_read(const char *text, int *kind, double range[2])
+int tone_named(const char *word)
 {
-    const size_t length = strcspn(text, ":");
-    char low[32], high[32], rest;
-
-    *kind = -1;
-    range[0] = range[1] = 0;
-    for (int i = TONE_AUTO; i <= TONE_LOG; i++)
-        if (strlen(words[i]) == length && strncmp(text, words[i], length) == 0) *kind = i;
-    if (*kind < 0) return 0;
-    if (!text[length]) return 1;
-    if (sscanf(text + length, ":%31[^:]:%31[^:]%c", low, high, &rest) != 2) return 0;
-    return *kind != TONE_AUTO && parse_real(low, &range[0]) && parse_real(high, &range[1])
-           && range[0] < range[1] && (*kind != TONE_LOG || range[0] > 0);
+    for (int kind = TONE_AUTO; kind <= TONE_LOG; kind++)
+        if (strcmp(word, words[kind]) == 0) return kind;
+    return -1;
 }
