@@ -23,6 +23,8 @@ static const char help[] =
     "  -cases A,B    of those that -list names, also as AB or a,b (default: all but F)\n"
     "  -threads N    of the host (default: every core)\n"
     "  -repeat N     images of which a median is taken (default: 9)\n"
+    "  -hot          times the kernels that NVRTC builds for an image, once they are in "
+    "use\n"
     "  -list         names the cases\n"
     "  -help         this text; --x is -x\n"
     "Exit status: 0 done, 1 an image failed or is wrong, 2 wrong usage, 77 there is no "
@@ -31,7 +33,7 @@ static const char help[] =
 struct gpu_options {
     const char *letters;
     int threads, repeat; /* threads 0: every core */
-    int list, help;
+    int list, help, hot;
 };
 
 /* of images that float and double make: a larger difference is an error */
@@ -138,6 +140,8 @@ static struct gpu_options options_read(int argc, char **argv)
             o.list = 1;
         } else if (strcmp(word, "-help") == 0) {
             o.help = 1;
+        } else if (strcmp(word, "-hot") == 0) {
+            o.hot = 1;
         } else if (strcmp(word, "-cases") != 0 && strcmp(word, "-threads") != 0
                    && strcmp(word, "-repeat") != 0) {
             refuse("unknown option", word);
@@ -220,6 +224,21 @@ static double runner_run(struct runner *r)
     seconds = timing_seconds() - start;
     nb_simulator_stats(r->sim, &stats);
     return stats.fallbacks > 0 ? runner_failed(r) : seconds;
+}
+
+/* Make images until one is by a kernel built at run time; 0 with `said` after 20 s. */
+static int runner_heat(struct runner *r)
+{
+    const double start = timing_seconds(), patience = 20;
+    nb_compile_stats stats = {0};
+
+    while (stats.promotions == 0 && timing_seconds() - start < patience) {
+        if (runner_run(r) == 0) return 0;
+        nb_simulator_stats(r->sim, &stats);
+    }
+    if (stats.promotions > 0) return 1;
+    (void)snprintf(r->said, sizeof r->said, "no kernel was built at run time");
+    return 0;
 }
 
 /* The median of `repeat` images, or of more that take less than a fifth of a second, or of
@@ -339,17 +358,19 @@ static void print_head(const struct runner *r, const struct gpu_options *options
 {
     (void)printf("nanobrag %s (%s)\n"
                  "device: %s; opened in %.2f s with its first simulator\n"
+                 "kernels: of the build%s\n"
                  "host: %d threads; medians of %d images or more on the device, the first "
                  "apart\n\n"
                  "%-8s %11s %8s %8s %8s %8s %8s %8s %7s %7s\n",
                  nb_version(), nb_features(), r->about.device, r->opened,
+                 options->hot ? ", then those that NVRTC builds for the image" : "",
                  nb_context_threads(r->ctx), options->repeat, "case", "pixels", "evals",
                  "lanes", "spots", "first", "device", "evals/s", "x lanes", "off");
 }
 
 /* 0 when the image is wrong or was not made */
 static int measure_device(const struct bench_case *c, const struct host *host,
-                          const struct way *way, int repeat)
+                          const struct way *way, const struct gpu_options *options)
 {
     const int p = way->precision;
     char text[4][32], size[32];
@@ -362,7 +383,8 @@ static int measure_device(const struct bench_case *c, const struct host *host,
         ok = 0;
     }
     if (ok) first = runner_run(&r);
-    if (first > 0) seconds = runner_time(&r, repeat, 3);
+    if (first > 0 && options->hot && !runner_heat(&r)) first = 0;
+    if (first > 0) seconds = runner_time(&r, options->repeat, 3);
     if (seconds == 0) {
         (void)printf("%c %-6s not run: %s\n", c->letter, precision_word(p), r.said);
         runner_close(&r);
@@ -404,7 +426,7 @@ static int run_all(const struct gpu_options *options, const char *hkl)
 
         measure_host(c, way, &host);
         for (way.precision = NB_DOUBLE; way.precision <= NB_SINGLE; way.precision++)
-            good = measure_device(c, &host, &way, options->repeat) && good;
+            good = measure_device(c, &host, &way, options) && good;
         way.precision = NB_DOUBLE;
         free(host.image);
     }
@@ -439,6 +461,8 @@ int main(int argc, char **argv)
         return 0;
     }
     (void)unsetenv("NANOBRAG_STRICT");
+    /* else it would depend on NVRTC's haste which kernels are timed */
+    (void)setenv("NANOBRAG_HOT_THRESHOLD", options.hot ? "1" : "0", 1);
     if (!folder_make(folder)) {
         (void)fprintf(stderr, "nanobrag_bench_gpu: no temporary folder\n");
         return 1;

@@ -594,7 +594,6 @@ static const struct tap_case cases[] = {
 
 int main(int argc, char **argv)
 {
-    compiled_environment();
-    unsetenv("NANOBRAG_DEVICE");
+    compiled_device_environment();
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -13,13 +13,29 @@
 #include "support/scenes.h"
 #include "support/tap.h"
 
-void compiled_environment(void)
+static void clear_environment(void)
 {
     static const char *const names[] = {"NANOBRAGG_DISABLE_COMPILE", "NANOBRAG_STRICT",
                                         "NANOBRAG_DISABLE_COMPILE", "NANOBRAG_LOGS"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) (void)unsetenv(names[i]);
+}
+
+void compiled_environment(void)
+{
+    clear_environment();
     (void)setenv("NANOBRAG_CACHE_DIR", "/nonexistent/nanobrag", 1);
+}
+
+void compiled_device_environment(void)
+{
+    char here[1024], folder[sizeof here + 8];
+
+    clear_environment();
+    (void)unsetenv("NANOBRAG_DEVICE");
+    if (!getcwd(here, sizeof here)) abort();
+    (void)snprintf(folder, sizeof folder, "%s/cache", here);
+    (void)setenv("NANOBRAG_CACHE_DIR", folder, 0);
 }
 
 nb_context *compiled_context(int compile, int threads)

@@ -22,6 +22,10 @@ enum {
  */
 void compiled_environment(void);
 
+/* The same for tests on a device, whose kernels built at run time are kept: where
+ * NANOBRAG_CACHE_DIR says, else in the folder `cache` of the current one. */
+void compiled_device_environment(void);
+
 /* These make a context or a simulator, and end the program if they cannot. */
 nb_context *compiled_context(int compile, int threads);
 nb_simulator *compiled_make(nb_context *ctx, const nb_scene *scene, const char *names,
