@@ -157,7 +157,7 @@ static void check_parameter(struct attack *attack, const struct drawn_scene *dra
                             const char *name, struct tally *tally)
 {
     static const nb_options how = {NB_DOUBLE, NB_REFERENCE, 0};
-    nb_gradcheck_row rows[3 * NB_GRADCHECK_LOSSES];
+    nb_gradcheck_row rows[3 * NB_GRADCHECK_LOSSES] = {0};
     nb_simulator *sim = NULL;
     size_t n;
 
