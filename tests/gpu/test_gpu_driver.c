@@ -407,11 +407,12 @@ static int built_kernels(void)
 {
     static const unsigned char magic[] = {0x50, 0xed, 0x55, 0xba};
     const int built = strstr(nb_features(), "cuda") != NULL;
-    const int kernels = 0
-#define VARIANT(shape, lookup) +2
+    static const int variants[][2] = {
+#define VARIANT(shape, lookup) {PHYS_##shape, PHYS_##lookup},
 #include "kernels/variants.def"
 #undef VARIANT
-        ;
+    };
+    const int kernels = 2 * (int)COUNT(variants);
     int few = 0;
     struct gpu_target targets[64];
     const int n = architecture_read(gpu_fatbin.targets, targets, (int)COUNT(targets));
