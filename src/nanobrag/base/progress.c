@@ -73,6 +73,15 @@ void progress_step(struct progress *progress)
         report(progress, fraction);
 }
 
+int progress_within(struct progress *progress, double share)
+{
+    const int done = atomic_load(&progress->done);
+
+    if (is_first_thread())
+        report(progress, progress->base + progress->step * (done + share));
+    return progress_stopped(progress);
+}
+
 int progress_stopped(struct progress *progress)
 {
     return atomic_load(&progress->stop);

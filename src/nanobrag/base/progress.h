@@ -47,6 +47,10 @@ void progress_part(struct progress *progress, double begin, double share, int st
 /* Count a step. Any thread may call this; the first thread calls the handler. */
 void progress_step(struct progress *progress);
 
+/* Report that `share` of the current step is done, within a long one. Returns 1 once the
+ * handler has asked to stop. */
+int progress_within(struct progress *progress, double share);
+
 /* Returns 1 once the handler has asked to stop. */
 int progress_stopped(struct progress *progress);
 

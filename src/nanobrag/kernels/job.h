@@ -15,8 +15,8 @@
  * number of threads. */
 enum { TILE_FAST = 32, TILE_SLOW = 8, TILE_PIXELS = TILE_FAST * TILE_SLOW };
 
-/* A rectangle of pixels: fast .. fast + width - 1 by slow .. slow + height - 1. Kernels
- * compute its pixels outside the image too, and their values are discarded. */
+/* A rectangle of pixels: fast .. fast + width - 1 by slow .. slow + height - 1. Kernels of
+ * derivatives compute its pixels outside the image too, and their values are discarded. */
 struct tile {
     int fast, slow, width, height;
 };

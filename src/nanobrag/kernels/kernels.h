@@ -15,9 +15,14 @@
 #include "physics/frame_tangent.h"
 #include "physics/loss.h"
 
-/* Computes the photons of the width x height pixels of a tile, fast axis innermost. */
-typedef void tile_forward(const struct phys_frame *frame, const struct tile *tile,
-                          double *photons);
+/* Computes the photons of the width x height pixels of a tile, fast axis innermost. A tile
+ * that takes long reports to `progress` on the way, and ends early, with photons of no use,
+ * once it is asked to stop. */
+typedef void tile_forward(struct progress *progress, const struct phys_frame *frame,
+                          const struct tile *tile, double *photons);
+
+/* How many evaluations of a tile pass from one report to the next. */
+enum { EVALUATIONS_PER_REPORT = 1 << 22 };
 
 /* How many numbers the adjoint of a tile saves for each sample: so many for each source,
  * and so many for each pair of source and orientation (one more when the caller asks for

@@ -14,14 +14,30 @@
 #include "physics/pixel.h"
 #include "physics/pixel_vjp.h"
 
-static inline void run(struct phys_spec spec, const struct phys_frame *frame,
-                       const struct tile *tile, double *photons)
+/* Returns the number of evaluations of a pixel. */
+static double evaluations(const struct phys_frame *frame)
+{
+    return (double)frame->oversample * frame->oversample * frame->nlayers * frame->nsource
+           * frame->norientation;
+}
+
+/* `progress` may be NULL. */
+static inline void run(struct phys_spec spec, struct progress *progress,
+                       const struct phys_frame *frame, const struct tile *tile,
+                       double *photons)
 {
     const struct phys_view view = phys_view(frame);
+    const int pixels = tile->width * tile->height;
+    const double most = EVALUATIONS_PER_REPORT / 8.0, each = evaluations(frame);
+    double since = 0;
 
-    for (int i = 0; i < tile->width * tile->height; i++) {
+    for (int i = 0; i < pixels; i++, since += each) {
         const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
 
+        if (progress && since >= most) {
+            if (progress_within(progress, (double)i / pixels)) return;
+            since = 0;
+        }
         photons[i] = 0;
         if (s < frame->nslow && f < frame->nfast)
             photons[i] = phys_finish(frame, phys_pixel(spec, frame, &view, s, f));
@@ -80,7 +96,7 @@ static inline void jacobian(struct phys_spec spec, const struct job *job,
     const size_t lists = (size_t)sources * sizeof(struct phys_source)
                          + (size_t)orientations * sizeof(struct phys_rotation);
 
-    run(spec, frame, tile, photons);
+    run(spec, NULL, frame, tile, photons);
     for (int i = 0; i < pixels; i++) {
         const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
         const int inside = s < frame->nslow && f < frame->nfast;
@@ -110,7 +126,7 @@ static inline double objective_back(struct phys_spec spec, const struct job *job
     double photons_bar[TILE_PIXELS], value, sum = 0;
 
     (void)workspace;
-    run(spec, frame, tile, photons);
+    run(spec, NULL, frame, tile, photons);
     value = objective_tile(objective, job, tile, photons, photons_bar, NULL);
     for (int i = 0; i < tile->width * tile->height; i++) {
         const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;

@@ -41,8 +41,9 @@ int tiles_divisions(const struct kernel_set *kernels, const struct job *job,
 }
 
 /* Computes the photons of one tile and returns its brightest pixel. */
-static double compute_tile(const struct kernel_set *kernels, const struct job *job,
-                           const struct rounding *rounding, const struct tile *tile)
+static double compute_tile(struct progress *progress, const struct kernel_set *kernels,
+                           const struct job *job, const struct rounding *rounding,
+                           const struct tile *tile)
 {
     const int shape = job->spec.shape, lookup = job->spec.lookup;
     double photons[TILE_PIXELS], left, peak = 0;
@@ -55,10 +56,12 @@ static double compute_tile(const struct kernel_set *kernels, const struct job *j
         single_orientation ? single_orientation : use->forward[shape][lookup];
 
     for (int i = 0; i < parts * parts; i++) {
-        const struct tile part = grid_part(tile, parts, i);
+        struct tile part = grid_part(tile, parts, i);
 
         if (grid_rendered(job, &part) == 0) continue;
-        forward(job->frame, &part, photons);
+        part = grid_inside(job->frame, &part);
+        forward(progress, job->frame, &part, photons);
+        if (progress_stopped(progress)) break;
         peak = fmax(peak, grid_write(job, &part, photons));
     }
     return peak;
@@ -125,7 +128,7 @@ static nb_status compute_tiles(const struct kernel_set *kernels, const struct jo
         const struct tile tile = grid_tile(job, t);
 
         if (progress_stopped(progress)) continue;
-        peak = fmax(peak, compute_tile(kernels, job, &rounding, &tile));
+        peak = fmax(peak, compute_tile(progress, kernels, job, &rounding, &tile));
         progress_step(progress);
     }
     (void)threads, (void)block; /* unused without OpenMP */

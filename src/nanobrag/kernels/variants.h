@@ -1,18 +1,19 @@
 /*
  * variants.h - macros that define the specialised copies of a kernel. A file that defines
- * run(spec, frame, tile, photons) expands VARIANT_FUNCTION for each row of variants.def.
- * SPDX-License-Identifier: MIT
+ * run(spec, progress, frame, tile, photons) expands VARIANT_FUNCTION for each row of
+ * variants.def. SPDX-License-Identifier: MIT
  */
 #ifndef NB_KERNELS_VARIANTS_H
 #define NB_KERNELS_VARIANTS_H
 
 #define VARIANT_FUNCTION(shape, lookup)                                                    \
-    static void shape##_##lookup(const struct phys_frame *frame, const struct tile *tile,  \
+    static void shape##_##lookup(struct progress *progress,                                \
+                                 const struct phys_frame *frame, const struct tile *tile,  \
                                  double *photons)                                          \
     {                                                                                      \
         const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
                                                                                            \
-        run(spec, frame, tile, photons);                                                   \
+        run(spec, progress, frame, tile, photons);                                         \
     }
 
 /* The same for the adjoint, objective_back(spec, job, tile, objective, workspace, bar,

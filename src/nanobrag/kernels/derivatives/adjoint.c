@@ -141,6 +141,7 @@ void adjoint_sum_chunks(const struct adjoint_work *work)
 
 /* One run over all tiles. */
 struct run {
+    struct progress *progress;
     const struct job *job;
     const struct objective *objective;
     const struct kernel_set *kernels;
@@ -173,7 +174,8 @@ static double part_vjp(const struct run *run, int single, const struct tile *til
     if (run->objective->linear || needed <= (double)run->work->workspace_size)
         return vjp(job, tile, run->objective, workspace, bar, photons);
     (single ? k->single : k->precise)
-        ->forward[job->spec.shape][job->spec.lookup](job->frame, tile, photons);
+        ->forward[job->spec.shape][job->spec.lookup](run->progress, job->frame, tile,
+                                                     photons);
     value = objective_tile(run->objective, job, tile, photons, photons_bar, NULL);
     (void)vjp(job, tile, &objective, NULL, bar, photons);
     return value;
@@ -253,8 +255,12 @@ nb_status adjoint_run(struct progress *progress, const struct kernel_set *kernel
                       struct adjoint_work *work, struct spots_work *spots)
 {
     struct attempts attempts = attempts_first(kernels, job, spots);
-    const struct run run = {&attempts.job, objective, &attempts.kernels,
-                            rounding_of(job->frame, job->spec), work};
+    const struct run run = {progress,
+                            &attempts.job,
+                            objective,
+                            &attempts.kernels,
+                            rounding_of(job->frame, job->spec),
+                            work};
 
     progress_start(progress, job->planned);
     do {

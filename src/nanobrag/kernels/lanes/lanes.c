@@ -128,19 +128,35 @@ PHYS_FN void add_single_orientation(const struct loops *loops, const struct laun
     }
 }
 
+/* Counts the evaluations of one source in one sub-pixel of every lane, and reports when
+ * there are enough. Returns 1 when the tile shall end. */
+static int count_source(struct progress *progress, const struct launch *a, double samples,
+                        const struct lanes *l, double *since, double *sources)
+{
+    ++*sources;
+    *since += (double)l->n * a->frame->norientation;
+    if (*since < EVALUATIONS_PER_REPORT) return 0;
+    *since = 0;
+    return progress_within(progress, *sources / (samples * a->frame->nsource));
+}
+
 PHYS_FN void run(struct phys_spec spec, const struct loops *loops,
-                 const struct phys_frame *frame, const struct tile *tile, double *photons)
+                 struct progress *progress, const struct phys_frame *frame,
+                 const struct tile *tile, double *photons)
 {
     const struct launch a = launch_of(frame, tile);
     const int single_orientation = spec.single_orientation && is_single_orientation(&a);
+    const int subs = frame->oversample * frame->oversample;
     struct lanes l;
     _Alignas(64) lane capture;
+    const double samples = (double)subs * frame->nlayers;
+    double since = 0, sources = 0;
 
     lane_clear_sums(&a, &l);
     if (single_orientation) lane_fill(l.n, l.sum, 0);
     for (int layer = 0; layer < frame->nlayers; layer++) {
         place_patch(&a, phys_layer_depth(a.frame, layer), &l);
-        for (int sub = 0; sub < frame->oversample * frame->oversample; sub++) {
+        for (int sub = 0; sub < subs; sub++) {
             lane_place_samples(&a, sub, phys_layer_depth(a.frame, layer), &l);
             lane_sample_factors(&a, layer, sub, &l, capture);
             for (int i = 0; i < frame->nsource; i++) {
@@ -150,6 +166,7 @@ PHYS_FN void run(struct phys_spec spec, const struct loops *loops,
                     add_single_orientation(loops, &a, source, &l);
                 else
                     add_source(loops, &a, source, &l);
+                if (count_source(progress, &a, samples, &l, &since, &sources)) return;
             }
         }
     }
@@ -256,14 +273,14 @@ static void omega_of(const struct phys_frame *frame, const struct tile *tile, do
 
 /* The general kernel of a variant, and the one for a single orientation. */
 #define KERNEL(name, shape, lookup, single_orientation)                                    \
-    static void name(const struct phys_frame *frame, const struct tile *tile,              \
-                     double *photons)                                                      \
+    static void name(struct progress *progress, const struct phys_frame *frame,            \
+                     const struct tile *tile, double *photons)                             \
     {                                                                                      \
         const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0,                     \
                                        single_orientation};                                \
         const struct loops loops = {shape##_##lookup##_sites, shape##_##lookup##_samples}; \
                                                                                            \
-        run(spec, &loops, frame, tile, photons);                                           \
+        run(spec, &loops, progress, frame, tile, photons);                                 \
     }
 #define VARIANT(shape, lookup)                                                             \
     KERNEL(shape##_##lookup, shape, lookup, 0)                                             \
