@@ -56,6 +56,11 @@ if(NANOBRAG_WITH_CUDA)
   if(CMAKE_COMPILE_WARNING_AS_ERROR)
     list(APPEND cuda_flags -Werror all-warnings)
   endif()
+  # kernels of derivatives that the driver compiles, for the lowest architecture
+  set(cuda_ptx_flags -O3 -diag-suppress 550 -Xfatbin -compress-all)
+  if(CMAKE_COMPILE_WARNING_AS_ERROR)
+    list(APPEND cuda_ptx_flags -Werror all-warnings)
+  endif()
   set(cuda_lowest "")
   list(SORT NANOBRAG_CUDA_ARCHITECTURES COMPARE NATURAL)
   foreach(number IN LISTS NANOBRAG_CUDA_ARCHITECTURES)
@@ -83,6 +88,8 @@ if(NANOBRAG_WITH_CUDA)
     list(APPEND cuda_targets compute_${number})
   endforeach()
   list(JOIN cuda_targets " " cuda_targets)
+  list(APPEND cuda_ptx_flags
+       -gencode arch=compute_${cuda_lowest},code=compute_${cuda_lowest})
 endif()
 
 # of each file of kernels: its source, and flags. Noise has the bits of the CPU, which
@@ -94,17 +101,39 @@ set(cuda_single_source gpu/text/kernels.cu)
 set(cuda_single_flags -fmad=true -DPHYS_SINGLE -prec-div=false)
 set(cuda_noise_source gpu/text/noise.cu)
 set(cuda_noise_flags -fmad=false -DPHYS_DOUBLE)
+# the class of derivative kernels that serves every tangent but those of F, where there is
+# no NVRTC to build others; a file for each variant, as the driver compiles whole files
+set(cuda_kinds double single noise)
+file(STRINGS ${PROJECT_SOURCE_DIR}/src/nanobrag/kernels/variants.def variants
+     REGEX "^VARIANT")
+set(cuda_variants "")
+foreach(variant IN LISTS variants)
+  string(REGEX MATCH "\\(([A-Z]+), *([A-Z]+)\\)" variant "${variant}")
+  set(shape ${CMAKE_MATCH_1})
+  set(lookup ${CMAKE_MATCH_2})
+  string(APPEND cuda_variants "VARIANT(${shape},${lookup})")
+  foreach(precision double single)
+    set(kind few_${precision}_${shape}_${lookup})
+    list(APPEND cuda_kinds ${kind})
+    set(cuda_${kind}_source gpu/text/derivatives/derivatives.cu)
+    set(cuda_${kind}_flags ${cuda_${precision}_flags} -DGPU_ONLY_CLASS=JACOBIAN_FEW
+        -DGPU_ONLY_SHAPE=${shape} -DGPU_ONLY_LOOKUP=${lookup})
+  endforeach()
+endforeach()
 
 # nanobrag_cuda(TARGET HOLDER): compiles the kernels, and has HOLDER, a C source of TARGET,
 # take in every file. What ptxas says is kept beside them as *.ptxas.
 function(nanobrag_cuda target holder)
   set(fatbins "")
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/gpu) # Ninja makes it, Makefiles do not
-  foreach(kind double single noise)
-    string(TOUPPER ${kind} macro)
+  foreach(kind IN LISTS cuda_kinds)
+    set(flags ${cuda_flags})
+    if(kind MATCHES "^few")
+      set(flags ${cuda_ptx_flags})
+    endif()
     set(source ${cuda_${kind}_source})
     set(output ${CMAKE_CURRENT_BINARY_DIR}/gpu/kernels_${kind})
-    set(command ${NANOBRAG_NVCC} ${cuda_flags} ${cuda_${kind}_flags}
+    set(command ${NANOBRAG_NVCC} ${flags} ${cuda_${kind}_flags}
         -I ${CMAKE_CURRENT_SOURCE_DIR} -MD -MF ${output}.d -MT ${output}.fatbin
         -fatbin ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${output}.fatbin)
     add_custom_command(
@@ -116,11 +145,11 @@ function(nanobrag_cuda target holder)
       DEPFILE ${output}.d
       COMMENT "Compiling the kernels for GPUs: ${kind}"
       VERBATIM)
-    set_property(SOURCE ${holder} APPEND PROPERTY
-                 COMPILE_DEFINITIONS FATBIN_${macro}="${output}.fatbin")
     list(APPEND fatbins ${output}.fatbin)
   endforeach()
   set_property(SOURCE ${holder} APPEND PROPERTY COMPILE_DEFINITIONS
+               "FATBIN_VARIANTS=${cuda_variants}"
+               FATBIN_FOLDER="${CMAKE_CURRENT_BINARY_DIR}/gpu"
                "FATBIN_TARGETS=\"${cuda_targets}\"" FATBIN_TOOLKIT=${nvcc_version})
   set_property(SOURCE ${holder} APPEND PROPERTY OBJECT_DEPENDS ${fatbins})
   target_sources(${target} PRIVATE ${fatbins})

@@ -24,6 +24,7 @@ static const nb_scene scene = {
                 .shape = NB_GAUSS,
                 .default_f = 100},
     .beam = {.fluence = 1e28},
+    .background = {.water = 0.02}, /* um: some photons everywhere, as NB_POISSON expects */
     .detector = {.nslow = SIDE, .nfast = SIDE, .pixel = 0.6},
     .oversample = 2,
 };
@@ -69,7 +70,7 @@ int main(void)
     static uint16_t counts[PIXELS];
     double x[N] = {10.04, 19.97, 30.05, 50.04, 1.1}, inverse[N][N], step[N], loss;
     nb_array observed = nb_array_f64(photons, SIDE, SIDE), counted = observed;
-    const nb_target target = {NB_POISSON_READOUT, &observed, NULL, 1, 1, 0};
+    const nb_target target = {.kind = NB_POISSON, .observed = &observed};
     const nb_digitizer counting = {.scale = 1, .noise = 1, .seed = 7};
     nb_context *ctx;
     nb_simulator *sim;

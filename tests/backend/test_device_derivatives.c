@@ -220,6 +220,33 @@ static int on_host(void)
     return TAP_PASS;
 }
 
+/* without NVRTC the kernels of the build serve every kind of tangent: of beam and detector
+ * alone, that turn the crystal, few and many, and that change it */
+static int kernels_of_the_build(void)
+{
+    static const char *const names[] = {"distance fluence", "misset", few,
+                                        "cell misset mosaic osc spindle"};
+    const nb_scene scene = scenes_named(SCENES_FEATURES, "square_nearest");
+
+    for (size_t i = 0; i < 2 * (sizeof names / sizeof *names); i++) {
+        const int single = i % 2;
+        const char *parameters = names[i / 2];
+        nb_compile_stats stats;
+
+        open_both(&scene, parameters, single ? NB_SINGLE : NB_DOUBLE);
+        both.ctx[1]->nvrtc = "no such library";
+        emulated.built = 1;
+        tap_close(parameters, both_vjp(single ? 32 : 64), 0, single ? 2e-6 : 4e-14);
+        nb_simulator_stats(both.sim[1], &stats);
+        tap_check(stats.fallbacks == 0 && stats.builds == 0 && emulated.own_launches > 0,
+                  "%d fallbacks, %d built, %d launches of kernels of the build",
+                  (int)stats.fallbacks, (int)stats.builds, (int)emulated.own_launches);
+        check_on_device("without NVRTC");
+        close_both();
+    }
+    return TAP_PASS;
+}
+
 /* a part of the questions alone stays there */
 static int factors_on_host(void)
 {
@@ -459,6 +486,7 @@ int main(int argc, char **argv)
         {"normal", normal},
         {"jvp", jvp},
         {"on_host", on_host},
+        {"kernels_of_the_build", kernels_of_the_build},
         {"factors_on_host", factors_on_host},
         {"strict", strict},
         {"any_call_fails", any_call_fails},

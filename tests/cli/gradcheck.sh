@@ -39,6 +39,10 @@ export NANOBRAGG_DISABLE_COMPILE
 checks "with compiling off" $small -gradcheck misset_x
 unset NANOBRAGG_DISABLE_COMPILE
 refuses 2 'no_such.*-list_params' $small -gradcheck no_such
+for absent in 'F[1,2,3]' source_wavelength; do
+    refuses 2 'does not apply' $small -gradcheck "$absent"
+    is "before anything is printed" test ! -s out
+done
 refuses 2 'one image' $small -osc 1 -images 2 -gradcheck distance
 refuses 2 'absent.bin' $small -gradcheck distance -cotangent absent.bin
 

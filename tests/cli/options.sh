@@ -145,4 +145,36 @@ silent 'a reflection in reach' $listed -hkl near.hkl
 silent 'a scene in reach' $scene -energy 8000 -roi 1 23 -1 -1
 silent 'what -default_F reaches' $listed -hkl far.hkl -default_F 1
 inputs=
+
+# of options that set the same, the one that counts is named
+accepts 'lambda has no effect: -energy comes later and sets the same' $scene -lambda 1 \
+    -energy 10000 -floatfile f
+accepts 'energy has no effect: -lambda comes later and sets the same' $scene -energy 10000 \
+    -lambda 1 -floatfile f
+accepts 'fluence has no effect: -flux sets the same and wins' $scene -flux 1e12 -fluence 1e20 \
+    -floatfile f
+accepts '-N has no effect: -Nc comes later' $scene -N 9 -Na 4 -Nb 4 -Nc 4 -floatfile f
+accepts '-Nb has no effect: -N comes later' -Nb 9 $scene -floatfile f
+accepts '-N has no effect: -xtalsize sets the same and wins' -xtalsize 2e-5 $scene -floatfile f
+accepts 'round_xtal has no effect: -gauss_xtal comes later' $scene -round_xtal -gauss_xtal \
+    -floatfile f
+accepts 'noisefile has no effect: -nonoise comes later' $scene -noisefile n -nonoise -floatfile f
+accepts 'detsize has no effect: -detpixels sets the same and wins' $scene -detsize 20 -floatfile f
+accepts 'distance has no effect: -pix0_vector sets the same and wins' $scene -distance 60 \
+    -pix0_vector 0.1 0.012 -0.012 -floatfile f
+# keeps ARGUMENTS...: each of these has an effect
+keeps()
+{
+    run $scene "$@" -floatfile f
+    is "nothing is lost of $*" sh -c "test $code -eq 0 && ! grep -q 'has no effect' err"
+}
+keeps -Na 9
+keeps -distance 50 -distance 90
+keeps -flux 0 -fluence 1e20
+keeps -xtalsize 0
+keeps -noise -noisefile n
+keeps -hdivrange 1 -vdivrange 2
+keeps -Xbeam 12 -Ybeam 12 -distance 90
+accepts 'nanoBragg nanocrystal' $scene -lambda 1 -energy 10000 -compat nanobragg -nonoise -nopgm
+is "-compat nanobragg says nothing of it" sh -c '! grep -q "has no effect" err'
 finish

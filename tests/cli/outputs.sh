@@ -138,6 +138,7 @@ assert j["seeds"]["noise"] == 3
 assert j["images"][0]["files"] == ["n_1.img"]
 assert j["images"][0]["statistics"]["pixels"] == 576
 assert len(j["detector"]["origin_mm"]) == 3
+assert j["detector"]["absorption_per_m"] is None
 assert any("middle" in d["here"] for d in j["differences"])
 assert all("other than" not in n for n in j["notes"])
 '

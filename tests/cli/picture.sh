@@ -82,8 +82,17 @@ done
 is "without water auto is log" cmp -s auto.png log.png
 is "linear, sqrt and log differ" test "$(cat linear.png sqrt.png log.png | wc -c)" -gt 0 -a \
     "$(for kind in linear sqrt log; do cksum < $kind.png; done | sort -u | wc -l)" -eq 3
-run $crystal -png_scale loud -pngfile p.png
-is "-png_scale loud is refused" test "$code" -eq 2
+# a range that is given: the same photons are the same grey in every picture
+shade="assert 0 < grey(242, 242) < 255, grey(242, 242); print(grey(242, 242))"
+run $crystal -default_F 0.001 -png_scale linear:0:1000 -pngfile p.png
+points work/p.png "$shade" > one.txt
+run $crystal -png_scale linear:0:1000 -roi 48 48 48 48 -default_F 0.001 -pngfile p.png
+points work/p.png "$shade" > two.txt
+is "a range is the same for a pixel alone" cmp one.txt two.txt
+for wrong in loud auto:0:1 linear:5 linear:5:5 linear:0:x log:0:5 linear:0:1:2; do
+    run $crystal -png_scale $wrong -pngfile p.png
+    is "-png_scale $wrong is refused" test "$code" -eq 2
+done
 run $crystal -png_size 8 -pngfile p.png
 is "-png_size 8 is refused" test "$code" -eq 2
 finish

@@ -110,9 +110,24 @@ else
     echo "ok - # skip docs/structure_factors.md: this machine lacks gemmi"
 fi
 
+pictures="sweep_00001.png sweep_00002.png sweep_00003.png"
+grep -q png version || { drop="$drop;s/ -pngfile sweep.png//;s/-png_scale [^ ]*/-floatfile sweep.bin/"
+    pictures="sweep_00001.bin sweep_00002.bin sweep_00003.bin"; }
+run_blocks docs/recipes.md crystal.img mask.img masked.bin $pictures
+# dark where the mask is, and there alone: the disc of 12 pixels around the beam holds 448
+is "docs/recipes.md: the beamstop is masked" python3 -c "
+import array
+mask = array.array('H', open('work/mask.img', 'rb').read()[512:])
+photons = array.array('f', open('work/masked.bin', 'rb').read())
+hidden = [i for i, value in enumerate(mask) if value == 0]
+disc = [i for i in hidden if (i % 512 - 256.5) ** 2 + (i // 512 - 256.5) ** 2 < 144]
+assert disc == hidden and 440 < len(disc) < 460, (len(disc), len(hidden))
+assert all(photons[i] == 0 for i in hidden) and max(photons) > 0"
+
 for document in "$source"/docs/*.md "$source"/docs/development/*.md; do
     case $document in
-    */docs/derivatives.md | */docs/structure_factors.md | */docs/fit_orientation.md) continue ;;
+    */docs/derivatives.md | */docs/structure_factors.md | */docs/fit_orientation.md \
+        | */docs/recipes.md) continue ;;
     esac
     is "${document##*/} has no command that nobody runs" \
         sh -c "! grep -q '^\`\`\`sh' '$document'"

@@ -277,6 +277,15 @@ static void name_of(const struct module *module, char *out, size_t n)
                        class + strlen("JACOBIAN_"));
 }
 
+/* The kernels of the build are all in one code: the name tells which. */
+static int read_built(const char *code, const char *name, struct module *module)
+{
+    (void)snprintf(module->class, sizeof module->class, "JACOBIAN_FEW");
+    return sscanf(code, "built %7s", module->precision) == 1
+           && sscanf(name, "jacobian_%15[A-Z]_%15[A-Z]_FEW", module->shape, module->lookup)
+                  == 2;
+}
+
 static nb_status load(nb_context *ctx, void *device, const void *code, size_t bytes,
                       const char *name, void **out)
 {
@@ -290,12 +299,16 @@ static nb_status load(nb_context *ctx, void *device, const void *code, size_t by
     module = calloc(1, sizeof *module);
     text = calloc(bytes + 1, 1);
     if (!module || !text) abort();
-    memcpy(text, code, bytes);
-    known = sscanf(after(text, "-DPHYS_"), "%7s", module->precision) == 1
-            && sscanf(after(text, "-DGPU_ONLY_SHAPE="), "%15s", module->shape) == 1
-            && sscanf(after(text, "-DGPU_ONLY_LOOKUP="), "%15s", module->lookup) == 1
-            && (sscanf(after(text, "-DGPU_FRAME_FLAGS="), "%u", &module->known) == 1
-                || sscanf(after(text, "-DGPU_ONLY_CLASS="), "%15s", module->class) == 1);
+    if (bytes > 0) memcpy(text, code, bytes);
+    known =
+        bytes == 0
+            ? read_built(code, name, module)
+            : sscanf(after(text, "-DPHYS_"), "%7s", module->precision) == 1
+                  && sscanf(after(text, "-DGPU_ONLY_SHAPE="), "%15s", module->shape) == 1
+                  && sscanf(after(text, "-DGPU_ONLY_LOOKUP="), "%15s", module->lookup) == 1
+                  && (sscanf(after(text, "-DGPU_FRAME_FLAGS="), "%u", &module->known) == 1
+                      || sscanf(after(text, "-DGPU_ONLY_CLASS="), "%15s", module->class)
+                             == 1);
     free(text);
     name_of(module, expected, sizeof expected);
     if (!known || strcmp(expected, name) != 0) {
@@ -306,6 +319,16 @@ static nb_status load(nb_context *ctx, void *device, const void *code, size_t by
     emulated.known = module->known;
     *out = module;
     return NB_OK;
+}
+
+static const void *built(void *device, int shape, int lookup, int single)
+{
+    static const char *const texts[2] = {"built DOUBLE", "built SINGLE"};
+
+    (void)device;
+    (void)shape;
+    (void)lookup;
+    return emulated.built ? texts[single] : NULL;
 }
 
 static void unload(void *device, void *own)
@@ -529,6 +552,7 @@ const struct gpu_driver gpu_emulated = {.name = "emulated",
                                         .launch = launch,
                                         .wait = wait,
                                         .load = load,
+                                        .built = built,
                                         .unload = unload,
                                         .record = record,
                                         .replay = replay,

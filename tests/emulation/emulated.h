@@ -28,6 +28,7 @@ struct emulated {
      * copies, launches and waits; 0: none. An allocation returns NB_ERR_MEMORY, an open
      * NB_ERR_UNSUPPORTED, any other NB_ERR_DEVICE. */
     uint64_t fail_at;
+    int built; /* 1: the build has derivative kernels of class FEW */
     int bends; /* 1: kernels that load() loaded change the last bit */
     const void *of_host; /* an address that is not the device's */
     void *foreign; /* a stream that is not the device's */

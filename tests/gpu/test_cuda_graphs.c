@@ -20,7 +20,10 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const char code[2] = "x";
-static const struct gpu_fatbin fatbin = {{&code[0], &code[1], &code[0]}, "sm_90", 13000};
+static const struct gpu_fatbin fatbin = {{&code[0], &code[1], &code[0]},
+                                         "sm_90",
+                                         13000,
+                                         {{{NULL}}}};
 static const struct gpu_launch launches[2] =
     {{{GPU_IMAGE, PHYS_GAUSS, PHYS_NEAREST, 1, NULL}, 42, 0, 0},
      {{GPU_FINISH, 0, 0, 1, NULL}, 7, 0, 0}};

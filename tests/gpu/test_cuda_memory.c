@@ -16,7 +16,10 @@
 #include "support/tap.h"
 
 static const char code[2] = "x";
-static const struct gpu_fatbin fatbin = {{&code[0], &code[1], &code[0]}, "sm_90", 13000};
+static const struct gpu_fatbin fatbin = {{&code[0], &code[1], &code[0]},
+                                         "sm_90",
+                                         13000,
+                                         {{{NULL}}}};
 static const struct cuda_source source = {FAKE_CUDA, &fatbin, 0};
 
 static nb_context *ctx;

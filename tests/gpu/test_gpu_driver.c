@@ -29,7 +29,10 @@ enum { LAUNCH_FAILED = 719 };
 /* ---- a device that is none ---- */
 
 static const char code[FATBIN_MODULES] = "xy";
-static const struct gpu_fatbin fatbin = {{&code[0], &code[1], &code[2]}, EVERY, 13000};
+static const struct gpu_fatbin fatbin = {{&code[0], &code[1], &code[2]},
+                                         EVERY,
+                                         13000,
+                                         {{{NULL}}}};
 static const struct cuda_source source = {FAKE_CUDA, &fatbin, 0};
 
 static nb_context *ctx;
@@ -211,7 +214,7 @@ static int old_library(void)
 
 static int no_kernels(void)
 {
-    static const struct gpu_fatbin nothing = {{NULL, NULL, NULL}, "", 0};
+    static const struct gpu_fatbin nothing = {{NULL, NULL, NULL}, "", 0, {{{NULL}}}};
     const struct cuda_source empty = {FAKE_CUDA, &nothing, 0};
 
     begin();
@@ -259,7 +262,10 @@ static int too_old(void)
         {11, 0, 13000, "need CUDA 13.1"}, /* PTX: not before its toolkit */
         {11, 0, 13010, NULL},
     };
-    static const struct gpu_fatbin newer = {{&code[0], &code[1], &code[2]}, EVERY, 13010};
+    static const struct gpu_fatbin newer = {{&code[0], &code[1], &code[2]},
+                                            EVERY,
+                                            13010,
+                                            {{{NULL}}}};
     const struct cuda_source from = {FAKE_CUDA, &newer, 0};
 
     for (size_t i = 0; i < COUNT(cases); i++) {
@@ -401,6 +407,13 @@ static int built_kernels(void)
 {
     static const unsigned char magic[] = {0x50, 0xed, 0x55, 0xba};
     const int built = strstr(nb_features(), "cuda") != NULL;
+    static const int variants[][2] = {
+#define VARIANT(shape, lookup) {PHYS_##shape, PHYS_##lookup},
+#include "kernels/variants.def"
+#undef VARIANT
+    };
+    const int kernels = 2 * (int)COUNT(variants);
+    int few = 0;
     struct gpu_target targets[64];
     const int n = architecture_read(gpu_fatbin.targets, targets, (int)COUNT(targets));
 
@@ -416,6 +429,12 @@ static int built_kernels(void)
         tap_check((uintptr_t)module % 16 == 0, "module %d is aligned to 16 bytes", i);
         tap_check(memcmp(module, magic, sizeof magic) == 0, "module %d is a fatbin", i);
     }
+    for (int i = 0; i < 2 * PHYS_SHAPES * PHYS_LOOKUPS; i++) {
+        const void *module = (&gpu_fatbin.few[0][0][0])[i];
+
+        few += module && memcmp(module, magic, sizeof magic) == 0;
+    }
+    tap_check(few == (built ? kernels : 0), "%d derivative kernels of %d", few, kernels);
     return TAP_PASS;
 }
 

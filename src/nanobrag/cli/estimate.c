@@ -32,15 +32,24 @@ static void crop(int roi[4], double pixels)
     }
 }
 
+/* The trials have a context of their own: they leave the run's plans alone, and with
+ * -compile tune measure nothing. */
+struct estimate {
+    struct run *run;
+    nb_context *ctx;
+    double a, b; /* seconds of an image with oversampling n: a + b n^2 */
+};
+
 /* A small image of the scene: the seconds it takes, the faster of two, since others may use
  * the machine; and how many pixels it renders. */
 struct trial {
     double seconds, pixels;
 };
 
-static nb_status try_image(struct run *run, nb_scene *scene, int oversample,
+static nb_status try_image(const struct estimate *estimate, nb_scene *scene, int oversample,
                            struct trial *trial)
 {
+    const struct run *run = estimate->run;
     nb_array image =
         nb_array_f64(run->image, run->description.nslow, run->description.nfast);
     nb_description d;
@@ -49,7 +58,7 @@ static nb_status try_image(struct run *run, nb_scene *scene, int oversample,
 
     trial->seconds = INFINITY;
     scene->oversample = oversample;
-    status = nb_simulator_create(run->ctx, scene, NULL, &run->s->how, &sim);
+    status = nb_simulator_create(estimate->ctx, scene, NULL, &run->s->how, &sim);
     if (status != NB_OK) return status;
     status = nb_describe(sim, NULL, &d);
     if (status == NB_OK) trial->pixels = (double)d.pixels;
@@ -63,35 +72,36 @@ static nb_status try_image(struct run *run, nb_scene *scene, int oversample,
     return status;
 }
 
-/* Estimate the seconds of an image with oversampling n as a + b n^2, from two small images
- * of growing oversampling whose second takes long enough to be measured. */
-static nb_status estimate(struct run *run, double *a, double *b)
+/* Estimate the seconds of an image from two small images of growing oversampling whose
+ * second takes long enough to be measured. */
+static nb_status measure(struct estimate *estimate)
 {
+    const struct run *run = estimate->run;
     const nb_description *d = &run->description;
     const double per_pixel =
         d->evaluations / (double)d->pixels / d->oversample / d->oversample;
     nb_scene scene = run->resolved;
     struct trial before = {0, 0}, now;
-    double share;
+    double share, b;
     int k = 1;
 
     if (d->strategy != NB_SPOTS) crop(scene.detector.roi, trial_evaluations / per_pixel);
     for (;; k *= 2) {
-        nb_status status = try_image(run, &scene, k, &now);
+        nb_status status = try_image(estimate, &scene, k, &now);
 
         if (status == NB_OK && now.pixels < 1) { /* a mask hides the middle */
             memcpy(scene.detector.roi, run->resolved.detector.roi,
                    sizeof scene.detector.roi);
-            status = try_image(run, &scene, k, &now);
+            status = try_image(estimate, &scene, k, &now);
         }
         if (status != NB_OK) return status;
         if (2 * k >= d->oversample || (k > 1 && now.seconds > trial_seconds)) break;
         before = now;
     }
     share = now.pixels > 0 ? (double)d->pixels / now.pixels : 0;
-    *b = k > 1 ? fmax(now.seconds - before.seconds, 0) * 4 / 3 / k / k : now.seconds;
-    *a = share * fmax(now.seconds - *b * k * k, 0);
-    *b *= share;
+    b = k > 1 ? fmax(now.seconds - before.seconds, 0) * 4 / 3 / k / k : now.seconds;
+    estimate->a = share * fmax(now.seconds - b * k * k, 0);
+    estimate->b = share * b;
     return NB_OK;
 }
 
@@ -113,19 +123,27 @@ int estimate_check(struct run *run)
     const nb_description *d = &run->description;
     const double least = d->strategy == NB_SPOTS ? spots_measured_from : measured_from;
     const int n = d->oversample, images = run->s->images;
-    double a = 0, b = 0, affordable;
-    char time[40];
+    struct estimate e = {.run = run};
+    double affordable, seconds;
+    char time[40], message[512] = "";
     nb_status status;
 
     if (run->s->compat || run->s->given[OPT_OVERSAMPLE] || n < 4) return 0;
     if (d->evaluations * images < least) return 0;
-    status = estimate(run, &a, &b);
+    status =
+        run_context(run, run->s->compile == NB_COMPILE_OFF ? NB_COMPILE_OFF : NB_COMPILE_ON,
+                    &e.ctx);
+    if (status == NB_OK) {
+        status = measure(&e);
+        (void)snprintf(message, sizeof message, "%s", nb_context_message(e.ctx));
+        nb_context_free(e.ctx);
+    }
     if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
-    if (status != NB_OK)
-        return message_status(run->messages, status, nb_context_message(run->ctx), 0);
-    if (images * (a + b * n * n) < longest) return 0;
-    affordable = b > 0 ? floor(sqrt(fmax(longest / images - a, 0) / b)) : 1;
-    write_time(images * (a + b * n * n), time, sizeof time);
+    if (status != NB_OK) return message_status(run->messages, status, message, 0);
+    seconds = images * (e.a + e.b * n * n);
+    if (seconds < longest) return 0;
+    affordable = e.b > 0 ? floor(sqrt(fmax(longest / images - e.a, 0) / e.b)) : 1;
+    write_time(seconds, time, sizeof time);
     return message_usage(run->messages,
                          "automatic oversampling is %d-fold, %.3g samples a pixel, and "
                          "would "

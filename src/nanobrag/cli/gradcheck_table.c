@@ -181,9 +181,33 @@ static int run_check(struct run *run, nb_simulator *sim, int everything)
                            nb_verdict_name(summary.verdict), bad, n / NB_GRADCHECK_LOSSES);
 }
 
-int gradcheck_run(struct run *run)
+/* Create the simulator for the parameters; one that the scene lacks is refused here. */
+static nb_status create(struct run *run, const nb_scene *scene, const char *names,
+                        nb_simulator **out)
+{
+    return nb_simulator_create(run->ctx, scene, names, &run->s->how, out);
+}
+
+/* Check the derivatives in a window of the image. */
+static int check_window(struct run *run, const char *names)
 {
     nb_scene scene = run->resolved;
+    const int *roi = scene.detector.roi;
+    nb_simulator *sim;
+    int code = choose_window(run, &scene);
+    if (code) return code;
+    const nb_status status = create(run, &scene, names, &sim);
+    if (status != NB_OK) return failed(run, status);
+    printf("\ngradcheck of pixels %d to %d (fast), %d to %d (slow), in double, nothing "
+           "compiled\n",
+           roi[0], roi[1] - 1, roi[2], roi[3] - 1);
+    code = run_check(run, sim, strchr(names, '*') != NULL);
+    nb_simulator_free(sim);
+    return code;
+}
+
+int gradcheck_run(struct run *run)
+{
     nb_simulator *sim;
     char *names;
     if (run->s->images > 1)
@@ -192,18 +216,14 @@ int gradcheck_run(struct run *run)
                              "which one by -phi");
     int code = params_list(run->messages, OPT_GRADCHECK, run->s->gradcheck, &names);
     if (code) return code;
-    const int all = strchr(names, '*') != NULL;
-    nb_status status = NB_OK;
-    code = choose_window(run, &scene);
-    if (!code) status = nb_simulator_create(run->ctx, &scene, names, &run->s->how, &sim);
+    const nb_status status = create(run, &run->resolved, names, &sim);
+    if (status == NB_OK) {
+        nb_simulator_free(sim);
+        report_start(run);
+        code = check_window(run, names);
+    } else {
+        code = failed(run, status);
+    }
     free(names);
-    if (code) return code;
-    if (status != NB_OK) return failed(run, status);
-    const int *roi = scene.detector.roi;
-    printf("\ngradcheck of pixels %d to %d (fast), %d to %d (slow), in double, nothing "
-           "compiled\n",
-           roi[0], roi[1] - 1, roi[2], roi[3] - 1);
-    code = run_check(run, sim, all);
-    nb_simulator_free(sim);
     return code;
 }

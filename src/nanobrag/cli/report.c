@@ -68,7 +68,7 @@ static void report_detector(const struct run *run)
     printf("detector   %d x %d pixels of %g mm at %g mm, ", d->nfast, d->nslow, d->pixel,
            d->distance);
     if (view_beam(&view, beam))
-        printf("beam at pixel %.6g %.6g, ", beam[0], beam[1]);
+        printf("beam at fast %.6g slow %.6g pixels from the corner, ", beam[0], beam[1]);
     else
         printf("beam beside it, ");
     printf("to %.3g A in the corner\n", 1 / d->qmax);
@@ -135,7 +135,8 @@ void report_image(const struct run *run, int i)
         printf("%-4d phi %g degree, ", i + 1, result->phi);
     else
         printf("     ");
-    printf("%.3g s (%.3g samples/s); brightest pixel %d %d: %.4g photons; mean %.4g",
+    printf("%.3g s (%.3g samples/s); brightest pixel fast %d slow %d: %.4g photons; mean "
+           "%.4g",
            result->seconds, d->evaluations / result->seconds,
            (int)floor(t->max_fast / d->pixel), (int)floor(t->max_slow / d->pixel), t->max,
            t->mean);

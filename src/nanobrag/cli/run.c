@@ -30,6 +30,19 @@ static int on_progress(void *user, double fraction)
     return progress_line_show(&run->progress, fraction);
 }
 
+nb_status run_context(struct run *run, int compile, nb_context **out)
+{
+    const struct settings *s = run->s;
+    const nb_context_options options = {.threads = s->threads,
+                                        .device = s->device,
+                                        .device_id = s->device_id,
+                                        .compile = compile,
+                                        .log = on_log,
+                                        .progress = on_progress,
+                                        .user = run};
+    return nb_context_create(NB_API_VERSION, &options, out);
+}
+
 static int create_context(struct run *run)
 {
     enum { THREADS_MOST = 1024 }; /* the library's limit */
@@ -42,14 +55,8 @@ static int create_context(struct run *run)
                              s->wrong_device);
     /* Tuning would measure when the simulator is made, and -explain may write nothing. */
     const int explains = s->compile == NB_COMPILE_TUNE && s->explain;
-    const nb_context_options options = {.threads = s->threads,
-                                        .device = s->device,
-                                        .device_id = s->device_id,
-                                        .compile = explains ? NB_COMPILE_ON : s->compile,
-                                        .log = on_log,
-                                        .progress = on_progress,
-                                        .user = run};
-    const nb_status status = nb_context_create(NB_API_VERSION, &options, &run->ctx);
+    const nb_status status =
+        run_context(run, explains ? NB_COMPILE_ON : s->compile, &run->ctx);
     if (status != NB_OK) return message_status(run->messages, status, "", 0);
     return 0;
 }
@@ -213,6 +220,7 @@ static int prepare(struct run *run, const struct event_list *events)
     if (outputs_to_stdout(s->json) || outputs_to_stdout(s->gradfile))
         s->quiet = 1, s->full_report = 0;
     if (!s->compat) code = settings_check(s, messages);
+    if (!code && !s->compat) overlaps_warn(s, events, messages);
     if (!code && bench_compile_builtin(s)) return outputs_check(s, messages);
     if (!code) code = settings_finish(s, messages);
     if (!code) code = outputs_check(s, messages);
@@ -249,13 +257,13 @@ static int execute(struct run *run)
     if (!run->s->explain && !run->s->gradcheck) code = allocate(run);
     if (!code && run->image) code = estimate_check(run);
     if (code) return code;
+    if (run->s->gradcheck && !run->s->explain) return gradcheck_run(run);
     report_start(run);
     if (run->s->explain) {
         explain_run(run);
         return 0;
     }
-    if (run->s->gradcheck) return gradcheck_run(run);
-    if (!code) code = write_dump(run);
+    code = write_dump(run);
     if (!code && run->s->printout) code = report_printout(run);
     if (!code) code = make_images(run);
     if (!code && run->derivatives) code = derivatives_write(run);

@@ -75,6 +75,9 @@ struct run {
     char **argv;
 };
 
+/* Make a context as the options ask for, compiled mode apart. */
+nb_status run_context(struct run *run, int compile, nb_context **out);
+
 /* Run a command line; returns the exit status. */
 int run_program(struct messages *messages, int argc, char **argv,
                 const struct event_list *events);
@@ -126,8 +129,8 @@ int report_printout(struct run *run);
 /* Print -explain: geometry in every convention, sampling, work. */
 void explain_run(struct run *run);
 
-/* Run -gradcheck: print a table of derivatives against finite differences. Returns the exit
- * status. */
+/* Run -gradcheck: print the report and a table of derivatives against finite differences.
+ * What cannot be checked is refused before anything is printed. Returns the exit status. */
 int gradcheck_run(struct run *run);
 
 /* ---- compiled mode ---- */

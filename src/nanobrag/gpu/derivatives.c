@@ -140,28 +140,31 @@ static int length_of(const struct gpu_derivatives_job *request, int n)
     return is_normal(request) ? jacobian_normal_length(n) : jacobian_sum_length(n);
 }
 
-static const char *normal_refuses(const struct gpu *gpu, const struct job *job, int single,
+static const char *normal_refuses(struct gpu *gpu, const struct job *job, int single,
                                   const struct gpu_derivatives_job *request)
 {
     const struct gpu_layout l = gpu_layout_of(&gpu->properties, job, single, 0);
     /* An image that float may lose is computed again in double, where fewer tangents may
      * rotate orientations. */
     const int is_float = l.single && !gpu_may_lose(job, single);
-    const int most = derivative_kernel_rotations(is_float ? CLASS_MANY : CLASS_FEW);
+    const enum gpu_derivatives_class class =
+        derivative_kernel_class(gpu, job->spec, is_float ? CLASS_MANY : CLASS_FEW,
+                                is_float);
+    const int most = derivative_kernel_rotations(class);
 
     if (request->n > TANGENTS_MOST)
         return "a normal matrix on the device has at most 32 parameters";
     if (count_rotating(job, request) > most)
-        return is_float
+        return class == CLASS_MANY
                    ? "a normal matrix on the device has at most 8 parameters that turn the "
                      "crystal"
-                   : "a normal matrix on the device in double has at most 4 parameters "
-                     "that turn the crystal";
+                   : "a normal matrix on the device in double, or without NVRTC, has at "
+                     "most 4 parameters that turn the crystal";
     return NULL;
 }
 
-const char *gpu_derivatives_refuses(const struct gpu *gpu, const struct job *job,
-                                    int single, const struct gpu_derivatives_job *request)
+const char *gpu_derivatives_refuses(struct gpu *gpu, const struct job *job, int single,
+                                    const struct gpu_derivatives_job *request)
 {
     const char *refused = gpu_refuses(&gpu->properties, job, single);
     const struct gpu_layout l = gpu_layout_of(&gpu->properties, job, single, 0);
@@ -335,7 +338,9 @@ static nb_status prepare(struct derivatives_run *run, int single, int asks_f)
     *l = gpu_layout_of(properties, job, single, 0);
     rows = 1 / share_of_row(properties, job, run->request, l);
     l->strip = rows < 1 ? 1 : rows < l->down ? (int)rows : l->down;
-    run->class = class_of(&run->order, run->request->n, l->single);
+    run->class = derivative_kernel_class(run->scene->gpu, job->spec,
+                                         class_of(&run->order, run->request->n, l->single),
+                                         l->single);
     run->part = 0;
     run->parts = asks_f
                  + count_passes(run->request->n, run->order.rotating,

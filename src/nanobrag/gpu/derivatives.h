@@ -36,8 +36,8 @@ struct gpu_derivatives_sums {
 };
 
 /* The reason why the device cannot compute this job; NULL: it can. */
-const char *gpu_derivatives_refuses(const struct gpu *gpu, const struct job *job,
-                                    int single, const struct gpu_derivatives_job *request);
+const char *gpu_derivatives_refuses(struct gpu *gpu, const struct job *job, int single,
+                                    const struct gpu_derivatives_job *request);
 
 /* Free the device memory that only derivatives and losses need. */
 void gpu_derivatives_drop(struct gpu_scene *scene);

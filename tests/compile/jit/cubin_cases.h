@@ -1,6 +1,6 @@
 /*
- * cubin_cases.h - what the cases of test_cubin share: a job of which the code is made by
- * emulation/fakes/fake_nvrtc.c, a folder "cache", a context whose lines are counted.
+ * cubin_cases.h - what tests of stored machine code share: a job of which the code is made
+ * by emulation/fakes/fake_nvrtc.c, a folder "cache", a context whose lines are counted.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -13,8 +13,6 @@ extern struct cubin_job job;
 extern struct cubin_counts total; /* since begin_anew() */
 
 enum { SIZE = 3000 }; /* bytes of code, where a case says nothing else */
-
-/* ---- test_cubin.c ---- */
 
 /* no folder, nothing said so far */
 void begin_anew(void);

@@ -62,12 +62,13 @@ static struct {
     cuda_stream stream;
 } pending[8];
 
+/* Do the copies of a stream; NULL: of all. */
 static void finish_copies(cuda_stream of)
 {
     int left = 0;
 
     for (int i = 0; i < state.pending; i++)
-        if (pending[i].stream == of)
+        if (!of || pending[i].stream == of)
             memcpy(pending[i].to, (const void *)(uintptr_t)pending[i].from,
                    pending[i].bytes);
         else
@@ -341,6 +342,7 @@ cuda_result cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
 
 cuda_result cuMemFreeHost(void *address)
 {
+    finish_copies(NULL);
     free(address);
     state.pinned--;
     return inside("cuMemFreeHost", 1);
@@ -388,6 +390,7 @@ cuda_result cuMemAlloc_v2(cuda_pointer *out, size_t bytes)
 
 cuda_result cuMemFree_v2(cuda_pointer address)
 {
+    finish_copies(NULL); /* freeing memory waits for the device */
     forget(place_of((const void *)(uintptr_t)address)); // NOLINT(performance-no-int-to-ptr)
     state.memories--;
     return inside("cuMemFree_v2", 1);

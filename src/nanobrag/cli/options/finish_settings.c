@@ -145,6 +145,12 @@ int settings_finish(struct settings *s, struct messages *messages)
     if (scene->beam.wavelength == 0 && (s->given[OPT_LAMBDA] || s->given[OPT_ENERGY]))
         return message_usage(messages,
                              "the wavelength is 0; give -lambda in A or -energy in eV");
+    if (s->wrong_scale)
+        return message_usage(messages,
+                             "-png_scale %s: expected auto, linear, sqrt or log, or with "
+                             "the "
+                             "photons that are white and black linear:0:500",
+                             s->wrong_scale);
     if (s->how.strategy == NB_REFERENCE && s->how.precision == NB_SINGLE)
         return message_usage(messages, "-strategy reference is in double; leave out "
                                        "-precision float");

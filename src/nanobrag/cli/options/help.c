@@ -167,34 +167,74 @@ static void help_everything(void)
     print_status();
 }
 
-/* The first screen: options by the first words of their texts. */
+/* The first screen, in two columns: the options most used in a few words each. `values`
+ * stands where those of the table are too long. */
+static const struct common {
+    int option;
+    const char *values, *text;
+} common[] = {
+    {OPT_CELL, "a b c ...", "unit cell [A, deg]"},
+    {OPT_HKL, NULL, "list: h k l F"},
+    {OPT_DEFAULT_F, NULL, "F of all others"},
+    {OPT_MISSET, "x y z", "rotation [degree]"},
+    {OPT_MAT, NULL, "orientation matrix"},
+    {OPT_N, NULL, "cells along a, b, c"},
+    {OPT_GAUSS_XTAL, NULL, "Gaussian spots"},
+    {OPT_MOSAIC, NULL, "spread [degree]"},
+    {OPT_MOSAIC_DOM, NULL, "number of domains"},
+    {OPT_LAMBDA, NULL, "wavelength [A]"},
+    {OPT_ENERGY, NULL, "or energy [eV]"},
+    {OPT_FLUENCE, NULL, "photons/m^2, or:"},
+    {OPT_FLUX, NULL, "photons/s within"},
+    {OPT_BEAMSIZE, NULL, "beam edge [mm]"},
+    {OPT_DISPERSION, NULL, "bandwidth [%]"},
+    {OPT_WATER, NULL, "background [um]"},
+    {OPT_OSC, NULL, "per image [degree]"},
+    {OPT_IMAGES, NULL, "sweep of n images"},
+    {OPT_DISTANCE, NULL, "to detector [mm]"},
+    {OPT_DETPIXELS, NULL, "pixels per edge"},
+    {OPT_PIXEL, NULL, "pixel edge [mm]"},
+    {OPT_XBEAM, NULL, "and -Ybeam y [mm]"},
+    {OPT_ROI, NULL, "pixels to render"},
+    {OPT_MASK, NULL, "0: not rendered"},
+    {OPT_OVERSAMPLE, NULL, "sub-pixels per edge"},
+    {OPT_NOISEFILE, NULL, "with noise, SMV"},
+    {OPT_SEED, NULL, "of the noise"},
+    {OPT_FLOATFILE, NULL, "photons, float32"},
+    {OPT_PNGFILE, NULL, "picture"},
+    {OPT_JSON, NULL, "all numbers"},
+    {OPT_GRADIENT, "NAME,...", "derivatives by NAME"},
+    {OPT_EXPLAIN, NULL, "plan and geometry"},
+    {OPT_THREADS, NULL, "fewer than all cores"},
+    {OPT_COMPAT, "nanobragg", "does as nanoBragg"},
+};
+
+enum { COMMON = sizeof common / sizeof *common, ROWS = (COMMON + 1) / 2 };
+
+/* Print one of them in `width` columns; 0: what it takes. */
+static void print_common(const struct common *c, int width)
+{
+    enum { NAME = 20 };
+    const struct option *option = option_at(c->option);
+    int column = printf("%s %s ", option->name, c->values ? c->values : option->values);
+    if (column < NAME) column += printf("%*s", NAME - column, "");
+    column += printf("%s", c->text);
+    printf("%*s", column < width ? width - column : 0, "");
+}
+
 void help_overview(void)
 {
-    enum { TEXT = 26, SCREEN = 80 };
+    enum { LEFT = 40 };
     printf("nanobrag %s - %s\n", nb_version(), help_summary);
     printf("  nanobrag -cell 50 60 70 90 90 90 -hkl p1.hkl -N 10 -pngfile image.png\n\n");
-    for (int i = 0; i < OPT_COUNT; i++) {
-        const struct option *option = option_at(i);
-        char text[256];
-        if (!(option->flags & OPTION_COMMON)) continue;
-        int column = printf("  %s %s", option->name, option->values);
-        column += printf("%*s", column + 1 < TEXT ? TEXT - column : 1, "");
-        const int end = (int)strcspn(option->help, ".:;");
-        snprintf(text, sizeof text, "%.*s%s%s%s", end, option->help,
-                 option->unit[0] ? " [" : "", option->unit, option->unit[0] ? "]" : "");
-        help_wrap(text, column, TEXT, SCREEN);
+    for (int i = 0; i < ROWS; i++) {
+        print_common(&common[i], i + ROWS < COMMON ? LEFT : 0);
+        if (i + ROWS < COMMON) print_common(&common[i + ROWS], 0);
+        printf("\n");
     }
-    printf(
-        "\n-help all: everything; -help WORD: an option, a parameter or a section of\n  ");
-    for (int group = 0, column = 2; group < GROUP_COUNT; group++) {
-        const int n = (int)strlen(option_group_title(group));
-        if (column + n + 2 > SCREEN) {
-            printf("\n  ");
-            column = 2;
-        }
-        column += printf("%s%s,", column > 2 ? " " : "", option_group_title(group));
-    }
-    printf(" environment\n");
+    printf("\n-help WORD: an option, a parameter or a section (crystal, factors, beam,\n"
+           "detector, sensor, scan, sampling, background, files, derivatives, program,\n"
+           "environment); -help all: everything\n");
 }
 
 /* 1 when a word is a title or its first or last word, in capitals or not. */

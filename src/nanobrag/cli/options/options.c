@@ -7,12 +7,7 @@
 
 #include <string.h>
 
-enum {
-    OURS = OPTION_OURS,
-    HIDDEN = OPTION_HIDDEN,
-    LAST = OPTION_LAST,
-    COMMON = OPTION_COMMON
-};
+enum { OURS = OPTION_OURS, HIDDEN = OPTION_HIDDEN, LAST = OPTION_LAST };
 
 #define OPTION(id, name, aliases, patterns, min, max, kind, range, values, unit, preset,   \
                group, flags, sets, help)                                                   \

@@ -46,7 +46,7 @@ enum option_group {
     GROUP_COUNT
 };
 
-enum { OPTION_OURS = 1, OPTION_HIDDEN = 2, OPTION_LAST = 4, OPTION_COMMON = 8 };
+enum { OPTION_OURS = 1, OPTION_HIDDEN = 2, OPTION_LAST = 4 };
 
 struct option {
     const char *name, *aliases, *patterns;

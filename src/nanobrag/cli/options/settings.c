@@ -6,6 +6,7 @@
 #include "cli/options/settings.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/picture/picture.h"
@@ -98,6 +99,26 @@ static void set_device(struct settings *s, const char *text)
 {
     if (nb_device_named(text, &s->device, &s->device_id) != NB_OK && !s->wrong_device)
         s->wrong_device = text;
+}
+
+/* Read KIND or KIND:WHITE:BLACK; returns 0 if it means nothing. A logarithm needs a white
+ * above 0, and auto has no range. */
+static int read_png_scale(struct settings *s, const char *text)
+{
+    char kind[8], white[32], black[32], rest;
+    double *const range = s->png_range;
+    const int n = sscanf(text, "%7[^:]:%31[^:]:%31[^:]%c", kind, white, black, &rest);
+    range[0] = range[1] = 0;
+    if (n < 1 || (s->png_scale = tone_named(kind)) < 0) return 0;
+    if (n == 1) return !text[strlen(kind)];
+    return n == 3 && s->png_scale != TONE_AUTO && parse_real(white, &range[0])
+           && parse_real(black, &range[1]) && range[0] < range[1]
+           && (s->png_scale != TONE_LOG || range[0] > 0);
+}
+
+static void set_png_scale(struct settings *s, const char *text)
+{
+    if (!read_png_scale(s, text) && !s->wrong_scale) s->wrong_scale = text;
 }
 
 static int psf_named(const char *word)

@@ -94,6 +94,8 @@ struct settings {
 
     /* the run */
     int png_scale, png_size; /* enum tone_kind; longer edge in points, 0: by rule */
+    double png_range[2]; /* photons that are white and black; 0 0: by rule */
+    const char *wrong_scale; /* the first -png_scale that means nothing, or NULL */
     int explain, printout, printout_pixel[2], progress, quiet, verbose, threads;
     int full_report; /* 1: in nanoBragg's words, with all numbers */
     int compile; /* NB_COMPILE_... */
@@ -121,5 +123,9 @@ int geometry_finish(struct settings *s, struct messages *messages);
 /* Refuse what the default profile does not allow, before any file is read. Returns 0 or the
  * exit status. */
 int settings_check(const struct settings *s, struct messages *messages);
+
+/* Warn of options that others leave without effect (overlaps.c). */
+void overlaps_warn(const struct settings *s, const struct event_list *events,
+                   struct messages *messages);
 
 #endif

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,7 +75,7 @@ static void add_detector(cJSON *root, const struct run *run)
     json_reals(to, "twotheta_axis", d->twotheta_axis, 3);
     add_centres(to, d);
     json_real(to, "thickness_um", d->thickness);
-    json_real(to, "absorption_per_m", d->mu);
+    json_real(to, "absorption_per_m", d->mu < 0 ? NAN : d->mu); /* null: no sensor model */
     json_whole(to, "layers", d->nlayers);
     json_real(to, "layer_step_um", d->layer_step);
     json_flag(to, "curved", detector->curved);

@@ -100,10 +100,13 @@ static void draw_points(struct picture *p, const struct tone *tone)
 
 static int draw(struct run *run, struct picture *p)
 {
+    const double *const range = run->s->png_range;
     struct tone tone = {TONE_LINEAR, 0, 1};
 
     reduce(run, p);
-    if (p->nrendered > 0)
+    if (tone_is_fixed(range))
+        tone = (struct tone){run->s->png_scale, range[0], range[1]};
+    else if (p->nrendered > 0)
         tone = tone_choose(run->s->png_scale, p->rendered, p->nrendered,
                            p->rendered + p->nrendered);
     draw_points(p, &tone);

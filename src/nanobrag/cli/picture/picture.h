@@ -29,14 +29,18 @@ struct tone {
 struct tone tone_choose(enum tone_kind asked, const double *photons, size_t n,
                         double *sorted);
 
+/* Returns 1 if the photons that are white and black are given, and so the same in every
+ * picture. */
+int tone_is_fixed(const double range[2]);
+
 /* Returns 255 for white down to 0 for black. */
 int tone_grey(const struct tone *tone, double photons);
 
 /* "linear", "sqrt" or "log" */
 const char *tone_word(const struct tone *tone);
 
-/* Returns the enum tone_kind of a word of -png_scale. */
-enum tone_kind tone_named(const char *word);
+/* Returns the enum tone_kind of a word, or -1. */
+int tone_named(const char *word);
 
 /* ---- canvas.c: points, and text on them ---- */
 

@@ -103,9 +103,14 @@ const char *tone_word(const struct tone *tone)
     return words[tone->kind];
 }
 
-enum tone_kind tone_named(const char *word)
+int tone_is_fixed(const double range[2])
 {
-    for (int kind = TONE_LINEAR; kind <= TONE_LOG; kind++)
-        if (strcmp(word, words[kind]) == 0) return (enum tone_kind)kind;
-    return TONE_AUTO;
+    return range[1] > range[0];
+}
+
+int tone_named(const char *word)
+{
+    for (int kind = TONE_AUTO; kind <= TONE_LOG; kind++)
+        if (strcmp(word, words[kind]) == 0) return kind;
+    return -1;
 }

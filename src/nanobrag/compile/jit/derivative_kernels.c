@@ -100,6 +100,57 @@ static nb_status build(struct progress *progress, struct gpu_scene *scene,
     return status;
 }
 
+/* ---- kernels of the build, where NVRTC is missing ---- */
+
+static const void *built_code(const struct gpu *gpu, struct phys_spec spec, int single)
+{
+    return gpu->driver->built(gpu->device, spec.shape, spec.lookup, single);
+}
+
+static int uses_built(const nb_context *ctx, const struct gpu *gpu,
+                      struct kernel_registry *all, struct phys_spec spec, int single)
+{
+    struct nvrtc nvrtc;
+    char why[NVRTC_WHY];
+
+    if (!built_code(gpu, spec, single)) return 0;
+    if (all->nvrtc == NVRTC_UNKNOWN)
+        all->nvrtc = nvrtc_open(ctx->nvrtc, gpu->properties.version, &nvrtc, why) == NB_OK
+                         ? NVRTC_THERE
+                         : NVRTC_ABSENT;
+    return all->nvrtc == NVRTC_ABSENT;
+}
+
+enum gpu_derivatives_class derivative_kernel_class(struct gpu *gpu, struct phys_spec spec,
+                                                   enum gpu_derivatives_class wanted,
+                                                   int single)
+{
+    struct kernel_registry *all =
+        registry_open(&gpu->derivative_kernels, "derivative kernels");
+
+    return all && uses_built(gpu->ctx, gpu, all, spec, single) ? CLASS_FEW : wanted;
+}
+
+/* Load a kernel of the build, which the driver compiles meanwhile. */
+static nb_status load_built(nb_context *ctx, const struct gpu *gpu, struct phys_spec spec,
+                            struct kernel_entry *entry)
+{
+    const void *code = built_code(gpu, spec, entry->key.single);
+    char name[REGISTRY_NAME];
+
+    log_line(ctx, NB_LOG_INFO, "hotpath",
+             "there is no NVRTC; the driver compiles %s in %s of the build",
+             kernel_name(&entry->key, name), build_precision_name(entry->key.single));
+    entry->state = KERNEL_LOADED;
+    if (gpu->driver->load(ctx, gpu->device, code, 0, name, &entry->module) == NB_OK)
+        return NB_OK;
+    entry->module = NULL;
+    entry->state = KERNEL_ABANDONED;
+    (void)snprintf(entry->why, REGISTRY_WHY, "%s of the build: %.250s", name, ctx->message);
+    NB_TRY(context_fall_back(ctx, "%s", entry->why));
+    return refuse(ctx, entry->why);
+}
+
 nb_status derivative_kernel(struct progress *progress, struct gpu_scene *scene,
                             const struct job *job, enum gpu_derivatives_class class,
                             int single, struct gpu_kernel *out)
@@ -116,6 +167,9 @@ nb_status derivative_kernel(struct progress *progress, struct gpu_scene *scene,
     entry = registry_entry(all, &key, REGISTRY_MOST);
     assert(entry);
     if (entry->state == KERNEL_ABANDONED) return refuse(progress->ctx, entry->why);
+    if (entry->state == KERNEL_NEW && class == CLASS_FEW
+        && uses_built(progress->ctx, scene->gpu, all, job->spec, single))
+        NB_TRY(load_built(progress->ctx, scene->gpu, job->spec, entry));
     if (entry->state == KERNEL_NEW) NB_TRY(build(progress, scene, all, entry));
     out->work = class == CLASS_F ? GPU_F : GPU_DERIVATIVES;
     out->shape = key.shape;

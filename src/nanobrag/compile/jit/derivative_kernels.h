@@ -25,6 +25,12 @@ enum gpu_derivatives_class {
 /* How many tangents of a launch may rotate orientations. */
 int derivative_kernel_rotations(enum gpu_derivatives_class class);
 
+/* The class to use for tangents that fit into `wanted`, one of the first four: that class,
+ * or CLASS_FEW, which the build has, where NVRTC is missing. */
+enum gpu_derivatives_class derivative_kernel_class(struct gpu *gpu, struct phys_spec spec,
+                                                   enum gpu_derivatives_class wanted,
+                                                   int single);
+
 /*
  * Get the kernel of a job's variant. The call waits for a kernel that has to be built, and
  * the handler of the context may stop it (NB_ERR_CANCELLED). A kernel that cannot be built

@@ -49,6 +49,7 @@ struct kernel_registry {
     int limit_reported;
     struct kernel_key last; /* of the kernel built last */
     char nvrtc_missing[REGISTRY_WHY]; /* why NVRTC cannot be opened; "": not known to be */
+    enum { NVRTC_UNKNOWN, NVRTC_THERE, NVRTC_ABSENT } nvrtc; /* as derivatives found it */
     struct kernel_entry *building; /* NULL: no build is running in the background */
     struct build build;
 };

@@ -415,6 +415,13 @@ static nb_status load(nb_context *ctx, void *device, const void *code, size_t by
     return status;
 }
 
+static const void *built(void *device, int shape, int lookup, int single)
+{
+    const struct device *d = device;
+
+    return d->fatbin->few[single][shape][lookup];
+}
+
 static void unload(void *device, void *loaded)
 {
     struct device *d = device;
@@ -457,6 +464,7 @@ const struct gpu_driver gpu_cuda = {.name = "cuda",
                                     .launch = launch,
                                     .wait = wait_for_all,
                                     .load = load,
+                                    .built = built,
                                     .unload = unload,
                                     .record = cuda_record,
                                     .replay = cuda_replay,

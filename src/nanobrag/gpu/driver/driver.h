@@ -24,9 +24,9 @@ enum gpu_work {
     GPU_FINISH, /* photons from those sums; named finish */
     GPU_LOSS, /* photons from those sums, and the loss of each tile; named finish_loss */
     GPU_SUM, /* sums of tiles; named sum */
-    /* derivatives, only built at run time; named jacobian_SQUARE_NEAREST_FEW and so on */
+    /* derivatives, made by load(); named jacobian_SQUARE_NEAREST_FEW and so on */
     GPU_DERIVATIVES,
-    /* cotangents of structure factors, only built at run time; named f_SQUARE_NEAREST and
+    /* cotangents of structure factors, made by load(); named f_SQUARE_NEAREST and
      * so on */
     GPU_F,
     GPU_BRIGHTEST, /* largest pixel; named brightest, in another module, with count */
@@ -108,6 +108,9 @@ struct gpu_driver {
     /* Load the kernel `name` of code that was built at run time (compile/jit/cubin.h). */
     nb_status (*load)(nb_context *ctx, void *device, const void *code, size_t bytes,
                       const char *name, void **runtime);
+    /* The code for load() of a derivative kernel of class FEW that the build has; NULL: it
+     * has none. */
+    const void *(*built)(void *device, int shape, int lookup, int single);
     void (*unload)(void *device, void *runtime); /* when no launch uses it any more */
     /* Record n launches without doing them; each replay() does all of them.
      * NB_ERR_UNSUPPORTED: the driver cannot record. */

@@ -1,6 +1,7 @@
 /*
  * fatbin.c - the kernels compiled by nvcc, embedded in the library. The build names the
- * files, their contents and the version of the toolkit (cmake/cuda.cmake).
+ * folder of the files, their contents, the version of the toolkit, and as FATBIN_VARIANTS
+ * the list of kernels/variants.def (cmake/cuda.cmake).
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,29 +12,47 @@
 #ifdef FATBIN_TARGETS
 
 /* Embed the bytes of a file at an address aligned for loads of 16 bytes. */
-#define INCLUDE_BYTES(symbol, path)                                                        \
+#define INCLUDE_BYTES(name)                                                                \
     __asm__(".section .rodata,\"a\"\n"                                                     \
             ".balign 16\n"                                                                 \
-            ".globl " symbol "\n"                                                          \
-            ".hidden " symbol "\n" symbol ":\n"                                            \
-            ".incbin \"" path "\"\n"                                                       \
-            ".previous\n")
+            ".globl gpu_fatbin_" #name "\n"                                                \
+            ".hidden gpu_fatbin_" #name "\n"                                               \
+            "gpu_fatbin_" #name ":\n"                                                      \
+            ".incbin \"" FATBIN_FOLDER "/kernels_" #name ".fatbin\"\n"                     \
+            ".previous\n");                                                                \
+    extern const char gpu_fatbin_##name[] __attribute__((visibility("hidden")))
 
-INCLUDE_BYTES("gpu_fatbin_double", FATBIN_DOUBLE);
-INCLUDE_BYTES("gpu_fatbin_single", FATBIN_SINGLE);
-INCLUDE_BYTES("gpu_fatbin_noise", FATBIN_NOISE);
+INCLUDE_BYTES(double);
+INCLUDE_BYTES(single);
+INCLUDE_BYTES(noise);
+#define VARIANT(shape, lookup)                                                             \
+    INCLUDE_BYTES(few_double_##shape##_##lookup);                                          \
+    INCLUDE_BYTES(few_single_##shape##_##lookup);
+FATBIN_VARIANTS
+#undef VARIANT
 
-extern const char gpu_fatbin_double[] __attribute__((visibility("hidden")));
-extern const char gpu_fatbin_single[] __attribute__((visibility("hidden")));
-extern const char gpu_fatbin_noise[] __attribute__((visibility("hidden")));
-
-const struct gpu_fatbin gpu_fatbin = {{gpu_fatbin_double, gpu_fatbin_single,
-                                       gpu_fatbin_noise},
-                                      FATBIN_TARGETS,
-                                      FATBIN_TOOLKIT};
+const struct gpu_fatbin gpu_fatbin = {
+    {gpu_fatbin_double, gpu_fatbin_single, gpu_fatbin_noise},
+    FATBIN_TARGETS,
+    FATBIN_TOOLKIT,
+    {
+        {
+#define VARIANT(shape, lookup)                                                             \
+    [PHYS_##shape][PHYS_##lookup] = gpu_fatbin_few_double_##shape##_##lookup,
+            FATBIN_VARIANTS
+#undef VARIANT
+        },
+        {
+#define VARIANT(shape, lookup)                                                             \
+    [PHYS_##shape][PHYS_##lookup] = gpu_fatbin_few_single_##shape##_##lookup,
+            FATBIN_VARIANTS
+#undef VARIANT
+        },
+    },
+};
 
 #else
 
-const struct gpu_fatbin gpu_fatbin = {{NULL, NULL, NULL}, "", 0};
+const struct gpu_fatbin gpu_fatbin = {{NULL, NULL, NULL}, "", 0, {{{NULL}}}};
 
 #endif

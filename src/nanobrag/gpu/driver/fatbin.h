@@ -6,6 +6,8 @@
 #ifndef NB_GPU_DRIVER_FATBIN_H
 #define NB_GPU_DRIVER_FATBIN_H
 
+#include "physics/spec.h"
+
 enum { FATBIN_DOUBLE_MODULE, FATBIN_SINGLE_MODULE, FATBIN_NOISE_MODULE, FATBIN_MODULES };
 
 struct gpu_fatbin {
@@ -13,6 +15,9 @@ struct gpu_fatbin {
     const void *modules[FATBIN_MODULES];
     const char *targets; /* the forms that they contain, for architecture_read() */
     int toolkit; /* version of the toolkit: 1000 major + 10 minor, as drivers count */
+    /* derivative kernels of class FEW, one each, in double and in float: PTX, which drivers
+     * of the toolkit's version and newer compile */
+    const void *few[2][PHYS_SHAPES][PHYS_LOOKUPS];
 };
 
 extern const struct gpu_fatbin gpu_fatbin;
