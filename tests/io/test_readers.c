@@ -104,6 +104,17 @@ static int hkl_text(void)
     return 0;
 }
 
+static void refuses_list(nb_status (*read)(nb_context *, const char *, nb_hkl **),
+                         const struct refusal *refusal)
+{
+    nb_hkl *hkl;
+
+    put(in_folder("bad.hkl"), refusal->text, length_of(refusal));
+    check_refused(read(ctx, in_folder("bad.hkl"), &hkl), NB_ERR_FORMAT, "/bad.hkl",
+                  refusal->part);
+    tap_check(!hkl, "no object");
+}
+
 /* What the reader of nanoBragg's groups refuses, and the other one reads. */
 static int hkl_groups_refused(void)
 {
@@ -116,10 +127,7 @@ static int hkl_groups_refused(void)
     nb_hkl *hkl;
 
     for (size_t i = 0; i < COUNT(cases); i++) {
-        put(in_folder("bad.hkl"), cases[i].text, length_of(cases + i));
-        check_refused(nb_hkl_read_nanobragg(ctx, in_folder("bad.hkl"), &hkl), NB_ERR_FORMAT,
-                      "/bad.hkl", cases[i].part);
-        tap_check(!hkl, "no object");
+        refuses_list(nb_hkl_read_nanobragg, cases + i);
         check_ok(nb_hkl_read(ctx, in_folder("bad.hkl"), &hkl), "a reflection a line");
         nb_hkl_free(hkl);
     }
@@ -148,14 +156,8 @@ static int hkl_refused(void)
         {"1 2 3 4\n\0\1\2\3", 12, "binary data (a NUL at byte 8)"},
         {"-99999 0 0 1\n99999 9999 1 1\n", 0, "box of more than 268435456 cells"},
     };
-    nb_hkl *hkl;
 
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        put(in_folder("bad.hkl"), cases[i].text, length_of(cases + i));
-        check_refused(nb_hkl_read(ctx, in_folder("bad.hkl"), &hkl), NB_ERR_FORMAT,
-                      "/bad.hkl", cases[i].part);
-        tap_check(!hkl, "no object");
-    }
+    for (size_t i = 0; i < COUNT(cases); i++) refuses_list(nb_hkl_read, cases + i);
     return 0;
 }
 
@@ -282,6 +284,11 @@ static int fdump_damaged(void)
         caught += read_changed(good, length, 0, 0) == NB_ERR_FORMAT;
     tap_check(caught == (int)n, "%d of %zu cut files are caught", caught, n);
     check_refused(read_changed(good, n - 1, 0, 0), NB_ERR_FORMAT, "41 bytes",
+                  "expected 42, or 160");
+    good = realloc(good, n + 400);
+    if (!good) abort();
+    memset(good + n, 0, 400);
+    check_refused(read_changed(good, n + 400, 0, 0), NB_ERR_FORMAT, "more than 160 bytes",
                   "expected 42, or 160");
     free(good);
     return 0;

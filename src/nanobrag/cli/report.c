@@ -68,7 +68,7 @@ static void report_detector(const struct run *run)
     printf("detector   %d x %d pixels of %g mm at %g mm, ", d->nfast, d->nslow, d->pixel,
            d->distance);
     if (view_beam(&view, beam))
-        printf("beam at fast %.6g slow %.6g pixels from the corner, ", beam[0], beam[1]);
+        printf("beam at fast %.6g slow %.6g (pixel 0 is 0 to 1), ", beam[0], beam[1]);
     else
         printf("beam beside it, ");
     printf("to %.3g A in the corner\n", 1 / d->qmax);

@@ -125,12 +125,14 @@ static nb_status check_layout(nb_context *ctx, const char *name, size_t n,
         return NB_OK;
     }
     dump->planes = 0;
-    if (n != length + TRAILER)
+    if (n != length + TRAILER) /* of a file that is too long not all has been read */
         return fail(ctx, NB_ERR_FORMAT,
-                    "%s: %zu bytes after the header, expected %llu, or %llu in a dump of "
+                    "%s: %s%llu bytes after the header, expected %llu, or %llu in a dump "
+                    "of "
                     "nanoBragg; write the dump again from the reflection list",
-                    name, n, (unsigned long long)length + TRAILER,
-                    (unsigned long long)quirk_length);
+                    name, n > quirk_length ? "more than " : "",
+                    (unsigned long long)(n > quirk_length ? quirk_length : n),
+                    (unsigned long long)length + TRAILER, (unsigned long long)quirk_length);
     trailer = dump->doubles + length;
     if (memcmp(trailer, tag, TAG) != 0
         || load_word(trailer + TAG, CHECK) != checksum(0, dump->doubles, (size_t)length))

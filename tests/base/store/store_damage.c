@@ -17,15 +17,23 @@
 
 enum { NOBODY = 65534 };
 
-int damaged_anywhere(void)
+/* Save a file in an empty store, and return its bytes, to be freed. */
+static char *saved_file(size_t *n)
 {
-    size_t n, replaced = 0;
     char *bytes;
 
     begin_anew();
     tap_check(saves(1, SIZE), "saved");
-    bytes = slurp(path_of(1), &n);
-    tap_check(n == SIZE, "a file of %zu bytes", n);
+    bytes = slurp(path_of(1), n);
+    tap_check(*n == SIZE, "a file of %zu bytes", *n);
+    return bytes;
+}
+
+int damaged_anywhere(void)
+{
+    size_t n, replaced = 0;
+    char *bytes = saved_file(&n);
+
     for (size_t i = 0; i < n; i++) {
         const char whole = bytes[i];
 
@@ -42,11 +50,8 @@ int damaged_anywhere(void)
 int truncated(void)
 {
     size_t n, replaced = 0;
-    char *bytes;
+    char *bytes = saved_file(&n);
 
-    begin_anew();
-    tap_check(saves(1, SIZE), "saved");
-    bytes = slurp(path_of(1), &n);
     for (size_t length = 0; length < n; length++) {
         put(path_of(1), bytes, length);
         replaced += (size_t)is_replaced(1, SIZE, "it is damaged");

@@ -206,10 +206,14 @@ void generate_markdown(void)
         "number with text behind it is an error (exit status 2, nothing written). Under "
         "`-compat nanobragg` the command line is read as nanoBragg reads it: "
         "[from_nanobragg.md](from_nanobragg.md).");
-    help_wrap("Exit status: 0 done, 1 the run failed, 2 wrong usage or input, 130 "
-              "interrupted "
-              "(SIGTERM: 143); 9 for every failure under `-compat nanobragg`.",
-              0, 0, MARKDOWN_WIDTH);
+    help_wrap(
+        "Exit status: 0 done, 1 the run failed, 2 wrong usage or input, 130 "
+        "interrupted "
+        "(SIGTERM: 143); 9 for every failure under `-compat nanobragg`. Files are whole "
+        "or absent. A run that is killed (SIGKILL, a power cut) may leave the one that it "
+        "was writing as .nanobrag-PID-N.tmp in the folder of that file, where PID is the "
+        "number of the process; it can be deleted.",
+        0, 0, MARKDOWN_WIDTH);
     for (int group = 0; group < GROUP_COUNT; group++) {
         printf("\n## %s\n\n", option_group_title(group));
         printf("| option | unit | default | meaning |\n|---|---|---|---|\n");
