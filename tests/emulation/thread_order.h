@@ -23,9 +23,11 @@ unsigned thread_order_step(void);
 /* Returns the thread that runs as number i, 0 to 127, of a step; 128 after the last. */
 int thread_order_at(unsigned step, int i);
 
+/* NOLINTBEGIN(bugprone-macro-parentheses) */
 #define EACH_THREAD(t)                                                                     \
     for (int step_ = (int)thread_order_step(), at_ = 0,                                    \
              t = thread_order_at((unsigned)step_, 0);                                      \
          at_ < BLOCK_THREADS; t = thread_order_at((unsigned)step_, ++at_))
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 #endif
