@@ -31,6 +31,7 @@ static const char help[] =
     "  -json FILE      everything that was found\n"
     "  -plot FILE      the ladder as SVG; implies -ladder\n"
     "  -quick          small sizes, cases A,B,C,E: seconds, for tests\n"
+    "  -fits           only what a pass of a fit costs\n"
     "  -floor          only a test: are the loops vectorised? Exit status 0 yes, 1 no,\n"
     "                  77 cannot be told here\n"
     "  -help           this text; --x is -x\n"
@@ -107,11 +108,8 @@ static void read_words(struct options *o, int argc, char **argv)
         const struct {
             const char *name;
             int *flag;
-        } flags[] = {{"-ladder", &o->ladder},
-                     {"-long", &o->longer},
-                     {"-quick", &o->quick},
-                     {"-floor", &o->floor},
-                     {"-help", &o->help}};
+        } flags[] = {{"-ladder", &o->ladder}, {"-long", &o->longer}, {"-quick", &o->quick},
+                     {"-fits", &o->fits},     {"-floor", &o->floor}, {"-help", &o->help}};
         const struct {
             const char *name, **text;
         } texts[] = {{"-cases", &o->letters},     {"-peer", &o->peer},
@@ -228,11 +226,16 @@ static void run_all(struct report *report)
                  options->threads == 1 ? "CPU time" : "wall time", report->cores,
                  options->repeat, report->load,
                  machine_is_busy() ? "\nothers are at work: times mean little" : "");
+    if (options->fits) {
+        fits_run(report);
+        return;
+    }
     memory_run(report); /* first: see there */
     figures_run(report);
     if (options->peer) peers_run(report);
     shots_run(report);
     gradients_run(report);
+    fits_run(report);
     if (options->ladder) ladder_run(report);
 }
 

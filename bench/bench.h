@@ -19,7 +19,7 @@ struct options {
     const char *hkl; /* list of structure factors */
     const char *threads_word, *repeat_word;
     int threads, repeat;
-    int quick, longer, ladder, floor, help;
+    int quick, longer, ladder, fits, floor, help;
 };
 
 enum {
@@ -29,6 +29,8 @@ enum {
     POINTS = 16,
     SHOTS = 8,
     GRADIENTS = 16,
+    FITS = 16,
+    FIT_CALLS = 4,
     PEAKS = 4
 };
 
@@ -98,6 +100,14 @@ struct gradient {
     double image, tangent, tangents, normal;
 };
 
+/* a pass of a fit: image, value of the loss, gradient, normal matrix */
+struct fit {
+    const char *what;
+    double seconds[FIT_CALLS];
+    double unit; /* seconds of the image in whose units `wanted` is */
+    double wanted[FIT_CALLS]; /* 0: nothing */
+};
+
 struct peak {
     char what[NAME];
     int strategy;
@@ -117,9 +127,10 @@ struct report {
     struct scale scales[SCALES];
     struct shot shots[SHOTS];
     struct gradient gradients[GRADIENTS];
+    struct fit fits[FITS];
     struct peak peaks[PEAKS];
     double own_resident; /* of this program: no child can be found to be smaller   byte */
-    int nrows, npeers, nseries, nscales, nshots, ngradients, npeaks;
+    int nrows, npeers, nseries, nscales, nshots, ngradients, nfits, npeaks;
 };
 
 /* sections */
@@ -128,6 +139,7 @@ void peers_run(struct report *report);
 void ladder_run(struct report *report);
 void shots_run(struct report *report);
 void gradients_run(struct report *report);
+void fits_run(struct report *report);
 void memory_run(struct report *report);
 int floor_run(void); /* an exit status */
 

@@ -148,6 +148,17 @@ static void add_gradient(cJSON *array, const struct gradient *gradient)
     add_figure(to, "normal_seconds", gradient->normal);
 }
 
+static void add_fit(cJSON *array, const struct fit *fit)
+{
+    static const char *const names[FIT_CALLS] = {"image_seconds", "value_seconds",
+                                                 "gradient_seconds", "normal_seconds"};
+    cJSON *to = json_entry(array);
+
+    json_text(to, "what", fit->what);
+    add_figure(to, "unit_seconds", fit->unit);
+    for (int i = 0; i < FIT_CALLS; i++) add_figure(to, names[i], fit->seconds[i]);
+}
+
 static void add_peak(cJSON *array, const struct peak *peak)
 {
     cJSON *to = json_entry(array);
@@ -162,7 +173,7 @@ static void add_peak(cJSON *array, const struct peak *peak)
 static cJSON *make_document(const struct report *report)
 {
     cJSON *root = cJSON_CreateObject();
-    cJSON *cases, *peers, *ladder, *threads, *shots, *gradients, *memory;
+    cJSON *cases, *peers, *ladder, *threads, *shots, *gradients, *fits, *memory;
 
     json_text(root, "program", "nanobrag_bench");
     json_text(root, "version", nb_version());
@@ -185,6 +196,8 @@ static cJSON *make_document(const struct report *report)
     gradients = json_array(root, "gradients");
     for (int i = 0; i < report->ngradients; i++)
         add_gradient(gradients, &report->gradients[i]);
+    fits = json_array(root, "fits");
+    for (int i = 0; i < report->nfits; i++) add_fit(fits, &report->fits[i]);
     memory = json_array(root, "memory");
     for (int i = 0; i < report->npeaks; i++) add_peak(memory, &report->peaks[i]);
     return root;

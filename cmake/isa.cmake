@@ -1,6 +1,8 @@
 # nanobrag_isa(TARGET SOURCE...): compile each SOURCE once per instruction set and precision
 # and add the objects to TARGET, named after the first. In the source KERNEL_ISA is the set's
-# name as a string, KERNELS a symbol made of set and precision, and PHYS_SINGLE asks for float.
+# name as a string, KERNELS a symbol made of set and precision (KERNELS_IN_DOUBLE that of
+# double), and PHYS_SINGLE asks for float. A SOURCE after the word DOUBLE is compiled in double
+# alone.
 # The sets: scalar (what vectorisation is measured against), and v2, v3, v4 on x86-64, base
 # elsewhere; chosen at run time in kernels/dispatch.c.
 set(nanobrag_isa_flags -fno-math-errno -fno-trapping-math -ffp-contract=fast)
@@ -43,14 +45,20 @@ if(CMAKE_C_FLAGS MATCHES "-fsanitize")
 endif()
 
 function(nanobrag_isa target source)
+  cmake_parse_arguments(PARSE_ARGV 2 more "" "" DOUBLE)
   get_filename_component(name ${source} NAME_WE)
   foreach(set IN LISTS nanobrag_isa_sets)
     foreach(precision double single)
       set(objects ${target}_${name}_${set}_${precision})
-      add_library(${objects} OBJECT ${source} ${ARGN})
+      set(sources ${source} ${more_UNPARSED_ARGUMENTS})
+      if(precision STREQUAL double)
+        list(APPEND sources ${more_DOUBLE})
+      endif()
+      add_library(${objects} OBJECT ${sources})
       target_link_libraries(${objects} PRIVATE nanobrag_flags)
       target_compile_definitions(${objects} PRIVATE
         KERNEL_ISA="${set}" KERNELS=${name}_${set}_${precision}
+        KERNELS_IN_DOUBLE=${name}_${set}_double
         $<$<STREQUAL:${precision},single>:PHYS_SINGLE>)
       target_compile_options(${objects} PRIVATE ${nanobrag_isa_optimise}
                              ${nanobrag_isa_flags} ${nanobrag_isa_flags_${set}})

@@ -85,14 +85,13 @@ static void find_truth(struct device_run *t, int lanes)
     const struct adjoint_kernels *adjoint_kernels =
         lanes ? kernels_lanes("").adjoint_precise : &adjoint_kernels_reference;
     unsigned char *turning = zeros((size_t)t->n, sizeof *turning);
-    const struct tangents along = {t->n, t->dot, turning};
+    const struct tangents along = jacobian_tangents(&t->frame, t->n, t->dot, turning);
     void *workspace = zeros(jacobian_workspace_size((size_t)t->n, (size_t)t->frame.nsource,
                                                     (size_t)t->frame.norientation),
                             1);
     double *change = zeros((size_t)t->n * TILE_PIXELS, sizeof *change);
     const int nfast = t->frame.nfast, nslow = t->frame.nslow;
 
-    memset(turning, 1, (size_t)t->turning);
     for (int slow = 0; slow < nslow; slow += TILE_SLOW)
         for (int fast = 0; fast < nfast; fast += TILE_FAST) {
             const struct tile tile = {fast, slow, TILE_FAST, TILE_SLOW};

@@ -150,6 +150,7 @@ struct gpu_input backend_input(const nb_array *array);
 struct host_objective {
     struct objective objective;
     const struct objective_terms *terms;
+    const struct adjoint_kernels *kernels; /* which compute the losses */
     size_t nfast;
 };
 void objective_start(const nb_simulator *sim, const struct objective_terms *terms,

@@ -8,6 +8,8 @@
 
 #include "backend/backend.h"
 #include "base/array.h"
+#include "base/context.h"
+#include "base/floats.h"
 #include "image/target.h"
 
 static double row_of_cotangent(const void *user, size_t first, int n, const double *photons,
@@ -30,16 +32,16 @@ static double row_of_target(const void *user, size_t first, int n, const double 
     const nb_target *t = of->terms->target;
     const struct phys_loss_model model = target_model(t);
     const int64_t s = (int64_t)(first / of->nfast), f = (int64_t)(first % of->nfast);
-    double sum = 0;
+    double observed[TILE_FAST], share[TILE_FAST], curvature[TILE_FAST], sum = 0;
 
-    for (int i = 0; i < n; i++) {
-        const struct phys_loss loss =
-            phys_loss(model, photons[i], array_get(t->observed, s, f + i),
-                      t->weight ? array_get(t->weight, s, f + i) : 1);
+    for (int i = 0; i < TILE_FAST; i++) share[i] = 1;
+    for (int at = 0; at < n; at += TILE_FAST) {
+        const int m = n - at < TILE_FAST ? n - at : TILE_FAST;
 
-        sum += loss.value;
-        bar[i] = loss.slope;
-        if (weight) weight[i] = loss.curvature;
+        array_row(t->observed, s, f + at, m, observed);
+        if (t->weight) array_row(t->weight, s, f + at, m, share);
+        sum += of->kernels->loss(&model, m, photons + at, observed, share, bar + at,
+                                 weight ? weight + at : curvature);
     }
     return sum;
 }
@@ -65,6 +67,7 @@ void objective_start(const nb_simulator *sim, const struct objective_terms *term
     memset(out, 0, sizeof *out);
     out->terms = terms;
     out->nfast = (size_t)sim->window.nfast;
+    out->kernels = sim->policy.kernels.adjoint_precise;
     out->objective.user = out;
     out->objective.linear = terms->cotangent != NULL;
     out->objective.row = terms->cotangent ? row_of_cotangent
@@ -72,22 +75,52 @@ void objective_start(const nb_simulator *sim, const struct objective_terms *term
                                           : row_of_squares;
 }
 
+/* Replaces the photons of row s by their cotangents. Returns the contribution to L. */
+static double objective_of_row(const struct window *w, const struct objective *objective,
+                               int s, double *photons)
+{
+    const size_t start = (size_t)s * (size_t)w->nfast;
+    double bar[TILE_FAST], sum = 0;
+    int f = w->roi[0];
+
+    memset(photons, 0, sizeof *photons * (size_t)w->roi[0]);
+    while (f < w->roi[1]) {
+        const int end = f + TILE_FAST < w->roi[1] ? f + TILE_FAST : w->roi[1];
+        int n = 0;
+
+        while (f + n < end && window_shows(w, s, f + n)) n++;
+        if (n == 0) {
+            photons[f++] = 0;
+            continue;
+        }
+        sum +=
+            objective->row(objective->user, start + (size_t)f, n, photons + f, bar, NULL);
+        memcpy(photons + f, bar, sizeof *bar * (size_t)n);
+        f += n;
+    }
+    memset(photons + f, 0, sizeof *photons * (size_t)(w->nfast - f));
+    return sum;
+}
+
 double objective_of_image(const nb_simulator *sim, const struct objective *objective,
                           double *photons)
 {
+    enum { CHUNKS = 64 }; /* their sums are added in order, whatever the threads */
     const struct window *w = &sim->window;
-    double sum = 0;
+    const size_t nfast = (size_t)w->nfast;
+    double chunk[CHUNKS] = {0}, sum = 0;
 
-    for (int s = 0; s < w->nslow; s++)
-        for (int f = 0; f < w->nfast; f++) {
-            const size_t at = (size_t)s * (size_t)w->nfast + (size_t)f;
-            const int inside = f >= w->roi[0] && f < w->roi[1] && s >= w->roi[2]
-                               && s < w->roi[3] && window_shows(w, s, f);
-            double slope = 0;
+#pragma omp parallel for num_threads(sim->ctx->threads)
+    for (int c = 0; c < CHUNKS; c++) {
+        STANDARD_FLOATS;
+        const int end = (int)((int64_t)w->nslow * (c + 1) / CHUNKS);
 
-            if (inside)
-                sum += objective->row(objective->user, at, 1, photons + at, &slope, NULL);
-            photons[at] = slope;
-        }
+        for (int s = (int)((int64_t)w->nslow * c / CHUNKS); s < end; s++)
+            if (s >= w->roi[2] && s < w->roi[3])
+                chunk[c] += objective_of_row(w, objective, s, photons + (size_t)s * nfast);
+            else
+                memset(photons + (size_t)s * nfast, 0, sizeof *photons * nfast);
+    }
+    for (int c = 0; c < CHUNKS; c++) sum += chunk[c];
     return sum;
 }

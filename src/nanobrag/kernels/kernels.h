@@ -13,6 +13,7 @@
 #include "kernels/job.h"
 #include "kernels/spots/splat.h"
 #include "physics/frame_tangent.h"
+#include "physics/loss.h"
 
 /* Computes the photons of the width x height pixels of a tile, fast axis innermost. */
 typedef void tile_forward(const struct phys_frame *frame, const struct tile *tile,
@@ -55,6 +56,12 @@ typedef double tile_close(const struct job *job, const struct tile *tile, double
 typedef void tile_omega(const struct phys_frame *frame, const struct tile *tile,
                         double *omega);
 
+/* Computes phys_loss() of n <= TILE_FAST pixels: slope[i] and curvature[i] of each, and
+ * returns the sum of their values. Arrays have n elements and do not overlap. */
+typedef double loss_of_pixels(const struct phys_loss_model *model, int n,
+                              const double *photons, const double *observed,
+                              const double *weight, double *slope, double *curvature);
+
 struct kernels {
     const char *name; /* name of the instruction set, or "reference" */
     tile_omega *omega;
@@ -73,6 +80,7 @@ struct adjoint_kernels {
     tile_close *close;
     tile_jacobian *jacobian[PHYS_SHAPES][PHYS_LOOKUPS];
     double (*product)(int n, const double *a, const double *b); /* inner product */
+    loss_of_pixels *loss;
 };
 
 /* The kernels that a job runs on: `single` in tiles where the rounding of float stays
@@ -86,16 +94,6 @@ struct kernel_set {
 
 extern const struct kernels kernels_reference;
 extern const struct adjoint_kernels adjoint_kernels_reference;
-
-/* Adds the cotangents of the amorphous material to `bar`, for pixel i of a tile or for all
- * of its pixels; a pixel sees the material from its centre. All lanes call these functions,
- * in float too: when the material is brighter than the crystal, a sum in float would round
- * the crystal's gradient away. */
-void reference_amorphous_pixel_vjp(const struct phys_frame *frame, const struct tile *tile,
-                                   int i, double photons_bar,
-                                   struct phys_frame_tangent *bar);
-void reference_amorphous_vjp(const struct phys_frame *frame, const struct tile *tile,
-                             const double *photons_bar, struct phys_frame_tangent *bar);
 
 /* Returns the fastest lanes that this machine can run, or those that `isa` names unless it
  * is

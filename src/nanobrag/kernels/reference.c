@@ -48,24 +48,6 @@ static void omega_of(const struct phys_frame *frame, const struct tile *tile, do
     }
 }
 
-void reference_amorphous_pixel_vjp(const struct phys_frame *frame, const struct tile *tile,
-                                   int i, double photons_bar,
-                                   struct phys_frame_tangent *bar)
-{
-    const struct phys_view view = phys_view(frame);
-    const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
-
-    phys_pixel_amorphous_vjp(frame, &view, s, f, photons_bar, bar);
-}
-
-void reference_amorphous_vjp(const struct phys_frame *frame, const struct tile *tile,
-                             const double *photons_bar, struct phys_frame_tangent *bar)
-{
-    for (int i = 0; i < tile->width * tile->height; i++)
-        if (photons_bar[i] != 0)
-            reference_amorphous_pixel_vjp(frame, tile, i, photons_bar[i], bar);
-}
-
 /* Moves a pixel's derivatives by the structure factors from bar->f to their columns, and
  * sets them to 0. */
 static void pixel_columns(struct phys_frame_tangent *bar, int i, int pixels,
@@ -158,6 +140,22 @@ static double product(int n, const double *a, const double *b)
     return sum;
 }
 
+static double loss(const struct phys_loss_model *model, int n, const double *photons,
+                   const double *observed, const double *weight, double *slope,
+                   double *curvature)
+{
+    double sum = 0;
+
+    for (int i = 0; i < n; i++) {
+        const struct phys_loss of = phys_loss(*model, photons[i], observed[i], weight[i]);
+
+        sum += of.value;
+        slope[i] = of.slope;
+        curvature[i] = of.curvature;
+    }
+    return sum;
+}
+
 const struct kernels kernels_reference = {
     "reference",
     omega_of,
@@ -185,4 +183,5 @@ const struct adjoint_kernels adjoint_kernels_reference = {
 #undef VARIANT
     },
     product,
+    loss,
 };

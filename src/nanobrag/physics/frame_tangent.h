@@ -97,15 +97,38 @@ PHYS_FN double *phys_numbers(struct phys_frame_tangent *bar)
     return (double *)(void *)bar;
 }
 
+/* Returns which numbers a tangent changes: bit i is that of number i. */
+PHYS_FN unsigned long long phys_changed_numbers(const struct phys_frame_tangent *dot)
+{
+    const double *number = (const double *)(const void *)dot;
+    unsigned long long which = 0;
+
+    for (int i = 0; i < PHYS_NUMBERS; i++)
+        if (number[i] != 0) which |= 1ULL << i;
+    return which;
+}
+
 /* Returns 1 when a tangent changes a number of one of the given kinds. */
 PHYS_FN int phys_changes(const struct phys_frame_tangent *dot, int kinds)
 {
-    const double *number = (const double *)(const void *)dot;
-    const unsigned long long which = phys_numbers_of(kinds);
+    return (phys_changed_numbers(dot) & phys_numbers_of(kinds)) != 0;
+}
 
-    for (int i = 0; i < PHYS_NUMBERS; i++)
-        if ((which >> i & 1) && number[i] != 0) return 1;
-    return 0;
+/* What of the photons of the amorphous material stays as it is, as bits: the factor on all
+ * pixels; everything else. */
+enum phys_fixed { PHYS_FIXED_SCALE = 1, PHYS_FIXED_SHAPE = 2 };
+
+/* Returns what of them stays as it is along a tangent. */
+PHYS_FN int phys_amorphous_fixed(int nsource, const struct phys_frame_tangent *dot)
+{
+    const double *source = (const double *)(const void *)dot->source;
+    const int numbers = nsource * (int)(sizeof *dot->source / sizeof(double));
+    int fixed = dot->amorphous_scale != 0 ? 0 : PHYS_FIXED_SCALE;
+
+    if (phys_changes(dot, PHYS_PLACE | PHYS_FACTOR)) return fixed;
+    for (int i = 0; i < numbers; i++)
+        if (source[i] != 0) return fixed;
+    return fixed | PHYS_FIXED_SHAPE;
 }
 
 /* The places of a box that are not 0, in the order in which they were first written. */

@@ -2,15 +2,14 @@
  * loss.h - the loss of a pixel and its first and second derivative by the photons, for
  * the host and the kernels of a device. The formulas are documented in
  * <nanobrag/simulator.h>. They are computed in double, because a loss is summed over all
- * pixels. log() is that of the compiler's own library; it is called once a pixel, outside
- * of every vector loop.
+ * pixels, and without a call, so that loops over pixels can be vectorised.
  *
  * SPDX-License-Identifier: MIT
  */
 #ifndef NB_PHYSICS_LOSS_H
 #define NB_PHYSICS_LOSS_H
 
-#include "phys.h"
+#include "physics/noise/precise.h"
 
 enum phys_loss_kind {
     PHYS_LOSS_GAUSSIAN,
@@ -30,17 +29,30 @@ struct phys_loss {
     double value, slope, curvature;
 };
 
+#define PHYS_LN2      0.69314718055994530942
+#define PHYS_INFINITY phys_from_bits(0x7ff0000000000000ULL)
+
+/* Returns ln x, -infinity where x is not greater than 0. A subnormal x is scaled up
+ * first. */
+PHYS_FN double phys_loss_log(double x)
+{
+    const int small = x < 0x1p-1000;
+    const double scaled = small ? x * 0x1p64 : x;
+    const double r = phys_precise_log(x > 0 ? scaled : 1) - (small ? 64 * PHYS_LN2 : 0);
+
+    return x > 0 ? r : -PHYS_INFINITY;
+}
+
 /* Returns the Poisson loss. Its value is infinite where photons were observed but none
  * are computed. */
 PHYS_FN struct phys_loss phys_loss_poisson(double photons, double observed)
 {
-    struct phys_loss r = {photons, 1, 0};
+    const double per_photon = 1 / photons;
+    struct phys_loss r;
 
-    if (observed != 0) {
-        r.value -= photons > 0 ? observed * log(photons) : log(0.0);
-        r.slope -= observed / photons;
-    }
-    r.curvature = photons > 0 ? 1 / photons : 0;
+    r.value = photons - (observed != 0 ? observed * phys_loss_log(photons) : 0);
+    r.slope = 1 - (observed != 0 ? observed * per_photon : 0);
+    r.curvature = photons > 0 ? per_photon : 0;
     return r;
 }
 
@@ -51,7 +63,7 @@ PHYS_FN struct phys_loss phys_loss_readout(double sigma, double gain, double pho
     const double v = photons / gain + sigma * sigma, off = photons - observed;
     struct phys_loss r;
 
-    r.value = v > 0 ? (off * off / v + log(v)) / 2 : -log(0.0);
+    r.value = v > 0 ? (off * off / v + phys_loss_log(v)) / 2 : PHYS_INFINITY;
     r.slope = off / v + (1 - off * off / v) / (2 * v * gain);
     r.curvature = 1 / v;
     return r;
@@ -59,12 +71,12 @@ PHYS_FN struct phys_loss phys_loss_readout(double sigma, double gain, double pho
 
 PHYS_FN struct phys_loss phys_loss_huber(double delta, double off)
 {
-    struct phys_loss r = {off * off / 2, off, 1};
+    const int inside = fabs(off) < delta;
+    struct phys_loss r;
 
-    if (fabs(off) < delta) return r;
-    r.value = delta * fabs(off) - delta * delta / 2;
-    r.slope = off < 0 ? -delta : delta;
-    r.curvature = 0;
+    r.value = inside ? off * off / 2 : delta * fabs(off) - delta * delta / 2;
+    r.slope = inside ? off : copysign(delta, off);
+    r.curvature = inside ? 1 : 0;
     return r;
 }
 
@@ -76,17 +88,13 @@ PHYS_FN struct phys_loss phys_loss(struct phys_loss_model model, double photons,
     const double off = photons - observed;
     struct phys_loss r = {off * off / 2, off, 1};
 
-    if (weight == 0) {
-        r.value = r.slope = r.curvature = 0;
-        return r;
-    }
     if (model.kind == PHYS_LOSS_POISSON) r = phys_loss_poisson(photons, observed);
     if (model.kind == PHYS_LOSS_POISSON_READOUT)
         r = phys_loss_readout(model.sigma_readout, model.gain, photons, observed);
     if (model.kind == PHYS_LOSS_HUBER) r = phys_loss_huber(model.delta, off);
-    r.value *= weight;
-    r.slope *= weight;
-    r.curvature *= weight;
+    r.value = weight != 0 ? weight * r.value : 0;
+    r.slope = weight != 0 ? weight * r.slope : 0;
+    r.curvature = weight != 0 ? weight * r.curvature : 0;
     return r;
 }
 

@@ -5,8 +5,7 @@
  * C++ by nvcc, and NVRTC. They share static functions, plain structs passed by value,
  * `real`, and math names without a suffix, which each compiler resolves by the type of
  * the argument. Only floor, ceil, rint, fabs, copysign and sqrt are used: they are single
- * instructions, where other functions would prevent the vectorisation of a loop. (loss.h
- * also calls log, once a pixel.)
+ * instructions, where other functions would prevent the vectorisation of a loop.
  *
  * `real` is double, or float under PHYS_SINGLE. What must not lose digits in float is
  * written with an explicit `double`: anchor.h, patch.h and detector_plane.h, once per

@@ -373,17 +373,4 @@ PHYS_FN void phys_pixel_vjp(struct phys_spec spec, const struct phys_frame *fram
     phys_pixel_adjoint_end(&a);
 }
 
-/* Adds to `bar` the cotangents that come from the amorphous material alone, where it is
- * computed at the pixel's centre. */
-PHYS_FN void phys_pixel_amorphous_vjp(const struct phys_frame *frame,
-                                      const struct phys_view *view, int s, int f,
-                                      real photons_bar, struct phys_frame_tangent *bar)
-{
-    const struct phys_spec none = {0, 0, 0, 0};
-    struct phys_pixel_adjoint a = phys_pixel_adjoint(none, frame, view, s, f, bar);
-
-    phys_amorphous_pixel_vjp(photons_bar, &a);
-    phys_pixel_adjoint_end(&a);
-}
-
 #endif

@@ -76,23 +76,52 @@ double simulator_default_f(const nb_simulator *sim, const struct phys_frame_tang
     return sum;
 }
 
+/* Compute the tangent along parameter i; its lists are those of the simulator. */
+static struct phys_frame_tangent tangent_along(nb_simulator *sim, const nb_scene *scene,
+                                               const struct crystal_axes *axes,
+                                               const struct phys_frame *frame, size_t i)
+{
+    static const double one = 1;
+    struct phys_frame_tangent dot = {0};
+
+    dot.source = sim->source_change;
+    dot.rotation = sim->rotation;
+    simulator_tangent(sim, scene, axes, frame, i, 1, &one, &dot);
+    return dot;
+}
+
+nb_status simulator_amorphous_fixed(nb_simulator *sim, const nb_scene *scene,
+                                    const struct phys_frame *frame, int *fixed)
+{
+    struct crystal_axes axes;
+
+    *fixed = PHYS_FIXED_SCALE | PHYS_FIXED_SHAPE;
+    if (frame->amorphous_scale == 0) return NB_OK;
+    NB_TRY(crystal_derive(sim->ctx, scene, &axes));
+    for (size_t i = 0; i < sim->params.n && *fixed; i++) {
+        struct phys_frame_tangent dot;
+
+        if (params_is_f(&sim->params, i)) continue;
+        dot = tangent_along(sim, scene, &axes, frame, i);
+        *fixed &= phys_amorphous_fixed(frame->nsource, &dot);
+    }
+    return NB_OK;
+}
+
 /* Apply the adjoint of scene_derive() and params_unpack(). */
 nb_status simulator_frame_adjoint(nb_simulator *sim, const nb_scene *scene,
                                   const struct phys_frame *frame,
                                   const struct phys_frame_tangent *bar)
 {
-    static const double one = 1;
     double *dense = sim->gradient.dense;
     struct crystal_axes axes;
 
     NB_TRY(crystal_derive(sim->ctx, scene, &axes));
     for (size_t i = 0; i < sim->params.n; i++) {
-        struct phys_frame_tangent dot = {0};
+        struct phys_frame_tangent dot;
 
         if (params_is_f(&sim->params, i)) continue;
-        dot.source = sim->source_change;
-        dot.rotation = sim->rotation;
-        simulator_tangent(sim, scene, &axes, frame, i, 1, &one, &dot);
+        dot = tangent_along(sim, scene, &axes, frame, i);
         *dense++ = phys_frame_inner(frame->nsource, frame->norientation, bar, &dot)
                    + simulator_default_f(sim, &dot, bar->f);
     }

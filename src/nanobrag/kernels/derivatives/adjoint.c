@@ -205,10 +205,10 @@ static double tile_by_cells_vjp(const struct run *run, const struct tile *tile,
     double value = 0;
 
     if (!run->job->reach) return divided_vjp(run, tile, workspace, bar, peak);
-    for (int i = 0; i < CELLS; i++) {
-        const struct tile cell = reach_part(tile, i);
+    for (int i = 0; i < CELLS;) {
+        const struct tile part = reach_next(run->job->reach, tile, &i);
 
-        value += divided_vjp(run, &cell, workspace, bar, peak);
+        value += divided_vjp(run, &part, workspace, bar, peak);
     }
     return value;
 }

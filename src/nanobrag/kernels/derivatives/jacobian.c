@@ -159,10 +159,10 @@ static double tile_by_cells_jacobian(const struct run *run, const struct tile *t
     double peak = 0;
 
     if (!run->job->reach) return divided_jacobian(run, tile, chunk, workspace);
-    for (int i = 0; i < CELLS; i++) {
-        const struct tile cell = reach_part(tile, i);
+    for (int i = 0; i < CELLS;) {
+        const struct tile part = reach_next(run->job->reach, tile, &i);
 
-        peak = fmax(peak, divided_jacobian(run, &cell, chunk, workspace));
+        peak = fmax(peak, divided_jacobian(run, &part, chunk, workspace));
     }
     return peak;
 }
@@ -201,14 +201,27 @@ static nb_status all_tiles_jacobian(struct progress *progress, const struct run 
 }
 
 /* Returns 1 when an orientation rotates or changes its weight along a tangent. */
-static int any_rotates(const struct phys_frame_tangent *dot, size_t orientations)
+static int any_rotates(const struct phys_frame_tangent *dot, int orientations)
 {
-    for (size_t k = 0; k < orientations; k++) {
+    for (int k = 0; k < orientations; k++) {
         const struct phys_rotation *t = dot->rotation + k;
 
         if (t->by[0] != 0 || t->by[1] != 0 || t->by[2] != 0 || t->weight != 0) return 1;
     }
     return 0;
+}
+
+struct tangents jacobian_tangents(const struct phys_frame *frame, int n,
+                                  const struct phys_frame_tangent *dot,
+                                  unsigned char *rotates)
+{
+    struct tangents along = {n, dot, rotates, 0};
+
+    for (int d = 0; d < n; d++) {
+        rotates[d] = (unsigned char)any_rotates(dot + d, frame->norientation);
+        along.numbers |= phys_changed_numbers(dot + d);
+    }
+    return along;
 }
 
 nb_status jacobian_run(struct progress *progress, const struct kernel_set *kernels,
@@ -219,14 +232,15 @@ nb_status jacobian_run(struct progress *progress, const struct kernel_set *kerne
                       kernels,
                       work,
                       reader,
-                      {n, work->dot, work->rotates},
+                      jacobian_tangents(job->frame, n, work->dot, work->rotates),
                       rounding_of(job->frame, job->spec)};
     struct attempts attempts = attempts_first(kernels, job, spots);
     double peak;
 
+    attempts.job.amorphous_fixed = PHYS_FIXED_SCALE | PHYS_FIXED_SHAPE;
     for (int d = 0; d < n; d++)
-        work->rotates[d] =
-            (unsigned char)any_rotates(work->dot + d, work->sizes.orientations);
+        attempts.job.amorphous_fixed &=
+            phys_amorphous_fixed(job->frame->nsource, work->dot + d);
     run.job = &attempts.job;
     run.kernels = &attempts.kernels;
     progress_start(progress, job->planned);

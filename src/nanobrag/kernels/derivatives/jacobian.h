@@ -46,6 +46,11 @@ struct jacobian_work {
 void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
                    struct jacobian_work *out);
 
+/* Returns the directions of n tangents of a frame; `rotates` (n) is filled in. */
+struct tangents jacobian_tangents(const struct phys_frame *frame, int n,
+                                  const struct phys_frame_tangent *dot,
+                                  unsigned char *rotates);
+
 /* The Jacobian of a tile, or of a part of one. */
 struct jacobian_tile {
     struct tile tile;

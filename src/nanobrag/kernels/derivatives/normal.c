@@ -34,6 +34,7 @@ void normal_take(struct arena *arena, const struct jacobian_sizes *n,
     jacobian_take(arena, n, &out->jacobian);
     out->chunks = chunks_of(n);
     out->sums = arena_take(arena, (size_t)out->chunks, sizeof *out->sums);
+    out->moves = arena_take(arena, (size_t)out->chunks * d, sizeof *out->moves);
     for (int i = 0; i < out->chunks; i++) {
         struct normal_sums none, *s = out->sums ? out->sums + i : &none;
 
@@ -70,6 +71,14 @@ static void multiply(int n, const double *a, const double *b, double *out)
     for (int i = 0; i < n; i++) out[i] = a[i] * b[i];
 }
 
+/* Returns 1 when a pixel changes. */
+static int any(int n, const double *change)
+{
+    for (int i = 0; i < n; i++)
+        if (change[i] != 0) return 1;
+    return 0;
+}
+
 /* Adds the columns of a tile to the sums of the structure factors. */
 static void add_structure_factors(int coupling, const struct jacobian_sizes *n,
                                   const struct adjoint_kernels *adjoint_kernels,
@@ -101,6 +110,7 @@ static void add_tile(const void *user, int chunk, const struct job *job,
     const struct normal_run *run = user;
     const struct jacobian_sizes *n = &run->work->jacobian.sizes;
     struct normal_sums *s = run->work->sums + chunk;
+    unsigned char *moves = run->work->moves + (size_t)chunk * n->tangents;
     struct weights w;
     double weighted[TILE_PIXELS];
 
@@ -110,11 +120,15 @@ static void add_tile(const void *user, int chunk, const struct job *job,
     for (size_t i = 0; i < n->tangents; i++) {
         const double *change = jacobian->change + i * TILE_PIXELS;
 
+        moves[i] = (unsigned char)any(w.n, change);
+        if (!moves[i]) continue;
         s->gradient[i] += adjoint_kernels->product(w.n, w.bar, change);
         multiply(w.n, w.weight, change, weighted);
         for (size_t k = 0; k <= i; k++)
-            s->matrix[i * n->tangents + k] +=
-                adjoint_kernels->product(w.n, weighted, jacobian->change + k * TILE_PIXELS);
+            if (moves[k])
+                s->matrix[i * n->tangents + k] +=
+                    adjoint_kernels->product(w.n, weighted,
+                                             jacobian->change + k * TILE_PIXELS);
     }
     if (jacobian->columns)
         add_structure_factors(run->coupling, n, adjoint_kernels, jacobian, &w, s);

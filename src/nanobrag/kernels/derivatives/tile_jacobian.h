@@ -19,6 +19,8 @@ struct tangents {
     int n;
     const struct phys_frame_tangent *dot; /* (n) without boxes of structure factors */
     const unsigned char *rotates; /* (n) 1: an orientation rotates or changes its weight */
+    unsigned long long
+        numbers; /* bit i: number i of the frame changes along some of them */
 };
 
 /* The derivatives by the structure factors. A tile depends on few of them, so only those

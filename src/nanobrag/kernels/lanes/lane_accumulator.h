@@ -21,16 +21,25 @@ struct rows {
     struct columns *columns; /* NULL: no derivatives by structure factors */
     real *f2_change; /* change of F^2 along each tangent, one source (n x TILE_PIXELS) */
     double *change; /* derivatives along the tangents (n x TILE_PIXELS) */
-    int strained; /* 1: some tangent strains the cell */
-    _Alignas(64) wide number[PHYS_NUMBERS]; /* cotangents of the frame's numbers */
+    /* cotangents of the frame's numbers; only those in along->numbers are computed */
+    _Alignas(64) wide number[PHYS_NUMBERS];
     _Alignas(64) wide place[3], fast[3],
         slow[3]; /* struct phys_place_sums of the current layer */
     _Alignas(64) lane strain[9]; /* of the current source */
     _Alignas(64) lane rotation_bar[3]; /* cotangent of the rotation of the current pair */
 };
 
-/* The rows of a member of the frame, or of each of its elements. */
-#define NUMBER(rows, member) ((rows)->number + PHYS_AT_##member)
+/* Returns 1 when number `at` (PHYS_AT_x) changes along some tangent. */
+static int row_counts(const struct rows *r, int at)
+{
+    return (int)(r->along->numbers >> at & 1);
+}
+
+/* Returns 1 when some tangent strains the cell. */
+static int rows_strain(const struct rows *r)
+{
+    return (r->along->numbers & phys_numbers_of(PHYS_STRAIN)) != 0;
+}
 
 /* The destination: sums over the lanes, or rows of the Jacobian. */
 struct accumulator {
@@ -63,10 +72,10 @@ static int source_is_still(const struct phys_source *dot)
 static void lane_add_number(const struct accumulator *to, const struct cotangent *p, int n,
                             int at, double s, const real *a)
 {
-    if (to->rows)
-        lane_add_scaled(n, s, a, to->rows->number[at]);
-    else
+    if (!to->rows)
         phys_numbers(to->bar)[at] += p->scale * s * MOMENTS.total(n, a);
+    else if (row_counts(to->rows, at))
+        lane_add_scaled(n, s, a, to->rows->number[at]);
 }
 
 /* Adds to the cotangents of `count` numbers, from PHYS_AT_x `at` on, the product of p->w
@@ -78,7 +87,8 @@ static void lane_add_products(const struct accumulator *to, const struct cotange
 
     if (to->rows) {
         for (int k = 0; k < count; k++)
-            lane_add_product(l->n, p->w, a[k], to->rows->number[at + k]);
+            if (row_counts(to->rows, at + k))
+                lane_add_product(l->n, p->w, a[k], to->rows->number[at + k]);
         return;
     }
     MOMENTS.products(l->n, p->w, count, a, sums);
@@ -93,7 +103,8 @@ static void lane_add_wide(const struct accumulator *to, const struct cotangent *
         phys_numbers(to->bar)[at] += s * MOMENTS.product(n, p->photons_bar, a);
         return;
     }
-    for (int i = 0; i < n; i++) to->rows->number[at][i] += s * a[i];
+    for (int i = 0; row_counts(to->rows, at) && i < n; i++)
+        to->rows->number[at][i] += s * a[i];
 }
 
 /* Returns 1 when derivatives by source `index` are needed. */

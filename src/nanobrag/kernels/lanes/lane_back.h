@@ -130,10 +130,9 @@ static void crystal_back(struct phys_spec spec, const struct lanes *l,
     lane_add_products(to, p, l, crystal.first, crystal.count, p->crystal);
 }
 
-/* Adds the sums over the pairs of a source to the rows of the source and of B. */
-static void source_rows(const struct phys_source *source, int index,
-                        const struct lanes *restrict l, struct cotangent *restrict p,
-                        const struct accumulator *to)
+/* Sets p->term[0 ... 5] to what each lane adds to the cotangents of a source and of B. */
+static void lane_terms(const struct phys_source *source, const struct lanes *restrict l,
+                       struct cotangent *restrict p)
 {
     const struct phys_vec3 mid = phys_axpy(-1, phys_load(source->direction), l->patch.d);
     const real unit = (real)source->inverse_wavelength;
@@ -147,6 +146,13 @@ static void source_rows(const struct phys_source *source, int index,
         p->term[3][i] = t.inverse_wavelength, p->term[4][i] = t.weight;
         p->term[5][i] = t.displacement;
     }
+}
+
+/* Adds the sums over the pairs of a source to the rows of the source and of B. */
+static void source_rows(const struct phys_source *source, int index, const struct lanes *l,
+                        struct cotangent *p, const struct accumulator *to)
+{
+    lane_terms(source, l, p);
     lane_add_number(to, p, l->n, PHYS_AT_DISPLACEMENT, 1, p->term[5]);
     if (lane_source_counts(to, index))
         lane_add_source(to, index, SOURCE_DIRECTION, 5, l->n, p);
@@ -327,7 +333,8 @@ static void place_lanes(const struct launch *a, const struct lanes *restrict l,
         r->slow[0][i] += (double)(slow * v.x), r->slow[1][i] += (double)(slow * v.y);
         r->slow[2][i] += (double)(slow * v.z);
     }
-    if (curved) lane_add_scaled(l->n, 1, p->r, *NUMBER(r, distance));
+    if (curved && row_counts(r, PHYS_AT_distance))
+        lane_add_scaled(l->n, 1, p->r, r->number[PHYS_AT_distance]);
 }
 
 static void place_back(const struct launch *a, int layer, const struct lanes *l,
@@ -351,6 +358,17 @@ static void start_places(const struct accumulator *to)
     memset(r->slow, 0, sizeof r->slow);
 }
 
+/* Adds s a[i] + t b[i] of each lane to the row of a number. */
+static void add_row(struct rows *restrict r, int n, int at, double s,
+                    const double *restrict a, double t, const double *restrict b)
+{
+    double *restrict to = r->number[at];
+
+    if (!row_counts(r, at)) return;
+#pragma omp simd
+    for (int i = 0; i < n; i++) to[i] += s * a[i] + t * b[i];
+}
+
 /* Propagates the sums of a layer to the rows of the detector's numbers, as
  * phys_places_vjp() does for one pixel. */
 static void close_place_lanes(const struct launch *a, int layer, const struct lanes *l,
@@ -360,28 +378,19 @@ static void close_place_lanes(const struct launch *a, int layer, const struct la
     const double over = frame->oversample, sub = frame->pixel / over, depth = l->depth;
     const double fast = over * (a->tile->fast + 0.5 * a->tile->width);
     const double slow = over * (a->tile->slow + 0.5 * a->tile->height);
-    double *restrict pixel = *NUMBER(r, pixel), *restrict step = *NUMBER(r, layer_step);
-    double *restrict offset = *NUMBER(r, layer_offset);
 
     for (int k = 0; k < 3; k++) {
         const double normal = frame->normal[k], f = frame->fast[k], s = frame->slow[k];
-        double *restrict pix0 = NUMBER(r, pix0)[k], *restrict to_f = NUMBER(r, fast)[k];
-        double *restrict to_s = NUMBER(r, slow)[k], *restrict to_n = NUMBER(r, normal)[k];
+        const double *place = r->place[k];
 
-#pragma omp simd
-        for (int i = 0; i < l->n; i++) {
-            const double at = r->place[k][i];
-            const double along = r->fast[k][i] + fast * at,
-                         down = r->slow[k][i] + slow * at;
-
-            pix0[i] += at;
-            to_f[i] += sub * along;
-            to_s[i] += sub * down;
-            to_n[i] += depth * at;
-            pixel[i] += (f * along + s * down) / over;
-            offset[i] += normal * at;
-            step[i] += layer * (normal * at);
-        }
+        add_row(r, l->n, PHYS_AT_pix0 + k, 1, place, 0, place);
+        add_row(r, l->n, PHYS_AT_fast + k, sub, r->fast[k], sub * fast, place);
+        add_row(r, l->n, PHYS_AT_slow + k, sub, r->slow[k], sub * slow, place);
+        add_row(r, l->n, PHYS_AT_normal + k, depth, place, 0, place);
+        add_row(r, l->n, PHYS_AT_pixel, f / over, r->fast[k], f * fast / over, place);
+        add_row(r, l->n, PHYS_AT_pixel, s / over, r->slow[k], s * slow / over, place);
+        add_row(r, l->n, PHYS_AT_layer_offset, normal, place, 0, place);
+        add_row(r, l->n, PHYS_AT_layer_step, layer * normal, place, 0, place);
     }
 }
 

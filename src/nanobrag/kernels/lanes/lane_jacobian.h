@@ -15,23 +15,21 @@
 
 #include "kernels/lanes/lane_back.h"
 
-static int strains(const struct tangents *along)
+/* Clears the rows of the numbers that change along the tangents. */
+static void clear_numbers(const struct tangents *along, struct rows *r)
 {
-    for (int d = 0; d < along->n; d++)
-        for (int i = 0; i < 9; i++)
-            if (along->dot[d].strain[i] != 0) return 1;
-    return 0;
+    r->along = along;
+    for (int m = 0; m < PHYS_NUMBERS; m++)
+        if (row_counts(r, m)) memset(r->number[m], 0, sizeof r->number[m]);
 }
 
 static void start_jacobian(const struct tangents *along, void *workspace,
                            struct columns *columns, double *change, struct rows *r)
 {
-    r->along = along;
+    clear_numbers(along, r);
     r->columns = columns;
     r->f2_change = workspace;
     r->change = change;
-    r->strained = strains(along);
-    memset(r->number, 0, sizeof r->number);
     memset(change, 0, (size_t)along->n * TILE_PIXELS * sizeof *change);
 }
 
@@ -42,7 +40,7 @@ static void scale_jacobian(const struct lanes *l, const double *restrict factor,
                            struct rows *r)
 {
     for (int m = 0; m < PHYS_NUMBERS; m++)
-        for (int i = 0; i < l->n; i++) r->number[m][i] *= factor[i];
+        for (int i = 0; row_counts(r, m) && i < l->n; i++) r->number[m][i] *= factor[i];
     for (int d = 0; d < r->along->n; d++)
         for (int i = 0; i < l->n; i++) r->change[d * TILE_PIXELS + i] *= factor[i];
     for (int c = 0; r->columns && c < r->columns->n; c++)
@@ -74,28 +72,6 @@ static void factors_jacobian(const struct launch *a, double factor, struct lanes
     for (int i = 0; i < l->n; i++)
         of_lane[i] = bragg * (double)l->omega[i] * (double)l->capture[i];
     scale_jacobian(l, of_lane, to->rows);
-}
-
-/* Adds the rows of the amorphous material, seen from the pixels' centres. They are
- * computed in double, as in the adjoint. */
-static void amorphous_jacobian(const struct launch *a, struct phys_source *source,
-                               const struct lanes *l, struct rows *r)
-{
-    const size_t nsource = (size_t)a->frame->nsource;
-
-    for (int i = 0; i < l->n; i++) {
-        struct phys_frame_tangent bar = {0};
-        const double *numbers = phys_numbers(&bar);
-
-        bar.source = source;
-        memset(source, 0, nsource * sizeof *source);
-        reference_amorphous_pixel_vjp(a->frame, a->tile, i, 1, &bar);
-        for (int m = 0; m < PHYS_NUMBERS; m++) r->number[m][i] += numbers[m];
-        for (int d = 0; d < r->along->n; d++)
-            for (size_t s = 0; s < nsource; s++)
-                r->change[d * TILE_PIXELS + i] +=
-                    phys_source_inner(source + s, r->along->dot[d].source + s);
-    }
 }
 
 /* Adds the rows of the frame's numbers times the tangents. */

@@ -116,7 +116,7 @@ static void pair_rows(const struct phys_frame *frame, const struct aim *aim, int
     const real weight = (real)frame->orientation[k].weight;
     int has_rotation_bar = 0;
 
-    if (r->strained) add_strain(anchor, weight, l, p, r);
+    if (rows_strain(r)) add_strain(anchor, weight, l, p, r);
     for (int d = 0; d < r->along->n; d++) {
         const struct phys_rotation *rotation = r->along->dot[d].rotation + k;
 
@@ -138,7 +138,7 @@ static void start_pairs(const struct accumulator *to, struct lanes *l, struct co
     lane_fill(l->n, p->y, 0);
     lane_fill(l->n, p->z, 0);
     if (!r) return;
-    for (int k = 0; r->strained && k < 9; k++) lane_fill(l->n, r->strain[k], 0);
+    for (int k = 0; rows_strain(r) && k < 9; k++) lane_fill(l->n, r->strain[k], 0);
     for (int d = 0; d < r->along->n; d++)
         if (r->along->rotates[d])
             lane_fill(l->n, r->f2_change + (size_t)d * TILE_PIXELS, 0);
@@ -164,8 +164,9 @@ static void close_pairs(const struct accumulator *to, const struct lanes *l,
     struct rows *r = to->rows;
 
     if (!r) return;
-    for (int k = 0; r->strained && k < 9; k++)
-        lane_add_product(l->n, p->w, r->strain[k], NUMBER(r, strain)[k]);
+    for (int k = 0; rows_strain(r) && k < 9; k++)
+        if (row_counts(r, PHYS_AT_strain + k))
+            lane_add_product(l->n, p->w, r->strain[k], r->number[PHYS_AT_strain + k]);
     for (int d = 0; d < r->along->n; d++)
         if (r->along->rotates[d])
             lane_add_product(l->n, p->w, r->f2_change + (size_t)d * TILE_PIXELS,

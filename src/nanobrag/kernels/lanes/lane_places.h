@@ -188,4 +188,15 @@ static void captures(const struct launch *a, const struct lanes *l, int layer,
                          (real)layer);
 }
 
+/* Multiplies each factor[i] by that fraction, if there is a sensor. */
+static void times_capture(const struct launch *a, const struct lanes *l, int layer,
+                          real *restrict factor)
+{
+    _Alignas(64) lane capture;
+
+    if (a->frame->layer_mu == 0) return;
+    captures(a, l, layer, capture);
+    lane_multiply(l->n, factor, capture);
+}
+
 #endif

@@ -71,28 +71,51 @@ static void lane_source_share(const struct launch *a, const struct phys_source *
     if (a->per_source) weigh_samples(a->frame, source, l);
 }
 
+/* Sets f2[i] to F^2 of the amorphous material under a source. A table is looked up lane by
+ * lane. */
+static void amorphous_squares(const struct phys_frame *frame,
+                              const struct phys_source *source,
+                              const struct lanes *restrict l, real *restrict f2)
+{
+    const struct phys_vec3 incident = phys_load(source->direction);
+    const real unit = (real)source->inverse_wavelength;
+
+    lane_fill(l->n, f2, (real)(frame->amorphous_f * frame->amorphous_f));
+    for (int i = 0; frame->nstol && i < l->n; i++) {
+        /* written out, so that reports on this loop, which is scalar, name this line */
+        const struct phys_vec3 step = phys_vec3(l->x[i], l->y[i], l->z[i]);
+        const struct phys_vec3 d = phys_axpy(1, l->patch.d, step);
+        const struct phys_vec3 q = phys_scattering(d, incident, unit);
+        const real f = phys_amorphous(frame, sqrt(phys_dot(q, q)) / 2);
+
+        f2[i] = f * f;
+    }
+}
+
 /* Adds the amorphous part under one source, which neither dmin nor the displacement
  * affects (docs/theory.md, 7). */
 static void add_amorphous(const struct launch *a, const struct phys_source *source,
-                          struct lanes *l)
+                          struct lanes *restrict l)
 {
     const struct phys_frame *frame = a->frame;
-    const real weight = (real)source->weight, unit = (real)source->inverse_wavelength;
-    const int each = frame->each_polar && frame->polarised;
+    const struct phys_vec3 incident = phys_load(source->direction), d = l->patch.d;
+    const struct phys_vec3 e = phys_load(source->e), b = phys_load(source->b);
+    const real kahn = (real)frame->kahn, weight = (real)source->weight;
+    _Alignas(64) lane f2;
 
+    amorphous_squares(frame, source, l, f2);
+    if (!frame->each_polar || !frame->polarised) {
+#pragma omp simd
+        for (int i = 0; i < l->n; i++)
+            l->amorphous[i] += (double)(weight * l->weight[i] * f2[i]);
+        return;
+    }
+#pragma omp simd
     for (int i = 0; i < l->n; i++) {
-        /* The step is written out here because a compiler that reports why it did not
-         * vectorise this loop names this line. */
-        const struct phys_vec3 step = phys_vec3(l->x[i], l->y[i], l->z[i]);
-        const struct phys_vec3 d = phys_axpy(1, l->patch.d, step);
-        const struct phys_vec3 q = phys_scattering(d, phys_load(source->direction), unit);
-        const real f = phys_amorphous(frame, sqrt(phys_dot(q, q)) / 2);
         const real polar =
-            each ? phys_polarization((real)frame->kahn, phys_load(source->direction),
-                                     phys_load(source->e), phys_load(source->b), d)
-                 : 1;
+            phys_polarization(kahn, incident, e, b, phys_axpy(1, d, step_of(l, i)));
 
-        l->amorphous[i] += (double)(weight * l->weight[i] * polar * f * f);
+        l->amorphous[i] += (double)(weight * l->weight[i] * polar * f2[i]);
     }
 }
 
@@ -267,7 +290,6 @@ static void first_polarization(const struct phys_frame *frame, struct lanes *l)
 static void amorphous_at_centre(const struct launch *a, struct lanes *l)
 {
     const struct phys_frame *frame = a->frame;
-    _Alignas(64) lane capture;
 
     lane_fill_wide(l->n, l->amorphous, 0);
     lane_fill(l->n, l->omega, 1);
@@ -281,8 +303,7 @@ static void amorphous_at_centre(const struct launch *a, struct lanes *l)
         }
         lane_fill(l->n, l->weight, 1);
         if (frame->each_omega) times_omega(a, l, l->weight);
-        captures(a, l, layer, capture);
-        lane_multiply(l->n, l->weight, capture);
+        times_capture(a, l, layer, l->weight);
         for (int i = 0; i < frame->nsource; i++) add_amorphous(a, frame->source + i, l);
     }
 #pragma omp simd

@@ -14,8 +14,8 @@
 #include <assert.h>
 
 #include "kernels/kernels.h"
-#include "kernels/lanes/lane_back.h"
-#include "kernels/lanes/lane_jacobian.h"
+#include "kernels/lanes/lane_amorphous.h"
+#include "kernels/lanes/lane_loss.h"
 #include "kernels/lanes/lane_pair.h"
 #include "kernels/spots/reach.h"
 
@@ -244,12 +244,18 @@ static struct launch launch_in_reach(const struct job *job, const struct tile *t
     return a;
 }
 
-/* Returns 1, and photons of 0, when no pair reaches the tile: then there is nothing to
- * propagate. */
-static int is_dark(const struct job *job, const struct tile *tile, double *photons)
+/* Returns 1 when no pair reaches the tile: then all its photons are those of the amorphous
+ * material, which are computed. */
+static int is_amorphous(const struct job *job, const struct tile *tile, double *photons)
 {
-    if (job->frame->amorphous_scale != 0 || !reach_is_empty(job->reach, tile)) return 0;
-    for (int i = 0; i < tile->width * tile->height; i++) photons[i] = 0;
+    const struct launch a = launch_of(job->frame, tile);
+    struct lanes l;
+
+    if (!reach_is_empty(job->reach, tile)) return 0;
+    take_tile(&a, &l);
+    lane_fill(l.n, l.centre, 0);
+    if (job->frame->amorphous_scale != 0) amorphous_at_centre(&a, &l);
+    for (int i = 0; i < l.n; i++) photons[i] = (double)l.centre[i];
     return 1;
 }
 
@@ -267,10 +273,18 @@ static double objective_back(const struct special *special, const struct job *jo
     struct cotangent p;
     double value;
 
-    if (is_dark(job, tile, photons))
+    tile_bar.source = bar->source;
+    tile_bar.rotation = bar->rotation;
+    tile_bar.f = bar->f;
+    tile_bar.touched = bar->touched;
+    if (is_amorphous(job, tile, photons)) {
+        value = objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
+        AMORPHOUS.vjp(job, tile, p.photons_bar, &tile_bar);
+        add_numbers(&tile_bar, bar);
         return objective->linear
-                   ? 0
-                   : objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
+                   ? MOMENTS.product(tile->width * tile->height, p.photons_bar, photons)
+                   : value;
+    }
     if (objective->linear) {
         workspace = NULL;
         factors_alone(&a, &l);
@@ -279,18 +293,13 @@ static double objective_back(const struct special *special, const struct job *jo
     }
     finish(&a, factor, &l, photons);
     value = objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
-    tile_bar.source = bar->source;
-    tile_bar.rotation = bar->rotation;
-    tile_bar.f = bar->f;
-    tile_bar.touched = bar->touched;
     if (lane_scale_cotangents(&a, factor, &l, &p) || objective->linear) {
         backward(special, &a, workspace, &l, &p, &to);
         if (objective->linear) finish(&a, factor, &l, photons);
         factors_back(&a, factor, &l, &p, &to);
     }
     scales_back(spec, a.frame, factor, &l, &p, &to); /* even at a scale of 0 */
-    if (a.frame->amorphous_scale != 0)
-        reference_amorphous_vjp(a.frame, tile, p.photons_bar, &tile_bar);
+    AMORPHOUS.vjp(job, tile, p.photons_bar, &tile_bar);
     add_numbers(&tile_bar, bar);
     return objective->linear ? MOMENTS.product(l.n, p.photons_bar, photons) : value;
 }
@@ -310,7 +319,10 @@ static void find_jacobian(const struct special *special, const struct job *job,
     const struct accumulator to = {NULL, &r};
 
     start_jacobian(along, workspace, columns, change, &r);
-    if (is_dark(job, tile, photons)) return;
+    if (is_amorphous(job, tile, photons)) {
+        AMORPHOUS.jacobian(job, tile, along, change);
+        return;
+    }
     lane_clear_sums(&a, &l);
     lane_fill(l.n, p.objective, 1);
     backward(special, &a, NULL, &l, &p, &to);
@@ -318,8 +330,8 @@ static void find_jacobian(const struct special *special, const struct job *job,
     finish(&a, factor, &l, photons);
     factors_jacobian(&a, factor, &l, &p, &to);
     scales_back(special->spec, a.frame, factor, &l, &p, &to);
-    if (a.frame->amorphous_scale != 0) amorphous_jacobian(&a, workspace, &l, &r);
     close_jacobian(&l, &r);
+    AMORPHOUS.jacobian(job, tile, along, change);
 }
 
 /* ---- tiles whose Bragg sums were splatted by kernels/spots ---- */
@@ -356,8 +368,7 @@ static double close_tile(const struct job *job, const struct tile *tile, double 
     value = objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
     if (lane_scale_cotangents(&a, factor, &l, &p)) factors_back(&a, factor, &l, &p, &to);
     scales_back(job->spec, a.frame, factor, &l, &p, &to);
-    if (a.frame->amorphous_scale != 0)
-        reference_amorphous_vjp(a.frame, tile, p.photons_bar, bar);
+    AMORPHOUS.vjp(job, tile, p.photons_bar, bar);
     return objective->linear ? MOMENTS.product(l.n, p.photons_bar, photons) : value;
 }
 
@@ -410,6 +421,10 @@ static double product(int n, const double *a, const double *b)
     return MOMENTS.product(n, a, b);
 }
 
+#ifndef PHYS_SINGLE
+const struct amorphous_lanes AMORPHOUS = {amorphous_vjp, amorphous_jacobian};
+#endif
+
 extern const struct adjoint_kernels KERNELS;
 const struct adjoint_kernels KERNELS = {
     sizeof(real),
@@ -426,4 +441,5 @@ const struct adjoint_kernels KERNELS = {
 #undef VARIANT
     },
     product,
+    LANE_LOSS,
 };

@@ -66,16 +66,34 @@ static inline int reach_reaches(const struct reach *reach, const struct tile *ti
     return (int)(reach_cell(reach, tile->fast, tile->slow)[pair / 64] >> (pair % 64) & 1);
 }
 
-/* Returns 1 when no pair reaches the cell. */
+/* Returns 1 when no pair reaches `tile`, which consists of cells or is a part of one. */
 static inline int reach_is_empty(const struct reach *reach, const struct tile *tile)
 {
-    const uint64_t *bits;
-
     if (!reach) return 0;
-    bits = reach_cell(reach, tile->fast, tile->slow);
-    for (size_t i = 0; i < reach->words; i++)
-        if (bits[i]) return 0;
+    for (int f = tile->fast; f < tile->fast + tile->width; f += CELL_FAST) {
+        const uint64_t *bits = reach_cell(reach, f, tile->slow);
+
+        for (size_t i = 0; i < reach->words; i++)
+            if (bits[i]) return 0;
+    }
     return 1;
+}
+
+/* Returns the part of a tile from its cell *i on that is computed at once, a cell or all
+ * cells in a row that no pair reaches, and moves *i behind it. */
+static inline struct tile reach_next(const struct reach *reach, const struct tile *tile,
+                                     int *i)
+{
+    struct tile part = reach_part(tile, (*i)++);
+
+    if (!reach_is_empty(reach, &part)) return part;
+    for (; *i < CELLS; (*i)++) {
+        const struct tile cell = reach_part(tile, *i);
+
+        if (!reach_is_empty(reach, &cell)) break;
+        part.width += cell.width;
+    }
+    return part;
 }
 
 /* Finds the reach of a job, when spots have the radius of an attempt. The memory of `out`

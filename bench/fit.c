@@ -1,0 +1,212 @@
+/*
+ * fit.c - what a pass of a fit costs: image, value of the loss, value and gradient, and
+ * both with the normal matrix, of a still with gaussian spots and fifteen free parameters.
+ * Times are given in units of one image of the still by lanes, without its water, so that
+ * a faster image does not make a pass look slow.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+
+enum { SIDE = 1024, SIDE_QUICK = 96, MOST = 32, PASS = FIT_CALLS };
+
+#define DRY "cell misset ncells mosaic scale origin"
+static const char dry_free[] = DRY, wet_free[] = DRY " water";
+
+/* Each row with what the parts of a pass shall take at most, in the unit. */
+static const struct fit_case {
+    const char *what, *free_names;
+    int shape, ndomains;
+    double water; /* um */
+    double wanted[PASS];
+} cases[] = {
+    {"water, 40 domains", wet_free, NB_GAUSS, 40, 0.12, {0.18, 0.22, 0.5, 1}},
+    {"40 domains", dry_free, NB_GAUSS, 40, 0, {0.08, 0.13, 0.32, 0.7}},
+    {"water, 1 domain", wet_free, NB_GAUSS, 1, 0.12, {0, 0, 0, 0.6}},
+    {"1 domain", dry_free, NB_GAUSS, 1, 0, {0, 0, 0, 0.35}},
+    {"water, 10 domains", wet_free, NB_GAUSS, 10, 0.12, {0, 0, 0, 0.7}},
+    {"water, 400 domains", wet_free, NB_GAUSS, 400, 0.12, {0, 0, 0, 4}},
+    {"water, misset alone", "misset", NB_GAUSS, 40, 0.12, {0.18, 0.22, 0.4, 0.5}},
+    {"water, square", wet_free, NB_SQUARE, 40, 0.12, {0, 0, 0, 0}},
+};
+
+static nb_scene scene_of(const struct fit_case *c, const nb_hkl *hkl, int quick)
+{
+    static const double cell[6] = {53.91, 23.1, 23.1, 90, 110.4, 90};
+    static const double ncells[3] = {8, 18, 18};
+    const int side = quick ? SIDE_QUICK : SIDE;
+    nb_scene scene = {0};
+
+    memcpy(scene.crystal.cell, cell, sizeof cell);
+    memcpy(scene.crystal.ncells, ncells, sizeof ncells);
+    scene.crystal.shape = c->shape;
+    scene.crystal.mosaic[0] = 0.1;
+    scene.crystal.ndomains = c->ndomains;
+    scene.crystal.hkl = hkl;
+    scene.beam.wavelength = 1;
+    scene.beam.fluence = 1e27;
+    scene.background.water = c->water;
+    scene.detector.distance = 100;
+    scene.detector.nfast = scene.detector.nslow = side;
+    scene.detector.pixel = 176. / SIDE;
+    scene.oversample = 1;
+    return scene;
+}
+
+struct bench_fit {
+    nb_simulator *sim;
+    double *photons, *observed, *slopes, *matrix;
+    nb_array image, data;
+};
+
+static void close_fit(struct bench_fit *b)
+{
+    nb_simulator_free(b->sim);
+    free(b->photons);
+    free(b->observed);
+    free(b->slopes);
+    free(b->matrix);
+}
+
+/* Makes a simulator, and observed photons: its own image, rounded to whole photons. */
+static int open_fit(nb_context *ctx, const nb_scene *scene, const char *free_names,
+                    int strategy, struct bench_fit *b)
+{
+    const nb_options options = {NB_DOUBLE, strategy, 0};
+    const int64_t side = scene->detector.nfast;
+    const size_t pixels = (size_t)side * (size_t)side;
+    size_t n;
+
+    memset(b, 0, sizeof *b);
+    if (nb_simulator_create(ctx, scene, free_names, &options, &b->sim) != NB_OK) return 0;
+    n = nb_nparam(b->sim);
+    b->photons = malloc(pixels * sizeof *b->photons);
+    b->observed = malloc(pixels * sizeof *b->observed);
+    b->slopes = calloc(n + 1, sizeof *b->slopes);
+    b->matrix = calloc(n * n + 1, sizeof *b->matrix);
+    if (!b->photons || !b->observed || !b->slopes || !b->matrix) return 0;
+    b->image = nb_array_f64(b->photons, side, side);
+    b->data = nb_array_f64(b->observed, side, side);
+    if (nb_forward(b->sim, NULL, &b->image) != NB_OK) return 0;
+    for (size_t i = 0; i < pixels; i++) b->observed[i] = rint(b->photons[i]);
+    return 1;
+}
+
+/* Returns the seconds of one part of a pass: image, value, gradient or matrix; 0 on
+ * failure. */
+static double time_part(struct bench_fit *b, int part, double (*clock)(void))
+{
+    const nb_target target = {NB_POISSON, &b->data, NULL, 0, 0, 0};
+    nb_normal normal = {part == 3 ? b->matrix : NULL, NULL, NULL, b->slopes};
+    const double start = clock();
+    double value;
+    const nb_status status =
+        part == 0 ? nb_forward(b->sim, NULL, &b->image)
+                  : nb_loss(b->sim, NULL, &target, &value, part > 1 ? &normal : NULL);
+
+    return status == NB_OK ? clock() - start : 0;
+}
+
+/* Times the parts in turn with the unit; *fit becomes their medians. */
+static int time_passes(struct bench_fit *unit, struct bench_fit *b,
+                       const struct options *options, struct fit *fit)
+{
+    double (*const clock)(void) =
+        options->threads == 1 ? timing_process_seconds : timing_seconds;
+    const double budget = options->quick ? 0.1 : 4;
+    double times[PASS + 1][MOST], spent = 0;
+    int n = 0;
+
+    for (int part = 0; part < PASS; part++) /* the first call does not count */
+        if (time_part(b, part, clock) == 0) return 0;
+    while (n < MOST && (n < options->repeat || spent < budget / 4)
+           && (n == 0 || spent < budget)) {
+        times[PASS][n] = time_part(unit, 0, clock);
+        for (int part = 0; part < PASS; part++) times[part][n] = time_part(b, part, clock);
+        for (int part = 0; part <= PASS; part++) {
+            if (times[part][n] == 0) return 0;
+            spent += times[part][n];
+        }
+        n++;
+    }
+    for (int part = 0; part < PASS; part++)
+        fit->seconds[part] = timing_median(times[part], n);
+    fit->unit = timing_median(times[PASS], n);
+    return 1;
+}
+
+/* A part that is slower by more than this than what is wanted of it is reported. */
+static const double slack = 1.25;
+
+static int is_slow(const struct fit *fit, int part)
+{
+    return fit->wanted[part] > 0
+           && fit->seconds[part] > slack * fit->wanted[part] * fit->unit;
+}
+
+static void print_fit(const struct fit *fit)
+{
+    char unit[16];
+    int slow = 0;
+
+    (void)printf("%-20s %9s", fit->what, seconds_text(fit->unit, unit, sizeof unit));
+    for (int part = 0; part < PASS; part++) {
+        (void)printf(" %8.3f", fit->seconds[part] / fit->unit);
+        if (fit->wanted[part] > 0)
+            (void)printf(" %-5.2g", fit->wanted[part]);
+        else
+            (void)printf(" -    ");
+        slow |= is_slow(fit, part);
+    }
+    (void)printf(" %s\n", !slow ? "" : machine_is_busy() ? "busy" : "SLOW");
+}
+
+static void run_one(struct report *report, nb_context *ctx, const nb_hkl *hkl,
+                    const struct fit_case *c, struct bench_fit *unit)
+{
+    const nb_scene scene = scene_of(c, hkl, report->options->quick);
+    struct fit *fit = &report->fits[report->nfits];
+    struct bench_fit b;
+
+    *fit = (struct fit){.what = c->what};
+    memcpy(fit->wanted, c->wanted, sizeof fit->wanted);
+    if (open_fit(ctx, &scene, c->free_names, c->shape == NB_GAUSS ? NB_SPOTS : NB_LANES, &b)
+        && time_passes(unit, &b, report->options, fit)) {
+        print_fit(fit);
+        report->nfits++;
+    } else
+        (void)printf("%-20s not run: %.60s\n", c->what, nb_context_message(ctx));
+    close_fit(&b);
+}
+
+void fits_run(struct report *report)
+{
+    static const struct fit_case still = {"", "", NB_GAUSS, 40, 0, {0}};
+    const nb_context_options threads = {.threads = report->options->threads};
+    nb_context *ctx = NULL;
+    nb_hkl *hkl = NULL;
+    struct bench_fit unit = {0};
+    nb_scene scene;
+
+    (void)printf("\na pass of a fit: a still of gaussian spots, 15 parameters, Poisson; in "
+                 "images of it by lanes\n"
+                 "%-20s %9s %8s want  %8s want  %8s want  %8s want\n",
+                 "", "by lanes", "image", "value", "gradient", "matrix");
+    if (nb_context_create(NB_API_VERSION, &threads, &ctx) == NB_OK
+        && nb_hkl_read(ctx, BENCH_LIST, &hkl) == NB_OK) {
+        scene = scene_of(&still, hkl, report->options->quick);
+        if (open_fit(ctx, &scene, NULL, NB_LANES, &unit))
+            for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+                run_one(report, ctx, hkl, &cases[i], &unit);
+    }
+    if (report->nfits == 0)
+        report_failure(report, "fits", ctx ? nb_context_message(ctx) : "no context");
+    close_fit(&unit);
+    nb_hkl_free(hkl);
+    nb_context_free(ctx);
+}

@@ -1,0 +1,141 @@
+/*
+ * test_losses.c - the loss of a pixel against its differences, its logarithm against that
+ * of the C library, and losses by lanes against those of one pixel after the other.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include <nanobrag/nanobrag.h>
+
+#include "image/target.h"
+#include "kernels/kernels.h"
+#include "support/ladder.h"
+#include "support/tap.h"
+
+struct one_pixel {
+    nb_target target;
+    double observed, weight;
+};
+
+static long double value_at(const void *context, double photons)
+{
+    const struct one_pixel *p = context;
+
+    return phys_loss(target_model(&p->target), photons, p->observed, p->weight).value;
+}
+
+static int formulas(void)
+{
+    static const double photons[] = {0.3, 1, 2.9, 4.1, 40, 1e4};
+
+    for (int kind = NB_GAUSSIAN; kind <= NB_HUBER; kind++)
+        for (size_t i = 0; i < sizeof photons / sizeof *photons; i++) {
+            struct one_pixel p = {{kind, NULL, NULL, 1.5, 2.5, 2.1}, 3, 0.7};
+            const struct phys_loss loss =
+                phys_loss(target_model(&p.target), photons[i], 3, 0.7);
+            const struct ladder ladder = {value_at,
+                                          &p,
+                                          photons[i],
+                                          photons[i],
+                                          kind == NB_HUBER
+                                              ? fabs(fabs(photons[i] - 3) - 2.1)
+                                              : 0,
+                                          0};
+            const struct ladder_slope found = ladder_run(&ladder);
+
+            tap_check(ladder_agrees(&found, loss.slope, NULL) && loss.curvature >= 0,
+                      "kind %d at %g: slope %.12g, differences %.12g +- %.1e", kind,
+                      photons[i], loss.slope, found.slope, found.bar);
+        }
+    return TAP_PASS;
+}
+
+/* Units in the last place of log() of the C library, itself within one. */
+static const double log_allowed = 2.5;
+
+static int logarithm(void)
+{
+    double worst = 0, at = 0;
+
+    for (int e = -1074; e <= 1023; e++)
+        for (int k = 0; k < 16; k++) {
+            const double x = ldexp(1 + k / 16.0 + 1e-3, e), want = log(x);
+            const double unit =
+                fmax(nextafter(fabs(want), INFINITY) - fabs(want), 0x1p-53 * fabs(x - 1));
+            const double off = fabs(phys_loss_log(x) - want) / unit;
+
+            if (off > worst) worst = off, at = x;
+        }
+    tap_check(worst <= log_allowed, "worst at %g: measured %.2f allowed %.2f units", at,
+              worst, log_allowed);
+    tap_check(phys_loss_log(0) == -INFINITY, "0 has the logarithm -infinity");
+    return TAP_PASS;
+}
+
+/* Of the sum of the losses' sizes, and of each slope: contraction and the order of a sum.
+ * Measured are 3e-16 and 3e-16. */
+static const double lanes_allowed = 4e-15;
+
+static void one_kind_by_lanes(const struct phys_loss_model *model, const char *isa)
+{
+    double photons[TILE_FAST], observed[TILE_FAST], weight[TILE_FAST];
+    double slope[TILE_FAST], curvature[TILE_FAST], worst = 0;
+
+    for (int n = 1; n <= TILE_FAST; n++) {
+        double sum = 0, size = 0, found;
+
+        for (int i = 0; i < n; i++) {
+            photons[i] = 0.01 * (i + 1) * (i + n);
+            observed[i] = i % 5 == 4 ? NAN : (i * 7) % 11;
+            weight[i] = i % 5 == 4 ? 0 : 0.5 + 0.1 * i;
+        }
+        found = kernels_lanes(isa).adjoint_precise->loss(model, n, photons, observed,
+                                                         weight, slope, curvature);
+        for (int i = 0; i < n; i++) {
+            const struct phys_loss want =
+                phys_loss(*model, photons[i], observed[i], weight[i]);
+            const double most = fabs(want.slope) + weight[i];
+
+            sum += want.value;
+            size += fabs(want.value) + weight[i];
+            if (most > 0) worst = fmax(worst, fabs(slope[i] - want.slope) / most);
+            worst = fmax(worst, fabs(curvature[i] - want.curvature)
+                                    / (fabs(want.curvature) + 1e-300));
+        }
+        worst = fmax(worst, fabs(found - sum) / size);
+    }
+    tap_check(worst <= lanes_allowed, "%s kind %d: measured %.1e allowed %.1e", isa,
+              model->kind, worst, lanes_allowed);
+}
+
+static int losses_by_lanes(void)
+{
+    static const char *const sets[] = {"scalar", "v2", "v3", "v4", "base"};
+    int run = 0;
+
+    for (size_t k = 0; k < sizeof sets / sizeof *sets; k++) {
+        if (!kernels_lanes(sets[k]).precise) continue;
+        run++;
+        for (int kind = NB_GAUSSIAN; kind <= NB_HUBER; kind++) {
+            const nb_target target = {kind, NULL, NULL, 1.5, 2.5, 2.1};
+            const struct phys_loss_model model = target_model(&target);
+
+            one_kind_by_lanes(&model, sets[k]);
+        }
+    }
+    tap_check(run >= 2, "%d instruction sets", run);
+    return TAP_PASS;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_case cases[] = {
+        {"formulas", formulas},
+        {"logarithm", logarithm},
+        {"losses_by_lanes", losses_by_lanes},
+    };
+
+    return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
