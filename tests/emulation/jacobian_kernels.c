@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "emulation/thread_order.h" /* before block.h */
 #include "gpu/text/derivatives/f_block.h"
 #include "gpu/text/derivatives/jacobian_block.h"
 #include "gpu/text/derivatives/sum_block.h"
@@ -23,16 +24,18 @@
                                            strain,                                         \
                                            crystal,                                        \
                                            turns};                                         \
-        struct jacobian_shared shared;                                                     \
         union {                                                                            \
-            struct jacobian_turn rotation[BLOCK_THREADS * ((turns) > 0 ? (turns) : 1)];    \
-            double stage[STAGE * STAGE_ROW];                                               \
-        } workspace;                                                                       \
-        const struct jacobian_memory memory = {&shared, workspace.rotation,                \
-                                               workspace.stage};                           \
+            struct {                                                                       \
+                struct jacobian_shared shared;                                             \
+                struct jacobian_turn                                                       \
+                    rotation[BLOCK_THREADS * ((turns) > 0 ? (turns) : 1)];                 \
+            } samples;                                                                     \
+            double stage[STAGE * STAGE_ROW]; /* only when all samples are done */          \
+        } room;                                                                            \
+        const struct jacobian_memory memory = {&room.samples.shared,                       \
+                                               room.samples.rotation, room.stage};         \
                                                                                            \
-        memset(&shared, 0xff, sizeof shared);                                              \
-        memset(&workspace, 0xff, sizeof workspace);                                        \
+        memset(&room, 0xff, sizeof room);                                                  \
         derivatives_block(spec, p, number, memory);                                        \
     }
 

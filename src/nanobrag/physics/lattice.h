@@ -80,7 +80,7 @@ struct phys_slit {
  * All members are even in v, except for `slope`, which is odd. */
 PHYS_FN struct phys_slit phys_slit(real v, real n)
 {
-    const real m = rint(n * v), t = n * v - m;
+    const real m = RINT(n * v), t = n * v - m;
     const real t2 = t * t, v2 = v * v;
     const real over_t = phys_sinpi_over(t2), over_v = phys_sinpi_over(v2);
     const real bent_t = t2 * phys_sinpi_over_slope(t2);
@@ -108,7 +108,7 @@ PHYS_FN struct phys_grating phys_grating(const struct phys_crystal *c, struct ph
     const struct phys_slit b = phys_slit(phys_off_zero(d.y), c->n.y);
     const struct phys_slit l = phys_slit(phys_off_zero(d.z), c->n.z);
     const real below_bl = b.below * l.below, below_al = a.below * l.below;
-    const real below_ab = a.below * b.below, per = 1 / (a.below * below_bl);
+    const real below_ab = a.below * b.below, per = PHYS_QUOTIENT(1, (a.below * below_bl));
     const real rest_a = b.above * l.above * per, rest_b = a.above * l.above * per;
     const real rest_l = a.above * b.above * per;
     const real f = a.above * rest_a, twice = 2 * f;
@@ -133,7 +133,7 @@ PHYS_FN struct phys_lattice phys_square(const struct phys_crystal *c, struct phy
     const real below = a.below * b.below * l.below;
     struct phys_lattice r;
 
-    r.f = a.above * b.above * l.above / below;
+    r.f = PHYS_QUOTIENT(a.above * b.above * l.above, below);
     r.dh = copysign((real)1, d.x) * a.slope * b.above * l.above / (below * a.below);
     r.dk = copysign((real)1, d.y) * a.above * b.slope * l.above / (below * b.below);
     r.dl = copysign((real)1, d.z) * a.above * b.above * l.slope / (below * l.below);

@@ -44,4 +44,45 @@ struct phys_dual {
     real f, df;
 };
 
+/* RINT(x) is the whole number nearest to x, halves to even ones; PHYS_WHOLE(x) is x,
+ * a whole number, as an integer; PHYS_QUOTIENT(a, b) is a/b, where b is a product in
+ * brackets or a name, a normal number and not above 2^126.
+ *
+ * On a GPU instructions that round or convert are slow, so float does both by a sum: the
+ * last place of x + 1.5 2^23 is 1, so that the sum is rounded to a whole number and holds
+ * it in its low bits. This needs |x| <= 2^22. The quotient has at most 2 units in the last
+ * place of error, as a/b has with -prec-div=false, which takes three instructions more to
+ * allow for any b. Tests define PHYS_BY_SUMS to run the sums on the CPU. */
+#if defined(PHYS_SINGLE) && (defined(__CUDACC__) || defined(PHYS_BY_SUMS))
+#define PHYS_SHIFT          12582912.0f
+#define RINT(x)             (((x) + PHYS_SHIFT) - PHYS_SHIFT)
+#define PHYS_WHOLE(x)       phys_whole(x)
+#define PHYS_QUOTIENT(a, b) phys_quotient(a, b)
+
+PHYS_FN int phys_whole(float x)
+{
+    const float sum = x + PHYS_SHIFT;
+    int bits;
+
+    memcpy(&bits, &sum, sizeof bits);
+    return bits - 0x4b400000; /* the bits of PHYS_SHIFT */
+}
+
+PHYS_FN float phys_quotient(float a, float b)
+{
+#if defined(__CUDA_ARCH__)
+    float inverse;
+
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(b));
+    return a * inverse;
+#else
+    return a / b;
+#endif
+}
+#else
+#define RINT(x)             rint(x)
+#define PHYS_WHOLE(x)       (int)(x)
+#define PHYS_QUOTIENT(a, b) a / b /* NOLINT(bugprone-macro-parentheses) */
+#endif
+
 #endif

@@ -97,7 +97,7 @@ PHYS_FN int phys_f_place(int inside, const struct phys_box *box, struct phys_vec
 
     if (inside)
         return box->origin
-               + (int)(n.x * (real)box->stride_h + n.y * (real)box->stride_k + n.z);
+               + PHYS_WHOLE(n.x * (real)box->stride_h + n.y * (real)box->stride_k + n.z);
     at = (int)(h - box->first.x) * box->stride_h + (int)(k - box->first.y) * box->stride_k
          + (int)(l - box->first.z);
     return ((h == n.x) & (k == n.y) & (l == n.z)) ? at : box->beyond;

@@ -54,13 +54,22 @@ PHYS_FN struct phys_f cell_at(struct phys_spec spec, const struct tile_shared *s
     return phys_structure_factor(spec, &box, x, n);
 }
 
+/* Returns the lattice point nearest to x. Where halves matter, is_halfway() finds them. */
+PHYS_FN struct phys_vec3 nearest_point(struct phys_spec spec, struct phys_vec3 x)
+{
+#if defined(PHYS_SHIFT)
+    if (spec.lookup != PHYS_TRICUBIC) return phys_vec3(RINT(x.x), RINT(x.y), RINT(x.z));
+#endif
+    return phys_lattice_point(spec, x);
+}
+
 /* Returns the site of a sample of slot t: its distance from the nearest lattice point
  * and F of the unit cell. */
 PHYS_FN struct phys_site site_of(struct phys_spec spec, const struct aim *aim, int t)
 {
     const struct phys_anchor anchor = slot_anchor(aim->shared->slot + t);
     const struct phys_vec3 x = phys_anchor_indices(&anchor, aim->step);
-    const struct phys_vec3 n = phys_lattice_point(spec, x);
+    const struct phys_vec3 n = nearest_point(spec, x);
     struct phys_site site;
 
     site.d = phys_axpy(-1, n, x);

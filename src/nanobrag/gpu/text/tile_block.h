@@ -294,11 +294,13 @@ PHYS_FN real rho2(const struct phys_crystal *c, struct phys_vec3 d)
            + c->hl * d.x * d.z + c->kl * d.y * d.z;
 }
 
-/* Returns the least rho^2 over the lattice points up to one index away. */
+/* Returns the least rho^2 over the lattice points up to one index away. Where the metric is
+ * diagonal it is that of the nearest, from which the fraction of the anchor counts. */
 PHYS_FN real least_rho2(const struct phys_crystal *c, const struct slot *slot)
 {
     real least = rho2(c, phys_vec3(slot->h, slot->k, slot->l));
 
+    if (c->hk == 0 && c->hl == 0 && c->kl == 0) return least;
     BLOCK_ROLLED
     for (int i = 0; i < 27; i++) {
         const real at =

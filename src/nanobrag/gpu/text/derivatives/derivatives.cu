@@ -38,15 +38,17 @@
                                            strain,                                         \
                                            crystal,                                        \
                                            turns};                                         \
-        __shared__ struct jacobian_shared shared;                                          \
         __shared__ union {                                                                 \
-            struct jacobian_turn rotation[BLOCK_THREADS * (turns > 0 ? turns : 1)];        \
-            double stage[STAGE * STAGE_ROW];                                               \
+            struct {                                                                       \
+                struct jacobian_shared shared;                                             \
+                struct jacobian_turn rotation[BLOCK_THREADS * (turns > 0 ? turns : 1)];    \
+            } samples;                                                                     \
+            double stage[STAGE * STAGE_ROW]; /* only when all samples are done */          \
         } room;                                                                            \
         struct jacobian_memory memory;                                                     \
                                                                                            \
-        memory.shared = &shared;                                                           \
-        memory.rotation = room.rotation;                                                   \
+        memory.shared = &room.samples.shared;                                              \
+        memory.rotation = room.samples.rotation;                                           \
         memory.stage = room.stage;                                                         \
         derivatives_block(spec, parameters, (int)blockIdx.x, memory);                      \
     }

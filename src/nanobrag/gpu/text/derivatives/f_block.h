@@ -84,7 +84,7 @@ PHYS_FN void give_pair(struct phys_spec spec, const struct gpu_f_parameters *p,
     const struct phys_anchor anchor = slot_anchor(slot);
     const struct phys_vec3 x = phys_anchor_indices(&anchor, aim->step);
     const struct phys_box box = phys_box_from(0, aim->shared->view.box, slot->whole);
-    struct phys_vec3 n = phys_lattice_point(spec, x);
+    struct phys_vec3 n = nearest_point(spec, x);
     struct phys_site site = site_of(spec, aim, t);
     double value;
     real f;
