@@ -36,17 +36,6 @@ struct tile grid_part(const struct tile *tile, int parts, int i)
     return part;
 }
 
-struct tile grid_inside(const struct phys_frame *frame, const struct tile *tile)
-{
-    struct tile inside = *tile;
-
-    if (inside.fast + inside.width > frame->nfast)
-        inside.width = frame->nfast - inside.fast;
-    if (inside.slow + inside.height > frame->nslow)
-        inside.height = frame->nslow - inside.slow;
-    return inside;
-}
-
 void grid_clear(const struct job *job)
 {
     const int nfast = job->frame->nfast, nslow = job->frame->nslow;

@@ -18,9 +18,6 @@ struct tile grid_tile(const struct job *job, int i);
 /* Returns part i of a tile that is divided into parts x parts. */
 struct tile grid_part(const struct tile *tile, int parts, int i);
 
-/* Returns the part of a tile that lies inside the image. */
-struct tile grid_inside(const struct phys_frame *frame, const struct tile *tile);
-
 /* Sets the whole image to 0, unless the job renders every pixel of it. */
 void grid_clear(const struct job *job);
 

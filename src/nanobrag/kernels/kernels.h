@@ -15,9 +15,9 @@
 #include "physics/frame_tangent.h"
 #include "physics/loss.h"
 
-/* Computes the photons of the width x height pixels of a tile, fast axis innermost. A tile
- * that takes long reports to `progress` on the way, and ends early, with photons of no use,
- * once it is asked to stop. */
+/* Computes the photons of those of the width x height pixels of a tile that lie inside the
+ * detector, fast axis innermost. A tile that takes long reports to `progress` on the way,
+ * and ends early, with photons of no use, once it is asked to stop. */
 typedef void tile_forward(struct progress *progress, const struct phys_frame *frame,
                           const struct tile *tile, double *photons);
 

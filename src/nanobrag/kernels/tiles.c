@@ -56,10 +56,9 @@ static double compute_tile(struct progress *progress, const struct kernel_set *k
         single_orientation ? single_orientation : use->forward[shape][lookup];
 
     for (int i = 0; i < parts * parts; i++) {
-        struct tile part = grid_part(tile, parts, i);
+        const struct tile part = grid_part(tile, parts, i);
 
         if (grid_rendered(job, &part) == 0) continue;
-        part = grid_inside(job->frame, &part);
         forward(progress, job->frame, &part, photons);
         if (progress_stopped(progress)) break;
         peak = fmax(peak, grid_write(job, &part, photons));

@@ -15,6 +15,8 @@
 struct launch {
     const struct phys_frame *frame;
     const struct tile *tile;
+    int width,
+        height; /* of the part of the tile, from its first pixel on, that is computed */
     struct phys_view view;
     int weighted; /* 1: the pixels differ in the weight of a sub-pixel */
     int per_source; /* 1: some factor differs between sources and pixels */
@@ -28,6 +30,8 @@ static struct launch launch_of(const struct phys_frame *frame, const struct tile
     a.reach = NULL;
     a.frame = frame;
     a.tile = tile;
+    a.width = tile->width;
+    a.height = tile->height;
     a.view = phys_view(frame);
     a.weighted = phys_differs_by_sample(frame);
     a.per_source = phys_differs_by_source(frame);
@@ -111,19 +115,19 @@ static void place_patch(const struct launch *a, double depth, struct lanes *l)
                                    (real)(n * tile->height) / 2);
 }
 
-/* Assigns the pixels of the tile to the lanes, row after row. */
+/* Assigns the pixels to the lanes, row after row. */
 static void take_tile(const struct launch *a, struct lanes *l)
 {
     const struct tile *tile = a->tile;
     const real n = (real)a->frame->oversample, half = (real)0.5 * n;
-    const real width = (real)tile->width, per_width = 1 / width;
+    const real width = (real)a->width, per_width = 1 / width;
 
-    l->n = tile->width * tile->height;
+    l->n = a->width * a->height;
 #pragma omp simd
     for (int i = 0; i < l->n; i++) {
         const real row = floor(((real)i + (real)0.5) * per_width);
 
-        l->fast[i] = n * ((real)i - row * width) - half * width;
+        l->fast[i] = n * ((real)i - row * width) - half * (real)tile->width;
         l->slow[i] = n * row - half * (real)tile->height;
     }
 }

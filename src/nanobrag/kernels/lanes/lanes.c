@@ -140,11 +140,30 @@ static int count_source(struct progress *progress, const struct launch *a, doubl
     return progress_within(progress, *sources / (samples * a->frame->nsource));
 }
 
+/* Returns a launch of the part of a tile that lies inside the detector. */
+static struct launch launch_inside(const struct phys_frame *frame, const struct tile *tile)
+{
+    struct launch a = launch_of(frame, tile);
+
+    if (tile->fast + a.width > frame->nfast) a.width = frame->nfast - tile->fast;
+    if (tile->slow + a.height > frame->nslow) a.height = frame->nslow - tile->slow;
+    return a;
+}
+
+/* Moves the photons of the lanes, row after row, to their places in the tile. */
+static void spread_rows(const struct launch *a, double *photons)
+{
+    const size_t width = (size_t)a->width, stride = (size_t)a->tile->width;
+
+    for (size_t row = (size_t)a->height; width < stride && row-- > 1;)
+        memmove(photons + row * stride, photons + row * width, width * sizeof *photons);
+}
+
 PHYS_FN void run(struct phys_spec spec, const struct loops *loops,
                  struct progress *progress, const struct phys_frame *frame,
                  const struct tile *tile, double *photons)
 {
-    const struct launch a = launch_of(frame, tile);
+    const struct launch a = launch_inside(frame, tile);
     const int single_orientation = spec.single_orientation && is_single_orientation(&a);
     const int subs = frame->oversample * frame->oversample;
     struct lanes l;
@@ -171,6 +190,7 @@ PHYS_FN void run(struct phys_spec spec, const struct loops *loops,
         }
     }
     finish(&a, phys_constant_factor(spec, frame), &l, photons);
+    spread_rows(&a, photons);
 }
 
 /* Assigns the listed pixels of the tile to the lanes. */
