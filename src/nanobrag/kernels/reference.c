@@ -31,13 +31,14 @@ static inline void run(struct phys_spec spec, struct progress *progress,
     const double most = EVALUATIONS_PER_REPORT / 8.0, each = evaluations(frame);
     double since = 0;
 
-    for (int i = 0; i < pixels; i++, since += each) {
+    for (int i = 0; i < pixels; i++) {
         const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
 
         if (progress && since >= most) {
             if (progress_within(progress, (double)i / pixels)) return;
             since = 0;
         }
+        since += each;
         photons[i] = 0;
         if (s < frame->nslow && f < frame->nfast)
             photons[i] = phys_finish(frame, phys_pixel(spec, frame, &view, s, f));

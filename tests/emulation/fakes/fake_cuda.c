@@ -348,7 +348,7 @@ cuda_result cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
 
     *out = NULL;
     if (result != 0) return result;
-    *out = malloc(bytes);
+    *out = malloc(bytes > 0 ? bytes : 1);
     replace_pinned(NULL, *out);
     state.pinned++;
     return 0;
@@ -397,7 +397,7 @@ cuda_result cuMemAlloc_v2(cuda_pointer *out, size_t bytes)
     *out = 0xbad;
     if (result != 0) return result;
     i = place_of(NULL);
-    memory[i] = malloc(bytes);
+    memory[i] = malloc(bytes > 0 ? bytes : 1);
     *out = (cuda_pointer)(uintptr_t)memory[i];
     state.memories++;
     return 0;
