@@ -157,18 +157,18 @@ static void add_to_pixels(const struct splat_area *splat_area, const struct rect
                           int first, int n, double weight, const real *f2)
 {
     const int over = splat_area->frame->oversample;
-    const int *roi = splat_area->roi;
-    const size_t nfast = (size_t)splat_area->frame->nfast;
+    const struct window_run *run = NULL;
     int row = first / r->width, column = first - row * r->width;
 
     for (int i = 0; i < n; i++) {
         const int s = (r->slow + row) / over, f = (r->fast + column) / over;
+        const ptrdiff_t place = place_of_pixel(splat_area, s, f, &run);
 
-        if (f >= roi[0] && f < roi[1] && s >= roi[2] && s < roi[3])
-            splat_area->bragg[(size_t)s * nfast + (size_t)f] += weight * (double)f2[i];
+        if (place >= 0) splat_area->bragg[place] += weight * (double)f2[i];
         if (++column == r->width) {
             column = 0;
             row++;
+            run = NULL;
         }
     }
 }
@@ -242,7 +242,7 @@ PHYS_FN void splat_list(struct phys_spec spec, const struct splat_area *splat_ar
             locate_batch(splat_area, pair, list, hits + first, n - first, &at);
 
         for (int i = 0; i < count; i++)
-            if (at.seen[i] != 0 && overlaps_roi(splat_area, &at, i))
+            if (at.seen[i] != 0 && overlaps_window(splat_area, &at, i))
                 splat_reflection(spec, splat_area, pair, &at, i);
     }
 }
@@ -259,7 +259,7 @@ static int outline(const struct splat_area *splat_area, const struct pair *pair,
         const struct outline o = {{(int)at.first_fast[i], (int)at.last_fast[i] + 1},
                                   {(int)at.first_slow[i], (int)at.last_slow[i] + 1}};
 
-        if (at.seen[i] != 0 && overlaps_roi(splat_area, &at, i)) out[found++] = o;
+        if (at.seen[i] != 0 && overlaps_window(splat_area, &at, i)) out[found++] = o;
     }
     return found;
 }

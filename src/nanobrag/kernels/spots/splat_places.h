@@ -157,14 +157,27 @@ static int min_int(int a, int b)
     return a < b ? a : b;
 }
 
-/* Returns 1 when spot i of a batch overlaps the ROI. */
-static int overlaps_roi(const struct splat_area *splat_area, const struct located *at,
-                        int i)
+/* Returns 1 when spot i of a batch overlaps a pixel that is rendered. */
+static int overlaps_window(const struct splat_area *splat_area, const struct located *at,
+                           int i)
 {
-    const int *roi = splat_area->roi, n = splat_area->frame->oversample;
+    const int n = splat_area->frame->oversample;
+    const int pixels[4] = {(int)at->first_fast[i] / n, (int)at->last_fast[i] / n + 1,
+                           (int)at->first_slow[i] / n, (int)at->last_slow[i] / n + 1};
 
-    return at->last_fast[i] >= roi[0] * n && at->first_fast[i] < roi[1] * n
-           && at->last_slow[i] >= roi[2] * n && at->first_slow[i] < roi[3] * n;
+    return window_overlaps(splat_area->window, pixels);
+}
+
+/* Returns the place of pixel (s, f) in the sums of an area, or -1 outside all tiles of the
+ * window. *run is the run of tiles that held the pixel before in the same row of pixels, or
+ * NULL. */
+static inline ptrdiff_t place_of_pixel(const struct splat_area *splat_area, int s, int f,
+                                       const struct window_run **run)
+{
+    if (!*run || f >= (*run)->end) *run = window_run_of(splat_area->window, s, f);
+    if (!*run || f < (*run)->fast) return -1;
+    if (splat_area->packed) return (ptrdiff_t)window_place(*run, s, f);
+    return (ptrdiff_t)s * splat_area->frame->nfast + f;
 }
 
 /* Locates the spots of the first n reflections of `list` at `hits`, at most a batch, and

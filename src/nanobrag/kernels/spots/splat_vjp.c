@@ -23,7 +23,7 @@ typedef real block[SAMPLES];
 /* Some samples of a piece of a spot. */
 struct samples {
     int first, n, padded; /* first sample; number; number in whole vectors */
-    ptrdiff_t pixel[SAMPLES]; /* number in the image; -1: outside the ROI */
+    ptrdiff_t pixel[SAMPLES]; /* place in the sums; -1: outside the window */
     _Alignas(64) block w; /* weight of the pixel */
     _Alignas(64) block f2; /* F^2 of the lattice alone */
     _Alignas(64) block wf2; /* weight times F^2 of the lattice */
@@ -45,22 +45,19 @@ static int find_pixels(const struct splat_area *splat_area, const struct rectang
                        const struct splat_weights *weights, struct samples *in)
 {
     const int over = splat_area->frame->oversample;
-    const int *roi = splat_area->roi;
-    const ptrdiff_t nfast = splat_area->frame->nfast;
     int row = in->first / r->width, column = in->first - row * r->width, any = 0, i = 0;
 
     for (; i < in->n; row++, column = 0) {
         const int s = over == 1 ? r->slow + row : (r->slow + row) / over;
-        const int wanted = s >= roi[2] && s < roi[3];
         const int end = min_int(in->n, i + r->width - column);
+        const struct window_run *run = NULL;
 
         for (; i < end; i++, column++) {
             const int f = over == 1 ? r->fast + column : (r->fast + column) / over;
-            const int inside = wanted && f >= roi[0] && f < roi[1];
-            const ptrdiff_t pixel = inside ? s * nfast + f : -1;
+            const ptrdiff_t pixel = place_of_pixel(splat_area, s, f, &run);
 
             in->pixel[i] = pixel;
-            in->w[i] = inside ? (real)(weights->weight[pixel] * weights->per_scale) : 0;
+            in->w[i] = pixel >= 0 ? (real)(weights->weight[pixel] * weights->per_scale) : 0;
             any |= in->w[i] != 0;
         }
     }
@@ -426,7 +423,7 @@ PHYS_FN void list_vjp(int shape, const struct splat_area *splat_area,
             locate_batch(splat_area, pair, list, hits + first, n - first, &at);
 
         for (int i = 0; i < count; i++)
-            if (at.seen[i] != 0 && overlaps_roi(splat_area, &at, i))
+            if (at.seen[i] != 0 && overlaps_window(splat_area, &at, i))
                 reflection_vjp(shape, &at, i, &t, &total);
     }
     multiply_metric(&t, &total);
