@@ -13,8 +13,8 @@
 #include "physics/tile/patch.h"
 
 /* BATCH reflections are located together. A spot is cut into pieces of at most PIECE x
- * PIECE samples, few enough for a float to count them exactly. */
-enum { BATCH = SPLAT_PAD, PIECE = 512 };
+ * PIECE samples. */
+enum { BATCH = SPLAT_PAD, PIECE = 64 };
 
 /* A rectangle of samples: a spot or a piece of one. */
 struct rectangle {
@@ -112,44 +112,6 @@ static struct phys_anchor anchor_of(const struct pair *pair, const double *v,
     a.fraction = phys_axpy(1, a.whole, a.fraction);
     a.whole = whole;
     return a;
-}
-
-/* A patch of the detector, and the values that its samples are computed from. */
-struct spot {
-    struct rectangle r;
-    struct phys_patch patch;
-    struct phys_anchor anchor;
-    real middle_fast, middle_slow, per_row;
-};
-
-/* Returns the place of sample i of a rectangle, counted row after row. `small` is
- * phys_patch_is_small(). */
-PHYS_FN struct phys_place place_of(int small, const struct spot *s, real i, real *fast,
-                                   real *slow)
-{
-    const real row = floor((i + (real)0.5) * s->per_row);
-
-    *slow = row;
-    *fast = i - row * (real)s->r.width;
-    return phys_patch_place(small, &s->patch, *fast - s->middle_fast, row - s->middle_slow);
-}
-
-/* Returns the spot of the reflection `whole`, with v = q + k, in a rectangle of samples. */
-static struct spot spot_of(const struct splat_area *splat_area, const struct pair *pair,
-                           const double *v, const struct rectangle *r,
-                           struct phys_vec3 whole)
-{
-    const struct phys_frame *frame = splat_area->frame;
-    struct spot s;
-
-    s.r = *r;
-    s.patch = phys_patch_at(frame, r->fast + 0.5 * r->width, r->slow + 0.5 * r->height,
-                            splat_area->depth);
-    s.anchor = anchor_of(pair, v, &s.patch, whole);
-    s.middle_fast = (real)(0.5 * (r->width - 1));
-    s.middle_slow = (real)(0.5 * (r->height - 1));
-    s.per_row = (real)1 / (real)r->width;
-    return s;
 }
 
 static int min_int(int a, int b)

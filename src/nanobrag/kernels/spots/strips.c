@@ -124,6 +124,7 @@ static struct pair pair_of(const struct group *g, int source, int orientation)
         at->axes,
         g->stars[orientation],
         g->ewald.radius,
+        g->ewald.rho2,
         (float)(4e-7 * g->ewald.skew * q * (q + 2 * wave)),
         from->weight * at->weight,
         g->first_source + source,
@@ -268,7 +269,11 @@ nb_status strips_run(struct progress *progress, const struct strips *strips)
     const struct phys_frame *frame = strips->job->frame;
     const size_t pixels = (size_t)frame->nslow * (size_t)frame->nfast;
     double stars[GROUP][9], begin = 0;
-    struct group g = {strips, ewald_of(frame, strips->radius), 0, 0, 0, 0, 0, 0, stars};
+    struct group g = {strips, ewald_of(frame, strips->job->spec, strips->radius),
+                      0,      0,
+                      0,      0,
+                      0,      0,
+                      stars};
 
     if (strips->bragg) memset(strips->bragg, 0, sizeof *strips->bragg * pixels);
     for (; g.first_source < frame->nsource; g.first_source += g.nsource) {
