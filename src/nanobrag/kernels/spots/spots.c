@@ -47,14 +47,14 @@ double spots_share(const struct phys_frame *frame, struct phys_spec spec, double
  * factors of its own. The costs of the lanes in compile/policy.c are those of the same
  * core. */
 static const double per_row = 40, per_candidate = 30, per_look = 0.7, per_place = 60,
-                    per_sample = 10, per_weighed = 60;
+                    per_sample = 5, per_weighed = 60;
 
 double spots_cost(const struct phys_frame *frame, struct phys_spec spec, double tolerance,
                   double samples, double limit)
 {
     const double radius = ewald_radius(frame, spec, first_share(tolerance));
     const double pairs = (double)frame->nsource * frame->norientation;
-    struct ewald e = ewald_of(frame, radius);
+    struct ewald e = ewald_of(frame, spec, radius);
     const double group = strips_group(&e, frame);
     double cost = pairs / group * ewald_rows(&e) * per_row, listed = 0;
     const int each = frame->each_omega || frame->each_polar || frame->layer_mu != 0

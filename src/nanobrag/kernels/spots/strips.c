@@ -125,6 +125,7 @@ static struct pair pair_of(const struct group *g, int source, int orientation)
         at->axes,
         g->stars[orientation],
         g->ewald.radius,
+        g->ewald.rho2,
         (float)(4e-7 * g->ewald.skew * q * (q + 2 * wave)),
         from->weight * at->weight,
         g->first_source + source,
@@ -281,7 +282,11 @@ nb_status strips_run(struct progress *progress, const struct strips *strips)
 {
     const struct phys_frame *frame = strips->job->frame;
     double stars[GROUP][9], begin = 0;
-    struct group g = {strips, ewald_of(frame, strips->radius), 0, 0, 0, 0, 0, 0, stars};
+    struct group g = {strips, ewald_of(frame, strips->job->spec, strips->radius),
+                      0,      0,
+                      0,      0,
+                      0,      0,
+                      stars};
 
     if (strips->bragg) {
         struct job sums = *strips->job;
