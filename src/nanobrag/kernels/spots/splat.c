@@ -214,7 +214,7 @@ struct painter {
     int weighed;
 };
 
-static struct painter painter_of(const struct splat_area *splat_area,
+static struct painter painter_of(int shape, const struct splat_area *splat_area,
                                  const struct pair *pair)
 {
     const struct phys_frame *frame = splat_area->frame;
@@ -223,6 +223,8 @@ static struct painter painter_of(const struct splat_area *splat_area,
     p.splat_area = splat_area;
     p.pair = pair;
     p.form = form_of(splat_area, pair);
+    /* F^2 of a gaussian spot falls as exp(-2 fudge rho^2 / 0.63) */
+    if (shape == PHYS_GAUSS) p.form.per_halving = 0.315 * M_LN2 / frame->fudge;
     p.crystal = phys_crystal(frame);
     p.crystal.peak = 1; /* see phys_constant_factor() */
     p.factors = sample_factors_of(frame);
@@ -287,7 +289,7 @@ PHYS_FN void splat_list(struct phys_spec spec, const struct splat_area *splat_ar
                         const struct pair *pair, const struct reflections *list,
                         const int *hits, int n)
 {
-    const struct painter painter = painter_of(splat_area, pair);
+    const struct painter painter = painter_of(spec.shape, splat_area, pair);
     struct walk walk = walk_of(splat_area, pair, list, hits, n, spec.lookup);
     struct pieces pieces;
 
