@@ -168,8 +168,7 @@ static void place_pieces(const struct form *of, struct pieces *p)
             (wx + ex) * (wx + ex) + (wy + ey) * (wy + ey) + (wz + ez) * (wz + ez);
         const double beyond =
             (0.5 * s2 + 0.4 * u * u) * sqrt(w2) + 0.51 * u * form.size * sqrt(s2);
-        const double most2 =
-            form.most * form.most - form.per_halving * p->halvings[i];
+        const double most2 = form.most * form.most - form.per_halving * p->halvings[i];
         const double most = sqrt(most2 > 0 ? most2 : 0) * (1 + 1e-5) + beyond;
         const double small = u <= 1.0 / 64 ? 1 : 0;
         const double ff = step * step * (fx * fx + fy * fy + fz * fz);
@@ -371,8 +370,9 @@ enum { ROWS = 16 }; /* that are found together */
 
 /* float is precise enough: `most` is widened by 1e-5 of itself */
 static void find_segments(const struct splat_area *splat_area, const struct pieces *p,
-                          int i, const struct rectangle *r, struct segments *out)
+                          int i, struct segments *out)
 {
+    const struct rectangle rectangle = rectangle_of(p, i), *r = &rectangle;
     const int *roi = splat_area->roi, over = splat_area->frame->oversample;
     const float middle_fast = 0.5F * (float)(r->width - 1);
     const float middle_slow = 0.5F * (float)(r->height - 1);
@@ -404,16 +404,18 @@ static void find_segments(const struct splat_area *splat_area, const struct piec
     }
 }
 
-/* Lists the samples of rows from `out->end` on, as many rows as there is room for. */
-static void list_places(const struct rectangle *r, const struct segments *segments,
-                        struct places *out)
+/* Lists the samples of piece i from a row on, as many rows as there is room for, and
+ * returns the row after them. */
+static int list_places(const struct pieces *p, int i, int row,
+                       const struct segments *segments, struct places *out)
 {
-    const real middle_fast = (real)(0.5 * (r->width - 1));
-    const real middle_slow = (real)(0.5 * (r->height - 1));
-    int row = out->end, n = 0;
+    const real middle_fast = (real)(0.5 * (p->width[i] - 1));
+    const real middle_slow = (real)(0.5 * (p->height[i] - 1));
+    const int rows = (int)p->height[i];
+    int n = 0;
 
     out->begin = row;
-    for (; row < r->height && n + segments->n[row] <= PLACES; row++) {
+    for (; row < rows && n + segments->n[row] <= PLACES; row++) {
         const real first = (real)segments->first[row] - middle_fast;
         const real slow = (real)row - middle_slow;
 
@@ -421,9 +423,9 @@ static void list_places(const struct rectangle *r, const struct segments *segmen
             real *restrict f = out->fast + n + done, *restrict s = out->slow + n + done;
 
 #pragma omp simd
-            for (int i = 0; i < BLOCK; i++) {
-                f[i] = first + (real)(done + i);
-                s[i] = slow;
+            for (int j = 0; j < BLOCK; j++) {
+                f[j] = first + (real)(done + j);
+                s[j] = slow;
             }
         }
         n += segments->n[row];
@@ -431,6 +433,7 @@ static void list_places(const struct rectangle *r, const struct segments *segmen
     out->end = row;
     out->n = n;
     out->padded = (n + BLOCK - 1) / BLOCK * BLOCK;
+    return row;
 }
 
 #endif

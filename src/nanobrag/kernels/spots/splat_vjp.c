@@ -300,11 +300,11 @@ PHYS_FN void piece_vjp(int shape, const struct pair_vjp *t, const struct pieces 
     struct samples in;
     double f2 = 0;
 
-    find_segments(splat_area, pieces, i, &r, &segments);
-    for (in.at.end = 0; in.at.end < r.height;) {
+    find_segments(splat_area, pieces, i, &segments);
+    for (int row = 0; row < r.height;) {
         int weighted;
 
-        list_places(&r, &segments, &in.at);
+        row = list_places(pieces, i, row, &segments, &in.at);
         if (in.at.n == 0) continue;
         weighted = find_pixels(splat_area, &r, &segments, t->weights, &in);
         if (!weighted && !splat_area->bragg) continue;
