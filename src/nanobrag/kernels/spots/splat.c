@@ -176,7 +176,6 @@ static inline void add_row(double weight, const real *restrict f2, int n, int ro
     int done = 0;
 
     for (; done < n && done + BLOCK <= room; done += BLOCK)
-#pragma omp simd
         for (int i = 0; i < BLOCK; i++)
             sums[done + i] += done + i < n ? weight * (double)f2[done + i] : 0;
     for (; done < n; done++) sums[done] += weight * (double)f2[done];

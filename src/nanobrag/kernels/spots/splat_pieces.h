@@ -422,7 +422,6 @@ static int list_places(const struct pieces *p, int i, int row,
         for (int done = 0; done < segments->n[row]; done += BLOCK) {
             real *restrict f = out->fast + n + done, *restrict s = out->slow + n + done;
 
-#pragma omp simd
             for (int j = 0; j < BLOCK; j++) {
                 f[j] = first + (real)(done + j);
                 s[j] = slow;
