@@ -181,24 +181,38 @@ static inline void add_row(double weight, const real *restrict f2, int n, int ro
     for (; done < n; done++) sums[done] += weight * (double)f2[done];
 }
 
+/* Adds those of n numbers, of the samples from `first` on, that lie in a stretch of pixels.
+ */
+static inline void add_samples(double weight, const real *restrict f2, int over, int first,
+                               int n, const struct stretch *t, double *restrict sums)
+{
+    const int begin = t->first * over - first, end = min_int(n, t->end * over - first);
+
+    for (int i = begin > 0 ? begin : 0; i < end; i++)
+        sums[(first + i) / over - t->first] += weight * (double)f2[i];
+}
+
 /* Adds the F^2 of the samples of a list to the Bragg sums of their pixels. */
 static void add_to_pixels(const struct splat_area *splat_area, const struct rectangle *r,
                           const struct segments *segments, const struct places *at,
                           double weight, const real *restrict f2)
 {
-    const int over = splat_area->frame->oversample, nfast = splat_area->frame->nfast;
+    const int over = splat_area->frame->oversample;
+    struct stretch t = {.run = NULL};
 
     for (int row = at->begin; row < at->end; row++) {
-        const int n = segments->n[row], slow = r->slow + row;
-        const int first = r->fast + segments->first[row];
+        const int n = segments->n[row], s = (r->slow + row) / over;
+        const int first = r->fast + segments->first[row], end = (first + n - 1) / over + 1;
 
-        if (over == 1)
-            add_row(weight, f2, n, nfast - first,
-                    splat_area->bragg + (size_t)slow * (size_t)nfast + first);
-        else
-            for (int i = 0; i < n; i++)
-                splat_area->bragg[(size_t)(slow / over) * (size_t)nfast
-                                  + (size_t)((first + i) / over)] += weight * (double)f2[i];
+        for (int f = first / over; n > 0 && next_stretch(splat_area, s, f, end, &t);
+             f = t.end) {
+            double *sums = splat_area->bragg + t.place;
+
+            if (over == 1)
+                add_row(weight, f2 + (t.first - first), t.end - t.first, t.room, sums);
+            else
+                add_samples(weight, f2, over, first, n, &t, sums);
+        }
         f2 += n;
     }
 }
@@ -382,7 +396,7 @@ static int outline(const struct splat_area *splat_area, const struct pair *pair,
         const struct outline o = {{(int)at.first_fast[i], (int)at.last_fast[i] + 1},
                                   {(int)at.first_slow[i], (int)at.last_slow[i] + 1}};
 
-        if (at.seen[i] != 0 && overlaps_roi(splat_area, &at, i)) out[found++] = o;
+        if (at.seen[i] != 0 && overlaps_window(splat_area, &at, i)) out[found++] = o;
     }
     return found;
 }

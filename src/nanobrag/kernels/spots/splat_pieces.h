@@ -231,7 +231,7 @@ static int start_spot(struct walk *w, int i)
 {
     const struct located *at = &w->at;
 
-    if (!(at->seen[i] != 0 && overlaps_roi(w->splat_area, at, i))) return 0;
+    if (!(at->seen[i] != 0 && overlaps_window(w->splat_area, at, i))) return 0;
     if (w->own_f) {
         const struct phys_box box = phys_box(w->splat_area->frame);
 
@@ -373,7 +373,7 @@ static void find_segments(const struct splat_area *splat_area, const struct piec
                           int i, struct segments *out)
 {
     const struct rectangle rectangle = rectangle_of(p, i), *r = &rectangle;
-    const int *roi = splat_area->roi, over = splat_area->frame->oversample;
+    const int *roi = splat_area->window->roi, over = splat_area->frame->oversample;
     const float middle_fast = 0.5F * (float)(r->width - 1);
     const float middle_slow = 0.5F * (float)(r->height - 1);
     const int low = roi[0] * over - r->fast, high = roi[1] * over - r->fast;

@@ -21,7 +21,7 @@ typedef real block[SAMPLES];
 /* Some samples of a piece of a spot, padded to whole blocks with samples of weight 0. */
 struct samples {
     struct places at;
-    ptrdiff_t pixel[SAMPLES]; /* number in the image */
+    ptrdiff_t pixel[SAMPLES]; /* place in the sums; -1: outside the window */
     _Alignas(64) block w; /* weight of the pixel */
     _Alignas(64) block f2; /* F^2 of the lattice alone */
     _Alignas(64) block wf2; /* weight times F^2 of the lattice */
@@ -43,18 +43,23 @@ static int find_pixels(const struct splat_area *splat_area, const struct rectang
                        struct samples *in)
 {
     const int over = splat_area->frame->oversample;
-    const ptrdiff_t nfast = splat_area->frame->nfast;
+    struct stretch t = {.run = NULL, .end = 0};
     int any = 0, i = 0;
 
     for (int row = in->at.begin; row < in->at.end; row++) {
-        const ptrdiff_t first_of_row = (r->slow + row) / over * nfast;
         const int first = r->fast + segments->first[row], n = segments->n[row];
+        const int s = (r->slow + row) / over, end = (first + n - 1) / over + 1;
+        int known = 0; /* 1: `t` is the next stretch of the row */
 
+        t.end = 0;
         for (int j = 0; j < n; j++, i++) {
-            const int fast = over == 1 ? first + j : (first + j) / over;
+            const int f = over == 1 ? first + j : (first + j) / over;
 
-            in->pixel[i] = first_of_row + fast;
-            in->w[i] = (real)(weights->weight[in->pixel[i]] * weights->per_scale);
+            if (f >= t.end) known = next_stretch(splat_area, s, f, end, &t);
+            in->pixel[i] = known && f >= t.first ? t.place + f - t.first : -1;
+            in->w[i] = in->pixel[i] < 0
+                           ? 0
+                           : (real)(weights->weight[in->pixel[i]] * weights->per_scale);
             any |= in->w[i] != 0;
         }
     }
@@ -282,7 +287,8 @@ static struct pair_vjp pair_vjp_of(int shape, const struct splat_area *splat_are
 static void add_to_pixels(const struct pair_vjp *t, double weight, const struct samples *in)
 {
     for (int i = 0; i < in->at.n; i++)
-        t->splat_area->bragg[in->pixel[i]] += weight * (double)in->f2[i];
+        if (in->pixel[i] >= 0)
+            t->splat_area->bragg[in->pixel[i]] += weight * (double)in->f2[i];
 }
 
 /* Adds the sums of piece i to those of the pair and to the cotangent of its F, and splats

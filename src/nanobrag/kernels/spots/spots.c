@@ -98,7 +98,6 @@ void spots_free(struct spots_work *work)
     free(work->lists);
     free(work->hits);
     free(work->h_layers);
-    free(work->sums);
     free(work->weight);
     free(work->reach);
     memset(work, 0, sizeof *work);
@@ -111,8 +110,7 @@ size_t spots_bytes(const struct spots_work *work)
     return work->capacity * sizeof *work->candidates
            + work->each * each * (size_t)work->threads
            + (size_t)work->nh_layers * sizeof *work->h_layers
-           + work->pixels * (sizeof *work->sums + sizeof *work->weight)
-           + work->reach_words * sizeof *work->reach;
+           + work->pixels * sizeof *work->weight + work->reach_words * sizeof *work->reach;
 }
 
 /* ---- the image ---- */
@@ -180,8 +178,10 @@ static double finish(const struct kernels *kernels, const struct job *job)
         double photons[TILE_PIXELS];
 
         grid_read(job, &tile, photons);
-        if (spots_is_dark(job->frame, &tile, photons) && !job->mask) continue;
-        kernels->finish(job->frame, &tile, factor, photons);
+        if (!spots_is_dark(job->frame, &tile, photons))
+            kernels->finish(job->frame, &tile, factor, photons);
+        else if (grid_rendered(&tile) == TILE_PIXELS)
+            continue; /* no spot reached it, under a mask neither */
         peak = fmax(peak, grid_write(job, &tile, photons));
     }
     (void)threads;
