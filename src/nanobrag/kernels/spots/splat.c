@@ -192,27 +192,43 @@ static inline void add_samples(double weight, const real *restrict f2, int over,
         sums[(first + i) / over - t->first] += weight * (double)f2[i];
 }
 
+/* Adds the F^2 of n samples of row s, from sample `first` on, to the sums of their pixels.
+ */
+static void add_to_row(const struct splat_area *splat_area, int s, int first, int n,
+                       double weight, const real *restrict f2, struct stretch *t)
+{
+    const int over = splat_area->frame->oversample;
+    const int end = pixel_of(over, first + n - 1) + 1;
+
+    for (int f = pixel_of(over, first); next_stretch(splat_area, s, f, end, t);
+         f = t->end) {
+        double *sums = splat_area->bragg + t->place;
+
+        if (over == 1)
+            add_row(weight, f2 + (t->first - first), t->end - t->first, t->room, sums);
+        else
+            add_samples(weight, f2, over, first, n, t, sums);
+    }
+}
+
 /* Adds the F^2 of the samples of a list to the Bragg sums of their pixels. */
 static void add_to_pixels(const struct splat_area *splat_area, const struct rectangle *r,
                           const struct segments *segments, const struct places *at,
                           double weight, const real *restrict f2)
 {
-    const int over = splat_area->frame->oversample;
+    const int over = splat_area->frame->oversample, nfast = splat_area->frame->nfast;
+    const int plain = over == 1 && !splat_area->packed && !window_hides(splat_area->window);
     struct stretch t = {.run = NULL};
 
     for (int row = at->begin; row < at->end; row++) {
-        const int n = segments->n[row], s = (r->slow + row) / over;
-        const int first = r->fast + segments->first[row], end = (first + n - 1) / over + 1;
+        const int n = segments->n[row], first = r->fast + segments->first[row];
 
-        for (int f = first / over; n > 0 && next_stretch(splat_area, s, f, end, &t);
-             f = t.end) {
-            double *sums = splat_area->bragg + t.place;
-
-            if (over == 1)
-                add_row(weight, f2 + (t.first - first), t.end - t.first, t.room, sums);
-            else
-                add_samples(weight, f2, over, first, n, &t, sums);
-        }
+        if (n == 0) continue;
+        if (plain)
+            add_row(weight, f2, n, nfast - first,
+                    splat_area->bragg + (size_t)(r->slow + row) * (size_t)nfast + first);
+        else
+            add_to_row(splat_area, pixel_of(over, r->slow + row), first, n, weight, f2, &t);
         f2 += n;
     }
 }
