@@ -11,6 +11,7 @@
 #include "kernels/derivatives/objective.h"
 #include "kernels/derivatives/tile_jacobian.h"
 #include "kernels/job.h"
+#include "kernels/spots/rows/spot_rows.h"
 #include "kernels/spots/splat.h"
 #include "physics/frame_tangent.h"
 #include "physics/loss.h"
@@ -57,6 +58,13 @@ typedef double tile_close(const struct job *job, const struct tile *tile, double
                           const struct objective *objective, const double *sums,
                           struct phys_frame_tangent *bar, double *photons);
 
+/* The last step of a tile's Jacobian from its spots: replaces the Bragg sums in `photons`,
+ * without their constant `factor`, by the photons, and their changes along the tangents and
+ * in `columns` (unless NULL) by those of the photons. */
+typedef void tile_rows(const struct job *job, const struct tile *tile, double factor,
+                       const struct tangents *along, struct columns *columns,
+                       double *photons, double *change);
+
 /* Computes the solid angle of each pixel of a tile, averaged over its samples, sr. */
 typedef void tile_omega(const struct phys_frame *frame, const struct tile *tile,
                         double *omega);
@@ -84,6 +92,8 @@ struct adjoint_kernels {
     tile_weigh *weigh; /* NULL: this backend has neither tile_weigh() nor tile_close() */
     tile_close *close;
     tile_jacobian *jacobian[PHYS_SHAPES][PHYS_LOOKUPS];
+    spot_rows *spot_rows; /* NULL: this backend has neither spot_rows() nor tile_rows() */
+    tile_rows *rows;
     double (*product)(int n, const double *a, const double *b); /* inner product */
     loss_of_pixels *loss;
 };

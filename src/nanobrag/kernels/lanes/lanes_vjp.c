@@ -372,6 +372,28 @@ static double close_tile(const struct job *job, const struct tile *tile, double 
     return objective->linear ? MOMENTS.product(l.n, p.photons_bar, photons) : value;
 }
 
+static void rows_of_sums(const struct job *job, const struct tile *tile, double factor,
+                         const struct tangents *along, struct columns *columns,
+                         double *photons, double *change)
+{
+    const struct launch a = launch_of(job->frame, tile);
+    struct lanes l;
+    struct cotangent p;
+    struct rows r;
+    const struct accumulator to = {NULL, &r};
+
+    clear_numbers(along, &r);
+    r.columns = columns;
+    r.change = change;
+    factors_alone(&a, &l);
+    memcpy(l.bragg, photons, sizeof *photons * (size_t)l.n);
+    finish(&a, factor, &l, photons);
+    factors_jacobian(&a, factor, &l, &p, &to);
+    scales_back(job->spec, a.frame, factor, &l, &p, &to);
+    close_jacobian(&l, &r);
+    AMORPHOUS.jacobian(job, tile, along, change);
+}
+
 #define VARIANT(shape, lookup)                                                             \
     static struct phys_anchor shape##_##lookup##_sites(const struct launch *a,             \
                                                        const struct aim *aim, int k,       \
@@ -440,6 +462,8 @@ const struct adjoint_kernels KERNELS = {
 #include "kernels/variants.def"
 #undef VARIANT
     },
+    SPOT_ROWS,
+    rows_of_sums,
     product,
     LANE_LOSS,
 };

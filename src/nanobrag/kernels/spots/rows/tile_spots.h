@@ -1,0 +1,45 @@
+/*
+ * tile_spots.h - the spots of a job listed tile by tile, for the rows of its Jacobian.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_SPOTS_ROWS_TILE_SPOTS_H
+#define NB_KERNELS_SPOTS_ROWS_TILE_SPOTS_H
+
+#include "base/progress.h"
+#include "kernels/kernels.h"
+#include "kernels/spots/spots.h"
+
+/* The spots of a row of tiles, in the order of their tiles. */
+struct spot_row {
+    struct tile_spot *spot; /* (most) */
+    unsigned *first; /* (tiles + 1) number of each tile's first spot */
+    size_t n, most, tiles; /* spots, and memory for spots and for tiles */
+};
+
+/* Returns 1 when the rows of a job along such tangents can be computed from its spots: all
+ * samples of a pixel have the same factor, which no tangent changes sample by sample, and
+ * the profile is that of a bump. */
+int tile_spots_suit(const struct job *job, const struct tangents *along);
+
+/* Lists the spots of a job when they have the radius of an attempt. The lists are kept in
+ * `work`. *listed becomes 0 where they are too many. The search takes `share` of the
+ * progress. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+nb_status tile_spots_find(struct progress *progress, const struct kernel_set *kernels,
+                          const struct job *job, const struct spots_attempt *attempt,
+                          double share, struct spots_work *work, int *listed);
+
+/* Returns the spots of a tile. */
+struct spot_list tile_spots_of(const struct spots_work *work, const struct tile *tile);
+
+/* Fills in what all tiles share. Its arrays have memory for all tangents and for all
+ * orientations of the frame. */
+void tile_spots_tangents(const struct job *job, const struct tangents *along, double least,
+                         struct row_tangents *out);
+
+void tile_spots_free(struct spots_work *work);
+
+/* Returns the bytes of memory that the lists take. */
+size_t tile_spots_bytes(const struct spots_work *work);
+
+#endif
