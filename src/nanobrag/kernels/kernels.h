@@ -58,12 +58,10 @@ typedef double tile_close(const struct job *job, const struct tile *tile, double
                           const struct objective *objective, const double *sums,
                           struct phys_frame_tangent *bar, double *photons);
 
-/* The last step of a tile's Jacobian from its spots: replaces the Bragg sums in `photons`,
- * without their constant `factor`, by the photons, and their changes along the tangents and
- * in `columns` (unless NULL) by those of the photons. */
-typedef void tile_rows(const struct job *job, const struct tile *tile, double factor,
-                       const struct tangents *along, struct columns *columns,
-                       double *photons, double *change);
+/* Adds the photons of the amorphous material, seen from the centres of the pixels, and
+ * their changes along the tangents. */
+typedef void tile_amorphous(const struct job *job, const struct tile *tile,
+                            const struct tangents *along, double *photons, double *change);
 
 /* Computes the solid angle of each pixel of a tile, averaged over its samples, sr. */
 typedef void tile_omega(const struct phys_frame *frame, const struct tile *tile,
@@ -92,8 +90,8 @@ struct adjoint_kernels {
     tile_weigh *weigh; /* NULL: this backend has neither tile_weigh() nor tile_close() */
     tile_close *close;
     tile_jacobian *jacobian[PHYS_SHAPES][PHYS_LOOKUPS];
-    spot_rows *spot_rows; /* NULL: this backend has neither spot_rows() nor tile_rows() */
-    tile_rows *rows;
+    spot_rows *spot_rows; /* NULL: this backend has neither this nor the next */
+    tile_amorphous *amorphous_rows;
     double (*product)(int n, const double *a, const double *b); /* inner product */
     loss_of_pixels *loss;
 };

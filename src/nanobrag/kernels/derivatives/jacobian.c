@@ -11,7 +11,6 @@
 #include "kernels/rounding.h"
 #include "kernels/spots/attempts.h"
 #include "kernels/spots/rows/tile_spots.h"
-#include "physics/step.h"
 
 /* A tile that depends on more structure factors than this is halved. */
 enum { MOST_COLUMNS = 512 };
@@ -65,6 +64,7 @@ void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
     out->rows.block =
         arena_take(arena, n->tangents / ROW_BLOCK + 1, sizeof *out->rows.block);
     out->rows.place = arena_take(arena, n->tangents, sizeof *out->rows.place);
+    out->rows.factor = arena_take(arena, n->tangents, sizeof *out->rows.factor);
     out->rows.turn = arena_take(arena, n->orientations, sizeof *out->rows.turn);
     for (size_t i = 0; i < n->tangents; i++) {
         struct phys_frame_tangent none, *dot = out->dot ? out->dot + i : &none;
@@ -117,8 +117,7 @@ static void find_rows(const struct run *run, const struct adjoint_kernels *adjoi
         adjoint_kernels->spot_rows(job, tile, &run->rows, &spots, workspace->lists, columns,
                                    photons, workspace->change);
         if (columns && columns->full) return;
-        adjoint_kernels->rows(job, tile, phys_constant_factor(job->spec, job->frame),
-                              &run->along, columns, photons, workspace->change);
+        adjoint_kernels->amorphous_rows(job, tile, &run->along, photons, workspace->change);
         return;
     }
     adjoint_kernels->jacobian[job->spec.shape][job->spec.lookup](job, tile, &run->along,

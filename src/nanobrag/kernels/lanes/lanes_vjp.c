@@ -244,18 +244,27 @@ static struct launch launch_in_reach(const struct job *job, const struct tile *t
     return a;
 }
 
-/* Returns 1 when no pair reaches the tile: then all its photons are those of the amorphous
- * material, which are computed. */
-static int is_amorphous(const struct job *job, const struct tile *tile, double *photons)
+/* Adds the photons of the amorphous material to those of a tile. */
+static void amorphous_photons(const struct job *job, const struct tile *tile,
+                              double *photons)
 {
     const struct launch a = launch_of(job->frame, tile);
     struct lanes l;
 
-    if (!reach_is_empty(job->reach, tile)) return 0;
+    if (job->frame->amorphous_scale == 0) return;
     take_tile(&a, &l);
     lane_fill(l.n, l.centre, 0);
-    if (job->frame->amorphous_scale != 0) amorphous_at_centre(&a, &l);
-    for (int i = 0; i < l.n; i++) photons[i] = (double)l.centre[i];
+    amorphous_at_centre(&a, &l);
+    for (int i = 0; i < l.n; i++) photons[i] += (double)l.centre[i];
+}
+
+/* Returns 1 when no pair reaches the tile: then all its photons are those of the amorphous
+ * material, which are computed. */
+static int is_amorphous(const struct job *job, const struct tile *tile, double *photons)
+{
+    if (!reach_is_empty(job->reach, tile)) return 0;
+    memset(photons, 0, (size_t)tile->width * (size_t)tile->height * sizeof *photons);
+    amorphous_photons(job, tile, photons);
     return 1;
 }
 
@@ -372,25 +381,10 @@ static double close_tile(const struct job *job, const struct tile *tile, double 
     return objective->linear ? MOMENTS.product(l.n, p.photons_bar, photons) : value;
 }
 
-static void rows_of_sums(const struct job *job, const struct tile *tile, double factor,
-                         const struct tangents *along, struct columns *columns,
-                         double *photons, double *change)
+static void amorphous_rows(const struct job *job, const struct tile *tile,
+                           const struct tangents *along, double *photons, double *change)
 {
-    const struct launch a = launch_of(job->frame, tile);
-    struct lanes l;
-    struct cotangent p;
-    struct rows r;
-    const struct accumulator to = {NULL, &r};
-
-    clear_numbers(along, &r);
-    r.columns = columns;
-    r.change = change;
-    factors_alone(&a, &l);
-    memcpy(l.bragg, photons, sizeof *photons * (size_t)l.n);
-    finish(&a, factor, &l, photons);
-    factors_jacobian(&a, factor, &l, &p, &to);
-    scales_back(job->spec, a.frame, factor, &l, &p, &to);
-    close_jacobian(&l, &r);
+    amorphous_photons(job, tile, photons);
     AMORPHOUS.jacobian(job, tile, along, change);
 }
 
@@ -463,7 +457,7 @@ const struct adjoint_kernels KERNELS = {
 #undef VARIANT
     },
     SPOT_ROWS,
-    rows_of_sums,
+    amorphous_rows,
     product,
     LANE_LOSS,
 };

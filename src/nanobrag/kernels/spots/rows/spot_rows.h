@@ -40,6 +40,15 @@ struct row_place {
     double place[3], into[3], fast[3], slow[3];
 };
 
+/* The changes of the factors that a pixel takes once: `relative` ones; `more` of
+ * row_tangents.scale; and of what the polarization is computed from. `polar` is 1 where
+ * that changes. */
+struct row_factor {
+    int which;
+    double relative, more, kahn, polar;
+    struct phys_source source;
+};
+
 /* How the indices of an orientation change by a rotation: turn[3 i + j] is axis i
  * times reciprocal axis j, a cross product. */
 struct row_turn {
@@ -49,16 +58,18 @@ struct row_turn {
 /* What all tiles share. */
 struct row_tangents {
     const struct tangents *along;
-    int nblocks, nplaces;
+    int nblocks, nplaces, nfactors;
     int moments; /* 1: several samples of a pixel, and the detector turns or is enlarged */
     struct row_block *block; /* (nblocks) */
     struct row_place *place; /* (nplaces) */
+    struct row_factor *factor; /* (nfactors) */
     struct row_turn *turn; /* (orientations) */
+    double scale; /* photons of a sum of F^2, without solid angle and polarization */
     double least; /* share of a spot's peak below which a sample is left out */
 };
 
-/* Numbers of a pixel besides those of the tangents: its sum of F^2, and the cotangent of
- * its place with the moments of that. */
+/* Numbers of a pixel besides those of the tangents: its sum of F^2, and the cotangents of
+ * its samples' places with the moments of these. */
 enum { ROW_OWN = 1, ROW_PLACE = 3, ROW_MOMENTS = 9 };
 
 /* The spots of a tile. */
@@ -67,13 +78,13 @@ struct spot_list {
     size_t n;
 };
 
-/* Adds up the samples of a tile's spots in a part of it: sums[i] of F^2, and change[d
- * TILE_PIXELS + i] along each tangent, without the factors that a pixel takes once. Adds
- * to `columns` unless NULL, and stops early when these are full. `workspace` is that of a
+/* Computes the photons of a part of a tile from the samples of its spots, and change[d
+ * TILE_PIXELS + i] along each tangent; the amorphous material is left out. Adds to
+ * `columns` unless NULL, and stops early when these are full. `workspace` is that of a
  * tile_jacobian. */
 typedef void spot_rows(const struct job *job, const struct tile *part,
                        const struct row_tangents *of, const struct spot_list *spots,
-                       void *workspace, struct columns *columns, double *sums,
+                       void *workspace, struct columns *columns, double *photons,
                        double *change);
 
 #define SPOT_ROWS_JOINED(kernels) kernels##_spot_rows

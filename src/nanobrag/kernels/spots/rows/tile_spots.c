@@ -311,6 +311,31 @@ static void add_place(const struct phys_frame *frame, int d,
     }
 }
 
+/* Appends a tangent to those that change the factors of a pixel. */
+static void add_factor(const struct job *job, int d, const struct phys_frame_tangent *dot,
+                       struct row_tangents *out)
+{
+    const struct phys_frame *frame = job->frame;
+    const int curved = frame->surface == PHYS_CURVED,
+              constant = frame->default_f != 0 && job->spec.lookup == PHYS_CONSTANT;
+    struct row_factor *f = out->factor + out->nfactors;
+    double relative = 2 * dot->peak / frame->peak;
+
+    if (constant) relative += 2 * dot->default_f / frame->default_f;
+    if (!frame->point_pixel) relative += 2 * dot->pixel / frame->pixel;
+    if (!frame->point_pixel && !curved)
+        relative += dot->close_distance / frame->close_distance;
+    if (curved) relative -= 2 * dot->distance / frame->distance;
+    f->which = d;
+    f->relative = relative;
+    f->more = dot->bragg_scale * phys_constant_factor(job->spec, frame);
+    f->kahn = dot->kahn;
+    f->source = dot->source[0];
+    f->polar = frame->polarised
+               && (dot->kahn != 0 || phys_source_inner(dot->source, dot->source) != 0);
+    out->nfactors += relative != 0 || f->more != 0 || f->polar != 0;
+}
+
 void tile_spots_tangents(const struct job *job, const struct tangents *along, double least,
                          struct row_tangents *out)
 {
@@ -318,7 +343,8 @@ void tile_spots_tangents(const struct job *job, const struct tangents *along, do
 
     out->along = along;
     out->least = least;
-    out->nblocks = out->nplaces = out->moments = 0;
+    out->scale = frame->bragg_scale * phys_constant_factor(job->spec, frame);
+    out->nblocks = out->nplaces = out->nfactors = out->moments = 0;
     for (int d = 0; d < along->n; d++) {
         const struct phys_frame_tangent *dot = along->dot + d;
         const int shines =
@@ -329,6 +355,7 @@ void tile_spots_tangents(const struct job *job, const struct tangents *along, do
         if (phys_changes(dot, PHYS_PLACE) || dot->pixel != 0 || dot->normal[0] != 0
             || dot->normal[1] != 0 || dot->normal[2] != 0)
             add_place(frame, d, dot, out);
+        add_factor(job, d, dot, out);
     }
     if (frame->oversample == 1) out->moments = 0;
     for (int k = 0; k < frame->norientation; k++)
