@@ -14,8 +14,9 @@
 
 NB_BEGIN_DECLS
 
-/* Statistics over the rendered pixels: those inside the ROI and not masked. Pixel values
- * are rounded to float32 first, as nanoBragg does. */
+/* Statistics over the rendered pixels: those inside the ROI and, where there are boxes, in
+ * one of them, and not masked. Pixel values are rounded to float32 first, as nanoBragg
+ * does. */
 typedef struct nb_statistics {
     int64_t count; /* rendered pixels */
     double max; /* largest value; 0 if no pixel is above 0               photons   */
@@ -24,7 +25,8 @@ typedef struct nb_statistics {
     double sum, mean; /*                                                 photons   */
     double rms; /* sqrt(sum of squares/(count - 1))                      photons   */
     double rmsd; /* sqrt(sum of squared deviations from the mean/(count - 1)); with
-                    NB_QUIRK_STATISTICS masked pixels count as 0         photons   */
+                    NB_QUIRK_STATISTICS those of the ROI that are not
+                    rendered count as 0                                  photons   */
     double solid_angle; /* sum over the rendered pixels                  steradian */
     int64_t nonfinite; /* NaN or infinite pixels; sum, mean, rms and rmsd include them */
     int max_panel; /* panel of the maximum; 0 in this version */

@@ -134,6 +134,11 @@ typedef struct nb_detector {
     int also_kind; /* enum nb_origin: meaning of also; DEFAULT: not used */
     double also[3]; /* a second statement of the origin, which must agree with the first
                        within 1e-6 pixel                               mm or pixel  */
+    const int *box; /* boxes, each with the four numbers of a roi inside the image: only
+                       pixels of the roi in one of them are rendered, and time and memory
+                       follow them, not the detector (but for whole images and behind a
+                       point spread). They may overlap; a pixel counts once  (nbox x 4) */
+    size_t nbox; /* number of boxes; 0: pixels need not lie in one */
 } nb_detector;
 
 typedef struct nb_beam {

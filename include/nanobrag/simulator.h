@@ -9,8 +9,9 @@
  *   what                                         when                        then
  *   plans of calls (compile.h), and kernels      first call of a kind        kept by the
  *   built at run time                                                        context
- *   a double image; workspace of tangents,       first call that needs it    kept by the
- *   gradients and normal matrices                                            simulator
+ *   the rendered tiles in double (with a         first call that needs it    kept by the
+ *   point spread an image); workspace of                                     simulator
+ *   tangents, gradients and normal matrices
  *   lists of NB_SPOTS; copies for a device or    a call needs more           kept, grown
  *   from it, images of nb_forward_batch() there
  *   the Jacobian of a normal matrix behind a     each call                   freed
@@ -156,9 +157,9 @@ NB_API nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene 
  *   x      [in]   parameters; NULL: the values of the scene        (nparam)
  *   image  [out]  photons per pixel, float32 or float64            (nslow x nfast)
  *
- * Pixels outside the ROI and masked pixels are 0, but a point spread carries their light
- * into their neighbours. A float32 image is the rounded float64 image. The first image that
- * is not dense float64 allocates a dense one as workspace.
+ * Pixels outside the ROI or all boxes, and masked ones, are 0, but a point spread carries
+ * their light into their neighbours. A float32 image is the rounded float64 image. The
+ * first image that is not dense float64 allocates the rendered tiles as workspace.
  *
  * The image may lie on the CUDA device that computes it (nb_description.device), unless the
  * scene has a point spread. It is complete when the call returns. Earlier work on its
@@ -407,7 +408,7 @@ typedef struct nb_description {
     double sample_max, pixel_reciprocal; /* largest edge N |a| of the crystal; lambda x
                                             distance/pixel                      A      */
     double qmax; /* largest |q| on the detector                                 1/A    */
-    int64_t pixels; /* rendered pixels: inside the ROI and not masked */
+    int64_t pixels; /* rendered pixels: inside the ROI and a box, and not masked */
     double evaluations; /* pixels x sub-pixels x layers x sources x phi x domains */
     double background_intensity; /* nanoBragg's I_bg with NB_QUIRK_WATER, else 0
                                                                  photons/steradian     */

@@ -27,6 +27,7 @@
 #include "base/floats.h"
 #include "grad/psf.h"
 #include "grad/tangent.h"
+#include "kernels/grid.h"
 
 static nb_status render(nb_simulator *sim, const nb_scene *scene,
                         const struct phys_frame *frame, double *photons)
@@ -42,13 +43,9 @@ static nb_status render(nb_simulator *sim, const nb_scene *scene,
 static void blank(const struct window *window, double *photons)
 {
     for (int s = 0; s < window->nslow; s++)
-        for (int f = 0; f < window->nfast; f++) {
-            const int inside = f >= window->roi[0] && f < window->roi[1]
-                               && s >= window->roi[2] && s < window->roi[3];
-
-            if (!inside || !window_shows(window, s, f))
+        for (int f = 0; f < window->nfast; f++)
+            if (!window_shows(window, s, f))
                 photons[(size_t)s * (size_t)window->nfast + (size_t)f] = 0;
-        }
 }
 
 static void finish(nb_simulator *sim, const nb_scene *scene, double *photons)
@@ -76,21 +73,55 @@ static nb_status render_in_place(nb_simulator *sim, const nb_scene *scene,
     return backend_run(&request);
 }
 
+/* Write packed photons to an image. */
+static void unpack(const struct job *job, const nb_array *image)
+{
+    array_zero(image);
+    for (int t = 0; t < grid_count(job); t++) {
+        const struct tile tile = grid_tile(job, t);
+        double photons[TILE_PIXELS];
+
+        grid_read(job, &tile, photons);
+        for (int i = 0; i < TILE_PIXELS; i++)
+            if (grid_is_rendered(&tile, i))
+                array_set(image, tile.slow + i / TILE_FAST, tile.fast + i % TILE_FAST,
+                          photons[i]);
+    }
+}
+
+/* Render into an image of another type or with strides. Only a point spread and a device
+ * make a dense image first. */
+static nb_status render_converted(nb_simulator *sim, const nb_scene *scene,
+                                  const struct phys_frame *frame, const nb_array *image)
+{
+    struct request request = backend_request(BACKEND_FORWARD, sim, scene, frame);
+    struct job job = simulator_job(sim, scene, frame, NULL);
+
+    if (sim->psf || sim->device.scene.gpu) {
+        NB_TRY(simulator_photons(sim));
+        NB_TRY(simulator_render(sim, scene, frame, sim->photons));
+        array_write(image, sim->photons);
+        return NB_OK;
+    }
+    NB_TRY(simulator_packed(sim, &job));
+    request.photons = job.photons;
+    request.packed = 1;
+    NB_TRY(backend_run(&request));
+    unpack(&job, image);
+    return NB_OK;
+}
+
 nb_status simulator_forward(nb_simulator *sim, const double *x, nb_array *image)
 {
     nb_scene scene;
     struct phys_frame frame;
-    double *photons;
 
     if (!image) return fail(sim->ctx, NB_ERR_ARGUMENT, "image: no array was given");
     NB_TRY(backend_check_output(sim, image));
     NB_TRY(simulator_frame(sim, x, &scene, &frame));
     if (array_is_on_device(image)) return render_in_place(sim, &scene, &frame, image);
-    if (!array_is_dense_f64(image)) NB_TRY(simulator_photons(sim));
-    photons = array_is_dense_f64(image) ? image->data : sim->photons;
-    NB_TRY(simulator_render(sim, &scene, &frame, photons));
-    if (photons != image->data) array_write(image, photons);
-    return NB_OK;
+    if (!array_is_dense_f64(image)) return render_converted(sim, &scene, &frame, image);
+    return simulator_render(sim, &scene, &frame, image->data);
 }
 
 nb_status nb_forward(nb_simulator *sim, const double *x, nb_array *image)

@@ -19,6 +19,7 @@
 #include "support/renders.h"
 #include "support/scenes.h"
 #include "support/tap.h"
+#include "support/windows.h"
 #include "support/worst.h"
 
 static const double allowed_double = 1e-12, allowed_float = 1e-5; /* of the peak */
@@ -440,11 +441,10 @@ static int arrays_there(void)
 static int counts(void)
 {
     enum { SIDE = 512, PIXELS = SIDE * SIDE };
-    static const int roi[4] = {0, SIDE, 0, SIDE};
     static double photons[PIXELS];
     static uint16_t here[PIXELS], there[PIXELS];
-    const struct window window = {SIDE, SIDE, {0, SIDE, 0, SIDE}, NULL};
-    const struct gpu_counting counting = {SIDE, SIDE, roi, NULL, 1, 1, 40, 7, 3};
+    struct window window;
+    const struct gpu_counting counting = {SIDE, SIDE, window.roi, NULL, 1, 1, 40, 7, 3};
     const nb_scene scene = many_tiles();
     const nb_array image = nb_array_f64(photons, SIDE, SIDE);
     nb_array counted = nb_array_u16(here, SIDE, SIDE);
@@ -460,6 +460,7 @@ static int counts(void)
     nb_simulator *sim;
 
     if (!has_device()) return TAP_SKIP;
+    window = windows_make(SIDE, SIDE, NULL, 0, SIDE, 0, SIDE);
     ctx = context_of(NB_CUDA);
     sim = make(ctx, &scene, "", NB_DOUBLE); /* which opens the device */
     kept.gpu = ctx->gpu;
@@ -468,9 +469,9 @@ static int counts(void)
     if (gpu_count_from_host(ctx, &kept, &counting, photons, 64, there, &tally) != NB_OK)
         tap_check(0, "counts: %s", nb_context_message(ctx));
     tap_check(memcmp(here, there, sizeof here) == 0 && digitize_photons(&tally) == sum,
-              "the same counts; %.17g photons expected %.17g", digitize_photons(&tally),
-              sum);
+              "the same counts; %.17g photons of %.17g", digitize_photons(&tally), sum);
     gpu_scene_drop(&kept);
+    window_free(&window);
     nb_simulator_free(sim);
     nb_context_free(ctx);
     return TAP_PASS;

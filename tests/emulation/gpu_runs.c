@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emulation/emulated.h"
+#include "kernels/grid.h"
 #include "kernels/rounding.h"
 #include "physics/step.h"
 #include "support/plant.h"
@@ -74,7 +75,7 @@ int gpu_case_parts(const struct gpu_case *c)
 
         for (int s = 0; s < c->frame.nslow; s += GPU_SLOW)
             for (int f = 0; f < c->frame.nfast; f += GPU_FAST) {
-                const struct tile tile = {f, s, GPU_FAST, GPU_SLOW};
+                const struct tile tile = grid_whole(f, s, GPU_FAST, GPU_SLOW);
 
                 worst = fmax(worst, rounding_single(&rounding, &tile, parts));
             }

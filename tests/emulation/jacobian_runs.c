@@ -94,7 +94,7 @@ static void find_truth(struct device_run *t, int lanes)
 
     for (int slow = 0; slow < nslow; slow += TILE_SLOW)
         for (int fast = 0; fast < nfast; fast += TILE_FAST) {
-            const struct tile tile = {fast, slow, TILE_FAST, TILE_SLOW};
+            const struct tile tile = grid_whole(fast, slow, TILE_FAST, TILE_SLOW);
             double photons[TILE_PIXELS];
 
             adjoint_kernels->jacobian[t->job.spec.shape][t->job.spec.lookup](&t->job, &tile,
@@ -358,7 +358,7 @@ void jacobian_f_truth(const struct device_run *t, const double *bar, double *f_b
     out.f = f_bar;
     for (int slow = 0; slow < t->frame.nslow; slow += TILE_SLOW)
         for (int fast = 0; fast < t->frame.nfast; fast += TILE_FAST) {
-            const struct tile tile = {fast, slow, TILE_FAST, TILE_SLOW};
+            const struct tile tile = grid_whole(fast, slow, TILE_FAST, TILE_SLOW);
 
             for (int i = 0; i < TILE_PIXELS; i++) {
                 const int f = fast + i % TILE_FAST, s = slow + i / TILE_FAST;

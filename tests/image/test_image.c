@@ -16,6 +16,7 @@
 #include "physics/noise/philox.h"
 #include "scene/random.h"
 #include "support/tap.h"
+#include "support/windows.h"
 #include "support/worst.h"
 
 #define COUNT(list) (sizeof(list) / sizeof *(list))
@@ -269,14 +270,15 @@ static int inside(const struct window *window, int s, int f)
 static int noise_threads_and_roi(void)
 {
     static struct picture whole, part;
-    const struct window all = {NSLOW, NFAST, {0, NFAST, 0, NSLOW}, whole.mask};
-    const struct window roi = {NSLOW, NFAST, {11, 60, 5, 149}, whole.mask};
+    struct window all, roi;
     double photons, photons_again, sum = 0;
     int64_t overloads, overloads_again, over = 0;
     nb_digitizer how = {.offset = 40, .noise = 1, .seed = -3, .image = 9};
 
     fill_picture(&whole);
     fill_picture(&part);
+    all = windows_make(NSLOW, NFAST, whole.mask, 0, NFAST, 0, NSLOW);
+    roi = windows_make(NSLOW, NFAST, whole.mask, 11, 60, 5, 149);
     how.photons = &photons;
     how.overloads = &overloads;
     digitize_picture(&whole, &all, &how, NULL, 1);
@@ -309,6 +311,8 @@ static int noise_threads_and_roi(void)
             over += part.counts[at] != (inside(&roi, s, f) ? whole.counts[at] : 0);
         }
     (void)tap_close("pixels that depend on the ROI", (double)over, 0, 0);
+    window_free(&all);
+    window_free(&roi);
     return TAP_PASS;
 }
 
@@ -316,10 +320,11 @@ static int noise_threads_and_roi(void)
 static int noise_counts(void)
 {
     static struct picture picture;
-    const struct window window = {NSLOW, NFAST, {2, 90, 3, 140}, picture.mask};
+    struct window window;
     static const double offset[] = {0, 40, -2.5, 12.75};
 
     fill_picture(&picture);
+    window = windows_make(NSLOW, NFAST, picture.mask, 2, 90, 3, 140);
     picture.photons[10 * NFAST + 10] = NAN;
     picture.photons[10 * NFAST + 11] = INFINITY;
     picture.photons[10 * NFAST + 12] = -1e-12;
@@ -340,13 +345,14 @@ static int noise_counts(void)
             }
         tap_check(wrong == 0, "offset %g: %d wrong counts", offset[i], wrong);
     }
+    window_free(&window);
     return TAP_PASS;
 }
 
 static int noise_quirk_stream(void)
 {
     static struct picture picture;
-    const struct window window = {NSLOW, NFAST, {2, 90, 3, 140}, picture.mask};
+    struct window window;
     struct random_stream left = {0}, random = {0};
     struct noise_spare spare = {0};
     double photons, sum = 0;
@@ -355,6 +361,7 @@ static int noise_quirk_stream(void)
     nb_digitizer how = {.offset = 10, .noise = 1, .seed = 7};
 
     fill_picture(&picture);
+    window = windows_make(NSLOW, NFAST, picture.mask, 2, 90, 3, 140);
     picture.photons[20 * NFAST + 20] = 3e6; /* rounded normal */
     how.photons = &photons;
     how.overloads = &overloads;
@@ -381,6 +388,7 @@ static int noise_quirk_stream(void)
     (void)tap_close("photons", photons, sum, 0);
     (void)tap_close("overloads", (double)overloads, (double)over, 0);
     tap_check(!left.filled, "the scene's generator is left alone");
+    window_free(&window);
     return TAP_PASS;
 }
 
@@ -407,7 +415,7 @@ static int digitize_rounding(void)
     };
 
     for (size_t i = 0; i < COUNT(row); i++) {
-        const struct window window = {1, 1, {0, 1, 0, 1}, NULL};
+        struct window window = windows_make(1, 1, NULL, 0, 1, 0, 1);
         double photons = row[i].photons, drawn = -1;
         uint16_t count = 7;
         int64_t overloads = -1;
@@ -419,6 +427,7 @@ static int digitize_rounding(void)
                                   .overloads = &overloads};
 
         digitize(&window, &how, &image, NULL, 1, &counts);
+        window_free(&window);
         tap_check(count == row[i].count, "%.9g x %g + %g: %d, expected %d", photons,
                   row[i].scale, row[i].offset, count, row[i].count);
         tap_check(overloads == (photons * row[i].scale + row[i].offset > 65535)
@@ -434,7 +443,7 @@ static int digitize_window(void)
     static float image[2 * NSLOW * NFAST];
     static uint16_t out[NSLOW * NFAST * 3];
     static struct picture picture;
-    const struct window window = {NSLOW, NFAST, {2, 90, 3, 140}, picture.mask};
+    struct window window;
     const nb_digitizer how = {.offset = 40.25};
     nb_array photons = nb_array_f32(image, NSLOW, NFAST);
     nb_array counts = nb_array_u16(out, NSLOW, NFAST);
@@ -446,6 +455,7 @@ static int digitize_window(void)
     counts.stride[0] = (int64_t)3 * NFAST;
     counts.stride[1] = 3;
     fill_picture(&picture);
+    window = windows_make(NSLOW, NFAST, picture.mask, 2, 90, 3, 140);
     for (int s = 0; s < NSLOW; s++)
         for (int f = 0; f < NFAST; f++) {
             const double p = picture.photons[s * NFAST + f];
@@ -469,6 +479,7 @@ static int digitize_window(void)
             wrong += out[3 * at + 1] != 0x101;
         }
     (void)tap_close("wrong counts", wrong, 0, 0);
+    window_free(&window);
     return TAP_PASS;
 }
 
@@ -477,7 +488,7 @@ static int digitize_window(void)
 static int statistics_sums(void)
 {
     static struct picture picture;
-    const struct window window = {NSLOW, NFAST, {2, 90, 3, 140}, picture.mask};
+    struct window window;
     const nb_array image = nb_array_f64(picture.photons, NSLOW, NFAST);
     long double sum = 0, squares = 0, shown = 0, hidden = 0, spread = 0, mean;
     nb_statistics ours, quirk;
@@ -489,6 +500,7 @@ static int statistics_sums(void)
     picture.mask[50 * NFAST + 30] = picture.mask[51 * NFAST + 3] = 1;
     picture.photons[20 * NFAST + 20] = 1e7;
     picture.mask[20 * NFAST + 20] = 0;
+    window = windows_make(NSLOW, NFAST, picture.mask, 2, 90, 3, 140);
     picture.photons[1] = 1e8;
     for (int pass = 0; pass < 2; pass++) {
         mean = shown > 0 ? sum / shown : 0;
@@ -523,6 +535,7 @@ static int statistics_sums(void)
     same = quirk.sum == ours.sum && quirk.rms == ours.rms && quirk.max == ours.max
            && at_quirk[0] == at[0] && at_quirk[1] == at[1];
     tap_check(same, "the quirk changes nothing else");
+    window_free(&window);
     return TAP_PASS;
 }
 
@@ -531,22 +544,24 @@ static int statistics_corners(void)
     double photons[2] = {0, 3};
     const uint8_t mask[2] = {0, 0};
     const nb_array image = nb_array_f64(photons, 1, 2);
-    struct window window = {1, 2, {0, 2, 0, 1}, mask};
+    struct window window = windows_make(1, 2, mask, 0, 2, 0, 1);
     nb_statistics s;
     int at[2];
 
     statistics_of(&window, &image, 0, &s, at);
+    window_free(&window);
     tap_check(s.count == 0 && s.max == 0 && s.mean == 0 && s.rms == 0 && s.rmsd == 0
                   && at[0] == -1 && at[1] == -1,
               "all masked: zeros, no maximum");
-    window.mask = NULL;
-    window.roi[0] = 1;
+    window = windows_make(1, 2, NULL, 1, 2, 0, 1);
     statistics_of(&window, &image, 1, &s, at);
+    window_free(&window);
     tap_check(s.count == 1 && s.max == 3 && s.mean == 3 && s.rms == 3 && s.rmsd == 0,
               "one pixel: rms %g, rmsd %g", s.rms, s.rmsd);
-    window.roi[0] = 0;
     photons[1] = -1;
+    window = windows_make(1, 2, NULL, 0, 2, 0, 1);
     statistics_of(&window, &image, 0, &s, at);
+    window_free(&window);
     tap_check(s.max == 0 && at[0] == -1 && s.sum == -1, "nothing above 0: no maximum");
     return TAP_PASS;
 }

@@ -237,10 +237,10 @@ static double worst_to(int precision, double tolerance, int cells, double *worst
         sum = numbers(a.n);
         scale = numbers(a.n);
         tangents_of(&s, sum, scale);
-        /* The S of a default that only tails reach may lie below the tolerance itself, and
-         * is then measured by a small part of another one's. */
+        /* The S of a default that only tails reach may lie below what is cut off, 1e-9 of
+         * the peak in float, and is then measured by a small part of another one's. */
         if (cells > 0 && a.default_f < a.n)
-            scale[a.default_f] = fmax(scale[a.default_f], 1e-9 * scale[0]);
+            scale[a.default_f] = fmax(scale[a.default_f], 1e-8 * scale[0]);
         own = worst_of(a.n, a.linear, b.linear, scale);
         worst_add(&worst, own, 0, 1);
         loss = worst_of_loss(a.n, a.loss, b.loss, scale);

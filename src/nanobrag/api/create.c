@@ -19,7 +19,7 @@
 
 /* The numbers of elements that the arena holds. */
 struct sizes {
-    size_t pixels, mask, sources, given_sources, beamlets, orientations, domains;
+    size_t pixels, mask, boxes, sources, given_sources, beamlets, orientations, domains;
     size_t stol, box, box_single, unlisted;
     size_t source_change, rotations, box_bar, unspread;
     size_t dense, domain_weights, lists_source, lists_weight, listed;
@@ -41,6 +41,7 @@ static struct sizes sizes_of(const nb_simulator *sim)
 
     n.pixels = (size_t)s->detector.nslow * (size_t)s->detector.nfast;
     n.mask = s->detector.mask ? n.pixels : 0;
+    n.boxes = 4 * s->detector.nbox;
     n.sources = (size_t)sim->fixed.nsource;
     n.given_sources = (size_t)s->beam.nsource;
     n.beamlets = sim->fixed.ngrid > 0 ? n.sources : 0;
@@ -68,10 +69,9 @@ static struct sizes sizes_of(const nb_simulator *sim)
 static struct adjoint_sizes adjoint_sizes_of(const nb_simulator *sim, const struct sizes *n)
 {
     const nb_scene *s = &sim->scene;
-    const int *roi = s->detector.roi;
     struct adjoint_sizes sizes;
 
-    sizes.pixels = (size_t)(roi[1] - roi[0]) * (size_t)(roi[3] - roi[2]);
+    sizes.pixels = (size_t)sim->window.count;
     sizes.sources = n->source_change;
     sizes.orientations = n->rotations;
     sizes.box = n->box_bar;
@@ -99,6 +99,7 @@ static void take_arrays(struct arena *arena, void *user)
     const struct arena_part parts[] = {
         {&sim->rows_of_image, (size_t)s->detector.nslow, sizeof(double), NULL},
         {&s->detector.mask, n->mask, 1, s->detector.mask},
+        {&s->detector.box, n->boxes, sizeof *s->detector.box, s->detector.box},
         {&sim->sources, n->sources, sizeof *sim->sources, NULL},
         {&s->beam.source, n->given_sources, sizeof(nb_source), s->beam.source},
         {&sim->fixed.beamlet, n->beamlets, sizeof *sim->fixed.beamlet, NULL},
@@ -188,6 +189,28 @@ static nb_status make_psf(nb_simulator *sim)
     return make_transforms(sim, psf, d->nslow, d->nfast);
 }
 
+/* List the pixels that are rendered and, with a point spread, those around them and under
+ * the mask that spread light to them. */
+static nb_status make_windows(nb_simulator *sim)
+{
+    const nb_detector *d = &sim->scene.detector;
+    struct window_pixels pixels = {.nslow = d->nslow,
+                                   .nfast = d->nfast,
+                                   .mask = d->mask,
+                                   .box = d->box,
+                                   .nbox = d->nbox};
+
+    memcpy(pixels.roi, d->roi, sizeof pixels.roi);
+    if (!window_make(&pixels, &sim->window))
+        return fail_memory(sim->ctx, "the pixels to render");
+    if (!sim->psf) return NB_OK;
+    pixels.mask = NULL;
+    pixels.margin = sim->scene.psf.radius;
+    if (!window_make(&pixels, &sim->lit))
+        return fail_memory(sim->ctx, "the pixels to render");
+    return NB_OK;
+}
+
 /* Point the scene to the simulator's copy of the reflections, so that the caller may free
  * its list. Without free parameters the default may be listed as well. */
 static void keep_reflections(nb_simulator *sim, const struct sizes *n)
@@ -218,20 +241,18 @@ static double largest_fixed(const nb_simulator *sim)
     return largest;
 }
 
-/* Returns the number of samples in the ROI. */
+/* Returns the number of samples of the rendered pixels. */
 static double samples_of(const nb_simulator *sim, const struct phys_frame *frame)
 {
-    const int *roi = sim->window.roi;
-
-    return (double)(roi[1] - roi[0]) * (roi[3] - roi[2]) * frame->nlayers
-           * frame->oversample * frame->oversample;
+    return (double)sim->window.count * frame->nlayers * frame->oversample
+           * frame->oversample;
 }
 
 static void start_plans(nb_simulator *sim)
 {
     sim->plans.ctx = sim->ctx;
     sim->plans.policy = &sim->policy;
-    sim->plans.pixels = (size_t)sim->window.nslow * (size_t)sim->window.nfast;
+    sim->plans.pixels = window_packed(sim->psf ? &sim->lit : &sim->window);
     simulator_sign(sim);
 }
 
@@ -269,6 +290,7 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     NB_TRY(scene_resolve(sim->ctx, scene, &sim->fixed));
     NB_TRY(params_select(sim->ctx, scene, free_names, &sim->params));
     NB_TRY(make_psf(sim));
+    NB_TRY(make_windows(sim));
     n = sizes_of(sim);
     NB_TRY(make_arrays(sim, &n));
     scene_fill(scene, &sim->fixed, sim->box);
@@ -277,10 +299,7 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     sim->spec = specialize_scene(scene);
     keep_reflections(sim, &n);
     if (sim->params.f.n > 0) sim->fixed.f_listed = largest_fixed(sim);
-    sim->window.nslow = scene->detector.nslow;
-    sim->window.nfast = scene->detector.nfast;
-    memcpy(sim->window.roi, scene->detector.roi, sizeof sim->window.roi);
-    sim->window.mask = scene->detector.mask;
+    sim->window.mask = scene->detector.mask; /* the simulator's copy */
     /* An invalid scene is refused here, not at the first image. */
     NB_TRY(simulator_frame(sim, NULL, &first, &frame));
     policy_strategy(&sim->policy, &frame, sim->spec, samples_of(sim, &frame));
@@ -326,6 +345,9 @@ void nb_simulator_free(nb_simulator *sim)
     arena_free(&sim->tangents_memory);
     arena_free(&sim->normal_memory);
     arena_free(&sim->photons_memory);
+    arena_free(&sim->packed_memory);
+    window_free(&sim->window);
+    window_free(&sim->lit);
     arena_free(&sim->device.memory);
     arena_free(&sim->device.sums_memory);
     gpu_workspace_drop(&sim->device.images);

@@ -83,16 +83,6 @@ nb_status nb_resolved(const nb_simulator *sim, const double *x, nb_scene *out)
     return NB_OK;
 }
 
-static int64_t count_rendered(const struct window *w)
-{
-    int64_t count = 0;
-
-    if (!w->mask) return (int64_t)(w->roi[1] - w->roi[0]) * (w->roi[3] - w->roi[2]);
-    for (int s = w->roi[2]; s < w->roi[3]; s++)
-        for (int f = w->roi[0]; f < w->roi[1]; f++) count += window_shows(w, s, f);
-    return count;
-}
-
 static void describe_policy(const nb_simulator *sim, const nb_scene *scene,
                             const struct phys_frame *frame, nb_description *out)
 {
@@ -137,7 +127,7 @@ nb_status nb_describe(nb_simulator *sim, const double *x, nb_description *out)
     describe_policy(sim, &scene, &frame, out);
     if (sim->scene.crystal.hkl && sim->spec.lookup == PHYS_NEAREST)
         out->interpolate = NB_NEAREST;
-    out->pixels = count_rendered(&sim->window);
+    out->pixels = sim->window.count;
     out->evaluations = (double)out->pixels * frame.oversample * frame.oversample
                        * frame.nlayers * frame.nsource * frame.norientation;
     return NB_OK;
@@ -240,8 +230,7 @@ nb_status nb_statistics_get(nb_simulator *sim, const double *x, const nb_array *
     }
     job = simulator_job(sim, &scene, &frame, NULL);
     /* without the margin for a point spread */
-    memcpy(job.roi, sim->window.roi, sizeof job.roi);
-    job.mask = sim->window.mask;
+    job.window = &sim->window;
     if (!solid_angle_of_rows(&sim->window, &frame, &out->solid_angle))
         out->solid_angle = tiles_solid_angle(sim->policy.kernels.precise, &job,
                                              sim->ctx->threads, sim->rows_of_image);

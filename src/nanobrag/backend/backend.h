@@ -42,9 +42,10 @@ struct request {
     const nb_scene *scene;
     const struct phys_frame *frame;
 
-    /* An image is written as dense photons on the host or, if `output` is not NULL, to an
-     * array on the device. */
+    /* An image is written as dense photons on the host, only those of the window's tiles if
+     * `packed` is 1; or, if `output` is not NULL, to an array on the device. */
     double *photons;
+    int packed;
     const nb_array *output;
 
     /* A batch whose `done` stays 0 has to be computed image by image. */
@@ -160,6 +161,10 @@ void objective_start(const nb_simulator *sim, const struct objective_terms *term
  * place, with 0 where no pixel is rendered. */
 double objective_of_image(const nb_simulator *sim, const struct objective *objective,
                           double *photons);
+
+/* Returns the value for the photons of a job. */
+double objective_of_tiles(const nb_simulator *sim, const struct objective *objective,
+                          const struct job *job);
 
 /* ---- backend/device_derivatives.c and backend/device_counts.c ---- */
 

@@ -41,23 +41,31 @@ static nb_status try_image(void *user, struct progress *progress, const struct j
     return backend_host_image(user, progress, job);
 }
 
+/* Computes the image of a job with a plan. */
+static nb_status run_image(struct request *r, struct job *job)
+{
+    NB_TRY(backend_plan(r, PLAN_FORWARD, 0, try_image, r->sim, job));
+    return backend_host_image(r->sim, &r->sim->progress, job);
+}
+
 static nb_status host_forward(struct request *r)
 {
     struct job job = simulator_job(r->sim, r->scene, r->frame, r->photons);
 
-    NB_TRY(backend_plan(r, PLAN_FORWARD, 0, try_image, r->sim, &job));
-    return backend_host_image(r->sim, &r->sim->progress, &job);
+    job.packed = r->packed;
+    return run_image(r, &job);
 }
 
 static nb_status host_loss(struct request *r)
 {
+    nb_simulator *sim = r->sim;
+    struct job job = simulator_job(sim, r->scene, r->frame, NULL);
     struct host_objective of;
 
-    NB_TRY(simulator_photons(r->sim));
-    r->photons = r->sim->photons;
-    NB_TRY(host_forward(r));
-    objective_start(r->sim, &r->objective, &of);
-    r->value = objective_of_image(r->sim, &of.objective, r->sim->photons);
+    NB_TRY(simulator_packed(sim, &job));
+    NB_TRY(run_image(r, &job));
+    objective_start(sim, &r->objective, &of);
+    r->value = objective_of_tiles(sim, &of.objective, &job);
     return NB_OK;
 }
 
@@ -102,6 +110,8 @@ static nb_status host_adjoint(struct request *r)
     struct host_objective of;
     struct adjoint_call call = {sim, &of.objective};
 
+    if (sim->policy.strategy == NB_SPOTS && spots_vjp_splats(&job))
+        NB_TRY(simulator_packed(sim, &job));
     objective_start(sim, &r->objective, &of);
     NB_TRY(simulator_amorphous_fixed(sim, r->scene, r->frame, &job.amorphous_fixed));
     NB_TRY(backend_plan(r, PLAN_ADJOINT, 0, run_adjoint, &call, &job));
@@ -194,13 +204,14 @@ static void deliver_changes(const void *user, int chunk, const struct job *job,
     double change[TILE_PIXELS];
 
     (void)chunk;
+    (void)job;
     (void)adjoint_kernels;
     for (int d = 0; d < r->n; d++) {
         change_of(r->sim, jacobian, d, change);
         for (int i = 0; i < tile->width * tile->height; i++) {
             const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
 
-            if (grid_is_rendered(job, s, f)) array_set(r->change + d, s, f, change[i]);
+            if (grid_is_rendered(tile, i)) array_set(r->change + d, s, f, change[i]);
         }
     }
 }

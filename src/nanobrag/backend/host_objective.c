@@ -11,6 +11,7 @@
 #include "base/context.h"
 #include "base/floats.h"
 #include "image/target.h"
+#include "kernels/grid.h"
 
 static double row_of_cotangent(const void *user, size_t first, int n, const double *photons,
                                double *bar, double *weight)
@@ -102,10 +103,12 @@ static double objective_of_row(const struct window *w, const struct objective *o
     return sum;
 }
 
+/* The sums of as many chunks are added in order, whatever the threads. */
+enum { CHUNKS = 64 };
+
 double objective_of_image(const nb_simulator *sim, const struct objective *objective,
                           double *photons)
 {
-    enum { CHUNKS = 64 }; /* their sums are added in order, whatever the threads */
     const struct window *w = &sim->window;
     const size_t nfast = (size_t)w->nfast;
     double chunk[CHUNKS] = {0}, sum = 0;
@@ -120,6 +123,29 @@ double objective_of_image(const nb_simulator *sim, const struct objective *objec
                 chunk[c] += objective_of_row(w, objective, s, photons + (size_t)s * nfast);
             else
                 memset(photons + (size_t)s * nfast, 0, sizeof *photons * nfast);
+    }
+    for (int c = 0; c < CHUNKS; c++) sum += chunk[c];
+    return sum;
+}
+
+double objective_of_tiles(const nb_simulator *sim, const struct objective *objective,
+                          const struct job *job)
+{
+    const int count = grid_count(job);
+    double chunk[CHUNKS] = {0}, sum = 0;
+
+#pragma omp parallel for num_threads(sim->ctx->threads)
+    for (int c = 0; c < CHUNKS; c++) {
+        STANDARD_FLOATS;
+        const int end = (int)((int64_t)count * (c + 1) / CHUNKS);
+
+        for (int t = (int)((int64_t)count * c / CHUNKS); t < end; t++) {
+            const struct tile tile = grid_tile(job, t);
+            double photons[TILE_PIXELS], bar[TILE_PIXELS];
+
+            grid_read(job, &tile, photons);
+            chunk[c] += objective_tile(objective, job, &tile, photons, bar, NULL);
+        }
     }
     for (int c = 0; c < CHUNKS; c++) sum += chunk[c];
     return sum;

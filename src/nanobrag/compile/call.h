@@ -18,7 +18,7 @@
 struct plans {
     nb_context *ctx;
     const struct policy *policy;
-    size_t pixels; /* of an image */
+    size_t pixels; /* packed numbers of an image */
     struct signature common;
     uint32_t free[4]; /* the free parameters, in signatures of derivatives */
     int single_orientation; /* 1: images may take the kernel for one orientation */

@@ -9,7 +9,7 @@
 #include <nanobrag/array.h>
 #include <nanobrag/image.h>
 
-#include "image/window.h"
+#include "base/window.h"
 #include "physics/noise/counts.h"
 #include "scene/random.h"
 

@@ -55,8 +55,8 @@ int solid_angle_of_rows(const struct window *window, const struct phys_frame *fr
     const struct phys_detector det = phys_detector(frame);
     double sum = 0;
 
-    if (window->mask || det.surface != PHYS_FLAT || det.point_pixel || frame->each_omega
-        || window->roi[1] - window->roi[0] < LEAST_WIDTH
+    if (window->mask || window->boxed || det.surface != PHYS_FLAT || det.point_pixel
+        || frame->each_omega || window->roi[1] - window->roi[0] < LEAST_WIDTH
         || det.close_distance < LEAST_DISTANCE * frame->pixel)
         return 0;
     for (int s = window->roi[2]; s < window->roi[3]; s++)

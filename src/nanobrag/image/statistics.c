@@ -30,7 +30,7 @@ void statistics_pixels(const struct window *window, const nb_array *image, int s
     } else {
         for (int i = 0; i < n; i++) out[i] = (float)array_get(image, s, f + i);
     }
-    for (int i = 0; window->mask && i < n; i++)
+    for (int i = 0; window_hides(window) && i < n; i++)
         if (!window_shows(window, s, f + i)) out[i] = 0;
 }
 
@@ -98,7 +98,7 @@ static int remove_masked(const struct window *window, int s, int f, int n, float
 {
     int left = 0;
 
-    if (!window->mask) return n;
+    if (!window_hides(window)) return n;
     for (int i = 0; i < n; i++)
         if (window_shows(window, s, f + i)) p[left++] = p[i];
     return left;
@@ -146,9 +146,14 @@ void statistics_of(const struct window *window, const nb_array *image, int quirk
         for (int f = window->roi[0]; f < window->roi[1]; f += PIECE) {
             const int left = window->roi[1] - f, n = left < PIECE ? left : PIECE;
             struct part part;
+            const int piece[4] = {f, f + n, s, s + 1};
             float p[PIECE];
             int shown;
 
+            if (!window_overlaps(window, piece)) {
+                masked += n;
+                continue;
+            }
             statistics_pixels(window, image, s, f, n, p);
             shown = remove_masked(window, s, f, n, p);
             summarize(p, shown, &part);

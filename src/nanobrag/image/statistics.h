@@ -9,7 +9,7 @@
 #include <nanobrag/array.h>
 #include <nanobrag/image.h>
 
-#include "image/window.h"
+#include "base/window.h"
 
 /* Computes count, max, sum, mean, rms, rmsd and nonfinite, and the pixel (slow, fast) of
  * the maximum, -1 -1 if no pixel is above 0. With quirk_rmsd, masked pixels of the ROI

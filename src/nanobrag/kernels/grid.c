@@ -5,172 +5,155 @@
 #include <stddef.h>
 #include <string.h>
 
-int grid_across(const struct job *job)
-{
-    return (job->roi[1] + TILE_FAST - 1) / TILE_FAST - job->roi[0] / TILE_FAST;
-}
-
 int grid_count(const struct job *job)
 {
-    const int first = job->roi[2] / TILE_SLOW;
-
-    return grid_across(job) * ((job->roi[3] + TILE_SLOW - 1) / TILE_SLOW - first);
+    return job->window->ntile;
 }
 
 struct tile grid_tile(const struct job *job, int i)
 {
-    const int across = grid_across(job);
-    const struct tile tile = {(job->roi[0] / TILE_FAST + i % across) * TILE_FAST,
-                              (job->roi[2] / TILE_SLOW + i / across) * TILE_SLOW, TILE_FAST,
-                              TILE_SLOW};
+    return job->window->tile[i];
+}
 
+struct tile grid_whole(int fast, int slow, int width, int height)
+{
+    struct tile tile = {fast, slow, width, height, 0, {0}};
+
+    for (int r = 0; r < height; r++) tile.shown[r] = UINT32_MAX >> (TILE_FAST - width);
     return tile;
+}
+
+struct tile grid_piece(const struct tile *tile, int column, int row, int width, int height)
+{
+    struct tile piece = grid_whole(tile->fast + column, tile->slow + row, width, height);
+
+    piece.number = tile->number;
+    for (int r = 0; r < height; r++) piece.shown[r] &= tile->shown[row + r] >> column;
+    return piece;
 }
 
 struct tile grid_part(const struct tile *tile, int parts, int i)
 {
     const int width = tile->width / parts, height = tile->height / parts;
-    const struct tile part = {tile->fast + i % parts * width,
-                              tile->slow + i / parts * height, width, height};
 
-    return part;
+    return grid_piece(tile, i % parts * width, i / parts * height, width, height);
+}
+
+void grid_zero(const struct job *job)
+{
+    const struct window *w = job->window;
+    const size_t image = (size_t)w->nslow * (size_t)w->nfast;
+
+    memset(job->photons, 0,
+           sizeof *job->photons * (job->packed ? window_packed(w) : image));
 }
 
 void grid_clear(const struct job *job)
 {
-    const int nfast = job->frame->nfast, nslow = job->frame->nslow;
-    const int *roi = job->roi;
-
-    if (!job->mask && roi[0] == 0 && roi[1] == nfast && roi[2] == 0 && roi[3] == nslow)
-        return;
-    memset(job->photons, 0, sizeof *job->photons * (size_t)nslow * (size_t)nfast);
+    if (!window_is_whole(job->window)) grid_zero(job);
 }
 
-/* Returns the length of the overlap of first .. first + size - 1 with low .. high - 1, and
- * its first element in *start. */
-static int overlap(int first, int size, int low, int high, int *start)
+int grid_rendered(const struct tile *tile)
 {
-    const int end = first + size < high ? first + size : high;
-
-    *start = first > low ? first : low;
-    return end > *start ? end - *start : 0;
-}
-
-/* Returns the part of a tile inside the ROI, which lies inside the image. */
-static struct tile part_in_roi(const struct job *job, const struct tile *tile)
-{
-    struct tile p;
-
-    p.width = overlap(tile->fast, tile->width, job->roi[0], job->roi[1], &p.fast);
-    p.height = overlap(tile->slow, tile->height, job->roi[2], job->roi[3], &p.slow);
-    return p;
-}
-
-static size_t place_in(const struct tile *tile, int slow, int fast)
-{
-    return (size_t)(slow - tile->slow) * (size_t)tile->width + (size_t)(fast - tile->fast);
-}
-
-static size_t pixel_at(const struct job *job, int slow, int fast)
-{
-    return (size_t)slow * (size_t)job->frame->nfast + (size_t)fast;
-}
-
-int grid_rendered(const struct job *job, const struct tile *tile)
-{
-    const struct tile p = part_in_roi(job, tile);
     int count = 0;
 
-    if (!job->mask) return p.width * p.height;
-    for (int s = p.slow; s < p.slow + p.height; s++)
-        for (int i = 0; i < p.width; i++)
-            count += job->mask[pixel_at(job, s, p.fast) + (size_t)i] != 0;
+    for (int r = 0; r < tile->height; r++) count += __builtin_popcount(tile->shown[r]);
     return count;
 }
 
-int grid_is_rendered(const struct job *job, int s, int f)
+static int shows(const struct tile *tile, int row, int column)
 {
-    const int *roi = job->roi;
+    return (int)(tile->shown[row] >> column & 1);
+}
 
-    return f >= roi[0] && f < roi[1] && s >= roi[2] && s < roi[3]
-           && (!job->mask || job->mask[pixel_at(job, s, f)]);
+int grid_is_rendered(const struct tile *tile, int i)
+{
+    return shows(tile, i / tile->width, i % tile->width);
 }
 
 int grid_is_empty(const struct job *job)
 {
-    const int count = grid_count(job);
-
-    for (int t = 0; t < count; t++) {
-        const struct tile tile = grid_tile(job, t);
-
-        if (grid_rendered(job, &tile) > 0) return 0;
-    }
-    return 1;
+    return job->window->ntile == 0;
 }
 
-double grid_largest(const struct job *job, const struct tile *tile, const double *values)
+/* Copies the first n pixels of row r of a tile; those that are not rendered become 0. */
+static void copy_row(const struct tile *tile, int r, int n, const double *from, double *to)
 {
-    const struct tile p = part_in_roi(job, tile);
+    if (tile->shown[r] == UINT32_MAX >> (TILE_FAST - tile->width)) {
+        memcpy(to, from, sizeof *to * (size_t)n);
+        return;
+    }
+    for (int i = 0; i < n; i++) to[i] = 0;
+    for (int i = 0; i < n; i++)
+        if (shows(tile, r, i)) to[i] = from[i];
+}
+
+static double largest_of(int n, const double *values)
+{
     double largest = 0;
 
-    for (int s = p.slow; s < p.slow + p.height; s++) {
-        const double *row = values + place_in(tile, s, p.fast);
-        const uint8_t *mask = job->mask ? job->mask + pixel_at(job, s, p.fast) : NULL;
+    for (int i = 0; i < n; i++) {
+        const double size = fabs(values[i]);
 
-        for (int i = 0; i < p.width; i++) {
-            const double size = mask && !mask[i] ? 0 : fabs(row[i]);
-
-            largest = size > largest ? size : largest;
-        }
+        largest = size > largest ? size : largest;
     }
     return largest;
 }
 
-double grid_sum(const struct job *job, const struct tile *tile, const double *values)
+double grid_largest(const struct tile *tile, const double *values)
 {
-    const struct tile p = part_in_roi(job, tile);
+    double largest = 0, row[TILE_FAST];
+
+    for (int r = 0; r < tile->height; r++) {
+        copy_row(tile, r, tile->width, values + (size_t)r * (size_t)tile->width, row);
+        largest = fmax(largest, largest_of(tile->width, row));
+    }
+    return largest;
+}
+
+double grid_sum(const struct tile *tile, const double *values)
+{
     double sum = 0;
 
-    for (int s = p.slow; s < p.slow + p.height; s++) {
-        const double *row = values + place_in(tile, s, p.fast);
-        const uint8_t *mask = job->mask ? job->mask + pixel_at(job, s, p.fast) : NULL;
-
-        for (int i = 0; i < p.width; i++) sum += mask && !mask[i] ? 0 : row[i];
-    }
+    for (int r = 0; r < tile->height; r++)
+        for (int i = 0; i < tile->width; i++)
+            sum += shows(tile, r, i) ? values[r * tile->width + i] : 0;
     return sum;
+}
+
+/* Returns the photons of a tile from pixel 0 of row r on. */
+static double *row_of(const struct job *job, const struct tile *tile, int r)
+{
+    const struct window *w = job->window;
+    const int s = tile->slow + r;
+
+    if (!job->packed)
+        return job->photons + (size_t)s * (size_t)w->nfast + (size_t)tile->fast;
+    return job->photons + window_place(window_run_of(w, s, tile->fast), s, tile->fast);
 }
 
 void grid_read(const struct job *job, const struct tile *tile, double *values)
 {
-    const struct tile p = part_in_roi(job, tile);
-
-    memset(values, 0, sizeof *values * (size_t)(tile->width * tile->height));
-    for (int s = p.slow; s < p.slow + p.height; s++) {
-        double *row = values + place_in(tile, s, p.fast);
-        const uint8_t *mask = job->mask ? job->mask + pixel_at(job, s, p.fast) : NULL;
-
-        memcpy(row, job->photons + pixel_at(job, s, p.fast), sizeof *row * (size_t)p.width);
-        for (int i = 0; mask && i < p.width; i++)
-            if (!mask[i]) row[i] = 0;
-    }
+    for (int r = 0; r < tile->height; r++, values += tile->width)
+        if (tile->shown[r])
+            copy_row(tile, r, tile->width, row_of(job, tile, r), values);
+        else
+            memset(values, 0, sizeof *values * (size_t)tile->width);
 }
 
 double grid_write(const struct job *job, const struct tile *tile, const double *values)
 {
-    const struct tile p = part_in_roi(job, tile);
+    const int across = job->packed ? tile->width : job->window->nfast - tile->fast;
+    const int down = job->packed ? tile->height : job->window->nslow - tile->slow;
+    const int width = across < tile->width ? across : tile->width;
+    const int height = down < tile->height ? down : tile->height;
     double largest = 0;
 
-    for (int s = p.slow; s < p.slow + p.height; s++) {
-        const double *row = values + place_in(tile, s, p.fast);
-        double *to = job->photons + pixel_at(job, s, p.fast);
-        const uint8_t *mask = job->mask ? job->mask + pixel_at(job, s, p.fast) : NULL;
+    for (int r = 0; r < height; r++, values += tile->width) {
+        double *to = row_of(job, tile, r);
 
-        for (int i = 0; i < p.width; i++) {
-            const double value = mask && !mask[i] ? 0 : row[i], size = fabs(value);
-
-            to[i] = value;
-            largest = size > largest ? size : largest;
-        }
+        copy_row(tile, r, width, values, to);
+        largest = fmax(largest, largest_of(width, to));
     }
     return largest;
 }

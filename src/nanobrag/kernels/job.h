@@ -8,18 +8,9 @@
 
 #include <stdint.h>
 
+#include "base/window.h"
 #include "physics/frame.h"
 #include "physics/spec.h"
-
-/* Tiles lie on a fixed grid of the detector, which depends neither on the ROI nor on the
- * number of threads. */
-enum { TILE_FAST = 32, TILE_SLOW = 8, TILE_PIXELS = TILE_FAST * TILE_SLOW };
-
-/* A rectangle of pixels: fast .. fast + width - 1 by slow .. slow + height - 1. Kernels of
- * derivatives compute its pixels outside the image too, and their values are discarded. */
-struct tile {
-    int fast, slow, width, height;
-};
 
 struct reach;
 
@@ -33,9 +24,11 @@ struct job {
     const struct phys_frame *frame;
     struct phys_spec spec;
     double tolerance; /* largest error allowed, as a fraction of the image's peak */
-    int roi[4]; /* fast0 fast1 slow0 slow1, ends excluded */
-    const uint8_t *mask; /* nslow x nfast, 0 = skip; NULL: none */
+    const struct window *window; /* the pixels to render */
+    int roi[4]; /* those of the window, for a device, which renders no boxes: fast0 fast1 */
+    const uint8_t *mask; /* slow0 slow1, ends excluded; nslow x nfast, 0 = skip, or NULL */
     double *photons; /* nslow x nfast; pixels that are not rendered become 0 */
+    int packed; /* 1: photons are those of the window's tiles alone (base/window.h) */
     struct schedule schedule;
     int planned; /* 1: the compiled mode chose spec and schedule */
     const char *mutated; /* name of an array that is both input and output of the call;

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "kernels/grid.h"
 #include "kernels/kernels.h"
 #include "kernels/variants.h"
 #include "physics/pixel.h"
@@ -19,6 +20,13 @@ static double evaluations(const struct phys_frame *frame)
 {
     return (double)frame->oversample * frame->oversample * frame->nlayers * frame->nsource
            * frame->norientation;
+}
+
+/* Returns 1 for a pixel of a tile that is rendered and lies in the image. */
+static int is_wanted(const struct phys_frame *frame, const struct tile *tile, int i)
+{
+    return tile->slow + i / tile->width < frame->nslow
+           && tile->fast + i % tile->width < frame->nfast && grid_is_rendered(tile, i);
 }
 
 /* `progress` may be NULL. */
@@ -38,10 +46,10 @@ static inline void run(struct phys_spec spec, struct progress *progress,
             if (progress_within(progress, (double)i / pixels)) return;
             since = 0;
         }
-        since += each;
         photons[i] = 0;
-        if (s < frame->nslow && f < frame->nfast)
-            photons[i] = phys_finish(frame, phys_pixel(spec, frame, &view, s, f));
+        if (!is_wanted(frame, tile, i)) continue;
+        since += each;
+        photons[i] = phys_finish(frame, phys_pixel(spec, frame, &view, s, f));
     }
 }
 
@@ -100,7 +108,7 @@ static inline void jacobian(struct phys_spec spec, const struct job *job,
     run(spec, NULL, frame, tile, photons);
     for (int i = 0; i < pixels; i++) {
         const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
-        const int inside = s < frame->nslow && f < frame->nfast;
+        const int wanted = is_wanted(frame, tile, i);
         struct phys_frame_tangent bar = {0};
 
         bar.source = workspace;
@@ -109,11 +117,11 @@ static inline void jacobian(struct phys_spec spec, const struct job *job,
         bar.touched = columns ? &columns->touched : NULL;
         memset(workspace, 0, lists);
         if (columns && columns->full) return;
-        if (inside) phys_pixel_vjp(spec, frame, &view, s, f, 1, &bar);
+        if (wanted) phys_pixel_vjp(spec, frame, &view, s, f, 1, &bar);
         for (int d = 0; d < along->n; d++)
             change[(size_t)d * TILE_PIXELS + (size_t)i] =
-                inside ? phys_frame_inner(sources, orientations, &bar, along->dot + d) : 0;
-        if (columns && inside) pixel_columns(&bar, i, pixels, columns);
+                wanted ? phys_frame_inner(sources, orientations, &bar, along->dot + d) : 0;
+        if (columns && wanted) pixel_columns(&bar, i, pixels, columns);
     }
 }
 

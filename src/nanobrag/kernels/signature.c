@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "base/floats.h"
+#include "kernels/grid.h"
 #include "physics/pixel_signature.h"
 
 void signature_of(const struct job *job, int repeats, int threads, uint64_t *signature)
@@ -13,10 +14,16 @@ void signature_of(const struct job *job, int repeats, int threads, uint64_t *sig
 
     (void)threads; /* unused without OpenMP */
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int s = job->roi[2]; s < job->roi[3]; s++) {
+    for (int t = 0; t < grid_count(job); t++) {
         STANDARD_FLOATS;
-        for (int f = job->roi[0]; f < job->roi[1]; f++)
-            signature[(size_t)s * (size_t)frame->nfast + (size_t)f] =
-                phys_pixel_signature(job->spec, repeats, frame, &view, s, f);
+        const struct tile tile = grid_tile(job, t);
+
+        for (int i = 0; i < TILE_PIXELS; i++) {
+            const int s = tile.slow + i / TILE_FAST, f = tile.fast + i % TILE_FAST;
+
+            if (grid_is_rendered(&tile, i))
+                signature[(size_t)s * (size_t)frame->nfast + (size_t)f] =
+                    phys_pixel_signature(job->spec, repeats, frame, &view, s, f);
+        }
     }
 }

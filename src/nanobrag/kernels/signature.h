@@ -11,7 +11,7 @@
 
 #include "kernels/job.h"
 
-/* Writes the signature of every pixel in the ROI of a job, masked or not, to signature
+/* Writes the signature of every pixel that a job renders to signature
  * (nslow x nfast). `repeats` is 1 when all lattice points of the crystal are the same. */
 void signature_of(const struct job *job, int repeats, int threads, uint64_t *signature);
 

@@ -58,7 +58,7 @@ static double compute_tile(struct progress *progress, const struct kernel_set *k
     for (int i = 0; i < parts * parts; i++) {
         const struct tile part = grid_part(tile, parts, i);
 
-        if (grid_rendered(job, &part) == 0) continue;
+        if (grid_rendered(&part) == 0) continue;
         forward(progress, job->frame, &part, photons);
         if (progress_stopped(progress)) break;
         peak = fmax(peak, grid_write(job, &part, photons));
@@ -69,23 +69,28 @@ static double compute_tile(struct progress *progress, const struct kernel_set *k
 double tiles_solid_angle(const struct kernels *kernels, const struct job *job, int threads,
                          double *rows)
 {
-    const int count = grid_count(job), across = count > 0 ? grid_across(job) : 1;
+    const struct window *w = job->window;
     double sum = 0;
 
     (void)threads; /* unused without OpenMP */
 #pragma omp parallel for schedule(static) num_threads(threads)
-    for (int row = 0; row < count / across; row++) {
+    for (int row = 0; row < w->nrow; row++) {
         STANDARD_FLOATS;
         rows[row] = 0;
-        for (int t = row * across; t < (row + 1) * across; t++) {
-            const struct tile tile = grid_tile(job, t);
-            double omega[TILE_PIXELS];
+        for (int run = w->row[row]; run < w->row[row + 1]; run++) {
+            const int first = w->run[run].first;
+            const int n = (w->run[run].end - w->run[run].fast) / TILE_FAST;
 
-            kernels->omega(job->frame, &tile, omega);
-            rows[row] += grid_sum(job, &tile, omega);
+            for (int t = first; t < first + n; t++) {
+                const struct tile tile = grid_tile(job, t);
+                double omega[TILE_PIXELS];
+
+                kernels->omega(job->frame, &tile, omega);
+                rows[row] += grid_sum(&tile, omega);
+            }
         }
     }
-    for (int row = 0; row < count / across; row++) sum += rows[row];
+    for (int row = 0; row < w->nrow; row++) sum += rows[row];
     return sum;
 }
 
@@ -100,7 +105,6 @@ struct tiles_summary tiles_survey(const struct kernel_set *kernels, const struct
         double left;
         int n;
 
-        if (grid_rendered(job, &tile) == 0) continue;
         n = tiles_divisions(kernels, job, &rounding, &tile, &left);
         sum.tiles++;
         sum.divided += n > 0;

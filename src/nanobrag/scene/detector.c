@@ -78,6 +78,22 @@ static void resolve_roi(nb_detector *d)
         if (d->roi[i + 1] <= d->roi[i]) d->roi[0] = d->roi[1] = d->roi[2] = d->roi[3] = 1;
 }
 
+/* Checks that boxes lie inside the image and hold pixels. */
+static nb_status check_boxes(nb_context *ctx, const nb_detector *d)
+{
+    for (size_t i = 0; i < d->nbox; i++) {
+        const int *b = d->box + 4 * i;
+
+        if (b[0] < 0 || b[1] <= b[0] || b[1] > d->nfast || b[2] < 0 || b[3] <= b[2]
+            || b[3] > d->nslow)
+            return fail(ctx, NB_ERR_SCENE,
+                        "box %zu is %d %d %d %d (fast0 fast1 slow0 slow1, ends excluded), "
+                        "expected pixels of the image of %d x %d",
+                        i + 1, b[0], b[1], b[2], b[3], d->nfast, d->nslow);
+    }
+    return NB_OK;
+}
+
 /* Checks that the fast and slow axes span a plane, and the directions of the beam. */
 static nb_status check_vectors(nb_context *ctx, const nb_scene *scene)
 {
@@ -317,6 +333,7 @@ nb_status detector_resolve(nb_context *ctx, nb_scene *scene)
                     "most 2^31 (-detpixels, -detsize, -pixel)",
                     d->nfast, d->nslow, DETECTOR_EDGE_MOST);
     resolve_roi(d);
+    NB_TRY(check_boxes(ctx, d));
     NB_TRY(resolve_vectors(ctx, scene));
     if (d->distance < 0 && !(scene->quirks & NB_QUIRK_TWOTHETA_DISTANCE))
         return fail(ctx, NB_ERR_SCENE, "the distance is %g mm, expected more than 0",

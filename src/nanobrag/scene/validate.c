@@ -212,6 +212,12 @@ static nb_status check_lists(nb_context *ctx, const nb_scene *scene)
             return fail(ctx, NB_ERR_ARGUMENT,
                         "crystal.domain_weight[%d] is %g, expected 0 or more", i, weight);
     }
+    if (scene->detector.nbox > 0 && !scene->detector.box)
+        return fail(ctx, NB_ERR_ARGUMENT, "detector.box is NULL but nbox is %zu",
+                    scene->detector.nbox);
+    if (scene->detector.nbox > 100000000)
+        return fail(ctx, NB_ERR_ARGUMENT, "detector.nbox is %zu, expected up to 100000000",
+                    scene->detector.nbox);
     if (scene->background.nstol > 0 && !scene->background.stol)
         return fail(ctx, NB_ERR_ARGUMENT, "background.stol is NULL but nstol is %zu",
                     scene->background.nstol);

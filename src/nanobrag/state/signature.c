@@ -18,8 +18,9 @@ static uint32_t switches_of(const nb_simulator *sim)
     const int flags[] = {s->oversample_thick,      s->oversample_polar,
                          s->oversample_omega,      s->detector.curved,
                          s->detector.point_pixel,  s->beam.unpolarised,
-                         sim->window.mask != NULL, sim->psf != NULL};
-    uint32_t switches = (uint32_t)s->quirks << 8;
+                         sim->window.mask != NULL, sim->psf != NULL,
+                         sim->window.boxed};
+    uint32_t switches = (uint32_t)s->quirks << 9;
 
     for (uint32_t i = 0; i < sizeof flags / sizeof *flags; i++)
         switches |= (uint32_t)(flags[i] != 0) << i;
@@ -52,7 +53,6 @@ void simulator_sign(nb_simulator *sim)
     struct signature *s = &plans->common;
     const struct params *params = &sim->params;
     const nb_scene *scene = &sim->scene;
-    const int *roi = sim->window.roi;
     const char *kernel = sim->policy.kernels.precise->name;
     const int over = scene->oversample;
 
@@ -65,7 +65,7 @@ void simulator_sign(nb_simulator *sim)
     s->kernel = (uint32_t)plan_hash(kernel, strlen(kernel));
     s->switches = switches_of(sim);
     s->threads = (uint32_t)sim->ctx->threads;
-    s->pixels = plan_class((double)(roi[1] - roi[0]) * (roi[3] - roi[2]));
+    s->pixels = plan_class((double)sim->window.count);
     s->samples = plan_class((double)over * over * scene->detector.nlayers);
     s->sources = plan_class(sim->fixed.nsource);
     s->orientations = plan_class((double)scene->scan.nphi * scene->crystal.ndomains);

@@ -10,31 +10,21 @@
 
 #include "base/context.h"
 
-static int add_up_to(int a, int b, int most)
-{
-    return b < most - a ? a + b : most;
-}
-
 struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
                          const struct phys_frame *frame, double *photons)
 {
+    const struct window *window = sim->psf ? &sim->lit : &sim->window;
     struct job job;
 
+    (void)scene;
     job.frame = frame;
     job.spec = sim->spec;
     job.tolerance = sim->policy.tolerance;
-    memcpy(job.roi, sim->window.roi, sizeof job.roi);
-    job.mask = sim->window.mask;
-    if (sim->psf) { /* pixels around the ROI and under the mask spread light into it */
-        const int reach = scene->psf.radius;
-
-        job.roi[0] -= reach < job.roi[0] ? reach : job.roi[0];
-        job.roi[2] -= reach < job.roi[2] ? reach : job.roi[2];
-        job.roi[1] = add_up_to(job.roi[1], reach, sim->window.nfast);
-        job.roi[3] = add_up_to(job.roi[3], reach, sim->window.nslow);
-        job.mask = NULL;
-    }
+    job.window = window;
+    memcpy(job.roi, window->roi, sizeof job.roi);
+    job.mask = window->mask;
     job.photons = photons;
+    job.packed = 0;
     job.schedule.threads = sim->ctx->threads;
     job.schedule.block = 1;
     job.planned = 0;
@@ -51,6 +41,18 @@ nb_status simulator_photons(nb_simulator *sim)
 
     if (sim->photons || arena_build_parts(&sim->photons_memory, &image, 1)) return NB_OK;
     return fail_memory(sim->ctx, "an image");
+}
+
+nb_status simulator_packed(nb_simulator *sim, struct job *job)
+{
+    const size_t n = window_packed(job->window);
+    const struct arena_part part = {&sim->packed, n > 0 ? n : 1, sizeof *sim->packed, NULL};
+
+    if (!sim->packed && !arena_build_parts(&sim->packed_memory, &part, 1))
+        return fail_memory(sim->ctx, "an image");
+    job->photons = sim->packed;
+    job->packed = 1;
+    return NB_OK;
 }
 
 struct jacobian_sizes simulator_jacobian_sizes(const nb_simulator *sim, size_t tangents)

@@ -12,13 +12,13 @@
 
 #include "base/arena.h"
 #include "base/progress.h"
+#include "base/window.h"
 #include "compile/call.h"
 #include "compile/policy.h"
 #include "gpu/gpu.h"
 #include "gpu/image_batch.h"
 #include "grad/grad.h"
 #include "image/psf.h"
-#include "image/window.h"
 #include "kernels/derivatives/adjoint.h"
 #include "kernels/derivatives/normal.h"
 #include "kernels/spots/spots.h"
@@ -69,7 +69,9 @@ struct nb_simulator {
     struct phys_spec spec;
     struct policy policy;
     struct plans plans; /* of compiled mode, which counts its calls in it */
-    struct window window;
+    struct window window; /* of images */
+    struct window
+        lit; /* with the pixels that a point spread carries light from; else empty */
     struct params params; /* the free ones */
     /* the places of the box that hold default_f, if it is free; else there are none */
     size_t nunlisted;
@@ -94,9 +96,10 @@ struct nb_simulator {
     struct params_lists resolved; /* what nb_resolved() returned last */
     double *listed; /* the box of `resolved`; NaN where nothing is listed */
     struct spots_work spots;
-    struct arena photons_memory;
+    struct arena photons_memory, packed_memory;
     struct device device;
     double *photons; /* NULL until simulator_photons() */
+    double *packed; /* NULL until simulator_packed() */
     double *rows_of_image; /* one number per image row */
     struct psf *psf;
 };
@@ -147,8 +150,13 @@ nb_status simulator_frame_adjoint(nb_simulator *sim, const nb_scene *scene,
 struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
                          const struct phys_frame *frame, double *photons);
 
-/* Allocate sim->photons, an image in double, on the first call that needs it. */
+/* Allocate sim->photons, an image in double, on the first call that needs it: one behind a
+ * point spread, or one on a device. */
 nb_status simulator_photons(nb_simulator *sim);
+
+/* Let a job write sim->packed, the photons of the window's tiles alone, which is allocated
+ * on the first call that needs it. */
+nb_status simulator_packed(nb_simulator *sim, struct job *job);
 
 /* Returns the sizes of a Jacobian along so many tangents. simulator_assign_places() assigns
  * each place of the box in its workspace to the structure factor that it belongs to. */

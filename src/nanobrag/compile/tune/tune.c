@@ -93,6 +93,7 @@ static nb_status on_scratch(struct rehearsal *r, measure *how, void *user)
         if (!scratch)
             return context_fall_back(ctx, "out of memory for tuning: the estimate stays");
         r->job.photons = scratch;
+        r->job.packed = 1;
     }
     memcpy(message, ctx->message, sizeof message);
     status = how(&watch, user);

@@ -23,7 +23,7 @@ struct rehearsal {
     const char *kernel; /* instruction set of the kernels */
     tune_run *run; /* NULL: it cannot be repeated */
     void *user;
-    /* of the photons it writes, for which the tuner allocates memory; 0: none */
+    /* of the photons it writes, packed, for which the tuner allocates memory; 0: none */
     size_t pixels;
 };
 

@@ -192,9 +192,9 @@ static double divided_vjp(const struct run *run, const struct tile *tile, void *
     for (int i = 0; i < parts * parts; i++) {
         const struct tile part = grid_part(tile, parts, i);
 
-        if (grid_rendered(run->job, &part) == 0) continue;
+        if (grid_rendered(&part) == 0) continue;
         value += part_vjp(run, n != TILE_IN_DOUBLE, &part, workspace, bar, photons);
-        *peak = fmax(*peak, grid_largest(run->job, &part, photons));
+        *peak = fmax(*peak, grid_largest(&part, photons));
     }
     return value;
 }
@@ -238,10 +238,8 @@ static nb_status all_tiles_vjp(struct progress *progress, const struct run *run,
             const struct tile tile = grid_tile(run->job, t);
 
             if (progress_stopped(progress)) continue;
-            if (grid_rendered(run->job, &tile) > 0)
-                work->value[chunk] +=
-                    tile_by_cells_vjp(run, &tile, workspace, work->bar + chunk,
-                                      work->peak + chunk);
+            work->value[chunk] += tile_by_cells_vjp(run, &tile, workspace,
+                                                    work->bar + chunk, work->peak + chunk);
             progress_step(progress);
         }
     }

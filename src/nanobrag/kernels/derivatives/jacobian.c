@@ -112,7 +112,7 @@ static void find_rows(const struct run *run, const struct adjoint_kernels *adjoi
     const struct job *job = run->job;
 
     if (run->listed) {
-        const struct spot_list spots = tile_spots_of(run->listed, tile);
+        const struct spot_list spots = tile_spots_of(run->listed, job, tile);
 
         adjoint_kernels->spot_rows(job, tile, &run->rows, &spots, workspace->lists, columns,
                                    photons, workspace->change);
@@ -138,26 +138,25 @@ static double part_jacobian(const struct run *run,
     const struct jacobian_tile jacobian = {tile, photons, workspace->change, columns};
     double peak;
 
-    if (grid_rendered(job, &tile) == 0) return 0;
+    if (grid_rendered(&tile) == 0) return 0;
     find_rows(run, adjoint_kernels, &tile, columns, photons, workspace);
     if (columns && columns->full) {
-        struct tile other = tile;
+        const int wide = tile.width > tile.height;
+        const int width = wide ? tile.width / 2 : tile.width;
+        const int height = wide ? tile.height : tile.height / 2;
+        const struct tile one = grid_piece(&tile, 0, 0, width, height);
+        const struct tile other =
+            wide ? grid_piece(&tile, width, 0, tile.width - width, height)
+                 : grid_piece(&tile, 0, height, width, tile.height - height);
 
         columns_clear(columns);
-        if (tile.width > tile.height) {
-            tile.width /= 2;
-            other.fast += tile.width, other.width -= tile.width;
-        } else {
-            tile.height /= 2;
-            other.slow += tile.height, other.height -= tile.height;
-        }
-        peak = part_jacobian(run, adjoint_kernels, tile, chunk, workspace);
+        peak = part_jacobian(run, adjoint_kernels, one, chunk, workspace);
         return fmax(peak, part_jacobian(run, adjoint_kernels, other, chunk, workspace));
     }
     if (columns) add_default(run, tile.width * tile.height, columns, workspace->change);
     run->reader->tile(run->reader->user, chunk, job, adjoint_kernels, &jacobian);
     if (columns) columns_clear(columns);
-    return grid_largest(job, &tile, photons);
+    return grid_largest(&tile, photons);
 }
 
 /* Computes the Jacobian of a tile in as many parts as its rounding demands. */

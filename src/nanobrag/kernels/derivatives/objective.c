@@ -8,7 +8,6 @@ double objective_tile(const struct objective *objective, const struct job *job,
                       double *weight)
 {
     const size_t nfast = (size_t)job->frame->nfast;
-    const int *roi = job->roi;
     double sum = 0;
 
     if (objective->given) {
@@ -18,22 +17,17 @@ double objective_tile(const struct objective *objective, const struct job *job,
     memset(bar, 0, sizeof *bar * (size_t)(tile->width * tile->height));
     if (weight) memset(weight, 0, sizeof *bar * (size_t)(tile->width * tile->height));
     for (int row = 0; row < tile->height; row++) {
-        const int s = tile->slow + row;
-        int at = roi[0] > tile->fast ? roi[0] - tile->fast : 0;
-        const int end =
-            roi[1] - tile->fast < tile->width ? roi[1] - tile->fast : tile->width;
+        const uint64_t shown = tile->shown[row];
+        const size_t start = (size_t)(tile->slow + row) * nfast + (size_t)tile->fast;
 
-        if (s < roi[2] || s >= roi[3]) continue;
-        while (at < end) {
-            const size_t first = (size_t)s * nfast + (size_t)(tile->fast + at);
+        for (int at = 0, n = 0; shown >> at; at += n + 1) {
             const size_t place = (size_t)row * (size_t)tile->width + (size_t)at;
-            int n = 0;
 
-            while (at + n < end && (!job->mask || job->mask[first + (size_t)n])) n++;
+            for (n = 0; shown >> (at + n) & 1; n++) continue;
             if (n > 0)
-                sum += objective->row(objective->user, first, n, photons + place,
-                                      bar + place, weight ? weight + place : NULL);
-            at += n + 1;
+                sum +=
+                    objective->row(objective->user, start + (size_t)at, n, photons + place,
+                                   bar + place, weight ? weight + place : NULL);
         }
     }
     return sum;

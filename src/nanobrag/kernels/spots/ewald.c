@@ -166,12 +166,21 @@ static void set_cone(struct ewald *e, const struct phys_frame *frame)
     e->cone = least > 0.01 ? acos(fmin(1, least)) + 1e-6 : M_PI;
 }
 
-struct ewald ewald_of(const struct phys_frame *frame, double radius)
+/* Returns rho^2 of a profile at a radius within half an index of the reflection, else 0. */
+static double narrow_rho2(const struct phys_frame *frame, struct phys_spec spec,
+                          double radius)
+{
+    if (spec.shape == PHYS_SQUARE || !(ewald_widest(frame, radius) < 0.499)) return 0;
+    return radius * radius * least_rho2(frame, frame->orientation[0].axes);
+}
+
+struct ewald ewald_of(const struct phys_frame *frame, struct phys_spec spec, double radius)
 {
     struct ewald e;
 
     memset(&e, 0, sizeof e);
     e.radius = radius;
+    e.rho2 = narrow_rho2(frame, spec, radius);
     e.front = phys_detector_plane(frame, frame->layer_offset);
     e.back = phys_detector_plane(frame, frame->layer_offset
                                             + (frame->nlayers - 1) * frame->layer_step);

@@ -31,6 +31,7 @@ double ewald_stars(const double *axes, double *stars);
  * candidates, that is, may lie near the Ewald sphere for some pair of the group. */
 struct ewald {
     double radius; /* radius of a spot, 1/A */
+    double rho2; /* rho^2 of the profile there; 0 where spots are not narrow (splat.h) */
     struct phys_detector_plane front, back; /* planes of the first and of the last layer */
     double rows, columns; /* numbers of sub-pixels along each edge */
     double towards[3],
@@ -49,7 +50,7 @@ struct ewald {
 
 /* Returns a group with the detector filled in; ewald_sources() and ewald_orientations()
  * fill in the sources and the orientations. */
-struct ewald ewald_of(const struct phys_frame *frame, double radius);
+struct ewald ewald_of(const struct phys_frame *frame, struct phys_spec spec, double radius);
 
 /* Fills in the sources of a group and returns their number n (at least 1). Sources first ..
  * first + n - 1 of the frame differ from the first by at most `rotation`, in angle (radian)

@@ -23,14 +23,22 @@ static int grow_bits(struct spots_work *work, size_t words)
     return work->reach != NULL;
 }
 
-static int min_int(int a, int b)
+/* Returns n cells of a tile from number i on. */
+static struct tile cells(const struct tile *tile, int i, int n)
 {
-    return a < b ? a : b;
+    return grid_piece(tile, i * CELL_FAST, 0, n * CELL_FAST, TILE_SLOW);
 }
 
-static int max_int(int a, int b)
+struct tile reach_next(const struct reach *reach, const struct tile *tile, int *i)
 {
-    return a > b ? a : b;
+    const int first = (*i)++;
+    struct tile cell = cells(tile, first, 1);
+
+    while (reach_is_empty(reach, &cell) && *i < CELLS) {
+        cell = cells(tile, *i, 1);
+        if (reach_is_empty(reach, &cell)) (*i)++;
+    }
+    return cells(tile, first, *i - first);
 }
 
 struct marking {
@@ -38,22 +46,26 @@ struct marking {
     const struct splat_kernels *splat_kernels;
 };
 
-/* Sets the bit of a pair in all cells that overlap a rectangle of samples inside the ROI.
+/* Sets the bit of a pair in all cells of listed tiles that overlap a rectangle of samples.
  */
 static void mark_cells(const struct reach *reach, const struct splat_area *splat_area,
                        const struct pair *pair, const struct outline *at)
 {
-    const int n = splat_area->frame->oversample, *roi = splat_area->roi;
-    const int fast = max_int(at->fast[0] / n, roi[0]);
-    const int slow = max_int(at->slow[0] / n, roi[2]);
-    const int end_fast = min_int((at->fast[1] - 1) / n, roi[1] - 1);
-    const int end_slow = min_int((at->slow[1] - 1) / n, roi[3] - 1);
+    const int n = splat_area->frame->oversample;
+    const int fast = at->fast[0] / n / CELL_FAST, slow = at->slow[0] / n / TILE_SLOW;
+    const int end_fast = (at->fast[1] - 1) / n / CELL_FAST;
+    const int end_slow = (at->slow[1] - 1) / n / TILE_SLOW;
     const size_t bit = reach_pair(reach, pair->index, pair->orientation);
 
-    for (int s = slow / TILE_SLOW; s <= end_slow / TILE_SLOW; s++)
-        for (int f = fast / CELL_FAST; f <= end_fast / CELL_FAST; f++)
-            reach_cell(reach, f * CELL_FAST, s * TILE_SLOW)[bit / 64] |= (uint64_t)1
-                                                                         << bit % 64;
+    for (int s = slow; s <= end_slow; s++)
+        for (int f = fast; f <= end_fast; f++) {
+            const struct tile *tile =
+                window_tile_at(splat_area->window, s * TILE_SLOW, f * CELL_FAST);
+
+            if (tile)
+                reach_cell(reach, tile->number, f * CELL_FAST)[bit / 64] |= (uint64_t)1
+                                                                            << bit % 64;
+        }
 }
 
 /* Marks the cells that one pair reaches in a strip. A strip consists of whole rows of
@@ -91,9 +103,6 @@ nb_status reach_find(struct progress *progress, const struct kernel_set *kernels
         .work = work,
     };
 
-    out->first_fast = job->roi[0] / TILE_FAST * CELLS;
-    out->first_slow = job->roi[2] / TILE_SLOW;
-    out->across = grid_across(job) * CELLS;
     out->orientations = frame->norientation;
     out->group = 1 + cells * (pairs / 64 + 1) / MOST_WORDS;
     out->words = (pairs - 1) / out->group / 64 + 1;

@@ -21,30 +21,18 @@
 enum { CELL_FAST = 8, CELLS = TILE_FAST / CELL_FAST };
 
 struct reach {
-    int first_fast, first_slow,
-        across; /* column and row of the job's first cell; cells in a row */
     int orientations;
     size_t group; /* number of consecutive pairs that share a bit */
     size_t words; /* 64-bit words of a cell */
     uint64_t *bits;
 };
 
-/* Returns the bits of the cell that contains a pixel. */
-static inline uint64_t *reach_cell(const struct reach *reach, int fast, int slow)
+/* Returns the bits of the cell of a tile that contains a column of pixels. */
+static inline uint64_t *reach_cell(const struct reach *reach, int number, int fast)
 {
-    const int column = fast / CELL_FAST - reach->first_fast;
-    const int row = slow / TILE_SLOW - reach->first_slow;
+    const size_t cell = (size_t)number * CELLS + (size_t)(fast % TILE_FAST / CELL_FAST);
 
-    return reach->bits
-           + ((size_t)row * (size_t)reach->across + (size_t)column) * reach->words;
-}
-
-/* Returns cell i of a tile. */
-static inline struct tile reach_part(const struct tile *tile, int i)
-{
-    const struct tile cell = {tile->fast + i * CELL_FAST, tile->slow, CELL_FAST, TILE_SLOW};
-
-    return cell;
+    return reach->bits + cell * reach->words;
 }
 
 /* Returns the number of the bit of a pair. */
@@ -63,7 +51,7 @@ static inline int reach_reaches(const struct reach *reach, const struct tile *ti
 
     if (!reach) return 1;
     pair = reach_pair(reach, source, orientation);
-    return (int)(reach_cell(reach, tile->fast, tile->slow)[pair / 64] >> (pair % 64) & 1);
+    return (int)(reach_cell(reach, tile->number, tile->fast)[pair / 64] >> (pair % 64) & 1);
 }
 
 /* Returns 1 when no pair reaches `tile`, which consists of cells or is a part of one. */
@@ -71,7 +59,7 @@ static inline int reach_is_empty(const struct reach *reach, const struct tile *t
 {
     if (!reach) return 0;
     for (int f = tile->fast; f < tile->fast + tile->width; f += CELL_FAST) {
-        const uint64_t *bits = reach_cell(reach, f, tile->slow);
+        const uint64_t *bits = reach_cell(reach, tile->number, f);
 
         for (size_t i = 0; i < reach->words; i++)
             if (bits[i]) return 0;
@@ -81,20 +69,7 @@ static inline int reach_is_empty(const struct reach *reach, const struct tile *t
 
 /* Returns the part of a tile from its cell *i on that is computed at once, a cell or all
  * cells in a row that no pair reaches, and moves *i behind it. */
-static inline struct tile reach_next(const struct reach *reach, const struct tile *tile,
-                                     int *i)
-{
-    struct tile part = reach_part(tile, (*i)++);
-
-    if (!reach_is_empty(reach, &part)) return part;
-    for (; *i < CELLS; (*i)++) {
-        const struct tile cell = reach_part(tile, *i);
-
-        if (!reach_is_empty(reach, &cell)) break;
-        part.width += cell.width;
-    }
-    return part;
-}
+struct tile reach_next(const struct reach *reach, const struct tile *tile, int *i);
 
 /* Finds the reach of a job, when spots have the radius of an attempt. The memory of `out`
  * belongs to `work`. The search takes `share` of the progress. Errors: NB_ERR_MEMORY,

@@ -3,10 +3,7 @@
  * float, like lanes.c, and uses the same physics: a spot is a patch of the detector whose
  * anchor is the reflection itself. SPDX-License-Identifier: MIT
  */
-#include "kernels/spots/splat_places.h"
-
-/* number of samples of a spot that are computed together, as a block */
-enum { SAMPLES = 8 };
+#include "kernels/spots/splat_pieces.h"
 
 static int scan(const struct pair *pair, const struct reflections *list, int *hits)
 {
@@ -97,32 +94,33 @@ PHYS_FN real sample_factor(const struct splat_area *splat_area,
     return weight;
 }
 
-/* Interpolates F at samples first .. first + SAMPLES - 1. Each takes 64 loads, so a loop
- * over vector lanes would not be faster. */
+/* Interpolates F at the samples of a list. Each takes 64 loads, so a loop over vector lanes
+ * would not be faster. */
 static void interpolate(struct phys_spec spec, const struct phys_box *box,
-                        const struct spot *s, int first, real *cell)
+                        const struct spot *s, const struct places *at, real *cell)
 {
-    for (int i = 0; i < SAMPLES; i++) {
-        real fast, slow;
-        const struct phys_place place = place_of(0, s, (real)(first + i), &fast, &slow);
+    for (int i = 0; i < at->padded; i++) {
+        const struct phys_place place =
+            phys_patch_place(0, &s->patch, at->fast[i], at->slow[i]);
         const struct phys_vec3 x = phys_anchor_indices(&s->anchor, place.step);
 
         cell[i] = phys_structure_factor(spec, box, x, phys_vec3(0, 0, 0)).f;
     }
 }
 
-/* Computes F^2 of samples first .. first + SAMPLES - 1, times cell[i]^2 where F is
+/* Computes F^2 of the samples of a list from their indices, times cell[i]^2 where F is
  * interpolated. It is 0 at samples that belong to other reflections. */
 PHYS_FN void lattice_intensities(struct phys_spec spec, const struct phys_crystal *c,
-                                 const struct spot *spot, int first,
+                                 const struct spot *spot, const struct places *at,
                                  const real *restrict cell, real *restrict f2)
 {
     const struct spot s = *spot;
+    const int n = at->padded / BLOCK * BLOCK;
 
 #pragma omp simd
-    for (int i = 0; i < SAMPLES; i++) {
-        real fast, slow;
-        const struct phys_place place = place_of(0, &s, (real)(first + i), &fast, &slow);
+    for (int i = 0; i < n; i++) {
+        const struct phys_place place =
+            phys_patch_place(0, &s.patch, at->fast[i], at->slow[i]);
         const struct phys_vec3 x = phys_anchor_indices(&s.anchor, place.step);
         struct phys_site site;
 
@@ -133,117 +131,183 @@ PHYS_FN void lattice_intensities(struct phys_spec spec, const struct phys_crysta
     }
 }
 
-/* Multiplies the F^2 of n samples by the factors of the samples. */
+/* Computes F^2 of the samples of a narrow piece from w; `small` is that of the piece. */
+PHYS_FN void narrow_intensities(int small, int shape, real fudge,
+                                const struct piece_w *piece, const struct places *at,
+                                real *restrict f2)
+{
+    const struct piece_w of = *piece;
+    const int n = at->padded / BLOCK * BLOCK;
+
+#pragma omp simd
+    for (int i = 0; i < n; i++) {
+        const struct phys_vec3 w = w_of(small, &of, at->fast[i], at->slow[i]);
+        const real profile = phys_profile(shape, fudge * phys_dot(w, w)).f;
+
+        f2[i] = profile * profile;
+    }
+}
+
+/* Multiplies the F^2 of the samples of a list by the factors of the samples. */
 static void apply_factors(const struct splat_area *splat_area,
                           const struct phys_source *source, const struct spot *s,
-                          const struct sample_factors *w, int first, int n, real *f2)
+                          const struct sample_factors *w, const struct places *at, real *f2)
 {
     const int over = splat_area->frame->oversample;
 
-    for (int i = 0; i < n; i++) {
-        real fast, slow;
-        const struct phys_place place = place_of(0, s, (real)(first + i), &fast, &slow);
-        const int f = s->r.fast + (int)fast, l = s->r.slow + (int)slow;
+    for (int i = 0; i < at->n; i++) {
+        const real fast = at->fast[i], slow = at->slow[i];
+        const int f = s->r.fast + (int)(fast + s->middle_fast);
+        const int l = s->r.slow + (int)(slow + s->middle_slow);
+        const struct phys_place place = phys_patch_place(0, &s->patch, fast, slow);
         const struct phys_place front =
-            phys_patch_place(0, &s->patch, fast - (real)(f % over) - s->middle_fast,
-                             slow - (real)(l % over) - s->middle_slow);
+            phys_patch_place(0, &s->patch, fast - (real)(f % over),
+                             slow - (real)(l % over));
 
         f2[i] *= sample_factor(splat_area, source, s, w, place, front);
     }
 }
 
-/* Adds the F^2 of n samples to the Bragg sums of their pixels. */
+/* Adds n numbers, times a weight, to others. A block is added as a whole where that many of
+ * them may be touched. */
+static inline void add_row(double weight, const real *restrict f2, int n, int room,
+                           double *restrict sums)
+{
+    int done = 0;
+
+    for (; done < n && done + BLOCK <= room; done += BLOCK)
+#pragma omp simd
+        for (int i = 0; i < BLOCK; i++)
+            sums[done + i] += done + i < n ? weight * (double)f2[done + i] : 0;
+    for (; done < n; done++) sums[done] += weight * (double)f2[done];
+}
+
+/* Adds those of n numbers, of the samples from `first` on, that lie in a stretch of pixels.
+ */
+static inline void add_samples(double weight, const real *restrict f2, int over, int first,
+                               int n, const struct stretch *t, double *restrict sums)
+{
+    const int begin = t->first * over - first, end = min_int(n, t->end * over - first);
+
+    for (int i = begin > 0 ? begin : 0; i < end; i++)
+        sums[(first + i) / over - t->first] += weight * (double)f2[i];
+}
+
+/* Adds the F^2 of the samples of a list to the Bragg sums of their pixels. */
 static void add_to_pixels(const struct splat_area *splat_area, const struct rectangle *r,
-                          int first, int n, double weight, const real *f2)
+                          const struct segments *segments, const struct places *at,
+                          double weight, const real *restrict f2)
 {
     const int over = splat_area->frame->oversample;
-    const int *roi = splat_area->roi;
-    const size_t nfast = (size_t)splat_area->frame->nfast;
-    int row = first / r->width, column = first - row * r->width;
+    struct stretch t = {.run = NULL};
 
-    for (int i = 0; i < n; i++) {
-        const int s = (r->slow + row) / over, f = (r->fast + column) / over;
+    for (int row = at->begin; row < at->end; row++) {
+        const int n = segments->n[row], s = (r->slow + row) / over;
+        const int first = r->fast + segments->first[row], end = (first + n - 1) / over + 1;
 
-        if (f >= roi[0] && f < roi[1] && s >= roi[2] && s < roi[3])
-            splat_area->bragg[(size_t)s * nfast + (size_t)f] += weight * (double)f2[i];
-        if (++column == r->width) {
-            column = 0;
-            row++;
+        for (int f = first / over; n > 0 && next_stretch(splat_area, s, f, end, &t);
+             f = t.end) {
+            double *sums = splat_area->bragg + t.place;
+
+            if (over == 1)
+                add_row(weight, f2 + (t.first - first), t.end - t.first, t.room, sums);
+            else
+                add_samples(weight, f2, over, first, n, &t, sums);
         }
+        f2 += n;
     }
 }
 
-/* Adds the contribution of reflection i of a batch to the samples of a rectangle. */
-PHYS_FN void splat_piece(struct phys_spec spec, const struct splat_area *splat_area,
-                         const struct pair *pair, const struct located *at, int i,
-                         struct rectangle r, double weight)
+/* What the pieces of a pair share. */
+struct painter {
+    const struct splat_area *splat_area;
+    const struct pair *pair;
+    struct form form;
+    struct phys_crystal crystal;
+    struct sample_factors factors;
+    int weighed;
+};
+
+static struct painter painter_of(const struct splat_area *splat_area,
+                                 const struct pair *pair)
 {
     const struct phys_frame *frame = splat_area->frame;
-    const double v[3] = {at->x[i], at->y[i], at->z[i]};
-    const struct phys_vec3 whole =
-        phys_vec3((real)at->h[i], (real)at->k[i], (real)at->l[i]);
-    struct phys_crystal crystal = phys_crystal(frame);
-    struct phys_box box = phys_box(frame);
-    const struct spot s = spot_of(splat_area, pair, v, &r, whole);
-    struct sample_factors w = sample_factors_of(frame);
-    const int weighed = phys_differs_by_source(frame) || phys_differs_by_sample(frame);
-    real f2[SAMPLES], cell[SAMPLES];
+    struct painter p;
 
-    if (weighed) {
-        w.detector = phys_detector(frame);
-        w.square = phys_patch_square(&s.patch, pair->source, frame->dmin);
-    }
-    crystal.peak = 1; /* see phys_constant_factor() */
-    if (spec.lookup == PHYS_TRICUBIC) box = phys_box_from(0, box, whole);
-    for (int first = 0; first < r.width * r.height; first += SAMPLES) {
-        const int left = r.width * r.height - first, n = left < SAMPLES ? left : SAMPLES;
-
-        if (spec.lookup == PHYS_TRICUBIC) interpolate(spec, &box, &s, first, cell);
-        lattice_intensities(spec, &crystal, &s, first, cell, f2);
-        if (weighed) apply_factors(splat_area, pair->source, &s, &w, first, n, f2);
-        add_to_pixels(splat_area, &r, first, n, weight, f2);
-    }
+    p.splat_area = splat_area;
+    p.pair = pair;
+    p.form = form_of(splat_area, pair);
+    p.crystal = phys_crystal(frame);
+    p.crystal.peak = 1; /* see phys_constant_factor() */
+    p.factors = sample_factors_of(frame);
+    p.weighed = phys_differs_by_source(frame) || phys_differs_by_sample(frame);
+    if (p.weighed) p.factors.detector = phys_detector(frame);
+    return p;
 }
 
-/* Splats reflection i of a batch, in pieces of at most PIECE x PIECE samples. */
-PHYS_FN void splat_reflection(struct phys_spec spec, const struct splat_area *splat_area,
-                              const struct pair *pair, const struct located *at, int i)
+/* Computes F^2 of the samples of a list whose indices must be known. */
+PHYS_FN void indexed_intensities(struct phys_spec spec, const struct painter *painter,
+                                 const struct spot *s, struct phys_vec3 whole,
+                                 const struct places *at, real *f2)
 {
-    const int fast = (int)at->first_fast[i], slow = (int)at->first_slow[i];
-    const int end_fast = (int)at->last_fast[i] + 1, end_slow = (int)at->last_slow[i] + 1;
-    double weight = pair->weight;
+    struct phys_box box = phys_box(painter->splat_area->frame);
+    real cell[PLACES + BLOCK];
 
-    if (spec.lookup == PHYS_NEAREST) {
-        const struct phys_box box = phys_box(splat_area->frame);
-        const struct phys_vec3 whole =
-            phys_vec3((real)at->h[i], (real)at->k[i], (real)at->l[i]);
-        const double f = (double)box.f[phys_f_place(0, &box, whole)];
-
-        weight *= f * f;
-        if (weight == 0) return;
+    if (spec.lookup == PHYS_TRICUBIC) {
+        box = phys_box_from(0, box, whole);
+        interpolate(spec, &box, s, at, cell);
     }
-    for (int s = slow; s < end_slow; s += PIECE)
-        for (int f = fast; f < end_fast; f += PIECE) {
-            const struct rectangle r = {f, s, min_int(PIECE, end_fast - f),
-                                        min_int(PIECE, end_slow - s)};
+    lattice_intensities(spec, &painter->crystal, s, at, cell, f2);
+}
 
-            splat_piece(spec, splat_area, pair, at, i, r, weight);
-        }
+/* Adds the contribution of piece i to its samples. */
+PHYS_FN void splat_piece(struct phys_spec spec, const struct painter *painter,
+                         const struct pieces *pieces, int i)
+{
+    const struct splat_area *splat_area = painter->splat_area;
+    const struct rectangle r = rectangle_of(pieces, i);
+    const int narrow =
+        spec.shape != PHYS_SQUARE && spec.lookup != PHYS_TRICUBIC && painter->form.narrow;
+    const struct piece_w w = piece_w_of(&painter->form, pieces, i);
+    const struct phys_vec3 whole =
+        phys_vec3((real)pieces->h[i], (real)pieces->k[i], (real)pieces->l[i]);
+    const double weight = painter->pair->weight * pieces->f[i] * pieces->f[i];
+    struct sample_factors factors = painter->factors;
+    struct segments segments;
+    struct places at;
+    struct spot s;
+    _Alignas(64) real f2[PLACES + BLOCK];
+
+    if (!narrow || painter->weighed) s = spot_of(splat_area, painter->pair, pieces, i);
+    if (painter->weighed)
+        factors.square =
+            phys_patch_square(&s.patch, painter->pair->source, splat_area->frame->dmin);
+    find_segments(splat_area, pieces, i, &r, &segments);
+    for (at.end = 0; at.end < r.height;) {
+        list_places(&r, &segments, &at);
+        if (!narrow)
+            indexed_intensities(spec, painter, &s, whole, &at, f2);
+        else if (pieces->small[i] != 0)
+            narrow_intensities(1, spec.shape, painter->crystal.fudge, &w, &at, f2);
+        else
+            narrow_intensities(0, spec.shape, painter->crystal.fudge, &w, &at, f2);
+        if (painter->weighed)
+            apply_factors(splat_area, painter->pair->source, &s, &factors, &at, f2);
+        add_to_pixels(splat_area, &r, &segments, &at, weight, f2);
+    }
 }
 
 PHYS_FN void splat_list(struct phys_spec spec, const struct splat_area *splat_area,
                         const struct pair *pair, const struct reflections *list,
                         const int *hits, int n)
 {
-    struct located at;
+    const struct painter painter = painter_of(splat_area, pair);
+    struct walk walk = walk_of(splat_area, pair, list, hits, n, spec.lookup);
+    struct pieces pieces;
 
-    for (int first = 0; first < n; first += BATCH) {
-        const int count =
-            locate_batch(splat_area, pair, list, hits + first, n - first, &at);
-
-        for (int i = 0; i < count; i++)
-            if (at.seen[i] != 0 && overlaps_roi(splat_area, &at, i))
-                splat_reflection(spec, splat_area, pair, &at, i);
+    while (collect_pieces(&walk, &pieces)) {
+        place_pieces(&painter.form, &pieces);
+        for (int i = 0; i < pieces.n; i++) splat_piece(spec, &painter, &pieces, i);
     }
 }
 
@@ -260,7 +324,7 @@ static int outline(const struct splat_area *splat_area, const struct pair *pair,
                                   {(int)at.first_slow[i], (int)at.last_slow[i] + 1},
                                   i};
 
-        if (at.seen[i] != 0 && overlaps_roi(splat_area, &at, i)) out[found++] = o;
+        if (at.seen[i] != 0 && overlaps_window(splat_area, &at, i)) out[found++] = o;
     }
     return found;
 }

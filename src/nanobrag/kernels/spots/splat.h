@@ -8,6 +8,7 @@
 #ifndef NB_KERNELS_SPOTS_SPLAT_H
 #define NB_KERNELS_SPOTS_SPLAT_H
 
+#include "base/window.h"
 #include "kernels/derivatives/frame_adjoint.h"
 #include "physics/frame.h"
 #include "physics/spec.h"
@@ -27,6 +28,8 @@ struct pair {
     const struct phys_source *source;
     const double *axes, *stars; /* rows a, b, c and a*, b*, c* */
     double radius; /* radius of a spot in reciprocal space, 1/A */
+    double rho2; /* rho^2 of the profile at that radius where spots are narrow, that is,
+                    where no sample within it is nearer to another reflection; else 0 */
     float margin; /* rounding error of splat_kernels.scan, 1/A^2 */
     double weight; /* product of the two weights */
     int index, orientation; /* numbers of the source and of the orientation in the frame */
@@ -39,9 +42,10 @@ struct splat_area {
     int layer;
     double depth;
     int fast[2], slow[2]; /* samples, ends excluded: all columns of a strip of rows */
-    const int *roi; /* fast0 fast1 slow0 slow1, pixels to compute. It moves no patch and so
-                       changes no bits */
-    double *bragg; /* nslow x nfast: sums of F^2 less constant factors */
+    const struct window *window; /* pixels to compute; it moves no patch and so changes no
+                                    bits. Spots may be splatted on all of its tiles */
+    double *bragg; /* sums of F^2 less constant factors, of an image or packed */
+    int packed; /* 1: bragg and the weights of an adjoint are packed (base/window.h) */
 };
 
 /* Writes to `hits` the places in `list` of the reflections that lie within the pair's
@@ -67,7 +71,7 @@ typedef void splat_spots(const struct splat_area *splat_area, const struct pair 
 
 /* The cotangents of the Bragg sums in an adjoint. */
 struct splat_weights {
-    const double *weight; /* nslow x nfast: dL/d(sum of a pixel) */
+    const double *weight; /* dL/d(sum of a pixel), like splat_area.bragg */
     double scale, per_scale; /* largest weight and its inverse: weight * per_scale, at most
                                 1, fits into a float */
     int lookup; /* PHYS_CONSTANT or PHYS_NEAREST */

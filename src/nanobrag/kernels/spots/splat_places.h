@@ -13,8 +13,8 @@
 #include "physics/tile/patch.h"
 
 /* BATCH reflections are located together. A spot is cut into pieces of at most PIECE x
- * PIECE samples, few enough for a float to count them exactly. */
-enum { BATCH = SPLAT_PAD, PIECE = 512 };
+ * PIECE samples. */
+enum { BATCH = SPLAT_PAD, PIECE = 64 };
 
 /* A rectangle of samples: a spot or a piece of one. */
 struct rectangle {
@@ -114,57 +114,53 @@ static struct phys_anchor anchor_of(const struct pair *pair, const double *v,
     return a;
 }
 
-/* A patch of the detector, and the values that its samples are computed from. */
-struct spot {
-    struct rectangle r;
-    struct phys_patch patch;
-    struct phys_anchor anchor;
-    real middle_fast, middle_slow, per_row;
-};
-
-/* Returns the place of sample i of a rectangle, counted row after row. `small` is
- * phys_patch_is_small(). */
-PHYS_FN struct phys_place place_of(int small, const struct spot *s, real i, real *fast,
-                                   real *slow)
-{
-    const real row = floor((i + (real)0.5) * s->per_row);
-
-    *slow = row;
-    *fast = i - row * (real)s->r.width;
-    return phys_patch_place(small, &s->patch, *fast - s->middle_fast, row - s->middle_slow);
-}
-
-/* Returns the spot of the reflection `whole`, with v = q + k, in a rectangle of samples. */
-static struct spot spot_of(const struct splat_area *splat_area, const struct pair *pair,
-                           const double *v, const struct rectangle *r,
-                           struct phys_vec3 whole)
-{
-    const struct phys_frame *frame = splat_area->frame;
-    struct spot s;
-
-    s.r = *r;
-    s.patch = phys_patch_at(frame, r->fast + 0.5 * r->width, r->slow + 0.5 * r->height,
-                            splat_area->depth);
-    s.anchor = anchor_of(pair, v, &s.patch, whole);
-    s.middle_fast = (real)(0.5 * (r->width - 1));
-    s.middle_slow = (real)(0.5 * (r->height - 1));
-    s.per_row = (real)1 / (real)r->width;
-    return s;
-}
-
 static int min_int(int a, int b)
 {
     return a < b ? a : b;
 }
 
-/* Returns 1 when spot i of a batch overlaps the ROI. */
-static int overlaps_roi(const struct splat_area *splat_area, const struct located *at,
-                        int i)
+/* Returns 1 when spot i of a batch overlaps a pixel that is rendered. */
+static int overlaps_window(const struct splat_area *splat_area, const struct located *at,
+                           int i)
 {
-    const int *roi = splat_area->roi, n = splat_area->frame->oversample;
+    const int n = splat_area->frame->oversample;
+    const int pixels[4] = {(int)at->first_fast[i] / n, (int)at->last_fast[i] / n + 1,
+                           (int)at->first_slow[i] / n, (int)at->last_slow[i] / n + 1};
 
-    return at->last_fast[i] >= roi[0] * n && at->first_fast[i] < roi[1] * n
-           && at->last_slow[i] >= roi[2] * n && at->first_slow[i] < roi[3] * n;
+    return window_overlaps(splat_area->window, pixels);
+}
+
+/* Pixels first .. end - 1 of a row of pixels, which lie side by side in tiles of the window
+ * and in the sums of an area, the first at `place`; from there on so many numbers belong to
+ * the row. `run` is the run of tiles that holds them; NULL before the first stretch. */
+struct stretch {
+    int first, end, room;
+    ptrdiff_t place;
+    const struct window_run *run;
+    int row; /* of tiles */
+};
+
+/* Finds the next stretch of the pixels f .. end - 1 of row s. Returns 0 when there is none;
+ * t->end then is `end`. */
+static inline int next_stretch(const struct splat_area *splat_area, int s, int f, int end,
+                               struct stretch *t)
+{
+    const int known =
+        t->run && t->row == s / TILE_SLOW && f >= t->run->fast && f < t->run->end;
+    const int nfast = splat_area->frame->nfast;
+    int last;
+
+    if (!known) t->run = window_run_of(splat_area->window, s, f);
+    t->row = s / TILE_SLOW;
+    t->end = end;
+    if (!t->run || t->run->fast >= end) return 0;
+    last = splat_area->packed ? t->run->end : min_int(t->run->end, nfast);
+    t->first = f > t->run->fast ? f : t->run->fast;
+    t->end = min_int(end, last);
+    t->room = last - t->first;
+    t->place = splat_area->packed ? (ptrdiff_t)window_place(t->run, s, t->first)
+                                  : (ptrdiff_t)s * nfast + t->first;
+    return t->end > t->first;
 }
 
 /* Locates the spots of the first n reflections of `list` at `hits`, at most a batch, and

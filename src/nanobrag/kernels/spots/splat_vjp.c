@@ -12,18 +12,16 @@
 #include <string.h>
 
 #include "kernels/kernels.h"
-#include "kernels/spots/splat_places.h"
+#include "kernels/spots/splat_pieces.h"
 
-/* SAMPLES are computed together, in whole vectors of BLOCK; the last vector is padded with
- * samples of weight 0. */
-enum { BLOCK = 8, SAMPLES = 8 * BLOCK };
+enum { SAMPLES = PLACES + BLOCK };
 
 typedef real block[SAMPLES];
 
-/* Some samples of a piece of a spot. */
+/* Some samples of a piece of a spot, padded to whole blocks with samples of weight 0. */
 struct samples {
-    int first, n, padded; /* first sample; number; number in whole vectors */
-    ptrdiff_t pixel[SAMPLES]; /* number in the image; -1: outside the ROI */
+    struct places at;
+    ptrdiff_t pixel[SAMPLES]; /* place in the sums; -1: outside the window */
     _Alignas(64) block w; /* weight of the pixel */
     _Alignas(64) block f2; /* F^2 of the lattice alone */
     _Alignas(64) block wf2; /* weight times F^2 of the lattice */
@@ -31,7 +29,6 @@ struct samples {
                                       factor of the metric */
     _Alignas(64) block h, k, l; /* indices counted from the reflection */
     _Alignas(64) block x, y, z, per_ratio; /* the members of struct phys_place */
-    _Alignas(64) block fast, slow; /* offset from the middle of the patch, sub-pixels */
 };
 
 /* Sums over the samples of a spot; see struct splat_sums. */
@@ -42,42 +39,32 @@ struct piece_sums {
 
 /* Finds the pixels of the samples and their weights. Returns 1 when a weight is not 0. */
 static int find_pixels(const struct splat_area *splat_area, const struct rectangle *r,
-                       const struct splat_weights *weights, struct samples *in)
+                       const struct segments *segments, const struct splat_weights *weights,
+                       struct samples *in)
 {
     const int over = splat_area->frame->oversample;
-    const int *roi = splat_area->roi;
-    const ptrdiff_t nfast = splat_area->frame->nfast;
-    int row = in->first / r->width, column = in->first - row * r->width, any = 0, i = 0;
+    struct stretch t = {.run = NULL, .end = 0};
+    int any = 0, i = 0;
 
-    for (; i < in->n; row++, column = 0) {
-        const int s = over == 1 ? r->slow + row : (r->slow + row) / over;
-        const int wanted = s >= roi[2] && s < roi[3];
-        const int end = min_int(in->n, i + r->width - column);
+    for (int row = in->at.begin; row < in->at.end; row++) {
+        const int first = r->fast + segments->first[row], n = segments->n[row];
+        const int s = (r->slow + row) / over, end = (first + n - 1) / over + 1;
+        int known = 0; /* 1: `t` is the next stretch of the row */
 
-        for (; i < end; i++, column++) {
-            const int f = over == 1 ? r->fast + column : (r->fast + column) / over;
-            const int inside = wanted && f >= roi[0] && f < roi[1];
-            const ptrdiff_t pixel = inside ? s * nfast + f : -1;
+        t.end = 0;
+        for (int j = 0; j < n; j++, i++) {
+            const int f = over == 1 ? first + j : (first + j) / over;
 
-            in->pixel[i] = pixel;
-            in->w[i] = inside ? (real)(weights->weight[pixel] * weights->per_scale) : 0;
+            if (f >= t.end) known = next_stretch(splat_area, s, f, end, &t);
+            in->pixel[i] = known && f >= t.first ? t.place + f - t.first : -1;
+            in->w[i] = in->pixel[i] < 0
+                           ? 0
+                           : (real)(weights->weight[in->pixel[i]] * weights->per_scale);
             any |= in->w[i] != 0;
         }
     }
-    for (; i < in->padded; i++) in->w[i] = 0;
+    for (; i < in->at.padded; i++) in->w[i] = 0;
     return any;
-}
-
-/* Returns 1 when the series of patch.h is precise enough for all samples of a spot. The
- * test is that of phys_patch_is_small(), with sums of moduli in place of lengths, which
- * they bound. */
-static int is_small(const struct spot *s)
-{
-    const struct phys_vec3 f = s->patch.fast, l = s->patch.slow;
-    const real reach = s->middle_fast * (fabs(f.x) + fabs(f.y) + fabs(f.z))
-                       + s->middle_slow * (fabs(l.x) + fabs(l.y) + fabs(l.z));
-
-    return reach * (2 + reach) <= (real)1 / 64;
 }
 
 /* Computes the places and the indices of the samples. This loop stays separate from the
@@ -86,20 +73,17 @@ static int is_small(const struct spot *s)
 PHYS_FN void find_places(int small, const struct spot *restrict s,
                          struct samples *restrict in)
 {
-    const real first = (real)in->first;
-    const int n = in->padded / BLOCK * BLOCK;
+    const int n = in->at.padded / BLOCK * BLOCK;
 
 #pragma omp simd
     for (int i = 0; i < n; i++) {
-        real fast, slow;
-        const struct phys_place place = place_of(small, s, first + (real)i, &fast, &slow);
+        const struct phys_place place =
+            phys_patch_place(small, &s->patch, in->at.fast[i], in->at.slow[i]);
         const struct phys_vec3 x = phys_anchor_indices(&s->anchor, place.step);
 
         in->h[i] = x.x, in->k[i] = x.y, in->l[i] = x.z;
         in->x[i] = place.step.x, in->y[i] = place.step.y, in->z[i] = place.step.z;
         in->per_ratio[i] = place.per_ratio;
-        in->fast[i] = fast - s->middle_fast;
-        in->slow[i] = slow - s->middle_slow;
     }
 }
 
@@ -109,7 +93,7 @@ PHYS_FN void bumps(int shape, const struct phys_crystal *of, struct samples *res
                    struct piece_sums *out)
 {
     const struct phys_crystal crystal = *of;
-    const int n = in->padded / BLOCK * BLOCK;
+    const int n = in->at.padded / BLOCK * BLOCK;
     real f2 = 0, fudge = 0;
 
 #pragma omp simd reduction(+ : f2, fudge)
@@ -133,7 +117,7 @@ PHYS_FN void bumps(int shape, const struct phys_crystal *of, struct samples *res
  * the first of the crystal's numbers. */
 static void bump_moments(const struct samples *restrict in, struct piece_sums *out)
 {
-    const int n = in->padded / BLOCK * BLOCK;
+    const int n = in->at.padded / BLOCK * BLOCK;
     real hh = 0, kk = 0, ll = 0, hk = 0, hl = 0, kl = 0;
     double *c = out->crystal;
 
@@ -158,7 +142,7 @@ PHYS_FN void gratings(const struct phys_crystal *of, struct samples *restrict in
                       struct piece_sums *out)
 {
     const struct phys_crystal crystal = *of;
-    const int n = in->padded / BLOCK * BLOCK;
+    const int n = in->at.padded / BLOCK * BLOCK;
     real f2 = 0, na = 0, nb = 0, nc = 0;
 
 #pragma omp simd reduction(+ : f2, na, nb, nc)
@@ -182,7 +166,7 @@ PHYS_FN void gratings(const struct phys_crystal *of, struct samples *restrict in
 /* Computes the moments of the slopes of a parallelepiped crystal. */
 static void grating_moments(const struct samples *restrict in, struct piece_sums *out)
 {
-    const int n = in->padded / BLOCK * BLOCK;
+    const int n = in->at.padded / BLOCK * BLOCK;
     real hh = 0, hk = 0, hl = 0, kh = 0, kk = 0, kl = 0, lh = 0, lk = 0, ll = 0;
 
 #pragma omp simd reduction(+ : hh, hk, hl, kh, kk, kl, lh, lk, ll)
@@ -209,7 +193,7 @@ static void place_cotangents(const struct spot *s, const struct phys_source *sou
     const struct phys_vec3 mid = s->patch.d;
     const struct phys_vec3 way = phys_axpy(-1, phys_load(source->direction), mid);
     const double per_r = 1 / s->patch.distance;
-    const int n = in->padded / BLOCK * BLOCK;
+    const int n = in->at.padded / BLOCK * BLOCK;
     real h = 0, k = 0, l = 0, x = 0, y = 0, z = 0, fx = 0, fy = 0, fz = 0, sx = 0, sy = 0,
          sz = 0, square = 0;
 
@@ -222,7 +206,7 @@ static void place_cotangents(const struct spot *s, const struct phys_source *sou
             phys_axpy(gh, axes.a, phys_axpy(gk, axes.b, phys_scale(gl, axes.c)));
         const struct phys_vec3 v =
             phys_scale(in->per_ratio[i], phys_axpy(-phys_dot(d, d_bar), d, d_bar));
-        const real fast = in->fast[i], slow = in->slow[i];
+        const real fast = in->at.fast[i], slow = in->at.slow[i];
 
         square += in->wf2[i] * phys_dot(q, q);
         h += gh, k += gk, l += gl;
@@ -261,115 +245,20 @@ static void add_piece(const struct rectangle *r, const double whole[3], double w
     for (int i = 0; i < FRAME_CRYSTAL; i++) to->crystal[i] += weight * from->crystal[i];
 }
 
-/* A reflection of a pair whose adjoint is being computed. */
-struct reflection {
+/* What the pieces of a pair share. */
+struct pair_vjp {
     const struct splat_area *splat_area;
     const struct pair *pair;
     const struct splat_weights *weights;
-    double v[3], whole[3];
+    struct form form;
+    struct phys_crystal crystal;
     double metric[3][3]; /* factor that the slopes of profiles still lack */
     struct phys_axes axes; /* metric times the axes over the wavelength */
-    double weight; /* F^2 of the structure factor; 1 where F is constant */
 };
 
-/* Adds the F^2 of the samples to the Bragg sums of their pixels. */
-static void add_to_pixels(const struct reflection *t, const struct samples *in)
-{
-    const double weight = t->pair->weight * t->weight;
-
-    for (int i = 0; i < in->n; i++)
-        if (in->pixel[i] >= 0)
-            t->splat_area->bragg[in->pixel[i]] += weight * (double)in->f2[i];
-}
-
-/* Adds the sums of a rectangle of samples to those of the pair, and splats the samples
- * where the area has Bragg sums. Returns the sum of w F^2 of the lattice alone. */
-PHYS_FN double piece_vjp(int shape, const struct reflection *t, struct rectangle r,
-                         struct splat_sums *sums)
-{
-    const struct spot s =
-        spot_of(t->splat_area, t->pair, t->v, &r,
-                phys_vec3((real)t->whole[0], (real)t->whole[1], (real)t->whole[2]));
-    const struct phys_crystal crystal = phys_crystal(t->splat_area->frame);
-    struct piece_sums piece;
-    struct samples in;
-    double f2 = 0;
-
-    for (in.first = 0; in.first < r.width * r.height; in.first += SAMPLES) {
-        const int left = r.width * r.height - in.first;
-        int weighted;
-
-        in.n = left < SAMPLES ? left : SAMPLES;
-        in.padded = (in.n + BLOCK - 1) / BLOCK * BLOCK;
-        weighted = find_pixels(t->splat_area, &r, t->weights, &in);
-        if (!weighted && !t->splat_area->bragg) continue;
-        if (is_small(&s))
-            find_places(1, &s, &in);
-        else
-            find_places(0, &s, &in);
-        if (shape == PHYS_SQUARE)
-            gratings(&crystal, &in, &piece);
-        else
-            bumps(shape, &crystal, &in, &piece);
-        if (t->splat_area->bragg) add_to_pixels(t, &in);
-        if (!weighted) continue;
-        f2 += piece.f2;
-        if (shape == PHYS_SQUARE)
-            grating_moments(&in, &piece);
-        else
-            bump_moments(&in, &piece);
-        place_cotangents(&s, t->pair->source, &t->axes, &in, &piece);
-        add_piece(&r, t->whole, t->weight, &piece, sums);
-    }
-    return f2;
-}
-
-/* Fills in `t` with reflection i of a batch: its F, and its place in the box of structure
- * factors. Returns 0 when F is 0. */
-static int start_reflection(const struct located *at, int i, struct reflection *t,
-                            int *place, double *f)
-{
-    t->v[0] = at->x[i], t->v[1] = at->y[i], t->v[2] = at->z[i];
-    t->whole[0] = at->h[i], t->whole[1] = at->k[i], t->whole[2] = at->l[i];
-    *f = 1;
-    if (t->weights->lookup == PHYS_NEAREST) {
-        const struct phys_box box = phys_box(t->splat_area->frame);
-
-        *place = phys_f_place(0, &box,
-                              phys_vec3((real)at->h[i], (real)at->k[i], (real)at->l[i]));
-        *f = (double)box.f[*place];
-    }
-    t->weight = *f * *f;
-    return t->weight != 0;
-}
-
-/* Adds the sums of reflection i of a batch to those of the pair, and the cotangent of its
- * F. */
-PHYS_FN void reflection_vjp(int shape, const struct located *at, int i,
-                            struct reflection *t, struct splat_sums *sums)
-{
-    const int fast = (int)at->first_fast[i], slow = (int)at->first_slow[i];
-    const int end_fast = (int)at->last_fast[i] + 1, end_slow = (int)at->last_slow[i] + 1;
-    double f, f2 = 0;
-    int place = 0;
-
-    if (!start_reflection(at, i, t, &place, &f)) return;
-    for (int s = slow; s < end_slow; s += PIECE)
-        for (int l = fast; l < end_fast; l += PIECE) {
-            const struct rectangle r = {l, s, min_int(PIECE, end_fast - l),
-                                        min_int(PIECE, end_slow - s)};
-
-            f2 += piece_vjp(shape, t, r, sums);
-        }
-    sums->f2 += t->weight * f2;
-    if (t->weights->lookup == PHYS_NEAREST && t->weights->f)
-        t->weights->f[place] += t->weights->scale * t->pair->weight * 2 * f * f2;
-}
-
-/* Returns a struct with the values that all reflections of a pair share. */
-static struct reflection reflection_of_pair(int shape, const struct splat_area *splat_area,
-                                            const struct pair *pair,
-                                            const struct splat_weights *weights)
+static struct pair_vjp pair_vjp_of(int shape, const struct splat_area *splat_area,
+                                   const struct pair *pair,
+                                   const struct splat_weights *weights)
 {
     const double *m =
         splat_area->frame->metric; /* hh kk ll hk hl kl, cross terms doubled */
@@ -377,14 +266,12 @@ static struct reflection reflection_of_pair(int shape, const struct splat_area *
                                  {m[3], 2 * m[1], m[5]},
                                  {m[4], m[5], 2 * m[2]}};
     const double unit = pair->source->inverse_wavelength;
-    struct reflection t = {splat_area,
-                           pair,
-                           weights,
-                           {0},
-                           {0},
-                           {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
-                           {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}},
-                           0};
+    struct pair_vjp t = {.splat_area = splat_area,
+                         .pair = pair,
+                         .weights = weights,
+                         .form = form_of(splat_area, pair),
+                         .crystal = phys_crystal(splat_area->frame),
+                         .metric = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
     double rows[9] = {0};
 
     if (shape != PHYS_SQUARE) memcpy(t.metric, metric, sizeof metric);
@@ -396,9 +283,63 @@ static struct reflection reflection_of_pair(int shape, const struct splat_area *
     return t;
 }
 
+/* Adds the F^2 of the samples to the Bragg sums of their pixels. */
+static void add_to_pixels(const struct pair_vjp *t, double weight, const struct samples *in)
+{
+    for (int i = 0; i < in->at.n; i++)
+        if (in->pixel[i] >= 0)
+            t->splat_area->bragg[in->pixel[i]] += weight * (double)in->f2[i];
+}
+
+/* Adds the sums of piece i to those of the pair and to the cotangent of its F, and splats
+ * the samples where the area has Bragg sums. */
+PHYS_FN void piece_vjp(int shape, const struct pair_vjp *t, const struct pieces *pieces,
+                       int i, struct splat_sums *sums)
+{
+    const struct splat_area *splat_area = t->splat_area;
+    const struct rectangle r = rectangle_of(pieces, i);
+    const struct spot s = spot_of(splat_area, t->pair, pieces, i);
+    const double whole[3] = {pieces->h[i], pieces->k[i], pieces->l[i]};
+    const double f = pieces->f[i], own = f * f, weight = t->pair->weight;
+    struct segments segments;
+    struct piece_sums piece;
+    struct samples in;
+    double f2 = 0;
+
+    find_segments(splat_area, pieces, i, &r, &segments);
+    for (in.at.end = 0; in.at.end < r.height;) {
+        int weighted;
+
+        list_places(&r, &segments, &in.at);
+        if (in.at.n == 0) continue;
+        weighted = find_pixels(splat_area, &r, &segments, t->weights, &in);
+        if (!weighted && !splat_area->bragg) continue;
+        if (pieces->small[i] != 0)
+            find_places(1, &s, &in);
+        else
+            find_places(0, &s, &in);
+        if (shape == PHYS_SQUARE)
+            gratings(&t->crystal, &in, &piece);
+        else
+            bumps(shape, &t->crystal, &in, &piece);
+        if (splat_area->bragg) add_to_pixels(t, weight * own, &in);
+        if (!weighted) continue;
+        f2 += piece.f2;
+        if (shape == PHYS_SQUARE)
+            grating_moments(&in, &piece);
+        else
+            bump_moments(&in, &piece);
+        place_cotangents(&s, t->pair->source, &t->axes, &in, &piece);
+        add_piece(&r, whole, own, &piece, sums);
+    }
+    sums->f2 += own * f2;
+    if (t->weights->lookup == PHYS_NEAREST && t->weights->f)
+        t->weights->f[pieces->place[i]] += t->weights->scale * weight * 2 * f * f2;
+}
+
 /* Multiplies the sums of slopes by the metric, which the loops over the samples leave out.
  */
-static void multiply_metric(const struct reflection *t, struct splat_sums *sums)
+static void multiply_metric(const struct pair_vjp *t, struct splat_sums *sums)
 {
     const struct splat_sums less = *sums;
 
@@ -417,17 +358,14 @@ PHYS_FN void list_vjp(int shape, const struct splat_area *splat_area,
                       const int *hits, int n, const struct splat_weights *weights,
                       struct splat_sums *sums)
 {
-    struct reflection t = reflection_of_pair(shape, splat_area, pair, weights);
+    const struct pair_vjp t = pair_vjp_of(shape, splat_area, pair, weights);
+    struct walk walk = walk_of(splat_area, pair, list, hits, n, weights->lookup);
     struct splat_sums total = {0};
-    struct located at;
+    struct pieces pieces;
 
-    for (int first = 0; first < n; first += BATCH) {
-        const int count =
-            locate_batch(splat_area, pair, list, hits + first, n - first, &at);
-
-        for (int i = 0; i < count; i++)
-            if (at.seen[i] != 0 && overlaps_roi(splat_area, &at, i))
-                reflection_vjp(shape, &at, i, &t, &total);
+    while (collect_pieces(&walk, &pieces)) {
+        place_pieces(&t.form, &pieces);
+        for (int i = 0; i < pieces.n; i++) piece_vjp(shape, &t, &pieces, i, &total);
     }
     multiply_metric(&t, &total);
     *sums = total;

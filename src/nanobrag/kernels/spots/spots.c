@@ -48,14 +48,14 @@ double spots_share(const struct phys_frame *frame, struct phys_spec spec, double
  * factors of its own. The costs of the lanes in compile/policy.c are those of the same
  * core. */
 static const double per_row = 40, per_candidate = 30, per_look = 0.7, per_place = 60,
-                    per_sample = 10, per_weighed = 60;
+                    per_sample = 5, per_weighed = 60;
 
 double spots_cost(const struct phys_frame *frame, struct phys_spec spec, double tolerance,
                   double samples, double limit)
 {
     const double radius = ewald_radius(frame, spec, first_share(tolerance));
     const double pairs = (double)frame->nsource * frame->norientation;
-    struct ewald e = ewald_of(frame, radius);
+    struct ewald e = ewald_of(frame, spec, radius);
     const double group = strips_group(&e, frame);
     double cost = pairs / group * ewald_rows(&e) * per_row, listed = 0;
     const int each = frame->each_omega || frame->each_polar || frame->layer_mu != 0
@@ -97,7 +97,6 @@ void spots_free(struct spots_work *work)
     free(work->lists);
     free(work->hits);
     free(work->h_layers);
-    free(work->sums);
     free(work->weight);
     free(work->reach);
     tile_spots_free(work);
@@ -111,7 +110,7 @@ size_t spots_bytes(const struct spots_work *work)
     return work->capacity * sizeof *work->candidates
            + work->each * each * (size_t)work->threads
            + (size_t)work->nh_layers * sizeof *work->h_layers
-           + work->pixels * (sizeof *work->sums + sizeof *work->weight)
+           + work->pixels * sizeof *work->weight
            + work->reach_words * sizeof *work->reach + tile_spots_bytes(work);
 }
 
@@ -180,8 +179,10 @@ static double finish(const struct kernels *kernels, const struct job *job)
         double photons[TILE_PIXELS];
 
         grid_read(job, &tile, photons);
-        if (spots_is_dark(job->frame, &tile, photons) && !job->mask) continue;
-        kernels->finish(job->frame, &tile, factor, photons);
+        if (!spots_is_dark(job->frame, &tile, photons))
+            kernels->finish(job->frame, &tile, factor, photons);
+        else if (grid_rendered(&tile) == TILE_PIXELS)
+            continue; /* no spot reached it, under a mask neither */
         peak = fmax(peak, grid_write(job, &tile, photons));
     }
     (void)threads;

@@ -31,9 +31,9 @@ struct spots_work {
     int *hits;
     int nh_layers;
     struct h_layer *h_layers;
-    /* of an adjoint: Bragg sums and their cotangents */
+    /* of an adjoint: the cotangents of the Bragg sums, packed */
     size_t pixels;
-    double *sums, *weight;
+    double *weight;
     /* of reach.c: the bits of all cells */
     size_t reach_words;
     uint64_t *reach;

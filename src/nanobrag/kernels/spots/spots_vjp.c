@@ -37,11 +37,10 @@ struct run {
         largest_weight; /* constant factor of the Bragg sums; largest cotangent of a sum */
 };
 
-/* Returns 1 when all samples of a pixel have the same factor. Otherwise every factor has
- * slopes of its own, which only the adjoint of the lanes supports. The same holds for an F
- * that is interpolated at every sample, and for an amorphous material that is evaluated
- * there. */
-static int can_splat(const struct job *job)
+/* All samples of a pixel need to have the same factor. Otherwise every factor has slopes of
+ * its own, which only the adjoint of the lanes supports. The same holds for an F that is
+ * interpolated at every sample, and for an amorphous material that is evaluated there. */
+int spots_vjp_splats(const struct job *job)
 {
     const struct phys_frame *f = job->frame;
 
@@ -49,18 +48,16 @@ static int can_splat(const struct job *job)
            && f->layer_mu == 0 && !f->amorphous_in_samples;
 }
 
-static int grow_images(struct spots_work *work, const struct phys_frame *frame)
+static int grow_weight(struct spots_work *work, const struct job *job)
 {
-    const size_t n = (size_t)frame->nslow * (size_t)frame->nfast;
+    const size_t n = window_packed(job->window) + 1; /* also where nothing is rendered */
 
     if (n <= work->pixels) return 1;
-    free(work->sums);
     free(work->weight);
     work->pixels = 0;
-    work->sums = malloc(n * sizeof *work->sums);
     work->weight = malloc(n * sizeof *work->weight);
-    if (work->sums && work->weight) work->pixels = n;
-    return work->pixels > 0; /* spots_free() frees what was allocated */
+    if (work->weight) work->pixels = n;
+    return work->weight != NULL;
 }
 
 /* ---- tiles ---- */
@@ -80,7 +77,7 @@ static void each_tile(const struct run *run, tile_step *step)
         for (int t = chunk; t < count; t += chunks) {
             const struct tile tile = grid_tile(&run->job, t);
 
-            if (grid_rendered(&run->job, &tile) > 0) step(run, &tile, chunk);
+            step(run, &tile, chunk);
         }
     }
     (void)threads; /* unused without OpenMP */
@@ -114,7 +111,7 @@ static void weigh_step(const struct run *run, const struct tile *tile, int chunk
     if (run->objective->linear || !spots_is_dark(run->job.frame, tile, sums))
         adjoint_kernels_of(run)->weigh(&run->job, tile, run->factor, run->objective, sums,
                                        weight, photons);
-    *peak = fmax(*peak, grid_largest(&run->job, tile, photons));
+    *peak = fmax(*peak, grid_largest(tile, photons));
     *most = fmax(*most, grid_write(&weights, tile, weight));
 }
 
@@ -136,8 +133,7 @@ static void close_step(const struct run *run, const struct tile *tile, int chunk
     adjoint->value[chunk] +=
         adjoint_kernels_of(run)->close(&run->job, tile, run->factor, run->objective, sums,
                                        adjoint->bar + chunk, photons);
-    adjoint->peak[chunk] =
-        fmax(adjoint->peak[chunk], grid_largest(&run->job, tile, photons));
+    adjoint->peak[chunk] = fmax(adjoint->peak[chunk], grid_largest(tile, photons));
 }
 
 /* ---- strips ---- */
@@ -227,7 +223,7 @@ static nb_status weigh_sums(struct run *run, double *peak)
     if (!run->objective->linear)
         NB_TRY(spots_splat(run->progress, run->kernels, &run->job, &run->attempt,
                            image_share, run->work));
-    grid_clear(&weights);
+    grid_zero(&weights);
     for (int i = 0; i < adjoint->chunks; i++) adjoint->peak[i] = adjoint->value[i] = 0;
     each_tile(run, weigh_step);
     *peak = largest(adjoint->chunks, adjoint->peak);
@@ -244,7 +240,7 @@ static nb_status strips_vjp(struct run *run, double *peak)
     const struct strips strips = {
         .job = &run->job,
         .radius = run->attempt.radius,
-        .bragg = run->objective->linear ? run->work->sums : NULL,
+        .bragg = run->objective->linear ? run->job.photons : NULL,
         .begin = begin,
         .share = 1 - begin,
         .chunks = run->adjoint->chunks,
@@ -291,10 +287,9 @@ nb_status spots_vjp(struct progress *progress, const struct kernel_set *kernels,
                       phys_constant_factor(job->spec, job->frame),
                       0};
 
-    if (!can_splat(job))
+    if (!spots_vjp_splats(job))
         return adjoint_run(progress, kernels, job, objective, adjoint, work);
-    if (!grow_images(work, job->frame)) return fail_memory(progress->ctx, "an adjoint");
-    run.job.photons = work->sums;
+    if (!grow_weight(work, job)) return fail_memory(progress->ctx, "an adjoint");
     progress_start(progress, job->planned);
     if (grid_is_empty(job))
         clear_all(adjoint);

@@ -11,6 +11,7 @@
 
 #include "base/floats.h"
 #include "base/threads.h"
+#include "kernels/grid.h"
 #include "physics/tile/patch.h"
 
 /* Rows of pixels in a strip; most orientations in a group, and the largest angle (radian)
@@ -124,6 +125,7 @@ static struct pair pair_of(const struct group *g, int source, int orientation)
         at->axes,
         g->stars[orientation],
         g->ewald.radius,
+        g->ewald.rho2,
         (float)(4e-7 * g->ewald.skew * q * (q + 2 * wave)),
         from->weight * at->weight,
         g->first_source + source,
@@ -131,6 +133,16 @@ static struct pair pair_of(const struct group *g, int source, int orientation)
     };
 
     return pair;
+}
+
+/* Returns 1 when a tile of the window lies in a strip. */
+static int holds_tile(const struct window *w, int strip)
+{
+    const int rows = STRIP_ROWS / TILE_SLOW, first = strip * rows - w->first_row;
+
+    for (int row = first > 0 ? first : 0; row < first + rows && row < w->nrow; row++)
+        if (w->row[row + 1] > w->row[row]) return 1;
+    return 0;
 }
 
 /* Visits one strip for all layers of the sensor and all pairs of a group. */
@@ -145,9 +157,11 @@ static void visit_strip(const struct group *g, int strip, int chunk,
     struct reflections list;
     struct splat_area splat_area;
 
+    if (!holds_tile(b->job->window, strip)) return;
     splat_area.frame = frame;
     splat_area.bragg = b->bragg;
-    splat_area.roi = b->job->roi;
+    splat_area.window = b->job->window;
+    splat_area.packed = b->job->packed;
     splat_area.fast[0] = 0;
     splat_area.fast[1] = frame->nfast * n;
     splat_area.slow[0] = strip * STRIP_ROWS * n;
@@ -239,8 +253,9 @@ static nb_status visit_group(struct progress *progress, double begin, struct gro
 {
     nb_context *ctx = progress->ctx;
     const struct phys_frame *frame = g->strips->job->frame;
-    const int *roi = g->strips->job->roi;
-    const int first = roi[2] / STRIP_ROWS, end = (roi[3] + STRIP_ROWS - 1) / STRIP_ROWS;
+    const struct window *w = g->strips->job->window;
+    const int rows = STRIP_ROWS / TILE_SLOW, first = w->first_row / rows;
+    const int end = (w->first_row + w->nrow + rows - 1) / rows;
     const int chunks = g->strips->chunks > 0 ? g->strips->chunks : end - first;
     int threads;
 
@@ -266,11 +281,19 @@ static nb_status visit_group(struct progress *progress, double begin, struct gro
 nb_status strips_run(struct progress *progress, const struct strips *strips)
 {
     const struct phys_frame *frame = strips->job->frame;
-    const size_t pixels = (size_t)frame->nslow * (size_t)frame->nfast;
     double stars[GROUP][9], begin = 0;
-    struct group g = {strips, ewald_of(frame, strips->radius), 0, 0, 0, 0, 0, 0, stars};
+    struct group g = {strips, ewald_of(frame, strips->job->spec, strips->radius),
+                      0,      0,
+                      0,      0,
+                      0,      0,
+                      stars};
 
-    if (strips->bragg) memset(strips->bragg, 0, sizeof *strips->bragg * pixels);
+    if (strips->bragg) {
+        struct job sums = *strips->job;
+
+        sums.photons = strips->bragg;
+        grid_zero(&sums);
+    }
     for (; g.first_source < frame->nsource; g.first_source += g.nsource) {
         g.nsource = ewald_sources(&g.ewald, frame, g.first_source, most_rotation);
         for (g.first = 0; g.first < frame->norientation; g.first += g.n) {

@@ -28,7 +28,7 @@ typedef void strip_visit(const void *user, int chunk, const struct splat_area *s
 struct strips {
     const struct job *job;
     double radius; /* of a spot, 1/A */
-    double *bragg; /* nslow x nfast, set to 0 before the first pair; NULL: none */
+    double *bragg; /* like the job's photons, set to 0 before the first pair; NULL: none */
     double begin, share; /* share of the progress before this run, and that of this run */
     int chunks; /* strip i belongs to chunk i % chunks, which one thread works on;
                    0: as many chunks as strips */
@@ -45,7 +45,8 @@ double strips_group(struct ewald *ewald, const struct phys_frame *frame);
  * to scan and the samples to finish. */
 int strips_threads(const struct job *job, double work);
 
-/* Visits all strips of the ROI for all pairs. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+/* Visits all strips that hold a tile of the job for all pairs. Errors: NB_ERR_MEMORY,
+ * NB_ERR_CANCELLED. */
 nb_status strips_run(struct progress *progress, const struct strips *strips);
 
 #endif

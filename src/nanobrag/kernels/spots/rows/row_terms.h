@@ -133,7 +133,7 @@ static void keep_samples(struct area *a, const struct spot *spot, int first, int
 
             in->kept[in->n] = i;
             in->pixel[in->n] = s * a->part.width + f;
-            in->n += in->f2[i] > a->of->least;
+            in->n += in->f2[i] > a->of->least && a->part.shown[s] >> f & 1;
         }
     }
     for (i = 0; i < in->n; i++) {

@@ -76,28 +76,37 @@ static int max_int(int a, int b)
     return a > b ? a : b;
 }
 
-/* Lists a rectangle of samples in every tile of the ROI that it overlaps. */
+/* Returns the number of the first tile of a row of the window. */
+static int first_of_row(const struct window *window, int row)
+{
+    const int run = window->row[row];
+
+    return run < window->row[window->nrow] ? window->run[run].first : window->ntile;
+}
+
+/* Lists a rectangle of samples in every tile of the window that it overlaps. */
 static void list_outline(const struct listing *l, const struct splat_area *splat_area,
                          const struct outline *at, struct tile_spot spot)
 {
-    const int n = splat_area->frame->oversample, *roi = splat_area->roi;
+    const struct window *window = splat_area->window;
+    const int n = splat_area->frame->oversample;
     const int fast = n * TILE_FAST, slow = n * TILE_SLOW; /* samples of a tile */
-    const int from_fast = max_int(at->fast[0], n * roi[0]);
-    const int from_slow = max_int(at->slow[0], n * roi[2]);
-    const int end_fast = min_int(at->fast[1], n * roi[1]);
-    const int end_slow = min_int(at->slow[1], n * roi[3]);
 
-    for (int s = from_slow / slow; s * slow < end_slow; s++)
-        for (int f = from_fast / fast; f * fast < end_fast; f++) {
+    for (int s = at->slow[0] / slow; s * slow < at->slow[1]; s++)
+        for (int f = at->fast[0] / fast; f * fast < at->fast[1]; f++) {
+            const struct tile *tile =
+                window_tile_at(window, s * TILE_SLOW, f * TILE_FAST);
             const int f0 = max_int(at->fast[0], f * fast);
             const int s0 = max_int(at->slow[0], s * slow);
+            const int row = s - window->first_row;
 
-            spot.tile = (unsigned short)f;
+            if (!tile) continue;
+            spot.tile = (unsigned short)(tile->number - first_of_row(window, row));
             spot.fast = (unsigned short)(f0 - f * fast);
             spot.slow = (unsigned short)(s0 - s * slow);
             spot.width = (unsigned short)(min_int(at->fast[1], (f + 1) * fast) - f0);
             spot.height = (unsigned short)(min_int(at->slow[1], (s + 1) * slow) - s0);
-            append(l, s, &spot);
+            append(l, row, &spot);
         }
 }
 
@@ -156,16 +165,16 @@ static int sort_row(struct spot_row *row, size_t tiles)
     return 1;
 }
 
-static int sort_rows(const struct job *job, struct spots_work *work, size_t tiles)
+static int sort_rows(const struct job *job, struct spots_work *work)
 {
+    const struct window *window = job->window;
     int sorted = 1;
 
-    (void)job;
 #pragma omp parallel for schedule(dynamic) num_threads(job->schedule.threads) \
     reduction(& : sorted)
-    for (size_t r = 0; r < work->nrows; r++) {
-        sorted &= sort_row(work->rows + r, tiles);
-    }
+    for (int r = 0; r < window->nrow; r++)
+        sorted &= sort_row(work->rows + r, (size_t)(first_of_row(window, r + 1)
+                                                    - first_of_row(window, r)));
     return sorted;
 }
 
@@ -187,8 +196,6 @@ nb_status tile_spots_find(struct progress *progress, const struct kernel_set *ke
                           const struct job *job, const struct spots_attempt *attempt,
                           double share, struct spots_work *work, int *listed)
 {
-    const size_t tiles = (size_t)(job->frame->nfast + TILE_FAST - 1) / TILE_FAST;
-    const size_t rows = (size_t)(job->frame->nslow + TILE_SLOW - 1) / TILE_SLOW;
     size_t count = 0;
     int failed = 0;
     const struct listing listing = {kernels->splat_precise, work, &count, &failed};
@@ -201,18 +208,20 @@ nb_status tile_spots_find(struct progress *progress, const struct kernel_set *ke
         .work = work,
     };
 
-    if (!grow_rows(work, rows)) return fail_memory(progress->ctx, "a list of spots");
+    if (!grow_rows(work, (size_t)job->window->nrow)) return fail_memory(progress->ctx, "a list of spots");
     NB_TRY(strips_run(progress, &strips));
     *listed = count <= most_spots;
-    if (*listed && (failed || !sort_rows(job, work, tiles)))
+    if (*listed && (failed || !sort_rows(job, work)))
         return fail_memory(progress->ctx, "a list of spots");
     return NB_OK;
 }
 
-struct spot_list tile_spots_of(const struct spots_work *work, const struct tile *tile)
+struct spot_list tile_spots_of(const struct spots_work *work, const struct job *job,
+                               const struct tile *tile)
 {
-    const struct spot_row *row = work->rows + tile->slow / TILE_SLOW;
-    const unsigned *first = row->first + tile->fast / TILE_FAST;
+    const int at = tile->slow / TILE_SLOW - job->window->first_row;
+    const struct spot_row *row = work->rows + at;
+    const unsigned *first = row->first + tile->number - first_of_row(job->window, at);
     const struct spot_list list = {row->spot + first[0], first[1] - first[0]};
 
     return list;

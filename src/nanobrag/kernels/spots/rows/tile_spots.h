@@ -30,7 +30,8 @@ nb_status tile_spots_find(struct progress *progress, const struct kernel_set *ke
                           double share, struct spots_work *work, int *listed);
 
 /* Returns the spots of a tile. */
-struct spot_list tile_spots_of(const struct spots_work *work, const struct tile *tile);
+struct spot_list tile_spots_of(const struct spots_work *work, const struct job *job,
+                               const struct tile *tile);
 
 /* Fills in what all tiles share. Its arrays have memory for all tangents and for all
  * orientations of the frame. */

@@ -1,0 +1,411 @@
+/*
+ * splat_pieces.h - the samples of spots, for splat.c and its adjoint. A spot is cut into
+ * pieces of few samples, mostly one. What the samples of a piece are computed from is found
+ * for a batch of pieces at a time. A piece is then walked row by row: each row of samples
+ * meets the spot in a segment, and the samples of all segments make one list.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_SPOTS_SPLAT_PIECES_H
+#define NB_KERNELS_SPOTS_SPLAT_PIECES_H
+
+#include <string.h>
+
+#include "kernels/spots/splat_places.h"
+
+/*
+ * The form of a pair's spots on an area. A sample lies within a spot where |w| <= most; w
+ * is `rows` v, and v leads from the reflection to the scattering vector of the sample.
+ * Where spots are narrow, |w|^2 is rho^2 of the profile, from which F^2 follows. Elsewhere
+ * w is v.
+ */
+struct form {
+    int narrow;
+    double unit, sub; /* wave number, 1/A; edge of a sub-pixel, m */
+    double rows[9], most;
+    double size; /* at least the length of rows . d times the wave number, for any d */
+    double corner[3]; /* of the layer's first pixel, m */
+    double fast[3], slow[3]; /* axes of the detector */
+    double w_fast[3], w_slow[3]; /* rows . axis times the wave number */
+    double fast_fast, fast_slow, slow_slow; /* products of the axes */
+};
+
+/* Computes the upper triangle R with R'R equal to the metric. Returns 0 where rounding
+ * leaves no such matrix. */
+static int root_of_metric(const double *m, double root[3][3])
+{
+    const double first = m[0] > 0 ? sqrt(m[0]) : 0;
+    const double hk = first > 0 ? m[3] / 2 / first : 0;
+    const double hl = first > 0 ? m[4] / 2 / first : 0;
+    const double k2 = m[1] - hk * hk, second = k2 > 0 ? sqrt(k2) : 0;
+    const double kl = second > 0 ? (m[5] / 2 - hk * hl) / second : 0;
+    const double l2 = m[2] - hl * hl - kl * kl;
+    const double rows[3][3] = {{first, hk, hl}, {0, second, kl}, {0, 0, sqrt(fabs(l2))}};
+
+    memcpy(root, rows, sizeof rows);
+    return first > 0 && second > 0 && l2 > 0;
+}
+
+/* Fills in w and its limit. */
+static void form_w(const struct phys_frame *frame, const struct pair *pair,
+                   struct form *form)
+{
+    static const double one[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    double root[3][3];
+
+    memcpy(form->rows, one, sizeof one);
+    form->most = pair->radius;
+    form->narrow = pair->rho2 > 0 && root_of_metric(frame->metric, root);
+    if (!form->narrow) return;
+    form->most = sqrt(pair->rho2);
+    for (int i = 0; i < 9; i++)
+        form->rows[i] = root[i / 3][0] * pair->axes[i % 3]
+                        + root[i / 3][1] * pair->axes[3 + i % 3]
+                        + root[i / 3][2] * pair->axes[6 + i % 3];
+}
+
+static struct form form_of(const struct splat_area *splat_area, const struct pair *pair)
+{
+    const struct phys_frame *frame = splat_area->frame;
+    struct form form = {.unit = pair->source->inverse_wavelength,
+                        .sub = frame->pixel / frame->oversample};
+    double sum = 0;
+
+    form_w(frame, pair, &form);
+    for (int i = 0; i < 3; i++) {
+        const double *row = form.rows + (size_t)3 * (size_t)i;
+        const double f = frame->fast[i], s = frame->slow[i];
+
+        form.corner[i] = frame->pix0[i] + splat_area->depth * frame->normal[i];
+        form.fast[i] = f, form.slow[i] = s;
+        form.fast_fast += f * f, form.fast_slow += f * s, form.slow_slow += s * s;
+        for (int j = 0; j < 3; j++) {
+            form.w_fast[i] += form.unit * row[j] * frame->fast[j];
+            form.w_slow[i] += form.unit * row[j] * frame->slow[j];
+            sum += row[j] * row[j];
+        }
+    }
+    form.size = sqrt(sum) * form.unit;
+    return form;
+}
+
+/*
+ * Pieces of spots, at most a batch. With f and t the samples and rows from the middle of a
+ * piece, the step of the direction is s = f fast + t slow, u = s.(s + 2 d) as in patch.h,
+ * and w = p + ((1 + u)^(-1/2) - 1) (p + e), p = w(middle) + f w_fast + t w_slow, e = rows v
+ * of the reflection.
+ */
+struct pieces {
+    int n;
+    double h[BATCH], k[BATCH], l[BATCH]; /* of the reflection */
+    double x[BATCH], y[BATCH], z[BATCH]; /* its v = q + k, 1/A */
+    double f[BATCH]; /* its F where it has one of its own, else 1 */
+    int place[BATCH]; /* of that F in the box of structure factors */
+    double fast[BATCH], slow[BATCH], width[BATCH], height[BATCH]; /* rectangle of samples */
+    /* computed by place_pieces(): */
+    double wx[BATCH], wy[BATCH], wz[BATCH]; /* w at the middle */
+    double ex[BATCH], ey[BATCH], ez[BATCH];
+    double step[BATCH]; /* a sub-pixel over the distance of the middle */
+    double along_fast[BATCH],
+        along_slow[BATCH]; /* d . step, of one sample along the axes */
+    double small[BATCH]; /* 1 where phys_root_series() is precise enough */
+    /* samples with ff f^2 + 2 (f0 + ft t) f + tt t^2 + 2 t0 t + rest > 0 lie outside */
+    double ff[BATCH], ft[BATCH], tt[BATCH], f0[BATCH], t0[BATCH], rest[BATCH];
+};
+
+/*
+ * Finds the samples of the pieces. To first order in s, w is linear in s, and the samples
+ * within the spot fill an ellipse. On a piece that is small the factor (1 + u)^(-1/2) - 1
+ * differs from its first order, -d.s, by at most |s|^2 / 2 + 0.4 u^2, and it is at most
+ * 0.51 |u|; `most` is widened by what these do to w. Of any other piece all samples are
+ * taken. Unused places of the batch are filled from the first.
+ */
+static void place_pieces(const struct form *of, struct pieces *p)
+{
+    const struct form form = *of;
+    const double *r = form.rows, k = form.unit;
+
+    for (int i = p->n; i < BATCH; i++) {
+        p->x[i] = p->x[0], p->y[i] = p->y[0], p->z[i] = p->z[0];
+        p->fast[i] = p->fast[0], p->slow[i] = p->slow[0];
+        p->width[i] = p->width[0], p->height[i] = p->height[0];
+    }
+#pragma omp simd
+    for (int i = 0; i < BATCH; i++) {
+        const double f = form.sub * (p->fast[i] + 0.5 * p->width[i]);
+        const double t = form.sub * (p->slow[i] + 0.5 * p->height[i]);
+        const double x = form.corner[0] + f * form.fast[0] + t * form.slow[0];
+        const double y = form.corner[1] + f * form.fast[1] + t * form.slow[1];
+        const double z = form.corner[2] + f * form.fast[2] + t * form.slow[2];
+        const double per_r = 1 / sqrt(x * x + y * y + z * z), step = form.sub * per_r;
+        const double dx = per_r * x, dy = per_r * y, dz = per_r * z;
+        const double vx = p->x[i], vy = p->y[i], vz = p->z[i];
+        const double ox = k * dx - vx, oy = k * dy - vy, oz = k * dz - vz;
+        const double wx = r[0] * ox + r[1] * oy + r[2] * oz;
+        const double wy = r[3] * ox + r[4] * oy + r[5] * oz;
+        const double wz = r[6] * ox + r[7] * oy + r[8] * oz;
+        const double ex = r[0] * vx + r[1] * vy + r[2] * vz;
+        const double ey = r[3] * vx + r[4] * vy + r[5] * vz;
+        const double ez = r[6] * vx + r[7] * vy + r[8] * vz;
+        const double df = dx * form.fast[0] + dy * form.fast[1] + dz * form.fast[2];
+        const double dt = dx * form.slow[0] + dy * form.slow[1] + dz * form.slow[2];
+        /* the slopes of w along the axes, to first order */
+        const double fx = form.w_fast[0] - df * (wx + ex),
+                     tx = form.w_slow[0] - dt * (wx + ex);
+        const double fy = form.w_fast[1] - df * (wy + ey),
+                     ty = form.w_slow[1] - dt * (wy + ey);
+        const double fz = form.w_fast[2] - df * (wz + ez),
+                     tz = form.w_slow[2] - dt * (wz + ez);
+        const double hf = 0.5 * step * p->width[i], ht = 0.5 * step * p->height[i];
+        const double s2 = hf * hf * form.fast_fast + ht * ht * form.slow_slow
+                          + 2 * hf * ht * fabs(form.fast_slow);
+        const double u = 2 * (hf * fabs(df) + ht * fabs(dt)) + s2;
+        const double w2 =
+            (wx + ex) * (wx + ex) + (wy + ey) * (wy + ey) + (wz + ez) * (wz + ez);
+        const double beyond =
+            (0.5 * s2 + 0.4 * u * u) * sqrt(w2) + 0.51 * u * form.size * sqrt(s2);
+        const double most = form.most * (1 + 1e-5) + beyond;
+        const double small = u <= 1.0 / 64 ? 1 : 0;
+        const double ff = step * step * (fx * fx + fy * fy + fz * fz);
+        const double within = ff > 0 ? small : 0;
+
+        p->wx[i] = wx, p->wy[i] = wy, p->wz[i] = wz;
+        p->ex[i] = ex, p->ey[i] = ey, p->ez[i] = ez;
+        p->step[i] = step, p->along_fast[i] = step * df, p->along_slow[i] = step * dt;
+        p->small[i] = small;
+        p->ff[i] = within != 0 ? ff : 1;
+        p->ft[i] = within * step * step * (fx * tx + fy * ty + fz * tz);
+        p->tt[i] = within * step * step * (tx * tx + ty * ty + tz * tz);
+        p->f0[i] = within * step * (fx * wx + fy * wy + fz * wz);
+        p->t0[i] = within * step * (tx * wx + ty * wy + tz * wz);
+        p->rest[i] = within != 0 ? wx * wx + wy * wy + wz * wz - most * most : -1e30;
+    }
+}
+
+/* A walk along the spots of a pair, piece by piece. */
+struct walk {
+    const struct splat_area *splat_area;
+    const struct pair *pair;
+    const struct reflections *list;
+    const int *hits;
+    int n, own_f; /* hits; 1: reflections have an F of their own */
+    int next, count, i; /* first hit not yet located; spots of the batch, and the next */
+    struct located at;
+    struct outline spot; /* the rectangle of the spot, */
+    int fast, slow; /* and where its next piece begins */
+    double f;
+    int place;
+};
+
+static struct walk walk_of(const struct splat_area *splat_area, const struct pair *pair,
+                           const struct reflections *list, const int *hits, int n,
+                           int lookup)
+{
+    struct walk w;
+
+    w.splat_area = splat_area, w.pair = pair, w.list = list, w.hits = hits, w.n = n;
+    w.own_f = lookup == PHYS_NEAREST;
+    w.next = w.count = w.i = w.fast = w.slow = w.place = 0;
+    w.f = 1;
+    memset(&w.spot, 0, sizeof w.spot); /* no row is left of it */
+    return w;
+}
+
+/* Starts spot i of the batch. Returns 0 where nothing of it is to be computed. */
+static int start_spot(struct walk *w, int i)
+{
+    const struct located *at = &w->at;
+
+    if (!(at->seen[i] != 0 && overlaps_window(w->splat_area, at, i))) return 0;
+    if (w->own_f) {
+        const struct phys_box box = phys_box(w->splat_area->frame);
+
+        w->place = phys_f_place(0, &box,
+                                phys_vec3((real)at->h[i], (real)at->k[i], (real)at->l[i]));
+        w->f = (double)box.f[w->place];
+        if (w->f == 0) return 0;
+    }
+    w->spot.fast[0] = w->fast = (int)at->first_fast[i];
+    w->spot.fast[1] = (int)at->last_fast[i] + 1;
+    w->slow = (int)at->first_slow[i];
+    w->spot.slow[1] = (int)at->last_slow[i] + 1;
+    return 1;
+}
+
+/* Starts the next spot. Returns 0 when there is none. */
+static int next_spot(struct walk *w)
+{
+    for (;;) {
+        while (w->i < w->count)
+            if (start_spot(w, w->i++)) return 1;
+        if (w->next >= w->n) return 0;
+        w->count = locate_batch(w->splat_area, w->pair, w->list, w->hits + w->next,
+                                w->n - w->next, &w->at);
+        w->next += w->count;
+        w->i = 0;
+    }
+}
+
+/* Collects the next pieces, as many as make a batch, and returns their number. */
+static int collect_pieces(struct walk *w, struct pieces *out)
+{
+    out->n = 0;
+    while (out->n < BATCH && (w->slow < w->spot.slow[1] || next_spot(w))) {
+        const struct located *at = &w->at;
+        const int spot = w->i - 1, i = out->n++;
+
+        out->h[i] = at->h[spot], out->k[i] = at->k[spot], out->l[i] = at->l[spot];
+        out->x[i] = at->x[spot], out->y[i] = at->y[spot], out->z[i] = at->z[spot];
+        out->f[i] = w->f, out->place[i] = w->place;
+        out->fast[i] = w->fast, out->slow[i] = w->slow;
+        out->width[i] = min_int(PIECE, w->spot.fast[1] - w->fast);
+        out->height[i] = min_int(PIECE, w->spot.slow[1] - w->slow);
+        w->fast += PIECE;
+        if (w->fast < w->spot.fast[1]) continue;
+        w->fast = w->spot.fast[0];
+        w->slow += PIECE;
+    }
+    return out->n;
+}
+
+static struct rectangle rectangle_of(const struct pieces *p, int i)
+{
+    const struct rectangle r = {(int)p->fast[i], (int)p->slow[i], (int)p->width[i],
+                                (int)p->height[i]};
+
+    return r;
+}
+
+/* A piece as a patch of the detector, with indices counted from its reflection. */
+struct spot {
+    struct rectangle r;
+    struct phys_patch patch;
+    struct phys_anchor anchor;
+    real middle_fast, middle_slow;
+};
+
+static struct spot spot_of(const struct splat_area *splat_area, const struct pair *pair,
+                           const struct pieces *p, int i)
+{
+    const double v[3] = {p->x[i], p->y[i], p->z[i]};
+    struct spot s;
+
+    s.r = rectangle_of(p, i);
+    s.patch = phys_patch_at(splat_area->frame, s.r.fast + 0.5 * s.r.width,
+                            s.r.slow + 0.5 * s.r.height, splat_area->depth);
+    s.anchor = anchor_of(pair, v, &s.patch,
+                         phys_vec3((real)p->h[i], (real)p->k[i], (real)p->l[i]));
+    s.middle_fast = (real)(0.5 * (s.r.width - 1));
+    s.middle_slow = (real)(0.5 * (s.r.height - 1));
+    return s;
+}
+
+/* What w is computed from, in `real`; see struct pieces. */
+struct piece_w {
+    struct phys_vec3 middle, fast, slow, e;
+    real along_fast, along_slow, fast_fast, fast_slow, slow_slow; /* coefficients of u */
+};
+
+PHYS_FN struct piece_w piece_w_of(const struct form *form, const struct pieces *p, int i)
+{
+    const double step = p->step[i], *f = form->w_fast, *t = form->w_slow;
+    struct piece_w w;
+
+    w.middle = phys_vec3((real)p->wx[i], (real)p->wy[i], (real)p->wz[i]);
+    w.e = phys_vec3((real)p->ex[i], (real)p->ey[i], (real)p->ez[i]);
+    w.fast = phys_vec3((real)(step * f[0]), (real)(step * f[1]), (real)(step * f[2]));
+    w.slow = phys_vec3((real)(step * t[0]), (real)(step * t[1]), (real)(step * t[2]));
+    w.along_fast = (real)(2 * p->along_fast[i]);
+    w.along_slow = (real)(2 * p->along_slow[i]);
+    w.fast_fast = (real)(step * step * form->fast_fast);
+    w.fast_slow = (real)(2 * step * step * form->fast_slow);
+    w.slow_slow = (real)(step * step * form->slow_slow);
+    return w;
+}
+
+/* Returns w at f samples and t rows from the middle of a piece. */
+PHYS_FN struct phys_vec3 w_of(int small, const struct piece_w *of, real f, real t)
+{
+    const real u = f * (of->along_fast + f * of->fast_fast + t * of->fast_slow)
+                   + t * (of->along_slow + t * of->slow_slow);
+    const real root = small ? 1 : sqrt(1 + u);
+    const real less = small ? phys_root_series(u) : -u / (root * (1 + root));
+    const struct phys_vec3 p = phys_axpy(f, of->fast, phys_axpy(t, of->slow, of->middle));
+
+    return phys_axpy(less, phys_axpy(1, p, of->e), p);
+}
+
+/* Some samples of a piece, row after row. */
+enum { BLOCK = 64 / sizeof(real), PLACES = 2 * PIECE };
+
+struct places {
+    int begin, end; /* rows of the piece */
+    int n, padded; /* samples; as many in whole blocks, the last ones any samples */
+    _Alignas(64) real fast[PLACES + BLOCK], slow[PLACES + BLOCK]; /* from the middle */
+};
+
+/* The segments of all rows of a piece: the first sample in the ROI and within the spot, and
+ * their number. No sample depends on where a segment begins, so the ROI changes no bits. */
+struct segments {
+    int first[PIECE + BATCH], n[PIECE + BATCH];
+};
+
+static void find_segments(const struct splat_area *splat_area, const struct pieces *p,
+                          int i, const struct rectangle *r, struct segments *out)
+{
+    const int *roi = splat_area->window->roi, over = splat_area->frame->oversample;
+    const double middle_fast = 0.5 * (r->width - 1), middle_slow = 0.5 * (r->height - 1);
+    const double low = roi[0] * over - r->fast, high = roi[1] * over - r->fast;
+    const double least = low > 0 ? low : 0, most = high < r->width ? high : r->width;
+    const double begin = roi[2] * over - r->slow, end = roi[3] * over - r->slow;
+    const double ff = p->ff[i], ft = p->ft[i], tt = p->tt[i], f0 = p->f0[i];
+    const double t0 = p->t0[i], rest = p->rest[i], per_ff = 1 / ff;
+    const int rows = (r->height + 7) / 8 * 8;
+
+#pragma omp simd
+    for (int row = 0; row < rows; row++) {
+        const double t = row - middle_slow, b = f0 + ft * t;
+        const double inside = b * b - ff * (rest + t * (2 * t0 + t * tt));
+        const double half = per_ff * sqrt(inside > 0 ? inside : 0) + 1e-3;
+        const double middle = middle_fast - per_ff * b;
+        const double from = ceil(middle - half), to = floor(middle + half) + 1;
+        const double first = from > least ? from : least;
+        const double last = to < most ? to : most;
+        const double wanted = inside > 0 ? last - first : 0;
+        const double seen = row >= begin ? wanted : 0, n = row < end ? seen : 0;
+
+        out->first[row] = (int)(n > 0 ? first : 0);
+        out->n[row] = (int)(n > 0 ? n : 0);
+    }
+}
+
+/* Lists the samples of rows from `out->end` on, as many rows as there is room for. */
+static void list_places(const struct rectangle *r, const struct segments *segments,
+                        struct places *out)
+{
+    const real middle_fast = (real)(0.5 * (r->width - 1));
+    const real middle_slow = (real)(0.5 * (r->height - 1));
+    int row = out->end, n = 0;
+
+    out->begin = row;
+    for (; row < r->height && n + segments->n[row] <= PLACES; row++) {
+        const real first = (real)segments->first[row] - middle_fast;
+        const real slow = (real)row - middle_slow;
+
+        for (int done = 0; done < segments->n[row]; done += BLOCK) {
+            real *restrict f = out->fast + n + done, *restrict s = out->slow + n + done;
+
+#pragma omp simd
+            for (int i = 0; i < BLOCK; i++) {
+                f[i] = first + (real)(done + i);
+                s[i] = slow;
+            }
+        }
+        n += segments->n[row];
+    }
+    out->end = row;
+    out->n = n;
+    out->padded = (n + BLOCK - 1) / BLOCK * BLOCK;
+}
+
+#endif
