@@ -110,8 +110,8 @@ size_t spots_bytes(const struct spots_work *work)
     return work->capacity * sizeof *work->candidates
            + work->each * each * (size_t)work->threads
            + (size_t)work->nh_layers * sizeof *work->h_layers
-           + work->pixels * sizeof *work->weight
-           + work->reach_words * sizeof *work->reach + tile_spots_bytes(work);
+           + work->pixels * sizeof *work->weight + work->reach_words * sizeof *work->reach
+           + tile_spots_bytes(work);
 }
 
 /* ---- the image ---- */

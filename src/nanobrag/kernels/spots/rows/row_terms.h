@@ -239,7 +239,7 @@ static void add_source(const struct area *a, const struct row_block *b,
         for (int i = 0; i < 3; i++) {
             const double *axis = at->axes + (size_t)3 * (size_t)i;
 
-            index[4 * i][t] += more;
+            index[(size_t)4 * (size_t)i][t] += more;
             shift[i][t] -= unit * (axis[0] * d[0] + axis[1] * d[1] + axis[2] * d[2]);
         }
     }

@@ -195,8 +195,10 @@ void SPOT_ROWS(const struct job *job, const struct tile *part,
     for (int layer = 0; layer < job->frame->nlayers; layer++) {
         start_layer(&a, layer);
         for (size_t i = 0; i < spots->n; i++) {
-            if (spots->spot[i].layer != layer) continue;
-            of_shape(job->spec.shape, &a, spots->spot + i, columns);
+            const struct tile_spot *spot = spots->spot + spots->which[i];
+
+            if (spot->layer != layer) continue;
+            of_shape(job->spec.shape, &a, spot, columns);
             if (columns && columns->full) return;
         }
         close_layer(&a, layer);

@@ -74,7 +74,8 @@ enum { ROW_OWN = 1, ROW_PLACE = 3, ROW_MOMENTS = 9 };
 
 /* The spots of a tile. */
 struct spot_list {
-    const struct tile_spot *spot;
+    const struct tile_spot *spot; /* of this tile and others */
+    const unsigned *which; /* (n) numbers of those of the tile */
     size_t n;
 };
 

@@ -14,7 +14,7 @@
 #include "kernels/spots/strips.h"
 #include "physics/pixel.h"
 
-/* The lists take at most so many spots, 256 MiB. */
+/* The lists take at most so many spots, 288 MiB. */
 static const size_t most_spots = (size_t)1 << 23;
 
 int tile_spots_suit(const struct job *job, const struct tangents *along)
@@ -94,8 +94,7 @@ static void list_outline(const struct listing *l, const struct splat_area *splat
 
     for (int s = at->slow[0] / slow; s * slow < at->slow[1]; s++)
         for (int f = at->fast[0] / fast; f * fast < at->fast[1]; f++) {
-            const struct tile *tile =
-                window_tile_at(window, s * TILE_SLOW, f * TILE_FAST);
+            const struct tile *tile = window_tile_at(window, s * TILE_SLOW, f * TILE_FAST);
             const int f0 = max_int(at->fast[0], f * fast);
             const int s0 = max_int(at->slow[0], s * slow);
             const int row = s - window->first_row;
@@ -138,30 +137,36 @@ static void list_pair(const void *user, int chunk, const struct splat_area *spla
 
 /* ---- the order of the tiles ---- */
 
-/* Sorts the spots of a row by their tiles, those of a tile in the order they were found in.
- * Returns 0 without memory. */
-static int sort_row(struct spot_row *row, size_t tiles)
+static int grow_order(struct spot_row *row, size_t tiles)
 {
-    struct tile_spot *sorted = malloc((row->most + 1) * sizeof *sorted);
-
-    if (tiles > row->tiles) {
+    if (row->most > row->ordered) {
+        free(row->order);
+        row->order = malloc(row->most * sizeof *row->order);
+        row->ordered = row->order ? row->most : 0;
+    }
+    if (tiles >= row->tiles) {
         free(row->first);
         row->first = malloc((tiles + 1) * sizeof *row->first);
-        row->tiles = row->first ? tiles : 0;
+        row->tiles = row->first ? tiles + 1 : 0;
     }
-    if (!sorted || !row->first) {
-        free(sorted);
-        return 0;
-    }
-    memset(row->first, 0, (tiles + 1) * sizeof *row->first);
-    for (size_t i = 0; i < row->n; i++) row->first[row->spot[i].tile + 1]++;
-    for (size_t t = 0; t < tiles; t++) row->first[t + 1] += row->first[t];
+    return row->ordered == row->most && row->tiles > tiles;
+}
+
+/* Orders the spots of a row by their tiles, those of a tile as they were found. Returns 0
+ * without memory. */
+static int sort_row(struct spot_row *row, size_t tiles)
+{
+    unsigned *first;
+
+    if (!grow_order(row, tiles)) return 0;
+    first = row->first;
+    memset(first, 0, (tiles + 1) * sizeof *first);
+    for (size_t i = 0; i < row->n; i++) first[row->spot[i].tile + 1]++;
+    for (size_t t = 0; t < tiles; t++) first[t + 1] += first[t];
     for (size_t i = 0; i < row->n; i++)
-        sorted[row->first[row->spot[i].tile]++] = row->spot[i];
-    memmove(row->first + 1, row->first, tiles * sizeof *row->first);
-    row->first[0] = 0;
-    free(row->spot);
-    row->spot = sorted;
+        row->order[first[row->spot[i].tile]++] = (unsigned)i;
+    memmove(first + 1, first, tiles * sizeof *first);
+    first[0] = 0;
     return 1;
 }
 
@@ -173,8 +178,8 @@ static int sort_rows(const struct job *job, struct spots_work *work)
 #pragma omp parallel for schedule(dynamic) num_threads(job->schedule.threads) \
     reduction(& : sorted)
     for (int r = 0; r < window->nrow; r++)
-        sorted &= sort_row(work->rows + r, (size_t)(first_of_row(window, r + 1)
-                                                    - first_of_row(window, r)));
+        sorted &= sort_row(work->rows + r,
+                           (size_t)(first_of_row(window, r + 1) - first_of_row(window, r)));
     return sorted;
 }
 
@@ -208,7 +213,8 @@ nb_status tile_spots_find(struct progress *progress, const struct kernel_set *ke
         .work = work,
     };
 
-    if (!grow_rows(work, (size_t)job->window->nrow)) return fail_memory(progress->ctx, "a list of spots");
+    if (!grow_rows(work, (size_t)job->window->nrow))
+        return fail_memory(progress->ctx, "a list of spots");
     NB_TRY(strips_run(progress, &strips));
     *listed = count <= most_spots;
     if (*listed && (failed || !sort_rows(job, work)))
@@ -222,7 +228,7 @@ struct spot_list tile_spots_of(const struct spots_work *work, const struct job *
     const int at = tile->slow / TILE_SLOW - job->window->first_row;
     const struct spot_row *row = work->rows + at;
     const unsigned *first = row->first + tile->number - first_of_row(job->window, at);
-    const struct spot_list list = {row->spot + first[0], first[1] - first[0]};
+    const struct spot_list list = {row->spot, row->order + first[0], first[1] - first[0]};
 
     return list;
 }
@@ -231,6 +237,7 @@ void tile_spots_free(struct spots_work *work)
 {
     for (size_t r = 0; r < work->nrows; r++) {
         free(work->rows[r].spot);
+        free(work->rows[r].order);
         free(work->rows[r].first);
     }
     free(work->rows);
@@ -242,6 +249,7 @@ size_t tile_spots_bytes(const struct spots_work *work)
 
     for (size_t r = 0; r < work->nrows; r++)
         bytes += work->rows[r].most * sizeof *work->rows[r].spot
+                 + work->rows[r].ordered * sizeof *work->rows[r].order
                  + work->rows[r].tiles * sizeof *work->rows[r].first;
     return bytes;
 }

@@ -10,11 +10,13 @@
 #include "kernels/kernels.h"
 #include "kernels/spots/spots.h"
 
-/* The spots of a row of tiles, in the order of their tiles. */
+/* The spots of a row of tiles. */
 struct spot_row {
-    struct tile_spot *spot; /* (most) */
-    unsigned *first; /* (tiles + 1) number of each tile's first spot */
-    size_t n, most, tiles; /* spots, and memory for spots and for tiles */
+    size_t n; /* spots */
+    struct tile_spot *spot; /* (most), as they were found */
+    unsigned *order; /* (ordered) their numbers, tile after tile */
+    unsigned *first; /* (tiles) where each tile begins in `order`, and the end */
+    size_t most, ordered, tiles; /* sizes of the arrays */
 };
 
 /* Returns 1 when the rows of a job along such tangents can be computed from its spots: all
