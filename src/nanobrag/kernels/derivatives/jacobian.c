@@ -260,7 +260,7 @@ static nb_status find_reach(struct progress *progress, struct attempts *attempts
 
     run->listed = NULL;
     if (attempts->work && adjoint_is_plain(attempts->job.frame)
-        && tile_spots_suit(&attempts->job, &run->along)) {
+        && tile_spots_suit(&attempts->job)) {
         NB_TRY(tile_spots_find(progress, &attempts->kernels, &attempts->job,
                                &attempts->spot, attempts->begin, attempts->work, &listed));
         tile_spots_tangents(&attempts->job, &run->along, attempts->spot.share, &run->rows);

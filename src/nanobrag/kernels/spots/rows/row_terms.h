@@ -17,7 +17,7 @@
 /* Samples that are computed together; and the terms of the quadratic form: its slopes in
  * the indices x, y, z times these, times their squares and products, and then the numbers
  * that not every tangent needs: the square of the profile and its slope in `fudge`. */
-enum { SAMPLES = 256, FORM = 9, OF_F2 = FORM, OF_FUDGE, TERMS };
+enum { SAMPLES = 256, FORM = 9, OF_F2 = FORM, OF_FUDGE, OF_B, TERMS };
 
 typedef double term[SAMPLES];
 
@@ -53,6 +53,7 @@ struct spot {
     int fast, slow, width, height; /* sub-pixels from the area's corner */
     struct phys_anchor anchor;
     struct phys_axes axes; /* metric times the axes, for slopes in the place */
+    const struct phys_source *source;
     double weight, square; /* factor of its F^2; F^2 of the cell alone */
 };
 
@@ -71,6 +72,8 @@ PHYS_FN void find_terms(int shape, int small, const struct area *a,
     const double fast0 = spot.fast + 0.5 - 0.5 * over * a->part.width;
     const double slow0 = spot.slow + 0.5 - 0.5 * over * a->part.height;
     const double per_row = 1. / spot.width, width = spot.width;
+    const double unit2 = spot.source->inverse_wavelength * spot.source->inverse_wavelength;
+    const struct phys_vec3 way = phys_axpy(-1, phys_load(spot.source->direction), patch.d);
 
 #pragma omp simd
     for (int i = 0; i < n; i++) {
@@ -82,6 +85,7 @@ PHYS_FN void find_terms(int shape, int small, const struct area *a,
         const double off =
             fabs(phys_nearest(x.x)) + fabs(phys_nearest(x.y)) + fabs(phys_nearest(x.z));
         const double bend = spot.weight * g.bend;
+        const struct phys_vec3 q = phys_axpy(1, way, place.step);
         const struct phys_vec3 s = phys_scale(bend, x);
         const struct phys_vec3 d = phys_axpy(1, patch.d, place.step);
         const struct phys_vec3 d_bar =
@@ -96,6 +100,8 @@ PHYS_FN void find_terms(int shape, int small, const struct area *a,
         out->terms[5][i] = s.z * x.z, out->terms[6][i] = s.x * x.y;
         out->terms[7][i] = s.x * x.z, out->terms[8][i] = s.y * x.z;
         out->terms[OF_F2][i] = spot.square * g.sample.f2;
+        out->terms[OF_B][i] =
+            phys_displacement_vjp(spot.weight * g.sample.f2 * unit2 * phys_dot(q, q));
         out->terms[OF_FUDGE][i] = spot.weight * g.dfudge;
         out->v[0][i] = v.x, out->v[1][i] = v.y, out->v[2][i] = v.z;
     }
@@ -280,6 +286,7 @@ static void find_coefficients(const struct area *a, const struct row_block *b,
         out[8][t] = hk * e[2][t] + g1 * e[5][t] + kl * e[8][t] + hl * e[1][t] + kl * e[4][t]
                     + g2 * e[7][t] + b->metric[5][t];
         out[OF_FUDGE][t] = b->fudge[t];
+        out[OF_B][t] = b->b_factor[t];
     }
 }
 

@@ -48,6 +48,7 @@ static int start_spot(const struct area *a, const struct tile_spot *from, int *p
     const double per_place = source->inverse_wavelength / a->patch.distance;
     double rows[9] = {0};
 
+    spot->source = source;
     spot->square = 1;
     if (a->job->spec.lookup == PHYS_NEAREST) {
         *place = phys_f_place(0, &a->box, whole);

@@ -29,8 +29,10 @@ enum { ROW_BLOCK = 8 };
  * samples, one after another in each array. */
 struct row_block {
     int n, which[ROW_BLOCK]; /* numbers of the tangents */
-    int turns, shines; /* 1: an orientation rotates; a weight or a source changes */
-    double strain[9][ROW_BLOCK], metric[6][ROW_BLOCK], fudge[ROW_BLOCK];
+    int turns,
+        shines; /* 1: an orientation rotates; a weight, a source, fudge or B changes */
+    double strain[9][ROW_BLOCK], metric[6][ROW_BLOCK];
+    double fudge[ROW_BLOCK], b_factor[ROW_BLOCK];
 };
 
 /* The changes of a sample's place along a tangent: place + f fast + s slow for a sample f

@@ -17,12 +17,10 @@
 /* The lists take at most so many spots, 288 MiB. */
 static const size_t most_spots = (size_t)1 << 23;
 
-int tile_spots_suit(const struct job *job, const struct tangents *along)
+int tile_spots_suit(const struct job *job)
 {
     const struct phys_frame *f = job->frame;
 
-    for (int d = 0; d < along->n; d++)
-        if (along->dot[d].b_factor != 0) return 0;
     return job->spec.shape != PHYS_SQUARE && job->spec.lookup != PHYS_TRICUBIC
            && !phys_differs_by_source(f) && !f->each_omega && f->layer_mu == 0
            && !f->amorphous_in_samples && f->oversample <= 1000 && f->nlayers <= 1000
@@ -300,6 +298,7 @@ static void add_to_block(const struct tangents *along, int d, int shines,
     for (int k = 0; k < 9; k++) b->strain[k][t] = dot->strain[k];
     for (int k = 0; k < 6; k++) b->metric[k][t] = dot->metric[k];
     b->fudge[t] = dot->fudge;
+    b->b_factor[t] = dot->b_factor;
 }
 
 static int any_weight(const struct phys_frame *frame, const struct phys_frame_tangent *dot)
@@ -364,8 +363,8 @@ void tile_spots_tangents(const struct job *job, const struct tangents *along, do
     out->nblocks = out->nplaces = out->nfactors = out->moments = 0;
     for (int d = 0; d < along->n; d++) {
         const struct phys_frame_tangent *dot = along->dot + d;
-        const int shines =
-            dot->fudge != 0 || any_source(frame, dot) || any_weight(frame, dot);
+        const int shines = dot->fudge != 0 || dot->b_factor != 0 || any_source(frame, dot)
+                           || any_weight(frame, dot);
 
         if (shines || along->rotates[d] || phys_changes(dot, PHYS_STRAIN | PHYS_WIDTH))
             add_to_block(along, d, shines, out);

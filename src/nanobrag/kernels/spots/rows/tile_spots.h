@@ -19,10 +19,10 @@ struct spot_row {
     size_t most, ordered, tiles; /* sizes of the arrays */
 };
 
-/* Returns 1 when the rows of a job along such tangents can be computed from its spots: all
- * samples of a pixel have the same factor, which no tangent changes sample by sample, and
- * the profile is that of a bump. */
-int tile_spots_suit(const struct job *job, const struct tangents *along);
+/* Returns 1 when the rows of a job can be computed from its spots: all samples of a pixel
+ * have the same factor, F is not interpolated, and the profile is not that of the square
+ * shape. */
+int tile_spots_suit(const struct job *job);
 
 /* Lists the spots of a job when they have the radius of an attempt. The lists are kept in
  * `work`. *listed becomes 0 where they are too many. The search takes `share` of the
