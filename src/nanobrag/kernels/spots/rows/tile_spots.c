@@ -17,6 +17,10 @@
 /* The lists take at most so many spots, 288 MiB. */
 static const size_t most_spots = (size_t)1 << 23;
 
+/* A sample is left out below this share of the F^2 at which spots end in an image: towards
+ * the edge of a spot slopes fall off more slowly than F^2. */
+static const double slope_share = 0.01;
+
 int tile_spots_suit(const struct job *job)
 {
     const struct phys_frame *f = job->frame;
@@ -358,7 +362,7 @@ void tile_spots_tangents(const struct job *job, const struct tangents *along, do
     const struct phys_frame *frame = job->frame;
 
     out->along = along;
-    out->least = least;
+    out->least = slope_share * least;
     out->scale = frame->bragg_scale * phys_constant_factor(job->spec, frame);
     out->nblocks = out->nplaces = out->nfactors = out->moments = 0;
     for (int d = 0; d < along->n; d++) {
