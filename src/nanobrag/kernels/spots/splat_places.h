@@ -119,15 +119,30 @@ static int min_int(int a, int b)
     return a < b ? a : b;
 }
 
+/* Returns the pixel of a sample along an axis, for `over` sub-pixels. A quotient takes
+ * longer than all else that is done with most samples. */
+static inline int pixel_of(int over, int sample)
+{
+    return over == 1 ? sample : sample / over;
+}
+
 /* Returns 1 when spot i of a batch overlaps a pixel that is rendered. */
 static int overlaps_window(const struct splat_area *splat_area, const struct located *at,
                            int i)
 {
-    const int n = splat_area->frame->oversample;
-    const int pixels[4] = {(int)at->first_fast[i] / n, (int)at->last_fast[i] / n + 1,
-                           (int)at->first_slow[i] / n, (int)at->last_slow[i] / n + 1};
+    const struct window *window = splat_area->window;
+    const int n = splat_area->frame->oversample, *roi = window->roi;
+    const int first_fast = (int)at->first_fast[i], last_fast = (int)at->last_fast[i];
+    const int first_slow = (int)at->first_slow[i], last_slow = (int)at->last_slow[i];
+    int pixels[4];
 
-    return window_overlaps(splat_area->window, pixels);
+    if (last_fast < roi[0] * n || first_fast >= roi[1] * n || last_slow < roi[2] * n
+        || first_slow >= roi[3] * n)
+        return 0;
+    if (!window_hides(window)) return 1;
+    pixels[0] = first_fast / n, pixels[1] = last_fast / n + 1;
+    pixels[2] = first_slow / n, pixels[3] = last_slow / n + 1;
+    return window_overlaps(window, pixels);
 }
 
 /* Pixels first .. end - 1 of a row of pixels, which lie side by side in tiles of the window
