@@ -267,6 +267,7 @@ static nb_status find_reach(struct progress *progress, struct attempts *attempts
     }
     if (!listed) return attempts_find_pairs(progress, attempts);
     run->listed = attempts->work;
+    attempts->kernels.single = NULL; /* these rows are in double */
     return NB_OK;
 }
 
