@@ -36,8 +36,9 @@ struct bench_case {
     double nanobragg;
     double target[2]; /* times nanoBragg.c, by enum nb_precision; 0: none */
     double spots_target, spots_seconds; /* ... of NB_SPOTS: times, or seconds */
-    double own_seconds[2]; /* of NB_SPOTS under NB_PROFILE_NANOBRAG, which such a case is for
-                              alone: seconds by enum nb_precision on a core of 2.6 GHz */
+    double
+        own_seconds[2]; /* of NB_SPOTS under NB_PROFILE_NANOBRAG, which such a case is for
+                           alone: seconds by enum nb_precision on a core of 2.6 GHz */
 };
 
 extern const struct bench_case cases_list[];
