@@ -5,7 +5,7 @@
 set -eu
 bench=$1
 
-for wrong in -fast '-cases H' '-cases A,,B' '-cases A,' '-cases' '-threads 0' '-repeat x' \
+for wrong in -fast '-cases Q' '-cases A,,B' '-cases A,' '-cases' '-threads 0' '-repeat x' \
     -repeat; do
     status=0
     # shellcheck disable=SC2086
