@@ -11,6 +11,7 @@
 #include "kernels/derivatives/objective.h"
 #include "kernels/derivatives/tile_jacobian.h"
 #include "kernels/job.h"
+#include "kernels/spots/rows/spot_rows.h"
 #include "kernels/spots/splat.h"
 #include "physics/frame_tangent.h"
 #include "physics/loss.h"
@@ -56,6 +57,11 @@ typedef double tile_close(const struct job *job, const struct tile *tile, double
                           const struct objective *objective, const double *sums,
                           struct phys_frame_tangent *bar, double *weight, double *photons);
 
+/* Adds the photons of the amorphous material, seen from the centres of the pixels, and
+ * their changes along the tangents. */
+typedef void tile_amorphous(const struct job *job, const struct tile *tile,
+                            const struct tangents *along, double *photons, double *change);
+
 /* Computes the solid angle of each pixel of a tile, averaged over its samples, sr. */
 typedef void tile_omega(const struct phys_frame *frame, const struct tile *tile,
                         double *omega);
@@ -83,6 +89,8 @@ struct adjoint_kernels {
     tile_weigh *weigh; /* NULL: this backend has neither tile_weigh() nor tile_close() */
     tile_close *close;
     tile_jacobian *jacobian[PHYS_SHAPES][PHYS_LOOKUPS];
+    spot_rows *spot_rows; /* NULL: this backend has neither this nor the next */
+    tile_amorphous *amorphous_rows;
     double (*product)(int n, const double *a, const double *b); /* inner product */
     loss_of_pixels *loss;
 };

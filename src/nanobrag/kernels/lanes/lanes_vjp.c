@@ -244,18 +244,27 @@ static struct launch launch_in_reach(const struct job *job, const struct tile *t
     return a;
 }
 
-/* Returns 1 when no pair reaches the tile: then all its photons are those of the amorphous
- * material, which are computed. */
-static int is_amorphous(const struct job *job, const struct tile *tile, double *photons)
+/* Adds the photons of the amorphous material to those of a tile. */
+static void amorphous_photons(const struct job *job, const struct tile *tile,
+                              double *photons)
 {
     const struct launch a = launch_of(job->frame, tile);
     struct lanes l;
 
-    if (!reach_is_empty(job->reach, tile)) return 0;
+    if (job->frame->amorphous_scale == 0) return;
     take_tile(&a, &l);
     lane_fill(l.n, l.centre, 0);
-    if (job->frame->amorphous_scale != 0) amorphous_at_centre(&a, &l);
-    for (int i = 0; i < l.n; i++) photons[i] = (double)l.centre[i];
+    amorphous_at_centre(&a, &l);
+    for (int i = 0; i < l.n; i++) photons[i] += (double)l.centre[i];
+}
+
+/* Returns 1 when no pair reaches the tile: then all its photons are those of the amorphous
+ * material, which are computed. */
+static int is_amorphous(const struct job *job, const struct tile *tile, double *photons)
+{
+    if (!reach_is_empty(job->reach, tile)) return 0;
+    memset(photons, 0, (size_t)tile->width * (size_t)tile->height * sizeof *photons);
+    amorphous_photons(job, tile, photons);
     return 1;
 }
 
@@ -377,6 +386,13 @@ static double close_tile(const struct job *job, const struct tile *tile, double 
     return objective->linear ? MOMENTS.product(l.n, p.photons_bar, photons) : value;
 }
 
+static void amorphous_rows(const struct job *job, const struct tile *tile,
+                           const struct tangents *along, double *photons, double *change)
+{
+    amorphous_photons(job, tile, photons);
+    AMORPHOUS.jacobian(job, tile, along, change);
+}
+
 #define VARIANT(shape, lookup)                                                             \
     static struct phys_anchor shape##_##lookup##_sites(const struct launch *a,             \
                                                        const struct aim *aim, int k,       \
@@ -445,6 +461,8 @@ const struct adjoint_kernels KERNELS = {
 #include "kernels/variants.def"
 #undef VARIANT
     },
+    SPOT_ROWS,
+    amorphous_rows,
     product,
     LANE_LOSS,
 };

@@ -410,7 +410,8 @@ static int outline(const struct splat_area *splat_area, const struct pair *pair,
 
     for (int i = 0; i < count; i++) {
         const struct outline o = {{(int)at.first_fast[i], (int)at.last_fast[i] + 1},
-                                  {(int)at.first_slow[i], (int)at.last_slow[i] + 1}};
+                                  {(int)at.first_slow[i], (int)at.last_slow[i] + 1},
+                                  i};
 
         if (at.seen[i] != 0 && overlaps_window(splat_area, &at, i)) out[found++] = o;
     }

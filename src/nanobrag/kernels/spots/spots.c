@@ -13,6 +13,7 @@
 #include "base/floats.h"
 #include "kernels/grid.h"
 #include "kernels/rounding.h"
+#include "kernels/spots/rows/tile_spots.h"
 #include "kernels/spots/strips.h"
 #include "physics/displacement.h"
 #include "physics/step.h"
@@ -100,6 +101,7 @@ void spots_free(struct spots_work *work)
     free(work->h_layers);
     free(work->weight);
     free(work->reach);
+    tile_spots_free(work);
     memset(work, 0, sizeof *work);
 }
 
@@ -110,7 +112,8 @@ size_t spots_bytes(const struct spots_work *work)
     return work->capacity * sizeof *work->candidates
            + work->each * each * (size_t)work->threads
            + (size_t)work->nh_layers * sizeof *work->h_layers
-           + work->pixels * sizeof *work->weight + work->reach_words * sizeof *work->reach;
+           + work->pixels * sizeof *work->weight + work->reach_words * sizeof *work->reach
+           + tile_spots_bytes(work);
 }
 
 /* ---- the image ---- */
