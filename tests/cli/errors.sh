@@ -63,6 +63,19 @@ fi
 # files that are not there, not readable as such, or not what they should be
 refuses 2 'absent.hkl' $bare $cell -hkl absent.hkl -floatfile f
 refuses 2 'absent.mat' $bare -mat absent.mat -default_F 1 -floatfile f
+echo 0 5 0 5 > good.box
+printf '0 5 0 5\n7 3 0 5\n' > reversed.box
+echo 0 5 0 > short.box
+echo 0 5 0 5000 > outside.box
+echo 0.5 5 0 5 > half.box
+echo 0 5 0 five > word.box
+refuses 2 'absent.box' $scene -boxes absent.box -floatfile f
+refuses 2 'reversed.box: row 2' $scene -boxes reversed.box -floatfile f
+for file in short outside half; do
+    refuses 2 "$file.box: row 1" $scene -boxes $file.box -floatfile f
+done
+refuses 2 'word.box, line 1' $scene -boxes word.box -floatfile f
+refuses 2 'is an input' $scene -boxes good.box -floatfile good.box
 refuses 2 'absent.src' $scene -sourcefile absent.src -floatfile f
 refuses 2 'absent.stol' $scene -water 1 -stol absent.stol -floatfile f
 refuses 2 'absent.bin' $bare $cell -dump absent.bin -floatfile f
