@@ -43,20 +43,19 @@ typedef double tile_vjp(const struct job *job, const struct tile *tile,
 typedef void tile_finish(const struct phys_frame *frame, const struct tile *tile,
                          double factor, double *photons);
 
-/* The two steps of the adjoint of tile_finish(). `sums` are the Bragg sums of the pixels
- * without their constant `factor`; both steps also compute the photons.
+/* The adjoint of tile_finish(). `sums` are the Bragg sums of the pixels without their
+ * constant `factor`, and `weight` becomes the cotangents of the sums.
  *
- * tile_weigh() writes the cotangents of the sums to `weight`. When the objective is linear
- * they do not depend on the sums, which may then hold anything.
+ * tile_weigh() is for a linear objective, whose cotangents do not depend on the sums.
  * tile_close() adds to `bar` every cotangent that does not come from the samples: those of
  * the factors evaluated once per pixel, of the scale factors before the sums, and of the
- * amorphous material. It returns the tile's contribution to the value of the objective. */
+ * amorphous material. It returns the tile's contribution to the value of the objective;
+ * `weight` may be NULL. */
 typedef void tile_weigh(const struct job *job, const struct tile *tile, double factor,
-                        const struct objective *objective, const double *sums,
-                        double *weight, double *photons);
+                        const struct objective *objective, double *weight);
 typedef double tile_close(const struct job *job, const struct tile *tile, double factor,
                           const struct objective *objective, const double *sums,
-                          struct phys_frame_tangent *bar, double *photons);
+                          struct phys_frame_tangent *bar, double *weight, double *photons);
 
 /* Adds the photons of the amorphous material, seen from the centres of the pixels, and
  * their changes along the tangents. */

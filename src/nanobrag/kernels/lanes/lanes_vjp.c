@@ -345,25 +345,29 @@ static void find_jacobian(const struct special *special, const struct job *job,
 
 /* ---- tiles whose Bragg sums were splatted by kernels/spots ---- */
 
+/* Writes the cotangents of the Bragg sums. */
+static void find_weights(const struct launch *a, double factor, const struct lanes *l,
+                         const double *photons_bar, double *weight)
+{
+#pragma omp simd
+    for (int i = 0; i < l->n; i++) weight[i] = bragg_bar(a, factor, l, i, photons_bar[i]);
+}
+
 static void weigh_tile(const struct job *job, const struct tile *tile, double factor,
-                       const struct objective *objective, const double *sums,
-                       double *weight, double *photons)
+                       const struct objective *objective, double *weight)
 {
     const struct launch a = launch_of(job->frame, tile);
     double bar[TILE_PIXELS];
     struct lanes l;
 
     factors_alone(&a, &l);
-    memcpy(l.bragg, sums, sizeof *sums * (size_t)l.n);
-    finish(&a, factor, &l, photons);
-    (void)objective_tile(objective, job, tile, photons, bar, NULL);
-#pragma omp simd
-    for (int i = 0; i < l.n; i++) weight[i] = bragg_bar(&a, factor, &l, i, bar[i]);
+    (void)objective_tile(objective, job, tile, NULL, bar, NULL);
+    find_weights(&a, factor, &l, bar, weight);
 }
 
 static double close_tile(const struct job *job, const struct tile *tile, double factor,
                          const struct objective *objective, const double *sums,
-                         struct phys_frame_tangent *bar, double *photons)
+                         struct phys_frame_tangent *bar, double *weight, double *photons)
 {
     const struct launch a = launch_of(job->frame, tile);
     const struct accumulator to = {bar, NULL};
@@ -375,6 +379,7 @@ static double close_tile(const struct job *job, const struct tile *tile, double 
     memcpy(l.bragg, sums, sizeof *sums * (size_t)l.n);
     finish(&a, factor, &l, photons);
     value = objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
+    if (weight) find_weights(&a, factor, &l, p.photons_bar, weight);
     if (lane_scale_cotangents(&a, factor, &l, &p)) factors_back(&a, factor, &l, &p, &to);
     scales_back(job->spec, a.frame, factor, &l, &p, &to);
     AMORPHOUS.vjp(job, tile, p.photons_bar, bar);

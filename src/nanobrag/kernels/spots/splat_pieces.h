@@ -356,7 +356,7 @@ enum { BLOCK = 64 / sizeof(real), PLACES = 2 * PIECE };
 
 struct places {
     int begin, end; /* rows of the piece */
-    int n, padded; /* samples; as many in whole blocks, the last ones any samples */
+    int n, padded; /* samples; as many in whole blocks, the last ones in the middle */
     _Alignas(64) real fast[PLACES + BLOCK], slow[PLACES + BLOCK]; /* from the middle */
 };
 
@@ -432,6 +432,7 @@ static int list_places(const struct pieces *p, int i, int row,
     out->end = row;
     out->n = n;
     out->padded = (n + BLOCK - 1) / BLOCK * BLOCK;
+    for (int j = n; j < out->padded; j++) out->fast[j] = out->slow[j] = 0;
     return row;
 }
 
