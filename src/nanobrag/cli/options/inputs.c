@@ -199,7 +199,7 @@ static int set_box(const struct settings *s, struct messages *messages, size_t i
     for (int k = 0; k < 4; k++) {
         const int last = k % 2;
         const double least = last ? row[k - 1] : 0;
-        if (!(row[k] >= least && row[k] < count[k / 2] && row[k] == floor(row[k])))
+        if (!(row[k] >= least && row[k] < count[k >= 2] && row[k] == floor(row[k])))
             return message_usage(messages,
                                  "%s: row %zu: expected four whole numbers, first and last "
                                  "pixel fast, first and last slow, in the %d x %d detector",

@@ -326,7 +326,7 @@ PHYS_FN void piece_vjp(int shape, const struct pair_vjp *t, const struct pieces 
     double f2 = 0;
 
     find_segments(splat_area, pieces, i, &segments);
-    for (int row = 0; row < r.height;) {
+    for (int row = 0; row < segments.rows;) {
         int weighted;
 
         row = list_places(pieces, i, row, &segments, &in.at);

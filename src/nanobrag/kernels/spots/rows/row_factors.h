@@ -14,13 +14,13 @@ typedef double of_slots[TILE_PIXELS];
 
 /* One number for each slot. */
 struct factors {
-    _Alignas(64) of_slots fast, slow; /* the first sample, sub-pixels from the corner of
-                                         the detector */
-    _Alignas(64) of_slots sum, factor; /* of F^2; from that to photons */
-    _Alignas(64) of_slots v[3]; /* cotangent of the first sample's place, by the factor */
-    _Alignas(64) of_slots d[3]; /* its direction */
-    _Alignas(64) of_slots kahn; /* slope of the polarization in K */
-    _Alignas(64) of_slots rest, plain; /* factor without the polarization; without scale */
+    of_slots fast, slow; /* the first sample, sub-pixels from the corner of the detector */
+    of_slots sum, factor; /* of F^2; from that to photons */
+    of_slots v[3]; /* cotangent of the first sample's place, by the factor */
+    of_slots d[3], r, per_ratio; /* its direction and distance; see struct phys_place */
+    of_slots omega; /* its solid angle */
+    of_slots kahn; /* slope of the polarization in K */
+    of_slots rest, plain; /* factor without the polarization; without scale */
 };
 
 /* Lists the first samples of the pixels, and their sums. */
@@ -37,42 +37,68 @@ static void list_slots(const struct area *a, struct factors *out)
     }
 }
 
-/* Computes the factors and their slopes. */
-static void find_factors(const struct area *a, struct factors *restrict x)
+/* Computes the directions and distances of the first samples. */
+static void find_points(const struct area *a, struct factors *restrict x)
 {
     const struct phys_frame *frame = a->job->frame;
-    const struct phys_source *source = frame->source;
     const struct phys_detector det = phys_detector(frame);
     const struct phys_patch patch = a->patch;
-    const struct phys_vec3 incident = phys_load(source->direction);
-    const struct phys_vec3 e = phys_load(source->e), b = phys_load(source->b);
-    const double scale = a->of->scale, kahn = frame->kahn, per_r = 1 / patch.distance;
     const double fast = frame->oversample * (a->part.fast + 0.5 * a->part.width);
     const double slow = frame->oversample * (a->part.slow + 0.5 * a->part.height);
-    const double on = frame->polarised ? 1 : 0;
-    const double power = det.surface == PHYS_CURVED ? 0 : frame->point_pixel ? -2 : -3;
 
 #pragma omp simd
     for (int j = 0; j < a->nslots; j++) {
         const struct phys_place at =
             phys_patch_place(0, &patch, x->fast[j] - fast, x->slow[j] - slow);
         const struct phys_point point = phys_patch_point(&patch, &det, at.step, at.ratio);
-        const struct phys_vec3 d = point.d;
+
+        x->d[0][j] = point.d.x, x->d[1][j] = point.d.y, x->d[2][j] = point.d.z;
+        x->r[j] = point.r;
+        x->per_ratio[j] = at.per_ratio;
+    }
+}
+
+/* Computes the solid angles (gcc vectorises them in a loop of their own only). */
+static void find_omegas(const struct area *a, struct factors *restrict x)
+{
+    const struct phys_detector det = phys_detector(a->job->frame);
+
+#pragma omp simd
+    for (int j = 0; j < a->nslots; j++) {
+        const struct phys_point point = {phys_vec3(0, 0, 0), x->r[j]};
+
+        x->omega[j] = phys_solid_angle(&det, point);
+    }
+}
+
+/* Computes the factors and their slopes. */
+static void find_factors(const struct area *a, struct factors *restrict x)
+{
+    const struct phys_frame *frame = a->job->frame;
+    const struct phys_source *source = frame->source;
+    const struct phys_vec3 incident = phys_load(source->direction);
+    const struct phys_vec3 e = phys_load(source->e), b = phys_load(source->b);
+    const double scale = a->of->scale, kahn = frame->kahn, per_r = 1 / a->patch.distance;
+    const double on = frame->polarised ? 1 : 0;
+    const double power = frame->surface == PHYS_CURVED ? 0 : frame->point_pixel ? -2 : -3;
+
+#pragma omp simd
+    for (int j = 0; j < a->nslots; j++) {
+        const struct phys_vec3 d = phys_vec3(x->d[0][j], x->d[1][j], x->d[2][j]);
         const struct phys_polarization_slopes s =
             phys_polarization_slopes(kahn, incident, e, b, d);
         const double polar = on * phys_polarization(kahn, incident, e, b, d) + (1 - on);
-        const double omega = phys_solid_angle(&det, point), rest = scale * omega;
+        const double rest = scale * x->omega[j];
         const struct phys_vec3 dd = phys_scale(on * rest * x->sum[j], s.dd);
         const double along = power * rest * polar * x->sum[j] - phys_dot(d, dd);
         const struct phys_vec3 v =
-            phys_scale(per_r * at.per_ratio, phys_axpy(along, d, dd));
+            phys_scale(per_r * x->per_ratio[j], phys_axpy(along, d, dd));
 
         x->rest[j] = rest;
-        x->plain[j] = omega * polar;
+        x->plain[j] = x->omega[j] * polar;
         x->factor[j] = rest * polar;
         x->kahn[j] = s.dkahn;
         x->v[0][j] = v.x, x->v[1][j] = v.y, x->v[2][j] = v.z;
-        x->d[0][j] = d.x, x->d[1][j] = d.y, x->d[2][j] = d.z;
     }
 }
 
@@ -138,9 +164,11 @@ static void close_slots(const struct area *a, struct columns *columns, double *p
                         double *change)
 {
     const size_t n = (size_t)a->part.width * (size_t)a->part.height;
-    struct factors x;
+    _Alignas(64) struct factors x;
 
     list_slots(a, &x);
+    find_points(a, &x);
+    find_omegas(a, &x);
     find_factors(a, &x);
     for (int j = 0; j < a->nslots; j++) photons[a->pixel[j]] = x.sum[j] * x.factor[j];
     for (int b = 0; b < a->of->nblocks; b++) close_block(a, &x, b, change);

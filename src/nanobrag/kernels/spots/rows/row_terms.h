@@ -160,7 +160,6 @@ PHYS_FN void add_terms(int terms, const struct samples *restrict in,
         const int i = in->kept[j];
         double *restrict to = rows + (size_t)in->slot[j] * ROW_BLOCK;
 
-#pragma omp simd
         for (int t = 0; t < ROW_BLOCK; t++) {
             double one = to[t], two = 0;
 
@@ -218,7 +217,6 @@ static void add_turns(const struct row_tangents *of, const struct row_block *b,
     for (int k = 0; k < 9; k++) {
         const double x = turn->turn[k][0], y = turn->turn[k][1], z = turn->turn[k][2];
 
-#pragma omp simd
         for (int t = 0; t < ROW_BLOCK; t++)
             index[k][t] += x * by[0][t] + y * by[1][t] + z * by[2][t];
     }
