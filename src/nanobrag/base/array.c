@@ -172,7 +172,7 @@ void array_row_ahead(const nb_array *array, int64_t s, int64_t f, int n)
 {
     enum { LINE = 64 }; /* bytes */
     const char *from = (const char *)array->data + bytes_to(array, s, f);
-    const ptrdiff_t bytes = n * (array->bits / 8);
+    const ptrdiff_t bytes = (ptrdiff_t)n * (array->bits / 8);
 
     if (array_stride(array, 1) != 1) return;
     for (ptrdiff_t i = 0; i < bytes; i += LINE) __builtin_prefetch(from + i);

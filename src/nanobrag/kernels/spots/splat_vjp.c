@@ -91,16 +91,13 @@ static void find_row(const struct splat_area *splat_area, int s, int first, int 
 
 static int any_weight(const struct samples *restrict in)
 {
-    const int n = in->at.padded / BLOCK * BLOCK;
-    real most = 0;
+    real size[BLOCK] = {0};
+    int any = 0;
 
-#pragma omp simd reduction(max : most)
-    for (int i = 0; i < n; i++) {
-        const real size = fabs(in->w[i]);
-
-        most = size > most ? size : most;
-    }
-    return most > 0;
+    for (int i = 0; i < in->at.padded; i += BLOCK)
+        for (int j = 0; j < BLOCK; j++) size[j] += fabs(in->w[i + j]);
+    for (int j = 0; j < BLOCK; j++) any |= size[j] > 0;
+    return any;
 }
 
 /* Finds the weights of the samples, and their pixels where these are needed. Returns 1 when
