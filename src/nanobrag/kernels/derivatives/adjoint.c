@@ -170,7 +170,7 @@ static double part_vjp(const struct run *run, int single, const struct tile *til
     tile_vjp *vjp = adjoint_kernels->vjp[job->spec.shape][job->spec.lookup];
     const double needed = workspace_bytes(&run->work->sizes, adjoint_kernels->real_size);
     double photons_bar[TILE_PIXELS], value;
-    struct objective objective = {NULL, NULL, 1, photons_bar};
+    struct objective objective = {.linear = 1, .given = photons_bar};
 
     if (run->objective->linear || needed <= (double)run->work->workspace_size)
         return vjp(job, tile, run->objective, workspace, bar, photons);

@@ -17,6 +17,7 @@
 #include "kernels/lanes/lane_amorphous.h"
 #include "kernels/lanes/lane_loss.h"
 #include "kernels/lanes/lane_pair.h"
+#include "kernels/lanes/lane_pixels.h"
 #include "kernels/spots/reach.h"
 
 /* The saved derivatives of one sub-pixel under one source: those of all its pairs, or
@@ -375,6 +376,8 @@ static double close_tile(const struct job *job, const struct tile *tile, double 
     struct cotangent p;
     double value;
 
+    if (pixels_are_simple(job->frame))
+        return CLOSE_PIXELS(job, tile, factor, objective, sums, bar, weight, photons);
     factors_alone(&a, &l);
     memcpy(l.bragg, sums, sizeof *sums * (size_t)l.n);
     finish(&a, factor, &l, photons);

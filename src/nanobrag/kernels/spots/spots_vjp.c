@@ -74,9 +74,12 @@ static void each_tile(const struct run *run, tile_step *step)
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int chunk = 0; chunk < chunks; chunk++) {
         STANDARD_FLOATS;
-        for (int t = chunk; t < count; t += chunks) {
+        const int end = (int)((int64_t)count * (chunk + 1) / chunks);
+
+        for (int t = (int)((int64_t)count * chunk / chunks); t < end; t++) {
             const struct tile tile = grid_tile(&run->job, t);
 
+            objective_ahead(run->objective, &run->job, &tile);
             step(run, &tile, chunk);
         }
     }
