@@ -15,7 +15,8 @@
  *   lists of NB_SPOTS; copies for a device or    a call needs more           kept, grown
  *   from it, images of nb_forward_batch() there
  *   the Jacobian of a normal matrix behind a     each call                   freed
- *   point spread (nb_jtj())
+ *   point spread (nb_jtj()); the reflections
+ *   of nb_boxes()
  *   an image to measure on; the measurements     tuning (NB_COMPILE_TUNE)    freed; kept by
  *                                                                            the process
  *
@@ -454,6 +455,36 @@ NB_API nb_status nb_source_at(nb_simulator *sim, const double *x, int i, nb_sour
  */
 NB_API nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, int j,
                                    double out[9]);
+
+/*
+ * Find boxes of pixels around the brightest reflections, for nb_detector.box: a fit of a
+ * still needs little else of a large image.
+ *
+ *   x     [in]   parameters; NULL: the values of the scene         (nparam)
+ *   edge  [in]   edge of a box, 1 pixel or more
+ *   most  [in]   room for so many boxes
+ *   box   [out]  boxes as in nb_detector, the brightest reflection first   (most x 4)
+ *   n     [out]  how many there are; fewer than `most` if fewer reflections scatter
+ *
+ * A reflection is as bright as the sum over sources, phi steps and mosaic domains of weight
+ * x F^2 x F_latt^2 x the factors of polarization and B, where F_latt is that of the point
+ * of the Ewald sphere nearest to it; a pair of source and domain that gives less than 1e-6
+ * of the profile's peak does not count, nor does one that misses the detector. Of equally
+ * bright reflections the one with the lower h, then k, then l comes first. No image is
+ * computed, so neighbours and tails do not count.
+ *
+ * The middle of a box is the reflection's place on the detector, the mean over these pairs
+ * by their brightness, to half a pixel; the pixel there lies in the ROI and is not masked.
+ * At the edge of the detector a box ends with it. Boxes may overlap. The boxes of the
+ * simulator itself do not matter. The result is the same for any number of threads.
+ *
+ * Errors: NB_ERR_ARGUMENT (sim, box or n is NULL, edge is below 1, or a parameter is
+ * outside its bounds), NB_ERR_SCENE and NB_ERR_UNIT_CELL (as in nb_describe()),
+ * NB_ERR_UNSUPPORTED (NB_QUIRK_CURVED and a curved detector), NB_ERR_MEMORY (also if
+ * reflections are too many to list), NB_ERR_CANCELLED.
+ */
+NB_API nb_status nb_boxes(nb_simulator *sim, const double *x, int edge, size_t most,
+                          int *box, size_t *n);
 
 /* The last sample of one pixel, and the sums over all its samples (docs/theory.md). */
 typedef struct nb_pixel_trace {

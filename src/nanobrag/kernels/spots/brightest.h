@@ -1,0 +1,30 @@
+/*
+ * brightest.h - the reflections that scatter onto the detector, with their brightness and
+ * their place there, found from the Ewald sphere without an image.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_SPOTS_BRIGHTEST_H
+#define NB_KERNELS_SPOTS_BRIGHTEST_H
+
+#include <stddef.h>
+
+#include "base/context.h"
+#include "base/progress.h"
+#include "kernels/job.h"
+
+struct bright {
+    int h, k, l;
+    double brightness; /* sum of weight F^2 over the pairs of source and orientation */
+    double fast, slow; /* mean place on the detector, by brightness, in pixels */
+    size_t found; /* order in which it was found */
+};
+
+/* Finds the reflections of a job's frame on its detector, ordered by brightness, the
+ * brightest first, and equally bright ones by h, k, l. A pair counts by the F^2 of the
+ * point of the Ewald sphere nearest to the reflection, where that is above 1e-6 of the
+ * profile's peak. The caller frees *out. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+nb_status brightest_find(struct progress *progress, const struct job *job,
+                         struct bright **out, size_t *n);
+
+#endif
