@@ -430,7 +430,7 @@ static int call_all(nb_simulator *sim)
                          nb_array_f64(images + PIXELS, nslow, nfast)};
     nb_array single = nb_array_f32(rounded, nslow, nfast);
     const nb_target target = {.kind = NB_GAUSSIAN, .observed = &view};
-    const double dx[3] = {1, 2, 3};
+    double dx[MOST];
     nb_normal out = {.matrix = matrix}, slope = {.gradient = gradient};
     double value;
     int failed = 0;
@@ -438,6 +438,8 @@ static int call_all(nb_simulator *sim)
     view.stride[0] = 2 * nfast;
     view.stride[1] = 2;
     for (int i = 0; i < 2 * PIXELS; i++) ones[i] = 1;
+    for (int i = 0; i < MOST; i++) dx[i] = i + 1;
+    failed += nb_nparam(sim) > MOST;
     failed += nb_forward(sim, NULL, image) != NB_OK;
     failed += nb_forward(sim, NULL, &single) != NB_OK;
     failed += nb_forward_batch(sim, 2, NULL, image) != NB_OK;

@@ -67,10 +67,13 @@ EVERY(KERNEL)
     static void f_##shape##_##lookup(const void *p, int number)                            \
     {                                                                                      \
         const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
-        struct tile_shared shared;                                                         \
+        struct f_shared shared;                                                            \
+        struct f_nodes nodes[PHYS_##lookup == PHYS_TRICUBIC ? BLOCK_THREADS : 1];          \
+        const struct f_memory memory = {&shared, nodes};                                   \
                                                                                            \
         memset(&shared, 0xff, sizeof shared);                                              \
-        f_block(spec, p, number, &shared);                                                 \
+        memset(nodes, 0xff, sizeof nodes);                                                 \
+        f_block(spec, p, number, memory);                                                  \
     }
 
 EVERY_F(F_KERNEL)

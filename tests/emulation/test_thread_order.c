@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "emulation/jacobian_runs.h"
 #include "emulation/thread_order.h"
 #include "gpu/text/block.h"
+#include "gpu/text/count_parameters.h"
 #include "support/scenes.h"
 #include "support/tap.h"
 
@@ -135,6 +137,90 @@ static int derivatives(void)
     return TAP_PASS;
 }
 
+static uint64_t factors(const nb_scene *scene, int single)
+{
+    struct device_run t;
+    const struct jacobian_way way = {.kernels = single ? &derivative_kernels_single
+                                                       : &derivative_kernels_double,
+                                     .parts = 1 + single,
+                                     .kind = JACOBIAN_OF_FEW};
+    uint64_t hash = 14695981039346656037u;
+    double *f_bar;
+
+    device_run_make(scene, 1, &t);
+    f_bar = calloc(jacobian_places(&t), sizeof *f_bar);
+    if (!f_bar) abort();
+    jacobian_f(&t, &way, t.photons, f_bar);
+    hash = hashed(hash, f_bar, jacobian_places(&t) * sizeof *f_bar);
+    free(f_bar);
+    device_run_drop(&t);
+    return hash;
+}
+
+static int structure_factors(void)
+{
+    struct named_scene named;
+
+    for (size_t i = 0; scenes_at(SCENES_FACTORS, i, &named); i++)
+        same(named.name, factors, &named.scene);
+    return TAP_PASS;
+}
+
+/* ---- counts ---- */
+
+enum { WIDE = 61, HIGH = 37 };
+
+/* means from 1e-3 to 1e7 in either type, some pixels left out, with noise and without */
+static uint64_t count(const nb_scene *scene, int single)
+{
+    static double image[WIDE * HIGH];
+    static float rounded[WIDE * HIGH];
+    static unsigned char mask[WIDE * HIGH];
+    unsigned short counts[WIDE * HIGH];
+    struct phys_tally tally[3];
+    float brightest[3];
+    struct gpu_count_parameters p = {.nslow = HIGH,
+                                     .nfast = WIDE,
+                                     .roi = {3, WIDE - 2, 1, HIGH},
+                                     .mask = mask,
+                                     .image_bits = single ? 32 : 64,
+                                     .image_stride = {WIDE, 1},
+                                     .counts = counts,
+                                     .counts_stride = {WIDE, 1},
+                                     .scale = 1,
+                                     .offset = 40,
+                                     .seed = 17,
+                                     .blocks = 3,
+                                     .tally = tally,
+                                     .brightest = brightest};
+    uint64_t hash = 14695981039346656037u;
+
+    (void)scene;
+    for (int i = 0; i < WIDE * HIGH; i++) {
+        image[i] = pow(10, -3 + 10.0 * i / (WIDE * HIGH));
+        rounded[i] = (float)image[i];
+        mask[i] = i % 11 != 0;
+    }
+    if (single)
+        p.image = rounded;
+    else
+        p.image = image;
+    memset(tally, 0, sizeof tally); /* what lies between its members */
+    for (p.noise = 0; p.noise < 2; p.noise++) {
+        for (int block = 0; block < p.blocks; block++) emulated_count(&p, block);
+        hash = hashed(hash, counts, sizeof counts);
+        hash = hashed(hash, tally, sizeof tally);
+    }
+    for (int block = 0; block < p.blocks; block++) emulated_brightest(&p, block);
+    return hashed(hash, brightest, sizeof brightest);
+}
+
+static int counts(void)
+{
+    same("counts", count, NULL);
+    return TAP_PASS;
+}
+
 /* ---- whether it would show ---- */
 
 /* a step that reads what another thread of the same step writes */
@@ -165,10 +251,9 @@ static int wrong_steps_show(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        {"images", images},
-        {"many_pairs", many_pairs},
-        {"derivatives", derivatives},
-        {"wrong_steps_show", wrong_steps_show},
+        {"images", images},           {"many_pairs", many_pairs},
+        {"derivatives", derivatives}, {"structure_factors", structure_factors},
+        {"counts", counts},           {"wrong_steps_show", wrong_steps_show},
     };
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);

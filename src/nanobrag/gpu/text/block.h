@@ -4,7 +4,8 @@
  * of each step one after the other.
  *
  * A step is EACH_THREAD (t) { ... }: every thread executes it, and all have finished
- * before the next step begins. Outside of steps every value is the same for all threads.
+ * before the next step begins; after EACH_IN_WARP (t) only the threads of the same warp, 32
+ * consecutive ones, have. Outside of steps every value is the same for all threads.
  * What a thread saves from one step to the next is in an array of BLOCK_OWN elements, in
  * the thread's element OWN (t). Threads exchange values through memory that the block
  * shares, which one step writes and another reads.
@@ -16,7 +17,7 @@
 
 #include "physics/phys.h"
 
-enum { BLOCK_THREADS = 128 };
+enum { BLOCK_THREADS = 128, WARP_THREADS = 32, BLOCK_WARPS = BLOCK_THREADS / WARP_THREADS };
 
 /* BLOCK_ROLLED prevents the unrolling of the next loop, whose copies would take
  * registers. BLOCK_BY_TWO unrolls it by two, so that one copy computes while the other
@@ -29,6 +30,8 @@ enum { BLOCK_THREADS = 128 };
 #define EACH_THREAD(t)                                                                     \
     for (int t = (int)threadIdx.x, step_ = 1; step_ != 0;                                  \
          (void)t, step_ = 0, __syncthreads())
+#define EACH_IN_WARP(t)                                                                    \
+    for (int t = (int)threadIdx.x, step_ = 1; step_ != 0; (void)t, step_ = 0, __syncwarp())
 enum { BLOCK_OWN = 1 };
 #define OWN(t) ((t)*0)
 #else
@@ -39,8 +42,9 @@ enum { BLOCK_OWN = 1 };
 /* NOLINTNEXTLINE(bugprone-macro-parentheses) */
 #define EACH_THREAD(t) for (int t = 0; t < BLOCK_THREADS; t++)
 #endif
+#define EACH_IN_WARP(t) EACH_THREAD(t)
 enum { BLOCK_OWN = BLOCK_THREADS };
-#define OWN(t) (t)
+#define OWN(t)          (t)
 #endif
 
 #endif

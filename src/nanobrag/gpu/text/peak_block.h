@@ -28,18 +28,28 @@ static inline void block_max(unsigned long long *to, unsigned long long n)
 
 enum { PEAK_SEARCHERS = 16 }; /* threads that search the photons of all threads */
 
-/* Raises *peak to the largest of the photons of all threads; any number that is not a
- * number is passed over. */
-PHYS_FN void raise_peak(double photons[BLOCK_THREADS], unsigned long long *peak)
+/* Returns the largest of every `step`-th of the first n photons, from number t on, and at
+ * least 0; what is not a number is passed over. */
+PHYS_FN double largest_photons(const double *photons, int t, int step, int n)
+{
+    double most = 0;
+
+    for (int i = t; i < n; i += step) most = photons[i] > most ? photons[i] : most;
+    return most;
+}
+
+/* Leaves the largest photons of all threads in the first PEAK_SEARCHERS, in one step. */
+PHYS_FN void find_largest(double photons[BLOCK_THREADS])
 {
     EACH_THREAD(t)
-    if (t < PEAK_SEARCHERS) {
-        double most = 0;
+    if (t < PEAK_SEARCHERS)
+        photons[t] = largest_photons(photons, t, PEAK_SEARCHERS, BLOCK_THREADS);
+}
 
-        for (int i = t; i < BLOCK_THREADS; i += PEAK_SEARCHERS)
-            most = photons[i] > most ? photons[i] : most;
-        photons[t] = most;
-    }
+/* Raises *peak to the largest of the photons of all threads. */
+PHYS_FN void raise_peak(double photons[BLOCK_THREADS], unsigned long long *peak)
+{
+    find_largest(photons);
     EACH_THREAD(t)
     if (t == 0) {
         union {
@@ -47,9 +57,7 @@ PHYS_FN void raise_peak(double photons[BLOCK_THREADS], unsigned long long *peak)
             unsigned long long bits;
         } most;
 
-        most.photons = 0;
-        for (int i = 0; i < PEAK_SEARCHERS; i++)
-            most.photons = photons[i] > most.photons ? photons[i] : most.photons;
+        most.photons = largest_photons(photons, 0, 1, PEAK_SEARCHERS);
         if (most.photons > 0) BLOCK_MAX(peak, most.bits);
     }
 }

@@ -60,9 +60,14 @@
         f_##shape##_##lookup(const struct gpu_f_parameters *parameters)                    \
     {                                                                                      \
         const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
-        __shared__ struct tile_shared shared;                                              \
+        __shared__ struct f_shared shared;                                                 \
+        __shared__ struct f_nodes                                                          \
+            nodes[PHYS_##lookup == PHYS_TRICUBIC ? BLOCK_THREADS : 1];                     \
+        struct f_memory memory;                                                            \
                                                                                            \
-        f_block(spec, parameters, (int)blockIdx.x, &shared);                               \
+        memory.shared = &shared;                                                           \
+        memory.nodes = nodes;                                                              \
+        f_block(spec, parameters, (int)blockIdx.x, memory);                                \
     }
 #define F_CONSTANT(shape)
 #define F_NEAREST(shape)                  F_KERNEL(shape, NEAREST)

@@ -1,91 +1,45 @@
 /*
  * f_block.h - the cotangents of the structure factors from the pixels of a tile: the
- * loops of image_block.h, in which each sample adds a number at the index of its F.
- *
- * Samples of many blocks add to the same place, in an order that changes from run to run.
- * The sum has the same bits in any order because numbers are added as whole multiples of
- * a unit.
+ * loops of image_block.h, in which each sample gives a number to the place of its F
+ * (f_sums.h). The threads of a warp take their samples together.
  *
  * SPDX-License-Identifier: MIT
  */
 #ifndef NB_GPU_TEXT_DERIVATIVES_F_BLOCK_H
 #define NB_GPU_TEXT_DERIVATIVES_F_BLOCK_H
 
-#include "gpu/text/derivatives/derivatives_parameters.h"
+#include "gpu/text/derivatives/f_sums.h"
 #include "gpu/text/image_block.h"
 
-#if defined(__CUDACC__)
-#define BLOCK_ADD(to, n)                                                                   \
-    (void)atomicAdd((unsigned long long *)(to), (unsigned long long)(n))
-#else
-#define BLOCK_ADD(to, n) (void)__atomic_fetch_add(to, n, __ATOMIC_RELAXED)
-#endif
-
-/* The state of a thread. It sums what belongs to one place before adding it, because
- * neighbours in the list of pairs often use the same reflection. */
+/* The state of a thread, saved from step to step. */
 struct f_thread {
     struct pixel pixel;
     double bar; /* cotangent of the pixel's sum */
-    int place;
-    double sum;
+    double weight; /* of the sub-pixel, times it */
+    struct sample_place place;
+    struct phys_vec3 step;
+    struct f_waiting waiting;
 };
 
-PHYS_FN void give_f(const struct gpu_f_parameters *p, int place, double value)
-{
-    if (value != 0) BLOCK_ADD(p->count + place, (long long)rint(value / p->unit));
-}
+/* A chunk of pairs. */
+struct f_chunk {
+    int first; /* its first pair */
+    int pairs; /* slots of a part */
+    int layer;
+};
 
-PHYS_FN void give_waiting(const struct gpu_f_parameters *p, struct f_thread *own)
-{
-    give_f(p, own->place, own->sum);
-    own->sum = 0;
-}
-
-PHYS_FN void give_place(const struct gpu_f_parameters *p, int place, double value,
-                        struct f_thread *own)
-{
-    if (place != own->place) give_waiting(p, own);
-    own->place = place;
-    own->sum += value;
-}
-
-/* Returns the weight of node i, 0 to 3. */
-PHYS_FN real cubic_weight(const struct phys_cubic *c, int i)
-{
-    return i == 0 ? c->w0 : i == 1 ? c->w1 : i == 2 ? c->w2 : c->w3;
-}
-
-/* Adds `value` to the nodes from which F is interpolated. Returns 0 where F is not
- * interpolated. */
-PHYS_FN int give_nodes(const struct gpu_f_parameters *p, const struct phys_box *box,
-                       struct phys_vec3 x, double value)
-{
-    const struct phys_nodes at = phys_nodes(box, x);
-
-    if (at.corner < 0) return 0;
-    BLOCK_ROLLED
-    for (int i = 0; i < 64; i++) {
-        const int h = i / 16, k = i / 4 % 4, l = i % 4;
-
-        give_f(p, at.corner + h * box->stride_h + k * box->stride_k + l,
-               value * (double)cubic_weight(&at.h, h) * (double)cubic_weight(&at.k, k)
-                   * (double)cubic_weight(&at.l, l));
-    }
-    return 1;
-}
-
-/* Adds the cotangent of F of the sample of pair `number`, which is in slot t: dF^2/dF =
- * 2 F^2/F. */
+/* Gives the cotangent of F of the sample of thread t and pair `number`, which is in slot
+ * `slot`: dF^2/dF = 2 F^2/F. */
 PHYS_FN void give_pair(struct phys_spec spec, const struct gpu_f_parameters *p,
-                       const struct aim *aim, int t, int number, double share,
-                       struct f_thread *own)
+                       const struct aim *aim, int slot, int number, double share,
+                       struct f_waiting *own, struct f_memory memory)
 {
-    const struct slot *slot = aim->shared->slot + t;
-    const struct phys_anchor anchor = slot_anchor(slot);
+    const struct phys_vec3 whole = aim->shared->slot[slot].whole;
+    const struct phys_anchor anchor = slot_anchor(aim->shared->slot + slot);
     const struct phys_vec3 x = phys_anchor_indices(&anchor, aim->step);
-    const struct phys_box box = phys_box_from(0, aim->shared->view.box, slot->whole);
+    const struct phys_box box = phys_box_from(0, aim->shared->view.box, whole);
     struct phys_vec3 n = nearest_point(spec, x);
-    struct phys_site site = site_of(spec, aim, t);
+    struct phys_site site = site_of(spec, aim, slot);
     double value;
     real f;
 
@@ -96,85 +50,121 @@ PHYS_FN void give_pair(struct phys_spec spec, const struct gpu_f_parameters *p,
     }
     f = site.cell.f;
     site.cell.f = 1;
-    value = share * 2 * (double)(slot->weight * f * site_f2(spec, aim->shared, site));
+    value =
+        share * 2
+        * (double)(aim->shared->slot[slot].weight * f * site_f2(spec, aim->shared, site));
     if (value == 0) return;
-    if (spec.lookup == PHYS_TRICUBIC && give_nodes(p, &box, x, value)) return;
-    give_place(p, phys_f_place(0, &box, n), value, own);
+    if (spec.lookup == PHYS_TRICUBIC && give_nodes(&box, x, value, own->t, memory)) return;
+    give_place(p, phys_f_place(0, &box, n), value, own, memory.shared);
 }
 
-/* Adds all pairs of a chunk at one sub-pixel; `first` is the chunk's first pair. */
-PHYS_FN void sub_pixel_f(struct phys_spec spec, const struct gpu_f_parameters *p,
-                         const struct tile_at *tile, int first, struct aim *aim, int sub,
-                         struct f_thread *own)
+/* Begins sub-pixel `sub` of a thread. */
+PHYS_FN void begin_sub_pixel(const struct gpu_f_parameters *p,
+                             const struct tile_shared *shared, int layer, int sub,
+                             struct f_thread *own)
+{
+    const struct part *part = shared->part + own->pixel.part;
+
+    own->place = place_of(p->image.frame.oversample, &own->pixel, sub);
+    own->step = sample_step(&p->image, shared, part, own->place, layer);
+    own->weight = own->bar * (double)weight_at(&p->image, shared, &own->pixel, sub, layer);
+}
+
+/* Gives the sample of a thread for slot number i in the list of its part. */
+PHYS_FN void give_sample(struct phys_spec spec, const struct gpu_f_parameters *p,
+                         const struct f_chunk *chunk, int i, struct f_thread *own,
+                         struct f_memory memory)
 {
     const struct phys_frame *frame = &p->image.frame;
-    const struct tile_shared *shared = aim->shared;
-    const int part = own->pixel.part;
-    double weight;
+    const struct tile_shared *shared = &memory.shared->tile;
+    const int part = own->pixel.part, begin = part * chunk->pairs;
+    const int slot = shared->order[begin + i];
+    const double share = own->weight
+                         * (double)(phys_differs_by_source(frame)
+                                        ? source_share(frame, shared, part, slot, own->step)
+                                        : (real)frame->source[shared->source[slot]].weight);
+    struct aim aim;
 
-    aim->place = place_of(frame->oversample, &own->pixel, sub);
-    aim->step = sample_step(&p->image, shared, aim->part, aim->place, aim->layer);
-    weight = own->bar * (double)weight_at(&p->image, shared, &own->pixel, sub, aim->layer);
+    aim.p = &p->image;
+    aim.shared = shared;
+    aim.part = shared->part + part;
+    aim.place = own->place;
+    aim.step = own->step;
+    aim.layer = chunk->layer;
+    give_pair(spec, p, &aim, slot, chunk->first + slot - begin, share, &own->waiting,
+              memory);
+}
+
+/* Adds all samples of a chunk at one sub-pixel. The parts' lists differ in length. */
+PHYS_FN void sub_pixel_f(struct phys_spec spec, const struct gpu_f_parameters *p,
+                         const struct f_chunk *chunk, int sub, struct f_thread *own,
+                         struct f_memory memory)
+{
+    const struct tile_shared *shared = &memory.shared->tile;
+    int most = 0;
+
+    for (int part = 0; part * chunk->pairs < BLOCK_THREADS; part++)
+        most = shared->count[part] > most ? shared->count[part] : most;
+    EACH_IN_WARP(t)
+    if (own[OWN(t)].bar != 0) begin_sub_pixel(p, shared, chunk->layer, sub, own + OWN(t));
     BLOCK_ROLLED
-    for (int i = 0; i < shared->count[part]; i++) {
-        const int t = shared->order[part * tile->pairs + i];
-        const real own_weight = (real)frame->source[shared->source[t]].weight;
-        const double share =
-            weight
-            * (double)(phys_differs_by_source(frame)
-                           ? source_share(frame, shared, part, t, aim->step)
-                           : own_weight);
-
-        give_pair(spec, p, aim, t, first + t - part * tile->pairs, share, own);
+    for (int i = 0; i < most; i++) {
+        EACH_IN_WARP(t)
+        if (own[OWN(t)].bar != 0 && i < shared->count[own[OWN(t)].pixel.part])
+            give_sample(spec, p, chunk, i, own + OWN(t), memory);
+        if (spec.lookup == PHYS_TRICUBIC) add_nodes(p, memory);
+        add_gifts(p, memory.shared);
     }
-    give_waiting(p, own);
+}
+
+/* Prepares thread t. */
+PHYS_FN void begin_f(const struct gpu_f_parameters *p, const struct tile_at *at, int t,
+                     struct f_thread *own, struct f_shared *shared)
+{
+    own->pixel = pixel_of(&p->image, at, t);
+    own->bar = 0;
+    if (own->pixel.on)
+        own->bar = p->sum_bar[(long long)(own->pixel.s - p->image.first_slow)
+                                  * p->image.frame.nfast
+                              + own->pixel.f];
+    own->waiting.t = t;
+    own->waiting.place = 0;
+    own->waiting.sum = 0;
+    shared->gift[t].count = 0;
+    if (t < BLOCK_WARPS) shared->to_places[t] = shared->to_nodes[t] = 0;
 }
 
 /* Runs block `number` of a launch, which computes one segment of the pairs of a tile. */
 PHYS_FN void f_block(struct phys_spec spec, const struct gpu_f_parameters *p, int number,
-                     struct tile_shared *shared)
+                     struct f_memory memory)
 {
     const struct phys_frame *frame = &p->image.frame;
     const struct tile_at at = tile_at(&p->image, number / p->image.segments);
     const int first = number % p->image.segments * SEGMENT;
     const int all = frame->nsource * frame->norientation;
     const int end = first + SEGMENT < all ? first + SEGMENT : all;
+    struct tile_shared *shared = &memory.shared->tile;
     struct f_thread own[BLOCK_OWN];
 
-    EACH_THREAD(t)
-    {
-        struct f_thread *x = own + OWN(t);
-
-        x->pixel = pixel_of(&p->image, &at, t);
-        x->bar = 0;
-        if (x->pixel.on)
-            x->bar = p->sum_bar[(long long)(x->pixel.s - p->image.first_slow) * frame->nfast
-                                + x->pixel.f];
-        x->place = 0;
-        x->sum = 0;
-    }
+    EACH_THREAD(t) begin_f(p, &at, t, own + OWN(t), memory.shared);
     BLOCK_ROLLED
     for (int layer = 0; layer < frame->nlayers; layer++) {
         layer_take(&p->image, &at, layer, shared);
         BLOCK_ROLLED
         for (int from = first; from < end; from += at.pairs) {
             const int to = from + at.pairs < end ? from + at.pairs : end;
+            const struct f_chunk chunk = {from, at.pairs, layer};
 
+            EACH_THREAD(t)(void) t; /* the last chunk is no longer read */
             chunk_take(&p->image, &at, from, to, shared);
-            EACH_THREAD(t)
-            if (own[OWN(t)].bar != 0) {
-                struct aim aim;
-
-                aim.p = &p->image;
-                aim.shared = shared;
-                aim.part = shared->part + own[OWN(t)].pixel.part;
-                aim.layer = layer;
-                BLOCK_ROLLED
-                for (int sub = 0; sub < frame->oversample * frame->oversample; sub++)
-                    sub_pixel_f(spec, p, &at, from, &aim, sub, own + OWN(t));
-            }
+            BLOCK_ROLLED
+            for (int sub = 0; sub < frame->oversample * frame->oversample; sub++)
+                sub_pixel_f(spec, p, &chunk, sub, own, memory);
+            EACH_THREAD(t)(void) t; /* no warp reads the chunk any more */
         }
     }
+    EACH_IN_WARP(t) give_waiting(p, 0, &own[OWN(t)].waiting, memory.shared);
+    add_gifts(p, memory.shared);
 }
 
 #endif

@@ -184,16 +184,9 @@ PHYS_FN void sum_normal(int n, const struct jacobian_thread *own, double *stage,
 PHYS_FN void find_brightest(const struct jacobian_thread *own, double *stage, double *out)
 {
     EACH_THREAD(t) stage[t] = own[OWN(t)].photons;
+    find_largest(stage);
     EACH_THREAD(t)
-    for (int i = t; t < STAGE && i < BLOCK_THREADS; i += STAGE)
-        stage[t] = stage[i] > stage[t] ? stage[i] : stage[t];
-    EACH_THREAD(t)
-    if (t == 0) {
-        double most = 0;
-
-        for (int i = 0; i < STAGE; i++) most = stage[i] > most ? stage[i] : most;
-        *out = most;
-    }
+    if (t == 0) *out = largest_photons(stage, 0, 1, PEAK_SEARCHERS);
 }
 
 /* Uses the Jacobian of tile `number` of a launch as p->end requires. */

@@ -1,0 +1,195 @@
+/*
+ * f_sums.h - sums of the cotangents of structure factors. Samples of many blocks add to the
+ * same place, in an order that changes from run to run; the sum has the same bits in any
+ * order because numbers are added as whole multiples of a unit. The threads of a warp
+ * mostly have the same place at the same time, and memory takes one sum after the other
+ * there: so they add up among themselves first, in a fixed order.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_GPU_TEXT_DERIVATIVES_F_SUMS_H
+#define NB_GPU_TEXT_DERIVATIVES_F_SUMS_H
+
+#include "gpu/text/derivatives/derivatives_parameters.h"
+#include "gpu/text/tile_block.h"
+
+/* BLOCK_ADD adds to a number of all blocks, BLOCK_MARK sets bits of one of the block. */
+#if defined(__CUDACC__)
+#define BLOCK_ADD(to, n)                                                                   \
+    (void)atomicAdd((unsigned long long *)(to), (unsigned long long)(n))
+#define BLOCK_MARK(to, bits) (void)atomicOr(to, bits)
+#else
+#if !defined(BLOCK_ADD) /* a test defines it, to count */
+#define BLOCK_ADD(to, n) (void)__atomic_fetch_add(to, n, __ATOMIC_RELAXED)
+#endif
+#define BLOCK_MARK(to, bits) (void)__atomic_fetch_or(to, bits, __ATOMIC_RELAXED)
+#endif
+
+/* What a thread gives to one place, in units; 0: nothing. */
+struct __attribute__((aligned(16))) f_gift {
+    long long count;
+    int place;
+};
+
+/* What a thread gives to the 64 nodes between which F is interpolated: `value` times the
+ * weights of a node along h, k and l. */
+struct f_nodes {
+    double value;
+    real weight[3][4];
+    int corner; /* place of the first node */
+};
+
+/* The memory that the threads of a block share. */
+struct f_shared {
+    struct tile_shared tile;
+    struct f_gift gift[BLOCK_THREADS];
+    /* bits of the threads of a warp that have given something since the last sum */
+    unsigned to_places[BLOCK_WARPS], to_nodes[BLOCK_WARPS];
+};
+
+struct f_memory {
+    struct f_shared *shared;
+    struct f_nodes *nodes; /* (BLOCK_THREADS), where F is interpolated */
+};
+
+/* ---- what a thread gives ---- */
+
+/* The sum of a thread's consecutive samples at one place: neighbours in the list of pairs
+ * often use the same reflection. */
+struct f_waiting {
+    double sum;
+    int place;
+    int t; /* the thread */
+};
+
+PHYS_FN long long f_count(const struct gpu_f_parameters *p, double value)
+{
+    return (long long)rint(value / p->unit);
+}
+
+/* Gives the sum of a thread and begins a new one, at `place`. */
+PHYS_FN void give_waiting(const struct gpu_f_parameters *p, int place,
+                          struct f_waiting *own, struct f_shared *shared)
+{
+    const int t = own->t;
+
+    if (own->sum != 0) {
+        shared->gift[t].count = f_count(p, own->sum);
+        shared->gift[t].place = own->place;
+        BLOCK_MARK(shared->to_places + t / WARP_THREADS, 1u << t % WARP_THREADS);
+    }
+    own->place = place;
+    own->sum = 0;
+}
+
+/* Adds a sample, at most one of a thread between two calls of add_gifts(). */
+PHYS_FN void give_place(const struct gpu_f_parameters *p, int place, double value,
+                        struct f_waiting *own, struct f_shared *shared)
+{
+    if (place != own->place) give_waiting(p, place, own, shared);
+    own->sum += value;
+}
+
+PHYS_FN void keep_weights(const struct phys_cubic *c, real weight[4])
+{
+    weight[0] = c->w0;
+    weight[1] = c->w1;
+    weight[2] = c->w2;
+    weight[3] = c->w3;
+}
+
+/* Adds a sample of thread t to the nodes from which F is interpolated, at most one of a
+ * thread between two calls of add_nodes(). Returns 0 where F is not interpolated. */
+PHYS_FN int give_nodes(const struct phys_box *box, struct phys_vec3 x, double value, int t,
+                       struct f_memory memory)
+{
+    const struct phys_nodes at = phys_nodes(box, x);
+    struct f_nodes *nodes = memory.nodes + t;
+
+    if (at.corner < 0) return 0;
+    nodes->value = value;
+    nodes->corner = at.corner;
+    keep_weights(&at.h, nodes->weight[0]);
+    keep_weights(&at.k, nodes->weight[1]);
+    keep_weights(&at.l, nodes->weight[2]);
+    BLOCK_MARK(memory.shared->to_nodes + t / WARP_THREADS, 1u << t % WARP_THREADS);
+    return 1;
+}
+
+/* ---- sums over a warp ---- */
+
+/* Moves what is given to the same place by two threads to the first of them. */
+PHYS_FN void join_gifts(struct f_gift *first, struct f_gift *second)
+{
+    const long long more = second->count;
+
+    if (more == 0 || (first->count != 0 && first->place != second->place)) return;
+    first->count += more;
+    first->place = second->place;
+    second->count = 0;
+}
+
+/* Adds up the gifts of each warp in pairs of threads, and then to the places. Gifts to
+ * several places that alternate may remain apart. */
+PHYS_FN void add_gifts(const struct gpu_f_parameters *p, struct f_shared *shared)
+{
+    BLOCK_ROLLED
+    for (int apart = 1; apart < WARP_THREADS; apart *= 2) {
+        EACH_IN_WARP(t)
+        if (shared->to_places[t / WARP_THREADS] && !(t & apart))
+            join_gifts(shared->gift + t, shared->gift + t + apart);
+    }
+    EACH_IN_WARP(t)
+    {
+        struct f_gift *gift = shared->gift + t;
+
+        if (gift->count != 0) BLOCK_ADD(p->count + gift->place, gift->count);
+        gift->count = 0;
+        if (t % WARP_THREADS == 0) shared->to_places[t / WARP_THREADS] = 0;
+    }
+}
+
+/* Adds what the threads of a warp give to node `node` of the 64, in the order of the
+ * threads, whose first is `nodes`; those that give have their bits set. */
+PHYS_FN void add_node(const struct gpu_f_parameters *p, const struct phys_box *box,
+                      const struct f_nodes *nodes, unsigned bits, int node)
+{
+    const int h = node / 16, k = node / 4 % 4, l = node % 4;
+    const int from = h * box->stride_h + k * box->stride_k + l;
+    double sum = 0;
+    int corner = 0;
+
+    BLOCK_ROLLED
+    for (; bits; bits >>= 1, nodes++) {
+        if (!(bits & 1)) continue;
+        if (nodes->corner != corner) {
+            if (sum != 0) BLOCK_ADD(p->count + corner + from, f_count(p, sum));
+            corner = nodes->corner;
+            sum = 0;
+        }
+        sum += nodes->value
+               * (double)(nodes->weight[0][h] * nodes->weight[1][k] * nodes->weight[2][l]);
+    }
+    if (sum != 0) BLOCK_ADD(p->count + corner + from, f_count(p, sum));
+}
+
+/* Adds up what each warp gives to nodes; a thread adds up two of the 64. */
+PHYS_FN void add_nodes(const struct gpu_f_parameters *p, struct f_memory memory)
+{
+    struct f_shared *shared = memory.shared;
+
+    EACH_IN_WARP(t)
+    {
+        const int lane = t % WARP_THREADS;
+        const struct f_nodes *nodes = memory.nodes + t - lane;
+        const unsigned bits = shared->to_nodes[t / WARP_THREADS];
+
+        BLOCK_ROLLED
+        for (int node = lane; bits && node < 64; node += WARP_THREADS)
+            add_node(p, &shared->tile.view.box, nodes, bits, node);
+    }
+    EACH_IN_WARP(t)
+    if (t % WARP_THREADS == 0) shared->to_nodes[t / WARP_THREADS] = 0;
+}
+
+#endif
