@@ -469,9 +469,10 @@ NB_API nb_status nb_orientation_at(nb_simulator *sim, const double *x, int i, in
  * A reflection is as bright as the sum over sources, phi steps and mosaic domains of weight
  * x F^2 x F_latt^2 x the factors of polarization and B, where F_latt is that of the point
  * of the Ewald sphere nearest to it; a pair of source and domain that gives less than 1e-6
- * of the profile's peak does not count, nor does one that misses the detector. Of equally
- * bright reflections the one with the lower h, then k, then l comes first. No image is
- * computed, so neighbours and tails do not count.
+ * of the profile's peak does not count, nor does one that misses the detector. The direct
+ * beam (0 0 0) is left out. Of equally bright reflections the one with the lower h, then k,
+ * then l comes first. No image is computed, so neighbours, tails and the solid angle of
+ * pixels do not count.
  *
  * The middle of a box is the reflection's place on the detector, the mean over these pairs
  * by their brightness, to half a pixel; the pixel there lies in the ROI and is not masked.

@@ -281,9 +281,8 @@ static double objective_back(const struct special *special, const struct job *jo
         value = objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
         AMORPHOUS.vjp(job, tile, p.photons_bar, &tile_bar);
         add_numbers(&tile_bar, bar);
-        return objective->linear
-                   ? MOMENTS.product(tile->width * tile->height, p.photons_bar, photons)
-                   : value;
+        return objective->linear ? MOMENTS.product(a.listing.n, p.photons_bar, photons)
+                                 : value;
     }
     if (objective->linear) {
         workspace = NULL;
@@ -345,7 +344,7 @@ static void weigh_tile(const struct job *job, const struct tile *tile, double fa
     struct lanes l;
 
     factors_alone(&a, &l);
-    memcpy(l.bragg, sums, sizeof *sums * (size_t)l.n);
+    memcpy(l.bragg, sums, sizeof *sums * (size_t)a.listing.n);
     finish(&a, factor, &l, photons);
     (void)objective_tile(objective, job, tile, photons, bar, NULL);
 #pragma omp simd
@@ -363,7 +362,7 @@ static double close_tile(const struct job *job, const struct tile *tile, double 
     double value;
 
     factors_alone(&a, &l);
-    memcpy(l.bragg, sums, sizeof *sums * (size_t)l.n);
+    memcpy(l.bragg, sums, sizeof *sums * (size_t)a.listing.n);
     finish(&a, factor, &l, photons);
     value = objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
     if (lane_scale_cotangents(&a, factor, &l, &p)) factors_back(&a, factor, &l, &p, &to);

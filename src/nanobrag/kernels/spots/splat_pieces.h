@@ -215,8 +215,9 @@ static struct walk walk_of(const struct splat_area *splat_area, const struct pai
 static int start_spot(struct walk *w, int i)
 {
     const struct located *at = &w->at;
+    struct outline spot;
 
-    if (!(at->seen[i] != 0 && overlaps_window(w->splat_area, at, i))) return 0;
+    if (!find_outline(w->splat_area, at, i, &spot)) return 0;
     if (w->own_f) {
         const struct phys_box box = phys_box(w->splat_area->frame);
 
@@ -225,10 +226,9 @@ static int start_spot(struct walk *w, int i)
         w->f = (double)box.f[w->place];
         if (w->f == 0) return 0;
     }
-    w->spot.fast[0] = w->fast = (int)at->first_fast[i];
-    w->spot.fast[1] = (int)at->last_fast[i] + 1;
-    w->slow = (int)at->first_slow[i];
-    w->spot.slow[1] = (int)at->last_slow[i] + 1;
+    w->spot = spot;
+    w->fast = spot.fast[0];
+    w->slow = spot.slow[0];
     return 1;
 }
 

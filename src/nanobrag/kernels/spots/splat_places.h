@@ -119,15 +119,31 @@ static int min_int(int a, int b)
     return a < b ? a : b;
 }
 
-/* Returns 1 when spot i of a batch overlaps a pixel that is rendered. */
-static int overlaps_window(const struct splat_area *splat_area, const struct located *at,
-                           int i)
+static int max_int(int a, int b)
 {
-    const int n = splat_area->frame->oversample;
-    const int pixels[4] = {(int)at->first_fast[i] / n, (int)at->last_fast[i] / n + 1,
-                           (int)at->first_slow[i] / n, (int)at->last_slow[i] / n + 1};
+    return a > b ? a : b;
+}
 
-    return window_overlaps(splat_area->window, pixels);
+/* Finds the rectangle of samples of spot i of a batch; of boxes only the part around the
+ * pixels that are rendered. Returns 0 when it overlaps none. */
+static int find_outline(const struct splat_area *splat_area, const struct located *at,
+                        int i, struct outline *out)
+{
+    const struct outline all = {{(int)at->first_fast[i], (int)at->last_fast[i] + 1},
+                                {(int)at->first_slow[i], (int)at->last_slow[i] + 1}};
+    const struct window *w = splat_area->window;
+    const int n = splat_area->frame->oversample;
+    int pixels[4] = {all.fast[0] / n, (all.fast[1] - 1) / n + 1, all.slow[0] / n,
+                     (all.slow[1] - 1) / n + 1};
+
+    *out = all;
+    if (at->seen[i] == 0 || !window_overlaps(w, pixels)) return 0;
+    if (!w->boxed || !window_shrink(w, pixels)) return 1;
+    out->fast[0] = max_int(all.fast[0], pixels[0] * n);
+    out->fast[1] = min_int(all.fast[1], pixels[1] * n);
+    out->slow[0] = max_int(all.slow[0], pixels[2] * n);
+    out->slow[1] = min_int(all.slow[1], pixels[3] * n);
+    return 1;
 }
 
 /* Pixels first .. end - 1 of a row of pixels, which lie side by side in tiles of the window
