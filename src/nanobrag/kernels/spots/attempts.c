@@ -14,7 +14,7 @@ struct attempts attempts_first(const struct kernel_set *kernels, const struct jo
 
     t.work = spots && !grid_is_empty(job) ? spots : NULL;
     t.begin = t.work ? pairs_share : 0;
-    t.spot = spots_first(kernels, job);
+    t.spot = spots_first(kernels, job, SPOTS_DERIVATIVES);
     t.spot.single = 0; /* attempts_again() decides on the precision of the lanes */
     return t;
 }

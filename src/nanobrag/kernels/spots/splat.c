@@ -176,7 +176,6 @@ static inline void add_row(double weight, const real *restrict f2, int n, int ro
     int done = 0;
 
     for (; done < n && done + BLOCK <= room; done += BLOCK)
-#pragma omp simd
         for (int i = 0; i < BLOCK; i++)
             sums[done + i] += done + i < n ? weight * (double)f2[done + i] : 0;
     for (; done < n; done++) sums[done] += weight * (double)f2[done];
@@ -193,30 +192,58 @@ static inline void add_samples(double weight, const real *restrict f2, int over,
         sums[(first + i) / over - t->first] += weight * (double)f2[i];
 }
 
+/* Adds the F^2 of n samples of row s, from sample `first` on, to the sums of their pixels.
+ */
+static void add_to_row(const struct splat_area *splat_area, int s, int first, int n,
+                       double weight, const real *restrict f2, struct stretch *t)
+{
+    const int over = splat_area->frame->oversample;
+    const int end = pixel_of(over, first + n - 1) + 1;
+
+    for (int f = pixel_of(over, first); next_stretch(splat_area, s, f, end, t);
+         f = t->end) {
+        double *sums = splat_area->bragg + t->place;
+
+        if (over == 1)
+            add_row(weight, f2 + (t->first - first), t->end - t->first, t->room, sums);
+        else
+            add_samples(weight, f2, over, first, n, t, sums);
+    }
+}
+
 /* Adds the F^2 of the samples of a list to the Bragg sums of their pixels. */
 static void add_to_pixels(const struct splat_area *splat_area, const struct rectangle *r,
                           const struct segments *segments, const struct places *at,
                           double weight, const real *restrict f2)
 {
-    const int over = splat_area->frame->oversample;
+    const int over = splat_area->frame->oversample, nfast = splat_area->frame->nfast;
+    const int plain = over == 1 && !splat_area->packed && !window_hides(splat_area->window);
     struct stretch t = {.run = NULL};
 
     for (int row = at->begin; row < at->end; row++) {
-        const int n = segments->n[row], s = (r->slow + row) / over;
-        const int first = r->fast + segments->first[row], end = (first + n - 1) / over + 1;
+        const int n = segments->n[row], first = r->fast + segments->first[row];
 
-        for (int f = first / over; n > 0 && next_stretch(splat_area, s, f, end, &t);
-             f = t.end) {
-            double *sums = splat_area->bragg + t.place;
-
-            if (over == 1)
-                add_row(weight, f2 + (t.first - first), t.end - t.first, t.room, sums);
-            else
-                add_samples(weight, f2, over, first, n, &t, sums);
-        }
+        if (n == 0) continue;
+        if (plain)
+            add_row(weight, f2, n, nfast - first,
+                    splat_area->bragg + (size_t)(r->slow + row) * (size_t)nfast + first);
+        else
+            add_to_row(splat_area, pixel_of(over, r->slow + row), first, n, weight, f2, &t);
         f2 += n;
     }
 }
+
+/* Some samples of piece i, and their F^2. */
+struct listed {
+    int i;
+    struct places at;
+    _Alignas(64) real f2[PLACES + BLOCK];
+};
+
+/* Computes the F^2 of the samples of a list. */
+struct painter;
+typedef void intensities(const struct painter *painter, const struct pieces *pieces,
+                         struct listed *list);
 
 /* What the pieces of a pair share. */
 struct painter {
@@ -226,10 +253,11 @@ struct painter {
     struct phys_crystal crystal;
     struct sample_factors factors;
     int weighed;
+    intensities *f2;
 };
 
-static struct painter painter_of(const struct splat_area *splat_area,
-                                 const struct pair *pair)
+static struct painter painter_of(struct phys_spec spec, const struct splat_area *splat_area,
+                                 const struct pair *pair, intensities *f2)
 {
     const struct phys_frame *frame = splat_area->frame;
     struct painter p;
@@ -237,77 +265,138 @@ static struct painter painter_of(const struct splat_area *splat_area,
     p.splat_area = splat_area;
     p.pair = pair;
     p.form = form_of(splat_area, pair);
+    /* F^2 of a gaussian spot falls as exp(-2 fudge rho^2 / 0.63) */
+    if (spec.shape == PHYS_GAUSS && p.form.narrow)
+        p.form.per_halving = 0.315 * M_LN2 / frame->fudge;
     p.crystal = phys_crystal(frame);
     p.crystal.peak = 1; /* see phys_constant_factor() */
     p.factors = sample_factors_of(frame);
     p.weighed = phys_differs_by_source(frame) || phys_differs_by_sample(frame);
     if (p.weighed) p.factors.detector = phys_detector(frame);
+    p.f2 = f2;
     return p;
 }
 
-/* Computes F^2 of the samples of a list whose indices must be known. */
-PHYS_FN void indexed_intensities(struct phys_spec spec, const struct painter *painter,
-                                 const struct spot *s, struct phys_vec3 whole,
-                                 const struct places *at, real *f2)
+/* Computes F^2 of the samples of a list from w. */
+PHYS_FN void intensities_from_w(int shape, const struct painter *painter,
+                                const struct pieces *pieces, struct listed *list)
 {
-    struct phys_box box = phys_box(painter->splat_area->frame);
+    const struct piece_w w = piece_w_of(&painter->form, pieces, list->i);
+    const real fudge = painter->crystal.fudge;
+
+    if (pieces->small[list->i] != 0)
+        narrow_intensities(1, shape, fudge, &w, &list->at, list->f2);
+    else
+        narrow_intensities(0, shape, fudge, &w, &list->at, list->f2);
+}
+
+/* Computes F^2 of the samples of a list from their indices. */
+PHYS_FN void intensities_from_indices(struct phys_spec spec, const struct painter *painter,
+                                      const struct pieces *pieces, struct listed *list)
+{
+    const int i = list->i;
+    const struct spot s = spot_of(painter->splat_area, painter->pair, pieces, i);
     real cell[PLACES + BLOCK];
 
     if (spec.lookup == PHYS_TRICUBIC) {
-        box = phys_box_from(0, box, whole);
-        interpolate(spec, &box, s, at, cell);
+        const struct phys_vec3 whole =
+            phys_vec3((real)pieces->h[i], (real)pieces->k[i], (real)pieces->l[i]);
+        const struct phys_box box =
+            phys_box_from(0, phys_box(painter->splat_area->frame), whole);
+
+        interpolate(spec, &box, &s, &list->at, cell);
     }
-    lattice_intensities(spec, &painter->crystal, s, at, cell, f2);
+    lattice_intensities(spec, &painter->crystal, &s, &list->at, cell, list->f2);
 }
 
-/* Adds the contribution of piece i to its samples. */
-PHYS_FN void splat_piece(struct phys_spec spec, const struct painter *painter,
-                         const struct pieces *pieces, int i)
+PHYS_FN void intensities_of(struct phys_spec spec, const struct painter *painter,
+                            const struct pieces *pieces, struct listed *list)
 {
-    const struct splat_area *splat_area = painter->splat_area;
-    const struct rectangle r = rectangle_of(pieces, i);
-    const int narrow =
-        spec.shape != PHYS_SQUARE && spec.lookup != PHYS_TRICUBIC && painter->form.narrow;
-    const struct piece_w w = piece_w_of(&painter->form, pieces, i);
-    const struct phys_vec3 whole =
-        phys_vec3((real)pieces->h[i], (real)pieces->k[i], (real)pieces->l[i]);
-    const double weight = painter->pair->weight * pieces->f[i] * pieces->f[i];
+    if (spec.shape != PHYS_SQUARE && spec.lookup != PHYS_TRICUBIC && painter->form.narrow)
+        intensities_from_w(spec.shape, painter, pieces, list);
+    else
+        intensities_from_indices(spec, painter, pieces, list);
+}
+
+/* The one loop over samples that depends on the variant. */
+#define VARIANT(shape, lookup)                                                             \
+    static void shape##_##lookup##_intensities(const struct painter *painter,              \
+                                               const struct pieces *pieces,                \
+                                               struct listed *list)                        \
+    {                                                                                      \
+        const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
+                                                                                           \
+        intensities_of(spec, painter, pieces, list);                                       \
+    }
+#include "kernels/variants.def"
+#undef VARIANT
+
+/* Multiplies the F^2 of the samples of a list by their factors. */
+static void weigh_samples(const struct painter *painter, const struct pieces *pieces,
+                          struct listed *list)
+{
+    const struct pair *pair = painter->pair;
+    const struct spot s = spot_of(painter->splat_area, pair, pieces, list->i);
     struct sample_factors factors = painter->factors;
-    struct segments segments;
-    struct places at;
-    struct spot s;
-    _Alignas(64) real f2[PLACES + BLOCK];
 
-    if (!narrow || painter->weighed) s = spot_of(splat_area, painter->pair, pieces, i);
-    if (painter->weighed)
-        factors.square =
-            phys_patch_square(&s.patch, painter->pair->source, splat_area->frame->dmin);
-    find_segments(splat_area, pieces, i, &r, &segments);
-    for (at.end = 0; at.end < r.height;) {
-        list_places(&r, &segments, &at);
-        if (!narrow)
-            indexed_intensities(spec, painter, &s, whole, &at, f2);
-        else if (pieces->small[i] != 0)
-            narrow_intensities(1, spec.shape, painter->crystal.fudge, &w, &at, f2);
-        else
-            narrow_intensities(0, spec.shape, painter->crystal.fudge, &w, &at, f2);
-        if (painter->weighed)
-            apply_factors(splat_area, painter->pair->source, &s, &factors, &at, f2);
-        add_to_pixels(splat_area, &r, &segments, &at, weight, f2);
+    factors.square =
+        phys_patch_square(&s.patch, pair->source, painter->splat_area->frame->dmin);
+    apply_factors(painter->splat_area, pair->source, &s, &factors, &list->at, list->f2);
+}
+
+/* Computes the samples of n lists and adds them to their pixels. One step for all lists
+ * after the other, because the loads of a step must not wait for the stores of the last. */
+static void paint(const struct painter *painter, const struct pieces *pieces,
+                  const struct segments *segments, int n, struct listed *lists)
+{
+    for (int j = 0; j < n; j++) painter->f2(painter, pieces, lists + j);
+    for (int j = 0; painter->weighed && j < n; j++)
+        weigh_samples(painter, pieces, lists + j);
+    for (int j = 0; j < n; j++) {
+        const int i = lists[j].i;
+        const struct rectangle r = rectangle_of(pieces, i);
+        const double f = pieces->f[i];
+
+        add_to_pixels(painter->splat_area, &r, segments + i, &lists[j].at,
+                      painter->pair->weight * f * f, lists[j].f2);
     }
 }
 
-PHYS_FN void splat_list(struct phys_spec spec, const struct splat_area *splat_area,
-                        const struct pair *pair, const struct reflections *list,
-                        const int *hits, int n)
+/* Adds the contribution of all pieces to their samples. */
+static void splat_pieces(const struct painter *painter, const struct pieces *pieces)
 {
-    const struct painter painter = painter_of(splat_area, pair);
+    enum { LISTS = 8 };
+    struct segments segments[BATCH];
+    struct listed lists[LISTS];
+    int n = 0;
+
+    for (int i = 0; i < pieces->n; i++)
+        find_segments(painter->splat_area, pieces, i, segments + i);
+    for (int i = 0; i < pieces->n; i++)
+        for (int row = 0; row < pieces->height[i];) {
+            struct listed *list = lists + n;
+
+            list->i = i;
+            row = list_places(pieces, i, row, segments + i, &list->at);
+            n += list->at.n > 0;
+            if (n < LISTS) continue;
+            paint(painter, pieces, segments, n, lists);
+            n = 0;
+        }
+    paint(painter, pieces, segments, n, lists);
+}
+
+static void splat_list(struct phys_spec spec, intensities *f2,
+                       const struct splat_area *splat_area, const struct pair *pair,
+                       const struct reflections *list, const int *hits, int n)
+{
+    const struct painter painter = painter_of(spec, splat_area, pair, f2);
     struct walk walk = walk_of(splat_area, pair, list, hits, n, spec.lookup);
     struct pieces pieces;
 
     while (collect_pieces(&walk, &pieces)) {
         place_pieces(&painter.form, &pieces);
-        for (int i = 0; i < pieces.n; i++) splat_piece(spec, &painter, &pieces, i);
+        splat_pieces(&painter, &pieces);
     }
 }
 
@@ -319,10 +408,12 @@ static int outline(const struct splat_area *splat_area, const struct pair *pair,
     const int count = locate_batch(splat_area, pair, list, hits, n, &at);
     int found = 0;
 
-    for (int i = 0; i < count; i++) found += find_outline(splat_area, &at, i, out + found);
+    for (int i = 0; i < count; i++)
+        if (at.seen[i] != 0) found += find_outline(splat_area, &at, i, out + found);
     return found;
 }
 
+/* The kernels of the table. */
 #define VARIANT(shape, lookup)                                                             \
     static void shape##_##lookup(const struct splat_area *splat_area,                      \
                                  const struct pair *pair, const struct reflections *list,  \
@@ -330,7 +421,7 @@ static int outline(const struct splat_area *splat_area, const struct pair *pair,
     {                                                                                      \
         const struct phys_spec spec = {PHYS_##shape, PHYS_##lookup, 0, 0};                 \
                                                                                            \
-        splat_list(spec, splat_area, pair, list, hits, n);                                 \
+        splat_list(spec, shape##_##lookup##_intensities, splat_area, pair, list, hits, n); \
     }
 #include "kernels/variants.def"
 #undef VARIANT

@@ -23,6 +23,8 @@ struct form {
     int narrow;
     double unit, sub; /* wave number, 1/A; edge of a sub-pixel, m */
     double rows[9], most;
+    double per_halving; /* by how much most^2 falls where F^2 is half of the largest: what
+                           is cut off is then the same share of the largest peak */
     double size; /* at least the length of rows . d times the wave number, for any d */
     double corner[3]; /* of the layer's first pixel, m */
     double fast[3], slow[3]; /* axes of the detector */
@@ -101,6 +103,7 @@ struct pieces {
     double x[BATCH], y[BATCH], z[BATCH]; /* its v = q + k, 1/A */
     double f[BATCH]; /* its F where it has one of its own, else 1 */
     int place[BATCH]; /* of that F in the box of structure factors */
+    double halvings[BATCH]; /* from the largest F^2 to its own */
     double fast[BATCH], slow[BATCH], width[BATCH], height[BATCH]; /* rectangle of samples */
     /* computed by place_pieces(): */
     double wx[BATCH], wy[BATCH], wz[BATCH]; /* w at the middle */
@@ -128,6 +131,7 @@ static void place_pieces(const struct form *of, struct pieces *p)
     for (int i = p->n; i < BATCH; i++) {
         p->x[i] = p->x[0], p->y[i] = p->y[0], p->z[i] = p->z[0];
         p->fast[i] = p->fast[0], p->slow[i] = p->slow[0];
+        p->halvings[i] = p->halvings[0];
         p->width[i] = p->width[0], p->height[i] = p->height[0];
     }
 #pragma omp simd
@@ -164,7 +168,8 @@ static void place_pieces(const struct form *of, struct pieces *p)
             (wx + ex) * (wx + ex) + (wy + ey) * (wy + ey) + (wz + ez) * (wz + ez);
         const double beyond =
             (0.5 * s2 + 0.4 * u * u) * sqrt(w2) + 0.51 * u * form.size * sqrt(s2);
-        const double most = form.most * (1 + 1e-5) + beyond;
+        const double most2 = form.most * form.most - form.per_halving * p->halvings[i];
+        const double most = sqrt(most2 > 0 ? most2 : 0) * (1 + 1e-5) + beyond;
         const double small = u <= 1.0 / 64 ? 1 : 0;
         const double ff = step * step * (fx * fx + fy * fy + fz * fz);
         const double within = ff > 0 ? small : 0;
@@ -193,7 +198,7 @@ struct walk {
     struct located at;
     struct outline spot; /* the rectangle of the spot, */
     int fast, slow; /* and where its next piece begins */
-    double f;
+    double f, halvings; /* see struct pieces */
     int place;
 };
 
@@ -207,8 +212,18 @@ static struct walk walk_of(const struct splat_area *splat_area, const struct pai
     w.own_f = lookup == PHYS_NEAREST;
     w.next = w.count = w.i = w.fast = w.slow = w.place = 0;
     w.f = 1;
+    w.halvings = 0;
     memset(&w.spot, 0, sizeof w.spot); /* no row is left of it */
     return w;
+}
+
+/* Returns how often the square of a number can be halved until it is at most 1. */
+static double halvings_of(double times)
+{
+    int exponent;
+
+    (void)frexp(times * times, &exponent);
+    return exponent > 1 ? exponent - 1 : 0;
 }
 
 /* Starts spot i of the batch. Returns 0 where nothing of it is to be computed. */
@@ -217,7 +232,7 @@ static int start_spot(struct walk *w, int i)
     const struct located *at = &w->at;
     struct outline spot;
 
-    if (!find_outline(w->splat_area, at, i, &spot)) return 0;
+    if (at->seen[i] == 0 || !find_outline(w->splat_area, at, i, &spot)) return 0;
     if (w->own_f) {
         const struct phys_box box = phys_box(w->splat_area->frame);
 
@@ -225,6 +240,7 @@ static int start_spot(struct walk *w, int i)
                                 phys_vec3((real)at->h[i], (real)at->k[i], (real)at->l[i]));
         w->f = (double)box.f[w->place];
         if (w->f == 0) return 0;
+        w->halvings = halvings_of(w->splat_area->frame->f_max / w->f);
     }
     w->spot = spot;
     w->fast = spot.fast[0];
@@ -256,7 +272,7 @@ static int collect_pieces(struct walk *w, struct pieces *out)
 
         out->h[i] = at->h[spot], out->k[i] = at->k[spot], out->l[i] = at->l[spot];
         out->x[i] = at->x[spot], out->y[i] = at->y[spot], out->z[i] = at->z[spot];
-        out->f[i] = w->f, out->place[i] = w->place;
+        out->f[i] = w->f, out->place[i] = w->place, out->halvings[i] = w->halvings;
         out->fast[i] = w->fast, out->slow[i] = w->slow;
         out->width[i] = min_int(PIECE, w->spot.fast[1] - w->fast);
         out->height[i] = min_int(PIECE, w->spot.slow[1] - w->slow);
@@ -350,55 +366,65 @@ struct segments {
     int first[PIECE + BATCH], n[PIECE + BATCH];
 };
 
+enum { ROWS = 16 }; /* that are found together */
+
+/* float is precise enough: `most` is widened by 1e-5 of itself */
 static void find_segments(const struct splat_area *splat_area, const struct pieces *p,
-                          int i, const struct rectangle *r, struct segments *out)
+                          int i, struct segments *out)
 {
+    const struct rectangle rectangle = rectangle_of(p, i), *r = &rectangle;
     const int *roi = splat_area->window->roi, over = splat_area->frame->oversample;
-    const double middle_fast = 0.5 * (r->width - 1), middle_slow = 0.5 * (r->height - 1);
-    const double low = roi[0] * over - r->fast, high = roi[1] * over - r->fast;
-    const double least = low > 0 ? low : 0, most = high < r->width ? high : r->width;
-    const double begin = roi[2] * over - r->slow, end = roi[3] * over - r->slow;
-    const double ff = p->ff[i], ft = p->ft[i], tt = p->tt[i], f0 = p->f0[i];
-    const double t0 = p->t0[i], rest = p->rest[i], per_ff = 1 / ff;
-    const int rows = (r->height + 7) / 8 * 8;
+    const float middle_fast = 0.5F * (float)(r->width - 1);
+    const float middle_slow = 0.5F * (float)(r->height - 1);
+    const int low = roi[0] * over - r->fast, high = roi[1] * over - r->fast;
+    const int begin = roi[2] * over - r->slow, end = roi[3] * over - r->slow;
+    const float least = (float)(low > 0 ? low : 0);
+    const float most = (float)(high < r->width ? high : r->width);
+    const float per_ff = 1 / (float)p->ff[i], ft = (float)p->ft[i] * per_ff;
+    const float f0 = (float)p->f0[i] * per_ff, tt = (float)p->tt[i] * per_ff;
+    const float t0 = (float)p->t0[i] * per_ff, rest = (float)p->rest[i] * per_ff;
+
+    for (int row = 0; row < r->height; row += ROWS) {
+        int *restrict out_first = out->first + row, *restrict out_n = out->n + row;
 
 #pragma omp simd
-    for (int row = 0; row < rows; row++) {
-        const double t = row - middle_slow, b = f0 + ft * t;
-        const double inside = b * b - ff * (rest + t * (2 * t0 + t * tt));
-        const double half = per_ff * sqrt(inside > 0 ? inside : 0) + 1e-3;
-        const double middle = middle_fast - per_ff * b;
-        const double from = ceil(middle - half), to = floor(middle + half) + 1;
-        const double first = from > least ? from : least;
-        const double last = to < most ? to : most;
-        const double wanted = inside > 0 ? last - first : 0;
-        const double seen = row >= begin ? wanted : 0, n = row < end ? seen : 0;
+        for (int j = 0; j < ROWS; j++) {
+            const float t = (float)(row + j) - middle_slow, b = f0 + ft * t;
+            const float inside = b * b - (rest + t * (2 * t0 + t * tt));
+            const float half = sqrtf(inside > 0 ? inside : 0) + 1e-3F;
+            const float from = ceilf(middle_fast - b - half);
+            const float to = floorf(middle_fast - b + half) + 1;
+            const float first = from > least ? from : least;
+            const float last = to < most ? to : most;
+            const float wanted = inside > 0 && last > first ? last - first : 0;
 
-        out->first[row] = (int)(n > 0 ? first : 0);
-        out->n[row] = (int)(n > 0 ? n : 0);
+            out_first[j] = (int)(wanted > 0 ? first : 0);
+            out_n[j] = row + j >= begin && row + j < end ? (int)wanted : 0;
+        }
     }
 }
 
-/* Lists the samples of rows from `out->end` on, as many rows as there is room for. */
-static void list_places(const struct rectangle *r, const struct segments *segments,
-                        struct places *out)
+/* Lists the samples of piece i from a row on, as many rows as there is room for, and
+ * returns the row after them. */
+static int list_places(const struct pieces *p, int i, int row,
+                       const struct segments *segments, struct places *out)
 {
-    const real middle_fast = (real)(0.5 * (r->width - 1));
-    const real middle_slow = (real)(0.5 * (r->height - 1));
-    int row = out->end, n = 0;
+    const real middle_fast = (real)(0.5 * (p->width[i] - 1));
+    const real middle_slow = (real)(0.5 * (p->height[i] - 1));
+    const int rows = (int)p->height[i];
+    int n = 0;
 
     out->begin = row;
-    for (; row < r->height && n + segments->n[row] <= PLACES; row++) {
+    for (; row < rows && n + segments->n[row] <= PLACES; row++) {
         const real first = (real)segments->first[row] - middle_fast;
         const real slow = (real)row - middle_slow;
 
         for (int done = 0; done < segments->n[row]; done += BLOCK) {
             real *restrict f = out->fast + n + done, *restrict s = out->slow + n + done;
 
-#pragma omp simd
-            for (int i = 0; i < BLOCK; i++) {
-                f[i] = first + (real)(done + i);
-                s[i] = slow;
+            for (int j = 0; j < BLOCK; j++) {
+                f[j] = first + (real)(done + j);
+                s[j] = slow;
             }
         }
         n += segments->n[row];
@@ -406,6 +432,7 @@ static void list_places(const struct rectangle *r, const struct segments *segmen
     out->end = row;
     out->n = n;
     out->padded = (n + BLOCK - 1) / BLOCK * BLOCK;
+    return row;
 }
 
 #endif

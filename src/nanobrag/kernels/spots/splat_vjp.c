@@ -37,31 +37,50 @@ struct piece_sums {
     struct phys_place_sums at;
 };
 
+/* Finds the pixels of n samples of row s, from sample `first` on, and their weights, and
+ * writes them from place i on. Returns 1 when a weight is not 0. */
+static int find_row(const struct splat_area *splat_area, int s, int first, int n,
+                    const struct splat_weights *weights, int i, struct stretch *t,
+                    struct samples *in)
+{
+    const int over = splat_area->frame->oversample;
+    const int end = pixel_of(over, first + n - 1) + 1;
+    int any = 0;
+
+    for (int j = 0; j < n;) {
+        const int known = next_stretch(splat_area, s, pixel_of(over, first + j), end, t);
+        const int begin = known ? min_int(n, t->first * over - first) : n;
+        const int stop = known ? min_int(n, t->end * over - first) : n;
+
+        for (; j < begin; j++) {
+            in->pixel[i + j] = -1;
+            in->w[i + j] = 0;
+        }
+        for (; j < stop; j++) {
+            const ptrdiff_t pixel = t->place + pixel_of(over, first + j) - t->first;
+
+            in->pixel[i + j] = pixel;
+            in->w[i + j] = (real)(weights->weight[pixel] * weights->per_scale);
+            any |= in->w[i + j] != 0;
+        }
+    }
+    return any;
+}
+
 /* Finds the pixels of the samples and their weights. Returns 1 when a weight is not 0. */
 static int find_pixels(const struct splat_area *splat_area, const struct rectangle *r,
                        const struct segments *segments, const struct splat_weights *weights,
                        struct samples *in)
 {
     const int over = splat_area->frame->oversample;
-    struct stretch t = {.run = NULL, .end = 0};
+    struct stretch t = {.run = NULL};
     int any = 0, i = 0;
 
     for (int row = in->at.begin; row < in->at.end; row++) {
-        const int first = r->fast + segments->first[row], n = segments->n[row];
-        const int s = (r->slow + row) / over, end = (first + n - 1) / over + 1;
-        int known = 0; /* 1: `t` is the next stretch of the row */
-
-        t.end = 0;
-        for (int j = 0; j < n; j++, i++) {
-            const int f = over == 1 ? first + j : (first + j) / over;
-
-            if (f >= t.end) known = next_stretch(splat_area, s, f, end, &t);
-            in->pixel[i] = known && f >= t.first ? t.place + f - t.first : -1;
-            in->w[i] = in->pixel[i] < 0
-                           ? 0
-                           : (real)(weights->weight[in->pixel[i]] * weights->per_scale);
-            any |= in->w[i] != 0;
-        }
+        any |=
+            find_row(splat_area, pixel_of(over, r->slow + row),
+                     r->fast + segments->first[row], segments->n[row], weights, i, &t, in);
+        i += segments->n[row];
     }
     for (; i < in->at.padded; i++) in->w[i] = 0;
     return any;
@@ -306,11 +325,11 @@ PHYS_FN void piece_vjp(int shape, const struct pair_vjp *t, const struct pieces 
     struct samples in;
     double f2 = 0;
 
-    find_segments(splat_area, pieces, i, &r, &segments);
-    for (in.at.end = 0; in.at.end < r.height;) {
+    find_segments(splat_area, pieces, i, &segments);
+    for (int row = 0; row < r.height;) {
         int weighted;
 
-        list_places(&r, &segments, &in.at);
+        row = list_places(pieces, i, row, &segments, &in.at);
         if (in.at.n == 0) continue;
         weighted = find_pixels(splat_area, &r, &segments, t->weights, &in);
         if (!weighted && !splat_area->bragg) continue;

@@ -62,6 +62,9 @@ double spots_rounding(const struct phys_frame *frame, struct phys_spec spec,
 /* Returns the rounding error of double, as a fraction of the image's peak. */
 double spots_rounding_double(const struct phys_frame *frame, struct phys_spec spec);
 
+/* What spots are cut off for: an image, or derivatives, which take more of the tails. */
+enum spots_use { SPOTS_IMAGE, SPOTS_DERIVATIVES };
+
 /* One attempt at an image: the radius of the spots and the precision. An image that turns
  * out to be weak needs another attempt. */
 struct spots_attempt {
@@ -70,7 +73,8 @@ struct spots_attempt {
 };
 
 /* Returns the first attempt at the image of a job. */
-struct spots_attempt spots_first(const struct kernel_set *kernels, const struct job *job);
+struct spots_attempt spots_first(const struct kernel_set *kernels, const struct job *job,
+                                 enum spots_use use);
 
 /* Returns 0 when an image with such a peak is precise enough; otherwise makes `attempt` the
  * next one and returns 1. */

@@ -283,7 +283,7 @@ nb_status spots_vjp(struct progress *progress, const struct kernel_set *kernels,
                       objective,
                       adjoint,
                       work,
-                      spots_first(kernels, job),
+                      spots_first(kernels, job, SPOTS_DERIVATIVES),
                       phys_constant_factor(job->spec, job->frame),
                       0};
 
