@@ -105,8 +105,9 @@ static int brightest_first(void)
     require(ctx, nb_forward(sim, NULL, &whole));
     outside = peak_of(image, (const int(*)[4])box, n, 0);
     peak = peak_of(image, (const int(*)[4])box, 1, 1);
-    /* the factor of the solid angle, which does not count, falls to 0.94 at a corner */
-    tap_check(peak > 0.9 * fmax(outside, peak_of(image, (const int(*)[4])box, n, 1)),
+    /* the factor of the solid angle does not count and falls to 0.94 at a corner, and the
+     * middles of pixels lie beside the reflections */
+    tap_check(peak > 0.75 * fmax(outside, peak_of(image, (const int(*)[4])box, n, 1)),
               "the first box holds %.3g photons, about as many as any pixel", peak);
     for (size_t i = 0; i < n; i++) {
         const double own = peak_of(image, (const int(*)[4])(box + i), 1, 1);
