@@ -288,7 +288,7 @@ static int each_tile(const struct window *w, const int *rectangle, tile_step *st
     return 0;
 }
 
-/* Returns 1 if a pixel of a rectangle in the tile is rendered. */
+/* Returns 1, and sets *user to it, if a pixel of a rectangle in the tile is rendered. */
 static int tile_overlaps(const struct tile *tile, const int *rectangle, int *user)
 {
     const uint32_t bits =
@@ -296,10 +296,9 @@ static int tile_overlaps(const struct tile *tile, const int *rectangle, int *use
     const int first = max_int(rectangle[2] - tile->slow, 0);
     const int end = min_int(rectangle[3] - tile->slow, TILE_SLOW);
 
-    (void)user;
     for (int r = first; r < end; r++)
-        if (tile->shown[r] & bits) return 1;
-    return 0;
+        if (tile->shown[r] & bits) *user = 1;
+    return *user;
 }
 
 /* Widens `user`, a rectangle, by the rendered pixels of a rectangle in the tile. */
@@ -324,7 +323,9 @@ static int tile_extent(const struct tile *tile, const int *rectangle, int *user)
 
 int window_overlaps(const struct window *w, const int rectangle[4])
 {
-    return each_tile(w, rectangle, tile_overlaps, NULL);
+    int found = 0;
+
+    return each_tile(w, rectangle, tile_overlaps, &found);
 }
 
 int window_shrink(const struct window *w, int rectangle[4])
