@@ -18,7 +18,7 @@ enum { PATH = 4096, USAGE = 2 };
 static const char help[] =
     "usage: nanobrag_bench [OPTION]...\n"
     "How fast nanobrag is on this machine, beside what the machine can do.\n"
-    "  -cases A,B      of A to G, also as AB or a,b (default: all)\n"
+    "  -cases A,B      of A to I, also as AB or a,b (default: all)\n"
     "  -ladder         also time against pixels, domains, sources, cells and threads,\n"
     "                  10^6 to 10^9 evaluations\n"
     "  -long           the ladder to 10^10 evaluations, and no part of an image for a "
@@ -85,7 +85,7 @@ static int count_of(const char *option, const char *word)
 /* "A,B" or "AB", also in lower case; a comma stands between two letters */
 static const char *letters_of(const char *word)
 {
-    static const char known[] = "ABCDEFGabcdefg";
+    static const char known[] = "ABCDEFGHIabcdefghi";
     static char letters[32];
     size_t n = 0;
 
@@ -93,11 +93,11 @@ static const char *letters_of(const char *word)
         const char *at = strchr(known, *p);
 
         if (!at || n + 1 == sizeof letters)
-            refuse("-cases expects letters of A to G, not", word);
-        letters[n++] = known[(at - known) % 7];
+            refuse("-cases expects letters of A to I, not", word);
+        letters[n++] = known[(at - known) % 9];
         if (p[1] == ',' && p[2]) p++;
     }
-    if (n == 0) refuse("-cases expects letters of A to G", "");
+    if (n == 0) refuse("-cases expects letters of A to I", "");
     return letters;
 }
 
@@ -181,7 +181,7 @@ static struct options options_read(int argc, char **argv)
     if (o.help || o.floor) return o;
     o.threads = count_of("-threads", o.threads_word);
     o.repeat = count_of("-repeat", o.repeat_word);
-    o.letters = letters_of(o.letters ? o.letters : o.quick ? "ABCE" : "ABCDEFG");
+    o.letters = letters_of(o.letters ? o.letters : o.quick ? "ABCE" : "ABCDEFGHI");
     o.program = absolute(o.program ? o.program : program_beside(argv[0]));
     if (o.peer) o.peer = absolute(o.peer);
     if (o.plot) o.ladder = 1;

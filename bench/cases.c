@@ -125,6 +125,40 @@ const struct bench_case cases_list[] = {
      .oversample = 1,
      .nanobragg = 0.15,
      .spots_seconds = 0.060},
+    {.letter = 'H',
+     .what = "G at 200 mm, its spots a pixel wide",
+     .shape = NB_GAUSS,
+     .cell = CELL,
+     .misset = MISSET,
+     .ncells = 27,
+     .mosaic = 0.1,
+     .ndomains = 200,
+     .dispersion = 0.5,
+     .nsource = 10,
+     .nphi = 1,
+     .distance = 200,
+     .nfast = 2048,
+     .nslow = 2048,
+     .oversample = 1,
+     .own_seconds = {0.4, 0.28}},
+    {.letter = 'I',
+     .what = "an XFEL still of 9 megapixels, 50 domains, 100 wavelengths",
+     .shape = NB_GAUSS,
+     .cell = {67.2, 59.8, 47.2, 90, 110.3, 90},
+     .misset = MISSET,
+     .ncells = 36,
+     .mosaic = 0.05,
+     .ndomains = 50,
+     .dispersion = 0.8,
+     .nsource = 100,
+     .nphi = 1,
+     .wavelength = 1.74,
+     .distance = 141.7,
+     .pixel = 0.11,
+     .nfast = 3000,
+     .nslow = 3000,
+     .oversample = 1,
+     .own_seconds = {0.8, 0.55}},
 };
 
 const size_t cases_count = sizeof cases_list / sizeof *cases_list;
@@ -177,6 +211,12 @@ int cases_write_hkl(const char *path)
 
 /* ---- as a scene ---- */
 
+/* a length of a case, or what it is where the case has none */
+static double or_else(double given, double otherwise)
+{
+    return given > 0 ? given : otherwise;
+}
+
 nb_scene cases_scene(const struct bench_case *c, int profile, const nb_hkl *hkl)
 {
     nb_scene scene = {0};
@@ -192,13 +232,14 @@ nb_scene cases_scene(const struct bench_case *c, int profile, const nb_hkl *hkl)
         scene.crystal.hkl = hkl;
     else
         scene.crystal.default_f = 100;
-    scene.beam.wavelength = 1;
+    scene.beam.wavelength = or_else(c->wavelength, 1);
     scene.beam.dispersion = c->dispersion / 100;
     scene.beam.ndispersion = c->nsource;
     scene.scan.phi0 = c->phi;
     scene.scan.osc = c->osc;
     scene.scan.nphi = c->nphi;
-    scene.detector.distance = 100;
+    scene.detector.distance = or_else(c->distance, 100);
+    scene.detector.pixel = or_else(c->pixel, 0.1);
     scene.detector.nfast = c->nfast;
     scene.detector.nslow = c->nslow;
     memcpy(scene.detector.roi, c->roi, sizeof c->roi);
@@ -264,8 +305,9 @@ void cases_command(const struct bench_case *c, const char *hkl, struct command *
                     c->interpolate == NB_TRICUBIC ? "-interpolate" : "-nointerpolate");
     } else
         add_number(command, "-default_F", 100);
-    add_number(command, "-lambda", 1);
-    add_number(command, "-distance", 100);
+    add_number(command, "-lambda", or_else(c->wavelength, 1));
+    add_number(command, "-distance", or_else(c->distance, 100));
+    add_number(command, "-pixel", or_else(c->pixel, 0.1));
     if (c->nfast == c->nslow)
         add_number(command, "-detpixels", c->nfast);
     else {

@@ -13,7 +13,7 @@
 
 enum { NAME = 160 }; /* room for a message */
 
-/* Wavelength 1 A, distance 100 mm; F = 100, or the list of cases_write_hkl(). */
+/* F = 100, or the list of cases_write_hkl(). */
 struct bench_case {
     char letter;
     const char *what;
@@ -26,6 +26,7 @@ struct bench_case {
     int nsource;
     double phi, osc; /* degree */
     int nphi;
+    double wavelength, distance, pixel; /* A, mm, mm; 0: 1, 100, 0.1 */
     int nfast, nslow;
     int oversample; /* 0: by rule */
     int interpolate; /* NB_NEAREST or NB_TRICUBIC in the list; else F = 100 */
@@ -35,6 +36,9 @@ struct bench_case {
     double nanobragg;
     double target[2]; /* times nanoBragg.c, by enum nb_precision; 0: none */
     double spots_target, spots_seconds; /* ... of NB_SPOTS: times, or seconds */
+    double
+        own_seconds[2]; /* of NB_SPOTS under NB_PROFILE_NANOBRAG, which such a case is for
+                           alone: seconds by enum nb_precision on a core of 2.6 GHz */
 };
 
 extern const struct bench_case cases_list[];

@@ -1,5 +1,5 @@
 /*
- * figures.c - cases A to G: in the library and as whole processes, against our own scalar
+ * figures.c - cases A to I: in the library and as whole processes, against our own scalar
  * build, the roof of the machine and, by way of libm's sin(), nanoBragg.c.
  *
  * SPDX-License-Identifier: MIT
@@ -122,7 +122,10 @@ static void compare_with_nanobragg(struct row *row, int threads)
         row->library_times = row->library_per_sine / c->nanobragg;
         row->program_times = row->program_per_sine / c->nanobragg;
     }
-    if (row->profile != NB_PROFILE_NANOBRAGG) return;
+    if (row->profile != NB_PROFILE_NANOBRAGG) {
+        if (row->strategy == NB_SPOTS) row->target_seconds = c->own_seconds[row->precision];
+        return;
+    }
     if (row->strategy == NB_LANES) row->target_times = c->target[row->precision];
     if (row->strategy == NB_SPOTS) {
         row->target_times = c->spots_target;
@@ -269,7 +272,7 @@ void figures_run(struct report *report)
         const struct bench_case *c = &cases_list[i];
 
         if (!strchr(options->letters, c->letter)) continue;
-        add_rows(report, c, NB_PROFILE_NANOBRAGG);
+        if (c->own_seconds[NB_DOUBLE] == 0) add_rows(report, c, NB_PROFILE_NANOBRAGG);
         /* the profiles differ in the width of the spots */
         if (c->shape == NB_GAUSS) add_rows(report, c, NB_PROFILE_NANOBRAG);
     }

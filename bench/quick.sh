@@ -22,7 +22,7 @@ echo "curves in the plot: measured $curves allowed >= 8"
 [ "$curves" -ge 8 ]
 [ "$(tail -n 1 quick.svg)" = '</svg>' ]
 
-for wrong in -fast '-cases H' '-cases A,,B' '-cases A,' '-threads 0' '-repeat x' -json \
+for wrong in -fast '-cases Q' '-cases A,,B' '-cases A,' '-threads 0' '-repeat x' -json \
     '-program /no/such' '-json /no/such/file' '-plot /no/such/file' '-plot .'; do
     status=0
     # shellcheck disable=SC2086

@@ -5,7 +5,7 @@
 set -eu
 bench=$1
 
-for wrong in -fast '-cases H' '-cases A,,B' '-cases A,' '-cases' '-threads 0' '-repeat x' \
+for wrong in -fast '-cases Q' '-cases A,,B' '-cases A,' '-cases' '-threads 0' '-repeat x' \
     -repeat; do
     status=0
     # shellcheck disable=SC2086
@@ -16,8 +16,8 @@ for wrong in -fast '-cases H' '-cases A,,B' '-cases A,' '-cases' '-threads 0' '-
 done
 "$bench" -help | grep -q -- -cases
 cases=$("$bench" --list | cut -c 1 | tr -d '\n')
-echo "cases: measured $cases expected ABCDEFGLMS"
-[ "$cases" = ABCDEFGLMS ]
+echo "cases: measured $cases expected ABCDEFGHILMS"
+[ "$cases" = ABCDEFGHILMS ]
 
 status=0
 "$bench" -cases s,A -repeat 1 > out.txt 2> err.txt || status=$?

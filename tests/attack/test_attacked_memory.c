@@ -129,6 +129,13 @@ static nb_status described(void)
 
     return nb_describe(sim, NULL, &out);
 }
+static nb_status boxed(void)
+{
+    int box[4];
+    size_t n;
+
+    return nb_boxes(sim, NULL, 3, 1, box, &n);
+}
 static nb_status traced(void)
 {
     nb_pixel_trace out;
@@ -273,6 +280,7 @@ static const struct call {
              {"nb_statistics_get", statistics, 1},
              {"nb_describe", described, 1},
              {"nb_trace_pixel", traced, 1},
+             {"nb_boxes", boxed, 1},
              {"nb_simulator_explain", explained, 1},
              {"nb_orientation_at", oriented, 1},
              {"nb_source_at", lit, 1},

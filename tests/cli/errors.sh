@@ -63,6 +63,7 @@ fi
 # files that are not there, not readable as such, or not what they should be
 refuses 2 'absent.hkl' $bare $cell -hkl absent.hkl -floatfile f
 refuses 2 'absent.mat' $bare -mat absent.mat -default_F 1 -floatfile f
+refuses 2 'absent.box' $scene -boxes absent.box -floatfile f
 refuses 2 'absent.src' $scene -sourcefile absent.src -floatfile f
 refuses 2 'absent.stol' $scene -water 1 -stol absent.stol -floatfile f
 refuses 2 'absent.bin' $bare $cell -dump absent.bin -floatfile f
@@ -84,10 +85,18 @@ printf '%s\n' '-1 0 0 -2' > negative.src
 printf '%s\n' '-1 0 0 1 0' > dark.src
 printf '0.1 2\n0.1 3\n' > flat.stol
 printf '{\nHEADER_BYTES=512;\nSIZE1=24;\n' > short.img
+echo 0 5 0 5 > good.box
+printf '0 5 0 5\n7 3 0 5\n' > reversed.box
+echo 0 5 0 > short.box
+echo 0 5 0 5000 > outside.box
+echo 0.5 5 0 5 > part.box
+echo 0 5 0 five > word.box
 head -c 2000 /dev/zero > zero
 inputs="$place/empty $place/word.hkl $place/half.hkl $place/five.hkl $place/three.hkl
     $place/six.mat $place/nowhere.src $place/negative.src $place/dark.src $place/flat.stol
-    $place/short.img $place/zero $place/head.hkl $place/eight.hkl $place/one.hkl $place/two.hkl"
+    $place/short.img $place/zero $place/head.hkl $place/eight.hkl $place/one.hkl $place/two.hkl
+    $place/good.box $place/reversed.box $place/short.box $place/outside.box $place/part.box
+    $place/word.box"
 for file in empty zero; do
     refuses 2 "$file" $bare $cell -hkl $file -floatfile f
     refuses 2 "$file" $bare -mat $file -default_F 1 -floatfile f
@@ -109,6 +118,12 @@ refuses 2 'six.mat' $bare -mat six.mat -default_F 1 -floatfile f
 refuses 2 'source 1' $scene -sourcefile nowhere.src -floatfile f
 refuses 2 'weight' $scene -sourcefile negative.src -floatfile f
 refuses 2 'wavelength' $scene -sourcefile dark.src -floatfile f
+refuses 2 'reversed.box: row 2' $scene -boxes reversed.box -floatfile f
+for file in short outside part; do
+    refuses 2 "$file.box: row 1" $scene -boxes $file.box -floatfile f
+done
+refuses 2 'word.box, line 1' $scene -boxes word.box -floatfile f
+refuses 2 'is an input' $scene -boxes good.box -floatfile good.box
 refuses 2 'must rise' $scene -water 1 -stol flat.stol -floatfile f
 refuses 2 'short.img' $scene -img short.img -floatfile f
 refuses 2 'is an input' $bare $cell -default_F 1 -sourcefile dark.src -floatfile dark.src

@@ -55,12 +55,15 @@ run()
 }
 
 # catching CHILD: waits until it has its own answer to SIGINT, which a shell starts children
-# in the background without: an interrupt before that is lost
+# in the background without: an interrupt before that is lost. A child that is still a copy of
+# this shell has this shell's answer, for a moment.
 catching()
 {
     for _ in $(seq 300); do
-        caught=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status" 2> /dev/null)
-        case $caught in *[2367abefABEF]) return ;; esac # SIGINT is the second bit
+        if [ "$(readlink "/proc/$1/exe")" != "$(readlink "/proc/$$/exe")" ]; then
+            caught=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status" 2> /dev/null)
+            case $caught in *[2367abefABEF]) return ;; esac # SIGINT is the second bit
+        fi
         sleep 0.1
     done
 }

@@ -343,8 +343,9 @@ static void unload(void *device, void *own)
 
 static emulated_block *block_of(const struct gpu_kernel *kernel)
 {
-    const struct emulated_kernels *all =
-        kernel->single ? &emulated_single : &emulated_double;
+    const struct emulated_kernels *all = !kernel->single  ? &emulated_double
+                                         : emulated.early ? &emulated_rounding
+                                                          : &emulated_single;
     const struct jacobian_kernels *jacobian = emulated_jacobian[kernel->single];
 
     switch (kernel->work) {

@@ -30,6 +30,7 @@ struct emulated {
     uint64_t fail_at;
     int built; /* 1: the build has derivative kernels of class FEW */
     int bends; /* 1: kernels that load() loaded change the last bit */
+    int early; /* 1: rounds as devices before 8.6 (physics/phys.h) */
     const void *of_host; /* an address that is not the device's */
     void *foreign; /* a stream that is not the device's */
     /* the number of the recording that fails, counted by `records`; 0: none */
@@ -79,7 +80,8 @@ struct emulated_kernels {
     emulated_block *finish, *loss, *sum;
 };
 
-extern const struct emulated_kernels emulated_double, emulated_single;
+/* `rounding` is in float by the instructions that round, `single` by sums. */
+extern const struct emulated_kernels emulated_double, emulated_single, emulated_rounding;
 
 /* The kernels of noise.cu, compiled without contraction (emulated_noise.c). */
 extern emulated_block emulated_count, emulated_brightest;

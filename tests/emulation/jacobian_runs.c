@@ -351,7 +351,7 @@ void jacobian_f_truth(const struct device_run *t, const double *bar, double *f_b
     const struct adjoint_kernels *adjoint_kernels = kernels_lanes("").adjoint_precise;
     struct phys_frame_tangent out = {0};
     double given[TILE_PIXELS], photons[TILE_PIXELS];
-    const struct objective cotangent = {NULL, NULL, 1, given};
+    const struct objective cotangent = {.linear = 1, .given = given};
 
     out.source = zeros((size_t)t->frame.nsource, sizeof *out.source);
     out.rotation = zeros((size_t)t->frame.norientation, sizeof *out.rotation);

@@ -444,6 +444,29 @@ static int any_order(void)
     return TAP_PASS;
 }
 
+/* float rounds by sums or, on devices before 8.6, by instructions: the same bits */
+static int roundings(void)
+{
+    static double sums[MOST], instructions[MOST];
+
+    for (int i = 0; i < 2 * VARIANTS; i++) {
+        const nb_scene scene = i % 2 ? sparse(i / 2) : variant(i / 2);
+        const struct gpu_way way = {.single = 1, .parts = 2 - i % 2};
+        struct gpu_case *c = gpu_case_open(&scene);
+
+        emulated_reset();
+        if (gpu_case_run(c, &way, sums)) {
+            emulated.early = 1;
+            if (gpu_case_run(c, &way, instructions))
+                tap_check(bits_same(sums, instructions, pixels_of(c)), "%s, parts %d",
+                          variant_name(i / 2), way.parts);
+        }
+        emulated_reset();
+        gpu_case_close(c);
+    }
+    return TAP_PASS;
+}
+
 /* rows of tiles computed alone */
 static int strips(void)
 {
@@ -555,6 +578,7 @@ int main(int argc, char **argv)
         NAMED(pairs_left_out),
         NAMED(oblique_cell),
         NAMED(any_order),
+        NAMED(roundings),
         NAMED(strips),
         NAMED(roi_and_mask),
     };

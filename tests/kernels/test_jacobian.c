@@ -234,23 +234,37 @@ static int spots_as_lanes(void)
     return TAP_PASS;
 }
 
-/* directions share a pass, sixteen at a time: bits are those of one after the other, on any
- * number of threads */
+/* directions share a pass: bits are those of one after the other, on any number of
+ * threads */
 static int same_bits(void)
 {
-    static const char *const scenes[] = {"base", "square_tricubic", "gauss_constant"};
+    static const struct {
+        const char *name;
+        int strategy;
+    } scenes[] = {{"base", NB_LANES},
+                  {"square_tricubic", NB_LANES},
+                  {"gauss_constant", NB_LANES},
+                  {"gauss_constant", NB_SPOTS},
+                  {"weighted_domains", NB_SPOTS},
+                  {"rotated", NB_SPOTS}};
 
     for (size_t k = 0; k < sizeof scenes / sizeof *scenes; k++) {
-        const nb_scene s = scenes_named(SCENES_FEATURES, scenes[k]);
-        struct jacobian one = jacobian_of(&s, "*", NB_DOUBLE, NB_LANES, 0, 1, 1);
+        const int strategy = scenes[k].strategy;
+        nb_scene s = scenes_named(SCENES_FEATURES, scenes[k].name);
+        struct jacobian one;
 
+        if (strategy == NB_SPOTS) {
+            s.crystal.shape = NB_GAUSS;
+            for (int i = 0; i < 3; i++) s.crystal.ncells[i] *= 4;
+        }
+        one = jacobian_of(&s, "*", NB_DOUBLE, strategy, 0, 1, 1);
         for (int threads = 1; threads <= 3; threads++) {
             struct jacobian all =
-                jacobian_of(&s, "*", NB_DOUBLE, NB_LANES, 0, threads, 100);
+                jacobian_of(&s, "*", NB_DOUBLE, strategy, 0, threads, 100);
 
             tap_check(all.n > 16 && bits_same(all.column, one.column, all.n * all.pixels),
                       "%s: %zu directions at once on %d threads, the bits of one by one",
-                      scenes[k], all.n, threads);
+                      scenes[k].name, all.n, threads);
             drop(&all);
         }
         drop(&one);

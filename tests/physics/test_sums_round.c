@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #define PHYS_SINGLE
-#define PHYS_BY_SUMS
+#define PHYS_BY_SUMS 1
 #include <math.h>
 
 #include "physics/phys.h"

@@ -47,6 +47,16 @@ static double row_of_target(const void *user, size_t first, int n, const double 
     return sum;
 }
 
+static void target_ahead(const void *user, size_t first, int n)
+{
+    const struct host_objective *of = user;
+    const nb_target *t = of->terms->target;
+    const int64_t s = (int64_t)(first / of->nfast), f = (int64_t)(first % of->nfast);
+
+    array_row_ahead(t->observed, s, f, n);
+    if (t->weight) array_row_ahead(t->weight, s, f, n);
+}
+
 static double row_of_squares(const void *user, size_t first, int n, const double *photons,
                              double *bar, double *weight)
 {
@@ -74,6 +84,7 @@ void objective_start(const nb_simulator *sim, const struct objective_terms *term
     out->objective.row = terms->cotangent ? row_of_cotangent
                          : terms->target  ? row_of_target
                                           : row_of_squares;
+    if (terms->target) out->objective.ahead = target_ahead;
 }
 
 /* Replaces the photons of row s by their cotangents. Returns the contribution to L. */
@@ -143,6 +154,11 @@ double objective_of_tiles(const nb_simulator *sim, const struct objective *objec
             const struct tile tile = grid_tile(job, t);
             double photons[TILE_PIXELS], bar[TILE_PIXELS];
 
+            if (t + 1 < end) {
+                const struct tile next = grid_tile(job, t + 1);
+
+                objective_ahead(objective, job, &next);
+            }
             grid_read(job, &tile, photons);
             chunk[c] += objective_tile(objective, job, &tile, photons, bar, NULL);
         }

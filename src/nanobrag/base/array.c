@@ -149,17 +149,33 @@ double array_get(const nb_array *array, int64_t s, int64_t f)
     return (double)((const float *)array->data)[at];
 }
 
+/* Returns the number of bytes from the start of an array to pixel (s, f). */
+static ptrdiff_t bytes_to(const nb_array *array, int64_t s, int64_t f)
+{
+    return (ptrdiff_t)((s * array_stride(array, 0) + f * array_stride(array, 1))
+                       * (array->bits / 8));
+}
+
 void array_row(const nb_array *array, int64_t s, int64_t f, int n, double *out)
 {
-    const ptrdiff_t at =
-        (ptrdiff_t)(s * array_stride(array, 0) + f * array_stride(array, 1));
-    const ptrdiff_t step = (ptrdiff_t)array_stride(array, 1);
+    const void *from = (const char *)array->data + bytes_to(array, s, f);
 
-    if (array->bits == 64 && step == 1) {
-        memcpy(out, (const double *)array->data + at, sizeof *out * (size_t)n);
-        return;
-    }
-    for (int i = 0; i < n; i++) out[i] = array_get(array, s, f + i);
+    if (array_stride(array, 1) == 1 && array->type == NB_FLOAT && array->bits == 64)
+        memcpy(out, from, sizeof *out * (size_t)n);
+    else if (array_stride(array, 1) == 1 && array->type == NB_FLOAT && array->bits == 32)
+        for (int i = 0; i < n; i++) out[i] = (double)((const float *)from)[i];
+    else
+        for (int i = 0; i < n; i++) out[i] = array_get(array, s, f + i);
+}
+
+void array_row_ahead(const nb_array *array, int64_t s, int64_t f, int n)
+{
+    enum { LINE = 64 }; /* bytes */
+    const char *from = (const char *)array->data + bytes_to(array, s, f);
+    const ptrdiff_t bytes = (ptrdiff_t)n * (array->bits / 8);
+
+    if (array_stride(array, 1) != 1) return;
+    for (ptrdiff_t i = 0; i < bytes; i += LINE) __builtin_prefetch(from + i);
 }
 
 void array_set(const nb_array *array, int64_t s, int64_t f, double value)

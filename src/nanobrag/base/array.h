@@ -43,6 +43,10 @@ double array_get(const nb_array *array, int64_t s, int64_t f);
 /* Reads the pixels f .. f + n - 1 of row s of a float image. */
 void array_row(const nb_array *array, int64_t s, int64_t f, int n, double *out);
 
+/* Asks for these pixels ahead of their use: the rows of a tile lie too far apart for the
+ * processor to expect them. */
+void array_row_ahead(const nb_array *array, int64_t s, int64_t f, int n);
+
 /* Writes pixel (s, f) of a float image, rounded to its type. */
 void array_set(const nb_array *array, int64_t s, int64_t f, double value);
 

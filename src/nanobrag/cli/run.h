@@ -24,6 +24,7 @@ struct inputs {
     nb_hkl_info hkl_info;
     int from_dump; /* 1: the reflections came from a dump */
     nb_source *sources;
+    int *box; /* four numbers each, as in nb_detector */
     double (*positions)[3]; /* of the sources, as in the file */
     int nsource;
     double *stol; /* pairs of sin(theta)/lambda and F */

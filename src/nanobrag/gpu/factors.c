@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "gpu/derivatives_run.h"
+#include "gpu/text/block.h"
 #include "kernels/rounding.h"
 #include "physics/step.h"
 
@@ -87,7 +88,7 @@ nb_status factors_add_cotangents(struct derivatives_run *run, const struct gpu_s
  * Where the largest sum came out below 2^48 units the kernel runs again with a finer unit.
  * Sums wrap around without harm as long as the last one fits, so the bound is then the
  * largest sum that was found plus half a unit for each rounded sample, and at least what
- * one sub-pixel of the largest cotangent adds at once.
+ * the threads of a warp, with pixels of the largest cotangent, add at once.
  */
 static const double most_units = 4611686018427387904.0; /* 2^62 */
 static const double enough_units = 281474976710656.0; /* 2^48 */
@@ -103,13 +104,12 @@ static double finer_unit(const struct derivatives_run *run, double unit, double 
 {
     const struct phys_frame *frame = run->job->frame;
     const double subs = (double)frame->oversample * frame->oversample;
+    const double at_once = WARP_THREADS * run->cotangents.most * largest_addend(run->job);
     const double pixels =
         (double)run->layout.across * run->layout.down * GPU_FAST * GPU_SLOW;
     const double samples = pixels * subs * frame->nlayers * gpu_pairs_of(frame);
 
-    return fmax((largest + samples) * unit,
-                run->cotangents.most * largest_addend(run->job) / subs)
-           / most_units;
+    return fmax((largest + samples) * unit, at_once) / most_units;
 }
 
 /* ---- launches ---- */

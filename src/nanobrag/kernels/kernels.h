@@ -11,6 +11,7 @@
 #include "kernels/derivatives/objective.h"
 #include "kernels/derivatives/tile_jacobian.h"
 #include "kernels/job.h"
+#include "kernels/spots/rows/spot_rows.h"
 #include "kernels/spots/splat.h"
 #include "physics/frame_tangent.h"
 #include "physics/loss.h"
@@ -42,20 +43,24 @@ typedef double tile_vjp(const struct job *job, const struct tile *tile,
 typedef void tile_finish(const struct phys_frame *frame, const struct tile *tile,
                          double factor, double *photons);
 
-/* The two steps of the adjoint of tile_finish(). `sums` are the Bragg sums of the pixels
- * without their constant `factor`; both steps also compute the photons.
+/* The adjoint of tile_finish(). `sums` are the Bragg sums of the pixels without their
+ * constant `factor`, and `weight` becomes the cotangents of the sums.
  *
- * tile_weigh() writes the cotangents of the sums to `weight`. When the objective is linear
- * they do not depend on the sums, which may then hold anything.
+ * tile_weigh() is for a linear objective, whose cotangents do not depend on the sums.
  * tile_close() adds to `bar` every cotangent that does not come from the samples: those of
  * the factors evaluated once per pixel, of the scale factors before the sums, and of the
- * amorphous material. It returns the tile's contribution to the value of the objective. */
+ * amorphous material. It returns the tile's contribution to the value of the objective;
+ * `weight` may be NULL. */
 typedef void tile_weigh(const struct job *job, const struct tile *tile, double factor,
-                        const struct objective *objective, const double *sums,
-                        double *weight, double *photons);
+                        const struct objective *objective, double *weight);
 typedef double tile_close(const struct job *job, const struct tile *tile, double factor,
                           const struct objective *objective, const double *sums,
-                          struct phys_frame_tangent *bar, double *photons);
+                          struct phys_frame_tangent *bar, double *weight, double *photons);
+
+/* Adds the photons of the amorphous material, seen from the centres of the pixels, and
+ * their changes along the tangents. */
+typedef void tile_amorphous(const struct job *job, const struct tile *tile,
+                            const struct tangents *along, double *photons, double *change);
 
 /* Computes the solid angle of each pixel of a tile, averaged over its samples, sr. */
 typedef void tile_omega(const struct phys_frame *frame, const struct tile *tile,
@@ -84,6 +89,8 @@ struct adjoint_kernels {
     tile_weigh *weigh; /* NULL: this backend has neither tile_weigh() nor tile_close() */
     tile_close *close;
     tile_jacobian *jacobian[PHYS_SHAPES][PHYS_LOOKUPS];
+    spot_rows *spot_rows; /* NULL: this backend has neither this nor the next */
+    tile_amorphous *amorphous_rows;
     double (*product)(int n, const double *a, const double *b); /* inner product */
     loss_of_pixels *loss;
 };

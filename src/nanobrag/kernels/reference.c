@@ -223,6 +223,8 @@ const struct adjoint_kernels adjoint_kernels_reference = {
 #include "kernels/variants.def"
 #undef VARIANT
     },
+    NULL,
+    NULL,
     product,
     loss,
 };

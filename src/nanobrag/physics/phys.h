@@ -44,29 +44,40 @@ struct phys_dual {
     real f, df;
 };
 
+/* PHYS_READ(x) is x, an element of an array in the memory of the device, not of a block: a
+ * GPU then need not find out at each access which of them the address belongs to. */
+#if defined(__CUDA_ARCH__)
+#define PHYS_READ(x) phys_read(&(x))
+
+PHYS_FN real phys_read(const real *x)
+{
+    __builtin_assume(__isGlobal(x));
+    return *x;
+}
+#else
+#define PHYS_READ(x) (x)
+#endif
+
 /* RINT(x) is the whole number nearest to x, halves to even ones; PHYS_WHOLE(x) is x,
  * a whole number, as an integer; PHYS_QUOTIENT(a, b) is a/b, where b is a product in
  * brackets or a name, a normal number and not above 2^126.
  *
  * On a GPU instructions that round or convert are slow, so float does both by a sum: the
  * last place of x + 1.5 2^23 is 1, so that the sum is rounded to a whole number and holds
- * it in its low bits. This needs |x| <= 2^22. The quotient has at most 2 units in the last
- * place of error, as a/b has with -prec-div=false, which takes three instructions more to
- * allow for any b. Tests define PHYS_BY_SUMS to run the sums on the CPU. */
-#if defined(PHYS_SINGLE) && (defined(__CUDACC__) || defined(PHYS_BY_SUMS))
-#define PHYS_SHIFT          12582912.0f
-#define RINT(x)             (((x) + PHYS_SHIFT) - PHYS_SHIFT)
-#define PHYS_WHOLE(x)       phys_whole(x)
+ * it in its low bits. This needs |x| <= 2^22. Devices before 8.6 have half as many lanes
+ * for sums as the others, so that there they are what takes longest, and the instructions
+ * that round are used. The quotient has at most 2 units in the last place of error, as a/b
+ * has with -prec-div=false, which takes three instructions more to allow for any b.
+ * PHYS_BY_SUMS is defined where float is computed as on a GPU, 1 by sums or 0; tests define
+ * it on the CPU. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 860
+#define PHYS_BY_SUMS 0
+#elif defined(__CUDACC__)
+#define PHYS_BY_SUMS 1
+#endif
+
+#if defined(PHYS_SINGLE) && defined(PHYS_BY_SUMS)
 #define PHYS_QUOTIENT(a, b) phys_quotient(a, b)
-
-PHYS_FN int phys_whole(float x)
-{
-    const float sum = x + PHYS_SHIFT;
-    int bits;
-
-    memcpy(&bits, &sum, sizeof bits);
-    return bits - 0x4b400000; /* the bits of PHYS_SHIFT */
-}
 
 PHYS_FN float phys_quotient(float a, float b)
 {
@@ -80,9 +91,25 @@ PHYS_FN float phys_quotient(float a, float b)
 #endif
 }
 #else
-#define RINT(x)             rint(x)
-#define PHYS_WHOLE(x)       (int)(x)
 #define PHYS_QUOTIENT(a, b) a / b /* NOLINT(bugprone-macro-parentheses) */
+#endif
+
+#if defined(PHYS_SINGLE) && defined(PHYS_BY_SUMS) && PHYS_BY_SUMS
+#define PHYS_SHIFT    12582912.0f
+#define RINT(x)       (((x) + PHYS_SHIFT) - PHYS_SHIFT)
+#define PHYS_WHOLE(x) phys_whole(x)
+
+PHYS_FN int phys_whole(float x)
+{
+    const float sum = x + PHYS_SHIFT;
+    int bits;
+
+    memcpy(&bits, &sum, sizeof bits);
+    return bits - 0x4b400000; /* the bits of PHYS_SHIFT */
+}
+#else
+#define RINT(x)       rint(x)
+#define PHYS_WHOLE(x) (int)(x)
 #endif
 
 #endif

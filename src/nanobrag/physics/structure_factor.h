@@ -149,7 +149,8 @@ PHYS_FN struct phys_f phys_line(const struct phys_box *box, int at,
                                 const struct phys_cubic *l)
 {
     const real *f = box->f;
-    const real f0 = f[at], f1 = f[at + 1], f2 = f[at + 2], f3 = f[at + 3];
+    const real f0 = PHYS_READ(f[at]), f1 = PHYS_READ(f[at + 1]);
+    const real f2 = PHYS_READ(f[at + 2]), f3 = PHYS_READ(f[at + 3]);
     struct phys_f r;
 
     r.f = l->w0 * f0 + l->w1 * f1 + l->w2 * f2 + l->w3 * f3;
@@ -218,7 +219,7 @@ PHYS_FN struct phys_f phys_f_tricubic(int inside, const struct phys_box *box,
     const int corner = (int)(i.x - 1 - box->first.x) * box->stride_h
                        + (int)(i.y - 1 - box->first.y) * box->stride_k
                        + (int)(i.z - 1 - box->first.z);
-    const real alone = inside ? 0 : box->f[phys_f_place(0, box, nearest)];
+    const real alone = inside ? 0 : PHYS_READ(box->f[phys_f_place(0, box, nearest)]);
     struct phys_f r = phys_block(box, corner, &ch, &ck, &cl);
 
     if (inside) return r;
@@ -237,7 +238,7 @@ PHYS_FN struct phys_f phys_structure_factor(struct phys_spec spec,
     struct phys_f r;
 
     if (spec.lookup == PHYS_TRICUBIC) return phys_f_tricubic(spec.inside, box, x, n);
-    r.f = spec.lookup == PHYS_NEAREST ? box->f[phys_f_place(spec.inside, box, n)]
+    r.f = spec.lookup == PHYS_NEAREST ? PHYS_READ(box->f[phys_f_place(spec.inside, box, n)])
                                       : box->outside;
     r.dh = r.dk = r.dl = 0;
     return r;

@@ -190,6 +190,45 @@ static int set_mask(const struct inputs *in, struct settings *s, struct messages
     return 0;
 }
 
+/* Set a box from a row, both ends included. */
+static int set_box(const struct settings *s, struct messages *messages, size_t i,
+                   const double *row, int *box)
+{
+    int count[2];
+    settings_pixels(s, count);
+    for (int k = 0; k < 4; k++) {
+        const int last = k % 2;
+        const double least = last ? row[k - 1] : 0;
+        if (!(row[k] >= least && row[k] < count[k >= 2] && row[k] == floor(row[k])))
+            return message_usage(messages,
+                                 "%s: row %zu: expected four whole numbers, first and last "
+                                 "pixel fast, first and last slow, in the %d x %d detector",
+                                 s->boxes, i + 1, count[0], count[1]);
+        box[k] = (int)row[k] + last;
+    }
+    return 0;
+}
+
+static int read_boxes(struct inputs *in, struct settings *s, struct messages *messages,
+                      nb_context *ctx)
+{
+    if (!s->boxes) return 0;
+    nb_table *table;
+    const nb_status status = nb_table_read(ctx, s->boxes, 4, &table);
+    if (status != NB_OK) return input_failed(messages, ctx, status);
+    const size_t n = nb_table_rows(table);
+    const double *rows = nb_table_data(table);
+    int code = 0;
+    in->box = calloc(n, 4 * sizeof *in->box);
+    if (!in->box) code = message_failure(messages, "out of memory for %zu boxes", n);
+    for (size_t i = 0; i < n && !code; i++)
+        code = set_box(s, messages, i, rows + 4 * i, in->box + 4 * i);
+    nb_table_free(table);
+    s->scene.detector.box = in->box;
+    s->scene.detector.nbox = n;
+    return code;
+}
+
 static int no_cell(const struct settings *s, struct messages *messages)
 {
     if (!s->given[OPT_BENCH_COMPILE])
@@ -212,6 +251,7 @@ int inputs_read(struct inputs *in, struct settings *s, struct messages *messages
             message_usage(messages, "no structure factors: give -hkl, -dump or -default_F");
     if (!code) code = read_stol(in, s, messages, ctx);
     if (!code) code = read_sources(in, s, messages, ctx);
+    if (!code) code = read_boxes(in, s, messages, ctx);
     return code;
 }
 
@@ -222,4 +262,5 @@ void inputs_free(struct inputs *in)
     free(in->sources);
     free(in->positions);
     free(in->stol);
+    free(in->box);
 }

@@ -75,7 +75,7 @@ struct settings {
     int random_misset;
 
     /* files */
-    const char *hkl, *dump, *matrix, *sources, *stol, *img, *mask;
+    const char *hkl, *dump, *matrix, *sources, *stol, *img, *mask, *boxes;
     double stol_factor; /* converts the first column to sin(theta)/lambda in 1/A */
     const char *out[OUT_COUNT]; /* NULL: not wanted */
     const char *json;

@@ -118,8 +118,8 @@ static int same_file(const char *a, const char *b)
 static int check_clashes(const struct settings *s, struct messages *messages,
                          const char **names, int n)
 {
-    const char *const inputs[] = {s->hkl, s->matrix, s->sources,  s->stol,
-                                  s->img, s->mask,   s->cotangent};
+    const char *const inputs[] = {s->hkl,   s->matrix, s->sources, s->stol,
+                                  s->boxes, s->img,    s->mask,    s->cotangent};
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < i; k++)
             if (same_file(names[i], names[k]) && strncmp(names[i], "/dev/", 5) != 0)

@@ -57,7 +57,7 @@ PHYS_FN struct phys_f cell_at(struct phys_spec spec, const struct tile_shared *s
 /* Returns the lattice point nearest to x. Where halves matter, is_halfway() finds them. */
 PHYS_FN struct phys_vec3 nearest_point(struct phys_spec spec, struct phys_vec3 x)
 {
-#if defined(PHYS_SHIFT)
+#if defined(PHYS_SINGLE) && defined(PHYS_BY_SUMS)
     if (spec.lookup != PHYS_TRICUBIC) return phys_vec3(RINT(x.x), RINT(x.y), RINT(x.z));
 #endif
     return phys_lattice_point(spec, x);
@@ -103,7 +103,7 @@ PHYS_FN struct phys_site site_again(struct phys_spec spec, const struct aim *aim
 
     site.d = exact.fraction;
     if (spec.lookup == PHYS_NEAREST)
-        site.cell.f = box->f[phys_f_place(0, box, exact.whole)];
+        site.cell.f = PHYS_READ(box->f[phys_f_place(0, box, exact.whole)]);
     return site;
 }
 

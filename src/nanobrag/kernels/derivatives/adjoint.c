@@ -62,6 +62,7 @@ void adjoint_take(struct arena *arena, const struct adjoint_sizes *n,
     out->bar = arena_take(arena, (size_t)out->chunks, sizeof *out->bar);
     out->value = arena_take(arena, (size_t)out->chunks, sizeof *out->value);
     out->peak = arena_take(arena, (size_t)out->chunks, sizeof *out->peak);
+    out->most = arena_take(arena, (size_t)out->chunks, sizeof *out->most);
     out->workspace_size = workspace_reserved(n);
     out->workspace = arena_take(arena, n->threads, out->workspace_size);
     for (int i = 0; i < out->chunks; i++) {
@@ -126,7 +127,7 @@ static void add_tangent(const struct adjoint_sizes *n,
 void adjoint_clear(const struct adjoint_work *work, int chunk)
 {
     clear_tangent(&work->sizes, work->bar + chunk);
-    work->value[chunk] = work->peak[chunk] = 0;
+    work->value[chunk] = work->peak[chunk] = work->most[chunk] = 0;
 }
 
 void adjoint_sum_chunks(const struct adjoint_work *work)
@@ -169,7 +170,7 @@ static double part_vjp(const struct run *run, int single, const struct tile *til
     tile_vjp *vjp = adjoint_kernels->vjp[job->spec.shape][job->spec.lookup];
     const double needed = workspace_bytes(&run->work->sizes, adjoint_kernels->real_size);
     double photons_bar[TILE_PIXELS], value;
-    struct objective objective = {NULL, NULL, 1, photons_bar};
+    struct objective objective = {.linear = 1, .given = photons_bar};
 
     if (run->objective->linear || needed <= (double)run->work->workspace_size)
         return vjp(job, tile, run->objective, workspace, bar, photons);

@@ -33,6 +33,7 @@ struct adjoint_work {
         *bar; /* one per chunk; adjoint_sum_chunks() adds all to the first */
     double *value; /* value of the objective, one per chunk, added in the same way */
     double *peak; /* brightest pixel, one per chunk */
+    double *most; /* largest cotangent of a Bragg sum, one per chunk */
     char *workspace; /* for the slopes of a tile's samples, one for each thread */
     size_t workspace_size; /* bytes of each; 0 where the slopes are too many to save */
 };

@@ -10,6 +10,7 @@
 #include "kernels/grid.h"
 #include "kernels/rounding.h"
 #include "kernels/spots/attempts.h"
+#include "kernels/spots/rows/tile_spots.h"
 
 /* A tile that depends on more structure factors than this is halved. */
 enum { MOST_COLUMNS = 512 };
@@ -60,6 +61,11 @@ void jacobian_take(struct arena *arena, const struct jacobian_sizes *n,
     out->rotates = arena_take(arena, n->tangents, 1);
     out->owner = arena_take(arena, n->box, sizeof *out->owner);
     out->workspace = arena_take(arena, n->threads, sizeof *out->workspace);
+    out->rows.block =
+        arena_take(arena, n->tangents / ROW_BLOCK + 1, sizeof *out->rows.block);
+    out->rows.place = arena_take(arena, n->tangents, sizeof *out->rows.place);
+    out->rows.factor = arena_take(arena, n->tangents, sizeof *out->rows.factor);
+    out->rows.turn = arena_take(arena, n->orientations, sizeof *out->rows.turn);
     for (size_t i = 0; i < n->tangents; i++) {
         struct phys_frame_tangent none, *dot = out->dot ? out->dot + i : &none;
 
@@ -81,6 +87,8 @@ struct run {
     const struct jacobian_reader *reader;
     struct tangents along;
     struct rounding rounding;
+    const struct spots_work *listed; /* of the spots of all tiles; NULL: by lanes */
+    struct row_tangents rows; /* where they are listed */
 };
 
 /* Adds the column of default_f, times its change along each tangent, to `change`. */
@@ -96,6 +104,28 @@ static void add_default(const struct run *run, int pixels, const struct columns 
                 * c->slope[(size_t)at * (size_t)pixels + (size_t)i];
 }
 
+/* Computes the rows of a tile, by lanes or from its spots. */
+static void find_rows(const struct run *run, const struct adjoint_kernels *adjoint_kernels,
+                      const struct tile *tile, struct columns *columns, double *photons,
+                      struct jacobian_workspace *workspace)
+{
+    const struct job *job = run->job;
+
+    if (run->listed) {
+        const struct spot_list spots = tile_spots_of(run->listed, job, tile);
+
+        adjoint_kernels->spot_rows(job, tile, &run->rows, &spots, workspace->lists, columns,
+                                   photons, workspace->change);
+        if (columns && columns->full) return;
+        adjoint_kernels->amorphous_rows(job, tile, &run->along, photons, workspace->change);
+        return;
+    }
+    adjoint_kernels->jacobian[job->spec.shape][job->spec.lookup](job, tile, &run->along,
+                                                                 workspace->lists, columns,
+                                                                 photons,
+                                                                 workspace->change);
+}
+
 /* Computes the Jacobian of a tile and passes it to the reader, in halves when the tile
  * depends on more structure factors than the columns hold. Returns its brightest pixel. */
 static double part_jacobian(const struct run *run,
@@ -109,10 +139,7 @@ static double part_jacobian(const struct run *run,
     double peak;
 
     if (grid_rendered(&tile) == 0) return 0;
-    adjoint_kernels->jacobian[job->spec.shape][job->spec.lookup](job, &tile, &run->along,
-                                                                 workspace->lists, columns,
-                                                                 photons,
-                                                                 workspace->change);
+    find_rows(run, adjoint_kernels, &tile, columns, photons, workspace);
     if (columns && columns->full) {
         const int wide = tile.width > tile.height;
         const int width = wide ? tile.width / 2 : tile.width;
@@ -157,6 +184,8 @@ static double tile_by_cells_jacobian(const struct run *run, const struct tile *t
 {
     double peak = 0;
 
+    if (run->listed)
+        return part_jacobian(run, run->kernels->adjoint_precise, *tile, chunk, workspace);
     if (!run->job->reach) return divided_jacobian(run, tile, chunk, workspace);
     for (int i = 0; i < CELLS;) {
         const struct tile part = reach_next(run->job->reach, tile, &i);
@@ -223,6 +252,25 @@ struct tangents jacobian_tangents(const struct phys_frame *frame, int n,
     return along;
 }
 
+/* Finds the spots of each tile, or the pairs that reach it. */
+static nb_status find_reach(struct progress *progress, struct attempts *attempts,
+                            struct run *run)
+{
+    int listed = 0;
+
+    run->listed = NULL;
+    if (attempts->work && adjoint_is_plain(attempts->job.frame)
+        && tile_spots_suit(&attempts->job)) {
+        NB_TRY(tile_spots_find(progress, &attempts->kernels, &attempts->job,
+                               &attempts->spot, attempts->begin, attempts->work, &listed));
+        tile_spots_tangents(&attempts->job, &run->along, attempts->spot.share, &run->rows);
+    }
+    if (!listed) return attempts_find_pairs(progress, attempts);
+    run->listed = attempts->work;
+    attempts->kernels.single = NULL; /* these rows are in double */
+    return NB_OK;
+}
+
 nb_status jacobian_run(struct progress *progress, const struct kernel_set *kernels,
                        const struct job *job, int n, const struct jacobian_work *work,
                        const struct jacobian_reader *reader, struct spots_work *spots)
@@ -232,7 +280,9 @@ nb_status jacobian_run(struct progress *progress, const struct kernel_set *kerne
                       work,
                       reader,
                       jacobian_tangents(job->frame, n, work->dot, work->rotates),
-                      rounding_of(job->frame, job->spec)};
+                      rounding_of(job->frame, job->spec),
+                      NULL,
+                      work->rows};
     struct attempts attempts = attempts_first(kernels, job, spots);
     double peak;
 
@@ -244,7 +294,7 @@ nb_status jacobian_run(struct progress *progress, const struct kernel_set *kerne
     run.kernels = &attempts.kernels;
     progress_start(progress, job->planned);
     do {
-        NB_TRY(attempts_find_pairs(progress, &attempts));
+        NB_TRY(find_reach(progress, &attempts, &run));
         NB_TRY(all_tiles_jacobian(progress, &run, attempts.begin, &peak));
     } while (attempts_again(&attempts, peak));
     return progress_end(progress);

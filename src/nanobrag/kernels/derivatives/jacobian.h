@@ -37,6 +37,7 @@ struct jacobian_work {
     struct phys_frame_tangent
         *dot; /* (tangents), filled in by the caller with their lists */
     unsigned char *rotates;
+    struct row_tangents rows; /* the same as the spots need it */
     int *owner; /* (box) number of the structure factor of each place, filled in by the
                    caller: `f` for the places of default_f, -1 for none */
     struct jacobian_workspace *workspace; /* (threads) */

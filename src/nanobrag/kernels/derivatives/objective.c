@@ -34,3 +34,15 @@ double objective_tile(const struct objective *objective, const struct job *job,
     }
     return sum;
 }
+
+void objective_ahead(const struct objective *objective, const struct job *job,
+                     const struct tile *tile)
+{
+    const size_t nfast = (size_t)job->frame->nfast;
+
+    for (int row = 0; objective->ahead && row < tile->height; row++)
+        if (tile->shown[row])
+            objective->ahead(objective->user,
+                             (size_t)(tile->slow + row) * nfast + (size_t)tile->fast,
+                             tile->width);
+}

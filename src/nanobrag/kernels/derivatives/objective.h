@@ -17,6 +17,8 @@ struct objective {
      * contribution of these pixels to L. */
     double (*row)(const void *user, size_t first, int n, const double *photons, double *bar,
                   double *weight);
+    /* Asks for what row() will read of n pixels; NULL: nothing worth asking for. */
+    void (*ahead)(const void *user, size_t first, int n);
     const void *user;
     int linear; /* 1: bar does not depend on the photons, and L is the sum of bar times
                    photons, whatever row() returns */
@@ -28,5 +30,10 @@ struct objective {
 double objective_tile(const struct objective *objective, const struct job *job,
                       const struct tile *tile, const double *photons, double *bar,
                       double *weight);
+
+/* Asks for what objective_tile() will read of a tile, so that it comes during other work.
+ */
+void objective_ahead(const struct objective *objective, const struct job *job,
+                     const struct tile *tile);
 
 #endif

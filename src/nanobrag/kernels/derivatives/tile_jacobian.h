@@ -74,12 +74,14 @@ typedef void tile_jacobian(const struct job *job, const struct tile *tile,
                            const struct tangents *along, void *workspace,
                            struct columns *columns, double *photons, double *change);
 
-/* Returns the bytes that a kernel needs: a vector lane for each tangent, or the lists of a
- * cotangent. */
+/* Returns the bytes that a kernel needs: the lists of a cotangent; or a vector lane for
+ * each tangent, their number rounded up to a block (spot_rows.h), one more, and ten for a
+ * pixel. */
 static inline size_t jacobian_workspace_size(size_t tangents, size_t sources,
                                              size_t orientations)
 {
-    return tangents * TILE_PIXELS * sizeof(double) + sources * sizeof(struct phys_source)
+    return (2 * tangents + 17) * TILE_PIXELS * sizeof(double)
+           + sources * sizeof(struct phys_source)
            + orientations * sizeof(struct phys_rotation);
 }
 

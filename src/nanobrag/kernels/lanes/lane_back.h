@@ -287,6 +287,24 @@ static void capture_back(const struct launch *a, int layer,
     lane_add_number(to, p, l->n, PHYS_AT_layer_mu, 1, p->term[3]);
 }
 
+/* Completes the sums over the places of the tile's samples: those times the offsets from
+ * the tile's middle become those times the offsets from the corner of the detector. */
+static void lane_place_sums(const struct launch *a, const struct lanes *l,
+                            const real *place, const real *of_fast, const real *of_slow,
+                            struct phys_place_sums *out)
+{
+    const double over = a->frame->oversample;
+    const double fast = over * (a->tile->fast + 0.5 * a->tile->width) + (double)l->sub_fast;
+    const double slow =
+        over * (a->tile->slow + 0.5 * a->tile->height) + (double)l->sub_slow;
+
+    for (int i = 0; i < 3; i++) {
+        out->place[i] = (double)place[i];
+        out->fast[i] = (double)of_fast[i] + fast * out->place[i];
+        out->slow[i] = (double)of_slow[i] + slow * out->place[i];
+    }
+}
+
 /* Propagates the cotangents of the samples' directions and distances to the detector,
  * summed over the lanes. */
 static void place_sums(const struct launch *a, int layer, const struct lanes *l,
@@ -295,17 +313,9 @@ static void place_sums(const struct launch *a, int layer, const struct lanes *l,
     const struct phys_frame *frame = a->frame;
     const int curved = frame->surface == PHYS_CURVED;
     const struct place_moments sums = MOMENTS.place(l, p, curved ? 0 : 1);
-    const double over = frame->oversample;
-    const double fast = over * (a->tile->fast + 0.5 * a->tile->width) + (double)l->sub_fast;
-    const double slow =
-        over * (a->tile->slow + 0.5 * a->tile->height) + (double)l->sub_slow;
     struct phys_place_sums at;
 
-    for (int i = 0; i < 3; i++) {
-        at.place[i] = (double)sums.place[i];
-        at.fast[i] = (double)sums.fast[i] + fast * at.place[i];
-        at.slow[i] = (double)sums.slow[i] + slow * at.place[i];
-    }
+    lane_place_sums(a, l, sums.place, sums.fast, sums.slow, &at);
     frame_adjoint_places(frame, layer, l->depth, p->scale, &at, bar);
     if (curved) bar->distance += p->scale * (double)sums.r;
 }
@@ -549,22 +559,31 @@ static void factors_back(const struct launch *a, double factor, struct lanes *l,
     first_polarization_back(a, product, l, p, to);
 }
 
-/* Adds the cotangents of the scale factors before the sums. */
+/* Adds the cotangents of the scale factors before the sums; `bragg` is the Bragg part of
+ * the photons without those. */
+static void lane_scales(struct phys_spec spec, const struct phys_frame *frame,
+                        double factor, int n, const struct cotangent *p,
+                        const double *bragg, const struct accumulator *to)
+{
+    const double scale = factor * frame->bragg_scale;
+
+    lane_add_wide(to, p, n, PHYS_AT_bragg_scale, factor, bragg);
+    if (spec.shape != PHYS_SQUARE)
+        lane_add_wide(to, p, n, PHYS_AT_peak, 2 * scale / frame->peak, bragg);
+    if (spec.lookup == PHYS_CONSTANT && frame->default_f != 0)
+        lane_add_wide(to, p, n, PHYS_AT_default_f, 2 * scale / frame->default_f, bragg);
+}
+
 static void scales_back(struct phys_spec spec, const struct phys_frame *frame,
                         double factor, const struct lanes *l, const struct cotangent *p,
                         const struct accumulator *to)
 {
-    const double scale = factor * frame->bragg_scale;
     double bragg[TILE_PIXELS];
 
     for (int i = 0; i < l->n; i++)
         bragg[i] = l->bragg[i] * (double)l->omega[i] * (double)l->polarization[i]
                    * (double)l->capture[i];
-    lane_add_wide(to, p, l->n, PHYS_AT_bragg_scale, factor, bragg);
-    if (spec.shape != PHYS_SQUARE)
-        lane_add_wide(to, p, l->n, PHYS_AT_peak, 2 * scale / frame->peak, bragg);
-    if (spec.lookup == PHYS_CONSTANT && frame->default_f != 0)
-        lane_add_wide(to, p, l->n, PHYS_AT_default_f, 2 * scale / frame->default_f, bragg);
+    lane_scales(spec, frame, factor, l->n, p, bragg, to);
 }
 
 #endif

@@ -11,6 +11,8 @@
 
 #include <limits.h>
 
+#include "physics/polarization.h"
+
 /* The loop is split in two because one loop would need more registers than there are. */
 static struct pair_moments pair(const struct lanes *l, const struct cotangent *p)
 {
@@ -149,4 +151,52 @@ static void scatter(int n, const int *place, const real *a, const real *b, doubl
         if ((unsigned)place[i] >= at) to[place[i]] += scale * (double)part[i];
 }
 
+#ifndef PHYS_SINGLE
+/* Two loops, as in pair(); the cotangents of the places are kept between them. */
+static void pixels(const struct lanes *l, const struct pixel_frame *frame,
+                   const double *bright, struct pixel_sums *out)
+{
+    const struct pixel_frame of = *frame;
+    const struct phys_vec3 mid = l->patch.d;
+    const double per_r = 1 / l->patch.distance;
+    _Alignas(64) wide vx, vy, vz;
+    double kahn = 0, omega = 0, ix = 0, iy = 0, iz = 0, ex = 0, ey = 0, ez = 0;
+    double bx = 0, by = 0, bz = 0, x = 0, y = 0, z = 0, fx = 0, fy = 0, fz = 0;
+    double sx = 0, sy = 0, sz = 0;
+
+    for (int i = 0; i < l->n; i++) {
+        const struct phys_vec3 d =
+            phys_vec3(mid.x + l->x[i], mid.y + l->y[i], mid.z + l->z[i]);
+        const struct phys_polarization_slopes s =
+            phys_polarization_slopes(of.kahn, of.incident, of.e, of.b, d);
+        const double polar_bar = of.polarised * bright[i] * l->omega[i];
+        const double omega_bar = bright[i] * l->omega[i] * l->polarization[i];
+        const double per = per_r / l->ratio[i];
+        const double along = of.power * omega_bar - polar_bar * phys_dot(d, s.dd);
+
+        vx[i] = per * (along * d.x + polar_bar * s.dd.x);
+        vy[i] = per * (along * d.y + polar_bar * s.dd.y);
+        vz[i] = per * (along * d.z + polar_bar * s.dd.z);
+        kahn += polar_bar * s.dkahn;
+        omega += omega_bar;
+        ix += polar_bar * s.dincident.x, iy += polar_bar * s.dincident.y;
+        iz += polar_bar * s.dincident.z;
+        ex += polar_bar * s.de.x, ey += polar_bar * s.de.y, ez += polar_bar * s.de.z;
+        bx += polar_bar * s.db.x, by += polar_bar * s.db.y, bz += polar_bar * s.db.z;
+    }
+    for (int i = 0; i < l->n; i++) {
+        const double fast = l->fast[i], slow = l->slow[i];
+
+        x += vx[i], y += vy[i], z += vz[i];
+        fx += fast * vx[i], fy += fast * vy[i], fz += fast * vz[i];
+        sx += slow * vx[i], sy += slow * vy[i], sz += slow * vz[i];
+    }
+    *out = (struct pixel_sums){{x, y, z},    {fx, fy, fz}, {sx, sy, sz}, kahn,
+                               {ix, iy, iz}, {ex, ey, ez}, {bx, by, bz}, omega};
+}
+
+const struct moments MOMENTS = {pair,    source, products, place,
+                                product, total,  scatter,  pixels};
+#else
 const struct moments MOMENTS = {pair, source, products, place, product, total, scatter};
+#endif

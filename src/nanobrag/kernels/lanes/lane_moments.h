@@ -31,6 +31,22 @@ struct place_moments {
     real place[3], fast[3], slow[3], r;
 };
 
+#ifndef PHYS_SINGLE
+/* The sums over pixels whose solid angle and polarization have the cotangents that
+ * lane_pixels.h explains: those of the places, as above, and of the polarization's K and
+ * vectors; and of the solid angle, times it. */
+struct pixel_sums {
+    double place[3], fast[3], slow[3], kahn, incident[3], e[3], b[3], omega;
+};
+
+/* What they share: the polarization of the first source, and the power of the distance in
+ * the solid angle. */
+struct pixel_frame {
+    double polarised, kahn, power; /* polarised: 1; 0 where the polarization is 1 */
+    struct phys_vec3 incident, e, b;
+};
+#endif
+
 struct moments {
     struct pair_moments (*pair)(const struct lanes *l, const struct cotangent *p);
 
@@ -51,6 +67,11 @@ struct moments {
     /* Adds scale a[i] b[i] to to[place[i]]. */
     void (*scatter)(int n, const int *place, const real *a, const real *b, double scale,
                     double *to);
+#ifndef PHYS_SINGLE
+    /* `bright` is the cotangent of solid angle times polarization. */
+    void (*pixels)(const struct lanes *l, const struct pixel_frame *frame,
+                   const double *bright, struct pixel_sums *out);
+#endif
 };
 
 /* Returns the cotangent of the place of lane i's sample, from those of its direction and

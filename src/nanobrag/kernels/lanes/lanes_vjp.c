@@ -17,6 +17,7 @@
 #include "kernels/lanes/lane_amorphous.h"
 #include "kernels/lanes/lane_loss.h"
 #include "kernels/lanes/lane_pair.h"
+#include "kernels/lanes/lane_pixels.h"
 #include "kernels/spots/reach.h"
 
 /* The saved derivatives of one sub-pixel under one source: those of all its pairs, or
@@ -244,18 +245,27 @@ static struct launch launch_in_reach(const struct job *job, const struct tile *t
     return a;
 }
 
-/* Returns 1 when no pair reaches the tile: then all its photons are those of the amorphous
- * material, which are computed. */
-static int is_amorphous(const struct job *job, const struct tile *tile, double *photons)
+/* Adds the photons of the amorphous material to those of a tile. */
+static void amorphous_photons(const struct job *job, const struct tile *tile,
+                              double *photons)
 {
     const struct launch a = launch_of(job->frame, tile);
     struct lanes l;
 
-    if (!reach_is_empty(job->reach, tile)) return 0;
+    if (job->frame->amorphous_scale == 0) return;
     take_tile(&a, &l);
     lane_fill(l.n, l.centre, 0);
-    if (job->frame->amorphous_scale != 0) amorphous_at_centre(&a, &l);
-    for (int i = 0; i < l.n; i++) photons[i] = (double)l.centre[i];
+    amorphous_at_centre(&a, &l);
+    for (int i = 0; i < l.n; i++) photons[i] += (double)l.centre[i];
+}
+
+/* Returns 1 when no pair reaches the tile: then all its photons are those of the amorphous
+ * material, which are computed. */
+static int is_amorphous(const struct job *job, const struct tile *tile, double *photons)
+{
+    if (!reach_is_empty(job->reach, tile)) return 0;
+    memset(photons, 0, (size_t)tile->width * (size_t)tile->height * sizeof *photons);
+    amorphous_photons(job, tile, photons);
     return 1;
 }
 
@@ -335,25 +345,29 @@ static void find_jacobian(const struct special *special, const struct job *job,
 
 /* ---- tiles whose Bragg sums were splatted by kernels/spots ---- */
 
+/* Writes the cotangents of the Bragg sums. */
+static void find_weights(const struct launch *a, double factor, const struct lanes *l,
+                         const double *photons_bar, double *weight)
+{
+#pragma omp simd
+    for (int i = 0; i < l->n; i++) weight[i] = bragg_bar(a, factor, l, i, photons_bar[i]);
+}
+
 static void weigh_tile(const struct job *job, const struct tile *tile, double factor,
-                       const struct objective *objective, const double *sums,
-                       double *weight, double *photons)
+                       const struct objective *objective, double *weight)
 {
     const struct launch a = launch_of(job->frame, tile);
     double bar[TILE_PIXELS];
     struct lanes l;
 
     factors_alone(&a, &l);
-    memcpy(l.bragg, sums, sizeof *sums * (size_t)a.listing.n);
-    finish(&a, factor, &l, photons);
-    (void)objective_tile(objective, job, tile, photons, bar, NULL);
-#pragma omp simd
-    for (int i = 0; i < l.n; i++) weight[i] = bragg_bar(&a, factor, &l, i, bar[i]);
+    (void)objective_tile(objective, job, tile, NULL, bar, NULL);
+    find_weights(&a, factor, &l, bar, weight);
 }
 
 static double close_tile(const struct job *job, const struct tile *tile, double factor,
                          const struct objective *objective, const double *sums,
-                         struct phys_frame_tangent *bar, double *photons)
+                         struct phys_frame_tangent *bar, double *weight, double *photons)
 {
     const struct launch a = launch_of(job->frame, tile);
     const struct accumulator to = {bar, NULL};
@@ -361,14 +375,24 @@ static double close_tile(const struct job *job, const struct tile *tile, double 
     struct cotangent p;
     double value;
 
+    if (pixels_are_simple(job->frame))
+        return CLOSE_PIXELS(job, tile, factor, objective, sums, bar, weight, photons);
     factors_alone(&a, &l);
     memcpy(l.bragg, sums, sizeof *sums * (size_t)a.listing.n);
     finish(&a, factor, &l, photons);
     value = objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
+    if (weight) find_weights(&a, factor, &l, p.photons_bar, weight);
     if (lane_scale_cotangents(&a, factor, &l, &p)) factors_back(&a, factor, &l, &p, &to);
     scales_back(job->spec, a.frame, factor, &l, &p, &to);
     AMORPHOUS.vjp(job, tile, p.photons_bar, bar);
     return objective->linear ? MOMENTS.product(l.n, p.photons_bar, photons) : value;
+}
+
+static void amorphous_rows(const struct job *job, const struct tile *tile,
+                           const struct tangents *along, double *photons, double *change)
+{
+    amorphous_photons(job, tile, photons);
+    AMORPHOUS.jacobian(job, tile, along, change);
 }
 
 #define VARIANT(shape, lookup)                                                             \
@@ -439,6 +463,8 @@ const struct adjoint_kernels KERNELS = {
 #include "kernels/variants.def"
 #undef VARIANT
     },
+    SPOT_ROWS,
+    amorphous_rows,
     product,
     LANE_LOSS,
 };

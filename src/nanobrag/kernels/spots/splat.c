@@ -99,7 +99,9 @@ PHYS_FN real sample_factor(const struct splat_area *splat_area,
 static void interpolate(struct phys_spec spec, const struct phys_box *box,
                         const struct spot *s, const struct places *at, real *cell)
 {
-    for (int i = 0; i < at->padded; i++) {
+    const int n = at->padded / BLOCK * BLOCK;
+
+    for (int i = 0; i < n; i++) {
         const struct phys_place place =
             phys_patch_place(0, &s->patch, at->fast[i], at->slow[i]);
         const struct phys_vec3 x = phys_anchor_indices(&s->anchor, place.step);
@@ -373,7 +375,7 @@ static void splat_pieces(const struct painter *painter, const struct pieces *pie
     for (int i = 0; i < pieces->n; i++)
         find_segments(painter->splat_area, pieces, i, segments + i);
     for (int i = 0; i < pieces->n; i++)
-        for (int row = 0; row < pieces->height[i];) {
+        for (int row = 0; row < segments[i].rows;) {
             struct listed *list = lists + n;
 
             list->i = i;

@@ -52,9 +52,10 @@ struct splat_area {
  * radius of the Ewald sphere, and returns their number. */
 typedef int splat_scan(const struct pair *pair, const struct reflections *list, int *hits);
 
-/* A rectangle of samples, ends excluded. */
+/* A rectangle of samples, ends excluded, that the spot of a reflection covers. */
 struct outline {
     int fast[2], slow[2];
+    int hit; /* number of the reflection among those given */
 };
 
 /* Writes the rectangles of samples that the spots of the first n (at most SPLAT_PAD)

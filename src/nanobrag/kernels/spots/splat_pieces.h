@@ -356,13 +356,14 @@ enum { BLOCK = 64 / sizeof(real), PLACES = 2 * PIECE };
 
 struct places {
     int begin, end; /* rows of the piece */
-    int n, padded; /* samples; as many in whole blocks, the last ones any samples */
+    int n, padded; /* samples; as many in whole blocks, the last ones in the middle */
     _Alignas(64) real fast[PLACES + BLOCK], slow[PLACES + BLOCK]; /* from the middle */
 };
 
 /* The segments of all rows of a piece: the first sample in the ROI and within the spot, and
  * their number. No sample depends on where a segment begins, so the ROI changes no bits. */
 struct segments {
+    int rows;
     int first[PIECE + BATCH], n[PIECE + BATCH];
 };
 
@@ -384,7 +385,8 @@ static void find_segments(const struct splat_area *splat_area, const struct piec
     const float f0 = (float)p->f0[i] * per_ff, tt = (float)p->tt[i] * per_ff;
     const float t0 = (float)p->t0[i] * per_ff, rest = (float)p->rest[i] * per_ff;
 
-    for (int row = 0; row < r->height; row += ROWS) {
+    out->rows = r->height;
+    for (int row = 0; row < out->rows; row += ROWS) {
         int *restrict out_first = out->first + row, *restrict out_n = out->n + row;
 
 #pragma omp simd
@@ -411,11 +413,10 @@ static int list_places(const struct pieces *p, int i, int row,
 {
     const real middle_fast = (real)(0.5 * (p->width[i] - 1));
     const real middle_slow = (real)(0.5 * (p->height[i] - 1));
-    const int rows = (int)p->height[i];
     int n = 0;
 
     out->begin = row;
-    for (; row < rows && n + segments->n[row] <= PLACES; row++) {
+    for (; row < segments->rows && n + segments->n[row] <= PLACES; row++) {
         const real first = (real)segments->first[row] - middle_fast;
         const real slow = (real)row - middle_slow;
 
@@ -432,6 +433,7 @@ static int list_places(const struct pieces *p, int i, int row,
     out->end = row;
     out->n = n;
     out->padded = (n + BLOCK - 1) / BLOCK * BLOCK;
+    for (int j = n; j < out->padded; j++) out->fast[j] = out->slow[j] = 0;
     return row;
 }
 

@@ -139,7 +139,8 @@ static int find_outline(const struct splat_area *splat_area, const struct locate
     const struct window *w = splat_area->window;
     const int n = splat_area->frame->oversample, *roi = w->roi;
     const struct outline all = {{(int)at->first_fast[i], (int)at->last_fast[i] + 1},
-                                {(int)at->first_slow[i], (int)at->last_slow[i] + 1}};
+                                {(int)at->first_slow[i], (int)at->last_slow[i] + 1},
+                                i};
     int pixels[4];
 
     *out = all;

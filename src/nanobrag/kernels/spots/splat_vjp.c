@@ -37,15 +37,41 @@ struct piece_sums {
     struct phys_place_sums at;
 };
 
-/* Finds the pixels of n samples of row s, from sample `first` on, and their weights, and
- * writes them from place i on. Returns 1 when a weight is not 0. */
-static int find_row(const struct splat_area *splat_area, int s, int first, int n,
-                    const struct splat_weights *weights, int i, struct stretch *t,
-                    struct samples *in)
+/* Copies n weights, a block at a time where as many follow: the next row overwrites what is
+ * too much. */
+static inline void copy_weights(const double *restrict from, int n, int room, real scale,
+                                real *restrict to)
+{
+    int done = 0;
+
+    for (; done < n && done + BLOCK <= room; done += BLOCK)
+        for (int i = 0; i < BLOCK; i++) to[done + i] = (real)(from[done + i] * scale);
+    for (; done < n; done++) to[done] = (real)(from[done] * scale);
+}
+
+/* Copies the weights of n samples from sample `first` on, all of which lie in a stretch of
+ * pixels. */
+static inline void find_weights(const struct splat_weights *weights, int over, int first,
+                                int n, const struct stretch *t, real *restrict to)
+{
+    const double *from = weights->weight + t->place - t->first;
+    const real scale = (real)weights->per_scale;
+
+    if (over == 1) {
+        copy_weights(from + first, n, t->room - (first - t->first), scale, to);
+        return;
+    }
+    for (int i = 0; i < n; i++) to[i] = (real)(from[(first + i) / over] * scale);
+}
+
+/* Finds the weights of n samples of row s, from sample `first` on, and writes them from
+ * place i on; and their pixels where F^2 is added to these. */
+static void find_row(const struct splat_area *splat_area, int s, int first, int n,
+                     const struct splat_weights *weights, int i, struct stretch *t,
+                     struct samples *in)
 {
     const int over = splat_area->frame->oversample;
     const int end = pixel_of(over, first + n - 1) + 1;
-    int any = 0;
 
     for (int j = 0; j < n;) {
         const int known = next_stretch(splat_area, s, pixel_of(over, first + j), end, t);
@@ -56,34 +82,41 @@ static int find_row(const struct splat_area *splat_area, int s, int first, int n
             in->pixel[i + j] = -1;
             in->w[i + j] = 0;
         }
-        for (; j < stop; j++) {
-            const ptrdiff_t pixel = t->place + pixel_of(over, first + j) - t->first;
-
-            in->pixel[i + j] = pixel;
-            in->w[i + j] = (real)(weights->weight[pixel] * weights->per_scale);
-            any |= in->w[i + j] != 0;
-        }
+        if (j < stop) find_weights(weights, over, first + j, stop - j, t, in->w + i + j);
+        for (int k = j; splat_area->bragg && k < stop; k++)
+            in->pixel[i + k] = t->place + pixel_of(over, first + k) - t->first;
+        j = stop > j ? stop : j;
     }
+}
+
+static int any_weight(const struct samples *restrict in)
+{
+    real size[BLOCK] = {0};
+    int any = 0;
+
+    for (int i = 0; i < in->at.padded; i += BLOCK)
+        for (int j = 0; j < BLOCK; j++) size[j] += fabs(in->w[i + j]);
+    for (int j = 0; j < BLOCK; j++) any |= size[j] > 0;
     return any;
 }
 
-/* Finds the pixels of the samples and their weights. Returns 1 when a weight is not 0. */
+/* Finds the weights of the samples, and their pixels where these are needed. Returns 1 when
+ * a weight is not 0. */
 static int find_pixels(const struct splat_area *splat_area, const struct rectangle *r,
                        const struct segments *segments, const struct splat_weights *weights,
                        struct samples *in)
 {
     const int over = splat_area->frame->oversample;
     struct stretch t = {.run = NULL};
-    int any = 0, i = 0;
+    int i = 0;
 
     for (int row = in->at.begin; row < in->at.end; row++) {
-        any |=
-            find_row(splat_area, pixel_of(over, r->slow + row),
-                     r->fast + segments->first[row], segments->n[row], weights, i, &t, in);
+        find_row(splat_area, pixel_of(over, r->slow + row), r->fast + segments->first[row],
+                 segments->n[row], weights, i, &t, in);
         i += segments->n[row];
     }
     for (; i < in->at.padded; i++) in->w[i] = 0;
-    return any;
+    return any_weight(in);
 }
 
 /* Computes the places and the indices of the samples. This loop stays separate from the
@@ -326,7 +359,7 @@ PHYS_FN void piece_vjp(int shape, const struct pair_vjp *t, const struct pieces 
     double f2 = 0;
 
     find_segments(splat_area, pieces, i, &segments);
-    for (int row = 0; row < r.height;) {
+    for (int row = 0; row < segments.rows;) {
         int weighted;
 
         row = list_places(pieces, i, row, &segments, &in.at);

@@ -13,6 +13,7 @@
 #include "base/floats.h"
 #include "kernels/grid.h"
 #include "kernels/rounding.h"
+#include "kernels/spots/rows/tile_spots.h"
 #include "kernels/spots/strips.h"
 #include "physics/displacement.h"
 #include "physics/step.h"
@@ -99,6 +100,7 @@ void spots_free(struct spots_work *work)
     free(work->h_layers);
     free(work->weight);
     free(work->reach);
+    tile_spots_free(work);
     memset(work, 0, sizeof *work);
 }
 
@@ -109,7 +111,8 @@ size_t spots_bytes(const struct spots_work *work)
     return work->capacity * sizeof *work->candidates
            + work->each * each * (size_t)work->threads
            + (size_t)work->nh_layers * sizeof *work->h_layers
-           + work->pixels * sizeof *work->weight + work->reach_words * sizeof *work->reach;
+           + work->pixels * sizeof *work->weight + work->reach_words * sizeof *work->reach
+           + tile_spots_bytes(work);
 }
 
 /* ---- the image ---- */
@@ -156,8 +159,10 @@ nb_status spots_splat(struct progress *progress, const struct kernel_set *kernel
 int spots_is_dark(const struct phys_frame *frame, const struct tile *tile,
                   const double *sums)
 {
+    const int n = grid_rendered(tile);
+
     if (frame->amorphous_scale != 0) return 0;
-    for (int i = 0; i < grid_rendered(tile); i++)
+    for (int i = 0; i < n; i++)
         if (sums[i] != 0) return 0;
     return 1;
 }

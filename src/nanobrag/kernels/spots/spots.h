@@ -37,6 +37,9 @@ struct spots_work {
     /* of reach.c: the bits of all cells */
     size_t reach_words;
     uint64_t *reach;
+    /* of rows/tile_spots.c: the spots of each row of tiles */
+    size_t nrows;
+    struct spot_row *rows;
 };
 
 void spots_free(struct spots_work *work);

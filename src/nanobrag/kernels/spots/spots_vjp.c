@@ -1,12 +1,12 @@
 /*
- * spots_vjp.c - see spots_vjp.h. The adjoint has three steps. The first computes the
- * cotangent of the Bragg sum of every pixel, tile by tile. The second visits the spots
- * again, strip by strip, and adds the cotangents of each pair of source and orientation.
- * The third adds the cotangents that do not come from the samples, tile by tile.
+ * spots_vjp.c - see spots_vjp.h. The cotangents of each pair of source and orientation
+ * come from its spots, visited strip by strip with the cotangent of the Bragg sum of every
+ * pixel; all others come from the pixels, tile by tile.
  *
  * The cotangents of a linear objective do not depend on the photons, so they are known
- * before the first spot is splatted, and the second step computes the sums as well. Any
- * other objective needs an image first, and that image decides on the radius of the spots.
+ * before the first spot is splatted, and one visit adds cotangents and computes the sums,
+ * which the tiles need. Any other objective needs an image first, which decides on the
+ * radius of the spots; then the tiles, and the spots again.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -74,9 +74,12 @@ static void each_tile(const struct run *run, tile_step *step)
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (int chunk = 0; chunk < chunks; chunk++) {
         STANDARD_FLOATS;
-        for (int t = chunk; t < count; t += chunks) {
+        const int end = (int)((int64_t)count * (chunk + 1) / chunks);
+
+        for (int t = (int)((int64_t)count * chunk / chunks); t < end; t++) {
             const struct tile tile = grid_tile(&run->job, t);
 
+            objective_ahead(run->objective, &run->job, &tile);
             step(run, &tile, chunk);
         }
     }
@@ -98,42 +101,46 @@ static struct job weights_of(const struct run *run)
     return weights;
 }
 
-/* First step: computes the cotangents of the Bragg sums of a tile. The brightest pixel of
- * the chunk is collected in `peak`, and the largest cotangent, for want of another place,
- * in `value`. */
-static void weigh_step(const struct run *run, const struct tile *tile, int chunk)
+/* Keeps the cotangents of the Bragg sums of a tile. */
+static void keep_weights(const struct run *run, const struct tile *tile, int chunk,
+                         const double *weight)
 {
-    double sums[TILE_PIXELS] = {0}, weight[TILE_PIXELS] = {0}, photons[TILE_PIXELS] = {0};
-    double *peak = run->adjoint->peak + chunk, *most = run->adjoint->value + chunk;
     const struct job weights = weights_of(run);
+    double *most = run->adjoint->most + chunk;
 
-    if (!run->objective->linear) grid_read(&run->job, tile, sums);
-    if (run->objective->linear || !spots_is_dark(run->job.frame, tile, sums))
-        adjoint_kernels_of(run)->weigh(&run->job, tile, run->factor, run->objective, sums,
-                                       weight, photons);
-    *peak = fmax(*peak, grid_largest(tile, photons));
     *most = fmax(*most, grid_write(&weights, tile, weight));
 }
 
-/* Third step: adds the cotangents of a tile that do not come from its samples. */
+/* Computes the cotangents of the Bragg sums of a tile for a linear objective. */
+static void weigh_step(const struct run *run, const struct tile *tile, int chunk)
+{
+    double weight[TILE_PIXELS];
+
+    adjoint_kernels_of(run)->weigh(&run->job, tile, run->factor, run->objective, weight);
+    keep_weights(run, tile, chunk, weight);
+}
+
+/* Adds the cotangents of a tile that do not come from its samples; where the objective is
+ * not linear, the cotangents of its Bragg sums are kept. A dark tile has no cotangents, but
+ * its photons contribute to the value. */
 static void close_step(const struct run *run, const struct tile *tile, int chunk)
 {
     struct adjoint_work *adjoint = run->adjoint;
-    double sums[TILE_PIXELS], photons[TILE_PIXELS], bar[TILE_PIXELS];
+    const int linear = run->objective->linear;
+    double sums[TILE_PIXELS], photons[TILE_PIXELS], weight[TILE_PIXELS] = {0};
 
     grid_read(&run->job, tile, sums);
-    if (spots_is_dark(run->job.frame, tile,
-                      sums)) { /* a dark tile has no cotangents, but its photons contribute
-                                  to the value */
-        if (!run->objective->linear)
-            adjoint->value[chunk] +=
-                objective_tile(run->objective, &run->job, tile, sums, bar, NULL);
-        return;
+    if (!spots_is_dark(run->job.frame, tile, sums)) {
+        adjoint->value[chunk] +=
+            adjoint_kernels_of(run)->close(&run->job, tile, run->factor, run->objective,
+                                           sums, adjoint->bar + chunk,
+                                           linear ? NULL : weight, photons);
+        adjoint->peak[chunk] = fmax(adjoint->peak[chunk], grid_largest(tile, photons));
+        if (!linear) keep_weights(run, tile, chunk, weight);
+    } else if (!linear) {
+        adjoint->value[chunk] +=
+            objective_tile(run->objective, &run->job, tile, sums, photons, NULL);
     }
-    adjoint->value[chunk] +=
-        adjoint_kernels_of(run)->close(&run->job, tile, run->factor, run->objective, sums,
-                                       adjoint->bar + chunk, photons);
-    adjoint->peak[chunk] = fmax(adjoint->peak[chunk], grid_largest(tile, photons));
 }
 
 /* ---- strips ---- */
@@ -172,7 +179,7 @@ static void add_pair_cotangents(const struct splat_area *splat_area,
         phys_displacement_vjp(weight * unit * unit * s->square);
 }
 
-/* Second step: adds the cotangents of one pair on a strip. */
+/* Adds the cotangents of one pair on a strip. */
 static void pair_vjp(const void *user, int chunk, const struct splat_area *splat_area,
                      const struct pair *pair, const struct reflections *list, int *hits)
 {
@@ -213,28 +220,15 @@ static void clear_all(const struct adjoint_work *adjoint)
     for (int i = 0; i < adjoint->chunks; i++) adjoint_clear(adjoint, i);
 }
 
-/* Computes the cotangents of the Bragg sums, after an image unless the objective is linear.
- * *peak becomes the brightest pixel of that image. */
-static nb_status weigh_sums(struct run *run, double *peak)
+static double largest_weight(const struct adjoint_work *adjoint)
 {
-    const struct adjoint_work *adjoint = run->adjoint;
-    const struct job weights = weights_of(run);
+    const double most = largest(adjoint->chunks, adjoint->most);
 
-    if (!run->objective->linear)
-        NB_TRY(spots_splat(run->progress, run->kernels, &run->job, &run->attempt,
-                           image_share, run->work));
-    grid_zero(&weights);
-    for (int i = 0; i < adjoint->chunks; i++) adjoint->peak[i] = adjoint->value[i] = 0;
-    each_tile(run, weigh_step);
-    *peak = largest(adjoint->chunks, adjoint->peak);
-    run->largest_weight = largest(adjoint->chunks, adjoint->value);
-    if (!(run->largest_weight > 0)) run->largest_weight = 1;
-    return NB_OK;
+    return most > 0 ? most : 1;
 }
 
-/* Runs the second and the third step with the cotangents of the sums. *peak becomes the
- * brightest pixel of the image. */
-static nb_status strips_vjp(struct run *run, double *peak)
+/* Visits the spots with the cotangents of the sums. */
+static nb_status visit_spots(struct run *run)
 {
     const double begin = run->objective->linear ? 0 : image_share;
     const struct strips strips = {
@@ -249,28 +243,40 @@ static nb_status strips_vjp(struct run *run, double *peak)
         .work = run->work,
     };
 
-    clear_all(run->adjoint);
-    NB_TRY(strips_run(run->progress, &strips));
-    each_tile(run, close_step);
-    *peak = largest(run->adjoint->chunks, run->adjoint->peak);
+    run->largest_weight = largest_weight(run->adjoint);
+    return strips_run(run->progress, &strips);
+}
+
+/* A linear objective: its cotangents, the spots with their sums, and the tiles. */
+static nb_status linear_steps(struct run *run)
+{
+    const struct job weights = weights_of(run);
+
+    do {
+        grid_clear(&weights);
+        clear_all(run->adjoint);
+        each_tile(run, weigh_step);
+        NB_TRY(visit_spots(run));
+        each_tile(run, close_step);
+    } while (spots_again(&run->job, largest(run->adjoint->chunks, run->adjoint->peak),
+                         &run->attempt));
     return NB_OK;
 }
 
-/* Runs all steps, again for every attempt at the image. */
-static nb_status all_steps(struct run *run)
+/* Any other objective: the image, the tiles with their cotangents, and the spots again. */
+static nb_status image_first_steps(struct run *run)
 {
-    double peak;
+    const struct job weights = weights_of(run);
 
-    if (run->objective->linear) {
-        do {
-            NB_TRY(weigh_sums(run, &peak));
-            NB_TRY(strips_vjp(run, &peak));
-        } while (spots_again(&run->job, peak, &run->attempt));
-        return NB_OK;
-    }
-    do NB_TRY(weigh_sums(run, &peak));
-    while (spots_again(&run->job, peak, &run->attempt));
-    return strips_vjp(run, &peak);
+    do {
+        NB_TRY(spots_splat(run->progress, run->kernels, &run->job, &run->attempt,
+                           image_share, run->work));
+        grid_clear(&weights);
+        clear_all(run->adjoint);
+        each_tile(run, close_step);
+    } while (spots_again(&run->job, largest(run->adjoint->chunks, run->adjoint->peak),
+                         &run->attempt));
+    return visit_spots(run);
 }
 
 nb_status spots_vjp(struct progress *progress, const struct kernel_set *kernels,
@@ -294,7 +300,7 @@ nb_status spots_vjp(struct progress *progress, const struct kernel_set *kernels,
     if (grid_is_empty(job))
         clear_all(adjoint);
     else
-        NB_TRY(all_steps(&run));
+        NB_TRY(objective->linear ? linear_steps(&run) : image_first_steps(&run));
     adjoint_sum_chunks(adjoint);
     return progress_end(progress);
 }

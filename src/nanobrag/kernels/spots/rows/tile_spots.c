@@ -1,0 +1,383 @@
+/*
+ * tile_spots.c - see tile_spots.h. Spots are found strip by strip, as those of an image. A
+ * strip holds whole rows of tiles, so one thread at a time appends to a row's list, and in
+ * the same order for any number of threads.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "kernels/spots/rows/tile_spots.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "kernels/spots/strips.h"
+#include "physics/pixel.h"
+
+/* The lists take at most so many spots, 288 MiB. */
+static const size_t most_spots = (size_t)1 << 23;
+
+/* A sample is left out below this share of the F^2 at which spots end in an image: towards
+ * the edge of a spot slopes fall off more slowly than F^2. */
+static const double slope_share = 0.01;
+
+int tile_spots_suit(const struct job *job)
+{
+    const struct phys_frame *f = job->frame;
+
+    return job->spec.shape != PHYS_SQUARE && job->spec.lookup != PHYS_TRICUBIC
+           && !phys_differs_by_source(f) && !f->each_omega && f->layer_mu == 0
+           && !f->amorphous_in_samples && f->oversample <= 1000 && f->nlayers <= 1000
+           && f->nfast <= 1 << 20;
+}
+
+/* ---- the lists ---- */
+
+/* The search for spots. */
+struct listing {
+    const struct splat_kernels *splat_kernels;
+    struct spots_work *work;
+    size_t *count; /* spots found, listed or not */
+    int *failed; /* 1: there is no memory */
+};
+
+static int grow_row(struct spot_row *row)
+{
+    const size_t most = row->most + row->most / 2 + 256;
+    struct tile_spot *spot = realloc(row->spot, most * sizeof *spot);
+
+    if (!spot) return 0;
+    row->spot = spot;
+    row->most = most;
+    return 1;
+}
+
+static void append(const struct listing *l, int at, const struct tile_spot *spot)
+{
+    struct spot_row *row = l->work->rows + at;
+    size_t count;
+
+#pragma omp atomic capture
+    count = ++*l->count;
+    if (count > most_spots) return;
+    if (row->n == row->most && !grow_row(row)) {
+#pragma omp atomic write
+        *l->failed = 1;
+        return;
+    }
+    row->spot[row->n++] = *spot;
+}
+
+static int min_int(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static int max_int(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+/* Returns the number of the first tile of a row of the window. */
+static int first_of_row(const struct window *window, int row)
+{
+    const int run = window->row[row];
+
+    return run < window->row[window->nrow] ? window->run[run].first : window->ntile;
+}
+
+/* Lists a rectangle of samples in every tile of the window that it overlaps. */
+static void list_outline(const struct listing *l, const struct splat_area *splat_area,
+                         const struct outline *at, struct tile_spot spot)
+{
+    const struct window *window = splat_area->window;
+    const int n = splat_area->frame->oversample;
+    const int fast = n * TILE_FAST, slow = n * TILE_SLOW; /* samples of a tile */
+
+    for (int s = at->slow[0] / slow; s * slow < at->slow[1]; s++)
+        for (int f = at->fast[0] / fast; f * fast < at->fast[1]; f++) {
+            const struct tile *tile = window_tile_at(window, s * TILE_SLOW, f * TILE_FAST);
+            const int f0 = max_int(at->fast[0], f * fast);
+            const int s0 = max_int(at->slow[0], s * slow);
+            const int row = s - window->first_row;
+
+            if (!tile) continue;
+            spot.tile = (unsigned short)(tile->number - first_of_row(window, row));
+            spot.fast = (unsigned short)(f0 - f * fast);
+            spot.slow = (unsigned short)(s0 - s * slow);
+            spot.width = (unsigned short)(min_int(at->fast[1], (f + 1) * fast) - f0);
+            spot.height = (unsigned short)(min_int(at->slow[1], (s + 1) * slow) - s0);
+            append(l, row, &spot);
+        }
+}
+
+/* Lists the spots of one pair in a strip. */
+static void list_pair(const void *user, int chunk, const struct splat_area *splat_area,
+                      const struct pair *pair, const struct reflections *list, int *hits)
+{
+    const struct listing *l = user;
+    const int n = l->splat_kernels->scan(pair, list, hits);
+    struct tile_spot spot = {.source = pair->index, .orientation = pair->orientation};
+    struct outline at[SPLAT_PAD];
+
+    (void)chunk;
+    spot.layer = (unsigned short)splat_area->layer;
+    for (int first = 0; first < n; first += SPLAT_PAD) {
+        const int found =
+            l->splat_kernels->outline(splat_area, pair, list, hits + first, n - first, at);
+
+        for (int i = 0; i < found; i++) {
+            const int hit = hits[first + at[i].hit];
+
+            spot.hkl[0] = (int)list->h[hit];
+            spot.hkl[1] = (int)list->k[hit];
+            spot.hkl[2] = (int)list->l[hit];
+            list_outline(l, splat_area, at + i, spot);
+        }
+    }
+}
+
+/* ---- the order of the tiles ---- */
+
+static int grow_order(struct spot_row *row, size_t tiles)
+{
+    if (row->most > row->ordered) {
+        free(row->order);
+        row->order = malloc(row->most * sizeof *row->order);
+        row->ordered = row->order ? row->most : 0;
+    }
+    if (tiles >= row->tiles) {
+        free(row->first);
+        row->first = malloc((tiles + 1) * sizeof *row->first);
+        row->tiles = row->first ? tiles + 1 : 0;
+    }
+    return row->ordered == row->most && row->tiles > tiles;
+}
+
+/* Orders the spots of a row by their tiles, those of a tile as they were found. Returns 0
+ * without memory. */
+static int sort_row(struct spot_row *row, size_t tiles)
+{
+    unsigned *first;
+
+    if (!grow_order(row, tiles)) return 0;
+    first = row->first;
+    memset(first, 0, (tiles + 1) * sizeof *first);
+    for (size_t i = 0; i < row->n; i++) first[row->spot[i].tile + 1]++;
+    for (size_t t = 0; t < tiles; t++) first[t + 1] += first[t];
+    for (size_t i = 0; i < row->n; i++)
+        row->order[first[row->spot[i].tile]++] = (unsigned)i;
+    memmove(first + 1, first, tiles * sizeof *first);
+    first[0] = 0;
+    return 1;
+}
+
+static int sort_rows(const struct job *job, struct spots_work *work)
+{
+    const struct window *window = job->window;
+    int sorted = 1;
+
+#pragma omp parallel for schedule(dynamic) num_threads(job->schedule.threads) \
+    reduction(& : sorted)
+    for (int r = 0; r < window->nrow; r++)
+        sorted &= sort_row(work->rows + r,
+                           (size_t)(first_of_row(window, r + 1) - first_of_row(window, r)));
+    return sorted;
+}
+
+static int grow_rows(struct spots_work *work, size_t n)
+{
+    if (n > work->nrows) {
+        struct spot_row *rows = realloc(work->rows, n * sizeof *rows);
+
+        if (!rows) return 0;
+        memset(rows + work->nrows, 0, (n - work->nrows) * sizeof *rows);
+        work->rows = rows;
+        work->nrows = n;
+    }
+    for (size_t r = 0; r < work->nrows; r++) work->rows[r].n = 0;
+    return 1;
+}
+
+nb_status tile_spots_find(struct progress *progress, const struct kernel_set *kernels,
+                          const struct job *job, const struct spots_attempt *attempt,
+                          double share, struct spots_work *work, int *listed)
+{
+    size_t count = 0;
+    int failed = 0;
+    const struct listing listing = {kernels->splat_precise, work, &count, &failed};
+    const struct strips strips = {
+        .job = job,
+        .radius = attempt->radius,
+        .share = share,
+        .visit = list_pair,
+        .user = &listing,
+        .work = work,
+    };
+
+    if (!grow_rows(work, (size_t)job->window->nrow))
+        return fail_memory(progress->ctx, "a list of spots");
+    NB_TRY(strips_run(progress, &strips));
+    *listed = count <= most_spots;
+    if (*listed && (failed || !sort_rows(job, work)))
+        return fail_memory(progress->ctx, "a list of spots");
+    return NB_OK;
+}
+
+struct spot_list tile_spots_of(const struct spots_work *work, const struct job *job,
+                               const struct tile *tile)
+{
+    const int at = tile->slow / TILE_SLOW - job->window->first_row;
+    const struct spot_row *row = work->rows + at;
+    const unsigned *first = row->first + tile->number - first_of_row(job->window, at);
+    const struct spot_list list = {row->spot, row->order + first[0], first[1] - first[0]};
+
+    return list;
+}
+
+void tile_spots_free(struct spots_work *work)
+{
+    for (size_t r = 0; r < work->nrows; r++) {
+        free(work->rows[r].spot);
+        free(work->rows[r].order);
+        free(work->rows[r].first);
+    }
+    free(work->rows);
+}
+
+size_t tile_spots_bytes(const struct spots_work *work)
+{
+    size_t bytes = work->nrows * sizeof *work->rows;
+
+    for (size_t r = 0; r < work->nrows; r++)
+        bytes += work->rows[r].most * sizeof *work->rows[r].spot
+                 + work->rows[r].ordered * sizeof *work->rows[r].order
+                 + work->rows[r].tiles * sizeof *work->rows[r].first;
+    return bytes;
+}
+
+/* ---- what the tiles share ---- */
+
+static void cross_product(const double *a, const double *b, double *out)
+{
+    out[0] = a[1] * b[2] - a[2] * b[1];
+    out[1] = a[2] * b[0] - a[0] * b[2];
+    out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+static void find_turn(const struct phys_orientation *at, struct row_turn *out)
+{
+    double stars[9];
+
+    (void)ewald_stars(at->axes, stars);
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++)
+            cross_product(at->axes + (size_t)3 * (size_t)i, stars + (size_t)3 * (size_t)j,
+                          out->turn[3 * i + j]);
+}
+
+static int any_source(const struct phys_frame *frame, const struct phys_frame_tangent *dot)
+{
+    for (int i = 0; i < frame->nsource; i++)
+        if (phys_source_inner(dot->source + i, dot->source + i) != 0) return 1;
+    return 0;
+}
+
+/* Appends a tangent to the blocks. */
+static void add_to_block(const struct tangents *along, int d, int shines,
+                         struct row_tangents *out)
+{
+    const struct phys_frame_tangent *dot = along->dot + d;
+    struct row_block *b = out->block + out->nblocks - 1;
+    int t;
+
+    if (out->nblocks == 0 || b->n == ROW_BLOCK) {
+        b = out->block + out->nblocks++;
+        memset(b, 0, sizeof *b);
+    }
+    t = b->n++;
+    b->which[t] = d;
+    b->turns |= along->rotates[d];
+    b->shines |= shines;
+    for (int k = 0; k < 9; k++) b->strain[k][t] = dot->strain[k];
+    for (int k = 0; k < 6; k++) b->metric[k][t] = dot->metric[k];
+    b->fudge[t] = dot->fudge;
+    b->b_factor[t] = dot->b_factor;
+}
+
+static int any_weight(const struct phys_frame *frame, const struct phys_frame_tangent *dot)
+{
+    for (int k = 0; k < frame->norientation; k++)
+        if (dot->rotation[k].weight != 0) return 1;
+    return 0;
+}
+
+/* Appends a tangent to those that move samples. */
+static void add_place(const struct phys_frame *frame, int d,
+                      const struct phys_frame_tangent *dot, struct row_tangents *out)
+{
+    struct row_place *p = out->place + out->nplaces++;
+    const double over = frame->oversample, sub = frame->pixel / over;
+
+    p->which = d;
+    for (int k = 0; k < 3; k++) {
+        p->place[k] = dot->pix0[k] + frame->layer_offset * dot->normal[k]
+                      + frame->normal[k] * dot->layer_offset;
+        p->into[k] =
+            frame->layer_step * dot->normal[k] + frame->normal[k] * dot->layer_step;
+        p->fast[k] = sub * dot->fast[k] + frame->fast[k] * dot->pixel / over;
+        p->slow[k] = sub * dot->slow[k] + frame->slow[k] * dot->pixel / over;
+        out->moments |= p->fast[k] != 0 || p->slow[k] != 0;
+    }
+}
+
+/* Appends a tangent to those that change the factors of a pixel. */
+static void add_factor(const struct job *job, int d, const struct phys_frame_tangent *dot,
+                       struct row_tangents *out)
+{
+    const struct phys_frame *frame = job->frame;
+    const int curved = frame->surface == PHYS_CURVED,
+              constant = frame->default_f != 0 && job->spec.lookup == PHYS_CONSTANT;
+    struct row_factor *f = out->factor + out->nfactors;
+    double relative = 2 * dot->peak / frame->peak;
+
+    if (constant) relative += 2 * dot->default_f / frame->default_f;
+    if (!frame->point_pixel) relative += 2 * dot->pixel / frame->pixel;
+    if (!frame->point_pixel && !curved)
+        relative += dot->close_distance / frame->close_distance;
+    if (curved) relative -= 2 * dot->distance / frame->distance;
+    f->which = d;
+    f->relative = relative;
+    f->more = dot->bragg_scale * phys_constant_factor(job->spec, frame);
+    f->kahn = dot->kahn;
+    f->source = dot->source[0];
+    f->polar = frame->polarised
+               && (dot->kahn != 0 || phys_source_inner(dot->source, dot->source) != 0);
+    out->nfactors += relative != 0 || f->more != 0 || f->polar != 0;
+}
+
+void tile_spots_tangents(const struct job *job, const struct tangents *along, double least,
+                         struct row_tangents *out)
+{
+    const struct phys_frame *frame = job->frame;
+
+    out->along = along;
+    out->least = slope_share * least;
+    out->scale = frame->bragg_scale * phys_constant_factor(job->spec, frame);
+    out->nblocks = out->nplaces = out->nfactors = out->moments = 0;
+    for (int d = 0; d < along->n; d++) {
+        const struct phys_frame_tangent *dot = along->dot + d;
+        const int shines = dot->fudge != 0 || dot->b_factor != 0 || any_source(frame, dot)
+                           || any_weight(frame, dot);
+
+        if (shines || along->rotates[d] || phys_changes(dot, PHYS_STRAIN | PHYS_WIDTH))
+            add_to_block(along, d, shines, out);
+        if (phys_changes(dot, PHYS_PLACE) || dot->pixel != 0 || dot->normal[0] != 0
+            || dot->normal[1] != 0 || dot->normal[2] != 0)
+            add_place(frame, d, dot, out);
+        add_factor(job, d, dot, out);
+    }
+    if (frame->oversample == 1) out->moments = 0;
+    for (int k = 0; k < frame->norientation; k++)
+        find_turn(frame->orientation + k, out->turn + k);
+}

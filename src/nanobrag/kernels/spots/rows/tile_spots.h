@@ -1,0 +1,48 @@
+/*
+ * tile_spots.h - the spots of a job listed tile by tile, for the rows of its Jacobian.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_SPOTS_ROWS_TILE_SPOTS_H
+#define NB_KERNELS_SPOTS_ROWS_TILE_SPOTS_H
+
+#include "base/progress.h"
+#include "kernels/kernels.h"
+#include "kernels/spots/spots.h"
+
+/* The spots of a row of tiles. */
+struct spot_row {
+    size_t n; /* spots */
+    struct tile_spot *spot; /* (most), as they were found */
+    unsigned *order; /* (ordered) their numbers, tile after tile */
+    unsigned *first; /* (tiles) where each tile begins in `order`, and the end */
+    size_t most, ordered, tiles; /* sizes of the arrays */
+};
+
+/* Returns 1 when the rows of a job can be computed from its spots: all samples of a pixel
+ * have the same factor, F is not interpolated, and the profile is not that of the square
+ * shape. */
+int tile_spots_suit(const struct job *job);
+
+/* Lists the spots of a job when they have the radius of an attempt. The lists are kept in
+ * `work`. *listed becomes 0 where they are too many. The search takes `share` of the
+ * progress. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+nb_status tile_spots_find(struct progress *progress, const struct kernel_set *kernels,
+                          const struct job *job, const struct spots_attempt *attempt,
+                          double share, struct spots_work *work, int *listed);
+
+/* Returns the spots of a tile. */
+struct spot_list tile_spots_of(const struct spots_work *work, const struct job *job,
+                               const struct tile *tile);
+
+/* Fills in what all tiles share. Its arrays have memory for all tangents and for all
+ * orientations of the frame. */
+void tile_spots_tangents(const struct job *job, const struct tangents *along, double least,
+                         struct row_tangents *out);
+
+void tile_spots_free(struct spots_work *work);
+
+/* Returns the bytes of memory that the lists take. */
+size_t tile_spots_bytes(const struct spots_work *work);
+
+#endif
