@@ -80,12 +80,13 @@ static void unpack(const struct job *job, const nb_array *image)
     for (int t = 0; t < grid_count(job); t++) {
         const struct tile tile = grid_tile(job, t);
         double photons[TILE_PIXELS];
+        struct listing listing;
 
         grid_read(job, &tile, photons);
-        for (int i = 0; i < TILE_PIXELS; i++)
-            if (grid_is_rendered(&tile, i))
-                array_set(image, tile.slow + i / TILE_FAST, tile.fast + i % TILE_FAST,
-                          photons[i]);
+        grid_list(&tile, &listing);
+        for (int i = 0; i < listing.n; i++)
+            array_set(image, tile.slow + listing.pixel[i] / TILE_FAST,
+                      tile.fast + listing.pixel[i] % TILE_FAST, photons[i]);
     }
 }
 

@@ -329,6 +329,12 @@ static void compare_results(const char *name, const struct results *a,
     tap_check(largest > 0 && b->value > 0, "  the loss is %.3g", b->value);
 }
 
+static int is_rounded(int number, const nb_options *options)
+{
+    return options->precision == NB_SINGLE
+           && (number == 4 || options->strategy == NB_SPOTS);
+}
+
 static int derivatives(void)
 {
     static struct results boxed, masked;
@@ -346,7 +352,9 @@ static int derivatives(void)
             find_results(ctx, &s, &by_box, o, &boxed);
             find_results(ctx, &s, &by_mask, o, &masked);
             (void)snprintf(name, sizeof name, "%s, scene %d", ways[w].name, number);
-            compare_results(name, &boxed, &masked, 1e-12);
+            /* Sums in float are rounded differently where other samples share them: those
+             * of a spot outside the boxes, or, behind a point spread, under the mask. */
+            compare_results(name, &boxed, &masked, is_rounded(number, o) ? 1e-7 : 1e-12);
         }
     nb_context_free(ctx);
     return TAP_PASS;

@@ -248,6 +248,16 @@ static double samples_of(const nb_simulator *sim, const struct phys_frame *frame
            * frame->oversample;
 }
 
+/* Returns the number of samples whose spots may all lie in the rendered pixels: those of
+ * the detector where there are boxes, which are around spots. */
+static double samples_around(const nb_simulator *sim, const struct phys_frame *frame)
+{
+    const struct window *w = &sim->window;
+
+    if (!w->boxed || w->count == 0) return samples_of(sim, frame);
+    return samples_of(sim, frame) / (double)w->count * w->nslow * w->nfast;
+}
+
 static void start_plans(nb_simulator *sim)
 {
     sim->plans.ctx = sim->ctx;
@@ -302,7 +312,8 @@ static nb_status build(nb_simulator *sim, const char *free_names, const nb_optio
     sim->window.mask = scene->detector.mask; /* the simulator's copy */
     /* An invalid scene is refused here, not at the first image. */
     NB_TRY(simulator_frame(sim, NULL, &first, &frame));
-    policy_strategy(&sim->policy, &frame, sim->spec, samples_of(sim, &frame));
+    policy_strategy(&sim->policy, &frame, sim->spec, samples_of(sim, &frame),
+                    samples_around(sim, &frame));
     NB_TRY(backend_choose(sim, &frame, samples_of(sim, &frame)));
     start_plans(sim);
     return sim->device.scene.gpu ? NB_OK : tune(sim, &first, &frame);

@@ -183,12 +183,13 @@ static void change_of(const nb_simulator *sim, const struct jacobian_tile *jacob
                       double *change)
 {
     const size_t nf = sim->params.f.n;
-    const int n = jacobian->tile.width * jacobian->tile.height;
+    const int n = grid_rendered(&jacobian->tile);
+    const size_t lanes = (size_t)grid_lanes(&jacobian->tile);
 
     memcpy(change, jacobian->change + (size_t)d * TILE_PIXELS, sizeof *change * (size_t)n);
     for (int c = 0; jacobian->columns && c < jacobian->columns->n; c++) {
         const size_t f = (size_t)jacobian->columns->used[c];
-        const double *column = jacobian->columns->slope + (size_t)c * (size_t)n;
+        const double *column = jacobian->columns->slope + (size_t)c * lanes;
         const double dot = f < nf ? sim->tangents.f_dot[(size_t)d * nf + f] : 0;
 
         for (int i = 0; dot != 0 && i < n; i++) change[i] += dot * column[i];
@@ -201,17 +202,20 @@ static void deliver_changes(const void *user, int chunk, const struct job *job,
 {
     const struct request *r = user;
     const struct tile *tile = &jacobian->tile;
+    struct listing listing;
     double change[TILE_PIXELS];
 
+    grid_list(tile, &listing);
     (void)chunk;
     (void)job;
     (void)adjoint_kernels;
     for (int d = 0; d < r->n; d++) {
         change_of(r->sim, jacobian, d, change);
-        for (int i = 0; i < tile->width * tile->height; i++) {
-            const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
+        for (int i = 0; i < listing.n; i++) {
+            const int pixel = listing.pixel[i];
 
-            if (grid_is_rendered(tile, i)) array_set(r->change + d, s, f, change[i]);
+            array_set(r->change + d, tile->slow + pixel / tile->width,
+                      tile->fast + pixel % tile->width, change[i]);
         }
     }
 }

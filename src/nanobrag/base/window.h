@@ -113,6 +113,9 @@ static inline int window_hides(const struct window *w)
 /* Returns 1 if a pixel of a rectangle (as `roi`) is rendered. */
 int window_overlaps(const struct window *window, const int rectangle[4]);
 
+/* Shrinks a rectangle to the rendered pixels in it. Returns 0 if there are none. */
+int window_shrink(const struct window *window, int rectangle[4]);
+
 /* ---- numbers of the pixels of the listed tiles, packed ---- */
 
 /* Returns how many numbers a packed array holds. Rows of a run follow each other, so that

@@ -79,9 +79,10 @@ static const double full = 1.0 / 3;
 static const double per_sample = 4, per_sample_single = 2;
 
 static void choose_strategy(struct policy *policy, const struct phys_frame *frame,
-                            struct phys_spec spec, double samples)
+                            struct phys_spec spec, double samples, double around)
 {
     const double pairs = (double)frame->nsource * frame->norientation;
+    const double share = spots_share(frame, spec, policy->tolerance);
     const double lanes =
         samples * pairs * (policy->kernels.single ? per_sample_single : per_sample);
 
@@ -90,12 +91,12 @@ static void choose_strategy(struct policy *policy, const struct phys_frame *fram
     policy->strategy = NB_LANES;
     if (spec.shape == PHYS_SQUARE || spec.shape == PHYS_ROUND)
         policy->why = "the spots of this crystal shape reach everywhere";
-    else if (spots_share(frame, spec, policy->tolerance) > full)
+    else if (share > full)
         policy->why =
             "at this tolerance the spots fill more than a third of reciprocal space";
     else {
-        policy->spots_work =
-            spots_cost(frame, spec, policy->tolerance, samples, 10 * lanes);
+        policy->spots_work = spots_cost(frame, spec, policy->tolerance,
+                                        fmin(samples, around * share), 10 * lanes);
         policy->why = "to find the spots would cost more than to sum every sample";
         if (policy->spots_work > lanes) return;
         policy->strategy = NB_SPOTS;
@@ -104,10 +105,10 @@ static void choose_strategy(struct policy *policy, const struct phys_frame *fram
 }
 
 void policy_strategy(struct policy *policy, const struct phys_frame *frame,
-                     struct phys_spec spec, double samples)
+                     struct phys_spec spec, double samples, double around)
 {
     policy->automatic = policy->strategy == NB_STRATEGY_AUTO;
-    if (policy->automatic) choose_strategy(policy, frame, spec, samples);
+    if (policy->automatic) choose_strategy(policy, frame, spec, samples, around);
     if (!policy->automatic && policy->strategy == NB_SPOTS
         && (spec.shape == PHYS_SQUARE || spec.shape == PHYS_ROUND))
         policy->why = "asked for, though spots of this crystal shape reach everywhere";

@@ -29,9 +29,10 @@ nb_status policy_kernels(nb_context *ctx, const nb_options *options, struct poli
 
 /* Choose the strategy by a first frame and its number of samples per orientation and
  * source: spots or lanes if the options leave it open, and lanes where spots are
- * impossible. Kernels in float are dropped where their rounding exceeds the tolerance. */
+ * impossible. The samples may hold all spots of `around` samples. Kernels in float are
+ * dropped where their rounding exceeds the tolerance. */
 void policy_strategy(struct policy *policy, const struct phys_frame *frame,
-                     struct phys_spec spec, double samples);
+                     struct phys_spec spec, double samples, double around);
 
 /* Set the strategy, with the reason in words. */
 void policy_set_strategy(struct policy *policy, int strategy, const char *why,

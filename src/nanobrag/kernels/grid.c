@@ -61,31 +61,31 @@ int grid_rendered(const struct tile *tile)
     return count;
 }
 
-static int shows(const struct tile *tile, int row, int column)
+int grid_lanes(const struct tile *tile)
 {
-    return (int)(tile->shown[row] >> column & 1);
+    const int n = grid_rendered(tile);
+
+    if (n == tile->width * tile->height) return n;
+    return (n + LISTING_STRIDE - 1) / LISTING_STRIDE * LISTING_STRIDE;
 }
 
-int grid_is_rendered(const struct tile *tile, int i)
+void grid_list(const struct tile *tile, struct listing *out)
 {
-    return shows(tile, i / tile->width, i % tile->width);
+    int n = 0;
+
+    for (int r = 0; r < tile->height; r++)
+        for (int i = 0; i < tile->width; i++) {
+            out->pixel[n] = (uint8_t)(r * tile->width + i);
+            n += (int)(tile->shown[r] >> i & 1);
+        }
+    out->n = n;
+    out->lanes = grid_lanes(tile);
+    for (; n < out->lanes; n++) out->pixel[n] = out->pixel[0];
 }
 
 int grid_is_empty(const struct job *job)
 {
     return job->window->ntile == 0;
-}
-
-/* Copies the first n pixels of row r of a tile; those that are not rendered become 0. */
-static void copy_row(const struct tile *tile, int r, int n, const double *from, double *to)
-{
-    if (tile->shown[r] == UINT32_MAX >> (TILE_FAST - tile->width)) {
-        memcpy(to, from, sizeof *to * (size_t)n);
-        return;
-    }
-    for (int i = 0; i < n; i++) to[i] = 0;
-    for (int i = 0; i < n; i++)
-        if (shows(tile, r, i)) to[i] = from[i];
 }
 
 static double largest_of(int n, const double *values)
@@ -102,22 +102,15 @@ static double largest_of(int n, const double *values)
 
 double grid_largest(const struct tile *tile, const double *values)
 {
-    double largest = 0, row[TILE_FAST];
-
-    for (int r = 0; r < tile->height; r++) {
-        copy_row(tile, r, tile->width, values + (size_t)r * (size_t)tile->width, row);
-        largest = fmax(largest, largest_of(tile->width, row));
-    }
-    return largest;
+    return largest_of(grid_rendered(tile), values);
 }
 
 double grid_sum(const struct tile *tile, const double *values)
 {
+    const int n = grid_rendered(tile);
     double sum = 0;
 
-    for (int r = 0; r < tile->height; r++)
-        for (int i = 0; i < tile->width; i++)
-            sum += shows(tile, r, i) ? values[r * tile->width + i] : 0;
+    for (int i = 0; i < n; i++) sum += values[i];
     return sum;
 }
 
@@ -132,28 +125,50 @@ static double *row_of(const struct job *job, const struct tile *tile, int r)
     return job->photons + window_place(window_run_of(w, s, tile->fast), s, tile->fast);
 }
 
+/* Returns 1 when all pixels of row r of a tile are rendered. */
+static int is_full(const struct tile *tile, int r)
+{
+    return tile->shown[r] == UINT32_MAX >> (TILE_FAST - tile->width);
+}
+
 void grid_read(const struct job *job, const struct tile *tile, double *values)
 {
-    for (int r = 0; r < tile->height; r++, values += tile->width)
-        if (tile->shown[r])
-            copy_row(tile, r, tile->width, row_of(job, tile, r), values);
-        else
-            memset(values, 0, sizeof *values * (size_t)tile->width);
+    for (int r = 0; r < tile->height; r++) {
+        const double *from;
+
+        if (!tile->shown[r]) continue;
+        from = row_of(job, tile, r);
+        if (is_full(tile, r)) {
+            memcpy(values, from, sizeof *values * (size_t)tile->width);
+            values += tile->width;
+            continue;
+        }
+        for (int i = 0; i < tile->width; i++)
+            if (tile->shown[r] >> i & 1) *values++ = from[i];
+    }
+}
+
+/* Returns how many pixels of a tile along an edge have a place in the photons. */
+static int places(const struct job *job, int first, int size, int end)
+{
+    return job->packed || end - first > size ? size : end - first;
 }
 
 double grid_write(const struct job *job, const struct tile *tile, const double *values)
 {
-    const int across = job->packed ? tile->width : job->window->nfast - tile->fast;
-    const int down = job->packed ? tile->height : job->window->nslow - tile->slow;
-    const int width = across < tile->width ? across : tile->width;
-    const int height = down < tile->height ? down : tile->height;
-    double largest = 0;
+    const int width = places(job, tile->fast, tile->width, job->window->nfast);
+    const int height = places(job, tile->slow, tile->height, job->window->nslow);
+    const double *next = values;
 
-    for (int r = 0; r < height; r++, values += tile->width) {
+    for (int r = 0; r < height; r++) {
         double *to = row_of(job, tile, r);
 
-        copy_row(tile, r, width, values, to);
-        largest = fmax(largest, largest_of(width, to));
+        if (is_full(tile, r)) {
+            memcpy(to, next, sizeof *to * (size_t)tile->width);
+            next += tile->width;
+            continue;
+        }
+        for (int i = 0; i < width; i++) to[i] = tile->shown[r] >> i & 1 ? *next++ : 0;
     }
-    return largest;
+    return grid_largest(tile, values);
 }

@@ -29,19 +29,35 @@ void grid_clear(const struct job *job);
 /* Returns how many pixels of a tile are rendered. */
 int grid_rendered(const struct tile *tile);
 
-/* Returns 1 when pixel i of a tile, counted row after row, is rendered. */
-int grid_is_rendered(const struct tile *tile, int i);
+/*
+ * The rendered pixels of a tile, row after row: pixel[i] is the number of pixel i in the
+ * tile. In this order are all numbers of a tile that kernels read and write, in arrays of
+ * TILE_PIXELS. Unless every pixel is rendered, the first one is repeated until whole
+ * vectors are full, so that a pixel is computed by the same instructions whichever others
+ * are rendered; of the repeated ones what is read is 0, and what is written has no use.
+ */
+enum { LISTING_STRIDE = 16 };
+
+struct listing {
+    int n, lanes; /* rendered pixels; with the repeated ones */
+    uint8_t pixel[TILE_PIXELS];
+};
+
+void grid_list(const struct tile *tile, struct listing *out);
+
+/* Returns the number of lanes that grid_list() finds. */
+int grid_lanes(const struct tile *tile);
 
 /* Returns 1 when the job renders no pixel at all. */
 int grid_is_empty(const struct job *job);
 
-/* Returns the largest modulus of a tile's values over its rendered pixels. */
+/* Returns the largest modulus of a tile's values. */
 double grid_largest(const struct tile *tile, const double *values);
 
-/* Returns the sum of a tile's values over its rendered pixels. */
+/* Returns the sum of a tile's values. */
 double grid_sum(const struct tile *tile, const double *values);
 
-/* Copies a tile out of the photons; pixels that are not rendered read as 0. */
+/* Copies a tile out of the photons. */
 void grid_read(const struct job *job, const struct tile *tile, double *values);
 
 /* Copies a tile's values to the photons; pixels that are not rendered become 0. Returns the

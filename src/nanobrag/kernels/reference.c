@@ -22,11 +22,21 @@ static double evaluations(const struct phys_frame *frame)
            * frame->norientation;
 }
 
-/* Returns 1 for a pixel of a tile that is rendered and lies in the image. */
-static int is_wanted(const struct phys_frame *frame, const struct tile *tile, int i)
+/* A rendered pixel. */
+struct place {
+    int s, f, inside; /* 1: inside the image, as those of a window are */
+};
+
+static struct place place_of(const struct phys_frame *frame, const struct tile *tile,
+                             const struct listing *listing, int i)
 {
-    return tile->slow + i / tile->width < frame->nslow
-           && tile->fast + i % tile->width < frame->nfast && grid_is_rendered(tile, i);
+    const int pixel = listing->pixel[i];
+    struct place p;
+
+    p.s = tile->slow + pixel / tile->width;
+    p.f = tile->fast + pixel % tile->width;
+    p.inside = p.s < frame->nslow && p.f < frame->nfast;
+    return p;
 }
 
 /* `progress` may be NULL. */
@@ -35,21 +45,22 @@ static inline void run(struct phys_spec spec, struct progress *progress,
                        double *photons)
 {
     const struct phys_view view = phys_view(frame);
-    const int pixels = tile->width * tile->height;
     const double most = EVALUATIONS_PER_REPORT / 8.0, each = evaluations(frame);
+    struct listing listing;
     double since = 0;
 
-    for (int i = 0; i < pixels; i++) {
-        const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
+    grid_list(tile, &listing);
+    for (int i = 0; i < listing.n; i++) {
+        const struct place p = place_of(frame, tile, &listing, i);
 
         if (progress && since >= most) {
-            if (progress_within(progress, (double)i / pixels)) return;
+            if (progress_within(progress, (double)i / listing.n)) return;
             since = 0;
         }
-        photons[i] = 0;
-        if (!is_wanted(frame, tile, i)) continue;
         since += each;
-        photons[i] = phys_finish(frame, phys_pixel(spec, frame, &view, s, f));
+        photons[i] = 0;
+        if (p.inside)
+            photons[i] = phys_finish(frame, phys_pixel(spec, frame, &view, p.s, p.f));
     }
 }
 
@@ -58,15 +69,17 @@ static void omega_of(const struct phys_frame *frame, const struct tile *tile, do
     const struct phys_detector det = phys_detector(frame);
     const int n = frame->oversample, all = frame->each_omega;
     const int layers = all ? frame->nlayers : 1, subs = all ? n * n : 1;
+    struct listing listing;
 
-    for (int i = 0; i < tile->width * tile->height; i++) {
-        const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
+    grid_list(tile, &listing);
+    for (int i = 0; i < listing.n; i++) {
+        const struct place p = place_of(frame, tile, &listing, i);
 
         omega[i] = 0;
         for (int layer = 0; layer < layers; layer++)
             for (int sub = 0; sub < subs; sub++)
                 omega[i] +=
-                    phys_solid_angle(&det, phys_sub_pixel(&det, n, s, f, sub,
+                    phys_solid_angle(&det, phys_sub_pixel(&det, n, p.s, p.f, sub,
                                                           det.layer_offset
                                                               + layer * det.layer_step));
         omega[i] /= (double)layers * subs;
@@ -101,14 +114,14 @@ static inline void jacobian(struct phys_spec spec, const struct job *job,
     const struct phys_frame *frame = job->frame;
     const struct phys_view view = phys_view(frame);
     const int sources = frame->nsource, orientations = frame->norientation;
-    const int pixels = tile->width * tile->height;
+    struct listing listing;
     const size_t lists = (size_t)sources * sizeof(struct phys_source)
                          + (size_t)orientations * sizeof(struct phys_rotation);
 
     run(spec, NULL, frame, tile, photons);
-    for (int i = 0; i < pixels; i++) {
-        const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
-        const int wanted = is_wanted(frame, tile, i);
+    grid_list(tile, &listing);
+    for (int i = 0; i < listing.n; i++) {
+        const struct place p = place_of(frame, tile, &listing, i);
         struct phys_frame_tangent bar = {0};
 
         bar.source = workspace;
@@ -117,11 +130,12 @@ static inline void jacobian(struct phys_spec spec, const struct job *job,
         bar.touched = columns ? &columns->touched : NULL;
         memset(workspace, 0, lists);
         if (columns && columns->full) return;
-        if (wanted) phys_pixel_vjp(spec, frame, &view, s, f, 1, &bar);
+        if (p.inside) phys_pixel_vjp(spec, frame, &view, p.s, p.f, 1, &bar);
         for (int d = 0; d < along->n; d++)
             change[(size_t)d * TILE_PIXELS + (size_t)i] =
-                wanted ? phys_frame_inner(sources, orientations, &bar, along->dot + d) : 0;
-        if (columns && wanted) pixel_columns(&bar, i, pixels, columns);
+                p.inside ? phys_frame_inner(sources, orientations, &bar, along->dot + d)
+                         : 0;
+        if (columns && p.inside) pixel_columns(&bar, i, listing.lanes, columns);
     }
 }
 
@@ -133,16 +147,18 @@ static inline double objective_back(struct phys_spec spec, const struct job *job
     const struct phys_frame *frame = job->frame;
     const struct phys_view view = phys_view(frame);
     double photons_bar[TILE_PIXELS], value, sum = 0;
+    struct listing listing;
 
     (void)workspace;
     run(spec, NULL, frame, tile, photons);
     value = objective_tile(objective, job, tile, photons, photons_bar, NULL);
-    for (int i = 0; i < tile->width * tile->height; i++) {
-        const int s = tile->slow + i / tile->width, f = tile->fast + i % tile->width;
+    grid_list(tile, &listing);
+    for (int i = 0; i < listing.n; i++) {
+        const struct place p = place_of(frame, tile, &listing, i);
 
         sum += photons_bar[i] * photons[i];
         if (photons_bar[i] != 0)
-            phys_pixel_vjp(spec, frame, &view, s, f, photons_bar[i], bar);
+            phys_pixel_vjp(spec, frame, &view, p.s, p.f, photons_bar[i], bar);
     }
     return objective->linear ? sum : value;
 }

@@ -18,12 +18,15 @@ void signature_of(const struct job *job, int repeats, int threads, uint64_t *sig
         STANDARD_FLOATS;
         const struct tile tile = grid_tile(job, t);
 
-        for (int i = 0; i < TILE_PIXELS; i++) {
-            const int s = tile.slow + i / TILE_FAST, f = tile.fast + i % TILE_FAST;
+        struct listing listing;
 
-            if (grid_is_rendered(&tile, i))
-                signature[(size_t)s * (size_t)frame->nfast + (size_t)f] =
-                    phys_pixel_signature(job->spec, repeats, frame, &view, s, f);
+        grid_list(&tile, &listing);
+        for (int i = 0; i < listing.n; i++) {
+            const int s = tile.slow + listing.pixel[i] / TILE_FAST;
+            const int f = tile.fast + listing.pixel[i] % TILE_FAST;
+
+            signature[(size_t)s * (size_t)frame->nfast + (size_t)f] =
+                phys_pixel_signature(job->spec, repeats, frame, &view, s, f);
         }
     }
 }

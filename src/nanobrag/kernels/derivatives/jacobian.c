@@ -153,7 +153,7 @@ static double part_jacobian(const struct run *run,
         peak = part_jacobian(run, adjoint_kernels, one, chunk, workspace);
         return fmax(peak, part_jacobian(run, adjoint_kernels, other, chunk, workspace));
     }
-    if (columns) add_default(run, tile.width * tile.height, columns, workspace->change);
+    if (columns) add_default(run, grid_lanes(&tile), columns, workspace->change);
     run->reader->tile(run->reader->user, chunk, job, adjoint_kernels, &jacobian);
     if (columns) columns_clear(columns);
     return grid_largest(&tile, photons);

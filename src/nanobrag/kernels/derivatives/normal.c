@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "kernels/grid.h"
+
 enum { CHUNK_MEMORY = 1 << 28 };
 
 /* Returns how many numbers the sums of a chunk hold. */
@@ -62,7 +64,7 @@ static void clear_sums(const void *user, int chunk)
 
 /* The weights of the pixels of a tile: `bar` in the gradient, `weight` in the matrix. */
 struct weights {
-    int n;
+    int n, lanes; /* pixels, and numbers of a column (kernels/grid.h) */
     double bar[TILE_PIXELS], weight[TILE_PIXELS];
 };
 
@@ -89,7 +91,7 @@ static void add_structure_factors(int coupling, const struct jacobian_sizes *n,
 
     for (int c = 0; c < jacobian->columns->n; c++) {
         const size_t f = (size_t)jacobian->columns->used[c];
-        const double *column = jacobian->columns->slope + (size_t)c * (size_t)w->n;
+        const double *column = jacobian->columns->slope + (size_t)c * (size_t)w->lanes;
 
         if (f >= n->f) continue; /* the column of default_f, which is a dense parameter */
         multiply(w->n, w->weight, column, weighted);
@@ -114,7 +116,8 @@ static void add_tile(const void *user, int chunk, const struct job *job,
     struct weights w;
     double weighted[TILE_PIXELS];
 
-    w.n = jacobian->tile.width * jacobian->tile.height;
+    w.n = grid_rendered(&jacobian->tile);
+    w.lanes = grid_lanes(&jacobian->tile);
     s->value += objective_tile(run->objective, job, &jacobian->tile, jacobian->photons,
                                w.bar, w.weight);
     for (size_t i = 0; i < n->tangents; i++) {

@@ -3,31 +3,33 @@
 
 #include <string.h>
 
+#include "kernels/grid.h"
+
 double objective_tile(const struct objective *objective, const struct job *job,
                       const struct tile *tile, const double *photons, double *bar,
                       double *weight)
 {
-    const size_t nfast = (size_t)job->frame->nfast;
+    const size_t nfast = (size_t)job->frame->nfast, lanes = (size_t)grid_lanes(tile);
+    size_t place = 0;
     double sum = 0;
 
     if (objective->given) {
-        memcpy(bar, objective->given, sizeof *bar * (size_t)(tile->width * tile->height));
+        memcpy(bar, objective->given, sizeof *bar * lanes);
         return 0;
     }
-    memset(bar, 0, sizeof *bar * (size_t)(tile->width * tile->height));
-    if (weight) memset(weight, 0, sizeof *bar * (size_t)(tile->width * tile->height));
+    memset(bar, 0, sizeof *bar * lanes);
+    if (weight) memset(weight, 0, sizeof *bar * lanes);
     for (int row = 0; row < tile->height; row++) {
         const uint64_t shown = tile->shown[row];
         const size_t start = (size_t)(tile->slow + row) * nfast + (size_t)tile->fast;
 
         for (int at = 0, n = 0; shown >> at; at += n + 1) {
-            const size_t place = (size_t)row * (size_t)tile->width + (size_t)at;
-
             for (n = 0; shown >> (at + n) & 1; n++) continue;
             if (n > 0)
                 sum +=
                     objective->row(objective->user, start + (size_t)at, n, photons + place,
                                    bar + place, weight ? weight + place : NULL);
+            place += (size_t)n;
         }
     }
     return sum;
@@ -39,7 +41,8 @@ void objective_ahead(const struct objective *objective, const struct job *job,
     const size_t nfast = (size_t)job->frame->nfast;
 
     for (int row = 0; objective->ahead && row < tile->height; row++)
-        objective->ahead(objective->user,
-                         (size_t)(tile->slow + row) * nfast + (size_t)tile->fast,
-                         tile->width);
+        if (tile->shown[row])
+            objective->ahead(objective->user,
+                             (size_t)(tile->slow + row) * nfast + (size_t)tile->fast,
+                             tile->width);
 }

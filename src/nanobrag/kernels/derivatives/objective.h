@@ -25,8 +25,8 @@ struct objective {
     const double *given; /* bar of the tile, where it is known already; else NULL */
 };
 
-/* Computes bar and, unless NULL, weight for all pixels of a tile; both are 0 at pixels that
- * the job does not render. Returns the contribution of the tile to L. */
+/* Computes bar and, unless NULL, weight for the pixels of a tile (kernels/grid.h). Returns
+ * the contribution of the tile to L. */
 double objective_tile(const struct objective *objective, const struct job *job,
                       const struct tile *tile, const double *photons, double *bar,
                       double *weight);

@@ -230,8 +230,7 @@ static void amorphous_vjp(const struct job *job, const struct tile *tile,
     struct cotangent p;
 
     if (amorphous_is_fixed(job)) return;
-    memcpy(p.photons_bar, photons_bar,
-           sizeof *photons_bar * (size_t)(tile->width * tile->height));
+    memcpy(p.photons_bar, photons_bar, sizeof *photons_bar * (size_t)a.listing.lanes);
     amorphous_back(job, &a, &l, &p, &to);
 }
 
@@ -248,7 +247,7 @@ static void amorphous_jacobian(const struct job *job, const struct tile *tile,
     clear_numbers(along, &r);
     r.columns = NULL;
     r.change = change;
-    for (int i = 0; i < tile->width * tile->height; i++) p.photons_bar[i] = 1;
+    for (int i = 0; i < a.listing.lanes; i++) p.photons_bar[i] = 1;
     amorphous_back(job, &a, &l, &p, &to);
     close_jacobian(&l, &r);
 }

@@ -110,11 +110,12 @@ double CLOSE_PIXELS(const struct job *job, const struct tile *tile, double facto
         frame->amorphous_scale != 0 && !(job->amorphous_fixed & PHYS_FIXED_SHAPE);
     const double bragg = factor * frame->bragg_scale;
     const double amorphous = frame->amorphous_scale * amorphous_of_sources(frame);
-    _Alignas(64) wide first, centre, bright;
+    _Alignas(64) wide first, centre, bright, f2 = {0};
     struct lanes l, at_centre;
     struct cotangent p;
     double value;
 
+    memcpy(f2, sums, sizeof *sums * (size_t)a.listing.n);
     take_tile(&a, &l);
     place_pixels(&a, 0, &l, first);
     if (apart) {
@@ -125,13 +126,12 @@ double CLOSE_PIXELS(const struct job *job, const struct tile *tile, double facto
     }
 #pragma omp simd
     for (int i = 0; i < l.n; i++)
-        photons[i] = bragg * sums[i] * first[i] + amorphous * centre[i];
+        photons[i] = bragg * f2[i] * first[i] + amorphous * centre[i];
     value = objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
     for (int i = 0; weight && i < l.n; i++) weight[i] = p.photons_bar[i] * bragg * first[i];
 #pragma omp simd
     for (int i = 0; i < l.n; i++)
-        bright[i] =
-            p.photons_bar[i] * (bragg * sums[i] + (moved && !apart ? amorphous : 0));
+        bright[i] = p.photons_bar[i] * (bragg * f2[i] + (moved && !apart ? amorphous : 0));
     pixels_back(&a, &l, bright, bar);
     if (moved && apart) {
 #pragma omp simd
@@ -141,7 +141,7 @@ double CLOSE_PIXELS(const struct job *job, const struct tile *tile, double facto
     if (frame->amorphous_scale != 0
         && job->amorphous_fixed != (PHYS_FIXED_SHAPE | PHYS_FIXED_SCALE))
         amorphous_scales(job, MOMENTS.product(l.n, p.photons_bar, centre), bar);
-    lane_multiply_to(l.n, sums, first, bright);
+    lane_multiply_to(l.n, f2, first, bright);
     lane_scales(job->spec, frame, factor, l.n, &p, bright, &to);
     return objective->linear ? MOMENTS.product(l.n, p.photons_bar, photons) : value;
 }

@@ -8,6 +8,7 @@
 #ifndef NB_KERNELS_LANES_LANE_PLACES_H
 #define NB_KERNELS_LANES_LANE_PLACES_H
 
+#include "kernels/grid.h"
 #include "kernels/lanes/lane_types.h"
 #include "physics/pixel.h"
 
@@ -15,8 +16,7 @@
 struct launch {
     const struct phys_frame *frame;
     const struct tile *tile;
-    int width,
-        height; /* of the part of the tile, from its first pixel on, that is computed */
+    struct listing listing; /* of the tile's rendered pixels, each of which has a lane */
     struct phys_view view;
     int weighted; /* 1: the pixels differ in the weight of a sub-pixel */
     int per_source; /* 1: some factor differs between sources and pixels */
@@ -30,8 +30,7 @@ static struct launch launch_of(const struct phys_frame *frame, const struct tile
     a.reach = NULL;
     a.frame = frame;
     a.tile = tile;
-    a.width = tile->width;
-    a.height = tile->height;
+    grid_list(tile, &a.listing);
     a.view = phys_view(frame);
     a.weighted = phys_differs_by_sample(frame);
     a.per_source = phys_differs_by_source(frame);
@@ -115,21 +114,29 @@ static void place_patch(const struct launch *a, double depth, struct lanes *l)
                                    (real)(n * tile->height) / 2);
 }
 
-/* Assigns the pixels to the lanes, row after row. */
-static void take_tile(const struct launch *a, struct lanes *l)
+/* Assigns the listed pixels to the lanes. */
+static void take_listed(const struct launch *a, const struct listing *listing,
+                        struct lanes *l)
 {
     const struct tile *tile = a->tile;
     const real n = (real)a->frame->oversample, half = (real)0.5 * n;
-    const real width = (real)a->width, per_width = 1 / width;
+    const real width = (real)tile->width, per_width = 1 / width;
 
-    l->n = a->width * a->height;
+    l->n = listing->lanes;
 #pragma omp simd
     for (int i = 0; i < l->n; i++) {
-        const real row = floor(((real)i + (real)0.5) * per_width);
+        const real pixel = (real)listing->pixel[i];
+        const real row = floor((pixel + (real)0.5) * per_width);
 
-        l->fast[i] = n * ((real)i - row * width) - half * (real)tile->width;
+        l->fast[i] = n * (pixel - row * width) - half * (real)tile->width;
         l->slow[i] = n * row - half * (real)tile->height;
     }
+}
+
+/* Assigns the rendered pixels of the tile to the lanes. */
+static void take_tile(const struct launch *a, struct lanes *l)
+{
+    take_listed(a, &a->listing, l);
 }
 
 /* Computes the positions of sub-pixel `sub` of every pixel, or of its centre (-1), at a

@@ -140,30 +140,11 @@ static int count_source(struct progress *progress, const struct launch *a, doubl
     return progress_within(progress, *sources / (samples * a->frame->nsource));
 }
 
-/* Returns a launch of the part of a tile that lies inside the detector. */
-static struct launch launch_inside(const struct phys_frame *frame, const struct tile *tile)
-{
-    struct launch a = launch_of(frame, tile);
-
-    if (tile->fast + a.width > frame->nfast) a.width = frame->nfast - tile->fast;
-    if (tile->slow + a.height > frame->nslow) a.height = frame->nslow - tile->slow;
-    return a;
-}
-
-/* Moves the photons of the lanes, row after row, to their places in the tile. */
-static void spread_rows(const struct launch *a, double *photons)
-{
-    const size_t width = (size_t)a->width, stride = (size_t)a->tile->width;
-
-    for (size_t row = (size_t)a->height; width < stride && row-- > 1;)
-        memmove(photons + row * stride, photons + row * width, width * sizeof *photons);
-}
-
 PHYS_FN void run(struct phys_spec spec, const struct loops *loops,
                  struct progress *progress, const struct phys_frame *frame,
                  const struct tile *tile, double *photons)
 {
-    const struct launch a = launch_inside(frame, tile);
+    const struct launch a = launch_of(frame, tile);
     const int single_orientation = spec.single_orientation && is_single_orientation(&a);
     const int subs = frame->oversample * frame->oversample;
     struct lanes l;
@@ -190,54 +171,41 @@ PHYS_FN void run(struct phys_spec spec, const struct loops *loops,
         }
     }
     finish(&a, phys_constant_factor(spec, frame), &l, photons);
-    spread_rows(&a, photons);
-}
-
-/* Assigns the listed pixels of the tile to the lanes. */
-static void take_listed(const struct launch *a, int n, const int *listed, struct lanes *l)
-{
-    const struct tile *tile = a->tile;
-    const real over = (real)a->frame->oversample, half = (real)0.5 * over;
-
-    l->n = n;
-    for (int i = 0; i < n; i++) {
-        const int row = listed[i] / tile->width, column = listed[i] - row * tile->width;
-
-        l->fast[i] = over * (real)column - half * (real)tile->width;
-        l->slow[i] = over * (real)row - half * (real)tile->height;
-    }
 }
 
 /* Finishes the pixels of a tile whose sum is not 0, when the photons depend only on the
- * sum and the first sample. The list is padded to a multiple of every vector's length,
- * so that a pixel is computed by the same instructions whatever its neighbours are. */
+ * sum and the first sample. They are listed as those of a tile of which only they are
+ * rendered. */
 static void finish_lit(const struct phys_frame *frame, const struct tile *tile,
                        double factor, double *photons)
 {
-    enum { STRIDE = 16 };
     const struct launch a = launch_of(frame, tile);
-    int listed[TILE_PIXELS] = {0}, n = 0, lit;
+    struct listing lit = {0};
+    int place[TILE_PIXELS] = {0}; /* of the lit ones among the rendered ones */
     double sums[TILE_PIXELS];
     struct lanes l;
     _Alignas(64) lane capture;
 
-    for (int i = 0; i < tile->width * tile->height; i++) {
-        listed[n] = i;
-        n += photons[i] != 0;
+    for (int i = 0; i < a.listing.n; i++) {
+        lit.pixel[lit.n] = a.listing.pixel[i];
+        place[lit.n] = i;
+        lit.n += photons[i] != 0;
     }
-    lit = n;
-    while (n % STRIDE) listed[n++] = listed[0];
-    take_listed(&a, n, listed, &l);
-    lane_fill(n, l.centre, 0);
-    lane_fill_wide(n, l.amorphous, 0);
-    lane_fill(n, l.omega, 1);
-    lane_fill(n, l.capture, 1);
-    for (int i = 0; i < n; i++) l.bragg[i] = photons[listed[i]];
+    for (lit.lanes = lit.n; lit.lanes % LISTING_STRIDE; lit.lanes++) {
+        lit.pixel[lit.lanes] = lit.pixel[0];
+        place[lit.lanes] = place[0];
+    }
+    take_listed(&a, &lit, &l);
+    lane_fill(l.n, l.centre, 0);
+    lane_fill_wide(l.n, l.amorphous, 0);
+    lane_fill(l.n, l.omega, 1);
+    lane_fill(l.n, l.capture, 1);
+    for (int i = 0; i < l.n; i++) l.bragg[i] = photons[place[i]];
     place_patch(&a, phys_layer_depth(a.frame, 0), &l);
     lane_place_samples(&a, 0, 0, &l);
     lane_sample_factors(&a, 0, 0, &l, capture);
     finish(&a, factor, &l, sums);
-    for (int i = 0; i < lit; i++) photons[listed[i]] = sums[i];
+    for (int i = 0; i < lit.n; i++) photons[place[i]] = sums[i];
 }
 
 static void finish_tile(const struct phys_frame *frame, const struct tile *tile,
@@ -253,7 +221,7 @@ static void finish_tile(const struct phys_frame *frame, const struct tile *tile,
         return;
     }
     lane_clear_sums(&a, &l);
-    memcpy(l.bragg, photons, sizeof *photons * (size_t)l.n);
+    memcpy(l.bragg, photons, sizeof *photons * (size_t)a.listing.n);
     for (int layer = 0; layer < (all ? frame->nlayers : 1); layer++) {
         place_patch(&a, phys_layer_depth(a.frame, layer), &l);
         for (int sub = 0; sub < (all ? frame->oversample * frame->oversample : 1); sub++) {

@@ -410,13 +410,8 @@ static int outline(const struct splat_area *splat_area, const struct pair *pair,
     const int count = locate_batch(splat_area, pair, list, hits, n, &at);
     int found = 0;
 
-    for (int i = 0; i < count; i++) {
-        const struct outline o = {{(int)at.first_fast[i], (int)at.last_fast[i] + 1},
-                                  {(int)at.first_slow[i], (int)at.last_slow[i] + 1},
-                                  i};
-
-        if (at.seen[i] != 0 && overlaps_window(splat_area, &at, i)) out[found++] = o;
-    }
+    for (int i = 0; i < count; i++)
+        if (at.seen[i] != 0) found += find_outline(splat_area, &at, i, out + found);
     return found;
 }
 

@@ -230,8 +230,9 @@ static double halvings_of(double times)
 static int start_spot(struct walk *w, int i)
 {
     const struct located *at = &w->at;
+    struct outline spot;
 
-    if (!(at->seen[i] != 0 && overlaps_window(w->splat_area, at, i))) return 0;
+    if (at->seen[i] == 0 || !find_outline(w->splat_area, at, i, &spot)) return 0;
     if (w->own_f) {
         const struct phys_box box = phys_box(w->splat_area->frame);
 
@@ -241,10 +242,9 @@ static int start_spot(struct walk *w, int i)
         if (w->f == 0) return 0;
         w->halvings = halvings_of(w->splat_area->frame->f_max / w->f);
     }
-    w->spot.fast[0] = w->fast = (int)at->first_fast[i];
-    w->spot.fast[1] = (int)at->last_fast[i] + 1;
-    w->slow = (int)at->first_slow[i];
-    w->spot.slow[1] = (int)at->last_slow[i] + 1;
+    w->spot = spot;
+    w->fast = spot.fast[0];
+    w->slow = spot.slow[0];
     return 1;
 }
 

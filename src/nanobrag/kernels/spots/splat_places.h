@@ -119,6 +119,11 @@ static int min_int(int a, int b)
     return a < b ? a : b;
 }
 
+static int max_int(int a, int b)
+{
+    return a > b ? a : b;
+}
+
 /* Returns the pixel of a sample along an axis, for `over` sub-pixels. A quotient takes
  * longer than all else that is done with most samples. */
 static inline int pixel_of(int over, int sample)
@@ -126,23 +131,34 @@ static inline int pixel_of(int over, int sample)
     return over == 1 ? sample : sample / over;
 }
 
-/* Returns 1 when spot i of a batch overlaps a pixel that is rendered. */
-static int overlaps_window(const struct splat_area *splat_area, const struct located *at,
-                           int i)
+/* Finds the rectangle of samples of spot i of a batch, which is seen; of boxes only the
+ * part around the pixels that are rendered. Returns 0 when it overlaps none. */
+static int find_outline(const struct splat_area *splat_area, const struct located *at,
+                        int i, struct outline *out)
 {
-    const struct window *window = splat_area->window;
-    const int n = splat_area->frame->oversample, *roi = window->roi;
-    const int first_fast = (int)at->first_fast[i], last_fast = (int)at->last_fast[i];
-    const int first_slow = (int)at->first_slow[i], last_slow = (int)at->last_slow[i];
+    const struct window *w = splat_area->window;
+    const int n = splat_area->frame->oversample, *roi = w->roi;
+    const struct outline all = {{(int)at->first_fast[i], (int)at->last_fast[i] + 1},
+                                {(int)at->first_slow[i], (int)at->last_slow[i] + 1},
+                                i};
     int pixels[4];
 
-    if (last_fast < roi[0] * n || first_fast >= roi[1] * n || last_slow < roi[2] * n
-        || first_slow >= roi[3] * n)
+    *out = all;
+    if (all.fast[1] <= roi[0] * n || all.fast[0] >= roi[1] * n || all.slow[1] <= roi[2] * n
+        || all.slow[0] >= roi[3] * n)
         return 0;
-    if (!window_hides(window)) return 1;
-    pixels[0] = first_fast / n, pixels[1] = last_fast / n + 1;
-    pixels[2] = first_slow / n, pixels[3] = last_slow / n + 1;
-    return window_overlaps(window, pixels);
+    if (!window_hides(w)) return 1;
+    for (int k = 0; k < 2; k++) {
+        pixels[k] = (all.fast[k] - k) / n + k;
+        pixels[2 + k] = (all.slow[k] - k) / n + k;
+    }
+    if (!w->boxed) return window_overlaps(w, pixels);
+    if (!window_shrink(w, pixels)) return 0;
+    for (int k = 0; k < 2; k++) {
+        out->fast[k] = max_int(all.fast[0], min_int(all.fast[1], pixels[k] * n));
+        out->slow[k] = max_int(all.slow[0], min_int(all.slow[1], pixels[2 + k] * n));
+    }
+    return 1;
 }
 
 /* Pixels first .. end - 1 of a row of pixels, which lie side by side in tiles of the window

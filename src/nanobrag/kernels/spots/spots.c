@@ -52,7 +52,7 @@ static const double per_row = 40, per_candidate = 30, per_look = 0.7, per_place 
                     per_sample = 5, per_weighed = 60;
 
 double spots_cost(const struct phys_frame *frame, struct phys_spec spec, double tolerance,
-                  double samples, double limit)
+                  double lit, double limit)
 {
     const double radius = ewald_radius(frame, spec, first_share(tolerance, SPOTS_IMAGE));
     const double pairs = (double)frame->nsource * frame->norientation;
@@ -63,8 +63,7 @@ double spots_cost(const struct phys_frame *frame, struct phys_spec spec, double 
                      || frame->dmin > 0 || phys_is_displaced(frame);
 
     cost += pairs * frame->nlayers * ewald_hits(&e, radius) * per_place;
-    cost += pairs * samples * spots_share(frame, spec, tolerance)
-            * (each ? per_weighed : per_sample);
+    cost += pairs * lit * (each ? per_weighed : per_sample);
     if (ewald_rows(&e) > strips_rows) return INFINITY;
     for (int i = 0; e.low[0] + i <= e.high[0] && cost <= limit; i++) {
         const double more = (double)ewald_most_in_layer(&e, e.low[0] + i);
@@ -160,8 +159,10 @@ nb_status spots_splat(struct progress *progress, const struct kernel_set *kernel
 int spots_is_dark(const struct phys_frame *frame, const struct tile *tile,
                   const double *sums)
 {
+    const int n = grid_rendered(tile);
+
     if (frame->amorphous_scale != 0) return 0;
-    for (int i = 0; i < tile->width * tile->height; i++)
+    for (int i = 0; i < n; i++)
         if (sums[i] != 0) return 0;
     return 1;
 }

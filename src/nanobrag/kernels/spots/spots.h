@@ -51,12 +51,12 @@ size_t spots_bytes(const struct spots_work *work);
  * image's peak is dropped. It is 1 or more where nothing may be dropped. */
 double spots_share(const struct phys_frame *frame, struct phys_spec spec, double tolerance);
 
-/* Estimates the time that an image of so many samples takes, in nanoseconds, from the first
- * group of sources and orientations. It stops counting once the estimate exceeds `limit`,
- * and returns infinity when there are too many reflections to list. It reads no clock, so
- * equal arguments give equal estimates. */
+/* Estimates the time that an image takes on which so many samples of each pair lie in
+ * spots, in nanoseconds, from the first group of sources and orientations. It stops
+ * counting once the estimate exceeds `limit`, and returns infinity when there are too many
+ * reflections to list. It reads no clock, so equal arguments give equal estimates. */
 double spots_cost(const struct phys_frame *frame, struct phys_spec spec, double tolerance,
-                  double samples, double limit);
+                  double lit, double limit);
 
 /* Returns the rounding error of float, as a fraction of the image's peak. */
 double spots_rounding(const struct phys_frame *frame, struct phys_spec spec,

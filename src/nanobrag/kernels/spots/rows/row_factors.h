@@ -102,6 +102,12 @@ static void find_factors(const struct area *a, struct factors *restrict x)
     }
 }
 
+/* Returns the place of a slot's pixel in the tile's numbers. */
+static int place_of(const struct area *a, int slot)
+{
+    return a->place[a->pixel[slot]];
+}
+
 /* Adds the changes along the tangents of a block. */
 static void close_block(const struct area *a, const struct factors *x, int number,
                         double *change)
@@ -111,7 +117,7 @@ static void close_block(const struct area *a, const struct factors *x, int numbe
 
     for (int j = 0; j < a->nslots; j++, row += ROW_BLOCK)
         for (int t = 0; t < block->n; t++)
-            change[block->which[t] * TILE_PIXELS + a->pixel[j]] += x->factor[j] * row[t];
+            change[block->which[t] * TILE_PIXELS + place_of(a, j)] += x->factor[j] * row[t];
 }
 
 /* Adds the changes along a tangent that moves samples. */
@@ -129,7 +135,7 @@ static void close_place(const struct area *a, const struct factors *x, int numbe
             sum += x->v[k][j]
                    * (place->place[k] + x->fast[j] * place->fast[k]
                       + x->slow[j] * place->slow[k]);
-        to[a->pixel[j]] += sum;
+        to[place_of(a, j)] += sum;
     }
 }
 
@@ -153,9 +159,9 @@ static void close_factor(const struct area *a, const struct factors *x,
             - frame->kahn
                   * (phys_dot(e, d) * phys_dot(de, d) - phys_dot(b, d) * phys_dot(db, d));
 
-        to[a->pixel[j]] += x->sum[j]
-                           * (along->relative * x->factor[j] + along->more * x->plain[j]
-                              + along->polar * x->rest[j] * polar);
+        to[place_of(a, j)] += x->sum[j]
+                              * (along->relative * x->factor[j] + along->more * x->plain[j]
+                                 + along->polar * x->rest[j] * polar);
     }
 }
 
@@ -163,21 +169,21 @@ static void close_factor(const struct area *a, const struct factors *x,
 static void close_slots(const struct area *a, struct columns *columns, double *photons,
                         double *change)
 {
-    const size_t n = (size_t)a->part.width * (size_t)a->part.height;
+    const size_t n = (size_t)a->lanes;
     _Alignas(64) struct factors x;
 
     list_slots(a, &x);
     find_points(a, &x);
     find_omegas(a, &x);
     find_factors(a, &x);
-    for (int j = 0; j < a->nslots; j++) photons[a->pixel[j]] = x.sum[j] * x.factor[j];
+    for (int j = 0; j < a->nslots; j++) photons[place_of(a, j)] = x.sum[j] * x.factor[j];
     for (int b = 0; b < a->of->nblocks; b++) close_block(a, &x, b, change);
     for (int p = 0; p < a->of->nplaces; p++) close_place(a, &x, p, change);
     for (int f = 0; f < a->of->nfactors; f++)
         close_factor(a, &x, a->of->factor + f, change);
     for (int c = 0; columns && c < columns->n; c++)
         for (int j = 0; j < a->nslots; j++)
-            columns->slope[(size_t)c * n + (size_t)a->pixel[j]] *= x.factor[j];
+            columns->slope[(size_t)c * n + (size_t)place_of(a, j)] *= x.factor[j];
 }
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "kernels/grid.h"
 #include "kernels/kernels.h"
 #include "kernels/spots/rows/spot_rows.h"
 #include "physics/pixel.h"
@@ -45,6 +46,8 @@ struct area {
     double *rows; /* (nblocks x TILE_PIXELS x ROW_BLOCK) */
     double *moved; /* (nplaces x TILE_PIXELS) changes by the places of samples */
     int nslots, pixel[TILE_PIXELS]; /* of each slot */
+    int place[TILE_PIXELS], lanes; /* of each pixel among the rendered ones; of a column
+                                      (kernels/grid.h) */
     short slot[TILE_PIXELS]; /* of each pixel; -1: none */
 };
 

@@ -72,11 +72,11 @@ static int start_spot(const struct area *a, const struct tile_spot *from, int *p
 static void add_f(const struct area *a, const struct spot *spot, int place,
                   const struct samples *in, struct columns *columns)
 {
-    double *column = columns_take(columns, place, a->part.width * a->part.height);
+    double *column = columns_take(columns, place, a->lanes);
     const double scale = 2 * spot->weight / a->box.f[place];
 
     for (int j = 0; column && j < in->n; j++)
-        column[in->pixel[j]] += scale * in->f2[in->kept[j]];
+        column[a->place[in->pixel[j]]] += scale * in->f2[in->kept[j]];
 }
 
 PHYS_FN void spot_to_rows(int shape, struct area *a, const struct tile_spot *from,
@@ -169,6 +169,9 @@ static void start_layer(struct area *a, int layer)
 static void take_area(const struct job *job, const struct tile *part,
                       const struct row_tangents *of, void *workspace, struct area *a)
 {
+    struct listing listing;
+
+    grid_list(part, &listing);
     a->job = job;
     a->of = of;
     a->part = *part;
@@ -180,6 +183,8 @@ static void take_area(const struct job *job, const struct tile *part,
     a->rows = a->sums + (size_t)TILE_PIXELS * (ROW_OWN + ROW_MOMENTS);
     a->moved = a->rows + (size_t)of->nblocks * TILE_PIXELS * ROW_BLOCK;
     a->nslots = 0;
+    a->lanes = listing.lanes;
+    for (int i = 0; i < listing.n; i++) a->place[listing.pixel[i]] = i;
     for (int i = 0; i < TILE_PIXELS; i++) a->slot[i] = -1;
 }
 
@@ -189,7 +194,7 @@ void SPOT_ROWS(const struct job *job, const struct tile *part,
 {
     struct area a;
 
-    memset(photons, 0, (size_t)part->width * (size_t)part->height * sizeof *photons);
+    memset(photons, 0, (size_t)grid_lanes(part) * sizeof *photons);
     memset(change, 0, (size_t)of->along->n * TILE_PIXELS * sizeof *change);
     if (spots->n == 0) return;
     take_area(job, part, of, workspace, &a);
