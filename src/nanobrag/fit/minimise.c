@@ -12,9 +12,9 @@
 #include "base/floats.h"
 #include "fit/fit.h"
 
-/* Of the diagonal. With the first the step of a good start is nearly undamped; with the
- * last it is 1e-10 of an error long. */
-static const double damping_first = 1e-3, damping_least = 1e-9, damping_most = 1e10;
+/* Of the diagonal. From the starts that indexing gives, some first steps with less than 1
+ * lead into minima far above the best; the last makes a step 1e-10 of an error long. */
+static const double damping_first = 1, damping_least = 1e-9, damping_most = 1e10;
 
 /* Keep the trial: its values, gradient and matrix. */
 static void accept(nb_fit *fit, double loss)
