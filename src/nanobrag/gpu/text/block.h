@@ -38,13 +38,15 @@ enum { BLOCK_OWN = 1 };
 #define BLOCK_ROLLED
 #define BLOCK_BY_TWO
 #define BLOCK_READ_AGAIN (void)0
-#if !defined(EACH_THREAD) /* tests define it, for other orders */
+#if !defined(EACH_THREAD) /* tests define it, for other orders and for real threads */
 /* NOLINTNEXTLINE(bugprone-macro-parentheses) */
 #define EACH_THREAD(t) for (int t = 0; t < BLOCK_THREADS; t++)
 #endif
+#if !defined(EACH_IN_WARP)
 #define EACH_IN_WARP(t) EACH_THREAD(t)
 enum { BLOCK_OWN = BLOCK_THREADS };
 #define OWN(t)          (t)
+#endif
 #endif
 
 #endif
