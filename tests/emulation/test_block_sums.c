@@ -61,6 +61,18 @@ static double of_some(int t)
     return t % 5 == 2 ? 0.25 * t : 0;
 }
 
+/* neighbours cancel */
+static double in_pairs(int t)
+{
+    return t % 2 ? -1e6 : 1e6;
+}
+
+/* the first half of a warp cancels the second, but for the block's first thread */
+static double in_halves(int t)
+{
+    return (t % WARP_THREADS < WARP_THREADS / 2 ? 1e6 : -1e6) + (t == 0 ? 0.125 : 0);
+}
+
 static double of_last(int t)
 {
     return t == BLOCK_THREADS - 1 ? -3 : 0;
@@ -98,6 +110,9 @@ static int gifts(void)
         {"a place a warp", place_a_warp, whole, 2 * BLOCK_WARPS},
         {"some threads", one_place, of_some, 2 * BLOCK_WARPS},
         {"the last thread", one_place, of_last, 2},
+        {"signs in turn", one_place, in_pairs, 0},
+        {"halves of a warp", one_place, in_halves, 2},
+        {"signs in two places", two_halves, in_pairs, 2 * 3 * BLOCK_WARPS},
         {"all places", all_places, whole, 2 * (BLOCK_THREADS - 1)},
     };
     static struct f_shared shared;
