@@ -111,6 +111,49 @@ static nb_status loss(void)
 
     return nb_loss(sim, NULL, &target, &value, &normal);
 }
+
+/* Make a fit of the scene, and call. */
+static nb_status fitted(nb_status (*call)(nb_fit *))
+{
+    const nb_shot shot = {&drawn.scene, {.observed = &bar, .kind = NB_GAUSSIAN}, NULL};
+    const nb_fit_options options = {.shared = "misset", .passes = 2};
+    nb_fit *fit;
+    nb_status status = nb_fit_create(own, 1, &shot, &options, &fit);
+
+    if (status != NB_OK) return status;
+    status = call ? call(fit) : NB_OK;
+    nb_fit_free(fit);
+    return status;
+}
+static nb_status evaluate_fit(nb_fit *fit)
+{
+    nb_normal normal = {.matrix = matrix, .gradient = gradient};
+
+    return nb_fit_evaluate(fit, NULL, &value, &normal);
+}
+static nb_status result_of_fit(nb_fit *fit)
+{
+    const nb_status status = nb_fit_run(fit);
+    nb_fit_result result;
+
+    return status == NB_OK ? nb_fit_result_get(fit, &result) : status;
+}
+static nb_status fit_made(void)
+{
+    return fitted(NULL);
+}
+static nb_status fit_run(void)
+{
+    return fitted(nb_fit_run);
+}
+static nb_status fit_evaluated(void)
+{
+    return fitted(evaluate_fit);
+}
+static nb_status fit_read(void)
+{
+    return fitted(result_of_fit);
+}
 static nb_status digitize(void)
 {
     const nb_digitizer how = {.noise = 1, .seed = 3};
@@ -276,6 +319,10 @@ static const struct call {
              {"nb_vjp", vjp, 1},
              {"nb_jtj", jtj, 1},
              {"nb_loss", loss, 1},
+             {"nb_fit_create", fit_made, 0},
+             {"nb_fit_run", fit_run, 0},
+             {"nb_fit_evaluate", fit_evaluated, 0},
+             {"nb_fit_result_get", fit_read, 0},
              {"nb_digitize", digitize, 1},
              {"nb_statistics_get", statistics, 1},
              {"nb_describe", described, 1},
