@@ -253,7 +253,8 @@ static int refused(void)
 /* ---- memory ---- */
 
 /* Returns the bytes that a simulator holds after a loss with its gradient and, by lanes,
- * its matrix; by spots a matrix also keeps lists of the spots of each tile. */
+ * its matrix; by spots a matrix also keeps lists of the spots of each tile. A whole
+ * image has the spots of SIDE x SIDE: its pixels are smaller and its crystal is larger. */
 static double bytes_of(int side, int strategy, const int (*box)[4], size_t nbox, int roi)
 {
     nb_context *ctx = renders_context(1);
@@ -272,6 +273,11 @@ static double bytes_of(int side, int strategy, const int (*box)[4], size_t nbox,
     s.detector.box = nbox > 0 ? box[0] : NULL;
     s.detector.nbox = nbox;
     s.detector.roi[1] = s.detector.roi[3] = roi;
+    if (nbox == 0 && roi == 0) {
+        s.detector.pixel *= (double)SIDE / side;
+        for (int i = 0; i < 3; i++) s.crystal.ncells[i] *= (double)side / SIDE;
+        s.crystal.mosaic[0] *= (double)SIDE / side;
+    }
     require(ctx, nb_simulator_create(ctx, &s, "cell misset scale origin", &options, &sim));
     require(ctx, nb_loss(sim, NULL, &target, &value, NULL));
     require(ctx, nb_loss(sim, NULL, &target, &value, &slopes));

@@ -122,8 +122,24 @@ refuses 2 'reversed.box: row 2' $scene -boxes reversed.box -floatfile f
 for file in short outside part; do
     refuses 2 "$file.box: row 1" $scene -boxes $file.box -floatfile f
 done
+for wrong in auto: auto:3 auto:0:12 auto:3:0 auto:3:12:1 auto:3:12x auto:x:12; do
+    refuses 2 "$wrong: expected auto:N:EDGE" $scene -boxes $wrong -floatfile f
+done
+refuses 2 'no reflection scatters onto the detector' $scene -lambda 1 -cell 1 1 1 90 90 90 \
+    -distance 1000 -boxes auto:3:12 -floatfile f
 refuses 2 'word.box, line 1' $scene -boxes word.box -floatfile f
 refuses 2 'is an input' $scene -boxes good.box -floatfile good.box
+same_image 'a box is an ROI' "$scene -roi 0 5 0 5" "$scene -boxes good.box"
+run $scene -water 0.1 -noisefile n_1.img -seed 3
+dd if=work/n_1.img of=whole.row bs=2 skip=256 count=6 2> /dev/null # after a header of 512 bytes
+run $scene -water 0.1 -noisefile n_1.img -seed 3 -boxes good.box
+dd if=work/n_1.img of=box.row bs=2 skip=256 count=6 2> /dev/null
+is 'a pixel of a box has the noise of the whole image' cmp -s whole.row box.row
+is 'which is not one number' test "$(od -An -v -t u2 -w2 box.row | sort -u | wc -l)" -gt 1
+run $scene -boxes auto:2:3 -json - -floatfile f
+is 'boxes around the brightest reflections' test "$code" -eq 0
+is 'are counted' grep -q '"boxes":[[:space:]]*2,' out
+is 'and so are their pixels' grep -q '"pixels":[[:space:]]*18,' out
 refuses 2 'must rise' $scene -water 1 -stol flat.stol -floatfile f
 refuses 2 'short.img' $scene -img short.img -floatfile f
 refuses 2 'is an input' $bare $cell -default_F 1 -sourcefile dark.src -floatfile dark.src

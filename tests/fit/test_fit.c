@@ -213,11 +213,12 @@ static int at_a_bound(void)
     return TAP_PASS;
 }
 
-/* The loss never rises, and from far away steps are refused on the way. */
+/* What the passes of a fit did: how often the loss rose, and how often in a row it stayed
+ * because a step would have raised it. */
 struct followed {
     nb_fit *fit;
     double loss;
-    int passes, rose, stop;
+    int passes, rose, stop, kept, in_a_row, longest;
 };
 
 static int follow(void *user, const nb_fit_state *state)
@@ -225,6 +226,9 @@ static int follow(void *user, const nb_fit_state *state)
     struct followed *f = user;
 
     f->rose += state->loss > f->loss;
+    f->in_a_row = state->loss == f->loss ? f->in_a_row + 1 : 0;
+    f->kept += f->in_a_row > 0;
+    if (f->in_a_row > f->longest) f->longest = f->in_a_row;
     f->loss = state->loss;
     f->passes++;
     if (f->stop == 2) nb_fit_cancel(f->fit);
@@ -257,6 +261,43 @@ static int from_far(void)
                   truth[i], r.value[i].error);
     nb_fit_free(fit);
     nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+/* Turned by about the width of a spot, some steps would raise the loss. They are not taken,
+ * and shorter ones follow that lower it. */
+static int uphill(void)
+{
+    enum { STARTS = 30 };
+    int kept = 0, rose = 0, longest = 0;
+
+    for (int k = 0; k < STARTS; k++) {
+        double start[N];
+        struct followed f = {.loss = INFINITY};
+        const nb_fit_options options = {.shared = shared,
+                                        .own = own,
+                                        .passes = 60,
+                                        .progress = follow,
+                                        .user = &f};
+        nb_context *ctx;
+        nb_fit *fit;
+
+        memcpy(start, truth, sizeof start);
+        for (int i = 0; i < 3; i++) {
+            start[2 + i] += 2.5 * sin(7 * k + i);
+            start[6 + i] -= 2.5 * sin(5 * k + i);
+        }
+        ctx = prepare(start, 0, 1);
+        fit = made(ctx, &options);
+        if (nb_fit_run(fit) != NB_OK) tap_check(0, "%s", nb_context_message(ctx));
+        kept += f.kept, rose += f.rose;
+        if (f.longest > longest) longest = f.longest;
+        nb_fit_free(fit);
+        nb_context_free(ctx);
+    }
+    tap_check(rose == 0, "of %d fits the loss rose %d times", STARTS, rose);
+    tap_check(kept > 0, "%d steps would have raised it", kept);
+    tap_check(longest <= 32, "at most %d of them in a row", longest); /* 4^32 > 1e19 */
     return TAP_PASS;
 }
 
@@ -414,6 +455,7 @@ int main(int argc, char **argv)
         {"noisy", noisy},           {"same_bits", same_bits}, {"evaluated", evaluated},
         {"at_a_bound", at_a_bound}, {"from_far", from_far},   {"stopped", stopped},
         {"limited", limited},       {"left_free", left_free}, {"bad_input", bad_input},
+        {"uphill", uphill},
     };
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);

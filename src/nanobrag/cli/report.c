@@ -72,10 +72,12 @@ static void report_detector(const struct run *run)
     else
         printf("beam beside it, ");
     printf("to %.3g A in the corner\n", 1 / d->qmax);
-    if (d->pixels < (int64_t)d->nfast * d->nslow)
-        printf("           %lld pixels are rendered: %d to %d x %d to %d%s\n",
-               (long long)d->pixels, roi[0], roi[1] - 1, roi[2], roi[3] - 1,
-               detector->mask ? " without those of the mask" : "");
+    if (d->pixels == (int64_t)d->nfast * d->nslow) return;
+    printf("           %lld pixels are rendered: %d to %d x %d to %d", (long long)d->pixels,
+           roi[0], roi[1] - 1, roi[2], roi[3] - 1);
+    if (detector->nbox > 0)
+        printf(", in %zu box%s", detector->nbox, detector->nbox == 1 ? "" : "es");
+    printf("%s\n", detector->mask ? ", without those of the mask" : "");
 }
 
 static void report_sampling(const struct run *run)

@@ -76,21 +76,49 @@ static void drop_statements(struct run *run)
     s->report_close[1] = run->description.close_slow;
 }
 
-/* Create one simulator for the whole sweep, in which only phi changes, and apply -param. */
+/* Find the boxes of -boxes auto, and create the simulator again with them. */
+static int find_boxes(struct run *run, const char *names)
+{
+    struct settings *s = run->s;
+    struct nb_detector *detector = &s->scene.detector;
+    int *box = run->inputs.box;
+    if (s->boxes_most == 0) return 0;
+    nb_status status = nb_boxes(run->sim, run->params.x, s->boxes_edge,
+                                (size_t)s->boxes_most, box, &detector->nbox);
+    if (status != NB_OK) return library_failed(run, status);
+    if (detector->nbox == 0)
+        return message_usage(run->messages,
+                             "-boxes %s: no reflection scatters onto the detector",
+                             s->boxes);
+    detector->box = box;
+    nb_simulator_free(run->sim);
+    run->sim = NULL;
+    status = nb_simulator_create(run->ctx, &s->scene, names, &s->how, &run->sim);
+    return status == NB_OK ? 0 : library_failed(run, status);
+}
+
+/* Create the simulator of parameters `names`, and apply -param. */
+static int create_named(struct run *run, const struct event_list *events, const char *names)
+{
+    params_prepare(&run->s->scene, names);
+    if (run->s->gradcheck) params_prepare(&run->s->scene, run->s->gradcheck);
+    const nb_status status =
+        nb_simulator_create(run->ctx, &run->s->scene, names, &run->s->how, &run->sim);
+    if (status != NB_OK) return library_failed(run, status);
+    const int code = params_set(&run->params, run->messages, run->sim, events);
+    return code ? code : find_boxes(run, names);
+}
+
+/* Create one simulator for the whole sweep, in which only phi changes. */
 static int create_simulator(struct run *run, const struct event_list *events)
 {
     char *names;
     int code = params_names(run->s, run->messages, events, &names);
     if (code) return code;
-    params_prepare(&run->s->scene, names);
-    if (run->s->gradcheck) params_prepare(&run->s->scene, run->s->gradcheck);
-    nb_status status =
-        nb_simulator_create(run->ctx, &run->s->scene, names, &run->s->how, &run->sim);
+    code = create_named(run, events, names);
     free(names);
-    if (status != NB_OK) return library_failed(run, status);
-    code = params_set(&run->params, run->messages, run->sim, events);
     if (code) return code;
-    status = nb_resolved(run->sim, run->params.x, &run->resolved);
+    nb_status status = nb_resolved(run->sim, run->params.x, &run->resolved);
     if (status == NB_OK) status = nb_describe(run->sim, run->params.x, &run->description);
     if (status != NB_OK) return library_failed(run, status);
     drop_statements(run);

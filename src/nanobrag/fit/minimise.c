@@ -12,8 +12,9 @@
 #include "base/floats.h"
 #include "fit/fit.h"
 
-/* Of the diagonal. From the starts that indexing gives, some first steps with less than 1
- * lead into minima far above the best; the last makes a step 1e-10 of an error long. */
+/* Of the diagonal. Of 20 starts of gaussian spots, turned by up to 0.15 degree, a first
+ * step with 1e-3 led 3 into minima far above the best, with 1 none; the last makes a step
+ * 1e-10 of an error long. */
 static const double damping_first = 1, damping_least = 1e-9, damping_most = 1e10;
 
 /* Keep the trial: its values, gradient and matrix. */

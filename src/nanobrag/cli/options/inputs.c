@@ -209,10 +209,30 @@ static int set_box(const struct settings *s, struct messages *messages, size_t i
     return 0;
 }
 
+/* Keep what -boxes auto:N:EDGE asks for; the boxes are found when there is a simulator. */
+static int ask_for_boxes(struct inputs *in, struct settings *s, struct messages *messages)
+{
+    enum { MOST = 1000000, EDGE = 1000 };
+    int end = 0;
+    const int read =
+        sscanf(s->boxes, "auto:%7d:%4d%n", &s->boxes_most, &s->boxes_edge, &end);
+    if (read != 2 || s->boxes[end] != '\0' || s->boxes_most < 1 || s->boxes_most > MOST
+        || s->boxes_edge < 1 || s->boxes_edge > EDGE)
+        return message_usage(messages,
+                             "-boxes %s: expected auto:N:EDGE, as auto:200:12 for 12 x 12 "
+                             "pixels around each of the 200 brightest reflections, with N "
+                             "up to %d and EDGE up to %d",
+                             s->boxes, MOST, EDGE);
+    in->box = calloc((size_t)s->boxes_most, 4 * sizeof *in->box);
+    if (in->box) return 0;
+    return message_failure(messages, "out of memory for %d boxes", s->boxes_most);
+}
+
 static int read_boxes(struct inputs *in, struct settings *s, struct messages *messages,
                       nb_context *ctx)
 {
     if (!s->boxes) return 0;
+    if (strncmp(s->boxes, "auto:", 5) == 0) return ask_for_boxes(in, s, messages);
     nb_table *table;
     const nb_status status = nb_table_read(ctx, s->boxes, 4, &table);
     if (status != NB_OK) return input_failed(messages, ctx, status);

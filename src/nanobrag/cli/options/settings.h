@@ -76,6 +76,7 @@ struct settings {
 
     /* files */
     const char *hkl, *dump, *matrix, *sources, *stol, *img, *mask, *boxes;
+    int boxes_most, boxes_edge; /* of -boxes auto; 0: boxes from a file, or none */
     double stol_factor; /* converts the first column to sin(theta)/lambda in 1/A */
     const char *out[OUT_COUNT]; /* NULL: not wanted */
     const char *json;

@@ -83,6 +83,7 @@ static void add_detector(cJSON *root, const struct run *run)
     const double roi[4] = {detector->roi[0], detector->roi[1], detector->roi[2],
                            detector->roi[3]};
     json_reals(to, "roi_ends_excluded", roi, 4);
+    json_whole(to, "boxes", (long long)detector->nbox); /* 0: none given */
     json_text(to, "mask", run->s->mask);
 }
 
