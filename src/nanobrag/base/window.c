@@ -262,12 +262,28 @@ size_t window_bytes(const struct window *w)
            + (w->row ? (size_t)w->row[w->nrow] : 0) * sizeof *w->run;
 }
 
-/* Does `step` for each listed tile that a rectangle overlaps, until one returns 1. */
-typedef int tile_step(const struct tile *tile, const int *rectangle, int *user);
-
-static int each_tile(const struct window *w, const int *rectangle, tile_step *step,
-                     int *user)
+/* Widens `extent`, a rectangle, by the rendered pixels of a rectangle in a tile. */
+static void add_extent(const struct tile *tile, const int *rectangle, int *extent)
 {
+    const uint32_t bits =
+        bits_between(rectangle[0] - tile->fast, rectangle[1] - tile->fast);
+    const int first = max_int(rectangle[2] - tile->slow, 0);
+    const int end = min_int(rectangle[3] - tile->slow, TILE_SLOW);
+
+    for (int r = first; r < end; r++) {
+        const uint32_t shown = tile->shown[r] & bits;
+
+        if (!shown) continue;
+        extent[0] = min_int(extent[0], tile->fast + __builtin_ctz(shown));
+        extent[1] = max_int(extent[1], tile->fast + TILE_FAST - __builtin_clz(shown));
+        extent[2] = min_int(extent[2], tile->slow + r);
+        extent[3] = max_int(extent[3], tile->slow + r + 1);
+    }
+}
+
+int window_shrink(const struct window *w, int rectangle[4])
+{
+    int extent[4] = {INT_MAX, 0, INT_MAX, 0};
     const int first = max_int(rectangle[2] / TILE_SLOW, w->first_row);
     const int end = min_int((rectangle[3] - 1) / TILE_SLOW, w->first_row + w->nrow - 1);
 
@@ -281,59 +297,19 @@ static int each_tile(const struct window *w, const int *rectangle, tile_step *st
             const int to = min_int(rectangle[1], run->end);
 
             for (int f = from / TILE_FAST; f <= (to - 1) / TILE_FAST; f++)
-                if (step(w->tile + run->first + f - run->fast / TILE_FAST, rectangle, user))
-                    return 1;
+                add_extent(w->tile + run->first + f - run->fast / TILE_FAST, rectangle,
+                           extent);
         }
     }
-    return 0;
-}
-
-/* Returns 1, and sets *user to it, if a pixel of a rectangle in the tile is rendered. */
-static int tile_overlaps(const struct tile *tile, const int *rectangle, int *user)
-{
-    const uint32_t bits =
-        bits_between(rectangle[0] - tile->fast, rectangle[1] - tile->fast);
-    const int first = max_int(rectangle[2] - tile->slow, 0);
-    const int end = min_int(rectangle[3] - tile->slow, TILE_SLOW);
-
-    for (int r = first; r < end; r++)
-        if (tile->shown[r] & bits) *user = 1;
-    return *user;
-}
-
-/* Widens `user`, a rectangle, by the rendered pixels of a rectangle in the tile. */
-static int tile_extent(const struct tile *tile, const int *rectangle, int *user)
-{
-    const uint32_t bits =
-        bits_between(rectangle[0] - tile->fast, rectangle[1] - tile->fast);
-    const int first = max_int(rectangle[2] - tile->slow, 0);
-    const int end = min_int(rectangle[3] - tile->slow, TILE_SLOW);
-
-    for (int r = first; r < end; r++) {
-        const uint32_t shown = tile->shown[r] & bits;
-
-        if (!shown) continue;
-        user[0] = min_int(user[0], tile->fast + __builtin_ctz(shown));
-        user[1] = max_int(user[1], tile->fast + TILE_FAST - __builtin_clz(shown));
-        user[2] = min_int(user[2], tile->slow + r);
-        user[3] = max_int(user[3], tile->slow + r + 1);
-    }
-    return 0;
+    if (extent[1] == 0) return 0;
+    memcpy(rectangle, extent, sizeof extent);
+    return 1;
 }
 
 int window_overlaps(const struct window *w, const int rectangle[4])
 {
-    int found = 0;
+    int shrunk[4];
 
-    return each_tile(w, rectangle, tile_overlaps, &found);
-}
-
-int window_shrink(const struct window *w, int rectangle[4])
-{
-    int extent[4] = {INT_MAX, 0, INT_MAX, 0};
-
-    (void)each_tile(w, rectangle, tile_extent, extent);
-    if (extent[1] == 0) return 0;
-    memcpy(rectangle, extent, sizeof extent);
-    return 1;
+    memcpy(shrunk, rectangle, sizeof shrunk);
+    return window_shrink(w, shrunk);
 }
