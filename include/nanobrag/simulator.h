@@ -307,14 +307,18 @@ NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weig
  * are the computed photons, y the observed photons and w the weight of the pixel.
  *
  *   NB_GAUSSIAN         w (I - y)^2/2                           curvature w
- *   NB_POISSON          w (I - y log(I))                        curvature w/I
- *   NB_POISSON_READOUT  w ((I - y)^2/v + log(v))/2              curvature w/v
- *                       with the variance v = I/gain + sigma_readout^2
+ *   NB_POISSON          w (I - y - y log(I/y))                  curvature w/I
+ *   NB_POISSON_READOUT  w ((I - y)^2/v + log(v/v_y))/2          curvature w/v
+ *                       with the variances v = I/gain + sigma_readout^2, v_y = v at I = y
  *   NB_HUBER            w (I - y)^2/2 for |I - y| < delta       curvature w
  *                       else w (delta |I - y| - delta^2/2)      curvature 0
  *
  * NB_POISSON and NB_POISSON_READOUT are negative log-likelihoods of the Poisson
- * distribution and of a normal distribution with variance v, without constants; NB_HUBER is
+ * distribution and of a normal distribution with variance v, less their values at I = y:
+ * half a deviance (McCullagh & Nelder, Generalized Linear Models, 2.3). Both are 0 where
+ * I = y. That of Poisson is never below 0 for y >= 0, with y log(y) = 0 at y = 0. That of
+ * NB_POISSON_READOUT is least at I a little below y, by 1/(8 v gain^2), because log(v)
+ * falls with I; v_y is taken at y = 0 for negative y, and as 1 where it is 0. NB_HUBER is
  * by Huber (Ann. Math. Statist. 35, 1964, 73).
  */
 enum nb_loss_kind { NB_GAUSSIAN, NB_POISSON, NB_POISSON_READOUT, NB_HUBER };
@@ -345,9 +349,11 @@ typedef struct nb_target {
  *
  * Errors: those of nb_jtj(), for observed and weight, where free parameters are needed only
  * if out is given; NB_ERR_ARGUMENT also for a NULL target, observed or value, an unknown
- * kind, a negative sigma_readout, gain or delta, an observed number that is not finite, or
- * a loss that is not finite (photons observed where NB_POISSON expects none, or a pixel
- * without variance). After an error nothing has been added.
+ * kind, a negative sigma_readout, gain or delta, an observed number or an x that is not a
+ * number. NB_ERR_DOMAIN with *value = INFINITY, so that a line search can step back: x is
+ * outside its bounds, x makes the cell flat or the scene impossible, or the loss is
+ * infinite (photons observed where NB_POISSON expects none, or a pixel without variance).
+ * After an error nothing has been added.
  */
 NB_API nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
                          double *value, nb_normal *out);

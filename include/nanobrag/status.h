@@ -26,7 +26,8 @@ NB_BEGIN_DECLS
     X(ERR_DEVICE, "the device refused a request")                                          \
     X(ERR_CANCELLED, "stopped on request")                                                 \
     X(ERR_UNSUPPORTED, "this build or device cannot do that")                              \
-    X(ERR_DONATED, "an array was given away and may not be read again")
+    X(ERR_DONATED, "an array was given away and may not be read again")                    \
+    X(ERR_DOMAIN, "the loss has no finite value at these parameters")
 
 #define NB_STATUS_ENUM(name, text) NB_##name,
 typedef enum nb_status { NB_STATUS_LIST(NB_STATUS_ENUM) NB_STATUS_COUNT } nb_status;

@@ -97,7 +97,10 @@ static int every_status(void)
     nb_scene scene = scenes_base(), flat = scene, torn = scene, modern = scene;
     nb_array donated = nb_array_f64(photons, NSLOW, NFAST);
     nb_array image = nb_array_f64(photons, NFAST, NSLOW);
-    nb_simulator *sim = make(&scene, NULL), *none;
+    const nb_target target = {.observed = &image};
+    const double outside[1] = {-1};
+    nb_simulator *sim = make(&scene, "scale"), *none;
+    double value;
     nb_hkl *hkl;
     int reached[NB_STATUS_COUNT] = {0}, count = 0;
 
@@ -111,6 +114,7 @@ static int every_status(void)
     reached[nb_forward(sim, NULL, NULL)]++;
     image = nb_array_f64(photons, NSLOW, NFAST);
     reached[nb_forward(sim, NULL, &image)]++;
+    reached[nb_loss(sim, outside, &target, &value, NULL)]++;
     reached[nb_simulator_create(ctx, &flat, NULL, NULL, &none)]++;
     reached[nb_simulator_create(ctx, &torn, NULL, NULL, &none)]++;
     reached[nb_simulator_create(ctx, &modern, NULL, NULL, &none)]++;

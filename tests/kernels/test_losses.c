@@ -52,6 +52,48 @@ static int formulas(void)
     return TAP_PASS;
 }
 
+/* Values in long double, which the losses have to 1e-15 of their terms; 0 where photons
+ * and observed ones are equal, and infinite where photons were observed but none computed.
+ * The loss of a Poisson distribution is not negative, that with read-out noise hardly. */
+static int deviances(void)
+{
+    static const double sizes[] = {1e-3, 0.7, 3, 1e3, 1e6}, gain = 2.5;
+    static const double ratios[] = {1e-3, 0.9, 1 - 1e-6, 1, 1 + 1e-6, 1.1, 1e3};
+    double worst = 0, least = 0, bounded = 0, equal = 0;
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (size_t k = 0; k < sizeof ratios / sizeof *ratios; k++) {
+            const struct phys_loss_model poisson = {PHYS_LOSS_POISSON, 0, 1, 1};
+            const struct phys_loss_model readout = {PHYS_LOSS_POISSON_READOUT, 1.5, gain,
+                                                    1};
+            const double y = sizes[i], photons = y * ratios[k];
+            const long double off = (long double)photons - y;
+            const long double v = photons / (long double)gain + 2.25L;
+            const long double v_y = y / (long double)gain + 2.25L;
+            const long double p = off - y * logl((long double)photons / y);
+            const long double r = (off * off / v + logl(v / v_y)) / 2;
+            const double a = phys_loss(poisson, photons, y, 1).value;
+            const double b = phys_loss(readout, photons, y, 1).value;
+
+            worst = fmax(worst, (double)fabsl(a - p) / (photons + y));
+            worst = fmax(worst, (double)(fabsl(b - r) / (off * off / v + 1)));
+            least = fmin(least, a / (photons + y));
+            bounded = fmin(bounded, b * 8 * (double)v * gain * gain);
+            if (ratios[k] == 1) equal = fmax(equal, fabs(a) + fabs(b));
+        }
+    tap_promised("of their terms", worst, 0, 1e-15);
+    tap_promised("Poisson below 0", -least, 0, 1e-15);
+    tap_promised("with read-out noise, of 1/(8 v gain^2)", -bounded, 0, 1.02);
+    tap_promised("where photons are equal", equal, 0, 0);
+    for (int y = 0; y < 2; y++) {
+        const struct phys_loss_model model = {PHYS_LOSS_POISSON, 0, 1, 1};
+        const double found = phys_loss(model, 0, y, 1).value;
+
+        tap_check(found == (y ? INFINITY : 0), "no photons, %d observed: %g", y, found);
+    }
+    return TAP_PASS;
+}
+
 /* Units in the last place of log() of the C library, itself within one. */
 static const double log_allowed = 2.5;
 
@@ -133,6 +175,7 @@ int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
         {"formulas", formulas},
+        {"deviances", deviances},
         {"logarithm", logarithm},
         {"losses_by_lanes", losses_by_lanes},
     };

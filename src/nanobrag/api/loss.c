@@ -89,9 +89,26 @@ nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weight,
 static nb_status check_value(const nb_simulator *sim, double value)
 {
     if (isfinite(value)) return NB_OK;
-    return fail(sim->ctx, NB_ERR_ARGUMENT,
-                "the loss is not a number: photons were observed where none are "
-                "expected, or a pixel has no variance");
+    if (isnan(value)) return fail(sim->ctx, NB_ERR_ARGUMENT, "the loss is not a number");
+    return fail(sim->ctx, NB_ERR_DOMAIN,
+                "the loss is infinite: photons were observed where none are expected, or a "
+                "pixel has no variance");
+}
+
+/* The frame at x for a loss: an x at which there is none is not a mistake of a fit that
+ * tries its steps, if it is a number. */
+static nb_status frame_for_loss(nb_simulator *sim, const double *x, nb_scene *scene,
+                                struct phys_frame *frame, double *value)
+{
+    const nb_status status = simulator_frame(sim, x, scene, frame);
+    const int is_refused =
+        status == NB_ERR_ARGUMENT || status == NB_ERR_SCENE || status == NB_ERR_UNIT_CELL;
+
+    if (!x || !is_refused) return status;
+    for (size_t i = 0; i < sim->params.n; i++)
+        if (isnan(x[i])) return status;
+    *value = INFINITY;
+    return NB_ERR_DOMAIN; /* the message is there */
 }
 
 /* Compute the value from a whole image, and the gradient too unless it is NULL. */
@@ -182,7 +199,7 @@ nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
     NB_TRY(backend_check_input(sim, target->observed, "observed", derives(out)));
     NB_TRY(backend_check_input(sim, target->weight, "weight", derives(out)));
     if (out) NB_TRY(simulator_derivable(sim));
-    NB_TRY(simulator_frame(sim, x, &scene, &frame));
+    NB_TRY(frame_for_loss(sim, x, &scene, &frame, value));
     *value = 0;
     if (wants_matrix(out))
         status = loss_and_matrix(sim, &scene, &frame, &objective, value, out);

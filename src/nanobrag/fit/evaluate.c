@@ -77,10 +77,9 @@ static nb_status evaluate_shots(nb_fit *fit, const double *x, double *value,
 
         if (atomic_load(&fit->cancelled))
             return fail(fit->ctx, NB_ERR_CANCELLED, "the fit was cancelled");
-        *is_refused = status == NB_ERR_SCENE || status == NB_ERR_UNIT_CELL
-                      || (status == NB_ERR_ARGUMENT && !isfinite(part));
-        if (status != NB_OK) return status;
+        *is_refused = status == NB_ERR_DOMAIN;
         *value += part;
+        if (status != NB_OK) return status;
         add_shot(fit, shot);
     }
     return NB_OK;

@@ -43,27 +43,32 @@ PHYS_FN double phys_loss_log(double x)
     return x > 0 ? r : -PHYS_INFINITY;
 }
 
-/* Returns the Poisson loss. Its value is infinite where photons were observed but none
- * are computed. */
+/* Returns the Poisson loss, half a deviance: the logarithm is that of a ratio, so that it
+ * keeps its digits near the observed photons. Its value is infinite where photons were
+ * observed but none are computed. */
 PHYS_FN struct phys_loss phys_loss_poisson(double photons, double observed)
 {
     const double per_photon = 1 / photons;
     struct phys_loss r;
 
-    r.value = photons - (observed != 0 ? observed * phys_loss_log(photons) : 0);
+    r.value = photons - observed
+              - (observed != 0 ? observed * phys_loss_log(fabs(photons / observed)) : 0);
     r.slope = 1 - (observed != 0 ? observed * per_photon : 0);
     r.curvature = photons > 0 ? per_photon : 0;
     return r;
 }
 
-/* Returns the loss of a normal distribution of variance photons/gain + sigma^2. */
+/* Returns the loss of a normal distribution of variance photons/gain + sigma^2, less that
+ * at the observed photons, where these have a variance. */
 PHYS_FN struct phys_loss phys_loss_readout(double sigma, double gain, double photons,
                                            double observed)
 {
     const double v = photons / gain + sigma * sigma, off = photons - observed;
+    const double counted = (observed > 0 ? observed : 0) / gain + sigma * sigma;
+    const double ratio = v / (counted > 0 ? counted : 1);
     struct phys_loss r;
 
-    r.value = v > 0 ? (off * off / v + phys_loss_log(v)) / 2 : PHYS_INFINITY;
+    r.value = v > 0 ? (off * off / v + phys_loss_log(ratio)) / 2 : PHYS_INFINITY;
     r.slope = off / v + (1 - off * off / v) / (2 * v * gain);
     r.curvature = 1 / v;
     return r;
