@@ -117,7 +117,7 @@ static int open_fit(nb_context *ctx, const nb_scene *scene, const char *free_nam
  * failure. */
 static double time_part(struct bench_fit *b, int part, double (*clock)(void))
 {
-    const nb_target target = {NB_POISSON, &b->data, NULL, 0, 0, 0};
+    const nb_target target = {.kind = NB_POISSON, .observed = &b->data};
     nb_normal normal = {part == 3 ? b->matrix : NULL, NULL, NULL, b->slopes};
     const double start = clock();
     double value;

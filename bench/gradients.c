@@ -76,7 +76,7 @@ typedef int time_once(struct library *lib, struct buffers *b, double seconds[CAL
 
 static int gradient_once(struct library *lib, struct buffers *b, double seconds[CALLS])
 {
-    const nb_target target = {NB_GAUSSIAN, &b->image, NULL, 0, 0, 0};
+    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &b->image};
     nb_normal normal = {NULL, NULL, NULL, b->slopes};
     double start, value;
 

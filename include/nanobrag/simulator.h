@@ -312,6 +312,8 @@ NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weig
  *                       with the variances v = I/gain + sigma_readout^2, v_y = v at I = y
  *   NB_HUBER            w (I - y)^2/2 for |I - y| < delta       curvature w
  *                       else w (delta |I - y| - delta^2/2)      curvature 0
+ *   NB_CAUCHY           w delta^2/2 log(1 + t^2), t = (I - y)/delta
+ *                                                               curvature w/(1 + t^2)
  *
  * NB_POISSON and NB_POISSON_READOUT are negative log-likelihoods of the Poisson
  * distribution and of a normal distribution with variance v, less their values at I = y:
@@ -319,9 +321,14 @@ NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weig
  * I = y. That of Poisson is never below 0 for y >= 0, with y log(y) = 0 at y = 0. That of
  * NB_POISSON_READOUT is least at I a little below y, by 1/(8 v gain^2), because log(v)
  * falls with I; v_y is taken at y = 0 for negative y, and as 1 where it is 0. NB_HUBER is
- * by Huber (Ann. Math. Statist. 35, 1964, 73).
+ * by Huber (Ann. Math. Statist. 35, 1964, 73), NB_CAUCHY by Holland & Welsch (Commun.
+ * Statist. A6, 1977, 813): the pull of a pixel falls again beyond delta, so that a hot
+ * pixel counts for nothing.
+ *
+ * A pixel with y >= saturation held that many photons at the least. Up to I = saturation
+ * its loss is that of y = saturation, beyond it is 0.
  */
-enum nb_loss_kind { NB_GAUSSIAN, NB_POISSON, NB_POISSON_READOUT, NB_HUBER };
+enum nb_loss_kind { NB_GAUSSIAN, NB_POISSON, NB_POISSON_READOUT, NB_HUBER, NB_CAUCHY };
 
 typedef struct nb_target {
     int kind; /* enum nb_loss_kind */
@@ -329,7 +336,8 @@ typedef struct nb_target {
     const nb_array *weight; /* w, float32 or float64; NULL: 1        (nslow x nfast) */
     double sigma_readout; /* standard deviation of readout noise, photons */
     double gain; /* factor of NB_POISSON_READOUT; 0: 1 */
-    double delta; /* limit of NB_HUBER, photons; 0: 1 */
+    double delta; /* limit of NB_HUBER, width of NB_CAUCHY, photons; 0: 1 */
+    double saturation; /* photons; 0: none                                    */
 } nb_target;
 
 /*
@@ -349,11 +357,11 @@ typedef struct nb_target {
  *
  * Errors: those of nb_jtj(), for observed and weight, where free parameters are needed only
  * if out is given; NB_ERR_ARGUMENT also for a NULL target, observed or value, an unknown
- * kind, a negative sigma_readout, gain or delta, an observed number or an x that is not a
- * number. NB_ERR_DOMAIN with *value = INFINITY, so that a line search can step back: x is
- * outside its bounds, x makes the cell flat or the scene impossible, or the loss is
- * infinite (photons observed where NB_POISSON expects none, or a pixel without variance).
- * After an error nothing has been added.
+ * kind, a negative sigma_readout, gain, delta or saturation, an observed number or an x
+ * that is not a number. NB_ERR_DOMAIN with *value = INFINITY, so that a line search can
+ * step back: x is outside its bounds, x makes the cell flat or the scene impossible, or the
+ * loss is infinite (photons observed where NB_POISSON expects none, or a pixel without
+ * variance). After an error nothing has been added.
  */
 NB_API nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
                          double *value, nb_normal *out);

@@ -42,7 +42,7 @@ static int misuse(void)
     nb_simulator *sim = simulator_for(ctx, &scene, "scale");
     nb_simulator *fixed = simulator_for(ctx, &scene, NULL);
     nb_array y = nb_array_f64(data, SLOW, FAST), small = nb_array_f64(data, 3, 3);
-    nb_target target = {NB_GAUSSIAN, &y, NULL, 0, 0, 0}, wrong = target;
+    nb_target target = {.kind = NB_GAUSSIAN, .observed = &y}, wrong = target;
     const double bad[1] = {NAN};
     double value, one[1] = {0}, zero[1] = {0};
     nb_normal out = {one, NULL, NULL, one};
@@ -57,6 +57,9 @@ static int misuse(void)
     wrong = target;
     wrong.sigma_readout = -1;
     check_refused(ctx, nb_loss(sim, NULL, &wrong, &value, NULL), NB_ERR_ARGUMENT, "-1");
+    wrong = target;
+    wrong.saturation = -5;
+    check_refused(ctx, nb_loss(sim, NULL, &wrong, &value, NULL), NB_ERR_ARGUMENT, "-5");
     wrong = target;
     wrong.weight = &small;
     check_refused(ctx, nb_loss(sim, NULL, &wrong, &value, NULL), NB_ERR_SHAPE, "weight");
@@ -101,7 +104,7 @@ static int outside(void)
     const nb_scene scene = scenes_base();
     nb_simulator *sim = simulator_for(ctx, &scene, "scale cell_alpha cell_beta");
     nb_array y = nb_array_f64(data, SLOW, FAST);
-    const nb_target target = {NB_POISSON, &y, NULL, 0, 0, 0};
+    const nb_target target = {.kind = NB_POISSON, .observed = &y};
     double matrix[9] = {0}, gradient[3] = {0};
     int added = 0;
     nb_normal full = {matrix, NULL, NULL, gradient}, slope = {NULL, NULL, NULL, gradient};
@@ -140,7 +143,7 @@ static int cancelled(void)
     nb_context *ctx;
     nb_simulator *sim;
     nb_array y = nb_array_f64(data, SLOW, FAST);
-    const nb_target target = {NB_GAUSSIAN, &y, NULL, 0, 0, 0};
+    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &y};
     double value, gradient[3] = {0}, matrix[9] = {0};
     nb_normal out = {matrix, NULL, NULL, gradient};
 

@@ -91,6 +91,7 @@ static nb_target target_of(const nb_scene *scene, int kind, enum type type, int 
     target.sigma_readout = 0.02 * seen.peak;
     target.gain = 1.7;
     target.delta = 0.01 * seen.peak;
+    target.saturation = 0.5 * seen.peak;
     return target;
 }
 

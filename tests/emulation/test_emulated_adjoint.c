@@ -254,7 +254,7 @@ static int losses(void)
         observed[i] = i % 5 ? t.photons[i] * (1 + 0.3 * observed[i]) : 0;
         weight[i] = i % 11 ? 1 + 0.5 * weight[i] : 0;
     }
-    for (int kind = NB_GAUSSIAN; kind <= NB_HUBER; kind++)
+    for (int kind = NB_GAUSSIAN; kind <= NB_CAUCHY; kind++)
         for (int way = 0; way < 4; way++) {
             const nb_target target = {.kind = kind,
                                       .sigma_readout = 0.02 * t.peak,

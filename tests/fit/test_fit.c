@@ -65,7 +65,8 @@ static nb_context *prepare(const double *start, int noise, int threads)
         nb_simulator_free(sim);
         for (int p = 0; noise && p < PIXELS; p++) photons[i][p] = counts[p];
         scenes[i] = scene_at(start, i);
-        shots[i] = (nb_shot){scenes + i, {NB_POISSON, observed + i, NULL, 0, 0, 0}, NULL};
+        shots[i] =
+            (nb_shot){scenes + i, {.kind = NB_POISSON, .observed = observed + i}, NULL};
     }
     return ctx;
 }

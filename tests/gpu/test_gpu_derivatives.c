@@ -152,12 +152,15 @@ static int losses(void)
         observed[i] = i % 5 ? s.t.photons[i] * (1 + 0.3 * observed[i]) : 0;
         weight[i] = i % 11 ? 1 + 0.5 * weight[i] : 0;
     }
-    for (int kind = NB_GAUSSIAN; kind <= NB_HUBER; kind++)
+    for (int kind = NB_GAUSSIAN; kind <= NB_CAUCHY; kind++)
         for (int way = 0; way < 4; way++) {
+            /* a narrow one changes fast with the photons that float rounds */
+            const double width = (kind == NB_CAUCHY ? 0.1 : 0.01) * s.t.peak;
             const nb_target target = {.kind = kind,
                                       .sigma_readout = 0.02 * s.t.peak,
                                       .gain = way % 2 ? 1.7 : 0,
-                                      .delta = way % 2 ? 0.01 * s.t.peak : 0};
+                                      .delta = way % 2 || kind == NB_CAUCHY ? width : 0,
+                                      .saturation = way == 1 ? 0.5 * s.t.peak : 0};
 
             /* slopes of a loss change fast with the photons that float rounds */
             if (way / 2 && kind == NB_HUBER) continue;

@@ -448,7 +448,7 @@ static void check_progress(const char *name, const char *names)
     two[0] = two[1] = dense[0];
     for (int call = 0; call < CALLS; call++)
         for (int stop = 0; stop < 2; stop++) {
-            const nb_target target = {NB_GAUSSIAN, two, NULL, 0, 0, 0};
+            const nb_target target = {.kind = NB_GAUSSIAN, .observed = two};
             const int whole = told.calls;
             nb_status status = NB_OK;
             double most = 0;

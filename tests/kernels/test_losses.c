@@ -30,9 +30,9 @@ static int formulas(void)
 {
     static const double photons[] = {0.3, 1, 2.9, 4.1, 40, 1e4};
 
-    for (int kind = NB_GAUSSIAN; kind <= NB_HUBER; kind++)
+    for (int kind = NB_GAUSSIAN; kind <= NB_CAUCHY; kind++)
         for (size_t i = 0; i < sizeof photons / sizeof *photons; i++) {
-            struct one_pixel p = {{kind, NULL, NULL, 1.5, 2.5, 2.1}, 3, 0.7};
+            struct one_pixel p = {{kind, NULL, NULL, 1.5, 2.5, 2.1, 0}, 3, 0.7};
             const struct phys_loss loss =
                 phys_loss(target_model(&p.target), photons[i], 3, 0.7);
             const struct ladder ladder = {value_at,
@@ -63,9 +63,9 @@ static int deviances(void)
 
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (size_t k = 0; k < sizeof ratios / sizeof *ratios; k++) {
-            const struct phys_loss_model poisson = {PHYS_LOSS_POISSON, 0, 1, 1};
-            const struct phys_loss_model readout = {PHYS_LOSS_POISSON_READOUT, 1.5, gain,
-                                                    1};
+            const struct phys_loss_model poisson = {PHYS_LOSS_POISSON, 0, 1, 1, INFINITY};
+            const struct phys_loss_model readout = {PHYS_LOSS_POISSON_READOUT, 1.5, gain, 1,
+                                                    INFINITY};
             const double y = sizes[i], photons = y * ratios[k];
             const long double off = (long double)photons - y;
             const long double v = photons / (long double)gain + 2.25L;
@@ -86,10 +86,66 @@ static int deviances(void)
     tap_promised("with read-out noise, of 1/(8 v gain^2)", -bounded, 0, 1.02);
     tap_promised("where photons are equal", equal, 0, 0);
     for (int y = 0; y < 2; y++) {
-        const struct phys_loss_model model = {PHYS_LOSS_POISSON, 0, 1, 1};
+        const struct phys_loss_model model = {PHYS_LOSS_POISSON, 0, 1, 1, INFINITY};
         const double found = phys_loss(model, 0, y, 1).value;
 
         tap_check(found == (y ? INFINITY : 0), "no photons, %d observed: %g", y, found);
+    }
+    return TAP_PASS;
+}
+
+/* The width beyond which a pull falls, and small losses, which keep their digits. */
+static int cauchy(void)
+{
+    static const double sizes[] = {1e-9, 1e-4, 0.3, 1, 20, 1e5};
+    const struct phys_loss_model model = {PHYS_LOSS_CAUCHY, 0, 1, 2.5, INFINITY};
+    double worst = 0, steepest = 0, at = 0;
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const double off = sizes[i];
+        const long double t = (long double)off / 2.5, want = 3.125L * log1pl(t * t);
+        const struct phys_loss found = phys_loss(model, off, 0, 1);
+
+        worst = fmax(worst, fabs((double)(found.value / want - 1)));
+        tap_check(found.curvature > 0 && found.curvature <= 1, "curvature %g",
+                  found.curvature);
+    }
+    for (double off = 0.01; off < 100; off *= 1.01) {
+        const double slope = phys_loss(model, off, 0, 1).slope;
+
+        if (slope > steepest) steepest = slope, at = off;
+    }
+    tap_promised("of the loss", worst, 0, 2e-15);
+    tap_check(fabs(at / 2.5 - 1) < 0.011, "steepest at %g, of width 2.5", at);
+    return TAP_PASS;
+}
+
+/* A saturated pixel tells of so many photons at the least. */
+static int saturated(void)
+{
+    for (int kind = PHYS_LOSS_GAUSSIAN; kind <= PHYS_LOSS_CAUCHY; kind++) {
+        const struct phys_loss_model full = {kind, 1.5, 2.5, 2.1, 10};
+        const struct phys_loss_model open = {kind, 1.5, 2.5, 2.1, INFINITY};
+        int same = 0, nothing = 0, below = 0;
+
+        for (int i = 1; i <= 20; i++) {
+            const struct phys_loss a = phys_loss(full, i, 10, 0.7);
+            const struct phys_loss b = phys_loss(full, i, 12, 0.7);
+            const struct phys_loss c = phys_loss(open, i, 10, 0.7);
+            const struct phys_loss d = phys_loss(full, i, 9.9, 0.7);
+            const struct phys_loss e = phys_loss(open, i, 9.9, 0.7);
+
+            same += i <= 10 && a.value == c.value && b.value == c.value
+                    && a.slope == c.slope && b.slope == c.slope
+                    && b.curvature == c.curvature;
+            nothing +=
+                i > 10 && a.value == 0 && b.value == 0 && b.slope == 0 && b.curvature == 0;
+            below += d.value == e.value && d.slope == e.slope;
+        }
+        tap_check(same == 10 && nothing == 10 && below == 20,
+                  "kind %d: as ever for %d numbers of photons up to saturation, nothing "
+                  "for %d beyond; below saturation as ever for %d",
+                  kind, same, nothing, below);
     }
     return TAP_PASS;
 }
@@ -160,8 +216,8 @@ static int losses_by_lanes(void)
     for (size_t k = 0; k < sizeof sets / sizeof *sets; k++) {
         if (!kernels_lanes(sets[k]).precise) continue;
         run++;
-        for (int kind = NB_GAUSSIAN; kind <= NB_HUBER; kind++) {
-            const nb_target target = {kind, NULL, NULL, 1.5, 2.5, 2.1};
+        for (int kind = NB_GAUSSIAN; kind <= NB_CAUCHY; kind++) {
+            const nb_target target = {kind, NULL, NULL, 1.5, 2.5, 2.1, 8};
             const struct phys_loss_model model = target_model(&target);
 
             one_kind_by_lanes(&model, sets[k]);
@@ -174,10 +230,9 @@ static int losses_by_lanes(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        {"formulas", formulas},
-        {"deviances", deviances},
-        {"logarithm", logarithm},
-        {"losses_by_lanes", losses_by_lanes},
+        {"formulas", formulas},   {"deviances", deviances},
+        {"cauchy", cauchy},       {"saturated", saturated},
+        {"logarithm", logarithm}, {"losses_by_lanes", losses_by_lanes},
     };
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);

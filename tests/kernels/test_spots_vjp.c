@@ -405,7 +405,7 @@ static double loss_of(const nb_scene *s, const nb_options *options)
     nb_simulator *sim = simulator_of(ctx, s, options);
     double *observed = numbers(pixels_of(s)), *gradient = numbers(nb_nparam(sim));
     const nb_array seen = nb_array_f64(observed, s->detector.nslow, s->detector.nfast);
-    const nb_target target = {NB_GAUSSIAN, &seen, NULL, 0, 0, 0};
+    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &seen};
     nb_normal normal = {NULL, NULL, NULL, gradient};
     double value;
 

@@ -21,7 +21,9 @@ static int find(const struct normal *n, double out[2][NUMBERS])
     nb_array weight = nb_array_f64((double *)n->weight, n->nslow, n->nfast);
     nb_array residual = nb_array_f64((double *)n->residual, n->nslow, n->nfast);
     nb_array observed = nb_array_f64((double *)n->observed, n->nslow, n->nfast);
-    const nb_target target = {NB_GAUSSIAN, &observed, &weight, 0, 0, 0};
+    const nb_target target = {.kind = NB_GAUSSIAN,
+                              .observed = &observed,
+                              .weight = &weight};
     const size_t dense = nb_ndense(n->sim), all = nb_nparam(n->sim);
     int found = 1;
     double value;

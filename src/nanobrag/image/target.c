@@ -1,20 +1,23 @@
 /* target.c - checks a target and fills its defaults. SPDX-License-Identifier: MIT */
 #include "image/target.h"
 
+#include <math.h>
+
 #include "base/context.h"
 
 nb_status target_check(nb_context *ctx, const nb_target *target)
 {
     if (!target || !target->observed)
         return fail(ctx, NB_ERR_ARGUMENT, "a loss needs observed photons to compare with");
-    if (target->kind < NB_GAUSSIAN || target->kind > NB_HUBER)
+    if (target->kind < NB_GAUSSIAN || target->kind > NB_CAUCHY)
         return fail(ctx, NB_ERR_ARGUMENT, "target.kind %d is none of enum nb_loss_kind",
                     target->kind);
-    if (!(target->sigma_readout >= 0) || !(target->gain >= 0) || !(target->delta >= 0))
+    if (!(target->sigma_readout >= 0) || !(target->gain >= 0) || !(target->delta >= 0)
+        || !(target->saturation >= 0))
         return fail(ctx, NB_ERR_ARGUMENT,
-                    "sigma_readout %g, gain %g and delta %g of a target must not be "
-                    "negative",
-                    target->sigma_readout, target->gain, target->delta);
+                    "sigma_readout %g, gain %g, delta %g and saturation %g of a target "
+                    "must not be negative",
+                    target->sigma_readout, target->gain, target->delta, target->saturation);
     return NB_OK;
 }
 
@@ -23,10 +26,13 @@ struct phys_loss_model target_model(const nb_target *target)
     static const int kinds[] = {[NB_GAUSSIAN] = PHYS_LOSS_GAUSSIAN,
                                 [NB_POISSON] = PHYS_LOSS_POISSON,
                                 [NB_POISSON_READOUT] = PHYS_LOSS_POISSON_READOUT,
-                                [NB_HUBER] = PHYS_LOSS_HUBER};
+                                [NB_HUBER] = PHYS_LOSS_HUBER,
+                                [NB_CAUCHY] = PHYS_LOSS_CAUCHY};
     const struct phys_loss_model model = {kinds[target->kind], target->sigma_readout,
                                           target->gain > 0 ? target->gain : 1,
-                                          target->delta > 0 ? target->delta : 1};
+                                          target->delta > 0 ? target->delta : 1,
+                                          target->saturation > 0 ? target->saturation
+                                                                 : INFINITY};
 
     return model;
 }

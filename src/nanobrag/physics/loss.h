@@ -15,7 +15,8 @@ enum phys_loss_kind {
     PHYS_LOSS_GAUSSIAN,
     PHYS_LOSS_POISSON,
     PHYS_LOSS_POISSON_READOUT,
-    PHYS_LOSS_HUBER
+    PHYS_LOSS_HUBER,
+    PHYS_LOSS_CAUCHY
 };
 
 /* How photons are compared with observed ones: the members of struct nb_target, with
@@ -23,6 +24,7 @@ enum phys_loss_kind {
 struct phys_loss_model {
     int kind; /* enum phys_loss_kind */
     double sigma_readout, gain, delta;
+    double saturation; /* infinite where none was given */
 };
 
 struct phys_loss {
@@ -85,21 +87,36 @@ PHYS_FN struct phys_loss phys_loss_huber(double delta, double off)
     return r;
 }
 
+PHYS_FN struct phys_loss phys_loss_cauchy(double delta, double off)
+{
+    const double t = off / delta, u = t * t, sum = 1 + u;
+    struct phys_loss r;
+
+    /* ln(1 + u), with what the sum lost of a small u */
+    r.value = delta * delta / 2 * (phys_loss_log(sum) - ((sum - 1) - u) / sum);
+    r.slope = off / sum;
+    r.curvature = 1 / sum;
+    return r;
+}
+
 /* Returns the loss of a pixel. A weight of 0 makes all three members 0, whatever was
- * observed. */
+ * observed, and so do more photons than a saturated pixel can tell of. */
 PHYS_FN struct phys_loss phys_loss(struct phys_loss_model model, double photons,
                                    double observed, double weight)
 {
-    const double off = photons - observed;
+    const int is_full = observed >= model.saturation;
+    const double y = is_full ? model.saturation : observed, off = photons - y;
+    const int counts = weight != 0 && !(is_full && off > 0);
     struct phys_loss r = {off * off / 2, off, 1};
 
-    if (model.kind == PHYS_LOSS_POISSON) r = phys_loss_poisson(photons, observed);
+    if (model.kind == PHYS_LOSS_POISSON) r = phys_loss_poisson(photons, y);
     if (model.kind == PHYS_LOSS_POISSON_READOUT)
-        r = phys_loss_readout(model.sigma_readout, model.gain, photons, observed);
+        r = phys_loss_readout(model.sigma_readout, model.gain, photons, y);
     if (model.kind == PHYS_LOSS_HUBER) r = phys_loss_huber(model.delta, off);
-    r.value = weight != 0 ? weight * r.value : 0;
-    r.slope = weight != 0 ? weight * r.slope : 0;
-    r.curvature = weight != 0 ? weight * r.curvature : 0;
+    if (model.kind == PHYS_LOSS_CAUCHY) r = phys_loss_cauchy(model.delta, off);
+    r.value = counts ? weight * r.value : 0;
+    r.slope = counts ? weight * r.slope : 0;
+    r.curvature = counts ? weight * r.curvature : 0;
     return r;
 }
 

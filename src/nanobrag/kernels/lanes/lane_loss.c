@@ -42,6 +42,9 @@ double LANE_LOSS(const struct phys_loss_model *model, int n, const double *photo
     case PHYS_LOSS_HUBER:
         of.kind = PHYS_LOSS_HUBER;
         return losses(of, n, photons, observed, weight, slope, curvature);
+    case PHYS_LOSS_CAUCHY:
+        of.kind = PHYS_LOSS_CAUCHY;
+        return losses(of, n, photons, observed, weight, slope, curvature);
     default:
         of.kind = PHYS_LOSS_GAUSSIAN;
         return losses(of, n, photons, observed, weight, slope, curvature);
