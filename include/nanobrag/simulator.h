@@ -319,8 +319,9 @@ NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weig
  * distribution and of a normal distribution with variance v, less their values at I = y:
  * half a deviance (McCullagh & Nelder, Generalized Linear Models, 2.3). Both are 0 where
  * I = y. That of Poisson is never below 0 for y >= 0, with y log(y) = 0 at y = 0. That of
- * NB_POISSON_READOUT is least at I a little below y, by 1/(8 v gain^2), because log(v)
- * falls with I; v_y is taken at y = 0 for negative y, and as 1 where it is 0. NB_HUBER is
+ * NB_POISSON_READOUT falls below 0 near I = y - 1/(2 gain), to about -1/(8 v gain^2),
+ * because log(v) falls with I; v_y is taken at y = 0 for negative y, and as 1 where it is
+ * 0. NB_HUBER is
  * by Huber (Ann. Math. Statist. 35, 1964, 73), NB_CAUCHY by Holland & Welsch (Commun.
  * Statist. A6, 1977, 813): the pull of a pixel falls again beyond delta, so that a hot
  * pixel counts for nothing.
@@ -337,7 +338,7 @@ typedef struct nb_target {
     double sigma_readout; /* standard deviation of readout noise, photons */
     double gain; /* factor of NB_POISSON_READOUT; 0: 1 */
     double delta; /* limit of NB_HUBER, width of NB_CAUCHY, photons; 0: 1 */
-    double saturation; /* photons; 0: none                                    */
+    double saturation; /* photons; 0: none */
 } nb_target;
 
 /*

@@ -281,12 +281,15 @@ static void add_extent(const struct tile *tile, const int *rectangle, int *exten
     }
 }
 
-int window_shrink(const struct window *w, int rectangle[4])
+/* Sets `extent` to the smallest rectangle around the rendered pixels of another, or, with
+ * `any`, around some of them. Returns 0 if there are none. */
+static int find_extent(const struct window *w, const int *rectangle, int any, int extent[4])
 {
-    int extent[4] = {INT_MAX, 0, INT_MAX, 0};
     const int first = max_int(rectangle[2] / TILE_SLOW, w->first_row);
     const int end = min_int((rectangle[3] - 1) / TILE_SLOW, w->first_row + w->nrow - 1);
 
+    extent[0] = extent[2] = INT_MAX;
+    extent[1] = extent[3] = 0;
     if (rectangle[1] <= rectangle[0] || rectangle[3] <= rectangle[2]) return 0;
     for (int row = first; row <= end; row++) {
         const struct window_run *run = window_run_of(w, row * TILE_SLOW, rectangle[0]);
@@ -296,20 +299,28 @@ int window_shrink(const struct window *w, int rectangle[4])
             const int from = max_int(rectangle[0], run->fast);
             const int to = min_int(rectangle[1], run->end);
 
-            for (int f = from / TILE_FAST; f <= (to - 1) / TILE_FAST; f++)
+            for (int f = from / TILE_FAST; f <= (to - 1) / TILE_FAST; f++) {
                 add_extent(w->tile + run->first + f - run->fast / TILE_FAST, rectangle,
                            extent);
+                if (any && extent[1] > 0) return 1;
+            }
         }
     }
-    if (extent[1] == 0) return 0;
+    return extent[1] > 0;
+}
+
+int window_shrink(const struct window *w, int rectangle[4])
+{
+    int extent[4];
+
+    if (!find_extent(w, rectangle, 0, extent)) return 0;
     memcpy(rectangle, extent, sizeof extent);
     return 1;
 }
 
 int window_overlaps(const struct window *w, const int rectangle[4])
 {
-    int shrunk[4];
+    int some[4];
 
-    memcpy(shrunk, rectangle, sizeof shrunk);
-    return window_shrink(w, shrunk);
+    return find_extent(w, rectangle, 1, some);
 }
