@@ -1,16 +1,39 @@
 /*
- * fit.h - fits of a scene's parameters to one observed image, or to several together.
+ * fit.h - fits of a scene's parameters to one observed image, or to thousands.
  *
- * A fit minimises the sum of the losses of its shots (nb_loss()) by the method of Levenberg
- * and Marquardt: the matrix is J^T W J, scaled by its diagonal, a step ends at the bounds
- * of nb_param, and the damping follows the ratio of the loss gained to the loss predicted.
- * A step to where the loss is infinite or the scene impossible is refused, and shortened.
+ * A fit minimises the sum of the losses of its shots (nb_loss()) and of its restraints:
  *
  *   nb_fit_create()  ->  nb_fit_run()  ->  nb_fit_result_get()  ->  nb_fit_free()
  *
- * The parameters x are the shared ones, then the own ones of shot 0, of shot 1, ...; those
- * of a shot have the order of nb_simulator_create(). Results have the same bits for any
- * number of threads.
+ * The parameters x are the shared ones, which have one value for all shots, then the own
+ * ones of shot 0, of shot 1, ...; those of a shot have the order of nb_simulator_create().
+ *
+ * Levenberg-Marquardt (NB_FIT_LM; Nocedal & Wright, Numerical Optimization, 10.3) works
+ * with the matrix J^T W J, scaled by its diagonal. Own parameters are eliminated shot by
+ * shot (Schur complement), so that time and memory grow linearly with the number of shots;
+ * structure factors, whose block is taken as diagonal, are eliminated likewise. A step ends
+ * at the bounds, and the damping follows the ratio of the loss gained to the loss
+ * predicted. A step to where the loss is infinite or the scene impossible is refused, and
+ * shortened. L-BFGS (NB_FIT_LBFGS) keeps no matrix and takes some ten times as many passes.
+ *
+ * Each shot has its simulator only while it is evaluated, in a context of the thread that
+ * does so: memory follows the number of threads, not of shots. The shots of a fit of
+ * several are shared out among the threads of the context. Sums over shots follow one
+ * binary tree by the number of the shot, so that results have the same bits for any number
+ * of threads and of processes (mpi.h).
+ *
+ * The stages of a fit:
+ *
+ *   1. Each shot alone, its own parameters free and the shared ones held, if there are
+ *      several shots and own parameters. A shot that fails, or whose loss per pixel stands
+ *      out from those of the others (by more than 5 standard deviations, estimated from the
+ *      median of the absolute deviations), is left out from then on.
+ *   2. All shots together.
+ *
+ * In each, numbers that make spots broader (cells of a mosaic block, mosaic spread,
+ * divergence, dispersion) are held until the others have nearly settled: from a start that
+ * is off they would rather broaden the spots than move them. nb_fit_options.coarse puts
+ * passes with broadened spots before that.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -35,31 +58,76 @@ typedef struct nb_shot {
     const nb_scene *scene;
     nb_target target;
     const nb_options *options; /* NULL: all defaults */
+    const char *name; /* in messages and results, such as that of a file; NULL: "shot N" */
 } nb_shot;
 
-/* What a fit reports after each pass; a pass evaluates the loss of all shots once, with
+/* A prior on one parameter. On an own parameter it holds for each shot. */
+typedef struct nb_restraint {
+    const char *name; /* of one parameter, such as "cell_a"; no structure factor */
+    /* sigma > 0 adds (value - centre)^2/(2 sigma^2) to the loss; in the unit of the
+     * parameter, as are the bounds */
+    double centre, sigma;
+    double lower, upper; /* bounds besides those of nb_param; both 0: none */
+} nb_restraint;
+
+enum nb_fit_method { NB_FIT_AUTO, NB_FIT_LM, NB_FIT_LBFGS };
+
+/*
+ * Passes with a mosaic spread of 1, 1/3 and 1/9 degree in place of a narrower one, which
+ * makes spots overlap with those observed from farther away.
+ *
+ *   NB_COARSE_AUTO  if a shot's fit without them ends where the loss is more than 3/4 of
+ *                   the number of its pixels (chi^2 more than 3/2 for each), for NB_POISSON
+ *                   and NB_POISSON_READOUT; the lower loss of the two is kept
+ *   NB_COARSE_OFF   never
+ *   NB_COARSE_ON    always, before the first stage in which shots have free parameters
+ *
+ * A scene without mosaic domains has 60 in these passes.
+ */
+enum nb_coarse { NB_COARSE_AUTO, NB_COARSE_OFF, NB_COARSE_ON };
+
+enum nb_fit_stage {
+    NB_FIT_COARSE, /* with broadened spots */
+    NB_FIT_WIDTHS_HELD,
+    NB_FIT_ALL_FREE
+};
+
+/* What a fit reports after each pass, which evaluates the loss of the shots once, with
  * gradient and matrix. */
 typedef struct nb_fit_state {
     int passes; /* so far */
-    double loss; /* the lowest so far */
+    int stage; /* enum nb_fit_stage; of shots that are fitted alone, the least of theirs */
+    int64_t alone; /* shots that are being fitted alone; 0: all together */
+    double loss; /* the lowest so far; infinite before the first */
     double gain; /* loss that the undamped step from there is predicted to gain */
 } nb_fit_state;
 
 typedef struct nb_fit_options {
     const char *shared; /* free names (params.h), one value for all shots; NULL: none */
     const char *own; /* free names, one value for each shot; NULL: none */
-    int passes; /* a run ends after so many; 0: 50 */
+    int method; /* enum nb_fit_method; NB_FIT_AUTO: NB_FIT_LM up to 200 shared and 200 own
+                   parameters, or 200 in all with structure factors; else NB_FIT_LBFGS */
+    int coarse; /* enum nb_coarse */
+    int passes; /* a run ends after so many; 0: 50, and 500 for NB_FIT_LBFGS */
     double seconds; /* a run begins no pass after so many seconds; 0: no limit */
     double enough; /* predicted gain of loss that ends the fit; 0: 1e-3 */
-    /* Called after each pass; a non-zero result cancels the run. NULL: none */
+    const nb_restraint *restraint; /* copied                        (nrestraint) */
+    size_t nrestraint;
+    /* Brings a shot into memory; `out` is all 0. What it points to stays as it is until
+     * unload() is called with it. An error leaves the shot out, if there are others. Called
+     * from any thread of the library, one call at a time. NULL: the shots are in the array */
+    nb_status (*load)(void *user, int64_t shot, nb_shot *out);
+    void (*unload)(void *user, int64_t shot, nb_shot *loaded); /* NULL: nothing to do */
+    /* Called after each pass, from the thread that called the library; a non-zero result
+     * cancels the run. It may call nb_fit_write() and nb_fit_result_get(). NULL: none */
     int (*progress)(void *user, const nb_fit_state *state);
-    void *user; /* passed to progress */
+    void *user; /* passed to load, unload and progress */
 } nb_fit_options;
 
 /*
  * Why a run ended.
  *
- *   NB_FIT_NOT_RUN    no pass was completed
+ *   NB_FIT_NOT_RUN    no pass was completed, or the run goes on
  *   NB_FIT_CONVERGED  the undamped step, with what is at a bound held, gains less than
  *                     nb_fit_options.enough
  *   NB_FIT_STUCK      it would gain more, but even the shortest steps were refused
@@ -82,23 +150,54 @@ typedef struct nb_fit_value {
     int64_t shot; /* whose own it is; -1: shared */
     double value; /* in the unit of the parameter, as is its error */
     /* Standard deviation if the loss is a negative log-likelihood, as NB_GAUSSIAN is with
-     * weights 1/variance; INFINITY: the data leave it free. Bounds do not narrow it. */
+     * weights 1/variance; INFINITY: the data leave it free. Bounds do not narrow it.
+     * Of structure factors, and of all parameters with NB_FIT_LBFGS, the error while all
+     * others are known */
     double error;
     int bound; /* -1: at its lower bound, 1: at its upper one, else 0 */
+    int is_held; /* 1: at its start, because the loss does not depend on it, or because
+                    scale and all structure factors are free and one must be fixed */
 } nb_fit_value;
+
+typedef struct nb_fit_correlation {
+    size_t i, j; /* of values; i < j */
+    double value; /* -1 to 1 */
+} nb_fit_correlation;
+
+/* How one shot fares. */
+typedef struct nb_fit_shot {
+    const char *name;
+    const char *left_out; /* why it is left out; NULL: it is not */
+    double loss; /* without restraints; NAN before its first pass */
+    int64_t pixels; /* that its image and its loss have: rendered ones of weight above 0 */
+} nb_fit_shot;
 
 /* The fit owns the arrays; they are valid until the next call with it. */
 typedef struct nb_fit_result {
+    int method; /* NB_FIT_LM or NB_FIT_LBFGS */
     int end; /* enum nb_fit_end */
+    const char *why; /* how the last run ended, one sentence */
     int passes; /* of all runs */
-    double loss; /* at the values */
+    int joint; /* of these, how many evaluated all shots together */
+    double loss; /* at the values, of shots and restraints */
     double gain; /* as in nb_fit_state */
+    const double *history; /* lowest loss after each pass of all shots together (joint) */
+    size_t nshared, nown; /* parameters of all shots, and of each shot */
     size_t nvalue;
     const nb_fit_value *value; /*                                            (nvalue) */
-    /* (J^T W J)^-1, without the directions that the data leave free   (nvalue x nvalue) */
+    /* (J^T W J)^-1, without the directions that the data leave free; NULL: there are more
+     * than 200 values                                              (nvalue x nvalue) */
     const double *covariance;
-    size_t nfree; /* number of these directions */
+    /* pairs of parameters whose correlation is over 0.95 in size, the largest first */
+    size_t ncorrelated;
+    const nb_fit_correlation *correlated;
+    /* Directions that the data leave free: sums of parameters, each in units of 1/sqrt of
+     * its diagonal element of J^T W J, such as "0.71 scale - 0.71 fluence" */
+    size_t nfree;
+    const char *const *free; /*                                               (nfree) */
     double condition; /* of the matrix scaled by its diagonal, without them */
+    int64_t nshot;
+    const nb_fit_shot *shot; /*                                               (nshot) */
 } nb_fit_result;
 
 /*
@@ -106,14 +205,19 @@ typedef struct nb_fit_result {
  *
  *   ctx      [in]   used by every call with the fit
  *   nshot    [in]   number of shots, 1 or more
- *   shot     [in]   the shots; the array is copied                  (nshot)
+ *   shot     [in]   the shots; the array is copied; not read with load  (nshot)
  *   options  [in]   copied; shared or own names a parameter
  *   out      [out]  free with nb_fit_free(), before the context
  *
+ * Each shot is loaded once, for its start and its names.
+ *
  * Errors: those of nb_simulator_create(), where a name in shared and own counts as named
- * twice; NB_ERR_ARGUMENT also for no parameter at all, a negative limit, or shots whose
- * parameters differ in name; NB_ERR_UNSUPPORTED also for structure factors among the
- * parameters, or more than 200 parameters in all.
+ * twice, and of load for a single shot or for all; NB_ERR_ARGUMENT also for no parameter at
+ * all, an unknown method or coarse, a negative limit, shots whose parameters differ in
+ * name, or a restraint that names no free parameter, has a negative sigma, or bounds that
+ * exclude each other or the start; NB_ERR_UNSUPPORTED also for structure factors among the
+ * own parameters, NB_FIT_LM with more parameters than NB_FIT_AUTO allows it, and a build
+ * without LAPACK, or without NLopt for NB_FIT_LBFGS.
  */
 NB_API nb_status nb_fit_create(nb_context *ctx, int64_t nshot, const nb_shot *shot,
                                const nb_fit_options *options, nb_fit **out);
@@ -122,24 +226,65 @@ NB_API nb_status nb_fit_create(nb_context *ctx, int64_t nshot, const nb_shot *sh
  * Minimise, from the start or from where the last run ended, with all limits anew.
  *
  * A run that was cancelled, or that failed, keeps the best values found so far, and another
- * run goes on from them. Each pass makes the simulator of one shot after the other and
- * frees it: memory does not grow with the number of shots.
+ * run goes on from them.
  *
- * Errors: NB_ERR_ARGUMENT (fit is NULL), NB_ERR_CANCELLED, and those of nb_loss() and
- * nb_simulator_create(), except for a refused step.
+ * Errors: NB_ERR_ARGUMENT (fit is NULL), NB_ERR_CANCELLED, and those of nb_loss(),
+ * nb_simulator_create() and load, except for a refused step or a shot that is left out.
  */
 NB_API nb_status nb_fit_run(nb_fit *fit);
 
+/* What nb_fit_ask() asks for. */
+typedef struct nb_fit_request {
+    int done; /* 1: nothing more to evaluate; the run has ended */
+    const double *x; /* where; owned by the fit                       (nvalue) */
+    size_t nvalue;
+    int64_t nshot; /* shots 0 to nshot - 1 are to be evaluated */
+    size_t most; /* numbers that nb_fit_part() writes for all shots at once, at most */
+} nb_fit_request;
+
 /*
- * The loss at x, with its gradient and matrix over the parameters of the fit.
+ * The same in parts, for a caller that shares out the shots itself, to processes or
+ * machines with fits made from the same shots and options:
+ *
+ *   nb_fit_ask(fit, &request);
+ *   while (!request.done) {
+ *       nb_fit_part() for ranges of shots, which together are all of them
+ *       nb_fit_tell() with all parts
+ *       nb_fit_ask(fit, &request);
+ *   }
+ *
+ * Where a fit of another process computes a part, it has been told the same parts before,
+ * so that it asks for the same. nb_fit_run() does this with one part. NB_FIT_LBFGS cannot
+ * be asked.
+ *
+ *   out    [out]  what to evaluate
+ *   first  [in]   first shot of the part, and
+ *   nshot  [in]   how many
+ *   part   [out]  numbers to be passed on as they are               (request.most)
+ *   size   [out]  how many of them there are
+ *   nparts [in]   number of parts
+ *
+ * Errors: those of nb_fit_run(); NB_ERR_ARGUMENT also for shots out of range, parts that
+ * answer another request, or that miss a shot or have it twice.
+ */
+NB_API nb_status nb_fit_ask(nb_fit *fit, nb_fit_request *out);
+NB_API nb_status nb_fit_part(nb_fit *fit, int64_t first, int64_t nshot, double *part,
+                             size_t *size);
+NB_API nb_status nb_fit_tell(nb_fit *fit, int nparts, const double *const *part,
+                             const size_t *size);
+
+/*
+ * The loss at x of all shots that are not left out, and of the restraints, with gradient and
+ * matrix over the parameters of the fit: for minimisers of the caller.
  *
  *   x      [in]      parameters; NULL: the values found so far      (nvalue)
  *   value  [out]     the loss
- *   out    [in,out]  NULL, or members to be added to as by nb_loss(); coupling is not
- *                    written, as all parameters are dense
+ *   out    [in,out]  NULL, or members to be added to as by nb_loss(): the dense parameters
+ *                    are those that are not structure factors
  *
- * Errors: those of nb_fit_run(), and of nb_loss() at an x where it has no finite value.
- * After an error nothing has been added.
+ * Errors: those of nb_fit_run(); NB_ERR_DOMAIN with *value = INFINITY at an x where the
+ * loss has no finite value; NB_ERR_UNSUPPORTED (matrix or coupling of more than 200 dense
+ * parameters). After an error nothing has been added.
  */
 NB_API nb_status nb_fit_evaluate(nb_fit *fit, const double *x, double *value,
                                  nb_normal *out);
@@ -150,6 +295,80 @@ NB_API nb_status nb_fit_evaluate(nb_fit *fit, const double *x, double *value,
  * Errors: NB_ERR_ARGUMENT (fit or out is NULL, or no pass was completed).
  */
 NB_API nb_status nb_fit_result_get(nb_fit *fit, nb_fit_result *out);
+
+/*
+ * Compute an image of one shot at the values found so far.
+ *
+ *   NB_FIT_MODEL     I, photons
+ *   NB_FIT_RESIDUAL  y - I, photons
+ *   NB_FIT_Z         (y - I) sqrt(curvature of the loss at I), which has variance 1 for
+ *                    likelihoods of the right variance
+ *
+ *   what  [in]   enum nb_fit_image_kind
+ *   out   [out]  float32 or float64; 0 where nothing is rendered; residual and z are 0 also
+ *                where the weight is 0 or the observation saturated  (nslow x nfast)
+ *
+ * Errors: NB_ERR_ARGUMENT (a NULL, no such shot or kind), those of nb_forward() and load.
+ */
+enum nb_fit_image_kind { NB_FIT_MODEL, NB_FIT_RESIDUAL, NB_FIT_Z };
+NB_API nb_status nb_fit_image(nb_fit *fit, int64_t shot, int what, nb_array *out);
+
+/* How far observations and model differ in some pixels. */
+typedef struct nb_misfit {
+    double dmin, dmax; /* resolution of its pixels                              A */
+    int64_t pixels; /* with a z */
+    double mean, rms; /* of z; 0 and 1 are expected */
+    double loss;
+} nb_misfit;
+
+enum { NB_FIT_SHELLS = 10 };
+
+typedef struct nb_fit_misfit {
+    nb_misfit all;
+    nb_misfit shell[NB_FIT_SHELLS]; /* of equal volume in reciprocal space, dmax first */
+    size_t nbox;
+    const nb_misfit *box; /* of each box of the detector; owned by the fit (nbox) */
+} nb_fit_misfit;
+
+/*
+ * Compare the image of one shot with its observation, by resolution and by box.
+ *
+ *   out  [out]  valid until the next call with the fit
+ *
+ * Errors: those of nb_fit_image(), NB_ERR_MEMORY.
+ */
+NB_API nb_status nb_fit_misfit_get(nb_fit *fit, int64_t shot, nb_fit_misfit *out);
+
+/*
+ * Write where a fit stands, as JSON: values with errors for the reader, and all that another
+ * run needs to go on as if this one had not stopped. The file is replaced by rename.
+ *
+ * Errors: NB_ERR_ARGUMENT (a NULL, or no pass was completed), NB_ERR_FILE, NB_ERR_MEMORY,
+ * NB_ERR_UNSUPPORTED (a build without cJSON).
+ */
+NB_API nb_status nb_fit_write(nb_fit *fit, const char *path);
+
+/*
+ * Continue from a file of nb_fit_write(): the next run gives the bits of a run that was not
+ * stopped. The fit was made from the same shots and options; limits may differ.
+ *
+ * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_FILE, NB_ERR_FORMAT (not such a file),
+ * NB_ERR_SCENE (the file is of other parameters, shots or starts; the message names the
+ * first difference), NB_ERR_MEMORY, NB_ERR_UNSUPPORTED. After an error the fit is unchanged.
+ */
+NB_API nb_status nb_fit_read(nb_fit *fit, const char *path);
+
+/*
+ * The result that a fit of perfect data would have: values of the scenes, and errors from
+ * the Fisher information of the images that they give. Observed images are not read and may
+ * be NULL; of a target only kind, weight and the numbers count.
+ *
+ *   out  [out]  to be read by nb_fit_result_get(), and freed
+ *
+ * Errors: those of nb_fit_create() and nb_fit_run().
+ */
+NB_API nb_status nb_fisher(nb_context *ctx, int64_t nshot, const nb_shot *shot,
+                           const nb_fit_options *options, nb_fit **out);
 
 /* Make the run in progress, or else the next one, return NB_ERR_CANCELLED as soon as the
  * library next asks (context.h, progress). From any thread or signal handler; NULL is
