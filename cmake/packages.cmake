@@ -50,6 +50,16 @@ if(NANOBRAG_CJSON)
 endif()
 nanobrag_package(CJSON CJSON_FOUND "-json" "libcjson-dev")
 
+if(NANOBRAG_LAPACK)
+  find_package(LAPACKE QUIET)
+endif()
+nanobrag_package(LAPACK LAPACKE_FOUND "fits (-fit)" "liblapacke-dev")
+
+if(NANOBRAG_NLOPT)
+  find_package(NLOPT QUIET)
+endif()
+nanobrag_package(NLOPT NLOPT_FOUND "fits of more than 200 parameters" "libnlopt-dev")
+
 # Static copies of them, for the program alone. Nothing is missing without.
 set(NANOBRAG_ARCHIVES "")
 if(CMAKE_SYSTEM_NAME STREQUAL Linux)

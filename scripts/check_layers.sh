@@ -26,7 +26,7 @@ BEGIN {
     may["backend"]     = "public base physics scene image grad kernels gpu gpu/driver gpu/text compile compile/jit state"
     may["root"]        = "public base physics scene image grad kernels state backend"
     may["api"]         = "public base physics scene io image grad kernels gpu gpu/driver gpu/text compile compile/jit state backend root"
-    may["fit"]         = "public base"
+    may["fit"]         = "public base physics io image"
     may["cli"]         = "public"
 }
 function folder(path) {

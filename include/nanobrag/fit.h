@@ -76,9 +76,11 @@ enum nb_fit_method { NB_FIT_AUTO, NB_FIT_LM, NB_FIT_LBFGS };
  * Passes with a mosaic spread of 1, 1/3 and 1/9 degree in place of a narrower one, which
  * makes spots overlap with those observed from farther away.
  *
- *   NB_COARSE_AUTO  if a shot's fit without them ends where the loss is more than 3/4 of
- *                   the number of its pixels (chi^2 more than 3/2 for each), for NB_POISSON
- *                   and NB_POISSON_READOUT; the lower loss of the two is kept
+ *   NB_COARSE_AUTO  where a fit without them has failed: of a shot that would be left out,
+ *                   because its loss stands out; and of all shots, if none were fitted
+ *                   alone, where it ends with a loss of more than 3/4 for each pixel (chi^2
+ *                   more than 3/2), for NB_POISSON and NB_POISSON_READOUT. The fit begins
+ *                   anew from the start, and the lower loss of the two is kept
  *   NB_COARSE_OFF   never
  *   NB_COARSE_ON    always, before the first stage in which shots have free parameters
  *
@@ -98,7 +100,7 @@ typedef struct nb_fit_state {
     int passes; /* so far */
     int stage; /* enum nb_fit_stage; of shots that are fitted alone, the least of theirs */
     int64_t alone; /* shots that are being fitted alone; 0: all together */
-    double loss; /* the lowest so far; infinite before the first */
+    double loss; /* the lowest so far, with spots as they are in this stage */
     double gain; /* loss that the undamped step from there is predicted to gain */
 } nb_fit_state;
 
@@ -115,7 +117,8 @@ typedef struct nb_fit_options {
     size_t nrestraint;
     /* Brings a shot into memory; `out` is all 0. What it points to stays as it is until
      * unload() is called with it. An error leaves the shot out, if there are others. Called
-     * from any thread of the library, one call at a time. NULL: the shots are in the array */
+     * from any thread of the library, one call at a time. NULL: the shots are in the array
+     */
     nb_status (*load)(void *user, int64_t shot, nb_shot *out);
     void (*unload)(void *user, int64_t shot, nb_shot *loaded); /* NULL: nothing to do */
     /* Called after each pass, from the thread that called the library; a non-zero result
@@ -274,8 +277,8 @@ NB_API nb_status nb_fit_tell(nb_fit *fit, int nparts, const double *const *part,
                              const size_t *size);
 
 /*
- * The loss at x of all shots that are not left out, and of the restraints, with gradient and
- * matrix over the parameters of the fit: for minimisers of the caller.
+ * The loss at x of all shots that are not left out, and of the restraints, with gradient
+ * and matrix over the parameters of the fit: for minimisers of the caller.
  *
  *   x      [in]      parameters; NULL: the values found so far      (nvalue)
  *   value  [out]     the loss
@@ -340,8 +343,9 @@ typedef struct nb_fit_misfit {
 NB_API nb_status nb_fit_misfit_get(nb_fit *fit, int64_t shot, nb_fit_misfit *out);
 
 /*
- * Write where a fit stands, as JSON: values with errors for the reader, and all that another
- * run needs to go on as if this one had not stopped. The file is replaced by rename.
+ * Write where a fit stands, as JSON: values with errors for the reader, and all that
+ * another run needs to go on as if this one had not stopped. The file is replaced by
+ * rename.
  *
  * Errors: NB_ERR_ARGUMENT (a NULL, or no pass was completed), NB_ERR_FILE, NB_ERR_MEMORY,
  * NB_ERR_UNSUPPORTED (a build without cJSON).
@@ -354,7 +358,8 @@ NB_API nb_status nb_fit_write(nb_fit *fit, const char *path);
  *
  * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_FILE, NB_ERR_FORMAT (not such a file),
  * NB_ERR_SCENE (the file is of other parameters, shots or starts; the message names the
- * first difference), NB_ERR_MEMORY, NB_ERR_UNSUPPORTED. After an error the fit is unchanged.
+ * first difference), NB_ERR_MEMORY, NB_ERR_UNSUPPORTED. After an error the fit is
+ * unchanged.
  */
 NB_API nb_status nb_fit_read(nb_fit *fit, const char *path);
 

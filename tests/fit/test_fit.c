@@ -65,8 +65,8 @@ static nb_context *prepare(const double *start, int noise, int threads)
         nb_simulator_free(sim);
         for (int p = 0; noise && p < PIXELS; p++) photons[i][p] = counts[p];
         scenes[i] = scene_at(start, i);
-        shots[i] =
-            (nb_shot){scenes + i, {.kind = NB_POISSON, .observed = observed + i}, NULL};
+        shots[i] = (nb_shot){.scene = scenes + i,
+                             .target = {.kind = NB_POISSON, .observed = observed + i}};
     }
     return ctx;
 }
@@ -424,8 +424,9 @@ static int bad_input(void)
     shots[1].scene = NULL;
     refused(ctx, 2, (nb_fit_options){.own = "cell"}, NB_ERR_ARGUMENT, "scene");
     shots[1].scene = scenes + 1;
-    scenes[0].crystal.ndomains = 101;
-    refused(ctx, 2, (nb_fit_options){.own = "domain_weight"}, NB_ERR_UNSUPPORTED, "200");
+    scenes[0].crystal.ndomains = 201;
+    refused(ctx, 1, (nb_fit_options){.own = "domain_weight", .method = NB_FIT_LM},
+            NB_ERR_UNSUPPORTED, "200");
     scenes[0].crystal.ndomains = scenes[1].crystal.ndomains;
     if (nb_hkl_create(ctx, 1, hkl, &f, &listed) != NB_OK) abort();
     scenes[0].crystal.hkl = listed;
@@ -441,7 +442,9 @@ static int bad_input(void)
     tap_check(nb_fit_evaluate(fit, NULL, NULL, NULL) == NB_ERR_ARGUMENT
                   && nb_fit_result_get(fit, NULL) == NB_ERR_ARGUMENT,
               "NULLs are refused");
-    photons[1][17] = NAN;
+    nb_fit_free(fit);
+    photons[0][17] = NAN;
+    if (nb_fit_create(ctx, 1, shots, &plain, &fit) != NB_OK) abort();
     tap_check(nb_fit_run(fit) == NB_ERR_ARGUMENT
                   && strstr(nb_context_message(ctx), "observed[0][17]"),
               "%s", nb_context_message(ctx));

@@ -1,56 +1,46 @@
-/*
- * fit/eigen.c - see eigen.h. Jacobi's method (Golub & Van Loan, Matrix Computations, 8.5)
- * finds small eigenvalues of a matrix with ones on its diagonal accurately, and one free
- * direction does not spoil the others.
- *
- * SPDX-License-Identifier: MIT
- */
+/* eigen.c - see eigen.h. SPDX-License-Identifier: MIT */
 #include "fit/eigen.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Sweeps beyond which nothing more is gained; some eight are needed. */
-enum { SWEEPS = 60 };
-
-static void rotate(double *a, double *b, double c, double s)
+size_t eigen_work(size_t n)
 {
-    const double first = *a;
-
-    *a = c * first - s * *b;
-    *b = s * first + c * *b;
+    return 34 * n + 1; /* dsyev: 3n - 1 at the least, (block size + 2) n at best */
 }
 
-/* Make element p, q zero. */
-static void annihilate(size_t n, double *matrix, double *vectors, size_t p, size_t q)
-{
-    const double theta = (matrix[q * n + q] - matrix[p * n + p]) / (2 * matrix[p * n + q]);
-    const double t = copysign(1, theta) / (fabs(theta) + sqrt(theta * theta + 1));
-    const double c = 1 / sqrt(t * t + 1), s = t * c;
+#ifdef NANOBRAG_LAPACK
+#include <lapacke.h>
 
-    for (size_t i = 0; i < n; i++) rotate(matrix + i * n + p, matrix + i * n + q, c, s);
-    for (size_t i = 0; i < n; i++) rotate(matrix + p * n + i, matrix + q * n + i, c, s);
-    for (size_t i = 0; i < n; i++) rotate(vectors + p * n + i, vectors + q * n + i, c, s);
-    matrix[p * n + q] = matrix[q * n + p] = 0;
+int eigen_is_available(void)
+{
+    return 1;
 }
 
-void eigen_symmetric(size_t n, double *matrix, double *values, double *vectors)
+void eigen_symmetric(size_t n, double *matrix, double *values, double *work)
 {
-    int rotated = 1;
+    int is_finite = 1;
 
-    memset(vectors, 0, n * n * sizeof *vectors);
-    for (size_t i = 0; i < n; i++) vectors[i * n + i] = 1;
-    for (int sweep = 0; rotated && sweep < SWEEPS; sweep++) {
-        rotated = 0;
-        for (size_t p = 0; p + 1 < n; p++)
-            for (size_t q = p + 1; q < n; q++) {
-                const double size = sqrt(fabs(matrix[p * n + p] * matrix[q * n + q]));
-
-                if (fabs(matrix[p * n + q]) <= 1e-17 * size || matrix[p * n + q] == 0)
-                    continue;
-                annihilate(n, matrix, vectors, p, q);
-                rotated = 1;
-            }
-    }
-    for (size_t i = 0; i < n; i++) values[i] = matrix[i * n + i];
+    for (size_t i = 0; i < n * n; i++) is_finite &= isfinite(matrix[i]) != 0;
+    if (n == 0) return;
+    /* a column of LAPACK is a row here */
+    if (!is_finite
+        || LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)n, matrix,
+                              (lapack_int)n, values, work, (lapack_int)eigen_work(n))
+               != 0)
+        memset(values, 0, n * sizeof *values);
 }
+
+#else
+
+int eigen_is_available(void)
+{
+    return 0;
+}
+
+void eigen_symmetric(size_t n, double *matrix, double *values, double *work)
+{
+    (void)n, (void)matrix, (void)values, (void)work;
+}
+
+#endif

@@ -1,5 +1,5 @@
 /*
- * eigen.h - eigenvalues and eigenvectors of a small symmetric matrix.
+ * eigen.h - eigenvalues of small symmetric matrices, by LAPACK.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -8,13 +8,21 @@
 
 #include <stddef.h>
 
+/* Returns 0 in a build without LAPACK, where the function below may not be called. */
+int eigen_is_available(void);
+
 /*
- * matrix = vectors^T diag(values) vectors, by Jacobi's rotations.
+ * matrix = vectors^T diag(values) vectors.
  *
- *   matrix   [in,out]  symmetric; overwritten                       (n x n)
- *   values   [out]     in no order                                  (n)
- *   vectors  [out]     an eigenvector in each row                   (n x n)
+ *   matrix  [in,out]  symmetric; becomes an eigenvector in each row (n x n)
+ *   values  [out]     in ascending order                            (n)
+ *   work    [out]     workspace                                     (eigen_work(n))
+ *
+ * A matrix with a number that is not finite, or for which LAPACK finds no eigenvalues, gets
+ * values that are all 0.
  */
-void eigen_symmetric(size_t n, double *matrix, double *values, double *vectors);
+void eigen_symmetric(size_t n, double *matrix, double *values, double *work);
+
+size_t eigen_work(size_t n);
 
 #endif

@@ -1,124 +1,330 @@
 /*
- * fit/evaluate.c - the loss of all shots, with gradient and matrix: a simulator is made for
- * one shot after the other, so that memory does not grow with their number.
+ * fit/evaluate.c - the shots of a request, shared out among threads. Each thread has a
+ * context of its own, in which one shot after the other has its simulator; a single shot
+ * has all threads of the fit's context instead.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/context.h"
 #include "base/floats.h"
+#include "base/threads.h"
 #include "fit/fit.h"
 
-/* The context's handlers while a pass runs: progress also asks whether the fit was
- * cancelled. */
-struct asked {
+/* What the threads of one evaluation share. */
+struct evaluation {
     nb_fit *fit;
-    nb_context_options before;
+    const double *x;
+    size_t first, nshot;
+    int wants; /* enum fit_wants */
+    struct fit_sums *sums;
+    struct fit_point *point;
+    nb_context_options before; /* the handlers of the fit's context */
+    atomic_size_t next, done;
+    atomic_int stop; /* 1: nothing more is begun */
+    nb_status status; /* the first that ends an evaluation, and its message */
+    char message[CONTEXT_MESSAGE];
 };
+
+/* ---- the handlers of a thread's context ---- */
+
+static int ask_of(struct evaluation *e, double fraction)
+{
+    const double all = ((double)atomic_load(&e->done) + fraction) / (double)e->nshot;
+
+    if (atomic_load(&e->fit->cancelled) || atomic_load(&e->stop)) return 1;
+    if (threads_index() > 0 || !e->before.progress) return 0;
+    if (!e->before.progress(e->before.user, fmin(all, 1))) return 0;
+    atomic_store(&e->stop, 1);
+    return 1;
+}
 
 static int ask(void *user, double fraction)
 {
-    const struct asked *asked = user;
-
-    if (atomic_load(&asked->fit->cancelled)) return 1;
-    return asked->before.progress ? asked->before.progress(asked->before.user, fraction)
-                                  : 0;
+    return ask_of(user, fraction);
 }
 
 static void pass_line_on(void *user, int level, const char *topic, const char *line)
 {
-    const struct asked *asked = user;
+    const struct evaluation *e = user;
 
-    asked->before.log(asked->before.user, level, topic, line);
+#pragma omp critical(fit_log)
+    e->before.log(e->before.user, level, topic, line);
 }
 
-/* Evaluate one shot; its gradient and matrix are set. */
-static nb_status evaluate_shot(nb_fit *fit, size_t shot, const double *x, double *value)
+static nb_context_options handlers(struct evaluation *e, nb_context_options options)
 {
-    const nb_shot *at = fit->shot + shot;
-    const size_t m = fit->nshared + fit->nown;
-    nb_normal out = {.matrix = fit->shot_matrix, .gradient = fit->shot_gradient};
-    nb_simulator *sim = NULL;
-    nb_status status;
-
-    for (size_t i = 0; i < m; i++) fit->shot_x[i] = x[fit_index(fit, shot, i)];
-    memset(fit->shot_matrix, 0, m * m * sizeof *fit->shot_matrix);
-    memset(fit->shot_gradient, 0, m * sizeof *fit->shot_gradient);
-    status = nb_simulator_create(fit->ctx, at->scene, fit->names, at->options, &sim);
-    if (status == NB_OK) status = nb_loss(sim, fit->shot_x, &at->target, value, &out);
-    nb_simulator_free(sim);
-    return status;
+    options.progress = ask;
+    options.log = e->before.log ? pass_line_on : NULL;
+    options.user = e;
+    return options;
 }
 
-static void add_shot(nb_fit *fit, size_t shot)
+/* ---- one thread ---- */
+
+/* An error that ends an evaluation, where others are those of a shot. */
+static int is_final(nb_status status)
 {
-    const size_t m = fit->nshared + fit->nown;
+    return status == NB_ERR_CANCELLED || status == NB_ERR_MEMORY;
+}
 
-    for (size_t i = 0; i < m; i++) {
-        const size_t row = fit_index(fit, shot, i);
+static void note_failure(struct evaluation *e, const struct fit_worker *w, size_t shot,
+                         nb_status status)
+{
+    char **message = e->fit->failure + shot;
 
-        fit->trial_gradient[row] += fit->shot_gradient[i];
-        for (size_t j = 0; j < m; j++)
-            fit->trial_matrix[row * fit->n + fit_index(fit, shot, j)] +=
-                fit->shot_matrix[i * m + j];
+    free(*message);
+    *message = strdup(w->ctx->message);
+    if (!is_final(status)) return;
+#pragma omp critical(fit_failure)
+    {
+        e->status = status;
+        memcpy(e->message, w->ctx->message, sizeof e->message);
+    }
+    atomic_store(&e->stop, 1);
+}
+
+/* A shot that is not evaluated adds zeros. */
+static void evaluate_one(struct evaluation *e, struct fit_worker *w, size_t shot)
+{
+    nb_fit *fit = e->fit;
+    const struct fit_layout *l = &fit->layout;
+    const int is_wanted = fit_wants(fit, shot, e->wants);
+    const double broad = e->wants == FIT_REQUESTED ? fit_broad(fit, shot) : 0;
+    nb_status status = NB_OK;
+    int has_memory;
+
+    if (is_wanted) {
+        for (size_t i = 0; i < l->m; i++) w->x[i] = e->x[fit_index(l, shot, i)];
+        status = fit_evaluate_shot(fit, w, shot, broad, e->wants != FIT_VALUE);
+    }
+    if (status != NB_OK) note_failure(e, w, shot, status);
+    if (!is_wanted || status != NB_OK) {
+        memset(w->sum, 0, fit->at.end * sizeof *w->sum);
+        memset(w->own, 0, fit->at.own_end * sizeof *w->own);
+    }
+    e->point->status[shot] = is_wanted ? (unsigned char)status : FIT_SKIPPED;
+    memcpy(e->point->own + shot * fit->at.own_end, w->own,
+           fit->at.own_end * sizeof *w->own);
+#pragma omp critical(fit_sums)
+    has_memory = sums_add(e->sums, 0, shot, w->sum);
+    if (!has_memory) note_failure(e, w, shot, fail_memory(w->ctx, "the sums of a fit"));
+    atomic_fetch_add(&e->done, 1);
+}
+
+static void work(struct evaluation *e, struct fit_worker *w)
+{
+    STANDARD_FLOATS;
+    size_t i;
+
+    while (!atomic_load(&e->stop) && (i = atomic_fetch_add(&e->next, 1)) < e->nshot)
+        evaluate_one(e, w, e->first + i);
+}
+
+static void work_on_all(struct evaluation *e)
+{
+    nb_fit *fit = e->fit;
+    nb_context_options *own = &fit->ctx->options;
+
+    for (int i = 1; i < fit->nworker; i++)
+        fit->worker[i].ctx->options = handlers(e, fit->worker[i].ctx->options);
+    if (fit->worker[0].ctx != fit->ctx)
+        fit->worker[0].ctx->options = handlers(e, fit->worker[0].ctx->options);
+    *own = handlers(e, *own);
+#pragma omp parallel num_threads(fit->nworker) if (fit->nworker > 1)
+    work(e, fit->worker + threads_index());
+    *own = e->before;
+}
+
+nb_status fit_evaluate_shots(nb_fit *fit, const double *x, size_t first, size_t nshot,
+                             int wants, struct fit_sums *sums, struct fit_point *point)
+{
+    struct evaluation e = {.fit = fit,
+                           .x = x,
+                           .first = first,
+                           .nshot = nshot,
+                           .wants = wants,
+                           .sums = sums,
+                           .point = point,
+                           .before = fit->ctx->options};
+
+    atomic_init(&e.next, 0);
+    atomic_init(&e.done, 0);
+    atomic_init(&e.stop, 0);
+    work_on_all(&e);
+    if (e.status == NB_OK && atomic_load(&fit->cancelled)) e.status = NB_ERR_CANCELLED;
+    if (e.status == NB_ERR_CANCELLED) {
+        atomic_store(&fit->cancelled, 0);
+        return fail(fit->ctx, NB_ERR_CANCELLED, "the fit was cancelled");
+    }
+    if (e.status != NB_OK) return fail(fit->ctx, e.status, "%s", e.message);
+    return NB_OK;
+}
+
+/* ---- restraints ---- */
+
+static double restraint(const nb_fit *fit, const double *x, size_t i)
+{
+    const double off = x[i] - fit->centre[i];
+
+    return fit->weight[i] > 0 ? fit->weight[i] * off * off / 2 : 0;
+}
+
+double fit_restraints(const nb_fit *fit, const double *x, size_t first, size_t n)
+{
+    double loss = 0;
+
+    for (size_t i = first; i < first + n; i++) loss += restraint(fit, x, i);
+    return loss;
+}
+
+/* Adds the derivatives of the restraints to the sum over shots and to the own parts. */
+void fit_restrain(const nb_fit *fit, struct fit_point *point)
+{
+    const struct fit_layout *l = &fit->layout;
+    const struct fit_offsets *at = &fit->at;
+    const double *x = point->x;
+
+    for (size_t d = 0; d < l->nd; d++) {
+        const size_t i = l->dense[d];
+        const size_t place =
+            l->has_matrix ? at->matrix + d * (l->nd + 1) : at->diagonal + i;
+
+        point->sum[at->gradient + i] += fit->weight[i] * (x[i] - fit->centre[i]);
+        point->sum[place] += fit->weight[i];
+    }
+    for (size_t shot = 0; shot < l->nshot; shot++) {
+        double *own = point->own + shot * at->own_end;
+
+        if (point->status[shot] != NB_OK) continue;
+        for (size_t i = 0; i < l->no; i++) {
+            const size_t j = fit_index(l, shot, l->ns + i);
+            const size_t place = l->has_matrix ? i * (l->no + 1) : i;
+
+            own[at->own_gradient + i] += fit->weight[j] * (x[j] - fit->centre[j]);
+            own[at->own_matrix + place] += fit->weight[j];
+        }
     }
 }
 
-static nb_status evaluate_shots(nb_fit *fit, const double *x, double *value,
-                                int *is_refused)
-{
-    memset(fit->trial_gradient, 0, fit->n * sizeof *fit->trial_gradient);
-    memset(fit->trial_matrix, 0, fit->n * fit->n * sizeof *fit->trial_matrix);
-    for (size_t shot = 0; shot < fit->nshot; shot++) {
-        double part = 0;
-        const nb_status status = evaluate_shot(fit, shot, x, &part);
+/* ---- all shots ---- */
 
-        if (atomic_load(&fit->cancelled))
-            return fail(fit->ctx, NB_ERR_CANCELLED, "the fit was cancelled");
-        *is_refused = status == NB_ERR_DOMAIN;
-        *value += part;
-        if (status != NB_OK) return status;
-        add_shot(fit, shot);
+nb_status fit_shot_failed(nb_fit *fit, const struct fit_point *point)
+{
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++) {
+        const nb_status status = (nb_status)point->status[shot];
+
+        if (point->status[shot] == FIT_SKIPPED || status == NB_OK) continue;
+        return fail(fit->ctx, status, "%s: %s", fit->name[shot],
+                    fit->failure[shot] ? fit->failure[shot] : nb_status_text(status));
     }
     return NB_OK;
 }
 
-nb_status fit_pass(nb_fit *fit, const double *x, double *value, int *is_refused)
+double fit_total(const nb_fit *fit, const struct fit_point *point)
 {
-    nb_context_options *options = &fit->ctx->options;
-    struct asked asked = {fit, *options};
-    nb_status status;
+    const struct fit_layout *l = &fit->layout;
+    double loss = point->sum[0] + fit_restraints(fit, point->x, 0, l->ns);
 
-    *value = 0;
-    *is_refused = 0;
-    options->progress = ask;
-    if (options->log) options->log = pass_line_on;
-    options->user = &asked;
-    status = evaluate_shots(fit, x, value, is_refused);
-    *options = asked.before;
-    if (status == NB_ERR_CANCELLED) atomic_store(&fit->cancelled, 0);
-    return status;
+    for (size_t shot = 0; shot < l->nshot; shot++)
+        if (!fit->left_out[shot])
+            loss += fit_restraints(fit, point->x, l->ns + shot * l->no, l->no);
+    return loss;
+}
+
+nb_status fit_evaluate_all(nb_fit *fit, struct fit_point *point, int wants, double *loss)
+{
+    const double *total;
+
+    sums_begin(&fit->sums, fit->layout.nshot, fit->at.end);
+    *loss = INFINITY;
+    NB_TRY(
+        fit_evaluate_shots(fit, point->x, 0, fit->layout.nshot, wants, &fit->sums, point));
+    total = sums_total(&fit->sums);
+    NB_TRY(fit_shot_failed(fit, point));
+    memcpy(point->sum, total, fit->at.end * sizeof *total);
+    fit_restrain(fit, point);
+    *loss = fit_total(fit, point);
+    return NB_OK;
+}
+
+/* ---- for the caller ---- */
+
+static nb_status check_evaluate(const nb_fit *fit, const double *value,
+                                const nb_normal *out)
+{
+    const size_t ndense = fit->layout.n - fit->layout.nf;
+
+    if (!value) return fail(fit->ctx, NB_ERR_ARGUMENT, "a loss needs a place to go");
+    if (!out || (!out->matrix && !out->coupling)) return NB_OK;
+    if (ndense <= FIT_DENSE_MOST && fit->layout.has_matrix) return NB_OK;
+    return fail(fit->ctx, NB_ERR_UNSUPPORTED,
+                "a matrix has at most %d parameters that are not structure factors, this "
+                "fit has %zu",
+                FIT_DENSE_MOST, ndense);
+}
+
+/* Adds gradient and diagonal of all parameters. */
+static void deliver_vectors(const nb_fit *fit, const nb_normal *out)
+{
+    const struct fit_layout *l = &fit->layout;
+    const struct fit_offsets *at = &fit->at;
+    const struct fit_point *p = &fit->trial;
+
+    for (size_t i = 0; i < l->ns; i++) {
+        if (out->gradient) out->gradient[i] += p->sum[at->gradient + i];
+        if (out->diagonal) out->diagonal[i] += fit_diagonal(fit, p, i);
+    }
+    for (size_t i = l->ns; i < l->n; i++) {
+        const size_t shot = (i - l->ns) / l->no, j = (i - l->ns) % l->no;
+
+        if (out->gradient)
+            out->gradient[i] += p->own[shot * at->own_end + at->own_gradient + j];
+        if (out->diagonal) out->diagonal[i] += fit_diagonal(fit, p, i);
+    }
+}
+
+static void deliver_matrix(const nb_fit *fit, const nb_normal *out)
+{
+    const struct fit_layout *l = &fit->layout;
+    const struct fit_offsets *at = &fit->at;
+    const struct fit_point *p = &fit->trial;
+    const size_t n = l->n - l->nf;
+
+    for (size_t i = 0; out->matrix && i < l->nd * l->nd; i++)
+        out->matrix[i / l->nd * n + i % l->nd] += p->sum[at->matrix + i];
+    for (size_t i = 0; out->coupling && i < l->nd * l->nf; i++)
+        out->coupling[i] += p->sum[at->coupling + i];
+    for (size_t shot = 0; shot < l->nshot; shot++) {
+        const double *own = p->own + shot * at->own_end;
+        const size_t first = l->nd + shot * l->no;
+
+        for (size_t i = 0; out->matrix && i < l->no * l->no; i++)
+            out->matrix[(first + i / l->no) * n + first + i % l->no] +=
+                own[at->own_matrix + i];
+        for (size_t i = 0; out->matrix && i < l->no * l->nd; i++) {
+            out->matrix[(first + i / l->nd) * n + i % l->nd] += own[at->own_shared + i];
+            out->matrix[i % l->nd * n + first + i / l->nd] += own[at->own_shared + i];
+        }
+        for (size_t i = 0; out->coupling && i < l->no * l->nf; i++)
+            out->coupling[first * l->nf + i] += own[at->own_f + i];
+    }
 }
 
 nb_status nb_fit_evaluate(nb_fit *fit, const double *x, double *value, nb_normal *out)
 {
     STANDARD_FLOATS;
-    int is_refused;
-    size_t n;
+    const int wants = out ? FIT_ALL : FIT_VALUE;
 
     if (!fit) return NB_ERR_ARGUMENT;
-    if (!value) return fail(fit->ctx, NB_ERR_ARGUMENT, "a loss needs a place to go");
-    n = fit->n;
-    for (size_t i = 0; i < n; i++) fit->trial[i] = x ? x[i] : fit->value[i].value;
-    NB_TRY(fit_pass(fit, fit->trial, value, &is_refused));
+    NB_TRY(check_evaluate(fit, value, out));
+    memcpy(fit->trial.x, x ? x : fit->best.x, fit->layout.n * sizeof *x);
+    NB_TRY(fit_evaluate_all(fit, &fit->trial, wants, value));
     if (!out) return NB_OK;
-    for (size_t i = 0; out->gradient && i < n; i++)
-        out->gradient[i] += fit->trial_gradient[i];
-    for (size_t i = 0; out->diagonal && i < n; i++)
-        out->diagonal[i] += fit->trial_matrix[i * n + i];
-    for (size_t i = 0; out->matrix && i < n * n; i++)
-        out->matrix[i] += fit->trial_matrix[i];
+    deliver_vectors(fit, out);
+    deliver_matrix(fit, out);
     return NB_OK;
 }

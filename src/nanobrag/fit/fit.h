@@ -1,6 +1,13 @@
 /*
  * fit.h - the members of a fit, and what its files share.
  *
+ *   ask.c       which x is evaluated next; what comes back goes to the tracks
+ *   track.c     Levenberg-Marquardt on one set of parameters
+ *   system.c    its steps: the normal equations, bounds, free directions
+ *   evaluate.c  the shots of a request, shared out among threads
+ *   shots.c     one shot: loaded, simulated, compared
+ *   sums.c      the tree of sums over shots
+ *
  * SPDX-License-Identifier: MIT
  */
 #ifndef NB_FIT_FIT_H
@@ -11,47 +18,339 @@
 
 #include <nanobrag/fit.h>
 
-enum { FIT_PARAMETERS_MOST = 200 };
+#include "base/arena.h"
 
-struct nb_fit {
-    nb_context *ctx;
-    nb_shot *shot;
-    nb_fit_value *value; /* parameters; their values are the best so far */
-    char *names; /* shared and own names */
-    size_t nshot, nshared, nown, n; /* n: of all parameters */
-    nb_fit_options options; /* its names are not used */
-    int passes, end;
-    double loss, gain, damping;
-    /* At the best values so far: gradient and matrix. Then workspace: those of a trial,
-     * those of one shot, a trial's values, the values of a shot, and a step. */
-    double *memory, *gradient, *matrix, *trial_gradient, *trial_matrix, *shot_gradient,
-        *shot_matrix, *trial, *shot_x, *step, *covariance;
-    struct fit_workspace {
-        double *scale, *reduced, *vectors, *values, *right;
-        size_t *at;
-        char *is_held;
-    } work;
-    atomic_int cancelled;
+enum { FIT_DENSE_MOST = 200 };
+
+/*
+ * The parameters of a fit. Those of one shot's simulator are the m = ns + no numbers
+ * "shared, own"; nf of the shared ones are structure factors, the other nd are dense.
+ */
+struct fit_layout {
+    size_t nshot, ns, nf, no, nd, m, n;
+    size_t md; /* dense ones of a shot: nd + no */
+    size_t *dense; /* index among the shared ones of each dense one             (nd) */
+    size_t *f; /* and of each structure factor                                  (nf) */
+    size_t *row; /* of each shared one, its place among the dense ones or the
+                    structure factors                                           (ns) */
+    unsigned char *is_f; /*                                                     (ns) */
+    int has_matrix; /* 1: records hold matrices; 0: their diagonals (NB_FIT_LBFGS) */
 };
 
 /* The index of parameter i of a shot's simulator among those of the fit. */
-static inline size_t fit_index(const nb_fit *fit, size_t shot, size_t i)
+static inline size_t fit_index(const struct fit_layout *l, size_t shot, size_t i)
 {
-    return i < fit->nshared ? i : i + shot * fit->nown;
+    return i < l->ns ? i : i + shot * l->no;
 }
 
-/* Sets value, gradient and matrix at x. `is_refused` is set to 1 if the loss has no finite
- * value there; the status is then an error too. */
-nb_status fit_pass(nb_fit *fit, const double *x, double *value, int *is_refused);
+/*
+ * What an evaluation leaves of the shots. `sum` is added up over them and `own` is kept for
+ * each. With matrices:
+ *
+ *   sum  loss; gradient (ns); J^T W J of the dense ones (nd x nd); of the structure factors
+ *        its diagonal (nf) and its coupling (nd x nf)
+ *   own  loss; gradient (no); J^T W J (no x no), with the dense shared ones (no x nd) and
+ *        with the structure factors (no x nf)
+ *
+ * and without them: loss, gradient and diagonal of each.
+ */
+struct fit_offsets {
+    size_t gradient, matrix, diagonal, coupling, end; /* of a sum; diagonal: of F */
+    size_t own_gradient, own_matrix, own_shared, own_f, own_end;
+};
+
+struct fit_point {
+    double *x; /*                                                              (n) */
+    double *sum; /*                                                          (end) */
+    double *own; /*                                              (nshot x own_end) */
+    /* what became of each shot: NB_OK, NB_ERR_DOMAIN, or why it failed    (nshot) */
+    unsigned char *status;
+};
+
+/* ---- sums.c: sums over shots in the order of one binary tree ---- */
+
+/* A node of the tree stands for shots [index, index + 1) 2^level; a leaf is one shot. */
+struct fit_node {
+    int level;
+    size_t index;
+    double *sum;
+};
+
+struct fit_sums {
+    size_t nshot, length;
+    int root; /* level of the root */
+    struct fit_node *node; /* those whose sibling is still missing */
+    size_t nnode, room;
+    double **spare; /* memory of nodes that were merged */
+    size_t nspare;
+};
+
+void sums_begin(struct fit_sums *sums, size_t nshot, size_t length);
+void sums_free(struct fit_sums *sums);
+
+/* Adds a node with a copy of its sum, and merges it with siblings as far as they are there.
+ * Returns 0 if there is no memory. */
+int sums_add(struct fit_sums *sums, int level, size_t index, const double *sum);
+
+/* Returns the sum over all shots, or NULL if some are missing. */
+const double *sums_total(const struct fit_sums *sums);
+
+/* ---- system.c: the normal equations of a set of parameters ---- */
+
+/* Shared parameters and blocks of own ones, which meet only the shared ones. */
+struct fit_system {
+    size_t ns, no, nblock;
+    const double *gradient; /*                                   (ns + nblock x no) */
+    const double *shared; /*                                             (ns x ns) */
+    const double *const *own; /* each (no x no)                           (nblock) */
+    const double *const *cross; /* each (no x ns)                         (nblock) */
+};
+
+struct fit_bounds {
+    const double *x, *lower, *upper; /*                          (ns + nblock x no) */
+    const unsigned char *is_fixed; /* 1: not a parameter         (ns + nblock x no) */
+};
+
+struct fit_solver; /* workspace */
+
+struct fit_solver *solver_make(size_t ns, size_t no, size_t nblock);
+void solver_free(struct fit_solver *solver);
 
 /*
- * Sets fit->step, in the units of the parameters, and returns the loss that it is predicted
- * to gain. What is at a bound and would leave it is held. With `stops` a step ends at the
- * bounds.
+ * Sets the step of Levenberg and Marquardt, in the units of the parameters, and returns the
+ * loss that it is predicted to gain. What is at a bound and would leave it is held. With
+ * `stops` a step ends at the bounds.
  */
-double fit_step(nb_fit *fit, double damping, int stops);
+double solver_step(struct fit_solver *solver, const struct fit_system *system,
+                   const struct fit_bounds *bounds, double damping, int stops,
+                   double *step);
 
-/* Sets the covariance and the errors. */
-void fit_errors(nb_fit *fit, size_t *nfree, double *condition);
+/* What solver_errors() finds. A free direction is a row of coefficients of the scaled
+ * parameters. */
+struct fit_errors {
+    double *error; /*                                            (ns + nblock x no) */
+    double *covariance; /* NULL: not asked for                              (n x n) */
+    double *directions; /* first ones                                (ndirection x n) */
+    size_t ndirection, nfree; /* room; how many there are */
+    double condition;
+    /* receives each correlation over 0.95 */
+    int (*correlated)(void *user, size_t i, size_t j, double value);
+    void *user;
+};
+
+/* Returns 0 if there is no memory. */
+int solver_errors(struct fit_solver *solver, const struct fit_system *system,
+                  const unsigned char *is_fixed, struct fit_errors *out);
+
+/* ---- the fit ---- */
+
+/* What one track of a fit does: the parameters of one shot while it is fitted alone, or all
+ * of them together. */
+struct fit_track {
+    int stage; /* index into the stages of an attempt */
+    int attempt; /* 0: as asked for; 1: again, with broadened spots first; 2: decided */
+    int fresh; /* 1: the next evaluation is at the best x itself */
+    int end; /* enum nb_fit_end; NB_FIT_NOT_RUN: it goes on */
+    int passes; /* in this stage */
+    int is_swapped; /* by fit_swap_kept() */
+    double damping, loss, gain, predicted;
+    double kept_loss; /* in attempt 1, that of attempt 0; else infinite */
+};
+
+struct fit_stage {
+    double broad; /* degree; 0: spots as they are */
+    int kind; /* enum nb_fit_stage */
+};
+
+struct fit_worker { /* what a thread needs to evaluate shots */
+    nb_context *ctx;
+    double *x, *gradient, *matrix, *diagonal, *coupling, *sum, *own;
+};
+
+/* Numbers by which a shot is told from another. */
+enum { IDENTITY_NUMBERS = 34 };
+
+/* After nb_fit_read(): what is evaluated again first, in descending order. */
+enum { RELOAD_NOTHING, RELOAD_BEST, RELOAD_KEPT };
+
+struct nb_fit {
+    nb_context *ctx;
+    nb_fit_options options; /* its names and restraints are not used */
+    nb_shot *shot; /* NULL: they are loaded */
+    char *names; /* shared and own ones */
+    struct fit_layout layout;
+    struct fit_offsets at;
+    struct arena memory;
+    /* ---- of each shot ---- */
+    char **name;
+    char **left_out; /* why; NULL: it is not */
+    char **failure; /* message of the last evaluation that failed; NULL: none */
+    int64_t *pixels; /* rendered ones */
+    double *identity; /*                               (nshot x IDENTITY_NUMBERS) */
+    struct fit_track *track; /* while they are fitted alone; else the first is of all */
+    /* ---- of each parameter ---- */
+    nb_fit_value *value;
+    double *start, *lower, *upper;
+    double *centre, *weight; /* of its restraint, with 1/sigma^2; 0: none */
+    unsigned char *is_width, *is_fixed, *is_scale;
+    /* ---- the state ---- */
+    int method, end;
+    int is_expected; /* 1: images at x stand for observed ones */
+    int is_likelihood; /* 1: the loss of a right model is known */
+    int can_broaden; /* 1: a mosaic spread can be widened */
+    int first_named; /* 1: the names of parameters are known */
+    int has_gauge; /* 1: scale and all structure factors are free */
+    double f_sum; /* of structure factors at the start */
+    int alone, was_alone; /* 1: shots are being fitted alone, or were before */
+    int passes, joint, run_passes, is_running, reload;
+    double restart; /* clock at the start of a run, s */
+    unsigned requests, request; /* made so far; that in progress, 0: none */
+    struct fit_point best, trial;
+    struct fit_point kept; /* where attempt 0 of a track ended */
+    struct fit_sums sums;
+    double *history;
+    size_t history_room;
+    /* ---- workspace ---- */
+    const double **own, **cross;
+    double *gradient, *step, *dense_step, *bounds, *folded;
+    unsigned char *fixed;
+    struct fit_solver *solver, *solver_alone;
+    struct fit_worker *worker;
+    int nworker;
+    struct fit_result_memory *result;
+    nb_misfit *misfit; /* of boxes */
+    atomic_int cancelled;
+    atomic_flag loading;
+};
+
+/* ---- make.c ---- */
+
+nb_status fit_create(nb_context *ctx, int64_t nshot, const nb_shot *shot,
+                     const nb_fit_options *options, int is_expected, nb_fit **out);
+
+/* ---- identity.c ---- */
+
+const char *identity_name(size_t i);
+nb_status identity_take(nb_fit *fit, nb_simulator *sim, const nb_shot *shot, double *out);
+
+/* ---- shots.c ---- */
+
+/* Loads a shot, under a lock; unload it afterwards. */
+nb_status fit_load(nb_fit *fit, nb_context *ctx, size_t shot, nb_shot *out);
+void fit_unload(nb_fit *fit, size_t shot, nb_shot *loaded);
+
+/* Evaluates a shot at the worker's x with spots at least `broad` degrees wide; 0: as they
+ * are. Sets worker->sum and worker->own. */
+nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *worker, size_t shot,
+                            double broad, int wants_derivatives);
+
+/* ---- evaluate.c ---- */
+
+/* What is evaluated: the shots of the request in progress; all that are not left out; or
+ * the loss of these alone. */
+enum fit_wants { FIT_REQUESTED, FIT_ALL, FIT_VALUE };
+
+/* fit_point.status of a shot that was not evaluated. */
+enum { FIT_SKIPPED = NB_STATUS_COUNT };
+
+/* Evaluates shots at x and adds the sums to `sums`; own parts and status go to `point`. */
+nb_status fit_evaluate_shots(nb_fit *fit, const double *x, size_t first, size_t nshot,
+                             int wants, struct fit_sums *sums, struct fit_point *point);
+
+/* Evaluates all shots, and restraints, at point->x. *loss is INFINITY after an error. */
+nb_status fit_evaluate_all(nb_fit *fit, struct fit_point *point, int wants, double *loss);
+
+/* Returns the failure of the first shot that failed at a point. */
+nb_status fit_shot_failed(nb_fit *fit, const struct fit_point *point);
+
+/* Returns the loss of restraints on n parameters from `first` on. */
+double fit_restraints(const nb_fit *fit, const double *x, size_t first, size_t n);
+
+/* Adds the derivatives of the restraints to a point. */
+void fit_restrain(const nb_fit *fit, struct fit_point *point);
+
+/* Returns the loss of all shots at a point, and of their restraints. */
+double fit_total(const nb_fit *fit, const struct fit_point *point);
+
+/* ---- normal.c ---- */
+
+/* Returns the diagonal element of J^T W J of parameter i. */
+double fit_diagonal(const nb_fit *fit, const struct fit_point *point, size_t i);
+
+/* Returns the normal equations at the best point of a shot's own parameters, or of all, in
+ * workspace of the fit. Structure factors are eliminated, with this damping. */
+struct fit_system normal_alone(nb_fit *fit, size_t shot);
+struct fit_system normal_joint(nb_fit *fit, double damping);
+
+/* Returns the parameter of x that is parameter i of a joint system. */
+size_t normal_at_x(const struct fit_layout *layout, size_t i);
+
+/* Sets the step of a track, as solver_step(). */
+double fit_step(nb_fit *fit, const struct fit_track *track, double damping, int stops,
+                double *step);
+
+/* ---- track.c: the loop of Levenberg and Marquardt ---- */
+
+void track_begin(struct fit_track *track);
+struct fit_stage track_stage(const nb_fit *fit, const struct fit_track *track);
+
+/* Sets fit->step, unless the next evaluation is at the best x itself. Returns 0 if the
+ * track has ended instead. */
+int track_propose(nb_fit *fit, struct fit_track *track);
+
+/* Takes the loss of a trial; infinite: refused. Returns 1 if it is the best now. */
+int track_judge(struct fit_track *track, double loss);
+
+/* Ends stages, and the track, as far as they have come to their end. */
+void track_advance(nb_fit *fit, struct fit_track *track);
+
+/* Begins a second attempt, with broadened spots first, if there may be one. */
+int track_again(nb_fit *fit, struct fit_track *track);
+
+/* ---- ask.c ---- */
+
+/* Returns whether a shot is evaluated (enum fit_wants), and with spots how broad. */
+int fit_wants(const nb_fit *fit, size_t shot, int wants);
+double fit_broad(const nb_fit *fit, size_t shot);
+
+/* Keeps the best point of a track and returns to its start; or takes it back; or swaps the
+ * two if the kept one is better, and back with the next call. */
+void fit_keep(nb_fit *fit, const struct fit_track *track);
+void fit_take_kept(nb_fit *fit, const struct fit_track *track);
+void fit_swap_kept(nb_fit *fit, struct fit_track *track);
+
+/* Returns the value of parameter i found so far. */
+double fit_value_now(const nb_fit *fit, size_t i);
+
+/* The trial becomes the best point. */
+void fit_accept(nb_fit *fit);
+
+nb_status fit_note_history(nb_fit *fit);
+
+/* Takes what was evaluated for the request: fit->sums, and the trial's own parts. */
+nb_status fit_take(nb_fit *fit);
+
+/* ---- parts.c ---- */
+
+size_t part_most(const nb_fit *fit);
+
+/* ---- leave_out.c ---- */
+
+void fit_leave_out(nb_fit *fit, size_t shot, const char *why);
+
+/* Shots whose loss stands out are left out, or fitted again alone with broadened spots
+ * first
+ * (*again of them). */
+nb_status fit_judge_outliers(nb_fit *fit, size_t *again);
+void fit_warn_of_held(nb_fit *fit);
+
+/* ---- lbfgs.c ---- */
+
+int lbfgs_is_available(void);
+nb_status fit_run_lbfgs(nb_fit *fit);
+
+/* ---- result.c ---- */
+
+void result_free(struct fit_result_memory *result);
 
 #endif

@@ -10,157 +10,536 @@
 
 #include "base/context.h"
 #include "base/floats.h"
+#include "base/log.h"
+#include "fit/eigen.h"
 #include "fit/fit.h"
+
+/* ---- checks ---- */
 
 static nb_status check(nb_context *ctx, int64_t nshot, const nb_shot *shot,
                        const nb_fit_options *options)
 {
-    if (nshot < 1 || !shot) return fail(ctx, NB_ERR_ARGUMENT, "a fit needs shots");
     if (!options || (!options->shared && !options->own))
         return fail(ctx, NB_ERR_ARGUMENT, "a fit needs free parameters");
+    if (nshot < 1 || (!shot && !options->load))
+        return fail(ctx, NB_ERR_ARGUMENT, "a fit needs shots");
+    if (options->method < NB_FIT_AUTO || options->method > NB_FIT_LBFGS)
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "method %d of a fit is none of enum nb_fit_method", options->method);
+    if (options->coarse < NB_COARSE_AUTO || options->coarse > NB_COARSE_ON)
+        return fail(ctx, NB_ERR_ARGUMENT, "coarse %d of a fit is none of enum nb_coarse",
+                    options->coarse);
     if (options->passes < 0 || !(options->seconds >= 0) || !(options->enough >= 0))
         return fail(ctx, NB_ERR_ARGUMENT,
                     "passes, seconds and enough of a fit are at least 0");
+    if (options->nrestraint > 0 && !options->restraint)
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "%zu restraints are announced, but there are none",
+                    options->nrestraint);
+    if (!eigen_is_available())
+        return fail(ctx, NB_ERR_UNSUPPORTED,
+                    "this build has no LAPACK, which fits need; install liblapacke-dev and "
+                    "build again");
     return NB_OK;
 }
 
-/* Takes the numbers of parameters from the first shot. */
-static nb_status count(nb_fit *fit, const nb_fit_options *options)
-{
-    const nb_shot *first = fit->shot;
-    nb_simulator *sim = NULL;
-    size_t m, ndense;
+/* ---- which parameters ---- */
 
-    NB_TRY(
-        nb_simulator_create(fit->ctx, first->scene, options->shared, first->options, &sim));
-    fit->nshared = nb_nparam(sim);
+/* Makes a simulator of a loaded shot. A shot that lacks a scene has none. */
+static nb_status simulator(nb_fit *fit, const nb_shot *shot, const char *names,
+                           nb_simulator **out)
+{
+    *out = NULL;
+    if (!shot->scene) return fail(fit->ctx, NB_ERR_ARGUMENT, "a shot needs a scene");
+    return nb_simulator_create(fit->ctx, shot->scene, names, shot->options, out);
+}
+
+static nb_status count_parameters(nb_fit *fit, const nb_shot *shot, const char *shared)
+{
+    struct fit_layout *l = &fit->layout;
+    nb_simulator *sim;
+    size_t ndense_shared;
+
+    NB_TRY(simulator(fit, shot, shared, &sim));
+    l->ns = nb_nparam(sim);
+    ndense_shared = nb_ndense(sim);
     nb_simulator_free(sim);
-    sim = NULL;
-    NB_TRY(nb_simulator_create(fit->ctx, first->scene, fit->names, first->options, &sim));
-    m = nb_nparam(sim);
-    ndense = nb_ndense(sim);
+    NB_TRY(simulator(fit, shot, fit->names, &sim));
+    l->m = nb_nparam(sim);
+    l->md = nb_ndense(sim);
     nb_simulator_free(sim);
-    fit->nown = m - fit->nshared;
-    if (m == 0) return fail(fit->ctx, NB_ERR_ARGUMENT, "a fit needs free parameters");
-    if (ndense < m)
+    if (l->m == 0) return fail(fit->ctx, NB_ERR_ARGUMENT, "a fit needs free parameters");
+    l->no = l->m - l->ns;
+    l->nd = ndense_shared;
+    l->nf = l->ns - l->nd;
+    if (l->md - l->nd != l->no)
         return fail(fit->ctx, NB_ERR_UNSUPPORTED,
-                    "structure factors cannot be fitted in this version");
-    if (m > FIT_PARAMETERS_MOST || fit->nown > FIT_PARAMETERS_MOST / fit->nshot
-        || fit->nshared + fit->nshot * fit->nown > FIT_PARAMETERS_MOST)
-        return fail(fit->ctx, NB_ERR_UNSUPPORTED,
-                    "%zu shared and %zu own parameters of %zu shots are more than %d",
-                    fit->nshared, fit->nown, fit->nshot, FIT_PARAMETERS_MOST);
-    fit->n = fit->nshared + fit->nshot * fit->nown;
+                    "structure factors are those of all shots: they cannot be each shot's "
+                    "own");
+    if (l->no > 0 && l->nshot > (SIZE_MAX / sizeof(double) - l->ns) / l->no)
+        return fail_memory(fit->ctx, "the parameters of a fit");
+    l->n = l->ns + l->nshot * l->no;
     return NB_OK;
 }
 
-/* Returns zeros for one array after the other, or only adds up their size for NULL. */
-static double *take(double *memory, size_t *used, size_t n)
+static nb_status choose_method(nb_fit *fit)
 {
-    double *at = memory ? memory + *used : NULL;
+    const struct fit_layout *l = &fit->layout;
+    const size_t dense = l->nf > 0 ? l->n - l->nf : l->nd > l->no ? l->nd : l->no;
+    const int wanted = fit->options.method;
 
-    *used += n;
-    return at;
-}
-
-static size_t divide(nb_fit *fit, double *memory)
-{
-    const size_t n = fit->n, m = fit->nshared + fit->nown;
-    struct fit_workspace *w = &fit->work;
-    size_t used = 0;
-
-    fit->gradient = take(memory, &used, n);
-    fit->matrix = take(memory, &used, n * n);
-    fit->trial_gradient = take(memory, &used, n);
-    fit->trial_matrix = take(memory, &used, n * n);
-    fit->shot_gradient = take(memory, &used, m);
-    fit->shot_matrix = take(memory, &used, m * m);
-    fit->trial = take(memory, &used, n);
-    fit->shot_x = take(memory, &used, m);
-    fit->step = take(memory, &used, n);
-    fit->covariance = take(memory, &used, n * n);
-    w->scale = take(memory, &used, n);
-    w->reduced = take(memory, &used, n * n);
-    w->vectors = take(memory, &used, n * n);
-    w->values = take(memory, &used, n);
-    w->right = take(memory, &used, n);
-    return used;
-}
-
-static nb_status allocate(nb_fit *fit)
-{
-    fit->memory = calloc(divide(fit, NULL), sizeof *fit->memory);
-    fit->value = calloc(fit->n, sizeof *fit->value);
-    fit->work.at = calloc(fit->n, sizeof *fit->work.at);
-    fit->work.is_held = calloc(fit->n, 1);
-    if (!fit->memory || !fit->value || !fit->work.at || !fit->work.is_held)
-        return fail_memory(fit->ctx, "a fit");
-    (void)divide(fit, fit->memory);
+    fit->method = wanted != NB_FIT_AUTO     ? wanted
+                  : dense <= FIT_DENSE_MOST ? NB_FIT_LM
+                                            : NB_FIT_LBFGS;
+    if (fit->method == NB_FIT_LM && dense > FIT_DENSE_MOST)
+        return fail(fit->ctx, NB_ERR_UNSUPPORTED,
+                    "the method of Levenberg and Marquardt takes at most %d parameters "
+                    "that "
+                    "are not structure factors, this fit has %zu; use L-BFGS",
+                    FIT_DENSE_MOST, dense);
+    if (fit->method == NB_FIT_LBFGS && !lbfgs_is_available())
+        return fail(fit->ctx, NB_ERR_UNSUPPORTED,
+                    "%zu parameters need L-BFGS, and this build has no NLopt; install "
+                    "libnlopt-dev and build again",
+                    l->n);
     return NB_OK;
+}
+
+static void set_offsets(nb_fit *fit)
+{
+    struct fit_layout *l = &fit->layout;
+    struct fit_offsets *at = &fit->at;
+
+    l->has_matrix = fit->method == NB_FIT_LM;
+    at->gradient = 1;
+    at->matrix = at->gradient + l->ns;
+    at->diagonal = at->matrix + (l->has_matrix ? l->nd * l->nd : 0);
+    at->coupling = at->diagonal + (l->has_matrix ? l->nf : l->ns);
+    at->end = at->coupling + (l->has_matrix ? l->nd * l->nf : 0);
+    at->own_gradient = 1;
+    at->own_matrix = at->own_gradient + l->no;
+    at->own_shared = at->own_matrix + (l->has_matrix ? l->no * l->no : l->no);
+    at->own_f = at->own_shared + (l->has_matrix ? l->no * l->nd : 0);
+    at->own_end = at->own_f + (l->has_matrix ? l->no * l->nf : 0);
+}
+
+/* ---- memory ---- */
+
+static void take_point(struct arena *memory, const nb_fit *fit, struct fit_point *point)
+{
+    point->x = arena_take(memory, fit->layout.n, sizeof *point->x);
+    point->sum = arena_take(memory, fit->at.end, sizeof *point->sum);
+    point->own =
+        arena_take(memory, fit->layout.nshot * fit->at.own_end, sizeof *point->own);
+    point->status = arena_take(memory, fit->layout.nshot, 1);
+}
+
+static void take_worker(struct arena *memory, const nb_fit *fit, struct fit_worker *w)
+{
+    const struct fit_layout *l = &fit->layout;
+    const size_t dense = l->has_matrix ? l->md : 0;
+
+    w->x = arena_take(memory, l->m, sizeof *w->x);
+    w->gradient = arena_take(memory, l->m, sizeof *w->gradient);
+    w->diagonal = arena_take(memory, l->m, sizeof *w->diagonal);
+    w->matrix = arena_take(memory, dense * dense, sizeof *w->matrix);
+    w->coupling = arena_take(memory, dense * l->nf, sizeof *w->coupling);
+    w->sum = arena_take(memory, fit->at.end, sizeof *w->sum);
+    w->own = arena_take(memory, fit->at.own_end, sizeof *w->own);
+}
+
+static void list(struct arena *memory, void *user)
+{
+    nb_fit *fit = user;
+    struct fit_layout *l = &fit->layout;
+    const size_t dense = l->n - l->nf, folded = l->has_matrix && l->nf > 0 ? dense : 0;
+
+    fit->value = arena_take(memory, l->n, sizeof *fit->value);
+    fit->start = arena_take(memory, l->n, sizeof *fit->start);
+    fit->lower = arena_take(memory, l->n, sizeof *fit->lower);
+    fit->upper = arena_take(memory, l->n, sizeof *fit->upper);
+    fit->centre = arena_take(memory, l->n, sizeof *fit->centre);
+    fit->weight = arena_take(memory, l->n, sizeof *fit->weight);
+    fit->is_width = arena_take(memory, l->n, 1);
+    fit->is_fixed = arena_take(memory, l->n, 1);
+    fit->is_scale = arena_take(memory, l->n, 1);
+    fit->fixed = arena_take(memory, l->n, 1);
+    fit->pixels = arena_take(memory, l->nshot, sizeof *fit->pixels);
+    fit->name = arena_take(memory, l->nshot, sizeof *fit->name);
+    fit->left_out = arena_take(memory, l->nshot, sizeof *fit->left_out);
+    fit->failure = arena_take(memory, l->nshot, sizeof *fit->failure);
+    fit->identity = arena_take(memory, l->nshot * IDENTITY_NUMBERS, sizeof *fit->identity);
+    fit->track = arena_take(memory, l->nshot, sizeof *fit->track);
+    l->dense = arena_take(memory, l->nd, sizeof *l->dense);
+    l->f = arena_take(memory, l->nf, sizeof *l->f);
+    l->row = arena_take(memory, l->ns, sizeof *l->row);
+    l->is_f = arena_take(memory, l->ns, 1);
+    take_point(memory, fit, &fit->best);
+    take_point(memory, fit, &fit->trial);
+    take_point(memory, fit, &fit->kept);
+    fit->own = arena_take(memory, l->nshot, sizeof *fit->own);
+    fit->cross = arena_take(memory, l->nshot, sizeof *fit->cross);
+    fit->gradient = arena_take(memory, l->n, sizeof *fit->gradient);
+    fit->step = arena_take(memory, l->n, sizeof *fit->step);
+    fit->dense_step = arena_take(memory, dense, sizeof *fit->dense_step);
+    fit->bounds = arena_take(memory, 3 * dense, sizeof *fit->bounds);
+    fit->folded = arena_take(memory, folded * folded, sizeof *fit->folded);
+    for (int i = 0; i < fit->nworker; i++) take_worker(memory, fit, fit->worker + i);
+}
+
+/* One thread for each shot, as far as there are threads; a single shot has them all. */
+static nb_status make_workers(nb_fit *fit)
+{
+    const int threads = fit->ctx->threads;
+    const int n = (size_t)threads < fit->layout.nshot ? threads : (int)fit->layout.nshot;
+
+    fit->worker = calloc((size_t)n, sizeof *fit->worker);
+    if (!fit->worker) return fail_memory(fit->ctx, "the threads of a fit");
+    fit->nworker = n;
+    fit->worker[0].ctx = fit->ctx;
+    for (int i = 0; i < n && n > 1; i++) {
+        nb_context_options options = fit->ctx->options;
+        nb_status status;
+
+        options.threads = 1;
+        options.device = fit->ctx->device;
+        options.device_id = fit->ctx->device_id;
+        status = nb_context_create(NB_API_VERSION, &options, &fit->worker[i].ctx);
+        if (status != NB_OK)
+            return fail(fit->ctx, status, "a context for thread %d of a fit: %s", i,
+                        nb_status_text(status));
+    }
+    return NB_OK;
+}
+
+static nb_status make_solvers(nb_fit *fit)
+{
+    const struct fit_layout *l = &fit->layout;
+    const int is_folded = l->nf > 0;
+
+    if (!l->has_matrix) return NB_OK;
+    fit->solver =
+        is_folded ? solver_make(l->n - l->nf, 0, 0) : solver_make(l->nd, l->no, l->nshot);
+    fit->solver_alone = solver_make(0, l->no, 1);
+    return fit->solver && fit->solver_alone ? NB_OK
+                                            : fail_memory(fit->ctx, "the matrix of a fit");
+}
+
+/* ---- starts ---- */
+
+/* Numbers that make spots broader: they wait until the others have nearly settled. */
+static int makes_broad(const nb_param *param)
+{
+    static const char *const groups[] = {"ncells",      "ncells_off", "mosaic",
+                                         "mosaic_axes", "divergence", "dispersion"};
+
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (!strcmp(param->group, groups[i])) return 1;
+    return 0;
+}
+
+static void set_value(nb_fit *fit, size_t i, const nb_param *param, int64_t shot)
+{
+    fit->value[i] = (nb_fit_value){.param = *param, .shot = shot, .value = param->value};
+    fit->start[i] = fit->best.x[i] = param->value;
+    fit->lower[i] = param->lower;
+    fit->upper[i] = param->upper;
+    fit->is_width[i] = (unsigned char)makes_broad(param);
+    fit->is_scale[i] = !strcmp(param->name, "scale");
 }
 
 /* Takes the start of one shot's parameters from its scene. */
-static nb_status start(nb_fit *fit, size_t shot, const nb_simulator *sim)
+static nb_status take_start(nb_fit *fit, size_t shot, const nb_simulator *sim)
 {
-    const size_t m = fit->nshared + fit->nown;
+    struct fit_layout *l = &fit->layout;
 
-    for (size_t i = 0; i < m; i++) {
-        nb_fit_value *v = fit->value + fit_index(fit, shot, i);
-        const char *expected = fit->value[i].param.name;
+    for (size_t i = 0; i < l->m; i++) {
         nb_param param;
 
-        if (nb_nparam(sim) != m || nb_param_at(sim, i, &param) != NB_OK
-            || (shot > 0 && strcmp(param.name, expected) != 0))
+        if (nb_nparam(sim) != l->m || nb_param_at(sim, i, &param) != NB_OK
+            || (fit->first_named && strcmp(param.name, fit->value[i].param.name) != 0))
             return fail(fit->ctx, NB_ERR_ARGUMENT,
-                        "shot %zu has other parameters than shot 0, which has %s", shot,
-                        expected);
-        if (shot > 0 && i < fit->nshared) continue;
-        v->param = param;
-        v->value = param.value;
-        v->shot = i < fit->nshared ? -1 : (int64_t)shot;
+                        "its parameters are not those of the shots before it: it lacks %s "
+                        "or has more",
+                        fit->value[i].param.name);
+        if (i >= l->ns || !fit->first_named)
+            set_value(fit, fit_index(l, shot, i), &param, i < l->ns ? -1 : (int64_t)shot);
     }
+    fit->first_named = 1;
     return NB_OK;
 }
 
+static int is_likelihood(const nb_target *target)
+{
+    return target->kind == NB_POISSON || target->kind == NB_POISSON_READOUT;
+}
+
+static nb_status take_shot(nb_fit *fit, size_t shot, const nb_shot *loaded)
+{
+    nb_simulator *sim = NULL;
+    nb_description d;
+    nb_status status = simulator(fit, loaded, fit->names, &sim);
+
+    if (status == NB_OK) status = take_start(fit, shot, sim);
+    if (status == NB_OK) status = nb_describe(sim, NULL, &d);
+    if (status == NB_OK)
+        status = identity_take(fit, sim, loaded, fit->identity + shot * IDENTITY_NUMBERS);
+    if (status == NB_OK) {
+        fit->pixels[shot] = d.pixels;
+        fit->is_likelihood &= is_likelihood(&loaded->target);
+        fit->can_broaden &= loaded->scene->crystal.domain_weight == NULL;
+    }
+    nb_simulator_free(sim);
+    return status;
+}
+
+static nb_status name_shot(nb_fit *fit, size_t shot, const nb_shot *loaded)
+{
+    char number[32];
+
+    if (fit->name[shot]) return NB_OK;
+    (void)snprintf(number, sizeof number, "shot %zu", shot);
+    fit->name[shot] = strdup(loaded->name ? loaded->name : number);
+    return fit->name[shot] ? NB_OK : fail_memory(fit->ctx, "the name of a shot");
+}
+
+static nb_status start_shot(nb_fit *fit, size_t shot)
+{
+    nb_shot loaded;
+    const nb_status loading = fit_load(fit, fit->ctx, shot, &loaded);
+    nb_status status = name_shot(fit, shot, &loaded);
+    char message[CONTEXT_MESSAGE];
+
+    if (status != NB_OK || loading != NB_OK) return loading != NB_OK ? loading : status;
+    status = take_shot(fit, shot, &loaded);
+    fit_unload(fit, shot, &loaded);
+    if (status == NB_OK || fit->layout.nshot == 1) return status;
+    memcpy(message, fit->ctx->message, sizeof message);
+    return fail(fit->ctx, status, "%s: %.900s", fit->name[shot], message);
+}
+
+/* Gives a shot that could not be loaded the parameters of another. */
+static void copy_start(nb_fit *fit, size_t shot, size_t from)
+{
+    const struct fit_layout *l = &fit->layout;
+
+    for (size_t i = l->ns; i < l->m; i++)
+        set_value(fit, fit_index(l, shot, i), &fit->value[fit_index(l, from, i)].param,
+                  (int64_t)shot);
+}
+
+/* A shot that cannot be loaded is left out, if there are others. */
 static nb_status start_all(nb_fit *fit)
 {
-    for (size_t shot = 0; shot < fit->nshot; shot++) {
-        const nb_shot *at = fit->shot + shot;
-        nb_simulator *sim = NULL;
-        nb_status status;
+    size_t good = SIZE_MAX;
+    nb_status status = NB_OK;
 
-        NB_TRY(nb_simulator_create(fit->ctx, at->scene, fit->names, at->options, &sim));
-        status = start(fit, shot, sim);
-        nb_simulator_free(sim);
-        NB_TRY(status);
+    fit->is_likelihood = fit->can_broaden = 1;
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++) {
+        status = start_shot(fit, shot);
+        if (status == NB_OK) {
+            if (good == SIZE_MAX) good = shot;
+            continue;
+        }
+        if (!fit->options.load || fit->layout.nshot == 1 || status == NB_ERR_MEMORY
+            || status == NB_ERR_CANCELLED)
+            return status;
+        fit_leave_out(fit, shot, fit->ctx->message);
+    }
+    if (good == SIZE_MAX) return status;
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++)
+        if (fit->left_out[shot]) copy_start(fit, shot, good);
+    return NB_OK;
+}
+
+/* ---- restraints ---- */
+
+static nb_status check_restraint(const nb_fit *fit, const nb_restraint *r)
+{
+    const int has_bounds = r->lower != 0 || r->upper != 0;
+
+    if (!r->name) return fail(fit->ctx, NB_ERR_ARGUMENT, "a restraint needs a name");
+    if (!(r->sigma >= 0) || isinf(r->sigma) || !isfinite(r->centre))
+        return fail(fit->ctx, NB_ERR_ARGUMENT,
+                    "the restraint of %s has centre %g and sigma %g, expected numbers and "
+                    "a sigma of at least 0",
+                    r->name, r->centre, r->sigma);
+    if (has_bounds && !(r->lower <= r->upper))
+        return fail(fit->ctx, NB_ERR_ARGUMENT,
+                    "the bounds of %s are %g and %g, expected the lower one first", r->name,
+                    r->lower, r->upper);
+    return NB_OK;
+}
+
+static nb_status restrain(nb_fit *fit, size_t i, const nb_restraint *r)
+{
+    const int has_bounds = r->lower != 0 || r->upper != 0;
+
+    if (r->sigma > 0) {
+        fit->centre[i] = r->centre;
+        fit->weight[i] = 1 / (r->sigma * r->sigma);
+    }
+    if (!has_bounds) return NB_OK;
+    fit->lower[i] = fmax(fit->lower[i], r->lower);
+    fit->upper[i] = fmin(fit->upper[i], r->upper);
+    return NB_OK;
+}
+
+static nb_status set_restraint(nb_fit *fit, const nb_restraint *r)
+{
+    const struct fit_layout *l = &fit->layout;
+    int found = 0;
+
+    NB_TRY(check_restraint(fit, r));
+    for (size_t i = 0; i < l->n; i++) {
+        if (strcmp(fit->value[i].param.name, r->name) != 0) continue;
+        if (i < l->ns && l->is_f[i])
+            return fail(fit->ctx, NB_ERR_ARGUMENT,
+                        "%s cannot be restrained, as structure factors cannot", r->name);
+        NB_TRY(restrain(fit, i, r));
+        found = 1;
+    }
+    if (found) return NB_OK;
+    return fail(fit->ctx, NB_ERR_ARGUMENT,
+                "%s is restrained, but no free parameter; a restraint names one, such as "
+                "cell_a",
+                r->name);
+}
+
+/* Bounds of params.h are those of numbers that make sense; a start lies within them. */
+static nb_status check_starts(const nb_fit *fit)
+{
+    for (size_t i = 0; i < fit->layout.n; i++) {
+        const nb_fit_value *v = fit->value + i;
+
+        if (fit->best.x[i] >= fit->lower[i] && fit->best.x[i] <= fit->upper[i]) continue;
+        return fail(fit->ctx, NB_ERR_ARGUMENT,
+                    "%s starts at %g, outside its bounds %g and %g", v->param.name,
+                    fit->best.x[i], fit->lower[i], fit->upper[i]);
     }
     return NB_OK;
 }
 
-static nb_status fill(nb_fit *fit, const nb_shot *shot, const nb_fit_options *options)
+/* ---- structure factors ---- */
+
+static int is_f(const char *name)
+{
+    return !strncmp(name, "F[", 2);
+}
+
+/* The shared parameters of the first shot by kind. */
+static nb_status sort_shared(nb_fit *fit, const nb_shot *shot, const char *shared)
+{
+    struct fit_layout *l = &fit->layout;
+    size_t nd = 0, nf = 0;
+    nb_simulator *sim;
+
+    NB_TRY(simulator(fit, shot, shared, &sim));
+    for (size_t i = 0; i < l->ns; i++) {
+        nb_param param;
+
+        if (nb_param_at(sim, i, &param) != NB_OK) continue;
+        l->is_f[i] = (unsigned char)is_f(param.name);
+        l->row[i] = l->is_f[i] ? nf : nd;
+        if (l->is_f[i])
+            l->f[nf++] = i;
+        else
+            l->dense[nd++] = i;
+    }
+    nb_simulator_free(sim);
+    return NB_OK;
+}
+
+/* A scale and all structure factors that scatter are one number too many. */
+static nb_status find_gauge(nb_fit *fit, const nb_shot *shot)
+{
+    const struct fit_layout *l = &fit->layout;
+    nb_simulator *sim;
+    size_t all;
+    int has_scale = 0;
+
+    for (size_t i = 0; i < l->n; i++) has_scale |= fit->is_scale[i];
+    if (!has_scale || l->nf == 0 || shot->scene->crystal.default_f != 0) return NB_OK;
+    NB_TRY(simulator(fit, shot, "F", &sim));
+    all = nb_nparam(sim);
+    nb_simulator_free(sim);
+    fit->has_gauge = l->nf == all;
+    for (size_t f = 0; f < l->nf; f++) fit->f_sum += fit->start[l->f[f]];
+    return NB_OK;
+}
+
+/* ---- all of it ---- */
+
+static nb_status copy_options(nb_fit *fit, const nb_shot *shot,
+                              const nb_fit_options *options)
 {
     const char *shared = options->shared ? options->shared : "";
     const char *own = options->own ? options->own : "";
     const size_t size = strlen(shared) + strlen(own) + 2;
 
-    fit->shot = calloc(fit->nshot, sizeof *fit->shot);
     fit->names = malloc(size);
-    if (!fit->shot || !fit->names) return fail_memory(fit->ctx, "a fit");
-    memcpy(fit->shot, shot, fit->nshot * sizeof *fit->shot);
+    fit->shot = options->load ? NULL : calloc(fit->layout.nshot, sizeof *fit->shot);
+    if (!fit->names || (!options->load && !fit->shot))
+        return fail_memory(fit->ctx, "a fit");
+    if (fit->shot) memcpy(fit->shot, shot, fit->layout.nshot * sizeof *fit->shot);
     (void)snprintf(fit->names, size, "%s %s", shared, own);
     fit->options = *options;
     fit->options.shared = fit->options.own = NULL;
-    if (fit->options.passes == 0) fit->options.passes = 50;
+    fit->options.restraint = NULL;
     if (fit->options.enough == 0) fit->options.enough = 1e-3;
-    NB_TRY(count(fit, options));
-    NB_TRY(allocate(fit));
-    return start_all(fit);
+    return NB_OK;
+}
+
+/* All that needs a shot to look at: the first that can be loaded. */
+static nb_status lay_out(nb_fit *fit, const nb_shot *shot, const char *shared)
+{
+    NB_TRY(count_parameters(fit, shot, shared));
+    NB_TRY(choose_method(fit));
+    if (fit->options.passes == 0) fit->options.passes = fit->method == NB_FIT_LM ? 50 : 500;
+    set_offsets(fit);
+    NB_TRY(make_workers(fit));
+    if (!arena_build(&fit->memory, list, fit)) return fail_memory(fit->ctx, "a fit");
+    NB_TRY(sort_shared(fit, shot, shared));
+    NB_TRY(make_solvers(fit));
+    NB_TRY(start_all(fit));
+    return find_gauge(fit, shot);
+}
+
+static nb_status fill(nb_fit *fit, const nb_shot *shot, const nb_fit_options *options)
+{
+    const char *shared = options->shared ? options->shared : "";
+    nb_shot loaded;
+    nb_status status = NB_ERR_ARGUMENT;
+    size_t first = 0;
+
+    NB_TRY(copy_options(fit, shot, options));
+    while (first < fit->layout.nshot
+           && (status = fit_load(fit, fit->ctx, first, &loaded)) != NB_OK)
+        first++;
+    NB_TRY(status);
+    status = lay_out(fit, &loaded, shared);
+    fit_unload(fit, first, &loaded);
+    NB_TRY(status);
+    for (size_t i = 0; i < options->nrestraint; i++)
+        NB_TRY(set_restraint(fit, options->restraint + i));
+    NB_TRY(check_starts(fit));
+    fit->alone = fit->method == NB_FIT_LM && fit->layout.nshot > 1 && fit->layout.no > 0;
+    for (size_t shot_i = 0; shot_i < fit->layout.nshot; shot_i++)
+        track_begin(fit->track + shot_i);
+    return NB_OK;
 }
 
 nb_status nb_fit_create(nb_context *ctx, int64_t nshot, const nb_shot *shot,
                         const nb_fit_options *options, nb_fit **out)
 {
     STANDARD_FLOATS;
+
+    return fit_create(ctx, nshot, shot, options, 0, out);
+}
+
+nb_status fit_create(nb_context *ctx, int64_t nshot, const nb_shot *shot,
+                     const nb_fit_options *options, int is_expected, nb_fit **out)
+{
     nb_fit *fit;
     nb_status status;
 
@@ -171,8 +550,10 @@ nb_status nb_fit_create(nb_context *ctx, int64_t nshot, const nb_shot *shot,
     fit = calloc(1, sizeof *fit);
     if (!fit) return fail_memory(ctx, "a fit");
     fit->ctx = ctx;
-    fit->nshot = (size_t)nshot;
+    fit->is_expected = is_expected;
+    fit->layout.nshot = (size_t)nshot;
     atomic_init(&fit->cancelled, 0);
+    atomic_flag_clear(&fit->loading);
     status = fill(fit, shot, options);
     if (status == NB_OK)
         *out = fit;
@@ -184,11 +565,22 @@ nb_status nb_fit_create(nb_context *ctx, int64_t nshot, const nb_shot *shot,
 void nb_fit_free(nb_fit *fit)
 {
     if (!fit) return;
+    for (size_t i = 0; fit->name && i < fit->layout.nshot; i++) {
+        free(fit->name[i]);
+        free(fit->left_out[i]);
+        free(fit->failure[i]);
+    }
+    for (int i = 0; i < fit->nworker; i++)
+        if (fit->worker[i].ctx != fit->ctx) nb_context_free(fit->worker[i].ctx);
+    solver_free(fit->solver);
+    solver_free(fit->solver_alone);
+    sums_free(&fit->sums);
+    result_free(fit->result);
+    arena_free(&fit->memory);
+    free(fit->misfit);
+    free(fit->history);
+    free(fit->worker);
     free(fit->shot);
     free(fit->names);
-    free(fit->memory);
-    free(fit->value);
-    free(fit->work.at);
-    free(fit->work.is_held);
     free(fit);
 }

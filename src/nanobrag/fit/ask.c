@@ -1,0 +1,434 @@
+/*
+ * fit/ask.c - a run of a fit as a sequence of requests: which x is evaluated next, and what
+ * becomes of the answer. nb_fit_run() answers them itself; so may processes that share out
+ * the shots.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/floats.h"
+#include "fit/fit.h"
+
+/* ---- which shots and parameters a track has ---- */
+
+static struct fit_track *track_of(const nb_fit *fit, size_t shot)
+{
+    return fit->track + (fit->alone ? shot : 0);
+}
+
+int fit_wants(const nb_fit *fit, size_t shot, int wants)
+{
+    if (fit->left_out[shot]) return 0;
+    if (wants != FIT_REQUESTED || !fit->alone) return 1;
+    if (fit->reload == RELOAD_KEPT) return track_of(fit, shot)->attempt == 1;
+    return track_of(fit, shot)->end == NB_FIT_NOT_RUN;
+}
+
+double fit_broad(const nb_fit *fit, size_t shot)
+{
+    if (fit->reload == RELOAD_KEPT) return 0;
+    return track_stage(fit, track_of(fit, shot)).broad;
+}
+
+/* Copies what a track moves, and what it led to, from one point to another. */
+static void copy_point(const nb_fit *fit, const struct fit_track *track,
+                       const struct fit_point *from, struct fit_point *to)
+{
+    const struct fit_layout *l = &fit->layout;
+    const size_t shot = fit->alone ? (size_t)(track - fit->track) : 0;
+    const size_t n = fit->alone ? 1 : l->nshot, end = fit->at.own_end;
+    const size_t first = fit->alone ? l->ns + shot * l->no : 0;
+
+    memcpy(to->x + first, from->x + first, (fit->alone ? l->no : l->n) * sizeof *to->x);
+    memcpy(to->own + shot * end, from->own + shot * end, n * end * sizeof *to->own);
+    memcpy(to->status + shot, from->status + shot, n);
+    if (!fit->alone) memcpy(to->sum, from->sum, fit->at.end * sizeof *to->sum);
+}
+
+void fit_keep(nb_fit *fit, const struct fit_track *track)
+{
+    const struct fit_layout *l = &fit->layout;
+    const size_t shot = fit->alone ? (size_t)(track - fit->track) : 0;
+    const size_t first = fit->alone ? l->ns + shot * l->no : 0;
+
+    copy_point(fit, track, &fit->best, &fit->kept);
+    memcpy(fit->best.x + first, fit->start + first,
+           (fit->alone ? l->no : l->n) * sizeof *fit->start);
+}
+
+void fit_take_kept(nb_fit *fit, const struct fit_track *track)
+{
+    copy_point(fit, track, &fit->kept, &fit->best);
+}
+
+static void swap_memory(void *a, void *b, size_t n)
+{
+    unsigned char *p = a, *q = b;
+
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char was = p[i];
+
+        p[i] = q[i];
+        q[i] = was;
+    }
+}
+
+void fit_swap_kept(nb_fit *fit, struct fit_track *track)
+{
+    const struct fit_layout *l = &fit->layout;
+    const size_t shot = fit->alone ? (size_t)(track - fit->track) : 0;
+    const size_t n = fit->alone ? 1 : l->nshot, end = fit->at.own_end;
+    const size_t first = fit->alone ? l->ns + shot * l->no : 0;
+    struct fit_point *a = &fit->best, *b = &fit->kept;
+    const double loss = track->loss;
+
+    if (!track->is_swapped && !(track->kept_loss < loss)) return;
+    swap_memory(a->x + first, b->x + first, (fit->alone ? l->no : l->n) * sizeof *a->x);
+    swap_memory(a->own + shot * end, b->own + shot * end, n * end * sizeof *a->own);
+    swap_memory(a->status + shot, b->status + shot, n);
+    if (!fit->alone) swap_memory(a->sum, b->sum, fit->at.end * sizeof *a->sum);
+    track->loss = track->kept_loss;
+    track->kept_loss = loss;
+    track->is_swapped = !track->is_swapped;
+}
+
+double fit_value_now(const nb_fit *fit, size_t i)
+{
+    const struct fit_layout *l = &fit->layout;
+    const struct fit_track *track =
+        fit->alone ? i < l->ns ? NULL : fit->track + (i - l->ns) / l->no : fit->track;
+
+    return track && track->kept_loss < track->loss ? fit->kept.x[i] : fit->best.x[i];
+}
+
+/* ---- the next request ---- */
+
+/* Moves parameters first to first + n - 1 of the trial by the step. */
+static void move(nb_fit *fit, size_t first, size_t n)
+{
+    for (size_t i = first; i < first + n; i++)
+        fit->trial.x[i] =
+            fmin(fmax(fit->best.x[i] + fit->step[i], fit->lower[i]), fit->upper[i]);
+}
+
+/* Scale and structure factors are one number too many: the mean of F stays what it was at
+ * the start, and the scales take up the rest, which changes no image. */
+static void fix_gauge(nb_fit *fit)
+{
+    const struct fit_layout *l = &fit->layout;
+    double mean = 0, factor;
+
+    if (!fit->has_gauge) return;
+    for (size_t f = 0; f < l->nf; f++) mean += fit->trial.x[l->f[f]];
+    factor = fit->f_sum / mean;
+    if (!(factor > 0) || isinf(factor)) return;
+    for (size_t f = 0; f < l->nf; f++) fit->trial.x[l->f[f]] *= factor;
+    for (size_t i = 0; i < l->n; i++)
+        if (fit->is_scale[i]) fit->trial.x[i] /= factor * factor;
+}
+
+static size_t propose_alone(nb_fit *fit)
+{
+    const struct fit_layout *l = &fit->layout;
+    size_t live = 0;
+
+    for (size_t shot = 0; shot < l->nshot; shot++) {
+        struct fit_track *track = fit->track + shot;
+
+        if (fit->left_out[shot] || track->end != NB_FIT_NOT_RUN) continue;
+        if (!track_propose(fit, track)) continue;
+        memcpy(fit->trial.x + l->ns + shot * l->no, fit->best.x + l->ns + shot * l->no,
+               l->no * sizeof *fit->trial.x);
+        if (!track->fresh) move(fit, l->ns + shot * l->no, l->no);
+        live++;
+    }
+    return live;
+}
+
+static int propose_joint(nb_fit *fit)
+{
+    if (fit->track->end != NB_FIT_NOT_RUN || !track_propose(fit, fit->track)) return 0;
+    if (fit->track->fresh) return 1;
+    move(fit, 0, fit->layout.n);
+    fix_gauge(fit);
+    return 1;
+}
+
+static int is_beyond_limits(nb_fit *fit)
+{
+    const double seconds = clock_seconds(CLOCK_MONOTONIC) - fit->restart;
+
+    if (fit->passes == 0) return 0;
+    if (fit->run_passes >= fit->options.passes)
+        fit->end = NB_FIT_PASSES;
+    else if (fit->options.seconds > 0 && seconds > fit->options.seconds)
+        fit->end = NB_FIT_SECONDS;
+    else
+        return 0;
+    return 1;
+}
+
+/* Ends the stage in which shots are fitted alone, unless some are to be fitted again. */
+static nb_status begin_joint(nb_fit *fit)
+{
+    size_t again;
+
+    NB_TRY(fit_judge_outliers(fit, &again));
+    if (again > 0) return NB_OK;
+    fit->alone = 0;
+    fit->was_alone = 1;
+    track_begin(fit->track);
+    return NB_OK;
+}
+
+/* Sets the trial, or fit->end. */
+static nb_status next(nb_fit *fit)
+{
+    if (fit->reload) {
+        const struct fit_point *at = fit->reload == RELOAD_KEPT ? &fit->kept : &fit->best;
+
+        memcpy(fit->trial.x, at->x, fit->layout.n * sizeof *at->x);
+        return NB_OK;
+    }
+    memcpy(fit->trial.x, fit->best.x, fit->layout.n * sizeof *fit->best.x);
+    while (fit->alone) {
+        if (propose_alone(fit) == 0)
+            NB_TRY(begin_joint(fit));
+        else {
+            (void)is_beyond_limits(fit);
+            return NB_OK;
+        }
+    }
+    if (!propose_joint(fit))
+        fit->end = fit->track->end;
+    else
+        (void)is_beyond_limits(fit);
+    return NB_OK;
+}
+
+static void begin_run(nb_fit *fit)
+{
+    struct fit_track *track = fit->track;
+
+    fit->is_running = 1;
+    fit->run_passes = 0;
+    fit->restart = clock_seconds(CLOCK_MONOTONIC);
+    fit->end = NB_FIT_NOT_RUN;
+    if (fit->alone || track->end == NB_FIT_NOT_RUN) return;
+    track->end = NB_FIT_NOT_RUN;
+    track->damping = fmin(track->damping, 1);
+}
+
+static nb_status stopped(nb_fit *fit, nb_status status)
+{
+    if (status == NB_OK) return NB_OK;
+    fit->end = status == NB_ERR_CANCELLED ? NB_FIT_CANCELLED : NB_FIT_FAILED;
+    fit->is_running = 0;
+    fit->request = 0;
+    return status;
+}
+
+static nb_status ask(nb_fit *fit, nb_fit_request *out)
+{
+    memset(out, 0, sizeof *out);
+    if (fit->method == NB_FIT_LBFGS)
+        return fail(fit->ctx, NB_ERR_UNSUPPORTED,
+                    "a fit by L-BFGS cannot be asked; use nb_fit_run()");
+    if (!fit->is_running) begin_run(fit);
+    NB_TRY(next(fit));
+    out->done = fit->end != NB_FIT_NOT_RUN;
+    if (out->done) {
+        fit->is_running = 0;
+        fit->request = 0;
+        return NB_OK;
+    }
+    fit->request = ++fit->requests;
+    out->x = fit->trial.x;
+    out->nvalue = fit->layout.n;
+    out->nshot = (int64_t)fit->layout.nshot;
+    out->most = part_most(fit);
+    return NB_OK;
+}
+
+nb_status nb_fit_ask(nb_fit *fit, nb_fit_request *out)
+{
+    STANDARD_FLOATS;
+
+    if (!fit) return NB_ERR_ARGUMENT;
+    if (!out) return fail(fit->ctx, NB_ERR_ARGUMENT, "a request needs a place to go");
+    return stopped(fit, ask(fit, out));
+}
+
+/* ---- the answer ---- */
+
+static void leave_out(nb_fit *fit, size_t shot, nb_status status)
+{
+    fit_leave_out(fit, shot,
+                  fit->failure[shot] ? fit->failure[shot] : nb_status_text(status));
+}
+
+static nb_status check_left(nb_fit *fit)
+{
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++)
+        if (!fit->left_out[shot]) return NB_OK;
+    return fail(fit->ctx, NB_ERR_ARGUMENT, "every shot failed, the first because %s",
+                fit->left_out[0]);
+}
+
+static nb_status take_alone(nb_fit *fit)
+{
+    const struct fit_layout *l = &fit->layout;
+
+    for (size_t shot = 0; shot < l->nshot; shot++) {
+        struct fit_track *track = fit->track + shot;
+        const nb_status status = (nb_status)fit->trial.status[shot];
+        double loss = INFINITY;
+
+        if (!fit_wants(fit, shot, FIT_REQUESTED)) continue;
+        if (status != NB_OK && (status != NB_ERR_DOMAIN || track->fresh)) {
+            leave_out(fit, shot, status);
+            continue;
+        }
+        if (status == NB_OK)
+            loss = fit->trial.own[shot * fit->at.own_end]
+                   + fit_restraints(fit, fit->trial.x, l->ns + shot * l->no, l->no);
+        if (track_judge(track, loss)) copy_point(fit, track, &fit->trial, &fit->best);
+        track_advance(fit, track);
+    }
+    return check_left(fit);
+}
+
+/* Leaves out shots that fail in the very first evaluation; later failures end the run. */
+static nb_status check_joint(nb_fit *fit, int *is_refused)
+{
+    const int is_first = fit->passes == 0 && fit->layout.nshot > 1;
+
+    *is_refused = 0;
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++) {
+        const nb_status status = (nb_status)fit->trial.status[shot];
+
+        if (fit->left_out[shot] || status == NB_OK) continue;
+        if (is_first)
+            leave_out(fit, shot, status);
+        else if (status == NB_ERR_DOMAIN && !fit->track->fresh)
+            *is_refused = 1;
+        else
+            return fit_shot_failed(fit, &fit->trial);
+    }
+    return check_left(fit);
+}
+
+void fit_accept(nb_fit *fit)
+{
+    const struct fit_point best = fit->best;
+
+    fit->best = fit->trial;
+    fit->trial = best;
+}
+
+nb_status fit_note_history(nb_fit *fit)
+{
+    if ((size_t)fit->joint >= fit->history_room) {
+        const size_t room = 2 * fit->history_room + 64;
+        double *history = realloc(fit->history, room * sizeof *history);
+
+        if (!history) return fail_memory(fit->ctx, "the history of a fit");
+        fit->history = history;
+        fit->history_room = room;
+    }
+    fit->history[fit->joint++] = fmin(fit->track->loss, fit->track->kept_loss);
+    return NB_OK;
+}
+
+static nb_status take_joint(nb_fit *fit)
+{
+    int is_refused;
+    double loss = INFINITY;
+
+    NB_TRY(check_joint(fit, &is_refused));
+    if (!is_refused) loss = fit_total(fit, &fit->trial);
+    if (track_judge(fit->track, loss)) fit_accept(fit);
+    if (fit->joint == 0) fit_warn_of_held(fit);
+    track_advance(fit, fit->track);
+    return fit_note_history(fit);
+}
+
+/* After nb_fit_read(): derivatives at the values that were read. */
+static nb_status take_reloaded(nb_fit *fit)
+{
+    struct fit_point *to = fit->reload == RELOAD_KEPT ? &fit->kept : &fit->best;
+
+    NB_TRY(fit_shot_failed(fit, &fit->trial));
+    for (size_t i = 0; i < (fit->alone ? fit->layout.nshot : 1); i++)
+        if (fit->trial.status[i] != FIT_SKIPPED || !fit->alone)
+            copy_point(fit, fit->track + i, &fit->trial, to);
+    fit->reload--;
+    return NB_OK;
+}
+
+static nb_status report(nb_fit *fit)
+{
+    nb_fit_state state = {.passes = fit->passes, .stage = NB_FIT_ALL_FREE};
+    const size_t n = fit->alone ? fit->layout.nshot : 1;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct fit_track *track = fit->track + i;
+        const int stage = track_stage(fit, track).kind;
+
+        if (fit->alone && fit->left_out[i]) continue;
+        state.loss += stage == NB_FIT_COARSE && track->attempt == 1
+                          ? track->kept_loss
+                          : fmin(track->loss, track->kept_loss);
+        if (track->end != NB_FIT_NOT_RUN) continue;
+        state.gain += track->gain;
+        state.alone += fit->alone;
+        if (stage < state.stage) state.stage = stage;
+    }
+    if (!fit->options.progress || !fit->options.progress(fit->options.user, &state))
+        return NB_OK;
+    return fail(fit->ctx, NB_ERR_CANCELLED, "the progress handler stopped the fit");
+}
+
+nb_status fit_take(nb_fit *fit)
+{
+    fit->request = 0;
+    memcpy(fit->trial.sum, sums_total(&fit->sums), fit->at.end * sizeof *fit->trial.sum);
+    fit_restrain(fit, &fit->trial);
+    if (fit->reload) return stopped(fit, take_reloaded(fit));
+    NB_TRY(stopped(fit, fit->alone ? take_alone(fit) : take_joint(fit)));
+    fit->passes++;
+    fit->run_passes++;
+    return stopped(fit, report(fit));
+}
+
+static nb_status run_lm(nb_fit *fit)
+{
+    nb_fit_request request;
+
+    for (;;) {
+        NB_TRY(nb_fit_ask(fit, &request));
+        if (request.done) return NB_OK;
+        sums_begin(&fit->sums, fit->layout.nshot, fit->at.end);
+        NB_TRY(stopped(fit, fit_evaluate_shots(fit, request.x, 0, fit->layout.nshot,
+                                               FIT_REQUESTED, &fit->sums, &fit->trial)));
+        NB_TRY(fit_take(fit));
+    }
+}
+
+nb_status nb_fit_run(nb_fit *fit)
+{
+    STANDARD_FLOATS;
+
+    if (!fit) return NB_ERR_ARGUMENT;
+    return fit->method == NB_FIT_LBFGS ? fit_run_lbfgs(fit) : run_lm(fit);
+}
+
+void nb_fit_cancel(nb_fit *fit)
+{
+    if (fit) atomic_store(&fit->cancelled, 1);
+}

@@ -1,0 +1,264 @@
+/*
+ * fit/compare.c - the image of one shot beside its observation.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/context.h"
+#include "base/floats.h"
+#include "base/window.h"
+#include "fit/fit.h"
+#include "image/target.h"
+
+/* One shot, simulated at the values found so far. */
+struct compared {
+    nb_fit *fit;
+    size_t shot;
+    nb_shot loaded;
+    nb_simulator *sim;
+    double *x, *photons;
+    nb_array image;
+    nb_description d;
+    nb_scene scene; /* resolved */
+    struct window window;
+    struct phys_loss_model model;
+};
+
+static void end(struct compared *c)
+{
+    window_free(&c->window);
+    nb_simulator_free(c->sim);
+    free(c->x);
+    free(c->photons);
+    fit_unload(c->fit, c->shot, &c->loaded);
+}
+
+static nb_status make_window(struct compared *c)
+{
+    const nb_detector *d = &c->scene.detector;
+    struct window_pixels pixels = {.nslow = c->d.nslow,
+                                   .nfast = c->d.nfast,
+                                   .mask = d->mask,
+                                   .box = d->box,
+                                   .nbox = d->nbox};
+
+    memcpy(pixels.roi, d->roi, sizeof pixels.roi);
+    if (window_make(&pixels, &c->window)) return NB_OK;
+    return fail_memory(c->fit->ctx, "the pixels of a shot");
+}
+
+static nb_status render(struct compared *c)
+{
+    nb_fit *fit = c->fit;
+    const struct fit_layout *l = &fit->layout;
+    size_t pixels;
+
+    NB_TRY(nb_simulator_create(fit->ctx, c->loaded.scene, fit->names, c->loaded.options,
+                               &c->sim));
+    c->x = malloc(l->m * sizeof *c->x);
+    if (!c->x) return fail_memory(fit->ctx, "the values of a shot");
+    for (size_t i = 0; i < l->m; i++)
+        c->x[i] = fit_value_now(fit, fit_index(l, c->shot, i));
+    NB_TRY(nb_describe(c->sim, c->x, &c->d));
+    NB_TRY(nb_resolved(c->sim, c->x, &c->scene));
+    NB_TRY(make_window(c));
+    pixels = (size_t)c->d.nslow * (size_t)c->d.nfast;
+    c->photons = malloc(pixels * sizeof *c->photons);
+    if (!c->photons) return fail_memory(fit->ctx, "the image of a shot");
+    c->image = nb_array_f64(c->photons, c->d.nslow, c->d.nfast);
+    return nb_forward(c->sim, c->x, &c->image);
+}
+
+static nb_status check_observed(const struct compared *c)
+{
+    const nb_target *target = &c->loaded.target;
+    nb_context *ctx = c->fit->ctx;
+
+    NB_TRY(target_check(ctx, target));
+    NB_TRY(array_check(ctx, target->observed, "observed", c->d.nslow, c->d.nfast, NB_FLOAT,
+                       32, 64));
+    if (!target->weight) return NB_OK;
+    return array_check(ctx, target->weight, "weight", c->d.nslow, c->d.nfast, NB_FLOAT, 32,
+                       64);
+}
+
+static nb_status begin(nb_fit *fit, int64_t shot, struct compared *c)
+{
+    memset(c, 0, sizeof *c);
+    if (shot < 0 || shot >= (int64_t)fit->layout.nshot)
+        return fail(fit->ctx, NB_ERR_ARGUMENT, "there is no shot %lld", (long long)shot);
+    c->shot = (size_t)shot;
+    NB_TRY(fit_load(fit, fit->ctx, c->shot, &c->loaded));
+    c->fit = fit; /* from here on there is something to end */
+    return render(c);
+}
+
+/* A pixel's residual, and its factor to z. Returns 0 for a pixel that has none. */
+static int compare(const struct compared *c, int s, int f, double *residual, double *to_z,
+                   double *loss)
+{
+    const nb_target *target = &c->loaded.target;
+    const double photons = c->photons[(size_t)s * (size_t)c->d.nfast + (size_t)f];
+    const double y = array_get(target->observed, s, f);
+    const double weight = target->weight ? array_get(target->weight, s, f) : 1;
+    struct phys_loss l;
+
+    if (!window_shows(&c->window, s, f) || !(weight > 0) || y >= c->model.saturation)
+        return 0;
+    l = phys_loss(c->model, photons, y, weight);
+    *residual = y - photons;
+    *to_z = sqrt(l.curvature);
+    *loss = l.value;
+    return 1;
+}
+
+static void write_compared(const struct compared *c, int what, const nb_array *out)
+{
+    for (int s = 0; s < c->d.nslow; s++)
+        for (int f = 0; f < c->d.nfast; f++) {
+            double residual, to_z, loss, value = 0;
+
+            if (compare(c, s, f, &residual, &to_z, &loss))
+                value = what == NB_FIT_Z ? residual * to_z : residual;
+            array_set(out, s, f, value);
+        }
+}
+
+static nb_status image(struct compared *c, int what, const nb_array *out)
+{
+    NB_TRY(array_check(c->fit->ctx, out, "out", c->d.nslow, c->d.nfast, NB_FLOAT, 32, 64));
+    if (what == NB_FIT_MODEL) {
+        array_write(out, c->photons);
+        return NB_OK;
+    }
+    NB_TRY(check_observed(c));
+    c->model = target_model(&c->loaded.target);
+    write_compared(c, what, out);
+    return NB_OK;
+}
+
+nb_status nb_fit_image(nb_fit *fit, int64_t shot, int what, nb_array *out)
+{
+    STANDARD_FLOATS;
+    struct compared c;
+    nb_status status;
+
+    if (!fit) return NB_ERR_ARGUMENT;
+    if (!out) return fail(fit->ctx, NB_ERR_ARGUMENT, "an image needs a place to go");
+    if (what < NB_FIT_MODEL || what > NB_FIT_Z)
+        return fail(fit->ctx, NB_ERR_ARGUMENT,
+                    "image %d of a fit is none of enum nb_fit_image_kind", what);
+    status = begin(fit, shot, &c);
+    if (status == NB_OK) status = image(&c, what, out);
+    if (c.fit) end(&c);
+    return status;
+}
+
+/* ---- misfit ---- */
+
+/* Returns |q| = 1/d of the middle of a pixel, 1/A. */
+static double resolution(const struct compared *c, int s, int f)
+{
+    double p[3], length = 0, square = 0;
+
+    for (int i = 0; i < 3; i++) {
+        p[i] = c->d.origin[i]
+               + c->d.pixel * ((f + 0.5) * c->d.fast[i] + (s + 0.5) * c->d.slow[i]);
+        length += p[i] * p[i];
+    }
+    length = sqrt(length);
+    for (int i = 0; i < 3; i++) {
+        const double q = p[i] / length - c->d.beam[i];
+
+        square += q * q;
+    }
+    return sqrt(square) / c->scene.beam.wavelength;
+}
+
+static void add(nb_misfit *m, double q, double z, double loss)
+{
+    m->dmin = m->pixels == 0 ? 1 / q : fmin(m->dmin, 1 / q);
+    m->dmax = m->pixels == 0 ? 1 / q : fmax(m->dmax, 1 / q);
+    m->pixels++;
+    m->mean += z;
+    m->rms += z * z;
+    m->loss += loss;
+}
+
+static void finish(nb_misfit *m)
+{
+    const double n = (double)(m->pixels > 0 ? m->pixels : 1);
+
+    m->mean /= n;
+    m->rms = sqrt(m->rms / n);
+}
+
+static void add_pixel(const struct compared *c, int s, int f, double qmax,
+                      nb_fit_misfit *out, nb_misfit *box)
+{
+    const nb_detector *d = &c->scene.detector;
+    const double q = resolution(c, s, f), share = pow(q / qmax, 3);
+    const int shell = (int)fmin(share * NB_FIT_SHELLS, NB_FIT_SHELLS - 1);
+    double residual, to_z, loss;
+
+    if (!compare(c, s, f, &residual, &to_z, &loss)) return;
+    add(&out->all, q, residual * to_z, loss);
+    add(&out->shell[shell], q, residual * to_z, loss);
+    for (size_t b = 0; b < d->nbox; b++) {
+        const int *r = d->box + 4 * b;
+
+        if (f >= r[0] && f < r[1] && s >= r[2] && s < r[3])
+            add(box + b, q, residual * to_z, loss);
+    }
+}
+
+static nb_status misfit(struct compared *c, nb_fit_misfit *out)
+{
+    const size_t nbox = c->scene.detector.nbox;
+    double qmax = 0;
+
+    NB_TRY(check_observed(c));
+    c->model = target_model(&c->loaded.target);
+    free(c->fit->misfit);
+    c->fit->misfit = calloc(nbox + 1, sizeof *c->fit->misfit);
+    if (!c->fit->misfit) return fail_memory(c->fit->ctx, "the misfit of boxes");
+    for (int t = 0; t < c->window.ntile; t++) {
+        const struct tile *tile = c->window.tile + t;
+
+        for (int s = tile->slow; s < tile->slow + tile->height; s++)
+            for (int f = tile->fast; f < tile->fast + tile->width; f++)
+                if (window_shows(&c->window, s, f)) qmax = fmax(qmax, resolution(c, s, f));
+    }
+    for (int t = 0; t < c->window.ntile; t++) {
+        const struct tile *tile = c->window.tile + t;
+
+        for (int s = tile->slow; s < tile->slow + tile->height; s++)
+            for (int f = tile->fast; f < tile->fast + tile->width; f++)
+                add_pixel(c, s, f, qmax, out, c->fit->misfit);
+    }
+    finish(&out->all);
+    for (int i = 0; i < NB_FIT_SHELLS; i++) finish(out->shell + i);
+    for (size_t b = 0; b < nbox; b++) finish(c->fit->misfit + b);
+    out->nbox = nbox;
+    out->box = nbox > 0 ? c->fit->misfit : NULL;
+    return NB_OK;
+}
+
+nb_status nb_fit_misfit_get(nb_fit *fit, int64_t shot, nb_fit_misfit *out)
+{
+    STANDARD_FLOATS;
+    struct compared c;
+    nb_status status;
+
+    if (!fit) return NB_ERR_ARGUMENT;
+    if (!out) return fail(fit->ctx, NB_ERR_ARGUMENT, "a misfit needs a place to go");
+    memset(out, 0, sizeof *out);
+    status = begin(fit, shot, &c);
+    if (status == NB_OK) status = misfit(&c, out);
+    if (c.fit) end(&c);
+    return status;
+}

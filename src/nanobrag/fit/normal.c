@@ -1,0 +1,270 @@
+/*
+ * fit/normal.c - the normal equations of the parameters that one track of a fit moves, as
+ * system.c takes them: the own parameters of one shot, or all.
+ *
+ * Structure factors are eliminated first. With D the diagonal of their block and K their
+ * coupling with the dense parameters, the dense ones are left with
+ *
+ *   M - K D^-1 K^T,   g - K D^-1 g_F,   and then   F: -D^-1 (g_F + K^T step)
+ *
+ * An image goes as F^2, so that F = 0 is a saddle of the loss: below three of its standard
+ * deviations, the step of F is one in F^2.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <string.h>
+
+#include "fit/fit.h"
+
+/* Structure factors are damped at least so much: their block is not quite diagonal, since
+ * spots overlap, and undamped steps overshoot. */
+static const double f_damping_least = 0.1;
+
+double fit_diagonal(const nb_fit *fit, const struct fit_point *p, size_t i)
+{
+    const struct fit_layout *l = &fit->layout;
+    const struct fit_offsets *at = &fit->at;
+    const size_t row = i < l->ns ? l->row[i] : (i - l->ns) % l->no;
+    const double *own = i < l->ns ? NULL : p->own + (i - l->ns) / l->no * at->own_end;
+
+    if (!l->has_matrix) return own ? own[at->own_matrix + row] : p->sum[at->diagonal + i];
+    if (own) return own[at->own_matrix + row * (l->no + 1)];
+    return l->is_f[i] ? p->sum[at->diagonal + row] : p->sum[at->matrix + row * (l->nd + 1)];
+}
+
+/* ---- what a system is made of ---- */
+
+static void link_blocks(nb_fit *fit, size_t first, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        const double *own = fit->best.own + (first + k) * fit->at.own_end;
+
+        fit->own[k] = own + fit->at.own_matrix;
+        fit->cross[k] = own + fit->at.own_shared;
+    }
+}
+
+static void gather_gradient(nb_fit *fit)
+{
+    const struct fit_layout *l = &fit->layout;
+    const struct fit_offsets *at = &fit->at;
+
+    for (size_t d = 0; d < l->nd; d++)
+        fit->gradient[d] = fit->best.sum[at->gradient + l->dense[d]];
+    for (size_t k = 0; k < l->nshot; k++)
+        memcpy(fit->gradient + l->nd + k * l->no,
+               fit->best.own + k * at->own_end + at->own_gradient,
+               l->no * sizeof *fit->gradient);
+}
+
+/* Structure factor f's coupling with dense parameter i, of all. */
+static double coupling(const nb_fit *fit, size_t i, size_t f)
+{
+    const struct fit_layout *l = &fit->layout;
+    const size_t shot = i < l->nd ? 0 : (i - l->nd) / l->no;
+
+    if (i < l->nd) return fit->best.sum[fit->at.coupling + i * l->nf + f];
+    return fit->best
+        .own[shot * fit->at.own_end + fit->at.own_f + (i - l->nd) % l->no * l->nf + f];
+}
+
+/* 1/D, with damping; 0 where a structure factor has no influence. */
+static double f_inverse(const nb_fit *fit, size_t f, double damping)
+{
+    const double diagonal = fit->best.sum[fit->at.diagonal + f];
+
+    return diagonal > 0 ? 1 / (diagonal * (1 + damping)) : 0;
+}
+
+/* Writes the dense matrix of all parameters into fit->folded. */
+static void gather_matrix(nb_fit *fit, size_t n)
+{
+    const struct fit_layout *l = &fit->layout;
+    double *m = fit->folded;
+
+    memset(m, 0, n * n * sizeof *m);
+    for (size_t i = 0; i < l->nd * l->nd; i++)
+        m[i / l->nd * n + i % l->nd] = fit->best.sum[fit->at.matrix + i];
+    for (size_t k = 0; k < l->nshot; k++) {
+        const double *own = fit->best.own + k * fit->at.own_end;
+        const size_t first = l->nd + k * l->no;
+
+        for (size_t i = 0; i < l->no * l->no; i++)
+            m[(first + i / l->no) * n + first + i % l->no] = own[fit->at.own_matrix + i];
+        for (size_t i = 0; i < l->no * l->nd; i++)
+            m[(first + i / l->nd) * n + i % l->nd] = m[i % l->nd * n + first + i / l->nd] =
+                own[fit->at.own_shared + i];
+    }
+}
+
+static void fold(nb_fit *fit, size_t n, double damping)
+{
+    const struct fit_layout *l = &fit->layout;
+    const double *gradient = fit->best.sum + fit->at.gradient;
+
+    gather_matrix(fit, n);
+    for (size_t f = 0; f < l->nf; f++) {
+        const double inverse = f_inverse(fit, f, damping);
+        double *k = fit->step; /* column f of K; the step is not there yet */
+
+        if (inverse == 0) continue;
+        for (size_t i = 0; i < n; i++) k[i] = coupling(fit, i, f);
+        for (size_t i = 0; i < n; i++) {
+            fit->gradient[i] -= k[i] * inverse * gradient[l->f[f]];
+            for (size_t j = 0; j < n; j++) fit->folded[i * n + j] -= k[i] * inverse * k[j];
+        }
+    }
+}
+
+struct fit_system normal_alone(nb_fit *fit, size_t shot)
+{
+    const double *own = fit->best.own + shot * fit->at.own_end;
+
+    link_blocks(fit, shot, 1);
+    return (struct fit_system){.no = fit->layout.no,
+                               .nblock = 1,
+                               .gradient = own + fit->at.own_gradient,
+                               .own = fit->own,
+                               .cross = fit->cross};
+}
+
+struct fit_system normal_joint(nb_fit *fit, double damping)
+{
+    const struct fit_layout *l = &fit->layout;
+    struct fit_system system = {.ns = l->nd, .no = l->no, .nblock = l->nshot};
+
+    gather_gradient(fit);
+    system.gradient = fit->gradient;
+    system.shared = fit->best.sum + fit->at.matrix;
+    system.own = fit->own;
+    system.cross = fit->cross;
+    if (l->nf == 0) {
+        link_blocks(fit, 0, l->nshot);
+        return system;
+    }
+    system.ns += l->no * l->nshot;
+    system.nblock = system.no = 0;
+    fold(fit, system.ns, damping);
+    system.shared = fit->folded;
+    return system;
+}
+
+/* ---- bounds, in the order of a system ---- */
+
+size_t normal_at_x(const struct fit_layout *l, size_t i)
+{
+    return i < l->nd ? l->dense[i] : i - l->nd + l->ns;
+}
+
+static struct fit_bounds gather_bounds(nb_fit *fit, size_t n)
+{
+    double *x = fit->bounds, *lower = x + n, *upper = lower + n;
+
+    for (size_t i = 0; i < n; i++) {
+        const size_t j = normal_at_x(&fit->layout, i);
+
+        x[i] = fit->best.x[j];
+        lower[i] = fit->lower[j], upper[i] = fit->upper[j];
+        fit->fixed[i] = fit->is_fixed[j];
+    }
+    return (struct fit_bounds){x, lower, upper, fit->fixed};
+}
+
+/* Holds what makes spots broader too. */
+static void hold_widths(nb_fit *fit, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        fit->fixed[i] |= fit->is_width[normal_at_x(&fit->layout, i)];
+}
+
+/* ---- steps ---- */
+
+static double step_alone(nb_fit *fit, size_t shot, double damping, int holds_widths,
+                         int stops, double *step)
+{
+    const struct fit_layout *l = &fit->layout;
+    const struct fit_system system = normal_alone(fit, shot);
+    const size_t first = l->ns + shot * l->no;
+    const struct fit_bounds bounds = {fit->best.x + first, fit->lower + first,
+                                      fit->upper + first, fit->fixed};
+
+    for (size_t i = 0; i < l->no; i++)
+        fit->fixed[i] =
+            fit->is_fixed[first + i] || (holds_widths && fit->is_width[first + i]);
+    return solver_step(fit->solver_alone, &system, &bounds, damping, stops, step + first);
+}
+
+/* The step of a structure factor, given one that the normal equations ask for. */
+static double step_of_f(double f, double step, double diagonal)
+{
+    const int is_weak = f * f * diagonal < 9;
+
+    if (!is_weak) return step;
+    return copysign(sqrt(fmax(f * f + 2 * f * step, 0)), f) - f;
+}
+
+/* Sets the steps of the structure factors, given those of the dense parameters. Returns the
+ * loss that they are predicted to gain besides. */
+static double step_f(nb_fit *fit, const double *dense, size_t n, double damping, int stops,
+                     double *step)
+{
+    const struct fit_layout *l = &fit->layout;
+    double gain = 0;
+
+    for (size_t f = 0; f < l->nf; f++) {
+        const size_t i = l->f[f];
+        const double diagonal = fit->best.sum[fit->at.diagonal + f];
+        double slope = fit->best.sum[fit->at.gradient + i];
+
+        for (size_t j = 0; j < n; j++) slope += coupling(fit, j, f) * dense[j];
+        step[i] = fit->is_fixed[i] ? 0 : -slope * f_inverse(fit, f, damping);
+        gain -= (slope + diagonal * step[i] / 2) * step[i];
+        if (stops) step[i] = step_of_f(fit->best.x[i], step[i], diagonal);
+    }
+    return gain;
+}
+
+/* Returns the loss that the step of the dense parameters alone is predicted to gain. */
+static double dense_gain(nb_fit *fit, const double *dense, size_t n)
+{
+    double gain = 0;
+
+    gather_gradient(fit);
+    gather_matrix(fit, n);
+    for (size_t i = 0; i < n; i++) {
+        double slope = fit->gradient[i];
+
+        for (size_t j = 0; j < n; j++) slope += fit->folded[i * n + j] * dense[j] / 2;
+        gain -= slope * dense[i];
+    }
+    return gain;
+}
+
+static double step_joint(nb_fit *fit, double damping, int holds_widths, int stops,
+                         double *step)
+{
+    const struct fit_layout *l = &fit->layout;
+    const double f_damping = stops ? fmax(damping, f_damping_least) : 0;
+    const struct fit_system system = normal_joint(fit, f_damping);
+    const size_t n = system.ns + system.no * system.nblock;
+    const struct fit_bounds bounds = gather_bounds(fit, n);
+    double *dense = fit->dense_step, gain;
+
+    if (holds_widths) hold_widths(fit, n);
+    gain = solver_step(fit->solver, &system, &bounds, damping, stops, dense);
+    for (size_t i = 0; i < n; i++) step[normal_at_x(l, i)] = dense[i];
+    if (l->nf == 0) return gain;
+    gain = dense_gain(fit, dense, n);
+    return gain + step_f(fit, dense, n, f_damping, stops, step);
+}
+
+double fit_step(nb_fit *fit, const struct fit_track *track, double damping, int stops,
+                double *step)
+{
+    const int holds_widths = track_stage(fit, track).kind != NB_FIT_ALL_FREE;
+
+    return fit->alone ? step_alone(fit, (size_t)(track - fit->track), damping, holds_widths,
+                                   stops, step)
+                      : step_joint(fit, damping, holds_widths, stops, step);
+}

@@ -1,0 +1,360 @@
+/*
+ * fit/result.c - what a fit has found: values, errors, correlations, free directions, and a
+ * sentence on how it ended.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "base/floats.h"
+#include "fit/fit.h"
+
+/* Free directions that are written out; more are counted. */
+enum { DIRECTIONS_MOST = 50, DIRECTION_TEXT = 400 };
+
+struct fit_result_memory {
+    double *error, *covariance, *directions;
+    char *text; /* DIRECTION_TEXT for each direction */
+    const char **line;
+    nb_fit_correlation *correlated;
+    size_t ncorrelated, room;
+    nb_fit_shot *shot;
+    char why[256];
+};
+
+void result_free(struct fit_result_memory *r)
+{
+    if (!r) return;
+    free(r->error);
+    free(r->covariance);
+    free(r->directions);
+    free(r->text);
+    free(r->line);
+    free(r->correlated);
+    free(r->shot);
+    free(r);
+}
+
+static struct fit_result_memory *result_make(const nb_fit *fit)
+{
+    const size_t n = fit->layout.n;
+    const int is_small = n <= FIT_DENSE_MOST;
+    const size_t most = n < DIRECTIONS_MOST ? n : DIRECTIONS_MOST;
+    struct fit_result_memory *r = calloc(1, sizeof *r);
+
+    if (!r) return NULL;
+    r->error = calloc(n, sizeof *r->error);
+    r->covariance = is_small ? calloc(n * n, sizeof *r->covariance) : NULL;
+    r->directions = calloc(most * n, sizeof *r->directions);
+    r->text = calloc(most, DIRECTION_TEXT);
+    r->line = calloc(most, sizeof *r->line);
+    r->shot = calloc(fit->layout.nshot, sizeof *r->shot);
+    if (r->error && (r->covariance || !is_small) && r->directions && r->text && r->line
+        && r->shot)
+        return r;
+    result_free(r);
+    return NULL;
+}
+
+/* ---- how it ended ---- */
+
+static void explain(const nb_fit *fit, char *why, size_t size)
+{
+    const struct fit_track *track = fit->track;
+
+    switch (fit->end) {
+    case NB_FIT_CONVERGED:
+        if (fit->method == NB_FIT_LBFGS)
+            (void)snprintf(why, size,
+                           "converged: the last pass gained less than %g of the loss",
+                           fit->options.enough);
+        else
+            (void)snprintf(why, size, "converged: another pass would gain %.2g of the loss",
+                           track->gain);
+        break;
+    case NB_FIT_STUCK:
+        (void)snprintf(why, size,
+                       "stuck: even the shortest steps raise the loss, though it should "
+                       "fall by %.2g",
+                       track->gain);
+        break;
+    case NB_FIT_PASSES:
+        (void)snprintf(why, size, "ended after %d passes, the limit", fit->run_passes);
+        break;
+    case NB_FIT_SECONDS:
+        (void)snprintf(why, size, "ended after %g s, the limit", fit->options.seconds);
+        break;
+    case NB_FIT_CANCELLED:
+        (void)snprintf(why, size, "cancelled");
+        break;
+    case NB_FIT_FAILED:
+        (void)snprintf(why, size, "ended by an error");
+        break;
+    default:
+        (void)snprintf(why, size, "not ended");
+    }
+    if (fit->has_gauge && strlen(why) + 80 < size)
+        (void)snprintf(why + strlen(why), size - strlen(why),
+                       "; the mean of F is held, since scale and F are both free");
+}
+
+/* ---- free directions ---- */
+
+static const char *name_of(const nb_fit *fit, size_t i)
+{
+    return fit->value[i].param.name;
+}
+
+/* Writes a direction as a sum of parameters, the largest first. */
+static void write_direction(const nb_fit *fit, double *v, char *text)
+{
+    const size_t n = fit->layout.n;
+    size_t used = 0;
+
+    for (int term = 0; term < 8; term++) {
+        size_t largest = 0;
+        const int is_own = fit->layout.nshot > 1;
+
+        for (size_t i = 1; i < n; i++)
+            if (fabs(v[i]) > fabs(v[largest])) largest = i;
+        if (!(fabs(v[largest]) > 0.05)) return;
+        used += (size_t)snprintf(text + used, DIRECTION_TEXT - used, "%s%.2f %s",
+                                 term == 0 ? (v[largest] < 0 ? "-" : "")
+                                           : (v[largest] < 0 ? " - " : " + "),
+                                 fabs(v[largest]), name_of(fit, largest));
+        if (is_own && fit->value[largest].shot >= 0 && used < DIRECTION_TEXT)
+            used += (size_t)snprintf(text + used, DIRECTION_TEXT - used, " of %.24s",
+                                     fit->name[fit->value[largest].shot]);
+        if (used + 90 > DIRECTION_TEXT) return;
+        v[largest] = 0;
+    }
+}
+
+/* ---- errors ---- */
+
+static int add_correlated(void *user, size_t i, size_t j, double value)
+{
+    struct fit_result_memory *r = user;
+
+    if (r->ncorrelated == r->room) {
+        const size_t room = 2 * r->room + 16;
+        nb_fit_correlation *more = realloc(r->correlated, room * sizeof *more);
+
+        if (!more) return 0;
+        r->correlated = more;
+        r->room = room;
+    }
+    r->correlated[r->ncorrelated++] = (nb_fit_correlation){i, j, value};
+    return 1;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double p = fabs(((const nb_fit_correlation *)a)->value);
+    const double q = fabs(((const nb_fit_correlation *)b)->value);
+
+    return (p < q) - (p > q);
+}
+
+/* Errors of parameters while all others are known: of structure factors, and of all without
+ * matrices. */
+static void conditional_errors(nb_fit *fit, double *error)
+{
+    for (size_t i = 0; i < fit->layout.n; i++) {
+        const double diagonal = fit_diagonal(fit, &fit->best, i);
+
+        error[i] = diagonal > 0 ? 1 / sqrt(diagonal) : INFINITY;
+    }
+}
+
+/* Those of shots that are still fitted alone; of shared parameters nothing is known yet. */
+static nb_status errors_alone(nb_fit *fit, struct fit_result_memory *r)
+{
+    const struct fit_layout *l = &fit->layout;
+
+    for (size_t i = 0; i < l->ns; i++) r->error[i] = NAN;
+    for (size_t shot = 0; shot < l->nshot; shot++) {
+        const size_t first = l->ns + shot * l->no;
+        const struct fit_system system = normal_alone(fit, shot);
+        struct fit_errors errors = {.error = r->error + first,
+                                    .correlated = add_correlated,
+                                    .user = r};
+
+        if (!solver_errors(fit->solver_alone, &system, fit->is_fixed + first, &errors))
+            return fail_memory(fit->ctx, "the errors of a fit");
+    }
+    r->ncorrelated = 0; /* with what is shared they are other ones */
+    return NB_OK;
+}
+
+/* From the order of a system with structure factors to that of x. */
+static void spread(const nb_fit *fit, size_t n, const double *from, double *to)
+{
+    for (size_t i = 0; i < n; i++) to[normal_at_x(&fit->layout, i)] = from[i];
+}
+
+/* The system leaves out structure factors: its results are sorted into those of all. */
+static void sort_with_f(nb_fit *fit, size_t n, const struct fit_errors *errors,
+                        struct fit_result_memory *r)
+{
+    const struct fit_layout *l = &fit->layout;
+
+    conditional_errors(fit, r->error);
+    spread(fit, n, errors->error, r->error);
+    for (size_t i = 0; errors->covariance && i < n * n; i++)
+        r->covariance[normal_at_x(l, i / n) * l->n + normal_at_x(l, i % n)] =
+            errors->covariance[i];
+    for (size_t i = 0; i < r->ncorrelated; i++) {
+        r->correlated[i].i = normal_at_x(l, r->correlated[i].i);
+        r->correlated[i].j = normal_at_x(l, r->correlated[i].j);
+    }
+}
+
+static nb_status errors_joint(nb_fit *fit, struct fit_result_memory *r, nb_fit_result *out)
+{
+    const struct fit_layout *l = &fit->layout;
+    const struct fit_system system = normal_joint(fit, 0);
+    const size_t n = l->n - l->nf, most = n < DIRECTIONS_MOST ? n : DIRECTIONS_MOST;
+    double *memory =
+        calloc(n * n * (r->covariance != NULL) + n + most * n + 1, sizeof *memory);
+    struct fit_errors errors = {.error = memory,
+                                .directions = memory + n,
+                                .ndirection = most,
+                                .covariance = r->covariance ? memory + n + most * n : NULL,
+                                .correlated = add_correlated,
+                                .user = r};
+
+    if (!memory) return fail_memory(fit->ctx, "the errors of a fit");
+    for (size_t i = 0; i < n; i++) fit->fixed[i] = fit->is_fixed[normal_at_x(l, i)];
+    if (!solver_errors(fit->solver, &system, fit->fixed, &errors)) {
+        free(memory);
+        return fail_memory(fit->ctx, "the errors of a fit");
+    }
+    sort_with_f(fit, n, &errors, r);
+    for (size_t k = 0; k < errors.nfree && k < most; k++) {
+        double *v = r->directions + k * l->n;
+
+        memset(v, 0, l->n * sizeof *v);
+        spread(fit, n, errors.directions + k * n, v);
+        r->line[k] = r->text + k * DIRECTION_TEXT;
+        write_direction(fit, v, r->text + k * DIRECTION_TEXT);
+    }
+    free(memory);
+    out->nfree = errors.nfree < most ? errors.nfree : most;
+    out->condition = errors.condition;
+    return NB_OK;
+}
+
+static nb_status set_errors(nb_fit *fit, struct fit_result_memory *r, nb_fit_result *out)
+{
+    if (fit->method == NB_FIT_LBFGS) {
+        conditional_errors(fit, r->error);
+        return NB_OK;
+    }
+    if (fit->alone) return errors_alone(fit, r);
+    NB_TRY(errors_joint(fit, r, out));
+    qsort(r->correlated, r->ncorrelated, sizeof *r->correlated, by_size);
+    out->covariance = r->covariance;
+    return NB_OK;
+}
+
+/* ---- values ---- */
+
+static void set_values(nb_fit *fit, const struct fit_result_memory *r)
+{
+    const struct fit_layout *l = &fit->layout;
+
+    for (size_t i = 0; i < l->n; i++) {
+        nb_fit_value *v = fit->value + i;
+        const int is_known = !fit->alone || i >= l->ns;
+
+        v->value = fit->best.x[i];
+        v->error = r->error[i];
+        v->bound = (v->value == fit->upper[i]) - (v->value == fit->lower[i]);
+        v->is_held =
+            fit->is_fixed[i] || (is_known && !(fit_diagonal(fit, &fit->best, i) > 0));
+    }
+}
+
+static void set_shots(const nb_fit *fit, struct fit_result_memory *r)
+{
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++) {
+        const int is_known = !fit->left_out[shot] && fit->best.status[shot] == NB_OK;
+
+        r->shot[shot] =
+            (nb_fit_shot){.name = fit->name[shot],
+                          .left_out = fit->left_out[shot],
+                          .loss = is_known ? fit->best.own[shot * fit->at.own_end] : NAN,
+                          .pixels = fit->pixels[shot]};
+    }
+}
+
+static double loss_of(const nb_fit *fit)
+{
+    const size_t n = fit->alone ? fit->layout.nshot : 1;
+    double loss = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (!fit->alone || !fit->left_out[i]) loss += fit->track[i].loss;
+    return loss;
+}
+
+/* Where a second attempt of a track has not come below the first, the first counts: the two
+ * change places, and back. */
+static void swap_kept(nb_fit *fit)
+{
+    const size_t n = fit->alone ? fit->layout.nshot : 1;
+
+    for (size_t i = 0; i < n; i++) fit_swap_kept(fit, fit->track + i);
+}
+
+static nb_status write_result(nb_fit *fit, nb_fit_result *out)
+{
+    struct fit_result_memory *r = result_make(fit);
+
+    result_free(fit->result);
+    fit->result = r;
+    if (!r) return fail_memory(fit->ctx, "the result of a fit");
+    *out = (nb_fit_result){.method = fit->method,
+                           .end = fit->end,
+                           .why = r->why,
+                           .passes = fit->passes,
+                           .joint = fit->joint,
+                           .history = fit->history,
+                           .nshared = fit->layout.ns,
+                           .nown = fit->layout.no,
+                           .nvalue = fit->layout.n,
+                           .value = fit->value,
+                           .condition = NAN,
+                           .free = r->line,
+                           .nshot = (int64_t)fit->layout.nshot,
+                           .shot = r->shot};
+    out->loss = loss_of(fit);
+    out->gain = fit->alone || fit->method == NB_FIT_LBFGS ? NAN : fit->track->gain;
+    explain(fit, r->why, sizeof r->why);
+    NB_TRY(set_errors(fit, r, out));
+    set_values(fit, r);
+    set_shots(fit, r);
+    out->correlated = r->correlated;
+    out->ncorrelated = r->ncorrelated;
+    return NB_OK;
+}
+
+nb_status nb_fit_result_get(nb_fit *fit, nb_fit_result *out)
+{
+    STANDARD_FLOATS;
+    nb_status status;
+
+    if (!fit) return NB_ERR_ARGUMENT;
+    if (!out) return fail(fit->ctx, NB_ERR_ARGUMENT, "a result needs a place to go");
+    if (fit->passes == 0)
+        return fail(fit->ctx, NB_ERR_ARGUMENT, "the fit has completed no pass");
+    swap_kept(fit);
+    status = write_result(fit, out);
+    swap_kept(fit);
+    return status;
+}

@@ -1,0 +1,171 @@
+/*
+ * fit/shots.c - one shot of a fit: brought into memory, simulated for the time of one
+ * evaluation, and its loss with derivatives sorted into what is summed over shots and what
+ * is its own.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "fit/fit.h"
+
+/* Mosaic domains of a broadened scene that has fewer. */
+enum { DOMAINS_BROAD = 60 };
+
+nb_status fit_load(nb_fit *fit, nb_context *ctx, size_t shot, nb_shot *out)
+{
+    nb_status status;
+
+    memset(out, 0, sizeof *out);
+    if (!fit->options.load) {
+        *out = fit->shot[shot];
+        return NB_OK;
+    }
+    while (atomic_flag_test_and_set(&fit->loading)) {
+    }
+    status = fit->options.load(fit->options.user, (int64_t)shot, out);
+    atomic_flag_clear(&fit->loading);
+    if (status != NB_OK)
+        return fail(ctx, status, "shot %zu could not be loaded: %s", shot,
+                    nb_status_text(status));
+    return NB_OK;
+}
+
+void fit_unload(nb_fit *fit, size_t shot, nb_shot *loaded)
+{
+    if (!fit->options.load || !fit->options.unload) return;
+    while (atomic_flag_test_and_set(&fit->loading)) {
+    }
+    fit->options.unload(fit->options.user, (int64_t)shot, loaded);
+    atomic_flag_clear(&fit->loading);
+}
+
+/* Sets a scene whose spots are at least so broad. */
+static nb_scene broadened(const nb_scene *scene, double broad)
+{
+    nb_scene s = *scene;
+    const int axes = s.crystal.mosaic[1] > 0 || s.crystal.mosaic[2] > 0 ? 3 : 1;
+
+    for (int i = 0; i < axes; i++) s.crystal.mosaic[i] = fmax(s.crystal.mosaic[i], broad);
+    if (s.crystal.ndomains < DOMAINS_BROAD && !s.crystal.domain_weight)
+        s.crystal.ndomains = DOMAINS_BROAD;
+    return s;
+}
+
+/* Sorts what nb_loss() gave into the sum over shots. */
+static void sort_sum(const nb_fit *fit, struct fit_worker *w, double loss)
+{
+    const struct fit_layout *l = &fit->layout;
+    const struct fit_offsets *at = &fit->at;
+    double *sum = w->sum;
+
+    sum[0] = loss;
+    memcpy(sum + at->gradient, w->gradient, l->ns * sizeof *sum);
+    if (!l->has_matrix) {
+        memcpy(sum + at->diagonal, w->diagonal, l->ns * sizeof *sum);
+        return;
+    }
+    for (size_t i = 0; i < l->nd; i++)
+        memcpy(sum + at->matrix + i * l->nd, w->matrix + i * l->md, l->nd * sizeof *sum);
+    for (size_t i = 0; i < l->nf; i++) sum[at->diagonal + i] = w->diagonal[l->f[i]];
+    memcpy(sum + at->coupling, w->coupling, l->nd * l->nf * sizeof *sum);
+}
+
+/* And into what is the shot's own. */
+static void sort_own(const nb_fit *fit, struct fit_worker *w, double loss)
+{
+    const struct fit_layout *l = &fit->layout;
+    const struct fit_offsets *at = &fit->at;
+    double *own = w->own;
+
+    own[0] = loss;
+    memcpy(own + at->own_gradient, w->gradient + l->ns, l->no * sizeof *own);
+    if (!l->has_matrix) {
+        memcpy(own + at->own_matrix, w->diagonal + l->ns, l->no * sizeof *own);
+        return;
+    }
+    for (size_t i = 0; i < l->no; i++) {
+        const double *row = w->matrix + (l->nd + i) * l->md;
+
+        memcpy(own + at->own_matrix + i * l->no, row + l->nd, l->no * sizeof *own);
+        memcpy(own + at->own_shared + i * l->nd, row, l->nd * sizeof *own);
+        memcpy(own + at->own_f + i * l->nf, w->coupling + (l->nd + i) * l->nf,
+               l->nf * sizeof *own);
+    }
+}
+
+/* Broadens spots in x too, where x holds a mosaic spread. */
+static void broaden_x(const nb_fit *fit, double *x, double broad)
+{
+    for (size_t i = 0; i < fit->layout.m; i++)
+        if (!strncmp(fit->value[i].param.name, "mosaic", 6)) x[i] = fmax(x[i], broad);
+}
+
+/* Takes the image at x for the observed one, which gives the information that an
+ * observation is expected to hold. */
+static nb_status compare_with_itself(struct fit_worker *w, nb_simulator *sim,
+                                     nb_target target, nb_normal *out, double *loss)
+{
+    nb_description d;
+    nb_status status = nb_describe(sim, w->x, &d);
+    nb_array image;
+    double *photons;
+
+    if (status != NB_OK) return status;
+    photons = malloc((size_t)d.nslow * (size_t)d.nfast * sizeof *photons);
+    if (!photons) return fail_memory(w->ctx, "an expected image");
+    image = nb_array_f64(photons, d.nslow, d.nfast);
+    target.observed = &image;
+    status = nb_forward(sim, w->x, &image);
+    if (status == NB_OK) status = nb_loss(sim, w->x, &target, loss, out);
+    free(photons);
+    return status;
+}
+
+static nb_status evaluate(nb_fit *fit, struct fit_worker *w, const nb_shot *shot,
+                          double broad, nb_normal *out, double *loss)
+{
+    const nb_scene broad_scene = broadened(shot->scene, broad);
+    nb_simulator *sim = NULL;
+    nb_status status = nb_simulator_create(w->ctx, broad > 0 ? &broad_scene : shot->scene,
+                                           fit->names, shot->options, &sim);
+
+    if (broad > 0) broaden_x(fit, w->x, broad);
+    if (status == NB_OK && fit->is_expected)
+        status = compare_with_itself(w, sim, shot->target, out, loss);
+    else if (status == NB_OK)
+        status = nb_loss(sim, w->x, &shot->target, loss, out);
+    nb_simulator_free(sim);
+    return status;
+}
+
+nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *w, size_t shot, double broad,
+                            int wants_derivatives)
+{
+    const struct fit_layout *l = &fit->layout;
+    const int has_matrix = wants_derivatives && l->has_matrix;
+    nb_normal out = {.gradient = w->gradient,
+                     .diagonal = w->diagonal,
+                     .matrix = has_matrix ? w->matrix : NULL,
+                     .coupling = has_matrix && l->nf > 0 ? w->coupling : NULL};
+    nb_shot loaded;
+    nb_status status;
+    double loss = 0;
+
+    memset(w->gradient, 0, l->m * sizeof *w->gradient);
+    memset(w->diagonal, 0, l->m * sizeof *w->diagonal);
+    if (has_matrix) {
+        memset(w->matrix, 0, l->md * l->md * sizeof *w->matrix);
+        memset(w->coupling, 0, l->md * l->nf * sizeof *w->coupling);
+    }
+    NB_TRY(fit_load(fit, w->ctx, shot, &loaded));
+    status = evaluate(fit, w, &loaded, broad, wants_derivatives ? &out : NULL, &loss);
+    fit_unload(fit, shot, &loaded);
+    if (status != NB_OK) return status;
+    sort_sum(fit, w, loss);
+    sort_own(fit, w, loss);
+    return NB_OK;
+}

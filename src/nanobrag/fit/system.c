@@ -1,0 +1,446 @@
+/*
+ * fit/system.c - the normal equations of a fit. Shared parameters meet the blocks of own
+ * ones, and these nothing but the shared ones, so that each block is eliminated by itself
+ * (Schur complement; Nocedal & Wright, Numerical Optimization, 16.2):
+ *
+ *   (S - sum X^T B^-1 X) s = r - sum X^T B^-1 r_k,   t_k = B^-1 (r_k - X s)
+ *
+ * All numbers are those of parameters scaled to ones on the diagonal. B and the complement
+ * are inverted by their eigenvalues, of which those near 0 are free directions.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "fit/eigen.h"
+#include "fit/fit.h"
+
+/* Of the largest eigenvalue: below it a direction is free. A rank lost in exact arithmetic
+ * leaves some n eps. */
+static const double free_below = 1e-12;
+/* A parameter with more than this of itself, squared, in a free direction is free. */
+static const double free_share = 1e-6;
+static const double correlated_above = 0.95;
+
+struct fit_solver {
+    struct arena memory;
+    size_t ns, no, nblock, n;
+    double *scale; /* 0: held, for want of influence                               (n) */
+    unsigned char *is_held; /*                                                     (n) */
+    double *vectors, *values; /* of the blocks   (nblock x no x no), (nblock x no) */
+    double *right; /* r, scaled                                                    (n) */
+    double *cross, *solved; /* X and B^-1 X of a block, or of all (nblock x no x ns) */
+    double *complement, *complement_values; /*                      (ns x ns), (ns) */
+    double *along; /*                                              (max(ns, no)) */
+    double *product; /* H step                                                     (n) */
+    double *work;
+};
+
+static void list(struct arena *memory, void *user)
+{
+    struct fit_solver *s = user;
+    const size_t nb = s->nblock, most = s->ns > s->no ? s->ns : s->no;
+
+    s->scale = arena_take(memory, s->n, sizeof *s->scale);
+    s->is_held = arena_take(memory, s->n, 1);
+    s->vectors = arena_take(memory, nb * s->no * s->no, sizeof *s->vectors);
+    s->values = arena_take(memory, nb * s->no, sizeof *s->values);
+    s->right = arena_take(memory, s->n, sizeof *s->right);
+    s->cross = arena_take(memory, nb * s->no * s->ns, sizeof *s->cross);
+    s->solved = arena_take(memory, nb * s->no * s->ns, sizeof *s->solved);
+    s->complement = arena_take(memory, s->ns * s->ns, sizeof *s->complement);
+    s->complement_values = arena_take(memory, s->ns, sizeof *s->complement_values);
+    s->along = arena_take(memory, most, sizeof *s->along);
+    s->product = arena_take(memory, s->n, sizeof *s->product);
+    s->work = arena_take(memory, eigen_work(most), sizeof *s->work);
+}
+
+struct fit_solver *solver_make(size_t ns, size_t no, size_t nblock)
+{
+    struct fit_solver *s = calloc(1, sizeof *s);
+
+    if (!s) return NULL;
+    s->ns = ns, s->no = no, s->nblock = nblock;
+    s->n = ns + no * nblock;
+    if (arena_build(&s->memory, list, s)) return s;
+    free(s);
+    return NULL;
+}
+
+void solver_free(struct fit_solver *solver)
+{
+    if (!solver) return;
+    arena_free(&solver->memory);
+    free(solver);
+}
+
+/* ---- products with the matrix ---- */
+
+/* product = H v, for parameters of any scale */
+static void multiply(const struct fit_solver *s, const struct fit_system *system,
+                     const double *v, double *product)
+{
+    const size_t ns = s->ns, no = s->no;
+
+    memset(product, 0, s->n * sizeof *product);
+    for (size_t i = 0; i < ns; i++)
+        for (size_t j = 0; j < ns; j++) product[i] += system->shared[i * ns + j] * v[j];
+    for (size_t k = 0; k < s->nblock; k++) {
+        const double *own = system->own[k], *cross = system->cross[k];
+        const double *vk = v + ns + k * no;
+        double *pk = product + ns + k * no;
+
+        for (size_t i = 0; i < no; i++) {
+            for (size_t j = 0; j < no; j++) pk[i] += own[i * no + j] * vk[j];
+            for (size_t j = 0; j < ns; j++) {
+                pk[i] += cross[i * ns + j] * v[j];
+                product[j] += cross[i * ns + j] * vk[i];
+            }
+        }
+    }
+}
+
+/* Sets the factors that give the matrix ones on its diagonal; 0 where a parameter has no
+ * influence. */
+static void set_scale(struct fit_solver *s, const struct fit_system *system)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const size_t k = i < s->ns ? 0 : (i - s->ns) / s->no;
+        const size_t j = i < s->ns ? i : (i - s->ns) % s->no;
+        const double diagonal =
+            i < s->ns ? system->shared[j * (s->ns + 1)] : system->own[k][j * (s->no + 1)];
+
+        s->scale[i] = diagonal > 0 ? 1 / sqrt(diagonal) : 0;
+    }
+}
+
+/* ---- inverses ---- */
+
+/* v = (vectors^T diag(values) vectors)^+ v, with `damping` added to the eigenvalues.
+ * Returns how many of them are free. */
+static size_t solve(size_t n, const double *vectors, const double *values, double damping,
+                    double *along, double *v)
+{
+    const double least = n > 0 ? free_below * fmax(values[n - 1], 0) : 0;
+    size_t nfree = 0;
+
+    for (size_t k = 0; k < n; k++) {
+        along[k] = 0;
+        if (!(values[k] > least)) {
+            nfree++;
+            continue;
+        }
+        for (size_t i = 0; i < n; i++) along[k] += vectors[k * n + i] * v[i];
+        along[k] /= values[k] + damping;
+    }
+    memset(v, 0, n * sizeof *v);
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = 0; i < n; i++) v[i] += along[k] * vectors[k * n + i];
+    return nfree;
+}
+
+/* The element of a scaled matrix; a held parameter keeps a 1 on the diagonal alone. */
+static double element(const struct fit_solver *s, double value, size_t i, size_t j)
+{
+    if (s->is_held[i] || s->is_held[j]) return i == j;
+    return s->scale[i] * s->scale[j] * value;
+}
+
+/* Decomposes block k, and sets X and B^-1 X. */
+static void eliminate(struct fit_solver *s, const struct fit_system *system, size_t k,
+                      double damping)
+{
+    const size_t ns = s->ns, no = s->no, first = ns + k * no;
+    double *vectors = s->vectors + k * no * no, *values = s->values + k * no;
+    double *cross = s->cross + k * no * ns, *solved = s->solved + k * no * ns;
+
+    for (size_t i = 0; i < no * no; i++)
+        vectors[i] = element(s, system->own[k][i], first + i / no, first + i % no);
+    eigen_symmetric(no, vectors, values, s->work);
+    for (size_t i = 0; i < no * ns; i++) {
+        const size_t row = first + i / ns, column = i % ns;
+
+        cross[i] = s->is_held[row] || s->is_held[column]
+                       ? 0
+                       : s->scale[row] * s->scale[column] * system->cross[k][i];
+    }
+    for (size_t j = 0; j < ns; j++) {
+        double *column = s->product; /* not in use yet */
+
+        for (size_t i = 0; i < no; i++) column[i] = cross[i * ns + j];
+        (void)solve(no, vectors, values, damping, s->along, column);
+        for (size_t i = 0; i < no; i++) solved[i * ns + j] = column[i];
+    }
+}
+
+/* Decomposes blocks and complement. */
+static void decompose(struct fit_solver *s, const struct fit_system *system, double damping)
+{
+    const size_t ns = s->ns, no = s->no;
+
+    for (size_t i = 0; i < ns * ns; i++)
+        s->complement[i] = element(s, system->shared[i], i / ns, i % ns)
+                           + (i / ns == i % ns ? damping : 0);
+    for (size_t k = 0; k < s->nblock; k++) {
+        const double *cross = s->cross + k * no * ns, *solved = s->solved + k * no * ns;
+
+        eliminate(s, system, k, damping);
+        for (size_t i = 0; i < ns; i++)
+            for (size_t j = 0; j < ns; j++)
+                for (size_t l = 0; l < no; l++)
+                    s->complement[i * ns + j] -= cross[l * ns + i] * solved[l * ns + j];
+    }
+    eigen_symmetric(ns, s->complement, s->complement_values, s->work);
+}
+
+/* ---- the step ---- */
+
+/* Solves for the part of the step that is not held, given the part that is. */
+static void solve_step(struct fit_solver *s, const struct fit_system *system,
+                       double damping, double *step)
+{
+    const size_t ns = s->ns, no = s->no;
+    double *r = s->right;
+
+    decompose(s, system, damping);
+    for (size_t i = 0; i < s->n; i++)
+        if (!s->is_held[i]) step[i] = 0;
+    multiply(s, system, step, r);
+    for (size_t i = 0; i < s->n; i++)
+        r[i] = s->is_held[i] ? 0 : -s->scale[i] * (system->gradient[i] + r[i]);
+    for (size_t k = 0; k < s->nblock; k++) {
+        const double *solved = s->solved + k * no * ns, *rk = r + ns + k * no;
+
+        for (size_t i = 0; i < no; i++)
+            for (size_t j = 0; j < ns; j++) r[j] -= solved[i * ns + j] * rk[i];
+    }
+    (void)solve(ns, s->complement, s->complement_values, 0, s->along, r);
+    for (size_t k = 0; k < s->nblock; k++) {
+        const double *solved = s->solved + k * no * ns;
+        double *rk = r + ns + k * no;
+
+        (void)solve(no, s->vectors + k * no * no, s->values + k * no, damping, s->along,
+                    rk);
+        for (size_t i = 0; i < no; i++)
+            for (size_t j = 0; j < ns; j++) rk[i] -= solved[i * ns + j] * r[j];
+    }
+    for (size_t i = 0; i < s->n; i++)
+        if (!s->is_held[i]) step[i] = s->scale[i] * r[i];
+}
+
+/* Holds each parameter that the step would take out of its bounds, at the bound; without
+ * `stops` only those that are there already. Returns 1 if there was one. */
+static int hold(struct fit_solver *s, const struct fit_bounds *bounds, int stops,
+                double *step)
+{
+    int found = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const double to = bounds->x[i] + step[i];
+        const double bound = to < bounds->lower[i] ? bounds->lower[i] : bounds->upper[i];
+
+        if (s->is_held[i] || (to >= bounds->lower[i] && to <= bounds->upper[i])) continue;
+        if (!stops && bounds->x[i] != bound) continue;
+        step[i] = bound - bounds->x[i];
+        s->is_held[i] = 1;
+        found = 1;
+    }
+    return found;
+}
+
+double solver_step(struct fit_solver *s, const struct fit_system *system,
+                   const struct fit_bounds *bounds, double damping, int stops, double *step)
+{
+    double gain = 0;
+
+    set_scale(s, system);
+    memset(step, 0, s->n * sizeof *step);
+    for (size_t i = 0; i < s->n; i++)
+        s->is_held[i] = bounds->is_fixed[i] || s->scale[i] == 0;
+    do solve_step(s, system, damping, step);
+    while (hold(s, bounds, stops, step));
+    multiply(s, system, step, s->product);
+    for (size_t i = 0; i < s->n; i++)
+        gain -= (system->gradient[i] + s->product[i] / 2) * step[i];
+    return gain;
+}
+
+/* ---- errors ---- */
+
+/* The covariance of two parameters: S^+ of shared ones, B^+ + Y S^+ Y^T of own ones, with
+ * Y = B^-1 X; between the two -Y S^+. */
+struct inverse {
+    const struct fit_solver *s;
+    double *complement; /* S^+                                          (ns x ns) */
+    double *solved; /* Y S^+                                 (nblock x no x ns) */
+    double *own; /* B^+                                      (nblock x no x no) */
+};
+
+static double covariance(const struct inverse *inverse, size_t i, size_t j)
+{
+    const struct fit_solver *s = inverse->s;
+    const size_t ns = s->ns, no = s->no;
+    const size_t oi = i - ns, oj = j - ns; /* rows of own parameters */
+    double sum = 0;
+
+    if (i < ns && j < ns) return inverse->complement[i * ns + j];
+    if (i < ns) return -inverse->solved[oj * ns + i];
+    if (j < ns) return -inverse->solved[oi * ns + j];
+    if (oi / no == oj / no) sum = inverse->own[oi * no + oj % no];
+    for (size_t l = 0; l < ns; l++)
+        sum += inverse->solved[oi * ns + l] * s->solved[oj * ns + l];
+    return sum;
+}
+
+/* inverse = the pseudo-inverse of a decomposed matrix */
+static void invert(struct fit_solver *s, size_t n, const double *vectors,
+                   const double *values, double *inverse)
+{
+    for (size_t j = 0; j < n; j++) {
+        double *row = inverse + j * n;
+
+        memset(row, 0, n * sizeof *row);
+        row[j] = 1;
+        (void)solve(n, vectors, values, 0, s->along, row);
+    }
+}
+
+static void invert_all(struct fit_solver *s, const struct inverse *inverse)
+{
+    const size_t ns = s->ns, no = s->no;
+
+    invert(s, ns, s->complement, s->complement_values, inverse->complement);
+    for (size_t k = 0; k < s->nblock; k++)
+        invert(s, no, s->vectors + k * no * no, s->values + k * no,
+               inverse->own + k * no * no);
+    for (size_t i = 0; i < s->nblock * no; i++)
+        for (size_t j = 0; j < ns; j++) {
+            double sum = 0;
+
+            for (size_t l = 0; l < ns; l++)
+                sum += s->solved[i * ns + l] * inverse->complement[l * ns + j];
+            inverse->solved[i * ns + j] = sum;
+        }
+}
+
+/* Notes a free direction, v of all parameters. */
+static void note_free(const struct fit_solver *s, struct fit_errors *out, const double *v)
+{
+    double size = 0;
+
+    for (size_t i = 0; i < s->n; i++) size += v[i] * v[i];
+    for (size_t i = 0; i < s->n; i++)
+        if (v[i] * v[i] > free_share * size) out->error[i] = INFINITY;
+    for (size_t i = 0; i < s->n && out->nfree < out->ndirection; i++)
+        out->directions[out->nfree * s->n + i] = v[i] / sqrt(size);
+    out->nfree++;
+}
+
+/* Notes the free directions of the blocks, then those of the complement. */
+static void find_free(struct fit_solver *s, struct fit_errors *out)
+{
+    const size_t ns = s->ns, no = s->no;
+    double *v = s->right;
+
+    for (size_t k = 0; k <= s->nblock; k++) {
+        const int is_block = k < s->nblock;
+        const size_t n = is_block ? no : ns;
+        const double *vectors = is_block ? s->vectors + k * no * no : s->complement;
+        const double *values = is_block ? s->values + k * no : s->complement_values;
+
+        for (size_t i = 0; i < n; i++) {
+            if (values[i] > free_below * fmax(values[n - 1], 0)) continue;
+            memset(v, 0, s->n * sizeof *v);
+            memcpy(v + (is_block ? ns + k * no : 0), vectors + i * n, n * sizeof *v);
+            for (size_t row = 0; !is_block && row < s->nblock * no; row++)
+                for (size_t j = 0; j < ns; j++)
+                    v[ns + row] -= s->solved[row * ns + j] * v[j];
+            note_free(s, out, v);
+        }
+    }
+}
+
+/* Returns the largest over the smallest eigenvalue that is not free. */
+static double condition(const struct fit_solver *s)
+{
+    double largest = 0, smallest = INFINITY;
+
+    for (size_t k = 0; k <= s->nblock; k++) {
+        const size_t n = k < s->nblock ? s->no : s->ns;
+        const double *values = k < s->nblock ? s->values + k * n : s->complement_values;
+
+        for (size_t i = 0; i < n; i++) {
+            if (!(values[i] > free_below * fmax(values[n - 1], 0))) continue;
+            largest = fmax(largest, values[i]);
+            smallest = fmin(smallest, values[i]);
+        }
+    }
+    return largest / smallest;
+}
+
+/* Reports strongly correlated pairs among the shared and the own parameters of a shot. */
+static int report_correlated(const struct inverse *inverse, struct fit_errors *out)
+{
+    const struct fit_solver *s = inverse->s;
+
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t j = i + 1; j < s->n; j++) {
+            double value;
+
+            if (i >= s->ns && (i - s->ns) / s->no != (j - s->ns) / s->no) break;
+            if (s->is_held[i] || s->is_held[j] || isinf(out->error[i])
+                || isinf(out->error[j]))
+                continue;
+            value = covariance(inverse, i, j)
+                    / sqrt(covariance(inverse, i, i) * covariance(inverse, j, j));
+            if (fabs(value) > correlated_above && !out->correlated(out->user, i, j, value))
+                return 0;
+        }
+    return 1;
+}
+
+static void deliver(const struct inverse *inverse, struct fit_errors *out)
+{
+    const struct fit_solver *s = inverse->s;
+    const size_t n = s->n;
+
+    for (size_t i = 0; i < n; i++)
+        if (s->is_held[i])
+            out->error[i] = s->scale[i] > 0 ? 0 : INFINITY;
+        else if (out->error[i] == 0)
+            out->error[i] = s->scale[i] * sqrt(fmax(covariance(inverse, i, i), 0));
+    for (size_t i = 0; out->covariance && i < n * n; i++)
+        out->covariance[i] =
+            s->is_held[i / n] || s->is_held[i % n]
+                ? 0
+                : s->scale[i / n] * s->scale[i % n] * covariance(inverse, i / n, i % n);
+}
+
+int solver_errors(struct fit_solver *s, const struct fit_system *system,
+                  const unsigned char *is_fixed, struct fit_errors *out)
+{
+    const size_t no = s->no, ns = s->ns, rows = s->nblock * no;
+    struct inverse inverse = {.s = s};
+    double *memory = malloc((ns * ns + rows * ns + rows * no + 1) * sizeof *memory);
+    int has_memory;
+
+    if (!memory) return 0;
+    inverse.complement = memory;
+    inverse.solved = memory + ns * ns;
+    inverse.own = inverse.solved + rows * ns;
+    set_scale(s, system);
+    for (size_t i = 0; i < s->n; i++) s->is_held[i] = is_fixed[i] || s->scale[i] == 0;
+    decompose(s, system, 0);
+    invert_all(s, &inverse);
+    memset(out->error, 0, s->n * sizeof *out->error);
+    out->nfree = 0;
+    find_free(s, out);
+    out->condition = condition(s);
+    deliver(&inverse, out);
+    has_memory = report_correlated(&inverse, out);
+    free(memory);
+    return has_memory;
+}

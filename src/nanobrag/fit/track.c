@@ -1,0 +1,174 @@
+/*
+ * fit/track.c - the loop of Levenberg and Marquardt on the parameters of one track, and the
+ * stages that it goes through. A trial step is evaluated with its gradient and matrix at
+ * once, as most are accepted.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+
+#include "fit/fit.h"
+
+/* Of the diagonal. Of 20 starts of gaussian spots, turned by up to 0.15 degree, a first
+ * step with 1e-3 led 3 into minima far above the best, with 1 none; the last makes a step
+ * 1e-10 of an error long. */
+static const double damping_first = 1, damping_least = 1e-9, damping_most = 1e10;
+
+/* A stage with held widths or broadened spots ends when it would gain less than this share
+ * of the loss: what it does not find yet, the next one does. */
+static const double settled = 0.01;
+
+/* The same for the last stage of a shot that is fitted alone: what it shares with others is
+ * held where it may be wrong. */
+static const double settled_alone = 1e-4;
+
+/* Passes with spots of one width, and of the last stage alone: they need not settle. */
+enum { COARSE_PASSES = 6, ALONE_PASSES = 20 };
+
+/* Degrees; each is met by spots that the one before has brought near. */
+static const double coarse[] = {1, 1. / 3, 1. / 9};
+enum { NCOARSE = sizeof coarse / sizeof *coarse };
+
+/* More than this loss for each pixel is more than a model that is right has: half a
+ * deviance of 3/2. */
+static const double bad_loss = 0.75;
+
+/* ---- stages ---- */
+
+/* Whether a track begins with broadened spots. */
+static int is_coarse(const nb_fit *fit, const struct fit_track *track)
+{
+    const int may = fit->can_broaden && (fit->alone || !fit->was_alone);
+
+    return may && (fit->options.coarse == NB_COARSE_ON || track->attempt == 1);
+}
+
+struct fit_stage track_stage(const nb_fit *fit, const struct fit_track *track)
+{
+    const int first = is_coarse(fit, track) ? NCOARSE : 0;
+
+    if (track->stage < first)
+        return (struct fit_stage){coarse[track->stage], NB_FIT_COARSE};
+    return (struct fit_stage){0,
+                              track->stage == first ? NB_FIT_WIDTHS_HELD : NB_FIT_ALL_FREE};
+}
+
+void track_begin(struct fit_track *track)
+{
+    *track = (struct fit_track){.fresh = 1,
+                                .damping = damping_first,
+                                .loss = INFINITY,
+                                .gain = INFINITY,
+                                .kept_loss = INFINITY};
+}
+
+/* ---- the end of a stage ---- */
+
+/* Whether all shots together ended where the loss is that of a wrong model, so that another
+ * attempt with broadened spots is worth its passes. */
+static int is_bad(const nb_fit *fit, const struct fit_track *track)
+{
+    double pixels = 0;
+
+    if (fit->alone || fit->was_alone || !fit->is_likelihood) return 0;
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++)
+        if (!fit->left_out[shot]) pixels += (double)fit->pixels[shot];
+    return track->loss > bad_loss * pixels;
+}
+
+int track_again(nb_fit *fit, struct fit_track *track)
+{
+    const double loss = track->loss;
+
+    if (fit->options.coarse != NB_COARSE_AUTO || track->attempt > 0 || !fit->can_broaden)
+        return 0;
+    fit_keep(fit, track);
+    track_begin(track);
+    track->attempt = 1;
+    track->kept_loss = loss;
+    return 1;
+}
+
+/* Keeps the better of two attempts. */
+static void choose(nb_fit *fit, struct fit_track *track)
+{
+    if (track->attempt != 1) return;
+    track->attempt = 2;
+    if (track->kept_loss < track->loss) {
+        fit_take_kept(fit, track);
+        track->loss = track->kept_loss;
+    }
+    track->kept_loss = INFINITY;
+}
+
+/* Returns 1 if the track goes on, from another point or stage. */
+static int finish(nb_fit *fit, struct fit_track *track, int end)
+{
+    if (is_bad(fit, track) && track_again(fit, track)) return 1;
+    track->end = end;
+    choose(fit, track);
+    return 0;
+}
+
+/* Ends stages, and the track, as far as they have come to their end. */
+void track_advance(nb_fit *fit, struct fit_track *track)
+{
+    while (track->end == NB_FIT_NOT_RUN && !track->fresh) {
+        const struct fit_stage stage = track_stage(fit, track);
+        const int is_last = stage.kind == NB_FIT_ALL_FREE;
+        const double share = !is_last ? settled : fit->alone ? settled_alone : 0;
+        const double enough = fmax(fit->options.enough, share * track->loss);
+        const int is_stuck = track->damping > damping_most;
+        const int is_over = (stage.kind == NB_FIT_COARSE && track->passes >= COARSE_PASSES)
+                            || (is_last && fit->alone && track->passes >= ALONE_PASSES);
+
+        track->gain = fit_step(fit, track, 0, 0, fit->step);
+        if (!(track->gain < enough) && !is_stuck && !is_over) return;
+        if (is_last) {
+            if (!finish(fit, track,
+                        track->gain < enough || is_over ? NB_FIT_CONVERGED : NB_FIT_STUCK))
+                return;
+            continue;
+        }
+        track->stage++;
+        track->passes = 0;
+        track->damping = fmin(track->damping, damping_first);
+        track->fresh = stage.broad > 0;
+    }
+}
+
+/* ---- steps ---- */
+
+int track_propose(nb_fit *fit, struct fit_track *track)
+{
+    if (track->fresh) return 1;
+    for (;;) {
+        track->predicted = fit_step(fit, track, track->damping, 1, fit->step);
+        if (track->predicted > 0) return 1;
+        /* stopped at a bound, a step may lead uphill; a shorter one does not */
+        track->damping *= 10;
+        track_advance(fit, track);
+        if (track->end != NB_FIT_NOT_RUN) return 0;
+        if (track->fresh) return 1;
+    }
+}
+
+int track_judge(struct fit_track *track, double loss)
+{
+    const double ratio = (track->loss - loss) / track->predicted;
+    const int is_lower = loss < track->loss;
+
+    track->passes++;
+    if (track->fresh) {
+        track->fresh = 0;
+        track->loss = loss;
+        return 1;
+    }
+    if (isinf(loss))
+        track->damping *= 10;
+    else if (!(ratio > 0.25))
+        track->damping *= 4;
+    if (ratio > 0.75) track->damping = fmax(track->damping / 10, damping_least);
+    if (is_lower) track->loss = loss;
+    return is_lower;
+}
