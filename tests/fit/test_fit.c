@@ -376,6 +376,42 @@ static int left_free(void)
     return TAP_PASS;
 }
 
+/* Stopped after any pass, written, read into a fit made anew and run on: the bits of the
+ * fit that was not stopped. */
+static int resumed(void)
+{
+    nb_context *ctx = prepare(near, 1, 1);
+    nb_fit *fit = made(ctx, &plain);
+    const nb_fit_result whole = run(ctx, fit, NB_OK);
+
+    for (int stop = 1; stop <= whole.passes; stop++) {
+        nb_fit_options options = plain;
+        nb_fit *first, *second = made(ctx, &plain);
+        nb_fit_result r;
+        int same = 1;
+
+        options.passes = stop;
+        first = made(ctx, &options);
+        (void)run(ctx, first, NB_OK);
+        tap_check(nb_fit_write(first, "fit.json") == NB_OK
+                      && nb_fit_read(second, "fit.json") == NB_OK,
+                  "%s", nb_context_message(ctx));
+        r = run(ctx, second, NB_OK);
+        for (size_t i = 0; i < N; i++)
+            same &= r.value[i].value == whole.value[i].value
+                    && r.value[i].error == whole.value[i].error;
+        tap_check(same && r.passes == whole.passes && r.loss == whole.loss
+                      && r.joint == whole.joint,
+                  "stopped after %d of %d passes (%d): the same bits", stop, whole.passes,
+                  r.passes);
+        nb_fit_free(first);
+        nb_fit_free(second);
+    }
+    nb_fit_free(fit);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
 static void refused(nb_context *ctx, int64_t n, nb_fit_options options, nb_status expected,
                     const char *word)
 {
@@ -459,7 +495,7 @@ int main(int argc, char **argv)
         {"noisy", noisy},           {"same_bits", same_bits}, {"evaluated", evaluated},
         {"at_a_bound", at_a_bound}, {"from_far", from_far},   {"stopped", stopped},
         {"limited", limited},       {"left_free", left_free}, {"bad_input", bad_input},
-        {"uphill", uphill},
+        {"uphill", uphill},         {"resumed", resumed},
     };
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);

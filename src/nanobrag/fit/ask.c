@@ -24,7 +24,7 @@ static struct fit_track *track_of(const nb_fit *fit, size_t shot)
 int fit_wants(const nb_fit *fit, size_t shot, int wants)
 {
     if (fit->left_out[shot]) return 0;
-    if (wants != FIT_REQUESTED || !fit->alone) return 1;
+    if (wants != FIT_REQUESTED || !fit->alone || fit->reload == RELOAD_BEST) return 1;
     if (fit->reload == RELOAD_KEPT) return track_of(fit, shot)->attempt == 1;
     return track_of(fit, shot)->end == NB_FIT_NOT_RUN;
 }
@@ -220,6 +220,7 @@ static void begin_run(nb_fit *fit)
     fit->restart = clock_seconds(CLOCK_MONOTONIC);
     fit->end = NB_FIT_NOT_RUN;
     if (fit->alone || track->end == NB_FIT_NOT_RUN) return;
+    if (track->end == NB_FIT_CONVERGED && track->gain < fit->options.enough) return;
     track->end = NB_FIT_NOT_RUN;
     track->damping = fmin(track->damping, 1);
 }
@@ -406,6 +407,15 @@ nb_status fit_take(nb_fit *fit)
     return stopped(fit, report(fit));
 }
 
+/* Answers a request. */
+static nb_status answer(nb_fit *fit)
+{
+    sums_begin(&fit->sums, fit->layout.nshot, fit->at.end);
+    NB_TRY(stopped(fit, fit_evaluate_shots(fit, fit->trial.x, 0, fit->layout.nshot,
+                                           FIT_REQUESTED, &fit->sums, &fit->trial)));
+    return fit_take(fit);
+}
+
 static nb_status run_lm(nb_fit *fit)
 {
     nb_fit_request request;
@@ -413,11 +423,17 @@ static nb_status run_lm(nb_fit *fit)
     for (;;) {
         NB_TRY(nb_fit_ask(fit, &request));
         if (request.done) return NB_OK;
-        sums_begin(&fit->sums, fit->layout.nshot, fit->at.end);
-        NB_TRY(stopped(fit, fit_evaluate_shots(fit, request.x, 0, fit->layout.nshot,
-                                               FIT_REQUESTED, &fit->sums, &fit->trial)));
-        NB_TRY(fit_take(fit));
+        NB_TRY(answer(fit));
     }
+}
+
+nb_status fit_reload(nb_fit *fit)
+{
+    while (fit->reload) {
+        NB_TRY(next(fit));
+        NB_TRY(answer(fit));
+    }
+    return NB_OK;
 }
 
 nb_status nb_fit_run(nb_fit *fit)

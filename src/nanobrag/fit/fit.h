@@ -327,6 +327,9 @@ void fit_accept(nb_fit *fit);
 
 nb_status fit_note_history(nb_fit *fit);
 
+/* After nb_fit_read(): evaluates again what the file does not hold. */
+nb_status fit_reload(nb_fit *fit);
+
 /* Takes what was evaluated for the request: fit->sums, and the trial's own parts. */
 nb_status fit_take(nb_fit *fit);
 

@@ -353,6 +353,7 @@ nb_status nb_fit_result_get(nb_fit *fit, nb_fit_result *out)
     if (!out) return fail(fit->ctx, NB_ERR_ARGUMENT, "a result needs a place to go");
     if (fit->passes == 0)
         return fail(fit->ctx, NB_ERR_ARGUMENT, "the fit has completed no pass");
+    if (fit->method == NB_FIT_LM) NB_TRY(fit_reload(fit));
     swap_kept(fit);
     status = write_result(fit, out);
     swap_kept(fit);

@@ -1,0 +1,503 @@
+/*
+ * fit/state_file.c - where a fit stands, as JSON: what was found, for the reader, and the
+ * state of the minimiser, from which another run goes on as if this one had not stopped.
+ * Matrices are not written: they are computed again from the values, with the same bits.
+ *
+ * Reals are written with 17 digits, which read back exactly; those that are not finite are
+ * null.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nanobrag/nanobrag.h>
+
+#include "base/context.h"
+#include "base/floats.h"
+#include "fit/fit.h"
+#include "io/file.h"
+
+#ifdef NANOBRAG_CJSON
+#include <cjson/cJSON.h>
+
+enum { FORMAT = 1 };
+static const size_t file_limit = (size_t)1 << 30;
+
+/* ---- writing ---- */
+
+static cJSON *real(double value)
+{
+    char text[40];
+
+    if (!isfinite(value)) return cJSON_CreateNull();
+    (void)snprintf(text, sizeof text, "%.17g", value);
+    return cJSON_CreateRaw(text);
+}
+
+static void put_real(cJSON *to, const char *key, double value)
+{
+    cJSON_AddItemToObject(to, key, real(value));
+}
+
+static void put_reals(cJSON *to, const char *key, const double *values, size_t n)
+{
+    cJSON *array = cJSON_AddArrayToObject(to, key);
+
+    for (size_t i = 0; i < n; i++) cJSON_AddItemToArray(array, real(values[i]));
+}
+
+/* Adds a string, of which bytes that are not ASCII become '?', or null. */
+static void put_text(cJSON *to, const char *key, const char *text)
+{
+    char *copy = text ? strdup(text) : NULL;
+
+    for (char *c = copy; c && *c; c++)
+        if ((unsigned char)*c > 126) *c = '?';
+    if (copy)
+        cJSON_AddStringToObject(to, key, copy);
+    else
+        cJSON_AddNullToObject(to, key);
+    free(copy);
+}
+
+static void put_values(cJSON *root, const nb_fit *fit, const nb_fit_result *r)
+{
+    cJSON *array = cJSON_AddArrayToObject(root, "values");
+
+    for (size_t i = 0; i < r->nvalue; i++) {
+        const nb_fit_value *v = r->value + i;
+        cJSON *entry = cJSON_CreateObject();
+
+        cJSON_AddItemToArray(array, entry);
+        put_text(entry, "name", v->param.name);
+        if (v->shot >= 0) put_text(entry, "shot", fit->name[v->shot]);
+        put_real(entry, "value", v->value);
+        put_real(entry, "error", v->error);
+        put_text(entry, "unit", v->param.unit);
+        put_real(entry, "start", fit->start[i]);
+        cJSON_AddNumberToObject(entry, "bound", v->bound);
+        cJSON_AddBoolToObject(entry, "held", v->is_held);
+    }
+}
+
+static void put_shots(cJSON *root, const nb_fit *fit, const nb_fit_result *r)
+{
+    cJSON *array = cJSON_AddArrayToObject(root, "shots");
+
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++) {
+        cJSON *entry = cJSON_CreateObject();
+
+        cJSON_AddItemToArray(array, entry);
+        put_text(entry, "name", fit->name[shot]);
+        put_text(entry, "left_out", fit->left_out[shot]);
+        put_real(entry, "loss", r->shot[shot].loss);
+        put_real(entry, "pixels", (double)r->shot[shot].pixels);
+        put_reals(entry, "identity", fit->identity + shot * IDENTITY_NUMBERS,
+                  IDENTITY_NUMBERS);
+    }
+}
+
+/* The members of a track, in the order of a file. */
+enum { TRACK_NUMBERS = 9 };
+
+static void track_numbers(const struct fit_track *t, double *out)
+{
+    const double numbers[TRACK_NUMBERS] = {t->stage, t->attempt, t->fresh,
+                                           t->end,   t->passes,  t->damping,
+                                           t->loss,  t->gain,    t->kept_loss};
+
+    memcpy(out, numbers, sizeof numbers);
+}
+
+static void put_state(cJSON *root, const nb_fit *fit)
+{
+    const struct fit_layout *l = &fit->layout;
+    cJSON *state = cJSON_AddObjectToObject(root, "state"), *tracks;
+
+    cJSON_AddNumberToObject(state, "alone", fit->alone);
+    cJSON_AddNumberToObject(state, "was_alone", fit->was_alone);
+    put_reals(state, "x", fit->best.x, l->n);
+    put_reals(state, "kept", fit->kept.x, l->n);
+    put_reals(state, "lower", fit->lower, l->n);
+    put_reals(state, "upper", fit->upper, l->n);
+    put_reals(state, "centre", fit->centre, l->n);
+    put_reals(state, "weight", fit->weight, l->n);
+    put_reals(state, "history", fit->history, (size_t)fit->joint);
+    tracks = cJSON_AddArrayToObject(state, "tracks");
+    for (size_t i = 0; i < (fit->alone ? l->nshot : 1); i++) {
+        double numbers[TRACK_NUMBERS];
+        cJSON *row = cJSON_CreateArray();
+
+        track_numbers(fit->track + i, numbers);
+        cJSON_AddItemToArray(tracks, row);
+        for (size_t k = 0; k < TRACK_NUMBERS; k++)
+            cJSON_AddItemToArray(row, real(numbers[k]));
+    }
+}
+
+static cJSON *document(const nb_fit *fit, const nb_fit_result *r)
+{
+    cJSON *root = cJSON_CreateObject();
+
+    cJSON_AddNumberToObject(root, "nanobrag_fit", FORMAT);
+    put_text(root, "nanobrag", nb_version());
+    put_text(root, "names", fit->names);
+    cJSON_AddNumberToObject(root, "method", fit->method);
+    cJSON_AddNumberToObject(root, "end", fit->end);
+    put_text(root, "why", r->why);
+    cJSON_AddNumberToObject(root, "passes", fit->passes);
+    put_real(root, "loss", r->loss);
+    put_real(root, "condition", r->condition);
+    put_values(root, fit, r);
+    put_shots(root, fit, r);
+    put_state(root, fit);
+    return root;
+}
+
+nb_status nb_fit_write(nb_fit *fit, const char *path)
+{
+    STANDARD_FLOATS;
+    nb_fit_result r;
+    struct file_out file;
+    cJSON *root;
+    char *text;
+
+    if (!fit) return NB_ERR_ARGUMENT;
+    if (!path) return fail(fit->ctx, NB_ERR_ARGUMENT, "a fit needs the path of a file");
+    NB_TRY(nb_fit_result_get(fit, &r));
+    root = document(fit, &r);
+    text = cJSON_Print(root);
+    cJSON_Delete(root);
+    if (!text) return fail_memory(fit->ctx, "the file of a fit");
+    if (file_begin(fit->ctx, path, &file) == NB_OK) {
+        file_put(&file, text, strlen(text));
+        file_put(&file, "\n", 1);
+    }
+    cJSON_free(text);
+    return file_end(&file);
+}
+
+/* ---- reading ---- */
+
+static nb_status refuse(nb_fit *fit, const char *path, const char *what)
+{
+    return fail(fit->ctx, NB_ERR_FORMAT,
+                "%s: %s is missing or wrong; expected a file of nb_fit_write() (-fitfile)",
+                path, what);
+}
+
+/* Reads n numbers, where null is infinite. Returns 0 if they are not there. */
+static int get_reals(const cJSON *from, const char *key, double *out, size_t n)
+{
+    const cJSON *array = key ? cJSON_GetObjectItemCaseSensitive(from, key) : from;
+    const cJSON *item;
+    size_t i = 0;
+
+    if (!cJSON_IsArray(array) || (size_t)cJSON_GetArraySize(array) != n) return 0;
+    cJSON_ArrayForEach(item, array)
+    {
+        if (!cJSON_IsNumber(item) && !cJSON_IsNull(item)) return 0;
+        out[i++] = cJSON_IsNull(item) ? INFINITY : item->valuedouble;
+    }
+    return 1;
+}
+
+static int get_whole(const cJSON *from, const char *key, int least, int most, int *out)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(from, key);
+
+    if (!cJSON_IsNumber(item) || !(item->valuedouble >= least)
+        || !(item->valuedouble <= most))
+        return 0;
+    *out = (int)item->valuedouble;
+    return 1;
+}
+
+/* What a file holds, read as a whole before any of it is taken. */
+struct stored {
+    int passes, end, alone, was_alone, njoint;
+    double *x, *kept, *history;
+    struct fit_track *track;
+    char **left_out;
+    double *scratch; /*                                        (max(n, IDENTITY_NUMBERS)) */
+};
+
+static void stored_free(struct stored *stored, size_t nshot)
+{
+    for (size_t i = 0; stored->left_out && i < nshot; i++) free(stored->left_out[i]);
+    free(stored->left_out);
+    free(stored->x);
+    free(stored->kept);
+    free(stored->history);
+    free(stored->track);
+    free(stored->scratch);
+}
+
+static nb_status stored_make(const nb_fit *fit, struct stored *stored)
+{
+    const struct fit_layout *l = &fit->layout;
+
+    stored->x = calloc(l->n, sizeof *stored->x);
+    stored->kept = calloc(l->n, sizeof *stored->kept);
+    stored->track = calloc(l->nshot, sizeof *stored->track);
+    stored->left_out = calloc(l->nshot, sizeof *stored->left_out);
+    stored->scratch = calloc(l->n + IDENTITY_NUMBERS, sizeof *stored->scratch);
+    if (stored->x && stored->kept && stored->track && stored->left_out && stored->scratch)
+        return NB_OK;
+    return fail_memory(fit->ctx, "the file of a fit");
+}
+
+/* ---- is it the same fit? ---- */
+
+static nb_status check_names(nb_fit *fit, const char *path, const cJSON *root)
+{
+    const cJSON *names = cJSON_GetObjectItemCaseSensitive(root, "names");
+
+    if (!cJSON_IsString(names)) return refuse(fit, path, "\"names\"");
+    if (!strcmp(names->valuestring, fit->names)) return NB_OK;
+    return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit of \"%.200s\", not of \"%.200s\"",
+                path, names->valuestring, fit->names);
+}
+
+static nb_status check_shot(nb_fit *fit, const char *path, const cJSON *entry, size_t shot,
+                            struct stored *stored)
+{
+    const cJSON *why = cJSON_GetObjectItemCaseSensitive(entry, "left_out");
+    const double *own = fit->identity + shot * IDENTITY_NUMBERS;
+
+    if (!get_reals(entry, "identity", stored->scratch, IDENTITY_NUMBERS))
+        return refuse(fit, path, "\"identity\" of a shot");
+    for (size_t i = 0; i < IDENTITY_NUMBERS; i++) {
+        /* of a shot that could not be loaded nothing is known */
+        if (fit->left_out[shot] || stored->scratch[i] == own[i]) continue;
+        return fail(fit->ctx, NB_ERR_SCENE,
+                    "%s: it is a fit of another scene: %s of %s is %.10g there and %.10g "
+                    "here",
+                    path, identity_name(i), fit->name[shot], stored->scratch[i], own[i]);
+    }
+    if (!cJSON_IsString(why)) return NB_OK;
+    stored->left_out[shot] = strdup(why->valuestring);
+    return stored->left_out[shot] ? NB_OK : fail_memory(fit->ctx, "the file of a fit");
+}
+
+static nb_status check_shots(nb_fit *fit, const char *path, const cJSON *root,
+                             struct stored *stored)
+{
+    const cJSON *shots = cJSON_GetObjectItemCaseSensitive(root, "shots"), *entry;
+    size_t shot = 0;
+
+    if (!cJSON_IsArray(shots)) return refuse(fit, path, "\"shots\"");
+    if ((size_t)cJSON_GetArraySize(shots) != fit->layout.nshot)
+        return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit of %d shots, not of %zu", path,
+                    cJSON_GetArraySize(shots), fit->layout.nshot);
+    cJSON_ArrayForEach(entry, shots) NB_TRY(check_shot(fit, path, entry, shot++, stored));
+    return NB_OK;
+}
+
+static nb_status check_numbers(nb_fit *fit, const char *path, const cJSON *state,
+                               const char *key, const char *what, const double *own,
+                               double *scratch)
+{
+    if (!get_reals(state, key, scratch, fit->layout.n)) return refuse(fit, path, key);
+    for (size_t i = 0; i < fit->layout.n; i++) {
+        if (scratch[i] == own[i] || (isinf(scratch[i]) && isinf(own[i]))) continue;
+        return fail(fit->ctx, NB_ERR_SCENE,
+                    "%s: it is another fit: the %s of %s is %.10g there and %.10g here",
+                    path, what, fit->value[i].param.name, scratch[i], own[i]);
+    }
+    return NB_OK;
+}
+
+static nb_status check_starts(nb_fit *fit, const char *path, const cJSON *root)
+{
+    const cJSON *values = cJSON_GetObjectItemCaseSensitive(root, "values"), *entry;
+    size_t i = 0;
+
+    if (!cJSON_IsArray(values) || (size_t)cJSON_GetArraySize(values) != fit->layout.n)
+        return refuse(fit, path, "\"values\"");
+    cJSON_ArrayForEach(entry, values)
+    {
+        const cJSON *start = cJSON_GetObjectItemCaseSensitive(entry, "start");
+
+        if (!cJSON_IsNumber(start)) return refuse(fit, path, "\"start\" of a value");
+        if (start->valuedouble != fit->start[i])
+            return fail(fit->ctx, NB_ERR_SCENE,
+                        "%s: it is a fit from another start: %s is %.10g there and %.10g "
+                        "here",
+                        path, fit->value[i].param.name, start->valuedouble, fit->start[i]);
+        i++;
+    }
+    return NB_OK;
+}
+
+/* ---- the state ---- */
+
+static int get_track(const cJSON *row, struct fit_track *t)
+{
+    double n[TRACK_NUMBERS];
+
+    if (!get_reals(row, NULL, n, TRACK_NUMBERS)) return 0;
+    for (int i = 0; i < 5; i++)
+        if (!(n[i] >= 0 && n[i] < 1e9)) return 0;
+    if (n[0] > 8 || n[1] > 2 || n[2] > 1 || n[3] > NB_FIT_FAILED || !(n[5] > 0)) return 0;
+    *t = (struct fit_track){.stage = (int)n[0],
+                            .attempt = (int)n[1],
+                            .fresh = (int)n[2],
+                            .end = (int)n[3],
+                            .passes = (int)n[4],
+                            .damping = n[5],
+                            .loss = n[6],
+                            .gain = n[7],
+                            .kept_loss = n[8]};
+    return 1;
+}
+
+static int get_tracks(const nb_fit *fit, const cJSON *state, struct stored *stored)
+{
+    const cJSON *tracks = cJSON_GetObjectItemCaseSensitive(state, "tracks"), *row;
+    const size_t n = stored->alone ? fit->layout.nshot : 1;
+    size_t i = 0;
+
+    if (!cJSON_IsArray(tracks) || (size_t)cJSON_GetArraySize(tracks) != n) return 0;
+    cJSON_ArrayForEach(row, tracks) if (!get_track(row, stored->track + i++)) return 0;
+    return 1;
+}
+
+static nb_status get_history(nb_fit *fit, const char *path, const cJSON *state,
+                             struct stored *stored)
+{
+    const cJSON *history = cJSON_GetObjectItemCaseSensitive(state, "history");
+    const size_t n = cJSON_IsArray(history) ? (size_t)cJSON_GetArraySize(history) : 0;
+
+    stored->history = calloc(n + 1, sizeof *stored->history);
+    if (!stored->history) return fail_memory(fit->ctx, "the file of a fit");
+    if (!get_reals(state, "history", stored->history, n))
+        return refuse(fit, path, "\"history\"");
+    stored->njoint = (int)n;
+    return NB_OK;
+}
+
+static int is_finite(const double *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(x[i])) return 0;
+    return 1;
+}
+
+static nb_status get_state(nb_fit *fit, const char *path, const cJSON *root,
+                           struct stored *stored)
+{
+    const cJSON *state = cJSON_GetObjectItemCaseSensitive(root, "state");
+    const size_t n = fit->layout.n;
+
+    if (!get_whole(root, "passes", 1, 1000000000, &stored->passes)
+        || !get_whole(root, "end", NB_FIT_NOT_RUN, NB_FIT_FAILED, &stored->end)
+        || !get_whole(state, "alone", 0, fit->alone, &stored->alone)
+        || !get_whole(state, "was_alone", 0, fit->alone, &stored->was_alone)
+        || !get_reals(state, "x", stored->x, n)
+        || !get_reals(state, "kept", stored->kept, n) || !is_finite(stored->x, n)
+        || !is_finite(stored->kept, n) || !get_tracks(fit, state, stored))
+        return refuse(fit, path, "the state of the fit");
+    NB_TRY(check_numbers(fit, path, state, "lower", "lower bound", fit->lower,
+                         stored->scratch));
+    NB_TRY(check_numbers(fit, path, state, "upper", "upper bound", fit->upper,
+                         stored->scratch));
+    NB_TRY(check_numbers(fit, path, state, "centre", "restraint", fit->centre,
+                         stored->scratch));
+    NB_TRY(check_numbers(fit, path, state, "weight", "restraint's 1/sigma^2", fit->weight,
+                         stored->scratch));
+    return get_history(fit, path, state, stored);
+}
+
+static nb_status take_all(nb_fit *fit, const char *path, const cJSON *root,
+                          struct stored *stored)
+{
+    int format;
+
+    if (!get_whole(root, "nanobrag_fit", FORMAT, FORMAT, &format))
+        return refuse(fit, path, "\"nanobrag_fit\": 1");
+    NB_TRY(stored_make(fit, stored));
+    NB_TRY(check_names(fit, path, root));
+    NB_TRY(check_shots(fit, path, root, stored));
+    NB_TRY(check_starts(fit, path, root));
+    return get_state(fit, path, root, stored);
+}
+
+/* The fit becomes what was read; nothing can fail here. */
+static void become(nb_fit *fit, struct stored *stored)
+{
+    const struct fit_layout *l = &fit->layout;
+    int has_kept = 0;
+
+    memcpy(fit->best.x, stored->x, l->n * sizeof *stored->x);
+    memcpy(fit->kept.x, stored->kept, l->n * sizeof *stored->kept);
+    memcpy(fit->track, stored->track, l->nshot * sizeof *stored->track);
+    for (size_t i = 0; i < l->nshot; i++) {
+        char *before = fit->left_out[i];
+
+        has_kept |= stored->track[i].attempt == 1;
+        fit->left_out[i] = stored->left_out[i];
+        stored->left_out[i] = before;
+    }
+    free(fit->history);
+    fit->history = stored->history;
+    fit->history_room = (size_t)stored->njoint + 1;
+    stored->history = NULL;
+    fit->joint = stored->njoint;
+    fit->passes = stored->passes;
+    fit->end = stored->end;
+    fit->alone = stored->alone;
+    fit->was_alone = stored->was_alone;
+    fit->is_running = 0;
+    fit->request = 0;
+    fit->reload = has_kept ? RELOAD_KEPT : RELOAD_BEST;
+}
+
+nb_status nb_fit_read(nb_fit *fit, const char *path)
+{
+    STANDARD_FLOATS;
+    struct stored stored = {0};
+    unsigned char *bytes = NULL;
+    size_t n;
+    cJSON *root;
+    nb_status status;
+
+    if (!fit) return NB_ERR_ARGUMENT;
+    if (!path) return fail(fit->ctx, NB_ERR_ARGUMENT, "a fit needs the path of a file");
+    NB_TRY(file_read(fit->ctx, path, file_limit, NULL, &bytes, &n));
+    root = cJSON_ParseWithLength((const char *)bytes, n);
+    free(bytes);
+    status = root ? take_all(fit, path, root, &stored) : refuse(fit, path, "JSON");
+    cJSON_Delete(root);
+    if (status == NB_OK) become(fit, &stored);
+    stored_free(&stored, fit->layout.nshot);
+    return status;
+}
+
+#else
+
+static nb_status unsupported(nb_fit *fit)
+{
+    if (!fit) return NB_ERR_ARGUMENT;
+    return fail(fit->ctx, NB_ERR_UNSUPPORTED,
+                "this build has no cJSON, which files of fits need; install libcjson-dev "
+                "and "
+                "build again");
+}
+
+nb_status nb_fit_write(nb_fit *fit, const char *path)
+{
+    (void)path;
+    return unsupported(fit);
+}
+
+nb_status nb_fit_read(nb_fit *fit, const char *path)
+{
+    (void)path;
+    return unsupported(fit);
+}
+
+#endif
