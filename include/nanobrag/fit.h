@@ -11,7 +11,9 @@
  * Levenberg-Marquardt (NB_FIT_LM; Nocedal & Wright, Numerical Optimization, 10.3) works
  * with the matrix J^T W J, scaled by its diagonal. Own parameters are eliminated shot by
  * shot (Schur complement), so that time and memory grow linearly with the number of shots;
- * structure factors, whose block is taken as diagonal, are eliminated likewise. A step ends
+ * structure factors, whose block is taken as diagonal, are eliminated likewise. Where scale
+ * and all structure factors are free, the mean of F is held, and errors are those that hold
+ * if the first scale is known. A step ends
  * at the bounds, and the damping follows the ratio of the loss gained to the loss
  * predicted. A step to where the loss is infinite or the scene impossible is refused, and
  * shortened. L-BFGS (NB_FIT_LBFGS) keeps no matrix and takes some ten times as many passes.
@@ -25,9 +27,10 @@
  * The stages of a fit:
  *
  *   1. Each shot alone, its own parameters free and the shared ones held, if there are
- *      several shots and own parameters. A shot that fails, or whose loss per pixel stands
- *      out from those of the others (by more than 5 standard deviations, estimated from the
- *      median of the absolute deviations), is left out from then on.
+ *      several shots and own parameters. A shot that fails is left out from then on, and so
+ *      is one whose loss per pixel stands out from those of the others: by more than 5
+ *      standard deviations of its logarithm, which are estimated from the median of the
+ *      absolute deviations and are at least 0.1.
  *   2. All shots together.
  *
  * In each, numbers that make spots broader (cells of a mosaic block, mosaic spread,
@@ -112,7 +115,8 @@ typedef struct nb_fit_options {
     int coarse; /* enum nb_coarse */
     int passes; /* a run ends after so many; 0: 50, and 500 for NB_FIT_LBFGS */
     double seconds; /* a run begins no pass after so many seconds; 0: no limit */
-    double enough; /* predicted gain of loss that ends the fit; 0: 1e-3 */
+    double enough; /* predicted gain of loss that ends the fit; 0: 1e-3 and, for structure
+                      factors, 1e-3 for each that the data tell of */
     const nb_restraint *restraint; /* copied                        (nrestraint) */
     size_t nrestraint;
     /* Brings a shot into memory; `out` is all 0. What it points to stays as it is until
@@ -154,12 +158,12 @@ typedef struct nb_fit_value {
     double value; /* in the unit of the parameter, as is its error */
     /* Standard deviation if the loss is a negative log-likelihood, as NB_GAUSSIAN is with
      * weights 1/variance; INFINITY: the data leave it free. Bounds do not narrow it.
-     * Of structure factors, and of all parameters with NB_FIT_LBFGS, the error while all
-     * others are known */
+     * Of structure factors, the error while the other ones are known; with NB_FIT_LBFGS,
+     * that of each parameter while all others are known */
     double error;
     int bound; /* -1: at its lower bound, 1: at its upper one, else 0 */
-    int is_held; /* 1: at its start, because the loss does not depend on it, or because
-                    scale and all structure factors are free and one must be fixed */
+    int is_held; /* 1: at its start, because the loss does not depend on it, or hardly on a
+                    structure factor: F^2 would have an error of more than twice itself */
 } nb_fit_value;
 
 typedef struct nb_fit_correlation {

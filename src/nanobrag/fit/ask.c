@@ -116,16 +116,20 @@ static void move(nb_fit *fit, size_t first, size_t n)
             fmin(fmax(fit->best.x[i] + fit->step[i], fit->lower[i]), fit->upper[i]);
 }
 
-/* Scale and structure factors are one number too many: the mean of F stays what it was at
- * the start, and the scales take up the rest, which changes no image. */
+/* Scale and structure factors are one number too many. The steps leave one scale as it is;
+ * here the mean of F becomes what it was at the start, and all scales take up the rest,
+ * which changes no image. */
 static void fix_gauge(nb_fit *fit)
 {
     const struct fit_layout *l = &fit->layout;
-    double mean = 0, factor;
+    double before = 0, now = 0, factor;
 
     if (!fit->has_gauge) return;
-    for (size_t f = 0; f < l->nf; f++) mean += fit->trial.x[l->f[f]];
-    factor = fit->f_sum / mean;
+    for (size_t f = 0; f < l->nf; f++) {
+        before += fit->start[l->f[f]];
+        now += fit->trial.x[l->f[f]];
+    }
+    factor = before / now;
     if (!(factor > 0) || isinf(factor)) return;
     for (size_t f = 0; f < l->nf; f++) fit->trial.x[l->f[f]] *= factor;
     for (size_t i = 0; i < l->n; i++)
@@ -220,7 +224,9 @@ static void begin_run(nb_fit *fit)
     fit->restart = clock_seconds(CLOCK_MONOTONIC);
     fit->end = NB_FIT_NOT_RUN;
     if (fit->alone || track->end == NB_FIT_NOT_RUN) return;
-    if (track->end == NB_FIT_CONVERGED && track->gain < fit->options.enough) return;
+    if (track->end == NB_FIT_CONVERGED
+        && (fit->options.enough == 0 || track->gain < fit->options.enough))
+        return;
     track->end = NB_FIT_NOT_RUN;
     track->damping = fmin(track->damping, 1);
 }

@@ -200,7 +200,7 @@ struct nb_fit {
     int can_broaden; /* 1: a mosaic spread can be widened */
     int first_named; /* 1: the names of parameters are known */
     int has_gauge; /* 1: scale and all structure factors are free */
-    double f_sum; /* of structure factors at the start */
+    double f_rms; /* of structure factors at the start */
     int alone, was_alone; /* 1: shots are being fitted alone, or were before */
     int passes, joint, run_passes, is_running, reload;
     double restart; /* clock at the start of a run, s */
@@ -277,6 +277,16 @@ double fit_total(const nb_fit *fit, const struct fit_point *point);
 /* Returns the diagonal element of J^T W J of parameter i. */
 double fit_diagonal(const nb_fit *fit, const struct fit_point *point, size_t i);
 
+/* Returns 1 if parameter i of a fit of all shots stays, whatever the data tell of it. */
+int normal_is_fixed(const nb_fit *fit, size_t i);
+
+/* Returns 1 if the data tell too little of structure factor f to move it. */
+int normal_f_is_held(const nb_fit *fit, size_t f);
+
+/* Returns the variance of structure factor f, given the covariance of the n dense
+ * parameters; infinite if it is held. */
+double normal_f_variance(nb_fit *fit, size_t f, const double *covariance, size_t n);
+
 /* Returns the normal equations at the best point of a shot's own parameters, or of all, in
  * workspace of the fit. Structure factors are eliminated, with this damping. */
 struct fit_system normal_alone(nb_fit *fit, size_t shot);
@@ -284,6 +294,9 @@ struct fit_system normal_joint(nb_fit *fit, double damping);
 
 /* Returns the parameter of x that is parameter i of a joint system. */
 size_t normal_at_x(const struct fit_layout *layout, size_t i);
+
+/* Returns the predicted gain that ends a fit. */
+double normal_enough(const nb_fit *fit);
 
 /* Sets the step of a track, as solver_step(). */
 double fit_step(nb_fit *fit, const struct fit_track *track, double damping, int stops,
@@ -350,6 +363,9 @@ void fit_warn_of_held(nb_fit *fit);
 /* ---- lbfgs.c ---- */
 
 int lbfgs_is_available(void);
+
+/* Returns the gain of a pass that ends a fit. */
+double lbfgs_enough(const nb_fit *fit);
 nb_status fit_run_lbfgs(nb_fit *fit);
 
 /* ---- result.c ---- */

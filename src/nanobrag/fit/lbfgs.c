@@ -13,6 +13,11 @@
 #include "base/context.h"
 #include "fit/fit.h"
 
+double lbfgs_enough(const nb_fit *fit)
+{
+    return fit->options.enough > 0 ? fit->options.enough : 1e-3;
+}
+
 #ifdef NANOBRAG_NLOPT
 #include <nlopt.h>
 
@@ -149,7 +154,7 @@ static nb_status search_from(nb_fit *fit, double *memory)
     (void)nlopt_set_lower_bounds(search.opt, lower);
     (void)nlopt_set_upper_bounds(search.opt, upper);
     (void)nlopt_set_min_objective(search.opt, objective, &search);
-    (void)nlopt_set_ftol_abs(search.opt, fit->options.enough);
+    (void)nlopt_set_ftol_abs(search.opt, lbfgs_enough(fit));
     (void)nlopt_set_maxeval(search.opt, fit->options.passes - fit->run_passes);
     if (fit->options.seconds > 0)
         (void)nlopt_set_maxtime(search.opt, fmax(fit->options.seconds - spent, 1e-3));

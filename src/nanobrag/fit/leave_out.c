@@ -16,6 +16,9 @@
 /* Standard deviations; and the factor from the median of absolute deviations to one, for a
  * normal distribution. */
 static const double outlier = 5, deviation = 1.4826;
+/* Shots differ by so much, as a share of their loss, for reasons of their own; and in loss
+ * by so much, which is seven standard deviations of a log-likelihood. */
+static const double spread_least = 0.1, loss_least = 25;
 
 void fit_leave_out(nb_fit *fit, size_t shot, const char *why)
 {
@@ -42,23 +45,23 @@ static double loss_of_pixel(const nb_fit *fit, size_t shot)
     return fit->best.own[shot * fit->at.own_end] / fmax((double)fit->pixels[shot], 1);
 }
 
-/* Sets middle and spread of the losses of pixels of the shots that are not left out. */
+/* Sets middle and spread of the logarithms of the losses of pixels, of the shots that are
+ * not left out: where what they share is wrong yet, brighter shots have larger losses. */
 static nb_status measure(nb_fit *fit, double *middle, double *spread)
 {
     const size_t nshot = fit->layout.nshot;
-    double *values = malloc(nshot * sizeof *values), pixels = 0;
+    double *values = malloc(nshot * sizeof *values), largest = 0;
     size_t n = 0;
 
     if (!values) return fail_memory(fit->ctx, "the losses of shots");
-    for (size_t shot = 0; shot < nshot; shot++) {
-        if (fit->left_out[shot]) continue;
-        values[n++] = loss_of_pixel(fit, shot);
-        pixels += (double)fit->pixels[shot];
-    }
+    for (size_t shot = 0; shot < nshot; shot++)
+        if (!fit->left_out[shot]) largest = fmax(largest, loss_of_pixel(fit, shot));
+    for (size_t shot = 0; shot < nshot; shot++)
+        if (!fit->left_out[shot])
+            values[n++] = log(fmax(loss_of_pixel(fit, shot), 1e-6 * largest));
     *middle = median(values, n);
     for (size_t i = 0; i < n; i++) values[i] = fabs(values[i] - *middle);
-    /* at least that of the noise: half a chi^2 of as many degrees as pixels */
-    *spread = fmax(deviation * median(values, n), sqrt((double)n / (2 * fmax(pixels, 1))));
+    *spread = fmax(deviation * median(values, n), spread_least);
     free(values);
     return NB_OK;
 }
@@ -70,18 +73,22 @@ nb_status fit_judge_outliers(nb_fit *fit, size_t *again)
     *again = 0;
     NB_TRY(measure(fit, &middle, &spread));
     for (size_t shot = 0; shot < fit->layout.nshot; shot++) {
-        const double off = fit->left_out[shot] ? 0 : loss_of_pixel(fit, shot) - middle;
+        const double loss = fit->left_out[shot] ? 0 : loss_of_pixel(fit, shot);
+        const double off = (log(loss) - middle) / spread;
         char why[200];
 
-        if (!(off > outlier * spread)) continue;
+        if (!(off > outlier)
+            || !((loss - exp(middle)) * (double)fit->pixels[shot] > loss_least))
+            continue;
         if (track_again(fit, fit->track + shot)) {
             ++*again;
             continue;
         }
         (void)snprintf(why, sizeof why,
-                       "its loss of %.3g a pixel is %.1f standard deviations above the "
+                       "its loss of %.3g for each pixel is %.1f standard deviations above "
+                       "the "
                        "median of %.3g",
-                       middle + off, off / spread, middle);
+                       loss, off, exp(middle));
         fit_leave_out(fit, shot, why);
     }
     return NB_OK;

@@ -464,7 +464,6 @@ static nb_status find_gauge(nb_fit *fit, const nb_shot *shot)
     all = nb_nparam(sim);
     nb_simulator_free(sim);
     fit->has_gauge = l->nf == all;
-    for (size_t f = 0; f < l->nf; f++) fit->f_sum += fit->start[l->f[f]];
     return NB_OK;
 }
 
@@ -486,7 +485,6 @@ static nb_status copy_options(nb_fit *fit, const nb_shot *shot,
     fit->options = *options;
     fit->options.shared = fit->options.own = NULL;
     fit->options.restraint = NULL;
-    if (fit->options.enough == 0) fit->options.enough = 1e-3;
     return NB_OK;
 }
 
@@ -502,6 +500,9 @@ static nb_status lay_out(nb_fit *fit, const nb_shot *shot, const char *shared)
     NB_TRY(sort_shared(fit, shot, shared));
     NB_TRY(make_solvers(fit));
     NB_TRY(start_all(fit));
+    for (size_t f = 0; f < fit->layout.nf; f++)
+        fit->f_rms += pow(fit->start[fit->layout.f[f]], 2);
+    fit->f_rms = sqrt(fit->f_rms / fmax((double)fit->layout.nf, 1));
     return find_gauge(fit, shot);
 }
 

@@ -17,8 +17,10 @@
 
 #include "fit/fit.h"
 
-/* Structure factors are damped at least so much: their block is not quite diagonal, since
- * spots overlap, and undamped steps overshoot. */
+/* Structure factors are damped at least so much, since their block is not quite diagonal
+ * where spots overlap; and so is all of the step by which the end of a fit with them is
+ * judged: a scale and the reflections of its shot alone make directions that are softer in
+ * the matrix than in truth. */
 static const double f_damping_least = 0.1;
 
 double fit_diagonal(const nb_fit *fit, const struct fit_point *p, size_t i)
@@ -69,12 +71,28 @@ static double coupling(const nb_fit *fit, size_t i, size_t f)
         .own[shot * fit->at.own_end + fit->at.own_f + (i - l->nd) % l->no * l->nf + f];
 }
 
-/* 1/D, with damping; 0 where a structure factor has no influence. */
+/* The size that a structure factor may have, as far as the start tells. */
+static double f_size(const nb_fit *fit, size_t f)
+{
+    return fmax(fabs(fit->start[fit->layout.f[f]]), fit->f_rms / 2);
+}
+
+/* The error of F^2, 2 F/sqrt(D), is larger than twice F^2 may be: its step would be wild.
+ */
+int normal_f_is_held(const nb_fit *fit, size_t f)
+{
+    const double diagonal = fit->best.sum[fit->at.diagonal + f];
+    const double size = f_size(fit, f), now = fit->best.x[fit->layout.f[f]];
+
+    return !(diagonal * pow(size, 4) > now * now);
+}
+
+/* 1/D, with damping; 0 for a structure factor that is held. */
 static double f_inverse(const nb_fit *fit, size_t f, double damping)
 {
     const double diagonal = fit->best.sum[fit->at.diagonal + f];
 
-    return diagonal > 0 ? 1 / (diagonal * (1 + damping)) : 0;
+    return normal_f_is_held(fit, f) ? 0 : 1 / (diagonal * (1 + damping));
 }
 
 /* Writes the dense matrix of all parameters into fit->folded. */
@@ -98,23 +116,41 @@ static void gather_matrix(nb_fit *fit, size_t n)
     }
 }
 
+/* Column f of K, of n dense parameters. */
+static void gather_coupling(const nb_fit *fit, size_t n, size_t f, double *k)
+{
+    for (size_t i = 0; i < n; i++) k[i] = coupling(fit, i, f);
+}
+
 static void fold(nb_fit *fit, size_t n, double damping)
 {
     const struct fit_layout *l = &fit->layout;
     const double *gradient = fit->best.sum + fit->at.gradient;
+    double *k = fit->dense_step; /* not in use yet */
 
     gather_matrix(fit, n);
     for (size_t f = 0; f < l->nf; f++) {
         const double inverse = f_inverse(fit, f, damping);
-        double *k = fit->step; /* column f of K; the step is not there yet */
 
         if (inverse == 0) continue;
-        for (size_t i = 0; i < n; i++) k[i] = coupling(fit, i, f);
+        gather_coupling(fit, n, f, k);
         for (size_t i = 0; i < n; i++) {
             fit->gradient[i] -= k[i] * inverse * gradient[l->f[f]];
             for (size_t j = 0; j < n; j++) fit->folded[i * n + j] -= k[i] * inverse * k[j];
         }
     }
+}
+
+double normal_f_variance(nb_fit *fit, size_t f, const double *covariance, size_t n)
+{
+    const double inverse = f_inverse(fit, f, 0);
+    double *k = fit->dense_step, sum = 0;
+
+    if (inverse == 0) return INFINITY;
+    gather_coupling(fit, n, f, k);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) sum += k[i] * covariance[i * n + j] * k[j];
+    return inverse + inverse * inverse * sum;
 }
 
 struct fit_system normal_alone(nb_fit *fit, size_t shot)
@@ -157,6 +193,22 @@ size_t normal_at_x(const struct fit_layout *l, size_t i)
     return i < l->nd ? l->dense[i] : i - l->nd + l->ns;
 }
 
+/* Where scale and all structure factors are free, the first scale stays. */
+static size_t scale_that_stays(const nb_fit *fit)
+{
+    for (size_t i = 0; fit->has_gauge && i < fit->layout.n; i++) {
+        const int64_t shot = fit->value[i].shot;
+
+        if (fit->is_scale[i] && (shot < 0 || !fit->left_out[shot])) return i;
+    }
+    return SIZE_MAX;
+}
+
+int normal_is_fixed(const nb_fit *fit, size_t i)
+{
+    return fit->is_fixed[i] || (fit->is_scale[i] && i == scale_that_stays(fit));
+}
+
 static struct fit_bounds gather_bounds(nb_fit *fit, size_t n)
 {
     double *x = fit->bounds, *lower = x + n, *upper = lower + n;
@@ -166,7 +218,7 @@ static struct fit_bounds gather_bounds(nb_fit *fit, size_t n)
 
         x[i] = fit->best.x[j];
         lower[i] = fit->lower[j], upper[i] = fit->upper[j];
-        fit->fixed[i] = fit->is_fixed[j];
+        fit->fixed[i] = (unsigned char)normal_is_fixed(fit, j);
     }
     return (struct fit_bounds){x, lower, upper, fit->fixed};
 }
@@ -195,13 +247,28 @@ static double step_alone(nb_fit *fit, size_t shot, double damping, int holds_wid
     return solver_step(fit->solver_alone, &system, &bounds, damping, stops, step + first);
 }
 
+/* Limits the step of a weak structure factor to a fall of F^2 by this share: at 0 the image
+ * tells nothing of it any more. */
+static const double fall_most = 0.96;
+
+static int is_weak(double f, double diagonal)
+{
+    return f * f * diagonal < 9;
+}
+
+static double limited(double f, double step, double diagonal)
+{
+    const double least = -fall_most * fabs(f) / 2;
+
+    return is_weak(f, diagonal) && copysign(1, f) * step < least ? copysign(least, -f)
+                                                                 : step;
+}
+
 /* The step of a structure factor, given one that the normal equations ask for. */
 static double step_of_f(double f, double step, double diagonal)
 {
-    const int is_weak = f * f * diagonal < 9;
-
-    if (!is_weak) return step;
-    return copysign(sqrt(fmax(f * f + 2 * f * step, 0)), f) - f;
+    if (!is_weak(f, diagonal)) return step;
+    return copysign(sqrt(f * f + 2 * f * step), f) - f;
 }
 
 /* Sets the steps of the structure factors, given those of the dense parameters. Returns the
@@ -219,6 +286,7 @@ static double step_f(nb_fit *fit, const double *dense, size_t n, double damping,
 
         for (size_t j = 0; j < n; j++) slope += coupling(fit, j, f) * dense[j];
         step[i] = fit->is_fixed[i] ? 0 : -slope * f_inverse(fit, f, damping);
+        step[i] = limited(fit->best.x[i], step[i], diagonal);
         gain -= (slope + diagonal * step[i] / 2) * step[i];
         if (stops) step[i] = step_of_f(fit->best.x[i], step[i], diagonal);
     }
@@ -245,18 +313,29 @@ static double step_joint(nb_fit *fit, double damping, int holds_widths, int stop
                          double *step)
 {
     const struct fit_layout *l = &fit->layout;
-    const double f_damping = stops ? fmax(damping, f_damping_least) : 0;
-    const struct fit_system system = normal_joint(fit, f_damping);
+    const double least = l->nf > 0 ? f_damping_least : 0, damped = fmax(damping, least);
+    const struct fit_system system = normal_joint(fit, damped);
     const size_t n = system.ns + system.no * system.nblock;
     const struct fit_bounds bounds = gather_bounds(fit, n);
     double *dense = fit->dense_step, gain;
 
     if (holds_widths) hold_widths(fit, n);
-    gain = solver_step(fit->solver, &system, &bounds, damping, stops, dense);
+    gain =
+        solver_step(fit->solver, &system, &bounds, stops ? damping : damped, stops, dense);
     for (size_t i = 0; i < n; i++) step[normal_at_x(l, i)] = dense[i];
     if (l->nf == 0) return gain;
     gain = dense_gain(fit, dense, n);
-    return gain + step_f(fit, dense, n, f_damping, stops, step);
+    return gain + step_f(fit, dense, n, damped, stops, step);
+}
+
+double normal_enough(const nb_fit *fit)
+{
+    double moved = 1;
+
+    if (fit->options.enough > 0) return fit->options.enough;
+    for (size_t f = 0; !fit->alone && f < fit->layout.nf; f++)
+        moved += !normal_f_is_held(fit, f);
+    return 1e-3 * moved;
 }
 
 double fit_step(nb_fit *fit, const struct fit_track *track, double damping, int stops,

@@ -71,7 +71,7 @@ static void explain(const nb_fit *fit, char *why, size_t size)
         if (fit->method == NB_FIT_LBFGS)
             (void)snprintf(why, size,
                            "converged: the last pass gained less than %g of the loss",
-                           fit->options.enough);
+                           lbfgs_enough(fit));
         else
             (void)snprintf(why, size, "converged: another pass would gain %.2g of the loss",
                            track->gain);
@@ -160,8 +160,7 @@ static int by_size(const void *a, const void *b)
     return (p < q) - (p > q);
 }
 
-/* Errors of parameters while all others are known: of structure factors, and of all without
- * matrices. */
+/* Errors of parameters while all others are known, where there are no matrices. */
 static void conditional_errors(nb_fit *fit, double *error)
 {
     for (size_t i = 0; i < fit->layout.n; i++) {
@@ -203,9 +202,10 @@ static void sort_with_f(nb_fit *fit, size_t n, const struct fit_errors *errors,
 {
     const struct fit_layout *l = &fit->layout;
 
-    conditional_errors(fit, r->error);
+    for (size_t f = 0; f < l->nf; f++)
+        r->error[l->f[f]] = sqrt(normal_f_variance(fit, f, errors->covariance, n));
     spread(fit, n, errors->error, r->error);
-    for (size_t i = 0; errors->covariance && i < n * n; i++)
+    for (size_t i = 0; r->covariance && i < n * n; i++)
         r->covariance[normal_at_x(l, i / n) * l->n + normal_at_x(l, i % n)] =
             errors->covariance[i];
     for (size_t i = 0; i < r->ncorrelated; i++) {
@@ -219,17 +219,20 @@ static nb_status errors_joint(nb_fit *fit, struct fit_result_memory *r, nb_fit_r
     const struct fit_layout *l = &fit->layout;
     const struct fit_system system = normal_joint(fit, 0);
     const size_t n = l->n - l->nf, most = n < DIRECTIONS_MOST ? n : DIRECTIONS_MOST;
+    const int wants_covariance = r->covariance || l->nf > 0;
     double *memory =
-        calloc(n * n * (r->covariance != NULL) + n + most * n + 1, sizeof *memory);
+        calloc(n * n * (size_t)wants_covariance + n + most * n + 1, sizeof *memory);
     struct fit_errors errors = {.error = memory,
                                 .directions = memory + n,
                                 .ndirection = most,
-                                .covariance = r->covariance ? memory + n + most * n : NULL,
+                                .covariance =
+                                    wants_covariance ? memory + n + most * n : NULL,
                                 .correlated = add_correlated,
                                 .user = r};
 
     if (!memory) return fail_memory(fit->ctx, "the errors of a fit");
-    for (size_t i = 0; i < n; i++) fit->fixed[i] = fit->is_fixed[normal_at_x(l, i)];
+    for (size_t i = 0; i < n; i++)
+        fit->fixed[i] = (unsigned char)normal_is_fixed(fit, normal_at_x(l, i));
     if (!solver_errors(fit->solver, &system, fit->fixed, &errors)) {
         free(memory);
         return fail_memory(fit->ctx, "the errors of a fit");
@@ -275,8 +278,11 @@ static void set_values(nb_fit *fit, const struct fit_result_memory *r)
         v->value = fit->best.x[i];
         v->error = r->error[i];
         v->bound = (v->value == fit->upper[i]) - (v->value == fit->lower[i]);
-        v->is_held =
-            fit->is_fixed[i] || (is_known && !(fit_diagonal(fit, &fit->best, i) > 0));
+        v->is_held = (is_known ? normal_is_fixed(fit, i) : fit->is_fixed[i])
+                     || (is_known
+                         && (!(fit_diagonal(fit, &fit->best, i) > 0)
+                             || (i < l->ns && l->is_f[i] && l->has_matrix
+                                 && normal_f_is_held(fit, l->row[i]))));
     }
 }
 

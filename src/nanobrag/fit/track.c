@@ -117,7 +117,7 @@ void track_advance(nb_fit *fit, struct fit_track *track)
         const struct fit_stage stage = track_stage(fit, track);
         const int is_last = stage.kind == NB_FIT_ALL_FREE;
         const double share = !is_last ? settled : fit->alone ? settled_alone : 0;
-        const double enough = fmax(fit->options.enough, share * track->loss);
+        const double enough = fmax(normal_enough(fit), share * track->loss);
         const int is_stuck = track->damping > damping_most;
         const int is_over = (stage.kind == NB_FIT_COARSE && track->passes >= COARSE_PASSES)
                             || (is_last && fit->alone && track->passes >= ALONE_PASSES);
