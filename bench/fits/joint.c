@@ -58,7 +58,7 @@ struct stills {
 static void make_stills(struct campaign *c, struct stills *s)
 {
     s->photons = malloc((size_t)STILLS * PIXELS * sizeof *s->photons);
-    must(c->ctx, s->photons ? NB_OK : NB_ERR_MEMORY);
+    if (!s->photons) exit(1);
     for (int i = 0; i < STILLS; i++) {
         s->scene[i] = still_number(c, i);
         s->observed[i] = nb_array_f64(s->photons + (size_t)i * PIXELS, SIDE, SIDE);
@@ -147,7 +147,7 @@ static nb_hkl *spoiled_list(struct campaign *c)
     nb_hkl_info_get(c->list, &info);
     hkl = malloc(3 * info.count * sizeof *hkl);
     f = malloc(info.count * sizeof *f);
-    must(c->ctx, hkl && f ? NB_OK : NB_ERR_MEMORY);
+    if (!hkl || !f) exit(1);
     for (int h = info.min[0]; h <= info.max[0]; h++)
         for (int k = info.min[1]; k <= info.max[1]; k++)
             for (int l = info.min[2]; l <= info.max[2]; l++) {
@@ -247,7 +247,7 @@ static nb_status load(void *user, int64_t shot, nb_shot *out)
     nb_context *ctx; /* that of the fit is in use */
 
     if (!l) return NB_ERR_MEMORY;
-    if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) return NB_ERR_MEMORY;
+    if (nb_context_create(NB_API_VERSION, &options, &ctx) != NB_OK) exit(1);
     l->scene = still_number(c, shot);
     l->observed = nb_array_f64(l->photons, SIDE, SIDE);
     still_observe(ctx, &l->scene, 50 + shot, l->photons);
@@ -311,7 +311,7 @@ void campaign_memory(struct campaign *c, const char *name)
     nb_simulator *sim;
     nb_fit *fit;
 
-    must(c->ctx, photons ? NB_OK : NB_ERR_MEMORY);
+    if (!photons) exit(1);
     scene.detector.nslow = SLOW, scene.detector.nfast = FAST;
     scene.detector.pixel = 0.172;
     must(c->ctx, nb_simulator_create(c->ctx, &scene, NULL, NULL, &sim));

@@ -32,7 +32,6 @@ static void end(struct compared *c)
 {
     window_free(&c->window);
     nb_simulator_free(c->sim);
-    free(c->x);
     free(c->photons);
     fit_unload(c->fit, c->shot, &c->loaded);
 }
@@ -59,8 +58,7 @@ static nb_status render(struct compared *c)
 
     NB_TRY(nb_simulator_create(fit->ctx, c->loaded.scene, fit->names, c->loaded.options,
                                &c->sim));
-    c->x = malloc(l->m * sizeof *c->x);
-    if (!c->x) return fail_memory(fit->ctx, "the values of a shot");
+    c->x = fit->worker->x;
     for (size_t i = 0; i < l->m; i++)
         c->x[i] = fit_value_now(fit, fit_index(l, c->shot, i));
     NB_TRY(nb_describe(c->sim, c->x, &c->d));
@@ -86,15 +84,10 @@ static nb_status check_observed(const struct compared *c)
                        64);
 }
 
-static nb_status begin(nb_fit *fit, int64_t shot, struct compared *c)
+static nb_status check_shot(const nb_fit *fit, int64_t shot)
 {
-    memset(c, 0, sizeof *c);
-    if (shot < 0 || shot >= (int64_t)fit->layout.nshot)
-        return fail(fit->ctx, NB_ERR_ARGUMENT, "there is no shot %lld", (long long)shot);
-    c->shot = (size_t)shot;
-    NB_TRY(fit_load(fit, fit->ctx, c->shot, &c->loaded));
-    c->fit = fit; /* from here on there is something to end */
-    return render(c);
+    if (shot >= 0 && shot < (int64_t)fit->layout.nshot) return NB_OK;
+    return fail(fit->ctx, NB_ERR_ARGUMENT, "there is no shot %lld", (long long)shot);
 }
 
 /* A pixel's residual, and its factor to z. Returns 0 for a pixel that has none. */
@@ -144,7 +137,7 @@ static nb_status image(struct compared *c, int what, const nb_array *out)
 nb_status nb_fit_image(nb_fit *fit, int64_t shot, int what, nb_array *out)
 {
     STANDARD_FLOATS;
-    struct compared c;
+    struct compared c = {.fit = fit, .shot = (size_t)shot};
     nb_status status;
 
     if (!fit) return NB_ERR_ARGUMENT;
@@ -152,9 +145,11 @@ nb_status nb_fit_image(nb_fit *fit, int64_t shot, int what, nb_array *out)
     if (what < NB_FIT_MODEL || what > NB_FIT_Z)
         return fail(fit->ctx, NB_ERR_ARGUMENT,
                     "image %d of a fit is none of enum nb_fit_image_kind", what);
-    status = begin(fit, shot, &c);
+    NB_TRY(check_shot(fit, shot));
+    NB_TRY(fit_load(fit, fit->ctx, c.shot, &c.loaded));
+    status = render(&c);
     if (status == NB_OK) status = image(&c, what, out);
-    if (c.fit) end(&c);
+    end(&c);
     return status;
 }
 
@@ -251,14 +246,16 @@ static nb_status misfit(struct compared *c, nb_fit_misfit *out)
 nb_status nb_fit_misfit_get(nb_fit *fit, int64_t shot, nb_fit_misfit *out)
 {
     STANDARD_FLOATS;
-    struct compared c;
+    struct compared c = {.fit = fit, .shot = (size_t)shot};
     nb_status status;
 
     if (!fit) return NB_ERR_ARGUMENT;
     if (!out) return fail(fit->ctx, NB_ERR_ARGUMENT, "a misfit needs a place to go");
     memset(out, 0, sizeof *out);
-    status = begin(fit, shot, &c);
+    NB_TRY(check_shot(fit, shot));
+    NB_TRY(fit_load(fit, fit->ctx, c.shot, &c.loaded));
+    status = render(&c);
     if (status == NB_OK) status = misfit(&c, out);
-    if (c.fit) end(&c);
+    end(&c);
     return status;
 }

@@ -24,11 +24,8 @@ size_t part_most(const nb_fit *fit)
            + fit->layout.nshot * (1 + fit->at.own_end);
 }
 
-static nb_status check_part(const nb_fit *fit, int64_t first, int64_t nshot,
-                            const double *part, const size_t *size)
+static nb_status check_part(const nb_fit *fit, int64_t first, int64_t nshot)
 {
-    if (!part || !size)
-        return fail(fit->ctx, NB_ERR_ARGUMENT, "a part needs a place to go");
     if (fit->request == 0)
         return fail(fit->ctx, NB_ERR_ARGUMENT,
                     "no request is open: call nb_fit_ask() before nb_fit_part()");
@@ -69,7 +66,9 @@ nb_status nb_fit_part(nb_fit *fit, int64_t first, int64_t nshot, double *part, s
     STANDARD_FLOATS;
 
     if (!fit) return NB_ERR_ARGUMENT;
-    NB_TRY(check_part(fit, first, nshot, part, size));
+    if (!part || !size)
+        return fail(fit->ctx, NB_ERR_ARGUMENT, "a part needs a place to go");
+    NB_TRY(check_part(fit, first, nshot));
     sums_begin(&fit->sums, fit->layout.nshot, fit->at.end);
     NB_TRY(fit_evaluate_shots(fit, fit->trial.x, (size_t)first, (size_t)nshot,
                               FIT_REQUESTED, &fit->sums, &fit->trial));

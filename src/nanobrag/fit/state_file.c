@@ -236,7 +236,7 @@ static void stored_free(struct stored *stored, size_t nshot)
     free(stored->scratch);
 }
 
-static nb_status stored_make(const nb_fit *fit, struct stored *stored)
+static int stored_make(const nb_fit *fit, struct stored *stored)
 {
     const struct fit_layout *l = &fit->layout;
 
@@ -245,9 +245,8 @@ static nb_status stored_make(const nb_fit *fit, struct stored *stored)
     stored->track = calloc(l->nshot, sizeof *stored->track);
     stored->left_out = calloc(l->nshot, sizeof *stored->left_out);
     stored->scratch = calloc(l->n + IDENTITY_NUMBERS, sizeof *stored->scratch);
-    if (stored->x && stored->kept && stored->track && stored->left_out && stored->scratch)
-        return NB_OK;
-    return fail_memory(fit->ctx, "the file of a fit");
+    return stored->x && stored->kept && stored->track && stored->left_out
+           && stored->scratch;
 }
 
 /* ---- is it the same fit? ---- */
@@ -419,7 +418,6 @@ static nb_status take_all(nb_fit *fit, const char *path, const cJSON *root,
 
     if (!get_whole(root, "nanobrag_fit", FORMAT, FORMAT, &format))
         return refuse(fit, path, "\"nanobrag_fit\": 1");
-    NB_TRY(stored_make(fit, stored));
     NB_TRY(check_names(fit, path, root));
     NB_TRY(check_shots(fit, path, root, stored));
     NB_TRY(check_starts(fit, path, root));
@@ -470,9 +468,13 @@ nb_status nb_fit_read(nb_fit *fit, const char *path)
     NB_TRY(file_read(fit->ctx, path, file_limit, NULL, &bytes, &n));
     root = cJSON_ParseWithLength((const char *)bytes, n);
     free(bytes);
-    status = root ? take_all(fit, path, root, &stored) : refuse(fit, path, "JSON");
+    if (!root) return refuse(fit, path, "JSON");
+    if (stored_make(fit, &stored)) {
+        status = take_all(fit, path, root, &stored);
+        if (status == NB_OK) become(fit, &stored);
+    } else
+        status = fail_memory(fit->ctx, "the file of a fit");
     cJSON_Delete(root);
-    if (status == NB_OK) become(fit, &stored);
     stored_free(&stored, fit->layout.nshot);
     return status;
 }

@@ -13,12 +13,14 @@
 
 void sums_begin(struct fit_sums *sums, size_t nshot, size_t length)
 {
-    if (sums->length != length) sums_free(sums);
+    if (sums->length != length)
+        sums_free(sums);
+    else
+        while (sums->nnode > 0) sums->spare[sums->nspare++] = sums->node[--sums->nnode].sum;
     sums->nshot = nshot;
     sums->length = length;
     sums->root = 0;
     while (((size_t)1 << sums->root) < nshot) sums->root++;
-    while (sums->nnode > 0) sums->spare[sums->nspare++] = sums->node[--sums->nnode].sum;
 }
 
 void sums_free(struct fit_sums *sums)
