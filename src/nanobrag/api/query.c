@@ -41,6 +41,12 @@ const char *nb_features(void)
 #ifdef NANOBRAG_CJSON
            "cjson "
 #endif
+#ifdef NANOBRAG_LAPACK
+           "lapack "
+#endif
+#ifdef NANOBRAG_NLOPT
+           "nlopt "
+#endif
 #ifdef NANOBRAG_CUDA
            "cuda "
 #endif

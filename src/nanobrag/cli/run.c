@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cli/fit/fit_run.h"
 #include "cli/run_derivatives.h"
 #include "cli/timing.h"
 
@@ -282,7 +283,8 @@ static int execute(struct run *run)
     if (run->s->given[OPT_BENCH_COMPILE]) return compare(run);
     int code = check_printout(run);
     if (code) return code;
-    if (!run->s->explain && !run->s->gradcheck) code = allocate(run);
+    const int fits = fit_asked(run->s);
+    if (!run->s->explain && !run->s->gradcheck && !fits) code = allocate(run);
     if (!code && run->image) code = estimate_check(run);
     if (code) return code;
     if (run->s->gradcheck && !run->s->explain) return gradcheck_run(run);
@@ -290,6 +292,10 @@ static int execute(struct run *run)
     if (run->s->explain) {
         explain_run(run);
         return 0;
+    }
+    if (fits) {
+        progress_line_start(&run->progress, progress_kind(run), 1);
+        return fit_run(run);
     }
     code = write_dump(run);
     if (!code && run->s->printout) code = report_printout(run);
@@ -323,7 +329,11 @@ int run_program(struct messages *messages, int argc, char **argv,
                 const struct event_list *events)
 {
     struct settings settings;
-    struct run run = {.s = &settings, .messages = messages, .argc = argc, .argv = argv};
+    struct run run = {.s = &settings,
+                      .messages = messages,
+                      .events = events,
+                      .argc = argc,
+                      .argv = argv};
     const double start = timing_seconds();
     progress_line_catch_interrupt();
     settings_start(&settings, messages->compat);
@@ -335,8 +345,9 @@ int run_program(struct messages *messages, int argc, char **argv,
     if (fflush(stdout) != 0 && !code)
         code = message_failure(messages, "the report could not be written to stdout");
     if (code == EXIT_INTERRUPTED) {
-        /* a comparison has told how far it came */
-        if (!settings.given[OPT_BENCH_COMPILE]) report_interrupt(&run);
+        /* a comparison and a fit have told how far they came */
+        if (!settings.given[OPT_BENCH_COMPILE] && !fit_asked(&settings))
+            report_interrupt(&run);
         code = progress_line_status();
     }
     free_run(&run);

@@ -72,6 +72,8 @@ struct run {
     double seconds_setup;
     struct difference difference[DIFFERENCES_MOST]; /* that matter for this command line */
     int ndifference;
+    const struct event_list *events; /* the options in their order */
+    const struct fit_job *fit; /* a fit that is done, for -json; NULL: none */
     int argc;
     char **argv;
 };

@@ -24,7 +24,7 @@ static const char *const titles[GROUP_COUNT] = {
     [GROUP_SENSOR] = "Sensor",      [GROUP_SCAN] = "Scan",
     [GROUP_SAMPLING] = "Sampling",  [GROUP_BACKGROUND] = "Background",
     [GROUP_FILES] = "Output files", [GROUP_DERIVATIVES] = "Parameters and derivatives",
-    [GROUP_PROGRAM] = "Program",
+    [GROUP_FITS] = "Fits",          [GROUP_PROGRAM] = "Program",
 };
 
 const struct option *option_at(int id)

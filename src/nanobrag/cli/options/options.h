@@ -42,6 +42,7 @@ enum option_group {
     GROUP_BACKGROUND,
     GROUP_FILES,
     GROUP_DERIVATIVES,
+    GROUP_FITS,
     GROUP_PROGRAM,
     GROUP_COUNT
 };

@@ -27,6 +27,7 @@ void settings_start(struct settings *s, int compat)
     s->stol_factor = 1;
     s->adc = 40;
     s->images = 1;
+    s->fit.loss = NB_POISSON;
     s->progress = 1;
     s->compile = NB_COMPILE_ON;
     s->printout_pixel[0] = s->printout_pixel[1] = -1;
@@ -144,6 +145,29 @@ static int compiling_named(const char *word)
     return strcmp(word, "off") == 0    ? NB_COMPILE_OFF
            : strcmp(word, "tune") == 0 ? NB_COMPILE_TUNE
                                        : NB_COMPILE_ON;
+}
+
+static int loss_named(const char *word)
+{
+    return strcmp(word, "readout") == 0  ? NB_POISSON_READOUT
+           : strcmp(word, "gauss") == 0  ? NB_GAUSSIAN
+           : strcmp(word, "huber") == 0  ? NB_HUBER
+           : strcmp(word, "cauchy") == 0 ? NB_CAUCHY
+                                         : NB_POISSON;
+}
+
+static int coarse_named(const char *word)
+{
+    return strcmp(word, "on") == 0    ? NB_COARSE_ON
+           : strcmp(word, "off") == 0 ? NB_COARSE_OFF
+                                      : NB_COARSE_AUTO;
+}
+
+static int fitimage_named(const char *word)
+{
+    return strcmp(word, "residual") == 0 ? NB_FIT_RESIDUAL
+           : strcmp(word, "z") == 0      ? NB_FIT_Z
+                                         : NB_FIT_MODEL;
 }
 
 /* ---- options in their order ---- */

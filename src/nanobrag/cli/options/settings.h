@@ -46,6 +46,17 @@ struct inherited {
     struct pair beam, org;
 };
 
+/* what fits ask for */
+struct fit_settings {
+    const char *shared, *own; /* lists of parameters; NULL: none */
+    const char *shots, *data_mask, *resume, *fitfile, *fitimage; /* NULL: none */
+    const char *fisher_scan; /* NAME=FROM:TO:STEP, or NULL */
+    int loss, coarse, fitimage_kind; /* enums of the library */
+    double readout, gain, pedestal, saturation, delta; /* 0: not given */
+    int passes, fisher;
+    double seconds;
+};
+
 struct settings {
     int compat;
     int given[OPT_COUNT]; /* how often each option was given */
@@ -83,6 +94,7 @@ struct settings {
     const char *gradient, *jacobian; /* lists of parameters */
     const char *cotangent, *gradfile, *hklgradfile, *jacobianfile;
     const char *gradcheck; /* "all" or names; NULL: no check */
+    struct fit_settings fit;
     /* the word after -bench_compile, or NULL; it may be given without */
     const char *bench_compile;
     int noise, pgm; /* 1: switched on */

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/fit/fit_run.h"
 #include "cli/run.h"
 #include "cli/run_derivatives.h"
 
@@ -159,12 +160,12 @@ static int check_sweep(const struct settings *s, struct messages *messages)
 }
 
 /* files of which there is one for all images */
-enum { SINGLES = 4 };
+enum { SINGLES = 6 };
 
 static void list_singles(const struct settings *s, const char *out[SINGLES])
 {
-    const char *const singles[SINGLES] = {s->json, s->gradfile, s->hklgradfile,
-                                          s->jacobianfile};
+    const char *const singles[SINGLES] = {s->json,         s->gradfile,    s->hklgradfile,
+                                          s->jacobianfile, s->fit.fitfile, s->fit.fitimage};
     memcpy(out, singles, sizeof singles);
 }
 
@@ -259,8 +260,9 @@ int outputs_check(const struct settings *s, struct messages *messages)
         if (singles[i] && !outputs_to_stdout(singles[i])) names[n++] = singles[i];
     if (s->hkl && s->dump && !s->compat) names[n++] = s->dump;
     const int status = derivatives_check(s, messages);
-    if (status) return status;
-    if (n == 0 && !s->printout && !s->json && !s->gradient)
+    const int fits = status ? status : fit_check(s, messages);
+    if (fits) return fits;
+    if (n == 0 && !s->printout && !s->json && !s->gradient && !fit_asked(s))
         return message_usage(messages,
                              "nothing to write: give -floatfile, -intfile, -noisefile, "
                              "-pngfile or another output file, or -explain");

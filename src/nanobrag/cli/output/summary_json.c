@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/fit/fit_run.h"
 #include "cli/output/json_writer.h"
 #include "cli/run.h"
 
@@ -247,6 +248,7 @@ static cJSON *make_document(const struct run *run)
     add_compiled(root, run);
     add_seeds(root, run);
     json_real(root, "adc_offset", s->adc);
+    if (run->fit) fit_json(root, run->fit);
     cJSON *images = json_array(root, "images");
     double seconds = run->seconds_setup;
     for (int i = 0; i < run->done; i++) {

@@ -1,0 +1,255 @@
+/*
+ * fit_image.c - an observed image: SMV, with pedestal, gain and overload from its header
+ * unless the options state them, or raw floats in photons.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/fit/fit_run.h"
+
+enum { OVERLOAD_16 = 65535 };
+
+/* ---- SMV ---- */
+
+/* The first of some keywords that the header has, else `otherwise`. */
+static double header_number(const nb_smv *smv, const char *const keywords[],
+                            double otherwise)
+{
+    double value = otherwise;
+    for (int i = 0; keywords[i]; i++)
+        if (nb_smv_number(smv, keywords[i], &value)) return value;
+    return otherwise;
+}
+
+/* How counts become photons: (count - pedestal)/gain. */
+struct counting {
+    double pedestal, gain, overload;
+};
+
+static struct counting counting_of(const struct settings *s, const nb_smv *smv)
+{
+    static const char *const pedestals[] = {"IMAGE_PEDESTAL", "ADC_OFFSET", NULL};
+    static const char *const gains[] = {"GAIN", NULL};
+    static const char *const overloads[] = {"CCD_IMAGE_SATURATION", "SATURATED_VALUE",
+                                            "OVERLOAD", NULL};
+    struct counting c = {header_number(smv, pedestals, 0), header_number(smv, gains, 1),
+                         header_number(smv, overloads, OVERLOAD_16)};
+    if (s->given[OPT_PEDESTAL]) c.pedestal = s->fit.pedestal;
+    if (s->given[OPT_GAIN]) c.gain = s->fit.gain;
+    if (s->given[OPT_SATURATION]) c.overload = s->fit.saturation;
+    if (!(c.gain > 0)) c.gain = 1;
+    return c;
+}
+
+static void convert(const uint16_t *counts, size_t n, const struct counting *c,
+                    struct fit_image *out)
+{
+    for (size_t i = 0; i < n; i++)
+        out->photons[i] = (float)((counts[i] - c->pedestal) / c->gain);
+    out->saturation = (double)(float)((c->overload - c->pedestal) / c->gain);
+}
+
+/* ---- files ---- */
+
+static nb_status failed(nb_context *ctx, nb_status status, char why[FIT_WHY])
+{
+    (void)snprintf(why, FIT_WHY, "%s", nb_context_message(ctx));
+    return status;
+}
+
+/* 1 for a file that begins as SMV images do. */
+static int is_smv(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    const int first = file ? fgetc(file) : EOF;
+    if (file) (void)fclose(file);
+    return first == '{';
+}
+
+static nb_status wrong_size(const struct run *run, const char *path, int nfast, int nslow,
+                            char why[FIT_WHY])
+{
+    (void)snprintf(why, FIT_WHY,
+                   "%s: the image has %d x %d pixels, the detector %d x %d; set "
+                   "-detpixels_x and -detpixels_y",
+                   path, nfast, nslow, run->description.nfast, run->description.nslow);
+    return NB_ERR_SHAPE;
+}
+
+static nb_status read_smv(const struct run *run, nb_context *ctx, const char *path,
+                          struct fit_image *out, char why[FIT_WHY])
+{
+    const nb_description *d = &run->description;
+    nb_smv *smv;
+    int nfast, nslow;
+    const uint16_t *pixels;
+    const nb_status status = nb_smv_read(ctx, path, &smv);
+    if (status != NB_OK) return failed(ctx, status, why);
+    nb_smv_image(smv, &nfast, &nslow, &pixels);
+    const struct counting c = counting_of(run->s, smv);
+    nb_status result = NB_OK;
+    if (nfast != d->nfast || nslow != d->nslow)
+        result = wrong_size(run, path, nfast, nslow, why);
+    else if (!pixels) {
+        (void)snprintf(why, FIT_WHY, "%s: the file ends before its last pixel", path);
+        result = NB_ERR_FORMAT;
+    } else if (!(c.overload > c.pedestal)) {
+        (void)snprintf(why, FIT_WHY,
+                       "%s: the saturation of %g counts is not above the pedestal of %g",
+                       path, c.overload, c.pedestal);
+        result = NB_ERR_FORMAT;
+    } else
+        convert(pixels, (size_t)nfast * (size_t)nslow, &c, out);
+    nb_smv_free(smv);
+    return result;
+}
+
+/* Reads raw floats of either size into single ones. */
+static nb_status read_raw(const struct run *run, nb_context *ctx, const char *path,
+                          float *pixels, char why[FIT_WHY])
+{
+    const nb_description *d = &run->description;
+    const size_t n = (size_t)d->nfast * (size_t)d->nslow;
+    nb_array single = nb_array_f32(pixels, d->nslow, d->nfast);
+    if (nb_raw_read(ctx, path, &single) == NB_OK) return NB_OK;
+    (void)failed(ctx, NB_ERR_FORMAT, why);
+    double *wide = malloc(n * sizeof *wide);
+    if (!wide) {
+        (void)snprintf(why, FIT_WHY, "out of memory for %s", path);
+        return NB_ERR_MEMORY;
+    }
+    nb_array both = nb_array_f64(wide, d->nslow, d->nfast);
+    const nb_status status = nb_raw_read(ctx, path, &both);
+    for (size_t i = 0; status == NB_OK && i < n; i++) pixels[i] = (float)wide[i];
+    free(wide);
+    return status;
+}
+
+static nb_status read_photons(const struct run *run, nb_context *ctx, const char *path,
+                              struct fit_image *out, char why[FIT_WHY])
+{
+    if (is_smv(path)) return read_smv(run, ctx, path, out, why);
+    out->saturation = run->s->fit.saturation;
+    return read_raw(run, ctx, path, out->photons, why);
+}
+
+/* Pixels that are 0 in the mask have no weight. */
+static nb_status read_mask(const struct run *run, nb_context *ctx, struct fit_image *out,
+                           char why[FIT_WHY])
+{
+    const char *const path = run->s->fit.data_mask;
+    const nb_description *d = &run->description;
+    const size_t n = (size_t)d->nfast * (size_t)d->nslow;
+    if (!path) return NB_OK;
+    out->weight = malloc(n * sizeof *out->weight);
+    if (!out->weight) {
+        (void)snprintf(why, FIT_WHY, "out of memory for %s", path);
+        return NB_ERR_MEMORY;
+    }
+    if (is_smv(path)) {
+        nb_smv *smv;
+        int nfast, nslow;
+        const uint16_t *pixels;
+        const nb_status status = nb_smv_read(ctx, path, &smv);
+        if (status != NB_OK) return failed(ctx, status, why);
+        nb_smv_image(smv, &nfast, &nslow, &pixels);
+        const int fits = nfast == d->nfast && nslow == d->nslow && pixels;
+        for (size_t i = 0; fits && i < n; i++) out->weight[i] = pixels[i] != 0;
+        nb_smv_free(smv);
+        if (!fits) return wrong_size(run, path, nfast, nslow, why);
+    } else {
+        const nb_status status = read_raw(run, ctx, path, out->weight, why);
+        if (status != NB_OK) return status;
+        for (size_t i = 0; i < n; i++) out->weight[i] = out->weight[i] != 0;
+    }
+    out->weights = nb_array_f32(out->weight, d->nslow, d->nfast);
+    return NB_OK;
+}
+
+/* ---- checks ---- */
+
+/* Counts the pixels of the data, and refuses those that are no numbers. */
+static nb_status count(const struct run *run, const char *path, struct fit_image *out,
+                       char why[FIT_WHY])
+{
+    const nb_description *d = &run->description;
+    const size_t n = (size_t)d->nfast * (size_t)d->nslow;
+    const uint8_t *const mask = run->resolved.detector.mask;
+    const int *const roi = run->resolved.detector.roi;
+    for (size_t i = 0; i < n; i++) {
+        const int fast = (int)(i % (size_t)d->nfast), slow = (int)(i / (size_t)d->nfast);
+        if ((out->weight && out->weight[i] == 0) || (mask && !mask[i])) continue;
+        if (fast < roi[0] || fast >= roi[1] || slow < roi[2] || slow >= roi[3]) continue;
+        if (!isfinite(out->photons[i])) {
+            (void)snprintf(why, FIT_WHY,
+                           "%s: pixel fast %d slow %d is %g, expected a number of photons; "
+                           "mask it by -data_mask",
+                           path, fast, slow, (double)out->photons[i]);
+            return NB_ERR_FORMAT;
+        }
+        const int is_full = out->saturation > 0 && out->photons[i] >= out->saturation;
+        out->saturated += is_full;
+        out->counted += !is_full;
+    }
+    if (out->counted > 0) return NB_OK;
+    (void)snprintf(why, FIT_WHY, "%s: %s", path,
+                   out->saturated > 0 ? "every pixel that is not masked is saturated"
+                                      : "every pixel is masked");
+    return NB_ERR_FORMAT;
+}
+
+/* A masked pixel may hold anything: its weight of 0 needs a number beside it. */
+static void blank_masked(const struct run *run, struct fit_image *out)
+{
+    const nb_description *d = &run->description;
+    const size_t n = (size_t)d->nfast * (size_t)d->nslow;
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(out->photons[i])) out->photons[i] = 0;
+}
+
+/* ---- scenes ---- */
+
+static nb_status make_scene(const struct run *run, nb_context *ctx,
+                            const struct fit_source *source, struct fit_image *out,
+                            char why[FIT_WHY])
+{
+    const nb_status status =
+        nb_simulator_create(ctx, &run->resolved, source->names, &run->s->how, &out->sim);
+    if (status != NB_OK) return failed(ctx, status, why);
+    const nb_status resolved = nb_resolved(out->sim, source->values, &out->scene);
+    return resolved == NB_OK ? NB_OK : failed(ctx, resolved, why);
+}
+
+nb_status fit_image_read(const struct run *run, nb_context *ctx,
+                         const struct fit_source *source, struct fit_image *out,
+                         char why[FIT_WHY])
+{
+    const nb_description *d = &run->description;
+    nb_status status;
+    memset(out, 0, sizeof *out);
+    status = make_scene(run, ctx, source, out, why);
+    if (status != NB_OK || !source->file) return status;
+    out->photons = malloc((size_t)d->nfast * (size_t)d->nslow * sizeof *out->photons);
+    if (!out->photons) {
+        (void)snprintf(why, FIT_WHY, "out of memory for %s", source->file);
+        return NB_ERR_MEMORY;
+    }
+    out->observed = nb_array_f32(out->photons, d->nslow, d->nfast);
+    status = read_photons(run, ctx, source->file, out, why);
+    if (status == NB_OK) status = read_mask(run, ctx, out, why);
+    if (status == NB_OK) status = count(run, source->file, out, why);
+    if (status == NB_OK) blank_masked(run, out);
+    return status;
+}
+
+void fit_image_free(struct fit_image *image)
+{
+    nb_simulator_free(image->sim);
+    free(image->photons);
+    free(image->weight);
+    memset(image, 0, sizeof *image);
+}

@@ -1,0 +1,68 @@
+/* fit_json.c - a fit in the document of -json. SPDX-License-Identifier: MIT */
+#include "cli/fit/fit_run.h"
+#include "cli/output/json_writer.h"
+
+static void add_value(cJSON *to, const nb_fit_result *r, const nb_fit_value *v)
+{
+    json_text(to, "name", v->param.name);
+    if (v->shot >= 0) json_text(to, "image", r->shot[v->shot].name);
+    json_real(to, "value", v->value);
+    json_real(to, "error", v->error);
+    json_text(to, "unit", v->param.unit);
+    json_real(to, "start", v->param.value);
+    json_whole(to, "bound", v->bound);
+    json_flag(to, "held", v->is_held);
+}
+
+static void add_misfit(cJSON *to, const nb_misfit *m)
+{
+    json_real(to, "dmax", m->dmax);
+    json_real(to, "dmin", m->dmin);
+    json_whole(to, "pixels", (long long)m->pixels);
+    json_real(to, "z_mean", m->mean);
+    json_real(to, "z_rms", m->rms);
+    json_real(to, "loss", m->loss);
+}
+
+static void add_image(cJSON *to, const struct fit_job *job, const nb_fit_result *r,
+                      int64_t shot)
+{
+    nb_fit_misfit misfit;
+    json_text(to, "name", r->shot[shot].name);
+    json_text(to, "left_out", r->shot[shot].left_out);
+    json_real(to, "loss", r->shot[shot].loss);
+    json_whole(to, "pixels", (long long)r->shot[shot].pixels);
+    if (r->shot[shot].left_out || job->run->s->fit.fisher || r->nshot > 8
+        || nb_fit_misfit_get(job->fit, shot, &misfit) != NB_OK)
+        return;
+    cJSON *const shells = json_array(to, "shells");
+    for (int i = 0; i < NB_FIT_SHELLS; i++)
+        add_misfit(json_entry(shells), &misfit.shell[i]);
+    cJSON *const boxes = json_array(to, "boxes");
+    for (size_t i = 0; i < misfit.nbox; i++) add_misfit(json_entry(boxes), &misfit.box[i]);
+}
+
+void fit_json(cJSON *root, const struct fit_job *job)
+{
+    nb_fit_result r;
+    if (nb_fit_result_get(job->fit, &r) != NB_OK) return;
+    cJSON *const to = json_object(root, "fit");
+    json_text(to, "ended", r.why);
+    json_whole(to, "passes", r.passes);
+    json_real(to, "loss", r.loss);
+    json_real(to, "condition", r.condition);
+    json_whole(to, "saturated", (long long)job->saturated);
+    cJSON *const values = json_array(to, "values");
+    for (size_t i = 0; i < r.nvalue; i++) add_value(json_entry(values), &r, &r.value[i]);
+    cJSON *const pairs = json_array(to, "correlated");
+    for (size_t i = 0; i < r.ncorrelated; i++) {
+        cJSON *const pair = json_entry(pairs);
+        json_text(pair, "first", r.value[r.correlated[i].i].param.name);
+        json_text(pair, "second", r.value[r.correlated[i].j].param.name);
+        json_real(pair, "value", r.correlated[i].value);
+    }
+    cJSON *const free_ones = json_array(to, "free");
+    for (size_t i = 0; i < r.nfree; i++) json_text(json_entry(free_ones), "sum", r.free[i]);
+    cJSON *const images = json_array(to, "images");
+    for (int64_t i = 0; i < r.nshot; i++) add_image(json_entry(images), job, &r, i);
+}

@@ -1,0 +1,152 @@
+/*
+ * fit_report.c - what a fit found, as text: values with errors, what correlates or is free,
+ * and how far the images differ from their data by resolution.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/fit/fit_run.h"
+
+/* Structure factors are too many for a table. */
+static int is_factor(const nb_fit_value *v)
+{
+    int hkl[3];
+    return params_is_factor(v->param.name, hkl);
+}
+
+void fit_number(double value, double error, char out[FIT_NUMBER])
+{
+    if (!(error > 0) || !isfinite(error)) {
+        (void)snprintf(out, FIT_NUMBER, "%.6g", value);
+        return;
+    }
+    int power = (int)floor(log10(error));
+    int digits = 1 - power; /* after the point, for two of the error */
+    if (rint(error * pow(10, digits)) >= 100) digits--;
+    if (digits > 12) digits = 12;
+    if (digits >= 0)
+        (void)snprintf(out, FIT_NUMBER, "%.*f(%.0f)", digits, value,
+                       error * pow(10, digits));
+    else
+        (void)snprintf(out, FIT_NUMBER, "%.6g(%.2g)", value, error);
+}
+
+static const char *remark(const nb_fit_value *v)
+{
+    if (v->is_held) return "held, the image does not depend on it";
+    if (v->bound < 0) return "at its lower bound";
+    if (v->bound > 0) return "at its upper bound";
+    return isinf(v->error) ? "free: the data do not tell it" : "";
+}
+
+static void print_value(const nb_fit_result *r, const nb_fit_value *v)
+{
+    char number[FIT_NUMBER], name[80];
+    fit_number(v->value, v->error, number);
+    (void)snprintf(name, sizeof name, "%s%s%.40s", v->param.name, v->shot < 0 ? "" : " of ",
+                   v->shot < 0 ? "" : r->shot[v->shot].name);
+    printf("  %-28s %-22s %-10s from %.7g%s%s\n", name, number,
+           strcmp(v->param.unit, "1") ? v->param.unit : "", v->param.value,
+           *remark(v) ? ", " : "", remark(v));
+}
+
+static void print_factors(const nb_fit_result *r)
+{
+    size_t n = 0, known = 0;
+    double change = 0;
+    for (size_t i = 0; i < r->nvalue; i++) {
+        const nb_fit_value *v = &r->value[i];
+        if (!is_factor(v) || v->is_held) continue;
+        n++;
+        known += v->error < 0.1 * fabs(v->value);
+        change += fabs(v->value - v->param.value) / fmax(fabs(v->param.value), 1e-300);
+    }
+    if (n > 0)
+        printf("  F: the data tell of %zu structure factors, of %zu to 10 %%; they changed "
+               "by %.1f %% on average\n",
+               n, known, 100 * change / (double)n);
+}
+
+static void print_values(const struct fit_job *job, const nb_fit_result *r)
+{
+    enum { OWN_MOST = 100 };
+    size_t own = 0;
+    for (size_t i = 0; i < r->nvalue; i++) {
+        const nb_fit_value *v = &r->value[i];
+        own += v->shot >= 0;
+        if (is_factor(v) || (own > OWN_MOST && v->shot >= 0)) continue;
+        print_value(r, v);
+    }
+    if (own > OWN_MOST)
+        printf("  and %zu more of single images%s\n", own - OWN_MOST,
+               job->run->s->fit.fitfile ? ", in the file" : ": -fitfile writes them all");
+    print_factors(r);
+}
+
+static void print_correlated(const nb_fit_result *r)
+{
+    enum { MOST = 5 };
+    for (size_t i = 0; i < r->ncorrelated && i < MOST; i++) {
+        const nb_fit_correlation *c = &r->correlated[i];
+        printf("%s %s with %s %.3f", i == 0 ? "correlated  " : ",",
+               r->value[c->i].param.name, r->value[c->j].param.name, c->value);
+    }
+    if (r->ncorrelated > MOST) printf(", and %zu pairs more", r->ncorrelated - MOST);
+    if (r->ncorrelated > 0) printf("\n");
+    for (size_t i = 0; i < r->nfree; i++)
+        printf("free         the data do not tell %s\n", r->free[i]);
+}
+
+static void print_left_out(const nb_fit_result *r)
+{
+    for (int64_t i = 0; i < r->nshot; i++)
+        if (r->shot[i].left_out)
+            printf("left out     %s: %s\n", r->shot[i].name, r->shot[i].left_out);
+}
+
+static void print_misfit(const struct fit_job *job, const nb_fit_result *r)
+{
+    nb_fit_misfit misfit;
+    int64_t shot = 0;
+    while (shot < r->nshot && r->shot[shot].left_out) shot++;
+    if (shot == r->nshot || job->run->s->fit.fisher
+        || nb_fit_misfit_get(job->fit, shot, &misfit) != NB_OK)
+        return;
+    printf("residuals    of %s, over their standard deviation: %.3f rms, %+.4f on average\n"
+           "             rms by resolution, A:",
+           r->shot[shot].name, misfit.all.rms, misfit.all.mean);
+    for (int i = 0; i < NB_FIT_SHELLS; i++)
+        if (misfit.shell[i].pixels > 0)
+            printf(" %.2f-%.2f %.2f%s", misfit.shell[i].dmax, misfit.shell[i].dmin,
+                   misfit.shell[i].rms, i + 1 < NB_FIT_SHELLS ? "," : "");
+    printf("\n");
+}
+
+static int64_t pixels_of(const nb_fit_result *r)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < r->nshot; i++)
+        if (!r->shot[i].left_out) n += r->shot[i].pixels;
+    return n;
+}
+
+void fit_report(const struct fit_job *job, const nb_fit_result *r)
+{
+    if (job->run->s->quiet) return;
+    if (job->run->s->fit.fisher)
+        printf("expected     errors of a fit to %lld pixel%s\n", (long long)pixels_of(r),
+               pixels_of(r) == 1 ? "" : "s");
+    else
+        printf("fit          %s\n"
+               "             %d passes, loss %.8g for %lld pixels of %lld image%s\n",
+               r->why, r->passes, r->loss, (long long)pixels_of(r), (long long)r->nshot,
+               r->nshot == 1 ? "" : "s");
+    print_values(job, r);
+    print_correlated(r);
+    print_left_out(r);
+    print_misfit(job, r);
+    (void)fflush(stdout);
+}

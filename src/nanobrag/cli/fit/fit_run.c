@@ -1,0 +1,437 @@
+/*
+ * fit_run.c - fits parameters of the scene to observed images: options, callbacks, files.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "cli/fit/fit_run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Images that stay in memory; more are read again for each pass. */
+enum { KEPT_MOST = 8 };
+
+/* ---- options ---- */
+
+int fit_asked(const struct settings *s)
+{
+    return s->fit.shared || s->fit.own || s->fit.fisher || s->fit.fisher_scan;
+}
+
+static int needs_fit(const struct settings *s, struct messages *messages, int option)
+{
+    if (!s->given[option]) return 0;
+    return message_usage(messages, "%s needs -fit or -fit_each, with the parameters to fit",
+                         option_at(option)->name);
+}
+
+static int check_needs(const struct settings *s, struct messages *messages)
+{
+    static const int fits[] = {OPT_DATA,        OPT_SHOTS,    OPT_DATA_MASK,  OPT_RESTRAIN,
+                               OPT_FITFILE,     OPT_FITIMAGE, OPT_RESUME,     OPT_FISHER,
+                               OPT_FISHER_SCAN, OPT_LOSS,     OPT_SATURATION, OPT_READOUT,
+                               OPT_GAIN,        OPT_PEDESTAL, OPT_DELTA};
+    if (s->fit.shared || s->fit.own) return 0;
+    for (size_t i = 0; i < sizeof fits / sizeof *fits; i++) {
+        const int code = needs_fit(s, messages, fits[i]);
+        if (code) return code;
+    }
+    return 0;
+}
+
+static int check_data(const struct settings *s, struct messages *messages)
+{
+    const int fisher = s->fit.fisher || s->fit.fisher_scan;
+    if (s->given[OPT_DATA] && s->fit.shots)
+        return message_usage(messages, "-data and -shots both name the images; give one");
+    if (!fisher && !s->given[OPT_DATA] && !s->fit.shots)
+        return message_usage(messages, "-fit needs the observed image: -data FILE, or "
+                                       "-fisher for the "
+                                       "errors that one would give");
+    if (fisher && (s->fit.fitfile || s->fit.fitimage || s->fit.resume))
+        return message_usage(messages,
+                             "-fisher and -fisher_scan fit nothing: leave out -fitfile, "
+                             "-fitimage and -resume");
+    if (s->images > 1)
+        return message_usage(messages, "-images and -fit exclude each other: an image of a "
+                                       "fit has its own -phi");
+    return 0;
+}
+
+/* A fit writes no image of the start. */
+static int check_images(const struct settings *s, struct messages *messages)
+{
+    static const int outputs[] = {OPT_FLOATFILE, OPT_DOUBLEFILE, OPT_INTFILE,
+                                  OPT_NOISEFILE, OPT_PGMFILE,    OPT_PNGFILE,
+                                  OPT_GRADIENT,  OPT_JACOBIAN,   OPT_HKLGRADFILE};
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
+        if (s->given[outputs[i]])
+            return message_usage(messages,
+                                 "%s and -fit exclude each other; -fitimage writes the "
+                                 "image of the fit",
+                                 option_at(outputs[i])->name);
+    return 0;
+}
+
+static int check_stdout(const struct settings *s, struct messages *messages)
+{
+    if (outputs_to_stdout(s->fit.fitfile) || outputs_to_stdout(s->fit.fitimage))
+        return message_usage(messages, "-fitfile and -fitimage cannot be written to \"-\"; "
+                                       "name a file");
+    return 0;
+}
+
+int fit_check(const struct settings *s, struct messages *messages)
+{
+    int code = check_needs(s, messages);
+    if (!code && !fit_asked(s)) return 0;
+    if (!code) code = check_data(s, messages);
+    if (!code) code = check_images(s, messages);
+    if (!code) code = check_stdout(s, messages);
+    if (!code && s->fit.fisher_scan) code = fisher_scan_check(s, messages);
+    return code;
+}
+
+/* ---- restraints ---- */
+
+/* Reads NAME=CENTRE:SIGMA or NAME=LOWER..UPPER; the name is cut out of `text`. */
+static int read_restraint(struct messages *messages, const char *text, char *name,
+                          nb_restraint *out)
+{
+    const char *const equals = strchr(text, '=');
+    const char *const range = equals ? strstr(equals, "..") : NULL;
+    const char *const colon = equals ? strchr(equals, ':') : NULL;
+    const char *const middle = range ? range : colon;
+    char first[64];
+    double a, b;
+    if (!equals || !middle || equals == text || middle - equals - 1 >= (int)sizeof first)
+        return message_usage(messages,
+                             "-restrain %s: expected NAME=CENTRE:SIGMA or "
+                             "NAME=LOWER..UPPER",
+                             text);
+    memcpy(first, equals + 1, (size_t)(middle - equals - 1));
+    first[middle - equals - 1] = 0;
+    if (!parse_real(first, &a) || !parse_real(middle + (range ? 2 : 1), &b))
+        return message_usage(messages,
+                             "-restrain %s: expected two numbers after the =", text);
+    if (!range && !(b > 0))
+        return message_usage(messages, "-restrain %s: expected a sigma above 0", text);
+    if (range && !(a < b))
+        return message_usage(messages, "-restrain %s: expected the lower bound first",
+                             text);
+    memcpy(name, text, (size_t)(equals - text));
+    name[equals - text] = 0;
+    out->name = name;
+    if (range)
+        out->lower = a, out->upper = b;
+    else
+        out->centre = a, out->sigma = b;
+    return 0;
+}
+
+static int read_restraints(struct fit_job *job)
+{
+    const struct event_list *const events = job->run->events;
+    job->restraint = calloc(events->n + 1, sizeof *job->restraint);
+    if (!job->restraint) return message_failure(job->run->messages, "out of memory");
+    for (size_t i = 0; i < events->n; i++) {
+        const char *const text = events->at[i].text;
+        if (events->at[i].option != OPT_RESTRAIN) continue;
+        char *const name = malloc(strlen(text) + 1);
+        if (!name) return message_failure(job->run->messages, "out of memory");
+        nb_restraint *const r = &job->restraint[job->nrestraint];
+        const int code = read_restraint(job->run->messages, text, name, r);
+        if (code) {
+            free(name);
+            return code;
+        }
+        job->nrestraint++;
+    }
+    return 0;
+}
+
+/* ---- callbacks ---- */
+
+static void note_saturated(struct fit_job *job, const struct fit_image *image)
+{
+    job->saturated += image->saturated;
+    job->nsaturated += image->saturated > 0;
+}
+
+static nb_shot shot_of(const struct fit_job *job, size_t i, const struct fit_image *image)
+{
+    const struct settings *const s = job->run->s;
+    const char *const file = job->sources.at[i].file;
+    return (nb_shot){.scene = &image->scene,
+                     .options = &s->how,
+                     .name = file ? file : "the scene",
+                     .target = {.kind = s->fit.loss,
+                                .observed = file ? &image->observed : NULL,
+                                .weight = image->weight ? &image->weights : NULL,
+                                .sigma_readout = s->fit.readout,
+                                .delta = s->fit.delta,
+                                .saturation = file ? image->saturation : 0}};
+}
+
+/* The library calls this from any thread, one call at a time. */
+static nb_status load(void *user, int64_t shot, nb_shot *out)
+{
+    struct fit_job *const job = user;
+    const size_t i = (size_t)shot;
+    struct fit_image *image = job->kept ? &job->kept[i] : malloc(sizeof *image);
+    if (!image) return NB_ERR_MEMORY;
+    if (!job->kept || !image->sim) {
+        const nb_status status =
+            fit_image_read(job->run, job->loading, &job->sources.at[i], image, job->why);
+        if (status != NB_OK) {
+            fit_image_free(image);
+            if (!job->kept) free(image);
+            if (job->sources.n > 1) message_warning(job->run->messages, "%s", job->why);
+            return status;
+        }
+        if (!job->fit) note_saturated(job, image);
+    }
+    *out = shot_of(job, i, image);
+    return NB_OK;
+}
+
+static void unload(void *user, int64_t shot, nb_shot *loaded)
+{
+    struct fit_job *const job = user;
+    (void)shot;
+    if (job->kept) return;
+    /* the scene is a member of the image */
+    struct fit_image *const image =
+        (struct fit_image *)((char *)(uintptr_t)loaded->scene
+                             - offsetof(struct fit_image, scene));
+    fit_image_free(image);
+    free(image);
+}
+
+static void print_pass(const struct fit_job *job, const nb_fit_state *state)
+{
+    static const char *const stages[] = {"broad spots", "widths held", "all free"};
+    struct progress_line *const line = &job->run->progress;
+    progress_line_end(line);
+    if (line->kind != PROGRESS_TERMINAL) return;
+    (void)fprintf(stderr, "pass %3d  %-11s  loss %.8g, to gain %.3g", state->passes,
+                  stages[state->stage], state->loss, state->gain);
+    if (state->alone > 0)
+        (void)fprintf(stderr, ", %lld images alone", (long long)state->alone);
+    (void)fprintf(stderr, "\n");
+}
+
+static int on_pass(void *user, const nb_fit_state *state)
+{
+    struct fit_job *const job = user;
+    const char *const path = job->run->s->fit.fitfile;
+    job->passes = state->passes;
+    print_pass(job, state);
+    if (path && nb_fit_write(job->fit, path) != NB_OK) {
+        job->code = message_status(job->run->messages, NB_ERR_FILE,
+                                   nb_context_message(job->run->ctx), 1);
+        return 1;
+    }
+    progress_line_part(&job->run->progress, "pass", 0, 1);
+    return progress_line_interrupted();
+}
+
+nb_fit_options fit_options_of(struct fit_job *job)
+{
+    const struct settings *const s = job->run->s;
+    return (nb_fit_options){.shared = job->shared,
+                            .own = job->own,
+                            .coarse = s->fit.coarse,
+                            .passes = s->fit.passes,
+                            .seconds = s->fit.seconds,
+                            .restraint = job->restraint,
+                            .nrestraint = job->nrestraint,
+                            .load = load,
+                            .unload = unload,
+                            .progress = on_pass,
+                            .user = job};
+}
+
+/* ---- the steps ---- */
+
+static int failed(struct fit_job *job, nb_status status)
+{
+    struct run *const run = job->run;
+    progress_line_end(&run->progress);
+    if (job->code) return job->code;
+    if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
+    if (*job->why && job->sources.n == 1)
+        return message_status(run->messages, status, job->why, 0);
+    return message_status(run->messages, status, nb_context_message(run->ctx), 0);
+}
+
+/* The names of a list as the library takes them, separated by blanks: it refuses one that
+ * is free twice. Blanks in brackets are dropped. */
+static char *separated(const char *list)
+{
+    char *const out = malloc(strlen(list) + 1);
+    char *to = out;
+    int inside = 0;
+    for (; out && *list; list++) {
+        inside = (inside || *list == '[') && *list != ']';
+        if (inside && *list == ' ') continue;
+        *to++ = *list == ',' && !inside ? ' ' : *list;
+    }
+    if (out) *to = 0;
+    return out;
+}
+
+static int names_of(struct fit_job *job, int option, const char *list, char **out)
+{
+    char *known;
+    if (!list) return 0;
+    const int code = params_list(job->run->messages, option, list, &known);
+    if (code) return code;
+    free(known);
+    *out = separated(strcmp(list, "all") == 0 ? "*" : list);
+    return *out ? 0 : message_failure(job->run->messages, "out of memory");
+}
+
+static int prepare(struct fit_job *job)
+{
+    struct run *const run = job->run;
+    int code = names_of(job, OPT_FIT, run->s->fit.shared, &job->shared);
+    if (!code) code = names_of(job, OPT_FIT_EACH, run->s->fit.own, &job->own);
+    if (!code) code = read_restraints(job);
+    if (!code) code = fit_sources_read(run, &job->sources);
+    if (code) return code;
+    if (job->sources.n <= KEPT_MOST) job->kept = calloc(job->sources.n, sizeof *job->kept);
+    const nb_context_options options = {.threads = 1};
+    if (nb_context_create(NB_API_VERSION, &options, &job->loading) != NB_OK)
+        return message_failure(run->messages, "out of memory for a fit");
+    return 0;
+}
+
+static int create(struct fit_job *job)
+{
+    struct run *const run = job->run;
+    const nb_fit_options options = fit_options_of(job);
+    const int64_t n = (int64_t)job->sources.n;
+    const nb_status status = run->s->fit.fisher
+                                 ? nb_fisher(run->ctx, n, NULL, &options, &job->fit)
+                                 : nb_fit_create(run->ctx, n, NULL, &options, &job->fit);
+    if (status != NB_OK) return failed(job, status);
+    if (job->saturated > 0)
+        message_warning(run->messages,
+                        "%lld pixels of %zu image%s are saturated: they count as \"at "
+                        "least "
+                        "so many photons\"",
+                        (long long)job->saturated, job->nsaturated,
+                        job->nsaturated == 1 ? "" : "s");
+    if (!run->s->fit.resume) return 0;
+    const nb_status read = nb_fit_read(job->fit, run->s->fit.resume);
+    return read == NB_OK ? 0 : failed(job, read);
+}
+
+/* Writes one image of the fit. */
+static int write_image(struct fit_job *job, int64_t shot, float *pixels)
+{
+    struct run *const run = job->run;
+    const nb_description *const d = &run->description;
+    const char *const pattern = run->s->fit.fitimage;
+    char *const path = output_name(pattern, (int)shot, job->sources.n > 1);
+    nb_array image = nb_array_f32(pixels, d->nslow, d->nfast);
+    if (!path) return message_failure(run->messages, "out of memory");
+    nb_status status = nb_fit_image(job->fit, shot, run->s->fit.fitimage_kind, &image);
+    const int computed = status == NB_OK;
+    if (computed) status = nb_raw_write(run->ctx, path, &image, 32);
+    free(path);
+    if (status == NB_OK) return 0;
+    return message_status(run->messages, status, nb_context_message(run->ctx), computed);
+}
+
+static int write_images(struct fit_job *job)
+{
+    struct run *const run = job->run;
+    nb_fit_result result;
+    const size_t pixels = (size_t)run->description.nfast * (size_t)run->description.nslow;
+    if (!run->s->fit.fitimage) return 0;
+    const nb_status status = nb_fit_result_get(job->fit, &result);
+    if (status != NB_OK) return failed(job, status);
+    float *const memory = malloc(pixels * sizeof *memory);
+    int code = memory ? 0 : message_failure(run->messages, "out of memory for an image");
+    for (int64_t shot = 0; shot < result.nshot && !code; shot++)
+        if (!result.shot[shot].left_out) code = write_image(job, shot, memory);
+    free(memory);
+    return code;
+}
+
+/* What is worth saving of a fit that was stopped. */
+static void tell_interrupt(const struct fit_job *job)
+{
+    const char *const path = job->run->s->fit.fitfile;
+    (void)fflush(stdout);
+    (void)fprintf(stderr, "nanobrag: interrupted after %d passes", job->passes);
+    if (path && job->passes > 0)
+        (void)fprintf(stderr, "; %s holds them, go on by -resume %s\n", path, path);
+    else
+        (void)fprintf(stderr, "; nothing was written\n");
+}
+
+static int finish(struct fit_job *job)
+{
+    struct run *const run = job->run;
+    nb_fit_result result;
+    const nb_status status = nb_fit_result_get(job->fit, &result);
+    if (status != NB_OK) return failed(job, status);
+    fit_report(job, &result);
+    int code = 0;
+    if (run->s->fit.fitfile) {
+        const nb_status written = nb_fit_write(job->fit, run->s->fit.fitfile);
+        if (written != NB_OK)
+            code = message_status(run->messages, written, nb_context_message(run->ctx), 1);
+    }
+    if (!code) code = write_images(job);
+    run->fit = job;
+    if (!code && run->s->json) code = json_write(run, run->s->json);
+    run->fit = NULL;
+    return code;
+}
+
+static int minimise(struct fit_job *job)
+{
+    if (job->run->s->fit.fisher) return 0;
+    progress_line_part(&job->run->progress, "pass", 0, 1);
+    *job->why = 0;
+    const nb_status status = nb_fit_run(job->fit);
+    progress_line_end(&job->run->progress);
+    return status == NB_OK ? 0 : failed(job, status);
+}
+
+static void free_job(struct fit_job *job)
+{
+    nb_fit_free(job->fit);
+    for (size_t i = 0; job->kept && i < job->sources.n; i++) fit_image_free(&job->kept[i]);
+    for (size_t i = 0; i < job->nrestraint; i++)
+        free((void *)(uintptr_t)job->restraint[i].name);
+    free(job->restraint);
+    free(job->kept);
+    free(job->shared);
+    free(job->own);
+    fit_sources_free(&job->sources);
+    nb_context_free(job->loading);
+}
+
+int fit_run(struct run *run)
+{
+    struct fit_job job = {.run = run};
+    int code = prepare(&job);
+    if (!code && run->s->fit.fisher_scan) {
+        code = fisher_scan_run(&job);
+        free_job(&job);
+        return code;
+    }
+    if (!code) code = create(&job);
+    if (!code) code = minimise(&job);
+    if (code == EXIT_INTERRUPTED) tell_interrupt(&job);
+    if (!code) code = finish(&job);
+    free_job(&job);
+    return code;
+}

@@ -1,0 +1,107 @@
+/*
+ * fit_run.h - fits of a run: -fit, -fit_each, -fisher and -fisher_scan.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_CLI_FIT_FIT_RUN_H
+#define NB_CLI_FIT_FIT_RUN_H
+
+#include <nanobrag/nanobrag.h>
+
+#include "cli/run.h"
+
+/* One image of a fit: its file, and the numbers at which its scene differs from that of the
+ * command line. */
+struct fit_source {
+    char *file; /* as the user wrote it; NULL: -fisher without data */
+    char *names; /* parameters that are set, as nb_simulator_create() takes them */
+    double *values; /* (nvalue), in the order of names */
+    size_t nvalue;
+};
+
+struct fit_sources {
+    size_t n;
+    struct fit_source *at;
+};
+
+/* An image in memory, and the scene that it is compared with. */
+struct fit_image {
+    nb_simulator *sim; /* holds what the scene points to */
+    nb_scene scene;
+    float *photons, *weight; /* weight: NULL without a mask */
+    nb_array observed, weights;
+    double saturation; /* photons; 0: none */
+    int64_t saturated, counted; /* pixels of the data: full ones, and those that count */
+};
+
+/* ---- fit_sources.c: -data and -shots ---- */
+
+/* Gathers the images of a command line. Returns 0 or the exit status. */
+int fit_sources_read(struct run *run, struct fit_sources *out);
+void fit_sources_free(struct fit_sources *sources);
+
+/* ---- fit_image.c ---- */
+
+/* Reads an image and makes its scene, in a context of its own since that of the fit is in
+ * use. Returns NB_OK, or a failure with its message in `why`. */
+enum { FIT_WHY = 1024 };
+nb_status fit_image_read(const struct run *run, nb_context *ctx,
+                         const struct fit_source *source, struct fit_image *out,
+                         char why[FIT_WHY]);
+void fit_image_free(struct fit_image *image);
+
+/* ---- fit_run.c ---- */
+
+/* 1 when a fit, or the errors of one, are asked for. */
+int fit_asked(const struct settings *s);
+
+/* Refuses options that need others, before any file is read. Returns 0 or the exit status.
+ */
+int fit_check(const struct settings *s, struct messages *messages);
+
+/* Runs it, from the report to the files. Returns the exit status. */
+int fit_run(struct run *run);
+
+/* What the parts of a fit share. */
+struct fit_job {
+    struct run *run;
+    nb_context *loading; /* of load(), which any thread may call */
+    struct fit_sources sources;
+    struct fit_image *kept; /* (sources.n) those that stay in memory; NULL: none do */
+    char *shared, *own; /* names, as the library takes them */
+    nb_restraint *restraint;
+    size_t nrestraint;
+    nb_fit *fit;
+    int64_t saturated; /* pixels of the images read first */
+    size_t nsaturated; /* images that have such */
+    int passes; /* reported so far */
+    int code; /* exit status of a failure within a callback */
+    char why[FIT_WHY];
+};
+
+/* ---- fit_report.c ---- */
+
+void fit_report(const struct fit_job *job, const nb_fit_result *result);
+
+/* Writes VALUE(ERROR), both to two digits of the error, or VALUE where there is none. */
+enum { FIT_NUMBER = 48 };
+void fit_number(double value, double error, char out[FIT_NUMBER]);
+
+/* ---- fisher_scan.c ---- */
+
+/* Checks NAME=FROM:TO:STEP. Returns 0 or the exit status. */
+int fisher_scan_check(const struct settings *s, struct messages *messages);
+
+/* Prints expected errors for each value. Returns the exit status. */
+int fisher_scan_run(struct fit_job *job);
+
+/* The options of the library for a job. */
+nb_fit_options fit_options_of(struct fit_job *job);
+
+/* ---- fit_json.c ---- */
+
+struct cJSON;
+/* Adds the result to the document of -json. */
+void fit_json(struct cJSON *root, const struct fit_job *job);
+
+#endif

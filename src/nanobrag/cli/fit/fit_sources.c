@@ -1,0 +1,209 @@
+/*
+ * fit_sources.c - the images of a fit: those of -data, or a list of -shots in JSON,
+ *
+ *   [ {"data": "a.img", "misset": [10, 20, 30], "scale": 0.8}, ... ]
+ *
+ * where members besides "data" set parameters of that image's scene, a group of parameters
+ * by as many numbers.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef NANOBRAG_CJSON
+#include <cjson/cJSON.h>
+#endif
+
+#include "cli/fit/fit_run.h"
+
+void fit_sources_free(struct fit_sources *sources)
+{
+    for (size_t i = 0; i < sources->n; i++) {
+        free(sources->at[i].file);
+        free(sources->at[i].names);
+        free(sources->at[i].values);
+    }
+    free(sources->at);
+    memset(sources, 0, sizeof *sources);
+}
+
+static int add(struct run *run, struct fit_sources *out, const char *file)
+{
+    struct fit_source *at = realloc(out->at, (out->n + 1) * sizeof *at);
+    if (at) out->at = at;
+    char *const copy = at && file ? strdup(file) : NULL;
+    if (!at || (file && !copy))
+        return message_failure(run->messages, "out of memory for the images of a fit");
+    at[out->n++] = (struct fit_source){.file = copy};
+    return 0;
+}
+
+#ifdef NANOBRAG_CJSON
+
+/* ---- -shots ---- */
+
+static int wrong(struct run *run, size_t entry, const char *what)
+{
+    return message_usage(run->messages, "%s: entry %zu: %s", run->s->fit.shots, entry + 1,
+                         what);
+}
+
+/* The numbers of a member: one, or those of an array. Returns how many, 0 for others. */
+static size_t numbers_of(const cJSON *member, double *values, size_t room)
+{
+    const cJSON *item;
+    size_t n = 0;
+    if (cJSON_IsNumber(member)) {
+        values[0] = member->valuedouble;
+        return 1;
+    }
+    if (!cJSON_IsArray(member)) return 0;
+    cJSON_ArrayForEach(item, member)
+    {
+        if (!cJSON_IsNumber(item) || n == room) return 0;
+        values[n++] = item->valuedouble;
+    }
+    return n;
+}
+
+/* Adds the name and the numbers of a member to those that are set. */
+static int add_member(struct run *run, size_t entry, const cJSON *member,
+                      struct fit_source *source)
+{
+    enum { MOST = 10000 };
+    const size_t length = source->names ? strlen(source->names) : 0;
+    double *numbers = malloc(MOST * sizeof *numbers);
+    char *names = realloc(source->names, length + strlen(member->string) + 2);
+    if (names) source->names = names;
+    const size_t n = numbers ? numbers_of(member, numbers, MOST) : 0;
+    double *values = realloc(source->values, (source->nvalue + n + 1) * sizeof *values);
+    if (values) source->values = values;
+    int code = 0;
+    if (!numbers || !names || !values)
+        code = message_failure(run->messages, "out of memory for %s", run->s->fit.shots);
+    else if (n == 0) {
+        char what[200];
+        (void)snprintf(what, sizeof what, "\"%.100s\" is no number and no array of numbers",
+                       member->string);
+        code = wrong(run, entry, what);
+    } else {
+        (void)sprintf(names + length, "%s ", member->string);
+        memcpy(values + source->nvalue, numbers, n * sizeof *values);
+        source->nvalue += n;
+    }
+    free(numbers);
+    return code;
+}
+
+/* A simulator says whether the names are parameters, and how many they are. */
+static int check_names(struct run *run, size_t entry, const struct fit_source *source)
+{
+    nb_simulator *sim = NULL;
+    if (!source->names) return 0;
+    const nb_status status =
+        nb_simulator_create(run->ctx, &run->resolved, source->names, &run->s->how, &sim);
+    const size_t n = nb_nparam(sim);
+    nb_simulator_free(sim);
+    if (status != NB_OK) return wrong(run, entry, nb_context_message(run->ctx));
+    if (n == source->nvalue) return 0;
+    char what[300];
+    (void)snprintf(what, sizeof what,
+                   "%.150s are %zu parameters, but %zu numbers are given", source->names, n,
+                   source->nvalue);
+    return wrong(run, entry, what);
+}
+
+static int add_entry(struct run *run, size_t entry, const cJSON *from,
+                     struct fit_sources *out)
+{
+    const cJSON *const data = cJSON_GetObjectItemCaseSensitive(from, "data");
+    const cJSON *member;
+    if (!cJSON_IsObject(from)) return wrong(run, entry, "expected an object in braces");
+    if (!cJSON_IsString(data) && !run->s->fit.fisher)
+        return wrong(run, entry, "expected \"data\": \"FILE\"");
+    int code = add(run, out, cJSON_IsString(data) ? data->valuestring : NULL);
+    if (code) return code;
+    cJSON_ArrayForEach(member, from)
+    {
+        if (strcmp(member->string, "data") == 0) continue;
+        code = add_member(run, entry, member, &out->at[out->n - 1]);
+        if (code) return code;
+    }
+    return check_names(run, entry, &out->at[out->n - 1]);
+}
+
+static char *read_text(const char *path)
+{
+    enum { MOST = 1 << 28 };
+    FILE *file = fopen(path, "rb");
+    char *text = NULL;
+    size_t n = 0, room = 0;
+    while (file && n < MOST) {
+        if (n + 1 >= room) {
+            room = 2 * room + 65536;
+            char *more = realloc(text, room);
+            if (!more) break;
+            text = more;
+        }
+        const size_t got = fread(text + n, 1, room - n - 1, file);
+        n += got;
+        text[n] = 0;
+        if (got == 0) break;
+    }
+    if (file) (void)fclose(file);
+    return text;
+}
+
+static int read_shots(struct run *run, struct fit_sources *out)
+{
+    const char *const path = run->s->fit.shots;
+    char *const text = read_text(path);
+    if (!text) return message_usage(run->messages, "%s: cannot be read", path);
+    const char *end = NULL;
+    cJSON *root = cJSON_ParseWithOpts(text, &end, 0);
+    int code = 0;
+    if (!root) {
+        int line = 1;
+        for (const char *p = text; p < end; p++) line += *p == '\n';
+        code = message_usage(run->messages, "%s, line %d: expected JSON", path, line);
+    } else if (!cJSON_IsArray(root) || cJSON_GetArraySize(root) == 0)
+        code = message_usage(run->messages,
+                             "%s: expected an array of images, [{\"data\": \"FILE\"}, ...]",
+                             path);
+    size_t entry = 0;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, root)
+    {
+        if (code) break;
+        code = add_entry(run, entry++, item, out);
+    }
+    cJSON_Delete(root);
+    free(text);
+    return code;
+}
+
+#else
+
+static int read_shots(struct run *run, struct fit_sources *out)
+{
+    (void)out;
+    return message_usage(run->messages, "-shots %s: this build lacks cJSON",
+                         run->s->fit.shots);
+}
+
+#endif
+
+int fit_sources_read(struct run *run, struct fit_sources *out)
+{
+    const struct event_list *const events = run->events;
+    if (run->s->fit.shots) return read_shots(run, out);
+    for (size_t i = 0; i < events->n; i++) {
+        if (events->at[i].option != OPT_DATA) continue;
+        const int code = add(run, out, events->at[i].text);
+        if (code) return code;
+    }
+    return out->n == 0 && run->s->fit.fisher ? add(run, out, NULL) : 0;
+}

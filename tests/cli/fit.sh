@@ -1,0 +1,157 @@
+#!/bin/sh
+# fit.sh PROGRAM DATA - -fit: what an image with noise was computed from is found within its
+# errors, by one image and by several; bad input. SPDX-License-Identifier: MIT
+. "$(dirname "$0")/lib.sh"
+
+if ! "$program" -version | grep -q lapack || ! "$program" -version | grep -q cjson; then
+    run $scene -fit scale -fisher
+    is "without LAPACK a fit is refused" grep -q LAPACK err
+    echo "ok - # skip this build has no LAPACK or no cJSON"
+    exit 77
+fi
+
+still="-cell 50 60 70 90 90 90 -default_F 100 -N 8 -gauss_xtal -mosaic_domains 12 -fluence 1e28 \
+    -detpixels 64 -pixel 1.2 -oversample 1 -water 0.02"
+for i in 1 2; do
+    run $still -misset 10 20 $((30 * i)) -mosaic 0.4 -seed $i -noisefile n_00$i.img -floatfile f$i.bin
+    cp work/n_00$i.img work/f$i.bin .
+done
+truth="cell_a=50 misset_x=10 misset_y=20 misset_z=30 mosaic=0.4 scale=1"
+
+# within FILE NAME=VALUE...: each value of a fit within five of its errors
+within()
+{
+    python3 - "$@" << 'PY'
+import json, sys
+found = {}
+for v in json.load(open(sys.argv[1]))["values"]:
+    found.setdefault(v["name"], []).append(v)
+bad = 0
+for word in sys.argv[2:]:
+    name, value = word.split("=")
+    for v in found[name]:
+        pull = (v["value"] - float(value)) / v["error"]
+        print("# %s %.6g +- %.2g, true %s: %.2f errors, 5 allowed"
+              % (name, v["value"], v["error"], value, pull))
+        bad += not abs(pull) < 5
+sys.exit(bad > 0)
+PY
+}
+
+have_python=$(command -v python3 || true)
+free="cell_a,misset,mosaic,scale"
+off="-misset 10.1 19.9 30.1 -mosaic 0.5 -param scale=0.8 -param cell_a=50.1"
+
+# ---- one image ----
+inputs="n_001.img f1.bin"
+run $still $off -fit $free -data n_001.img -fitfile fit.json -fitimage model.bin -json run.json
+is "a fit" [ "$code" -eq 0 ]
+is "says that it converged" grep -q '^fit  *converged' out
+is "and prints values with errors" grep -q '^  cell_a  *[0-9.]*([0-9]*) *A' out
+cp work/fit.json work/model.bin work/run.json . 2> /dev/null
+[ -z "$have_python" ] || is "within its errors" within fit.json $truth
+is "writes the image of the fit" [ "$(wc -c < model.bin)" -eq 16384 ]
+is "and tells of it in -json" grep -q '"converged' run.json
+run $still $off -fit $free -data n_001.img -fitimage z.bin -fitimage_kind z
+[ -z "$have_python" ] || is "z has variance 1" python3 -c '
+import array
+z = array.array("f", open("work/z.bin", "rb").read())
+rms = (sum(x * x for x in z) / len(z)) ** 0.5
+print("# rms %.3f, 0.9 to 1.1 allowed" % rms)
+raise SystemExit(not 0.9 < rms < 1.1)'
+run $still $off -fit $free -data f1.bin -loss gauss -fitfile fit.json
+is "raw floats" [ "$code" -eq 0 ]
+cp n_001.img mask.img
+inputs="n_001.img f1.bin"
+run $still $off -fit $free -data n_001.img -data_mask f1.bin -quiet
+is "a mask; -quiet prints nothing" [ "$code" -eq 0 -a ! -s out ]
+
+# ---- stopped and gone on ----
+run $still $off -fit $free -data n_001.img -fit_passes 2 -fitfile part.json
+is "a limit" grep -q 'ended after 2 passes' out
+cp work/part.json .
+inputs="n_001.img part.json"
+run $still $off -fit $free -data n_001.img -resume part.json -fitfile whole.json
+strip() { grep -v -e '"why"' -e '"end"' "$1"; }
+cmp_fits() { strip work/whole.json > a.json; strip fit.json > b.json; cmp -s a.json b.json; }
+inputs="n_001.img"
+run $still $off -fit $free -data n_001.img -fitfile fit.json
+cp work/fit.json .
+inputs="n_001.img part.json"
+run $still $off -fit $free -data n_001.img -resume part.json -fitfile whole.json
+is "goes on with the bits of a fit that was not stopped" cmp_fits
+run $still $off -fit $free -data n_001.img -distance 101 -resume part.json
+is "not with another scene" grep -q "origin of n_001.img is 100 there and 101 here" err
+is "exit status 2" [ "$code" -eq 2 ]
+
+# ---- several images ----
+cat > shots.json << 'J'
+[{"data": "n_001.img", "misset": [10.05, 19.95, 30.05], "scale": 0.9},
+ {"data": "n_002.img", "misset": [9.95, 20.05, 59.95]}]
+J
+inputs="n_001.img n_002.img shots.json"
+run $still -mosaic 0.5 -fit cell_a,mosaic -fit_each misset,scale -shots shots.json -fitfile both.json
+is "two images together" [ "$code" -eq 0 ]
+cp work/both.json .
+[ -z "$have_python" ] || is "within errors" within both.json cell_a=50 mosaic=0.4 misset_x=10 scale=1
+printf '[{"data": "n_001.img"}, {"data": "gone.img"}]' > shots.json
+run $still $off -fit $free -shots shots.json
+is "an image that is missing is left out" grep -q '^left out *shot 1' out
+
+# ---- restraints, and errors without data ----
+inputs="n_001.img"
+run $still $off -fit $free -data n_001.img -restrain mosaic=0.45..0.6
+is "bounds" grep -q '^  mosaic.* at its lower bound' out
+run $still $off -fit $free -data n_001.img -restrain cell_a=50.05:0.00001
+is "a restraint" grep -q '^  cell_a  *50\.0[45]' out
+inputs=
+accepts '^  cell_a  *50.00*([0-9]*)' $still -misset 10 20 30 -mosaic 0.4 -fit $free -fisher
+run $still -misset 10 20 30 -mosaic 0.4 -fit $free -fisher_scan distance=80:120:20
+is "a table against distance" [ "$(grep -c '^ *[0-9]' out)" -eq 3 ]
+inputs="f1.bin"
+run $still $off -water 0 -fit cell_a,scale,fluence -data f1.bin -loss gauss
+is "what the data leave free" grep -q '^free  *the data do not tell .*scale.*fluence' out
+
+# ---- bad input ----
+bad="$still -mosaic 0.4"
+inputs="n_001.img f1.bin"
+refuses 2 'no parameter "foo"' $bad -fit foo -data n_001.img
+refuses 2 'scale is named twice' $bad -fit scale,scale -data n_001.img
+refuses 2 'scale is named twice' $bad -fit scale -fit_each scale -data n_001.img
+refuses 2 'cannot read' $bad -fit scale -data none.img
+refuses 2 '64 x 64 pixels, the detector 32 x 32' $bad -detpixels 32 -fit scale -data n_001.img
+refuses 2 'bytes, expected' $bad -detpixels 32 -fit scale -data f1.bin
+refuses 2 'greater than 0' $bad -fit scale -data n_001.img -gain -1
+refuses 2 'must not be negative' $bad -fit scale -data n_001.img -readout -1
+refuses 2 'outside its bounds' $bad -fit scale -data n_001.img -restrain scale=2..3
+refuses 2 'no free parameter' $bad -fit scale -data n_001.img -restrain mosaic=2..3
+refuses 2 'sigma above 0' $bad -fit scale -data n_001.img -restrain scale=1:0
+refuses 2 'NAME=CENTRE:SIGMA' $bad -fit scale -data n_001.img -restrain scale
+refuses 2 'every pixel .* saturated' $bad -fit scale -data n_001.img -pedestal 0 -saturation 1
+refuses 2 'not above the pedestal' $bad -fit scale -data n_001.img -saturation 1
+refuses 2 'NAME=FROM:TO:STEP' $bad -fit scale -fisher_scan distance=3
+refuses 2 'needs the observed image' $bad -fit scale
+refuses 2 'needs -fit' $bad -data n_001.img
+refuses 2 'exclude each other' $bad -fit scale -data n_001.img -floatfile x.bin
+refuses 2 'give one' $bad -fit scale -data n_001.img -shots shots.json
+refuses 2 'fit nothing' $bad -fit scale -fisher -fitfile x.json
+head -c 16384 /dev/zero > zero.bin
+printf '\000\000\300\177' > nan.bin
+tail -c 16380 f1.bin >> nan.bin
+inputs="n_001.img zero.bin nan.bin"
+refuses 2 'every pixel is masked' $bad -fit scale -data n_001.img -data_mask zero.bin
+refuses 2 'pixel fast 0 slow 0 is nan' $bad -fit scale -data nan.bin
+for text in '{' '{}' '[]' '[1]' '[{"misset": 1}]' '[{"data": "n_001.img", "misset": 1}]' \
+    '[{"data": "n_001.img", "foo": 1}]' '[{"data": "n_001.img", "scale": "1"}]'; do
+    printf '%s' "$text" > shots.json
+    inputs="n_001.img shots.json"
+    refuses 2 shots.json $bad -fit scale -shots shots.json
+done
+printf '0 8 0 99\n' > boxes.txt
+inputs="n_001.img boxes.txt"
+refuses 2 'boxes.txt' $bad -fit scale -data n_001.img -boxes boxes.txt
+printf '{"nanobrag_fit": 1}' > fit.json
+inputs="n_001.img fit.json"
+refuses 2 'fit.json' $bad -fit scale -data n_001.img -resume fit.json
+
+finish
