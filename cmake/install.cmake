@@ -3,7 +3,8 @@ include(CMakePackageConfigHelpers)
 
 install(TARGETS nanobrag nanobrag_static EXPORT nanobragTargets)
 install(TARGETS nanobrag_program)
-install(DIRECTORY include/nanobrag TYPE INCLUDE FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY include/nanobrag TYPE INCLUDE FILES_MATCHING PATTERN "*.h"
+        PATTERN mpi.h EXCLUDE)
 install(FILES LICENSE CITATION.cff README.md TYPE DOC)
 # README's links and commands work there too
 install(DIRECTORY docs examples TYPE DOC PATTERN CMakeLists.txt EXCLUDE
@@ -28,6 +29,16 @@ file(RELATIVE_PATH nanobrag_pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(cmake/nanobrag.pc.in nanobrag.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/nanobrag.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# a component of its own: who has no MPI finds nanobrag
+if(NANOBRAG_WITH_MPI)
+  install(TARGETS nanobrag_mpi EXPORT nanobrag_mpiTargets)
+  install(EXPORT nanobrag_mpiTargets NAMESPACE nanobrag:: DESTINATION ${nanobrag_config_dir})
+  install(FILES include/nanobrag/mpi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/nanobrag)
+  configure_file(cmake/nanobrag_mpi.pc.in nanobrag_mpi.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/nanobrag_mpi.pc
+          DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
 
 if(NANOBRAG_INSTALL_NANOBRAGG_LINK)
   install(CODE "

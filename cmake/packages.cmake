@@ -60,6 +60,12 @@ if(NANOBRAG_NLOPT)
 endif()
 nanobrag_package(NLOPT NLOPT_FOUND "fits of more than 200 parameters" "libnlopt-dev")
 
+if(NANOBRAG_MPI)
+  set(MPI_CXX_SKIP_MPICXX ON)
+  find_package(MPI QUIET COMPONENTS C)
+endif()
+nanobrag_package(MPI MPI_C_FOUND "nanobrag_mpi (fits by several processes)" "libopenmpi-dev")
+
 # Static copies of them, for the program alone. Nothing is missing without.
 set(NANOBRAG_ARCHIVES "")
 if(CMAKE_SYSTEM_NAME STREQUAL Linux)
