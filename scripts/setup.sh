@@ -1,7 +1,7 @@
 #!/bin/sh
 # setup.sh - installs what building nanobrag needs and this machine lacks.
 #
-#   scripts/setup.sh            compiler, CMake, Ninja, FFTW, cJSON, libpng
+#   scripts/setup.sh            compiler, CMake, Ninja, FFTW, cJSON, libpng, LAPACK, NLopt
 #   scripts/setup.sh --tests    and what the tests need
 #   scripts/setup.sh --dev      and what .ci/run needs
 #   scripts/setup.sh --dials    and DIALS, for the closed loop (about 2 GB)
@@ -54,6 +54,8 @@ if [ $libraries = 1 ]; then
     header_of fftw3.h libfftw3-dev
     header_of cjson/cJSON.h libcjson-dev
     header_of png.h libpng-dev
+    header_of lapacke.h liblapacke-dev
+    header_of nlopt.h libnlopt-dev
 fi
 if [ $tests = 1 ]; then
     command_of g++ g++
