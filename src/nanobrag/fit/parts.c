@@ -81,29 +81,45 @@ static int is_count(double value, double most)
     return value >= 0 && value <= most && value == (double)(size_t)value;
 }
 
-/* Takes one part. Returns 0 if it is not one of this request, or if there is no memory. */
-static int read_part(nb_fit *fit, const double *part, size_t size)
+/* Checks the head of a part, and sets which shots and how many nodes it holds. */
+static int read_head(const nb_fit *fit, const double *part, size_t size, size_t *first,
+                     size_t *nshot, size_t *nnode)
 {
-    const size_t end = fit->at.end, own_end = fit->at.own_end, all = fit->layout.nshot;
-    const double *from = part + HEAD;
-    size_t first, nshot, nnode;
+    const size_t all = fit->layout.nshot;
 
     if (size < HEAD || part[0] != fit->request || !is_count(part[1], (double)all)
         || !is_count(part[2], (double)all) || !is_count(part[3], (double)part_most(fit)))
         return 0;
-    first = (size_t)part[1], nshot = (size_t)part[2], nnode = (size_t)part[3];
-    if (first + nshot > all || size != HEAD + nnode * (2 + end) + nshot * (1 + own_end))
-        return 0;
-    for (size_t i = 0; i < nnode; i++, from += 2 + end) {
-        if (!is_count(from[0], fit->sums.root) || !is_count(from[1], (double)all)) return 0;
-        if (!sums_add(&fit->sums, (int)from[0], (size_t)from[1], from + 2)) return 0;
+    *first = (size_t)part[1], *nshot = (size_t)part[2], *nnode = (size_t)part[3];
+    return *first + *nshot <= all
+           && size == HEAD + *nnode * (2 + fit->at.end) + *nshot * (1 + fit->at.own_end);
+}
+
+static nb_status refuse(const nb_fit *fit, int i)
+{
+    return fail(fit->ctx, NB_ERR_ARGUMENT,
+                "part %d is not one of nb_fit_part() for this request", i);
+}
+
+static nb_status read_part(nb_fit *fit, int i, const double *part, size_t size)
+{
+    const size_t end = fit->at.end, own_end = fit->at.own_end;
+    const double *from = part + HEAD, all = (double)fit->layout.nshot;
+    size_t first, nshot, nnode;
+
+    if (!read_head(fit, part, size, &first, &nshot, &nnode)) return refuse(fit, i);
+    for (size_t node = 0; node < nnode; node++, from += 2 + end) {
+        if (!is_count(from[0], fit->sums.root) || !is_count(from[1], all))
+            return refuse(fit, i);
+        if (!sums_add(&fit->sums, (int)from[0], (size_t)from[1], from + 2))
+            return fail_memory(fit->ctx, "the sums of a fit");
     }
     for (size_t shot = first; shot < first + nshot; shot++, from += 1 + own_end) {
-        if (!is_count(from[0], FIT_SKIPPED)) return 0;
+        if (!is_count(from[0], FIT_SKIPPED)) return refuse(fit, i);
         fit->trial.status[shot] = (unsigned char)from[0];
         memcpy(fit->trial.own + shot * own_end, from + 1, own_end * sizeof *from);
     }
-    return 1;
+    return NB_OK;
 }
 
 nb_status nb_fit_tell(nb_fit *fit, int nparts, const double *const *part,
@@ -118,10 +134,10 @@ nb_status nb_fit_tell(nb_fit *fit, int nparts, const double *const *part,
     if (nparts < 1 || !part || !size)
         return fail(fit->ctx, NB_ERR_ARGUMENT, "an answer needs parts");
     sums_begin(&fit->sums, fit->layout.nshot, fit->at.end);
-    for (int i = 0; i < nparts; i++)
-        if (!part[i] || !read_part(fit, part[i], size[i]))
-            return fail(fit->ctx, NB_ERR_ARGUMENT,
-                        "part %d is not one of nb_fit_part() for this request", i);
+    for (int i = 0; i < nparts; i++) {
+        if (!part[i]) return refuse(fit, i);
+        NB_TRY(read_part(fit, i, part[i], size[i]));
+    }
     if (!sums_total(&fit->sums))
         return fail(fit->ctx, NB_ERR_ARGUMENT,
                     "the parts do not hold each of the %zu shots once", fit->layout.nshot);
