@@ -266,13 +266,18 @@ typedef struct nb_fit_request {
  *
  *   out    [out]  what to evaluate
  *   first  [in]   first shot of the part, and
- *   nshot  [in]   how many
+ *   nshot  [in]   how many; 0: an empty part
  *   part   [out]  numbers to be passed on as they are               (request.most)
  *   size   [out]  how many of them there are
  *   nparts [in]   number of parts
  *
+ * A part carries the time since its run began; the longest of all parts counts for
+ * nb_fit_options.seconds, so that fits that are told the same parts end together.
+ *
  * Errors: those of nb_fit_run(); NB_ERR_ARGUMENT also for shots out of range, parts that
- * answer another request, or that miss a shot or have it twice.
+ * answer another request, that miss a shot or have it twice, or that come from a fit which
+ * has left out other shots. NB_ERR_CANCELLED and NB_ERR_MEMORY of nb_fit_part() end the
+ * run; after another error of nb_fit_part() and nb_fit_tell() the request stays open.
  */
 NB_API nb_status nb_fit_ask(nb_fit *fit, nb_fit_request *out);
 NB_API nb_status nb_fit_part(nb_fit *fit, int64_t first, int64_t nshot, double *part,
@@ -281,8 +286,23 @@ NB_API nb_status nb_fit_tell(nb_fit *fit, int nparts, const double *const *part,
                              const size_t *size);
 
 /*
+ * End the run in progress because a part of it failed elsewhere: as if nb_fit_part() had
+ * failed here.
+ *
+ *   status   [in]  NB_ERR_...
+ *   message  [in]  becomes that of the context; one line
+ *
+ * Returns status; NB_ERR_ARGUMENT for a NULL or a status that is not an error.
+ */
+NB_API nb_status nb_fit_fail(nb_fit *fit, nb_status status, const char *message);
+
+/* The context that a fit was made with; NULL for fit = NULL. */
+NB_API nb_context *nb_fit_context(const nb_fit *fit);
+
+/*
  * The loss at x of all shots that are not left out, and of the restraints, with gradient
- * and matrix over the parameters of the fit: for minimisers of the caller.
+ * and matrix over the parameters of the fit: for minimisers of the caller. A request of
+ * nb_fit_ask() that is open ends: ask again.
  *
  *   x      [in]      parameters; NULL: the values found so far      (nvalue)
  *   value  [out]     the loss

@@ -209,6 +209,14 @@ static nb_status fit_filed(void)
 {
     return fitted(file_of_fit);
 }
+static nb_status fail_fit(nb_fit *fit)
+{
+    return nb_fit_fail(fit, NB_ERR_MEMORY, "no memory elsewhere");
+}
+static nb_status fit_failed(void)
+{
+    return fitted(fail_fit);
+}
 static nb_status fit_expected(void)
 {
     const nb_shot shot = {.scene = &drawn.scene, .target = {.kind = NB_GAUSSIAN}};
@@ -391,6 +399,7 @@ static const struct call {
              {"nb_fit_ask", fit_in_parts, 0},
              {"nb_fit_part", fit_in_parts, 0},
              {"nb_fit_tell", fit_in_parts, 0},
+             {"nb_fit_fail", fit_failed, 0},
              {"nb_fit_image", fit_imaged, 0},
              {"nb_fit_misfit_get", fit_compared, 0},
              {"nb_fit_write", fit_filed, 0},

@@ -163,14 +163,17 @@ static int propose_joint(nb_fit *fit)
     return 1;
 }
 
+double fit_seconds(const nb_fit *fit)
+{
+    return clock_seconds(CLOCK_MONOTONIC) - fit->restart;
+}
+
 static int is_beyond_limits(nb_fit *fit)
 {
-    const double seconds = clock_seconds(CLOCK_MONOTONIC) - fit->restart;
-
     if (fit->passes == 0) return 0;
     if (fit->run_passes >= fit->options.passes)
         fit->end = NB_FIT_PASSES;
-    else if (fit->options.seconds > 0 && seconds > fit->options.seconds)
+    else if (fit->options.seconds > 0 && fit->seconds > fit->options.seconds)
         fit->end = NB_FIT_SECONDS;
     else
         return 0;
@@ -222,6 +225,7 @@ static void begin_run(nb_fit *fit)
     fit->is_running = 1;
     fit->run_passes = 0;
     fit->restart = clock_seconds(CLOCK_MONOTONIC);
+    fit->seconds = 0;
     fit->end = NB_FIT_NOT_RUN;
     if (fit->alone || track->end == NB_FIT_NOT_RUN) return;
     if (track->end == NB_FIT_CONVERGED
@@ -231,7 +235,7 @@ static void begin_run(nb_fit *fit)
     track->damping = fmin(track->damping, 1);
 }
 
-static nb_status stopped(nb_fit *fit, nb_status status)
+nb_status fit_stopped(nb_fit *fit, nb_status status)
 {
     if (status == NB_OK) return NB_OK;
     fit->end = status == NB_ERR_CANCELLED ? NB_FIT_CANCELLED : NB_FIT_FAILED;
@@ -268,7 +272,7 @@ nb_status nb_fit_ask(nb_fit *fit, nb_fit_request *out)
 
     if (!fit) return NB_ERR_ARGUMENT;
     if (!out) return fail(fit->ctx, NB_ERR_ARGUMENT, "a request needs a place to go");
-    return stopped(fit, ask(fit, out));
+    return fit_stopped(fit, ask(fit, out));
 }
 
 /* ---- the answer ---- */
@@ -406,19 +410,20 @@ nb_status fit_take(nb_fit *fit)
     fit->request = 0;
     memcpy(fit->trial.sum, sums_total(&fit->sums), fit->at.end * sizeof *fit->trial.sum);
     fit_restrain(fit, &fit->trial);
-    if (fit->reload) return stopped(fit, take_reloaded(fit));
-    NB_TRY(stopped(fit, fit->alone ? take_alone(fit) : take_joint(fit)));
+    if (fit->reload) return fit_stopped(fit, take_reloaded(fit));
+    NB_TRY(fit_stopped(fit, fit->alone ? take_alone(fit) : take_joint(fit)));
     fit->passes++;
     fit->run_passes++;
-    return stopped(fit, report(fit));
+    return fit_stopped(fit, report(fit));
 }
 
 /* Answers a request. */
 static nb_status answer(nb_fit *fit)
 {
     sums_begin(&fit->sums, fit->layout.nshot, fit->at.end);
-    NB_TRY(stopped(fit, fit_evaluate_shots(fit, fit->trial.x, 0, fit->layout.nshot,
-                                           FIT_REQUESTED, &fit->sums, &fit->trial)));
+    NB_TRY(fit_stopped(fit, fit_evaluate_shots(fit, fit->trial.x, 0, fit->layout.nshot,
+                                               FIT_REQUESTED, &fit->sums, &fit->trial)));
+    fit->seconds = fit_seconds(fit);
     return fit_take(fit);
 }
 

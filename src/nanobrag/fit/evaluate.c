@@ -321,6 +321,7 @@ nb_status nb_fit_evaluate(nb_fit *fit, const double *x, double *value, nb_normal
 
     if (!fit) return NB_ERR_ARGUMENT;
     NB_TRY(check_evaluate(fit, value, out));
+    fit->request = 0; /* its x lies in the trial */
     memcpy(fit->trial.x, x ? x : fit->best.x, fit->layout.n * sizeof *x);
     NB_TRY(fit_evaluate_all(fit, &fit->trial, wants, value));
     if (!out) return NB_OK;

@@ -204,6 +204,7 @@ struct nb_fit {
     int alone, was_alone; /* 1: shots are being fitted alone, or were before */
     int passes, joint, run_passes, is_running, reload;
     double restart; /* clock at the start of a run, s */
+    double seconds; /* that a run has taken, as of the last answer */
     unsigned requests, request; /* made so far; that in progress, 0: none */
     struct fit_point best, trial;
     struct fit_point kept; /* where attempt 0 of a track ended */
@@ -334,6 +335,12 @@ double fit_broad(const nb_fit *fit, size_t shot);
 void fit_keep(nb_fit *fit, const struct fit_track *track);
 void fit_take_kept(nb_fit *fit, const struct fit_track *track);
 void fit_swap_kept(nb_fit *fit, struct fit_track *track);
+
+/* Returns the seconds since the start of the run. */
+double fit_seconds(const nb_fit *fit);
+
+/* Ends the run if status is not NB_OK; returns it. */
+nb_status fit_stopped(nb_fit *fit, nb_status status);
 
 /* Returns the value of parameter i found so far. */
 double fit_value_now(const nb_fit *fit, size_t i);
