@@ -1,7 +1,7 @@
 #!/bin/sh
 # setup.sh - installs what building nanobrag needs and this machine lacks.
 #
-#   scripts/setup.sh            compiler, CMake, Ninja, FFTW, cJSON, libpng, LAPACKE, NLopt
+#   scripts/setup.sh            compiler, CMake, Ninja, FFTW, cJSON, libpng, LAPACK, NLopt
 #   scripts/setup.sh --tests    and what the tests need, MPI among it
 #   scripts/setup.sh --dev      and what .ci/run needs
 #   scripts/setup.sh --dials    and DIALS, for the closed loop (about 2 GB)

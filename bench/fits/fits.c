@@ -25,6 +25,7 @@ static const struct named {
     {"pulls_hot", campaign_pulls, "the same with 0.01 % hot pixels, by NB_CAUCHY"},
     {"memory", campaign_memory, "an image of 2527 x 2463"},
     {"joint", campaign_joint, "eight stills, 10 shared and 40 own parameters"},
+    {"cancel", campaign_cancel, "how soon fits stop that are told to"},
     {"factors", campaign_factors, "eight stills, all structure factors free"},
     {"stream", campaign_stream, "a thousand stills that are loaded one by one"},
 };

@@ -64,6 +64,7 @@ void campaign_pulls(struct campaign *c, const char *name);
 void campaign_memory(struct campaign *c, const char *name);
 void campaign_joint(struct campaign *c, const char *name);
 void campaign_stream(struct campaign *c, const char *name);
+void campaign_cancel(struct campaign *c, const char *name);
 void campaign_factors(struct campaign *c, const char *name);
 
 #endif

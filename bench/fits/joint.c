@@ -5,9 +5,11 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cli/timing.h"
 #include "fits.h"
@@ -296,13 +298,58 @@ void campaign_stream(struct campaign *c, const char *name)
     nb_fit_free(fit);
 }
 
+/* ---- how soon a fit stops ---- */
+
+struct stopper {
+    nb_fit *fit;
+    double after, at; /* s; clock when it was told to stop */
+};
+
+static void *stop_later(void *user)
+{
+    struct stopper *s = user;
+    const struct timespec wait = {(time_t)s->after, (long)(1e9 * fmod(s->after, 1))};
+
+    (void)nanosleep(&wait, NULL);
+    s->at = timing_seconds();
+    nb_fit_cancel(s->fit);
+    return NULL;
+}
+
+void campaign_cancel(struct campaign *c, const char *name)
+{
+    const int runs = c->runs > 0 ? c->runs : 20;
+    double most = 0;
+    struct stills s;
+    uint64_t state = 5;
+
+    make_stills(c, &s);
+    for (int i = 0; i < STILLS; i++) disturb(s.scene + i, i);
+    for (int k = 0; k < runs; k++) {
+        const nb_fit_options options = {.shared = shared, .own = own};
+        struct stopper stopper = {.after = 0.1 + draw(&state)};
+        pthread_t thread;
+
+        must(c->ctx, nb_fit_create(c->ctx, STILLS, s.shot, &options, &stopper.fit));
+        if (pthread_create(&thread, NULL, stop_later, &stopper) != 0) exit(1);
+        if (nb_fit_run(stopper.fit) == NB_ERR_CANCELLED)
+            most = fmax(most, timing_seconds() - stopper.at);
+        (void)pthread_join(thread, NULL);
+        nb_fit_free(stopper.fit);
+    }
+    (void)printf("%-24s %d fits ended at most %.1f ms after nb_fit_cancel() (20)\n", name,
+                 runs, 1e3 * most);
+    free(s.photons);
+}
+
 /* ---- memory of one large image ---- */
 
 void campaign_memory(struct campaign *c, const char *name)
 {
     enum { SLOW = 2527, FAST = 2463 };
     const size_t pixels = (size_t)SLOW * FAST;
-    double *photons = malloc(pixels * sizeof *photons), before, after;
+    const double data = (double)(pixels * sizeof(double)), before = process_own_resident();
+    double *photons = malloc(pixels * sizeof *photons), after;
     const nb_array observed = nb_array_f64(photons, SLOW, FAST);
     nb_scene scene = still_scene(&small, c->list);
     nb_shot shot = {.scene = &scene, .target = {.kind = NB_POISSON, .observed = &observed}};
@@ -318,14 +365,13 @@ void campaign_memory(struct campaign *c, const char *name)
     must(c->ctx, nb_forward(sim, NULL, &image));
     nb_simulator_free(sim);
     for (size_t i = 0; i < pixels; i++) photons[i] = rint(photons[i]);
-    before = process_own_resident();
     scene.crystal.misset[0] += 0.05;
     must(c->ctx, nb_fit_create(c->ctx, 1, &shot, &options, &fit));
     must(c->ctx, nb_fit_run(fit));
     after = process_own_resident();
     (void)printf("%-24s %d x %d pixels, 15 parameters: %.0f MB beyond the data (wanted "
                  "150)\n",
-                 name, SLOW, FAST, (after - before) / 1e6);
+                 name, SLOW, FAST, (after - before - data) / 1e6);
     nb_fit_free(fit);
     free(photons);
 }

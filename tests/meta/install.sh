@@ -88,13 +88,14 @@ if command -v pkg-config > /dev/null 2>&1; then
             "-Wl,-rpath,$(pkg-config --variable=libdir nanobrag_mpi)"
         user_mpi/pc
     fi
-    # docs/fit_orientation.md as it stands, where it was installed
-    doc=$(find "$PWD/prefix" -name fit_orientation.md)
-    top=${doc%/docs/fit_orientation.md}
+    # docs/fitting.md as it stands, where it was installed
+    doc=$(find "$PWD/prefix" -name fitting.md)
+    top=${doc%/docs/fitting.md}
     sed -n '/^```sh$/,/^```$/p' "$doc" | grep -v '^```' > user/fit.sh
     cp -r "$top/examples" user
-    (cd user && LD_LIBRARY_PATH=$(pkg-config --variable=libdir nanobrag) sh -e fit.sh) \
-        > fit.log
-    grep -q '^loss -*[0-9]' fit.log || { echo "docs/fit_orientation.md: no fit"; exit 1; }
+    program=$(find "$PWD/prefix" -name nanobrag -type f -path '*bin*')
+    (cd user && PATH=${program%/*}:$PATH \
+        LD_LIBRARY_PATH=$(pkg-config --variable=libdir nanobrag) sh -e fit.sh) > fit.log
+    grep -q '^loss -*[0-9]' fit.log || { echo "docs/fitting.md: no fit"; exit 1; }
     [ -s "$top/examples/data/2erl_p1.hkl" ] || { echo "no example data"; exit 1; }
 fi

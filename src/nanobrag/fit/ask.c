@@ -277,10 +277,10 @@ nb_status nb_fit_ask(nb_fit *fit, nb_fit_request *out)
 
 /* ---- the answer ---- */
 
-static void leave_out(nb_fit *fit, size_t shot, nb_status status)
+static nb_status leave_out(nb_fit *fit, size_t shot, nb_status status)
 {
-    fit_leave_out(fit, shot,
-                  fit->failure[shot] ? fit->failure[shot] : nb_status_text(status));
+    return fit_leave_out(fit, shot,
+                         fit->failure[shot] ? fit->failure[shot] : nb_status_text(status));
 }
 
 static nb_status check_left(nb_fit *fit)
@@ -302,7 +302,7 @@ static nb_status take_alone(nb_fit *fit)
 
         if (!fit_wants(fit, shot, FIT_REQUESTED)) continue;
         if (status != NB_OK && (status != NB_ERR_DOMAIN || track->fresh)) {
-            leave_out(fit, shot, status);
+            NB_TRY(leave_out(fit, shot, status));
             continue;
         }
         if (status == NB_OK)
@@ -325,7 +325,7 @@ static nb_status check_joint(nb_fit *fit, int *is_refused)
 
         if (fit->left_out[shot] || status == NB_OK) continue;
         if (is_first)
-            leave_out(fit, shot, status);
+            NB_TRY(leave_out(fit, shot, status));
         else if (status == NB_ERR_DOMAIN && !fit->track->fresh)
             *is_refused = 1;
         else

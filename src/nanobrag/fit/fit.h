@@ -229,6 +229,9 @@ struct nb_fit {
 nb_status fit_create(nb_context *ctx, int64_t nshot, const nb_shot *shot,
                      const nb_fit_options *options, int is_expected, nb_fit **out);
 
+/* Returns 1 if shots are fitted alone first. */
+int fit_begins_alone(const nb_fit *fit);
+
 /* ---- identity.c ---- */
 
 const char *identity_name(size_t i);
@@ -359,7 +362,7 @@ size_t part_most(const nb_fit *fit);
 
 /* ---- leave_out.c ---- */
 
-void fit_leave_out(nb_fit *fit, size_t shot, const char *why);
+nb_status fit_leave_out(nb_fit *fit, size_t shot, const char *why);
 
 /* Shots whose loss stands out are left out, or fitted again alone with broadened spots
  * first

@@ -20,11 +20,15 @@ static const double outlier = 5, deviation = 1.4826;
  * by so much, which is seven standard deviations of a log-likelihood. */
 static const double spread_least = 0.1, loss_least = 25;
 
-void fit_leave_out(nb_fit *fit, size_t shot, const char *why)
+nb_status fit_leave_out(nb_fit *fit, size_t shot, const char *why)
 {
+    char *copy = strdup(why);
+
+    if (!copy) return fail_memory(fit->ctx, "the reason why a shot is left out");
     free(fit->left_out[shot]);
-    fit->left_out[shot] = strdup(why);
+    fit->left_out[shot] = copy;
     log_line(fit->ctx, NB_LOG_WARNING, "fit", "%s is left out: %s", fit->name[shot], why);
+    return NB_OK;
 }
 
 static int ascending(const void *a, const void *b)
@@ -89,7 +93,7 @@ nb_status fit_judge_outliers(nb_fit *fit, size_t *again)
                        "the "
                        "median of %.3g",
                        loss, off, exp(middle));
-        fit_leave_out(fit, shot, why);
+        NB_TRY(fit_leave_out(fit, shot, why));
     }
     return NB_OK;
 }

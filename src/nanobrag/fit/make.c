@@ -333,6 +333,7 @@ static nb_status start_all(nb_fit *fit)
 {
     size_t good = SIZE_MAX;
     nb_status status = NB_OK;
+    char message[CONTEXT_MESSAGE];
 
     fit->is_likelihood = fit->can_broaden = 1;
     for (size_t shot = 0; shot < fit->layout.nshot; shot++) {
@@ -344,7 +345,8 @@ static nb_status start_all(nb_fit *fit)
         if (!fit->options.load || fit->layout.nshot == 1 || status == NB_ERR_MEMORY
             || status == NB_ERR_CANCELLED)
             return status;
-        fit_leave_out(fit, shot, fit->ctx->message);
+        memcpy(message, fit->ctx->message, sizeof message);
+        NB_TRY(fit_leave_out(fit, shot, message));
     }
     if (good == SIZE_MAX) return status;
     for (size_t shot = 0; shot < fit->layout.nshot; shot++)
@@ -507,6 +509,11 @@ static nb_status lay_out(nb_fit *fit, const nb_shot *shot, const char *shared)
     return find_gauge(fit, shot);
 }
 
+int fit_begins_alone(const nb_fit *fit)
+{
+    return fit->method == NB_FIT_LM && fit->layout.nshot > 1 && fit->layout.no > 0;
+}
+
 static nb_status fill(nb_fit *fit, const nb_shot *shot, const nb_fit_options *options)
 {
     const char *shared = options->shared ? options->shared : "";
@@ -525,7 +532,7 @@ static nb_status fill(nb_fit *fit, const nb_shot *shot, const nb_fit_options *op
     for (size_t i = 0; i < options->nrestraint; i++)
         NB_TRY(set_restraint(fit, options->restraint + i));
     NB_TRY(check_starts(fit));
-    fit->alone = fit->method == NB_FIT_LM && fit->layout.nshot > 1 && fit->layout.no > 0;
+    fit->alone = fit_begins_alone(fit);
     for (size_t shot_i = 0; shot_i < fit->layout.nshot; shot_i++)
         track_begin(fit->track + shot_i);
     return NB_OK;

@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,74 +29,97 @@ static const size_t file_limit = (size_t)1 << 30;
 
 /* ---- writing ---- */
 
-static cJSON *real(double value)
+/* A document in the making: what could not be added for want of memory is counted, so that
+ * no file lacks it. */
+struct document {
+    cJSON *root;
+    int lost;
+};
+
+static cJSON *put(struct document *d, cJSON *to, const char *key, cJSON *item)
+{
+    const int added =
+        item && to
+        && (key ? cJSON_AddItemToObject(to, key, item) : cJSON_AddItemToArray(to, item));
+
+    if (added) return item;
+    cJSON_Delete(item);
+    d->lost++;
+    return NULL;
+}
+
+static cJSON *put_object(struct document *d, cJSON *to, const char *key)
+{
+    return put(d, to, key, cJSON_CreateObject());
+}
+
+static cJSON *put_array(struct document *d, cJSON *to, const char *key)
+{
+    return put(d, to, key, cJSON_CreateArray());
+}
+
+static void put_real(struct document *d, cJSON *to, const char *key, double value)
 {
     char text[40];
 
-    if (!isfinite(value)) return cJSON_CreateNull();
     (void)snprintf(text, sizeof text, "%.17g", value);
-    return cJSON_CreateRaw(text);
+    put(d, to, key, isfinite(value) ? cJSON_CreateRaw(text) : cJSON_CreateNull());
 }
 
-static void put_real(cJSON *to, const char *key, double value)
+static void put_flag(struct document *d, cJSON *to, const char *key, int value)
 {
-    cJSON_AddItemToObject(to, key, real(value));
+    put(d, to, key, cJSON_CreateBool(value));
 }
 
-static void put_reals(cJSON *to, const char *key, const double *values, size_t n)
+static void put_reals(struct document *d, cJSON *to, const char *key, const double *values,
+                      size_t n)
 {
-    cJSON *array = cJSON_AddArrayToObject(to, key);
+    cJSON *array = put_array(d, to, key);
 
-    for (size_t i = 0; i < n; i++) cJSON_AddItemToArray(array, real(values[i]));
+    for (size_t i = 0; i < n; i++) put_real(d, array, NULL, values[i]);
 }
 
 /* Adds a string, of which bytes that are not ASCII become '?', or null. */
-static void put_text(cJSON *to, const char *key, const char *text)
+static void put_text(struct document *d, cJSON *to, const char *key, const char *text)
 {
-    char *copy = text ? strdup(text) : NULL;
+    cJSON *item = text ? cJSON_CreateString(text) : cJSON_CreateNull();
 
-    for (char *c = copy; c && *c; c++)
+    for (char *c = item ? item->valuestring : NULL; c && *c; c++)
         if ((unsigned char)*c > 126) *c = '?';
-    if (copy)
-        cJSON_AddStringToObject(to, key, copy);
-    else
-        cJSON_AddNullToObject(to, key);
-    free(copy);
+    put(d, to, key, item);
 }
 
-static void put_values(cJSON *root, const nb_fit *fit, const nb_fit_result *r)
+static void put_values(struct document *d, const nb_fit *fit, const nb_fit_result *r)
 {
-    cJSON *array = cJSON_AddArrayToObject(root, "values");
+    cJSON *array = put_array(d, d->root, "values");
 
     for (size_t i = 0; i < r->nvalue; i++) {
         const nb_fit_value *v = r->value + i;
-        cJSON *entry = cJSON_CreateObject();
+        cJSON *entry = put_object(d, array, NULL);
 
-        cJSON_AddItemToArray(array, entry);
-        put_text(entry, "name", v->param.name);
-        if (v->shot >= 0) put_text(entry, "shot", fit->name[v->shot]);
-        put_real(entry, "value", v->value);
-        put_real(entry, "error", v->error);
-        put_text(entry, "unit", v->param.unit);
-        put_real(entry, "start", fit->start[i]);
-        cJSON_AddNumberToObject(entry, "bound", v->bound);
-        cJSON_AddBoolToObject(entry, "held", v->is_held);
+        put_text(d, entry, "name", v->param.name);
+        if (v->shot >= 0) put_text(d, entry, "shot", fit->name[v->shot]);
+        put_real(d, entry, "value", v->value);
+        put_real(d, entry, "error", v->error);
+        put_text(d, entry, "unit", v->param.unit);
+        put_real(d, entry, "start", fit->start[i]);
+        put_real(d, entry, "bound", v->bound);
+        put_flag(d, entry, "held", v->is_held);
     }
 }
 
-static void put_shots(cJSON *root, const nb_fit *fit, const nb_fit_result *r)
+static void put_shots(struct document *d, const nb_fit *fit, const nb_fit_result *r)
 {
-    cJSON *array = cJSON_AddArrayToObject(root, "shots");
+    cJSON *array = put_array(d, d->root, "shots");
 
     for (size_t shot = 0; shot < fit->layout.nshot; shot++) {
-        cJSON *entry = cJSON_CreateObject();
+        cJSON *entry = put_object(d, array, NULL);
 
-        cJSON_AddItemToArray(array, entry);
-        put_text(entry, "name", fit->name[shot]);
-        put_text(entry, "left_out", fit->left_out[shot]);
-        put_real(entry, "loss", r->shot[shot].loss);
-        put_real(entry, "pixels", (double)r->shot[shot].pixels);
-        put_reals(entry, "identity", fit->identity + shot * IDENTITY_NUMBERS,
+        put_text(d, entry, "name", fit->name[shot]);
+        put_text(d, entry, "left_out", fit->left_out[shot]);
+        put_real(d, entry, "loss", r->shot[shot].loss);
+        put_real(d, entry, "pixels", (double)r->shot[shot].pixels);
+        put_reals(d, entry, "identity", fit->identity + shot * IDENTITY_NUMBERS,
                   IDENTITY_NUMBERS);
     }
 }
@@ -112,49 +136,50 @@ static void track_numbers(const struct fit_track *t, double *out)
     memcpy(out, numbers, sizeof numbers);
 }
 
-static void put_state(cJSON *root, const nb_fit *fit)
+static void put_state(struct document *d, const nb_fit *fit)
 {
     const struct fit_layout *l = &fit->layout;
-    cJSON *state = cJSON_AddObjectToObject(root, "state"), *tracks;
+    cJSON *state = put_object(d, d->root, "state"), *tracks;
 
-    cJSON_AddNumberToObject(state, "alone", fit->alone);
-    cJSON_AddNumberToObject(state, "was_alone", fit->was_alone);
-    put_reals(state, "x", fit->best.x, l->n);
-    put_reals(state, "kept", fit->kept.x, l->n);
-    put_reals(state, "lower", fit->lower, l->n);
-    put_reals(state, "upper", fit->upper, l->n);
-    put_reals(state, "centre", fit->centre, l->n);
-    put_reals(state, "weight", fit->weight, l->n);
-    put_reals(state, "history", fit->history, (size_t)fit->joint);
-    tracks = cJSON_AddArrayToObject(state, "tracks");
+    put_real(d, state, "alone", fit->alone);
+    put_real(d, state, "was_alone", fit->was_alone);
+    put_reals(d, state, "x", fit->best.x, l->n);
+    put_reals(d, state, "kept", fit->kept.x, l->n);
+    put_reals(d, state, "lower", fit->lower, l->n);
+    put_reals(d, state, "upper", fit->upper, l->n);
+    put_reals(d, state, "centre", fit->centre, l->n);
+    put_reals(d, state, "weight", fit->weight, l->n);
+    put_reals(d, state, "history", fit->history, (size_t)fit->joint);
+    tracks = put_array(d, state, "tracks");
     for (size_t i = 0; i < (fit->alone ? l->nshot : 1); i++) {
         double numbers[TRACK_NUMBERS];
-        cJSON *row = cJSON_CreateArray();
 
         track_numbers(fit->track + i, numbers);
-        cJSON_AddItemToArray(tracks, row);
-        for (size_t k = 0; k < TRACK_NUMBERS; k++)
-            cJSON_AddItemToArray(row, real(numbers[k]));
+        put_reals(d, tracks, NULL, numbers, TRACK_NUMBERS);
     }
 }
 
-static cJSON *document(const nb_fit *fit, const nb_fit_result *r)
+/* Returns the text, to be released with cJSON_free(), or NULL for want of memory. */
+static char *compose(const nb_fit *fit, const nb_fit_result *r)
 {
-    cJSON *root = cJSON_CreateObject();
+    struct document d = {.root = cJSON_CreateObject()};
+    char *text;
 
-    cJSON_AddNumberToObject(root, "nanobrag_fit", FORMAT);
-    put_text(root, "nanobrag", nb_version());
-    put_text(root, "names", fit->names);
-    cJSON_AddNumberToObject(root, "method", fit->method);
-    cJSON_AddNumberToObject(root, "end", fit->end);
-    put_text(root, "why", r->why);
-    cJSON_AddNumberToObject(root, "passes", fit->passes);
-    put_real(root, "loss", r->loss);
-    put_real(root, "condition", r->condition);
-    put_values(root, fit, r);
-    put_shots(root, fit, r);
-    put_state(root, fit);
-    return root;
+    put_real(&d, d.root, "nanobrag_fit", FORMAT);
+    put_text(&d, d.root, "nanobrag", nb_version());
+    put_text(&d, d.root, "names", fit->names);
+    put_real(&d, d.root, "method", fit->method);
+    put_real(&d, d.root, "end", fit->end);
+    put_text(&d, d.root, "why", r->why);
+    put_real(&d, d.root, "passes", fit->passes);
+    put_real(&d, d.root, "loss", r->loss);
+    put_real(&d, d.root, "condition", r->condition);
+    put_values(&d, fit, r);
+    put_shots(&d, fit, r);
+    put_state(&d, fit);
+    text = d.lost ? NULL : cJSON_Print(d.root);
+    cJSON_Delete(d.root);
+    return text;
 }
 
 nb_status nb_fit_write(nb_fit *fit, const char *path)
@@ -162,22 +187,22 @@ nb_status nb_fit_write(nb_fit *fit, const char *path)
     STANDARD_FLOATS;
     nb_fit_result r;
     struct file_out file;
-    cJSON *root;
+    nb_status status;
     char *text;
 
     if (!fit) return NB_ERR_ARGUMENT;
     if (!path) return fail(fit->ctx, NB_ERR_ARGUMENT, "a fit needs the path of a file");
     NB_TRY(nb_fit_result_get(fit, &r));
-    root = document(fit, &r);
-    text = cJSON_Print(root);
-    cJSON_Delete(root);
+    text = compose(fit, &r);
     if (!text) return fail_memory(fit->ctx, "the file of a fit");
-    if (file_begin(fit->ctx, path, &file) == NB_OK) {
+    status = file_begin(fit->ctx, path, &file);
+    if (status == NB_OK) {
         file_put(&file, text, strlen(text));
         file_put(&file, "\n", 1);
+        status = file_end(&file);
     }
     cJSON_free(text);
-    return file_end(&file);
+    return status;
 }
 
 /* ---- reading ---- */
@@ -394,8 +419,8 @@ static nb_status get_state(nb_fit *fit, const char *path, const cJSON *root,
 
     if (!get_whole(root, "passes", 1, 1000000000, &stored->passes)
         || !get_whole(root, "end", NB_FIT_NOT_RUN, NB_FIT_FAILED, &stored->end)
-        || !get_whole(state, "alone", 0, fit->alone, &stored->alone)
-        || !get_whole(state, "was_alone", 0, fit->alone, &stored->was_alone)
+        || !get_whole(state, "alone", 0, fit_begins_alone(fit), &stored->alone)
+        || !get_whole(state, "was_alone", 0, fit_begins_alone(fit), &stored->was_alone)
         || !get_reals(state, "x", stored->x, n)
         || !get_reals(state, "kept", stored->kept, n) || !is_finite(stored->x, n)
         || !is_finite(stored->kept, n) || !get_tracks(fit, state, stored))
@@ -466,8 +491,10 @@ nb_status nb_fit_read(nb_fit *fit, const char *path)
     if (!fit) return NB_ERR_ARGUMENT;
     if (!path) return fail(fit->ctx, NB_ERR_ARGUMENT, "a fit needs the path of a file");
     NB_TRY(file_read(fit->ctx, path, file_limit, NULL, &bytes, &n));
+    errno = 0;
     root = cJSON_ParseWithLength((const char *)bytes, n);
     free(bytes);
+    if (!root && errno == ENOMEM) return fail_memory(fit->ctx, "the file of a fit");
     if (!root) return refuse(fit, path, "JSON");
     if (stored_make(fit, &stored)) {
         status = take_all(fit, path, root, &stored);
