@@ -88,6 +88,22 @@ if command -v pkg-config > /dev/null 2>&1; then
             "-Wl,-rpath,$(pkg-config --variable=libdir nanobrag_mpi)"
         user_mpi/pc
     fi
+    # every example as it stands
+    for example in "$(dirname "$(find "$PWD/prefix" -path '*examples/fit.c')")"/*.c; do
+        name=$(basename "$example" .c)
+        libraries=-lm
+        if [ "$name" = fit_nlopt ]; then
+            [ -e /usr/include/nlopt.h ] || continue
+            libraries="-lnlopt -lm"
+        fi
+        # shellcheck disable=SC2046,SC2086
+        "$compiler" "$example" -o "user/$name" $(pkg-config --cflags --libs nanobrag) \
+            $libraries "-Wl,-rpath,$(pkg-config --variable=libdir nanobrag)"
+        (cd user && "./$name" > "$name.log" 2>&1) || {
+            cat "user/$name.log"
+            grep -q 'has no' "user/$name.log" || { echo "examples/$name.c fails"; exit 1; }
+        }
+    done
     # docs/fitting.md as it stands, where it was installed
     doc=$(find "$PWD/prefix" -name fitting.md)
     top=${doc%/docs/fitting.md}

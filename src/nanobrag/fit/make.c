@@ -562,7 +562,7 @@ nb_status fit_create(nb_context *ctx, int64_t nshot, const nb_shot *shot,
     fit->is_expected = is_expected;
     fit->layout.nshot = (size_t)nshot;
     atomic_init(&fit->cancelled, 0);
-    atomic_flag_clear(&fit->loading);
+    (void)pthread_mutex_init(&fit->loading, NULL);
     status = fill(fit, shot, options);
     if (status == NB_OK)
         *out = fit;
@@ -591,5 +591,6 @@ void nb_fit_free(nb_fit *fit)
     free(fit->worker);
     free(fit->shot);
     free(fit->names);
+    (void)pthread_mutex_destroy(&fit->loading);
     free(fit);
 }
