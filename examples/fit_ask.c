@@ -30,7 +30,6 @@ static const nb_scene scene = {
     .oversample = 2,
 };
 
-/* Images of the crystal turned by 25 degrees each, and starts that are a little off. */
 static nb_status observe(nb_context *ctx)
 {
     nb_status status = NB_OK;
@@ -80,7 +79,7 @@ int main(void)
     const nb_fit_options options = {.shared = "cell_a", .own = "misset scale"};
     nb_context *ctx;
     nb_fit *half[HALVES] = {NULL, NULL};
-    nb_fit_result r[HALVES] = {{0}};
+    nb_fit_result r[HALVES];
     nb_status status = nb_context_create(NB_API_VERSION, NULL, &ctx);
     int is_same = 1;
 
@@ -90,11 +89,11 @@ int main(void)
     for (int done = 0; !done && status == NB_OK;) status = pass(half, &done);
     for (int i = 0; i < HALVES && status == NB_OK; i++)
         status = nb_fit_result_get(half[i], r + i);
-    if (status != NB_OK) (void)fprintf(stderr, "%s\n", nb_context_message(ctx));
     for (size_t i = 0; status == NB_OK && i < r->nvalue; i++)
         is_same &= r[0].value[i].value == r[1].value[i].value;
     is_same &= status == NB_OK && fabs(r->value->value - 50) < 1e-3;
     if (is_same) (void)printf("cell_a %.5f in both; %s\n", r->value->value, r->why);
+    if (status != NB_OK) (void)fprintf(stderr, "%s\n", nb_context_message(ctx));
     for (int i = 0; i < HALVES; i++) nb_fit_free(half[i]);
     nb_context_free(ctx);
     return is_same ? 0 : 1;

@@ -74,7 +74,7 @@ static void observe(nb_context *ctx)
 /* Loads of fits begin with one of each shot (nb_fit_create()). */
 static nb_status load(void *user, int64_t shot, nb_shot *out)
 {
-    const int is_made = loads >= SHOTS + 1; /* the first is loaded twice */
+    const int is_made = loads >= SHOTS;
 
     (void)user;
     loads++;
