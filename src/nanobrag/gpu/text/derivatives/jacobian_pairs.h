@@ -225,8 +225,8 @@ PHYS_FN void add_source_samples(struct jacobian_spec spec, const struct jacobian
     }
 }
 
-/* Computes what a chunk needs besides its slots, in one step: the middles of its pairs
- * and their rotations. */
+/* Computes what a chunk needs besides its slots: the middles of its pairs and their
+ * rotations. chunk_take(), which follows, ends the step for all threads. */
 PHYS_FN void jacobian_chunk_take(struct jacobian_spec spec,
                                  const struct gpu_derivatives_parameters *p,
                                  const struct tile_at *at, int first, int end,
@@ -235,7 +235,7 @@ PHYS_FN void jacobian_chunk_take(struct jacobian_spec spec,
     const struct phys_frame *frame = &p->image.frame;
     struct jacobian_shared *shared = memory.shared;
 
-    EACH_THREAD(t)
+    EACH_ALONE(t)
     {
         const int part = t / at->pairs, number = first + t - part * at->pairs;
         const int index = number / frame->norientation;
