@@ -63,7 +63,7 @@ PHYS_FN void sub_pixel_jacobian(struct jacobian_spec spec, struct jacobian_site 
         close_source(&aim, p, shared->tile.source[t], direction_of(&site->place), &sums,
                      own);
     }
-    close_sums(spec, &sums, own);
+    close_sums(spec, shared, &sums, own);
     site->place.sample.ratio = kept(own, KEPT_RATIO);
     close_sample(site, own);
 }
