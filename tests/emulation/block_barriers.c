@@ -204,6 +204,7 @@ int factor_barriers(void)
     p.count = calloc(jacobian_places(&t), sizeof *p.count);
     if (!p.count) abort();
     for (int i = 0; i < GPU_FAST * GPU_SLOW; i++) sum_bar[i] = 1;
+    /* after the last chunk a warp has only gifts of its own */
     each_of_block((struct hidden){"structure factors", run_subject, &subject, 1, "19"});
     free(p.count);
     device_run_drop(&t);
