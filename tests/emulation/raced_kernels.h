@@ -18,8 +18,8 @@ extern const struct jacobian_kernels raced_double, raced_single;
 int raced_wrong_warp(void);
 int raced_right_warp(void);
 
-/* Twice, 128 threads give 1 to the first place, and 1 to the 64 nodes around a sample,
- * whose places are among the others. Adds to their counts, in millionths. */
+/* Twice, 128 threads give 1 to the first place, and 16 of them 1 to the 64 nodes around a
+ * sample, whose places are among the others. Adds to their counts, in millionths. */
 enum { RACED_PLACES = 100 };
 void raced_gifts(long long *count);
 
