@@ -235,8 +235,10 @@ static int begin(struct gpu_case *c, const struct gpu_way *way, struct held *hel
 
     memset(held, 0, sizeof *held);
     held->ctx = c->ctx;
-    if (gpu_emulated.open(c->ctx, 0, &held->device, &properties) != NB_OK)
-        return tap_check(0, "open: %s", nb_context_message(c->ctx));
+    if (gpu_emulated.open(c->ctx, 0, &held->device, &properties) != NB_OK) {
+        tap_check(0, "open: %s", nb_context_message(c->ctx));
+        return 0;
+    }
     *p = parameters_of(c, way);
     keep_lists(held, c, way->single, p);
     tiles = (size_t)p->across * (size_t)p->down;
@@ -303,8 +305,8 @@ int gpu_case_loss(struct gpu_case *c, const struct gpu_way *way,
 
     *value = *brightest = 0;
     if (!begin(c, way, &held, &p.image)) return 0;
-    tiles = (size_t)(p.image.across * p.image.down);
-    totals = calloc(tiles, LOSS_LENGTH * sizeof *totals);
+    tiles = (size_t)p.image.across * (size_t)p.image.down;
+    totals = calloc(tiles + 1, LOSS_LENGTH * sizeof *totals);
     if (!totals) abort();
     p.totals = pointer(keep(&held, NULL, tiles * LOSS_LENGTH * sizeof *totals));
     status = launch_loss(&held, c, way->single, &p, totals);
