@@ -262,8 +262,11 @@ static double worst_to(int precision, double tolerance, int cells, double *worst
         sum = numbers(a.n);
         scale = numbers(a.n);
         tangents_of(&s, sum, scale);
-        /* The S of a default that only tails reach may lie below what is cut off, 1e-9 of
-         * the peak in float, and is then measured by a small part of another one's. */
+        /* In one scene (tetragonal) only tails reach the default F, and float cuts all of
+         * them off: S is 1.5e-9. It may, because its spots end at 1e-9 of their peaks, and
+         * 1e-9 of 2 S[scale] / F, which is 4e-7, may be lost. So this S is measured by a
+         * part of that of the first parameter, 1e-8 of 1.5e4: 4e-5 of it is 6e-9, four
+         * times what is lost. A tenth of that part would ask for 6e-10, less than S. */
         if (cells > 0 && a.default_f < a.n)
             scale[a.default_f] = fmax(scale[a.default_f], 1e-8 * scale[0]);
         own = worst_of(a.n, a.linear, b.linear, scale);
