@@ -333,10 +333,9 @@ nb_status jacobian_run(struct progress *progress, const struct kernel_set *kerne
     struct attempts attempts = attempts_first(kernels, job, spots);
     double peak;
 
-    attempts.job.amorphous_fixed = PHYS_FIXED_SCALE | PHYS_FIXED_SHAPE;
+    attempts.job.fixed = PHYS_FIXED_SCALE | PHYS_FIXED_PIXELS;
     for (int d = 0; d < n; d++)
-        attempts.job.amorphous_fixed &=
-            phys_amorphous_fixed(job->frame->nsource, work->dot + d);
+        attempts.job.fixed &= phys_fixed_along(job->frame->nsource, work->dot + d);
     run.job = &attempts.job;
     run.kernels = &attempts.kernels;
     progress_start(progress, job->planned);
