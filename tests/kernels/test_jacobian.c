@@ -271,70 +271,6 @@ static int rows_of_shapes(void)
     return TAP_PASS;
 }
 
-/* ---- more spots than are listed at a time ---- */
-
-enum { CROWDED = 448 };
-
-/* Writes the normal matrix and the gradient of a loss in three parameters; returns the row
- * of tiles from which on spots were listed last. */
-static int matrix_of(int threads, double matrix[9], double gradient[3], double *bar)
-{
-    static double observed[CROWDED * CROWDED];
-    const nb_options options = {NB_DOUBLE, NB_SPOTS, 0};
-    const nb_array data = nb_array_f64(observed, CROWDED, CROWDED);
-    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &data};
-    nb_normal normal = {.matrix = matrix, .gradient = gradient}, slopes = {0};
-    nb_context *ctx = renders_context(threads);
-    nb_scene s = scenes_named(SCENES_FEATURES, "gauss_constant");
-    nb_simulator *sim;
-    double value;
-    int row;
-
-    s.detector.nfast = s.detector.nslow = CROWDED;
-    s.detector.pixel = 0.2;
-    s.detector.distance = 100;
-    s.oversample = 1;
-    s.crystal.ndomains = 300;
-    s.crystal.mosaic[0] = 0.2;
-    for (int i = 0; i < 3; i++) s.crystal.cell[i] = 100 + 20 * i, s.crystal.ncells[i] = 20;
-    slopes.gradient = bar;
-    if (nb_simulator_create(ctx, &s, "misset_x misset_y scale", &options, &sim) != NB_OK
-        || nb_loss(sim, NULL, &target, &value, &slopes) != NB_OK
-        || nb_loss(sim, NULL, &target, &value, &normal) != NB_OK) {
-        (void)fprintf(stderr, "%s\n", nb_context_message(ctx));
-        abort();
-    }
-    row = sim->spots.first_row;
-    nb_simulator_free(sim);
-    nb_context_free(ctx);
-    return row;
-}
-
-/* Spots of some strips are listed at a time, of all strips where there are as many threads:
- * the bits are the same, and the gradient is that of the adjoint, which lists none. */
-static int bands(void)
-{
-    double matrix[9] = {0}, gradient[3] = {0}, bar[3] = {0};
-    const int row = matrix_of(1, matrix, gradient, bar);
-
-    tap_check(row > 0, "one thread lists the last spots from row %d of the tiles on", row);
-    for (int i = 0; i < 3; i++)
-        /* sums of 2e5 pixels of either sign; rows and adjoint drop different samples of the
-         * tails: 2.5e-13 of the largest measured */
-        tap_close("gradient with the matrix", gradient[i], bar[i],
-                  4e-12 * worst_largest(bar, 3));
-    for (int threads = 3; threads <= 7; threads += 4) {
-        double other[9] = {0}, slope[3] = {0}, own[3] = {0};
-        const int first = matrix_of(threads, other, slope, own);
-
-        tap_check(threads == 3 ? first > 0 : first == 0,
-                  "%d threads: from row %d of the tiles on", threads, first);
-        tap_check(bits_same(other, matrix, 9) && bits_same(slope, gradient, 3),
-                  "the same bits on %d threads", threads);
-    }
-    return TAP_PASS;
-}
-
 /* directions share a pass: bits are those of one after the other, on any number of
  * threads */
 static int same_bits(void)
@@ -597,7 +533,6 @@ int main(int argc, char **argv)
         {"float_lanes", float_lanes},
         {"spots_as_lanes", spots_as_lanes},
         {"rows_of_shapes", rows_of_shapes},
-        {"bands", bands},
         {"same_bits", same_bits},
         {"many_columns", many_columns},
         {"into_any_array", into_any_array},
