@@ -30,7 +30,7 @@ int tile_spots_suit(const struct job *job)
 
     return job->spec.shape != PHYS_SQUARE && job->spec.lookup != PHYS_TRICUBIC
            && !phys_differs_by_source(f) && !f->each_omega && f->layer_mu == 0
-           && !f->amorphous_in_samples && f->oversample <= 1000 && f->nlayers <= 1000
+           && f->nlayers == 1 && !f->amorphous_in_samples && f->oversample <= 1000
            && f->nfast <= 1 << 20;
 }
 
@@ -129,7 +129,6 @@ static void list_pair(const void *user, int chunk, const struct splat_area *spla
     count = *l->count;
     if (count > l->limit) return;
     n = l->splat_kernels->scan(pair, list, hits);
-    spot.layer = (unsigned short)splat_area->layer;
     for (int first = 0; first < n; first += SPLAT_PAD) {
         const int found =
             l->splat_kernels->outline(splat_area, pair, list, hits + first, n - first, at);
@@ -212,20 +211,20 @@ static int grow_rows(struct spots_work *work, size_t n)
 
 /* ---- bands ---- */
 
-/* Estimates how many spots the tiles of a job list: those of each pair and layer, which are
+/* Estimates how many spots the tiles of a job list: those of each pair, which are
  * as wide as on a sphere around the crystal, times the tiles that one overlaps. */
 static double estimate_spots(const struct job *job, double radius)
 {
     const struct phys_frame *frame = job->frame;
     const double pixels = (double)frame->nfast * frame->nslow;
     const double part = job->window->ntile * (double)TILE_PIXELS / pixels;
-    const double layers = (double)frame->nsource * frame->norientation * frame->nlayers;
+    const double pairs = (double)frame->nsource * frame->norientation;
     struct ewald e = ewald_of(frame, job->spec, radius);
     double width;
 
     (void)strips_group(&e, frame);
     width = 2 * radius / e.wave * frame->close_distance / frame->pixel;
-    return part * layers * ewald_hits(&e, radius) * (1 + width / TILE_FAST)
+    return part * pairs * ewald_hits(&e, radius) * (1 + width / TILE_FAST)
            * (1 + width / TILE_SLOW);
 }
 
@@ -409,10 +408,7 @@ static void add_place(const struct phys_frame *frame, int d,
 
     p->which = d;
     for (int k = 0; k < 3; k++) {
-        p->place[k] = dot->pix0[k] + frame->layer_offset * dot->normal[k]
-                      + frame->normal[k] * dot->layer_offset;
-        p->into[k] =
-            frame->layer_step * dot->normal[k] + frame->normal[k] * dot->layer_step;
+        p->place[k] = dot->pix0[k];
         p->fast[k] = sub * dot->fast[k] + frame->fast[k] * dot->pixel / over;
         p->slow[k] = sub * dot->slow[k] + frame->slow[k] * dot->pixel / over;
         out->moments |= p->fast[k] != 0 || p->slow[k] != 0;
@@ -460,9 +456,7 @@ void tile_spots_tangents(const struct job *job, const struct tangents *along, do
 
         if (shines || along->rotates[d] || phys_changes(dot, PHYS_STRAIN | PHYS_WIDTH))
             add_to_block(along, d, shines, out);
-        if (phys_changes(dot, PHYS_PLACE) || dot->pixel != 0 || dot->normal[0] != 0
-            || dot->normal[1] != 0 || dot->normal[2] != 0)
-            add_place(frame, d, dot, out);
+        if (phys_changes(dot, PHYS_PLACE) || dot->pixel != 0) add_place(frame, d, dot, out);
         add_factor(job, d, dot, out);
     }
     if (frame->oversample == 1) out->moments = 0;
