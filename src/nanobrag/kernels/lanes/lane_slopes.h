@@ -43,7 +43,7 @@ static void blank_crystal(struct phys_spec spec, int n, struct cotangent *p)
 PHYS_FN struct phys_sample in_cell(struct phys_spec spec, const struct sites *in, int i,
                                    struct phys_sample lattice, real *per_f)
 {
-    const real cell = spec.lookup == PHYS_CONSTANT ? 1 : in->cell[i];
+    const real cell = spec.lookup == PHYS_CONSTANT ? 1 : in->cell.f[i];
     const real cell2 = cell * cell, bend = 2 * cell * lattice.f2;
     struct phys_sample s;
 
@@ -52,9 +52,9 @@ PHYS_FN struct phys_sample in_cell(struct phys_spec spec, const struct sites *in
     s.dk = cell2 * lattice.dk;
     s.dl = cell2 * lattice.dl;
     if (spec.lookup == PHYS_TRICUBIC) {
-        s.dh += bend * in->cell_h[i];
-        s.dk += bend * in->cell_k[i];
-        s.dl += bend * in->cell_l[i];
+        s.dh += bend * in->cell.dh[i];
+        s.dk += bend * in->cell.dk[i];
+        s.dl += bend * in->cell.dl[i];
     }
     if (spec.lookup != PHYS_CONSTANT) per_f[i] = cell * lattice.f2;
     return s;
@@ -73,7 +73,7 @@ PHYS_FN void grating_slopes(struct phys_spec spec, const struct phys_crystal *of
         const struct phys_grating g =
             phys_grating(&crystal, phys_vec3(in->h[i], in->k[i], in->l[i]));
         const struct phys_sample s = in_cell(spec, in, i, g.sample, per_f);
-        const real cell = spec.lookup == PHYS_CONSTANT ? 1 : in->cell[i];
+        const real cell = spec.lookup == PHYS_CONSTANT ? 1 : in->cell.f[i];
         const real weighted = weight * (cell * cell);
 
         f2[i] = s.f2, gh[i] = s.dh, gk[i] = s.dk, gl[i] = s.dl;
@@ -97,7 +97,7 @@ PHYS_FN void bump_slopes(struct phys_spec spec, const struct phys_crystal *of, i
         const struct phys_bump g =
             phys_bump(spec.shape, &crystal, phys_vec3(in->h[i], in->k[i], in->l[i]));
         const struct phys_sample s = in_cell(spec, in, i, g.sample, per_f);
-        const real cell = spec.lookup == PHYS_CONSTANT ? 1 : in->cell[i];
+        const real cell = spec.lookup == PHYS_CONSTANT ? 1 : in->cell.f[i];
         const real weighted = weight * (cell * cell);
 
         f2[i] = s.f2, gh[i] = s.dh, gk[i] = s.dk, gl[i] = s.dl;

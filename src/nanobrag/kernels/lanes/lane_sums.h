@@ -10,17 +10,7 @@
 
 #include <string.h>
 
-#include "kernels/lanes/lane_places.h"
-
-/* The lattice point and fractional indices of every lane in one orientation, and F
- * there: the members of struct phys_site as separate arrays. */
-struct sites {
-    _Alignas(64) lane h, k, l, cell;
-    _Alignas(64) lane cell_h, cell_k,
-        cell_l; /* derivatives of an interpolated F, if requested */
-    _Alignas(64) int place[TILE_PIXELS]; /* index of F, where it is looked up */
-    int any_halfway; /* 1 when some lane lies nearly halfway between two reflections */
-};
+#include "kernels/lanes/lane_tricubic.h"
 
 /* Sets share[i] to the weight of the samples under a source, without the factors that
  * weigh_samples() adds. */
@@ -164,17 +154,17 @@ PHYS_FN void find_sites(struct phys_spec spec, int slopes, const struct phys_vie
         else if (spec.lookup != PHYS_CONSTANT) {
             const struct phys_f cell = phys_structure_factor(spec, &box, x, n);
 
-            out->cell[i] = cell.f;
+            out->cell.f[i] = cell.f;
             if (slopes) {
-                out->cell_h[i] = cell.dh;
-                out->cell_k[i] = cell.dk;
-                out->cell_l[i] = cell.dl;
+                out->cell.dh[i] = cell.dh;
+                out->cell.dk[i] = cell.dk;
+                out->cell.dl[i] = cell.dl;
             }
         }
     }
     out->any_halfway = any;
     if (spec.lookup == PHYS_NEAREST)
-        for (int i = 0; i < l->n; i++) out->cell[i] = f[out->place[i]];
+        for (int i = 0; i < l->n; i++) out->cell.f[i] = f[out->place[i]];
 }
 
 #ifdef PHYS_SINGLE
@@ -206,7 +196,7 @@ static void place_again(struct phys_spec spec, const struct launch *a,
         if (spec.lookup == PHYS_NEAREST) {
             out->place[i] =
                 phys_f_place(0, &box, phys_axpy(-1, anchor->whole, exact.whole));
-            out->cell[i] = box.f[out->place[i]];
+            out->cell.f[i] = box.f[out->place[i]];
         }
     }
 }
@@ -249,9 +239,12 @@ PHYS_FN struct phys_anchor sites_of(struct phys_spec spec, int slopes,
     inside.inside = 1;
     /* On nanoBragg's curved detector the samples need not lie near the patch. */
     if (spec.lookup != PHYS_CONSTANT && a->frame->surface != PHYS_CURVED_QUIRK
-        && phys_box_surrounds(&a->view.box, anchor.whole, aim->reach))
+        && phys_box_surrounds(&a->view.box, anchor.whole, aim->reach)) {
+        if (spec.lookup == PHYS_TRICUBIC && lie_in_few_cells(a, l, &anchor.axes))
+            find_sites_by_cell(spec, slopes, a, &anchor, aim->halfway, l, out);
+        else
         find_sites(inside, slopes, &a->view, &anchor, f, aim->halfway, l, out);
-    else
+    } else
         find_sites(spec, slopes, &a->view, &anchor, f, aim->halfway, l, out);
 #ifdef PHYS_SINGLE
     if (out->any_halfway)

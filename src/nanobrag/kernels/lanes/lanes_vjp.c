@@ -237,10 +237,13 @@ static void add_numbers(struct phys_frame_tangent *from, struct phys_frame_tange
 }
 
 /* Returns a launch that skips the pairs which do not reach the tile. */
-static struct launch launch_in_reach(const struct job *job, const struct tile *tile)
+static struct launch launch_in_reach(const struct job *job, const struct tile *tile,
+                                     struct cells *cells)
 {
     struct launch a = launch_of(job->frame, tile);
 
+    cells_clear(cells);
+    a.cells = cells;
     a.reach = job->reach;
     return a;
 }
@@ -275,7 +278,8 @@ static double objective_back(const struct special *special, const struct job *jo
                              double *photons)
 {
     const struct phys_spec spec = special->spec;
-    const struct launch a = launch_in_reach(job, tile);
+    struct cells cells;
+    const struct launch a = launch_in_reach(job, tile, &cells);
     const double factor = phys_constant_factor(spec, job->frame);
     struct phys_frame_tangent tile_bar = {0};
     const struct accumulator to = {&tile_bar, NULL};
@@ -320,7 +324,8 @@ static void find_jacobian(const struct special *special, const struct job *job,
                           void *workspace, struct columns *columns, double *photons,
                           double *change)
 {
-    const struct launch a = launch_in_reach(job, tile);
+    struct cells cells;
+    const struct launch a = launch_in_reach(job, tile, &cells);
     const double factor = phys_constant_factor(special->spec, job->frame);
     struct lanes l;
     struct cotangent p;
