@@ -223,6 +223,24 @@ static struct aim aim_of(const struct phys_frame *frame, const struct phys_sourc
     return aim;
 }
 
+/* Returns 1 when F is looked up and no look-up of an orientation's samples leaves the box.
+ * On nanoBragg's curved detector the samples need not lie near the patch. */
+PHYS_FN int lies_in_box(struct phys_spec spec, const struct launch *a,
+                        const struct aim *aim, const struct phys_anchor *anchor)
+{
+    return spec.lookup != PHYS_CONSTANT && a->frame->surface != PHYS_CURVED_QUIRK
+           && phys_box_surrounds(&a->view.box, anchor->whole, aim->reach);
+}
+
+/* Returns 1 when F is interpolated by the polynomials of the lanes' cells. */
+PHYS_FN int goes_by_cell(struct phys_spec spec, const struct launch *a,
+                         const struct aim *aim, const struct phys_anchor *anchor,
+                         const struct lanes *l)
+{
+    return spec.lookup == PHYS_TRICUBIC && lies_in_box(spec, a, aim, anchor)
+           && few_cells(a, l, &anchor->axes);
+}
+
 /* Computes the sites of the lanes in orientation k and returns the anchor, the point
  * from which their indices are counted (physics/tile/anchor.h). With `slopes` the
  * derivatives of an interpolated F are computed too. */
@@ -237,14 +255,12 @@ PHYS_FN struct phys_anchor sites_of(struct phys_spec spec, int slopes,
     struct phys_spec inside = spec;
 
     inside.inside = 1;
-    /* On nanoBragg's curved detector the samples need not lie near the patch. */
-    if (spec.lookup != PHYS_CONSTANT && a->frame->surface != PHYS_CURVED_QUIRK
-        && phys_box_surrounds(&a->view.box, anchor.whole, aim->reach)) {
-        if (spec.lookup == PHYS_TRICUBIC && lie_in_few_cells(a, l, &anchor.axes))
-            find_sites_by_cell(spec, slopes, a, &anchor, aim->halfway, l, out);
-        else
+    out->by_cell = goes_by_cell(spec, a, aim, &anchor, l);
+    if (out->by_cell)
+        find_sites_by_cell(spec, slopes, a, &anchor, aim->halfway, l, out);
+    else if (lies_in_box(spec, a, aim, &anchor))
         find_sites(inside, slopes, &a->view, &anchor, f, aim->halfway, l, out);
-    } else
+    else
         find_sites(spec, slopes, &a->view, &anchor, f, aim->halfway, l, out);
 #ifdef PHYS_SINGLE
     if (out->any_halfway)

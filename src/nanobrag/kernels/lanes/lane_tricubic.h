@@ -26,23 +26,38 @@ enum { VECTOR = 16 / sizeof(real) };
 
 typedef real long_lane[TILE_PIXELS + VECTOR];
 
-/* Polynomials of the cells that a tile has met, at most POLYNOMIALS of them: they are found by
- * the place in f of the cell's first node, in a table with open addressing. */
-enum { POLYNOMIALS = 64, SLOTS = 4 * POLYNOMIALS, TERMS = 64, NO_CORNER = -1 };
+/* At most CELLS_KEPT cells, found by the place in f of their first node in a table with open
+ * addressing. */
+enum { CELLS_KEPT = 64, SLOTS = 4 * CELLS_KEPT, TERMS = 64, NO_CELL = -1 };
 
-struct cells {
+struct cell_table {
     int n;
-    int corner[SLOTS]; /* NO_CORNER: the slot is free */
-    uint8_t at[SLOTS]; /* which polynomial */
-    /* of h^a k^b l^c at 16 a + 4 b + c; h, k, l count from the middle of the cell */
-    _Alignas(64) real term[POLYNOMIALS][TERMS];
+    int corner[SLOTS]; /* place of the first node; NO_CELL: the slot is free */
+    uint8_t number[SLOTS]; /* in which order the cells came */
 };
 
-static void cells_clear(struct cells *cells)
+static void cell_table_clear(struct cell_table *table)
 {
-    cells->n = 0;
-    for (int i = 0; i < SLOTS; i++) cells->corner[i] = NO_CORNER;
+    table->n = 0;
+    for (int i = 0; i < SLOTS; i++) table->corner[i] = NO_CELL;
 }
+
+/* Returns the slot of a cell, or the free one where it belongs. */
+PHYS_FN unsigned cell_slot(const struct cell_table *table, int corner)
+{
+    unsigned slot = (unsigned)corner * 2654435769u / (0xffffffffu / SLOTS + 1);
+
+    while (table->corner[slot] != corner && table->corner[slot] != NO_CELL)
+        slot = (slot + 1) % SLOTS;
+    return slot;
+}
+
+/* Polynomials of the cells that a tile has met. */
+struct cells {
+    struct cell_table table;
+    /* of h^a k^b l^c at 16 a + 4 b + c; h, k, l count from the middle of the cell */
+    _Alignas(64) real term[CELLS_KEPT][TERMS];
+};
 
 /* Replaces values at the nodes -1, 0, 1, 2 along the slowest of three axes by the
  * coefficients of the cubic through them, in powers of the distance from 1/2. That axis
@@ -80,21 +95,19 @@ static __attribute__((noinline)) void find_polynomial(const struct phys_box *box
 /* Returns the polynomial of the cell whose first node is at f[corner]. */
 PHYS_FN const real *cells_find(struct cells *cells, const struct phys_box *box, int corner)
 {
-    const unsigned first = (unsigned)corner * 2654435769u / (0xffffffffu / SLOTS + 1);
-    unsigned slot = first;
+    struct cell_table *table = &cells->table;
+    unsigned slot = cell_slot(table, corner);
 
-    while (cells->corner[slot] != corner && cells->corner[slot] != NO_CORNER)
-        slot = (slot + 1) % SLOTS;
-    if (cells->corner[slot] == NO_CORNER) {
-        if (cells->n == POLYNOMIALS) {
-            cells_clear(cells);
-            slot = first;
+    if (table->corner[slot] == NO_CELL) {
+        if (table->n == CELLS_KEPT) {
+            cell_table_clear(table);
+            slot = cell_slot(table, corner);
         }
-        find_polynomial(box, corner, cells->term[cells->n]);
-        cells->corner[slot] = corner;
-        cells->at[slot] = (uint8_t)cells->n++;
+        find_polynomial(box, corner, cells->term[table->n]);
+        table->corner[slot] = corner;
+        table->number[slot] = (uint8_t)table->n++;
     }
-    return cells->term[cells->at[slot]];
+    return cells->term[table->number[slot]];
 }
 
 /* ---- the polynomial at a vector of lanes ---- */
@@ -129,6 +142,13 @@ struct lane_f {
     _Alignas(64) long_lane f, dh, dk, dl;
 };
 
+/* Where the lanes lie: the first node of their cells, and the distances from the middles
+ * of these. */
+struct in_cells {
+    int corner[TILE_PIXELS];
+    long_lane h, k, l;
+};
+
 /* The lattice point and fractional indices of every lane in one orientation, and F
  * there: the members of struct phys_site as separate arrays. */
 struct sites {
@@ -136,13 +156,8 @@ struct sites {
     struct lane_f cell; /* derivatives only of an interpolated F, if requested */
     _Alignas(64) int place[TILE_PIXELS]; /* index of F, where it is looked up */
     int any_halfway; /* 1 when some lane lies nearly halfway between two reflections */
-};
-
-/* Where the lanes lie: the first node of their cells, and the distances from the middles
- * of these. */
-struct in_cells {
-    int corner[TILE_PIXELS];
-    long_lane h, k, l;
+    int by_cell; /* 1: F was interpolated by the polynomials of the lanes' cells */
+    struct in_cells in;
 };
 
 /* One step of Horner's rule along h for a vector of lanes: f becomes f h + the polynomial in
@@ -205,20 +220,30 @@ static __attribute__((noinline)) void interpolate_slopes(const real *restrict te
     add_plane_slopes(term, in, at, out);
 }
 
-/* Computes F, and with `slopes` its derivatives, of all lanes, run by run of lanes in one
- * cell. What a run's last vector writes beyond its end is written again by the next. */
-PHYS_FN void interpolate_runs(int slopes, const struct phys_box *box, int n,
-                              const struct in_cells *in, struct cells *cells,
-                              struct lane_f *out)
+/* Finds the runs of neighbouring lanes in one cell: run i begins at start[i] and ends at
+ * start[i + 1]. Returns how many there are. */
+static int find_runs(int n, const int *restrict corner, int start[TILE_PIXELS + 1])
 {
-    int start[TILE_PIXELS + 1], runs = 1;
+    int runs = 1;
 
     start[0] = 0;
     for (int i = 1; i < n; i++) {
         start[runs] = i;
-        runs += in->corner[i] != in->corner[i - 1];
+        runs += corner[i] != corner[i - 1];
     }
     start[runs] = n;
+    return runs;
+}
+
+/* Computes F, and with `slopes` its derivatives, of all lanes. What a run's last vector
+ * writes beyond its end is written again by the next. */
+PHYS_FN void interpolate_runs(int slopes, const struct phys_box *box, int n,
+                              const struct in_cells *in, struct cells *cells,
+                              struct lane_f *out)
+{
+    int start[TILE_PIXELS + 1];
+    const int runs = find_runs(n, in->corner, start);
+
     for (int run = 0; run < runs; run++) {
         const real *term = cells_find(cells, box, in->corner[start[run]]);
 
@@ -234,7 +259,7 @@ PHYS_FN void interpolate_runs(int slopes, const struct phys_box *box, int n,
 /* Returns 1 when the lanes of an orientation lie in few cells and long runs, so that the
  * polynomials take less time than gathering the nodes of every lane. It depends on the tile,
  * not on which of its pixels are rendered. */
-static int lie_in_few_cells(const struct launch *a, const struct lanes *l,
+static int few_cells(const struct launch *a, const struct lanes *l,
                             const struct phys_axes *axes)
 {
     const struct phys_vec3 d = l->patch.d, fast = l->patch.fast, slow = l->patch.slow;
@@ -249,16 +274,16 @@ static int lie_in_few_cells(const struct launch *a, const struct lanes *l,
     const real column = fabs(down.x) + fabs(down.y) + fabs(down.z);
     const real cells = row + column + fabs(area.x) + fabs(area.y) + fabs(area.z);
 
-    return cells <= POLYNOMIALS && row <= (real)a->tile->width * (real)0.6;
+    return cells <= CELLS_KEPT && row <= (real)a->tile->width * (real)0.6;
 }
 
 /* Computes the lattice point and the fractional indices of every lane in one
  * orientation, and where it lies in its cell. All cells lie inside the box. */
 PHYS_FN void find_cells(struct phys_spec spec, const struct phys_box *of,
                         const struct phys_anchor *at, real halfway,
-                        const struct lanes *restrict l, struct sites *restrict out,
-                        struct in_cells *restrict in)
+                        const struct lanes *restrict l, struct sites *restrict out)
 {
+    struct in_cells *restrict in = &out->in;
     const struct phys_anchor anchor = *at;
     const struct phys_box box = *of;
     const int first = box.stride_h + box.stride_k + 1; /* from the node -1 to the node 0 */
@@ -281,6 +306,7 @@ PHYS_FN void find_cells(struct phys_spec spec, const struct phys_box *of,
         in->l[i] = t.z - (real)0.5;
         in->corner[i] = phys_f_place(1, &box, below) - first;
     }
+    for (int i = l->n; i < l->n + (int)VECTOR; i++) in->h[i] = in->k[i] = in->l[i] = 0;
     out->any_halfway = any;
 }
 
@@ -290,11 +316,9 @@ PHYS_FN void find_sites_by_cell(struct phys_spec spec, int slopes, const struct 
                                 const struct lanes *l, struct sites *out)
 {
     const struct phys_box box = phys_box_from(1, a->view.box, anchor->whole);
-    struct in_cells in;
 
-    find_cells(spec, &box, anchor, halfway, l, out, &in);
-    for (int i = l->n; i < l->n + VECTOR; i++) in.h[i] = in.k[i] = in.l[i] = 0;
-    interpolate_runs(slopes, &box, l->n, &in, a->cells, &out->cell);
+    find_cells(spec, &box, anchor, halfway, l, out);
+    interpolate_runs(slopes, &box, l->n, &out->in, a->cells, &out->cell);
 }
 
 #endif

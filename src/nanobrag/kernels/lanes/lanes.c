@@ -154,7 +154,7 @@ PHYS_FN void run(struct phys_spec spec, const struct loops *loops,
     double since = 0, sources = 0;
 
     a.cells = &cells;
-    if (spec.lookup == PHYS_TRICUBIC) cells_clear(&cells);
+    if (spec.lookup == PHYS_TRICUBIC) cell_table_clear(&cells.table);
     lane_clear_sums(&a, &l);
     if (single_orientation) lane_fill(l.n, l.sum, 0);
     for (int layer = 0; layer < frame->nlayers; layer++) {

@@ -125,10 +125,11 @@ PHYS_FN void pairs_of_source(const struct special *special, const struct launch 
 
         if (!reach_reaches(a->reach, a->tile, index, k)) continue;
         use_pair(kept, k, p);
-        if (kept->slope && !(with_f && special->spec.lookup == PHYS_NEAREST))
+        if (kept->slope && !(with_f && special->spec.lookup == PHYS_NEAREST)) {
             anchor = phys_anchor_at(frame->orientation[k].axes, aim.q,
                                     aim.source->inverse_wavelength);
-        else
+            if (with_f) cells_of(special->spec, a, &aim, &anchor, l, &sites);
+        } else
             anchor = special->sites(a, &aim, k, l, &sites);
         if (!kept->slope) special->slopes(a, k, &sites, l, p);
         if (with_f) lane_add_f(special->spec, a, k, &anchor, &sites, l, p, to);
@@ -242,7 +243,7 @@ static struct launch launch_in_reach(const struct job *job, const struct tile *t
 {
     struct launch a = launch_of(job->frame, tile);
 
-    cells_clear(cells);
+    cell_table_clear(&cells->table);
     a.cells = cells;
     a.reach = job->reach;
     return a;
@@ -285,8 +286,11 @@ static double objective_back(const struct special *special, const struct job *jo
     const struct accumulator to = {&tile_bar, NULL};
     struct lanes l;
     struct cotangent p;
+    struct cell_sums cell_sums;
     double value;
 
+    cell_sums_clear(&cell_sums);
+    p.cell_sums = &cell_sums;
     tile_bar.source = bar->source;
     tile_bar.rotation = bar->rotation;
     tile_bar.f = bar->f;
@@ -308,6 +312,7 @@ static double objective_back(const struct special *special, const struct job *jo
     value = objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
     if (lane_scale_cotangents(&a, factor, &l, &p) || objective->linear) {
         backward(special, &a, workspace, &l, &p, &to);
+        cell_sums_give(&a.view.box, 2 * p.scale, &cell_sums, bar->f);
         if (objective->linear) finish(&a, factor, &l, photons);
         factors_back(&a, factor, &l, &p, &to);
     }
