@@ -31,6 +31,7 @@ test_mosaic_domains|domain_weights|pixel jacobian gradient|1e-12:pixel 1e-6:grad
 test_resolved_scene|forward_at_x default_f_of_gaps|pixel|1e-6:pixel|
 test_parameters|change_with_f rotation_vector|pixel jacobian gradient geometry|4e-11:jacobian|
 test_psf_gradients|gradcheck.psf.directions|jacobian|1e-14:jacobian|quick
+test_tricubic|by_v2|pixel gradient|1e-11:pixel 1e-11:gradient|
 test_jacobian|many_columns|jacobian|5e-11:jacobian|quick
 test_jacobian|same_bits|jacobian|1e-13:jacobian|
 test_jacobian|lanes_as_reference|jacobian|6e-12:jacobian|

@@ -428,10 +428,11 @@ PHYS_FN void list_vjp(int shape, const struct splat_area *splat_area,
                       struct splat_sums *sums)
 {
     const struct pair_vjp t = pair_vjp_of(shape, splat_area, pair, weights);
-    struct walk walk = walk_of(splat_area, pair, list, hits, n, weights->lookup);
     struct splat_sums total = {0};
+    struct walk walk;
     struct pieces pieces;
 
+    start_walk(splat_area, pair, list, hits, n, weights->lookup, &walk);
     while (collect_pieces(&walk, &pieces)) {
         place_pieces(&t.form, &pieces);
         for (int i = 0; i < pieces.n; i++) piece_vjp(shape, &t, &pieces, i, &total);
