@@ -41,6 +41,9 @@ const char *nb_features(void)
 #ifdef NANOBRAG_CJSON
            "cjson "
 #endif
+#ifdef NANOBRAG_GEMMI
+           "gemmi "
+#endif
 #ifdef NANOBRAG_CUDA
            "cuda "
 #endif
