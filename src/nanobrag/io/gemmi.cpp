@@ -295,9 +295,10 @@ void fill_model(const gemmi::Structure &structure, gemmi_model *out)
     if (n == 0)
         refuse("no atoms; expected ATOM records (PDB) or _atom_site (mmCIF), check that "
                "the file is whole");
+    check_cell(structure.cell);
+    set_matrices(structure.cell, out);
     set_crystal(structure.cell, structure.find_spacegroup(), structure.spacegroup_hm,
                 &out->crystal);
-    set_matrices(structure.cell, out);
     for (const gemmi::NcsOp &ncs : structure.ncs)
         if (!ncs.given) copies.push_back(ncs.tr);
     out->ncopies = static_cast<int>(copies.size());
@@ -384,7 +385,7 @@ void start_rows(size_t n, gemmi_reflections *out)
 void check_mtz_sizes(const char *bytes, size_t n, int64_t offset)
 {
     const size_t words = n / 4;
-    bool has_size = false;
+    bool has_size = false, has_end = false;
 
     if (offset < 21 || static_cast<uint64_t>(offset) > words)
         refuse("the header of the MTZ lies outside of the file; the file is cut or damaged");
@@ -393,7 +394,8 @@ void check_mtz_sizes(const char *bytes, size_t n, int64_t offset)
         const char *numbers = gemmi::Mtz::skip_word(line.c_str());
         long long value[3] = {0, 0, 0};
 
-        if (line.compare(0, 3, "END") == 0) break;
+        has_end = line.compare(0, 3, "END") == 0;
+        if (has_end) break;
         if (line.compare(0, 4, "NCOL") == 0) {
             for (long long &one : value) {
                 char *end;
@@ -413,7 +415,8 @@ void check_mtz_sizes(const char *bytes, size_t n, int64_t offset)
                 refuse("a size in the header of the MTZ is impossible");
         }
     }
-    if (!has_size) refuse("the header of the MTZ has no NCOL; the file is damaged");
+    if (!has_size || !has_end)
+        refuse("the header of the MTZ has no NCOL or no END; the file is cut or damaged");
 }
 
 gemmi::Mtz parse_mtz(const char *bytes, size_t n)

@@ -69,11 +69,12 @@ static void set_axes(const struct gemmi_model *model, struct sampling *out)
  * fallen by exp(-B/(4 dmin^2) ((2 RATE - 1)^2 - 1)) more than at the surface.
  *
  * FOLDED is how much of a Gaussian may fold back so, in the worst case, and TAIL how much of
- * an atom's charge may lie beyond its radius, both as multiples of the tolerance. They are
- * above 1, as most atoms are broader, most reflections lie inside, and errors of atoms have
- * all phases: measured, R is 0.05 to 0.2 of the tolerance (tests/structure/test_fcalc.c).
+ * an atom's charge may lie beyond its radius, both as multiples of the tolerance. FOLDED is
+ * above 1, as most atoms are broader and most reflections lie inside. Measured, R and the
+ * rms difference of F are below a quarter of the tolerance, and most so at low resolution,
+ * where atoms cancel each other and their tails do not (tests/structure/test_fcalc.c).
  */
-static const double RATE = 1.5, FOLDED = 100, TAIL = 10;
+static const double RATE = 1.5, FOLDED = 10, TAIL = 1;
 
 nb_status sampling_choose(const struct request *request, struct sampling *out)
 {
