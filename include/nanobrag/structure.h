@@ -12,7 +12,7 @@
  * constant, of the neutral atom; f' and f'' are by the method of Cromer and Liberman; T is
  * exp(-B s^2/4), or with ANISOU the tensor of the displacement; M is the transform of a
  * mask that is 1 in the bulk solvent. docs/structure_factors.md says how to use this, and
- * docs/theory.md, 13, how A is found by a Fourier transform of the atoms' density.
+ * docs/theory.md, 14, how A is found by a Fourier transform of the atoms' density.
  *
  * These functions, nb_structure_free() and the look-ups apart, need gemmi (a build without
  * it returns NB_ERR_UNSUPPORTED). An nb_structure never changes and may be shared between

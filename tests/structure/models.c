@@ -11,6 +11,7 @@
 
 #include "scene/reflections/hkl_table.h"
 #include "structure/read.h"
+#include "support/plant.h"
 
 static const struct model models[] = {
     {"2erl", TEST_DATA_DIR "/../../examples/data/2erl.pdb", 0, 1.5, NULL}, /* C2, ANISOU */
@@ -61,7 +62,10 @@ nb_hkl *model_list(nb_context *ctx, const nb_structure *structure, const nb_fcal
 {
     nb_hkl *list;
 
-    if (nb_structure_fcalc(ctx, structure, how, x, &list) == NB_OK) return list;
+    if (nb_structure_fcalc(ctx, structure, how, x, &list) == NB_OK) {
+        plant_numbers("factors", *list->factor, 2 * list->nfactor);
+        return list;
+    }
     (void)fprintf(stderr, "%s\n", nb_context_message(ctx));
     abort();
 }

@@ -16,6 +16,7 @@
 #include "structure/models.h"
 #include "support/files.h"
 #include "support/ladder.h"
+#include "support/plant.h"
 #include "support/worst.h"
 
 #ifdef NANOBRAG_FFTW
@@ -74,6 +75,7 @@ static void gradient(const struct subject *s, const double *bar_f, double *bar_x
     memset(bar_x, 0, s->numbers * sizeof *bar_x);
     check_ok(nb_structure_vjp(ctx, s->structure, &s->how, NULL, s->list, bar_f, bar_x),
              "nb_structure_vjp");
+    plant_numbers("gradient", bar_x, s->numbers);
 }
 
 static double dot(const double *a, const double *b, size_t n)
@@ -109,6 +111,7 @@ static int transpose(void)
             bar_x = calloc(s.numbers, sizeof *bar_x);
             check_ok(nb_structure_jvp(ctx, s.structure, &how, NULL, s.list, dot_x, dot_f),
                      "nb_structure_jvp");
+            plant_numbers("jacobian", dot_f, s.n);
             gradient(&s, bar_f, bar_x);
             for (size_t k = 0; k < s.n; k++) size += fabs(bar_f[k] * dot_f[k]);
             tap_note("%s, wavelength %g, k_sol %g", method_names[method], how.wavelength,

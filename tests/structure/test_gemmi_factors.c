@@ -12,6 +12,7 @@
 #include "structure/gemmi_oracle.h"
 #include "structure/models.h"
 #include "support/files.h"
+#include "support/plant.h"
 
 enum { SOME = 120 };
 
@@ -31,6 +32,7 @@ static void sample(const nb_hkl *list, int hkl[SOME][3], double f[SOME][2])
         memcpy(f[i], model_factors(list)[at], sizeof f[i]);
     }
     free(all);
+    plant_numbers("factors", f[0], 2 * (size_t)SOME);
 }
 
 static void compare(const struct model *model, double wavelength, int method,

@@ -42,7 +42,11 @@ nb_status solvent_add(struct request *request, complex_pair *f)
     double volume;
     nb_status status = gemmi_solvent_mask(model, how->dmin, &mask, why);
 
-    if (status == NB_ERR_FORMAT) status = NB_ERR_ARGUMENT;
+    if (status == NB_ERR_FORMAT)
+        return fail(request->ctx, NB_ERR_ARGUMENT,
+                    "bulk solvent: gemmi makes no mask (%s); leave the solvent out, or lower "
+                    "dmin",
+                    why);
     if (status != NB_OK) return fail(request->ctx, status, "bulk solvent: %s", why);
     status = fourier_create(request->ctx, mask.n, &fourier);
     if (status == NB_OK) {
