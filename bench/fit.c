@@ -233,6 +233,39 @@ static void run_one(struct report *report, nb_context *ctx, const nb_hkl *hkl,
     close_fit(&b);
 }
 
+/* Prints the memory that passes take on a detector of 6 million pixels. */
+static void print_memory(struct report *report, nb_context *ctx, const nb_hkl *hkl)
+{
+    static const double wanted = 150e6; /* byte */
+    const int fast = report->options->quick ? 96 : 2463;
+    const int slow = report->options->quick ? 99 : 2527;
+    const size_t pixels = (size_t)fast * (size_t)slow;
+    nb_scene scene = scene_of(&cases[0], hkl, 1);
+    const nb_options options = {NB_DOUBLE, NB_SPOTS, 0};
+    double *observed = calloc(pixels, sizeof *observed);
+    double matrix[32 * 32] = {0}, slopes[32] = {0}, value;
+    const nb_array data = nb_array_f64(observed, slow, fast);
+    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &data};
+    nb_normal gradient = {.gradient = slopes}, all = {.matrix = matrix, .gradient = slopes};
+    nb_simulator *sim = NULL;
+    nb_compile_stats stats = {0};
+
+    scene.detector.nfast = fast, scene.detector.nslow = slow;
+    scene.detector.pixel = 0.172 * 2463 / fast;
+    if (observed && nb_simulator_create(ctx, &scene, wet_free, &options, &sim) == NB_OK
+        && nb_loss(sim, NULL, &target, &value, NULL) == NB_OK
+        && nb_loss(sim, NULL, &target, &value, &gradient) == NB_OK
+        && nb_loss(sim, NULL, &target, &value, &all) == NB_OK) {
+        nb_simulator_stats(sim, &stats);
+        (void)printf("  %s, %d x %d: %.1f MB beyond the data (wanted: %.0f): %s\n",
+                     cases[0].what, slow, fast, (double)stats.bytes / 1e6, wanted / 1e6,
+                     (double)stats.bytes < wanted ? "reached" : "NOT REACHED");
+    } else
+        report_failure(report, "fits, memory", nb_context_message(ctx));
+    nb_simulator_free(sim);
+    free(observed);
+}
+
 void fits_run(struct report *report)
 {
     static const struct fit_case still = {"", "", NB_GAUSS, 40, 0, 0, {0}};
@@ -252,6 +285,7 @@ void fits_run(struct report *report)
         if (open_fit(ctx, &scene, NULL, NB_LANES, &unit))
             for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
                 run_one(report, ctx, hkl, &cases[i], &unit);
+        print_memory(report, ctx, hkl);
     }
     if (report->nfits == 0)
         report_failure(report, "fits", ctx ? nb_context_message(ctx) : "no context");

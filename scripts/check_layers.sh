@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-find src/nanobrag src/nanobrag_mpi \( -name '*.[ch]' -o -name '*.cu' -o -name '*.def' \) | sort | xargs awk '
+find src/nanobrag src/nanobrag_mpi \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.def' \) | sort | xargs awk '
 BEGIN {
     # folder   may include (itself is always allowed; "public" is <nanobrag/...>, "root"
     # simulator.h). A folder without a row of its own belongs to the folder above it.
@@ -16,6 +16,7 @@ BEGIN {
     may["image"]       = "public base scene physics"
     may["grad"]        = "public base physics scene image"
     may["kernels"]     = "base physics"
+    may["structure"]   = "public base scene io kernels"
     may["gpu/driver"]  = "base physics gpu/text"
     may["gpu/text"]    = "physics kernels"
     may["gpu"]         = "base physics kernels gpu/driver gpu/text compile/jit"
@@ -32,7 +33,7 @@ BEGIN {
 }
 function folder(path) {
     while (sub(/\/[^\/]*$/, "", path)) if (path in may) return path
-    return path ~ /\.(c|h|cu|def)$/ ? "root" : path
+    return path ~ /\.(c|h|cpp|cu|def)$/ ? "root" : path
 }
 FNR == 1 {
     from = FILENAME ~ /^src\/nanobrag_mpi\// ? "mpi" : folder(substr(FILENAME, length("src/nanobrag/") + 1))

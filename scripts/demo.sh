@@ -7,9 +7,12 @@ cd "$(dirname "$0")/.."
 
 BUILD_TARGET=nanobrag_program sh scripts/build.sh
 mkdir -p demo
+model="-pdb examples/data/2erl.pdb"
+build/release/bin/nanobrag -version | grep -q gemmi \
+    || model="-hkl examples/data/2erl_p1.hkl -cell 53.91 23.10 23.10 90 110.4 90"
 set -x
-build/release/bin/nanobrag -quiet -hkl examples/data/2erl_p1.hkl \
-    -cell 53.91 23.10 23.10 90 110.4 90 -misset 25 40 10 -lambda 1 \
+# shellcheck disable=SC2086
+build/release/bin/nanobrag -quiet $model -misset 25 40 10 -lambda 1 \
     -distance 80 -detpixels 1024 -pixel 0.1 -Na 8 -Nb 18 -Nc 18 -gauss_xtal \
     -mosaic 0.3 -mosaic_domains 25 -osc 2 -phisteps 20 -oversample 2 \
     -fluence 1e28 -water 0.08 -psf gauss -psf_fwhm 0.15 -seed 1 \

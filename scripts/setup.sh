@@ -1,7 +1,8 @@
 #!/bin/sh
 # setup.sh - installs what building nanobrag needs and this machine lacks.
 #
-#   scripts/setup.sh            compiler, CMake, Ninja, FFTW, cJSON, libpng, LAPACK, NLopt
+#   scripts/setup.sh            compilers, CMake, Ninja, FFTW, cJSON, libpng, LAPACK,
+#                               NLopt, gemmi
 #   scripts/setup.sh --tests    and what the tests need, MPI among it
 #   scripts/setup.sh --dev      and what .ci/run needs
 #   scripts/setup.sh --dials    and DIALS, for the closed loop (about 2 GB)
@@ -56,9 +57,13 @@ if [ $libraries = 1 ]; then
     header_of png.h libpng-dev
     header_of lapacke.h liblapacke-dev
     header_of nlopt.h libnlopt-dev
+    header_of gemmi/mmcif.hpp gemmi-dev
+    header_of tao/pegtl.hpp tao-pegtl-dev
+    header_of zlib.h zlib1g-dev
+    command_of g++ g++
 fi
 if [ $tests = 1 ]; then
-    command_of g++ g++
+    [ $libraries = 1 ] || command_of g++ g++
     command_of pkg-config pkg-config
     [ $libraries = 0 ] || command_of mpicc libopenmpi-dev
     [ $libraries = 0 ] || command_of mpirun openmpi-bin

@@ -110,6 +110,16 @@ NB_API void nb_hkl_info_get(const nb_hkl *hkl, nb_hkl_info *out);
  */
 NB_API int nb_hkl_get(const nb_hkl *hkl, int h, int k, int l, double *f);
 
+/*
+ * List the reflections in increasing order of h, then k, then l. Outputs may be NULL.
+ *
+ *   hkl  [out]  h k l of each                                            (n x 3)
+ *   f    [out]  structure factor amplitude                 electron      (n)
+ *
+ * Returns the number n of reflections, each counted once; 0 for NULL.
+ */
+NB_API size_t nb_hkl_reflections(const nb_hkl *list, int *hkl, double *f);
+
 /* Free a list of reflections; NULL is allowed. */
 NB_API void nb_hkl_free(nb_hkl *hkl);
 

@@ -17,6 +17,7 @@
 #include <nanobrag/scene.h>
 #include <nanobrag/simulator.h>
 #include <nanobrag/status.h>
+#include <nanobrag/structure.h>
 
 NB_BEGIN_DECLS
 

@@ -76,13 +76,19 @@ static nb_status render_in_place(nb_simulator *sim, const nb_scene *scene,
 /* Write packed photons to an image. */
 static void unpack(const struct job *job, const nb_array *image)
 {
-    array_zero(image);
+    if (!window_is_whole(job->window)) array_zero(image);
     for (int t = 0; t < grid_count(job); t++) {
         const struct tile tile = grid_tile(job, t);
         double photons[TILE_PIXELS];
         struct listing listing;
 
         grid_read(job, &tile, photons);
+        if (grid_is_full(&tile)) {
+            for (int r = 0; r < tile.height; r++)
+                array_set_row(image, tile.slow + r, tile.fast, tile.width,
+                              photons + (ptrdiff_t)r * tile.width);
+            continue;
+        }
         grid_list(&tile, &listing);
         for (int i = 0; i < listing.n; i++)
             array_set(image, tile.slow + listing.pixel[i] / TILE_FAST,

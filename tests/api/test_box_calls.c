@@ -252,13 +252,13 @@ static int refused(void)
 
 /* ---- memory ---- */
 
-/* Returns the bytes that a simulator holds after a loss with its gradient and, by lanes,
- * its matrix; by spots a matrix also keeps lists of the spots of each tile. A whole
- * image has the spots of SIDE x SIDE: its pixels are smaller and its crystal is larger. */
-static double bytes_of(int side, int strategy, const int (*box)[4], size_t nbox, int roi)
+/* Returns the bytes that a simulator holds after a loss with its gradient and, if asked
+ * for, its matrix. */
+static double bytes_after(const nb_scene *s, int strategy, int with_matrix)
 {
     nb_context *ctx = renders_context(1);
     const nb_options options = {NB_DOUBLE, strategy, 0};
+    const int side = s->detector.nfast;
     double *observed = calloc((size_t)side * (size_t)side, sizeof *observed);
     const nb_array data = nb_array_f64(observed, side, side);
     const nb_target target = {.kind = NB_GAUSSIAN, .observed = &data, .sigma_readout = 1};
@@ -266,27 +266,44 @@ static double bytes_of(int side, int strategy, const int (*box)[4], size_t nbox,
     nb_normal slopes = {.gradient = gradient}, normal = {.matrix = matrix};
     nb_compile_stats stats;
     nb_simulator *sim;
-    nb_scene s = still();
 
     if (!observed) abort();
-    s.detector.nfast = s.detector.nslow = side;
-    s.detector.box = nbox > 0 ? box[0] : NULL;
-    s.detector.nbox = nbox;
-    s.detector.roi[1] = s.detector.roi[3] = roi;
-    if (nbox == 0 && roi == 0) {
-        s.detector.pixel *= (double)SIDE / side;
-        for (int i = 0; i < 3; i++) s.crystal.ncells[i] *= (double)side / SIDE;
-        s.crystal.mosaic[0] *= (double)SIDE / side;
-    }
-    require(ctx, nb_simulator_create(ctx, &s, "cell misset scale origin", &options, &sim));
+    require(ctx, nb_simulator_create(ctx, s, "cell misset scale origin", &options, &sim));
     require(ctx, nb_loss(sim, NULL, &target, &value, NULL));
     require(ctx, nb_loss(sim, NULL, &target, &value, &slopes));
-    if (strategy == NB_LANES) require(ctx, nb_loss(sim, NULL, &target, &value, &normal));
+    if (with_matrix) require(ctx, nb_loss(sim, NULL, &target, &value, &normal));
     nb_simulator_stats(sim, &stats);
     nb_simulator_free(sim);
     nb_context_free(ctx);
     free(observed);
     return (double)stats.bytes;
+}
+
+/* A whole image of that many pixels has the spots of SIDE x SIDE: its pixels are smaller
+ * and its crystal is larger. */
+static nb_scene finer_still(int side)
+{
+    nb_scene s = still();
+
+    s.detector.nfast = s.detector.nslow = side;
+    s.detector.pixel *= (double)SIDE / side;
+    for (int i = 0; i < 3; i++) s.crystal.ncells[i] *= (double)side / SIDE;
+    s.crystal.mosaic[0] *= (double)SIDE / side;
+    return s;
+}
+
+/* The bytes where only boxes or an ROI are rendered, by lanes with the matrix: by spots
+ * that also keeps lists of spots, which memory_of_a_matrix() looks at. */
+static double bytes_of_part(int side, int strategy, const int (*box)[4], size_t nbox,
+                            int roi)
+{
+    nb_scene s = still();
+
+    s.detector.nfast = s.detector.nslow = side;
+    s.detector.box = nbox > 0 ? box[0] : NULL;
+    s.detector.nbox = nbox;
+    s.detector.roi[1] = s.detector.roi[3] = roi;
+    return bytes_after(&s, strategy, strategy == NB_LANES);
 }
 
 /* an ROI or boxes take the memory of their pixels, whatever the detector */
@@ -301,10 +318,12 @@ static int memory(void)
     }
     for (int k = 0; k < 2; k++) {
         const char *name = k ? "spots" : "lanes";
-        const double small = bytes_of(SIDE, strategies[k], (const int(*)[4])box, MOST, 0);
-        const double large = bytes_of(4000, strategies[k], (const int(*)[4])box, MOST, 0);
-        const double part = bytes_of(SIDE, strategies[k], NULL, 0, 40);
-        const double part_of_large = bytes_of(4000, strategies[k], NULL, 0, 40);
+        const double small =
+            bytes_of_part(SIDE, strategies[k], (const int(*)[4])box, MOST, 0);
+        const double large =
+            bytes_of_part(4000, strategies[k], (const int(*)[4])box, MOST, 0);
+        const double part = bytes_of_part(SIDE, strategies[k], NULL, 0, 40);
+        const double part_of_large = bytes_of_part(4000, strategies[k], NULL, 0, 40);
 
         /* the rows of an image take 8 bytes each; lists of spots follow the detector's
          * solid angle, which is larger; an image of 4000 x 4000 would take 128 MB */
@@ -322,10 +341,29 @@ static int memory(void)
 static int memory_of_an_image(void)
 {
     const int side = 2496;
-    const double bytes = bytes_of(side, NB_SPOTS, NULL, 0, 0);
+    const nb_scene s = finer_still(side);
+    const double bytes = bytes_after(&s, NB_SPOTS, 0);
 
     /* sums and cotangents of spots: 16 bytes a pixel; the list of tiles: 0.2 */
     tap_check(bytes < 24.0 * side * side, "%.1f bytes a pixel", bytes / side / side);
+    return TAP_PASS;
+}
+
+/* The lists of spots that a matrix keeps have at most 2^19 of them at a time, of 36 bytes
+ * and with half as much room to grow: 28 MB, whatever the detector and the domains. The
+ * lists of all spots would take 70 MB here. */
+static int memory_of_a_matrix(void)
+{
+    nb_scene s = finer_still(1248);
+    double without, with;
+
+    s.crystal.ndomains = 300;
+    for (int i = 0; i < 3; i++) s.crystal.cell[i] *= 2;
+    without = bytes_after(&s, NB_SPOTS, 0);
+    with = bytes_after(&s, NB_SPOTS, 1);
+    tap_check(with - without < 30e6 && with - without > 3e6,
+              "%.1f MB, %.1f MB more with the matrix, less than 30 expected", without / 1e6,
+              (with - without) / 1e6);
     return TAP_PASS;
 }
 
@@ -363,6 +401,7 @@ int main(int argc, char **argv)
                                             {"refused", refused},
                                             {"memory", memory},
                                             {"memory_of_an_image", memory_of_an_image},
+                                            {"memory_of_a_matrix", memory_of_a_matrix},
                                             {"gradcheck", gradcheck}};
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);

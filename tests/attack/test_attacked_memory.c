@@ -50,7 +50,7 @@ static void put_away(void)
 }
 
 /* ---- the calls ---- */
-enum { FREE = 4 };
+enum { FREE = 4, MODEL_FACTORS = 4000 };
 static double gradient[FREE], matrix[FREE * FREE], diagonal[FREE], value;
 enum { FIT = 5 }; /* misset, and a scale of each of two shots */
 static double fit_gradient[FIT], fit_matrix[FIT * FIT];
@@ -377,6 +377,79 @@ static nb_status write_file(void)
     return nb_file_write(own, in_folder("a.txt"), "text", 4);
 }
 
+/* ---- models and MTZ; a build without gemmi has nothing to refuse ---- */
+static const nb_fcalc calculated = {.dmin = 12, .wavelength = 1.3};
+
+static int reads_models(void)
+{
+    return strstr(nb_features(), "gemmi") != NULL;
+}
+
+/* Read the model, calculate its list, and call. */
+static nb_status on_model(nb_status (*call)(nb_structure *, nb_hkl *))
+{
+    nb_structure *structure = NULL;
+    nb_hkl *made = NULL;
+    nb_status status;
+
+    if (!reads_models()) return NB_OK;
+    status = nb_structure_read(own, in_folder("a.pdb"), &structure);
+    if (status == NB_OK)
+        status = nb_structure_fcalc(own, structure, &calculated, NULL, &made);
+    if (status == NB_OK && call) status = call(structure, made);
+    nb_hkl_free(made);
+    nb_structure_free(structure);
+    return status;
+}
+static nb_status model_vjp(nb_structure *structure, nb_hkl *made)
+{
+    static double factors[MODEL_FACTORS], atoms[NB_ATOM_NUMBERS];
+
+    return nb_structure_vjp(own, structure, &calculated, NULL, made, factors, atoms);
+}
+static nb_status model_jvp(nb_structure *structure, nb_hkl *made)
+{
+    static double factors[MODEL_FACTORS], atoms[NB_ATOM_NUMBERS];
+
+    return nb_structure_jvp(own, structure, &calculated, NULL, made, atoms, factors);
+}
+static nb_status read_model(void)
+{
+    nb_structure *structure;
+    const nb_status status =
+        reads_models() ? nb_structure_read(own, in_folder("a.pdb"), &structure) : NB_OK;
+
+    if (reads_models()) nb_structure_free(structure);
+    return status;
+}
+static nb_status calculate(void)
+{
+    return on_model(NULL);
+}
+static nb_status model_back(void)
+{
+    return on_model(model_vjp);
+}
+static nb_status model_along(void)
+{
+    return on_model(model_jvp);
+}
+static nb_status write_mtz(void)
+{
+    const nb_mtz mtz = {.cell = {30, 40, 50, 90, 90, 90}};
+
+    return reads_models() ? nb_mtz_write(own, in_folder("a.mtz"), &mtz, reflections) : NB_OK;
+}
+static nb_status read_mtz(void)
+{
+    nb_hkl *made = NULL;
+    const nb_status status =
+        reads_models() ? nb_mtz_read(own, in_folder("read.mtz"), NULL, NULL, &made) : NB_OK;
+
+    nb_hkl_free(made);
+    return status;
+}
+
 /* attack/covered.sh compares the names with the headers. */
 static const struct call {
     const char *name;
@@ -430,7 +503,13 @@ static const struct call {
              {"nb_hkl_read_nanobragg", read_groups, 0},
              {"nb_fdump_write", write_dump, 0},
              {"nb_fdump_read", read_dump, 0},
-             {"nb_table_read", read_table, 0}};
+             {"nb_table_read", read_table, 0},
+             {"nb_structure_read", read_model, 0},
+             {"nb_structure_fcalc", calculate, 0},
+             {"nb_structure_vjp", model_back, 0},
+             {"nb_structure_jvp", model_along, 0},
+             {"nb_mtz_write", write_mtz, 0},
+             {"nb_mtz_read", read_mtz, 0}};
 
 /* Make one call with its k-th allocation refused; returns 0 when it has not so many. */
 static int refuse_one(struct attack *attack, const struct call *call, long k)
@@ -463,13 +542,21 @@ static int refuse_one(struct attack *attack, const struct call *call, long k)
     return status != NB_OK || made >= k;
 }
 
+static const char model_text[] =
+    "CRYST1   40.000   50.000   60.000  90.00  90.00  90.00 P 21 21 21\n"
+    "ATOM      1  CA  GLY A   7       1.000   2.000   3.000  1.00 20.00           C\n";
+
 /* Write what the readers read, of the size of this scene. */
 static void write_inputs(void)
 {
     static const int hkl[6] = {1, 2, 3, 2, 2, 3};
     static const double f[2] = {4, 5};
 
+    const nb_mtz mtz = {.cell = {30, 40, 50, 90, 90, 90}};
+
     if (nb_hkl_create(own, 2, hkl, f, &reflections) != NB_OK
+        || (reads_models()
+            && nb_mtz_write(own, in_folder("read.mtz"), &mtz, reflections) != NB_OK)
         || nb_fdump_write(own, in_folder("read.dump"), reflections, 0, NB_PROFILE_NANOBRAG)
                != NB_OK
         || nb_raw_write(own, in_folder("read.bin"), &bar, 64) != NB_OK
@@ -485,6 +572,7 @@ static int allocations(void)
 
     if (!allocations_counted()) return tap_skip("malloc cannot be refused here");
     put(in_folder("a.hkl"), "1 2 3 4\n2 3 4 5\n", 16);
+    put(in_folder("a.pdb"), model_text, strlen(model_text));
     put(in_folder("a.mat"), "1 0 0 0 1 0 0 0 1\n", 18);
     for (int i = 0; i < DRAWN_PIXELS; i++) bar_data[i] = 1 + i % 3;
     while (attack_next(&attack)) {

@@ -15,7 +15,7 @@ refuses 2 'nothing to write' $scene
 refuses 2 'the nearest is -lambda' $scene -lamda 1 -floatfile f
 refuses 2 'the nearest is -detpixels$' $scene -detpixles 9 -floatfile f
 refuses 2 'the nearest is -wavelength$' $scene -wavelen 1 -floatfile f
-for option in -pdb -o -V '-?'; do
+for option in -qqq -o -V '-?'; do
     refuses 2 'unknown option .*lists them' $scene $option 1 -floatfile f
 done
 refuses 2 'parameter "misset_w"; the nearest is misset_[xyz]$' $scene -gradient misset_w

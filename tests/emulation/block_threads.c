@@ -7,11 +7,11 @@
 
 enum { THREADS = 128, WARP = 32 };
 
-int block_lost_step;
+int block_lost_step, block_lost_warp_step;
 
 static pthread_barrier_t block, warp[THREADS / WARP];
-static _Thread_local int thread, steps;
-static int steps_of_last;
+static _Thread_local int thread, steps, warp_steps;
+static int steps_of_last, warp_steps_of_last;
 static atomic_int races;
 
 /* What the sanitizer calls by these names: at each report, and for its options, so that
@@ -46,24 +46,33 @@ int block_steps(void)
     return steps_of_last;
 }
 
+int block_warp_steps(void)
+{
+    return warp_steps_of_last;
+}
+
 int block_thread(void)
 {
     return thread;
 }
 
+/* They wait where it is lost all the same: a thread that did not could read an index that
+ * is none. */
+static void wait_at(pthread_barrier_t *barrier, int lost)
+{
+    if (lost) AnnotateIgnoreSyncBegin(__FILE__, __LINE__);
+    (void)pthread_barrier_wait(barrier);
+    if (lost) AnnotateIgnoreSyncEnd(__FILE__, __LINE__);
+}
+
 void block_wait_warp(void)
 {
-    (void)pthread_barrier_wait(warp + thread / WARP);
+    wait_at(warp + thread / WARP, ++warp_steps == block_lost_warp_step);
 }
 
 void block_wait(void)
 {
-    const int lost = ++steps == block_lost_step;
-
-    /* they wait all the same: a thread that did not could read an index that is none */
-    if (lost) AnnotateIgnoreSyncBegin(__FILE__, __LINE__);
-    (void)pthread_barrier_wait(&block);
-    if (lost) AnnotateIgnoreSyncEnd(__FILE__, __LINE__);
+    wait_at(&block, ++steps == block_lost_step);
 }
 
 /* what a thread is started with */
@@ -79,7 +88,10 @@ static void *run(void *from)
 
     thread = start->thread;
     start->body(start->parameters, start->number);
-    if (thread == 0) steps_of_last = steps;
+    if (thread == 0) {
+        steps_of_last = steps;
+        warp_steps_of_last = warp_steps;
+    }
     return NULL;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emulation/emulated.h"
+#include "gpu/text/loss_parameters.h"
 #include "kernels/grid.h"
 #include "kernels/rounding.h"
 #include "physics/step.h"
@@ -224,27 +225,97 @@ static nb_status launch(struct held *held, const struct gpu_case *c, int single,
     return gpu_emulated.wait(held->ctx, held->device);
 }
 
+/* opens a device, and sets what its kernels of an image read and sum; 0 after a failed
+ * check */
+static int begin(struct gpu_case *c, const struct gpu_way *way, struct held *held,
+                 struct gpu_parameters *p)
+{
+    struct gpu_properties properties;
+    size_t tiles;
+
+    memset(held, 0, sizeof *held);
+    held->ctx = c->ctx;
+    if (gpu_emulated.open(c->ctx, 0, &held->device, &properties) != NB_OK) {
+        tap_check(0, "open: %s", nb_context_message(c->ctx));
+        return 0;
+    }
+    *p = parameters_of(c, way);
+    keep_lists(held, c, way->single, p);
+    tiles = (size_t)p->across * (size_t)p->down;
+    p->partial = pointer(
+        keep(held, NULL,
+             tiles * (size_t)p->segments * GPU_FAST * GPU_SLOW * sizeof *p->partial));
+    return 1;
+}
+
+/* releases what it holds; 0 after a failed check */
+static int end(struct gpu_case *c, struct held *held, nb_status status)
+{
+    while (held->n > 0) gpu_emulated.release(held->device, held->address[--held->n]);
+    gpu_emulated.close(held->device);
+    return status == NB_OK || tap_check(0, "a run: %s", nb_context_message(c->ctx));
+}
+
 int gpu_case_run(struct gpu_case *c, const struct gpu_way *way, double *photons)
 {
-    struct held held = {.ctx = c->ctx};
-    struct gpu_parameters p = parameters_of(c, way);
-    const size_t tiles = (size_t)p.across * (size_t)p.down;
+    struct held held;
+    struct gpu_parameters p;
     const size_t fast = (size_t)c->frame.nfast;
-    struct gpu_properties properties;
-    nb_status status = gpu_emulated.open(c->ctx, 0, &held.device, &properties);
+    nb_status status;
 
-    if (status != NB_OK) return tap_check(0, "open: %s", nb_context_message(c->ctx));
     for (size_t i = 0; i < fast * (size_t)c->frame.nslow; i++) photons[i] = NAN;
-    keep_lists(&held, c, way->single, &p);
-    p.partial =
-        pointer(keep(&held, NULL,
-                     tiles * (size_t)p.segments * GPU_FAST * GPU_SLOW * sizeof *p.partial));
+    if (!begin(c, way, &held, &p)) return 0;
     p.photons =
         pointer(keep(&held, NULL, fast * (size_t)(GPU_SLOW * p.down) * sizeof *p.photons));
     status = launch(&held, c, way->single, &p, photons + fast * (size_t)p.first_slow);
-    while (held.n > 0) gpu_emulated.release(held.device, held.address[--held.n]);
-    gpu_emulated.close(held.device);
-    if (status != NB_OK) return tap_check(0, "a run: %s", nb_context_message(c->ctx));
+    if (!end(c, &held, status)) return 0;
     plant_numbers("pixel", photons, fast * (size_t)c->frame.nslow);
+    return 1;
+}
+
+/* the image's kernel reads the first member of these parameters */
+static nb_status launch_loss(struct held *held, const struct gpu_case *c, int single,
+                             const struct gpu_loss_parameters *p, double *totals)
+{
+    const unsigned tiles = (unsigned)(p->image.across * p->image.down);
+    const struct gpu_launch image = {{GPU_IMAGE, c->job.spec.shape, c->job.spec.lookup,
+                                      single, NULL},
+                                     tiles * (unsigned)p->image.segments,
+                                     0,
+                                     0};
+    const struct gpu_launch loss = {{GPU_LOSS, 0, 0, single, NULL}, tiles, 0, 0};
+    const gpu_address at = keep(held, p, sizeof *p);
+
+    NB_TRY(gpu_emulated.launch(held->ctx, held->device, &image, at));
+    NB_TRY(gpu_emulated.launch(held->ctx, held->device, &loss, at));
+    NB_TRY(gpu_emulated.download(held->ctx, held->device, totals,
+                                 (gpu_address)(uintptr_t)p->totals,
+                                 tiles * LOSS_LENGTH * sizeof *totals));
+    return gpu_emulated.wait(held->ctx, held->device);
+}
+
+int gpu_case_loss(struct gpu_case *c, const struct gpu_way *way,
+                  const struct gpu_target *target, double *value, double *brightest)
+{
+    struct held held;
+    struct gpu_loss_parameters p = {.target = *target};
+    double *totals;
+    size_t tiles;
+    nb_status status;
+
+    *value = *brightest = 0;
+    if (!begin(c, way, &held, &p.image)) return 0;
+    tiles = (size_t)p.image.across * (size_t)p.image.down;
+    totals = calloc(tiles + 1, LOSS_LENGTH * sizeof *totals);
+    if (!totals) abort();
+    p.totals = pointer(keep(&held, NULL, tiles * LOSS_LENGTH * sizeof *totals));
+    status = launch_loss(&held, c, way->single, &p, totals);
+    for (size_t i = 0; i < tiles; i++) {
+        *value += totals[i * LOSS_LENGTH + LOSS_VALUE];
+        *brightest = fmax(*brightest, totals[i * LOSS_LENGTH + LOSS_BRIGHTEST]);
+    }
+    free(totals);
+    if (!end(c, &held, status)) return 0;
+    plant_numbers("loss", value, 1);
     return 1;
 }

@@ -6,7 +6,7 @@
 #ifndef NB_TESTS_GPU_RUNS_H
 #define NB_TESTS_GPU_RUNS_H
 
-#include "gpu/text/parameters.h"
+#include "gpu/text/derivatives/derivatives_parameters.h"
 #include "kernels/kernels.h"
 #include "simulator.h"
 
@@ -46,5 +46,10 @@ int gpu_case_parts(const struct gpu_case *c);
 /* Render the whole image, NaN in rows of tiles that were not asked for. Returns 0 after a
  * failed check. */
 int gpu_case_run(struct gpu_case *c, const struct gpu_way *way, double *photons);
+
+/* Write the value of a loss over the image, and the photons of its brightest pixel. The
+ * target's arrays are read where they are. Returns 0 after a failed check. */
+int gpu_case_loss(struct gpu_case *c, const struct gpu_way *way,
+                  const struct gpu_target *target, double *value, double *brightest);
 
 #endif

@@ -6,7 +6,7 @@
 set -eu
 fake=$1
 script=$NANOBRAG_SOURCE/scripts/gpu_check
-rm -rf tools made
+rm -rf tools made home
 mkdir tools
 ln -s "$fake" tools/libcuda.so.1
 
@@ -125,3 +125,16 @@ run 0 SAYS='Error: Device not supported' ENDS=9
 check 'a tool that cannot' says '^memcheck, test_gpu  *skipped'
 run 1 SAYS='Invalid __global__ read' ENDS=9
 check 'a tool that finds' says '^memcheck, test_gpu  *FAILED .*exit status 9'
+
+# a toolkit that is not on the PATH, and none
+plain=/usr/bin:/bin
+if ! (PATH=$plain && command -v nvcc compute-sanitizer) > /dev/null; then
+    mkdir -p home/bin
+    mv tools/nvcc tools/compute-sanitizer home/bin
+    run 0 PATH="$PWD/tools:$plain" CUDA_HOME="$PWD/home"
+    check 'its compiler' calls '^cmake PCI_BUS_ID -S .*-DNANOBRAG_CUDA_ARCHITECTURES=90'
+    check 'its sanitizer' says '^racecheck, test_gpu_gradients  *passed'
+    run 0 PATH="$PWD/tools:$plain" CUDA_HOME="$PWD/nowhere"
+    check 'no compiler' says "^nvcc is neither on the PATH nor in $PWD/nowhere/bin"
+    check 'no sanitizer' says '^sanitizer  *skipped .*compute-sanitizer is not here'
+fi

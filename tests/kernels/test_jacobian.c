@@ -11,6 +11,7 @@
 
 #include <nanobrag/nanobrag.h>
 
+#include "simulator.h"
 #include "support/renders.h"
 #include "support/scenes.h"
 #include "support/tap.h"
@@ -34,6 +35,7 @@ static size_t pixels_of(const nb_scene *s)
 /* columns of the Jacobian */
 struct jacobian {
     size_t n, pixels;
+    int listed; /* 1: from the listed spots of each tile */
     double *column; /* (n x pixels) */
     double *size; /* (n) of the image's peak over the scale of a parameter */
     char (*name)[64];
@@ -46,7 +48,7 @@ static struct jacobian jacobian_of(const nb_scene *s, const char *names, int pre
     const nb_options options = {precision, strategy, tolerance};
     nb_context *ctx = renders_context(threads);
     nb_simulator *sim;
-    struct jacobian j = {0, pixels_of(s), NULL, NULL, NULL};
+    struct jacobian j = {.pixels = pixels_of(s)};
     nb_array *image;
     double *dx, peak = 0;
 
@@ -84,6 +86,7 @@ static struct jacobian jacobian_of(const nb_scene *s, const char *names, int pre
     }
     free(dx);
     free(image);
+    j.listed = sim->spots.nrows > 0;
     nb_simulator_free(sim);
     nb_context_free(ctx);
     return j;
@@ -231,6 +234,40 @@ static int spots_as_lanes(void)
         drop(&truth);
     }
     tap_check(apart > 0, "something was passed over: columns differ in %d scenes", apart);
+    return TAP_PASS;
+}
+
+/* Each shape of which the spots strategy lists the spots of every tile, for F of a list and
+ * of one number, and one of several samples to a pixel: the rows are those of the reference
+ * and have the same bits on any number of threads. */
+static int rows_of_shapes(void)
+{
+    static const int shapes[] = {NB_GAUSS, NB_GAUSS_STAR, NB_ROUND, NB_TOPHAT};
+    static const char *const shape_names[] = {"gauss", "gauss_star", "round", "tophat"};
+    static const char *const scenes[] = {"gauss_constant", "gauss_nearest", "rotated"};
+
+    for (int i = 0; i < 12; i++) {
+        const int shape = i / 3;
+        nb_scene s = scenes_named(SCENES_FEATURES, scenes[i % 3]);
+        char names[MOST_NAME];
+        struct jacobian truth, found, more;
+        struct worst worst;
+
+        s.crystal.shape = shapes[shape];
+        for (int k = 0; k < 3; k++) s.crystal.ncells[k] *= 4;
+        (void)names_of(&s, names);
+        truth = jacobian_of(&s, names, NB_DOUBLE, NB_REFERENCE, 0, 2, 8);
+        found = jacobian_of(&s, names, NB_DOUBLE, NB_SPOTS, 1e-14, 1, 100);
+        more = jacobian_of(&s, names, NB_DOUBLE, NB_SPOTS, 1e-14, 3, 100);
+        worst = worst_of(&found, &truth);
+        /* rounding of N h: 9.8e-14 measured */
+        worst_check(&worst, 2e-12, "%s, %s: %zu columns, of their largest, %s",
+                    shape_names[shape], scenes[i % 3], found.n, name_of(&found, &worst));
+        tap_check(found.listed && !truth.listed, "its rows come from listed spots");
+        tap_check(bits_same(more.column, found.column, found.n * found.pixels),
+                  "the same bits on three threads");
+        drop(&truth), drop(&found), drop(&more);
+    }
     return TAP_PASS;
 }
 
@@ -495,6 +532,7 @@ int main(int argc, char **argv)
         {"lanes_as_reference", lanes_as_reference},
         {"float_lanes", float_lanes},
         {"spots_as_lanes", spots_as_lanes},
+        {"rows_of_shapes", rows_of_shapes},
         {"same_bits", same_bits},
         {"many_columns", many_columns},
         {"into_any_array", into_any_array},

@@ -31,6 +31,7 @@ test_mosaic_domains|domain_weights|pixel jacobian gradient|1e-12:pixel 1e-6:grad
 test_resolved_scene|forward_at_x default_f_of_gaps|pixel|1e-6:pixel|
 test_parameters|change_with_f rotation_vector|pixel jacobian gradient geometry|4e-11:jacobian|
 test_psf_gradients|gradcheck.psf.directions|jacobian|1e-14:jacobian|quick
+test_tricubic|by_v2|pixel gradient|1e-11:pixel 1e-11:gradient|
 test_jacobian|many_columns|jacobian|5e-11:jacobian|quick
 test_jacobian|same_bits|jacobian|1e-13:jacobian|
 test_jacobian|lanes_as_reference|jacobian|6e-12:jacobian|
@@ -57,6 +58,9 @@ test_emulated_adjoint|normal_matrices|matrix gradient loss|1e-12:matrix|quick
 test_emulated_adjoint|structure_factors|factors|1e-10:factors|
 test_gpu_derivatives|gradients losses|gradient loss|1e-11:gradient 1e-11:loss|
 test_gpu_derivatives|normal_matrices|matrix gradient loss|1e-10:matrix|
+test_fcalc|one_atom|factors|1e-12:factors|quick
+test_gemmi_factors|p21_1yjp|factors|1e-11:factors|quick
+test_fcalc_gradients|transpose|gradient jacobian|1e-11:gradient 1e-11:jacobian|quick
 test_gpu_derivatives|changes|jacobian|5e-12:jacobian|
 test_gpu_derivatives|structure_factors faint_factors|factors|2e-11:factors|
 test_gradients|gradcheck.float.gradients|gradient jacobian|4e-4:gradient|

@@ -63,9 +63,10 @@ judge()
             sed "$one_set" cmake/isa.cmake > "$tree/cmake/isa.cmake"
             # shellcheck disable=SC2086
             python3 tests/mutation/sites.py "$tree" "$part" $skip > "$folder/sites.log"
-            for unit in "$tree"/src/nanobrag/grad/*.c "$tree"/src/nanobrag/kernels/*.c "$tree"/src/nanobrag/kernels/derivatives/*.c "$tree"/src/nanobrag/kernels/spots/*.c; do
+            for unit in "$tree"/src/nanobrag/grad/*.c "$tree"/src/nanobrag/kernels/*.c "$tree"/src/nanobrag/kernels/derivatives/*.c "$tree"/src/nanobrag/kernels/spots/*.c "$tree"/src/nanobrag/kernels/spots/rows/*.c "$tree"/src/nanobrag/kernels/lanes/*.c; do
                 ${CC:-cc} -std=c11 -D_XOPEN_SOURCE=700 -I"$tree/include" -I"$tree/src/nanobrag" \
-                    -DKERNEL_ISA='""' -DKERNELS=check -fsyntax-only "$unit" 2>&1 || true
+                    -DKERNEL_ISA='""' -DKERNELS=check -DKERNELS_IN_DOUBLE=check \
+                    -fsyntax-only "$unit" 2>&1 || true
             done | sed -n 's/.*src\/nanobrag\/\([a-z_\/.]*:[0-9]*\):[0-9]*: error.*/\1/p' \
                 | sort -u > "$folder/refused.txt"
             [ -s "$folder/refused.txt" ] || break

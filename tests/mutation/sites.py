@@ -28,16 +28,26 @@ KERNELS = {
     "lanes": {"lanes_vjp.c": None, "lane_back.h": None, "lane_accumulator.h": None,
               "lane_slopes.h": None, "lane_moments.c": None, "lane_moments.h": None, "lane_jacobian.h": None,
               "lane_pair.h": None, "frame_adjoint.h": {"frame_adjoint_rotation"},
-              "lane_columns.h": None, "frame_adjoint.c": None, "jacobian.c": {"add_default"},
-              "adjoint.c": {"add"},
+              "lane_columns.h": None, "lane_amorphous.h": None,
+              "frame_adjoint.c": None, "jacobian.c": {"add_default"}, "adjoint.c": {"add"},
               "normal.c": {"multiply", "add_structure_factors", "add_tile", "add"}},
-    "spots": {"splat_vjp.c": None, "spots_vjp.c": {"add_pair_cotangents", "pair_vjp"}}}
-FOLDER = {name: "kernels/derivatives/" for name in (
-    "frame_adjoint.c", "frame_adjoint.h", "jacobian.c", "adjoint.c", "normal.c")}
+    "spots": {"splat_vjp.c": None, "spots_vjp.c": {"add_pair_cotangents", "pair_vjp"},
+              "lane_pixels.h": None, "lane_moments.c": {"pixels"},
+              "spot_rows.c": None, "row_terms.h": None, "row_factors.h": None,
+              "tile_spots.c": {"cross_product", "find_turn", "add_to_block", "add_place",
+                               "add_factor", "tile_spots_tangents"}}}
+FOLDER = {"lane_pixels.h": "kernels/lanes/", "lane_moments.c": "kernels/lanes/"}
+FOLDER.update((name, "kernels/derivatives/") for name in (
+    "frame_adjoint.c", "frame_adjoint.h", "jacobian.c", "adjoint.c", "normal.c"))
+FOLDER.update((name, "kernels/spots/rows/") for name in (
+    "spot_rows.c", "row_terms.h", "row_factors.h", "tile_spots.c"))
 # what there is no slope in; and integers that are assigned to
-NO_SLOPES = {"next_place", "is_small", "kept_of", "use_source", "use_pair"}
+NO_SLOPES = {"next_place", "is_small", "kept_of", "use_source", "use_pair", "max_int",
+             "min_int", "cut_to_area", "take_slot", "keep_samples", "place_of", "take_area",
+             "take_weights"}
 INTEGERS = {"in.n", "in.padded", "weighted", "in->pixel[i]", "met", "at", "last",
-            "out->corner[i]", "r->strained", "any", "w.n"}
+            "out->corner[i]", "r->strained", "any", "w.n", "row", "n", "a->small", "p->which",
+            "f->which", "b->which[t]", "out->nblocks"}
 KERNEL_ARGUMENTS = {"lane_add_wide": [4], "lane_add_scaled": [1], "lane_fill": [2],
                     "lane_add_number": [4], "frame_adjoint_crystal": [1],
                     "frame_adjoint_places": [2, 3], "add_direction": [1], "add_strain": [1],

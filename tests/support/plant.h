@@ -12,7 +12,7 @@
  *   jacobian  images of nb_jvp() and of kernels
  *   gradient  of nb_vjp(), nb_loss(), nb_jtj() and of kernels
  *   matrix, diagonal, coupling   of nb_loss(), nb_jtj() and of kernels
- *   factors   cotangents of structure factors by kernels
+ *   factors   cotangents of structure factors by kernels; structure factors of models
  *   loss      the value of nb_loss() and of kernels
  *   trace     numbers of nb_trace_pixel(), a different one in each call
  *   geometry  numbers of nb_describe(), nb_source_at(), nb_orientation_at(): each of them

@@ -47,6 +47,9 @@ const char *nb_features(void)
 #ifdef NANOBRAG_NLOPT
            "nlopt "
 #endif
+#ifdef NANOBRAG_GEMMI
+           "gemmi "
+#endif
 #ifdef NANOBRAG_CUDA
            "cuda "
 #endif

@@ -113,7 +113,7 @@ static nb_status host_adjoint(struct request *r)
     if (sim->policy.strategy == NB_SPOTS && spots_vjp_splats(&job))
         NB_TRY(simulator_packed(sim, &job));
     objective_start(sim, &r->objective, &of);
-    NB_TRY(simulator_amorphous_fixed(sim, r->scene, r->frame, &job.amorphous_fixed));
+    NB_TRY(simulator_fixed(sim, r->scene, r->frame, &job.fixed));
     NB_TRY(backend_plan(r, PLAN_ADJOINT, 0, run_adjoint, &call, &job));
     NB_TRY(run_adjoint(&call, &sim->progress, &job));
     r->value = sim->adjoint.value[0];

@@ -189,14 +189,32 @@ void array_set(const nb_array *array, int64_t s, int64_t f, double value)
         ((float *)array->data)[at] = (float)value;
 }
 
+void array_set_row(const nb_array *array, int64_t s, int64_t f, int n, const double *from)
+{
+    void *to = (char *)array->data + bytes_to(array, s, f);
+
+    if (array_stride(array, 1) == 1 && array->bits == 64)
+        memcpy(to, from, sizeof *from * (size_t)n);
+    else if (array_stride(array, 1) == 1)
+        for (int i = 0; i < n; i++) ((float *)to)[i] = (float)from[i];
+    else
+        for (int i = 0; i < n; i++) array_set(array, s, f + i, from[i]);
+}
+
 void array_write(const nb_array *array, const double *from)
 {
-    for (int64_t s = 0; s < array->shape[0]; s++)
-        for (int64_t f = 0; f < array->shape[1]; f++) array_set(array, s, f, *from++);
+    for (int64_t s = 0; s < array->shape[0]; s++, from += array->shape[1])
+        array_set_row(array, s, 0, (int)array->shape[1], from);
 }
 
 void array_zero(const nb_array *array)
 {
-    for (int64_t s = 0; s < array->shape[0]; s++)
-        for (int64_t f = 0; f < array->shape[1]; f++) array_set(array, s, f, 0);
+    const size_t row = (size_t)array->shape[1] * (size_t)(array->bits / 8);
+
+    for (int64_t s = 0; s < array->shape[0]; s++) {
+        if (array_stride(array, 1) == 1)
+            memset((char *)array->data + bytes_to(array, s, 0), 0, row);
+        else
+            for (int64_t f = 0; f < array->shape[1]; f++) array_set(array, s, f, 0);
+    }
 }

@@ -50,6 +50,9 @@ void array_row_ahead(const nb_array *array, int64_t s, int64_t f, int n);
 /* Writes pixel (s, f) of a float image, rounded to its type. */
 void array_set(const nb_array *array, int64_t s, int64_t f, double value);
 
+/* Writes the pixels f .. f + n - 1 of row s of a float image, rounded to its type. */
+void array_set_row(const nb_array *array, int64_t s, int64_t f, int n, const double *from);
+
 /* Writes all pixels of a float image from dense doubles. */
 void array_write(const nb_array *array, const double *from);
 

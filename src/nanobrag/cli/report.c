@@ -37,8 +37,7 @@ static void report_crystal(const struct run *run)
            n[0] * c[0] * um, n[1] * c[1] * um, n[2] * c[2] * um);
     if (run->inputs.hkl)
         printf("           F of %zu reflections from %s, else %g electrons\n",
-               run->inputs.hkl_info.count,
-               run->inputs.from_dump ? run->s->dump : run->s->hkl, crystal->default_f);
+               run->inputs.hkl_info.count, factors_source(run), crystal->default_f);
     else
         printf("           F = %g electrons for every reflection\n", crystal->default_f);
 }
@@ -160,7 +159,8 @@ static void report_file(const char *name, const char *last, int *listed)
 void report_end(const struct run *run)
 {
     const struct settings *s = run->s;
-    const char *others[] = {s->gradfile, s->hklgradfile, s->jacobianfile, s->json};
+    const char *others[] = {s->fmtz,         s->gradfile, s->hklgradfile, s->atomgradfile,
+                            s->jacobianfile, s->json};
     int listed = 0;
 
     if (s->quiet || s->full_report || run->done < 1) return;

@@ -129,7 +129,7 @@ static int create_simulator(struct run *run, const struct event_list *events)
 static int write_dump(struct run *run)
 {
     const struct settings *s = run->s;
-    if (!s->hkl || !s->dump) return 0;
+    if (!run->inputs.hkl || run->inputs.from_dump || !s->dump) return 0;
     const nb_status status =
         nb_fdump_write(run->ctx, s->dump, run->inputs.hkl, run->resolved.crystal.default_f,
                        s->compat ? NB_PROFILE_NANOBRAGG : NB_PROFILE_NANOBRAG);
@@ -298,6 +298,7 @@ static int execute(struct run *run)
         return fit_run(run);
     }
     code = write_dump(run);
+    if (!code && run->s->fmtz) code = factors_write(run);
     if (!code && run->s->printout) code = report_printout(run);
     if (!code) code = make_images(run);
     if (!code && run->derivatives) code = derivatives_write(run);

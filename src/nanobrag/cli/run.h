@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <nanobrag/nanobrag.h>
 
@@ -17,11 +18,16 @@
 #include "cli/options/settings.h"
 #include "cli/progress_line.h"
 
+struct run;
+
 /* everything that was read from files */
 struct inputs {
     struct mask mask;
     nb_hkl *hkl;
     nb_hkl_info hkl_info;
+    nb_structure *structure; /* of -pdb, or NULL */
+    nb_crystal_info crystal; /* of -pdb and -mtz; no operator: neither */
+    nb_fcalc fcalc; /* what `hkl` was calculated with, of -pdb */
     int from_dump; /* 1: the reflections came from a dump */
     nb_source *sources;
     int *box; /* four numbers each, as in nb_detector */
@@ -36,6 +42,30 @@ struct inputs {
 int inputs_read(struct inputs *in, struct settings *s, struct messages *messages,
                 nb_context *ctx);
 void inputs_free(struct inputs *in);
+
+/* Put the structure factors into the scene. */
+void inputs_set_factors(struct inputs *in, struct settings *s);
+
+/* ---- -pdb and -mtz (crystal_files.c) ---- */
+
+/* Read the model of -pdb or the reflections of -mtz, and the cell. Returns 0 or the exit
+ * status. */
+int crystal_read(struct inputs *in, struct settings *s, struct messages *messages,
+                 nb_context *ctx);
+
+/* Calculate the structure factors of -pdb, once the scene is set otherwise. */
+int factors_calculate(struct inputs *in, struct settings *s, struct messages *messages,
+                      nb_context *ctx);
+
+/* The file of the structure factors, or NULL. */
+const char *factors_source(const struct run *run);
+
+/* Write -fmtz. */
+int factors_write(struct run *run);
+
+/* Print the lines of -atomgradfile: the gradient by the atoms, from dL/dF in the order of
+ * the list. */
+int atoms_gradient(struct run *run, const double *bar_f, FILE *out);
 
 /* one finished image */
 struct result {

@@ -24,7 +24,7 @@ struct derivatives {
 
 int derivatives_asked(const struct settings *s)
 {
-    return s->gradient || s->hklgradfile || s->jacobian;
+    return s->gradient || s->hklgradfile || s->atomgradfile || s->jacobian;
 }
 
 static int needs(const struct settings *s, struct messages *messages, int option,
@@ -37,10 +37,11 @@ static int needs(const struct settings *s, struct messages *messages, int option
 
 static int check_stdout(const struct settings *s, struct messages *messages)
 {
-    if (outputs_to_stdout(s->hklgradfile) || outputs_to_stdout(s->jacobianfile))
+    if (outputs_to_stdout(s->hklgradfile) || outputs_to_stdout(s->jacobianfile)
+        || outputs_to_stdout(s->atomgradfile) || outputs_to_stdout(s->fmtz))
         return message_usage(messages,
-                             "-hklgradfile and -jacobianfile cannot be written to \"-\"; "
-                             "name a file");
+                             "-fmtz, -hklgradfile, -atomgradfile and -jacobianfile cannot be "
+                             "written to \"-\"; name a file");
     if (!outputs_to_stdout(s->gradfile)) return 0;
     if (outputs_to_stdout(s->json))
         return message_usage(messages,
@@ -58,13 +59,15 @@ int derivatives_check(const struct settings *s, struct messages *messages)
         code = needs(s, messages, OPT_JACOBIAN, OPT_JACOBIANFILE, "where to put them");
     if (!code)
         code = needs(s, messages, OPT_JACOBIANFILE, OPT_JACOBIAN, "what to take them in");
-    if (!code && !s->hklgradfile && !s->gradcheck)
+    if (!code && !s->hklgradfile && !s->atomgradfile && !s->gradcheck)
         code =
             needs(s, messages, OPT_COTANGENT, OPT_GRADIENT, "-hklgradfile or -gradcheck");
-    if (!code && s->hklgradfile && !s->hkl && !s->dump)
-        code =
-            message_usage(messages,
-                          "-hklgradfile needs a list of reflections: give -hkl or -dump");
+    const int listed = s->hkl || s->dump || s->pdb || s->mtz;
+    if (!code && (s->hklgradfile || s->fmtz) && !listed)
+        code = message_usage(messages,
+                             "%s needs a list of reflections: give -pdb, -mtz, -hkl or "
+                             "-dump",
+                             s->hklgradfile ? "-hklgradfile" : "-fmtz");
     if (!code && derivatives_asked(s) && s->images > 1)
         code = message_usage(messages,
                              "derivatives are taken of one image: leave out -images, and "
@@ -127,7 +130,7 @@ int derivatives_start(struct run *run)
         code = params_select(&run->params, run->messages, OPT_JACOBIAN, s->jacobian,
                              &d->jacobian);
     if (code) return code;
-    if (s->gradient || s->hklgradfile) {
+    if (s->gradient || s->hklgradfile || s->atomgradfile) {
         d->weight = allocate(1, pixels(run));
         d->bar = allocate(1, run->params.n);
         if (!d->weight || !d->bar)
@@ -298,6 +301,45 @@ static int write_factors(struct run *run, const struct derivatives *d)
     return write_text(run, run->s->hklgradfile, out, &text);
 }
 
+/* dL/dF of the free structure factors, in the order of the list, to be freed. */
+static double *factor_gradient(const struct run *run, const struct derivatives *d)
+{
+    const size_t listed = nb_hkl_reflections(run->inputs.hkl, NULL, NULL);
+    int *const hkl = malloc(listed * 3 * sizeof *hkl);
+    double *const bar = allocate(1, listed);
+    size_t n = 0;
+    int at[3];
+    if (hkl && bar) {
+        (void)nb_hkl_reflections(run->inputs.hkl, hkl, NULL);
+        for (size_t i = 0; i < run->params.n; i++) {
+            if (!params_is_factor(run->params.at[i].name, at)) continue;
+            while (n < listed && memcmp(hkl + 3 * n, at, sizeof at) != 0) n++;
+            if (n < listed) bar[n] = d->bar[i];
+        }
+    }
+    free(hkl);
+    return bar;
+}
+
+static int write_atoms(struct run *run, const struct derivatives *d)
+{
+    char *text = NULL;
+    size_t size = 0;
+    double *const bar = factor_gradient(run, d);
+    FILE *const out = bar ? open_memstream(&text, &size) : NULL;
+    int code;
+    if (!out) {
+        free(bar);
+        return message_failure(run->messages, "out of memory");
+    }
+    code = atoms_gradient(run, bar, out);
+    free(bar);
+    if (!code) return write_text(run, run->s->atomgradfile, out, &text);
+    (void)fclose(out);
+    free(text);
+    return code;
+}
+
 static int write_jacobian(struct run *run, const struct derivatives *d)
 {
     const char *const path = run->s->jacobianfile;
@@ -329,6 +371,7 @@ int derivatives_write(struct run *run)
     int code = 0;
     if (s->gradient && !s->gradfile) print_gradient(run, d);
     if (s->hklgradfile) code = write_factors(run, d);
+    if (!code && s->atomgradfile) code = write_atoms(run, d);
     if (!code && s->jacobian) code = write_jacobian(run, d);
     if (!code && s->gradfile) code = write_gradient(run, d);
     return code;

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/context.h"
+#include "base/planner.h"
 
 /*
  * Gauss: 6 sigma, rounded up; at most 4e-9 of the light lies beyond it. Fibre: 600 fwhm;
@@ -32,8 +33,6 @@ int psf_default_radius(int kind, double fwhm_pixels)
 #ifdef NANOBRAG_FFTW
 
 #include <fftw3.h>
-#include <sched.h>
-#include <stdatomic.h>
 
 struct psf {
     int kind, radius;
@@ -46,40 +45,6 @@ struct psf {
     double *line; /* two lines of factors of the kernel */
     fftw_plan forward, backward;
 };
-
-/*
- * FFTW has one planner for each process, and it is not thread safe, so its calls need one
- * lock for the process. This is a spin lock, because C11 initialises it without a library.
- * Estimated plans hold it for milliseconds, measured ones up to their time limit. A program
- * that calls FFTW's planner in another thread must call fftw_make_planner_thread_safe().
- */
-static atomic_flag planner = ATOMIC_FLAG_INIT;
-
-static void lock_planner(void)
-{
-    while (atomic_flag_test_and_set_explicit(&planner, memory_order_acquire))
-        (void)sched_yield();
-}
-
-static void unlock_planner(void)
-{
-    atomic_flag_clear_explicit(&planner, memory_order_release);
-}
-
-/* Returns the next number, from n on, without prime factors above 7; FFTW is fast
- * for it. */
-static int fast_size(int n)
-{
-    static const int prime[] = {2, 3, 5, 7};
-
-    for (;; n++) {
-        int rest = n;
-
-        for (int i = 0; i < 4; i++)
-            while (rest % prime[i] == 0) rest /= prime[i];
-        if (rest == 1) return n;
-    }
-}
 
 static int smaller(int a, int b)
 {
@@ -149,26 +114,18 @@ static void measure_plans(struct psf *p, struct psf_tuning *tuning)
     measured = tuning->found ? strdup(tuning->found) : NULL;
 }
 
-/* Makes both plans. The planner has one wisdom for each process, on which its choice
- * depends, so the wisdom of the calling program is saved before and
- * restored afterwards. */
+/* Makes both plans. */
 static void plan_transforms(struct psf *p, struct psf_tuning *tuning)
 {
-    char *saved_wisdom;
+    char *const wisdom = planner_begin();
 
-    lock_planner();
-    saved_wisdom = fftw_export_wisdom_to_string();
-    fftw_forget_wisdom();
     if (tuning) measure_plans(p, tuning);
     if (!p->forward || !p->backward) {
         fftw_forget_wisdom();
         plan_forward(p, FFTW_ESTIMATE);
         plan_backward(p, FFTW_ESTIMATE);
     }
-    fftw_forget_wisdom();
-    if (saved_wisdom) (void)fftw_import_wisdom_from_string(saved_wisdom);
-    free(saved_wisdom);
-    unlock_planner();
+    planner_end(wisdom);
 }
 
 nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
@@ -186,8 +143,8 @@ nb_status psf_create(nb_context *ctx, const nb_psf *psf, int nslow, int nfast,
     p->nfast = nfast;
     p->reach[0] = smaller(psf->radius, nslow - 1);
     p->reach[1] = smaller(psf->radius, nfast - 1);
-    p->pslow = fast_size(nslow + p->reach[0]);
-    p->pfast = fast_size(nfast + p->reach[1]);
+    p->pslow = planner_fast_size(nslow + p->reach[0]);
+    p->pfast = planner_fast_size(nfast + p->reach[1]);
     p->half = (size_t)p->pfast / 2 + 1;
     if (!allocate(p)) {
         psf_free(p);
@@ -215,9 +172,9 @@ size_t psf_bytes(const struct psf *psf)
 void psf_free(struct psf *psf)
 {
     if (!psf) return;
-    lock_planner();
+    planner_lock();
     drop_plans(psf);
-    unlock_planner();
+    planner_unlock();
     fftw_free(psf->work);
     free(psf->transfer);
     free(psf->line);

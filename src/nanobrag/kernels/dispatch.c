@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "kernels/density/density_rows.h"
 #include "kernels/kernels.h"
 
 /* One instruction set: its tables of kernels (from lanes.c, splat.c and their adjoints),
@@ -18,13 +19,16 @@ struct level {
     extern const struct splat_kernels splat_##set##_double, splat_##set##_single;          \
     extern const struct adjoint_kernels lanes_vjp_##set##_double,                          \
         lanes_vjp_##set##_single;                                                          \
-    extern const struct splat_vjp_kernels splat_vjp_##set##_double, splat_vjp_##set##_single
+    extern const struct splat_vjp_kernels splat_vjp_##set##_double,                        \
+        splat_vjp_##set##_single;                                                          \
+    extern const struct density_kernels density_rows_##set##_double
 
 #define LEVEL(set, supported)                                                              \
     {                                                                                      \
         {&lanes_##set##_double,     &lanes_##set##_single,     &splat_##set##_double,      \
          &splat_##set##_single,     &lanes_vjp_##set##_double, &lanes_vjp_##set##_single,  \
-         &splat_vjp_##set##_double, &splat_vjp_##set##_single},                            \
+         &splat_vjp_##set##_double, &splat_vjp_##set##_single,                             \
+         &density_rows_##set##_double},                                                    \
             supported                                                                      \
     }
 
@@ -116,7 +120,7 @@ const char *kernels_lanes_names(void)
 
 struct kernel_set kernels_lanes(const char *isa)
 {
-    const struct kernel_set none = {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
+    const struct kernel_set none = {NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL};
 
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
         const struct level *level = levels + i;
@@ -125,4 +129,9 @@ struct kernel_set kernels_lanes(const char *isa)
             return level->kernels;
     }
     return none;
+}
+
+const struct density_kernels *kernels_density(const char *isa)
+{
+    return kernels_lanes(isa).density;
 }

@@ -53,10 +53,25 @@ void grid_clear(const struct job *job)
     if (!window_is_whole(job->window)) grid_zero(job);
 }
 
+/* Returns 1 when all pixels of row r of a tile are rendered. */
+static int is_full(const struct tile *tile, int r)
+{
+    return tile->shown[r] == UINT32_MAX >> (TILE_FAST - tile->width);
+}
+
+int grid_is_full(const struct tile *tile)
+{
+    int full = 1;
+
+    for (int r = 0; r < tile->height; r++) full &= is_full(tile, r);
+    return full;
+}
+
 int grid_rendered(const struct tile *tile)
 {
     int count = 0;
 
+    if (grid_is_full(tile)) return tile->width * tile->height;
     for (int r = 0; r < tile->height; r++) count += __builtin_popcount(tile->shown[r]);
     return count;
 }
@@ -73,6 +88,11 @@ void grid_list(const struct tile *tile, struct listing *out)
 {
     int n = 0;
 
+    if (grid_is_full(tile)) {
+        out->n = out->lanes = tile->width * tile->height;
+        for (int i = 0; i < out->n; i++) out->pixel[i] = (uint8_t)i;
+        return;
+    }
     for (int r = 0; r < tile->height; r++)
         for (int i = 0; i < tile->width; i++) {
             out->pixel[n] = (uint8_t)(r * tile->width + i);
@@ -123,12 +143,6 @@ static double *row_of(const struct job *job, const struct tile *tile, int r)
     if (!job->packed)
         return job->photons + (size_t)s * (size_t)w->nfast + (size_t)tile->fast;
     return job->photons + window_place(window_run_of(w, s, tile->fast), s, tile->fast);
-}
-
-/* Returns 1 when all pixels of row r of a tile are rendered. */
-static int is_full(const struct tile *tile, int r)
-{
-    return tile->shown[r] == UINT32_MAX >> (TILE_FAST - tile->width);
 }
 
 void grid_read(const struct job *job, const struct tile *tile, double *values)

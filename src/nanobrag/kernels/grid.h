@@ -26,6 +26,9 @@ struct tile grid_part(const struct tile *tile, int parts, int i);
 void grid_zero(const struct job *job);
 void grid_clear(const struct job *job);
 
+/* Returns 1 when all pixels of a tile are rendered. */
+int grid_is_full(const struct tile *tile);
+
 /* Returns how many pixels of a tile are rendered. */
 int grid_rendered(const struct tile *tile);
 

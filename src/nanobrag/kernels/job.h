@@ -35,8 +35,8 @@ struct job {
                             NULL: none */
     const struct reach *reach; /* pairs of source and orientation that reach a tile, used by
                                 derivatives; NULL: all do */
-    int amorphous_fixed; /* what of the amorphous photons no free parameter changes (enum
-                            phys_fixed): the lanes compute no cotangents of it */
+    int fixed; /* what no free parameter changes (enum phys_fixed); its cotangents may be
+                  left out */
 };
 
 #endif

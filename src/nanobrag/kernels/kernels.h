@@ -102,6 +102,7 @@ struct kernel_set {
     const struct splat_kernels *splat_precise, *splat_single;
     const struct adjoint_kernels *adjoint_precise, *adjoint_single;
     const struct splat_vjp_kernels *splat_vjp_precise, *splat_vjp_single;
+    const struct density_kernels *density; /* of atoms; NULL: not in this backend */
 };
 
 extern const struct kernels kernels_reference;

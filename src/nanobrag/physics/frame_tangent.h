@@ -114,12 +114,13 @@ PHYS_FN int phys_changes(const struct phys_frame_tangent *dot, int kinds)
     return (phys_changed_numbers(dot) & phys_numbers_of(kinds)) != 0;
 }
 
-/* What of the photons of the amorphous material stays as it is, as bits: the factor on all
- * pixels; everything else. */
-enum phys_fixed { PHYS_FIXED_SCALE = 1, PHYS_FIXED_SHAPE = 2 };
+/* What stays as it is, as bits: the scale of the amorphous material; and the places of
+ * samples, the factors of samples and pixels, and the sources. With both, the photons of
+ * the amorphous material do. */
+enum phys_fixed { PHYS_FIXED_SCALE = 1, PHYS_FIXED_PIXELS = 2 };
 
 /* Returns what of them stays as it is along a tangent. */
-PHYS_FN int phys_amorphous_fixed(int nsource, const struct phys_frame_tangent *dot)
+PHYS_FN int phys_fixed_along(int nsource, const struct phys_frame_tangent *dot)
 {
     const double *source = (const double *)(const void *)dot->source;
     const int numbers = nsource * (int)(sizeof *dot->source / sizeof(double));
@@ -128,7 +129,7 @@ PHYS_FN int phys_amorphous_fixed(int nsource, const struct phys_frame_tangent *d
     if (phys_changes(dot, PHYS_PLACE | PHYS_FACTOR)) return fixed;
     for (int i = 0; i < numbers; i++)
         if (source[i] != 0) return fixed;
-    return fixed | PHYS_FIXED_SHAPE;
+    return fixed | PHYS_FIXED_PIXELS;
 }
 
 /* The places of a box that are not 0, in the order in which they were first written. */

@@ -222,7 +222,8 @@ PHYS_FN struct phys_lattice phys_lattice(struct phys_spec spec,
  * derivatives by h, k, l, by the fudge factor and by the metric (hh kk ll hk hl kl). */
 struct phys_bump {
     struct phys_sample sample;
-    real bend; /* derivative of the square by rho^2 */
+    real fall; /* derivative of the square by rho^2 times the fudge factor */
+    real bend; /* and by rho^2 */
     real dfudge, dhh, dkk, dll, dhk, dhl, dkl;
 };
 
@@ -238,6 +239,7 @@ PHYS_FN struct phys_bump phys_bump(int shape, const struct phys_crystal *c,
     struct phys_bump r;
 
     r.sample.f2 = p.f * p.f;
+    r.fall = twice;
     r.bend = scale;
     r.sample.dh = scale * slope.x;
     r.sample.dk = scale * slope.y;

@@ -58,6 +58,14 @@ PHYS_FN real phys_read(const real *x)
 #define PHYS_READ(x) (x)
 #endif
 
+/* What follows PHYS_READ_LATER is not read before it where PHYS_FEW_READS is defined: a GPU
+ * reads ahead, and a thread may not have registers for all of it. */
+#if defined(__CUDACC__) && defined(PHYS_FEW_READS)
+#define PHYS_READ_LATER asm volatile("" ::: "memory")
+#else
+#define PHYS_READ_LATER (void)0
+#endif
+
 /* RINT(x) is the whole number nearest to x, halves to even ones; PHYS_WHOLE(x) is x,
  * a whole number, as an integer; PHYS_QUOTIENT(a, b) is a/b, where b is a product in
  * brackets or a name, a normal number and not above 2^126.

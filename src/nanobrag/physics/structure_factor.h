@@ -179,12 +179,15 @@ PHYS_FN struct phys_f phys_block(const struct phys_box *box, int at,
                                  const struct phys_cubic *h, const struct phys_cubic *k,
                                  const struct phys_cubic *l)
 {
-    const struct phys_f a = phys_plane(box, at, k, l);
-    const struct phys_f b = phys_plane(box, at + box->stride_h, k, l);
-    const struct phys_f c = phys_plane(box, at + 2 * box->stride_h, k, l);
-    const struct phys_f d = phys_plane(box, at + 3 * box->stride_h, k, l);
-    struct phys_f r;
+    struct phys_f a, b, c, d, r;
 
+    a = phys_plane(box, at, k, l);
+    PHYS_READ_LATER;
+    b = phys_plane(box, at + box->stride_h, k, l);
+    PHYS_READ_LATER;
+    c = phys_plane(box, at + 2 * box->stride_h, k, l);
+    PHYS_READ_LATER;
+    d = phys_plane(box, at + 3 * box->stride_h, k, l);
     r.f = h->w0 * a.f + h->w1 * b.f + h->w2 * c.f + h->w3 * d.f;
     r.dh = h->d0 * a.f + h->d1 * b.f + h->d2 * c.f + h->d3 * d.f;
     r.dk = h->w0 * a.dk + h->w1 * b.dk + h->w2 * c.dk + h->w3 * d.dk;

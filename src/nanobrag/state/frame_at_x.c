@@ -90,20 +90,20 @@ static struct phys_frame_tangent tangent_along(nb_simulator *sim, const nb_scene
     return dot;
 }
 
-nb_status simulator_amorphous_fixed(nb_simulator *sim, const nb_scene *scene,
-                                    const struct phys_frame *frame, int *fixed)
+nb_status simulator_fixed(nb_simulator *sim, const nb_scene *scene,
+                          const struct phys_frame *frame, int *fixed)
 {
     struct crystal_axes axes;
 
-    *fixed = PHYS_FIXED_SCALE | PHYS_FIXED_SHAPE;
-    if (frame->amorphous_scale == 0) return NB_OK;
+    *fixed = PHYS_FIXED_PIXELS;
+    if (frame->amorphous_scale != 0) *fixed |= PHYS_FIXED_SCALE;
     NB_TRY(crystal_derive(sim->ctx, scene, &axes));
     for (size_t i = 0; i < sim->params.n && *fixed; i++) {
         struct phys_frame_tangent dot;
 
         if (params_is_f(&sim->params, i)) continue;
         dot = tangent_along(sim, scene, &axes, frame, i);
-        *fixed &= phys_amorphous_fixed(frame->nsource, &dot);
+        *fixed &= phys_fixed_along(frame->nsource, &dot);
     }
     return NB_OK;
 }

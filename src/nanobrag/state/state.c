@@ -30,7 +30,7 @@ struct job simulator_job(const nb_simulator *sim, const nb_scene *scene,
     job.planned = 0;
     job.mutated = NULL;
     job.reach = NULL;
-    job.amorphous_fixed = 0;
+    job.fixed = 0;
     return job;
 }
 

@@ -133,10 +133,9 @@ nb_status simulator_parameter_tangents(nb_simulator *sim, const nb_scene *scene,
 double simulator_default_f(const nb_simulator *sim, const struct phys_frame_tangent *dot,
                            const double *f);
 
-/* Set *fixed to what of the amorphous photons no free parameter changes at this x (enum
- * phys_fixed). */
-nb_status simulator_amorphous_fixed(nb_simulator *sim, const nb_scene *scene,
-                                    const struct phys_frame *frame, int *fixed);
+/* Set *fixed to what no free parameter changes at this x (enum phys_fixed). */
+nb_status simulator_fixed(nb_simulator *sim, const nb_scene *scene,
+                          const struct phys_frame *frame, int *fixed);
 
 /* Write sim->gradient.dense: the inner product of `bar`, the cotangent of the frame, with
  * the tangent of the frame along each parameter that is not a structure factor. */

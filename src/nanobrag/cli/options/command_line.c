@@ -128,6 +128,9 @@ int parse_value(struct messages *messages, int id, const char *text, int i,
         if (!*text)
             return message_usage(messages, "%s: the file name is empty", option->name);
         return 0;
+    case KIND_ANOMALOUS:
+        if (i == 0) return 0;
+        break;
     case KIND_TEXT:
         if (!*text) return message_usage(messages, "%s: the text is empty", option->name);
         return 0;
@@ -180,6 +183,8 @@ int parse_option(struct messages *messages, int argc, char **argv, int *i, int i
         }
         least = 3;
     }
+    if (option->kind == KIND_ANOMALOUS && *i + 1 < argc)
+        least = most = is_choice("on|off", argv[*i + 1]) ? 1 : 3;
     for (int n = 0; n < most; n++) {
         const int present = *i + 1 < argc && is_value(option, argv[*i + 1]);
         if (n >= least && !(present && may_follow(option, argv[*i + 1]))) break;

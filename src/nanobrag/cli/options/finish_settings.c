@@ -145,6 +145,11 @@ int settings_finish(struct settings *s, struct messages *messages)
     if (scene->beam.wavelength == 0 && (s->given[OPT_LAMBDA] || s->given[OPT_ENERGY]))
         return message_usage(messages,
                              "the wavelength is 0; give -lambda in A or -energy in eV");
+    if (s->wrong_anomalous)
+        return message_usage(messages,
+                             "-anomalous %s: expected on, off or up to %d elements as SE -8 "
+                             "4.5",
+                             s->wrong_anomalous, (int)ANOMALOUS_MOST);
     if (s->wrong_scale)
         return message_usage(messages,
                              "-png_scale %s: expected auto, linear, sqrt or log, or with "
@@ -170,6 +175,7 @@ static const struct needs needs[] = {
     {OPT_STOL, OPT_WATER, "the amount of material it describes"},
     {OPT_STOL4, OPT_WATER, "the amount of material it describes"},
     {OPT_STOLQ, OPT_WATER, "the amount of material it describes"},
+    {OPT_ATOMGRADFILE, OPT_PDB, "the model of these atoms"},
     {OPT_PSF, OPT_PSF_FWHM, "the width of the point spread"},
     {OPT_PSF_FWHM, OPT_PSF, "the kind of point spread"},
     {OPT_PSF_RADIUS, OPT_PSF, "the kind of point spread"},
@@ -182,6 +188,8 @@ static const int without_effect[][2] = {
     {OPT_THICKSTEPS, OPT_DETECTOR_THICK},
     {OPT_DETECTOR_ABS, OPT_DETECTOR_THICK},
     {OPT_DENSITY, OPT_WATER},
+    {OPT_ANOMALOUS, OPT_PDB},
+    {OPT_SOLVENT, OPT_PDB},
     {OPT_MW, OPT_WATER},
     {OPT_EXPOSURE, OPT_FLUX},
     {OPT_PNG_SCALE, OPT_PNGFILE},

@@ -43,10 +43,17 @@ static int file_exists(const char *path)
     return stat(path, &st) == 0;
 }
 
+void inputs_set_factors(struct inputs *in, struct settings *s)
+{
+    if (in->hkl) nb_hkl_info_get(in->hkl, &in->hkl_info);
+    s->scene.crystal.hkl = in->hkl;
+}
+
 static int read_factors(struct inputs *in, struct settings *s, struct messages *messages,
                         nb_context *ctx)
 {
     nb_status status = NB_OK;
+    if (in->hkl || s->pdb) return 0; /* of -mtz; those of -pdb come last */
     if (s->hkl) {
         status = s->compat ? nb_hkl_read_nanobragg(ctx, s->hkl, &in->hkl)
                            : nb_hkl_read(ctx, s->hkl, &in->hkl);
@@ -55,8 +62,7 @@ static int read_factors(struct inputs *in, struct settings *s, struct messages *
         in->from_dump = 1;
     }
     if (status != NB_OK) return input_failed(messages, ctx, status);
-    if (in->hkl) nb_hkl_info_get(in->hkl, &in->hkl_info);
-    s->scene.crystal.hkl = in->hkl;
+    inputs_set_factors(in, s);
     return 0;
 }
 
@@ -252,7 +258,7 @@ static int read_boxes(struct inputs *in, struct settings *s, struct messages *me
 static int no_cell(const struct settings *s, struct messages *messages)
 {
     if (!s->given[OPT_BENCH_COMPILE])
-        return message_usage(messages, "no unit cell: give -cell or -mat");
+        return message_usage(messages, "no unit cell: give -cell, -mat, -pdb or -mtz");
     return message_usage(messages,
                          "no unit cell: options of a scene, as %s, replace the scenes of "
                          "-bench_compile; give -cell or -mat too, or leave them out",
@@ -262,22 +268,27 @@ static int no_cell(const struct settings *s, struct messages *messages)
 int inputs_read(struct inputs *in, struct settings *s, struct messages *messages,
                 nb_context *ctx)
 {
-    if (!s->matrix && !s->given[OPT_CELL]) return no_cell(s, messages);
-    int code = set_mask(in, s, messages);
+    int code = crystal_read(in, s, messages, ctx);
+    if (code) return code;
+    if (!s->matrix && !s->given[OPT_CELL] && !s->pdb && !s->mtz)
+        return no_cell(s, messages);
+    code = set_mask(in, s, messages);
     if (!code) code = read_matrix(s, messages, ctx);
     if (!code) code = read_factors(in, s, messages, ctx);
-    if (!code && !in->hkl && s->scene.crystal.default_f == 0)
-        code =
-            message_usage(messages, "no structure factors: give -hkl, -dump or -default_F");
+    if (!code && !in->hkl && !s->pdb && s->scene.crystal.default_f == 0)
+        code = message_usage(messages, "no structure factors: give -pdb, -mtz, -hkl, -dump "
+                                       "or -default_F");
     if (!code) code = read_stol(in, s, messages, ctx);
     if (!code) code = read_sources(in, s, messages, ctx);
     if (!code) code = read_boxes(in, s, messages, ctx);
+    if (!code && s->pdb) code = factors_calculate(in, s, messages, ctx);
     return code;
 }
 
 void inputs_free(struct inputs *in)
 {
     nb_hkl_free(in->hkl);
+    nb_structure_free(in->structure);
     free(in->mask.pixels);
     free(in->sources);
     free(in->positions);

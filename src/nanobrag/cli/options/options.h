@@ -26,7 +26,8 @@ enum option_kind {
     KIND_TEXT, /* any text that is not empty */
     KIND_CELL, /* one to six reals */
     KIND_MISSET, /* three reals or the word random */
-    KIND_DEPTH /* a real or inf */
+    KIND_DEPTH, /* a real or inf */
+    KIND_ANOMALOUS /* on, off, or an element and two reals */
 };
 
 enum option_range { RANGE_ANY, RANGE_NONNEG, RANGE_POSITIVE, RANGE_FRACTION };

@@ -232,6 +232,8 @@ int params_names(const struct settings *s, struct messages *messages,
     if (!code && s->jacobian) code = add_list(&words, messages, OPT_JACOBIAN, s->jacobian);
     if (!code && s->hklgradfile)
         code = add_list(&words, messages, OPT_HKLGRADFILE, factors);
+    if (!code && s->atomgradfile)
+        code = add_list(&words, messages, OPT_ATOMGRADFILE, factors);
     /* gradcheck_run() makes a simulator of its own: here its names are only checked */
     if (!code && s->gradcheck) {
         struct words checked = {0};

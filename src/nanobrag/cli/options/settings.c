@@ -64,6 +64,20 @@ static void set_misset(struct settings *s, const struct event *e)
     for (int i = 0; i < 3; i++) s->scene.crystal.misset[i] = e->n == 3 ? e->real[i] : 0;
 }
 
+static void set_anomalous(struct settings *s, const struct event *e)
+{
+    nb_anomalous *to = &s->anomalous[s->nanomalous];
+    if (e->n == 1) {
+        s->anomalous_off = strcmp(e->text, "off") == 0;
+    } else if (strlen(e->text) < sizeof to->element && s->nanomalous < ANOMALOUS_MOST) {
+        *to = (nb_anomalous){.f_prime = e->real[1], .f_double_prime = e->real[2]};
+        memcpy(to->element, e->text, strlen(e->text));
+        s->nanomalous++;
+    } else if (!s->wrong_anomalous) {
+        s->wrong_anomalous = e->text;
+    }
+}
+
 static void set_stol(struct settings *s, const char *file, double factor)
 {
     s->stol = file;

@@ -37,6 +37,8 @@ enum {
 /* image files */
 enum { OUT_FLOAT, OUT_DOUBLE, OUT_INT, OUT_NOISE, OUT_PGM, OUT_PNG, OUT_COUNT };
 
+enum { ANOMALOUS_MOST = 16 }; /* elements that -anomalous may name */
+
 /* what the headers of -mask and -img stated */
 struct inherited {
     int any, ours; /* ours: the last header read was written by nanobrag */
@@ -79,6 +81,12 @@ struct settings {
                                 description's */
     double report_close[2]; /* Xclose, Yclose as nanoBragg prints them */
 
+    /* structure factors of -pdb */
+    nb_fcalc fcalc;
+    nb_anomalous anomalous[ANOMALOUS_MOST];
+    int nanomalous, anomalous_off;
+    const char *wrong_anomalous; /* the first -anomalous that means nothing, or NULL */
+
     /* statements about the rest of the scene */
     double thickness, depth; /* um; depth INFINITY: no sensor model, 0: unset */
     double ncells[3];
@@ -86,13 +94,14 @@ struct settings {
     int random_misset;
 
     /* files */
+    const char *pdb, *mtz, *fmtz;
     const char *hkl, *dump, *matrix, *sources, *stol, *img, *mask, *boxes;
     int boxes_most, boxes_edge; /* of -boxes auto; 0: boxes from a file, or none */
     double stol_factor; /* converts the first column to sin(theta)/lambda in 1/A */
     const char *out[OUT_COUNT]; /* NULL: not wanted */
     const char *json;
     const char *gradient, *jacobian; /* lists of parameters */
-    const char *cotangent, *gradfile, *hklgradfile, *jacobianfile;
+    const char *cotangent, *gradfile, *hklgradfile, *jacobianfile, *atomgradfile;
     const char *gradcheck; /* "all" or names; NULL: no check */
     struct fit_settings fit;
     /* the word after -bench_compile, or NULL; it may be given without */

@@ -119,8 +119,8 @@ static int same_file(const char *a, const char *b)
 static int check_clashes(const struct settings *s, struct messages *messages,
                          const char **names, int n)
 {
-    const char *const inputs[] = {s->hkl,   s->matrix, s->sources, s->stol,
-                                  s->boxes, s->img,    s->mask,    s->cotangent};
+    const char *const inputs[] = {s->hkl,   s->matrix, s->sources, s->stol, s->boxes,
+                                  s->img,   s->mask,   s->cotangent, s->pdb, s->mtz};
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < i; k++)
             if (same_file(names[i], names[k]) && strncmp(names[i], "/dev/", 5) != 0)
@@ -160,12 +160,13 @@ static int check_sweep(const struct settings *s, struct messages *messages)
 }
 
 /* files of which there is one for all images */
-enum { SINGLES = 6 };
+enum { SINGLES = 8 };
 
 static void list_singles(const struct settings *s, const char *out[SINGLES])
 {
-    const char *const singles[SINGLES] = {s->json,         s->gradfile,    s->hklgradfile,
-                                          s->jacobianfile, s->fit.fitfile, s->fit.fitimage};
+    const char *const singles[SINGLES] = {s->json,         s->gradfile,     s->hklgradfile,
+                                          s->jacobianfile, s->fmtz,         s->atomgradfile,
+                                          s->fit.fitfile,  s->fit.fitimage};
     memcpy(out, singles, sizeof singles);
 }
 
@@ -213,6 +214,12 @@ static int has_feature(const char *word)
     return option_listed(nb_features(), word);
 }
 
+/* 1 when -dump is an output that was asked for. */
+static int writes_dump(const struct settings *s)
+{
+    return s->dump && !s->compat && (s->hkl || s->pdb || s->mtz);
+}
+
 /* The first option that writes or prints something besides a comparison; NULL: none.
  * nanoBragg's command lines are accepted as they are. */
 static const char *beside_comparison(const struct settings *s)
@@ -222,12 +229,12 @@ static const char *beside_comparison(const struct settings *s)
                                OPT_PGMSCALE,      OPT_PNGFILE,     OPT_GRADIENT,
                                OPT_GRADFILE,      OPT_HKLGRADFILE, OPT_JACOBIAN,
                                OPT_JACOBIANFILE,  OPT_COTANGENT,   OPT_PRINTOUT,
-                               OPT_PRINTOUT_PIXEL};
+                               OPT_PRINTOUT_PIXEL, OPT_FMTZ,       OPT_ATOMGRADFILE};
     if (s->explain) return "-explain";
     if (s->gradcheck) return "-gradcheck";
     for (size_t i = 0; i < sizeof ours / sizeof *ours && !s->compat; i++)
         if (s->given[ours[i]]) return option_at(ours[i])->name;
-    return s->hkl && s->dump && !s->compat ? "-dump" : NULL;
+    return writes_dump(s) ? "-dump" : NULL;
 }
 
 /* Check the options of a comparison: it is of one image, and only its numbers are written.
@@ -258,7 +265,7 @@ int outputs_check(const struct settings *s, struct messages *messages)
     list_singles(s, singles);
     for (int i = 0; i < SINGLES; i++)
         if (singles[i] && !outputs_to_stdout(singles[i])) names[n++] = singles[i];
-    if (s->hkl && s->dump && !s->compat) names[n++] = s->dump;
+    if (writes_dump(s)) names[n++] = s->dump;
     const int status = derivatives_check(s, messages);
     const int fits = status ? status : fit_check(s, messages);
     if (fits) return fits;

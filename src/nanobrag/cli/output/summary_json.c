@@ -30,10 +30,9 @@ static void add_crystal(cJSON *root, const struct run *run)
     json_real(to, "mosaic_degree", c->mosaic[0]);
     json_whole(to, "mosaic_domains", d->ndomains);
     cJSON *f = json_object(root, "structure_factors");
-    json_text(f, "file",
-              run->s->hkl             ? run->s->hkl
-              : run->inputs.from_dump ? run->s->dump
-                                      : NULL);
+    json_text(f, "file", factors_source(run));
+    if (run->inputs.crystal.noperator > 0)
+        json_text(f, "space_group", run->inputs.crystal.space_group);
     json_whole(f, "count", (long long)run->inputs.hkl_info.count);
     json_real(f, "default_f", c->default_f);
     json_text(f, "interpolate", d->interpolate == NB_TRICUBIC ? "tricubic" : "nearest");

@@ -5,7 +5,10 @@
  *
  * A step is EACH_THREAD (t) { ... }: every thread executes it, and all have finished
  * before the next step begins; after EACH_IN_WARP (t) only the threads of the same warp, 32
- * consecutive ones, have. Outside of steps every value is the same for all threads.
+ * consecutive ones, have, and after EACH_ALONE (t) none but the thread itself. What a
+ * thread writes there no other touches, and what it reads no other writes, before both
+ * have finished a later step of the other kinds. Outside of steps every value is the same
+ * for all threads.
  * What a thread saves from one step to the next is in an array of BLOCK_OWN elements, in
  * the thread's element OWN (t). Threads exchange values through memory that the block
  * shares, which one step writes and another reads.
@@ -32,6 +35,8 @@ enum { BLOCK_THREADS = 128, WARP_THREADS = 32, BLOCK_WARPS = BLOCK_THREADS / WAR
          (void)t, step_ = 0, __syncthreads())
 #define EACH_IN_WARP(t)                                                                    \
     for (int t = (int)threadIdx.x, step_ = 1; step_ != 0; (void)t, step_ = 0, __syncwarp())
+#define EACH_ALONE(t)                                                                      \
+    for (int t = (int)threadIdx.x, step_ = 1; step_ != 0; (void)t, step_ = 0)
 enum { BLOCK_OWN = 1 };
 #define OWN(t) ((t)*0)
 #else
@@ -44,6 +49,7 @@ enum { BLOCK_OWN = 1 };
 #endif
 #if !defined(EACH_IN_WARP)
 #define EACH_IN_WARP(t) EACH_THREAD(t)
+#define EACH_ALONE(t)   EACH_THREAD(t)
 enum { BLOCK_OWN = BLOCK_THREADS };
 #define OWN(t)          (t)
 #endif

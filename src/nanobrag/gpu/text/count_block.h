@@ -82,7 +82,7 @@ PHYS_FN void count_block(const struct gpu_count_parameters *p, int number,
         }
         shared->tally[t] = tally;
     }
-    EACH_THREAD(t)
+    EACH_ALONE(t)
     if (t == 0) {
         struct phys_tally sum = shared->tally[0];
 
@@ -110,7 +110,7 @@ PHYS_FN void brightest_block(const struct gpu_count_parameters *p, int number,
         }
         shared->brightest[t] = most;
     }
-    EACH_THREAD(t)
+    EACH_ALONE(t)
     if (t == 0) {
         float most = 0;
 

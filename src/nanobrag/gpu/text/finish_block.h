@@ -178,7 +178,7 @@ PHYS_FN void finish_block(const struct gpu_parameters *p, int number,
     const struct tile_at at = tile_at(p, number);
     struct finish_thread own[BLOCK_OWN];
 
-    EACH_THREAD(t) finish_start(p, &at, t, own + OWN(t));
+    EACH_ALONE(t) finish_start(p, &at, t, own + OWN(t));
     find_factors(p, &at, shared, own);
     EACH_THREAD(t)
     {

@@ -261,7 +261,7 @@ PHYS_FN void image_block(struct phys_spec spec, unsigned known,
     const int end = first + SEGMENT < all ? first + SEGMENT : all;
     struct image_thread own[BLOCK_OWN];
 
-    EACH_THREAD(t)
+    EACH_ALONE(t)
     {
         own[OWN(t)].pixel = pixel_of(p, &at, t);
         own[OWN(t)].sum = 0;
@@ -280,7 +280,7 @@ PHYS_FN void image_block(struct phys_spec spec, unsigned known,
                 add_chunk(spec, p, &at, from, to - from, layer, shared, own + OWN(t));
         }
     }
-    EACH_THREAD(t) p->partial[(long long)number * BLOCK_THREADS + t] = own[OWN(t)].sum;
+    EACH_ALONE(t) p->partial[(long long)number * BLOCK_THREADS + t] = own[OWN(t)].sum;
 }
 
 #endif

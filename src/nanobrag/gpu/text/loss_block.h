@@ -55,12 +55,12 @@ PHYS_FN void loss_block(const struct gpu_loss_parameters *p, int number,
     double *totals = p->totals + (long long)number * LOSS_LENGTH;
     struct finish_thread own[BLOCK_OWN];
 
-    EACH_THREAD(t) finish_start(&p->image, &at, t, own + OWN(t));
+    EACH_ALONE(t) finish_start(&p->image, &at, t, own + OWN(t));
     find_factors(&p->image, &at, shared, own);
     EACH_THREAD(t) loss_pixel_at(p, number, t, own + OWN(t), sums);
     EACH_THREAD(t)
     if (t < LOSS_ADDERS) loss_add(t, LOSS_ADDERS, BLOCK_THREADS, sums);
-    EACH_THREAD(t)
+    EACH_ALONE(t)
     if (t == 0) {
         loss_add(0, 1, LOSS_ADDERS, sums);
         totals[LOSS_VALUE] = sums->value[0];

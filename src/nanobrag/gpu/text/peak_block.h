@@ -46,11 +46,12 @@ PHYS_FN void find_largest(double photons[BLOCK_THREADS])
         photons[t] = largest_photons(photons, t, PEAK_SEARCHERS, BLOCK_THREADS);
 }
 
-/* Raises *peak to the largest of the photons of all threads. */
+/* Raises *peak to the largest of the photons of all threads. Nothing may follow in which
+ * threads write `photons`. */
 PHYS_FN void raise_peak(double photons[BLOCK_THREADS], unsigned long long *peak)
 {
     find_largest(photons);
-    EACH_THREAD(t)
+    EACH_ALONE(t)
     if (t == 0) {
         union {
             double photons;

@@ -195,35 +195,60 @@ static double tile_by_cells_jacobian(const struct run *run, const struct tile *t
     return peak;
 }
 
-static nb_status all_tiles_jacobian(struct progress *progress, const struct run *run,
-                                    double begin, double *brightest)
+/* Returns the reader's number of chunks. */
+static int chunks_of(const struct run *run)
 {
-    const struct jacobian_reader *reader = run->reader;
-    const struct schedule *schedule = &run->job->schedule;
-    const int count = grid_count(run->job);
-    const int chunks = reader->chunks > 0 ? reader->chunks : count;
-    const int most = (int)run->work->sizes.threads; /* threads that have a workspace */
-    const int asked = schedule->threads < most ? schedule->threads : most;
-    const int threads = asked < chunks ? asked : chunks > 0 ? chunks : 1;
-    const int block = schedule->block;
-    double peak = 0;
+    return run->reader->chunks > 0 ? run->reader->chunks : grid_count(run->job);
+}
 
-    progress_part(progress, begin, 1 - begin, count);
+/* Returns how many threads work on so many chunks. */
+static int threads_of(const struct run *run, int chunks)
+{
+    const int most = (int)run->work->sizes.threads; /* threads that have a workspace */
+    const int asked = run->job->schedule.threads;
+    const int threads = asked < most ? asked : most;
+
+    return threads < chunks ? threads : chunks > 0 ? chunks : 1;
+}
+
+static void start_chunks(const struct run *run)
+{
+    const int chunks = chunks_of(run), threads = threads_of(run, chunks);
+
+#pragma omp parallel for num_threads(threads)
+    for (int chunk = 0; chunk < chunks; chunk++)
+        run->reader->start(run->reader->user, chunk);
+    (void)threads; /* here and below: unused without OpenMP */
+}
+
+/* Computes the Jacobian of the tiles `first` to `end`, which follow those before. Of their
+ * part of the progress the share `begin` is over. */
+static nb_status tiles_jacobian(struct progress *progress, const struct run *run, int first,
+                                int end, double begin, double *brightest)
+{
+    const int chunks = chunks_of(run);
+    const double count = grid_count(run->job), n = end - first;
+    const int some = end - first < chunks ? end - first : chunks; /* that have a tile */
+    const int threads = threads_of(run, some), block = run->job->schedule.block;
+    double peak = *brightest;
+
+    if (n > 0)
+        progress_part(progress, (first + begin * n) / count, (1 - begin) * n / count,
+                      end - first);
 #pragma omp parallel for schedule(dynamic, block) num_threads(threads) reduction(max : peak)
-    for (int chunk = 0; chunk < chunks; chunk++) {
+    for (int i = 0; i < some; i++) {
         STANDARD_FLOATS;
         struct jacobian_workspace *workspace = run->work->workspace + threads_index();
 
-        reader->start(reader->user, chunk);
-        for (int t = chunk; t < count; t += chunks) {
+        for (int t = first + i; t < end; t += chunks) {
             const struct tile tile = grid_tile(run->job, t);
 
             if (progress_stopped(progress)) continue;
-            peak = fmax(peak, tile_by_cells_jacobian(run, &tile, chunk, workspace));
+            peak = fmax(peak, tile_by_cells_jacobian(run, &tile, t % chunks, workspace));
             progress_step(progress);
         }
     }
-    (void)threads, (void)block; /* unused without OpenMP */
+    (void)threads, (void)block;
     *brightest = peak;
     return progress_check(progress);
 }
@@ -252,23 +277,45 @@ struct tangents jacobian_tangents(const struct phys_frame *frame, int n,
     return along;
 }
 
-/* Finds the spots of each tile, or the pairs that reach it. */
-static nb_status find_reach(struct progress *progress, struct attempts *attempts,
-                            struct run *run)
+/* Computes the Jacobian from the spots of each tile, band by band. *listed becomes 0 where
+ * there are too many of them; tiles may have been read by then. */
+static nb_status spots_jacobian(struct progress *progress, struct attempts *attempts,
+                                struct run *run, int *listed, double *peak)
+{
+    const int count = grid_count(&attempts->job);
+    struct spot_band band = tile_spots_start(attempts);
+
+    *listed = 1;
+    tile_spots_tangents(&attempts->job, &run->along, attempts->spot.share, &run->rows);
+    run->listed = attempts->work;
+    start_chunks(run);
+    while (band.end < count) {
+        NB_TRY(tile_spots_find(progress, attempts, &band, listed));
+        if (!*listed) break;
+        NB_TRY(tiles_jacobian(progress, run, band.tile, band.end, attempts->begin, peak));
+    }
+    return NB_OK;
+}
+
+/* Computes the Jacobian once, from the spots of each tile or by lanes. */
+static nb_status attempt_jacobian(struct progress *progress, struct attempts *attempts,
+                                  struct run *run, double *peak)
 {
     int listed = 0;
 
-    run->listed = NULL;
+    *peak = 0;
     if (attempts->work && adjoint_is_plain(attempts->job.frame)
-        && tile_spots_suit(&attempts->job)) {
-        NB_TRY(tile_spots_find(progress, &attempts->kernels, &attempts->job,
-                               &attempts->spot, attempts->begin, attempts->work, &listed));
-        tile_spots_tangents(&attempts->job, &run->along, attempts->spot.share, &run->rows);
+        && tile_spots_suit(&attempts->job))
+        NB_TRY(spots_jacobian(progress, attempts, run, &listed, peak));
+    if (listed) {
+        attempts->kernels.single = NULL; /* these rows are in double */
+        return NB_OK;
     }
-    if (!listed) return attempts_find_pairs(progress, attempts);
-    run->listed = attempts->work;
-    attempts->kernels.single = NULL; /* these rows are in double */
-    return NB_OK;
+    run->listed = NULL;
+    *peak = 0;
+    NB_TRY(attempts_find_pairs(progress, attempts));
+    start_chunks(run);
+    return tiles_jacobian(progress, run, 0, grid_count(run->job), attempts->begin, peak);
 }
 
 nb_status jacobian_run(struct progress *progress, const struct kernel_set *kernels,
@@ -286,16 +333,13 @@ nb_status jacobian_run(struct progress *progress, const struct kernel_set *kerne
     struct attempts attempts = attempts_first(kernels, job, spots);
     double peak;
 
-    attempts.job.amorphous_fixed = PHYS_FIXED_SCALE | PHYS_FIXED_SHAPE;
+    attempts.job.fixed = PHYS_FIXED_SCALE | PHYS_FIXED_PIXELS;
     for (int d = 0; d < n; d++)
-        attempts.job.amorphous_fixed &=
-            phys_amorphous_fixed(job->frame->nsource, work->dot + d);
+        attempts.job.fixed &= phys_fixed_along(job->frame->nsource, work->dot + d);
     run.job = &attempts.job;
     run.kernels = &attempts.kernels;
     progress_start(progress, job->planned);
-    do {
-        NB_TRY(find_reach(progress, &attempts, &run));
-        NB_TRY(all_tiles_jacobian(progress, &run, attempts.begin, &peak));
-    } while (attempts_again(&attempts, peak));
+    do NB_TRY(attempt_jacobian(progress, &attempts, &run, &peak));
+    while (attempts_again(&attempts, peak));
     return progress_end(progress);
 }

@@ -204,7 +204,7 @@ static void amorphous_back(const struct job *job, const struct launch *a, struct
                            struct cotangent *p, const struct accumulator *to)
 {
     take_tile(a, l);
-    if (job->amorphous_fixed & PHYS_FIXED_SHAPE) {
+    if (job->fixed & PHYS_FIXED_PIXELS) {
         amorphous_scale_back(a, l, p, to);
         return;
     }
@@ -218,7 +218,7 @@ static void amorphous_back(const struct job *job, const struct launch *a, struct
 static int amorphous_is_fixed(const struct job *job)
 {
     return job->frame->amorphous_scale == 0
-           || job->amorphous_fixed == (PHYS_FIXED_SHAPE | PHYS_FIXED_SCALE);
+           || job->fixed == (PHYS_FIXED_PIXELS | PHYS_FIXED_SCALE);
 }
 
 static void amorphous_vjp(const struct job *job, const struct tile *tile,

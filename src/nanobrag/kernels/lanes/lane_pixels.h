@@ -94,7 +94,7 @@ static void amorphous_scales(const struct job *job, double sum,
     const double each = frame->amorphous_scale * frame->amorphous_f * frame->amorphous_f;
 
     bar->amorphous_scale += amorphous_of_sources(frame) * sum;
-    if (job->amorphous_fixed & PHYS_FIXED_SHAPE) return;
+    if (job->fixed & PHYS_FIXED_PIXELS) return;
     for (int i = 0; i < frame->nsource; i++) bar->source[i].weight += each * sum;
 }
 
@@ -106,8 +106,7 @@ double CLOSE_PIXELS(const struct job *job, const struct tile *tile, double facto
     const struct launch a = launch_of(frame, tile);
     const struct accumulator to = {bar, NULL};
     const int apart = frame->amorphous_scale != 0 && frame->oversample > 1;
-    const int moved =
-        frame->amorphous_scale != 0 && !(job->amorphous_fixed & PHYS_FIXED_SHAPE);
+    const int moved = frame->amorphous_scale != 0 && !(job->fixed & PHYS_FIXED_PIXELS);
     const double bragg = factor * frame->bragg_scale;
     const double amorphous = frame->amorphous_scale * amorphous_of_sources(frame);
     _Alignas(64) wide first, centre, bright, f2 = {0};
@@ -129,17 +128,18 @@ double CLOSE_PIXELS(const struct job *job, const struct tile *tile, double facto
         photons[i] = bragg * f2[i] * first[i] + amorphous * centre[i];
     value = objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
     for (int i = 0; weight && i < l.n; i++) weight[i] = p.photons_bar[i] * bragg * first[i];
+    if (!(job->fixed & PHYS_FIXED_PIXELS)) {
 #pragma omp simd
-    for (int i = 0; i < l.n; i++)
-        bright[i] = p.photons_bar[i] * (bragg * f2[i] + (moved && !apart ? amorphous : 0));
-    pixels_back(&a, &l, bright, bar);
+        for (int i = 0; i < l.n; i++)
+            bright[i] = p.photons_bar[i] * (bragg * f2[i] + (apart ? 0 : amorphous));
+        pixels_back(&a, &l, bright, bar);
+    }
     if (moved && apart) {
 #pragma omp simd
         for (int i = 0; i < l.n; i++) bright[i] = p.photons_bar[i] * amorphous;
         pixels_back(&a, &at_centre, bright, bar);
     }
-    if (frame->amorphous_scale != 0
-        && job->amorphous_fixed != (PHYS_FIXED_SHAPE | PHYS_FIXED_SCALE))
+    if (frame->amorphous_scale != 0 && job->fixed != (PHYS_FIXED_PIXELS | PHYS_FIXED_SCALE))
         amorphous_scales(job, MOMENTS.product(l.n, p.photons_bar, centre), bar);
     lane_multiply_to(l.n, f2, first, bright);
     lane_scales(job->spec, frame, factor, l.n, &p, bright, &to);

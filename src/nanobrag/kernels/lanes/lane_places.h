@@ -21,6 +21,7 @@ struct launch {
     int weighted; /* 1: the pixels differ in the weight of a sub-pixel */
     int per_source; /* 1: some factor differs between sources and pixels */
     const struct reach *reach; /* the pairs that reach each tile, as in the job */
+    struct cells *cells; /* of an interpolated F (lane_tricubic.h) */
 };
 
 static struct launch launch_of(const struct phys_frame *frame, const struct tile *tile)
@@ -28,6 +29,7 @@ static struct launch launch_of(const struct phys_frame *frame, const struct tile
     struct launch a;
 
     a.reach = NULL;
+    a.cells = NULL;
     a.frame = frame;
     a.tile = tile;
     grid_list(tile, &a.listing);

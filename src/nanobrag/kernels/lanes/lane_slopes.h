@@ -14,6 +14,7 @@
 
 #include "kernels/lanes/lane_moments.h"
 #include "kernels/lanes/lane_sums.h"
+#include "kernels/lanes/lane_tricubic_vjp.h"
 #include "physics/step_vjp.h"
 
 /* Sets to[i] to a[i] b[i]. */
@@ -43,7 +44,7 @@ static void blank_crystal(struct phys_spec spec, int n, struct cotangent *p)
 PHYS_FN struct phys_sample in_cell(struct phys_spec spec, const struct sites *in, int i,
                                    struct phys_sample lattice, real *per_f)
 {
-    const real cell = spec.lookup == PHYS_CONSTANT ? 1 : in->cell[i];
+    const real cell = spec.lookup == PHYS_CONSTANT ? 1 : in->cell.f[i];
     const real cell2 = cell * cell, bend = 2 * cell * lattice.f2;
     struct phys_sample s;
 
@@ -52,9 +53,9 @@ PHYS_FN struct phys_sample in_cell(struct phys_spec spec, const struct sites *in
     s.dk = cell2 * lattice.dk;
     s.dl = cell2 * lattice.dl;
     if (spec.lookup == PHYS_TRICUBIC) {
-        s.dh += bend * in->cell_h[i];
-        s.dk += bend * in->cell_k[i];
-        s.dl += bend * in->cell_l[i];
+        s.dh += bend * in->cell.dh[i];
+        s.dk += bend * in->cell.dk[i];
+        s.dl += bend * in->cell.dl[i];
     }
     if (spec.lookup != PHYS_CONSTANT) per_f[i] = cell * lattice.f2;
     return s;
@@ -73,7 +74,7 @@ PHYS_FN void grating_slopes(struct phys_spec spec, const struct phys_crystal *of
         const struct phys_grating g =
             phys_grating(&crystal, phys_vec3(in->h[i], in->k[i], in->l[i]));
         const struct phys_sample s = in_cell(spec, in, i, g.sample, per_f);
-        const real cell = spec.lookup == PHYS_CONSTANT ? 1 : in->cell[i];
+        const real cell = spec.lookup == PHYS_CONSTANT ? 1 : in->cell.f[i];
         const real weighted = weight * (cell * cell);
 
         f2[i] = s.f2, gh[i] = s.dh, gk[i] = s.dk, gl[i] = s.dl;
@@ -97,7 +98,7 @@ PHYS_FN void bump_slopes(struct phys_spec spec, const struct phys_crystal *of, i
         const struct phys_bump g =
             phys_bump(spec.shape, &crystal, phys_vec3(in->h[i], in->k[i], in->l[i]));
         const struct phys_sample s = in_cell(spec, in, i, g.sample, per_f);
-        const real cell = spec.lookup == PHYS_CONSTANT ? 1 : in->cell[i];
+        const real cell = spec.lookup == PHYS_CONSTANT ? 1 : in->cell.f[i];
         const real weighted = weight * (cell * cell);
 
         f2[i] = s.f2, gh[i] = s.dh, gk[i] = s.dk, gl[i] = s.dl;
@@ -186,6 +187,27 @@ PHYS_FN void give_nodes(const struct nodes *nodes, int i, const struct phys_box 
         }
 }
 
+/* Computes again the cells of the lanes alone. */
+static void cells_of(struct phys_spec spec, const struct launch *a, const struct aim *aim,
+                     const struct phys_anchor *anchor, const struct lanes *l,
+                     struct sites *out)
+{
+    const struct phys_spec any_shape = {PHYS_SQUARE, PHYS_TRICUBIC, 0, 0};
+    const struct phys_box box = phys_box_from(1, a->view.box, anchor->whole);
+
+    out->by_cell = goes_by_cell(spec, a, aim, anchor, l);
+    if (out->by_cell) find_cells(any_shape, &box, anchor, aim->halfway, l, out);
+}
+
+/* Sets to[i] to s a[i] b[i], and to 0 in the vector beyond the last lane. */
+static void lane_long_product(int n, real s, const real *restrict a, const real *restrict b,
+                              real *restrict to)
+{
+#pragma omp simd
+    for (int i = 0; i < n; i++) to[i] = s * (a[i] * b[i]);
+    for (int i = n; i < n + (int)VECTOR; i++) to[i] = 0;
+}
+
 /* Adds to the cotangents of the structure factors what one pair contributes: dF^2/dF = 2
  * F^2/F. */
 static void scatter_f(struct phys_spec spec, const struct launch *a, double weight,
@@ -194,6 +216,7 @@ static void scatter_f(struct phys_spec spec, const struct launch *a, double weig
                       struct phys_frame_tangent *bar)
 {
     const double scale = 2 * weight * p->scale;
+    long_lane f_bars;
     struct nodes nodes;
     struct phys_box box;
 
@@ -202,6 +225,11 @@ static void scatter_f(struct phys_spec spec, const struct launch *a, double weig
         return;
     }
     box = phys_box_from(0, a->view.box, anchor->whole);
+    if (sites->by_cell) {
+        lane_long_product(l->n, (real)weight, p->w, p->per_f, f_bars);
+        add_cells(&box, l->n, &sites->in, f_bars, 2 * p->scale, p->cell_sums, bar->f);
+        return;
+    }
     find_nodes(&box, anchor, l, &nodes);
     for (int i = 0; i < l->n; i++) {
         const double f_bar = scale * (double)(p->w[i] * p->per_f[i]);

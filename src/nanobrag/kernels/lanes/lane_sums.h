@@ -10,17 +10,7 @@
 
 #include <string.h>
 
-#include "kernels/lanes/lane_places.h"
-
-/* The lattice point and fractional indices of every lane in one orientation, and F
- * there: the members of struct phys_site as separate arrays. */
-struct sites {
-    _Alignas(64) lane h, k, l, cell;
-    _Alignas(64) lane cell_h, cell_k,
-        cell_l; /* derivatives of an interpolated F, if requested */
-    _Alignas(64) int place[TILE_PIXELS]; /* index of F, where it is looked up */
-    int any_halfway; /* 1 when some lane lies nearly halfway between two reflections */
-};
+#include "kernels/lanes/lane_tricubic.h"
 
 /* Sets share[i] to the weight of the samples under a source, without the factors that
  * weigh_samples() adds. */
@@ -164,17 +154,17 @@ PHYS_FN void find_sites(struct phys_spec spec, int slopes, const struct phys_vie
         else if (spec.lookup != PHYS_CONSTANT) {
             const struct phys_f cell = phys_structure_factor(spec, &box, x, n);
 
-            out->cell[i] = cell.f;
+            out->cell.f[i] = cell.f;
             if (slopes) {
-                out->cell_h[i] = cell.dh;
-                out->cell_k[i] = cell.dk;
-                out->cell_l[i] = cell.dl;
+                out->cell.dh[i] = cell.dh;
+                out->cell.dk[i] = cell.dk;
+                out->cell.dl[i] = cell.dl;
             }
         }
     }
     out->any_halfway = any;
     if (spec.lookup == PHYS_NEAREST)
-        for (int i = 0; i < l->n; i++) out->cell[i] = f[out->place[i]];
+        for (int i = 0; i < l->n; i++) out->cell.f[i] = f[out->place[i]];
 }
 
 #ifdef PHYS_SINGLE
@@ -206,7 +196,7 @@ static void place_again(struct phys_spec spec, const struct launch *a,
         if (spec.lookup == PHYS_NEAREST) {
             out->place[i] =
                 phys_f_place(0, &box, phys_axpy(-1, anchor->whole, exact.whole));
-            out->cell[i] = box.f[out->place[i]];
+            out->cell.f[i] = box.f[out->place[i]];
         }
     }
 }
@@ -233,6 +223,24 @@ static struct aim aim_of(const struct phys_frame *frame, const struct phys_sourc
     return aim;
 }
 
+/* Returns 1 when F is looked up and no look-up of an orientation's samples leaves the box.
+ * On nanoBragg's curved detector the samples need not lie near the patch. */
+PHYS_FN int lies_in_box(struct phys_spec spec, const struct launch *a,
+                        const struct aim *aim, const struct phys_anchor *anchor)
+{
+    return spec.lookup != PHYS_CONSTANT && a->frame->surface != PHYS_CURVED_QUIRK
+           && phys_box_surrounds(&a->view.box, anchor->whole, aim->reach);
+}
+
+/* Returns 1 when F is interpolated by the polynomials of the lanes' cells. */
+PHYS_FN int goes_by_cell(struct phys_spec spec, const struct launch *a,
+                         const struct aim *aim, const struct phys_anchor *anchor,
+                         const struct lanes *l)
+{
+    return spec.lookup == PHYS_TRICUBIC && lies_in_box(spec, a, aim, anchor)
+           && few_cells(a, l, &anchor->axes);
+}
+
 /* Computes the sites of the lanes in orientation k and returns the anchor, the point
  * from which their indices are counted (physics/tile/anchor.h). With `slopes` the
  * derivatives of an interpolated F are computed too. */
@@ -247,9 +255,10 @@ PHYS_FN struct phys_anchor sites_of(struct phys_spec spec, int slopes,
     struct phys_spec inside = spec;
 
     inside.inside = 1;
-    /* On nanoBragg's curved detector the samples need not lie near the patch. */
-    if (spec.lookup != PHYS_CONSTANT && a->frame->surface != PHYS_CURVED_QUIRK
-        && phys_box_surrounds(&a->view.box, anchor.whole, aim->reach))
+    out->by_cell = goes_by_cell(spec, a, aim, &anchor, l);
+    if (out->by_cell)
+        find_sites_by_cell(spec, slopes, a, &anchor, aim->halfway, l, out);
+    else if (lies_in_box(spec, a, aim, &anchor))
         find_sites(inside, slopes, &a->view, &anchor, f, aim->halfway, l, out);
     else
         find_sites(spec, slopes, &a->view, &anchor, f, aim->halfway, l, out);

@@ -58,6 +58,7 @@ struct cotangent {
      * where F is looked up, F^2/F */
     real *f2, *gh, *gk, *gl, *per_f;
     _Alignas(64) lane pair[KEPT_OF_PAIR + 1];
+    struct cell_sums *cell_sums; /* of an interpolated F (lane_tricubic_vjp.h) */
     /* the terms that a sample adds to the cotangents of a source or of a few numbers */
     _Alignas(64) lane term[LANE_TERMS];
     /* cotangents of a sample's direction, distance, weight and capture */

@@ -32,7 +32,7 @@ PHYS_FN void add_samples(struct phys_spec spec, const struct phys_view *view, in
         real f;
 
         site.d = phys_vec3(in->h[i], in->k[i], in->l[i]);
-        site.cell.f = spec.lookup == PHYS_CONSTANT ? 1 : in->cell[i];
+        site.cell.f = spec.lookup == PHYS_CONSTANT ? 1 : in->cell.f[i];
         f = site.cell.f * phys_lattice(spec, &crystal, site.d).f;
         sum[i] += weight * f * f; /* a weight of 1 changes no bit of a fused sum */
     }
@@ -144,7 +144,8 @@ PHYS_FN void run(struct phys_spec spec, const struct loops *loops,
                  struct progress *progress, const struct phys_frame *frame,
                  const struct tile *tile, double *photons)
 {
-    const struct launch a = launch_of(frame, tile);
+    struct cells cells;
+    struct launch a = launch_of(frame, tile);
     const int single_orientation = spec.single_orientation && is_single_orientation(&a);
     const int subs = frame->oversample * frame->oversample;
     struct lanes l;
@@ -152,6 +153,8 @@ PHYS_FN void run(struct phys_spec spec, const struct loops *loops,
     const double samples = (double)subs * frame->nlayers;
     double since = 0, sources = 0;
 
+    a.cells = &cells;
+    if (spec.lookup == PHYS_TRICUBIC) cell_table_clear(&cells.table);
     lane_clear_sums(&a, &l);
     if (single_orientation) lane_fill(l.n, l.sum, 0);
     for (int layer = 0; layer < frame->nlayers; layer++) {

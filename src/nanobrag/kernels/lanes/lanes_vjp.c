@@ -125,10 +125,11 @@ PHYS_FN void pairs_of_source(const struct special *special, const struct launch 
 
         if (!reach_reaches(a->reach, a->tile, index, k)) continue;
         use_pair(kept, k, p);
-        if (kept->slope && !(with_f && special->spec.lookup == PHYS_NEAREST))
+        if (kept->slope && !(with_f && special->spec.lookup == PHYS_NEAREST)) {
             anchor = phys_anchor_at(frame->orientation[k].axes, aim.q,
                                     aim.source->inverse_wavelength);
-        else
+            if (with_f) cells_of(special->spec, a, &aim, &anchor, l, &sites);
+        } else
             anchor = special->sites(a, &aim, k, l, &sites);
         if (!kept->slope) special->slopes(a, k, &sites, l, p);
         if (with_f) lane_add_f(special->spec, a, k, &anchor, &sites, l, p, to);
@@ -237,10 +238,13 @@ static void add_numbers(struct phys_frame_tangent *from, struct phys_frame_tange
 }
 
 /* Returns a launch that skips the pairs which do not reach the tile. */
-static struct launch launch_in_reach(const struct job *job, const struct tile *tile)
+static struct launch launch_in_reach(const struct job *job, const struct tile *tile,
+                                     struct cells *cells)
 {
     struct launch a = launch_of(job->frame, tile);
 
+    cell_table_clear(&cells->table);
+    a.cells = cells;
     a.reach = job->reach;
     return a;
 }
@@ -275,14 +279,18 @@ static double objective_back(const struct special *special, const struct job *jo
                              double *photons)
 {
     const struct phys_spec spec = special->spec;
-    const struct launch a = launch_in_reach(job, tile);
+    struct cells cells;
+    const struct launch a = launch_in_reach(job, tile, &cells);
     const double factor = phys_constant_factor(spec, job->frame);
     struct phys_frame_tangent tile_bar = {0};
     const struct accumulator to = {&tile_bar, NULL};
     struct lanes l;
     struct cotangent p;
+    struct cell_sums cell_sums;
     double value;
 
+    cell_sums_clear(&cell_sums);
+    p.cell_sums = &cell_sums;
     tile_bar.source = bar->source;
     tile_bar.rotation = bar->rotation;
     tile_bar.f = bar->f;
@@ -304,6 +312,7 @@ static double objective_back(const struct special *special, const struct job *jo
     value = objective_tile(objective, job, tile, photons, p.photons_bar, NULL);
     if (lane_scale_cotangents(&a, factor, &l, &p) || objective->linear) {
         backward(special, &a, workspace, &l, &p, &to);
+        cell_sums_give(&a.view.box, 2 * p.scale, &cell_sums, bar->f);
         if (objective->linear) finish(&a, factor, &l, photons);
         factors_back(&a, factor, &l, &p, &to);
     }
@@ -320,7 +329,8 @@ static void find_jacobian(const struct special *special, const struct job *job,
                           void *workspace, struct columns *columns, double *photons,
                           double *change)
 {
-    const struct launch a = launch_in_reach(job, tile);
+    struct cells cells;
+    const struct launch a = launch_in_reach(job, tile, &cells);
     const double factor = phys_constant_factor(special->spec, job->frame);
     struct lanes l;
     struct cotangent p;

@@ -393,9 +393,10 @@ static void splat_list(struct phys_spec spec, intensities *f2,
                        const struct reflections *list, const int *hits, int n)
 {
     const struct painter painter = painter_of(spec, splat_area, pair, f2);
-    struct walk walk = walk_of(splat_area, pair, list, hits, n, spec.lookup);
+    struct walk walk;
     struct pieces pieces;
 
+    start_walk(splat_area, pair, list, hits, n, spec.lookup, &walk);
     while (collect_pieces(&walk, &pieces)) {
         place_pieces(&painter.form, &pieces);
         splat_pieces(&painter, &pieces);

@@ -76,6 +76,7 @@ struct splat_weights {
                                 1, fits into a float */
     int lookup; /* PHYS_CONSTANT or PHYS_NEAREST */
     double *f; /* cotangent of the box of structure factors; NULL: not computed */
+    int fixed; /* 1: sums of `square` and of places are not needed, and are 0 */
 };
 
 /* The sums of w F^2 and of its slopes over the samples of a pair, where w is the weight of

@@ -99,7 +99,7 @@ static struct form form_of(const struct splat_area *splat_area, const struct pai
  */
 struct pieces {
     int n;
-    double h[BATCH], k[BATCH], l[BATCH]; /* of the reflection */
+    _Alignas(64) double h[BATCH], k[BATCH], l[BATCH]; /* of the reflection */
     double x[BATCH], y[BATCH], z[BATCH]; /* its v = q + k, 1/A */
     double f[BATCH]; /* its F where it has one of its own, else 1 */
     int place[BATCH]; /* of that F in the box of structure factors */
@@ -202,19 +202,16 @@ struct walk {
     int place;
 };
 
-static struct walk walk_of(const struct splat_area *splat_area, const struct pair *pair,
-                           const struct reflections *list, const int *hits, int n,
-                           int lookup)
+static void start_walk(const struct splat_area *splat_area, const struct pair *pair,
+                       const struct reflections *list, const int *hits, int n, int lookup,
+                       struct walk *w)
 {
-    struct walk w;
-
-    w.splat_area = splat_area, w.pair = pair, w.list = list, w.hits = hits, w.n = n;
-    w.own_f = lookup == PHYS_NEAREST;
-    w.next = w.count = w.i = w.fast = w.slow = w.place = 0;
-    w.f = 1;
-    w.halvings = 0;
-    memset(&w.spot, 0, sizeof w.spot); /* no row is left of it */
-    return w;
+    w->splat_area = splat_area, w->pair = pair, w->list = list, w->hits = hits, w->n = n;
+    w->own_f = lookup == PHYS_NEAREST;
+    w->next = w->count = w->i = w->fast = w->slow = w->place = 0;
+    w->f = 1;
+    w->halvings = 0;
+    memset(&w->spot, 0, sizeof w->spot); /* no row is left of it */
 }
 
 /* Returns how often the square of a number can be halved until it is at most 1. */

@@ -22,9 +22,10 @@ struct rectangle {
 };
 
 /* A batch of reflections: their indices, v = q + k in x, y, z, and the samples of the
- * detector plane that their spots cover. */
+ * detector plane that their spots cover. The arrays are aligned, because a compiler else
+ * makes half of the batch one by one, up to a place where a vector may begin. */
 struct located {
-    double h[BATCH], k[BATCH], l[BATCH];
+    _Alignas(64) double h[BATCH], k[BATCH], l[BATCH];
     double x[BATCH], y[BATCH], z[BATCH];
     double first_fast[BATCH], last_fast[BATCH], first_slow[BATCH], last_slow[BATCH];
     double seen[BATCH]; /* positive where the spot may contain a sample of the area */

@@ -276,6 +276,20 @@ static void place_cotangents(const struct spot *s, const struct phys_source *sou
     out->at.slow[2] = per_r * sz;
 }
 
+/* Computes the sums of the slopes alone; the others that place_cotangents() computes are 0.
+ */
+static void slope_sums(const struct samples *restrict in, struct piece_sums *out)
+{
+    const int n = in->at.padded / BLOCK * BLOCK;
+    real h = 0, k = 0, l = 0;
+
+#pragma omp simd reduction(+ : h, k, l)
+    for (int i = 0; i < n; i++) h += in->gh[i], k += in->gk[i], l += in->gl[i];
+    out->slope[0] = h, out->slope[1] = k, out->slope[2] = l;
+    out->square = 0;
+    memset(&out->at, 0, sizeof out->at);
+}
+
 /* Adds the sums of a piece to those of the pair. The sums of a piece are counted from its
  * reflection and its middle, those of the pair from the origin of both. */
 static void add_piece(const struct rectangle *r, const double whole[3], double weight,
@@ -381,7 +395,10 @@ PHYS_FN void piece_vjp(int shape, const struct pair_vjp *t, const struct pieces 
             grating_moments(&in, &piece);
         else
             bump_moments(&in, &piece);
-        place_cotangents(&s, t->pair->source, &t->axes, &in, &piece);
+        if (t->weights->fixed)
+            slope_sums(&in, &piece);
+        else
+            place_cotangents(&s, t->pair->source, &t->axes, &in, &piece);
         add_piece(&r, whole, own, &piece, sums);
     }
     sums->f2 += own * f2;
@@ -411,10 +428,11 @@ PHYS_FN void list_vjp(int shape, const struct splat_area *splat_area,
                       struct splat_sums *sums)
 {
     const struct pair_vjp t = pair_vjp_of(shape, splat_area, pair, weights);
-    struct walk walk = walk_of(splat_area, pair, list, hits, n, weights->lookup);
     struct splat_sums total = {0};
+    struct walk walk;
     struct pieces pieces;
 
+    start_walk(splat_area, pair, list, hits, n, weights->lookup, &walk);
     while (collect_pieces(&walk, &pieces)) {
         place_pieces(&t.form, &pieces);
         for (int i = 0; i < pieces.n; i++) piece_vjp(shape, &t, &pieces, i, &total);

@@ -37,7 +37,9 @@ struct spots_work {
     /* of reach.c: the bits of all cells */
     size_t reach_words;
     uint64_t *reach;
-    /* of rows/tile_spots.c: the spots of each row of tiles */
+    /* of rows/tile_spots.c: the spots of rows of tiles, from row `first_row` of the window
+     * on */
+    int first_row;
     size_t nrows;
     struct spot_row *rows;
 };

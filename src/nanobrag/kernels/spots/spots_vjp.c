@@ -190,9 +190,12 @@ static void pair_vjp(const void *user, int chunk, const struct splat_area *splat
     const struct splat_vjp_kernels *vjp =
         single ? k->splat_vjp_single : k->splat_vjp_precise;
     struct phys_frame_tangent *bar = run->adjoint->bar + chunk;
-    const struct splat_weights weights = {run->work->weight, run->largest_weight,
-                                          1 / run->largest_weight, run->job.spec.lookup,
-                                          bar->f};
+    const struct splat_weights weights = {run->work->weight,
+                                          run->largest_weight,
+                                          1 / run->largest_weight,
+                                          run->job.spec.lookup,
+                                          bar->f,
+                                          (run->job.fixed & PHYS_FIXED_PIXELS) != 0};
     const double weight = run->largest_weight * pair->weight;
     struct splat_sums sums;
     const int n = splat_kernels->scan(pair, list, hits);

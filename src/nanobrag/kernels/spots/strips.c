@@ -14,9 +14,9 @@
 #include "kernels/grid.h"
 #include "physics/tile/patch.h"
 
-/* Rows of pixels in a strip; most orientations in a group, and the largest angle (radian)
- * from the first to another of its orientations or sources. */
-enum { STRIP_ROWS = 64, GROUP = 256 };
+/* Most orientations in a group, and the largest angle (radian) from the first to another of
+ * its orientations or sources. */
+enum { GROUP = 256 };
 static const double most_rotation = 0.02;
 
 /* A further thread is started for so many reflections to scan and samples to finish. */
@@ -138,9 +138,9 @@ static struct pair pair_of(const struct group *g, int source, int orientation)
 /* Returns 1 when a tile of the window lies in a strip. */
 static int holds_tile(const struct window *w, int strip)
 {
-    const int rows = STRIP_ROWS / TILE_SLOW, first = strip * rows - w->first_row;
+    const int first = strip * STRIP_TILES - w->first_row;
 
-    for (int row = first > 0 ? first : 0; row < first + rows && row < w->nrow; row++)
+    for (int row = first > 0 ? first : 0; row < first + STRIP_TILES && row < w->nrow; row++)
         if (w->row[row + 1] > w->row[row]) return 1;
     return 0;
 }
@@ -253,9 +253,7 @@ static nb_status visit_group(struct progress *progress, double begin, struct gro
 {
     nb_context *ctx = progress->ctx;
     const struct phys_frame *frame = g->strips->job->frame;
-    const struct window *w = g->strips->job->window;
-    const int rows = STRIP_ROWS / TILE_SLOW, first = w->first_row / rows;
-    const int end = (w->first_row + w->nrow + rows - 1) / rows;
+    const int first = g->strips->first, end = g->strips->end;
     const int chunks = g->strips->chunks > 0 ? g->strips->chunks : end - first;
     int threads;
 
@@ -278,16 +276,24 @@ static nb_status visit_group(struct progress *progress, double begin, struct gro
     return progress_check(progress);
 }
 
+void strips_of_window(const struct window *window, int *first, int *end)
+{
+    *first = window->first_row / STRIP_TILES;
+    *end = (window->first_row + window->nrow + STRIP_TILES - 1) / STRIP_TILES;
+}
+
 nb_status strips_run(struct progress *progress, const struct strips *strips)
 {
     const struct phys_frame *frame = strips->job->frame;
     double stars[GROUP][9], begin = 0;
-    struct group g = {strips, ewald_of(frame, strips->job->spec, strips->radius),
-                      0,      0,
-                      0,      0,
-                      0,      0,
+    struct strips all = *strips;
+    struct group g = {&all, ewald_of(frame, strips->job->spec, strips->radius),
+                      0,    0,
+                      0,    0,
+                      0,    0,
                       stars};
 
+    if (strips->end == 0) strips_of_window(strips->job->window, &all.first, &all.end);
     if (strips->bragg) {
         struct job sums = *strips->job;
 

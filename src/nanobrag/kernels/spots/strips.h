@@ -19,6 +19,9 @@
 enum { STRIPS_CANDIDATES = 1 << 25 };
 static const double strips_rows = 1e8;
 
+/* Rows of pixels in a strip, and rows of tiles. */
+enum { STRIP_ROWS = 64, STRIP_TILES = STRIP_ROWS / TILE_SLOW };
+
 /* Visits a pair on the area of a strip. `hits` is a workspace for the scan of `list`. */
 typedef void strip_visit(const void *user, int chunk, const struct splat_area *splat_area,
                          const struct pair *pair, const struct reflections *list,
@@ -30,6 +33,7 @@ struct strips {
     double radius; /* of a spot, 1/A */
     double *bragg; /* like the job's photons, set to 0 before the first pair; NULL: none */
     double begin, share; /* share of the progress before this run, and that of this run */
+    int first, end; /* the strips to visit, end excluded; 0, 0: all of the window */
     int chunks; /* strip i belongs to chunk i % chunks, which one thread works on;
                    0: as many chunks as strips */
     strip_visit *visit;
@@ -45,7 +49,10 @@ double strips_group(struct ewald *ewald, const struct phys_frame *frame);
  * to scan and the samples to finish. */
 int strips_threads(const struct job *job, double work);
 
-/* Visits all strips that hold a tile of the job for all pairs. Errors: NB_ERR_MEMORY,
+/* Writes the first strip that holds a tile of a window, and the end of the last. */
+void strips_of_window(const struct window *window, int *first, int *end);
+
+/* Visits the strips that hold a tile of the job for all pairs. Errors: NB_ERR_MEMORY,
  * NB_ERR_CANCELLED. */
 nb_status strips_run(struct progress *progress, const struct strips *strips);
 

@@ -152,9 +152,24 @@ int nb_hkl_get(const nb_hkl *hkl, int h, int k, int l, double *f)
     return 1;
 }
 
+size_t nb_hkl_reflections(const nb_hkl *list, int *hkl, double *f)
+{
+    const size_t places = list ? hkl_box_size(list) : 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < places; i++) {
+        if (isnan(list->box[i])) continue;
+        if (hkl) hkl_box_indices(list, i, hkl + 3 * n);
+        if (f) f[n] = list->box[i];
+        n++;
+    }
+    return n;
+}
+
 void nb_hkl_free(nb_hkl *hkl)
 {
     if (!hkl) return;
+    free(hkl->factor);
     free(hkl->box);
     free(hkl);
 }

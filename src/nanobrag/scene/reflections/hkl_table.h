@@ -14,6 +14,8 @@ struct nb_hkl {
     size_t count; /* reflections listed, repeats included */
     int min[3], size[3]; /* first index and number of indices of h, k, l */
     double *box; /* F of [h][k][l], electron; NaN if not listed */
+    size_t nfactor; /* number of `factor`, 0 where only F is known */
+    double (*factor)[2]; /* complex F of the listed reflections, in the order of the box */
 };
 
 /* Makes an empty box (all NaN) for indices min to max. Returns NB_ERR_FORMAT if it would

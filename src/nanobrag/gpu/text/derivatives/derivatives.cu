@@ -7,6 +7,9 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#if !defined(PHYS_SINGLE)
+#define PHYS_FEW_READS /* the nodes of an interpolated F, beside the sums, were spilled */
+#endif
 #include "gpu/text/derivatives/f_block.h"
 #include "gpu/text/derivatives/jacobian_block.h"
 

@@ -105,7 +105,7 @@ PHYS_FN void sub_pixel_f(struct phys_spec spec, const struct gpu_f_parameters *p
 
     for (int part = 0; part * chunk->pairs < BLOCK_THREADS; part++)
         most = shared->count[part] > most ? shared->count[part] : most;
-    EACH_IN_WARP(t)
+    EACH_ALONE(t)
     if (own[OWN(t)].bar != 0) begin_sub_pixel(p, shared, chunk->layer, sub, own + OWN(t));
     BLOCK_ROLLED
     for (int i = 0; i < most; i++) {
@@ -146,7 +146,7 @@ PHYS_FN void f_block(struct phys_spec spec, const struct gpu_f_parameters *p, in
     struct tile_shared *shared = &memory.shared->tile;
     struct f_thread own[BLOCK_OWN];
 
-    EACH_THREAD(t) begin_f(p, &at, t, own + OWN(t), memory.shared);
+    EACH_ALONE(t) begin_f(p, &at, t, own + OWN(t), memory.shared);
     BLOCK_ROLLED
     for (int layer = 0; layer < frame->nlayers; layer++) {
         layer_take(&p->image, &at, layer, shared);
@@ -155,7 +155,6 @@ PHYS_FN void f_block(struct phys_spec spec, const struct gpu_f_parameters *p, in
             const int to = from + at.pairs < end ? from + at.pairs : end;
             const struct f_chunk chunk = {from, at.pairs, layer};
 
-            EACH_THREAD(t)(void) t; /* the last chunk is no longer read */
             chunk_take(&p->image, &at, from, to, shared);
             BLOCK_ROLLED
             for (int sub = 0; sub < frame->oversample * frame->oversample; sub++)

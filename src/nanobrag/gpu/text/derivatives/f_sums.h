@@ -173,7 +173,8 @@ PHYS_FN void add_node(const struct gpu_f_parameters *p, const struct phys_box *b
     if (sum != 0) BLOCK_ADD(p->count + corner + from, f_count(p, sum));
 }
 
-/* Adds up what each warp gives to nodes; a thread adds up two of the 64. */
+/* Adds up what each warp gives to nodes; a thread adds up two of the 64. add_gifts() or
+ * another step follows before a thread gives again. */
 PHYS_FN void add_nodes(const struct gpu_f_parameters *p, struct f_memory memory)
 {
     struct f_shared *shared = memory.shared;
@@ -188,7 +189,7 @@ PHYS_FN void add_nodes(const struct gpu_f_parameters *p, struct f_memory memory)
         for (int node = lane; bits && node < 64; node += WARP_THREADS)
             add_node(p, &shared->tile.view.box, nodes, bits, node);
     }
-    EACH_IN_WARP(t)
+    EACH_ALONE(t)
     if (t % WARP_THREADS == 0) shared->to_nodes[t / WARP_THREADS] = 0;
 }
 

@@ -103,7 +103,7 @@ PHYS_FN void amorphous_vjp(struct jacobian_spec spec,
     const int layers = p->image.frame.nlayers;
     struct jacobian_centre centre[BLOCK_OWN];
 
-    EACH_THREAD(t) centre[OWN(t)].light = 0;
+    EACH_ALONE(t) centre[OWN(t)].light = 0;
     BLOCK_ROLLED
     for (int i = 0; i <= layers; i++) {
         const int layer = i < layers ? i : 0;

@@ -252,25 +252,40 @@ PHYS_FN void close_source(const struct jacobian_aim *aim,
 }
 
 PHYS_ASSERT(PHYS_LAST_ncells - PHYS_AT_ncells + 1 == PHYS_CELLS_NUMBERS
-                && PHYS_AT_fudge == PHYS_LAST_metric + 1
-                && PHYS_LAST_fudge - PHYS_AT_metric + 1 == PHYS_WIDTH_NUMBERS,
+                && PHYS_LAST_metric - PHYS_AT_metric + 1 == JACOBIAN_CRYSTAL
+                && PHYS_LAST_fudge == PHYS_AT_fudge,
             "lattice_slopes() computes the derivatives of close_sums() in this order");
 
+/* Adds the derivatives by the metric (hh kk ll hk hl kl), which are those of `by` times the
+ * fudge factor, and by the fudge factor: F^2 depends on the two by fudge rho^2, where rho^2
+ * is linear in the metric. */
+PHYS_FN void close_width(const struct phys_crystal *c, real weight,
+                         const real by[JACOBIAN_CRYSTAL], real *number)
+{
+    JACOBIAN_UNROLLED
+    for (int i = 0; i < 6; i++) number[PHYS_AT_metric + i] += weight * c->fudge * by[i];
+    number[PHYS_AT_fudge] += weight
+                             * (c->hh * by[0] + c->kk * by[1] + c->ll * by[2]
+                                + c->hk * by[3] + c->hl * by[4] + c->kl * by[5]);
+}
+
 /* Adds the sums over all sources of a sub-pixel to the pending sums. */
-PHYS_FN void close_sums(struct jacobian_spec spec, const struct jacobian_sums *sums,
-                        struct jacobian_thread *own)
+PHYS_FN void close_sums(struct jacobian_spec spec, const struct jacobian_shared *shared,
+                        const struct jacobian_sums *sums, struct jacobian_thread *own)
 {
     const real weight = kept(own, KEPT_WEIGHT);
     real *number = waiting_numbers(own);
-    real *crystal =
-        number + (spec.spec.shape == PHYS_SQUARE ? PHYS_AT_ncells : PHYS_AT_metric);
 
     if (spec.strain) {
         JACOBIAN_UNROLLED
         for (int i = 0; i < 9; i++) number[PHYS_AT_strain + i] += weight * sums->strain[i];
     }
-    JACOBIAN_UNROLLED
-    for (int i = 0; i < crystal_slopes(spec); i++) crystal[i] += weight * sums->crystal[i];
+    if (spec.crystal && spec.spec.shape == PHYS_SQUARE) {
+        JACOBIAN_UNROLLED
+        for (int i = 0; i < PHYS_CELLS_NUMBERS; i++)
+            number[PHYS_AT_ncells + i] += weight * sums->crystal[i];
+    } else if (spec.crystal)
+        close_width(&shared->tile.view.crystal, weight, sums->crystal, number);
     JACOBIAN_UNROLLED
     for (int d = 0; d < spec.turns; d++)
         own->waiting[SUM_LIST + d] += weight * sums->rotation[d];

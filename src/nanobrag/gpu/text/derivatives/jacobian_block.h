@@ -63,7 +63,7 @@ PHYS_FN void sub_pixel_jacobian(struct jacobian_spec spec, struct jacobian_site 
         close_source(&aim, p, shared->tile.source[t], direction_of(&site->place), &sums,
                      own);
     }
-    close_sums(spec, &sums, own);
+    close_sums(spec, shared, &sums, own);
     site->place.sample.ratio = kept(own, KEPT_RATIO);
     close_sample(site, own);
 }
@@ -209,7 +209,7 @@ PHYS_FN void factors_vjp(struct jacobian_spec spec,
     const int all = frame->dmin > 0 && !frame->each_polar && frame->polarised;
     struct finish_thread factors[BLOCK_OWN];
 
-    EACH_THREAD(t)
+    EACH_ALONE(t)
     {
         struct finish_thread *x = factors + OWN(t);
 
@@ -219,7 +219,7 @@ PHYS_FN void factors_vjp(struct jacobian_spec spec,
         x->amorphous = x->centre = 0;
     }
     find_factors(&p->image, at, shared, factors);
-    EACH_THREAD(t)
+    EACH_ALONE(t)
     {
         factors[OWN(t)].lit = 0;
         scale_totals((double)factors[OWN(t)].polarization, own + OWN(t));
@@ -232,7 +232,7 @@ PHYS_FN void factors_vjp(struct jacobian_spec spec,
             layer_factors_vjp(spec, p, memory.shared, layer, factors + OWN(t),
                               own + OWN(t));
     }
-    EACH_THREAD(t)
+    EACH_ALONE(t)
     if (own[OWN(t)].pixel.on)
         scale_factors_vjp(spec, p, factors + OWN(t), own[OWN(t)].total[SUM_BRAGG],
                           own + OWN(t));
@@ -246,7 +246,7 @@ PHYS_FN void derivatives_block(struct jacobian_spec spec,
     const struct tile_at at = tile_at(&p->image, number);
     struct jacobian_thread own[BLOCK_OWN];
 
-    EACH_THREAD(t) jacobian_thread_start(own + OWN(t), pixel_of(&p->image, &at, t));
+    EACH_ALONE(t) jacobian_thread_start(own + OWN(t), pixel_of(&p->image, &at, t));
     samples_jacobian(spec, p, &at, memory, own);
     factors_vjp(spec, p, &at, memory, own);
     if (p->image.frame.amorphous_scale != 0) amorphous_vjp(spec, p, &at, memory, own);

@@ -27,7 +27,7 @@ struct jacobian_spec {
     int turns; /* number of tangents that may rotate orientations */
 };
 
-enum { JACOBIAN_TURNS = 8, JACOBIAN_CRYSTAL = PHYS_WIDTH_NUMBERS };
+enum { JACOBIAN_TURNS = 8, JACOBIAN_CRYSTAL = 6 };
 
 /* The rotation of an orientation in `real`, loaded by one instruction. */
 struct __attribute__((aligned(16))) jacobian_turn {
@@ -55,17 +55,11 @@ struct jacobian_memory {
     double *stage; /* (STAGE x STAGE_ROW) */
 };
 
-/* Returns the number of derivatives by the crystal's numbers. */
-PHYS_FN int crystal_slopes(struct jacobian_spec spec)
-{
-    if (!spec.crystal) return 0;
-    return spec.spec.shape == PHYS_SQUARE ? PHYS_CELLS_NUMBERS : PHYS_WIDTH_NUMBERS;
-}
-
 /* The sums over the samples of a sub-pixel, without its weight. F^2 and its derivative
  * by the direction are those of the current source, without the source's weight. The
- * derivatives by strain, by the crystal's numbers (cells, or metric and fudge) and along
- * the rotations of tangents are summed over all sources. */
+ * derivatives by strain, by the crystal's numbers (those of cells; or the metric, over the
+ * fudge factor, from which close_width() finds that by the fudge factor too) and along the
+ * rotations of tangents are summed over all sources. */
 struct jacobian_sums {
     real f2;
     struct phys_vec3 slope;
@@ -112,13 +106,14 @@ PHYS_FN struct phys_sample lattice_slopes(struct jacobian_spec spec,
         const struct phys_bump g = phys_bump(spec.spec.shape, crystal, d);
 
         if (spec.crystal) {
-            sums->crystal[0] += weight * g.dhh;
-            sums->crystal[1] += weight * g.dkk;
-            sums->crystal[2] += weight * g.dll;
-            sums->crystal[3] += weight * g.dhk;
-            sums->crystal[4] += weight * g.dhl;
-            sums->crystal[5] += weight * g.dkl;
-            sums->crystal[6] += weight * g.dfudge;
+            const real fall = weight * g.fall;
+
+            sums->crystal[0] += fall * d.x * d.x;
+            sums->crystal[1] += fall * d.y * d.y;
+            sums->crystal[2] += fall * d.z * d.z;
+            sums->crystal[3] += fall * d.x * d.y;
+            sums->crystal[4] += fall * d.x * d.z;
+            sums->crystal[5] += fall * d.y * d.z;
         }
         return g.sample;
     }
@@ -225,8 +220,8 @@ PHYS_FN void add_source_samples(struct jacobian_spec spec, const struct jacobian
     }
 }
 
-/* Computes what a chunk needs besides its slots, in one step: the middles of its pairs
- * and their rotations. */
+/* Computes what a chunk needs besides its slots: the middles of its pairs and their
+ * rotations. chunk_take(), which follows, ends the step for all threads. */
 PHYS_FN void jacobian_chunk_take(struct jacobian_spec spec,
                                  const struct gpu_derivatives_parameters *p,
                                  const struct tile_at *at, int first, int end,
@@ -235,7 +230,7 @@ PHYS_FN void jacobian_chunk_take(struct jacobian_spec spec,
     const struct phys_frame *frame = &p->image.frame;
     struct jacobian_shared *shared = memory.shared;
 
-    EACH_THREAD(t)
+    EACH_ALONE(t)
     {
         const int part = t / at->pairs, number = first + t - part * at->pairs;
         const int index = number / frame->norientation;

@@ -44,7 +44,7 @@ PHYS_FN struct phys_loss objective_at(const struct gpu_derivatives_parameters *p
 /* ---- sums over the threads of a block ---- */
 
 /* Sums stage[i][t] over all threads t for each i < n, and writes the sums to out[i]. It
- * takes two steps. */
+ * takes two steps; the last elements of the rows may not be written in the next. */
 PHYS_FN void sum_stage(int n, double *stage, double *out)
 {
     EACH_THREAD(t)
@@ -58,7 +58,7 @@ PHYS_FN void sum_stage(int n, double *stage, double *out)
             row[BLOCK_THREADS + t % STAGE_PARTS] = sum;
         }
     }
-    EACH_THREAD(t)
+    EACH_ALONE(t)
     {
         const double *part = stage + t * STAGE_ROW + BLOCK_THREADS;
 
@@ -196,7 +196,7 @@ PHYS_FN void jacobian_end(const struct gpu_derivatives_parameters *p, int number
     double *totals = p->totals + (long long)number * p->length;
     const int normal = p->end == REDUCE_NORMAL || p->end == REDUCE_SQUARES;
 
-    EACH_THREAD(t)
+    EACH_ALONE(t)
     {
         write_pixel(p, own + OWN(t));
         if (normal)

@@ -31,7 +31,7 @@ PHYS_FN void sum_block(const struct gpu_sum_parameters *p, int number)
         }
         to[i] = sum;
     }
-    EACH_THREAD(t)
+    EACH_ALONE(t)
     if (p->gradient && t <= p->n) {
         const double *dot = (const double *)(const void *)(p->dot + (t - 1));
         double sum = t == 0 ? to[SUM_VALUE] : to[SUM_LIST + t - 1];

@@ -31,7 +31,7 @@ struct samples {
     _Alignas(64) term v[ROW_PLACE]; /* cotangent of the place */
 };
 
-/* A part of a tile, in one layer. Its pixels that contain a sample have a slot each, in the
+/* A part of a tile. Its pixels that contain a sample have a slot each, in the
  * order in which they are found. */
 struct area {
     const struct job *job;
@@ -121,7 +121,6 @@ static int take_slot(struct area *a, int pixel)
     for (int b = 0; b < a->of->nblocks; b++)
         memset(a->rows + ((size_t)b * TILE_PIXELS + (size_t)slot) * ROW_BLOCK, 0,
                ROW_BLOCK * sizeof *a->rows);
-    for (int p = 0; p < a->of->nplaces; p++) a->moved[p * TILE_PIXELS + slot] = 0;
     return slot;
 }
 

@@ -124,14 +124,13 @@ static void of_shape(int shape, struct area *a, const struct tile_spot *from,
 
 /* ---- a tile ---- */
 
-/* Adds the changes along the tangents that move the samples of a layer, and clears the
- * cotangents of their places. */
-static void close_layer(const struct area *a, int layer)
+/* Computes the changes along the tangents that move samples. */
+static void close_places(const struct area *a)
 {
     const int over = a->job->frame->oversample, width = a->part.width;
 
     for (int j = 0; j < a->nslots && a->own > ROW_OWN; j++) {
-        double *v = a->sums + (size_t)j * (size_t)a->own + ROW_OWN;
+        const double *v = a->sums + (size_t)j * (size_t)a->own + ROW_OWN;
         const int row = a->pixel[j] / width, column = a->pixel[j] - row * width;
         const double fast = over * (a->part.fast + column + 0.5);
         const double slow = over * (a->part.slow + row + 0.5);
@@ -144,17 +143,15 @@ static void close_layer(const struct area *a, int layer)
                 const double f = a->of->moments ? v[3 + k] : fast * v[k];
                 const double s = a->of->moments ? v[6 + k] : slow * v[k];
 
-                sum += (place->place[k] + layer * place->into[k]) * v[k]
-                       + place->fast[k] * f + place->slow[k] * s;
+                sum += place->place[k] * v[k] + place->fast[k] * f + place->slow[k] * s;
             }
-            a->moved[p * TILE_PIXELS + j] += sum;
+            a->moved[p * TILE_PIXELS + j] = sum;
         }
-        memset(v, 0, (size_t)(a->own - ROW_OWN) * sizeof *v);
     }
 }
 
-/* Finds the patch of a layer. */
-static void start_layer(struct area *a, int layer)
+/* Finds the patch. */
+static void place_area(struct area *a)
 {
     const struct phys_frame *frame = a->job->frame;
     const double over = frame->oversample;
@@ -162,7 +159,7 @@ static void start_layer(struct area *a, int layer)
 
     a->patch =
         phys_patch_at(frame, over * a->part.fast + 0.5 * width,
-                      over * a->part.slow + 0.5 * height, phys_layer_depth(frame, layer));
+                      over * a->part.slow + 0.5 * height, phys_layer_depth(frame, 0));
     a->small = phys_patch_is_small(&a->patch, 0.5 * width, 0.5 * height);
 }
 
@@ -198,17 +195,11 @@ void SPOT_ROWS(const struct job *job, const struct tile *part,
     memset(change, 0, (size_t)of->along->n * TILE_PIXELS * sizeof *change);
     if (spots->n == 0) return;
     take_area(job, part, of, workspace, &a);
-    for (int layer = 0; layer < job->frame->nlayers; layer++) {
-        start_layer(&a, layer);
-        for (size_t i = 0; i < spots->n; i++) {
-            const struct tile_spot *spot = spots->spot + spots->which[i];
-
-            if (spot->layer != layer) continue;
-            of_shape(job->spec.shape, &a, spot, columns);
-            if (columns && columns->full) return;
-        }
-        close_layer(&a, layer);
+    place_area(&a);
+    for (size_t i = 0; i < spots->n; i++) {
+        of_shape(job->spec.shape, &a, spots->spot + spots->which[i], columns);
+        if (columns && columns->full) return;
     }
-    start_layer(&a, 0);
+    close_places(&a);
     close_slots(&a, columns, photons, change);
 }

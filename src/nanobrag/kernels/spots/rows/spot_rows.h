@@ -15,12 +15,12 @@
 
 #include "kernels/derivatives/tile_jacobian.h"
 
-/* A spot of one pair of source and orientation, in one layer: the rectangle of samples that
- * it covers in a tile, counted from the tile's corner. */
+/* A spot of one pair of source and orientation: the rectangle of samples that it covers in
+ * a tile, counted from the tile's corner. There is no sensor, so there is one layer. */
 struct tile_spot {
     int source, orientation, hkl[3];
     unsigned short tile; /* number of the tile in its row of tiles */
-    unsigned short layer, fast, slow, width, height;
+    unsigned short fast, slow, width, height;
 };
 
 enum { ROW_BLOCK = 8 };
@@ -36,10 +36,10 @@ struct row_block {
 };
 
 /* The changes of a sample's place along a tangent: place + f fast + s slow for a sample f
- * and s sub-pixels from the detector's corner, m. `into` is added for each layer. */
+ * and s sub-pixels from the detector's corner, m. */
 struct row_place {
     int which;
-    double place[3], into[3], fast[3], slow[3];
+    double place[3], fast[3], slow[3];
 };
 
 /* The changes of the factors that a pixel takes once: `relative` ones; `more` of

@@ -1,12 +1,13 @@
 /*
  * tile_spots.c - see tile_spots.h. Spots are found strip by strip, as those of an image. A
  * strip holds whole rows of tiles, so one thread at a time appends to a row's list, and in
- * the same order for any number of threads.
+ * the same order for any number of threads and of strips in a band.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "kernels/spots/rows/tile_spots.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +15,10 @@
 #include "kernels/spots/strips.h"
 #include "physics/pixel.h"
 
-/* The lists take at most so many spots, 288 MiB. */
-static const size_t most_spots = (size_t)1 << 23;
+/* Bands are chosen for `usual` spots. One that has more than `many`, 18 MiB, is divided
+ * unless it has but one strip for each thread; a strip never has more than `most`, 288 MiB.
+ */
+enum { USUAL_SPOTS = 1 << 18, MANY_SPOTS = 1 << 19, MOST_SPOTS = 1 << 23 };
 
 /* A sample is left out below this share of the F^2 at which spots end in an image: towards
  * the edge of a spot slopes fall off more slowly than F^2. */
@@ -27,7 +30,7 @@ int tile_spots_suit(const struct job *job)
 
     return job->spec.shape != PHYS_SQUARE && job->spec.lookup != PHYS_TRICUBIC
            && !phys_differs_by_source(f) && !f->each_omega && f->layer_mu == 0
-           && !f->amorphous_in_samples && f->oversample <= 1000 && f->nlayers <= 1000
+           && f->nlayers == 1 && !f->amorphous_in_samples && f->oversample <= 1000
            && f->nfast <= 1 << 20;
 }
 
@@ -37,7 +40,7 @@ int tile_spots_suit(const struct job *job)
 struct listing {
     const struct splat_kernels *splat_kernels;
     struct spots_work *work;
-    size_t *count; /* spots found, listed or not */
+    size_t limit, *count; /* most spots; spots found, listed or not */
     int *failed; /* 1: there is no memory */
 };
 
@@ -59,7 +62,7 @@ static void append(const struct listing *l, int at, const struct tile_spot *spot
 
 #pragma omp atomic capture
     count = ++*l->count;
-    if (count > most_spots) return;
+    if (count > l->limit) return;
     if (row->n == row->most && !grow_row(row)) {
 #pragma omp atomic write
         *l->failed = 1;
@@ -107,7 +110,7 @@ static void list_outline(const struct listing *l, const struct splat_area *splat
             spot.slow = (unsigned short)(s0 - s * slow);
             spot.width = (unsigned short)(min_int(at->fast[1], (f + 1) * fast) - f0);
             spot.height = (unsigned short)(min_int(at->slow[1], (s + 1) * slow) - s0);
-            append(l, row, &spot);
+            append(l, row - l->work->first_row, &spot);
         }
 }
 
@@ -116,12 +119,16 @@ static void list_pair(const void *user, int chunk, const struct splat_area *spla
                       const struct pair *pair, const struct reflections *list, int *hits)
 {
     const struct listing *l = user;
-    const int n = l->splat_kernels->scan(pair, list, hits);
     struct tile_spot spot = {.source = pair->index, .orientation = pair->orientation};
     struct outline at[SPLAT_PAD];
+    size_t count;
+    int n;
 
     (void)chunk;
-    spot.layer = (unsigned short)splat_area->layer;
+#pragma omp atomic read
+    count = *l->count;
+    if (count > l->limit) return;
+    n = l->splat_kernels->scan(pair, list, hits);
     for (int first = 0; first < n; first += SPLAT_PAD) {
         const int found =
             l->splat_kernels->outline(splat_area, pair, list, hits + first, n - first, at);
@@ -172,16 +179,19 @@ static int sort_row(struct spot_row *row, size_t tiles)
     return 1;
 }
 
-static int sort_rows(const struct job *job, struct spots_work *work)
+static int sort_rows(const struct job *job, struct spots_work *work, int rows)
 {
     const struct window *window = job->window;
     int sorted = 1;
 
 #pragma omp parallel for schedule(dynamic) num_threads(job->schedule.threads) \
     reduction(& : sorted)
-    for (int r = 0; r < window->nrow; r++)
-        sorted &= sort_row(work->rows + r,
+    for (int i = 0; i < rows; i++) {
+        const int r = work->first_row + i;
+
+        sorted &= sort_row(work->rows + i,
                            (size_t)(first_of_row(window, r + 1) - first_of_row(window, r)));
+    }
     return sorted;
 }
 
@@ -199,28 +209,105 @@ static int grow_rows(struct spots_work *work, size_t n)
     return 1;
 }
 
-nb_status tile_spots_find(struct progress *progress, const struct kernel_set *kernels,
-                          const struct job *job, const struct spots_attempt *attempt,
-                          double share, struct spots_work *work, int *listed)
+/* ---- bands ---- */
+
+/* Estimates how many spots the tiles of a job list: those of each pair, which are
+ * as wide as on a sphere around the crystal, times the tiles that one overlaps. */
+static double estimate_spots(const struct job *job, double radius)
 {
-    size_t count = 0;
+    const struct phys_frame *frame = job->frame;
+    const double pixels = (double)frame->nfast * frame->nslow;
+    const double part = job->window->ntile * (double)TILE_PIXELS / pixels;
+    const double pairs = (double)frame->nsource * frame->norientation;
+    struct ewald e = ewald_of(frame, job->spec, radius);
+    double width;
+
+    (void)strips_group(&e, frame);
+    width = 2 * radius / e.wave * frame->close_distance / frame->pixel;
+    return part * pairs * ewald_hits(&e, radius) * (1 + width / TILE_FAST)
+           * (1 + width / TILE_SLOW);
+}
+
+struct spot_band tile_spots_start(const struct attempts *attempts)
+{
+    const double spots = estimate_spots(&attempts->job, attempts->spot.radius);
+    struct spot_band band = {0};
+    double strips;
+    int end;
+
+    strips_of_window(attempts->job.window, &band.end_strip, &end);
+    strips = (end - band.end_strip) * (USUAL_SPOTS / (spots + 1));
+    band.strips = strips < end ? (int)strips : end;
+    return band;
+}
+
+/* Returns the row of tiles of a window with which a strip begins. */
+static int row_of_strip(const struct window *window, int strip)
+{
+    const int row = strip * STRIP_TILES - window->first_row;
+
+    return row < 0 ? 0 : min_int(row, window->nrow);
+}
+
+/* Lists the spots of strips `first` to `end` unless they are more than `limit`; *count
+ * becomes their number, or one above the limit. */
+static nb_status list_strips(struct progress *progress, const struct attempts *attempts,
+                             int first, int end, size_t limit, size_t *count)
+{
+    const struct window *window = attempts->job.window;
+    struct spots_work *work = attempts->work;
+    const int row = row_of_strip(window, first), rows = row_of_strip(window, end) - row;
+    const double begin = first_of_row(window, row);
+    const double behind = first_of_row(window, row + rows);
     int failed = 0;
-    const struct listing listing = {kernels->splat_precise, work, &count, &failed};
+    const struct listing listing = {attempts->kernels.splat_precise, work, limit, count,
+                                    &failed};
     const struct strips strips = {
-        .job = job,
-        .radius = attempt->radius,
-        .share = share,
+        .job = &attempts->job,
+        .radius = attempts->spot.radius,
+        .first = first,
+        .end = end,
+        .begin = begin / window->ntile,
+        .share = attempts->begin * (behind - begin) / window->ntile,
         .visit = list_pair,
         .user = &listing,
         .work = work,
     };
 
-    if (!grow_rows(work, (size_t)job->window->nrow))
+    *count = 0;
+    if (!grow_rows(work, (size_t)rows))
         return fail_memory(progress->ctx, "a list of spots");
+    work->first_row = row;
     NB_TRY(strips_run(progress, &strips));
-    *listed = count <= most_spots;
-    if (*listed && (failed || !sort_rows(job, work)))
+    if (*count <= limit && (failed || !sort_rows(&attempts->job, work, rows)))
         return fail_memory(progress->ctx, "a list of spots");
+    return NB_OK;
+}
+
+nb_status tile_spots_find(struct progress *progress, const struct attempts *attempts,
+                          struct spot_band *band, int *listed)
+{
+    const struct window *window = attempts->job.window;
+    const int threads = attempts->job.schedule.threads;
+    const int first = band->end_strip;
+    int end, last, strips = max_int(band->strips, threads);
+    size_t count, limit;
+
+    strips_of_window(window, &end, &last);
+    strips = min_int(strips, last - first);
+    for (;;) {
+        end = first + strips;
+        limit = strips > threads ? MANY_SPOTS : MOST_SPOTS;
+        NB_TRY(list_strips(progress, attempts, first, end, limit, &count));
+        if (count <= limit || strips == 1) break;
+        strips = (strips + 1) / 2;
+    }
+    *listed = count <= limit;
+    band->end_strip = end;
+    band->tile = band->end;
+    band->end = first_of_row(window, row_of_strip(window, end));
+    /* at most twice as many, since spots may lie more densely there */
+    band->strips = (int)(strips * fmin(2, USUAL_SPOTS / ((double)count + 1)));
     return NB_OK;
 }
 
@@ -228,7 +315,7 @@ struct spot_list tile_spots_of(const struct spots_work *work, const struct job *
                                const struct tile *tile)
 {
     const int at = tile->slow / TILE_SLOW - job->window->first_row;
-    const struct spot_row *row = work->rows + at;
+    const struct spot_row *row = work->rows + at - work->first_row;
     const unsigned *first = row->first + tile->number - first_of_row(job->window, at);
     const struct spot_list list = {row->spot, row->order + first[0], first[1] - first[0]};
 
@@ -321,10 +408,7 @@ static void add_place(const struct phys_frame *frame, int d,
 
     p->which = d;
     for (int k = 0; k < 3; k++) {
-        p->place[k] = dot->pix0[k] + frame->layer_offset * dot->normal[k]
-                      + frame->normal[k] * dot->layer_offset;
-        p->into[k] =
-            frame->layer_step * dot->normal[k] + frame->normal[k] * dot->layer_step;
+        p->place[k] = dot->pix0[k];
         p->fast[k] = sub * dot->fast[k] + frame->fast[k] * dot->pixel / over;
         p->slow[k] = sub * dot->slow[k] + frame->slow[k] * dot->pixel / over;
         out->moments |= p->fast[k] != 0 || p->slow[k] != 0;
@@ -372,9 +456,7 @@ void tile_spots_tangents(const struct job *job, const struct tangents *along, do
 
         if (shines || along->rotates[d] || phys_changes(dot, PHYS_STRAIN | PHYS_WIDTH))
             add_to_block(along, d, shines, out);
-        if (phys_changes(dot, PHYS_PLACE) || dot->pixel != 0 || dot->normal[0] != 0
-            || dot->normal[1] != 0 || dot->normal[2] != 0)
-            add_place(frame, d, dot, out);
+        if (phys_changes(dot, PHYS_PLACE) || dot->pixel != 0) add_place(frame, d, dot, out);
         add_factor(job, d, dot, out);
     }
     if (frame->oversample == 1) out->moments = 0;

@@ -8,6 +8,7 @@
 
 #include "base/progress.h"
 #include "kernels/kernels.h"
+#include "kernels/spots/attempts.h"
 #include "kernels/spots/spots.h"
 
 /* The spots of a row of tiles. */
@@ -24,14 +25,26 @@ struct spot_row {
  * shape. */
 int tile_spots_suit(const struct job *job);
 
-/* Lists the spots of a job when they have the radius of an attempt. The lists are kept in
- * `work`. *listed becomes 0 where they are too many. The search takes `share` of the
- * progress. Errors: NB_ERR_MEMORY, NB_ERR_CANCELLED. */
-nb_status tile_spots_find(struct progress *progress, const struct kernel_set *kernels,
-                          const struct job *job, const struct spots_attempt *attempt,
-                          double share, struct spots_work *work, int *listed);
+/* Neighbouring strips (kernels/spots/strips.h) whose spots are listed at a time, so that
+ * the lists do not grow with the detector. No result depends on how many they are. */
+struct spot_band {
+    int strips; /* the most strips that the next band takes */
+    int end_strip; /* the end of the strips of this band and those before */
+    int tile, end; /* the tiles of this band, in the order of the window */
+};
 
-/* Returns the spots of a tile. */
+/* Returns the band before the first, which has no tiles; the last one ends with the last
+ * tile of the window. */
+struct spot_band tile_spots_start(const struct attempts *attempts);
+
+/* Lists the spots of the band that follows, in the attempts' workspace and in place of
+ * those of the band before. *listed becomes 0 where a single strip has too many. Of the
+ * band's part of the progress the search takes the share attempts->begin. Errors:
+ * NB_ERR_MEMORY, NB_ERR_CANCELLED. */
+nb_status tile_spots_find(struct progress *progress, const struct attempts *attempts,
+                          struct spot_band *band, int *listed);
+
+/* Returns the spots of a tile of the band. */
 struct spot_list tile_spots_of(const struct spots_work *work, const struct job *job,
                                const struct tile *tile);
 

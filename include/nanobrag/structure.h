@@ -1,0 +1,201 @@
+/*
+ * structure.h - structure factors of a model of atoms, their derivatives, and reflections
+ * with a space group: from PDB, mmCIF and MTZ files to an nb_hkl, and back to the atoms.
+ *
+ * For F of the whole cell, with r_j the fractional position of atom j, R and t the
+ * operators of the space group, and s = 1/d,
+ *
+ *   A(h) = sum_j occ_j (f_j(s) + f'_j + i f''_j) T_j(h) exp(2 pi i h.r_j)
+ *   F(h) = sum_(R,t) A(h R) exp(2 pi i h.t) + k_sol exp(-b_sol s^2/4) M(h).
+ *
+ * f is the form factor of International Tables C (1992), 6.1.1.4, as four Gaussians and a
+ * constant, of the neutral atom; f' and f'' are by the method of Cromer and Liberman; T is
+ * exp(-B s^2/4), or with ANISOU the tensor of the displacement; M is the transform of a
+ * mask that is 1 in the bulk solvent. docs/structure_factors.md says how to use this, and
+ * docs/theory.md, 14, how A is found by a Fourier transform of the atoms' density.
+ *
+ * These functions, nb_structure_free() and the look-ups apart, need gemmi (a build without
+ * it returns NB_ERR_UNSUPPORTED). An nb_structure never changes and may be shared between
+ * threads. Results have the same bits for any number of threads.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NANOBRAG_STRUCTURE_H
+#define NANOBRAG_STRUCTURE_H
+
+#include <stddef.h>
+
+#include <nanobrag/context.h>
+#include <nanobrag/export.h>
+#include <nanobrag/io.h>
+#include <nanobrag/status.h>
+
+NB_BEGIN_DECLS
+
+/* ---- models ---- */
+typedef struct nb_structure nb_structure;
+
+/* What a file says of its crystal. */
+typedef struct nb_crystal_info {
+    double cell[6]; /* a b c alpha beta gamma                          A, degree */
+    char space_group[40]; /* Hermann-Mauguin symbol, as "C 1 2 1" or "R 3:H" */
+    int noperator; /* operators of the space group, centring included */
+} nb_crystal_info;
+
+typedef struct nb_atom {
+    char name[40]; /* chain, residue, atom, conformer, as "A LEU 12 CA" */
+    char element[4]; /* symbol in capitals */
+    double position[3]; /* Cartesian, in the frame of the file             A      */
+    double b; /* isotropic displacement; with ANISOU its equivalent        A^2    */
+    double occupancy;
+    int anisotropic; /* 1: the file has ANISOU for it */
+} nb_atom;
+
+enum { NB_ATOM_NUMBERS = 5 }; /* free numbers of an atom: x y z B occupancy */
+
+/*
+ * Read a model from a PDB or mmCIF file, which may be compressed (gzip). Of several models
+ * the first is taken, with a warning. Alternate conformers count by their occupancy. Atoms
+ * that MTRIX or _struct_ncs_oper asks for are added at the end, with a note.
+ *
+ *   out  [out]  free with nb_structure_free()
+ *
+ * Errors: those of a reader (io.h); NB_ERR_FORMAT also without a unit cell, atoms, a known
+ * space group and known elements, or where the cell contradicts the group.
+ */
+NB_API nb_status nb_structure_read(nb_context *ctx, const char *path, nb_structure **out);
+
+/* Free a model; NULL is allowed. */
+NB_API void nb_structure_free(nb_structure *structure);
+
+/* Read cell and space group; nothing is written if an argument is NULL. */
+NB_API void nb_structure_crystal(const nb_structure *structure, nb_crystal_info *out);
+
+/* The number of atoms; 0 for NULL. */
+NB_API size_t nb_structure_natom(const nb_structure *structure);
+
+/* Look up atom i. Returns 1, or 0 if there is none or an argument is NULL. */
+NB_API int nb_structure_atom(const nb_structure *structure, size_t i, nb_atom *out);
+
+/* Copy the free numbers of all atoms to x: rows x y z B occupancy  (natom x 5); A, A^2. */
+NB_API void nb_structure_numbers(const nb_structure *structure, double *x);
+
+/* ---- structure factors ---- */
+
+/* f' and f'' of an element, in place of those of the method of Cromer and Liberman. */
+typedef struct nb_anomalous {
+    char element[4]; /* symbol, as "SE" or "Se" */
+    double f_prime, f_double_prime; /*                                       electron */
+} nb_anomalous;
+
+/* How A is found. AUTO: by direct summation below 100 atoms and in a build without FFTW,
+ * else by a Fourier transform. */
+enum { NB_FCALC_AUTO, NB_FCALC_DIRECT, NB_FCALC_FFT };
+
+/* What is calculated. A zero-initialised member means its default. */
+typedef struct nb_fcalc {
+    double dmin; /* every reflection of this spacing or larger is listed     A      */
+    double wavelength; /* for f' and f''; 0: without them, and Friedel mates are equal A */
+    double k_sol, b_sol; /* of the bulk solvent: density, displacement; usual 0.35, 46;
+                            k_sol 0: none                           electron/A^3, A^2 */
+    double tolerance; /* of NB_FCALC_FFT: sum of the errors of |F|, as a fraction of
+                         the sum of |F|; 1e-10 to 0.01; 0: 1e-5 */
+    int method; /* enum NB_FCALC_... */
+    const nb_anomalous *anomalous; /* (nanomalous); needs a wavelength */
+    size_t nanomalous;
+} nb_fcalc;
+
+/*
+ * List |F| of every reflection up to a resolution, except 0 0 0: the whole sphere, with all
+ * equivalents. Systematic absences are listed as 0.
+ *
+ *   structure  [in]   a model
+ *   how        [in]   what to calculate
+ *   x          [in]   x y z B occupancy of each atom; NULL: those of the file (natom x 5)
+ *   out        [out]  free with nb_hkl_free(); it remembers the phases
+ *
+ * With ANISOU, B - B of the file is added to the diagonal of the tensor. The solvent's mask
+ * is that of the positions in the file.
+ *
+ * Errors: NB_ERR_ARGUMENT (a NULL, a member of `how` or of x out of range: B from -10 to
+ * 2000 A^2; no reflection up to dmin), NB_ERR_FORMAT (the list would be larger than
+ * nb_hkl_create() allows), NB_ERR_UNSUPPORTED (NB_FCALC_FFT and the solvent in a build
+ * without FFTW), NB_ERR_MEMORY, NB_ERR_CANCELLED.
+ */
+NB_API nb_status nb_structure_fcalc(nb_context *ctx, const nb_structure *structure,
+                                    const nb_fcalc *how, const double *x, nb_hkl **out);
+
+/*
+ * bar_x += (d|F|/dx)^T bar_f: the gradient of a function of |F| with respect to the atoms.
+ *
+ *   structure, how, x  [in]      as nb_structure_fcalc() was called with
+ *   hkl                [in]      the list that it made
+ *   bar_f              [in]      dL/d|F|, in the order of nb_hkl_reflections()  (n)
+ *   bar_x              [in,out]  dL/dx, dL/dy, dL/dz, dL/dB, dL/d occupancy    (natom x 5)
+ *
+ * It is the derivative of what nb_structure_fcalc() computes: the reach of an atom's density
+ * does not depend on x within 0.25 A and 1 A^2 of the file's numbers. Where F = 0, and the
+ * modulus has no derivative, it is taken as 0. The solvent's mask is constant.
+ *
+ * Errors: those of nb_structure_fcalc(); NB_ERR_ARGUMENT also for another list.
+ */
+NB_API nb_status nb_structure_vjp(nb_context *ctx, const nb_structure *structure,
+                                  const nb_fcalc *how, const double *x, const nb_hkl *hkl,
+                                  const double *bar_f, double *bar_x);
+
+/*
+ * dot_f = (d|F|/dx) dot_x: the change of |F| with the atoms.
+ *
+ *   dot_x  [in]   change of the atoms' numbers                              (natom x 5)
+ *   dot_f  [out]  change of |F|, in the order of nb_hkl_reflections()       (n)
+ *
+ * The other arguments, and the errors, are those of nb_structure_vjp().
+ */
+NB_API nb_status nb_structure_jvp(nb_context *ctx, const nb_structure *structure,
+                                  const nb_fcalc *how, const double *x, const nb_hkl *hkl,
+                                  const double *dot_x, double *dot_f);
+
+/* ---- reflections with a space group ---- */
+
+/*
+ * Read amplitudes from an MTZ, or from an mmCIF of reflections, which may be compressed, and
+ * expand them by the space group of the file. Friedel mates are equal, except for columns
+ * F(+) and F(-) (F_plus and F_minus), of which the first is named. Missing values are left
+ * out.
+ *
+ *   label    [in]   the column; NULL: the only one of type F, or F(+)
+ *   crystal  [out]  cell and space group of the file; may be NULL
+ *   out      [out]  free with nb_hkl_free()
+ *
+ * Errors: those of a reader (io.h); NB_ERR_FORMAT also without a column of the label, with
+ * several where none is named, for a column that holds no amplitudes or no value, for an
+ * unmerged MTZ, and for the cells and groups that nb_structure_read() refuses.
+ */
+NB_API nb_status nb_mtz_read(nb_context *ctx, const char *path, const char *label,
+                             nb_crystal_info *crystal, nb_hkl **out);
+
+/* What an MTZ is written with. */
+typedef struct nb_mtz {
+    double cell[6]; /*                                                   A, degree */
+    double wavelength; /* 0: it is not said                              A         */
+    const char *space_group; /* NULL: "P 1" */
+    const char *label; /* name of the column, up to 24 letters; NULL: "FC" */
+    const char *title; /* up to 70 letters; NULL: none */
+    int friedel; /* 1: mates apart, as LABEL(+) and LABEL(-) */
+} nb_mtz;
+
+/*
+ * Write the asymmetric unit of a list as an MTZ: one column of type F, or two of type G
+ * with mates apart; and where the list came from nb_structure_fcalc(), their phases in
+ * degree, of type P, as PHI and the label. Numbers are float32, as the format has it.
+ * 0 0 0 and systematic absences are left out.
+ *
+ * Errors: those of a writer (io.h); NB_ERR_ARGUMENT also for a cell, group or label that is
+ * none; NB_ERR_FORMAT if the list does not reach into the asymmetric unit.
+ */
+NB_API nb_status nb_mtz_write(nb_context *ctx, const char *path, const nb_mtz *mtz,
+                              const nb_hkl *hkl);
+
+NB_END_DECLS
+
+#endif

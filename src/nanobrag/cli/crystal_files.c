@@ -1,0 +1,212 @@
+/*
+ * crystal_files.c - -pdb and -mtz: files that hold a crystal with its cell and its structure
+ * factors, or the atoms that these are calculated from; -fmtz and -atomgradfile.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/run.h"
+
+static int failed(struct messages *messages, nb_context *ctx, nb_status status, int writing)
+{
+    return message_status(messages, status, nb_context_message(ctx), writing);
+}
+
+/* ---- reading ---- */
+
+/* The cell of the command line must agree with that of the file, or is taken from there. */
+static int set_cell(const struct inputs *in, struct settings *s, struct messages *messages,
+                    const char *file)
+{
+    const double *from = in->crystal.cell;
+    double *cell = s->scene.crystal.cell;
+    if (s->given[OPT_CELL]) {
+        for (int i = 0; i < 6; i++) {
+            const double preset = i < 3 ? cell[0] : 90;
+            const double given = cell[i] != 0 ? cell[i] : preset;
+            if (!(fabs(given - from[i]) <= 1e-3 * from[i]))
+                return message_usage(messages,
+                                     "%s: its unit cell is %g %g %g %g %g %g, which is not "
+                                     "that of -cell within 0.1 %%; leave out -cell",
+                                     file, from[0], from[1], from[2], from[3], from[4],
+                                     from[5]);
+        }
+        return 0;
+    }
+    memcpy(cell, from, sizeof in->crystal.cell);
+    return 0;
+}
+
+/* Split FILE:LABEL, unless there is a file of the whole name. Returns the label or NULL;
+ * *file is to be freed. */
+static const char *split_label(const char *text, char **file)
+{
+    struct stat st;
+    const char *const colon = strrchr(text, ':');
+    *file = strdup(text);
+    if (!colon || !colon[1] || colon == text || stat(text, &st) == 0) return NULL;
+    if (*file) (*file)[colon - text] = 0;
+    return colon + 1;
+}
+
+static int read_mtz(struct inputs *in, struct settings *s, struct messages *messages,
+                    nb_context *ctx)
+{
+    char *file;
+    const char *const label = split_label(s->mtz, &file);
+    if (!file) return message_failure(messages, "out of memory");
+    const nb_status status = nb_mtz_read(ctx, file, label, &in->crystal, &in->hkl);
+    const int code =
+        status != NB_OK ? failed(messages, ctx, status, 0) : set_cell(in, s, messages, file);
+    free(file);
+    if (!code) inputs_set_factors(in, s);
+    return code;
+}
+
+int crystal_read(struct inputs *in, struct settings *s, struct messages *messages,
+                 nb_context *ctx)
+{
+    const int given = !!s->hkl + !!s->pdb + !!s->mtz;
+    if (given > 1)
+        return message_usage(messages,
+                             "%s and %s both give structure factors; leave one out",
+                             s->hkl ? "-hkl" : "-mtz", s->pdb ? "-pdb" : "-mtz");
+    if (s->mtz) return read_mtz(in, s, messages, ctx);
+    if (!s->pdb) return 0;
+    const nb_status status = nb_structure_read(ctx, s->pdb, &in->structure);
+    if (status != NB_OK) return failed(messages, ctx, status, 0);
+    nb_structure_crystal(in->structure, &in->crystal);
+    return set_cell(in, s, messages, s->pdb);
+}
+
+/* ---- calculating ---- */
+
+/* The lengths of a*, b*, c* added up, 1/A. */
+static double sum_of_stars(const nb_description *d)
+{
+    return d->cell_star[0] + d->cell_star[1] + d->cell_star[2];
+}
+
+/*
+ * The spacing to which a list covers the detector: that of its corner, and beyond it as far
+ * as a reflection may lie from a sample that takes its F, half an index of each axis, or two
+ * with interpolation. The geometry is that of a simulator without a list.
+ */
+static nb_status corner_spacing(struct settings *s, nb_context *ctx, double *dmin)
+{
+    const nb_options how = {0};
+    nb_scene scene = s->scene;
+    nb_simulator *sim = NULL;
+    nb_description d;
+    scene.crystal.hkl = NULL;
+    if (scene.crystal.default_f == 0) scene.crystal.default_f = 1;
+    nb_status status = nb_simulator_create(ctx, &scene, "", &how, &sim);
+    if (status == NB_OK) status = nb_describe(sim, NULL, &d);
+    if (status == NB_OK) {
+        const double reach = d.interpolate == NB_TRICUBIC ? 2 : 0.5;
+        *dmin = 1 / (d.qmax + reach * sum_of_stars(&d));
+    }
+    nb_simulator_free(sim);
+    return status;
+}
+
+/* corner_spacing() in a context of its own, in which nothing is measured and no device is
+ * opened. */
+static int find_corner(struct settings *s, struct messages *messages, double *dmin)
+{
+    const nb_context_options options = {
+        .threads = 1, .device = NB_CPU, .compile = NB_COMPILE_OFF};
+    nb_context *ctx;
+    nb_status status = nb_context_create(NB_API_VERSION, &options, &ctx);
+    if (status != NB_OK) return message_status(messages, status, "", 0);
+    status = corner_spacing(s, ctx, dmin);
+    const int code = status == NB_OK ? 0 : failed(messages, ctx, status, 0);
+    nb_context_free(ctx);
+    return code;
+}
+
+int factors_calculate(struct inputs *in, struct settings *s, struct messages *messages,
+                      nb_context *ctx)
+{
+    nb_fcalc *const how = &in->fcalc;
+    const double wavelength = s->scene.beam.wavelength > 0 ? s->scene.beam.wavelength : 1;
+    *how = s->fcalc;
+    how->dmin = s->scene.dmin;
+    how->wavelength = s->anomalous_off ? 0 : wavelength;
+    if (!s->anomalous_off) {
+        how->anomalous = s->anomalous;
+        how->nanomalous = (size_t)s->nanomalous;
+    }
+    if (how->dmin == 0) {
+        const int code = find_corner(s, messages, &how->dmin);
+        if (code) return code;
+    }
+    const nb_status status = nb_structure_fcalc(ctx, in->structure, how, NULL, &in->hkl);
+    if (status != NB_OK) return failed(messages, ctx, status, 0);
+    inputs_set_factors(in, s);
+    return 0;
+}
+
+const char *factors_source(const struct run *run)
+{
+    const struct settings *s = run->s;
+    return s->pdb ? s->pdb : s->mtz ? s->mtz : run->inputs.from_dump ? s->dump : s->hkl;
+}
+
+/* ---- writing ---- */
+
+/* 1 when F of any Friedel pair differs by more than the rounding of the file. */
+static int mates_differ(const nb_hkl *list)
+{
+    const size_t n = nb_hkl_reflections(list, NULL, NULL);
+    int *const hkl = malloc(n * 3 * sizeof *hkl);
+    double *const f = malloc(n * sizeof *f);
+    int differ = 0;
+    if (hkl && f) {
+        (void)nb_hkl_reflections(list, hkl, f);
+        for (size_t i = 0; i < n && !differ; i++) {
+            const int *at = hkl + 3 * i;
+            double mate;
+            if (nb_hkl_get(list, -at[0], -at[1], -at[2], &mate))
+                differ = fabs(mate - f[i]) > 1e-6 * fabs(f[i]);
+        }
+    }
+    free(hkl);
+    free(f);
+    return differ;
+}
+
+int factors_write(struct run *run)
+{
+    const struct inputs *in = &run->inputs;
+    const int known = in->crystal.noperator > 0;
+    nb_mtz mtz = {.wavelength = run->resolved.beam.wavelength,
+                  .space_group = known ? in->crystal.space_group : NULL,
+                  .title = "structure factors of nanobrag",
+                  .friedel = mates_differ(in->hkl)};
+    memcpy(mtz.cell, known ? in->crystal.cell : run->description.cell, sizeof mtz.cell);
+    const nb_status status = nb_mtz_write(run->ctx, run->s->fmtz, &mtz, in->hkl);
+    return status == NB_OK ? 0 : failed(run->messages, run->ctx, status, 1);
+}
+
+int atoms_gradient(struct run *run, const double *bar_f, FILE *out)
+{
+    const struct inputs *in = &run->inputs;
+    const size_t n = nb_structure_natom(in->structure);
+    double(*bar)[NB_ATOM_NUMBERS] = calloc(n + 1, sizeof *bar);
+    if (!bar) return message_failure(run->messages, "out of memory for %zu atoms", n);
+    const nb_status status =
+        nb_structure_vjp(run->ctx, in->structure, &in->fcalc, NULL, in->hkl, bar_f, *bar);
+    for (size_t i = 0; i < n && status == NB_OK; i++) {
+        nb_atom atom;
+        (void)nb_structure_atom(in->structure, i, &atom);
+        fprintf(out, "%zu %.17g %.17g %.17g %.17g %.17g %s\n", i + 1, bar[i][0], bar[i][1],
+                bar[i][2], bar[i][3], bar[i][4], atom.name);
+    }
+    free(bar);
+    return status == NB_OK ? 0 : failed(run->messages, run->ctx, status, 0);
+}

@@ -1,0 +1,22 @@
+/*
+ * mtz.h - the reader of reflections with a space group for bytes in memory, so that it can
+ * be tested and fuzzed without files.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_IO_MTZ_H
+#define NB_IO_MTZ_H
+
+#include <nanobrag/structure.h>
+
+struct mtz_bytes {
+    const char *at;
+    size_t n;
+    const char *label; /* NULL: the only column of amplitudes */
+};
+
+/* nb_mtz_read() of the bytes of the file `name`, expanded. */
+nb_status mtz_parse(nb_context *ctx, const char *name, const struct mtz_bytes *bytes,
+                    nb_crystal_info *crystal, nb_hkl **out);
+
+#endif

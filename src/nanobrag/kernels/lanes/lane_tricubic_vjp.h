@@ -1,0 +1,157 @@
+/*
+ * lane_tricubic_vjp.h - the adjoint of lane_tricubic.h: from cotangents of F at the lanes to
+ * those of the structure factors. Cotangents of the terms of a cell's polynomial are added
+ * up over lanes and orientations, and go to the cell's 64 nodes once. It is compiled with
+ * lanes_vjp.c, once per instruction set and precision.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_LANES_LANE_TRICUBIC_VJP_H
+#define NB_KERNELS_LANES_LANE_TRICUBIC_VJP_H
+
+#include "kernels/lanes/lane_tricubic.h"
+
+/* So many cells are kept, and so many orientations are added up in `real`. */
+enum { SUMS_KEPT = 24, SUMS_MOST = 64 };
+
+/* Cotangents of the terms of the cells that a tile has met. */
+struct cell_sums {
+    struct cell_table table;
+    int added; /* orientations */
+    int corner[SUMS_KEPT];
+    /* sums over the lanes that took the same place in a vector */
+    _Alignas(64) real term[SUMS_KEPT][TERMS][VECTOR];
+};
+
+static void cell_sums_clear(struct cell_sums *sums)
+{
+    cell_table_clear(&sums->table);
+    sums->added = 0;
+}
+
+/* The transpose of cubics_through(). */
+PHYS_FN void cubics_through_vjp(const double *restrict out_bar, double *restrict in_bar)
+{
+    for (int i = 0; i < 16; i++) {
+        const double a = out_bar[4 * i] * (1. / 16), b = out_bar[4 * i + 1] * (1. / 24);
+        const double c = out_bar[4 * i + 2] * (1. / 4), d = out_bar[4 * i + 3] * (1. / 6);
+        const double even = c - a, odd = b - d;
+        const double inner = 9 * a - c, step = 27 * b - 3 * d;
+
+        in_bar[i] = even + odd;
+        in_bar[16 + i] = inner - step;
+        in_bar[32 + i] = inner + step;
+        in_bar[48 + i] = even - odd;
+    }
+}
+
+/* Adds `scale` times the cotangents of a cell's terms to those of its nodes. */
+static void give_cell(const struct phys_box *box, int corner, double scale,
+                      real (*restrict term)[VECTOR], double *restrict f)
+{
+    double a[TERMS], b[TERMS];
+
+    for (int i = 0; i < TERMS; i++) {
+        a[i] = 0;
+        for (int j = 0; j < (int)VECTOR; j++) a[i] += (double)term[i][j];
+        a[i] *= scale;
+    }
+    cubics_through_vjp(a, b);
+    cubics_through_vjp(b, a);
+    cubics_through_vjp(a, b);
+    for (int i = 0; i < 16; i++) {
+        double *to = f + corner + i / 4 * box->stride_h + i % 4 * box->stride_k;
+
+        for (int j = 0; j < 4; j++) to[j] += b[4 * i + j];
+    }
+}
+
+/* Adds `scale` times all sums to the cotangents of the structure factors, and clears them. */
+static __attribute__((noinline)) void cell_sums_give(const struct phys_box *box,
+                                                     double scale, struct cell_sums *sums,
+                                                     double *f)
+{
+    for (int i = 0; i < sums->table.n; i++)
+        give_cell(box, sums->corner[i], scale, sums->term[i], f);
+    cell_sums_clear(sums);
+}
+
+/* The first three powers of a number. They are no array, which would have a copy in memory
+ * for each lane. */
+struct powers {
+    real first, second, third;
+};
+
+PHYS_FN struct powers powers_of(real x)
+{
+    return (struct powers){x, x * x, x * (x * x)};
+}
+
+/* Adds the products of `bar` and the powers of l, in lane i of a vector. */
+PHYS_FN void add_line(real (*restrict term)[VECTOR], int i, real bar, struct powers l)
+{
+    term[0][i] += bar;
+    term[1][i] += bar * l.first;
+    term[2][i] += bar * l.second;
+    term[3][i] += bar * l.third;
+}
+
+PHYS_FN void add_plane_bar(real (*restrict term)[VECTOR], int i, real bar, struct powers k,
+                           struct powers l)
+{
+    add_line(term, i, bar, l);
+    add_line(term + 4, i, bar * k.first, l);
+    add_line(term + 8, i, bar * k.second, l);
+    add_line(term + 12, i, bar * k.third, l);
+}
+
+/* Adds the cotangents of a vector of lanes, from lane `at` on, which end before lane `end`. */
+static __attribute__((noinline)) void add_terms(const struct in_cells *restrict in,
+                                                const real *restrict f_bar, int at, int end,
+                                                real (*restrict term)[VECTOR])
+{
+    real bar[VECTOR];
+
+    for (int i = 0; i < (int)VECTOR; i++) bar[i] = at + i < end ? f_bar[at + i] : 0;
+#pragma omp simd
+    for (int i = 0; i < (int)VECTOR; i++) {
+        const struct powers h = powers_of(in->h[at + i]), k = powers_of(in->k[at + i]);
+        const struct powers l = powers_of(in->l[at + i]);
+
+        add_plane_bar(term, i, bar[i], k, l);
+        add_plane_bar(term + 16, i, bar[i] * h.first, k, l);
+        add_plane_bar(term + 32, i, bar[i] * h.second, k, l);
+        add_plane_bar(term + 48, i, bar[i] * h.third, k, l);
+    }
+}
+
+/* Adds the cotangents of one orientation's F, f_bar[i] `scale`, to the sums, and these to
+ * the structure factors `f` when there are many. */
+static void add_cells(const struct phys_box *box, int n, const struct in_cells *in,
+                      const real *f_bar, double scale, struct cell_sums *sums, double *f)
+{
+    int start[TILE_PIXELS + 1];
+    const int runs = find_runs(n, in->corner, start);
+
+    if (sums->added++ == SUMS_MOST) cell_sums_give(box, scale, sums, f);
+    for (int run = 0; run < runs; run++) {
+        const int corner = in->corner[start[run]];
+        unsigned slot = cell_slot(&sums->table, corner);
+        struct cell_table *table = &sums->table;
+
+        if (table->corner[slot] == NO_CELL) {
+            if (table->n == SUMS_KEPT) {
+                cell_sums_give(box, scale, sums, f);
+                slot = cell_slot(table, corner);
+            }
+            memset(sums->term[table->n], 0, sizeof sums->term[0]);
+            sums->corner[table->n] = corner;
+            table->corner[slot] = corner;
+            table->number[slot] = (uint8_t)table->n++;
+        }
+        for (int at = start[run]; at < start[run + 1]; at += VECTOR)
+            add_terms(in, f_bar, at, start[run + 1], sums->term[table->number[slot]]);
+    }
+}
+
+#endif
