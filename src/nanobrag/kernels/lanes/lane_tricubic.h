@@ -16,8 +16,8 @@
 #include "kernels/lanes/lane_places.h"
 
 /* The lanes of a run are evaluated so many at a time. Runs are short, so that vectors of 32
- * bytes are as fast where there are longer ones. Arrays extend by one vector beyond the last
- * lane. */
+ * bytes are as fast where there are longer ones. Arrays extend by one vector beyond the
+ * last lane. */
 #if defined(__AVX__)
 enum { VECTOR = 32 / sizeof(real) };
 #else
@@ -26,8 +26,8 @@ enum { VECTOR = 16 / sizeof(real) };
 
 typedef real long_lane[TILE_PIXELS + VECTOR];
 
-/* At most CELLS_KEPT cells, found by the place in f of their first node in a table with open
- * addressing. */
+/* At most CELLS_KEPT cells, found by the place in f of their first node in a table with
+ * open addressing. */
 enum { CELLS_KEPT = 64, SLOTS = 4 * CELLS_KEPT, TERMS = 64, NO_CELL = -1 };
 
 struct cell_table {
@@ -160,8 +160,8 @@ struct sites {
     struct in_cells in;
 };
 
-/* One step of Horner's rule along h for a vector of lanes: f becomes f h + the polynomial in
- * k and l of these terms. */
+/* One step of Horner's rule along h for a vector of lanes: f becomes f h + the polynomial
+ * in k and l of these terms. */
 PHYS_FN void add_plane(const real *restrict term, const real *restrict h,
                        const real *restrict k, const real *restrict l, real *restrict f)
 {
@@ -204,7 +204,8 @@ static __attribute__((noinline)) void interpolate(const real *restrict term,
 /* The same with the derivatives by h, k and l. */
 static __attribute__((noinline)) void interpolate_slopes(const real *restrict term,
                                                          const struct in_cells *restrict in,
-                                                         int at, struct lane_f *restrict out)
+                                                         int at,
+                                                         struct lane_f *restrict out)
 {
 #pragma omp simd
     for (int i = at; i < at + (int)VECTOR; i++) {
@@ -257,17 +258,17 @@ PHYS_FN void interpolate_runs(int slopes, const struct phys_box *box, int n,
 }
 
 /* Returns 1 when the lanes of an orientation lie in few cells and long runs, so that the
- * polynomials take less time than gathering the nodes of every lane. It depends on the tile,
- * not on which of its pixels are rendered. */
+ * polynomials take less time than gathering the nodes of every lane. It depends on the
+ * tile, not on which of its pixels are rendered. */
 static int few_cells(const struct launch *a, const struct lanes *l,
-                            const struct phys_axes *axes)
+                     const struct phys_axes *axes)
 {
     const struct phys_vec3 d = l->patch.d, fast = l->patch.fast, slow = l->patch.slow;
     const real n = (real)a->frame->oversample;
-    const struct phys_vec3 u = phys_scale(n * (real)a->tile->width,
-                                          phys_axpy(-phys_dot(d, fast), d, fast));
-    const struct phys_vec3 v = phys_scale(n * (real)a->tile->height,
-                                          phys_axpy(-phys_dot(d, slow), d, slow));
+    const struct phys_vec3 u =
+        phys_scale(n * (real)a->tile->width, phys_axpy(-phys_dot(d, fast), d, fast));
+    const struct phys_vec3 v =
+        phys_scale(n * (real)a->tile->height, phys_axpy(-phys_dot(d, slow), d, slow));
     const struct phys_vec3 across = phys_miller(*axes, u), down = phys_miller(*axes, v);
     const struct phys_vec3 area = phys_cross(across, down);
     const real row = 1 + fabs(across.x) + fabs(across.y) + fabs(across.z);

@@ -1,8 +1,8 @@
 /*
- * lane_tricubic_vjp.h - the adjoint of lane_tricubic.h: from cotangents of F at the lanes to
- * those of the structure factors. Cotangents of the terms of a cell's polynomial are added
- * up over lanes and orientations, and go to the cell's 64 nodes once. It is compiled with
- * lanes_vjp.c, once per instruction set and precision.
+ * lane_tricubic_vjp.h - the adjoint of lane_tricubic.h: from cotangents of F at the lanes
+ * to those of the structure factors. Cotangents of the terms of a cell's polynomial are
+ * added up over lanes and orientations, and go to the cell's 64 nodes once. It is compiled
+ * with lanes_vjp.c, once per instruction set and precision.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -66,7 +66,8 @@ static void give_cell(const struct phys_box *box, int corner, double scale,
     }
 }
 
-/* Adds `scale` times all sums to the cotangents of the structure factors, and clears them. */
+/* Adds `scale` times all sums to the cotangents of the structure factors, and clears them.
+ */
 static __attribute__((noinline)) void cell_sums_give(const struct phys_box *box,
                                                      double scale, struct cell_sums *sums,
                                                      double *f)
@@ -105,7 +106,8 @@ PHYS_FN void add_plane_bar(real (*restrict term)[VECTOR], int i, real bar, struc
     add_line(term + 12, i, bar * k.third, l);
 }
 
-/* Adds the cotangents of a vector of lanes, from lane `at` on, which end before lane `end`. */
+/* Adds the cotangents of a vector of lanes, from lane `at` on, which end before lane `end`.
+ */
 static __attribute__((noinline)) void add_terms(const struct in_cells *restrict in,
                                                 const real *restrict f_bar, int at, int end,
                                                 real (*restrict term)[VECTOR])
