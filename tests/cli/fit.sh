@@ -84,6 +84,25 @@ run $still $off -fit $free -data n_001.img -distance 101 -resume part.json
 is "not with another scene" grep -q "origin of n_001.img is 100 there and 101 here" err
 is "exit status 2" [ "$code" -eq 2 ]
 
+# ---- an interrupt ----
+rm -rf work
+mkdir work
+cp n_001.img work
+(cd work && exec "$program" $still $off -mosaic_domains 400 -oversample 6 -fit $free -data n_001.img \
+    -fit_passes 500 -restrain mosaic=0.45..0.6 -coarse on -fitfile fit.json > ../out 2> ../err) &
+child=$!
+catching $child
+for _ in $(seq 600); do
+    [ ! -s work/fit.json ] || break
+    sleep 0.1
+done
+kill -INT $child
+wait $child
+is "an interrupted fit ends with status 130" [ $? -eq 130 ]
+is "says how to go on" grep -q 'interrupted after [0-9]* passes; fit.json holds them' err
+is "and leaves a whole file" grep -q '"tracks"' work/fit.json
+is "alone" [ "$(ls -A work | paste -s -d ' ' -)" = "fit.json n_001.img" ]
+
 # ---- several images ----
 cat > shots.json << 'J'
 [{"data": "n_001.img", "misset": [10.05, 19.95, 30.05], "scale": 0.9},
