@@ -217,7 +217,7 @@ static int losses_by_lanes(void)
         if (!kernels_lanes(sets[k]).precise) continue;
         run++;
         for (int kind = NB_GAUSSIAN; kind <= NB_CAUCHY; kind++) {
-            const nb_target target = {kind, NULL, NULL, 1.5, 2.5, 2.1, 8};
+            const nb_target target = {kind, NULL, NULL, 1.5, 2.5, 2.1, 8, 0};
             const struct phys_loss_model model = target_model(&target);
 
             one_kind_by_lanes(&model, sets[k]);

@@ -1,13 +1,14 @@
 /*
- * api/loss.c - nb_loss() and nb_jtj(), for fitting: the stages of simulator.c, followed by
+ * api/loss.c - nb_loss(), nb_planes() and nb_jtj(), for fitting: the stages of simulator.c, followed by
  * a loss.
  *
  *   x -> scene -> frame -> photons -> loss
  *
  * The gradient alone is one adjoint, in which the photons of each tile turn into cotangents
  * as soon as they are known (kernels/derivatives/adjoint.c). A normal matrix is summed from
- * the rows of the Jacobian of each tile (kernels/derivatives/normal.c). Only a point spread
- * and the adjoint of NB_SPOTS need the whole image before the backward pass.
+ * the rows of the Jacobian of each tile (kernels/derivatives/normal.c). Only a point spread,
+ * the adjoint of NB_SPOTS and planes of background (kernels/planes/planes.h) need the whole
+ * image before the backward pass.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -120,10 +121,12 @@ static nb_status loss_of_image(nb_simulator *sim, const nb_scene *scene,
     struct host_objective of;
     nb_array bar;
 
-    NB_TRY(simulator_photons(sim));
+    if (!terms->planes) { /* these were solved for an image */
+        NB_TRY(simulator_photons(sim));
+        progress_passes(&sim->progress, gradient ? 2 + simulator_widens(sim) : 1);
+        NB_TRY(simulator_render(sim, scene, frame, sim->photons));
+    }
     bar = nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
-    progress_passes(&sim->progress, gradient ? 2 + simulator_widens(sim) : 1);
-    NB_TRY(simulator_render(sim, scene, frame, sim->photons));
     objective_start(sim, terms, &of);
     *value = objective_of_image(sim, &of.objective, sim->photons);
     NB_TRY(check_value(sim, *value));
@@ -174,13 +177,70 @@ static int derives(const nb_normal *out)
     return wants_matrix(out) || (out && out->gradient);
 }
 
-static nb_status loss_and_matrix(nb_simulator *sim, const nb_scene *scene,
-                                 const struct phys_frame *frame,
-                                 const struct objective_terms *objective, double *value,
-                                 nb_normal *out)
+/* Compute the value, and add the derivatives that are asked for. */
+static nb_status loss_of(nb_simulator *sim, const nb_scene *scene,
+                         const struct phys_frame *frame,
+                         const struct objective_terms *objective, double *value,
+                         nb_normal *out)
 {
+    if (!wants_matrix(out))
+        return loss_and_gradient(sim, scene, frame, objective, value,
+                                 out ? out->gradient : NULL);
     NB_TRY(add_normal(sim, scene, frame, objective, value, out));
     return check_value(sim, *value);
+}
+
+/* ---- planes ---- */
+
+/* Find the planes, and the loss with them. */
+static nb_status find_planes(nb_simulator *sim, const nb_scene *scene,
+                             const struct phys_frame *frame, const nb_target *target,
+                             double *value)
+{
+    struct request request = backend_request(BACKEND_FORWARD, sim, scene, frame);
+    struct job job = simulator_job(sim, scene, frame, NULL);
+
+    NB_TRY(simulator_planes(sim));
+    if (sim->psf) {
+        NB_TRY(simulator_photons(sim));
+        NB_TRY(simulator_render(sim, scene, frame, sim->photons));
+    } else {
+        NB_TRY(simulator_packed(sim, &job));
+        request.photons = job.photons;
+        request.packed = 1;
+        NB_TRY(backend_run(&request));
+    }
+    NB_TRY(objective_solve_planes(sim, target, !sim->psf, value));
+    return check_value(sim, *value);
+}
+
+/* The same as loss_of(), with planes: the derivatives are those at fixed planes, and the
+ * matrix is without what these explain. */
+static nb_status loss_with_planes(nb_simulator *sim, const nb_scene *scene,
+                                  const struct phys_frame *frame, const nb_target *target,
+                                  double *value, nb_normal *out)
+{
+    const struct objective_terms solved = {.planes = &sim->planes};
+    double linear; /* the value of the objective with fixed slopes */
+    int passes = 1;
+
+    if (derives(out)) passes = 2 + simulator_widens(sim);
+    if (wants_matrix(out) && sim->psf) passes = normal_psf_passes(sim, out);
+    progress_passes(&sim->progress, passes);
+    NB_TRY(find_planes(sim, scene, frame, target, value));
+    return derives(out) ? loss_of(sim, scene, frame, &solved, &linear, out) : NB_OK;
+}
+
+/* ---- the calls ---- */
+
+static nb_status check_target(const nb_simulator *sim, const nb_target *target, int derived)
+{
+    NB_TRY(target_check(sim->ctx, target));
+    if (target->background && sim->scene.detector.nbox == 0)
+        return fail(sim->ctx, NB_ERR_ARGUMENT,
+                    "planes of background need boxes of pixels (detector.box)");
+    NB_TRY(backend_check_input(sim, target->observed, "observed", derived));
+    return backend_check_input(sim, target->weight, "weight", derived);
 }
 
 nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
@@ -195,16 +255,40 @@ nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
     if (!sim) return NB_ERR_ARGUMENT;
     progress_begin(&sim->progress, sim->ctx);
     if (!value) return fail(sim->ctx, NB_ERR_ARGUMENT, "a loss needs a place to go");
-    NB_TRY(target_check(sim->ctx, target));
-    NB_TRY(backend_check_input(sim, target->observed, "observed", derives(out)));
-    NB_TRY(backend_check_input(sim, target->weight, "weight", derives(out)));
+    NB_TRY(check_target(sim, target, derives(out)));
     if (out) NB_TRY(simulator_derivable(sim));
     NB_TRY(frame_for_loss(sim, x, &scene, &frame, value));
     *value = 0;
-    if (wants_matrix(out))
-        status = loss_and_matrix(sim, &scene, &frame, &objective, value, out);
+    if (target->background)
+        status = loss_with_planes(sim, &scene, &frame, target, value, out);
     else
-        status = loss_and_gradient(sim, &scene, &frame, &objective, value,
-                                   out ? out->gradient : NULL);
+        status = loss_of(sim, &scene, &frame, &objective, value, out);
     return isfinite(*value) ? status : blame_observed(sim, target->observed, status);
+}
+
+nb_status nb_planes(nb_simulator *sim, const double *x, const nb_target *target,
+                    double *planes)
+{
+    STANDARD_FLOATS;
+    nb_scene scene;
+    struct phys_frame frame;
+    nb_status status;
+    double value;
+
+    if (!sim) return NB_ERR_ARGUMENT;
+    progress_begin(&sim->progress, sim->ctx);
+    if (!planes) return fail(sim->ctx, NB_ERR_ARGUMENT, "planes need a place to go");
+    NB_TRY(check_target(sim, target, 0));
+    if (!target->background)
+        return fail(sim->ctx, NB_ERR_ARGUMENT,
+                    "a target without planes has none to report; set its background to "
+                    "NB_PLANES");
+    NB_TRY(frame_for_loss(sim, x, &scene, &frame, &value));
+    value = 0;
+    status = find_planes(sim, &scene, &frame, target, &value);
+    if (!isfinite(value)) return blame_observed(sim, target->observed, status);
+    NB_TRY(status);
+    for (size_t i = 0; i < sim->planes.nbox; i++)
+        planes_report(&sim->planes, i, planes + PLANE_TERMS * i);
+    return NB_OK;
 }

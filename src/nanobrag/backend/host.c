@@ -252,16 +252,18 @@ static nb_status host_normal(struct request *r)
 {
     nb_simulator *sim = r->sim;
     struct host_objective of;
-    const struct normal_run run = {&of.objective, &sim->normal, r->coupling};
+    const struct planes *planes = r->objective.planes;
+    const struct normal_run run = {&of.objective, &sim->normal, planes, r->coupling};
     struct jacobian_reader reader;
     struct jacobian_call call = {sim, (int)nb_ndense(sim), &sim->normal.jacobian, &reader};
 
     NB_TRY(make_normal(sim));
+    if (planes) NB_TRY(simulator_plane_columns(sim, sim->normal.chunks));
     objective_start(sim, &r->objective, &of);
     NB_TRY(simulator_parameter_tangents(sim, r->scene, r->frame, sim->normal.jacobian.dot));
     reader = normal_reader(&run);
     NB_TRY(read_jacobian(r, &call));
-    normal_sum_chunks(&sim->normal);
+    if (!normal_sum_chunks(&run)) return fail_memory(sim->ctx, "planes of background");
     r->sums = sim->normal.sums;
     r->value = r->sums->value;
     return NB_OK;

@@ -72,6 +72,17 @@ static double row_of_squares(const void *user, size_t first, int n, const double
     return 0;
 }
 
+static double row_of_planes(const void *user, size_t first, int n, const double *photons,
+                            double *bar, double *weight)
+{
+    const struct host_objective *of = user;
+
+    (void)photons;
+    planes_row(of->terms->planes, (int)(first / of->nfast), (int)(first % of->nfast), n,
+               bar, weight);
+    return 0;
+}
+
 void objective_start(const nb_simulator *sim, const struct objective_terms *terms,
                      struct host_objective *out)
 {
@@ -80,9 +91,10 @@ void objective_start(const nb_simulator *sim, const struct objective_terms *term
     out->nfast = (size_t)sim->window.nfast;
     out->kernels = sim->policy.kernels.adjoint_precise;
     out->objective.user = out;
-    out->objective.linear = terms->cotangent != NULL;
+    out->objective.linear = terms->cotangent || terms->planes;
     out->objective.row = terms->cotangent ? row_of_cotangent
                          : terms->target  ? row_of_target
+                         : terms->planes  ? row_of_planes
                                           : row_of_squares;
     if (terms->target) out->objective.ahead = target_ahead;
 }
@@ -137,6 +149,30 @@ double objective_of_image(const nb_simulator *sim, const struct objective *objec
     }
     for (int c = 0; c < CHUNKS; c++) sum += chunk[c];
     return sum;
+}
+
+nb_status objective_solve_planes(nb_simulator *sim, const nb_target *target, int packed,
+                                 double *value)
+{
+    const struct plane_target loss = {packed ? sim->packed : sim->photons,
+                                      packed,
+                                      target->observed,
+                                      target->weight,
+                                      target_model(target),
+                                      sim->policy.kernels.adjoint_precise->loss};
+    const struct plane *wrong;
+
+    *value = planes_solve(&sim->planes, &loss, &wrong);
+    if (!wrong) return NB_OK;
+    if (wrong->fault == PLANE_NEGATIVE_WEIGHT)
+        return fail(sim->ctx, NB_ERR_ARGUMENT,
+                    "weight[%d][%d] is %g, expected 0 or more for a target with planes",
+                    wrong->slow, wrong->fast,
+                    array_get(target->weight, wrong->slow, wrong->fast));
+    return fail(sim->ctx, NB_ERR_ARGUMENT,
+                "observed[%d][%d] is %g, expected 0 or more for NB_POISSON with planes",
+                wrong->slow, wrong->fast,
+                array_get(target->observed, wrong->slow, wrong->fast));
 }
 
 double objective_of_tiles(const nb_simulator *sim, const struct objective *objective,

@@ -1,0 +1,476 @@
+/*
+ * plane_solve.c - the planes of a loss, box by box, by Newton's method in three unknowns.
+ *
+ * The losses of Gauss, Poisson and Huber are convex, so that a box has one least loss; a
+ * step is halved until the slope along it is. That of NB_POISSON_READOUT is not convex far
+ * from the data, where what is found is the first minimum downhill from least squares.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/floats.h"
+#include "base/threads.h"
+#include "kernels/planes/planes.h"
+
+enum { MOST_STEPS = 200, MOST_HALVINGS = 40 };
+
+/* A pixel without second derivative gets this part of a typical one, so that a step has a
+ * length; where it matters, each step leaves this part of the error. */
+static const double least_curvature = 1e-6;
+/* the same for pixels beyond the limit of Huber's loss, of w delta/|I - y| */
+static const double beyond_huber = 1e-2;
+
+/* What a box tells before its planes are sought. */
+struct survey {
+    double n, u, v, uu, uv, vv; /* sums over pixels that are not saturated */
+    double weight, observed; /* sums of w, and of w y, over all */
+};
+
+/* The loss of a box at a plane. */
+struct box_loss {
+    double value;
+    double size, noise; /* sum of the slopes' sizes; and that of the values' */
+    struct plane_model model;
+};
+
+/* A box at work. */
+struct box_at_work {
+    const struct planes *planes;
+    const struct plane_target *target;
+    struct plane_pixels *pixels;
+    int number;
+    double level; /* mean of the observed photons */
+    int kept[PLANE_TERMS], positive;
+    struct plane *out;
+};
+
+/* ---- pixels ---- */
+
+static int limits_planes(const struct phys_loss_model *model)
+{
+    return model->kind == PHYS_LOSS_POISSON || model->kind == PHYS_LOSS_POISSON_READOUT;
+}
+
+/* Returns the photons of a stretch, from pixel (s, f) on. */
+static const double *photons_at(const struct box_at_work *w, int s, int f, size_t place)
+{
+    const struct plane_target *t = w->target;
+
+    return t->photons
+           + (t->packed ? place : (size_t)s * (size_t)w->planes->window->nfast + (size_t)f);
+}
+
+static void read_row(const struct plane_target *t, int s, int f, int n, double *observed,
+                     double *share)
+{
+    array_row(t->observed, s, f, n, observed);
+    for (int i = 0; i < n; i++) share[i] = 1;
+    if (t->weight) array_row(t->weight, s, f, n, share);
+}
+
+static void blame(const struct box_at_work *w, int fault, int s, int f)
+{
+    struct plane *out = w->out;
+
+    if (out->fault != PLANE_FITS) return;
+    out->fault = fault;
+    out->slow = s;
+    out->fast = f;
+}
+
+/* Appends the pixels of the box that count, of at most TILE_FAST that begin at (s, f). */
+static void load_row(const struct box_at_work *w, int s, int f, int n, size_t place)
+{
+    const struct phys_loss_model *model = &w->target->model;
+    const int *box = w->planes->box[w->number], *owner = w->planes->owner + place;
+    const double *photons = photons_at(w, s, f, place);
+    struct plane_pixels *p = w->pixels;
+    double observed[TILE_FAST], share[TILE_FAST];
+
+    read_row(w->target, s, f, n, observed, share);
+    for (int i = 0; i < n; i++) {
+        const int at = p->n;
+
+        if (owner[i] != w->number || share[i] == 0) continue;
+        if (share[i] < 0) blame(w, PLANE_NEGATIVE_WEIGHT, s, f + i);
+        if (model->kind == PHYS_LOSS_POISSON && observed[i] < 0)
+            blame(w, PLANE_NEGATIVE_COUNT, s, f + i);
+        p->photons[at] = photons[i];
+        p->observed[at] = observed[i] > model->saturation ? model->saturation : observed[i];
+        p->share[at] = share[i];
+        p->u[at] = plane_across(box[0], box[1], f + i);
+        p->v[at] = plane_across(box[2], box[3], s);
+        p->n++;
+    }
+}
+
+static void load_first(const struct box_at_work *w)
+{
+    const int *box = w->planes->box[w->number];
+
+    w->pixels->whole = 0;
+    w->pixels->slow = box[2];
+    w->pixels->fast = box[0];
+}
+
+/* Loads the next block of pixels. Returns 0 when no pixel was left. */
+static int load_next(const struct box_at_work *w)
+{
+    const struct window *window = w->planes->window;
+    const int *box = w->planes->box[w->number];
+    struct plane_pixels *p = w->pixels;
+    const int begins = p->slow == box[2] && p->fast == box[0];
+    struct stretch t;
+
+    p->n = 0;
+    for (; p->slow < box[3]; p->slow++, p->fast = box[0])
+        while (planes_stretch(window, p->slow, p->fast, box[1], &t)) {
+            const int left = t.end - t.f, n = left < TILE_FAST ? left : TILE_FAST;
+
+            if (n > PLANE_BLOCK - p->n) return 1;
+            load_row(w, p->slow, t.f, n, t.place);
+            p->fast = t.f + n;
+        }
+    p->whole = begins;
+    return p->n > 0;
+}
+
+/* Goes through the pixels of a box, block by block: start_blocks() before, next_block()
+ * until it returns 0. A box of one block stays loaded. */
+static void start_blocks(const struct box_at_work *w, int *done)
+{
+    *done = 0;
+    if (!w->pixels->whole) load_first(w);
+}
+
+static int next_block(const struct box_at_work *w, int *done)
+{
+    if (*done || !(w->pixels->whole || load_next(w))) return 0;
+    *done = w->pixels->whole;
+    return w->pixels->n > 0;
+}
+
+/* Returns the plane at a pixel; where it may not be negative, its rounding is not. */
+static double plane_value(const double *at, int positive, double u, double v)
+{
+    const double plane = at[0] + u * at[1] + v * at[2];
+    const double rounding = 4 * DBL_EPSILON * (at[0] + fabs(at[1]) + fabs(at[2]));
+
+    return positive && plane < rounding ? 0 : plane;
+}
+
+/* ---- the loss ---- */
+
+/* Returns the second derivative of the loss of a pixel, or, where it is too small or
+ * negative, what makes a step of a sensible length. */
+static double bend(const struct box_at_work *w, double photons, double observed,
+                   double share, double slope, double curvature)
+{
+    const struct phys_loss_model *model = &w->target->model;
+    const double off = photons - observed;
+
+    switch (model->kind) {
+    case PHYS_LOSS_POISSON:
+        return (photons > 0 ? curvature * observed / photons : 0)
+               + least_curvature * share / w->level;
+    case PHYS_LOSS_POISSON_READOUT: {
+        const double gain = model->gain;
+        const double v = photons / gain + model->sigma_readout * model->sigma_readout;
+        const double t = 1 - off / (v * gain);
+
+        return curvature * fmax(t * t - 1 / (2 * v * gain * gain), least_curvature);
+    }
+    case PHYS_LOSS_HUBER:
+        if (curvature > 0 || off == 0) return curvature;
+        return beyond_huber * fabs(slope / off);
+    default:
+        return curvature;
+    }
+}
+
+/* Adds the pixels from `first` on, at most TILE_FAST, to the loss at a plane. */
+static void add_pixels(const struct box_at_work *w, const double *at, int first, int n,
+                       struct box_loss *sum)
+{
+    const struct plane_pixels *p = w->pixels;
+    const double *u = p->u + first, *v = p->v + first;
+    double photons[TILE_FAST], slope[TILE_FAST], curvature[TILE_FAST];
+    double *g = sum->model.slope, (*h)[PLANE_TERMS] = sum->model.curvature;
+
+    for (int i = 0; i < n; i++)
+        photons[i] = p->photons[first + i] + plane_value(at, w->positive, u[i], v[i]);
+    sum->value += w->target->loss(&w->target->model, n, photons, p->observed + first,
+                                  p->share + first, slope, curvature);
+    for (int i = 0; i < n; i++) {
+        const double s = slope[i], size = fabs(s) + curvature[i] * fabs(photons[i]);
+        const double c = bend(w, photons[i], p->observed[first + i], p->share[first + i], s,
+                              curvature[i]);
+
+        g[0] += s, g[1] += s * u[i], g[2] += s * v[i];
+        h[0][0] += c, h[1][0] += c * u[i], h[2][0] += c * v[i];
+        h[1][1] += c * u[i] * u[i], h[2][1] += c * u[i] * v[i];
+        h[2][2] += c * v[i] * v[i];
+        sum->size += size;
+        sum->noise += size * fabs(photons[i]);
+    }
+}
+
+static void mirror(double m[PLANE_TERMS][PLANE_TERMS])
+{
+    m[0][1] = m[1][0], m[0][2] = m[2][0], m[1][2] = m[2][1];
+}
+
+static void find_loss(const struct box_at_work *w, const double *at, struct box_loss *out)
+{
+    int done;
+
+    memset(out, 0, sizeof *out);
+    memcpy(out->model.kept, w->kept, sizeof w->kept);
+    out->model.positive = w->positive;
+    start_blocks(w, &done);
+    while (next_block(w, &done))
+        for (int i = 0; i < w->pixels->n; i += TILE_FAST) {
+            const int left = w->pixels->n - i;
+
+            add_pixels(w, at, i, left < TILE_FAST ? left : TILE_FAST, out);
+        }
+    mirror(out->model.curvature);
+}
+
+/* Returns how much of a step keeps photons where some were observed, by Poisson's loss. */
+static double part_of_step(const struct box_at_work *w, const double *at,
+                           const double *step)
+{
+    const struct plane_pixels *p = w->pixels;
+    double part = 1;
+    int done;
+
+    if (w->target->model.kind != PHYS_LOSS_POISSON) return 1;
+    start_blocks(w, &done);
+    while (next_block(w, &done))
+        for (int i = 0; i < p->n; i++) {
+            const double change = step[0] + p->u[i] * step[1] + p->v[i] * step[2];
+            const double photons =
+                p->photons[i] + plane_value(at, w->positive, p->u[i], p->v[i]);
+
+            if (p->observed[i] > 0 && photons + part * change < 0.01 * photons)
+                part = 0.99 * photons / -change;
+        }
+    return part;
+}
+
+/* ---- the start ---- */
+
+static struct survey survey_box(const struct box_at_work *w)
+{
+    const struct plane_pixels *p = w->pixels;
+    struct survey s = {0};
+    int done;
+
+    load_first(w);
+    start_blocks(w, &done);
+    while (next_block(w, &done))
+        for (int i = 0; i < p->n; i++) {
+            const double u = p->u[i], v = p->v[i];
+
+            s.weight += p->share[i];
+            s.observed += p->share[i] * p->observed[i];
+            if (p->observed[i] >= w->target->model.saturation) continue;
+            s.n++;
+            s.u += u, s.v += v;
+            s.uu += u * u, s.uv += u * v, s.vv += v * v;
+        }
+    return s;
+}
+
+/* Keeps the terms that the unsaturated pixels determine, a before b before c. */
+static void keep_terms(struct box_at_work *w, const struct survey *s)
+{
+    const double n = s->n > 0 ? s->n : 1, least = 1e-12 * n;
+    const double uu = s->uu - s->u * s->u / n, uv = s->uv - s->u * s->v / n;
+    const double vv = s->vv - s->v * s->v / n;
+
+    w->kept[0] = s->n > 0;
+    w->kept[1] = uu > least;
+    w->kept[2] = vv - (w->kept[1] ? uv * uv / uu : 0) > least;
+}
+
+/* Sets a plane to that of least squares, or to a constant where it would not be positive
+ * everywhere. */
+static void guess(const struct box_at_work *w, double *at)
+{
+    const struct plane_target *target = w->target;
+    struct plane_target squares = *target;
+    struct box_at_work copy = *w;
+    struct box_loss loss;
+    double zero[PLANE_TERMS] = {0};
+
+    squares.model.kind = PHYS_LOSS_GAUSSIAN;
+    copy.target = &squares;
+    copy.positive = 0;
+    find_loss(&copy, zero, &loss);
+    (void)plane_step(&loss.model, zero, at);
+    if (!w->positive || at[0] - fabs(at[1]) - fabs(at[2]) > 0.1 * w->level) return;
+    at[0] = fmax(-loss.model.slope[0] / loss.model.curvature[0][0], 0.1 * w->level);
+    if (!(at[0] > 0)) at[0] = 0;
+    at[1] = at[2] = 0;
+}
+
+/* ---- Newton's method ---- */
+
+static double along(const double *slope, const double *step)
+{
+    return slope[0] * step[0] + slope[1] * step[1] + slope[2] * step[2];
+}
+
+/* Goes from a plane towards `to`, as far as that is downhill. Returns 0 if it is not. */
+static int search(const struct box_at_work *w, const double *to, double *at,
+                  struct box_loss *loss)
+{
+    double step[PLANE_TERMS], part, down;
+
+    for (int k = 0; k < PLANE_TERMS; k++) step[k] = to[k] - at[k];
+    down = -along(loss->model.slope, step);
+    /* else it is the rounding of the slopes */
+    if (!(down > 4 * DBL_EPSILON * loss->size
+                     * (fabs(step[0]) + fabs(step[1]) + fabs(step[2]))))
+        return 0;
+    part = part_of_step(w, at, step);
+    for (int i = 0; i < MOST_HALVINGS; i++, part /= 2) {
+        double trial[PLANE_TERMS];
+        struct box_loss there;
+
+        for (int k = 0; k < PLANE_TERMS; k++)
+            trial[k] = part < 1 ? at[k] + part * step[k] : to[k];
+        find_loss(w, trial, &there);
+        if (there.value <= loss->value - 1e-4 * part * down
+            || (fabs(along(there.model.slope, step)) <= 0.5 * down
+                && there.value <= loss->value + 4 * DBL_EPSILON * loss->noise)) {
+            memcpy(at, trial, sizeof trial);
+            *loss = there;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Finds the plane of a box; returns its face. */
+static int find_plane(struct box_at_work *w)
+{
+    struct plane *out = w->out;
+    const struct survey survey = survey_box(w);
+    double to[PLANE_TERMS];
+    struct box_loss loss;
+    int face = 0;
+
+    keep_terms(w, &survey);
+    w->positive = limits_planes(&w->target->model);
+    w->level = survey.weight > 0 ? survey.observed / survey.weight : 0;
+    if (out->fault != PLANE_FITS || !w->kept[0]) return 0;
+    if (w->target->model.kind == PHYS_LOSS_POISSON && !(w->level > 0)) {
+        w->kept[0] = w->kept[1] = w->kept[2] = 0; /* no photon: every plane is worse than 0 */
+        return 0;
+    }
+    guess(w, out->at);
+    find_loss(w, out->at, &loss);
+    for (int i = 0; i < MOST_STEPS; i++) {
+        face = plane_step(&loss.model, out->at, to);
+        if (!search(w, to, out->at, &loss)) break;
+    }
+    return face;
+}
+
+/* ---- the result ---- */
+
+/* Writes slopes and curvatures of at most TILE_FAST pixels that begin at (s, f), and adds
+ * their loss and P^T W P. */
+static void write_row(const struct box_at_work *w, int s, int f, int n, size_t place,
+                      struct plane_model *sum)
+{
+    const struct planes *planes = w->planes;
+    const int *box = planes->box[w->number];
+    const double v = plane_across(box[2], box[3], s), *computed = photons_at(w, s, f, place);
+    double observed[TILE_FAST], share[TILE_FAST], photons[TILE_FAST], plane[TILE_FAST];
+    double slope[TILE_FAST], curvature[TILE_FAST];
+
+    read_row(w->target, s, f, n, observed, share);
+    for (int i = 0; i < n; i++) {
+        const double u = plane_across(box[0], box[1], f + i);
+
+        if (planes->owner[place + (size_t)i] != w->number) share[i] = 0;
+        plane[i] = plane_value(w->out->at, w->positive, u, v);
+        photons[i] = computed[i] + plane[i];
+    }
+    w->out->value += w->target->loss(&w->target->model, n, photons, observed, share, slope,
+                                     curvature);
+    for (int i = 0; i < n; i++) {
+        const double u = plane_across(box[0], box[1], f + i), c = curvature[i];
+        double(*h)[PLANE_TERMS] = sum->curvature;
+
+        if (planes->owner[place + (size_t)i] != w->number) continue;
+        planes->bar[place + (size_t)i] = slope[i];
+        planes->weight[place + (size_t)i] = c;
+        /* on the face of a plane that is 0 here, the pixel does not change */
+        if (w->positive && plane[i] == 0) continue;
+        h[0][0] += c, h[1][0] += c * u, h[2][0] += c * v;
+        h[1][1] += c * u * u, h[2][1] += c * u * v, h[2][2] += c * v * v;
+    }
+}
+
+static void write_box(const struct box_at_work *w, int face)
+{
+    const int *box = w->planes->box[w->number];
+    struct plane_model sum = {.positive = w->positive};
+    struct stretch t;
+
+    memcpy(sum.kept, w->kept, sizeof w->kept);
+    for (int s = box[2]; s < box[3]; s++)
+        for (int f = box[0]; planes_stretch(w->planes->window, s, f, box[1], &t);) {
+            const int left = t.end - t.f, n = left < TILE_FAST ? left : TILE_FAST;
+
+            write_row(w, s, t.f, n, t.place, &sum);
+            f = t.f + n;
+        }
+    mirror(sum.curvature);
+    plane_inverse(&sum, face, w->out->inverse);
+}
+
+static void solve_box(const struct planes *planes, const struct plane_target *target,
+                      int number, struct plane_pixels *pixels)
+{
+    struct plane *out = planes->plane + number;
+    struct box_at_work w = {.planes = planes,
+                            .target = target,
+                            .pixels = pixels,
+                            .number = number,
+                            .out = out};
+
+    memset(out->at, 0, sizeof out->at);
+    out->value = 0;
+    out->fault = PLANE_FITS;
+    write_box(&w, find_plane(&w));
+}
+
+double planes_solve(const struct planes *planes, const struct plane_target *target,
+                    const struct plane **fault)
+{
+    const int n = (int)planes->nbox, threads = (int)planes->threads;
+    double sum = 0;
+
+#pragma omp parallel for schedule(dynamic) num_threads(threads < n ? threads : n)
+    for (int i = 0; i < n; i++) {
+        STANDARD_FLOATS;
+
+        solve_box(planes, target, i, planes->pixels + threads_index());
+    }
+    (void)threads; /* unused without OpenMP */
+    *fault = NULL;
+    for (int i = 0; i < n; i++) {
+        sum += planes->plane[i].value;
+        if (!*fault && planes->plane[i].fault != PLANE_FITS) *fault = planes->plane + i;
+    }
+    return sum;
+}
