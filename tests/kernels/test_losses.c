@@ -32,7 +32,7 @@ static int formulas(void)
 
     for (int kind = NB_GAUSSIAN; kind <= NB_CAUCHY; kind++)
         for (size_t i = 0; i < sizeof photons / sizeof *photons; i++) {
-            struct one_pixel p = {{kind, NULL, NULL, 1.5, 2.5, 2.1, 0}, 3, 0.7};
+            struct one_pixel p = {{kind, NULL, NULL, 1.5, 2.5, 2.1, 0, 0}, 3, 0.7};
             const struct phys_loss loss =
                 phys_loss(target_model(&p.target), photons[i], 3, 0.7);
             const struct ladder ladder = {value_at,
