@@ -79,7 +79,11 @@ static struct subject *open_subject(const char *name, const char *names, int str
     double level;
 
     if (!t) abort();
-    t->scene = scenes_named(SCENES_FEATURES, name);
+    if (!strcmp(name, "spread_nearest")) {
+        t->scene = scenes_named(SCENES_FEATURES, "gauss_nearest");
+        t->scene.psf = scenes_named(SCENES_FEATURES, "point_spread").psf;
+    } else
+        t->scene = scenes_named(SCENES_FEATURES, name);
     memset(t->scene.detector.roi, 0, sizeof t->scene.detector.roi);
     for (int i = 0; i < PIXELS; i++) t->mask[i] = i % 23 != 7;
     t->scene.detector.mask = t->mask;
@@ -119,6 +123,31 @@ static void close_subject(struct subject *t)
     free(t);
 }
 
+/* Few photons everywhere, another draw for each number. */
+static void draw_few(struct subject *t, int draw)
+{
+    for (int i = 0; i < PIXELS; i++) {
+        const double u = 0.5 + 0.5 * noise(i + 2000 * draw);
+
+        t->observed[i] = u > 0.97 ? 2 : u > 0.8 + 0.01 * (draw % 18) ? 1 : 0;
+    }
+}
+
+/* Counts the planes that are 0 nowhere, in a corner, along an edge, everywhere. */
+static void count_faces(const struct subject *t, const double *planes, int faces[4])
+{
+    for (int b = 0; b < BOXES; b++) {
+        const int *e = boxes[b];
+        int zero = 0;
+
+        for (int i = 0; i < 4; i++)
+            zero += hand_photons(&t->hand, b, planes + 3 * b, i & 2 ? e[3] - 1 : e[2],
+                                 i & 1 ? e[1] - 1 : e[0])
+                    == 0;
+        faces[zero < 3 ? zero : 3]++;
+    }
+}
+
 /* A target of a kind; the odd ones have saturated pixels. */
 static nb_target target_of(struct subject *t, int kind)
 {
@@ -153,13 +182,11 @@ static void planes_at(struct subject *t, const nb_target *target, double *planes
 
 /* ---- value and planes ---- */
 
-/* Compares the planes of every box with those found by hand. Returns how many planes touch
- * their bound. */
-static int check_planes(struct subject *t, const char *name, const nb_target *target)
+/* Compares the planes of every box with those found by hand. */
+static void check_planes(struct subject *t, const char *name, const nb_target *target)
 {
     double planes[3 * BOXES], by_hand[3 * BOXES], sum = 0, size = 0;
     struct worst losses = {0}, terms = {0}, value = {0};
-    int bounds = 0;
 
     planes_at(t, target, planes);
     for (int b = 0; b < BOXES; b++) {
@@ -174,32 +201,26 @@ static int check_planes(struct subject *t, const char *name, const nb_target *ta
             worst_add(&terms, p[k] * (k == 1 ? width : k == 2 ? height : 1),
                       by_hand[3 * b + k] * (k == 1 ? width : k == 2 ? height : 1),
                       tall + 1);
-        bounds += p[0] - fabs(p[1]) * width - fabs(p[2]) * height < 1e-9 * tall;
         sum += least;
         size += fabs(least);
     }
     worst_add(&value, loss_at(t, NULL, target, NULL), sum, size);
-    /* rounding of some 150 losses; a plane of the least loss is known to its root */
-    worst_check(&value, 1e-12, "%s, kind %d: least loss", name, target->kind);
-    worst_check(&losses, 1e-12, "%s, kind %d: loss of each box, at the planes reported",
+    /* rounding of some 150 losses; the barrier by hand moves a plane from its bound */
+    worst_check(&value, 1e-14, "%s, kind %d: least loss", name, target->kind);
+    worst_check(&losses, 1e-14, "%s, kind %d: loss of each box, at the planes reported",
                 name, target->kind);
-    worst_check(&terms, 2e-6, "%s, kind %d: planes (%d at a bound)", name, target->kind,
-                bounds);
-    return bounds;
+    worst_check(&terms, 1e-9, "%s, kind %d: planes", name, target->kind);
 }
 
 static void check_kinds(const char *name, int strategy)
 {
     struct subject *t = open_subject(name, "misset", strategy);
-    int bounds = 0;
 
     for (int k = 0; k < KINDS; k++) {
         const nb_target target = target_of(t, kinds[k]);
-        const int some = check_planes(t, name, &target);
 
-        bounds += kinds[k] == NB_POISSON || kinds[k] == NB_POISSON_READOUT ? some : 0;
+        check_planes(t, name, &target);
     }
-    tap_check(bounds >= 2, "%s: %d planes at a bound", name, bounds);
     close_subject(t);
 }
 
@@ -220,35 +241,25 @@ static int few_photons(void)
     int faces[4] = {0};
 
     t->hand.weight = NULL;
-    for (int draw = 0; draw < 60; draw++)
+    for (int draw = 0; draw < 18; draw++)
         for (int k = 1; k <= 2; k++) {
             nb_target target = target_of(t, kinds[k]);
             double planes[3 * BOXES], by_hand[3];
 
             target.weight = NULL;
             target.saturation = t->hand.target.saturation = draw % 3 ? 0 : 2;
-            for (int i = 0; i < PIXELS; i++) {
-                const double u = 0.5 + 0.5 * noise(i + 2000 * draw);
-
-                t->observed[i] = u > 0.97 ? 2 : u > 0.8 + 0.01 * (draw % 18) ? 1 : 0;
-            }
+            draw_few(t, draw);
             planes_at(t, &target, planes);
+            count_faces(t, planes, faces);
             for (int b = 0; b < BOXES; b++) {
                 const double least = hand_least(&t->hand, b, by_hand);
-                const int *e = boxes[b];
-                int zero = 0;
 
-                for (int i = 0; i < 4; i++)
-                    zero += hand_photons(&t->hand, b, planes + 3 * b,
-                                         i & 2 ? e[3] - 1 : e[2], i & 1 ? e[1] - 1 : e[0])
-                            == 0;
-                faces[zero < 3 ? zero : 3]++;
                 worst_add(&worst, hand_loss(&t->hand, b, planes + 3 * b), least,
                           fabs(least) + 1);
             }
         }
-    worst_check(&worst, 1e-12, "loss of each box at its plane");
-    tap_check(faces[0] > 50 && faces[1] > 50 && faces[2] > 50 && faces[3] > 50,
+    worst_check(&worst, 5e-14, "loss of each box at its plane");
+    tap_check(faces[0] > 9 && faces[1] > 9 && faces[2] > 9 && faces[3] > 9,
               "planes that are 0 nowhere, in a corner, along an edge, everywhere: %d %d %d "
               "%d",
               faces[0], faces[1], faces[2], faces[3]);
@@ -275,12 +286,13 @@ static long double loss_along(const void *context, double x)
     return (long double)loss_at(a->t, there, a->target, NULL);
 }
 
-static void check_gradient(const char *name, const char *names, int strategy)
+static void check_gradient(const char *name, const char *names, int strategy, int few)
 {
     struct subject *t = open_subject(name, names, strategy);
     const size_t n = nb_nparam(t->sim);
     double x[MOST] = {0};
 
+    if (few) draw_few(t, few);
     for (size_t p = 0; p < n; p++) {
         nb_param param;
 
@@ -302,7 +314,7 @@ static void check_gradient(const char *name, const char *names, int strategy)
             int agrees;
 
             if (nb_param_at(t->sim, p, &param) != NB_OK) abort();
-            ladder.length = param.scale;
+            ladder.length = fmin(param.scale, 0.2 * fabs(x[p]));
             found = ladder_run(&ladder);
             agrees = ladder_agrees(&found, gradient[p], &off);
             tap_check(agrees, "%s, kind %d, %s: %.12g, differences %.12g +- %.1e (%.2g)",
@@ -314,10 +326,11 @@ static void check_gradient(const char *name, const char *names, int strategy)
 
 static int gradients(void)
 {
-    check_gradient("base", "misset scale", NB_REFERENCE);
-    check_gradient("gauss_constant", "misset_x cell_a mosaic scale", NB_LANES);
-    check_gradient("gauss_nearest", "misset_y ncells scale", NB_SPOTS);
-    check_gradient("point_spread", "scale psf_fwhm", NB_LANES);
+    check_gradient("base", "misset scale", NB_REFERENCE, 0);
+    check_gradient("gauss_constant", "misset_x cell_a mosaic scale", NB_LANES, 0);
+    check_gradient("gauss_nearest", "misset_y ncells scale", NB_SPOTS, 0);
+    check_gradient("gauss_nearest", "misset_y ncells scale", NB_SPOTS, 3);
+    check_gradient("point_spread", "scale psf_fwhm", NB_LANES, 0);
     return TAP_PASS;
 }
 
@@ -389,11 +402,11 @@ static void check_matrix(const char *name, const struct subject *t, const nb_nor
         }
         row++;
     }
-    worst_check(&matrix, 1e-12, "%s: matrix of %zu, of its terms", name, dense);
+    worst_check(&matrix, 2e-14, "%s: matrix of %zu, of its terms", name, dense);
     worst_check(&mirror, 0, "%s: matrix against itself transposed", name);
-    worst_check(&diagonal, 1e-12, "%s: diagonal, of its terms", name);
+    worst_check(&diagonal, 2e-14, "%s: diagonal, of its terms", name);
     if (n > dense)
-        worst_check(&coupling, 1e-12, "%s: coupling with %zu, of its terms", name,
+        worst_check(&coupling, 2e-13, "%s: coupling with %zu, of its terms", name,
                     n - dense);
 }
 
@@ -409,14 +422,18 @@ static void take_columns(struct subject *t, double *columns)
     }
 }
 
-static void check_normal(const char *name, const char *names, int strategy)
+/* With `few` photons planes are at their bounds. */
+static void check_normal(const char *name, const char *names, int strategy, int few)
 {
     static double jacobian[MOST * PIXELS], columns[MOST * PIXELS], whole[MOST * PIXELS];
     static double m[4][MOST * MOST];
     struct subject *t = open_subject(name, names, strategy);
     const size_t n = nb_nparam(t->sim);
 
+    int faces[4] = {0};
+
     if (n > MOST) abort();
+    if (few) draw_few(t, few);
     take_columns(t, jacobian);
     for (int k = 0; k < KINDS; k++) {
         const nb_target target = target_of(t, kinds[k]);
@@ -429,6 +446,7 @@ static void check_normal(const char *name, const char *names, int strategy)
         memset(m, 0, sizeof m);
         value = loss_at(t, NULL, &target, &out);
         planes_at(t, &target, planes);
+        count_faces(t, planes, faces);
         memcpy(columns, jacobian, sizeof columns);
         memcpy(whole, jacobian, sizeof whole);
         hand_orthogonal(&t->hand, planes, n, columns);
@@ -447,10 +465,15 @@ static void check_normal(const char *name, const char *names, int strategy)
         plain = loss_at(t, NULL, &target, &gradient);
         for (size_t p = 0; p < n; p++)
             worst_add(&worst, alone[p], m[3][p], fabs(alone[p]) + fabs(value) * 1e-3);
-        worst_check(&worst, 1e-10, "%s: gradient alone, and beside the matrix", what);
+        worst_check(&worst, 5e-12, "%s: gradient alone, and beside the matrix", what);
         tap_check(value == plain && plain == loss_at(t, NULL, &target, NULL),
                   "%s: value %.17g, with the gradient %.17g", what, value, plain);
     }
+    if (few)
+        tap_check(faces[0] > 0 && faces[1] > 0 && faces[2] > 0 && faces[3] > 0,
+                  "%s: planes that are 0 nowhere, in a corner, along an edge, everywhere: "
+                  "%d %d %d %d",
+                  name, faces[0], faces[1], faces[2], faces[3]);
     close_subject(t);
 }
 
@@ -458,12 +481,15 @@ static int matrices(void)
 {
     char names[1000] = "misset scale ncells";
 
-    check_normal("base", "misset cell scale", NB_REFERENCE);
-    check_normal("gauss_constant", "misset mosaic scale default_f", NB_LANES);
-    check_normal("point_spread", "misset scale", NB_LANES);
+    check_normal("base", "misset cell scale", NB_REFERENCE, 0);
+    check_normal("gauss_constant", "misset mosaic scale default_f", NB_LANES, 0);
+    check_normal("point_spread", "misset scale", NB_LANES, 0);
     add_reflections("gauss_nearest", names, sizeof names);
-    check_normal("gauss_nearest", names, NB_SPOTS);
-    check_normal("gauss_nearest", names, NB_LANES);
+    check_normal("spread_nearest", names, NB_LANES, 3);
+    check_normal("gauss_nearest", names, NB_SPOTS, 0);
+    check_normal("gauss_nearest", names, NB_LANES, 0);
+    check_normal("gauss_nearest", names, NB_SPOTS, 3);
+    check_normal("gauss_nearest", names, NB_LANES, 5);
     return TAP_PASS;
 }
 
