@@ -121,14 +121,14 @@ static nb_status loss_of_image(nb_simulator *sim, const nb_scene *scene,
     struct host_objective of;
     nb_array bar;
 
-    if (!terms->planes) { /* these were solved for an image */
-        NB_TRY(simulator_photons(sim));
-        progress_passes(&sim->progress, gradient ? 2 + simulator_widens(sim) : 1);
-        NB_TRY(simulator_render(sim, scene, frame, sim->photons));
-    }
+    NB_TRY(simulator_photons(sim));
     bar = nb_array_f64(sim->photons, sim->window.nslow, sim->window.nfast);
+    progress_passes(&sim->progress, gradient ? 2 + simulator_widens(sim) : 1);
+    NB_TRY(simulator_render(sim, scene, frame, sim->photons));
     objective_start(sim, terms, &of);
+    if (of.planes) objective_settle(&of, sim->photons, 0);
     *value = objective_of_image(sim, &of.objective, sim->photons);
+    if (of.planes) NB_TRY(objective_settled(sim, &of, value));
     NB_TRY(check_value(sim, *value));
     if (!gradient) return NB_OK;
     NB_TRY(simulator_unspread(sim, scene, frame));
@@ -190,57 +190,17 @@ static nb_status loss_of(nb_simulator *sim, const nb_scene *scene,
     return check_value(sim, *value);
 }
 
-/* ---- planes ---- */
-
-/* Find the planes, and the loss with them. */
-static nb_status find_planes(nb_simulator *sim, const nb_scene *scene,
-                             const struct phys_frame *frame, const nb_target *target,
-                             double *value)
-{
-    struct request request = backend_request(BACKEND_FORWARD, sim, scene, frame);
-    struct job job = simulator_job(sim, scene, frame, NULL);
-
-    NB_TRY(simulator_planes(sim));
-    if (sim->psf) {
-        NB_TRY(simulator_photons(sim));
-        NB_TRY(simulator_render(sim, scene, frame, sim->photons));
-    } else {
-        NB_TRY(simulator_packed(sim, &job));
-        request.photons = job.photons;
-        request.packed = 1;
-        NB_TRY(backend_run(&request));
-    }
-    NB_TRY(objective_solve_planes(sim, target, !sim->psf, value));
-    return check_value(sim, *value);
-}
-
-/* The same as loss_of(), with planes: the derivatives are those at fixed planes, and the
- * matrix is without what these explain. */
-static nb_status loss_with_planes(nb_simulator *sim, const nb_scene *scene,
-                                  const struct phys_frame *frame, const nb_target *target,
-                                  double *value, nb_normal *out)
-{
-    const struct objective_terms solved = {.planes = &sim->planes};
-    double linear; /* the value of the objective with fixed slopes */
-    int passes = 1;
-
-    if (derives(out)) passes = 2 + simulator_widens(sim);
-    if (wants_matrix(out) && sim->psf) passes = normal_psf_passes(sim, out);
-    progress_passes(&sim->progress, passes);
-    NB_TRY(find_planes(sim, scene, frame, target, value));
-    return derives(out) ? loss_of(sim, scene, frame, &solved, &linear, out) : NB_OK;
-}
-
 /* ---- the calls ---- */
 
-static nb_status check_target(const nb_simulator *sim, const nb_target *target, int derived)
+static nb_status check_target(nb_simulator *sim, const nb_target *target, int derived)
 {
     NB_TRY(target_check(sim->ctx, target));
     if (target->background && sim->scene.detector.nbox == 0)
         return fail(sim->ctx, NB_ERR_ARGUMENT,
                     "planes of background need boxes of pixels (detector.box)");
     NB_TRY(backend_check_input(sim, target->observed, "observed", derived));
-    return backend_check_input(sim, target->weight, "weight", derived);
+    NB_TRY(backend_check_input(sim, target->weight, "weight", derived));
+    return target->background ? simulator_planes(sim) : NB_OK;
 }
 
 nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
@@ -259,10 +219,7 @@ nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
     if (out) NB_TRY(simulator_derivable(sim));
     NB_TRY(frame_for_loss(sim, x, &scene, &frame, value));
     *value = 0;
-    if (target->background)
-        status = loss_with_planes(sim, &scene, &frame, target, value, out);
-    else
-        status = loss_of(sim, &scene, &frame, &objective, value, out);
+    status = loss_of(sim, &scene, &frame, &objective, value, out);
     return isfinite(*value) ? status : blame_observed(sim, target->observed, status);
 }
 
@@ -270,6 +227,7 @@ nb_status nb_planes(nb_simulator *sim, const double *x, const nb_target *target,
                     double *planes)
 {
     STANDARD_FLOATS;
+    const struct objective_terms objective = {.target = target};
     nb_scene scene;
     struct phys_frame frame;
     nb_status status;
@@ -285,7 +243,7 @@ nb_status nb_planes(nb_simulator *sim, const double *x, const nb_target *target,
                     "NB_PLANES");
     NB_TRY(frame_for_loss(sim, x, &scene, &frame, &value));
     value = 0;
-    status = find_planes(sim, &scene, &frame, target, &value);
+    status = loss_of(sim, &scene, &frame, &objective, &value, NULL);
     if (!isfinite(value)) return blame_observed(sim, target->observed, status);
     NB_TRY(status);
     for (size_t i = 0; i < sim->planes.nbox; i++)

@@ -176,18 +176,6 @@ static int runs_of(size_t columns)
     return (int)((columns + COLUMNS - 1) / COLUMNS);
 }
 
-/* Returns 1 if columns of structure factors are asked for. */
-static int wants_f(const nb_normal *out)
-{
-    return out->coupling || out->diagonal || out->gradient;
-}
-
-int normal_psf_passes(const nb_simulator *sim, const nb_normal *out)
-{
-    return 1 + simulator_widens(sim) + runs_of(nb_ndense(sim))
-           + (wants_f(out) ? runs_of(sim->params.f.n) : 0);
-}
-
 /* Compute the value and, unless it is not a number, this call's sums. */
 static nb_status find_sums(struct spread *w, const struct objective_terms *terms, int of_f,
                            double *value)
@@ -195,12 +183,13 @@ static nb_status find_sums(struct spread *w, const struct objective_terms *terms
     nb_simulator *sim = w->sim;
     struct host_objective of;
 
-    if (!w->planes) { /* they were solved for an image */
-        NB_TRY(simulator_photons(sim));
-        NB_TRY(simulator_render(sim, w->scene, w->frame, sim->photons));
-    }
+    NB_TRY(simulator_photons(sim));
+    NB_TRY(simulator_render(sim, w->scene, w->frame, sim->photons));
     objective_start(sim, terms, &of);
+    w->planes = of.planes;
+    if (of.planes) objective_settle(&of, sim->photons, 0);
     *value = weigh(w, &of.objective, sim->photons);
+    if (of.planes) NB_TRY(objective_settled(sim, &of, value));
     if (!isfinite(*value)) return NB_OK; /* reported by the caller */
     NB_TRY(simulator_unspread(sim, w->scene, w->frame));
     NB_TRY(add_columns(w, 0));
@@ -214,15 +203,17 @@ nb_status normal_psf(nb_simulator *sim, const nb_scene *scene,
     const struct window *window = &sim->window;
     const int *roi = window->roi;
     const size_t n = sim->params.n, nf = sim->params.f.n;
-    struct spread w = {.sim = sim, .scene = scene, .frame = frame, .planes = terms->planes};
+    const int of_f = out->coupling || out->diagonal || out->gradient;
+    struct spread w = {.sim = sim, .scene = scene, .frame = frame};
     nb_status status;
 
     w.dense = nb_ndense(sim);
     w.pixels = (size_t)window->nslow * (size_t)window->nfast;
     w.roi = (size_t)(roi[1] - roi[0]) * (size_t)(roi[3] - roi[2]);
     NB_TRY(make(&w));
-    if (!terms->planes) progress_passes(&sim->progress, normal_psf_passes(sim, out));
-    status = find_sums(&w, terms, wants_f(out), value);
+    progress_passes(&sim->progress, 1 + simulator_widens(sim) + runs_of(w.dense)
+                                        + (of_f ? runs_of(nf) : 0));
+    status = find_sums(&w, terms, of_f, value);
     if (status == NB_OK && isfinite(*value)) {
         add(w.dense * w.dense, w.found.matrix, out->matrix);
         add(w.dense * nf, w.found.coupling, out->coupling);

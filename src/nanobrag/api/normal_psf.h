@@ -8,9 +8,6 @@
 
 #include "backend/backend.h"
 
-/* Returns how many passes over the samples that takes, the first of them for an image. */
-int normal_psf_passes(const nb_simulator *sim, const nb_normal *out);
-
 /* Set *value and add what `out` asks for, as nb_loss() does. Errors: those of nb_forward().
  */
 nb_status normal_psf(nb_simulator *sim, const nb_scene *scene,

@@ -26,15 +26,13 @@ enum backend_operation {
     BACKEND_OPERATIONS
 };
 
-/* The terms of an objective, a function of the photons. It is one of four: the inner
- * product with a cotangent image; the loss against a target; a loss with planes that are
- * solved, by its slopes and curvatures; or the least squares of residuals with weights,
- * where the residuals are 0 if NULL and the weights 1. */
+/* The terms of an objective, a function of the photons. It is one of three: the inner
+ * product with a cotangent image; the loss against a target; or the least squares of
+ * residuals with weights, where the residuals are 0 if NULL and the weights 1. */
 struct objective_terms {
     const nb_array *cotangent;
-    const nb_target *target;
-    const struct planes *planes; /* the value of the objective is not computed again */
-    const nb_array *weight, *residual; /* used where the others are NULL */
+    const nb_target *target; /* with planes simulator_planes() has to be called before */
+    const nb_array *weight, *residual; /* used where both others are NULL */
 };
 
 /* A request to a backend. An operation reads the members under its name and those above. */
@@ -154,21 +152,23 @@ struct host_objective {
     struct objective objective;
     const struct objective_terms *terms;
     const struct adjoint_kernels *kernels; /* which compute the losses */
+    const struct planes *planes; /* of the target; NULL: none */
     size_t nfast;
 };
 void objective_start(const nb_simulator *sim, const struct objective_terms *terms,
                      struct host_objective *out);
 
+/* Solve the planes of an objective that has some for photons, an image or packed. Then
+ * objective_settled() sets *value to the loss. Errors: NB_ERR_ARGUMENT (a negative weight,
+ * or a negative observed number for NB_POISSON). */
+void objective_settle(const struct host_objective *of, const double *photons, int packed);
+nb_status objective_settled(const nb_simulator *sim, const struct host_objective *of,
+                            double *value);
+
 /* Returns the value for a dense image of photons, and turns the image into its cotangent in
  * place, with 0 where no pixel is rendered. */
 double objective_of_image(const nb_simulator *sim, const struct objective *objective,
                           double *photons);
-
-/* Solves the planes of a target for the photons of sim->photons, an image, or with `packed`
- * of sim->packed, and sets *value to the loss. Errors: NB_ERR_ARGUMENT (a negative weight,
- * or a negative observed number for NB_POISSON). */
-nb_status objective_solve_planes(nb_simulator *sim, const nb_target *target, int packed,
-                                 double *value);
 
 /* Returns the value for the photons of a job. */
 double objective_of_tiles(const nb_simulator *sim, const struct objective *objective,

@@ -454,11 +454,9 @@ static void solve_box(const struct planes *planes, const struct plane_target *ta
     write_box(&w, find_plane(&w));
 }
 
-double planes_solve(const struct planes *planes, const struct plane_target *target,
-                    const struct plane **fault)
+void planes_solve(const struct planes *planes, const struct plane_target *target)
 {
     const int n = (int)planes->nbox, threads = (int)planes->threads;
-    double sum = 0;
 
 #pragma omp parallel for schedule(dynamic) num_threads(threads < n ? threads : n)
     for (int i = 0; i < n; i++) {
@@ -467,10 +465,19 @@ double planes_solve(const struct planes *planes, const struct plane_target *targ
         solve_box(planes, target, i, planes->pixels + threads_index());
     }
     (void)threads; /* unused without OpenMP */
-    *fault = NULL;
-    for (int i = 0; i < n; i++) {
-        sum += planes->plane[i].value;
-        if (!*fault && planes->plane[i].fault != PLANE_FITS) *fault = planes->plane + i;
-    }
+}
+
+double planes_loss(const struct planes *planes)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < planes->nbox; i++) sum += planes->plane[i].value;
     return sum;
+}
+
+const struct plane *planes_fault(const struct planes *planes)
+{
+    for (size_t i = 0; i < planes->nbox; i++)
+        if (planes->plane[i].fault != PLANE_FITS) return planes->plane + i;
+    return NULL;
 }

@@ -98,10 +98,11 @@ struct plane_target {
 void planes_take(struct arena *arena, struct planes *planes);
 void planes_draw(struct planes *planes, const int *box);
 
-/* Finds the planes, and sets `bar` and `weight`. Returns the loss. Where a box has a fault,
- * *fault becomes the first such box, else NULL. */
-double planes_solve(const struct planes *planes, const struct plane_target *target,
-                    const struct plane **fault);
+/* Finds the planes, and sets `bar` and `weight`. Then planes_loss() returns the loss, and
+ * planes_fault() the first box that has a fault, or NULL. */
+void planes_solve(const struct planes *planes, const struct plane_target *target);
+double planes_loss(const struct planes *planes);
+const struct plane *planes_fault(const struct planes *planes);
 
 /* Writes a and the slopes of the plane of a box, photons and photons/pixel. */
 void planes_report(const struct planes *planes, size_t box, double out[PLANE_TERMS]);
