@@ -164,31 +164,64 @@ static double plane_value(const double *at, int positive, double u, double v)
 
 /* ---- the loss ---- */
 
-/* Returns the second derivative of the loss of a pixel, or, where it is too small or
- * negative, what makes a step of a sensible length. */
-static double bend(const struct box_at_work *w, double photons, double observed,
-                   double share, double slope, double curvature)
+/* Pixels at a plane: at most TILE_FAST, with slopes and curvatures of their losses. */
+struct row_at {
+    int n;
+    const double *observed, *share, *u, *v;
+    double photons[TILE_FAST], slope[TILE_FAST], curvature[TILE_FAST];
+    double bend[TILE_FAST]; /* second derivatives, for Newton's steps */
+};
+
+/* Sets the second derivatives, or, where these are too small or negative, what makes a step
+ * of a sensible length. */
+static void bend(const struct box_at_work *w, struct row_at *r)
 {
     const struct phys_loss_model *model = &w->target->model;
-    const double off = photons - observed;
+    const double gain = model->gain, least = least_curvature / w->level;
+    const double sigma = model->sigma_readout * model->sigma_readout;
 
-    switch (model->kind) {
-    case PHYS_LOSS_POISSON:
-        return (photons > 0 ? curvature * observed / photons : 0)
-               + least_curvature * share / w->level;
-    case PHYS_LOSS_POISSON_READOUT: {
-        const double gain = model->gain;
-        const double v = photons / gain + model->sigma_readout * model->sigma_readout;
-        const double t = 1 - off / (v * gain);
+    for (int i = 0; i < r->n; i++) {
+        const double m = r->photons[i], off = m - r->observed[i], c = r->curvature[i];
+        const double v = m / gain + sigma, t = 1 - off / (v * gain);
 
-        return curvature * fmax(t * t - 1 / (2 * v * gain * gain), least_curvature);
+        switch (model->kind) {
+        case PHYS_LOSS_POISSON:
+            r->bend[i] = (c > 0 ? c * r->observed[i] / m : 0) + least * r->share[i];
+            break;
+        case PHYS_LOSS_POISSON_READOUT:
+            r->bend[i] = c * fmax(t * t - 1 / (2 * v * gain * gain), least_curvature);
+            break;
+        case PHYS_LOSS_HUBER:
+            r->bend[i] = c > 0 || off == 0 ? c : beyond_huber * fabs(r->slope[i] / off);
+            break;
+        default:
+            r->bend[i] = c;
+        }
     }
-    case PHYS_LOSS_HUBER:
-        if (curvature > 0 || off == 0) return curvature;
-        return beyond_huber * fabs(slope / off);
-    default:
-        return curvature;
+}
+
+/* Adds pixels to the loss. */
+static void add_row(const struct row_at *r, struct box_loss *sum)
+{
+    const double *u = r->u, *v = r->v;
+    double *g = sum->model.slope, (*h)[PLANE_TERMS] = sum->model.curvature;
+    double s0 = 0, su = 0, sv = 0, b0 = 0, bu = 0, bv = 0, buu = 0, buv = 0, bvv = 0;
+    double size = 0, noise = 0;
+
+#pragma omp simd reduction(+ : s0, su, sv, b0, bu, bv, buu, buv, bvv, size, noise)
+    for (int i = 0; i < r->n; i++) {
+        const double s = r->slope[i], b = r->bend[i], m = fabs(r->photons[i]);
+        const double terms = fabs(s) + r->curvature[i] * m;
+
+        s0 += s, su += s * u[i], sv += s * v[i];
+        b0 += b, bu += b * u[i], bv += b * v[i];
+        buu += b * u[i] * u[i], buv += b * u[i] * v[i], bvv += b * v[i] * v[i];
+        size += terms, noise += terms * m;
     }
+    g[0] += s0, g[1] += su, g[2] += sv;
+    h[0][0] += b0, h[1][0] += bu, h[2][0] += bv;
+    h[1][1] += buu, h[2][1] += buv, h[2][2] += bvv;
+    sum->size += size, sum->noise += noise;
 }
 
 /* Adds the pixels from `first` on, at most TILE_FAST, to the loss at a plane. */
@@ -196,26 +229,17 @@ static void add_pixels(const struct box_at_work *w, const double *at, int first,
                        struct box_loss *sum)
 {
     const struct plane_pixels *p = w->pixels;
-    const double *u = p->u + first, *v = p->v + first;
-    double photons[TILE_FAST], slope[TILE_FAST], curvature[TILE_FAST];
-    double *g = sum->model.slope, (*h)[PLANE_TERMS] = sum->model.curvature;
+    struct row_at r;
 
+    r.n = n;
+    r.observed = p->observed + first, r.share = p->share + first;
+    r.u = p->u + first, r.v = p->v + first;
     for (int i = 0; i < n; i++)
-        photons[i] = p->photons[first + i] + plane_value(at, w->positive, u[i], v[i]);
-    sum->value += w->target->loss(&w->target->model, n, photons, p->observed + first,
-                                  p->share + first, slope, curvature);
-    for (int i = 0; i < n; i++) {
-        const double s = slope[i], size = fabs(s) + curvature[i] * fabs(photons[i]);
-        const double c = bend(w, photons[i], p->observed[first + i], p->share[first + i], s,
-                              curvature[i]);
-
-        g[0] += s, g[1] += s * u[i], g[2] += s * v[i];
-        h[0][0] += c, h[1][0] += c * u[i], h[2][0] += c * v[i];
-        h[1][1] += c * u[i] * u[i], h[2][1] += c * u[i] * v[i];
-        h[2][2] += c * v[i] * v[i];
-        sum->size += size;
-        sum->noise += size * fabs(photons[i]);
-    }
+        r.photons[i] = p->photons[first + i] + plane_value(at, w->positive, r.u[i], r.v[i]);
+    sum->value += w->target->loss(&w->target->model, n, r.photons, r.observed, r.share,
+                                  r.slope, r.curvature);
+    bend(w, &r);
+    add_row(&r, sum);
 }
 
 static void mirror(double m[PLANE_TERMS][PLANE_TERMS])
@@ -249,6 +273,10 @@ static double part_of_step(const struct box_at_work *w, const double *at,
     int done;
 
     if (w->target->model.kind != PHYS_LOSS_POISSON) return 1;
+    /* the plane, which is below the photons, stays positive */
+    if (fabs(step[0]) + fabs(step[1]) + fabs(step[2])
+        < 0.99 * (at[0] - fabs(at[1]) - fabs(at[2])))
+        return 1;
     start_blocks(w, &done);
     while (next_block(w, &done))
         for (int i = 0; i < p->n; i++) {
@@ -391,33 +419,32 @@ static void write_row(const struct box_at_work *w, int s, int f, int n, size_t p
                       struct plane_model *sum)
 {
     const struct planes *planes = w->planes;
-    const int *box = planes->box[w->number];
+    const int *box = planes->box[w->number], *owner = planes->owner + place;
     const double v = plane_across(box[2], box[3], s), *computed = photons_at(w, s, f, place);
     double observed[TILE_FAST], share[TILE_FAST], photons[TILE_FAST], plane[TILE_FAST];
-    double slope[TILE_FAST], curvature[TILE_FAST];
+    double slope[TILE_FAST], curvature[TILE_FAST], u[TILE_FAST], c0 = 0, cu = 0, cuu = 0;
+    double(*h)[PLANE_TERMS] = sum->curvature;
 
     read_row(w->target, s, f, n, observed, share);
     for (int i = 0; i < n; i++) {
-        const double u = plane_across(box[0], box[1], f + i);
-
-        if (planes->owner[place + (size_t)i] != w->number) share[i] = 0;
-        plane[i] = plane_value(w->out->at, w->positive, u, v);
+        u[i] = plane_across(box[0], box[1], f + i);
+        plane[i] = plane_value(w->out->at, w->positive, u[i], v);
         photons[i] = computed[i] + plane[i];
+        if (owner[i] != w->number) share[i] = 0;
     }
     w->out->value += w->target->loss(&w->target->model, n, photons, observed, share, slope,
                                      curvature);
     for (int i = 0; i < n; i++) {
-        const double u = plane_across(box[0], box[1], f + i), c = curvature[i];
-        double(*h)[PLANE_TERMS] = sum->curvature;
-
-        if (planes->owner[place + (size_t)i] != w->number) continue;
-        planes->bar[place + (size_t)i] = slope[i];
-        planes->weight[place + (size_t)i] = c;
         /* on the face of a plane that is 0 here, the pixel does not change */
-        if (w->positive && plane[i] == 0) continue;
-        h[0][0] += c, h[1][0] += c * u, h[2][0] += c * v;
-        h[1][1] += c * u * u, h[2][1] += c * u * v, h[2][2] += c * v * v;
+        const double c = w->positive && plane[i] == 0 ? 0 : curvature[i];
+
+        if (owner[i] != w->number) continue;
+        planes->bar[place + (size_t)i] = slope[i];
+        planes->weight[place + (size_t)i] = curvature[i];
+        c0 += c, cu += c * u[i], cuu += c * u[i] * u[i];
     }
+    h[0][0] += c0, h[1][0] += cu, h[1][1] += cuu;
+    h[2][0] += c0 * v, h[2][1] += cu * v, h[2][2] += c0 * v * v;
 }
 
 static void write_box(const struct box_at_work *w, int face)
