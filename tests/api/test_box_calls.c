@@ -253,7 +253,8 @@ static int refused(void)
 /* ---- memory ---- */
 
 /* Returns the bytes that a simulator holds after a loss with its gradient and, by lanes,
- * its matrix; by spots a matrix also keeps lists of the spots of each tile. A whole
+ * its matrix, in boxes with planes; by spots a matrix also keeps lists of the spots of
+ * each tile. A whole
  * image has the spots of SIDE x SIDE: its pixels are smaller and its crystal is larger. */
 static double bytes_of(int side, int strategy, const int (*box)[4], size_t nbox, int roi)
 {
@@ -261,7 +262,10 @@ static double bytes_of(int side, int strategy, const int (*box)[4], size_t nbox,
     const nb_options options = {NB_DOUBLE, strategy, 0};
     double *observed = calloc((size_t)side * (size_t)side, sizeof *observed);
     const nb_array data = nb_array_f64(observed, side, side);
-    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &data, .sigma_readout = 1};
+    const nb_target target = {.kind = NB_GAUSSIAN,
+                              .observed = &data,
+                              .sigma_readout = 1,
+                              .background = nbox > 0 ? NB_PLANES : 0};
     double value, gradient[32] = {0}, matrix[32 * 32] = {0};
     nb_normal slopes = {.gradient = gradient}, normal = {.matrix = matrix};
     nb_compile_stats stats;
