@@ -103,7 +103,8 @@ static int open_fit(nb_context *ctx, const nb_scene *scene, const struct fit_cas
 
     memset(b, 0, sizeof *b);
     b->created = timing_seconds();
-    if (nb_simulator_create(ctx, scene, c->free_names, &options, &b->sim) != NB_OK) return 0;
+    if (nb_simulator_create(ctx, scene, c->free_names, &options, &b->sim) != NB_OK)
+        return 0;
     b->created = timing_seconds() - b->created;
     n = nb_nparam(b->sim);
     b->photons = malloc(pixels * sizeof *b->photons);

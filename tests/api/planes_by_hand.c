@@ -47,7 +47,8 @@ static void loss_of(const nb_target *t, real m, real y, real d[3])
         d[2] = y > 0 ? y / (m * m) : 0;
         if (y > 0 && !(m > 0)) d[0] = INFINITY;
     } else if (t->kind == NB_POISSON_READOUT) {
-        const real v = m / g + var, c = (y + g * var) / g; /* off^2/v by partial fractions */
+        const real v = m / g + var,
+                   c = (y + g * var) / g; /* off^2/v by partial fractions */
 
         d[0] = (off * off / v + logl(v / ((y > 0 ? y : 0) / g + var))) / 2;
         d[1] = (g * (1 - c * c / (v * v)) + 1 / (g * v)) / 2;
@@ -85,7 +86,8 @@ double hand_pixel(const struct hand_scene *h, int s, int f, double photons, doub
     add_pixel(h, photons, h->observed[at], w, d);
     *slope = (double)d[1];
     *curvature = (double)d[2];
-    if (t->kind == NB_POISSON && (d[1] != 0 || d[2] != 0)) *curvature = photons > 0 ? w / photons : 0;
+    if (t->kind == NB_POISSON && (d[1] != 0 || d[2] != 0))
+        *curvature = photons > 0 ? w / photons : 0;
     if (t->kind == NB_POISSON_READOUT && d[1] != 0) *curvature = w / v;
     return (double)d[0];
 }
@@ -256,8 +258,7 @@ double hand_photons(const struct hand_scene *h, int box, const double *plane, in
     const double width = (b[1] - b[0] - 1) / 2., height = (b[3] - b[2] - 1) / 2.;
     const double photons = plane[0] + plane[1] * (f - (b[0] + b[1] - 1) / 2.)
                            + plane[2] * (s - (b[2] + b[3] - 1) / 2.);
-    const double size =
-        fabs(plane[0]) + fabs(plane[1]) * width + fabs(plane[2]) * height;
+    const double size = fabs(plane[0]) + fabs(plane[1]) * width + fabs(plane[2]) * height;
 
     return is_positive(h) && fabs(photons) <= 1e-12 * size ? 0 : photons;
 }
@@ -360,7 +361,8 @@ void hand_orthogonal(const struct hand_scene *h, const double *planes, size_t n,
                             ? 0
                             : root[at]
                                   * (free_of[k][0] + u * free_of[k][1] + v * free_of[k][2]);
-                for (size_t c = 0; c < n; c++) columns[c * (size_t)pixels + (size_t)at] *= root[at];
+                for (size_t c = 0; c < n; c++)
+                    columns[c * (size_t)pixels + (size_t)at] *= root[at];
             }
         for (int k = 0; k < nfree; k++) {
             real *q = p + k * pixels, size = 0, left = 0;

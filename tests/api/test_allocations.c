@@ -69,7 +69,8 @@ static int no_allocation(void)
     return TAP_PASS;
 }
 
-/* one call of each kind, of derivatives too, with planes in at most two boxes; returns how many failed */
+/* one call of each kind, of derivatives too, with planes in at most two boxes; returns how
+ * many failed */
 static int call_all(nb_simulator *sim, int background)
 {
     static double photons[PIXELS], changes[2 * PIXELS], ones[PIXELS];
@@ -161,8 +162,7 @@ static int first_calls_alone(void)
                   spreads      ? " behind a point spread"
                   : background ? " with planes"
                                : "",
-                  first, made,
-                  expected, allocations_held() - held, failed);
+                  first, made, expected, allocations_held() - held, failed);
         nb_simulator_free(sim);
         nb_context_free(ctx);
     }

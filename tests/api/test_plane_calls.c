@@ -102,8 +102,9 @@ static int box_of(int s, int f)
 /* data that are the image and planes, also where boxes overlap: the first one counts */
 static int planes_come_back(void)
 {
-    static const double truth[BOXES][3] = {
-        {5, 0.3, -0.2}, {20, -0.7, 0.5}, {9, 0.02, 0.03}};
+    static const double truth[BOXES][3] = {{5, 0.3, -0.2},
+                                           {20, -0.7, 0.5},
+                                           {9, 0.02, 0.03}};
     struct subject *t = open_subject(boxes, BOXES, "misset scale");
     double gradient[4] = {0}, planes[3 * BOXES];
     nb_normal out = {.gradient = gradient};
@@ -139,8 +140,10 @@ static int planes_come_back(void)
 /* a pixel, a row, a column, and two pixels along a diagonal */
 static int open_terms(void)
 {
-    static const int lone[4][4] = {
-        {5, 6, 7, 8}, {10, 20, 9, 10}, {30, 31, 12, 22}, {20, 26, 25, 31}};
+    static const int lone[4][4] = {{5, 6, 7, 8},
+                                   {10, 20, 9, 10},
+                                   {30, 31, 12, 22},
+                                   {20, 26, 25, 31}};
     struct subject *t = open_subject(lone, 4, "scale");
     double planes[12], value;
 
@@ -153,10 +156,11 @@ static int open_terms(void)
     for (int kind = NB_GAUSSIAN; kind <= NB_HUBER; kind++) {
         const int has_least = kind != NB_POISSON_READOUT;
         struct worst worst = {0};
-        const double truth[12] = {30 + 1.25 + 3.5,  0,    0, 30 + 14.5 * 0.25 + 4.5, 0.25, 0,
-                                  30 + 7.5 + 8.25, 0,    0.5,
-                                  /* a line through the middle of the box, not both slopes */
-                                  30 + 0.25 * 22.5 + 0.5 * 27.5, 0.75, 0};
+        const double truth[12] =
+            {30 + 1.25 + 3.5, 0, 0, 30 + 14.5 * 0.25 + 4.5, 0.25, 0, 30 + 7.5 + 8.25, 0,
+             0.5,
+             /* a line through the middle of the box, not both slopes */
+             30 + 0.25 * 22.5 + 0.5 * 27.5, 0.75, 0};
 
         t->target.kind = kind;
         value = loss(t, NULL);
@@ -268,8 +272,10 @@ static int large_boxes(void)
     nb_context *ctx = renders_context(1);
     nb_scene scene = scenes_base();
     nb_array out = nb_array_f64(image, SIDE, SIDE), y = nb_array_f64(observed, SIDE, SIDE);
-    const nb_target target = {
-        .kind = NB_POISSON, .observed = &y, .background = NB_PLANES, .saturation = 400};
+    const nb_target target = {.kind = NB_POISSON,
+                              .observed = &y,
+                              .background = NB_PLANES,
+                              .saturation = 400};
     nb_simulator *sim;
     double planes[3], value, slope = 0, across = 0, down = 0, size = 0;
 

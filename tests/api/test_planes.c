@@ -23,9 +23,9 @@ enum { FAST = 40, SLOW = 37, PIXELS = FAST * SLOW, MOST = 48, BOXES = 9 };
 
 /* Two overlap, one is a pixel, one a row, one a column, one ends with the detector, one is
  * inside another that comes first and so has no pixel; the last two hold few photons. */
-static const int boxes[BOXES][4] = {
-    {2, 14, 3, 15},  {10, 22, 9, 21}, {30, 31, 5, 6},  {25, 37, 19, 20}, {24, 25, 22, 33},
-    {28, 40, 24, 37}, {4, 6, 5, 7},    {0, 12, 20, 32}, {26, 38, 7, 18}};
+static const int boxes[BOXES][4] = {{2, 14, 3, 15},   {10, 22, 9, 21},  {30, 31, 5, 6},
+                                    {25, 37, 19, 20}, {24, 25, 22, 33}, {28, 40, 24, 37},
+                                    {4, 6, 5, 7},     {0, 12, 20, 32},  {26, 38, 7, 18}};
 
 static const int kinds[] = {NB_GAUSSIAN, NB_POISSON, NB_POISSON_READOUT, NB_HUBER};
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -198,8 +198,15 @@ static void check_planes(struct subject *t, const char *name, const nb_target *t
 
         worst_add(&losses, hand_loss(&t->hand, b, p), least, fabs(least) + 1);
         for (int k = 0; k < 3; k++)
-            worst_add(&terms, p[k] * (k == 1 ? width : k == 2 ? height : 1),
-                      by_hand[3 * b + k] * (k == 1 ? width : k == 2 ? height : 1),
+            worst_add(&terms,
+                      p[k]
+                          * (k == 1   ? width
+                             : k == 2 ? height
+                                      : 1),
+                      by_hand[3 * b + k]
+                          * (k == 1   ? width
+                             : k == 2 ? height
+                                      : 1),
                       tall + 1);
         sum += least;
         size += fabs(least);

@@ -118,8 +118,9 @@ static nb_status planes(void)
     enum { MOST = 800 };
     static const int box[2][4] = {{0, 3, 0, 4}, {1, 4, 1, 4}};
     static double normal_of[MOST], coupling[4 * MOST];
-    const nb_target target = {
-        .observed = &bar, .kind = NB_POISSON, .background = NB_PLANES};
+    const nb_target target = {.observed = &bar,
+                              .kind = NB_POISSON,
+                              .background = NB_PLANES};
     nb_normal normal = {.diagonal = normal_of, .gradient = normal_of, .coupling = coupling};
     nb_scene scene = drawn.scene;
     nb_simulator *boxed_sim;

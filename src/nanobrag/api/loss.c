@@ -1,14 +1,14 @@
 /*
- * api/loss.c - nb_loss(), nb_planes() and nb_jtj(), for fitting: the stages of simulator.c, followed by
- * a loss.
+ * api/loss.c - nb_loss(), nb_planes() and nb_jtj(), for fitting: the stages of simulator.c,
+ * followed by a loss.
  *
  *   x -> scene -> frame -> photons -> loss
  *
  * The gradient alone is one adjoint, in which the photons of each tile turn into cotangents
  * as soon as they are known (kernels/derivatives/adjoint.c). A normal matrix is summed from
- * the rows of the Jacobian of each tile (kernels/derivatives/normal.c). Only a point spread,
- * the adjoint of NB_SPOTS and planes of background (kernels/planes/planes.h) need the whole
- * image before the backward pass.
+ * the rows of the Jacobian of each tile (kernels/derivatives/normal.c). Only a point
+ * spread, the adjoint of NB_SPOTS and planes of background (kernels/planes/planes.h) need
+ * the whole image before the backward pass.
  *
  * SPDX-License-Identifier: MIT
  */

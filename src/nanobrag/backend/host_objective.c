@@ -78,8 +78,8 @@ static double row_of_planes(const void *user, size_t first, int n, const double 
     const struct host_objective *of = user;
 
     (void)photons;
-    planes_row(of->planes, (int)(first / of->nfast), (int)(first % of->nfast), n,
-               bar, weight);
+    planes_row(of->planes, (int)(first / of->nfast), (int)(first % of->nfast), n, bar,
+               weight);
     return 0;
 }
 

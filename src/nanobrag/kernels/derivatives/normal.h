@@ -35,7 +35,8 @@ void normal_take(struct arena *arena, const struct jacobian_sizes *n,
 struct normal_run {
     const struct objective *objective;
     const struct normal_work *work;
-    const struct planes *planes; /* to be eliminated (kernels/planes/planes.h); NULL: none */
+    const struct planes
+        *planes; /* to be eliminated (kernels/planes/planes.h); NULL: none */
     int coupling; /* 1: the coupling block is computed too, which costs the most */
 };
 

@@ -218,8 +218,9 @@ void planes_add_tile(const struct planes *planes, int chunk,
         if (!weigh_plane(planes, tile, c->piece[i].box, &weighted)) continue;
         for (int k = 0; k < PLANE_TERMS; k++)
             for (size_t d = 0; d < c->tangents; d++)
-                sums[(size_t)k * c->tangents + d] += adjoint_kernels->product(
-                    n, weighted.term[k], jacobian->change + d * TILE_PIXELS);
+                sums[(size_t)k * c->tangents + d] +=
+                    adjoint_kernels->product(n, weighted.term[k],
+                                             jacobian->change + d * TILE_PIXELS);
         if (jacobian->columns)
             add_factors(planes, chunk, c->piece + i, adjoint_kernels, jacobian, &weighted);
     }
@@ -347,8 +348,8 @@ static void pass_over(const struct planes *planes, int number, const int rectang
         for (int f = box[0]; planes_stretch(planes->window, s, f, box[1], &t); f = t.end)
             for (int i = t.f; i < t.end; i++) {
                 const size_t place = t.place + (size_t)(i - t.f);
-                const size_t at = (size_t)(s - rectangle[2]) * width
-                                  + (size_t)(i - rectangle[0]);
+                const size_t at =
+                    (size_t)(s - rectangle[2]) * width + (size_t)(i - rectangle[0]);
                 const double p[] = {1, plane_across(box[0], box[1], i),
                                     plane_across(box[2], box[3], s)};
 

@@ -363,8 +363,8 @@ static int search(const struct box_at_work *w, const double *to, double *at,
     for (int k = 0; k < PLANE_TERMS; k++) step[k] = to[k] - at[k];
     down = -along(loss->model.slope, step);
     /* else it is the rounding of the slopes */
-    if (!(down > 4 * DBL_EPSILON * loss->size
-                     * (fabs(step[0]) + fabs(step[1]) + fabs(step[2]))))
+    if (!(down
+          > 4 * DBL_EPSILON * loss->size * (fabs(step[0]) + fabs(step[1]) + fabs(step[2]))))
         return 0;
     part = part_of_step(w, at, step);
     for (int i = 0; i < MOST_HALVINGS; i++, part /= 2) {
@@ -399,7 +399,8 @@ static int find_plane(struct box_at_work *w)
     w->level = survey.weight > 0 ? survey.observed / survey.weight : 0;
     if (out->fault != PLANE_FITS || !w->kept[0]) return 0;
     if (w->target->model.kind == PHYS_LOSS_POISSON && !(w->level > 0)) {
-        w->kept[0] = w->kept[1] = w->kept[2] = 0; /* no photon: every plane is worse than 0 */
+        w->kept[0] = w->kept[1] = w->kept[2] =
+            0; /* no photon: every plane is worse than 0 */
         return 0;
     }
     guess(w, out->at);
@@ -420,7 +421,8 @@ static void write_row(const struct box_at_work *w, int s, int f, int n, size_t p
 {
     const struct planes *planes = w->planes;
     const int *box = planes->box[w->number], *owner = planes->owner + place;
-    const double v = plane_across(box[2], box[3], s), *computed = photons_at(w, s, f, place);
+    const double v = plane_across(box[2], box[3], s),
+                 *computed = photons_at(w, s, f, place);
     double observed[TILE_FAST], share[TILE_FAST], photons[TILE_FAST], plane[TILE_FAST];
     double slope[TILE_FAST], curvature[TILE_FAST], u[TILE_FAST], c0 = 0, cu = 0, cuu = 0;
     double(*h)[PLANE_TERMS] = sum->curvature;
@@ -432,8 +434,8 @@ static void write_row(const struct box_at_work *w, int s, int f, int n, size_t p
         photons[i] = computed[i] + plane[i];
         if (owner[i] != w->number) share[i] = 0;
     }
-    w->out->value += w->target->loss(&w->target->model, n, photons, observed, share, slope,
-                                     curvature);
+    w->out->value +=
+        w->target->loss(&w->target->model, n, photons, observed, share, slope, curvature);
     for (int i = 0; i < n; i++) {
         /* on the face of a plane that is 0 here, the pixel does not change */
         const double c = w->positive && plane[i] == 0 ? 0 : curvature[i];

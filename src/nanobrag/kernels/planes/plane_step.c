@@ -82,7 +82,7 @@ static int solve(int n, double m[PLANE_TERMS][PLANE_TERMS], const double *right,
 /* Sets `to` to the sum of the free directions of a face whose product with the curvature
  * equals `right` along each of them. Returns how many directions have no curvature. */
 static int solve_on(const struct plane_model *model, const struct face *face,
-                     const double *right, double *to)
+                    const double *right, double *to)
 {
     double m[PLANE_TERMS][PLANE_TERMS], r[PLANE_TERMS], z[PLANE_TERMS];
     const double *direction[PLANE_TERMS];

@@ -34,7 +34,8 @@ static void draw(const struct planes *planes, int number)
     for (int s = box[2]; s < box[3]; s++)
         for (int f = box[0]; planes_stretch(w, s, f, box[1], &t); f = t.end)
             for (int i = t.f; i < t.end; i++)
-                if (window_shows(w, s, i)) planes->owner[t.place + (size_t)(i - t.f)] = number;
+                if (window_shows(w, s, i))
+                    planes->owner[t.place + (size_t)(i - t.f)] = number;
 }
 
 void planes_draw(struct planes *planes, const int *box)
