@@ -348,13 +348,14 @@ enum nb_loss_kind { NB_GAUSSIAN, NB_POISSON, NB_POISSON_READOUT, NB_HUBER, NB_CA
  * their box; where only such planes would be better, they are 0 in a corner, along an edge
  * or everywhere. Planes of NB_GAUSSIAN and NB_HUBER may have any sign. NB_CAUCHY may have
  * several minima and has no planes. That of NB_POISSON_READOUT is the first one downhill
- * from a plane of least squares; there is no other where all pixels have
- * 2 (y + gain sigma_readout^2)^2 > v, because the loss then is convex.
+ * from a plane of least squares; there is no other where no pixel is saturated and all
+ * have 2 (y + gain sigma_readout^2)^2 > v, because the loss then is convex.
  *
- * Masked pixels, those outside the ROI and those of weight 0 do not count. A term that the
- * other pixels, without the saturated ones, leave open is 0: b if they lie in one column, c
- * if they lie in one row, c if they lie along another line, both for a single pixel, and
- * all three if there is none.
+ * Masked pixels, those outside the ROI and those of weight 0 do not count. What the others
+ * leave open is 0: all three terms if there is no pixel, and of the slopes, which saturated
+ * pixels do not decide on, b if the pixels lie in one column, c if they lie in one row or
+ * along another line, and both for a single pixel. If all are saturated, a is as large as
+ * they demand, and the loss of the box is 0.
  */
 enum nb_background_kind { NB_PLANES = 1 };
 

@@ -95,7 +95,7 @@ double hand_pixel(const struct hand_scene *h, int s, int f, double photons, doub
 /* Terms that the unsaturated pixels determine, by making 1, u, v orthogonal. */
 static void keep(struct in_box *in)
 {
-    real *column = calloc((size_t)(3 * in->n + 1), sizeof *column);
+    real *column = calloc(3 * (size_t)in->n + 1, sizeof *column);
 
     if (!column) abort();
     for (int k = 0; k < 3; k++) {
@@ -119,6 +119,7 @@ static void keep(struct in_box *in)
         for (int i = 0; i < in->n; i++) left += c[i] * c[i];
         in->kept[k] = left > 1e-14L * size;
     }
+    in->kept[0] = in->n > 0;
     free(column);
 }
 
@@ -127,7 +128,7 @@ static struct in_box open_box(const struct hand_scene *h, int box)
     const int *b = h->box[box], width = b[1] - b[0] - 1, height = b[3] - b[2] - 1;
     struct in_box in = {.h = h, .positive = is_positive(h)};
 
-    in.pixel = calloc((size_t)((width + 1) * (height + 1)), sizeof *in.pixel);
+    in.pixel = calloc((size_t)(width + 1) * (size_t)(height + 1), sizeof *in.pixel);
     if (!in.pixel) abort();
     for (int s = b[2]; s < b[3]; s++)
         for (int f = b[0]; f < b[1]; f++) {
@@ -226,24 +227,47 @@ static void descend(const struct in_box *in, real *x)
     }
 }
 
+/* The level of a box with saturated pixels alone, by golden sections. */
+static real find_level(const struct in_box *in)
+{
+    const real golden = 0.61803398874989484820L;
+    real low = 0, high = 0;
+
+    for (int i = 0; i < in->n; i++)
+        high = fmaxl(high, in->h->target.saturation - in->pixel[i].photons);
+    for (int i = 0; i < 100; i++) {
+        const real a[3] = {high - golden * (high - low)},
+                   b[3] = {low + golden * (high - low)};
+
+        if (value_of(in, a, NULL, NULL) < value_of(in, b, NULL, NULL))
+            high = b[0];
+        else
+            low = a[0];
+    }
+    return (low + high) / 2;
+}
+
 double hand_least(const struct hand_scene *h, int box, double *plane)
 {
     const int *b = h->box[box], width = b[1] - b[0] - 1, height = b[3] - b[2] - 1;
     struct in_box in = open_box(h, box);
     real x[3] = {0}, mean = 0, size;
+    int full = 0;
 
+    for (int i = 0; i < in.n; i++) full += in.pixel[i].full;
     for (int i = 0; i < in.n; i++) mean += fabsl(in.pixel[i].y - in.pixel[i].photons);
     if (in.n > 0) mean /= in.n;
     size = mean * in.n;
     if (in.kept[0]) x[0] = in.positive ? mean + 1 : 0;
     in.barrier = in.positive && in.kept[0] ? size + 1 : 0;
-    while (in.kept[0]) {
+    while (in.kept[0] && full < in.n) {
         descend(&in, x);
         if (!(in.barrier > 1e-15L)) break;
         in.barrier /= 4;
     }
     in.barrier = 0;
     in.positive = 0;
+    if (full > 0 && full == in.n) x[0] = find_level(&in);
     plane[0] = (double)x[0];
     plane[1] = width ? (double)(2 * x[1] / width) : 0;
     plane[2] = height ? (double)(2 * x[2] / height) : 0;
@@ -333,7 +357,7 @@ void hand_orthogonal(const struct hand_scene *h, const double *planes, size_t n,
 {
     const int pixels = h->nfast * h->nslow;
     double *root = calloc((size_t)pixels, sizeof *root);
-    real *p = calloc((size_t)(3 * pixels), sizeof *p);
+    real *p = calloc(3 * (size_t)pixels, sizeof *p);
 
     if (!root || !p) abort();
     for (int b = 0; b < h->nbox; b++) {
@@ -342,7 +366,7 @@ void hand_orthogonal(const struct hand_scene *h, const double *planes, size_t n,
         real free_of[3][3];
         const int nfree = free_directions(h, b, planes + 3 * b, free_of);
 
-        memset(p, 0, (size_t)(3 * pixels) * sizeof *p);
+        memset(p, 0, 3 * (size_t)pixels * sizeof *p);
         for (int s = box[2]; s < box[3]; s++)
             for (int f = box[0]; f < box[1]; f++) {
                 const int at = s * h->nfast + f;

@@ -26,7 +26,7 @@ static const double beyond_huber = 1e-2;
 /* What a box tells before its planes are sought. */
 struct survey {
     double n, u, v, uu, uv, vv; /* sums over pixels that are not saturated */
-    double weight, observed; /* sums of w, and of w y, over all */
+    double all, weight, observed; /* sums of 1, w and w y over all */
 };
 
 /* The loss of a box at a plane. */
@@ -304,6 +304,7 @@ static struct survey survey_box(const struct box_at_work *w)
         for (int i = 0; i < p->n; i++) {
             const double u = p->u[i], v = p->v[i];
 
+            s.all++;
             s.weight += p->share[i];
             s.observed += p->share[i] * p->observed[i];
             if (p->observed[i] >= w->target->model.saturation) continue;
@@ -314,14 +315,14 @@ static struct survey survey_box(const struct box_at_work *w)
     return s;
 }
 
-/* Keeps the terms that the unsaturated pixels determine, a before b before c. */
+/* Keeps a, and the slopes that the unsaturated pixels determine, b before c. */
 static void keep_terms(struct box_at_work *w, const struct survey *s)
 {
     const double n = s->n > 0 ? s->n : 1, least = 1e-12 * n;
     const double uu = s->uu - s->u * s->u / n, uv = s->uv - s->u * s->v / n;
     const double vv = s->vv - s->v * s->v / n;
 
-    w->kept[0] = s->n > 0;
+    w->kept[0] = s->all > 0;
     w->kept[1] = uu > least;
     w->kept[2] = vv - (w->kept[1] ? uv * uv / uu : 0) > least;
 }
@@ -342,9 +343,10 @@ static void guess(const struct box_at_work *w, double *at)
     find_loss(&copy, zero, &loss);
     (void)plane_step(&loss.model, zero, at);
     if (!w->positive || at[0] - fabs(at[1]) - fabs(at[2]) > 0.1 * w->level) return;
-    at[0] = fmax(-loss.model.slope[0] / loss.model.curvature[0][0], 0.1 * w->level);
+    at[0] = at[1] = at[2] = 0;
+    if (loss.model.curvature[0][0] > 0)
+        at[0] = fmax(-loss.model.slope[0] / loss.model.curvature[0][0], 0.1 * w->level);
     if (!(at[0] > 0)) at[0] = 0;
-    at[1] = at[2] = 0;
 }
 
 /* ---- Newton's method ---- */
@@ -367,7 +369,7 @@ static int search(const struct box_at_work *w, const double *to, double *at,
           > 4 * DBL_EPSILON * loss->size * (fabs(step[0]) + fabs(step[1]) + fabs(step[2]))))
         return 0;
     part = part_of_step(w, at, step);
-    for (int i = 0; i < MOST_HALVINGS; i++, part /= 2) {
+    for (int i = 0; i < MOST_HALVINGS; i++) {
         double trial[PLANE_TERMS];
         struct box_loss there;
 
@@ -381,6 +383,7 @@ static int search(const struct box_at_work *w, const double *to, double *at,
             *loss = there;
             return 1;
         }
+        part /= 2;
     }
     return 0;
 }
