@@ -114,6 +114,34 @@ static nb_status loss(void)
     return nb_loss(sim, NULL, &target, &value, &normal);
 }
 
+/* Planes in boxes of a simulator of its own, with structure factors that are few enough. */
+static nb_status planes(void)
+{
+    enum { MOST = 800 };
+    static const int box[2][4] = {{0, 3, 0, 4}, {1, 4, 1, 4}};
+    static double normal_of[MOST], coupling[4 * MOST];
+    const nb_target target = {.observed = &bar,
+                              .kind = NB_POISSON,
+                              .background = NB_PLANES};
+    nb_normal normal = {.diagonal = normal_of, .gradient = normal_of, .coupling = coupling};
+    nb_scene scene = drawn.scene;
+    nb_simulator *boxed_sim;
+    double found[6];
+    nb_status status;
+
+    memset(scene.detector.roi, 0, sizeof scene.detector.roi);
+    scene.detector.box = box[0];
+    scene.detector.nbox = 2;
+    status = nb_simulator_create(own, &scene, drawn.hkl ? "misset F[*]" : "misset", NULL,
+                                 &boxed_sim);
+    if (status != NB_OK) return status;
+    if (nb_nparam(boxed_sim) > MOST) abort();
+    status = nb_planes(boxed_sim, NULL, &target, found);
+    if (status == NB_OK) status = nb_loss(boxed_sim, NULL, &target, &value, &normal);
+    nb_simulator_free(boxed_sim);
+    return status;
+}
+
 /* Make a fit of two shots of the scene, and call. */
 static nb_status fitted(nb_status (*call)(nb_fit *))
 {
@@ -465,6 +493,7 @@ static const struct call {
              {"nb_vjp", vjp, 1},
              {"nb_jtj", jtj, 1},
              {"nb_loss", loss, 1},
+             {"nb_planes", planes, 0},
              {"nb_fit_create", fit_made, 0},
              {"nb_fit_run", fit_run, 0},
              {"nb_fit_evaluate", fit_evaluated, 0},
