@@ -60,6 +60,12 @@ if(NANOBRAG_NLOPT)
 endif()
 nanobrag_package(NLOPT NLOPT_FOUND "fits of more than 200 parameters" "libnlopt-dev")
 
+if(NANOBRAG_MPI)
+  set(MPI_CXX_SKIP_MPICXX ON)
+  find_package(MPI QUIET COMPONENTS C)
+endif()
+nanobrag_package(MPI MPI_C_FOUND "nanobrag_mpi (fits by several processes)" "libopenmpi-dev")
+
 if(NANOBRAG_GEMMI)
   find_package(GEMMI QUIET)
 endif()

@@ -3,7 +3,7 @@
 #
 #   scripts/setup.sh            compilers, CMake, Ninja, FFTW, cJSON, libpng, LAPACK,
 #                               NLopt, gemmi
-#   scripts/setup.sh --tests    and what the tests need
+#   scripts/setup.sh --tests    and what the tests need, MPI among it
 #   scripts/setup.sh --dev      and what .ci/run needs
 #   scripts/setup.sh --dials    and DIALS, for the closed loop (about 2 GB)
 #   scripts/setup.sh --minimal  only what the build cannot do without
@@ -65,6 +65,8 @@ fi
 if [ $tests = 1 ]; then
     [ $libraries = 1 ] || command_of g++ g++
     command_of pkg-config pkg-config
+    [ $libraries = 0 ] || command_of mpicc libopenmpi-dev
+    [ $libraries = 0 ] || command_of mpirun openmpi-bin
 fi
 if [ $dev = 1 ]; then
     command_of clang clang

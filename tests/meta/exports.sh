@@ -5,7 +5,8 @@ set -eu
 headers=${NANOBRAG_SOURCE:?}/include/nanobrag
 
 # the word before the first parenthesis of a declaration that begins with NB_API
-cat "$headers"/*.h | tr '\n' ' ' | grep -oE 'NB_API [^;{#]*;' \
+# mpi.h is that of another library
+find "$headers" -name '*.h' ! -name mpi.h -exec cat {} + | tr '\n' ' ' | grep -oE 'NB_API [^;{#]*;' \
     | sed 's/ *(.*//; s/.*[ *]//' | sort -u > declared
 [ -s declared ]
 

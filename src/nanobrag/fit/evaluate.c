@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ struct evaluation {
     nb_context_options before; /* the handlers of the fit's context */
     atomic_size_t next, done;
     atomic_int stop; /* 1: nothing more is begun */
+    pthread_mutex_t lock; /* of what follows, of sums and of the log */
     nb_status status; /* the first that ends an evaluation, and its message */
     char message[CONTEXT_MESSAGE];
 };
@@ -49,10 +51,11 @@ static int ask(void *user, double fraction)
 
 static void pass_line_on(void *user, int level, const char *topic, const char *line)
 {
-    const struct evaluation *e = user;
+    struct evaluation *e = user;
 
-#pragma omp critical(fit_log)
+    (void)pthread_mutex_lock(&e->lock);
     e->before.log(e->before.user, level, topic, line);
+    (void)pthread_mutex_unlock(&e->lock);
 }
 
 static nb_context_options handlers(struct evaluation *e, nb_context_options options)
@@ -79,11 +82,10 @@ static void note_failure(struct evaluation *e, const struct fit_worker *w, size_
     free(*message);
     *message = strdup(w->ctx->message);
     if (!is_final(status)) return;
-#pragma omp critical(fit_failure)
-    {
-        e->status = status;
-        memcpy(e->message, w->ctx->message, sizeof e->message);
-    }
+    (void)pthread_mutex_lock(&e->lock);
+    e->status = status;
+    memcpy(e->message, w->ctx->message, sizeof e->message);
+    (void)pthread_mutex_unlock(&e->lock);
     atomic_store(&e->stop, 1);
 }
 
@@ -109,8 +111,9 @@ static void evaluate_one(struct evaluation *e, struct fit_worker *w, size_t shot
     e->point->status[shot] = is_wanted ? (unsigned char)status : FIT_SKIPPED;
     memcpy(e->point->own + shot * fit->at.own_end, w->own,
            fit->at.own_end * sizeof *w->own);
-#pragma omp critical(fit_sums)
+    (void)pthread_mutex_lock(&e->lock);
     has_memory = sums_add(e->sums, 0, shot, w->sum);
+    (void)pthread_mutex_unlock(&e->lock);
     if (!has_memory) note_failure(e, w, shot, fail_memory(w->ctx, "the sums of a fit"));
     atomic_fetch_add(&e->done, 1);
 }
@@ -154,7 +157,9 @@ nb_status fit_evaluate_shots(nb_fit *fit, const double *x, size_t first, size_t 
     atomic_init(&e.next, 0);
     atomic_init(&e.done, 0);
     atomic_init(&e.stop, 0);
+    (void)pthread_mutex_init(&e.lock, NULL);
     work_on_all(&e);
+    (void)pthread_mutex_destroy(&e.lock);
     if (e.status == NB_OK && atomic_load(&fit->cancelled)) e.status = NB_ERR_CANCELLED;
     if (e.status == NB_ERR_CANCELLED) {
         atomic_store(&fit->cancelled, 0);

@@ -13,6 +13,7 @@
 #ifndef NB_FIT_FIT_H
 #define NB_FIT_FIT_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -221,7 +222,7 @@ struct nb_fit {
     struct fit_result_memory *result;
     nb_misfit *misfit; /* of boxes */
     atomic_int cancelled;
-    atomic_flag loading;
+    pthread_mutex_t loading; /* held while load or unload runs */
 };
 
 /* ---- make.c ---- */

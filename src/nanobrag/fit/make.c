@@ -303,19 +303,31 @@ static nb_status name_shot(nb_fit *fit, size_t shot, const nb_shot *loaded)
     return fit->name[shot] ? NB_OK : fail_memory(fit->ctx, "the name of a shot");
 }
 
-static nb_status start_shot(nb_fit *fit, size_t shot)
+/* Takes the name and the start of a shot that is in memory. */
+static nb_status start_loaded(nb_fit *fit, size_t shot, const nb_shot *loaded)
 {
-    nb_shot loaded;
-    const nb_status loading = fit_load(fit, fit->ctx, shot, &loaded);
-    nb_status status = name_shot(fit, shot, &loaded);
     char message[CONTEXT_MESSAGE];
+    nb_status status;
 
-    if (status != NB_OK || loading != NB_OK) return loading != NB_OK ? loading : status;
-    status = take_shot(fit, shot, &loaded);
-    fit_unload(fit, shot, &loaded);
+    NB_TRY(name_shot(fit, shot, loaded));
+    status = take_shot(fit, shot, loaded);
     if (status == NB_OK || fit->layout.nshot == 1) return status;
     memcpy(message, fit->ctx->message, sizeof message);
     return fail(fit->ctx, status, "%s: %.900s", fit->name[shot], message);
+}
+
+static nb_status start_shot(nb_fit *fit, size_t shot)
+{
+    nb_shot loaded;
+    nb_status status = fit_load(fit, fit->ctx, shot, &loaded);
+
+    if (status != NB_OK) {
+        NB_TRY(name_shot(fit, shot, &loaded));
+        return status;
+    }
+    status = start_loaded(fit, shot, &loaded);
+    fit_unload(fit, shot, &loaded);
+    return status;
 }
 
 /* Gives a shot that could not be loaded the parameters of another. */
@@ -328,8 +340,9 @@ static void copy_start(nb_fit *fit, size_t shot, size_t from)
                   (int64_t)shot);
 }
 
-/* A shot that cannot be loaded is left out, if there are others. */
-static nb_status start_all(nb_fit *fit)
+/* A shot that cannot be loaded is left out, if there are others. The first that could be is
+ * in memory. */
+static nb_status start_all(nb_fit *fit, size_t first, const nb_shot *loaded)
 {
     size_t good = SIZE_MAX;
     nb_status status = NB_OK;
@@ -337,7 +350,7 @@ static nb_status start_all(nb_fit *fit)
 
     fit->is_likelihood = fit->can_broaden = 1;
     for (size_t shot = 0; shot < fit->layout.nshot; shot++) {
-        status = start_shot(fit, shot);
+        status = shot == first ? start_loaded(fit, shot, loaded) : start_shot(fit, shot);
         if (status == NB_OK) {
             if (good == SIZE_MAX) good = shot;
             continue;
@@ -492,7 +505,7 @@ static nb_status copy_options(nb_fit *fit, const nb_shot *shot,
 }
 
 /* All that needs a shot to look at: the first that can be loaded. */
-static nb_status lay_out(nb_fit *fit, const nb_shot *shot, const char *shared)
+static nb_status lay_out(nb_fit *fit, size_t first, const nb_shot *shot, const char *shared)
 {
     NB_TRY(count_parameters(fit, shot, shared));
     NB_TRY(choose_method(fit));
@@ -502,7 +515,7 @@ static nb_status lay_out(nb_fit *fit, const nb_shot *shot, const char *shared)
     if (!arena_build(&fit->memory, list, fit)) return fail_memory(fit->ctx, "a fit");
     NB_TRY(sort_shared(fit, shot, shared));
     NB_TRY(make_solvers(fit));
-    NB_TRY(start_all(fit));
+    NB_TRY(start_all(fit, first, shot));
     for (size_t f = 0; f < fit->layout.nf; f++)
         fit->f_rms += pow(fit->start[fit->layout.f[f]], 2);
     fit->f_rms = sqrt(fit->f_rms / fmax((double)fit->layout.nf, 1));
@@ -526,7 +539,7 @@ static nb_status fill(nb_fit *fit, const nb_shot *shot, const nb_fit_options *op
            && (status = fit_load(fit, fit->ctx, first, &loaded)) != NB_OK)
         first++;
     NB_TRY(status);
-    status = lay_out(fit, &loaded, shared);
+    status = lay_out(fit, first, &loaded, shared);
     fit_unload(fit, first, &loaded);
     NB_TRY(status);
     for (size_t i = 0; i < options->nrestraint; i++)
@@ -562,7 +575,7 @@ nb_status fit_create(nb_context *ctx, int64_t nshot, const nb_shot *shot,
     fit->is_expected = is_expected;
     fit->layout.nshot = (size_t)nshot;
     atomic_init(&fit->cancelled, 0);
-    atomic_flag_clear(&fit->loading);
+    (void)pthread_mutex_init(&fit->loading, NULL);
     status = fill(fit, shot, options);
     if (status == NB_OK)
         *out = fit;
@@ -591,5 +604,6 @@ void nb_fit_free(nb_fit *fit)
     free(fit->worker);
     free(fit->shot);
     free(fit->names);
+    (void)pthread_mutex_destroy(&fit->loading);
     free(fit);
 }

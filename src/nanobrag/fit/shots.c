@@ -24,10 +24,9 @@ nb_status fit_load(nb_fit *fit, nb_context *ctx, size_t shot, nb_shot *out)
         *out = fit->shot[shot];
         return NB_OK;
     }
-    while (atomic_flag_test_and_set(&fit->loading)) {
-    }
+    (void)pthread_mutex_lock(&fit->loading);
     status = fit->options.load(fit->options.user, (int64_t)shot, out);
-    atomic_flag_clear(&fit->loading);
+    (void)pthread_mutex_unlock(&fit->loading);
     if (status != NB_OK)
         return fail(ctx, status, "shot %zu could not be loaded: %s", shot,
                     nb_status_text(status));
@@ -37,10 +36,9 @@ nb_status fit_load(nb_fit *fit, nb_context *ctx, size_t shot, nb_shot *out)
 void fit_unload(nb_fit *fit, size_t shot, nb_shot *loaded)
 {
     if (!fit->options.load || !fit->options.unload) return;
-    while (atomic_flag_test_and_set(&fit->loading)) {
-    }
+    (void)pthread_mutex_lock(&fit->loading);
     fit->options.unload(fit->options.user, (int64_t)shot, loaded);
-    atomic_flag_clear(&fit->loading);
+    (void)pthread_mutex_unlock(&fit->loading);
 }
 
 /* Sets a scene whose spots are at least so broad. */

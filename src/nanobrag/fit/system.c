@@ -24,6 +24,8 @@ static const double free_below = 1e-12;
 /* A parameter with more than this of itself, squared, in a free direction is free. */
 static const double free_share = 1e-6;
 static const double correlated_above = 0.95;
+/* Of the largest element of a scaled gradient: smaller ones may be rounding. */
+static const double rounding = 1e-12;
 
 struct fit_solver {
     struct arena memory;
@@ -36,6 +38,7 @@ struct fit_solver {
     double *complement, *complement_values; /*                      (ns x ns), (ns) */
     double *along; /*                                              (max(ns, no)) */
     double *product; /* H step                                                     (n) */
+    double *target; /* a step beyond the bounds                                    (n) */
     double *work;
 };
 
@@ -55,6 +58,7 @@ static void list(struct arena *memory, void *user)
     s->complement_values = arena_take(memory, s->ns, sizeof *s->complement_values);
     s->along = arena_take(memory, most, sizeof *s->along);
     s->product = arena_take(memory, s->n, sizeof *s->product);
+    s->target = arena_take(memory, s->n, sizeof *s->target);
     s->work = arena_take(memory, eigen_work(most), sizeof *s->work);
 }
 
@@ -231,24 +235,112 @@ static void solve_step(struct fit_solver *s, const struct fit_system *system,
         if (!s->is_held[i]) step[i] = s->scale[i] * r[i];
 }
 
-/* Holds each parameter that the step would take out of its bounds, at the bound; without
- * `stops` only those that are there already. Returns 1 if there was one. */
+/* The limits of the step of a parameter: its bounds, or without `stops` only the one that
+ * it stands at. */
+struct limits {
+    double low, high;
+};
+
+static struct limits limits_of(const struct fit_bounds *bounds, int stops, size_t i)
+{
+    const double x = bounds->x[i], low = bounds->lower[i], high = bounds->upper[i];
+
+    return (struct limits){stops || x == low ? low - x : -INFINITY,
+                           stops || x == high ? high - x : INFINITY};
+}
+
+/* Holds each parameter that the step would take out of its limits, at the limit. Returns 1
+ * if there was one. */
 static int hold(struct fit_solver *s, const struct fit_bounds *bounds, int stops,
                 double *step)
 {
     int found = 0;
 
     for (size_t i = 0; i < s->n; i++) {
-        const double to = bounds->x[i] + step[i];
-        const double bound = to < bounds->lower[i] ? bounds->lower[i] : bounds->upper[i];
+        const struct limits limits = limits_of(bounds, stops, i);
 
-        if (s->is_held[i] || (to >= bounds->lower[i] && to <= bounds->upper[i])) continue;
-        if (!stops && bounds->x[i] != bound) continue;
-        step[i] = bound - bounds->x[i];
+        if (s->is_held[i] || (step[i] >= limits.low && step[i] <= limits.high)) continue;
+        step[i] = step[i] < limits.low ? limits.low : limits.high;
         s->is_held[i] = 1;
         found = 1;
     }
     return found;
+}
+
+/* Lets go of the parameter at a limit whose slope pulls it back the most. Returns 0 if
+ * there is none, so that no other step within the limits is better. */
+static int release(struct fit_solver *s, const struct fit_system *system,
+                   const struct fit_bounds *bounds, double damping, int stops,
+                   const double *step)
+{
+    double most = 0, size = 0;
+    size_t which = 0;
+
+    multiply(s, system, step, s->product);
+    for (size_t i = 0; i < s->n; i++) {
+        const struct limits limits = limits_of(bounds, stops, i);
+        const double slope = s->scale[i] * (system->gradient[i] + s->product[i])
+                             + (s->scale[i] > 0 ? damping * step[i] / s->scale[i] : 0);
+        const double back = step[i] == limits.low ? -slope : slope;
+
+        size = fmax(size, fabs(s->scale[i] * system->gradient[i]));
+        if (!s->is_held[i] || bounds->is_fixed[i] || !(limits.low < limits.high)
+            || !(back > most))
+            continue;
+        most = back;
+        which = i;
+    }
+    if (!(most > rounding * size)) return 0;
+    s->is_held[which] = 0;
+    return 1;
+}
+
+/* Moves the step towards a target until a limit is in the way, and holds it there. Returns
+ * 1 if there was one, else the step is the target. */
+static int approach(struct fit_solver *s, const struct fit_bounds *bounds, int stops,
+                    const double *target, double *step)
+{
+    double share = 1;
+    size_t which = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const struct limits limits = limits_of(bounds, stops, i);
+        const double limit = target[i] < limits.low ? limits.low : limits.high;
+
+        if (s->is_held[i] || (target[i] >= limits.low && target[i] <= limits.high))
+            continue;
+        if (!((limit - step[i]) / (target[i] - step[i]) < share)) continue;
+        share = fmax((limit - step[i]) / (target[i] - step[i]), 0);
+        which = i;
+    }
+    for (size_t i = 0; i < s->n; i++)
+        if (!s->is_held[i])
+            step[i] = share < 1 ? step[i] + share * (target[i] - step[i]) : target[i];
+    if (!(share < 1)) return 0;
+    step[which] = target[which] < step[which] ? limits_of(bounds, stops, which).low
+                                              : limits_of(bounds, stops, which).high;
+    s->is_held[which] = 1;
+    return 1;
+}
+
+/*
+ * The step that gains the most within the limits (active set; Nocedal & Wright, 16.5). All
+ * that the free step would take too far is held at once; where that was too much, one
+ * parameter after the other is let go, and each solution approached from the step before.
+ */
+static void step_within(struct fit_solver *s, const struct fit_system *system,
+                        const struct fit_bounds *bounds, double damping, int stops,
+                        double *step)
+{
+    const size_t rounds = 20 + 4 * s->n;
+
+    do solve_step(s, system, damping, step);
+    while (hold(s, bounds, stops, step));
+    for (size_t i = 0; i < rounds && release(s, system, bounds, damping, stops, step); i++)
+        do {
+            memcpy(s->target, step, s->n * sizeof *step);
+            solve_step(s, system, damping, s->target);
+        } while (approach(s, bounds, stops, s->target, step));
 }
 
 double solver_step(struct fit_solver *s, const struct fit_system *system,
@@ -260,8 +352,7 @@ double solver_step(struct fit_solver *s, const struct fit_system *system,
     memset(step, 0, s->n * sizeof *step);
     for (size_t i = 0; i < s->n; i++)
         s->is_held[i] = bounds->is_fixed[i] || s->scale[i] == 0;
-    do solve_step(s, system, damping, step);
-    while (hold(s, bounds, stops, step));
+    step_within(s, system, bounds, damping, stops, step);
     multiply(s, system, step, s->product);
     for (size_t i = 0; i < s->n; i++)
         gain -= (system->gradient[i] + s->product[i] / 2) * step[i];
