@@ -117,6 +117,13 @@ printf '[{"data": "n_001.img"}, {"data": "gone.img"}]' > shots.json
 run $still $off -fit $free -shots shots.json
 is "an image that is missing is left out" grep -q '^left out *shot 1' out
 
+# ---- boxes, with planes of background that the scene does not know ----
+inputs="n_001.img"
+run $still $off -water 0 -fit $free -data n_001.img -boxes auto:20:8 -planes -fitfile fit.json
+is "planes in boxes" [ "$code" -eq 0 ]
+cp work/fit.json .
+[ -z "$have_python" ] || is "within errors" within fit.json $truth
+
 # ---- restraints, and errors without data ----
 inputs="n_001.img"
 run $still $off -fit $free -data n_001.img -restrain mosaic=0.45..0.6
@@ -149,6 +156,7 @@ refuses 2 'NAME=CENTRE:SIGMA' $bad -fit scale -data n_001.img -restrain scale
 refuses 2 'every pixel .* saturated' $bad -fit scale -data n_001.img -pedestal 0 -saturation 1
 refuses 2 'not above the pedestal' $bad -fit scale -data n_001.img -saturation 1
 refuses 2 'NAME=FROM:TO:STEP' $bad -fit scale -fisher_scan distance=3
+refuses 2 'needs boxes' $bad -fit scale -data n_001.img -planes
 refuses 2 'needs the observed image' $bad -fit scale
 refuses 2 'needs -fit' $bad -data n_001.img
 refuses 2 'exclude each other' $bad -fit scale -data n_001.img -floatfile x.bin

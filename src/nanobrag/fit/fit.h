@@ -169,7 +169,7 @@ struct fit_worker { /* what a thread needs to evaluate shots */
 };
 
 /* Numbers by which a shot is told from another. */
-enum { IDENTITY_NUMBERS = 34 };
+enum { IDENTITY_NUMBERS = 35 };
 
 /* After nb_fit_read(): what is evaluated again first, in descending order. */
 enum { RELOAD_NOTHING, RELOAD_BEST, RELOAD_KEPT };
