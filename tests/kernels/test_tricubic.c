@@ -99,8 +99,7 @@ static struct results results_of(nb_context *ctx, const nb_scene *scene,
     double value;
 
     (void)setenv("NANOBRAG_ISA", way->isa ? way->isa : "", 1);
-    if (nb_simulator_create(ctx, scene, "F[*] default_f", &options, &sim) != NB_OK)
-        abort();
+    if (nb_simulator_create(ctx, scene, "F[*] default_f", &options, &sim) != NB_OK) abort();
     r.n = nb_nparam(sim);
     r.image = numbers(PIXELS), r.sum = numbers(r.n), r.loss = numbers(r.n);
     image = nb_array_f64(r.image, NSLOW, NFAST);
@@ -157,8 +156,7 @@ static int agree(const char *isa)
             const double image = precision == NB_SINGLE ? 1e-5 : 1e-12;
             const double slopes = precision == NB_SINGLE ? 3e-5 : 1e-12;
 
-            tap_note("%s, %s", scenes[i].name,
-                     precision == NB_SINGLE ? "float" : "double");
+            tap_note("%s, %s", scenes[i].name, precision == NB_SINGLE ? "float" : "double");
             check("image", found.image, truth.image, PIXELS, image);
             check("gradient of a sum", found.sum, truth.sum, truth.n, slopes);
             check("gradient of a loss", found.loss, truth.loss, truth.n, slopes);
