@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <locale.h>
 #include <exception>
+#include <locale.h>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -154,12 +154,12 @@ static_assert(gemmi::Op::DEN == GEMMI_SHIFT, "the unit of shifts");
 void set_crystal(const gemmi::UnitCell &cell, const gemmi::SpaceGroup *group,
                  const std::string &name, gemmi_crystal *out)
 {
-    const double numbers[6] = {cell.a,     cell.b,    cell.c,
-                               cell.alpha, cell.beta, cell.gamma};
+    const double numbers[6] = {cell.a, cell.b, cell.c, cell.alpha, cell.beta, cell.gamma};
 
     check_cell(cell);
     if (name.empty() && !group)
-        refuse("no space group; the file needs CRYST1, _symmetry or SYMINF as of a crystal");
+        refuse(
+            "no space group; the file needs CRYST1, _symmetry or SYMINF as of a crystal");
     if (!group) refuse("the space group '" + name.substr(0, 24) + "' is unknown");
     std::memcpy(out->cell, numbers, sizeof numbers);
     copy_line(group->xhm(), out->space_group, sizeof out->space_group);
@@ -193,7 +193,8 @@ gemmi::Structure parse_pdb(const char *bytes, size_t n, int *short_lines)
     } catch (const std::runtime_error &error) {
         if (!std::strstr(error.what(), "charge")) throw;
     }
-    /* Files older than 1996 have the name of the entry and a line number in columns 73-80. */
+    /* Files older than 1996 have the name of the entry and a line number in columns 73-80.
+     */
     options.max_line_length = 72;
     *short_lines = 1;
     return gemmi::read_pdb_from_memory(bytes, n, "", options);
@@ -212,8 +213,8 @@ void set_atom(const gemmi::Chain &chain, const gemmi::Residue &residue,
               const gemmi::Atom &atom, gemmi_atom *out)
 {
     const auto u = atom.aniso.elements_pdb();
-    std::string name = chain.name + ' ' + residue.name + ' ' + residue.seqid.str() + ' '
-                       + atom.name;
+    std::string name =
+        chain.name + ' ' + residue.name + ' ' + residue.seqid.str() + ' ' + atom.name;
 
     if (atom.altloc) name += std::string(" ") + atom.altloc;
     copy_line(name, out->name, sizeof out->name);
@@ -225,8 +226,9 @@ void set_atom(const gemmi::Chain &chain, const gemmi::Residue &residue,
     for (int i = 0; i < 6; i++) out->u[i] = u[i];
     out->element = atom.element.ordinal();
     if (out->element == 0 || !Table::has(atom.element.elem))
-        refuse("atom " + name + " is of an unknown element; its symbol belongs into columns "
-               "77-78 (PDB) or _atom_site.type_symbol");
+        refuse("atom " + name
+               + " is of an unknown element; its symbol belongs into columns "
+                 "77-78 (PDB) or _atom_site.type_symbol");
     for (double x : out->position)
         if (!(std::fabs(x) < 1e6))
             refuse("atom " + name + " has no position; expected coordinates in A");
@@ -332,8 +334,7 @@ std::string mate_of(const std::string &label)
         const size_t at = label.find(pair[0]);
 
         if (at != std::string::npos)
-            return label.substr(0, at) + pair[1]
-                   + label.substr(at + std::strlen(pair[0]));
+            return label.substr(0, at) + pair[1] + label.substr(at + std::strlen(pair[0]));
     }
     return "";
 }
@@ -388,7 +389,8 @@ void check_mtz_sizes(const char *bytes, size_t n, int64_t offset)
     bool has_size = false, has_end = false;
 
     if (offset < 21 || static_cast<uint64_t>(offset) > words)
-        refuse("the header of the MTZ lies outside of the file; the file is cut or damaged");
+        refuse(
+            "the header of the MTZ lies outside of the file; the file is cut or damaged");
     for (size_t at = 4 * static_cast<size_t>(offset - 1); at + 80 <= n; at += 80) {
         const std::string line(bytes + at, 80);
         const char *numbers = gemmi::Mtz::skip_word(line.c_str());
@@ -404,10 +406,11 @@ void check_mtz_sizes(const char *bytes, size_t n, int64_t offset)
             }
             if (value[2] > 0)
                 refuse("the MTZ is unmerged (it has batches); merge it first");
-            has_size = value[0] >= 3 && value[1] >= 0 && value[2] == 0 && value[0] < 10000
+            has_size = value[0] >= 3 && value[1] >= 1 && value[2] == 0 && value[0] < 10000
                        && static_cast<uint64_t>(value[1])
                               <= (words - 20) / static_cast<uint64_t>(value[0]);
-            if (!has_size) refuse("the MTZ has fewer reflections than its header says");
+            if (!has_size)
+                refuse("the MTZ has no reflections, or fewer than its header says");
         }
         if (line.compare(0, 4, "SYMI") == 0 || line.compare(0, 4, "NDIF") == 0) {
             const long long count = std::strtoll(numbers, nullptr, 10);
@@ -463,18 +466,21 @@ void read_mtz(const char *bytes, size_t n, const char *label, gemmi_reflections 
     for (size_t i = 0; i < out->n; i++) {
         const float pair[2] = {plus[i], minus[i]};
 
-        for (size_t k = 0; k < 3; k++)
-            out->hkl[3 * i + k] = whole_index(mtz.columns[k][i]);
+        for (size_t k = 0; k < 3; k++) out->hkl[3 * i + k] = whole_index(mtz.columns[k][i]);
         for (size_t k = 0; k < 2; k++)
-            out->f[2 * i + k] = std::isfinite(pair[k]) && pair[k] != mtz.valm ? pair[k] : NAN;
+            out->f[2 * i + k] =
+                std::isfinite(pair[k]) && pair[k] != mtz.valm ? pair[k] : NAN;
     }
 }
 
 void read_sf_cif(const char *bytes, size_t n, const char *label, gemmi_reflections *out)
 {
-    static const char *const known[] = {
-        "F_meas_au", "F_meas", "F_calc", "F_calc_au", "pdbx_F_calc_with_solvent",
-        "pdbx_F_plus"};
+    static const char *const known[] = {"F_meas_au",
+                                        "F_meas",
+                                        "F_calc",
+                                        "F_calc_au",
+                                        "pdbx_F_calc_with_solvent",
+                                        "pdbx_F_plus"};
     gemmi::cif::Document document = gemmi::cif::read_memory(bytes, n, "mmCIF");
 
     for (gemmi::cif::Block &one : document.blocks) {
@@ -497,8 +503,7 @@ void read_sf_cif(const char *bytes, size_t n, const char *label, gemmi_reflectio
                     &out->crystal);
         start_rows(plus.size(), out);
         for (size_t i = 0; i < out->n; i++) {
-            for (size_t k = 0; k < 3; k++)
-                out->hkl[3 * i + k] = whole_index(index[k][i]);
+            for (size_t k = 0; k < 3; k++) out->hkl[3 * i + k] = whole_index(index[k][i]);
             out->f[2 * i] = std::isfinite(plus[i]) ? plus[i] : NAN;
             out->f[2 * i + 1] = std::isfinite(minus[i]) ? minus[i] : NAN;
         }
@@ -530,9 +535,8 @@ nb_status gemmi_model_read(const char *bytes, size_t n, gemmi_model *out,
                            char why[GEMMI_WHY])
 {
     std::memset(out, 0, sizeof *out);
-    const nb_status status = guarded(why, [&] {
-        fill_model(parse_model(bytes, n, &out->short_lines), out);
-    });
+    const nb_status status =
+        guarded(why, [&] { fill_model(parse_model(bytes, n, &out->short_lines), out); });
 
     if (status != NB_OK) gemmi_model_free(out);
     return status;
@@ -595,13 +599,12 @@ nb_status gemmi_solvent_mask(const gemmi_model *from, double dmin, gemmi_mask *o
         cell.set(crystal.cell[0], crystal.cell[1], crystal.cell[2], crystal.cell[3],
                  crystal.cell[4], crystal.cell[5]);
         for (int i = 0; i < 3; i++) {
-            for (int k = 0; k < 3; k++)
-                fractional.mat[i][k] = from->fractional[3 * i + k];
+            for (int k = 0; k < 3; k++) fractional.mat[i][k] = from->fractional[3 * i + k];
             fractional.vec.at(i) = from->fractional[9 + i];
         }
         cell.set_matrices_from_fract(fractional);
-        grid.spacegroup = gemmi::find_spacegroup_by_name(crystal.space_group, cell.alpha,
-                                                         cell.gamma);
+        grid.spacegroup =
+            gemmi::find_spacegroup_by_name(crystal.space_group, cell.alpha, cell.gamma);
         grid.set_unit_cell(cell);
         grid.set_size_from_spacing(dmin / 3, true);
         for (size_t i = 0; i < from->natom; i++) {
@@ -655,7 +658,8 @@ nb_status gemmi_space_group(const char *name, const double cell[6], gemmi_crysta
     const nb_status status = guarded(why, [&] {
         const gemmi::UnitCell of(cell[0], cell[1], cell[2], cell[3], cell[4], cell[5]);
 
-        set_crystal(of, gemmi::find_spacegroup_by_name(name, of.alpha, of.gamma), name, out);
+        set_crystal(of, gemmi::find_spacegroup_by_name(name, of.alpha, of.gamma), name,
+                    out);
     });
 
     return status == NB_ERR_FORMAT ? NB_ERR_ARGUMENT : status;
@@ -663,8 +667,9 @@ nb_status gemmi_space_group(const char *name, const double cell[6], gemmi_crysta
 
 int gemmi_in_asymmetric_unit(const gemmi_crystal *crystal, const int hkl[3])
 {
-    const gemmi::SpaceGroup *group = gemmi::find_spacegroup_by_name(
-        crystal->space_group, crystal->cell[3], crystal->cell[5]);
+    const gemmi::SpaceGroup *group =
+        gemmi::find_spacegroup_by_name(crystal->space_group, crystal->cell[3],
+                                       crystal->cell[5]);
 
     return group && gemmi::ReciprocalAsu(group).is_in({{hkl[0], hkl[1], hkl[2]}});
 }
@@ -682,8 +687,8 @@ nb_status gemmi_mtz_make(const gemmi_mtz *from, char **bytes, size_t *n,
         mtz.title = from->title;
         mtz.cell.set(from->cell[0], from->cell[1], from->cell[2], from->cell[3],
                      from->cell[4], from->cell[5]);
-        mtz.spacegroup = gemmi::find_spacegroup_by_name(from->space_group, from->cell[3],
-                                                        from->cell[5]);
+        mtz.spacegroup =
+            gemmi::find_spacegroup_by_name(from->space_group, from->cell[3], from->cell[5]);
         mtz.add_base();
         mtz.add_dataset("nanobrag").wavelength = from->wavelength;
         for (int i = 0; i < from->ncolumn; i++)

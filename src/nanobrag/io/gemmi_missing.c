@@ -10,9 +10,10 @@
 
 static nb_status refuse(char why[GEMMI_WHY])
 {
-    (void)snprintf(why, GEMMI_WHY,
-                   "this build has no gemmi, which reads and writes models and MTZ; install "
-                   "it (Debian: gemmi-dev, tao-pegtl-dev) and build again");
+    (void)
+        snprintf(why, GEMMI_WHY,
+                 "this build has no gemmi, which reads and writes models and MTZ; install "
+                 "it (Debian: gemmi-dev, tao-pegtl-dev) and build again");
     return NB_ERR_UNSUPPORTED;
 }
 
