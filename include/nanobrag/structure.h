@@ -133,9 +133,9 @@ NB_API nb_status nb_structure_fcalc(nb_context *ctx, const nb_structure *structu
  *   bar_f              [in]      dL/d|F|, in the order of nb_hkl_reflections()  (n)
  *   bar_x              [in,out]  dL/dx, dL/dy, dL/dz, dL/dB, dL/d occupancy    (natom x 5)
  *
- * It is the derivative of what nb_structure_fcalc() computes: the reach of an atom's density
- * does not depend on x within 0.25 A and 1 A^2 of the file's numbers. Where F = 0, and the
- * modulus has no derivative, it is taken as 0. The solvent's mask is constant.
+ * It is the derivative of what nb_structure_fcalc() computes: the reach of an atom's
+ * density does not depend on x within 0.25 A and 1 A^2 of the file's numbers. Where F = 0,
+ * and the modulus has no derivative, it is taken as 0. The solvent's mask is constant.
  *
  * Errors: those of nb_structure_fcalc(); NB_ERR_ARGUMENT also for another list.
  */
@@ -158,10 +158,10 @@ NB_API nb_status nb_structure_jvp(nb_context *ctx, const nb_structure *structure
 /* ---- reflections with a space group ---- */
 
 /*
- * Read amplitudes from an MTZ, or from an mmCIF of reflections, which may be compressed, and
- * expand them by the space group of the file. Friedel mates are equal, except for columns
- * F(+) and F(-) (F_plus and F_minus), of which the first is named. Missing values are left
- * out.
+ * Read amplitudes from an MTZ, or from an mmCIF of reflections, which may be compressed,
+ * and expand them by the space group of the file. Friedel mates are equal, except for
+ * columns F(+) and F(-) (F_plus and F_minus), of which the first is named. Missing values
+ * are left out.
  *
  *   label    [in]   the column; NULL: the only one of type F, or F(+)
  *   crystal  [out]  cell and space group of the file; may be NULL

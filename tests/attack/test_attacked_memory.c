@@ -466,7 +466,8 @@ static nb_status write_mtz(void)
 {
     const nb_mtz mtz = {.cell = {30, 40, 50, 90, 90, 90}};
 
-    return reads_models() ? nb_mtz_write(own, in_folder("a.mtz"), &mtz, reflections) : NB_OK;
+    return reads_models() ? nb_mtz_write(own, in_folder("a.mtz"), &mtz, reflections)
+                          : NB_OK;
 }
 static nb_status read_mtz(void)
 {

@@ -20,7 +20,20 @@
 enum { LINE = 8000 };
 
 /* ---- the options ---- */
-enum kind { NONE, REAL, INT, SEED, WORD, INPUT, OUTPUT, TEXT, CELL, MISSET, DEPTH, ANOMALOUS };
+enum kind {
+    NONE,
+    REAL,
+    INT,
+    SEED,
+    WORD,
+    INPUT,
+    OUTPUT,
+    TEXT,
+    CELL,
+    MISSET,
+    DEPTH,
+    ANOMALOUS
+};
 static const struct row {
     const char *name;
     int min, max, kind;

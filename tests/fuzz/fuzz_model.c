@@ -1,6 +1,6 @@
 /*
- * fuzz_model.c - fuzzes the readers of models of atoms, PDB and mmCIF, compressed or not; of
- * a small one also its structure factors and their gradient.
+ * fuzz_model.c - fuzzes the readers of models of atoms, PDB and mmCIF, compressed or not;
+ * of a small one also its structure factors and their gradient.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -30,7 +30,8 @@ static void calculate(nb_context *ctx, const nb_structure *structure)
         (void)nb_hkl_reflections(list, NULL, f);
         for (size_t i = 0; i < n; i++) fuzz_require(isfinite(f[i]));
         fuzz_require(nb_structure_vjp(ctx, structure, &how, NULL, list, f, bar) == NB_OK);
-        for (size_t i = 0; i < sizeof bar / sizeof *bar; i++) fuzz_require(isfinite(bar[i]));
+        for (size_t i = 0; i < sizeof bar / sizeof *bar; i++)
+            fuzz_require(isfinite(bar[i]));
     }
     nb_hkl_free(list);
 }

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <complex>
 #include <exception>
-#include <iostream>
-
 #include <gemmi/cif.hpp>
 #include <gemmi/fprime.hpp>
 #include <gemmi/gz.hpp>
@@ -14,6 +12,7 @@
 #include <gemmi/pdb.hpp>
 #include <gemmi/sfcalc.hpp>
 #include <gemmi/solmask.hpp>
+#include <iostream>
 
 using Table = gemmi::IT92<double>;
 using Complex = std::complex<double>;
@@ -40,8 +39,10 @@ static Complex sum(const gemmi::Structure &structure, double wavelength,
         for (const gemmi::Residue &residue : chain.residues)
             for (const gemmi::Atom &atom : residue.atoms) {
                 const int z = atom.element.atomic_number();
-                const Complex wave = calculator.calculate_sf_from_atom_sf(
-                    structure.cell.fractionalize(atom.pos), atom, hkl, 1.0);
+                const Complex wave =
+                    calculator.calculate_sf_from_atom_sf(structure.cell.fractionalize(
+                                                             atom.pos),
+                                                         atom, hkl, 1.0);
                 Complex scattering = calculator.get_scattering_factor(atom.element);
 
                 if (wavelength > 0 && z > 2) {
@@ -102,8 +103,8 @@ int oracle_solvent(const char *path, double dmin, const double k_and_b[2], int n
                                      + hkl[i][2] * (double)point.w / grid.nw;
 
                 if (*point.value != 0)
-                    value += (double)*point.value
-                             * std::polar(1.0, 2 * gemmi::pi() * turns);
+                    value +=
+                        (double)*point.value * std::polar(1.0, 2 * gemmi::pi() * turns);
             }
             value *= each * k_and_b[0] * std::exp(-k_and_b[1] * stol2);
             f[i][0] = value.real();

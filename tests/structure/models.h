@@ -21,8 +21,8 @@ struct model {
 /* Model i; NULL past the end. Those of this repository come first. */
 const struct model *model_at(size_t i);
 
-/* The model of a name, which has to be one of this repository; ends the program if it cannot
- * be read. */
+/* The model of a name, which has to be one of this repository; ends the program if it
+ * cannot be read. */
 const struct model *model_named(const char *name);
 
 /* Returns 0 where its package is not installed. */

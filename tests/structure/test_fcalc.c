@@ -198,7 +198,8 @@ static double noise(uint64_t *state)
     return (double)(*state >> 11) / 4503599627370496.0 - 1;
 }
 
-/* Atoms far from the file, sharper and broader ones: the choice of grid and radii follows. */
+/* Atoms far from the file, sharper and broader ones: the choice of grid and radii follows.
+ */
 static int moved_atoms(void)
 {
     nb_structure *structure;
@@ -304,8 +305,7 @@ static int given_dispersion(void)
     static const double cell[6] = {11, 12, 13, 80, 95, 100};
     static const int hkl[3] = {1, -2, 3};
     const nb_anomalous given = {"c", -1.5, 2.25};
-    const nb_fcalc how = {
-        .dmin = 2, .wavelength = 1, .anomalous = &given, .nanomalous = 1};
+    const nb_fcalc how = {.dmin = 2, .wavelength = 1, .anomalous = &given, .nanomalous = 1};
     nb_status status;
     nb_structure *structure = model_of_text(ctx, text, &status);
     nb_hkl *list = model_list(ctx, structure, &how, NULL);
@@ -409,7 +409,8 @@ static int refusals(void)
     for (size_t i = 0; i < COUNT(wrong); i++)
         check_refused(nb_structure_fcalc(ctx, structure, &wrong[i].how, NULL, &list),
                       NB_ERR_ARGUMENT, wrong[i].part, "");
-    check_refused(nb_structure_fcalc(ctx, structure, &(nb_fcalc){.dmin = 1e-3}, NULL, &list),
+    check_refused(nb_structure_fcalc(ctx, structure, &(nb_fcalc){.dmin = 1e-3}, NULL,
+                                     &list),
                   NB_ERR_FORMAT, "raise dmin", "");
     how.anomalous = &unknown;
     check_refused(nb_structure_fcalc(ctx, structure, &how, NULL, &list), NB_ERR_ARGUMENT,

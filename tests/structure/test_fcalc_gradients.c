@@ -308,7 +308,8 @@ static double *gradient_by_pixels(const struct chain *c)
     tap_check(nb_nparam(sim) == c->s.n, "%zu free structure factors of %zu", nb_nparam(sim),
               c->s.n);
     check_ok(nb_vjp(sim, NULL, 1, &bar, bar_f), "nb_vjp");
-    check_ok(nb_structure_vjp(ctx, c->s.structure, &c->s.how, NULL, c->s.list, bar_f, bar_x),
+    check_ok(nb_structure_vjp(ctx, c->s.structure, &c->s.how, NULL, c->s.list, bar_f,
+                              bar_x),
              "nb_structure_vjp");
     nb_simulator_free(sim);
     free(bar_f);
@@ -320,9 +321,9 @@ static int pixels_to_atoms(void)
     static const size_t atoms[] = {1, 33, 60};
     static const double length[NB_ATOM_NUMBERS] = {0.2, 0.2, 0.2, 20, 1};
     static const double limit[NB_ATOM_NUMBERS] = {0.25, 0.25, 0.25, 1, 0};
-    struct chain c = {.scene = {.detector = {.nslow = SIDE, .nfast = SIDE, .pixel = 2,
-                                             .distance = 60},
-                                .beam = {.wavelength = 1.3}}};
+    struct chain c = {
+        .scene = {.detector = {.nslow = SIDE, .nfast = SIDE, .pixel = 2, .distance = 60},
+                  .beam = {.wavelength = 1.3}}};
     nb_crystal_info crystal;
     double *bar_x;
     uint64_t state = 21;

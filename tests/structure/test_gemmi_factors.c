@@ -38,8 +38,7 @@ static void sample(const nb_hkl *list, int hkl[SOME][3], double f[SOME][2])
 static void compare(const struct model *model, double wavelength, int method,
                     const char *how_named)
 {
-    const nb_fcalc how = {
-        .dmin = model->dmin, .wavelength = wavelength, .method = method};
+    const nb_fcalc how = {.dmin = model->dmin, .wavelength = wavelength, .method = method};
     nb_structure *structure = model_read(ctx, model);
     nb_hkl *list = model_list(ctx, structure, &how, NULL);
     static double f[SOME][2], truth[SOME][2];
@@ -47,8 +46,8 @@ static void compare(const struct model *model, double wavelength, int method,
     struct model_gap gap = {NAN, NAN};
 
     sample(list, hkl, f);
-    if (oracle_factors(model->path, model->columns, wavelength, SOME,
-                       (const int(*)[3])hkl, truth))
+    if (oracle_factors(model->path, model->columns, wavelength, SOME, (const int(*)[3])hkl,
+                       truth))
         gap = model_compare((const double(*)[2])f, (const double(*)[2])truth, SOME);
     tap_note("%s to %g A, wavelength %g, %s: %zu atoms, R %.2e, rms %.2e", model->name,
              model->dmin, wavelength, how_named, nb_structure_natom(structure), gap.r,

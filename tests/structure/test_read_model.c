@@ -1,5 +1,6 @@
 /*
- * test_read_model.c - models of atoms from PDB and mmCIF: what is read, and what is refused.
+ * test_read_model.c - models of atoms from PDB and mmCIF: what is read, and what is
+ * refused.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -30,7 +31,8 @@ static int model_2erl(void)
     double *x = malloc(nb_structure_natom(structure) * NB_ATOM_NUMBERS * sizeof *x);
 
     nb_structure_crystal(structure, &crystal);
-    for (int i = 0; i < 6; i++) check_number("number of the cell", crystal.cell[i], cell[i]);
+    for (int i = 0; i < 6; i++)
+        check_number("number of the cell", crystal.cell[i], cell[i]);
     tap_check(strcmp(crystal.space_group, "C 1 2 1") == 0 && crystal.noperator == 4,
               "space group '%s' of %d operators", crystal.space_group, crystal.noperator);
     tap_check(nb_structure_natom(structure) == 638, "%zu atoms",
@@ -41,8 +43,7 @@ static int model_2erl(void)
               "'%s' of element %s, anisotropic %d", atom.name, atom.element,
               atom.anisotropic);
     nb_structure_numbers(structure, x);
-    for (int k = 0; k < 3; k++)
-        check_number("coordinate in both", x[k], atom.position[k]);
+    for (int k = 0; k < 3; k++) check_number("coordinate in both", x[k], atom.position[k]);
     check_number("B in both", x[3], atom.b);
     check_number("occupancy in both", x[4], atom.occupancy);
     /* ANISOU of atom 1: U11, U22, U33 of the file */
@@ -93,7 +94,8 @@ static int old_columns(void)
 {
     static const char text[] =
         "CRYST1   40.000   50.000   60.000  90.00  90.00  90.00 P 21 21 21  4  9HPV 179\n"
-        "ATOM      1  CA  GLY A   7       1.000   2.000   3.000  1.00 20.00      9HPV 181\n";
+        "ATOM      1  CA  GLY A   7       1.000   2.000   3.000  1.00 20.00      9HPV "
+        "181\n";
     nb_atom atom;
 
     tap_check(atoms_of(text, &atom) == 1 && strcmp(atom.element, "C") == 0,
@@ -141,10 +143,10 @@ static int conformers(void)
 /* MTRIX that is not given moves the atom: x' = -x, y' = -y, z' = z + 10. */
 static int copies(void)
 {
-    static const char text[] = CRYST1
-        "MTRIX1   1 -1.000000  0.000000  0.000000        0.00000\n"
-        "MTRIX2   1  0.000000 -1.000000  0.000000        0.00000\n"
-        "MTRIX3   1  0.000000  0.000000  1.000000       10.00000\n" CARBON;
+    static const char text[] =
+        CRYST1 "MTRIX1   1 -1.000000  0.000000  0.000000        0.00000\n"
+               "MTRIX2   1  0.000000 -1.000000  0.000000        0.00000\n"
+               "MTRIX3   1  0.000000  0.000000  1.000000       10.00000\n" CARBON;
     nb_atom atom = {.b = 0};
 
     tap_check(atoms_of(text, &atom) == 2, "two atoms");
@@ -237,7 +239,8 @@ static int bad_cif(void)
          ""},
         {CIF_CELL CIF_GROUP CIF_ATOMS "ATOM 1 Qq CA . GLY A 1 7 ? 1 2 3 1 20 7 A\n",
          "unknown element", ""},
-        {CIF_CELL CIF_GROUP CIF_ATOMS "ATOM 1 C CA . GLY A 1 7 ? 1 2 3 1 9e9 7 A\n", "B", ""},
+        {CIF_CELL CIF_GROUP CIF_ATOMS "ATOM 1 C CA . GLY A 1 7 ? 1 2 3 1 9e9 7 A\n", "B",
+         ""},
         {CIF_CELL CIF_GROUP CIF_ATOMS "ATOM 1 C CA . GLY A 1 7 ? ? 2 3 1 20 7 A\n",
          "position", ""},
         {CIF_CELL CIF_GROUP CIF_ATOMS "ATOM 1 C CA .\n", "mmCIF", ""},
@@ -273,9 +276,11 @@ static int bad_files(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        {"model_2erl", model_2erl},   {"model_1cbs", model_1cbs}, {"old_columns", old_columns},
-        {"first_model", first_model}, {"conformers", conformers}, {"copies", copies},
-        {"bad_pdb", bad_pdb},         {"bad_cif", bad_cif},       {"bad_files", bad_files},
+        {"model_2erl", model_2erl},   {"model_1cbs", model_1cbs},
+        {"old_columns", old_columns}, {"first_model", first_model},
+        {"conformers", conformers},   {"copies", copies},
+        {"bad_pdb", bad_pdb},         {"bad_cif", bad_cif},
+        {"bad_files", bad_files},
     };
 
     return files_main(argc, argv, cases, COUNT(cases));

@@ -1,6 +1,6 @@
 /*
- * crystal_files.c - -pdb and -mtz: files that hold a crystal with its cell and its structure
- * factors, or the atoms that these are calculated from; -fmtz and -atomgradfile.
+ * crystal_files.c - -pdb and -mtz: files that hold a crystal with its cell and its
+ * structure factors, or the atoms that these are calculated from; -fmtz and -atomgradfile.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -60,8 +60,8 @@ static int read_mtz(struct inputs *in, struct settings *s, struct messages *mess
     const char *const label = split_label(s->mtz, &file);
     if (!file) return message_failure(messages, "out of memory");
     const nb_status status = nb_mtz_read(ctx, file, label, &in->crystal, &in->hkl);
-    const int code =
-        status != NB_OK ? failed(messages, ctx, status, 0) : set_cell(in, s, messages, file);
+    const int code = status != NB_OK ? failed(messages, ctx, status, 0)
+                                     : set_cell(in, s, messages, file);
     free(file);
     if (!code) inputs_set_factors(in, s);
     return code;
@@ -93,8 +93,8 @@ static double sum_of_stars(const nb_description *d)
 
 /*
  * The spacing to which a list covers the detector: that of its corner, and beyond it as far
- * as a reflection may lie from a sample that takes its F, half an index of each axis, or two
- * with interpolation. The geometry is that of a simulator without a list.
+ * as a reflection may lie from a sample that takes its F, half an index of each axis, or
+ * two with interpolation. The geometry is that of a simulator without a list.
  */
 static nb_status corner_spacing(struct settings *s, nb_context *ctx, double *dmin)
 {
@@ -118,8 +118,9 @@ static nb_status corner_spacing(struct settings *s, nb_context *ctx, double *dmi
  * opened. */
 static int find_corner(struct settings *s, struct messages *messages, double *dmin)
 {
-    const nb_context_options options = {
-        .threads = 1, .device = NB_CPU, .compile = NB_COMPILE_OFF};
+    const nb_context_options options = {.threads = 1,
+                                        .device = NB_CPU,
+                                        .compile = NB_COMPILE_OFF};
     nb_context *ctx;
     nb_status status = nb_context_create(NB_API_VERSION, &options, &ctx);
     if (status != NB_OK) return message_status(messages, status, "", 0);

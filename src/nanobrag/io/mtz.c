@@ -14,7 +14,7 @@
 #include "base/context.h"
 #include "base/floats.h"
 #include "io/file.h"
-#include "io/gemmi.h"
+#include "io/gemmi/gemmi.h"
 #include "io/gzip.h"
 #include "scene/reflections/hkl_table.h"
 
@@ -74,13 +74,15 @@ static nb_status expand(nb_context *ctx, const char *name,
                     add_mate(&to, hkl, mate ? -1 : 1, from->f[2 * i + mate]);
         }
     if (status == NB_OK && to.n == 0)
-        status = fail(ctx, NB_ERR_FORMAT,
-                      "%s: the column holds no value, all %zu are missing; name another one",
-                      name, from->n);
+        status =
+            fail(ctx, NB_ERR_FORMAT,
+                 "%s: the column holds no value, all %zu are missing; name another one",
+                 name, from->n);
     if (status == NB_OK) {
         status = nb_hkl_create(ctx, to.n, to.hkl, to.f, out);
         if (status != NB_OK)
-            status = file_fail(ctx, status == NB_ERR_ARGUMENT ? NB_ERR_FORMAT : status, name);
+            status =
+                file_fail(ctx, status == NB_ERR_ARGUMENT ? NB_ERR_FORMAT : status, name);
     }
     free(to.hkl);
     free(to.f);
@@ -103,7 +105,8 @@ nb_status mtz_parse(nb_context *ctx, const char *name, const struct mtz_bytes *b
         status = expand(ctx, name, list, out);
     if (status == NB_OK && crystal) {
         memcpy(crystal->cell, list->crystal.cell, sizeof crystal->cell);
-        memcpy(crystal->space_group, list->crystal.space_group, sizeof crystal->space_group);
+        memcpy(crystal->space_group, list->crystal.space_group,
+               sizeof crystal->space_group);
         crystal->noperator = list->crystal.noperator;
     }
     gemmi_reflections_free(list);
@@ -148,8 +151,8 @@ static nb_status check_mtz(nb_context *ctx, const char *path, const nb_mtz *mtz)
 
     if (mtz->label && !is_label(mtz->label, LABEL_MOST))
         return fail(ctx, NB_ERR_ARGUMENT,
-                    "%s: the label is '%.40s', expected 1 to %d letters without blanks", path,
-                    mtz->label, (int)LABEL_MOST);
+                    "%s: the label is '%.40s', expected 1 to %d letters without blanks",
+                    path, mtz->label, (int)LABEL_MOST);
     if (mtz->title && strlen(mtz->title) > TITLE_MOST)
         return fail(ctx, NB_ERR_ARGUMENT, "%s: the title has more than %d letters", path,
                     (int)TITLE_MOST);
@@ -330,8 +333,8 @@ nb_status nb_mtz_write(nb_context *ctx, const char *path, const nb_mtz *mtz,
 
         rows.place = place;
         rows.hkl = malloc((hkl->count + 1) * 3 * sizeof *rows.hkl);
-        status = place && rows.hkl ? write_rows(ctx, path, mtz, &rows)
-                                   : fail_memory(ctx, path);
+        status =
+            place && rows.hkl ? write_rows(ctx, path, mtz, &rows) : fail_memory(ctx, path);
         free(place);
     }
     free(rows.hkl);

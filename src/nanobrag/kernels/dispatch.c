@@ -25,9 +25,10 @@ struct level {
 
 #define LEVEL(set, supported)                                                              \
     {                                                                                      \
-        {&lanes_##set##_double,     &lanes_##set##_single,     &splat_##set##_double,      \
-         &splat_##set##_single,     &lanes_vjp_##set##_double, &lanes_vjp_##set##_single,  \
-         &splat_vjp_##set##_double, &splat_vjp_##set##_single,                             \
+        {&lanes_##set##_double,       &lanes_##set##_single,                               \
+         &splat_##set##_double,       &splat_##set##_single,                               \
+         &lanes_vjp_##set##_double,   &lanes_vjp_##set##_single,                           \
+         &splat_vjp_##set##_double,   &splat_vjp_##set##_single,                           \
          &density_rows_##set##_double},                                                    \
             supported                                                                      \
     }

@@ -33,7 +33,7 @@ struct density {
     struct touch {
         uint32_t atom;
         int plane; /* before it is wrapped into the grid */
-    } *touch;
+    } * touch;
 };
 
 static void density_free(struct density *d)
@@ -69,8 +69,7 @@ static void set_atoms(struct density *d, int imaginary,
         STANDARD_FLOATS;
 
         gaussians_set(request, &d->sampling, i, imaginary, d->atom + i);
-        if (dot)
-            gaussians_change(request, &d->sampling, i, imaginary, dot[i], d->atom + i);
+        if (dot) gaussians_change(request, &d->sampling, i, imaginary, dot[i], d->atom + i);
     }
 }
 

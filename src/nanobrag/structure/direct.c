@@ -72,10 +72,10 @@ static void set_atom(const struct request *request, size_t i, const double *dot,
         out->wave[k] = table + max;
         table += 2 * max + 1;
         fill_table(at, max, out->wave[k]);
-        out->change[k] = dot ? 2 * acos(-1)
-                                   * (stars[k][0] * dot[0] + stars[k][1] * dot[1]
-                                      + stars[k][2] * dot[2])
-                             : 0;
+        out->change[k] =
+            dot ? 2 * acos(-1)
+                      * (stars[k][0] * dot[0] + stars[k][1] * dot[1] + stars[k][2] * dot[2])
+                : 0;
     }
     out->change[3] = dot ? dot[3] / 4 : 0;
     out->change[4] = dot ? dot[4] : 0;

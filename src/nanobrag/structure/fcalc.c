@@ -55,11 +55,12 @@ static nb_status choose_method(nb_context *ctx, const nb_structure *structure,
 #endif
 
     if (how->method == NB_FCALC_AUTO)
-        how->method = has_fft && structure->model.natom >= FEW_ATOMS ? NB_FCALC_FFT
-                                                                     : NB_FCALC_DIRECT;
+        how->method =
+            has_fft && structure->model.natom >= FEW_ATOMS ? NB_FCALC_FFT : NB_FCALC_DIRECT;
     if (how->method == NB_FCALC_FFT && !has_fft)
         return fail(ctx, NB_ERR_UNSUPPORTED,
-                    "structure factors by Fourier transform: this build has no FFTW, or the "
+                    "structure factors by Fourier transform: this build has no FFTW, or "
+                    "the "
                     "instruction set asked for is not there; sum directly");
 #ifndef NANOBRAG_FFTW
     if (how->k_sol != 0)

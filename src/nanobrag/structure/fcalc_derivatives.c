@@ -43,7 +43,8 @@ static nb_status check_finite(nb_context *ctx, const char *what, size_t n, const
     for (size_t i = 0; i < n; i++)
         if (!isfinite(at[i]))
             return fail(ctx, NB_ERR_ARGUMENT,
-                        "derivatives of structure factors: %s[%zu] is %g, expected a finite "
+                        "derivatives of structure factors: %s[%zu] is %g, expected a "
+                        "finite "
                         "number",
                         what, i, at[i]);
     return NB_OK;
@@ -97,9 +98,8 @@ static nb_status add_vjp(struct derivative *d, const double *bar_f,
     }
     sphere_symmetrise_vjp(&request->sphere, &request->structure->model.crystal,
                           request->ctx->threads, (const complex_pair *)d->f, d->a);
-    status = request->direct
-                 ? direct_sum_vjp(request, (const complex_pair *)d->a, sum)
-                 : density_sum_vjp(request, (const complex_pair *)d->a, sum);
+    status = request->direct ? direct_sum_vjp(request, (const complex_pair *)d->a, sum)
+                             : density_sum_vjp(request, (const complex_pair *)d->a, sum);
     for (size_t i = 0; i < natom && status == NB_OK; i++)
         for (int k = 0; k < NB_ATOM_NUMBERS; k++) bar_x[i][k] += sum[i][k];
     free(sum);
@@ -127,8 +127,7 @@ nb_status nb_structure_vjp(nb_context *ctx, const nb_structure *structure,
 
     NB_TRY(check_arguments(ctx, "nb_structure_vjp", arguments, names, 5));
     status = start(ctx, structure, how, x, &d);
-    if (status == NB_OK)
-        status = add_vjp(&d, bar_f, (double(*)[NB_ATOM_NUMBERS])bar_x);
+    if (status == NB_OK) status = add_vjp(&d, bar_f, (double(*)[NB_ATOM_NUMBERS])bar_x);
     finish(&d);
     return status;
 }

@@ -14,7 +14,7 @@
 
 #include <fftw3.h>
 
-#include "base/planner.h"
+#include "base/fftw/planner.h"
 
 nb_status fourier_create(nb_context *ctx, const int n[3], struct fourier *out)
 {
@@ -29,9 +29,8 @@ nb_status fourier_create(nb_context *ctx, const int n[3], struct fourier *out)
     wisdom = planner_begin();
     out->forward = fftw_plan_dft_r2c_3d(n[0], n[1], n[2], grid->value,
                                         (fftw_complex *)grid->value, FFTW_ESTIMATE);
-    out->backward =
-        fftw_plan_dft_c2r_3d(n[0], n[1], n[2], (fftw_complex *)grid->value, grid->value,
-                             FFTW_ESTIMATE);
+    out->backward = fftw_plan_dft_c2r_3d(n[0], n[1], n[2], (fftw_complex *)grid->value,
+                                         grid->value, FFTW_ESTIMATE);
     planner_end(wisdom);
     if (out->forward && out->backward) return NB_OK;
     fourier_free(out);
@@ -120,7 +119,8 @@ nb_status fourier_create(nb_context *ctx, const int n[3], struct fourier *out)
     (void)n;
     *out = (struct fourier){.forward = NULL};
     return fail(ctx, NB_ERR_UNSUPPORTED,
-                "structure factors by Fourier transform: this build has no FFTW; install it "
+                "structure factors by Fourier transform: this build has no FFTW; install "
+                "it "
                 "(libfftw3-dev) and build again");
 }
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/context.h"
-#include "base/planner.h"
+#include "base/fftw/planner.h"
 
 /* ---- the grid ---- */
 
@@ -68,11 +68,12 @@ static void set_axes(const struct gemmi_model *model, struct sampling *out)
  * back onto its surface are at least (2 RATE - 1) as far out. There a Gaussian of B has
  * fallen by exp(-B/(4 dmin^2) ((2 RATE - 1)^2 - 1)) more than at the surface.
  *
- * FOLDED is how much of a Gaussian may fold back so, in the worst case, and TAIL how much of
- * an atom's charge may lie beyond its radius, both as multiples of the tolerance. FOLDED is
- * above 1, as most atoms are broader and most reflections lie inside. Measured, R and the
- * rms difference of F are below a quarter of the tolerance, and most so at low resolution,
- * where atoms cancel each other and their tails do not (tests/structure/test_fcalc.c).
+ * FOLDED is how much of a Gaussian may fold back so, in the worst case, and TAIL how much
+ * of an atom's charge may lie beyond its radius, both as multiples of the tolerance. FOLDED
+ * is above 1, as most atoms are broader and most reflections lie inside. Measured, R and
+ * the rms difference of F are below a quarter of the tolerance, and most so at low
+ * resolution, where atoms cancel each other and their tails do not
+ * (tests/structure/test_fcalc.c).
  */
 static const double RATE = 1.5, FOLDED = 10, TAIL = 1;
 
@@ -89,7 +90,8 @@ nb_status sampling_choose(const struct request *request, struct sampling *out)
 
         if (!(points < SIDE_MOST))
             return fail(request->ctx, NB_ERR_MEMORY,
-                        "structure factors to %g A: the grid would have more than %d points "
+                        "structure factors to %g A: the grid would have more than %d "
+                        "points "
                         "along an axis; raise dmin",
                         dmin, (int)SIDE_MOST);
 #ifdef NANOBRAG_FFTW

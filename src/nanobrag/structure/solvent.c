@@ -19,8 +19,8 @@ static void set_grid(const struct gemmi_mask *mask, const struct density_grid *g
     for (int w = 0; w < n[2]; w++)
         for (int v = 0; v < n[1]; v++)
             for (int u = 0; u < n[0]; u++)
-                grid->value[((size_t)u * (size_t)n[1] + (size_t)v) * grid->row + (size_t)w] =
-                    *from++;
+                grid->value[((size_t)u * (size_t)n[1] + (size_t)v) * grid->row
+                            + (size_t)w] = *from++;
 }
 
 static double volume_of(const struct gemmi_model *model)
@@ -44,7 +44,8 @@ nb_status solvent_add(struct request *request, complex_pair *f)
 
     if (status == NB_ERR_FORMAT)
         return fail(request->ctx, NB_ERR_ARGUMENT,
-                    "bulk solvent: gemmi makes no mask (%s); leave the solvent out, or lower "
+                    "bulk solvent: gemmi makes no mask (%s); leave the solvent out, or "
+                    "lower "
                     "dmin",
                     why);
     if (status != NB_OK) return fail(request->ctx, status, "bulk solvent: %s", why);
@@ -54,8 +55,7 @@ nb_status solvent_add(struct request *request, complex_pair *f)
         fourier_forward(&fourier);
         volume = volume_of(model) / ((double)mask.n[0] * mask.n[1] * mask.n[2]);
         for (size_t i = 0; i < sphere->n; i++) {
-            const double by =
-                how->k_sol * exp(-how->b_sol * sphere->s2[i] / 4) * volume;
+            const double by = how->k_sol * exp(-how->b_sol * sphere->s2[i] / 4) * volume;
             double m[2];
 
             fourier_get(&fourier, sphere->hkl[i], m);

@@ -48,9 +48,9 @@ static void mean_metric(const struct gemmi_model *model, double metric[3][3])
             }
         for (int i = 0; i < 3; i++)
             for (int k = 0; k < 3; k++)
-                metric[i][k] += (row[i][0] * row[k][0] + row[i][1] * row[k][1]
-                                 + row[i][2] * row[k][2])
-                                / crystal->noperator;
+                metric[i][k] +=
+                    (row[i][0] * row[k][0] + row[i][1] * row[k][1] + row[i][2] * row[k][2])
+                    / crystal->noperator;
     }
 }
 

@@ -147,7 +147,8 @@ int settings_finish(struct settings *s, struct messages *messages)
                              "the wavelength is 0; give -lambda in A or -energy in eV");
     if (s->wrong_anomalous)
         return message_usage(messages,
-                             "-anomalous %s: expected on, off or up to %d elements as SE -8 "
+                             "-anomalous %s: expected on, off or up to %d elements as SE "
+                             "-8 "
                              "4.5",
                              s->wrong_anomalous, (int)ANOMALOUS_MOST);
     if (s->wrong_scale)

@@ -119,8 +119,8 @@ static int same_file(const char *a, const char *b)
 static int check_clashes(const struct settings *s, struct messages *messages,
                          const char **names, int n)
 {
-    const char *const inputs[] = {s->hkl,   s->matrix, s->sources, s->stol, s->boxes,
-                                  s->img,   s->mask,   s->cotangent, s->pdb, s->mtz};
+    const char *const inputs[] = {s->hkl, s->matrix, s->sources,   s->stol, s->boxes,
+                                  s->img, s->mask,   s->cotangent, s->pdb,  s->mtz};
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < i; k++)
             if (same_file(names[i], names[k]) && strncmp(names[i], "/dev/", 5) != 0)
@@ -224,12 +224,12 @@ static int writes_dump(const struct settings *s)
  * nanoBragg's command lines are accepted as they are. */
 static const char *beside_comparison(const struct settings *s)
 {
-    static const int ours[] = {OPT_FLOATFILE,     OPT_DOUBLEFILE,  OPT_INTFILE,
-                               OPT_NOISEFILE,     OPT_NOISE,       OPT_PGMFILE,
-                               OPT_PGMSCALE,      OPT_PNGFILE,     OPT_GRADIENT,
-                               OPT_GRADFILE,      OPT_HKLGRADFILE, OPT_JACOBIAN,
-                               OPT_JACOBIANFILE,  OPT_COTANGENT,   OPT_PRINTOUT,
-                               OPT_PRINTOUT_PIXEL, OPT_FMTZ,       OPT_ATOMGRADFILE};
+    static const int ours[] = {OPT_FLOATFILE,      OPT_DOUBLEFILE,  OPT_INTFILE,
+                               OPT_NOISEFILE,      OPT_NOISE,       OPT_PGMFILE,
+                               OPT_PGMSCALE,       OPT_PNGFILE,     OPT_GRADIENT,
+                               OPT_GRADFILE,       OPT_HKLGRADFILE, OPT_JACOBIAN,
+                               OPT_JACOBIANFILE,   OPT_COTANGENT,   OPT_PRINTOUT,
+                               OPT_PRINTOUT_PIXEL, OPT_FMTZ,        OPT_ATOMGRADFILE};
     if (s->explain) return "-explain";
     if (s->gradcheck) return "-gradcheck";
     for (size_t i = 0; i < sizeof ours / sizeof *ours && !s->compat; i++)

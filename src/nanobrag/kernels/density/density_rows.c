@@ -15,8 +15,8 @@
 
 enum { POINTS = 256 }; /* points of a plane that are computed at a time */
 
-/* Points of a plane inside of the sphere: runs of rows, one after the other. d of a point is
- * (x, y, z). */
+/* Points of a plane inside of the sphere: runs of rows, one after the other. d of a point
+ * is (x, y, z). */
 struct points {
     int n;
     double x, y[POINTS], z[POINTS];
@@ -110,12 +110,12 @@ static void add_term(const struct density_term *term, const struct points *at, d
     const double *y = at->y, *z = at->z, scale = term->scale;
 
 #pragma omp simd
-    for (int k = 0; k < at->n; k++)
-        sum[k] += scale * phys_exp(-FORM_AT(e, y[k], z[k]));
+    for (int k = 0; k < at->n; k++) sum[k] += scale * phys_exp(-FORM_AT(e, y[k], z[k]));
 }
 
 /* The same for the change of a term. */
-static void add_change(const struct density_term *term, const struct points *at, double *sum)
+static void add_change(const struct density_term *term, const struct points *at,
+                       double *sum)
 {
     const struct plane_form e = in_plane(term->form, at->x);
     struct plane_form p = in_plane(term->square, at->x);
@@ -167,8 +167,8 @@ static void gather_term(const struct density_term *term, const struct points *at
         syz += wy * z[k];
         szz += wz * z[k];
     }
-    const double part[DENSITY_MOMENTS] = {s,  x * s, sy, sz, x * x * s, syy, szz, x * sy,
-                                          x * sz, syz};
+    const double part[DENSITY_MOMENTS] = {s,   x * s, sy,     sz,     x * x * s,
+                                          syy, szz,   x * sy, x * sz, syz};
     for (int i = 0; i < DENSITY_MOMENTS; i++) moments[i] += part[i];
 }
 

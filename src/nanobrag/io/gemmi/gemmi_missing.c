@@ -6,13 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/gemmi.h"
+#include "io/gemmi/gemmi.h"
 
 static nb_status refuse(char why[GEMMI_WHY])
 {
-    (void)snprintf(why, GEMMI_WHY,
-                   "this build has no gemmi, which reads and writes models and MTZ; install "
-                   "it (Debian: gemmi-dev, tao-pegtl-dev) and build again");
+    (void)
+        snprintf(why, GEMMI_WHY,
+                 "this build has no gemmi, which reads and writes models and MTZ; install "
+                 "it (Debian: gemmi-dev, tao-pegtl-dev) and build again");
     return NB_ERR_UNSUPPORTED;
 }
 
