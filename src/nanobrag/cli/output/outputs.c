@@ -164,8 +164,8 @@ enum { SINGLES = 8 };
 
 static void list_singles(const struct settings *s, const char *out[SINGLES])
 {
-    const char *const singles[SINGLES] = {s->json,         s->gradfile,     s->hklgradfile,
-                                          s->jacobianfile, s->fmtz,         s->atomgradfile,
+    const char *const singles[SINGLES] = {s->json,         s->gradfile,    s->hklgradfile,
+                                          s->jacobianfile, s->fmtz,        s->atomgradfile,
                                           s->fit.fitfile,  s->fit.fitimage};
     memcpy(out, singles, sizeof singles);
 }
