@@ -29,16 +29,19 @@ static const struct fit_case {
     int boxes; /* 0: the whole image; else so many boxes of a detector of BOXED_SIDE */
     double water; /* um */
     double wanted[PASS];
+    double planes; /* photons per pixel in the data, for planes to fit; 0: no planes */
 } cases[] = {
-    {"water, 40 domains", wet_free, NB_GAUSS, 40, 0, 0.12, {0.18, 0.22, 0.5, 1}},
-    {"40 domains", dry_free, NB_GAUSS, 40, 0, 0, {0.08, 0.13, 0.32, 0.7}},
-    {"water, 1 domain", wet_free, NB_GAUSS, 1, 0, 0.12, {0, 0, 0, 0.6}},
-    {"1 domain", dry_free, NB_GAUSS, 1, 0, 0, {0, 0, 0, 0.35}},
-    {"water, 10 domains", wet_free, NB_GAUSS, 10, 0, 0.12, {0, 0, 0, 0.7}},
-    {"water, 400 domains", wet_free, NB_GAUSS, 400, 0, 0.12, {0, 0, 0, 4}},
-    {"water, misset alone", "misset", NB_GAUSS, 40, 0, 0.12, {0.18, 0.22, 0.4, 0.5}},
-    {"water, square", wet_free, NB_SQUARE, 40, 0, 0.12, {0, 0, 0, 0}},
-    {"water, 200 boxes", wet_free, NB_GAUSS, 40, 200, 0.12, {0, 0.063, 0.21, 0.37}},
+    {"water, 40 domains", wet_free, NB_GAUSS, 40, 0, 0.12, {0.18, 0.22, 0.5, 1}, 0},
+    {"40 domains", dry_free, NB_GAUSS, 40, 0, 0, {0.08, 0.13, 0.32, 0.7}, 0},
+    {"water, 1 domain", wet_free, NB_GAUSS, 1, 0, 0.12, {0, 0, 0, 0.6}, 0},
+    {"1 domain", dry_free, NB_GAUSS, 1, 0, 0, {0, 0, 0, 0.35}, 0},
+    {"water, 10 domains", wet_free, NB_GAUSS, 10, 0, 0.12, {0, 0, 0, 0.7}, 0},
+    {"water, 400 domains", wet_free, NB_GAUSS, 400, 0, 0.12, {0, 0, 0, 4}, 0},
+    {"water, misset alone", "misset", NB_GAUSS, 40, 0, 0.12, {0.18, 0.22, 0.4, 0.5}, 0},
+    {"water, square", wet_free, NB_SQUARE, 40, 0, 0.12, {0, 0, 0, 0}, 0},
+    {"water, 200 boxes", wet_free, NB_GAUSS, 40, 200, 0.12, {0, 0.063, 0.21, 0.37}, 0},
+    {"200 boxes", dry_free, NB_GAUSS, 40, 200, 0, {0, 0, 0, 0}, 0},
+    {"200 boxes, planes", dry_free, NB_GAUSS, 40, 200, 0, {0, 0, 0, 0}, 10},
 };
 
 static int strategy_of(const struct fit_case *c)
@@ -75,6 +78,7 @@ struct bench_fit {
     nb_simulator *sim;
     double *photons, *observed, *slopes, *matrix;
     nb_array image, data;
+    int background; /* of the target */
     double created; /* seconds that it took to make the simulator */
 };
 
@@ -87,8 +91,9 @@ static void close_fit(struct bench_fit *b)
     free(b->matrix);
 }
 
-/* Makes a simulator, and observed photons: its own image, rounded to whole photons. */
-static int open_fit(nb_context *ctx, const nb_scene *scene, const char *free_names,
+/* Makes a simulator, and observed photons: its own image and the planes, rounded to whole
+ * photons. */
+static int open_fit(nb_context *ctx, const nb_scene *scene, const struct fit_case *c,
                     int strategy, struct bench_fit *b)
 {
     const nb_options options = {NB_DOUBLE, strategy, 0};
@@ -98,7 +103,8 @@ static int open_fit(nb_context *ctx, const nb_scene *scene, const char *free_nam
 
     memset(b, 0, sizeof *b);
     b->created = timing_seconds();
-    if (nb_simulator_create(ctx, scene, free_names, &options, &b->sim) != NB_OK) return 0;
+    if (nb_simulator_create(ctx, scene, c->free_names, &options, &b->sim) != NB_OK)
+        return 0;
     b->created = timing_seconds() - b->created;
     n = nb_nparam(b->sim);
     b->photons = malloc(pixels * sizeof *b->photons);
@@ -109,7 +115,8 @@ static int open_fit(nb_context *ctx, const nb_scene *scene, const char *free_nam
     b->image = nb_array_f64(b->photons, side, side);
     b->data = nb_array_f64(b->observed, side, side);
     if (nb_forward(b->sim, NULL, &b->image) != NB_OK) return 0;
-    for (size_t i = 0; i < pixels; i++) b->observed[i] = rint(b->photons[i]);
+    for (size_t i = 0; i < pixels; i++) b->observed[i] = rint(b->photons[i] + c->planes);
+    b->background = c->planes > 0 ? NB_PLANES : 0;
     return 1;
 }
 
@@ -117,7 +124,9 @@ static int open_fit(nb_context *ctx, const nb_scene *scene, const char *free_nam
  * failure. */
 static double time_part(struct bench_fit *b, int part, double (*clock)(void))
 {
-    const nb_target target = {.kind = NB_POISSON, .observed = &b->data};
+    const nb_target target = {.kind = NB_POISSON,
+                              .observed = &b->data,
+                              .background = b->background};
     nb_normal normal = {part == 3 ? b->matrix : NULL, NULL, NULL, b->slopes};
     const double start = clock();
     double value;
@@ -223,7 +232,7 @@ static void run_one(struct report *report, nb_context *ctx, const nb_hkl *hkl,
     *fit = (struct fit){.what = c->what};
     memcpy(fit->wanted, c->wanted, sizeof fit->wanted);
     if ((!c->boxes || find_boxes(ctx, c, &scene, box))
-        && open_fit(ctx, &scene, c->free_names, strategy_of(c), &b)
+        && open_fit(ctx, &scene, c, strategy_of(c), &b)
         && time_passes(unit, &b, report->options, fit)) {
         print_fit(fit);
         if (c->boxes) print_boxes(&b, scene.detector.nbox);
@@ -268,7 +277,7 @@ static void print_memory(struct report *report, nb_context *ctx, const nb_hkl *h
 
 void fits_run(struct report *report)
 {
-    static const struct fit_case still = {"", "", NB_GAUSS, 40, 0, 0, {0}};
+    static const struct fit_case still = {"", "", NB_GAUSS, 40, 0, 0, {0}, 0};
     const nb_context_options threads = {.threads = report->options->threads};
     nb_context *ctx = NULL;
     nb_hkl *hkl = NULL;
@@ -282,7 +291,7 @@ void fits_run(struct report *report)
     if (nb_context_create(NB_API_VERSION, &threads, &ctx) == NB_OK
         && nb_hkl_read(ctx, BENCH_LIST, &hkl) == NB_OK) {
         scene = scene_of(&still, hkl, report->options->quick);
-        if (open_fit(ctx, &scene, NULL, NB_LANES, &unit))
+        if (open_fit(ctx, &scene, &still, NB_LANES, &unit))
             for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
                 run_one(report, ctx, hkl, &cases[i], &unit);
         print_memory(report, ctx, hkl);

@@ -326,7 +326,7 @@ NB_API nb_status nb_fit_result_get(nb_fit *fit, nb_fit_result *out);
 /*
  * Compute an image of one shot at the values found so far.
  *
- *   NB_FIT_MODEL     I, photons
+ *   NB_FIT_MODEL     I, photons; with planes of background (nb_target)
  *   NB_FIT_RESIDUAL  y - I, photons
  *   NB_FIT_Z         (y - I) sqrt(curvature of the loss at I), which has variance 1 for
  *                    likelihoods of the right variance

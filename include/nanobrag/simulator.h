@@ -11,9 +11,12 @@
  *   built at run time                                                        context
  *   the rendered tiles in double (with a         first call that needs it    kept by the
  *   point spread an image); workspace of                                     simulator
- *   tangents, gradients and normal matrices
- *   lists of NB_SPOTS; copies for a device or    a call needs more           kept, grown
- *   from it, images of nb_forward_batch() there
+ *   tangents, gradients, normal matrices
+ *   and planes of background
+ *   lists of NB_SPOTS; sums of structure         a call needs more           kept, grown
+ *   factors beside planes; copies for a device
+ *   or from it, images of nb_forward_batch()
+ *   there
  *   the Jacobian of a normal matrix behind a     each call                   freed
  *   point spread (nb_jtj()); the reflections
  *   of nb_boxes()
@@ -331,6 +334,31 @@ NB_API nb_status nb_jtj(nb_simulator *sim, const double *x, const nb_array *weig
  */
 enum nb_loss_kind { NB_GAUSSIAN, NB_POISSON, NB_POISSON_READOUT, NB_HUBER, NB_CAUCHY };
 
+/*
+ * A background that is fitted with the image: for every x the one that makes the loss
+ * least. It is no parameter, and the loss stays a function of x alone (variable projection:
+ * Golub & Pereyra, SIAM J. Numer. Anal. 10, 1973, 413; docs/theory.md, 15).
+ *
+ *   NB_PLANES  a plane in each box of nb_detector.box, which adds
+ *              a + b (f - f0) + c (s - s0) photons to pixel (s, f), with (s0, f0) the
+ *              middle of the box, (slow0 + slow1 - 1)/2 and (fast0 + fast1 - 1)/2. A pixel
+ *              of several boxes belongs to the first of them
+ *
+ * NB_POISSON and NB_POISSON_READOUT count photons, so their planes are nowhere negative in
+ * their box; where only such planes would be better, they are 0 in a corner, along an edge
+ * or everywhere. Planes of NB_GAUSSIAN and NB_HUBER may have any sign. NB_CAUCHY may have
+ * several minima and has no planes. That of NB_POISSON_READOUT is the first one downhill
+ * from a plane of least squares; there is no other where no pixel is saturated and all
+ * have 2 (y + gain sigma_readout^2)^2 > v, because the loss then is convex.
+ *
+ * Masked pixels, those outside the ROI and those of weight 0 do not count. What the others
+ * leave open is 0: all three terms if there is no pixel, and of the slopes, which saturated
+ * pixels do not decide on, b if the pixels lie in one column, c if they lie in one row or
+ * along another line, and both for a single pixel. If all are saturated, a is as large as
+ * they demand, and the loss of the box is 0.
+ */
+enum nb_background_kind { NB_PLANES = 1 };
+
 typedef struct nb_target {
     int kind; /* enum nb_loss_kind */
     const nb_array *observed; /* photons, float32 or float64         (nslow x nfast) */
@@ -339,6 +367,7 @@ typedef struct nb_target {
     double gain; /* factor of NB_POISSON_READOUT; 0: 1 */
     double delta; /* limit of NB_HUBER, width of NB_CAUCHY, photons; 0: 1 */
     double saturation; /* photons; 0: none */
+    int background; /* 0: none; or NB_PLANES */
 } nb_target;
 
 /*
@@ -356,16 +385,38 @@ typedef struct nb_target {
  * nb_jtj(), and the value alone wherever it computes images. observed and weight may lie on
  * the device, dense.
  *
+ * With planes the loss is L(x) = min over P of the loss of I(x) + P. Its gradient is that
+ * at fixed planes, and with J_P the derivatives by the planes the matrix is
+ * J^T W J - J^T W J_P (J_P^T W J_P)^-1 J_P^T W J, whose inverse holds the errors of x with
+ * the planes free; planes that are 0 somewhere stay so in J_P. An image comes first, which
+ * makes one pass more than NB_SPOTS needs otherwise for a matrix, or NB_LANES for both.
+ *
  * Errors: those of nb_jtj(), for observed and weight, where free parameters are needed only
  * if out is given; NB_ERR_ARGUMENT also for a NULL target, observed or value, an unknown
- * kind, a negative sigma_readout, gain, delta or saturation, an observed number or an x
- * that is not a number. NB_ERR_DOMAIN with *value = INFINITY, so that a line search can
+ * kind or background, a negative sigma_readout, gain, delta or saturation, an observed
+ * number or an x that is not a number, and for planes without boxes, of NB_CAUCHY, of
+ * NB_POISSON_READOUT without sigma_readout, with a negative weight, or of NB_POISSON with a
+ * negative observed number. NB_ERR_DOMAIN with *value = INFINITY, so that a line search can
  * step back: x is outside its bounds, x makes the cell flat or the scene impossible, or the
  * loss is infinite (photons observed where NB_POISSON expects none, or a pixel without
  * variance). After an error nothing has been added.
  */
 NB_API nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
                          double *value, nb_normal *out);
+
+/*
+ * The planes of background at which nb_loss() has its value.
+ *
+ *   x       [in]   parameters; NULL: the values of the scene       (nparam)
+ *   target  [in]   as for nb_loss(), with background NB_PLANES
+ *   planes  [out]  a, photons, and b, c, photons/pixel, of each box, in the order of
+ *                  nb_detector.box                                 (nbox x 3)
+ *
+ * Errors: those of nb_loss(); NB_ERR_ARGUMENT also if planes is NULL or the target has no
+ * planes. After an error planes is not changed.
+ */
+NB_API nb_status nb_planes(nb_simulator *sim, const double *x, const nb_target *target,
+                           double *planes);
 
 /* Derived numbers of a scene: its geometry in every convention, its counts, and what
  * computes it. */

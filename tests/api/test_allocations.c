@@ -69,8 +69,9 @@ static int no_allocation(void)
     return TAP_PASS;
 }
 
-/* one call of each kind, of derivatives too; returns how many failed */
-static int call_all(nb_simulator *sim)
+/* one call of each kind, of derivatives too, with planes in at most two boxes; returns how
+ * many failed */
+static int call_all(nb_simulator *sim, int background)
 {
     static double photons[PIXELS], changes[2 * PIXELS], ones[PIXELS];
     static float rounded[PIXELS], rounded_changes[PIXELS];
@@ -84,11 +85,15 @@ static int call_all(nb_simulator *sim)
     nb_array single_change = nb_array_f32(rounded_changes, NSLOW, NFAST);
     nb_array counts = nb_array_u16(counted, NSLOW, NFAST);
     const nb_array bar = nb_array_f64(ones, NSLOW, NFAST);
-    const nb_target target = {.observed = &bar, .kind = NB_GAUSSIAN, .sigma_readout = 3};
+    const nb_target target = {.observed = &bar,
+                              .kind = NB_GAUSSIAN,
+                              .sigma_readout = 3,
+                              .background = background};
     const nb_digitizer how = {.noise = 1, .scale = 1, .seed = 3};
     nb_normal normal = {.matrix = matrix, .gradient = gradient};
     nb_normal slope = {.gradient = gradient};
     nb_description description;
+    double planes[6];
     int failed = 0;
 
     for (int i = 0; i < PIXELS; i++) ones[i] = 1;
@@ -103,6 +108,7 @@ static int call_all(nb_simulator *sim)
     failed += nb_loss(sim, NULL, &target, &value, NULL) != NB_OK;
     failed += nb_loss(sim, NULL, &target, &value, &slope) != NB_OK;
     failed += nb_loss(sim, NULL, &target, &value, &normal) != NB_OK;
+    if (background) failed += nb_planes(sim, NULL, &target, planes) != NB_OK;
     normal.gradient = NULL;
     failed += nb_jtj(sim, NULL, &bar, NULL, &normal) != NB_OK;
     failed += nb_digitize(sim, &how, &image, &counts) != NB_OK;
@@ -118,10 +124,12 @@ static int first_calls_alone(void)
     static const int strategies[] = {NB_REFERENCE, NB_LANES, NB_SPOTS};
 
     if (!allocations_counted()) return tap_skip("malloc cannot be counted here");
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 9; i++) {
+        static const int box[2][4] = {{3, 15, 5, 20}, {10, 30, 12, 31}};
         enum { MATRICES = 2 }; /* of call_all() */
         const nb_options options = {NB_DOUBLE, strategies[i % 3], 0};
-        const long expected = i < 3 ? 0 : 2 * MATRICES;
+        const int spreads = i >= 3 && i < 6, background = i >= 6 ? NB_PLANES : 0;
+        const long expected = spreads ? 2 * MATRICES : 0;
         nb_context *ctx = renders_context(2);
         nb_scene scene = scenes_base();
         nb_simulator *sim;
@@ -129,24 +137,32 @@ static int first_calls_alone(void)
         int failed;
 
         scene.crystal.shape = NB_GAUSS;
-        if (i >= 3) {
+        if (background) {
+            memset(scene.detector.roi, 0, sizeof scene.detector.roi);
+            scene.detector.box = box[0];
+            scene.detector.nbox = 2;
+        }
+        if (spreads) {
             scene.psf.kind = NB_PSF_GAUSS;
             scene.psf.fwhm = 2 * scene.detector.pixel;
         }
         if (nb_simulator_create(ctx, &scene, "misset", &options, &sim) != NB_OK) abort();
         made = allocations_made();
-        failed = call_all(sim);
+        failed = call_all(sim, background);
         first = allocations_made() - made;
         held = allocations_held();
         made = allocations_made();
-        failed += call_all(sim) + call_all(sim);
+        failed += call_all(sim, background) + call_all(sim, background);
         made = allocations_made() - made;
         tap_check(failed == 0 && first > 0 && made == expected
                       && allocations_held() == held,
                   "strategy %d%s: %ld allocations in the first calls, %ld in the next, "
                   "expected %ld, %ld blocks more, %d calls failed",
-                  strategies[i % 3], i < 3 ? "" : " behind a point spread", first, made,
-                  expected, allocations_held() - held, failed);
+                  strategies[i % 3],
+                  spreads      ? " behind a point spread"
+                  : background ? " with planes"
+                               : "",
+                  first, made, expected, allocations_held() - held, failed);
         nb_simulator_free(sim);
         nb_context_free(ctx);
     }

@@ -261,7 +261,10 @@ static double bytes_after(const nb_scene *s, int strategy, int with_matrix)
     const int side = s->detector.nfast;
     double *observed = calloc((size_t)side * (size_t)side, sizeof *observed);
     const nb_array data = nb_array_f64(observed, side, side);
-    const nb_target target = {.kind = NB_GAUSSIAN, .observed = &data, .sigma_readout = 1};
+    const nb_target target = {.kind = NB_GAUSSIAN,
+                              .observed = &data,
+                              .sigma_readout = 1,
+                              .background = s->detector.nbox > 0 ? NB_PLANES : 0};
     double value, gradient[32] = {0}, matrix[32 * 32] = {0};
     nb_normal slopes = {.gradient = gradient}, normal = {.matrix = matrix};
     nb_compile_stats stats;

@@ -217,7 +217,8 @@ static void check_scene(const char *name, const char *names, int strategy)
         /* the curvature of a narrow one would multiply the rounding of the photons */
         const double peak = worst_largest(image, PIXELS);
         const double width = kind == NB_CAUCHY ? 0.2 * peak : 0.05;
-        const nb_target target = {kind, &y, &w, 0.5, 1.5, width, kind % 2 ? 0.5 * peak : 0};
+        const nb_target target = {kind, &y, &w, 0.5, 1.5, width, kind % 2 ? 0.5 * peak : 0,
+                                  0};
         nb_normal all = normal_for(sim), alone = {NULL, NULL, NULL, NULL};
         struct worst worst = {0};
         double value, plain, size;

@@ -9,6 +9,7 @@
 
 #include "api/allocations.h"
 #include "attack/attack.h"
+#include "attack/attacked_fits.h"
 #include "attack/drawn_scene.h"
 #include "compile/tune/tuning_cache.h"
 #include "support/compiled.h"
@@ -31,6 +32,7 @@ static void prepare(int makes_simulator)
     const int64_t nslow = drawn.scene.detector.nslow, nfast = drawn.scene.detector.nfast;
 
     own = renders_context(1);
+    attacked_fits = (struct attacked_fits){own, &drawn.scene, &bar, &other};
     sim = NULL;
     image = nb_array_f64(image_data, nslow, nfast);
     other = nb_array_f64(other_data, nslow, nfast);
@@ -52,8 +54,6 @@ static void put_away(void)
 /* ---- the calls ---- */
 enum { FREE = 4, MODEL_FACTORS = 4000 };
 static double gradient[FREE], matrix[FREE * FREE], diagonal[FREE], value;
-enum { FIT = 5 }; /* misset, and a scale of each of two shots */
-static double fit_gradient[FIT], fit_matrix[FIT * FIT];
 static const double dx[FREE] = {1, 0, 0, 1};
 
 static nb_status create_context(void)
@@ -114,119 +114,34 @@ static nb_status loss(void)
     return nb_loss(sim, NULL, &target, &value, &normal);
 }
 
-/* Make a fit of two shots of the scene, and call. */
-static nb_status fitted(nb_status (*call)(nb_fit *))
+/* Planes in boxes of a simulator of its own, with structure factors that are few enough. */
+static nb_status planes(void)
 {
-    const nb_shot shot = {.scene = &drawn.scene,
-                          .target = {.observed = &bar, .kind = NB_GAUSSIAN}};
-    const nb_shot shots[2] = {shot, shot};
-    const nb_fit_options options = {.shared = "misset", .own = "scale", .passes = 2};
-    nb_fit *fit;
-    nb_status status = nb_fit_create(own, 2, shots, &options, &fit);
+    enum { MOST = 800 };
+    static const int box[2][4] = {{0, 3, 0, 4}, {1, 4, 1, 4}};
+    static double normal_of[MOST], coupling[4 * MOST];
+    const nb_target target = {.observed = &bar,
+                              .kind = NB_POISSON,
+                              .background = NB_PLANES};
+    nb_normal normal = {.diagonal = normal_of, .gradient = normal_of, .coupling = coupling};
+    nb_scene scene = drawn.scene;
+    nb_simulator *boxed_sim;
+    double found[6];
+    nb_status status;
 
+    memset(scene.detector.roi, 0, sizeof scene.detector.roi);
+    scene.detector.box = box[0];
+    scene.detector.nbox = 2;
+    status = nb_simulator_create(own, &scene, drawn.hkl ? "misset F[*]" : "misset", NULL,
+                                 &boxed_sim);
     if (status != NB_OK) return status;
-    status = call ? call(fit) : NB_OK;
-    nb_fit_free(fit);
+    if (nb_nparam(boxed_sim) > MOST) abort();
+    status = nb_planes(boxed_sim, NULL, &target, found);
+    if (status == NB_OK) status = nb_loss(boxed_sim, NULL, &target, &value, &normal);
+    nb_simulator_free(boxed_sim);
     return status;
 }
-static nb_status evaluate_fit(nb_fit *fit)
-{
-    nb_normal normal = {.matrix = fit_matrix, .gradient = fit_gradient};
 
-    return nb_fit_evaluate(fit, NULL, &value, &normal);
-}
-static nb_status result_of_fit(nb_fit *fit)
-{
-    const nb_status status = nb_fit_run(fit);
-    nb_fit_result result;
-
-    return status == NB_OK ? nb_fit_result_get(fit, &result) : status;
-}
-static nb_status parts_of_fit(nb_fit *fit)
-{
-    static double part[2][1000];
-    const double *parts[2] = {part[0], part[1]};
-    nb_fit_request request;
-    size_t size[2];
-
-    for (;;) {
-        nb_status status = nb_fit_ask(fit, &request);
-
-        if (status != NB_OK || request.done) return status;
-        if (request.most > 1000) abort();
-        for (int i = 0; i < 2 && status == NB_OK; i++)
-            status = nb_fit_part(fit, i, 1, part[i], size + i);
-        if (status == NB_OK) status = nb_fit_tell(fit, 2, parts, size);
-        if (status != NB_OK) return status;
-    }
-}
-static nb_status image_of_fit(nb_fit *fit)
-{
-    return nb_fit_image(fit, 0, NB_FIT_RESIDUAL, &other);
-}
-static nb_status misfit_of_fit(nb_fit *fit)
-{
-    nb_fit_misfit misfit;
-
-    return nb_fit_misfit_get(fit, 1, &misfit);
-}
-static nb_status file_of_fit(nb_fit *fit)
-{
-    nb_status status = nb_fit_run(fit);
-
-    if (status == NB_OK) status = nb_fit_write(fit, in_folder("fit.json"));
-    return status == NB_OK ? nb_fit_read(fit, in_folder("fit.json")) : status;
-}
-static nb_status fit_made(void)
-{
-    return fitted(NULL);
-}
-static nb_status fit_run(void)
-{
-    return fitted(nb_fit_run);
-}
-static nb_status fit_evaluated(void)
-{
-    return fitted(evaluate_fit);
-}
-static nb_status fit_result(void)
-{
-    return fitted(result_of_fit);
-}
-static nb_status fit_in_parts(void)
-{
-    return fitted(parts_of_fit);
-}
-static nb_status fit_imaged(void)
-{
-    return fitted(image_of_fit);
-}
-static nb_status fit_compared(void)
-{
-    return fitted(misfit_of_fit);
-}
-static nb_status fit_filed(void)
-{
-    return fitted(file_of_fit);
-}
-static nb_status fail_fit(nb_fit *fit)
-{
-    return nb_fit_fail(fit, NB_ERR_MEMORY, "no memory elsewhere");
-}
-static nb_status fit_failed(void)
-{
-    return fitted(fail_fit);
-}
-static nb_status fit_expected(void)
-{
-    const nb_shot shot = {.scene = &drawn.scene, .target = {.kind = NB_GAUSSIAN}};
-    const nb_fit_options options = {.shared = "misset"};
-    nb_fit *fit = NULL;
-    const nb_status status = nb_fisher(own, 1, &shot, &options, &fit);
-
-    nb_fit_free(fit);
-    return status;
-}
 static nb_status digitize(void)
 {
     const nb_digitizer how = {.noise = 1, .seed = 3};
@@ -466,19 +381,20 @@ static const struct call {
              {"nb_vjp", vjp, 1},
              {"nb_jtj", jtj, 1},
              {"nb_loss", loss, 1},
-             {"nb_fit_create", fit_made, 0},
-             {"nb_fit_run", fit_run, 0},
-             {"nb_fit_evaluate", fit_evaluated, 0},
-             {"nb_fit_result_get", fit_result, 0},
-             {"nb_fit_ask", fit_in_parts, 0},
-             {"nb_fit_part", fit_in_parts, 0},
-             {"nb_fit_tell", fit_in_parts, 0},
-             {"nb_fit_fail", fit_failed, 0},
-             {"nb_fit_image", fit_imaged, 0},
-             {"nb_fit_misfit_get", fit_compared, 0},
-             {"nb_fit_write", fit_filed, 0},
-             {"nb_fit_read", fit_filed, 0},
-             {"nb_fisher", fit_expected, 0},
+             {"nb_planes", planes, 0},
+             {"nb_fit_create", attacked_fit_made, 0},
+             {"nb_fit_run", attacked_fit_run, 0},
+             {"nb_fit_evaluate", attacked_fit_evaluated, 0},
+             {"nb_fit_result_get", attacked_fit_result, 0},
+             {"nb_fit_ask", attacked_fit_in_parts, 0},
+             {"nb_fit_part", attacked_fit_in_parts, 0},
+             {"nb_fit_tell", attacked_fit_in_parts, 0},
+             {"nb_fit_fail", attacked_fit_failed, 0},
+             {"nb_fit_image", attacked_fit_imaged, 0},
+             {"nb_fit_misfit_get", attacked_fit_compared, 0},
+             {"nb_fit_write", attacked_fit_filed, 0},
+             {"nb_fit_read", attacked_fit_filed, 0},
+             {"nb_fisher", attacked_fit_expected, 0},
              {"nb_digitize", digitize, 1},
              {"nb_statistics_get", statistics, 1},
              {"nb_describe", described, 1},

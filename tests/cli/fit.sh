@@ -84,6 +84,25 @@ run $still $off -fit $free -data n_001.img -distance 101 -resume part.json
 is "not with another scene" grep -q "origin of n_001.img is 100 there and 101 here" err
 is "exit status 2" [ "$code" -eq 2 ]
 
+# ---- an interrupt ----
+rm -rf work
+mkdir work
+cp n_001.img work
+(cd work && exec "$program" $still $off -mosaic_domains 400 -oversample 6 -fit $free -data n_001.img \
+    -fit_passes 500 -restrain mosaic=0.45..0.6 -coarse on -fitfile fit.json > ../out 2> ../err) &
+child=$!
+catching $child
+for _ in $(seq 600); do
+    [ ! -s work/fit.json ] || break
+    sleep 0.1
+done
+kill -INT $child
+wait $child
+is "an interrupted fit ends with status 130" [ $? -eq 130 ]
+is "says how to go on" grep -q 'interrupted after [0-9]* passes; fit.json holds them' err
+is "and leaves a whole file" grep -q '"tracks"' work/fit.json
+is "alone" [ "$(ls -A work | paste -s -d ' ' -)" = "fit.json n_001.img" ]
+
 # ---- several images ----
 cat > shots.json << 'J'
 [{"data": "n_001.img", "misset": [10.05, 19.95, 30.05], "scale": 0.9},
@@ -97,6 +116,13 @@ cp work/both.json .
 printf '[{"data": "n_001.img"}, {"data": "gone.img"}]' > shots.json
 run $still $off -fit $free -shots shots.json
 is "an image that is missing is left out" grep -q '^left out *shot 1' out
+
+# ---- boxes, with planes of background that the scene does not know ----
+inputs="n_001.img"
+run $still $off -water 0 -fit $free -data n_001.img -boxes auto:20:8 -planes -fitfile fit.json
+is "planes in boxes" [ "$code" -eq 0 ]
+cp work/fit.json .
+[ -z "$have_python" ] || is "within errors" within fit.json $truth
 
 # ---- restraints, and errors without data ----
 inputs="n_001.img"
@@ -130,6 +156,7 @@ refuses 2 'NAME=CENTRE:SIGMA' $bad -fit scale -data n_001.img -restrain scale
 refuses 2 'every pixel .* saturated' $bad -fit scale -data n_001.img -pedestal 0 -saturation 1
 refuses 2 'not above the pedestal' $bad -fit scale -data n_001.img -saturation 1
 refuses 2 'NAME=FROM:TO:STEP' $bad -fit scale -fisher_scan distance=3
+refuses 2 'needs boxes' $bad -fit scale -data n_001.img -planes
 refuses 2 'needs the observed image' $bad -fit scale
 refuses 2 'needs -fit' $bad -data n_001.img
 refuses 2 'exclude each other' $bad -fit scale -data n_001.img -floatfile x.bin

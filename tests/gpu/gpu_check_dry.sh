@@ -99,7 +99,7 @@ before() # A B: the first call of A is before that of B
 
 run 0
 check 'the order of devices' calls '^cmake PCI_BUS_ID -S .*-DNANOBRAG_CUDA_ARCHITECTURES=90'
-check 'the programs' calls '^cmake .*--target test_gpu test_gpu_gradients test_gpu_hot nano'
+check 'the programs, that of speed first' calls '^cmake .*--target nanobrag_bench_gpu test_gpu test_'
 check 'tests before speed' before '^ctest' '^bench'
 check 'speed before the sanitizers' before '^bench .*-hot' '^sanitizer'
 check 'kernels are kept' calls "^bench $PWD/made/cache"

@@ -220,9 +220,9 @@ static int sizes(void)
         memcpy(w.bytes + i, "NCOL        5           99        2", 35);
         check_refused(parse(&w, NULL, NULL, &read), NB_ERR_FORMAT, "batches", "merge");
         memcpy(w.bytes + i, "NCOL        5   2000000000        0", 35);
-        check_refused(parse(&w, NULL, NULL, &read), NB_ERR_FORMAT, "fewer reflections", "");
+        check_refused(parse(&w, NULL, NULL, &read), NB_ERR_FORMAT, "no reflections", "");
         memcpy(w.bytes + i, "NCOL       -5          -99        0", 35);
-        check_refused(parse(&w, NULL, NULL, &read), NB_ERR_FORMAT, "fewer reflections", "");
+        check_refused(parse(&w, NULL, NULL, &read), NB_ERR_FORMAT, "no reflections", "");
         memcpy(w.bytes + i, line, sizeof line);
     }
     for (w.n = 0; w.n + 160 < whole; w.n += 37)

@@ -32,7 +32,7 @@ static int formulas(void)
 
     for (int kind = NB_GAUSSIAN; kind <= NB_CAUCHY; kind++)
         for (size_t i = 0; i < sizeof photons / sizeof *photons; i++) {
-            struct one_pixel p = {{kind, NULL, NULL, 1.5, 2.5, 2.1, 0}, 3, 0.7};
+            struct one_pixel p = {{kind, NULL, NULL, 1.5, 2.5, 2.1, 0, 0}, 3, 0.7};
             const struct phys_loss loss =
                 phys_loss(target_model(&p.target), photons[i], 3, 0.7);
             const struct ladder ladder = {value_at,
@@ -217,7 +217,7 @@ static int losses_by_lanes(void)
         if (!kernels_lanes(sets[k]).precise) continue;
         run++;
         for (int kind = NB_GAUSSIAN; kind <= NB_CAUCHY; kind++) {
-            const nb_target target = {kind, NULL, NULL, 1.5, 2.5, 2.1, 8};
+            const nb_target target = {kind, NULL, NULL, 1.5, 2.5, 2.1, 8, 0};
             const struct phys_loss_model model = target_model(&target);
 
             one_kind_by_lanes(&model, sets[k]);

@@ -37,6 +37,8 @@ test_jacobian|same_bits|jacobian|1e-13:jacobian|
 test_jacobian|lanes_as_reference|jacobian|6e-12:jacobian|
 test_loss|scenes_by_lanes|jacobian gradient matrix diagonal loss|2e-11:gradient 2e-11:matrix 2e-11:diagonal 1e-11:loss|quick
 test_loss|scenes_with_reflections threads_same_bits|coupling gradient|2e-11:coupling|quick
+test_planes|least_losses|loss planes|1e-12:loss 1e-7:planes|
+test_planes|matrices|matrix diagonal coupling gradient|1e-12:matrix 1e-12:diagonal 4e-12:coupling 1e-10:gradient|
 test_spots_vjp|masked tails dark_between_spots|gradient loss|1e-8:gradient 1e-10:loss|
 test_forward_calls|calls_leave_no_trace two_simulators_in_turn|pixel|1e-12:pixel|
 test_compile|same_as_uncompiled|pixel gradient|1e-12:pixel 1e-12:gradient|

@@ -167,6 +167,15 @@ WRAPPED(nb_loss, nb_simulator *sim, const double *x, const nb_target *target, do
     return status;
 }
 
+WRAPPED(nb_planes, nb_simulator *sim, const double *x, const nb_target *target,
+        double *planes)
+{
+    const nb_status status = __real_nb_planes(sim, x, target, planes);
+
+    if (status == NB_OK) plant_numbers("planes", planes, 3);
+    return status;
+}
+
 /* Plant into one number of a trace, another one at each call. */
 static void plant_trace(nb_pixel_trace *out)
 {

@@ -14,6 +14,7 @@
  *   matrix, diagonal, coupling   of nb_loss(), nb_jtj() and of kernels
  *   factors   cotangents of structure factors by kernels; structure factors of models
  *   loss      the value of nb_loss() and of kernels
+ *   planes    the first plane of nb_planes()
  *   trace     numbers of nb_trace_pixel(), a different one in each call
  *   geometry  numbers of nb_describe(), nb_source_at(), nb_orientation_at(): each of them
  *

@@ -357,6 +357,9 @@ void nb_simulator_free(nb_simulator *sim)
     arena_free(&sim->normal_memory);
     arena_free(&sim->photons_memory);
     arena_free(&sim->packed_memory);
+    planes_columns_free(&sim->planes.columns);
+    arena_free(&sim->plane_columns_memory);
+    arena_free(&sim->planes_memory);
     window_free(&sim->window);
     window_free(&sim->lit);
     arena_free(&sim->device.memory);

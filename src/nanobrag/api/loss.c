@@ -1,13 +1,14 @@
 /*
- * api/loss.c - nb_loss() and nb_jtj(), for fitting: the stages of simulator.c, followed by
- * a loss.
+ * api/loss.c - nb_loss(), nb_planes() and nb_jtj(), for fitting: the stages of simulator.c,
+ * followed by a loss.
  *
  *   x -> scene -> frame -> photons -> loss
  *
  * The gradient alone is one adjoint, in which the photons of each tile turn into cotangents
  * as soon as they are known (kernels/derivatives/adjoint.c). A normal matrix is summed from
- * the rows of the Jacobian of each tile (kernels/derivatives/normal.c). Only a point spread
- * and the adjoint of NB_SPOTS need the whole image before the backward pass.
+ * the rows of the Jacobian of each tile (kernels/derivatives/normal.c). Only a point
+ * spread, the adjoint of NB_SPOTS and planes of background (kernels/planes/planes.h) need
+ * the whole image before the backward pass.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -125,7 +126,9 @@ static nb_status loss_of_image(nb_simulator *sim, const nb_scene *scene,
     progress_passes(&sim->progress, gradient ? 2 + simulator_widens(sim) : 1);
     NB_TRY(simulator_render(sim, scene, frame, sim->photons));
     objective_start(sim, terms, &of);
+    if (of.planes) objective_settle(&of, sim->photons, 0);
     *value = objective_of_image(sim, &of.objective, sim->photons);
+    if (of.planes) NB_TRY(objective_settled(sim, &of, value));
     NB_TRY(check_value(sim, *value));
     if (!gradient) return NB_OK;
     NB_TRY(simulator_unspread(sim, scene, frame));
@@ -174,13 +177,30 @@ static int derives(const nb_normal *out)
     return wants_matrix(out) || (out && out->gradient);
 }
 
-static nb_status loss_and_matrix(nb_simulator *sim, const nb_scene *scene,
-                                 const struct phys_frame *frame,
-                                 const struct objective_terms *objective, double *value,
-                                 nb_normal *out)
+/* Compute the value, and add the derivatives that are asked for. */
+static nb_status loss_of(nb_simulator *sim, const nb_scene *scene,
+                         const struct phys_frame *frame,
+                         const struct objective_terms *objective, double *value,
+                         nb_normal *out)
 {
+    if (!wants_matrix(out))
+        return loss_and_gradient(sim, scene, frame, objective, value,
+                                 out ? out->gradient : NULL);
     NB_TRY(add_normal(sim, scene, frame, objective, value, out));
     return check_value(sim, *value);
+}
+
+/* ---- the calls ---- */
+
+static nb_status check_target(nb_simulator *sim, const nb_target *target, int derived)
+{
+    NB_TRY(target_check(sim->ctx, target));
+    if (target->background && sim->scene.detector.nbox == 0)
+        return fail(sim->ctx, NB_ERR_ARGUMENT,
+                    "planes of background need boxes of pixels (detector.box)");
+    NB_TRY(backend_check_input(sim, target->observed, "observed", derived));
+    NB_TRY(backend_check_input(sim, target->weight, "weight", derived));
+    return target->background ? simulator_planes(sim) : NB_OK;
 }
 
 nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
@@ -195,16 +215,38 @@ nb_status nb_loss(nb_simulator *sim, const double *x, const nb_target *target,
     if (!sim) return NB_ERR_ARGUMENT;
     progress_begin(&sim->progress, sim->ctx);
     if (!value) return fail(sim->ctx, NB_ERR_ARGUMENT, "a loss needs a place to go");
-    NB_TRY(target_check(sim->ctx, target));
-    NB_TRY(backend_check_input(sim, target->observed, "observed", derives(out)));
-    NB_TRY(backend_check_input(sim, target->weight, "weight", derives(out)));
+    NB_TRY(check_target(sim, target, derives(out)));
     if (out) NB_TRY(simulator_derivable(sim));
     NB_TRY(frame_for_loss(sim, x, &scene, &frame, value));
     *value = 0;
-    if (wants_matrix(out))
-        status = loss_and_matrix(sim, &scene, &frame, &objective, value, out);
-    else
-        status = loss_and_gradient(sim, &scene, &frame, &objective, value,
-                                   out ? out->gradient : NULL);
+    status = loss_of(sim, &scene, &frame, &objective, value, out);
     return isfinite(*value) ? status : blame_observed(sim, target->observed, status);
+}
+
+nb_status nb_planes(nb_simulator *sim, const double *x, const nb_target *target,
+                    double *planes)
+{
+    STANDARD_FLOATS;
+    const struct objective_terms objective = {.target = target};
+    nb_scene scene;
+    struct phys_frame frame;
+    nb_status status;
+    double value;
+
+    if (!sim) return NB_ERR_ARGUMENT;
+    progress_begin(&sim->progress, sim->ctx);
+    if (!planes) return fail(sim->ctx, NB_ERR_ARGUMENT, "planes need a place to go");
+    NB_TRY(check_target(sim, target, 0));
+    if (!target->background)
+        return fail(sim->ctx, NB_ERR_ARGUMENT,
+                    "a target without planes has none to report; set its background to "
+                    "NB_PLANES");
+    NB_TRY(frame_for_loss(sim, x, &scene, &frame, &value));
+    value = 0;
+    status = loss_of(sim, &scene, &frame, &objective, &value, NULL);
+    if (!isfinite(value)) return blame_observed(sim, target->observed, status);
+    NB_TRY(status);
+    for (size_t i = 0; i < sim->planes.nbox; i++)
+        planes_report(&sim->planes, i, planes + PLANE_TERMS * i);
+    return NB_OK;
 }

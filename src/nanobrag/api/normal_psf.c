@@ -28,6 +28,7 @@ struct spread {
     double *saved; /* ((dense + 1) x roi), the last for a structure factor */
     double *image; /* (COLUMNS x pixels) */
     double *dx; /* (COLUMNS x nparam) */
+    const struct planes *planes; /* to be eliminated; NULL: none */
     nb_normal found; /* this call's sums, before they are added to the caller's */
 };
 
@@ -115,6 +116,7 @@ static nb_status find_columns(const struct spread *w, int n, const size_t *which
 static void add_column(const struct spread *w, size_t which, const double *column)
 {
     for (size_t i = 0; i < w->roi; i++) w->weighted[i] = w->weight[i] * column[i];
+    if (w->planes) planes_project(w->planes, w->sim->window.roi, w->weighted);
     w->found.gradient[which] = product(w->roi, w->bar, column);
     w->found.diagonal[which] = product(w->roi, w->weighted, column);
 }
@@ -184,7 +186,10 @@ static nb_status find_sums(struct spread *w, const struct objective_terms *terms
     NB_TRY(simulator_photons(sim));
     NB_TRY(simulator_render(sim, w->scene, w->frame, sim->photons));
     objective_start(sim, terms, &of);
+    w->planes = of.planes;
+    if (of.planes) objective_settle(&of, sim->photons, 0);
     *value = weigh(w, &of.objective, sim->photons);
+    if (of.planes) NB_TRY(objective_settled(sim, &of, value));
     if (!isfinite(*value)) return NB_OK; /* reported by the caller */
     NB_TRY(simulator_unspread(sim, w->scene, w->frame));
     NB_TRY(add_columns(w, 0));

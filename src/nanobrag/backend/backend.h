@@ -31,7 +31,7 @@ enum backend_operation {
  * residuals with weights, where the residuals are 0 if NULL and the weights 1. */
 struct objective_terms {
     const nb_array *cotangent;
-    const nb_target *target;
+    const nb_target *target; /* with planes simulator_planes() has to be called before */
     const nb_array *weight, *residual; /* used where both others are NULL */
 };
 
@@ -152,10 +152,18 @@ struct host_objective {
     struct objective objective;
     const struct objective_terms *terms;
     const struct adjoint_kernels *kernels; /* which compute the losses */
+    const struct planes *planes; /* of the target; NULL: none */
     size_t nfast;
 };
 void objective_start(const nb_simulator *sim, const struct objective_terms *terms,
                      struct host_objective *out);
+
+/* Solve the planes of an objective that has some for photons, an image or packed. Then
+ * objective_settled() sets *value to the loss. Errors: NB_ERR_ARGUMENT (a negative weight,
+ * or a negative observed number for NB_POISSON). */
+void objective_settle(const struct host_objective *of, const double *photons, int packed);
+nb_status objective_settled(const nb_simulator *sim, const struct host_objective *of,
+                            double *value);
 
 /* Returns the value for a dense image of photons, and turns the image into its cotangent in
  * place, with 0 where no pixel is rendered. */

@@ -65,7 +65,33 @@ static nb_status host_loss(struct request *r)
     NB_TRY(simulator_packed(sim, &job));
     NB_TRY(run_image(r, &job));
     objective_start(sim, &r->objective, &of);
+    if (of.planes) {
+        objective_settle(&of, job.photons, 1);
+        return objective_settled(sim, &of, &r->value);
+    }
     r->value = objective_of_tiles(sim, &of.objective, &job);
+    return NB_OK;
+}
+
+/* Settles an objective with planes by an image in the photons of a job, which are packed.
+ * From then on its cotangents are known. */
+static void settle_by_image(const struct job *image, struct host_objective *of)
+{
+    objective_settle(of, image->photons, 1);
+    of->objective.settle = NULL;
+    of->objective.linear = 1;
+}
+
+/* Does so before a pass that computes derivatives tile by tile. */
+static nb_status settle_before(struct request *r, struct host_objective *of)
+{
+    nb_simulator *sim = r->sim;
+    struct job image = simulator_job(sim, r->scene, r->frame, NULL);
+
+    progress_passes(&sim->progress, 2);
+    NB_TRY(simulator_packed(sim, &image));
+    NB_TRY(run_image(r, &image));
+    settle_by_image(&image, of);
     return NB_OK;
 }
 
@@ -85,7 +111,7 @@ static nb_status host_count(struct request *r)
 
 struct adjoint_call {
     nb_simulator *sim;
-    const struct objective *objective;
+    struct host_objective *of;
 };
 
 static nb_status run_adjoint(void *user, struct progress *progress, const struct job *job)
@@ -93,14 +119,19 @@ static nb_status run_adjoint(void *user, struct progress *progress, const struct
     const struct adjoint_call *call = user;
     nb_simulator *sim = call->sim;
     const struct kernel_set *kernels = &sim->policy.kernels;
+    const struct objective *objective = &call->of->objective;
 
     if (sim->policy.strategy == NB_SPOTS) {
         const nb_status status =
-            spots_vjp(progress, kernels, job, call->objective, &sim->adjoint, &sim->spots);
+            spots_vjp(progress, kernels, job, objective, &sim->adjoint, &sim->spots);
 
         if (!needs_lanes(sim, status)) return status;
     }
-    return adjoint_run(progress, kernels, job, call->objective, &sim->adjoint, NULL);
+    if (objective->settle) { /* the spots would have done it */
+        NB_TRY(tiles_forward(progress, kernels, job));
+        settle_by_image(job, call->of);
+    }
+    return adjoint_run(progress, kernels, job, objective, &sim->adjoint, NULL);
 }
 
 static nb_status host_adjoint(struct request *r)
@@ -108,15 +139,17 @@ static nb_status host_adjoint(struct request *r)
     nb_simulator *sim = r->sim;
     struct job job = simulator_job(sim, r->scene, r->frame, NULL);
     struct host_objective of;
-    struct adjoint_call call = {sim, &of.objective};
+    struct adjoint_call call = {sim, &of};
+    const int splats = sim->policy.strategy == NB_SPOTS && spots_vjp_splats(&job);
 
-    if (sim->policy.strategy == NB_SPOTS && spots_vjp_splats(&job))
-        NB_TRY(simulator_packed(sim, &job));
     objective_start(sim, &r->objective, &of);
+    if (of.planes && !splats) NB_TRY(settle_before(r, &of));
+    if (splats) NB_TRY(simulator_packed(sim, &job));
     NB_TRY(simulator_fixed(sim, r->scene, r->frame, &job.fixed));
     NB_TRY(backend_plan(r, PLAN_ADJOINT, 0, run_adjoint, &call, &job));
     NB_TRY(run_adjoint(&call, &sim->progress, &job));
     r->value = sim->adjoint.value[0];
+    if (of.planes) NB_TRY(objective_settled(sim, &of, &r->value));
     return simulator_frame_adjoint(sim, r->scene, r->frame, sim->adjoint.bar);
 }
 
@@ -252,19 +285,24 @@ static nb_status host_normal(struct request *r)
 {
     nb_simulator *sim = r->sim;
     struct host_objective of;
-    const struct normal_run run = {&of.objective, &sim->normal, r->coupling};
+    struct normal_run run = {&of.objective, &sim->normal, NULL, r->coupling};
     struct jacobian_reader reader;
     struct jacobian_call call = {sim, (int)nb_ndense(sim), &sim->normal.jacobian, &reader};
 
     NB_TRY(make_normal(sim));
     objective_start(sim, &r->objective, &of);
+    run.planes = of.planes;
+    if (of.planes) {
+        NB_TRY(simulator_plane_columns(sim, sim->normal.chunks));
+        NB_TRY(settle_before(r, &of));
+    }
     NB_TRY(simulator_parameter_tangents(sim, r->scene, r->frame, sim->normal.jacobian.dot));
     reader = normal_reader(&run);
     NB_TRY(read_jacobian(r, &call));
-    normal_sum_chunks(&sim->normal);
+    if (!normal_sum_chunks(&run)) return fail_memory(sim->ctx, "planes of background");
     r->sums = sim->normal.sums;
     r->value = r->sums->value;
-    return NB_OK;
+    return of.planes ? objective_settled(sim, &of, &r->value) : NB_OK;
 }
 
 /* it has no batch: its images are computed one by one */

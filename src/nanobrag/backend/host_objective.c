@@ -72,6 +72,51 @@ static double row_of_squares(const void *user, size_t first, int n, const double
     return 0;
 }
 
+static double row_of_planes(const void *user, size_t first, int n, const double *photons,
+                            double *bar, double *weight)
+{
+    const struct host_objective *of = user;
+
+    (void)photons;
+    planes_row(of->planes, (int)(first / of->nfast), (int)(first % of->nfast), n, bar,
+               weight);
+    return 0;
+}
+
+/* ---- planes ---- */
+
+void objective_settle(const struct host_objective *of, const double *photons, int packed)
+{
+    const nb_target *t = of->terms->target;
+    const struct plane_target loss = {photons,   packed,          t->observed,
+                                      t->weight, target_model(t), of->kernels->loss};
+
+    planes_solve(of->planes, &loss);
+}
+
+static void settle(const void *user, const double *photons)
+{
+    objective_settle(user, photons, 1);
+}
+
+nb_status objective_settled(const nb_simulator *sim, const struct host_objective *of,
+                            double *value)
+{
+    const nb_target *t = of->terms->target;
+    const struct plane *wrong = planes_fault(of->planes);
+
+    *value = planes_loss(of->planes);
+    if (!wrong) return NB_OK;
+    if (wrong->fault == PLANE_NEGATIVE_WEIGHT)
+        return fail(sim->ctx, NB_ERR_ARGUMENT,
+                    "weight[%d][%d] is %g, expected 0 or more for a target with planes",
+                    wrong->slow, wrong->fast,
+                    array_get(t->weight, wrong->slow, wrong->fast));
+    return fail(sim->ctx, NB_ERR_ARGUMENT,
+                "observed[%d][%d] is %g, expected 0 or more for NB_POISSON with planes",
+                wrong->slow, wrong->fast, array_get(t->observed, wrong->slow, wrong->fast));
+}
+
 void objective_start(const nb_simulator *sim, const struct objective_terms *terms,
                      struct host_objective *out)
 {
@@ -80,11 +125,16 @@ void objective_start(const nb_simulator *sim, const struct objective_terms *term
     out->nfast = (size_t)sim->window.nfast;
     out->kernels = sim->policy.kernels.adjoint_precise;
     out->objective.user = out;
+    if (terms->target && terms->target->background) out->planes = &sim->planes;
     out->objective.linear = terms->cotangent != NULL;
     out->objective.row = terms->cotangent ? row_of_cotangent
+                         : out->planes    ? row_of_planes
                          : terms->target  ? row_of_target
                                           : row_of_squares;
-    if (terms->target) out->objective.ahead = target_ahead;
+    if (out->planes)
+        out->objective.settle = settle;
+    else if (terms->target)
+        out->objective.ahead = target_ahead;
 }
 
 /* Replaces the photons of row s by their cotangents. Returns the contribution to L. */

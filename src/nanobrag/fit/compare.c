@@ -50,6 +50,45 @@ static nb_status make_window(struct compared *c)
     return fail_memory(c->fit->ctx, "the pixels of a shot");
 }
 
+/* Adds the planes of the boxes: a pixel belongs to the first box that holds it, so that the
+ * last box comes first and is overwritten. */
+static void add_planes(struct compared *c, const double *planes, double *plane)
+{
+    const nb_detector *d = &c->scene.detector;
+    const size_t pixels = (size_t)c->d.nslow * (size_t)c->d.nfast;
+
+    for (size_t b = d->nbox; b-- > 0;) {
+        const int *r = d->box + 4 * b;
+        const double *t = planes + 3 * b;
+
+        for (int s = r[2]; s < r[3]; s++)
+            for (int f = r[0]; f < r[1]; f++)
+                plane[(size_t)s * (size_t)c->d.nfast + (size_t)f] =
+                    t[0] + t[1] * (f - (r[0] + r[1] - 1) / 2.)
+                    + t[2] * (s - (r[2] + r[3] - 1) / 2.);
+    }
+    for (size_t i = 0; i < pixels; i++)
+        if (window_shows(&c->window, (int)(i / (size_t)c->d.nfast),
+                         (int)(i % (size_t)c->d.nfast)))
+            c->photons[i] += plane[i];
+}
+
+static nb_status render_planes(struct compared *c)
+{
+    const size_t n = 3 * c->scene.detector.nbox;
+    const size_t pixels = (size_t)c->d.nslow * (size_t)c->d.nfast;
+    double *planes;
+    nb_status status;
+
+    if (c->loaded.target.background != NB_PLANES) return NB_OK;
+    planes = calloc(n + pixels, sizeof *planes);
+    if (!planes) return fail_memory(c->fit->ctx, "the planes of a shot");
+    status = nb_planes(c->sim, c->x, &c->loaded.target, planes);
+    if (status == NB_OK) add_planes(c, planes, planes + n);
+    free(planes);
+    return status;
+}
+
 static nb_status render(struct compared *c)
 {
     nb_fit *fit = c->fit;
@@ -68,7 +107,8 @@ static nb_status render(struct compared *c)
     c->photons = malloc(pixels * sizeof *c->photons);
     if (!c->photons) return fail_memory(fit->ctx, "the image of a shot");
     c->image = nb_array_f64(c->photons, c->d.nslow, c->d.nfast);
-    return nb_forward(c->sim, c->x, &c->image);
+    NB_TRY(nb_forward(c->sim, c->x, &c->image));
+    return render_planes(c);
 }
 
 static nb_status check_observed(const struct compared *c)

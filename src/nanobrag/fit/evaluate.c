@@ -169,52 +169,6 @@ nb_status fit_evaluate_shots(nb_fit *fit, const double *x, size_t first, size_t 
     return NB_OK;
 }
 
-/* ---- restraints ---- */
-
-static double restraint(const nb_fit *fit, const double *x, size_t i)
-{
-    const double off = x[i] - fit->centre[i];
-
-    return fit->weight[i] > 0 ? fit->weight[i] * off * off / 2 : 0;
-}
-
-double fit_restraints(const nb_fit *fit, const double *x, size_t first, size_t n)
-{
-    double loss = 0;
-
-    for (size_t i = first; i < first + n; i++) loss += restraint(fit, x, i);
-    return loss;
-}
-
-/* Adds the derivatives of the restraints to the sum over shots and to the own parts. */
-void fit_restrain(const nb_fit *fit, struct fit_point *point)
-{
-    const struct fit_layout *l = &fit->layout;
-    const struct fit_offsets *at = &fit->at;
-    const double *x = point->x;
-
-    for (size_t d = 0; d < l->nd; d++) {
-        const size_t i = l->dense[d];
-        const size_t place =
-            l->has_matrix ? at->matrix + d * (l->nd + 1) : at->diagonal + i;
-
-        point->sum[at->gradient + i] += fit->weight[i] * (x[i] - fit->centre[i]);
-        point->sum[place] += fit->weight[i];
-    }
-    for (size_t shot = 0; shot < l->nshot; shot++) {
-        double *own = point->own + shot * at->own_end;
-
-        if (point->status[shot] != NB_OK) continue;
-        for (size_t i = 0; i < l->no; i++) {
-            const size_t j = fit_index(l, shot, l->ns + i);
-            const size_t place = l->has_matrix ? i * (l->no + 1) : i;
-
-            own[at->own_gradient + i] += fit->weight[j] * (x[j] - fit->centre[j]);
-            own[at->own_matrix + place] += fit->weight[j];
-        }
-    }
-}
-
 /* ---- all shots ---- */
 
 nb_status fit_shot_failed(nb_fit *fit, const struct fit_point *point)

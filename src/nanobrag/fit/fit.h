@@ -169,7 +169,7 @@ struct fit_worker { /* what a thread needs to evaluate shots */
 };
 
 /* Numbers by which a shot is told from another. */
-enum { IDENTITY_NUMBERS = 34 };
+enum { IDENTITY_NUMBERS = 35 };
 
 /* After nb_fit_read(): what is evaluated again first, in descending order. */
 enum { RELOAD_NOTHING, RELOAD_BEST, RELOAD_KEPT };
@@ -268,14 +268,19 @@ nb_status fit_evaluate_all(nb_fit *fit, struct fit_point *point, int wants, doub
 /* Returns the failure of the first shot that failed at a point. */
 nb_status fit_shot_failed(nb_fit *fit, const struct fit_point *point);
 
+/* Returns the loss of all shots at a point, and of their restraints. */
+double fit_total(const nb_fit *fit, const struct fit_point *point);
+
+/* ---- restraints.c ---- */
+
+/* Checks a restraint, and sets it for each parameter of its name. */
+nb_status fit_set_restraint(nb_fit *fit, const nb_restraint *restraint);
+
 /* Returns the loss of restraints on n parameters from `first` on. */
 double fit_restraints(const nb_fit *fit, const double *x, size_t first, size_t n);
 
 /* Adds the derivatives of the restraints to a point. */
 void fit_restrain(const nb_fit *fit, struct fit_point *point);
-
-/* Returns the loss of all shots at a point, and of their restraints. */
-double fit_total(const nb_fit *fit, const struct fit_point *point);
 
 /* ---- normal.c ---- */
 

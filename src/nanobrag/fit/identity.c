@@ -47,6 +47,7 @@ static const char *const names[IDENTITY_NUMBERS] = {
     "the read-out noise",
     "the gain",
     "the saturation",
+    "the background",
     "the sum of the observed image",
 };
 
@@ -109,6 +110,7 @@ nb_status identity_take(nb_fit *fit, nb_simulator *sim, const nb_shot *shot, dou
             shot->target.sigma_readout,
             shot->target.gain,
             shot->target.saturation,
+            shot->target.background,
             fit->is_expected ? 0 : sum_of(shot->target.observed),
         };
 

@@ -367,61 +367,6 @@ static nb_status start_all(nb_fit *fit, size_t first, const nb_shot *loaded)
     return NB_OK;
 }
 
-/* ---- restraints ---- */
-
-static nb_status check_restraint(const nb_fit *fit, const nb_restraint *r)
-{
-    const int has_bounds = r->lower != 0 || r->upper != 0;
-
-    if (!r->name) return fail(fit->ctx, NB_ERR_ARGUMENT, "a restraint needs a name");
-    if (!(r->sigma >= 0) || isinf(r->sigma) || !isfinite(r->centre))
-        return fail(fit->ctx, NB_ERR_ARGUMENT,
-                    "the restraint of %s has centre %g and sigma %g, expected numbers and "
-                    "a sigma of at least 0",
-                    r->name, r->centre, r->sigma);
-    if (has_bounds && !(r->lower <= r->upper))
-        return fail(fit->ctx, NB_ERR_ARGUMENT,
-                    "the bounds of %s are %g and %g, expected the lower one first", r->name,
-                    r->lower, r->upper);
-    return NB_OK;
-}
-
-static nb_status restrain(nb_fit *fit, size_t i, const nb_restraint *r)
-{
-    const int has_bounds = r->lower != 0 || r->upper != 0;
-
-    if (r->sigma > 0) {
-        fit->centre[i] = r->centre;
-        fit->weight[i] = 1 / (r->sigma * r->sigma);
-    }
-    if (!has_bounds) return NB_OK;
-    fit->lower[i] = fmax(fit->lower[i], r->lower);
-    fit->upper[i] = fmin(fit->upper[i], r->upper);
-    return NB_OK;
-}
-
-static nb_status set_restraint(nb_fit *fit, const nb_restraint *r)
-{
-    const struct fit_layout *l = &fit->layout;
-    int found = 0;
-
-    NB_TRY(check_restraint(fit, r));
-    for (size_t i = 0; i < l->n; i++) {
-        if (strcmp(fit->value[i].param.name, r->name) != 0) continue;
-        if (i < l->ns && l->is_f[i])
-            return fail(fit->ctx, NB_ERR_ARGUMENT,
-                        "%s cannot be restrained, as structure factors cannot", r->name);
-        NB_TRY(restrain(fit, i, r));
-        found = 1;
-    }
-    if (found) return NB_OK;
-    return fail(fit->ctx, NB_ERR_ARGUMENT,
-                "%s is restrained, but it is no free parameter; a restraint names one, "
-                "such "
-                "as cell_a",
-                r->name);
-}
-
 /* Bounds of params.h are those of numbers that make sense; a start lies within them. */
 static nb_status check_starts(const nb_fit *fit)
 {
@@ -543,7 +488,7 @@ static nb_status fill(nb_fit *fit, const nb_shot *shot, const nb_fit_options *op
     fit_unload(fit, first, &loaded);
     NB_TRY(status);
     for (size_t i = 0; i < options->nrestraint; i++)
-        NB_TRY(set_restraint(fit, options->restraint + i));
+        NB_TRY(fit_set_restraint(fit, options->restraint + i));
     NB_TRY(check_starts(fit));
     fit->alone = fit_begins_alone(fit);
     for (size_t shot_i = 0; shot_i < fit->layout.nshot; shot_i++)

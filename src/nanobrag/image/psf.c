@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/context.h"
-#include "base/planner.h"
+#include "base/fftw/planner.h"
 
 /*
  * Gauss: 6 sigma, rounded up; at most 4e-9 of the light lies beyond it. Fibre: 600 fwhm;

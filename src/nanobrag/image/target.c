@@ -5,6 +5,23 @@
 
 #include "base/context.h"
 
+/* Checks that the planes of a target have one least loss. */
+static nb_status check_planes(nb_context *ctx, const nb_target *target)
+{
+    if (target->background != NB_PLANES)
+        return fail(ctx, NB_ERR_ARGUMENT, "target.background %d is neither 0 nor NB_PLANES",
+                    target->background);
+    if (target->kind == NB_CAUCHY)
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "planes need a loss with one minimum, and NB_CAUCHY may have several; "
+                    "use NB_HUBER");
+    if (target->kind == NB_POISSON_READOUT && !(target->sigma_readout > 0))
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "NB_POISSON_READOUT with planes needs a sigma_readout above 0: a plane "
+                    "of 0 leaves pixels without variance");
+    return NB_OK;
+}
+
 nb_status target_check(nb_context *ctx, const nb_target *target)
 {
     if (!target || !target->observed)
@@ -18,7 +35,7 @@ nb_status target_check(nb_context *ctx, const nb_target *target)
                     "sigma_readout %g, gain %g, delta %g and saturation %g of a target "
                     "must not be negative",
                     target->sigma_readout, target->gain, target->delta, target->saturation);
-    return NB_OK;
+    return target->background ? check_planes(ctx, target) : NB_OK;
 }
 
 struct phys_loss_model target_model(const nb_target *target)

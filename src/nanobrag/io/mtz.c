@@ -14,7 +14,7 @@
 #include "base/context.h"
 #include "base/floats.h"
 #include "io/file.h"
-#include "io/gemmi.h"
+#include "io/gemmi/gemmi.h"
 #include "io/gzip.h"
 #include "scene/reflections/hkl_table.h"
 

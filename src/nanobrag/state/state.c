@@ -55,6 +55,52 @@ nb_status simulator_packed(nb_simulator *sim, struct job *job)
     return NB_OK;
 }
 
+static void take_planes(struct arena *arena, void *user)
+{
+    planes_take(arena, user);
+}
+
+nb_status simulator_planes(nb_simulator *sim)
+{
+    struct planes *planes = &sim->planes;
+
+    if (planes->owner) return NB_OK;
+    planes->window = &sim->window;
+    planes->nbox = sim->scene.detector.nbox;
+    planes->threads = (size_t)sim->ctx->threads;
+    if (!arena_build(&sim->planes_memory, take_planes, planes))
+        return fail_memory(sim->ctx, "planes of background");
+    planes_draw(planes, sim->scene.detector.box);
+    return NB_OK;
+}
+
+struct columns_to_take {
+    struct planes *planes;
+    size_t pieces;
+};
+
+static void take_columns(struct arena *arena, void *user)
+{
+    const struct columns_to_take *take = user;
+
+    planes_columns_take(arena, take->pieces, take->planes);
+}
+
+nb_status simulator_plane_columns(nb_simulator *sim, int chunks)
+{
+    struct planes *planes = &sim->planes;
+    struct columns_to_take take = {planes, planes_pieces(planes)};
+
+    if (planes->columns.first) return NB_OK;
+    planes->columns.tangents = nb_ndense(sim);
+    planes->columns.f = sim->params.f.n;
+    planes->columns.chunks = chunks;
+    if (!arena_build(&sim->plane_columns_memory, take_columns, &take))
+        return fail_memory(sim->ctx, "planes of background");
+    planes_cut(planes);
+    return NB_OK;
+}
+
 struct jacobian_sizes simulator_jacobian_sizes(const nb_simulator *sim, size_t tangents)
 {
     const int wants_f = sim->params.f.n > 0 || sim->nunlisted > 0;

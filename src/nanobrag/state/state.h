@@ -21,6 +21,7 @@
 #include "image/psf.h"
 #include "kernels/derivatives/adjoint.h"
 #include "kernels/derivatives/normal.h"
+#include "kernels/planes/planes.h"
 #include "kernels/spots/spots.h"
 #include "scene/crystal.h"
 #include "scene/reflections/hkl_table.h"
@@ -97,6 +98,9 @@ struct nb_simulator {
     double *listed; /* the box of `resolved`; NaN where nothing is listed */
     struct spots_work spots;
     struct arena photons_memory, packed_memory;
+    struct arena planes_memory; /* made with the first loss with planes */
+    struct planes planes;
+    struct arena plane_columns_memory; /* made with their first normal matrix */
     struct device device;
     double *photons; /* NULL until simulator_photons() */
     double *packed; /* NULL until simulator_packed() */
@@ -156,6 +160,11 @@ nb_status simulator_photons(nb_simulator *sim);
 /* Let a job write sim->packed, the photons of the window's tiles alone, which is allocated
  * on the first call that needs it. */
 nb_status simulator_packed(nb_simulator *sim, struct job *job);
+
+/* Allocate sim->planes on the first call that needs it, and its columns on the first that
+ * needs these, for a normal matrix of so many chunks. */
+nb_status simulator_planes(nb_simulator *sim);
+nb_status simulator_plane_columns(nb_simulator *sim, int chunks);
 
 /* Returns the sizes of a Jacobian along so many tangents. simulator_assign_places() assigns
  * each place of the box in its workspace to the structure factor that it belongs to. */

@@ -14,7 +14,7 @@
 
 #include <fftw3.h>
 
-#include "base/planner.h"
+#include "base/fftw/planner.h"
 
 nb_status fourier_create(nb_context *ctx, const int n[3], struct fourier *out)
 {

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/context.h"
-#include "base/planner.h"
+#include "base/fftw/planner.h"
 
 /* ---- the grid ---- */
 

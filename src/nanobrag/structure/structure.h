@@ -13,7 +13,7 @@
 #include <nanobrag/structure.h>
 
 #include "base/progress.h"
-#include "io/gemmi.h"
+#include "io/gemmi/gemmi.h"
 
 /* Elements of a symmetric matrix: 00 11 22 01 02 12, as in kernels/density. */
 enum { SYMMETRIC = 6 };

@@ -54,6 +54,9 @@ static int check_data(const struct settings *s, struct messages *messages)
         return message_usage(messages,
                              "-fisher and -fisher_scan fit nothing: leave out -fitfile, "
                              "-fitimage and -resume");
+    if (s->fit.planes && !s->given[OPT_BOXES])
+        return message_usage(messages, "-planes needs boxes: give -boxes auto:200:12 or a "
+                                       "file of boxes");
     if (s->images > 1)
         return message_usage(messages, "-images and -fit exclude each other: an image of a "
                                        "fit has its own -phi");
@@ -170,6 +173,7 @@ static nb_shot shot_of(const struct fit_job *job, size_t i, const struct fit_ima
                      .target = {.kind = s->fit.loss,
                                 .observed = file ? &image->observed : NULL,
                                 .weight = image->weight ? &image->weights : NULL,
+                                .background = s->fit.planes ? NB_PLANES : 0,
                                 .sigma_readout = s->fit.readout,
                                 .delta = s->fit.delta,
                                 .saturation = file ? image->saturation : 0}};

@@ -55,7 +55,7 @@ struct fit_settings {
     const char *fisher_scan; /* NAME=FROM:TO:STEP, or NULL */
     int loss, coarse, fitimage_kind; /* enums of the library */
     double readout, gain, pedestal, saturation, delta; /* 0: not given */
-    int passes, fisher;
+    int passes, fisher, planes;
     double seconds;
 };
 

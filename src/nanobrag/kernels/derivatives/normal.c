@@ -60,6 +60,7 @@ static void clear_sums(const void *user, int chunk)
     memset(s->f_gradient, 0, n->f * sizeof(double));
     memset(s->coupling, 0, n->tangents * n->f * sizeof(double));
     s->value = 0;
+    if (run->planes) planes_clear(run->planes, chunk);
 }
 
 /* The weights of the pixels of a tile: `bar` in the gradient, `weight` in the matrix. */
@@ -135,6 +136,7 @@ static void add_tile(const void *user, int chunk, const struct job *job,
     }
     if (jacobian->columns)
         add_structure_factors(run->coupling, n, adjoint_kernels, jacobian, &w, s);
+    if (run->planes) planes_add_tile(run->planes, chunk, adjoint_kernels, jacobian);
 }
 
 static void add(size_t n, const double *from, double *to)
@@ -166,10 +168,13 @@ struct jacobian_reader normal_reader(const struct normal_run *run)
     return reader;
 }
 
-void normal_sum_chunks(const struct normal_work *work)
+int normal_sum_chunks(const struct normal_run *run)
 {
+    const struct normal_work *work = run->work;
     const struct jacobian_sizes *n = &work->jacobian.sizes;
 
     for (int k = 1; k < work->chunks; k++) add_sums(n, work->sums + k, work->sums);
+    if (run->planes && !planes_eliminate(run->planes, run->coupling, work->sums)) return 0;
     mirror_matrix(n->tangents, work->sums->matrix);
+    return 1;
 }

@@ -7,7 +7,7 @@
 #ifndef NB_KERNELS_DERIVATIVES_NORMAL_H
 #define NB_KERNELS_DERIVATIVES_NORMAL_H
 
-#include "kernels/derivatives/jacobian.h"
+#include "kernels/planes/planes.h"
 
 /* The sums of a chunk. Those of F exist only when structure factors are free. */
 struct normal_sums {
@@ -35,13 +35,16 @@ void normal_take(struct arena *arena, const struct jacobian_sizes *n,
 struct normal_run {
     const struct objective *objective;
     const struct normal_work *work;
+    const struct planes
+        *planes; /* to be eliminated (kernels/planes/planes.h); NULL: none */
     int coupling; /* 1: the coupling block is computed too, which costs the most */
 };
 
 /* normal_reader() returns a reader that adds the Jacobian of each tile to the sums of its
  * chunk. Once all tiles were read, normal_sum_chunks() adds the sums of all chunks to
- * work->sums[0] and completes the symmetric matrix. */
+ * work->sums[0], eliminates planes and completes the symmetric matrix. It returns 0 if
+ * there was no memory for what the planes need. */
 struct jacobian_reader normal_reader(const struct normal_run *run);
-void normal_sum_chunks(const struct normal_work *work);
+int normal_sum_chunks(const struct normal_run *run);
 
 #endif

@@ -19,6 +19,9 @@ struct objective {
                   double *weight);
     /* Asks for what row() will read of n pixels; NULL: nothing worth asking for. */
     void (*ahead)(const void *user, size_t first, int n);
+    /* Is told all photons, packed (base/window.h), before row() is asked for any; NULL: it
+     * need not be. Only spots_vjp() does this. */
+    void (*settle)(const void *user, const double *photons);
     const void *user;
     int linear; /* 1: bar does not depend on the photons, and L is the sum of bar times
                    photons, whatever row() returns */

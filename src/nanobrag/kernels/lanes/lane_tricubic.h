@@ -15,13 +15,19 @@
 
 #include "kernels/lanes/lane_places.h"
 
-/* The lanes of a run are evaluated so many at a time. Runs are short, so that vectors of 32
- * bytes are as fast where there are longer ones. Arrays extend by one vector beyond the
- * last lane. */
-#if defined(__AVX__)
+/* The lanes of a run are evaluated so many at a time. Runs are short, so that 32 bytes are
+ * as fast where there are longer vectors. Arrays extend by so many beyond the last lane. */
+#ifdef __AVX__
 enum { VECTOR = 32 / sizeof(real) };
 #else
-enum { VECTOR = 16 / sizeof(real) };
+enum { VECTOR = 4 }; /* clang vectorises no loop over two */
+#endif
+
+/* clang unrolls such a short loop before it asks whether the loop can be vectorised. */
+#ifdef __clang__
+#define KEEP_LOOP _Pragma("clang loop unroll(disable)")
+#else
+#define KEEP_LOOP
 #endif
 
 typedef real long_lane[TILE_PIXELS + VECTOR];
@@ -160,65 +166,89 @@ struct sites {
     struct in_cells in;
 };
 
-/* One step of Horner's rule along h for a vector of lanes: f becomes f h + the polynomial
- * in k and l of these terms. */
-PHYS_FN void add_plane(const real *restrict term, const real *restrict h,
-                       const real *restrict k, const real *restrict l, real *restrict f)
+/* A vector of lanes: where they lie in their cells, and what is computed there. */
+struct vector {
+    const real *h, *k, *l;
+    real *f, *dh, *dk, *dl;
+};
+
+PHYS_FN struct vector vector_at(const struct in_cells *in, int at, struct lane_f *out)
 {
-#pragma omp simd
-    for (int i = 0; i < (int)VECTOR; i++)
-        f[i] = f[i] * h[i] + cubic_plane(term, k[i], l[i]).f;
+    return (struct vector){in->h + at,   in->k + at,   in->l + at,  out->f + at,
+                           out->dh + at, out->dk + at, out->dl + at};
 }
 
-/* The same with the derivatives by h, k and l. */
-PHYS_FN void add_plane_slopes(const real *restrict term, const struct in_cells *restrict in,
-                              int at, struct lane_f *restrict out)
+/* The first step of Horner's rule along h: F becomes the polynomial in k and l of these
+ * terms. */
+PHYS_FN void first_plane(int slopes, const real *restrict term, const struct vector *at)
 {
-#pragma omp simd
-    for (int i = at; i < at + (int)VECTOR; i++) {
-        const struct phys_f plane = cubic_plane(term, in->k[i], in->l[i]);
+    const real *restrict k = at->k, *restrict l = at->l;
+    real *restrict f = at->f, *restrict dh = at->dh;
+    real *restrict dk = at->dk, *restrict dl = at->dl;
 
-        out->dh[i] = out->dh[i] * in->h[i] + out->f[i];
-        out->f[i] = out->f[i] * in->h[i] + plane.f;
-        out->dk[i] = out->dk[i] * in->h[i] + plane.dk;
-        out->dl[i] = out->dl[i] * in->h[i] + plane.dl;
+#pragma omp simd
+    KEEP_LOOP
+    for (int i = 0; i < (int)VECTOR; i++) {
+        const struct phys_f plane = cubic_plane(term, k[i], l[i]);
+
+        f[i] = plane.f;
+        if (slopes) {
+            dh[i] = 0;
+            dk[i] = plane.dk;
+            dl[i] = plane.dl;
+        }
     }
+}
+
+/* A further step: F becomes F h + the polynomial in k and l. */
+PHYS_FN void add_plane(int slopes, const real *restrict term, const struct vector *at)
+{
+    const real *restrict h = at->h, *restrict k = at->k, *restrict l = at->l;
+    real *restrict f = at->f, *restrict dh = at->dh;
+    real *restrict dk = at->dk, *restrict dl = at->dl;
+
+#pragma omp simd
+    KEEP_LOOP
+    for (int i = 0; i < (int)VECTOR; i++) {
+        const struct phys_f plane = cubic_plane(term, k[i], l[i]);
+
+        if (slopes) {
+            dh[i] = dh[i] * h[i] + f[i];
+            dk[i] = dk[i] * h[i] + plane.dk;
+            dl[i] = dl[i] * h[i] + plane.dl;
+        }
+        f[i] = f[i] * h[i] + plane.f;
+    }
+}
+
+PHYS_FN void all_planes(int slopes, const real *restrict term,
+                        const struct in_cells *restrict in, int at,
+                        struct lane_f *restrict out)
+{
+    const struct vector vector = vector_at(in, at, out);
+
+    first_plane(slopes, term + 48, &vector);
+    add_plane(slopes, term + 32, &vector);
+    add_plane(slopes, term + 16, &vector);
+    add_plane(slopes, term, &vector);
 }
 
 /* Computes F of a vector of lanes from lane `at` on, as if all of them lay in one cell.
  * Each step is a loop of its own and the function is not inlined, because a compiler loads
  * the terms before a loop and has no registers for 64. */
-static __attribute__((noinline)) void interpolate(const real *restrict term,
-                                                  const struct in_cells *restrict in,
-                                                  int at, real *restrict f)
+static __attribute__((noinline, unused)) void interpolate(
+    const real *restrict term, const struct in_cells *restrict in, int at,
+    struct lane_f *restrict out)
 {
-    const real *h = in->h + at, *k = in->k + at, *l = in->l + at;
-
-#pragma omp simd
-    for (int i = 0; i < (int)VECTOR; i++) f[i] = cubic_plane(term + 48, k[i], l[i]).f;
-    add_plane(term + 32, h, k, l, f);
-    add_plane(term + 16, h, k, l, f);
-    add_plane(term, h, k, l, f);
+    all_planes(0, term, in, at, out);
 }
 
 /* The same with the derivatives by h, k and l. */
-static __attribute__((noinline)) void interpolate_slopes(const real *restrict term,
-                                                         const struct in_cells *restrict in,
-                                                         int at,
-                                                         struct lane_f *restrict out)
+static __attribute__((noinline, unused)) void interpolate_slopes(
+    const real *restrict term, const struct in_cells *restrict in, int at,
+    struct lane_f *restrict out)
 {
-#pragma omp simd
-    for (int i = at; i < at + (int)VECTOR; i++) {
-        const struct phys_f plane = cubic_plane(term + 48, in->k[i], in->l[i]);
-
-        out->f[i] = plane.f;
-        out->dh[i] = 0;
-        out->dk[i] = plane.dk;
-        out->dl[i] = plane.dl;
-    }
-    add_plane_slopes(term + 32, in, at, out);
-    add_plane_slopes(term + 16, in, at, out);
-    add_plane_slopes(term, in, at, out);
+    all_planes(1, term, in, at, out);
 }
 
 /* Finds the runs of neighbouring lanes in one cell: run i begins at start[i] and ends at
@@ -252,7 +282,7 @@ PHYS_FN void interpolate_runs(int slopes, const struct phys_box *box, int n,
             if (slopes)
                 interpolate_slopes(term, in, at, out);
             else
-                interpolate(term, in, at, out->f + at);
+                interpolate(term, in, at, out);
         }
     }
 }

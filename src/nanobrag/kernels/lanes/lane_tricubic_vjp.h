@@ -106,19 +106,18 @@ PHYS_FN void add_plane_bar(real (*restrict term)[VECTOR], int i, real bar, struc
     add_line(term + 12, i, bar * k.third, l);
 }
 
-/* Adds the cotangents of a vector of lanes, from lane `at` on, which end before lane `end`.
- */
-static __attribute__((noinline)) void add_terms(const struct in_cells *restrict in,
-                                                const real *restrict f_bar, int at, int end,
+/* Adds the cotangents of F in a vector of lanes, from lane `at` on. */
+static __attribute__((noinline)) void add_terms(const struct in_cells *restrict in, int at,
+                                                const real *restrict bar,
                                                 real (*restrict term)[VECTOR])
 {
-    real bar[VECTOR];
+    const real *of_h = in->h + at, *of_k = in->k + at, *of_l = in->l + at;
 
-    for (int i = 0; i < (int)VECTOR; i++) bar[i] = at + i < end ? f_bar[at + i] : 0;
 #pragma omp simd
+    KEEP_LOOP
     for (int i = 0; i < (int)VECTOR; i++) {
-        const struct powers h = powers_of(in->h[at + i]), k = powers_of(in->k[at + i]);
-        const struct powers l = powers_of(in->l[at + i]);
+        const struct powers h = powers_of(of_h[i]), k = powers_of(of_k[i]);
+        const struct powers l = powers_of(of_l[i]);
 
         add_plane_bar(term, i, bar[i], k, l);
         add_plane_bar(term + 16, i, bar[i] * h.first, k, l);
@@ -151,8 +150,13 @@ static void add_cells(const struct phys_box *box, int n, const struct in_cells *
             table->corner[slot] = corner;
             table->number[slot] = (uint8_t)table->n++;
         }
-        for (int at = start[run]; at < start[run + 1]; at += VECTOR)
-            add_terms(in, f_bar, at, start[run + 1], sums->term[table->number[slot]]);
+        for (int at = start[run]; at < start[run + 1]; at += VECTOR) {
+            real bar[VECTOR];
+
+            for (int i = 0; i < (int)VECTOR; i++)
+                bar[i] = at + i < start[run + 1] ? f_bar[at + i] : 0;
+            add_terms(in, at, bar, sums->term[table->number[slot]]);
+        }
     }
 }
 

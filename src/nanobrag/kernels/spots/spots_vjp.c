@@ -120,6 +120,19 @@ static void weigh_step(const struct run *run, const struct tile *tile, int chunk
     keep_weights(run, tile, chunk, weight);
 }
 
+/* Computes the photons of a tile from its Bragg sums, where its weights will be. */
+static void finish_step(const struct run *run, const struct tile *tile, int chunk)
+{
+    const struct job weights = weights_of(run);
+    double photons[TILE_PIXELS];
+
+    (void)chunk;
+    grid_read(&run->job, tile, photons);
+    if (!spots_is_dark(run->job.frame, tile, photons))
+        run->kernels->precise->finish(run->job.frame, tile, run->factor, photons);
+    (void)grid_write(&weights, tile, photons);
+}
+
 /* Adds the cotangents of a tile that do not come from its samples; where the objective is
  * not linear, the cotangents of its Bragg sums are kept. A dark tile has no cotangents, but
  * its photons contribute to the value. */
@@ -274,6 +287,10 @@ static nb_status image_first_steps(struct run *run)
     do {
         NB_TRY(spots_splat(run->progress, run->kernels, &run->job, &run->attempt,
                            image_share, run->work));
+        if (run->objective->settle) {
+            each_tile(run, finish_step);
+            run->objective->settle(run->objective->user, run->work->weight);
+        }
         grid_clear(&weights);
         clear_all(run->adjoint);
         each_tile(run, close_step);

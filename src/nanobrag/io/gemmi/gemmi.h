@@ -2,14 +2,14 @@
  * gemmi.h - what gemmi does for this library, as plain C: it reads models of atoms and
  * reflections with a space group, writes MTZ, and knows form factors and solvent masks.
  *
- * gemmi.cpp alone implements it; without gemmi gemmi_missing.c does, whose functions return
+ * The files in C++ beside it implement it; without gemmi gemmi_missing.c does, and returns
  * NB_ERR_UNSUPPORTED. No exception leaves these functions. A failure is one line in `why`,
  * without the name of the file.
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_IO_GEMMI_H
-#define NB_IO_GEMMI_H
+#ifndef NB_IO_GEMMI_GEMMI_H
+#define NB_IO_GEMMI_GEMMI_H
 
 #include <stddef.h>
 

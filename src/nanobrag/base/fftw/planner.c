@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "base/planner.h"
+#include "base/fftw/planner.h"
 
 #ifdef NANOBRAG_FFTW
 

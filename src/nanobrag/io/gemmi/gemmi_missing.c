@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/gemmi.h"
+#include "io/gemmi/gemmi.h"
 
 static nb_status refuse(char why[GEMMI_WHY])
 {

@@ -4,8 +4,8 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef NB_BASE_PLANNER_H
-#define NB_BASE_PLANNER_H
+#ifndef NB_BASE_FFTW_PLANNER_H
+#define NB_BASE_FFTW_PLANNER_H
 
 #ifdef NANOBRAG_FFTW
 

@@ -1,0 +1,110 @@
+/*
+ * fit/restraints.c - priors on parameters: their checks, their loss and its derivatives.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "fit/fit.h"
+
+/* ---- how they are set ---- */
+
+static nb_status check_restraint(const nb_fit *fit, const nb_restraint *r)
+{
+    const int has_bounds = r->lower != 0 || r->upper != 0;
+
+    if (!r->name) return fail(fit->ctx, NB_ERR_ARGUMENT, "a restraint needs a name");
+    if (!(r->sigma >= 0) || isinf(r->sigma) || !isfinite(r->centre))
+        return fail(fit->ctx, NB_ERR_ARGUMENT,
+                    "the restraint of %s has centre %g and sigma %g, expected numbers and "
+                    "a sigma of at least 0",
+                    r->name, r->centre, r->sigma);
+    if (has_bounds && !(r->lower <= r->upper))
+        return fail(fit->ctx, NB_ERR_ARGUMENT,
+                    "the bounds of %s are %g and %g, expected the lower one first", r->name,
+                    r->lower, r->upper);
+    return NB_OK;
+}
+
+static void set(nb_fit *fit, size_t i, const nb_restraint *r)
+{
+    const int has_bounds = r->lower != 0 || r->upper != 0;
+
+    if (r->sigma > 0) {
+        fit->centre[i] = r->centre;
+        fit->weight[i] = 1 / (r->sigma * r->sigma);
+    }
+    if (!has_bounds) return;
+    fit->lower[i] = fmax(fit->lower[i], r->lower);
+    fit->upper[i] = fmin(fit->upper[i], r->upper);
+}
+
+nb_status fit_set_restraint(nb_fit *fit, const nb_restraint *r)
+{
+    const struct fit_layout *l = &fit->layout;
+    int found = 0;
+
+    NB_TRY(check_restraint(fit, r));
+    for (size_t i = 0; i < l->n; i++) {
+        if (strcmp(fit->value[i].param.name, r->name) != 0) continue;
+        if (i < l->ns && l->is_f[i])
+            return fail(fit->ctx, NB_ERR_ARGUMENT,
+                        "%s cannot be restrained, as structure factors cannot", r->name);
+        set(fit, i, r);
+        found = 1;
+    }
+    if (found) return NB_OK;
+    return fail(fit->ctx, NB_ERR_ARGUMENT,
+                "%s is restrained, but it is no free parameter; a restraint names one, "
+                "such "
+                "as cell_a",
+                r->name);
+}
+
+/* ---- what they add to a loss ---- */
+
+static double restraint(const nb_fit *fit, const double *x, size_t i)
+{
+    const double off = x[i] - fit->centre[i];
+
+    return fit->weight[i] > 0 ? fit->weight[i] * off * off / 2 : 0;
+}
+
+double fit_restraints(const nb_fit *fit, const double *x, size_t first, size_t n)
+{
+    double loss = 0;
+
+    for (size_t i = first; i < first + n; i++) loss += restraint(fit, x, i);
+    return loss;
+}
+
+/* Adds the derivatives of the restraints to the sum over shots and to the own parts. */
+void fit_restrain(const nb_fit *fit, struct fit_point *point)
+{
+    const struct fit_layout *l = &fit->layout;
+    const struct fit_offsets *at = &fit->at;
+    const double *x = point->x;
+
+    for (size_t d = 0; d < l->nd; d++) {
+        const size_t i = l->dense[d];
+        const size_t place =
+            l->has_matrix ? at->matrix + d * (l->nd + 1) : at->diagonal + i;
+
+        point->sum[at->gradient + i] += fit->weight[i] * (x[i] - fit->centre[i]);
+        point->sum[place] += fit->weight[i];
+    }
+    for (size_t shot = 0; shot < l->nshot; shot++) {
+        double *own = point->own + shot * at->own_end;
+
+        if (point->status[shot] != NB_OK) continue;
+        for (size_t i = 0; i < l->no; i++) {
+            const size_t j = fit_index(l, shot, l->ns + i);
+            const size_t place = l->has_matrix ? i * (l->no + 1) : i;
+
+            own[at->own_gradient + i] += fit->weight[j] * (x[j] - fit->centre[j]);
+            own[at->own_matrix + place] += fit->weight[j];
+        }
+    }
+}

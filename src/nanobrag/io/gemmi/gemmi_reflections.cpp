@@ -1,0 +1,320 @@
+/*
+ * gemmi_reflections.cpp - reflections with a space group by gemmi: reads MTZ and mmCIF, and
+ * writes MTZ. gemmi trusts the sizes in an MTZ header, so they are compared with the file
+ * first. Every function catches all exceptions.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#define GEMMI_WRITE_IMPLEMENTATION
+// writers
+#define USE_STD_SNPRINTF
+#include <cstdint>
+#include <gemmi/cif.hpp>
+#include <gemmi/mtz.hpp>
+#include <gemmi/refln.hpp>
+#include <locale.h>
+
+#include "io/gemmi/gemmi_shared.h"
+
+using namespace nanobrag;
+
+namespace {
+
+/* ---- reflections ---- */
+
+/* The column of F and that of its Friedel mate, the same where they are not apart. */
+struct Choice {
+    std::string plus, minus;
+};
+
+/* The label of the Friedel mate of F(+), F_plus and the like; empty if it is none. */
+std::string mate_of(const std::string &label)
+{
+    static const char *const pairs[][2] = {{"(+)", "(-)"}, {"_plus", "_minus"}};
+
+    for (auto &pair : pairs) {
+        const size_t at = label.find(pair[0]);
+
+        if (at != std::string::npos)
+            return label.substr(0, at) + pair[1] + label.substr(at + std::strlen(pair[0]));
+    }
+    return "";
+}
+
+/* Chooses the column: `amplitudes` are those that can be meant without a label. */
+Choice choose(const std::vector<std::string> &labels,
+              const std::vector<std::string> &amplitudes, const char *label)
+{
+    const auto has = [&labels](const std::string &one) {
+        return std::find(labels.begin(), labels.end(), one) != labels.end();
+    };
+    const auto list = [](const std::vector<std::string> &names) {
+        std::string all;
+
+        for (const std::string &name : names)
+            if (all.size() < 300) all += (all.empty() ? "" : " ") + name;
+        return all;
+    };
+    std::string chosen = label ? label : "";
+
+    if (chosen.empty() && amplitudes.empty())
+        refuse("no column of amplitudes (type F); intensities are not taken, make "
+               "amplitudes of them first");
+    if (chosen.empty() && amplitudes.size() > 1)
+        refuse("several columns of amplitudes: " + list(amplitudes)
+               + "; name one behind the file, as FILE:" + amplitudes[0]);
+    if (chosen.empty()) chosen = amplitudes[0];
+    if (!has(chosen)) refuse("no column " + chosen + "; there are " + list(labels));
+    const std::string mate = mate_of(chosen);
+
+    return {chosen, !mate.empty() && has(mate) ? mate : chosen};
+}
+
+int whole_index(double x)
+{
+    if (!(std::fabs(x) <= 100000) || x != std::floor(x))
+        refuse("a Miller index is no whole number up to 100000; the file is damaged");
+    return static_cast<int>(x);
+}
+
+void start_rows(size_t n, gemmi_reflections *out)
+{
+    out->hkl = allocate<int>(3 * n);
+    out->f = allocate<double>(2 * n);
+    out->n = n;
+}
+
+/* Numbers of the header that gemmi takes as sizes. */
+void check_mtz_sizes(const char *bytes, size_t n, int64_t offset)
+{
+    const size_t words = n / 4;
+    bool has_size = false, has_end = false;
+
+    if (offset < 21 || static_cast<uint64_t>(offset) > words)
+        refuse(
+            "the header of the MTZ lies outside of the file; the file is cut or damaged");
+    for (size_t at = 4 * static_cast<size_t>(offset - 1); at + 80 <= n; at += 80) {
+        const std::string line(bytes + at, 80);
+        const char *numbers = gemmi::Mtz::skip_word(line.c_str());
+        long long value[3] = {0, 0, 0};
+
+        has_end = line.compare(0, 3, "END") == 0;
+        if (has_end) break;
+        if (line.compare(0, 4, "NCOL") == 0) {
+            for (long long &one : value) {
+                char *end;
+                one = std::strtoll(numbers, &end, 10);
+                numbers = end;
+            }
+            if (value[2] > 0)
+                refuse("the MTZ is unmerged (it has batches); merge it first");
+            has_size = value[0] >= 3 && value[1] >= 1 && value[2] == 0 && value[0] < 10000
+                       && static_cast<uint64_t>(value[1])
+                              <= (words - 20) / static_cast<uint64_t>(value[0]);
+            if (!has_size)
+                refuse("the MTZ has no reflections, or fewer than its header says");
+        }
+        if (line.compare(0, 4, "SYMI") == 0 || line.compare(0, 4, "NDIF") == 0) {
+            const long long count = std::strtoll(numbers, nullptr, 10);
+            if (count < 0 || count > 1000)
+                refuse("a size in the header of the MTZ is impossible");
+        }
+    }
+    if (!has_size || !has_end)
+        refuse("the header of the MTZ has no NCOL or no END; the file is cut or damaged");
+}
+
+gemmi::Mtz parse_mtz(const char *bytes, size_t n)
+{
+    gemmi::Mtz mtz;
+    gemmi::MemoryStream stream(bytes, n);
+
+    mtz.read_first_bytes(stream);
+    check_mtz_sizes(bytes, n, mtz.header_offset);
+    mtz.read_main_headers(stream);
+    for (size_t i = 0; i < 3; i++)
+        if (mtz.columns[i].type != 'H')
+            refuse("the first three columns of the MTZ are not h, k, l");
+    if (mtz.column_with_label("M/ISYM"))
+        refuse("the MTZ is unmerged (it has a column M/ISYM); merge it first");
+    mtz.setup_spacegroup();
+    mtz.read_raw_data(stream);
+    return mtz;
+}
+
+void read_mtz(const char *bytes, size_t n, const char *label, gemmi_reflections *out)
+{
+    const gemmi::Mtz mtz = parse_mtz(bytes, n);
+    std::vector<std::string> labels, amplitudes;
+
+    for (const gemmi::Mtz::Column &column : mtz.columns) {
+        const bool mate = column.type == 'G' && mate_of(column.label).empty();
+
+        labels.push_back(column.label);
+        if (column.type == 'F' || (column.type == 'G' && !mate))
+            amplitudes.push_back(column.label);
+    }
+    const Choice choice = choose(labels, amplitudes, label);
+    const gemmi::Mtz::Column &plus = mtz.get_column_with_label(choice.plus);
+    const gemmi::Mtz::Column &minus = mtz.get_column_with_label(choice.minus);
+
+    for (const gemmi::Mtz::Column *column : {&plus, &minus})
+        if (!std::strchr("FGDEQR", column->type))
+            refuse("column " + column->label + " has type " + column->type
+                   + ", which is no amplitude (F or G)");
+    set_crystal(mtz.get_cell(plus.dataset_id), mtz.spacegroup, mtz.spacegroup_name,
+                &out->crystal);
+    start_rows(static_cast<size_t>(mtz.nreflections), out);
+    for (size_t i = 0; i < out->n; i++) {
+        const float pair[2] = {plus[i], minus[i]};
+
+        for (size_t k = 0; k < 3; k++) out->hkl[3 * i + k] = whole_index(mtz.columns[k][i]);
+        for (size_t k = 0; k < 2; k++)
+            out->f[2 * i + k] =
+                std::isfinite(pair[k]) && pair[k] != mtz.valm ? pair[k] : NAN;
+    }
+}
+
+void read_sf_cif(const char *bytes, size_t n, const char *label, gemmi_reflections *out)
+{
+    static const char *const known[] = {"F_meas_au",
+                                        "F_meas",
+                                        "F_calc",
+                                        "F_calc_au",
+                                        "pdbx_F_calc_with_solvent",
+                                        "pdbx_F_plus"};
+    gemmi::cif::Document document = gemmi::cif::read_memory(bytes, n, "mmCIF");
+
+    for (gemmi::cif::Block &one : document.blocks) {
+        gemmi::ReflnBlock block{std::move(one)};
+        std::vector<std::string> amplitudes;
+
+        if (!block.refln_loop) continue;
+        const std::vector<std::string> labels = block.column_labels();
+        for (const char *name : known)
+            if (std::find(labels.begin(), labels.end(), name) != labels.end())
+                amplitudes.push_back(name);
+        const Choice choice = choose(labels, amplitudes, label);
+        const std::vector<double> plus = block.make_vector(choice.plus, double(NAN));
+        const std::vector<double> minus = block.make_vector(choice.minus, double(NAN));
+        std::vector<double> index[3];
+
+        for (size_t k = 0; k < 3; k++)
+            index[k] = block.make_vector(std::string("index_") + "hkl"[k], double(NAN));
+        set_crystal(block.cell, block.spacegroup, block.spacegroup ? "" : "?",
+                    &out->crystal);
+        start_rows(plus.size(), out);
+        for (size_t i = 0; i < out->n; i++) {
+            for (size_t k = 0; k < 3; k++) out->hkl[3 * i + k] = whole_index(index[k][i]);
+            out->f[2 * i] = std::isfinite(plus[i]) ? plus[i] : NAN;
+            out->f[2 * i + 1] = std::isfinite(minus[i]) ? minus[i] : NAN;
+        }
+        return;
+    }
+    refuse("no reflections (_refln.index_h); this mmCIF may be a model, which -pdb reads");
+}
+
+/* While one lives, numbers are printed with a decimal point, whatever the locale. */
+class PointLocale {
+    locale_t point = newlocale(LC_NUMERIC_MASK, "C", nullptr), before = uselocale(point);
+
+  public:
+    PointLocale() = default;
+    PointLocale(const PointLocale &) = delete;
+    PointLocale &operator=(const PointLocale &) = delete;
+    ~PointLocale()
+    {
+        uselocale(before);
+        if (point) freelocale(point);
+    }
+};
+
+} // namespace
+
+/* ---- the functions of gemmi.h ---- */
+
+nb_status gemmi_reflections_read(const char *bytes, size_t n, const char *label,
+                                 gemmi_reflections *out, char why[GEMMI_WHY])
+{
+    std::memset(out, 0, sizeof *out);
+    const nb_status status = guarded(why, [&] {
+        if (n >= 4 && std::memcmp(bytes, "MTZ ", 4) == 0)
+            read_mtz(bytes, n, label, out);
+        else if (is_cif(bytes, bytes + n))
+            read_sf_cif(bytes, n, label, out);
+        else
+            refuse("neither MTZ nor mmCIF; check that it is the right file");
+    });
+
+    if (status != NB_OK) gemmi_reflections_free(out);
+    return status;
+}
+
+void gemmi_reflections_free(gemmi_reflections *reflections)
+{
+    std::free(reflections->hkl);
+    std::free(reflections->f);
+    reflections->hkl = nullptr;
+    reflections->f = nullptr;
+    reflections->n = 0;
+}
+
+nb_status gemmi_space_group(const char *name, const double cell[6], gemmi_crystal *out,
+                            char why[GEMMI_WHY])
+{
+    const nb_status status = guarded(why, [&] {
+        const gemmi::UnitCell of(cell[0], cell[1], cell[2], cell[3], cell[4], cell[5]);
+
+        set_crystal(of, gemmi::find_spacegroup_by_name(name, of.alpha, of.gamma), name,
+                    out);
+    });
+
+    return status == NB_ERR_FORMAT ? NB_ERR_ARGUMENT : status;
+}
+
+int gemmi_in_asymmetric_unit(const gemmi_crystal *crystal, const int hkl[3])
+{
+    const gemmi::SpaceGroup *group =
+        gemmi::find_spacegroup_by_name(crystal->space_group, crystal->cell[3],
+                                       crystal->cell[5]);
+
+    return group && gemmi::ReciprocalAsu(group).is_in({{hkl[0], hkl[1], hkl[2]}});
+}
+
+nb_status gemmi_mtz_make(const gemmi_mtz *from, char **bytes, size_t *n,
+                         char why[GEMMI_WHY])
+{
+    *bytes = nullptr;
+    *n = 0;
+    return guarded(why, [&] {
+        gemmi::Mtz mtz;
+        std::string text;
+        const size_t width = 3 + static_cast<size_t>(from->ncolumn);
+
+        mtz.title = from->title;
+        mtz.cell.set(from->cell[0], from->cell[1], from->cell[2], from->cell[3],
+                     from->cell[4], from->cell[5]);
+        mtz.spacegroup =
+            gemmi::find_spacegroup_by_name(from->space_group, from->cell[3], from->cell[5]);
+        mtz.add_base();
+        mtz.add_dataset("nanobrag").wavelength = from->wavelength;
+        for (int i = 0; i < from->ncolumn; i++)
+            mtz.add_column(from->label[i], from->type[i], 1, -1, false);
+        mtz.sort_order = {{1, 2, 3, 0, 0}};
+        mtz.data.reserve(from->n * width);
+        for (size_t i = 0; i < from->n; i++) {
+            const float *value = from->value + i * static_cast<size_t>(from->ncolumn);
+
+            for (size_t k = 0; k < 3; k++)
+                mtz.data.push_back(static_cast<float>(from->hkl[3 * i + k]));
+            mtz.data.insert(mtz.data.end(), value, value + from->ncolumn);
+        }
+        mtz.nreflections = static_cast<int>(from->n);
+        const PointLocale locale;
+
+        mtz.write_to_string(text);
+        *bytes = allocate<char>(text.size());
+        std::memcpy(*bytes, text.data(), text.size());
+        *n = text.size();
+    });
+}

@@ -1,0 +1,34 @@
+/*
+ * plane_step.h - Newton's step of the plane of a box: the least of a quadratic model of its
+ * loss, among all planes or among those that are nowhere negative in the box.
+ *
+ * With u and v from -1 to 1 the latter are the cone a >= |b| + |c|. It has ten faces: the
+ * inside, four sides (the plane is 0 in one corner of the box), four edges (it is 0 along
+ * one edge of the box) and the apex. The model is minimised on each of them, and the least
+ * that lies in the cone is taken, so that no guess of the active bounds is needed.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_PLANES_PLANE_STEP_H
+#define NB_KERNELS_PLANES_PLANE_STEP_H
+
+/* The terms a, b u and c v of a plane. */
+enum { PLANE_TERMS = 3 };
+
+struct plane_model {
+    double slope[PLANE_TERMS];
+    double curvature[PLANE_TERMS][PLANE_TERMS]; /* symmetric, not negative */
+    int kept[PLANE_TERMS]; /* 0: the term stays 0 */
+    int positive; /* 1: the plane may not be negative */
+};
+
+/* Sets `to` to the least of the model around the plane `from`, and returns its face. */
+int plane_step(const struct plane_model *model, const double from[PLANE_TERMS],
+               double to[PLANE_TERMS]);
+
+/* Sets `inverse` to the inverse of a curvature on a face; directions without curvature have
+ * none. */
+void plane_inverse(const struct plane_model *model, int face,
+                   double inverse[PLANE_TERMS][PLANE_TERMS]);
+
+#endif

@@ -1,0 +1,168 @@
+/*
+ * planes.h - a plane of background in each box of a window, eliminated from a loss: for
+ * given photons I the planes are those at which the loss of I + plane is least. The loss
+ * then is a function of I alone. Its slopes by I are those at fixed planes, because the
+ * loss does not change with the planes to first order; its matrix J^T W J loses what the
+ * planes explain.
+ *
+ * A plane is a + b u + c v, with u and v from -1 to 1 across the box. A pixel belongs to
+ * the first box that holds it. Each box is solved by one thread, and sums over boxes are
+ * added in order, so the results have the same bits for any number of threads.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_KERNELS_PLANES_PLANES_H
+#define NB_KERNELS_PLANES_PLANES_H
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "kernels/derivatives/jacobian.h"
+#include "kernels/planes/plane_step.h"
+
+struct normal_sums;
+
+/* Why a box has no plane. */
+enum plane_fault { PLANE_FITS, PLANE_NEGATIVE_WEIGHT, PLANE_NEGATIVE_COUNT };
+
+/* The plane of one box. */
+struct plane {
+    double at[PLANE_TERMS]; /* a, b, c: photons */
+    double value; /* loss of the box */
+    /* (P^T W P)^-1 on the terms and the face that are free, with P the columns 1, u, v */
+    double inverse[PLANE_TERMS][PLANE_TERMS];
+    int fault, slow, fast; /* enum plane_fault, of the first pixel that has one */
+    int first; /* its first piece, below 0: none */
+};
+
+/* Pixels of a box that one thread works on. */
+enum { PLANE_BLOCK = 4096 };
+struct plane_pixels {
+    double *photons, *observed, *share, *u, *v; /* (PLANE_BLOCK) */
+    int n; /* pixels loaded */
+    int slow, fast; /* the pixel of the box at which the next block begins */
+    int whole; /* 1: all pixels of the box are loaded */
+};
+
+/* The pixels that a tile and a box share, and P^T W J of these. */
+struct plane_piece {
+    int box, chunk;
+    int next; /* piece of the same box, below 0: none */
+    int head, tail; /* its entries in the list of its chunk, below 0: none */
+};
+
+/* P^T W times the column of a structure factor, of one piece. */
+struct plane_entry {
+    int f, next;
+    double sum[PLANE_TERMS];
+};
+struct plane_entries {
+    struct plane_entry *entry;
+    int n, room;
+    int failed; /* 1: there was no memory for one */
+};
+
+struct plane_columns {
+    size_t tangents, f;
+    int chunks;
+    int *first; /* (ntile + 1) number of the first piece of each tile */
+    struct plane_piece *piece;
+    double *sums; /* (pieces x PLANE_TERMS x tangents) */
+    struct plane_entries *entries; /* (chunks) */
+    double *box, *solved; /* (PLANE_TERMS x tangents) of the box at hand */
+    double *f_box; /* (f x PLANE_TERMS) the same of its structure factors */
+    int *f_used, *f_at; /* (f) which of them it has; and their numbers here, -1: none */
+};
+
+struct planes {
+    const struct window *window;
+    size_t nbox, threads;
+    int (*box)[4]; /* (nbox) fast0 fast1 slow0 slow1, ends excluded */
+    int *owner; /* number of the box of each pixel of the window, packed */
+    double *bar, *weight; /* slope and curvature of the loss by each pixel, packed */
+    struct plane *plane; /* (nbox) */
+    struct plane_pixels *pixels; /* (threads) */
+    struct plane_columns columns;
+};
+
+/* The loss to make least. */
+struct plane_target {
+    const double *photons; /* of an image, or packed */
+    int packed;
+    const struct nb_array *observed, *weight; /* weight: NULL: 1 */
+    struct phys_loss_model model;
+    loss_of_pixels *loss;
+};
+
+/* Takes the arrays of `planes`, whose window, nbox and threads are set, from an arena; then
+ * planes_draw() fills in what depends on the boxes alone. */
+void planes_take(struct arena *arena, struct planes *planes);
+void planes_draw(struct planes *planes, const int *box);
+
+/* Finds the planes, and sets `bar` and `weight`. Then planes_loss() returns the loss, and
+ * planes_fault() the first box that has a fault, or NULL. */
+void planes_solve(const struct planes *planes, const struct plane_target *target);
+double planes_loss(const struct planes *planes);
+const struct plane *planes_fault(const struct planes *planes);
+
+/* Writes a and the slopes of the plane of a box, photons and photons/pixel. */
+void planes_report(const struct planes *planes, size_t box, double out[PLANE_TERMS]);
+
+/* Copies the slopes and, unless NULL, the curvatures of n pixels of row s, which lie side
+ * by side in the packed array. */
+void planes_row(const struct planes *planes, int s, int f, int n, double *bar,
+                double *weight);
+
+/* ---- the normal matrix ---- */
+
+/* Takes the arrays of the columns: planes_pieces() counts what planes_columns_take() needs
+ * to know, and planes_cut() fills in the pieces. */
+size_t planes_pieces(const struct planes *planes);
+void planes_columns_take(struct arena *arena, size_t pieces, struct planes *planes);
+void planes_cut(struct planes *planes);
+void planes_columns_free(struct plane_columns *columns); /* the lists of entries */
+size_t planes_entries_bytes(const struct plane_columns *columns);
+
+/* Sets the sums of a chunk to 0, and adds P^T W J of a tile, or of a part of one. */
+void planes_clear(const struct planes *planes, int chunk);
+void planes_add_tile(const struct planes *planes, int chunk,
+                     const struct adjoint_kernels *adjoint_kernels,
+                     const struct jacobian_tile *jacobian);
+
+/* Subtracts what the planes explain from the lower triangle of J^T W J, the diagonal of the
+ * structure factors and, if `coupling` is 1, from that block. Returns 0 if there was no
+ * memory for the entries. */
+int planes_eliminate(const struct planes *planes, int coupling, struct normal_sums *sums);
+
+/* Subtracts from W times a column of J, for the pixels of a rectangle (as a box) row after
+ * row, W P (P^T W P)^-1 P^T W times the column. */
+void planes_project(const struct planes *planes, const int rectangle[4], double *weighted);
+
+/* ---- within kernels/planes ---- */
+
+/* Pixels of a row that lie side by side in a packed array: f .. end - 1, from `place`. */
+struct stretch {
+    int f, end;
+    size_t place;
+};
+
+/* Finds the next stretch of row s from pixel f on. Returns 0 where there is none before
+ * `end`. */
+static inline int planes_stretch(const struct window *w, int s, int f, int end,
+                                 struct stretch *out)
+{
+    const struct window_run *run = window_run_of(w, s, f);
+
+    if (!run || run->fast >= end) return 0;
+    out->f = run->fast > f ? run->fast : f;
+    out->end = run->end < end ? run->end : end;
+    out->place = window_place(run, s, out->f);
+    return f < end;
+}
+
+/* Returns u of column f, or v of row s: 0 in the middle of the box, 1 in its last pixel. */
+static inline double plane_across(int from, int end, int at)
+{
+    return end - from > 1 ? (double)(2 * at - from - end + 1) / (end - from - 1) : 0;
+}
+
+#endif

@@ -1,0 +1,130 @@
+/*
+ * attacked_fits.c - the calls of fits that test_attacked_memory.c refuses memory.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "attack/attacked_fits.h"
+
+#include <stdlib.h>
+
+#include "support/files.h"
+
+struct attacked_fits attacked_fits;
+
+enum { FIT = 5 }; /* misset, and a scale of each of two shots */
+static double fit_gradient[FIT], fit_matrix[FIT * FIT], value;
+
+/* Make a fit of two shots of the scene, and call. */
+static nb_status fitted(nb_status (*call)(nb_fit *))
+{
+    const nb_shot shot = {.scene = attacked_fits.scene,
+                          .target = {.observed = attacked_fits.observed,
+                                     .kind = NB_GAUSSIAN}};
+    const nb_shot shots[2] = {shot, shot};
+    const nb_fit_options options = {.shared = "misset", .own = "scale", .passes = 2};
+    nb_fit *fit;
+    nb_status status = nb_fit_create(attacked_fits.ctx, 2, shots, &options, &fit);
+
+    if (status != NB_OK) return status;
+    status = call ? call(fit) : NB_OK;
+    nb_fit_free(fit);
+    return status;
+}
+static nb_status evaluate_fit(nb_fit *fit)
+{
+    nb_normal normal = {.matrix = fit_matrix, .gradient = fit_gradient};
+
+    return nb_fit_evaluate(fit, NULL, &value, &normal);
+}
+static nb_status result_of_fit(nb_fit *fit)
+{
+    const nb_status status = nb_fit_run(fit);
+    nb_fit_result result;
+
+    return status == NB_OK ? nb_fit_result_get(fit, &result) : status;
+}
+static nb_status parts_of_fit(nb_fit *fit)
+{
+    static double part[2][1000];
+    const double *parts[2] = {part[0], part[1]};
+    nb_fit_request request;
+    size_t size[2];
+
+    for (;;) {
+        nb_status status = nb_fit_ask(fit, &request);
+
+        if (status != NB_OK || request.done) return status;
+        if (request.most > 1000) abort();
+        for (int i = 0; i < 2 && status == NB_OK; i++)
+            status = nb_fit_part(fit, i, 1, part[i], size + i);
+        if (status == NB_OK) status = nb_fit_tell(fit, 2, parts, size);
+        if (status != NB_OK) return status;
+    }
+}
+static nb_status image_of_fit(nb_fit *fit)
+{
+    return nb_fit_image(fit, 0, NB_FIT_RESIDUAL, attacked_fits.image);
+}
+static nb_status misfit_of_fit(nb_fit *fit)
+{
+    nb_fit_misfit misfit;
+
+    return nb_fit_misfit_get(fit, 1, &misfit);
+}
+static nb_status file_of_fit(nb_fit *fit)
+{
+    nb_status status = nb_fit_run(fit);
+
+    if (status == NB_OK) status = nb_fit_write(fit, in_folder("fit.json"));
+    return status == NB_OK ? nb_fit_read(fit, in_folder("fit.json")) : status;
+}
+nb_status attacked_fit_made(void)
+{
+    return fitted(NULL);
+}
+nb_status attacked_fit_run(void)
+{
+    return fitted(nb_fit_run);
+}
+nb_status attacked_fit_evaluated(void)
+{
+    return fitted(evaluate_fit);
+}
+nb_status attacked_fit_result(void)
+{
+    return fitted(result_of_fit);
+}
+nb_status attacked_fit_in_parts(void)
+{
+    return fitted(parts_of_fit);
+}
+nb_status attacked_fit_imaged(void)
+{
+    return fitted(image_of_fit);
+}
+nb_status attacked_fit_compared(void)
+{
+    return fitted(misfit_of_fit);
+}
+nb_status attacked_fit_filed(void)
+{
+    return fitted(file_of_fit);
+}
+static nb_status fail_fit(nb_fit *fit)
+{
+    return nb_fit_fail(fit, NB_ERR_MEMORY, "no memory elsewhere");
+}
+nb_status attacked_fit_failed(void)
+{
+    return fitted(fail_fit);
+}
+nb_status attacked_fit_expected(void)
+{
+    const nb_shot shot = {.scene = attacked_fits.scene, .target = {.kind = NB_GAUSSIAN}};
+    const nb_fit_options options = {.shared = "misset"};
+    nb_fit *fit = NULL;
+    const nb_status status = nb_fisher(attacked_fits.ctx, 1, &shot, &options, &fit);
+
+    nb_fit_free(fit);
+    return status;
+}
