@@ -160,10 +160,11 @@ static int first_step(void)
     nb_context *ctx = renders_context(1);
     const nb_fit_options options = {.shared = "F", .enough = 1e-9};
     nb_normal out = {.gradient = gradient, .diagonal = diagonal};
-    double loss, worst[2] = {0, 0}, *part;
+    double loss, worst[2] = {0, 0}, gain = 0, *part;
     const double *told;
     int n[2] = {0, 0};
     nb_fit_request request;
+    nb_fit_result r;
     nb_hkl *hkl[2];
     nb_fit *fit;
     size_t size;
@@ -194,8 +195,13 @@ static int first_step(void)
         n[is_weak]++;
         worst[is_weak] = fmax(worst[is_weak], fabs(request.x[i] - to) / to);
     }
+    if (nb_fit_result_get(fit, &r) != NB_OK) abort();
+    for (size_t i = 0; i < set.n; i++)
+        if (!r.value[i].is_held)
+            gain += pow(gradient[i], 2) / diagonal[i] * (1 / 1.1 - 1 / (2 * 1.1 * 1.1));
     tap_check(n[0] >= 4 && n[1] >= 4, "%d strong and %d weak ones", n[0], n[1]);
     tap_close("step in F, relative", worst[0], 0, 1e-12);
+    tap_close("gain of the step damped by 0.1", r.gain, gain, 1e-12 * gain);
     tap_close("step in F^2, relative", worst[1], 0, 1e-12);
     free(part);
     nb_fit_free(fit);
