@@ -15,7 +15,7 @@ static const double truth[STILLS_VALUES] = {50, 0.4, 10,  20, 30,  1,   -25, 15,
                                             8,  0.8, -50, 44, -20, 1.1};
 
 /* Easily found starts; a still has the signs of its number. */
-static const double off_by[STILLS_SHARED + STILLS_OWN] = {0.1,   0.1,  0.05,
+static const double off_by[STILLS_SHARED + STILLS_OWN] = {0.02,  0.03, 0.05,
                                                           -0.05, 0.05, 0.25};
 
 double stills_truth(size_t i)
@@ -96,7 +96,11 @@ nb_fit_result stills_run(nb_fit *fit, nb_status expected)
 
     tap_check(status == expected, "status %d%s%s", (int)status, status ? ": " : "",
               status ? nb_context_message(nb_fit_context(fit)) : "");
-    tap_check(nb_fit_result_get(fit, &r) == NB_OK, "a result: %s", r.why ? r.why : "none");
+    if (nb_fit_result_get(fit, &r) != NB_OK) tap_check(0, "no result");
+    tap_note("%s", r.why ? r.why : "");
+    for (int64_t i = 0; i < r.nshot; i++)
+        if (r.shot[i].left_out)
+            tap_note("%s is left out: %s", r.shot[i].name, r.shot[i].left_out);
     return r;
 }
 

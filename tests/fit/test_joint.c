@@ -449,6 +449,7 @@ static int within_restraints(void)
 
     options.restraint = bounds, options.nrestraint = 2;
     stills_make(&stills, ctx, 2, 1, 0.5);
+    stills.scene[0].crystal.cell[0] = stills.scene[1].crystal.cell[0] = 50.03;
     stills.scene[1].crystal.scale = 1.3; /* true: 1.5 */
     fit = stills_fit(&stills, ctx, &options);
     r = stills_run(fit, NB_OK);

@@ -30,7 +30,7 @@ int lbfgs_is_available(void)
 struct search {
     nb_fit *fit;
     nlopt_opt opt;
-    double *scale;
+    const double *scale, *lower, *upper; /* of its variables */
     nb_status status; /* of the evaluation that stopped the search */
 };
 
@@ -84,13 +84,24 @@ static nb_status note_pass(nb_fit *fit)
     return fail(fit->ctx, NB_ERR_CANCELLED, "the progress handler stopped the fit");
 }
 
+/* A parameter from its variable; at a bound to the bit, and what is held as it was. */
+static double x_of(const struct search *search, size_t i, double u)
+{
+    const nb_fit *fit = search->fit;
+
+    if (search->lower[i] == search->upper[i]) return fit->best.x[i];
+    if (u <= search->lower[i]) return fit->lower[i];
+    if (u >= search->upper[i]) return fit->upper[i];
+    return fmin(fmax(u * search->scale[i], fit->lower[i]), fit->upper[i]);
+}
+
 static double objective(unsigned n, const double *u, double *gradient, void *user)
 {
     struct search *search = user;
     nb_fit *fit = search->fit;
     double loss;
 
-    for (unsigned i = 0; i < n; i++) fit->trial.x[i] = u[i] * search->scale[i];
+    for (unsigned i = 0; i < n; i++) fit->trial.x[i] = x_of(search, i, u[i]);
     if (gradient) memset(gradient, 0, n * sizeof *gradient);
     search->status = evaluate(fit, &loss);
     if (search->status == NB_OK) {
@@ -139,7 +150,7 @@ static nb_status search_from(nb_fit *fit, double *memory)
 {
     const size_t n = fit->layout.n;
     double *scale = memory, *u = scale + n, *lower = u + n, *upper = lower + n, loss;
-    struct search search = {.fit = fit, .scale = scale};
+    struct search search = {.fit = fit, .scale = scale, .lower = lower, .upper = upper};
     const double spent = clock_seconds(CLOCK_MONOTONIC) - fit->restart;
     nlopt_result result;
 

@@ -1,0 +1,618 @@
+/*
+ * test_minimiser.c - the minimisers of fits: attempts with broadened spots, structure
+ * factors, L-BFGS; what is said of the end and of the errors; images at the result.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fit/stills.h"
+#include "support/renders.h"
+#include "support/tap.h"
+
+static struct stills stills;
+
+/* ---- attempts and the end ---- */
+
+/* Turns a still by about the width of a spot and more. */
+static void turn(int k, double degrees)
+{
+    for (int i = 0; i < 3; i++)
+        stills.scene[0].crystal.misset[i] =
+            stills_truth(STILLS_SHARED + i) + degrees * sin(7.0 * k + i);
+}
+
+/* From starts that are far off, an attempt with broadened spots comes after one without,
+ * and the better of the two is the result; it has the bits of a fit with that choice. */
+static int better_attempt(void)
+{
+    enum { STARTS = 24 };
+    static const int choices[3] = {NB_COARSE_OFF, NB_COARSE_ON, NB_COARSE_AUTO};
+    int better[2] = {0, 0}, wrong = 0;
+
+    for (int k = 0; k < STARTS; k++) {
+        nb_context *ctx = renders_context(1);
+        double loss[3];
+
+        stills_make(&stills, ctx, 1, 1, 0);
+        turn(k, 1.5 + 0.25 * k);
+        for (int c = 0; c < 3; c++) {
+            const nb_fit_options options = {.own = "misset scale",
+                                            .coarse = choices[c],
+                                            .passes = 2000};
+            nb_fit *fit = stills_fit(&stills, ctx, &options);
+            nb_fit_result r;
+
+            if (nb_fit_run(fit) != NB_OK || nb_fit_result_get(fit, &r) != NB_OK) abort();
+            loss[c] = r.loss;
+            nb_fit_free(fit);
+        }
+        tap_note("start %d: loss %.2f without, %.2f with broadened spots, %.2f of choice",
+                 k, loss[0], loss[1], loss[2]);
+        /* one that is good at once is not tried again */
+        if (loss[0] > 0.75 * STILLS_PIXELS) {
+            better[0] += loss[0] < loss[1] - 1;
+            better[1] += loss[1] < loss[0] - 1;
+        }
+        wrong +=
+            loss[2] != (loss[0] > 0.75 * STILLS_PIXELS ? fmin(loss[0], loss[1]) : loss[0]);
+        nb_context_free(ctx);
+    }
+    tap_check(better[0] > 0 && better[1] > 0,
+              "where the first was bad, it was %d times better, the other %d times",
+              better[0], better[1]);
+    tap_check(wrong == 0, "of %d results %d are not the better one", STARTS, wrong);
+    return TAP_PASS;
+}
+
+/* Where a fit says that it has converged, nothing is left to gain, whatever the damping of
+ * its last steps. */
+static int converged(void)
+{
+    enum { STARTS = 30 };
+    int n = 0;
+    double most = 0;
+
+    for (int k = 0; k < STARTS; k++) {
+        nb_context *ctx = renders_context(1);
+        const nb_fit_options options = {.own = "misset scale",
+                                        .coarse = NB_COARSE_OFF,
+                                        .passes = 200};
+        nb_fit_result r;
+        nb_fit *fit;
+
+        stills_make(&stills, ctx, 1, 1, 0);
+        turn(k, 1.5);
+        fit = stills_fit(&stills, ctx, &options);
+        if (nb_fit_run(fit) != NB_OK || nb_fit_result_get(fit, &r) != NB_OK) abort();
+        if (r.end == NB_FIT_CONVERGED) {
+            n++;
+            most = fmax(most, stills_gain(fit, &r));
+        }
+        nb_fit_free(fit);
+        nb_context_free(ctx);
+    }
+    tap_check(n > STARTS / 2, "%d of %d converged", n, STARTS);
+    tap_promised("loss left to gain", most, 0, 1e-3);
+    return TAP_PASS;
+}
+
+/* What is shared alone, and what is own alone. */
+static int shared_or_own(void)
+{
+    static const nb_fit_options ways[] = {{.shared = "cell_a mosaic"},
+                                          {.own = "misset scale"},
+                                          {.shared = "misset cell_a scale mosaic"}};
+
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+        nb_context *ctx = renders_context(1);
+        nb_fit_result r;
+        nb_fit *fit;
+
+        stills_make(&stills, ctx, k == 2 ? 1 : 3, 1, k == 2);
+        for (int i = 0; k == 0 && i < 3; i++) stills.scene[i].crystal.cell[0] = 50.02;
+        for (int i = 0; k == 1 && i < 3; i++) stills.scene[i].crystal.misset[0] += 0.05;
+        fit = stills_fit(&stills, ctx, ways + k);
+        r = stills_run(fit, NB_OK);
+        tap_check(r.end == NB_FIT_CONVERGED && stills_gain(fit, &r) < 1e-3,
+                  "%zu values, end %d after %d passes, %g left to gain", r.nvalue, r.end,
+                  r.passes, stills_gain(fit, &r));
+        nb_fit_free(fit);
+        nb_context_free(ctx);
+    }
+    return TAP_PASS;
+}
+
+/* L-BFGS ends where Levenberg and Marquardt do. */
+static int lbfgs(void)
+{
+    nb_context *ctx = renders_context(2);
+    nb_fit_options options = stills_options;
+    double value[STILLS_VALUES], error[STILLS_VALUES], worst = 0, loss = 0;
+    nb_fit_request request;
+    nb_fit_result r;
+    nb_fit *fit;
+
+    stills_make(&stills, ctx, 2, 1, 0.5);
+    for (int k = 0; k < 2; k++) {
+        options.method = k ? NB_FIT_LBFGS : NB_FIT_LM;
+        options.enough = k ? 1e-7 : 0;
+        if (k && nb_fit_create(ctx, 2, stills.shot, &options, &fit) == NB_ERR_UNSUPPORTED) {
+            nb_context_free(ctx);
+            return tap_skip("this build has no NLopt");
+        }
+        if (k) nb_fit_free(fit);
+        fit = stills_fit(&stills, ctx, &options);
+        r = stills_run(fit, NB_OK);
+        tap_check(r.method == options.method && r.end == NB_FIT_CONVERGED,
+                  "end %d after %d passes", r.end, r.passes);
+        for (size_t i = 0; i < r.nvalue; i++) {
+            if (k)
+                worst = fmax(worst, fabs(r.value[i].value - value[i]) / error[i]);
+            else
+                value[i] = r.value[i].value, error[i] = r.value[i].error;
+            /* the error while all others are known is smaller */
+            if (k && !(r.value[i].error > 0 && r.value[i].error < error[i] * (1 + 1e-6)))
+                tap_check(0, "error %g, %g", r.value[i].error, error[i]);
+        }
+        if (k)
+            tap_close("loss", r.loss, loss, 1e-3);
+        else
+            loss = r.loss;
+        if (k)
+            tap_check(nb_fit_ask(fit, &request) == NB_ERR_UNSUPPORTED, "%s",
+                      nb_context_message(ctx));
+        nb_fit_free(fit);
+    }
+    tap_close("distance of the two minima, in errors", worst, 0, 0.05);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+/* Within bounds, and with values that no data depend on left as they are, to the bit. */
+static int lbfgs_bounds(void)
+{
+    int at_bound = 0, outside = 0, moved = 0;
+
+    for (int k = 0; k < 8; k++) {
+        const nb_restraint bound = {.name = "scale",
+                                    .lower = 0.3,
+                                    .upper = 0.81 + 0.013 * k};
+        const nb_fit_options options = {.own = "misset scale",
+                                        .shared = "density",
+                                        .method = NB_FIT_LBFGS,
+                                        .restraint = &bound,
+                                        .nrestraint = 1};
+        nb_context *ctx = renders_context(1);
+        nb_fit_result r;
+        nb_fit *fit;
+
+        stills_make(&stills, ctx, 1, 0, 0);
+        stills.scene[0].crystal.scale = 0.7;
+        stills.scene[0].background.water = 0; /* whose density counts for nothing */
+        stills.scene[0].background.density = 1.234567;
+        stills.shot[0].target.kind = NB_GAUSSIAN;
+        if (nb_fit_create(ctx, 1, stills.shot, &options, &fit) == NB_ERR_UNSUPPORTED) {
+            tap_note("%s", nb_context_message(ctx));
+            return tap_skip("this build has no NLopt");
+        }
+        r = stills_run(fit, NB_OK);
+        for (size_t i = 0; i < r.nvalue; i++) {
+            const nb_fit_value *v = r.value + i;
+
+            outside += v->value < v->param.lower || v->value > v->param.upper;
+            at_bound += v->bound == 1 && v->value == bound.upper;
+            moved += v->is_held && v->value != v->param.value;
+        }
+        nb_fit_free(fit);
+        nb_context_free(ctx);
+    }
+    tap_check(at_bound == 8 && outside == 0, "%d of 8 end at the bound, %d outside",
+              at_bound, outside);
+    tap_check(moved == 0, "%d of what is held has moved", moved);
+    return TAP_PASS;
+}
+
+/* ---- structure factors ---- */
+
+enum { F_MOST = 400 };
+
+struct factors {
+    int hkl[F_MOST][3];
+    double f[F_MOST], start[F_MOST];
+    size_t n;
+};
+
+/* A hemisphere of reflections, whose start is off by a fifth; every tenth is weak. */
+static void make_factors(struct factors *set)
+{
+    unsigned seed = 5;
+
+    set->n = 0;
+    for (int h = 0; h <= 5; h++)
+        for (int k = -5; k <= 5; k++)
+            for (int l = -5; l <= 5; l++) {
+                double noise = 0;
+
+                if (h == 0 && (k < 0 || (k == 0 && l <= 0))) continue;
+                if (h * h + k * k + l * l > 24) continue;
+                for (int i = 0; i < 12; i++) {
+                    seed = seed * 1664525 + 1013904223;
+                    noise += (seed >> 8) / 16777216.0 - 0.5;
+                }
+                set->hkl[set->n][0] = h, set->hkl[set->n][1] = k, set->hkl[set->n][2] = l;
+                set->f[set->n] = (set->n % 10 == 3 ? 8 : 60) + 30 * sin(3.0 * set->n);
+                set->f[set->n] = fmax(fabs(set->f[set->n]), 4);
+                set->start[set->n] = set->f[set->n] * fmax(1 + 0.2 * noise, 0.2);
+                set->n++;
+            }
+}
+
+static void factor_stills(nb_context *ctx, const struct factors *set, nb_hkl **hkl)
+{
+    static uint16_t counts[STILLS_PIXELS];
+
+    if (nb_hkl_create(ctx, set->n, set->hkl[0], set->f, hkl) != NB_OK
+        || nb_hkl_create(ctx, set->n, set->hkl[0], set->start, hkl + 1) != NB_OK)
+        abort();
+    for (int i = 0; i < STILLS_MOST; i++) {
+        const nb_digitizer how = {.scale = 1, .noise = 1, .seed = 3 + i};
+        nb_array counted = nb_array_u16(counts, STILLS_SIDE, STILLS_SIDE);
+        nb_scene *s = stills.scene + i;
+        nb_simulator *sim;
+
+        s->crystal.default_f = 0;
+        s->beam.fluence = 5e28;
+        s->crystal.scale = stills_truth(STILLS_SHARED + 4 * i + 3);
+        for (int axis = 0; axis < 3; axis++) {
+            s->crystal.cell[axis] = 22 + 2 * axis;
+            s->crystal.misset[axis] = stills_truth(STILLS_SHARED + 4 * i + axis);
+        }
+        s->crystal.mosaic[0] = 1.0;
+        s->crystal.system = NB_ORTHORHOMBIC;
+        s->crystal.point_group = "-1";
+        s->crystal.hkl = hkl[0];
+        if (nb_simulator_create(ctx, s, NULL, NULL, &sim) != NB_OK) {
+            tap_check(0, "%s", nb_context_message(ctx));
+            abort();
+        }
+        if (nb_forward(sim, NULL, stills.observed + i) != NB_OK
+            || nb_digitize(sim, &how, stills.observed + i, &counted) != NB_OK)
+            abort();
+        nb_simulator_free(sim);
+        for (int p = 0; p < STILLS_PIXELS; p++) stills.photons[i][p] = counts[p];
+        s->crystal.hkl = hkl[1];
+    }
+}
+
+static int falls(void *user, const nb_fit_state *state)
+{
+    double *losses = user; /* number of passes; the last loss; how often it rose, stayed */
+
+    losses[0]++;
+    losses[2] += state->alone == 0 && state->loss > losses[1];
+    losses[3] += state->alone == 0 && state->loss == losses[1];
+    if (state->alone == 0) losses[1] = state->loss;
+    return 0;
+}
+
+static int structure_factors(void)
+{
+    static struct factors set;
+    nb_context *ctx = renders_context(2);
+    double losses[4] = {0, INFINITY, 0, 0}, before = 0, after = 0, squares = 0;
+    const nb_fit_options options = {.shared = "F",
+                                    .own = "scale",
+                                    .progress = falls,
+                                    .user = losses};
+    nb_hkl *hkl[2];
+    nb_fit_result r;
+    nb_fit *fit;
+    size_t good = 0, nf = 0;
+
+    make_factors(&set);
+    stills_make(&stills, ctx, STILLS_MOST, 0, 0);
+    factor_stills(ctx, &set, hkl);
+    fit = stills_fit(&stills, ctx, &options);
+    r = stills_run(fit, NB_OK);
+    nf = r.nshared;
+    tap_check(r.end == NB_FIT_CONVERGED, "%zu F, end %d after %d passes", nf, r.end,
+              r.joint);
+    tap_check(losses[2] == 0, "the loss rose %g times, stayed %g times", losses[2],
+              losses[3]);
+    for (size_t i = 0; i < nf; i++) before += set.start[i], after += r.value[i].value;
+    tap_close("mean of F, relative to that of the start", after / before, 1, 1e-12);
+    /* what the mean fixes is compared on the scale of the truth */
+    for (size_t i = 0; i < nf; i++) {
+        const nb_fit_value *v = r.value + i;
+        const double scale = r.value[nf].value / stills_truth(STILLS_SHARED + 3);
+        const double f = v->value * sqrt(scale), error = v->error * sqrt(scale);
+
+        if (v->is_held || !(error < 0.1 * f)) continue;
+        good++;
+        squares += pow((f - set.f[i]) / error, 2);
+    }
+    tap_check(good > 40, "%zu F are known to a tenth", good);
+    tap_check(sqrt(squares / (double)good) > 0.7 && sqrt(squares / (double)good) < 1.35,
+              "rms of their pulls %.3f", sqrt(squares / (double)good));
+    tap_check(strstr(r.why, "mean of F") != NULL, "%s", r.why);
+    nb_fit_free(fit);
+    nb_hkl_free(hkl[0]);
+    nb_hkl_free(hkl[1]);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+/* ---- images ---- */
+
+static double z_of(double y, double i)
+{
+    return (y - i) / sqrt(i);
+}
+
+/* 1/d of the middle of a pixel. */
+static double resolution(const nb_description *d, double wavelength, int s, int f)
+{
+    double along = 0, square = 0;
+
+    for (int k = 0; k < 3; k++) {
+        const double p =
+            d->origin[k] + d->pixel * ((f + 0.5) * d->fast[k] + (s + 0.5) * d->slow[k]);
+
+        along += p * d->beam[k];
+        square += p * p;
+    }
+    return 2 * sin(acos(along / sqrt(square)) / 2) / wavelength;
+}
+
+static int images(void)
+{
+    static double weights[STILLS_PIXELS], model[STILLS_PIXELS], got[3][STILLS_PIXELS];
+    static const int boxes[8] = {0, 20, 0, 30, 30, 64, 10, 64};
+    nb_context *ctx = renders_context(1);
+    const nb_fit_options options = {.shared = "misset scale"};
+    nb_array weight = nb_array_f64(weights, STILLS_SIDE, STILLS_SIDE);
+    nb_array image = nb_array_f64(model, STILLS_SIDE, STILLS_SIDE);
+    double x[4], loss, worst[3] = {0, 0, 0}, sum = 0, squares = 0, qmin = INFINITY,
+                       qmax = 0;
+    nb_simulator *sim;
+    nb_description d;
+    nb_scene resolved;
+    nb_fit_misfit misfit;
+    nb_fit_result r;
+    nb_fit *fit;
+    int64_t n = 0, in_boxes[2] = {0, 0}, of_shells = 0;
+
+    stills_make(&stills, ctx, 1, 1, 0.1);
+    for (int p = 0; p < STILLS_PIXELS; p++) weights[p] = p % 17 != 0;
+    stills.scene[0].detector.box = boxes;
+    stills.scene[0].detector.nbox = 2;
+    stills.shot[0].target.weight = &weight;
+    stills.shot[0].target.saturation = 400;
+    fit = stills_fit(&stills, ctx, &options);
+    r = stills_run(fit, NB_OK);
+    for (int i = 0; i < 4; i++) x[i] = r.value[i].value;
+    for (int what = NB_FIT_MODEL; what <= NB_FIT_Z; what++) {
+        nb_array out = nb_array_f64(got[what], STILLS_SIDE, STILLS_SIDE);
+
+        tap_check(nb_fit_image(fit, 0, what, &out) == NB_OK, "image %d", what);
+    }
+    if (nb_fit_misfit_get(fit, 0, &misfit) != NB_OK
+        || nb_simulator_create(ctx, stills.scene, "misset scale", NULL, &sim) != NB_OK
+        || nb_forward(sim, x, &image) != NB_OK || nb_describe(sim, x, &d) != NB_OK
+        || nb_resolved(sim, x, &resolved) != NB_OK
+        || nb_loss(sim, x, &stills.shot[0].target, &loss, NULL) != NB_OK)
+        abort();
+    for (int p = 0; p < STILLS_PIXELS; p++) {
+        const int s = p / STILLS_SIDE, f = p % STILLS_SIDE;
+        const int in[2] = {f < 20 && s < 30, f >= 30 && s >= 10};
+        const double y = stills.photons[0][p];
+        const int counts = (in[0] || in[1]) && weights[p] > 0 && y < 400;
+        const double residual = counts ? y - model[p] : 0;
+        const double z = counts ? z_of(y, model[p]) : 0;
+
+        worst[0] = fmax(worst[0], fabs(got[0][p] - model[p]));
+        worst[1] = fmax(worst[1], fabs(got[1][p] - residual));
+        worst[2] = fmax(worst[2], fabs(got[2][p] - z));
+        if (!counts) continue;
+        n++;
+        in_boxes[0] += in[0], in_boxes[1] += in[1];
+        sum += z, squares += z * z;
+        qmin = fmin(qmin, resolution(&d, resolved.beam.wavelength, s, f));
+        qmax = fmax(qmax, resolution(&d, resolved.beam.wavelength, s, f));
+    }
+    tap_close("model", worst[0], 0, 0);
+    tap_close("residual", worst[1], 0, 0);
+    tap_close("z", worst[2], 0, 1e-12);
+    tap_check(misfit.all.pixels == n && n > 1000 && n < r.shot[0].pixels, "%d pixels of %d",
+              (int)misfit.all.pixels, (int)r.shot[0].pixels);
+    tap_close("mean of z", misfit.all.mean, sum / (double)n, 1e-12);
+    tap_close("rms of z", misfit.all.rms, sqrt(squares / (double)n), 1e-12);
+    tap_check(fabs(misfit.all.rms - 1) < 0.1, "which is about 1: %g", misfit.all.rms);
+    tap_close("dmin", misfit.all.dmin, 1 / qmax, 1e-9);
+    tap_close("dmax", misfit.all.dmax, 1 / qmin, 1e-9 / qmin);
+    tap_check(misfit.nbox == 2 && misfit.box[0].pixels == in_boxes[0]
+                  && misfit.box[1].pixels == in_boxes[1],
+              "%d and %d pixels in boxes", (int)misfit.box[0].pixels,
+              (int)misfit.box[1].pixels);
+    sum = 0;
+    for (int i = 0; i < NB_FIT_SHELLS; i++) {
+        const nb_misfit *m = misfit.shell + i;
+
+        of_shells += m->pixels;
+        sum += m->loss;
+        if (m->pixels > 0 && i > 0 && misfit.shell[i - 1].pixels > 0
+            && !(m->dmax <= misfit.shell[i - 1].dmin))
+            tap_check(0, "shell %d begins at %g", i, m->dmax);
+    }
+    tap_check(of_shells == n, "%d pixels in shells", (int)of_shells);
+    tap_close("loss of shells", sum, misfit.all.loss, 1e-9);
+    /* that of saturated pixels, which are few, has no z */
+    tap_check(misfit.all.loss < loss + 1e-9 && misfit.all.loss > 0.9 * loss,
+              "loss %.3f of %.3f", misfit.all.loss, loss);
+    nb_simulator_free(sim);
+    nb_fit_free(fit);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+static int bad_images(void)
+{
+    static double data[STILLS_PIXELS];
+    nb_context *ctx = renders_context(1);
+    nb_array out = nb_array_f64(data, STILLS_SIDE, STILLS_SIDE);
+    nb_array small = nb_array_f64(data, STILLS_SIDE, STILLS_SIDE - 1);
+    nb_fit_misfit misfit;
+    nb_fit *fit;
+
+    stills_make(&stills, ctx, 2, 1, 0.1);
+    fit = stills_fit(&stills, ctx, &stills_options);
+    tap_check(nb_fit_image(NULL, 0, 0, &out) == NB_ERR_ARGUMENT
+                  && nb_fit_misfit_get(NULL, 0, &misfit) == NB_ERR_ARGUMENT
+                  && nb_fit_image(fit, 0, 0, NULL) == NB_ERR_ARGUMENT
+                  && nb_fit_misfit_get(fit, 0, NULL) == NB_ERR_ARGUMENT,
+              "NULLs are refused");
+    for (int64_t shot = -1; shot <= 2; shot += 3)
+        tap_check(nb_fit_image(fit, shot, 0, &out) == NB_ERR_ARGUMENT
+                      && nb_fit_misfit_get(fit, shot, &misfit) == NB_ERR_ARGUMENT
+                      && strstr(nb_context_message(ctx), "no shot"),
+                  "%s", nb_context_message(ctx));
+    for (int what = -1; what <= 3; what += 4)
+        tap_check(nb_fit_image(fit, 0, what, &out) == NB_ERR_ARGUMENT, "%s",
+                  nb_context_message(ctx));
+    tap_check(nb_fit_image(fit, 0, 0, &small) == NB_ERR_SHAPE, "%s",
+              nb_context_message(ctx));
+    tap_check(nb_fit_image(fit, 1, NB_FIT_Z, &out) == NB_OK, "before the first pass");
+    stills.photons[1][5] = NAN;
+    (void)nb_fit_misfit_get(fit, 1, &misfit);
+    nb_fit_free(fit);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+/* ---- errors before the experiment ---- */
+
+static int expected_errors(void)
+{
+    nb_context *ctx = renders_context(1);
+    double error[STILLS_VALUES], worst = 0;
+    nb_shot blind[2];
+    nb_fit_result r;
+    nb_fit *fit;
+
+    stills_make(&stills, ctx, 2, 1, 1);
+    fit = stills_fit(&stills, ctx, &stills_options);
+    r = stills_run(fit, NB_OK);
+    for (size_t i = 0; i < r.nvalue; i++) error[i] = r.value[i].error;
+    nb_fit_free(fit);
+    stills_make(&stills, ctx, 2, 0, 0);
+    for (int i = 0; i < 2; i++) {
+        blind[i] = stills.shot[i];
+        blind[i].target.observed = NULL;
+    }
+    if (nb_fisher(ctx, 2, blind, &stills_options, &fit) != NB_OK
+        || nb_fit_result_get(fit, &r) != NB_OK)
+        abort();
+    for (size_t i = 0; i < r.nvalue; i++) {
+        worst = fmax(worst, fabs(r.value[i].error / error[i] - 1));
+        tap_check(r.value[i].value == r.value[i].param.value, "%s stays",
+                  r.value[i].param.name);
+    }
+    tap_promised("error before, beside that of the fit", worst, 0, 0.05);
+    tap_check(r.end == NB_FIT_CONVERGED && fabs(r.loss) < 1e-6, "loss %g", r.loss);
+    nb_fit_free(fit);
+    tap_check(nb_fisher(ctx, 2, blind, &stills_options, NULL) == NB_ERR_ARGUMENT
+                  && nb_fisher(NULL, 2, blind, &stills_options, &fit) == NB_ERR_ARGUMENT
+                  && nb_fisher(ctx, 0, blind, &stills_options, &fit) == NB_ERR_ARGUMENT,
+              "refused: %s", nb_context_message(ctx));
+    stills.scene[1].background.water = 0;
+    stills.scene[1].crystal.default_f = 0;
+    if (nb_fisher(ctx, 2, blind, &stills_options, &fit) != NB_OK
+        || nb_fit_result_get(fit, &r) != NB_OK)
+        abort();
+    tap_check(isinf(r.value[6].error) && r.value[6].is_held && isfinite(r.value[2].error),
+              "without photons an error of %g", r.value[6].error);
+    nb_fit_free(fit);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+/* ---- what nb_fit_create() refuses ---- */
+
+static void refused(nb_context *ctx, nb_fit_options options, const char *word)
+{
+    nb_fit *fit = NULL;
+    const nb_status status = nb_fit_create(ctx, 1, stills.shot, &options, &fit);
+
+    tap_check(status == NB_ERR_ARGUMENT && !fit && strstr(nb_context_message(ctx), word),
+              "status %d: %s", (int)status, nb_context_message(ctx));
+    nb_fit_free(fit);
+}
+
+static void restraint_refused(nb_context *ctx, nb_restraint restraint, const char *word)
+{
+    nb_fit_options options = stills_options;
+
+    options.restraint = &restraint;
+    options.nrestraint = 1;
+    refused(ctx, options, word);
+}
+
+static int bad_options(void)
+{
+    nb_context *ctx = renders_context(1);
+    nb_hkl *hkl;
+
+    stills_make(&stills, ctx, 1, 1, 0);
+    refused(ctx, (nb_fit_options){.own = "scale", .method = 3}, "method");
+    refused(ctx, (nb_fit_options){.own = "scale", .method = -1}, "method");
+    refused(ctx, (nb_fit_options){.own = "scale", .coarse = 3}, "coarse");
+    refused(ctx, (nb_fit_options){.own = "scale", .coarse = -1}, "coarse");
+    refused(ctx, (nb_fit_options){.own = "scale", .nrestraint = 1}, "restraints");
+    restraint_refused(ctx, (nb_restraint){.centre = 1}, "name");
+    restraint_refused(ctx, (nb_restraint){.name = "scale", .sigma = -1}, "sigma");
+    restraint_refused(ctx, (nb_restraint){.name = "scale", .sigma = NAN}, "sigma");
+    restraint_refused(ctx, (nb_restraint){.name = "scale", .sigma = INFINITY}, "sigma");
+    restraint_refused(ctx, (nb_restraint){.name = "scale", .centre = NAN, .sigma = 1},
+                      "centre");
+    restraint_refused(ctx, (nb_restraint){.name = "scale", .lower = 2, .upper = 1},
+                      "lower one first");
+    restraint_refused(ctx, (nb_restraint){.name = "scale", .lower = 2, .upper = 3},
+                      "outside its bounds");
+    restraint_refused(ctx, (nb_restraint){.name = "fluence", .sigma = 1}, "no free");
+    restraint_refused(ctx, (nb_restraint){.name = "misset", .sigma = 1}, "names one");
+    {
+        static const int index[3] = {1, 2, 3};
+        static const double f = 10;
+        const nb_restraint r = {.name = "F[1,2,3]", .centre = 10, .sigma = 1};
+
+        if (nb_hkl_create(ctx, 1, index, &f, &hkl) != NB_OK) abort();
+        stills.scene[0].crystal.hkl = hkl;
+        refused(ctx, (nb_fit_options){.shared = "F", .restraint = &r, .nrestraint = 1},
+                "structure factors");
+        stills.scene[0].crystal.hkl = NULL;
+        nb_hkl_free(hkl);
+    }
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_case cases[] = {
+        {"better_attempt", better_attempt},
+        {"converged", converged},
+        {"shared_or_own", shared_or_own},
+        {"lbfgs", lbfgs},
+        {"lbfgs_bounds", lbfgs_bounds},
+        {"structure_factors", structure_factors},
+        {"images", images},
+        {"bad_images", bad_images},
+        {"expected_errors", expected_errors},
+        {"bad_options", bad_options},
+    };
+
+    return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}
