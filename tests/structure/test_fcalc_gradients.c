@@ -371,7 +371,8 @@ int main(int argc, char **argv)
         {"pixels_to_atoms", pixels_to_atoms},
     };
 
-    /* thousands of short calls: threads that wait for one another cost more than they gain */
+    /* thousands of short calls: threads that wait for one another cost more than they gain
+     */
     (void)setenv("NANOBRAG_THREADS", "1", 1);
     return files_main(argc, argv, cases, COUNT(cases));
 }
