@@ -333,6 +333,38 @@ static int failing_late(void)
     return TAP_PASS;
 }
 
+/* A step to where there is no finite loss is refused, and the next ones are shorter. */
+static int impossible_steps(void)
+{
+    nb_context *ctx = renders_context(1);
+    struct loading l = {.fails_from = 1000, .all = 1, .status = NB_ERR_DOMAIN};
+    nb_fit_options options = {.own = "misset scale", .load = load, .user = &l};
+    double best[STILLS_OWN], before = INFINITY;
+    nb_fit_request request;
+    nb_fit_result r;
+    nb_fit *fit;
+
+    stills_make(&stills, ctx, 1, 1, 1);
+    fit = stills_fit(&stills, ctx, &options);
+    for (int k = 0; k < 10; k++) { /* damped by up to 1e9, which gains next to nothing */
+        double square = 0;
+
+        if (nb_fit_ask(fit, &request) != NB_OK || request.done) abort();
+        if (k == 0) memcpy(best, request.x, sizeof best);
+        for (int i = 0; i < STILLS_OWN; i++) square += pow(request.x[i] - best[i], 2);
+        if (k > 0) tap_check(sqrt(square) < before / 3, "a step of %.3g", sqrt(square));
+        if (k > 0) before = sqrt(square), l.fails_from = 0;
+        if (answer(fit, &request, 0) != NB_OK) abort();
+    }
+    l.fails_from = 1000;
+    r = stills_run(fit, NB_OK);
+    tap_check(r.end == NB_FIT_CONVERGED && stills_gain(fit, &r) < 1e-3,
+              "end %d, %g left to gain", r.end, stills_gain(fit, &r));
+    nb_fit_free(fit);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
 /* ---- restraints ---- */
 
 enum { RESTRAINED = 3 };
@@ -539,6 +571,7 @@ int main(int argc, char **argv)
         {"outlier", outlier},
         {"failing_threads", failing},
         {"failing_late", failing_late},
+        {"impossible_steps", impossible_steps},
         {"restraints_added", restraints_added},
         {"restrained", restrained},
         {"within_restraints", within_restraints},

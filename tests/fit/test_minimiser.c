@@ -1,6 +1,6 @@
 /*
- * test_minimiser.c - the minimisers of fits: attempts with broadened spots, structure
- * factors, L-BFGS; what is said of the end and of the errors; images at the result.
+ * test_minimiser.c - the minimisers of fits: attempts with broadened spots, L-BFGS; what is
+ * said of the end and of the errors; images at the result.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -68,7 +68,7 @@ static int better_attempt(void)
 }
 
 /* Where a fit says that it has converged, nothing is left to gain, whatever the damping of
- * its last steps. */
+ * its last steps; and none is stuck before. */
 static int converged(void)
 {
     enum { STARTS = 30 };
@@ -77,24 +77,25 @@ static int converged(void)
 
     for (int k = 0; k < STARTS; k++) {
         nb_context *ctx = renders_context(1);
+        const int nshot = 1 + k % 2; /* one: all together; two: each alone first */
         const nb_fit_options options = {.own = "misset scale",
                                         .coarse = NB_COARSE_OFF,
-                                        .passes = 200};
+                                        .passes = 1000};
         nb_fit_result r;
         nb_fit *fit;
 
-        stills_make(&stills, ctx, 1, 1, 0);
+        stills_make(&stills, ctx, nshot, 1, 0);
         turn(k, 1.5);
         fit = stills_fit(&stills, ctx, &options);
         if (nb_fit_run(fit) != NB_OK || nb_fit_result_get(fit, &r) != NB_OK) abort();
-        if (r.end == NB_FIT_CONVERGED) {
-            n++;
+        n += r.end == NB_FIT_CONVERGED;
+        if (r.end != NB_FIT_CONVERGED) tap_note("start %d of %d: %s", k, nshot, r.why);
+        if (!r.shot[0].left_out && !r.shot[nshot - 1].left_out)
             most = fmax(most, stills_gain(fit, &r));
-        }
         nb_fit_free(fit);
         nb_context_free(ctx);
     }
-    tap_check(n > STARTS / 2, "%d of %d converged", n, STARTS);
+    tap_check(n == STARTS, "%d of %d converged", n, STARTS);
     tap_promised("loss left to gain", most, 0, 1e-3);
     return TAP_PASS;
 }
@@ -146,7 +147,7 @@ static int lbfgs(void)
         if (k) nb_fit_free(fit);
         fit = stills_fit(&stills, ctx, &options);
         r = stills_run(fit, NB_OK);
-        tap_check(r.method == options.method && r.end == NB_FIT_CONVERGED,
+        tap_check(r.method == options.method && r.end == NB_FIT_CONVERGED && r.passes <= 30,
                   "end %d after %d passes", r.end, r.passes);
         for (size_t i = 0; i < r.nvalue; i++) {
             if (k)
@@ -212,136 +213,6 @@ static int lbfgs_bounds(void)
     tap_check(at_bound == 8 && outside == 0, "%d of 8 end at the bound, %d outside",
               at_bound, outside);
     tap_check(moved == 0, "%d of what is held has moved", moved);
-    return TAP_PASS;
-}
-
-/* ---- structure factors ---- */
-
-enum { F_MOST = 400 };
-
-struct factors {
-    int hkl[F_MOST][3];
-    double f[F_MOST], start[F_MOST];
-    size_t n;
-};
-
-/* A hemisphere of reflections, whose start is off by a fifth; every tenth is weak. */
-static void make_factors(struct factors *set)
-{
-    unsigned seed = 5;
-
-    set->n = 0;
-    for (int h = 0; h <= 5; h++)
-        for (int k = -5; k <= 5; k++)
-            for (int l = -5; l <= 5; l++) {
-                double noise = 0;
-
-                if (h == 0 && (k < 0 || (k == 0 && l <= 0))) continue;
-                if (h * h + k * k + l * l > 24) continue;
-                for (int i = 0; i < 12; i++) {
-                    seed = seed * 1664525 + 1013904223;
-                    noise += (seed >> 8) / 16777216.0 - 0.5;
-                }
-                set->hkl[set->n][0] = h, set->hkl[set->n][1] = k, set->hkl[set->n][2] = l;
-                set->f[set->n] = (set->n % 10 == 3 ? 8 : 60) + 30 * sin(3.0 * set->n);
-                set->f[set->n] = fmax(fabs(set->f[set->n]), 4);
-                set->start[set->n] = set->f[set->n] * fmax(1 + 0.2 * noise, 0.2);
-                set->n++;
-            }
-}
-
-static void factor_stills(nb_context *ctx, const struct factors *set, nb_hkl **hkl)
-{
-    static uint16_t counts[STILLS_PIXELS];
-
-    if (nb_hkl_create(ctx, set->n, set->hkl[0], set->f, hkl) != NB_OK
-        || nb_hkl_create(ctx, set->n, set->hkl[0], set->start, hkl + 1) != NB_OK)
-        abort();
-    for (int i = 0; i < STILLS_MOST; i++) {
-        const nb_digitizer how = {.scale = 1, .noise = 1, .seed = 3 + i};
-        nb_array counted = nb_array_u16(counts, STILLS_SIDE, STILLS_SIDE);
-        nb_scene *s = stills.scene + i;
-        nb_simulator *sim;
-
-        s->crystal.default_f = 0;
-        s->beam.fluence = 5e28;
-        s->crystal.scale = stills_truth(STILLS_SHARED + 4 * i + 3);
-        for (int axis = 0; axis < 3; axis++) {
-            s->crystal.cell[axis] = 22 + 2 * axis;
-            s->crystal.misset[axis] = stills_truth(STILLS_SHARED + 4 * i + axis);
-        }
-        s->crystal.mosaic[0] = 1.0;
-        s->crystal.system = NB_ORTHORHOMBIC;
-        s->crystal.point_group = "-1";
-        s->crystal.hkl = hkl[0];
-        if (nb_simulator_create(ctx, s, NULL, NULL, &sim) != NB_OK) {
-            tap_check(0, "%s", nb_context_message(ctx));
-            abort();
-        }
-        if (nb_forward(sim, NULL, stills.observed + i) != NB_OK
-            || nb_digitize(sim, &how, stills.observed + i, &counted) != NB_OK)
-            abort();
-        nb_simulator_free(sim);
-        for (int p = 0; p < STILLS_PIXELS; p++) stills.photons[i][p] = counts[p];
-        s->crystal.hkl = hkl[1];
-    }
-}
-
-static int falls(void *user, const nb_fit_state *state)
-{
-    double *losses = user; /* number of passes; the last loss; how often it rose, stayed */
-
-    losses[0]++;
-    losses[2] += state->alone == 0 && state->loss > losses[1];
-    losses[3] += state->alone == 0 && state->loss == losses[1];
-    if (state->alone == 0) losses[1] = state->loss;
-    return 0;
-}
-
-static int structure_factors(void)
-{
-    static struct factors set;
-    nb_context *ctx = renders_context(2);
-    double losses[4] = {0, INFINITY, 0, 0}, before = 0, after = 0, squares = 0;
-    const nb_fit_options options = {.shared = "F",
-                                    .own = "scale",
-                                    .progress = falls,
-                                    .user = losses};
-    nb_hkl *hkl[2];
-    nb_fit_result r;
-    nb_fit *fit;
-    size_t good = 0, nf = 0;
-
-    make_factors(&set);
-    stills_make(&stills, ctx, STILLS_MOST, 0, 0);
-    factor_stills(ctx, &set, hkl);
-    fit = stills_fit(&stills, ctx, &options);
-    r = stills_run(fit, NB_OK);
-    nf = r.nshared;
-    tap_check(r.end == NB_FIT_CONVERGED, "%zu F, end %d after %d passes", nf, r.end,
-              r.joint);
-    tap_check(losses[2] == 0, "the loss rose %g times, stayed %g times", losses[2],
-              losses[3]);
-    for (size_t i = 0; i < nf; i++) before += set.start[i], after += r.value[i].value;
-    tap_close("mean of F, relative to that of the start", after / before, 1, 1e-12);
-    /* what the mean fixes is compared on the scale of the truth */
-    for (size_t i = 0; i < nf; i++) {
-        const nb_fit_value *v = r.value + i;
-        const double scale = r.value[nf].value / stills_truth(STILLS_SHARED + 3);
-        const double f = v->value * sqrt(scale), error = v->error * sqrt(scale);
-
-        if (v->is_held || !(error < 0.1 * f)) continue;
-        good++;
-        squares += pow((f - set.f[i]) / error, 2);
-    }
-    tap_check(good > 40, "%zu F are known to a tenth", good);
-    tap_check(sqrt(squares / (double)good) > 0.7 && sqrt(squares / (double)good) < 1.35,
-              "rms of their pulls %.3f", sqrt(squares / (double)good));
-    tap_check(strstr(r.why, "mean of F") != NULL, "%s", r.why);
-    nb_fit_free(fit);
-    nb_hkl_free(hkl[0]);
-    nb_hkl_free(hkl[1]);
-    nb_context_free(ctx);
     return TAP_PASS;
 }
 
@@ -602,15 +473,10 @@ static int bad_options(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        {"better_attempt", better_attempt},
-        {"converged", converged},
-        {"shared_or_own", shared_or_own},
-        {"lbfgs", lbfgs},
-        {"lbfgs_bounds", lbfgs_bounds},
-        {"structure_factors", structure_factors},
-        {"images", images},
-        {"bad_images", bad_images},
-        {"expected_errors", expected_errors},
+        {"better_attempt", better_attempt}, {"converged", converged},
+        {"shared_or_own", shared_or_own},   {"lbfgs", lbfgs},
+        {"lbfgs_bounds", lbfgs_bounds},     {"images", images},
+        {"bad_images", bad_images},         {"expected_errors", expected_errors},
         {"bad_options", bad_options},
     };
 

@@ -1,0 +1,273 @@
+/*
+ * test_factors.c - fits of structure factors to small stills of a small cell.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fit/stills.h"
+#include "support/renders.h"
+#include "support/tap.h"
+
+static struct stills stills;
+
+enum { F_MOST = 400 };
+
+struct factors {
+    int hkl[F_MOST][3];
+    double f[F_MOST], start[F_MOST];
+    size_t n;
+};
+
+/* A hemisphere of reflections, whose start is off by a fifth; every tenth is weak. */
+static void make_factors(struct factors *set)
+{
+    unsigned seed = 5;
+
+    set->n = 0;
+    for (int h = 0; h <= 5; h++)
+        for (int k = -5; k <= 5; k++)
+            for (int l = -5; l <= 5; l++) {
+                double noise = 0;
+
+                if (h == 0 && (k < 0 || (k == 0 && l <= 0))) continue;
+                if (h * h + k * k + l * l > 24) continue;
+                for (int i = 0; i < 12; i++) {
+                    seed = seed * 1664525 + 1013904223;
+                    noise += (seed >> 8) / 16777216.0 - 0.5;
+                }
+                set->hkl[set->n][0] = h, set->hkl[set->n][1] = k, set->hkl[set->n][2] = l;
+                set->f[set->n] = (set->n % 10 == 3 ? 8 : 60) + 30 * sin(3.0 * set->n);
+                set->f[set->n] = fmax(fabs(set->f[set->n]), 4);
+                set->start[set->n] = set->f[set->n] * fmax(1 + 0.2 * noise, 0.2);
+                set->n++;
+            }
+}
+
+/* Photons of these reflections, and a start from theirs. */
+static void factor_stills(nb_context *ctx, const struct factors *set, nb_hkl **hkl,
+                          double fluence)
+{
+    static uint16_t counts[STILLS_PIXELS];
+
+    if (nb_hkl_create(ctx, set->n, set->hkl[0], set->f, hkl) != NB_OK
+        || nb_hkl_create(ctx, set->n, set->hkl[0], set->start, hkl + 1) != NB_OK)
+        abort();
+    for (int i = 0; i < stills.n; i++) {
+        const nb_digitizer how = {.scale = 1, .noise = 1, .seed = 3 + i};
+        nb_array counted = nb_array_u16(counts, STILLS_SIDE, STILLS_SIDE);
+        nb_scene *s = stills.scene + i;
+        nb_simulator *sim;
+
+        s->crystal.default_f = 0;
+        s->beam.fluence = fluence;
+        s->crystal.scale = stills_truth(STILLS_SHARED + 4 * i + 3);
+        for (int axis = 0; axis < 3; axis++) {
+            s->crystal.cell[axis] = 22 + 2 * axis;
+            s->crystal.misset[axis] = stills_truth(STILLS_SHARED + 4 * i + axis);
+        }
+        s->crystal.mosaic[0] = 1.0;
+        s->crystal.system = NB_ORTHORHOMBIC;
+        s->crystal.point_group = "-1";
+        s->crystal.hkl = hkl[0];
+        if (nb_simulator_create(ctx, s, NULL, NULL, &sim) != NB_OK) {
+            tap_check(0, "%s", nb_context_message(ctx));
+            abort();
+        }
+        if (nb_forward(sim, NULL, stills.observed + i) != NB_OK
+            || nb_digitize(sim, &how, stills.observed + i, &counted) != NB_OK)
+            abort();
+        nb_simulator_free(sim);
+        for (int p = 0; p < STILLS_PIXELS; p++) stills.photons[i][p] = counts[p];
+        s->crystal.hkl = hkl[1];
+    }
+}
+
+static int falls(void *user, const nb_fit_state *state)
+{
+    double *losses = user; /* number of passes; the last loss; how often it rose, stayed */
+
+    losses[0]++;
+    losses[2] += state->alone == 0 && state->loss > losses[1];
+    losses[3] += state->alone == 0 && state->loss == losses[1];
+    if (state->alone == 0) losses[1] = state->loss;
+    return 0;
+}
+
+static int structure_factors(void)
+{
+    static struct factors set;
+    nb_context *ctx = renders_context(2);
+    double losses[4] = {0, INFINITY, 0, 0}, before = 0, after = 0, squares = 0;
+    const nb_fit_options options = {.shared = "F",
+                                    .own = "scale",
+                                    .progress = falls,
+                                    .user = losses};
+    nb_hkl *hkl[2];
+    nb_fit_result r;
+    nb_fit *fit;
+    size_t good = 0, nf = 0;
+
+    make_factors(&set);
+    stills_make(&stills, ctx, STILLS_MOST, 0, 0);
+    factor_stills(ctx, &set, hkl, 5e28);
+    fit = stills_fit(&stills, ctx, &options);
+    r = stills_run(fit, NB_OK);
+    nf = r.nshared;
+    tap_check(r.end == NB_FIT_CONVERGED, "%zu F, end %d after %d passes", nf, r.end,
+              r.joint);
+    tap_check(losses[2] == 0, "the loss rose %g times, stayed %g times", losses[2],
+              losses[3]);
+    for (size_t i = 0; i < nf; i++) before += set.start[i], after += r.value[i].value;
+    tap_close("mean of F, relative to that of the start", after / before, 1, 1e-12);
+    /* what the mean fixes is compared on the scale of the truth */
+    for (size_t i = 0; i < nf; i++) {
+        const nb_fit_value *v = r.value + i;
+        const double scale = r.value[nf].value / stills_truth(STILLS_SHARED + 3);
+        const double f = v->value * sqrt(scale), error = v->error * sqrt(scale);
+
+        if (v->is_held || !(error < 0.1 * f)) continue;
+        good++;
+        squares += pow((f - set.f[i]) / error, 2);
+    }
+    tap_check(good > 40, "%zu F are known to a tenth", good);
+    tap_check(sqrt(squares / (double)good) > 0.7 && sqrt(squares / (double)good) < 1.35,
+              "rms of their pulls %.3f", sqrt(squares / (double)good));
+    tap_check(strstr(r.why, "mean of F") != NULL, "%s", r.why);
+    nb_fit_free(fit);
+    nb_hkl_free(hkl[0]);
+    nb_hkl_free(hkl[1]);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+static void must(const nb_context *ctx, nb_status status)
+{
+    if (status == NB_OK) return;
+    tap_check(0, "%s", nb_context_message(ctx));
+    abort();
+}
+
+/* The first step, damped by 1: half that of Gauss and Newton, in F where the data tell of F
+ * to a third, else in F^2, as which the image goes. */
+static int first_step(void)
+{
+    static struct factors set;
+    static double weights[STILLS_PIXELS], gradient[F_MOST], diagonal[F_MOST];
+    nb_array weight = nb_array_f64(weights, STILLS_SIDE, STILLS_SIDE);
+    nb_context *ctx = renders_context(1);
+    const nb_fit_options options = {.shared = "F", .enough = 1e-9};
+    nb_normal out = {.gradient = gradient, .diagonal = diagonal};
+    double loss, worst[2] = {0, 0}, *part;
+    const double *told;
+    int n[2] = {0, 0};
+    nb_fit_request request;
+    nb_hkl *hkl[2];
+    nb_fit *fit;
+    size_t size;
+
+    make_factors(&set);
+    for (size_t i = 0; i < set.n; i++) set.start[i] = 0.3 * set.f[i];
+    stills_make(&stills, ctx, 1, 0, 0);
+    factor_stills(ctx, &set, hkl, 5e28);
+    for (int p = 0; p < STILLS_PIXELS; p++) weights[p] = 1e-2;
+    stills.shot[0].target.kind = NB_GAUSSIAN;
+    stills.shot[0].target.weight = &weight;
+    fit = stills_fit(&stills, ctx, &options);
+    must(ctx, nb_fit_evaluate(fit, NULL, &loss, &out));
+    must(ctx, nb_fit_ask(fit, &request));
+    part = malloc(request.most * sizeof *part);
+    if (!part) abort();
+    must(ctx, nb_fit_part(fit, 0, 1, part, &size));
+    told = part;
+    must(ctx, nb_fit_tell(fit, 1, &told, &size));
+    must(ctx, nb_fit_ask(fit, &request));
+    if (request.done) abort();
+    for (size_t i = 0; i < set.n; i++) {
+        const double f = set.start[i], step = -gradient[i] / (2 * diagonal[i]);
+        const int is_weak = f * f * diagonal[i] < 9;
+        const double to = is_weak ? sqrt(f * f + 2 * f * step) : f + step;
+
+        if (request.x[i] == f || !(step > -0.4 * f)) continue; /* held, or limited */
+        n[is_weak]++;
+        worst[is_weak] = fmax(worst[is_weak], fabs(request.x[i] - to) / to);
+    }
+    tap_check(n[0] >= 4 && n[1] >= 4, "%d strong and %d weak ones", n[0], n[1]);
+    tap_close("step in F, relative", worst[0], 0, 1e-12);
+    tap_close("step in F^2, relative", worst[1], 0, 1e-12);
+    free(part);
+    nb_fit_free(fit);
+    nb_hkl_free(hkl[0]);
+    nb_hkl_free(hkl[1]);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+/* Keeps the reflections that the stills tell of: F with an error below a tenth. */
+static void keep_seen(struct factors *set, nb_context *ctx)
+{
+    const nb_fit_options options = {.shared = "F"};
+    nb_fit_result r;
+    nb_fit *fit;
+    size_t n = 0;
+
+    if (nb_fisher(ctx, 1, stills.shot, &options, &fit) != NB_OK
+        || nb_fit_result_get(fit, &r) != NB_OK)
+        abort();
+    for (size_t i = 0; i < set->n; i++) {
+        if (r.value[i].is_held || !(r.value[i].error < 0.1 * set->f[i])) continue;
+        memcpy(set->hkl[n], set->hkl[i], sizeof set->hkl[n]);
+        set->f[n] = set->start[n] = set->f[i];
+        n++;
+    }
+    set->n = n;
+    nb_fit_free(fit);
+}
+
+/* A scale that is off: all F move alike, and the scale takes it up, so that F is the truth
+ * again after few passes. */
+static int gauge(void)
+{
+    static struct factors set;
+    nb_context *ctx = renders_context(1);
+    const nb_fit_options options = {.shared = "F scale", .passes = 4};
+    double before = 0, after = 0, worst = 0;
+    nb_hkl *hkl[2];
+    nb_fit_result r;
+    nb_fit *fit;
+
+    make_factors(&set);
+    memcpy(set.start, set.f, sizeof set.start);
+    stills_make(&stills, ctx, 1, 0, 0);
+    factor_stills(ctx, &set, hkl, 5e28);
+    keep_seen(&set, ctx);
+    nb_hkl_free(hkl[0]);
+    nb_hkl_free(hkl[1]);
+    factor_stills(ctx, &set, hkl, 5e28);
+    stills.scene[0].crystal.scale *= 0.8;
+    fit = stills_fit(&stills, ctx, &options);
+    r = stills_run(fit, NB_OK);
+    tap_check(r.nvalue == set.n + 1 && set.n > 5, "%zu values", r.nvalue);
+    for (size_t i = 0; i < set.n; i++) before += set.start[i], after += r.value[i].value;
+    for (size_t i = 0; i < set.n; i++)
+        worst = fmax(worst, fabs(r.value[i].value - set.f[i]) / r.value[i].error);
+    tap_close("mean of F over that of the start", after / before, 1, 1e-12);
+    tap_close("scale", r.value[set.n].value, stills_truth(STILLS_SHARED + 3), 0.03);
+    tap_check(worst < 5, "F at most %.2f errors off", worst);
+    nb_fit_free(fit);
+    nb_hkl_free(hkl[0]);
+    nb_hkl_free(hkl[1]);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct tap_case cases[] = {{"structure_factors", structure_factors},
+                                            {"first_step", first_step},
+                                            {"gauge", gauge}};
+
+    return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
+}

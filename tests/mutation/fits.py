@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""fits.py BUILD [NAME...] - are wrong minimisers noticed? Makes one change at a time to a
+copy of a file of src/nanobrag/fit, links it into the test programs of fits, and expects one
+of them to fail. Prints a table of the changes with the program and the case that notice
+each; exit status 1 if one is not noticed. BUILD is a configured and built folder of Ninja.
+For developers. SPDX-License-Identifier: MIT"""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+PROGRAMS = ["test_sums", "test_system", "test_joint", "test_fit", "test_minimiser", "test_factors"]
+
+# what is wrong, file, text that stands there once, text in its place
+MUTANTS = [
+    ("gradient of shared parameters with the wrong sign", "shots.c",
+     "    sum[0] = loss;\n",
+     "    sum[0] = loss;\n    for (size_t i = 0; i < l->ns; i++) w->gradient[i] *= -1;\n"),
+    ("gradient of own parameters with the wrong sign", "shots.c",
+     "    own[0] = loss;\n",
+     "    own[0] = loss;\n    for (size_t i = l->ns; i < l->m; i++) w->gradient[i] *= -1;\n"),
+    ("step with the wrong sign", "system.c",
+     "step[i] = s->scale[i] * r[i];", "step[i] = -s->scale[i] * r[i];"),
+    ("bounds ignored in the step", "system.c",
+     "return (struct limits){stops || x == low ? low - x : -INFINITY,\n"
+     "                           stops || x == high ? high - x : INFINITY};",
+     "return (struct limits){low - low - INFINITY, x - x + stops + INFINITY};"),
+    ("bounds ignored, and x cut back to them", "system.c",
+     "while (hold(s, bounds, stops, step));", "while (0);"),
+    ("what is held at a bound never let go", "system.c",
+     "    if (!(most > rounding * size)) return 0;\n", "    return 0;\n"),
+    ("no damping", "normal.c",
+     ": step_joint(fit, damping,", ": step_joint(fit, 0 * damping,"),
+    ("no damping of shots alone", "normal.c",
+     "return fit->alone ? step_alone(fit, (size_t)(track - fit->track), damping,",
+     "return fit->alone ? step_alone(fit, (size_t)(track - fit->track), 0 * damping,"),
+    ("damping not scaled by the diagonal of own blocks", "system.c",
+     "along[k] /= values[k] + damping;", "along[k] /= values[k];"),
+    ("damping not raised after a refused step", "track.c",
+     "track->damping *= 4;", "track->damping *= 1;"),
+    ("damping not raised where the loss is infinite", "track.c",
+     "if (isinf(loss))\n        track->damping *= 10;", "if (isinf(loss))\n        track->damping *= 1;"),
+    ("a step that raises the loss is taken", "track.c",
+     "const int is_lower = loss < track->loss;",
+     "const int is_lower = loss < track->loss || (isfinite(loss) && track->passes == 3);"),
+    ("own block of the next shot", "normal.c",
+     "const double *own = fit->best.own + (first + k) * fit->at.own_end;",
+     "const double *own =\n            fit->best.own + (first + (k + 1) % n) * fit->at.own_end;"),
+    ("own gradient of the next shot", "normal.c",
+     "fit->best.own + k * at->own_end + at->own_gradient,",
+     "fit->best.own + (k + 1) % l->nshot * at->own_end + at->own_gradient,"),
+    ("own parameters of the next shot", "fit.h",
+     "return i < l->ns ? i : i + shot * l->no;",
+     "return i < l->ns ? i : i + (shot + 1) % l->nshot * l->no;"),
+    ("a lost shot in the sum", "evaluate.c",
+     "    if (!is_wanted || status != NB_OK) {\n",
+     "    if (!is_wanted || status != NB_OK || (shot > 0 && shot + 1 == fit->layout.nshot)) {\n"),
+    ("a shot added twice", "shots.c", "    sum[0] = loss;\n", "    sum[0] = 2 * loss;\n"),
+    ("a sum in the order in which shots come", "sums.c",
+     "        if (!is_single && !sibling) break;\n",
+     "        if (!is_single && !sibling && sums->nnode > 0) sibling = sums->node;\n"
+     "        if (!is_single && !sibling) break;\n"),
+    ("Schur complement without the cross term", "system.c",
+     "s->complement[i * ns + j] -= cross[l * ns + i] * solved[l * ns + j];",
+     "s->complement[i * ns + j] -= 0 * cross[l * ns + i] * solved[l * ns + j];"),
+    ("right side without the cross term", "system.c",
+     "r[j] -= solved[i * ns + j] * rk[i];", "r[j] -= 0 * solved[i * ns + j] * rk[i];"),
+    ("own steps without the shared ones", "system.c",
+     "rk[i] -= solved[i * ns + j] * r[j];", "rk[i] -= 0 * solved[i * ns + j] * r[j];"),
+    ("restraint with the wrong weight", "restraints.c",
+     "fit->weight[i] = 1 / (r->sigma * r->sigma);", "fit->weight[i] = 1 / r->sigma;"),
+    ("restraint with the wrong centre", "restraints.c",
+     "fit->centre[i] = r->centre;", "fit->centre[i] = fit->start[i];"),
+    ("restraint with the wrong sign", "restraints.c",
+     "point->sum[at->gradient + i] += fit->weight[i] * (x[i] - fit->centre[i]);",
+     "point->sum[at->gradient + i] -= fit->weight[i] * (x[i] - fit->centre[i]);"),
+    ("restraint missing from the matrix", "restraints.c",
+     "point->sum[place] += fit->weight[i];", "point->sum[place] += 0 * fit->weight[i];"),
+    ("restraint missing from the loss", "restraints.c",
+     "return fit->weight[i] > 0 ? fit->weight[i] * off * off / 2 : 0;", "return 0 * off;"),
+    ("restraint of own parameters with the wrong sign", "restraints.c",
+     "own[at->own_gradient + i] += fit->weight[j] * (x[j] - fit->centre[j]);",
+     "own[at->own_gradient + i] -= fit->weight[j] * (x[j] - fit->centre[j]);"),
+    ("restraint of own parameters of the first shot alone", "restraints.c",
+     "if (point->status[shot] != NB_OK) continue;\n        for",
+     "if (point->status[shot] != NB_OK || shot > 0) continue;\n        for"),
+    ("restraint missing from the matrix of own parameters", "restraints.c",
+     "own[at->own_matrix + place] += fit->weight[j];",
+     "own[at->own_matrix + place] += 0 * fit->weight[j];"),
+    ("restraint whose loss own parameters lack", "evaluate.c",
+     "loss += fit_restraints(fit, point->x, l->ns + shot * l->no, l->no);",
+     "loss += 0 * fit_restraints(fit, point->x, l->ns + shot * l->no, l->no);"),
+    ("restraint's bounds ignored", "restraints.c",
+     "fit->upper[i] = fmin(fit->upper[i], r->upper);",
+     "fit->upper[i] = fmax(fit->upper[i], r->upper);"),
+    ("coarse attempt that keeps the worse result", "track.c",
+     "    if (track->kept_loss < track->loss) {\n", "    if (track->kept_loss > track->loss) {\n"),
+    ("coarse attempt that is always kept", "track.c",
+     "    if (track->kept_loss < track->loss) {\n", "    if (0) {\n"),
+    ("no second attempt", "track.c",
+     "if (is_bad(fit, track) && track_again(fit, track)) return 1;", "(void)is_bad;"),
+    ("convergence judged on the step within bounds, damped", "track.c",
+     "track->gain = fit_step(fit, track, 0, 0, fit->step);",
+     "track->gain = fit_step(fit, track, track->damping, 1, fit->step);"),
+    ("convergence judged with free steps across bounds", "system.c",
+     "stops || x == low ? low - x : -INFINITY,\n"
+     "                           stops || x == high ? high - x : INFINITY",
+     "stops ? low - x : -INFINITY, stops ? high - x : INFINITY"),
+    ("a shot that fails is left in", "ask.c",
+     "            NB_TRY(leave_out(fit, shot, status));\n            continue;\n", "            continue;\n"),
+    ("an outlier is left in", "leave_out.c",
+     "static const double outlier = 5,", "static const double outlier = 5000,"),
+    ("weak structure factors not stepped in F^2", "normal.c",
+     "if (!is_weak(f, diagonal)) return step;", "if (!is_weak(f, diagonal) || step < 1e30) return step;"),
+    ("gauge of scale and F not fixed", "ask.c",
+     "    if (!fit->has_gauge) return;\n", "    return;\n"),
+    ("gauge: the scales do not take up the rest", "ask.c",
+     "fit->trial.x[i] /= factor * factor;", "fit->trial.x[i] /= factor;"),
+    ("structure factors not damped", "normal.c",
+     "static const double f_damping_least = 0.1;", "static const double f_damping_least = 0;"),
+    ("structure factors that ignore the dense step", "normal.c",
+     "slope += coupling(fit, j, f) * dense[j];", "slope += 0 * coupling(fit, j, f) * dense[j];"),
+    ("dense matrix without the structure factors", "normal.c",
+     "fit->folded[i * n + j] -= k[i] * inverse * k[j];", "fit->folded[i * n + j] -= 0 * k[j];"),
+    ("errors without the shared parameters'", "system.c",
+     "sum += inverse->solved[oi * ns + l] * s->solved[oj * ns + l];",
+     "sum += 0 * inverse->solved[oi * ns + l] * s->solved[oj * ns + l];"),
+    ("covariance of shared and own parameters with the wrong sign", "system.c",
+     "if (i < ns) return -inverse->solved[oj * ns + i];", "if (i < ns) return inverse->solved[oj * ns + i];"),
+    ("a request is forgotten by none", "evaluate.c",
+     "    fit->request = 0; /* its x lies in the trial */\n", ""),
+    ("parts of another request are taken", "parts.c",
+     "part[REQUEST] == fit->request && ", ""),
+    ("a run is not ended by a cancelled part", "parts.c",
+     "    if (status == NB_ERR_CANCELLED) atomic_store(&fit->cancelled, 0);\n    return fit_stopped(fit, ",
+     "    return (fit, "),
+    ("L-BFGS without the scale of its gradient", "lbfgs.c",
+     "            scale[i]\n            * (own", "            1 * (own"),
+    ("L-BFGS off its bounds by rounding", "lbfgs.c",
+     "    if (u >= search->upper[i]) return fit->upper[i];\n    return fmin(fmax(u * search->scale[i], fit->lower[i]), fit->upper[i]);\n",
+     "    return u * search->scale[i];\n"),
+    ("z with the wrong variance", "compare.c", "residual * to_z : residual", "residual * to_z * 1.01 : residual"),
+    ("an expected image that is the observed one of nobody", "shots.c",
+     "status = nb_forward(sim, w->x, &image);", "status = nb_forward(sim, w->x, &image);\n    for (size_t i = 0; i < 64 * 64; i++) photons[i] *= 1.2;"),
+]
+
+
+def commands_of(build, program):
+    text = subprocess.run(["ninja", "-C", build, "-t", "commands", program],
+                          capture_output=True, text=True, check=True).stdout
+    return text.strip().split("\n")
+
+
+def link_of(build, program, objects, output):
+    """The link of a program, with objects before its libraries."""
+    line = [c for c in commands_of(build, program) if f"-o bin/{program}" in c][-1]
+    line = re.sub(r" && .*list_cases.*", "", line.replace(": && ", ""))
+    line = line.replace(f"-o bin/{program}", f"-o {output}")
+    return re.sub(r"(\S*libtest_support\.a)", " ".join(objects) + r" \1", line, count=1)
+
+
+def compile_all(build, source_root, folder, names):
+    entries = json.load(open(os.path.join(build, "compile_commands.json")))
+    objects = []
+    for name in names:
+        entry = next(e for e in entries if e["file"].endswith(f"src/nanobrag/fit/{name}"))
+        command = shlex.split(entry["command"])
+        output = os.path.join(folder, name + ".o")
+        command[command.index("-o") + 1] = output
+        command[-1] = os.path.join(folder, "src", "fit", name)
+        command.insert(-2, "-w")
+        command.insert(command.index("-w"), "-Wno-error")
+        command.insert(1 if "ccache" not in command[0] else 2, "-I" + os.path.join(folder, "src"))
+        subprocess.run(command, cwd=entry["directory"], check=True)
+        objects.append(output)
+    return objects
+
+
+def judge(build, root, folder, mutant):
+    """Returns the program and case that notice a mutant, or None."""
+    what, name, old, new = mutant
+    source = os.path.join(folder, "src", "fit")
+    shutil.rmtree(source, ignore_errors=True)
+    shutil.copytree(os.path.join(root, "src/nanobrag/fit"), source)
+    path = os.path.join(source, name)
+    text = open(path).read()
+    if text.count(old) != 1:
+        sys.exit(f"fits.py: {what}: the text stands {text.count(old)} times in {name}")
+    open(path, "w").write(text.replace(old, new))
+    names = [f for f in sorted(os.listdir(source)) if f.endswith(".c")]
+    if name.endswith(".c"):
+        names = [name]
+    objects = compile_all(build, root, folder, names)
+    for program in PROGRAMS:
+        output = os.path.join(folder, program)
+        subprocess.run(link_of(build, program, objects, output), shell=True, cwd=build, check=True)
+        cases = subprocess.run([output, "--list"], capture_output=True, text=True).stdout.split()
+        for case in cases:
+            try:
+                run = subprocess.run([output, case], cwd=folder, capture_output=True, timeout=120)
+                if run.returncode not in (0, 77):
+                    return program, case, ""
+            except subprocess.TimeoutExpired:
+                return program, case, " (does not end)"
+    return None
+
+
+def main():
+    build = os.path.abspath(sys.argv[1])
+    root = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
+    wanted = sys.argv[2:]
+    missed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        print("| wrong | noticed by |\n|---|---|", flush=True)
+        for mutant in MUTANTS:
+            if wanted and not any(w in mutant[0] for w in wanted):
+                continue
+            found = judge(build, root, folder, mutant)
+            missed += found is None
+            print(f"| {mutant[0]} | {found[0] + '.' + found[1] + found[2] if found else 'NOTHING'} |",
+                  flush=True)
+    print(f"\n{len(MUTANTS)} wrong minimisers, {missed} not noticed")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
