@@ -228,6 +228,7 @@ static void run_all(struct report *report)
                  machine_is_busy() ? "\nothers are at work: times mean little" : "");
     if (options->fits) {
         fits_run(report);
+        fits_compare(report);
         return;
     }
     memory_run(report); /* first: see there */
@@ -236,6 +237,7 @@ static void run_all(struct report *report)
     shots_run(report);
     gradients_run(report);
     fits_run(report);
+    fits_compare(report);
     if (options->ladder) ladder_run(report);
 }
 

@@ -140,6 +140,7 @@ void ladder_run(struct report *report);
 void shots_run(struct report *report);
 void gradients_run(struct report *report);
 void fits_run(struct report *report);
+void fits_compare(const struct report *report); /* with the stored ratios */
 void memory_run(struct report *report);
 int floor_run(void); /* an exit status */
 

@@ -99,7 +99,7 @@ static double time_program(struct row *row, struct report *report)
  * loads have others on most cores and are left out, so the roof is a bound. */
 static double operations(const struct row *row)
 {
-    static const double site[] = {[0] = 9, [NB_NEAREST] = 11, [NB_TRICUBIC] = 126};
+    static const double site[] = {[0] = 9, [NB_NEAREST] = 11, [NB_TRICUBIC] = 72};
     static const double square[2] = {62, 44}, gauss[2] = {31, 26};
 
     if (row->strategy != NB_LANES) return 0;

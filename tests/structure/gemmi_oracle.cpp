@@ -88,7 +88,7 @@ int oracle_solvent(const char *path, double dmin, const double k_and_b[2], int n
         const gemmi::Structure structure = read_model(path, 0);
         gemmi::Grid<float> grid;
 
-        grid.setup_from(structure, dmin / 3);
+        grid.setup_from(structure, std::fmin(dmin / 3, 0.6));
         gemmi::SolventMasker(gemmi::AtomicRadiiSet::Cctbx)
             .put_mask_on_grid(grid, structure.models[0]);
         const double each = structure.cell.volume / (double)grid.point_count();

@@ -236,8 +236,8 @@ static void differences_of(const char *name, nb_fcalc how, const size_t *atom, s
 
 static int differences_direct(void)
 {
-    static const size_t atoms[] = {0, 30, 65};
-    const nb_fcalc how = {.dmin = 2, .wavelength = 1.3, .method = NB_FCALC_DIRECT};
+    static const size_t atoms[] = {0, 65};
+    const nb_fcalc how = {.dmin = 2.5, .wavelength = 1.3, .method = NB_FCALC_DIRECT};
 
     differences_of("1yjp", how, atoms, COUNT(atoms));
     return TAP_PASS;
@@ -245,9 +245,9 @@ static int differences_direct(void)
 
 static int differences_density(void)
 {
-    static const size_t atoms[] = {0, 40, 65}, anisotropic[] = {3, 500};
-    const nb_fcalc how = {.dmin = 2, .wavelength = 1.3, .method = NB_FCALC_FFT};
-    const nb_fcalc wet = {.dmin = 3.5, .k_sol = 0.35, .b_sol = 46, .method = NB_FCALC_FFT};
+    static const size_t atoms[] = {0, 65}, anisotropic[] = {500};
+    const nb_fcalc how = {.dmin = 2.5, .wavelength = 1.3, .method = NB_FCALC_FFT};
+    const nb_fcalc wet = {.dmin = 5, .k_sol = 0.35, .b_sol = 46, .method = NB_FCALC_FFT};
 
 #ifndef NANOBRAG_FFTW
     return tap_skip("this build has no FFTW");
@@ -318,17 +318,17 @@ static double *gradient_by_pixels(const struct chain *c)
 
 static int pixels_to_atoms(void)
 {
-    static const size_t atoms[] = {1, 33, 60};
+    static const size_t atoms[] = {1, 60};
     static const double length[NB_ATOM_NUMBERS] = {0.2, 0.2, 0.2, 20, 1};
     static const double limit[NB_ATOM_NUMBERS] = {0.25, 0.25, 0.25, 1, 0};
     struct chain c = {
-        .scene = {.detector = {.nslow = SIDE, .nfast = SIDE, .pixel = 2, .distance = 60},
+        .scene = {.detector = {.nslow = SIDE, .nfast = SIDE, .pixel = 2, .distance = 90},
                   .beam = {.wavelength = 1.3}}};
     nb_crystal_info crystal;
     double *bar_x;
     uint64_t state = 21;
 
-    c.s = make("1yjp", (nb_fcalc){.dmin = 1.6, .wavelength = 1.3, .method = LAST_METHOD});
+    c.s = make("1yjp", (nb_fcalc){.dmin = 2.2, .wavelength = 1.3, .method = LAST_METHOD});
     nb_structure_crystal(c.s.structure, &crystal);
     memcpy(c.scene.crystal.cell, crystal.cell, sizeof crystal.cell);
     c.scene.crystal.shape = NB_GAUSS;
@@ -371,5 +371,8 @@ int main(int argc, char **argv)
         {"pixels_to_atoms", pixels_to_atoms},
     };
 
+    /* thousands of short calls: threads that wait for one another cost more than they gain
+     */
+    (void)setenv("NANOBRAG_THREADS", "1", 1);
     return files_main(argc, argv, cases, COUNT(cases));
 }

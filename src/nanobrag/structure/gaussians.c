@@ -94,11 +94,7 @@ nb_status sampling_choose(const struct request *request, struct sampling *out)
                         "points "
                         "along an axis; raise dmin",
                         dmin, (int)SIDE_MOST);
-#ifdef NANOBRAG_FFTW
         out->n[k] = planner_fast_size((int)ceil(points));
-#else
-        out->n[k] = (int)ceil(points);
-#endif
     }
     out->blur = fmax(needed - least_b(request), 0);
     out->tail = TAIL * tolerance * exp(-out->blur / (4 * dmin * dmin));

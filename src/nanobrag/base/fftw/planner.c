@@ -8,6 +8,19 @@
  */
 #include "base/fftw/planner.h"
 
+int planner_fast_size(int n)
+{
+    static const int prime[] = {2, 3, 5, 7};
+
+    for (;; n++) {
+        int rest = n;
+
+        for (int i = 0; i < 4; i++)
+            while (rest % prime[i] == 0) rest /= prime[i];
+        if (rest == 1) return n;
+    }
+}
+
 #ifdef NANOBRAG_FFTW
 
 #include <fftw3.h>
@@ -44,19 +57,6 @@ void planner_end(char *wisdom)
     if (wisdom) (void)fftw_import_wisdom_from_string(wisdom);
     free(wisdom);
     planner_unlock();
-}
-
-int planner_fast_size(int n)
-{
-    static const int prime[] = {2, 3, 5, 7};
-
-    for (;; n++) {
-        int rest = n;
-
-        for (int i = 0; i < 4; i++)
-            while (rest % prime[i] == 0) rest /= prime[i];
-        if (rest == 1) return n;
-    }
 }
 
 #endif

@@ -7,6 +7,10 @@
 #ifndef NB_BASE_FFTW_PLANNER_H
 #define NB_BASE_FFTW_PLANNER_H
 
+/* Returns the next number, from n on, without prime factors above 7; FFTW is fast for
+ * it. */
+int planner_fast_size(int n);
+
 #ifdef NANOBRAG_FFTW
 
 /* Waits until no other thread uses the planner; planner_unlock() lets the next one in. A
@@ -19,10 +23,6 @@ void planner_unlock(void);
  * Returns it, for planner_end(), which puts it back and unlocks. */
 char *planner_begin(void);
 void planner_end(char *wisdom);
-
-/* Returns the next number, from n on, without prime factors above 7; FFTW is fast for
- * it. */
-int planner_fast_size(int n);
 
 #endif
 

@@ -96,8 +96,11 @@ struct gemmi_mask {
     float *value; /* to be released with free() */
 };
 
-/* Makes the mask of the bulk solvent on a grid for reflections up to dmin. Returns
- * NB_ERR_MEMORY, NB_ERR_ARGUMENT. */
+/* Steps of the mask, A: fine enough for the margin of 0.9 A by which it is shrunk. */
+#define GEMMI_MASK_STEP 0.6
+
+/* Makes the mask of the bulk solvent in steps of at most GEMMI_MASK_STEP and dmin/3.
+ * Returns NB_ERR_MEMORY, NB_ERR_FORMAT. */
 nb_status gemmi_solvent_mask(const struct gemmi_model *model, double dmin,
                              struct gemmi_mask *out, char why[GEMMI_WHY]);
 

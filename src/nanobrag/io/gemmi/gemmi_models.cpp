@@ -237,7 +237,7 @@ nb_status gemmi_solvent_mask(const gemmi_model *from, double dmin, gemmi_mask *o
         grid.spacegroup =
             gemmi::find_spacegroup_by_name(crystal.space_group, cell.alpha, cell.gamma);
         grid.set_unit_cell(cell);
-        grid.set_size_from_spacing(dmin / 3, true);
+        grid.set_size_from_spacing(std::fmin(dmin / 3, GEMMI_MASK_STEP), true);
         for (size_t i = 0; i < from->natom; i++) {
             gemmi::Atom atom;
 
