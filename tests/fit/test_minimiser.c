@@ -163,7 +163,7 @@ static int lbfgs(void)
                 tap_check(0, "error %g, %g", r.value[i].error, error[i]);
         }
         if (k)
-            tap_close("loss", r.loss, loss, 1e-3);
+            tap_close("loss", r.loss, loss, 6e-5);
         else
             loss = r.loss;
         if (k)
@@ -171,7 +171,7 @@ static int lbfgs(void)
                       nb_context_message(ctx));
         nb_fit_free(fit);
     }
-    tap_close("distance of the two minima, in errors", worst, 0, 0.05);
+    tap_close("distance of the two minima, in errors", worst, 0, 0.02);
     nb_context_free(ctx);
     return TAP_PASS;
 }
@@ -300,14 +300,14 @@ static int images(void)
     }
     tap_close("model", worst[0], 0, 0);
     tap_close("residual", worst[1], 0, 0);
-    tap_close("z", worst[2], 0, 1e-12);
+    tap_close("z", worst[2], 0, 8e-15);
     tap_check(misfit.all.pixels == n && n > 1000 && n < r.shot[0].pixels, "%d pixels of %d",
               (int)misfit.all.pixels, (int)r.shot[0].pixels);
-    tap_close("mean of z", misfit.all.mean, sum / (double)n, 1e-12);
-    tap_close("rms of z", misfit.all.rms, sqrt(squares / (double)n), 1e-12);
+    tap_close("mean of z", misfit.all.mean, sum / (double)n, 1e-15);
+    tap_close("rms of z", misfit.all.rms, sqrt(squares / (double)n), 1e-14);
     tap_check(fabs(misfit.all.rms - 1) < 0.1, "which is about 1: %g", misfit.all.rms);
-    tap_close("dmin", misfit.all.dmin, 1 / qmax, 1e-9);
-    tap_close("dmax", misfit.all.dmax, 1 / qmin, 1e-9 / qmin);
+    tap_close("dmin", misfit.all.dmin, 1 / qmax, 1e-14);
+    tap_close("dmax", misfit.all.dmax, 1 / qmin, 4e-11 / qmin);
     tap_check(misfit.nbox == 2 && misfit.box[0].pixels == in_boxes[0]
                   && misfit.box[1].pixels == in_boxes[1],
               "%d and %d pixels in boxes", (int)misfit.box[0].pixels,
@@ -323,7 +323,7 @@ static int images(void)
             tap_check(0, "shell %d begins at %g", i, m->dmax);
     }
     tap_check(of_shells == n, "%d pixels in shells", (int)of_shells);
-    tap_close("loss of shells", sum, misfit.all.loss, 1e-9);
+    tap_close("loss of shells", sum, misfit.all.loss, 2e-11);
     /* that of saturated pixels, which are few, has no z */
     tap_check(misfit.all.loss < loss + 1e-9 && misfit.all.loss > 0.9 * loss,
               "loss %.3f of %.3f", misfit.all.loss, loss);

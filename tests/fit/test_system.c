@@ -166,9 +166,9 @@ static int steps(void)
                 fmax(worst_gain, fabs(gain - (double)gain_of(p.n, a, b, truth)) / gain);
         }
         tap_note("%zu shared, %zu x %zu own", ns, nb, no);
-        /* eps times the condition of these matrices, some hundreds */
-        tap_close("step, in conditional errors", worst, 0, 1e-11);
-        tap_close("predicted gain, relative", worst_gain, 0, 1e-11);
+        /* eps times the condition of these matrices, up to some thousands */
+        tap_close("step, in conditional errors", worst, 0, 2e-12);
+        tap_close("predicted gain, relative", worst_gain, 0, 2e-14);
         solver_free(solver);
     }
     return TAP_PASS;
@@ -272,7 +272,7 @@ static int bounded(int here)
         tap_note("%zu shared, %zu x %zu own: %d at bounds", ns, nb, no, at_bounds);
         tap_check(at_bounds > 50, "%d at bounds", at_bounds);
         tap_close("outside the bounds", outside, 0, 1e-15);
-        tap_close("gain that all ways to hold find beyond it, relative", worst, 0, 1e-9);
+        tap_close("gain that all ways to hold find beyond it, relative", worst, 0, 1e-15);
         solver_free(solver);
     }
     return TAP_PASS;
@@ -385,9 +385,9 @@ static int errors(void)
             }
         }
         tap_note("%zu shared, %zu x %zu own", ns, nb, no);
-        /* these matrices, of hardly more rows than columns, have conditions up to 1e8 */
-        tap_close("error, relative", worst_error, 0, 1e-6);
-        tap_close("covariance, relative", worst, 0, 1e-6);
+        /* eps times the condition of these matrices, of hardly more rows than columns */
+        tap_close("error, relative", worst_error, 0, 1.5e-12);
+        tap_close("covariance, relative", worst, 0, 3e-12);
         tap_check(found == strong && wrong == 0,
                   "%zu pairs reported, %zu strongly correlated, %zu wrong", found, strong,
                   wrong);
@@ -439,7 +439,7 @@ static int free_directions(void)
             wrong += (null[i] != 0) != (isinf(error[i]) != 0);
         }
         tap_check(out.nfree == 1, "%zu free directions", out.nfree);
-        tap_close("1 - cosine to the true one", 1 - fabs(dot) / sqrt(size), 0, 1e-10);
+        tap_close("1 - cosine to the true one", 1 - fabs(dot) / sqrt(size), 0, 4e-15);
         tap_check(wrong == 0, "%d errors are infinite and should not, or the reverse",
                   wrong);
         tap_check(pairs.n == 0 || !isinf(error[pairs.pair[0].i]),
@@ -456,8 +456,8 @@ static int free_directions(void)
             for (size_t j = 0; j < p.n; j++) product += p.dense[i][j] * step[j];
             slope = fmax(slope, fabs(product) / sqrt(p.dense[i][i]));
         }
-        tap_close("slope that the step leaves", slope, 0, 1e-8);
-        if (k == 0 || k == 3) tap_close("step along the free direction", along, 0, 1e-7);
+        tap_close("slope that the step leaves", slope, 0, 1e-9);
+        if (k == 0 || k == 3) tap_close("step along the free direction", along, 0, 4e-15);
         solver_free(solver);
     }
     return TAP_PASS;
