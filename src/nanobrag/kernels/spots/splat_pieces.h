@@ -211,7 +211,7 @@ static void start_walk(const struct splat_area *splat_area, const struct pair *p
     w->next = w->count = w->i = w->fast = w->slow = w->place = 0;
     w->f = 1;
     w->halvings = 0;
-    memset(&w->spot, 0, sizeof w->spot); /* no row is left of it */
+    w->spot = (struct outline){{0, 0}, {0, 0}, 0}; /* no row is left of it */
 }
 
 /* Returns how often the square of a number can be halved until it is at most 1. */
