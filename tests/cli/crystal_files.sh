@@ -52,7 +52,7 @@ if "$program" -version | grep -q fftw; then
     is "the bulk solvent changes the image" \
         sh -c 'test -s work/f.bin && ! cmp -s dry.bin work/f.bin'
 else
-    refuses 1 'no FFTW' -pdb "$pdb" $view -solvent 0.35 46 -floatfile f
+    refuses 2 'no FFTW' -pdb "$pdb" $view -solvent 0.35 46 -floatfile f
 fi
 gzip -c "$pdb" > model.pdb.gz
 run -pdb ../model.pdb.gz $view -floatfile f.bin
