@@ -242,6 +242,74 @@ static double resolution(const nb_description *d, double wavelength, int s, int 
     return 2 * sin(acos(along / sqrt(square)) / 2) / wavelength;
 }
 
+/* What the images of a fit's still say, computed here pixel by pixel. */
+struct seen {
+    double worst[3]; /* distance of model, residual and z from those of the fit */
+    int64_t n, in_boxes[2];
+    double sum, squares; /* of z */
+    double qmin, qmax;   /* 1/d */
+};
+
+/* Compares got[] with what follows from the model, at each pixel that counts. */
+static struct seen look(const double *model, const double *weights,
+                        double got[3][STILLS_PIXELS], const nb_description *d,
+                        double wavelength)
+{
+    struct seen seen = {.qmin = INFINITY};
+
+    for (int p = 0; p < STILLS_PIXELS; p++) {
+        const int s = p / STILLS_SIDE, f = p % STILLS_SIDE;
+        const int in[2] = {f < 20 && s < 30, f >= 30 && s >= 10};
+        const double y = stills.photons[0][p];
+        const int counts = (in[0] || in[1]) && weights[p] > 0 && y < 400;
+        const double residual = counts ? y - model[p] : 0;
+        const double z = counts ? z_of(y, model[p]) : 0;
+
+        seen.worst[0] = fmax(seen.worst[0], fabs(got[0][p] - model[p]));
+        seen.worst[1] = fmax(seen.worst[1], fabs(got[1][p] - residual));
+        seen.worst[2] = fmax(seen.worst[2], fabs(got[2][p] - z));
+        if (!counts) continue;
+        seen.n++;
+        seen.in_boxes[0] += in[0], seen.in_boxes[1] += in[1];
+        seen.sum += z, seen.squares += z * z;
+        seen.qmin = fmin(seen.qmin, resolution(d, wavelength, s, f));
+        seen.qmax = fmax(seen.qmax, resolution(d, wavelength, s, f));
+    }
+    return seen;
+}
+
+/* The misfit of the whole image, of its boxes and of its shells against what was seen. */
+static void check_misfit(const nb_fit_misfit *misfit, const struct seen *seen, double loss)
+{
+    const double n = (double)seen->n;
+    double sum = 0;
+    int64_t of_shells = 0;
+
+    tap_close("mean of z", misfit->all.mean, seen->sum / n, 1e-15);
+    tap_close("rms of z", misfit->all.rms, sqrt(seen->squares / n), 1e-14);
+    tap_check(fabs(misfit->all.rms - 1) < 0.1, "which is about 1: %g", misfit->all.rms);
+    tap_close("dmin", misfit->all.dmin, 1 / seen->qmax, 1e-14);
+    tap_close("dmax", misfit->all.dmax, 1 / seen->qmin, 4e-11 / seen->qmin);
+    tap_check(misfit->nbox == 2 && misfit->box[0].pixels == seen->in_boxes[0]
+                  && misfit->box[1].pixels == seen->in_boxes[1],
+              "%d and %d pixels in boxes", (int)misfit->box[0].pixels,
+              (int)misfit->box[1].pixels);
+    for (int i = 0; i < NB_FIT_SHELLS; i++) {
+        const nb_misfit *m = misfit->shell + i;
+
+        of_shells += m->pixels;
+        sum += m->loss;
+        if (m->pixels > 0 && i > 0 && misfit->shell[i - 1].pixels > 0
+            && !(m->dmax <= misfit->shell[i - 1].dmin))
+            tap_check(0, "shell %d begins at %g", i, m->dmax);
+    }
+    tap_check(of_shells == seen->n, "%d pixels in shells", (int)of_shells);
+    tap_close("loss of shells", sum, misfit->all.loss, 2e-11);
+    /* that of saturated pixels, which are few, has no z */
+    tap_check(misfit->all.loss < loss + 1e-9 && misfit->all.loss > 0.9 * loss,
+              "loss %.3f of %.3f", misfit->all.loss, loss);
+}
+
 static int images(void)
 {
     static double weights[STILLS_PIXELS], model[STILLS_PIXELS], got[3][STILLS_PIXELS];
@@ -250,15 +318,14 @@ static int images(void)
     const nb_fit_options options = {.shared = "misset scale"};
     nb_array weight = nb_array_f64(weights, STILLS_SIDE, STILLS_SIDE);
     nb_array image = nb_array_f64(model, STILLS_SIDE, STILLS_SIDE);
-    double x[4], loss, worst[3] = {0, 0, 0}, sum = 0, squares = 0, qmin = INFINITY,
-                       qmax = 0;
+    struct seen seen;
+    double x[4], loss;
     nb_simulator *sim;
     nb_description d;
     nb_scene resolved;
     nb_fit_misfit misfit;
     nb_fit_result r;
     nb_fit *fit;
-    int64_t n = 0, in_boxes[2] = {0, 0}, of_shells = 0;
 
     stills_make(&stills, ctx, 1, 1, 0.1);
     for (int p = 0; p < STILLS_PIXELS; p++) weights[p] = p % 17 != 0;
@@ -280,53 +347,13 @@ static int images(void)
         || nb_resolved(sim, x, &resolved) != NB_OK
         || nb_loss(sim, x, &stills.shot[0].target, &loss, NULL) != NB_OK)
         abort();
-    for (int p = 0; p < STILLS_PIXELS; p++) {
-        const int s = p / STILLS_SIDE, f = p % STILLS_SIDE;
-        const int in[2] = {f < 20 && s < 30, f >= 30 && s >= 10};
-        const double y = stills.photons[0][p];
-        const int counts = (in[0] || in[1]) && weights[p] > 0 && y < 400;
-        const double residual = counts ? y - model[p] : 0;
-        const double z = counts ? z_of(y, model[p]) : 0;
-
-        worst[0] = fmax(worst[0], fabs(got[0][p] - model[p]));
-        worst[1] = fmax(worst[1], fabs(got[1][p] - residual));
-        worst[2] = fmax(worst[2], fabs(got[2][p] - z));
-        if (!counts) continue;
-        n++;
-        in_boxes[0] += in[0], in_boxes[1] += in[1];
-        sum += z, squares += z * z;
-        qmin = fmin(qmin, resolution(&d, resolved.beam.wavelength, s, f));
-        qmax = fmax(qmax, resolution(&d, resolved.beam.wavelength, s, f));
-    }
-    tap_close("model", worst[0], 0, 0);
-    tap_close("residual", worst[1], 0, 0);
-    tap_close("z", worst[2], 0, 8e-15);
-    tap_check(misfit.all.pixels == n && n > 1000 && n < r.shot[0].pixels, "%d pixels of %d",
-              (int)misfit.all.pixels, (int)r.shot[0].pixels);
-    tap_close("mean of z", misfit.all.mean, sum / (double)n, 1e-15);
-    tap_close("rms of z", misfit.all.rms, sqrt(squares / (double)n), 1e-14);
-    tap_check(fabs(misfit.all.rms - 1) < 0.1, "which is about 1: %g", misfit.all.rms);
-    tap_close("dmin", misfit.all.dmin, 1 / qmax, 1e-14);
-    tap_close("dmax", misfit.all.dmax, 1 / qmin, 4e-11 / qmin);
-    tap_check(misfit.nbox == 2 && misfit.box[0].pixels == in_boxes[0]
-                  && misfit.box[1].pixels == in_boxes[1],
-              "%d and %d pixels in boxes", (int)misfit.box[0].pixels,
-              (int)misfit.box[1].pixels);
-    sum = 0;
-    for (int i = 0; i < NB_FIT_SHELLS; i++) {
-        const nb_misfit *m = misfit.shell + i;
-
-        of_shells += m->pixels;
-        sum += m->loss;
-        if (m->pixels > 0 && i > 0 && misfit.shell[i - 1].pixels > 0
-            && !(m->dmax <= misfit.shell[i - 1].dmin))
-            tap_check(0, "shell %d begins at %g", i, m->dmax);
-    }
-    tap_check(of_shells == n, "%d pixels in shells", (int)of_shells);
-    tap_close("loss of shells", sum, misfit.all.loss, 2e-11);
-    /* that of saturated pixels, which are few, has no z */
-    tap_check(misfit.all.loss < loss + 1e-9 && misfit.all.loss > 0.9 * loss,
-              "loss %.3f of %.3f", misfit.all.loss, loss);
+    seen = look(model, weights, got, &d, resolved.beam.wavelength);
+    tap_close("model", seen.worst[0], 0, 0);
+    tap_close("residual", seen.worst[1], 0, 0);
+    tap_close("z", seen.worst[2], 0, 8e-15);
+    tap_check(misfit.all.pixels == seen.n && seen.n > 1000 && seen.n < r.shot[0].pixels,
+              "%d pixels of %d", (int)misfit.all.pixels, (int)r.shot[0].pixels);
+    check_misfit(&misfit, &seen, loss);
     nb_simulator_free(sim);
     nb_fit_free(fit);
     nb_context_free(ctx);
