@@ -247,7 +247,7 @@ struct seen {
     double worst[3]; /* distance of model, residual and z from those of the fit */
     int64_t n, in_boxes[2];
     double sum, squares; /* of z */
-    double qmin, qmax;   /* 1/d */
+    double qmin, qmax; /* 1/d */
 };
 
 /* Compares got[] with what follows from the model, at each pixel that counts. */
