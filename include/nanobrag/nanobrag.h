@@ -9,6 +9,7 @@
 #include <nanobrag/array.h>
 #include <nanobrag/compile.h>
 #include <nanobrag/context.h>
+#include <nanobrag/experiment.h>
 #include <nanobrag/fit.h>
 #include <nanobrag/gradcheck.h>
 #include <nanobrag/image.h>

@@ -1,0 +1,339 @@
+/*
+ * expt_write.c - writes a scene as experiments of DIALS. SPDX-License-Identifier: MIT
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "io/experiment/models.h"
+#include "io/experiment/mosaicity.h"
+#include "io/gemmi/gemmi.h"
+#include "io/json/document.h"
+#include "io/laboratory.h"
+#include "scene/linear.h"
+
+/* dxtbx refuses axes with a larger cosine */
+static const double square_within = 1e-9;
+
+/* What is written. */
+struct experiment {
+    struct document d;
+    const nb_scene *scene;
+    const nb_expt_options *options;
+    struct laboratory laboratory;
+    char hall[GEMMI_NAME];
+    int nimage, first;
+    int is_sweep;
+};
+
+/* ---- models ---- */
+
+/* Returns the mean wavelength, of listed sources by their weights, A. */
+static double mean_wavelength(const nb_beam *beam)
+{
+    double sum = 0, weights = 0;
+
+    for (int i = 0; i < beam->nsource; i++) {
+        sum += beam->source[i].weight * beam->source[i].wavelength;
+        weights += beam->source[i].weight;
+    }
+    return weights > 0 ? sum / weights : beam->wavelength;
+}
+
+static void put_beam(struct experiment *e)
+{
+    const struct laboratory *l = &e->laboratory;
+    struct document *d = &e->d;
+    cJSON *beam = document_object(d, document_array(d, d->root, "beam"), NULL);
+
+    document_string(d, beam, "__id__", "monochromatic");
+    document_reals(d, beam, "direction", l->source, 3);
+    document_real(d, beam, "wavelength", mean_wavelength(&e->scene->beam));
+    document_real(d, beam, "divergence", 0);
+    document_real(d, beam, "sigma_divergence", 0);
+    document_reals(d, beam, "polarization_normal", l->polarization_normal, 3);
+    document_real(d, beam, "polarization_fraction", l->polarization_fraction);
+    document_real(d, beam, "flux", 0);
+    document_real(d, beam, "transmission", 1);
+}
+
+static void put_sensor(struct experiment *e, cJSON *to)
+{
+    const nb_detector *sensor = &e->scene->detector;
+    struct document *d = &e->d;
+    const int has_sensor = sensor->thickness > 0 && isfinite(sensor->attenuation);
+    cJSON *strategy;
+
+    document_real(d, to, "thickness", sensor->thickness / 1000);
+    document_string(d, to, "material", "");
+    document_real(d, to, "mu", has_sensor ? 1000 / sensor->attenuation : 0);
+    strategy = document_object(d, to, "px_mm_strategy");
+    document_string(d, strategy, "type",
+                    has_sensor ? "ParallaxCorrectionPxMmStrategy" : "SimplePxMmStrategy");
+}
+
+static void put_panel(struct experiment *e, cJSON *panels, int i,
+                      const struct laboratory_panel *p)
+{
+    static const double everything[2] = {-1e30, 1e30};
+    const double *trusted = e->options->trusted;
+    const double size[2] = {p->nfast, p->nslow}, pixel[2] = {p->pixel, p->pixel};
+    struct document *d = &e->d;
+    cJSON *panel = document_object(d, panels, NULL);
+    char name[32];
+
+    (void)snprintf(name, sizeof name, "panel%d", i);
+    document_string(d, panel, "name", name);
+    document_string(d, panel, "type", "SENSOR_PAD");
+    document_reals(d, panel, "fast_axis", p->fast, 3);
+    document_reals(d, panel, "slow_axis", p->slow, 3);
+    document_reals(d, panel, "origin", p->origin, 3);
+    document_reals(d, panel, "raw_image_offset", (const double[2]){0, 0}, 2);
+    document_reals(d, panel, "image_size", size, 2);
+    document_reals(d, panel, "pixel_size", pixel, 2);
+    document_reals(d, panel, "trusted_range",
+                   trusted[0] == 0 && trusted[1] == 0 ? everything : trusted, 2);
+    document_string(d, panel, "identifier", "");
+    (void)document_array(d, panel, "mask");
+    document_real(d, panel, "gain", 1);
+    document_real(d, panel, "pedestal", e->options->pedestal);
+    put_sensor(e, panel);
+}
+
+static nb_status put_detector(nb_context *ctx, struct experiment *e)
+{
+    struct document *d = &e->d;
+    cJSON *detector = document_object(d, document_array(d, d->root, "detector"), NULL);
+    cJSON *panels = document_array(d, detector, "panels");
+
+    for (int i = 0; i < e->laboratory.npanel; i++) {
+        struct laboratory_panel panel;
+
+        NB_TRY(laboratory_panel(ctx, e->scene, &e->laboratory, i, &panel));
+        if (!(fabs(linear_dot(panel.fast, panel.slow)) < square_within))
+            return fail(ctx, NB_ERR_UNSUPPORTED,
+                        "an .expt holds only detectors whose fast and slow axes are at "
+                        "right angles; here their cosine is %g",
+                        linear_dot(panel.fast, panel.slow));
+        put_panel(e, panels, i, &panel);
+    }
+    return NB_OK;
+}
+
+static void put_goniometer(struct experiment *e)
+{
+    static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    struct document *d = &e->d;
+    cJSON *list = document_array(d, d->root, "goniometer"), *goniometer;
+
+    if (!e->is_sweep) return;
+    goniometer = document_object(d, list, NULL);
+    document_reals(d, goniometer, "rotation_axis", e->laboratory.spindle, 3);
+    document_reals(d, goniometer, "fixed_rotation", identity, 9);
+    document_reals(d, goniometer, "setting_rotation", identity, 9);
+}
+
+static void put_scan(struct experiment *e)
+{
+    const nb_scan *scan = &e->scene->scan;
+    const double range[2] = {e->first, (double)e->first + e->nimage - 1};
+    const double oscillation[2] = {scan->phi0, scan->osc};
+    struct document *d = &e->d;
+    cJSON *list = document_array(d, d->root, "scan"), *to, *exposures, *epochs;
+
+    if (!e->is_sweep) return;
+    to = document_object(d, list, NULL);
+    document_reals(d, to, "image_range", range, 2);
+    document_real(d, to, "batch_offset", e->first - 1);
+    document_reals(d, to, "oscillation", oscillation, 2);
+    exposures = document_array(d, to, "exposure_time");
+    epochs = document_array(d, to, "epochs");
+    for (int i = 0; i < e->nimage; i++) {
+        document_real(d, exposures, NULL, e->scene->beam.exposure);
+        document_real(d, epochs, NULL, 0);
+    }
+    (void)document_object(d, to, "valid_image_ranges");
+}
+
+static void put_crystal(struct experiment *e)
+{
+    static const char *const keys[] = {"real_space_a", "real_space_b", "real_space_c"};
+    const nb_crystal *crystal = &e->scene->crystal;
+    struct document *d = &e->d;
+    cJSON *to = document_object(d, document_array(d, d->root, "crystal"), NULL);
+
+    document_string(d, to, "__id__", "crystal");
+    for (int i = 0; i < 3; i++) {
+        double axis[3];
+
+        linear_copy(e->laboratory.real_axes[i], axis);
+        if (!e->is_sweep)
+            linear_rotate(e->laboratory.spindle, linear_radian(e->scene->scan.phi0), axis,
+                          axis);
+        document_reals(d, to, keys[i], axis, 3);
+    }
+    document_string(d, to, "space_group_hall_symbol", e->hall);
+    if (crystal->ndomains > 1 && mosaicity_of(crystal) > 0)
+        document_real(d, to, "mosaicity", mosaicity_of(crystal));
+}
+
+/* ---- images ---- */
+
+/* Returns the name of image `number`, to be released with free(), or NULL for want of
+ * memory. */
+static char *file_of(const char *files, int number)
+{
+    const char *hash = strchr(files, '#');
+    const size_t before = hash ? (size_t)(hash - files) : strlen(files);
+    const size_t width = hash ? strspn(hash, "#") : 0, n = strlen(files) + 32;
+    char *name = malloc(n);
+
+    if (!name) return NULL;
+    if (hash)
+        (void)snprintf(name, n, "%.*s%0*d%s", (int)before, files, (int)width, number,
+                       hash + width);
+    else
+        memcpy(name, files, before + 1);
+    return name;
+}
+
+/* What every set of images ends with. */
+static void put_rest(struct experiment *e, cJSON *to)
+{
+    static const char *const keys[] = {"mask", "gain", "pedestal", "dx", "dy"};
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        document_string(&e->d, to, keys[i], "");
+    (void)document_object(&e->d, to, "params");
+}
+
+static void put_sequence(struct experiment *e, cJSON *sets)
+{
+    struct document *d = &e->d;
+    cJSON *set = document_object(d, sets, NULL), *indices;
+
+    document_string(d, set, "__id__", "ImageSequence");
+    document_string(d, set, "template", e->options->files);
+    if (!strchr(e->options->files, '#')) {
+        indices = document_array(d, set, "single_file_indices");
+        for (int i = 0; i < e->nimage; i++)
+            document_real(d, indices, NULL, e->first - 1 + i);
+    }
+    put_rest(e, set);
+}
+
+static void put_still(struct experiment *e, cJSON *sets, int i)
+{
+    const int one_file = !strchr(e->options->files, '#');
+    struct document *d = &e->d;
+    cJSON *set = document_object(d, sets, NULL);
+    char *name = file_of(e->options->files, e->first + i);
+
+    if (!name) d->lost++;
+    document_string(d, set, "__id__", "ImageSet");
+    document_string(d, document_array(d, set, "images"), NULL, name);
+    document_real(d, document_array(d, set, "single_file_indices"), NULL,
+                  one_file ? e->first - 1 + i : 0);
+    put_rest(e, set);
+    free(name);
+}
+
+static void put_imagesets(struct experiment *e)
+{
+    cJSON *sets = document_array(&e->d, e->d.root, "imageset");
+
+    if (!e->options->files) return;
+    if (e->is_sweep)
+        put_sequence(e, sets);
+    else
+        for (int i = 0; i < e->nimage; i++) put_still(e, sets, i);
+}
+
+static void put_experiments(struct experiment *e)
+{
+    struct document *d = &e->d;
+    cJSON *list = document_array(d, d->root, "experiment");
+
+    for (int i = 0; i < (e->is_sweep ? 1 : e->nimage); i++) {
+        cJSON *to = document_object(d, list, NULL);
+
+        document_string(d, to, "__id__", "Experiment");
+        document_string(d, to, "identifier", "");
+        document_real(d, to, "beam", 0);
+        document_real(d, to, "detector", 0);
+        if (e->is_sweep) document_real(d, to, "goniometer", 0);
+        if (e->is_sweep) document_real(d, to, "scan", 0);
+        document_real(d, to, "crystal", 0);
+        if (e->options->files) document_real(d, to, "imageset", i);
+    }
+}
+
+/* ---- the whole ---- */
+
+static nb_status check(nb_context *ctx, const nb_scene *scene,
+                       const nb_expt_options *options)
+{
+    enum { MOST = 1000000000 };
+
+    if (options->images < 0 || options->first < 0 || options->first > MOST
+        || options->images > MOST)
+        return fail(ctx, NB_ERR_ARGUMENT,
+                    "%d images from number %d on, expected 0 to %d of both",
+                    options->images, options->first, MOST);
+    if (scene->detector.curved)
+        return fail(ctx, NB_ERR_UNSUPPORTED,
+                    "an .expt holds only flat detectors, not the curved one of "
+                    "-curved_det");
+    if (scene->beam.unpolarised)
+        log_line(ctx, NB_LOG_WARNING, "expt",
+                 "DIALS always applies a polarization factor, which -nopolar leaves out; "
+                 "the .expt says that the beam is unpolarised");
+    return NB_OK;
+}
+
+static nb_status find_group(nb_context *ctx, const char *name, char hall[GEMMI_NAME])
+{
+    char symbol[GEMMI_NAME], other[GEMMI_NAME];
+
+    memcpy(hall, "P 1", sizeof "P 1");
+    if (!name || !name[0]) return NB_OK;
+    if (gemmi_symbols(GEMMI_HERMANN_MAUGUIN, name, symbol, hall)) return NB_OK;
+    memcpy(hall, "P 1", sizeof "P 1");
+    if (gemmi_symbols(GEMMI_HERMANN_MAUGUIN, "P 1", symbol, other))
+        return fail(ctx, NB_ERR_ARGUMENT, "the space group '%.30s' is unknown", name);
+    log_line(ctx, NB_LOG_WARNING, "expt",
+             "the .expt says P 1, not %s: this build lacks gemmi, which knows space groups",
+             name);
+    return NB_OK;
+}
+
+nb_status expt_write(nb_context *ctx, const nb_scene *scene, const char *path,
+                     const nb_expt_options *options)
+{
+    static const nb_expt_options defaults = {0};
+    struct experiment e = {.scene = scene, .options = options ? options : &defaults};
+    nb_status status;
+
+    NB_TRY(check(ctx, scene, e.options));
+    NB_TRY(find_group(ctx, e.options->space_group, e.hall));
+    NB_TRY(laboratory_of(ctx, scene, &e.laboratory));
+    e.nimage = e.options->images > 0 ? e.options->images : 1;
+    e.first = e.options->first > 0 ? e.options->first : 1;
+    e.is_sweep = scene->scan.osc != 0;
+    e.d = document_begin();
+    document_string(&e.d, e.d.root, "__id__", "ExperimentList");
+    put_experiments(&e);
+    put_imagesets(&e);
+    put_beam(&e);
+    status = put_detector(ctx, &e);
+    put_goniometer(&e);
+    put_scan(&e);
+    put_crystal(&e);
+    (void)document_array(&e.d, e.d.root, "profile");
+    (void)document_array(&e.d, e.d.root, "scaling_model");
+    if (status == NB_OK) return document_write(ctx, &e.d, path, path);
+    cJSON_Delete(e.d.root);
+    return status;
+}
