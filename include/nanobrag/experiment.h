@@ -3,8 +3,8 @@
  * DIALS: beam, detector, rotation axis, scan and crystal.
  *
  * A file of DIALS (.expt) is JSON. Its frame is that of dxtbx; read from it, a vector
- * (x, y, z) is (-x, y, -z) here, where the beam is close to +z (NB_DIALS). A written file is
- * turned, as a whole, so that the beam is exactly that of dxtbx's default, -z. Positions
+ * (x, y, z) is (-x, y, -z) here, where the beam is close to +z (NB_DIALS). A written file
+ * is turned, as a whole, so that the beam is exactly that of dxtbx's default, -z. Positions
  * agree within rounding, 1e-9 mm.
  *
  * A build without cJSON has no .expt (NB_ERR_UNSUPPORTED). Space groups need gemmi; without
@@ -57,8 +57,8 @@ typedef struct nb_experiment {
  * fraction 0.999 with normal 0 1 0. A sensor thinner than 1 um is none. Mosaicity in the
  * sense of Kabsch, a standard deviation, becomes the spread of the same standard deviation
  * (docs/theory.md, 9), and so does that of Sauter, half the width of a top hat. NaN and
- * Infinity, which are not JSON, count as missing. Flux, divergence, gain, masks, the profile
- * and the images are not taken.
+ * Infinity, which are not JSON, count as missing. Flux, divergence, gain, masks, the
+ * profile and the images are not taken.
  *
  * Errors: those of a reader (io.h); NB_ERR_ARGUMENT also for an i that the file has not,
  * NB_ERR_UNSUPPORTED (several panels, pixels that are not square; a build without cJSON).
@@ -91,8 +91,8 @@ typedef struct nb_expt_options {
 } nb_expt_options;
 
 /*
- * Write the scene at x as experiments of DIALS. With an oscillation range that is one sweep;
- * without, each image is a still, with the crystal at phi0 and no goniometer.
+ * Write the scene at x as experiments of DIALS. With an oscillation range that is one
+ * sweep; without, each image is a still, with the crystal at phi0 and no goniometer.
  *
  *   x        [in]  parameters; NULL: the values of the scene                (nparam)
  *   path     [in]  ends in .expt by convention

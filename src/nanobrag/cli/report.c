@@ -159,7 +159,7 @@ static void report_file(const char *name, const char *last, int *listed)
 void report_end(const struct run *run)
 {
     const struct settings *s = run->s;
-    const char *others[] = {s->fmtz,         s->gradfile,     s->hklgradfile,
+    const char *others[] = {s->truth,        s->fmtz,         s->gradfile, s->hklgradfile,
                             s->atomgradfile, s->jacobianfile, s->json};
     int listed = 0;
 

@@ -241,6 +241,8 @@ static int prepare(struct run *run, const struct event_list *events)
     struct messages *messages = run->messages;
     settings_start(s, messages->compat);
     int code = header_inherit(s, messages, run->ctx, events, &run->inputs.mask);
+    if (!code)
+        code = experiment_inherit(s, messages, run->ctx, events, &run->inputs.experiment);
     if (code) return code;
     settings_apply(s, events);
     messages->quiet = s->quiet;
@@ -302,6 +304,7 @@ static int execute(struct run *run)
     if (!code && run->s->printout) code = report_printout(run);
     if (!code) code = make_images(run);
     if (!code && run->derivatives) code = derivatives_write(run);
+    if (!code && run->s->truth) code = truth_write(run);
     /* the numbers of the finished images are worth saving too */
     if (code == EXIT_INTERRUPTED && run->done > 0 && run->s->json)
         (void)json_write(run, run->s->json);

@@ -28,6 +28,7 @@ struct inputs {
     nb_structure *structure; /* of -pdb, or NULL */
     nb_crystal_info crystal; /* of -pdb and -mtz; no operator: neither */
     nb_fcalc fcalc; /* what `hkl` was calculated with, of -pdb */
+    nb_experiment experiment; /* of -expt or -xparm; found 0: neither */
     int from_dump; /* 1: the reflections came from a dump */
     nb_source *sources;
     int *box; /* four numbers each, as in nb_detector */
@@ -66,6 +67,16 @@ int factors_write(struct run *run);
 /* Print the lines of -atomgradfile: the gradient by the atoms, from dL/dF in the order of
  * the list. */
 int atoms_gradient(struct run *run, const double *bar_f, FILE *out);
+
+/* ---- -expt, -xparm and -truth (experiment_files.c) ---- */
+
+/* Read the experiment and set what it states, before any option is applied. Returns 0 or
+ * the exit status. */
+int experiment_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
+                       const struct event_list *events, nb_experiment *out);
+
+/* Write -truth. Returns 0 or the exit status. */
+int truth_write(struct run *run);
 
 /* one finished image */
 struct result {

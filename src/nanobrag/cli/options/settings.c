@@ -15,7 +15,7 @@ void settings_start(struct settings *s, int compat)
 {
     *s = (struct settings){.compat = compat};
     nb_scene_set_profile(&s->scene, compat ? NB_PROFILE_NANOBRAGG : NB_PROFILE_NANOBRAG);
-    s->named = -1;
+    s->named = s->frame = -1;
     s->convention = NB_MOSFLM;
     s->reference_pivot = NB_PIVOT_BEAM;
     s->pixel = 0.1;

@@ -93,8 +93,14 @@ struct settings {
     double beamsize, exposure;
     int random_misset;
 
+    /* the experiment of -expt or -xparm: what it states (NB_FOUND_...), and the convention
+     * whose frame its vectors are in; -1: there is none */
+    unsigned stated;
+    int frame;
+
     /* files */
     const char *pdb, *mtz, *fmtz;
+    const char *expt, *xparm, *truth;
     const char *hkl, *dump, *matrix, *sources, *stol, *img, *mask, *boxes;
     int boxes_most, boxes_edge; /* of -boxes auto; 0: boxes from a file, or none */
     double stol_factor; /* converts the first column to sin(theta)/lambda in 1/A */

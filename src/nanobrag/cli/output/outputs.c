@@ -119,8 +119,9 @@ static int same_file(const char *a, const char *b)
 static int check_clashes(const struct settings *s, struct messages *messages,
                          const char **names, int n)
 {
-    const char *const inputs[] = {s->hkl, s->matrix, s->sources,   s->stol, s->boxes,
-                                  s->img, s->mask,   s->cotangent, s->pdb,  s->mtz};
+    const char *const inputs[] = {s->hkl,   s->matrix, s->sources, s->stol,
+                                  s->boxes, s->img,    s->mask,    s->cotangent,
+                                  s->pdb,   s->mtz,    s->expt,    s->xparm};
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < i; k++)
             if (same_file(names[i], names[k]) && strncmp(names[i], "/dev/", 5) != 0)
@@ -160,13 +161,13 @@ static int check_sweep(const struct settings *s, struct messages *messages)
 }
 
 /* files of which there is one for all images */
-enum { SINGLES = 8 };
+enum { SINGLES = 9 };
 
 static void list_singles(const struct settings *s, const char *out[SINGLES])
 {
-    const char *const singles[SINGLES] = {s->json,         s->gradfile,    s->hklgradfile,
-                                          s->jacobianfile, s->fmtz,        s->atomgradfile,
-                                          s->fit.fitfile,  s->fit.fitimage};
+    const char *const singles[SINGLES] = {s->json,         s->gradfile,     s->hklgradfile,
+                                          s->jacobianfile, s->fmtz,         s->atomgradfile,
+                                          s->fit.fitfile,  s->fit.fitimage, s->truth};
     memcpy(out, singles, sizeof singles);
 }
 
@@ -229,7 +230,8 @@ static const char *beside_comparison(const struct settings *s)
                                OPT_PGMSCALE,       OPT_PNGFILE,     OPT_GRADIENT,
                                OPT_GRADFILE,       OPT_HKLGRADFILE, OPT_JACOBIAN,
                                OPT_JACOBIANFILE,   OPT_COTANGENT,   OPT_PRINTOUT,
-                               OPT_PRINTOUT_PIXEL, OPT_FMTZ,        OPT_ATOMGRADFILE};
+                               OPT_PRINTOUT_PIXEL, OPT_FMTZ,        OPT_ATOMGRADFILE,
+                               OPT_TRUTH};
     if (s->explain) return "-explain";
     if (s->gradcheck) return "-gradcheck";
     for (size_t i = 0; i < sizeof ours / sizeof *ours && !s->compat; i++)
@@ -280,6 +282,11 @@ int outputs_check(const struct settings *s, struct messages *messages)
         return message_usage(messages, "-pngfile: this build lacks libpng");
     if (s->json && !has_feature("cjson"))
         return message_usage(messages, "-json: this build lacks cJSON");
+    if (s->truth && !has_feature("cjson"))
+        return message_usage(messages, "-truth: this build lacks cJSON");
+    if (s->truth && fit_asked(s))
+        return message_usage(messages, "-truth goes with images that are made, and a fit "
+                                       "makes none; leave it out");
     for (int i = 0; i < n; i++) {
         const int code = check_place(messages, names[i]);
         if (code) return code;

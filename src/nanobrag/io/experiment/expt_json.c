@@ -72,9 +72,9 @@ nb_status expt_document(nb_context *ctx, const char *name, const void *bytes, si
     if (!*root && errno == ENOMEM)
         status = fail_memory(ctx, name);
     else if (!*root)
-        status = fail(ctx, NB_ERR_FORMAT,
-                      "%s, line %ld: not JSON; give a whole .expt of DIALS", name,
-                      end && end >= text && end <= text + length ? line_of(text, end) : 1);
+        status =
+            fail(ctx, NB_ERR_FORMAT, "%s, line %ld: not JSON; give a whole .expt of DIALS",
+                 name, end && end >= text && end <= text + length ? line_of(text, end) : 1);
     free(text);
     return status;
 }

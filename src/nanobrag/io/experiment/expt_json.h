@@ -5,11 +5,10 @@
 #ifndef NB_IO_EXPERIMENT_EXPT_JSON_H
 #define NB_IO_EXPERIMENT_EXPT_JSON_H
 
+#include <cjson/cJSON.h>
 #include <stddef.h>
 
 #include <nanobrag/context.h>
-
-#include <cjson/cJSON.h>
 
 /* An .expt that is being read. */
 struct expt {

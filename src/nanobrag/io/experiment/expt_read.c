@@ -141,11 +141,16 @@ static nb_status read_axes(const struct expt *e, const cJSON *from, struct gonio
     return NB_OK;
 }
 
-static nb_status check_rotation(const struct expt *e, const char *key, double a[3][3])
+/* Reads a rotation matrix, which is left as it is if the file has none. */
+static nb_status read_rotation(const struct expt *e, const cJSON *from, const char *key,
+                               double a[3][3])
 {
-    double cross[3];
+    double numbers[9], cross[3];
     int is_rotation = 1;
 
+    memcpy(numbers, a, sizeof numbers);
+    NB_TRY(expt_optional(e, from, "goniometer", key, numbers, 9));
+    memcpy(a, numbers, sizeof numbers);
     for (int i = 0; i < 3; i++) {
         linear_cross(a[i], a[(i + 1) % 3], cross);
         for (int k = 0; k < 3; k++)
@@ -159,11 +164,9 @@ static nb_status read_goniometer(const struct expt *e, const cJSON *from,
 {
     if (cJSON_GetObjectItemCaseSensitive(from, "axes")) return read_axes(e, from, g);
     NB_TRY(expt_reals(e, from, "goniometer", "rotation_axis", g->axis, 3));
-    NB_TRY(expt_optional(e, from, "goniometer", "fixed_rotation", g->fixed[0], 9));
-    NB_TRY(expt_optional(e, from, "goniometer", "setting_rotation", g->setting[0], 9));
     expt_warn_varying(e, from, "goniometer", "setting_rotation_at_scan_points");
-    NB_TRY(check_rotation(e, "fixed_rotation", g->fixed));
-    return check_rotation(e, "setting_rotation", g->setting);
+    NB_TRY(read_rotation(e, from, "fixed_rotation", g->fixed));
+    return read_rotation(e, from, "setting_rotation", g->setting);
 }
 
 /* S R(phi, axis) F A = R(phi, S axis) S F A */
@@ -261,8 +264,7 @@ static nb_status read_crystal(const struct expt *e, const cJSON *crystal, struct
     NB_TRY(expt_reals(e, crystal, "crystal", "real_space_b", m->real_axes[1], 3));
     NB_TRY(expt_reals(e, crystal, "crystal", "real_space_c", m->real_axes[2], 3));
     expt_warn_varying(e, crystal, "crystal", "A_at_scan_points");
-    if (cJSON_IsString(hall)
-        && gemmi_symbols(GEMMI_HALL, hall->valuestring, symbol, other))
+    if (cJSON_IsString(hall) && gemmi_symbols(GEMMI_HALL, hall->valuestring, symbol, other))
         memcpy(out->space_group, symbol, sizeof symbol);
     m->found |= NB_FOUND_CRYSTAL;
     return read_mosaicity(e, crystal, m);
@@ -330,4 +332,14 @@ nb_status expt_parse(nb_context *ctx, const char *name, const void *bytes, size_
     cJSON_Delete(root);
     if (status != NB_OK) memset(out, 0, sizeof *out);
     return status;
+}
+
+nb_status nb_expt_read(nb_context *ctx, const char *path, int i, nb_experiment *out)
+{
+    STANDARD_FLOATS;
+    static const struct file_format format = {".expt", (size_t)1 << 29, NULL, expt_parse};
+    struct expt_request request = {i, out};
+
+    if (ctx && !out) return fail(ctx, NB_ERR_ARGUMENT, ".expt: out is NULL");
+    return file_parse(ctx, path, &format, &request);
 }

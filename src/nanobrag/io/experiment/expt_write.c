@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "base/log.h"
 #include "io/experiment/models.h"
 #include "io/experiment/mosaicity.h"
 #include "io/gemmi/gemmi.h"

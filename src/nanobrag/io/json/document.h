@@ -5,11 +5,10 @@
 #ifndef NB_IO_JSON_DOCUMENT_H
 #define NB_IO_JSON_DOCUMENT_H
 
+#include <cjson/cJSON.h>
 #include <stddef.h>
 
 #include <nanobrag/context.h>
-
-#include <cjson/cJSON.h>
 
 struct document {
     cJSON *root;
