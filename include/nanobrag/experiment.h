@@ -87,7 +87,8 @@ typedef struct nb_expt_options {
     const char *files;
     const char *space_group; /* Hermann-Mauguin symbol; NULL: P 1 */
     double pedestal; /* added to each pixel */
-    double trusted[2]; /* smallest and largest count that was measured; 0 0: any */
+    double trusted[2]; /* smallest and largest count that was measured, without the
+                          pedestal; 0 0: any */
 } nb_expt_options;
 
 /*

@@ -5,7 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <ctype.h>
-#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -193,7 +193,10 @@ int truth_write(struct run *run)
                                .pedestal = pattern ? s->adc : 0};
     char *const files = name ? template_of(name, &options.first) : NULL;
     options.files = files;
-    if (pattern) options.trusted[1] = 65534; /* 65535 stands for what is beyond */
+    if (pattern) { /* 65535 counts stand for what is beyond */
+        options.trusted[0] = -s->adc;
+        options.trusted[1] = 65534 - s->adc;
+    }
     run->params.x[run->params.phi0] = run->resolved.scan.phi0;
     const nb_status status = nb_expt_write(run->sim, run->params.x, s->truth, &options);
     free(files);

@@ -88,23 +88,46 @@ static nb_status check(nb_context *ctx, const char *name, const struct xparm *x)
     return NB_OK;
 }
 
+/* Reads the axes of the detector, which are written with six decimals: the slow axis is put
+ * at right angles to the fast one, and the normal at right angles to both. */
+static nb_status detector_axes(nb_context *ctx, const char *name, const struct xparm *x,
+                               double axis[3][3])
+{
+    static const double within = 1e-4;
+    double normal[3];
+
+    for (int i = 0; i < 3; i++) linear_unit(x->detector[i], axis[i]);
+    linear_cross(axis[0], axis[1], normal);
+    if (!(fabs(linear_dot(axis[0], axis[1])) < within)
+        || !(fabs(fabs(linear_dot(axis[2], normal)) - 1) < within))
+        return fail(ctx, NB_ERR_FORMAT,
+                    "%s: the three axes of the detector are not at right angles to each "
+                    "other; give a whole XPARM.XDS",
+                    name);
+    linear_add(-linear_dot(axis[0], axis[1]), axis[0], axis[1]);
+    linear_unit(axis[1], axis[1]);
+    linear_cross(axis[0], axis[1], normal);
+    linear_scale(linear_dot(axis[2], normal) < 0 ? -1 : 1, normal, axis[2]);
+    return NB_OK;
+}
+
 /* ORGX and ORGY count from 1/2 at the outer corner of the first pixel; the distance has the
  * sign of the normal. */
-static void place_detector(const struct xparm *x, struct models *m)
+static nb_status place_detector(nb_context *ctx, const char *name, const struct xparm *x,
+                                struct models *m)
 {
-    double fast[3], slow[3], normal[3];
+    double axis[3][3];
 
-    linear_unit(x->detector[0], fast);
-    linear_unit(x->detector[1], slow);
-    linear_unit(x->detector[2], normal);
-    linear_copy(fast, m->fast);
-    linear_copy(slow, m->slow);
-    linear_scale(x->place[2], normal, m->origin);
-    linear_add(-(x->place[0] - 0.5) * x->size[3], fast, m->origin);
-    linear_add(-(x->place[1] - 0.5) * x->size[3], slow, m->origin);
+    NB_TRY(detector_axes(ctx, name, x, axis));
+    linear_copy(axis[0], m->fast);
+    linear_copy(axis[1], m->slow);
+    linear_scale(x->place[2], axis[2], m->origin);
+    linear_add(-(x->place[0] - 0.5) * x->size[3], axis[0], m->origin);
+    linear_add(-(x->place[1] - 0.5) * x->size[3], axis[1], m->origin);
     m->nfast = (int)x->size[1];
     m->nslow = (int)x->size[2];
     m->pixel = x->size[3];
+    return NB_OK;
 }
 
 /* Rows of the smallest turn that takes the beam to +z; of a beam along -z, half a turn
@@ -141,7 +164,7 @@ static nb_status to_experiment(nb_context *ctx, const char *name, const struct x
     linear_copy(x->beam + 1, m.beam);
     linear_copy(x->start + 3, m.axis);
     memcpy(m.real_axes, x->axes, sizeof m.real_axes);
-    place_detector(x, &m);
+    NB_TRY(place_detector(ctx, name, x, &m));
     turn_beam(m.beam, turn);
     NB_TRY(models_to_scene(ctx, name, &m, (const double(*)[3])turn, NB_XDS, out));
     out->count = out->images = 1;
