@@ -10,6 +10,7 @@
 #include <nanobrag/compile.h>
 #include <nanobrag/context.h>
 #include <nanobrag/fit.h>
+#include <nanobrag/formats.h>
 #include <nanobrag/gradcheck.h>
 #include <nanobrag/image.h>
 #include <nanobrag/io.h>

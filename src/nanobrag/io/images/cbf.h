@@ -1,0 +1,17 @@
+/*
+ * cbf.h - writes miniCBF images.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef NB_IO_IMAGES_CBF_H
+#define NB_IO_IMAGES_CBF_H
+
+#include <nanobrag/array.h>
+
+#include "io/images/exposure.h"
+
+/* Writes an image; `overload` is the largest valid count. Errors: as nb_cbf_write(). */
+nb_status cbf_write(nb_context *ctx, const char *path, const struct exposure *exposure,
+                    double overload, const nb_array *counts);
+
+#endif
