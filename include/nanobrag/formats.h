@@ -63,8 +63,9 @@ typedef struct nb_nxmx nb_nxmx;
  * program that uses HDF5 for itself in other threads needs a build of it with locks.
  *
  * Errors: NB_ERR_ARGUMENT (a NULL, or an option out of range), NB_ERR_FILE (the file cannot
- * be made, or path is a pipe or a device), NB_ERR_UNSUPPORTED (a build without HDF5, or a
- * compression whose filter HDF5 does not find), NB_ERR_MEMORY.
+ * be made, or path is a pipe or a device), NB_ERR_UNSUPPORTED (a build without HDF5, a
+ * compression whose filter HDF5 does not find, a curved detector, or axes of pixels that
+ * are not at right angles), NB_ERR_MEMORY.
  */
 NB_API nb_status nb_nxmx_create(nb_simulator *sim, const char *path,
                                 const nb_nxmx_options *options, nb_nxmx **out);
@@ -85,8 +86,8 @@ NB_API nb_status nb_nxmx_create(nb_simulator *sim, const char *path,
  * Errors: NB_ERR_ARGUMENT (a NULL, a parameter outside its bounds, more frames than were
  * announced, or a frame that does not continue the sweep), NB_ERR_SHAPE, NB_ERR_DONATED
  * (image), NB_ERR_SCENE and NB_ERR_UNIT_CELL (x gives an impossible geometry),
- * NB_ERR_UNSUPPORTED (what NXmx cannot state: a curved detector, axes of pixels that are
- * not at right angles, a detector or a sensor that changes), NB_ERR_FILE, NB_ERR_MEMORY.
+ * NB_ERR_UNSUPPORTED (what may not differ from frame to frame does), NB_ERR_FILE,
+ * NB_ERR_MEMORY.
  * After NB_ERR_FILE the file cannot be completed; other errors leave it as it was.
  */
 NB_API nb_status nb_nxmx_append(nb_nxmx *nxmx, const double *x, const nb_array *image);
@@ -111,9 +112,8 @@ NB_API int nb_nxmx_can_compress(int compression);
 
 /*
  * Write a miniCBF of the convention GENERIC_MINI. It holds no direction, so that readers
- * take the detector to be flat and at right angles to the beam, with its fast axis along
- * the spindle and its slow axis towards the side from which the beam comes, turned about
- * the fast axis by 90 degrees; what is otherwise is refused. A sensor is not stated.
+ * take the detector to be flat, at right angles to the beam and seen from the crystal, with
+ * the spindle along its fast axis; what is otherwise is refused. A sensor is not stated.
  *
  *   x         [in]  parameters that the image was computed at; NULL: the values of the
  *                   scene                                              (nparam)
@@ -126,6 +126,14 @@ NB_API int nb_nxmx_can_compress(int compression);
  */
 NB_API nb_status nb_cbf_write(nb_simulator *sim, const double *x, const char *path,
                               double overload, const nb_array *counts);
+
+/*
+ * Check whether a miniCBF can state the geometry of the image at x, before the image is
+ * computed.
+ *
+ * Errors: those of nb_cbf_write() that come from x.
+ */
+NB_API nb_status nb_cbf_check(nb_simulator *sim, const double *x);
 
 NB_END_DECLS
 

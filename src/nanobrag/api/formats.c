@@ -77,6 +77,17 @@ static nb_status complete_options(nb_context *ctx, nb_nxmx_options *o)
     return NB_OK;
 }
 
+/* Refuses a detector that NXmx cannot state; x does not bend it. */
+static nb_status check_detector(nb_simulator *sim)
+{
+    struct exposure exposure;
+    nb_status status = expose(sim, NULL, &exposure);
+
+    if (status == NB_OK) status = exposure_check_flat(sim->ctx, &exposure, "NXmx");
+    exposure_free(&exposure);
+    return status;
+}
+
 nb_status nb_nxmx_create(nb_simulator *sim, const char *path,
                          const nb_nxmx_options *options, nb_nxmx **out)
 {
@@ -90,6 +101,7 @@ nb_status nb_nxmx_create(nb_simulator *sim, const char *path,
     if (!path) return fail(sim->ctx, NB_ERR_ARGUMENT, "NXmx: path is NULL");
     if (options) complete = *options;
     NB_TRY(complete_options(sim->ctx, &complete));
+    NB_TRY(check_detector(sim));
     nxmx = calloc(1, sizeof *nxmx);
     if (!nxmx) return fail_memory(sim->ctx, path);
     nxmx->sim = sim;
@@ -141,6 +153,20 @@ int nb_nxmx_can_compress(int compression)
 }
 
 /* ---- miniCBF ---- */
+
+nb_status nb_cbf_check(nb_simulator *sim, const double *x)
+{
+    STANDARD_FLOATS;
+    struct exposure exposure;
+    int backwards;
+    nb_status status;
+
+    if (!sim) return NB_ERR_ARGUMENT;
+    status = expose(sim, x, &exposure);
+    if (status == NB_OK) status = cbf_check(sim->ctx, &exposure, &backwards);
+    exposure_free(&exposure);
+    return status;
+}
 
 nb_status nb_cbf_write(nb_simulator *sim, const double *x, const char *path,
                        double overload, const nb_array *counts)

@@ -31,12 +31,11 @@ static const double rounding = 1e-9;
 
 /* ---- the geometry ---- */
 
-static nb_status fail_geometry(nb_context *ctx, const char *path, const char *what)
+static nb_status fail_geometry(nb_context *ctx, const char *what)
 {
     return fail(ctx, NB_ERR_UNSUPPORTED,
-                "%s: a miniCBF cannot state %s; write NXmx (a name that ends in .nxs) "
-                "instead",
-                path, what);
+                "miniCBF cannot state %s; write NXmx (a name that ends in .nxs) instead",
+                what);
 }
 
 static int is_along(const double a[3], const double b[3])
@@ -46,29 +45,27 @@ static int is_along(const double a[3], const double b[3])
     return 1;
 }
 
-/* Refuses what the header cannot say. *backwards is 1 if the crystal turns about -fast. */
-static nb_status check_geometry(nb_context *ctx, const char *path,
-                                const struct exposure *exposure, int *backwards)
+nb_status cbf_check(nb_context *ctx, const struct exposure *exposure, int *backwards)
 {
-    static const double beam[3] = {0, 0, -1};
+    static const double beam[3] = {0, 0, -1}, source[3] = {0, 0, 1};
     const struct laboratory_panel *panel = exposure->panel;
     const double *spindle = exposure->laboratory.spindle;
     double normal[3], reverse[3];
 
     *backwards = 0;
     if (exposure->laboratory.npanel != 1)
-        return fail_geometry(ctx, path, "a detector of several panels");
+        return fail_geometry(ctx, "a detector of several panels");
     NB_TRY(exposure_check_flat(ctx, exposure, "miniCBF"));
     linear_cross(panel->fast, panel->slow, normal);
-    if (is_along(normal, (const double[3]){0, 0, 1}))
-        return fail_geometry(ctx, path,
-                             "an image that is seen from behind (its fast axis, slow axis "
+    if (is_along(normal, source))
+        return fail_geometry(ctx,
+                             "an image that is seen from behind (fast axis, slow axis "
                              "and beam are left-handed, as under the convention adxv)");
-    if (!is_along(normal, beam)) return fail_geometry(ctx, path, "a tilted detector");
+    if (!is_along(normal, beam)) return fail_geometry(ctx, "a tilted detector");
     if (exposure->width == 0 || is_along(spindle, panel->fast)) return NB_OK;
     linear_scale(-1, panel->fast, reverse);
     if (!is_along(spindle, reverse))
-        return fail_geometry(ctx, path, "a spindle that is not along the fast axis");
+        return fail_geometry(ctx, "a spindle that is not along the fast axis");
     *backwards = 1;
     return NB_OK;
 }
@@ -280,7 +277,7 @@ nb_status cbf_write(nb_context *ctx, const char *path, const struct exposure *ex
     if (!array_is_dense(counts))
         return fail(ctx, NB_ERR_SHAPE, "%s: not a dense image",
                     counts->name ? counts->name : "counts");
-    NB_TRY(check_geometry(ctx, path, exposure, &backwards));
+    NB_TRY(cbf_check(ctx, exposure, &backwards));
     n = length_of(counts, pixels);
     bytes = malloc(n);
     if (!bytes) return fail_memory(ctx, path);
