@@ -23,7 +23,7 @@ write_basic_package_version_file(nanobragConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/nanobragConfig.cmake
               ${PROJECT_BINARY_DIR}/nanobragConfigVersion.cmake
               cmake/FindCJSON.cmake cmake/FindFFTW.cmake cmake/FindLAPACKE.cmake
-              cmake/FindHDF5SERIAL.cmake cmake/FindNLOPT.cmake
+              cmake/FindNLOPT.cmake
         DESTINATION ${nanobrag_config_dir})
 # relative, so that the tree may be moved
 file(RELATIVE_PATH nanobrag_pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)

@@ -287,6 +287,7 @@ static int execute(struct run *run)
     const int fits = fit_asked(run->s);
     if (!run->s->explain && !run->s->gradcheck && !fits) code = allocate(run);
     if (!code && run->image) code = estimate_check(run);
+    if (!code && run->image) code = image_file_begin(run);
     if (code) return code;
     if (run->s->gradcheck && !run->s->explain) return gradcheck_run(run);
     report_start(run);
@@ -301,7 +302,6 @@ static int execute(struct run *run)
     code = write_dump(run);
     if (!code && run->s->fmtz) code = factors_write(run);
     if (!code && run->s->printout) code = report_printout(run);
-    if (!code) code = image_file_begin(run);
     if (!code) code = image_file_end(run, make_images(run));
     if (!code && run->derivatives) code = derivatives_write(run);
     /* the numbers of the finished images are worth saving too */

@@ -36,7 +36,6 @@ enum image_format image_format(const struct settings *s)
 
 int image_file_check(const struct settings *s, struct messages *messages)
 {
-    static const char *const words[] = {"deflate", "none", "lz4", "bslz4"};
     const enum image_format format = image_format(s);
     if (format == IMAGE_UNKNOWN)
         return message_usage(messages,
@@ -55,13 +54,6 @@ int image_file_check(const struct settings *s, struct messages *messages)
                              "install it (Debian: libhdf5-dev) and build again, or write a "
                              ".cbf",
                              s->out[OUT_IMAGE]);
-    if (!nb_nxmx_can_compress(s->compression))
-        return message_usage(messages,
-                             "-compression %s: HDF5 finds no such filter on this machine "
-                             "(Debian: %s); install it or choose deflate",
-                             words[s->compression],
-                             s->compression == NB_COMPRESSION_LZ4 ? "hdf5-filter-plugin"
-                                                                  : "bitshuffle");
     return 0;
 }
 

@@ -26,7 +26,7 @@ struct target_info {
 
 static H5FD_t *target_open(const char *name, unsigned flags, hid_t properties, haddr_t most)
 {
-    const struct target_info *info = H5Pget_driver_info(properties);
+    const struct target_info *info = hdf5.H5Pget_driver_info(properties);
     struct target *target = calloc(1, sizeof *target);
 
     (void)name, (void)flags, (void)most;
@@ -125,12 +125,13 @@ static const H5FD_class_t driver = {
 hid_t hdf5_target_create(struct file_out *out)
 {
     const struct target_info info = {out};
-    const hid_t id = H5FDregister(&driver), properties = H5Pcreate(H5P_FILE_ACCESS);
+    const hid_t id = hdf5.H5FDregister(&driver),
+                properties = hdf5.H5Pcreate(*hdf5.H5P_CLS_FILE_ACCESS_ID_g);
     hid_t file = -1;
 
-    if (id >= 0 && H5Pset_driver(properties, id, &info) >= 0)
-        file = H5Fcreate(out->path, H5F_ACC_TRUNC, H5P_DEFAULT, properties);
-    if (properties >= 0) (void)H5Pclose(properties);
-    if (id >= 0) (void)H5FDunregister(id);
+    if (id >= 0 && hdf5.H5Pset_driver(properties, id, &info) >= 0)
+        file = hdf5.H5Fcreate(out->path, H5F_ACC_TRUNC, H5P_DEFAULT, properties);
+    if (properties >= 0) (void)hdf5.H5Pclose(properties);
+    if (id >= 0) (void)hdf5.H5FDunregister(id);
     return file;
 }

@@ -7,9 +7,8 @@
 #ifndef NB_IO_IMAGES_HDF5_TARGET_H
 #define NB_IO_IMAGES_HDF5_TARGET_H
 
-#include <hdf5.h>
-
 #include "io/file.h"
+#include "io/images/hdf5_library.h"
 
 /*
  * Creates an HDF5 file in a file that was begun. After a write has failed, HDF5 is told

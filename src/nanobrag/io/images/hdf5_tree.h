@@ -8,7 +8,7 @@
 #ifndef NB_IO_IMAGES_HDF5_TREE_H
 #define NB_IO_IMAGES_HDF5_TREE_H
 
-#include <hdf5.h>
+#include "io/images/hdf5_library.h"
 
 struct hdf5_tree {
     hid_t file;

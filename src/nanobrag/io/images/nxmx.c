@@ -70,15 +70,17 @@ static int has_filter(H5Z_filter_t filter)
     unsigned can = 0;
 
     if (filter == 0) return 1;
-    return H5Zfilter_avail(filter) > 0 && H5Zget_filter_info(filter, &can) >= 0
+    return hdf5.H5Zfilter_avail(filter) > 0 && hdf5.H5Zget_filter_info(filter, &can) >= 0
            && (can & H5Z_FILTER_CONFIG_ENCODE_ENABLED);
 }
 
 int nxmx_can_compress(int compression)
 {
+    char why[HDF5_WHY];
     struct hdf5_turn turn;
     int can;
 
+    if (!hdf5_library_open(why)) return 0;
     hdf5_turn_begin(&turn);
     can = has_filter(compressions[compression].filter);
     hdf5_turn_end(&turn);
@@ -93,16 +95,17 @@ static void set_compression(struct nxmx *nxmx, hid_t properties)
 
     switch (nxmx->options.compression) {
     case NB_COMPRESSION_DEFLATE:
-        (void)hdf5_checked(tree, H5Pset_shuffle(properties));
-        (void)hdf5_checked(tree, H5Pset_deflate(properties, (unsigned)nxmx->options.level));
+        (void)hdf5_checked(tree, hdf5.H5Pset_shuffle(properties));
+        (void)hdf5_checked(tree,
+                           hdf5.H5Pset_deflate(properties, (unsigned)nxmx->options.level));
         break;
     case NB_COMPRESSION_LZ4:
-        (void)hdf5_checked(tree,
-                           H5Pset_filter(properties, LZ4, H5Z_FLAG_MANDATORY, 0, NULL));
+        (void)hdf5_checked(tree, hdf5.H5Pset_filter(properties, LZ4, H5Z_FLAG_MANDATORY, 0,
+                                                    NULL));
         break;
     case NB_COMPRESSION_BSLZ4:
-        (void)hdf5_checked(tree, H5Pset_filter(properties, BITSHUFFLE, H5Z_FLAG_MANDATORY,
-                                               2, bitshuffle));
+        (void)hdf5_checked(tree, hdf5.H5Pset_filter(properties, BITSHUFFLE,
+                                                    H5Z_FLAG_MANDATORY, 2, bitshuffle));
         break;
     default:
         break;
@@ -170,8 +173,11 @@ nb_status nxmx_begin(nb_context *ctx, const char *path, const nb_nxmx_options *o
 {
     const int compression = options->compression;
     struct nxmx *nxmx;
+    char why[HDF5_WHY];
     nb_status status;
 
+    if (!hdf5_library_open(why))
+        return fail(ctx, NB_ERR_UNSUPPORTED, "%s: NXmx cannot be written: %s", path, why);
     if (!nxmx_can_compress(compression))
         return fail(ctx, NB_ERR_UNSUPPORTED,
                     "%s: HDF5 finds no filter for the compression %s (Debian package: %s; "
@@ -202,14 +208,14 @@ nb_status nxmx_begin(nb_context *ctx, const char *path, const nb_nxmx_options *o
 
 static hid_t type_in_file(const nb_nxmx_options *options)
 {
-    if (options->type == NB_FLOAT) return H5T_IEEE_F32LE;
-    return options->type == NB_INT ? H5T_STD_I32LE : H5T_STD_U16LE;
+    if (options->type == NB_FLOAT) return *hdf5.H5T_IEEE_F32LE_g;
+    return options->type == NB_INT ? *hdf5.H5T_STD_I32LE_g : *hdf5.H5T_STD_U16LE_g;
 }
 
 static hid_t type_in_memory(const nb_nxmx_options *options)
 {
-    if (options->type == NB_FLOAT) return H5T_NATIVE_FLOAT;
-    return options->type == NB_INT ? H5T_NATIVE_INT32 : H5T_NATIVE_UINT16;
+    if (options->type == NB_FLOAT) return *hdf5.H5T_NATIVE_FLOAT_g;
+    return options->type == NB_INT ? *hdf5.H5T_NATIVE_INT32_g : *hdf5.H5T_NATIVE_UINT16_g;
 }
 
 /* Makes the array of the pixels, without a frame. */
@@ -225,20 +231,21 @@ static void create_data(struct nxmx *nxmx)
     hid_t space, properties;
 
     if (tree->failed) return;
-    space = hdf5_checked(tree, H5Screate_simple(3, none, most));
-    properties = hdf5_checked(tree, H5Pcreate(H5P_DATASET_CREATE));
+    space = hdf5_checked(tree, hdf5.H5Screate_simple(3, none, most));
+    properties = hdf5_checked(tree, hdf5.H5Pcreate(*hdf5.H5P_CLS_DATASET_CREATE_ID_g));
     if (!tree->failed) {
-        (void)hdf5_checked(tree, H5Pset_obj_track_times(properties, 0));
-        (void)hdf5_checked(tree, H5Pset_chunk(properties, 3, chunk));
-        (void)hdf5_checked(tree, H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER));
+        (void)hdf5_checked(tree, hdf5.H5Pset_obj_track_times(properties, 0));
+        (void)hdf5_checked(tree, hdf5.H5Pset_chunk(properties, 3, chunk));
+        (void)hdf5_checked(tree, hdf5.H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER));
         set_compression(nxmx, properties);
     }
     if (!tree->failed)
-        nxmx->data = hdf5_checked(tree, H5Dcreate2(tree->file, NXMX_DATA,
-                                                   type_in_file(&nxmx->options), space,
-                                                   H5P_DEFAULT, properties, H5P_DEFAULT));
-    if (properties >= 0) (void)H5Pclose(properties);
-    if (space >= 0) (void)H5Sclose(space);
+        nxmx->data =
+            hdf5_checked(tree, hdf5.H5Dcreate2(tree->file, NXMX_DATA,
+                                               type_in_file(&nxmx->options), space,
+                                               H5P_DEFAULT, properties, H5P_DEFAULT));
+    if (properties >= 0) (void)hdf5.H5Pclose(properties);
+    if (space >= 0) (void)hdf5.H5Sclose(space);
 }
 
 /* Writes rows s .. s + height - 1 of frame n. */
@@ -251,16 +258,16 @@ static void put_rows(struct nxmx *nxmx, const nb_array *image, hsize_t s, hsize_
     hid_t there, here;
 
     if (tree->failed) return;
-    there = hdf5_checked(tree, H5Dget_space(nxmx->data));
-    here = hdf5_checked(tree, H5Screate_simple(3, size, NULL));
+    there = hdf5_checked(tree, hdf5.H5Dget_space(nxmx->data));
+    here = hdf5_checked(tree, hdf5.H5Screate_simple(3, size, NULL));
     if (!tree->failed)
-        (void)hdf5_checked(tree, H5Sselect_hyperslab(there, H5S_SELECT_SET, from, NULL,
-                                                     size, NULL));
+        (void)hdf5_checked(tree, hdf5.H5Sselect_hyperslab(there, H5S_SELECT_SET, from, NULL,
+                                                          size, NULL));
     if (!tree->failed)
-        (void)hdf5_checked(tree, H5Dwrite(nxmx->data, type_in_memory(&nxmx->options), here,
-                                          there, H5P_DEFAULT, at));
-    if (here >= 0) (void)H5Sclose(here);
-    if (there >= 0) (void)H5Sclose(there);
+        (void)hdf5_checked(tree, hdf5.H5Dwrite(nxmx->data, type_in_memory(&nxmx->options),
+                                               here, there, H5P_DEFAULT, at));
+    if (here >= 0) (void)hdf5.H5Sclose(here);
+    if (there >= 0) (void)hdf5.H5Sclose(there);
 }
 
 /* Writes the pixels panel by panel, so that each chunk is compressed as a whole. */
@@ -271,7 +278,7 @@ static void put_pixels(struct nxmx *nxmx, const nb_array *image)
     hsize_t s = 0;
 
     if (nxmx->tree.failed) return;
-    (void)hdf5_checked(&nxmx->tree, H5Dset_extent(nxmx->data, extent));
+    (void)hdf5_checked(&nxmx->tree, hdf5.H5Dset_extent(nxmx->data, extent));
     for (int i = 0; i < nxmx->first.laboratory.npanel; i++) {
         const hsize_t height = (hsize_t)nxmx->first.panel[i].nslow;
 
@@ -456,8 +463,9 @@ nb_status nxmx_append(struct nxmx *nxmx, struct exposure *exposure, const nb_arr
 /* Closes what is open in HDF5; the failures of that are in the tree. */
 static void close_hdf5(struct nxmx *nxmx)
 {
-    if (nxmx->data >= 0) (void)hdf5_checked(&nxmx->tree, H5Dclose(nxmx->data));
-    if (nxmx->tree.file >= 0) (void)hdf5_checked(&nxmx->tree, H5Fclose(nxmx->tree.file));
+    if (nxmx->data >= 0) (void)hdf5_checked(&nxmx->tree, hdf5.H5Dclose(nxmx->data));
+    if (nxmx->tree.file >= 0)
+        (void)hdf5_checked(&nxmx->tree, hdf5.H5Fclose(nxmx->tree.file));
     nxmx->data = nxmx->tree.file = -1;
 }
 
@@ -472,9 +480,9 @@ static nb_status finish_tree(struct nxmx *nxmx)
     if (!nxmx_tree_end(tree, &nxmx->first, nxmx->frame, nxmx->n, sweep, end))
         return fail_memory(nxmx->ctx, nxmx->path);
     if (!tree->failed)
-        (void)hdf5_checked(tree, H5Lcreate_hard(tree->file, NXMX_DATA, tree->file,
-                                                "/entry/instrument/detector/data",
-                                                H5P_DEFAULT, H5P_DEFAULT));
+        (void)hdf5_checked(tree, hdf5.H5Lcreate_hard(tree->file, NXMX_DATA, tree->file,
+                                                     "/entry/instrument/detector/data",
+                                                     H5P_DEFAULT, H5P_DEFAULT));
     return state_of(nxmx);
 }
 
