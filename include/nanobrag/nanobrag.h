@@ -11,6 +11,7 @@
 #include <nanobrag/context.h>
 #include <nanobrag/experiment.h>
 #include <nanobrag/fit.h>
+#include <nanobrag/formats.h>
 #include <nanobrag/gradcheck.h>
 #include <nanobrag/image.h>
 #include <nanobrag/io.h>

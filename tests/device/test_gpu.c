@@ -448,6 +448,7 @@ static int counts(void)
     const nb_scene scene = many_tiles();
     const nb_array image = nb_array_f64(photons, SIDE, SIDE);
     nb_array counted = nb_array_u16(here, SIDE, SIDE);
+    const nb_array fetched = nb_array_u16(there, SIDE, SIDE);
     double sum;
     const nb_digitizer how = {.offset = 40,
                               .noise = 1,
@@ -466,7 +467,7 @@ static int counts(void)
     kept.gpu = ctx->gpu;
     for (int i = 0; i < PIXELS; i++) photons[i] = pow(10, -3 + 15.0 * i / PIXELS);
     digitize(&window, &how, &image, NULL, 1, &counted);
-    if (gpu_count_from_host(ctx, &kept, &counting, photons, 64, there, &tally) != NB_OK)
+    if (gpu_count_from_host(ctx, &kept, &counting, &image, &fetched, &tally) != NB_OK)
         tap_check(0, "counts: %s", nb_context_message(ctx));
     tap_check(memcmp(here, there, sizeof here) == 0 && digitize_photons(&tally) == sum,
               "the same counts; %.17g photons of %.17g", digitize_photons(&tally), sum);

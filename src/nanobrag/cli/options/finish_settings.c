@@ -194,6 +194,7 @@ static const int without_effect[][2] = {
     {OPT_MW, OPT_WATER},
     {OPT_EXPOSURE, OPT_FLUX},
     {OPT_PNG_SCALE, OPT_PNGFILE},
+    {OPT_COMPRESSION, OPT_IMAGEFILE},
     {OPT_PNG_SIZE, OPT_PNGFILE},
 };
 

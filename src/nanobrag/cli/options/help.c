@@ -198,6 +198,7 @@ static const struct common {
     {OPT_ROI, NULL, "pixels to render"},
     {OPT_MASK, NULL, "0: not rendered"},
     {OPT_OVERSAMPLE, NULL, "sub-pixels per edge"},
+    {OPT_IMAGEFILE, NULL, "for DIALS: x.nxs"},
     {OPT_NOISEFILE, NULL, "with noise, SMV"},
     {OPT_SEED, NULL, "of the noise"},
     {OPT_FLOATFILE, NULL, "photons, float32"},
