@@ -132,20 +132,61 @@ int experiment_inherit(struct settings *s, struct messages *messages, nb_context
 
 /* ---- writing ---- */
 
-/* The image files that the experiment names: those with noise, else the scaled ones. */
-static const char *image_pattern(const struct settings *s)
+/* The kind of image that the experiment names; -1: none is written. */
+static int named_kind(const struct settings *s)
 {
-    return s->out[OUT_NOISE] ? s->out[OUT_NOISE] : s->out[OUT_INT];
+    static const int kinds[] = {OUT_IMAGE, OUT_NOISE, OUT_INT};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (s->out[kinds[i]]) return kinds[i];
+    return -1;
 }
 
-/* The digits that count the images in the name of the first one: where they begin, and how
- * many they are; 0: none. They are the last ones before the extension. */
+/* 1 where that kind is SMV, with its pedestal and 16 bits. */
+static int is_smv(const struct settings *s, int kind)
+{
+    return kind >= 0 && (kind != OUT_IMAGE || image_format(s) == IMAGE_SMV);
+}
+
+static const char *last_part(const char *path)
+{
+    const char *const slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Where the extension of a name begins, or its end. */
+static const char *extension(const char *name)
+{
+    const char *const base = last_part(name), *const dot = strrchr(base, '.');
+    return dot && dot > base ? dot : base + strlen(base);
+}
+
+int truth_default(struct run *run)
+{
+    static const char ending[] = "_truth.expt";
+    struct settings *const s = run->s;
+    if (s->truth || s->given[OPT_NOTRUTH] || !s->out[OUT_IMAGE] || s->explain
+        || s->gradcheck || image_format(s) == IMAGE_SMV || image_format(s) == IMAGE_UNKNOWN
+        || !option_listed(nb_features(), "cjson"))
+        return 0;
+    const char *const name = s->out[OUT_IMAGE], *const base = last_part(name);
+    const char *end = extension(name);
+    while (end > base && strchr("0123456789#_", end[-1])) end--;
+    const size_t n = (size_t)(end - name);
+    run->truth_name = malloc(n + sizeof ending);
+    if (!run->truth_name) return message_failure(run->messages, "out of memory");
+    memcpy(run->truth_name, name, n);
+    /* a name of digits alone leaves no stem */
+    strcpy(run->truth_name + n, end > base ? ending : ending + 1);
+    s->truth = run->truth_name;
+    return 0;
+}
+
+/* The digits that count the images in the name of the first one, which are the last ones
+ * before the extension, as in output_name(). Returns how many they are; 0: none. */
 static size_t counting_digits(const char *name, const char **begin)
 {
-    enum { DIGITS_MOST = 9 }; /* as in output_name() */
-    const char *slash = strrchr(name, '/');
-    const char *base = slash ? slash + 1 : name, *dot = strrchr(base, '.');
-    const char *end = dot && dot > base ? dot : base + strlen(base);
+    enum { DIGITS_MOST = 9 };
+    const char *const base = last_part(name), *const end = extension(name);
     *begin = end;
     while (*begin > base && isdigit((unsigned char)(*begin)[-1])
            && end - *begin < DIGITS_MOST)
@@ -153,26 +194,39 @@ static size_t counting_digits(const char *name, const char **begin)
     return (size_t)(end - *begin);
 }
 
-/* Turn the name of the first image into an absolute template with '#' for its digits, to be
- * freed. Returns NULL where it has none, or where there is no memory. */
-static char *template_of(const char *name, int *first)
+/* The absolute path of a file in a folder that exists, to be freed; NULL: there is no
+ * memory. */
+static char *absolute(const char *name)
 {
-    const char *digits;
-    const size_t n = counting_digits(name, &digits);
-    const char *slash = strrchr(name, '/');
-    const char *base = slash ? slash + 1 : name;
-    char *folder = strdup(slash ? name : "."), *whole = NULL, *out = NULL;
-    if (folder && slash) folder[slash == name ? 1 : slash - name] = 0;
-    if (folder && n > 0) whole = realpath(folder, NULL);
+    const char *const base = last_part(name);
+    char *const folder = base > name ? strdup(name) : strdup(".");
+    if (folder && base > name) folder[base - name] = 0;
+    char *const whole = folder ? realpath(folder, NULL) : NULL;
     const size_t size = whole ? strlen(whole) + strlen(base) + 2 : 0;
-    if (whole) out = malloc(size);
-    if (out) {
-        snprintf(out, size, "%s/%s", strcmp(whole, "/") == 0 ? "" : whole, base);
-        memset(out + strlen(out) - strlen(digits), '#', n);
-        *first = atoi(digits);
-    }
+    char *const out = whole ? malloc(size) : NULL;
+    if (out) snprintf(out, size, "%s/%s", strcmp(whole, "/") == 0 ? "" : whole, base);
     free(folder);
     free(whole);
+    return out;
+}
+
+/* How dxtbx names the images: by a template with '#' for the digits of the first one, or by
+ * the one file of NXmx. To be freed; NULL where a name has no digits. */
+static char *template_of(const struct settings *s, int kind, int *first)
+{
+    char *const name = output_name_of(s, kind, 0);
+    char *const out = name ? absolute(name) : NULL;
+    const char *digits = NULL;
+    const size_t n = out ? counting_digits(out, &digits) : 0;
+    const int whole = kind == OUT_IMAGE && image_format(s) == IMAGE_NXMX;
+    free(name);
+    if (!out || whole) return out;
+    if (n == 0) {
+        free(out);
+        return NULL;
+    }
+    *first = atoi(digits);
+    memset(out + (digits - out), '#', n);
     return out;
 }
 
@@ -184,24 +238,27 @@ static const char *space_group(const struct inputs *in)
 
 int truth_write(struct run *run)
 {
-    const struct settings *s = run->s;
-    const char *const pattern = image_pattern(s);
-    char *const name = pattern ? output_name(pattern, 0, s->given[OPT_IMAGES]) : NULL;
-    nb_expt_options options = {.images = s->images,
+    struct settings *s = run->s;
+    const int kind = named_kind(s);
+    nb_expt_options options = {.images = run->done,
                                .first = 1,
-                               .space_group = space_group(&run->inputs),
-                               .pedestal = pattern ? s->adc : 0};
-    char *const files = name ? template_of(name, &options.first) : NULL;
+                               .space_group = space_group(&run->inputs)};
+    char *const files = kind >= 0 ? template_of(s, kind, &options.first) : NULL;
     options.files = files;
-    if (pattern) { /* 65535 counts stand for what is beyond */
+    if (is_smv(s, kind)) { /* 65535 counts stand for what is beyond */
+        options.pedestal = s->adc;
         options.trusted[0] = -s->adc;
         options.trusted[1] = 65534 - s->adc;
     }
     run->params.x[run->params.phi0] = run->resolved.scan.phi0;
     const nb_status status = nb_expt_write(run->sim, run->params.x, s->truth, &options);
     free(files);
-    free(name);
-    return status == NB_OK
-               ? 0
-               : message_status(run->messages, status, nb_context_message(run->ctx), 1);
+    if (status == NB_OK) return 0;
+    if (status == NB_ERR_UNSUPPORTED && run->truth_name) { /* nobody asked for it */
+        message_warning(run->messages, "%s is not written: %s", s->truth,
+                        nb_context_message(run->ctx));
+        s->truth = NULL;
+        return 0;
+    }
+    return message_status(run->messages, status, nb_context_message(run->ctx), 1);
 }

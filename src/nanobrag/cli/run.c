@@ -255,6 +255,7 @@ static int prepare(struct run *run, const struct event_list *events)
     if (!code && !s->compat) overlaps_warn(s, events, messages);
     if (!code && bench_compile_builtin(s)) return outputs_check(s, messages);
     if (!code) code = settings_finish(s, messages);
+    if (!code) code = truth_default(run);
     if (!code) code = outputs_check(s, messages);
     if (!code) code = inputs_read(&run->inputs, s, messages, run->ctx);
     if (!code) code = create_simulator(run, events);
@@ -305,8 +306,11 @@ static int execute(struct run *run)
     if (!code && run->s->fmtz) code = factors_write(run);
     if (!code && run->s->printout) code = report_printout(run);
     if (!code) code = image_file_end(run, make_images(run));
+    if ((!code || code == EXIT_INTERRUPTED) && run->done > 0 && run->s->truth) {
+        const int written = truth_write(run);
+        if (!code) code = written;
+    }
     if (!code && run->derivatives) code = derivatives_write(run);
-    if (!code && run->s->truth) code = truth_write(run);
     /* the numbers of the finished images are worth saving too */
     if (code == EXIT_INTERRUPTED && run->done > 0 && run->s->json)
         (void)json_write(run, run->s->json);
@@ -322,6 +326,7 @@ static void free_run(struct run *run)
     for (int i = 0; run->results && i < run->s->images; i++)
         for (int kind = 0; kind < OUT_COUNT; kind++) free(run->results[i].file[kind]);
     free(run->results);
+    free(run->truth_name);
     free(run->image);
     free(run->counts);
     derivatives_free(run);

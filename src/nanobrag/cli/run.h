@@ -75,7 +75,11 @@ int atoms_gradient(struct run *run, const double *bar_f, FILE *out);
 int experiment_inherit(struct settings *s, struct messages *messages, nb_context *ctx,
                        const struct event_list *events, nb_experiment *out);
 
-/* Write -truth. Returns 0 or the exit status. */
+/* Name the -truth that is written beside -imagefile without being asked for. Returns 0 or
+ * the exit status. */
+int truth_default(struct run *run);
+
+/* Write -truth for the images that are done. Returns 0 or the exit status. */
 int truth_write(struct run *run);
 
 /* one finished image */
@@ -111,6 +115,7 @@ struct run {
     uint16_t *counts; /* NULL: no SMV file is written */
     struct image_file *image_file; /* what -imagefile needs; NULL: not given */
     struct result *results;
+    char *truth_name; /* of truth_default(), or NULL */
     int done; /* number of finished images */
     double seconds_setup;
     struct difference difference[DIFFERENCES_MOST]; /* that matter for this command line */
