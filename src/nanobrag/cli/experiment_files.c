@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,9 +237,31 @@ static const char *space_group(const struct inputs *in)
     return in->crystal.noperator > 0 ? in->crystal.space_group : in->experiment.space_group;
 }
 
+int truth_check(struct run *run)
+{
+    struct settings *const s = run->s;
+    const nb_description *const d = &run->description;
+    double cosine = 0;
+    for (int i = 0; i < 3; i++) cosine += d->fast[i] * d->slow[i];
+    const char *const why = run->resolved.detector.curved ? "is curved"
+                            : fabs(cosine) > 1e-9 ? "has axes that are not at right angles"
+                                                  : NULL;
+    if (!s->truth || !why) return 0;
+    if (!run->truth_name)
+        return message_usage(run->messages,
+                             "-truth %s: the detector %s, which .expt cannot say; leave it "
+                             "out",
+                             s->truth, why);
+    message_warning(run->messages,
+                    "%s is not written: the detector %s, which .expt cannot say", s->truth,
+                    why);
+    s->truth = NULL;
+    return 0;
+}
+
 int truth_write(struct run *run)
 {
-    struct settings *s = run->s;
+    const struct settings *s = run->s;
     const int kind = named_kind(s);
     nb_expt_options options = {.images = run->done,
                                .first = 1,
@@ -254,11 +277,5 @@ int truth_write(struct run *run)
     const nb_status status = nb_expt_write(run->sim, run->params.x, s->truth, &options);
     free(files);
     if (status == NB_OK) return 0;
-    if (status == NB_ERR_UNSUPPORTED && run->truth_name) { /* nobody asked for it */
-        message_warning(run->messages, "%s is not written: %s", s->truth,
-                        nb_context_message(run->ctx));
-        s->truth = NULL;
-        return 0;
-    }
     return message_status(run->messages, status, nb_context_message(run->ctx), 1);
 }

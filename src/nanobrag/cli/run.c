@@ -290,6 +290,7 @@ static int execute(struct run *run)
     const int fits = fit_asked(run->s);
     if (!run->s->explain && !run->s->gradcheck && !fits) code = allocate(run);
     if (!code && run->image) code = estimate_check(run);
+    if (!code && run->image) code = truth_check(run);
     if (!code && run->image) code = image_file_begin(run);
     if (code) return code;
     if (run->s->gradcheck && !run->s->explain) return gradcheck_run(run);

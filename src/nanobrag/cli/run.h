@@ -79,6 +79,10 @@ int experiment_inherit(struct settings *s, struct messages *messages, nb_context
  * the exit status. */
 int truth_default(struct run *run);
 
+/* Refuse a detector that -truth cannot hold, or leave out a -truth that nobody asked for.
+ * Returns 0 or the exit status. */
+int truth_check(struct run *run);
+
 /* Write -truth for the images that are done. Returns 0 or the exit status. */
 int truth_write(struct run *run);
 
