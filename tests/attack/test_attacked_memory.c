@@ -12,6 +12,7 @@
 #include "attack/attacked_fits.h"
 #include "attack/drawn_scene.h"
 #include "compile/tune/tuning_cache.h"
+#include "io/experiment_texts.h"
 #include "support/compiled.h"
 #include "support/files.h"
 #include "support/renders.h"
@@ -366,6 +367,37 @@ static nb_status read_mtz(void)
     return status;
 }
 
+/* ---- experiments; without cJSON there is nothing to refuse but in XPARM.XDS ---- */
+static int reads_experiments(void)
+{
+    return strstr(nb_features(), "cjson") != NULL;
+}
+
+static nb_status read_expt(void)
+{
+    nb_experiment e;
+
+    return reads_experiments() ? nb_expt_read(own, in_folder("a.expt"), 0, &e) : NB_OK;
+}
+static nb_status read_xparm(void)
+{
+    nb_experiment e;
+
+    return nb_xparm_read(own, in_folder("XPARM.XDS"), &e);
+}
+/* A detector that is curved or oblique is not supported. */
+static nb_status write_expt(void)
+{
+    const nb_expt_options options = {.images = 3,
+                                     .files = "a_##.img",
+                                     .space_group = "P 1 21 1"};
+    nb_status status = NB_OK;
+
+    if (reads_experiments())
+        status = nb_expt_write(sim, NULL, in_folder("w.expt"), &options);
+    return status == NB_ERR_UNSUPPORTED ? NB_OK : status;
+}
+
 /* attack/covered.sh compares the names with the headers. */
 static const struct call {
     const char *name;
@@ -426,6 +458,9 @@ static const struct call {
              {"nb_structure_vjp", model_back, 0},
              {"nb_structure_jvp", model_along, 0},
              {"nb_mtz_write", write_mtz, 0},
+             {"nb_expt_read", read_expt, 0},
+             {"nb_xparm_read", read_xparm, 0},
+             {"nb_expt_write", write_expt, 1},
              {"nb_mtz_read", read_mtz, 0}};
 
 /* Make one call with its k-th allocation refused; returns 0 when it has not so many. */
@@ -490,6 +525,8 @@ static int allocations(void)
     if (!allocations_counted()) return tap_skip("malloc cannot be refused here");
     put(in_folder("a.hkl"), "1 2 3 4\n2 3 4 5\n", 16);
     put(in_folder("a.pdb"), model_text, strlen(model_text));
+    put(in_folder("a.expt"), expt_text, strlen(expt_text));
+    put(in_folder("XPARM.XDS"), xparm_text, strlen(xparm_text));
     put(in_folder("a.mat"), "1 0 0 0 1 0 0 0 1\n", 18);
     for (int i = 0; i < DRAWN_PIXELS; i++) bar_data[i] = 1 + i % 3;
     while (attack_next(&attack)) {

@@ -264,8 +264,13 @@ static nb_status read_crystal(const struct expt *e, const cJSON *crystal, struct
     NB_TRY(expt_reals(e, crystal, "crystal", "real_space_b", m->real_axes[1], 3));
     NB_TRY(expt_reals(e, crystal, "crystal", "real_space_c", m->real_axes[2], 3));
     expt_warn_varying(e, crystal, "crystal", "A_at_scan_points");
-    if (cJSON_IsString(hall) && gemmi_symbols(GEMMI_HALL, hall->valuestring, symbol, other))
-        memcpy(out->space_group, symbol, sizeof symbol);
+    if (cJSON_IsString(hall)) {
+        const nb_status status =
+            gemmi_symbols(GEMMI_HALL, hall->valuestring, symbol, other);
+
+        if (status == NB_ERR_MEMORY) return fail_memory(e->ctx, e->name);
+        if (status == NB_OK) memcpy(out->space_group, symbol, sizeof symbol);
+    }
     m->found |= NB_FOUND_CRYSTAL;
     return read_mosaicity(e, crystal, m);
 }

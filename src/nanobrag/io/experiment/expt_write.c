@@ -296,14 +296,17 @@ static nb_status check(nb_context *ctx, const nb_scene *scene,
 
 static nb_status find_group(nb_context *ctx, const char *name, char hall[GEMMI_NAME])
 {
-    char symbol[GEMMI_NAME], other[GEMMI_NAME];
+    char symbol[GEMMI_NAME];
+    nb_status status;
 
     memcpy(hall, "P 1", sizeof "P 1");
     if (!name || !name[0]) return NB_OK;
-    if (gemmi_symbols(GEMMI_HERMANN_MAUGUIN, name, symbol, hall)) return NB_OK;
+    status = gemmi_symbols(GEMMI_HERMANN_MAUGUIN, name, symbol, hall);
+    if (status == NB_ERR_MEMORY) return fail_memory(ctx, "the space group");
+    if (status == NB_ERR_ARGUMENT)
+        return fail(ctx, status, "the space group '%.30s' is unknown", name);
+    if (status == NB_OK) return NB_OK;
     memcpy(hall, "P 1", sizeof "P 1");
-    if (gemmi_symbols(GEMMI_HERMANN_MAUGUIN, "P 1", symbol, other))
-        return fail(ctx, NB_ERR_ARGUMENT, "the space group '%.30s' is unknown", name);
     log_line(ctx, NB_LOG_WARNING, "expt",
              "the .expt says P 1, not %s: this build lacks gemmi, which knows space groups",
              name);

@@ -160,6 +160,7 @@ static nb_status to_experiment(nb_context *ctx, const char *name, const struct x
                        .osc = x->start[2]};
     char symbol[GEMMI_NAME], hall[GEMMI_NAME], number[16];
     double turn[3][3];
+    nb_status status;
 
     linear_copy(x->beam + 1, m.beam);
     linear_copy(x->start + 3, m.axis);
@@ -170,8 +171,9 @@ static nb_status to_experiment(nb_context *ctx, const char *name, const struct x
     out->count = out->images = 1;
     if (x->cell[0] >= 1 && x->cell[0] < 1e5) {
         (void)snprintf(number, sizeof number, "%d", (int)x->cell[0]);
-        if (gemmi_symbols(GEMMI_NUMBER, number, symbol, hall))
-            memcpy(out->space_group, symbol, sizeof symbol);
+        status = gemmi_symbols(GEMMI_NUMBER, number, symbol, hall);
+        if (status == NB_ERR_MEMORY) return fail_memory(ctx, name);
+        if (status == NB_OK) memcpy(out->space_group, symbol, sizeof symbol);
     }
     return NB_OK;
 }

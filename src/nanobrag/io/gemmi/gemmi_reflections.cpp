@@ -333,22 +333,21 @@ static const gemmi::SpaceGroup *find_group(gemmi_naming naming, const char *name
     return gemmi::find_spacegroup_by_number(std::stoi(digits));
 }
 
-int gemmi_symbols(gemmi_naming naming, const char *name,
-                  char hermann_mauguin[GEMMI_NAME], char hall[GEMMI_NAME])
+nb_status gemmi_symbols(gemmi_naming naming, const char *name,
+                        char hermann_mauguin[GEMMI_NAME], char hall[GEMMI_NAME])
 {
     char why[GEMMI_WHY];
-    bool found = false;
 
     hermann_mauguin[0] = hall[0] = '\0';
-    (void)guarded(why, [&] {
+    const nb_status status = guarded(why, [&] {
         const gemmi::SpaceGroup *group = find_group(naming, name);
 
-        if (!group) return;
+        if (!group) refuse("unknown space group");
         copy_line(group->xhm(), hermann_mauguin, GEMMI_NAME);
         copy_line(group->hall, hall, GEMMI_NAME);
-        found = true;
     });
-    return found;
+
+    return status == NB_ERR_FORMAT ? NB_ERR_ARGUMENT : status;
 }
 
 int gemmi_in_asymmetric_unit(const gemmi_crystal *crystal, const int hkl[3])
