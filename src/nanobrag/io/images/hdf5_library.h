@@ -10,7 +10,8 @@
 
 #include <hdf5.h>
 
-/* Macros of HDF5 for constants begin with these, which call it: hdf5_library_open() does. */
+/* Macros of HDF5 for constants begin with these, which call it: hdf5_library_open() does.
+ */
 #undef H5CHECK
 #undef H5OPEN
 #define H5CHECK
