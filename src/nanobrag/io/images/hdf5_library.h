@@ -35,6 +35,7 @@
     X(H5FDunregister)                                                                      \
     X(H5Fclose)                                                                            \
     X(H5Fcreate)                                                                           \
+    X(H5Iget_type)                                                                         \
     X(H5Gclose)                                                                            \
     X(H5Gcreate2)                                                                          \
     X(H5Lcreate_hard)                                                                      \
