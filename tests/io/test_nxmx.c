@@ -18,10 +18,9 @@
 
 #include <nanobrag/nanobrag.h>
 
+#include "io/nxmx_files.h"
 #include "support/files.h"
 #include "support/tap.h"
-
-enum { NFAST = 11, NSLOW = 7, NPIX = NFAST * NSLOW };
 
 static nb_scene plate(void)
 {
@@ -51,146 +50,8 @@ static nb_simulator *make(const nb_scene *scene, const char *names)
 
 #ifdef NANOBRAG_HDF5
 
-#include <hdf5.h>
-
 #define DETECTOR "/entry/instrument/detector/"
 #define BEAM     "/entry/instrument/beam/"
-
-static void fill(int32_t *counts, int frame)
-{
-    for (int i = 0; i < NPIX; i++) counts[i] = frame * 1000003 + i * i * i * 97 - 5;
-}
-
-/* ---- reading ---- */
-
-static hid_t open_file(const char *name)
-{
-    const hid_t file = H5Fopen(in_folder(name), H5F_ACC_RDONLY, H5P_DEFAULT);
-
-    tap_check(file >= 0, "HDF5 opens %s", name);
-    return file;
-}
-
-static int has(hid_t file, const char *path)
-{
-    return H5Lexists(file, path, H5P_DEFAULT) > 0;
-}
-
-/* The size of a field along each axis, at most 3; returns how many. */
-static int size_of(hid_t file, const char *path, hsize_t size[3])
-{
-    const hid_t field = H5Dopen2(file, path, H5P_DEFAULT), space = H5Dget_space(field);
-    const int rank = H5Sget_simple_extent_dims(space, size, NULL);
-
-    H5Sclose(space);
-    H5Dclose(field);
-    return rank;
-}
-
-/* Reads all numbers of a field; returns how many, at most `most`. */
-static int reals(hid_t file, const char *path, int most, double *out)
-{
-    const hid_t field = H5Dopen2(file, path, H5P_DEFAULT);
-    hid_t space;
-    int n;
-
-    if (field < 0) return tap_check(0, "%s is there", path) - 1;
-    space = H5Dget_space(field);
-    n = (int)H5Sget_simple_extent_npoints(space);
-    if (n <= most) H5Dread(field, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, out);
-    H5Sclose(space);
-    H5Dclose(field);
-    return n;
-}
-
-static double real(hid_t file, const char *path)
-{
-    double value = NAN;
-
-    tap_check(reals(file, path, 1, &value) == 1, "%s is one number", path);
-    return value;
-}
-
-/* a text field, or the text attribute `name` of an object */
-static const char *text(hid_t file, const char *path, const char *name)
-{
-    static char out[256];
-    const hid_t object = H5Oopen(file, path, H5P_DEFAULT);
-    const hid_t attribute = name ? H5Aopen(object, name, H5P_DEFAULT) : -1;
-    const hid_t type = name ? H5Aget_type(attribute) : H5Dget_type(object);
-
-    memset(out, 0, sizeof out);
-    if (H5Tget_size(type) < sizeof out) {
-        if (name)
-            H5Aread(attribute, type, out);
-        else
-            H5Dread(object, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out);
-    }
-    H5Tclose(type);
-    if (name) H5Aclose(attribute);
-    H5Oclose(object);
-    return out;
-}
-
-static void same_text(hid_t file, const char *path, const char *name, const char *expected)
-{
-    const char *const found = text(file, path, name);
-
-    tap_check(strcmp(found, expected) == 0, "%s%s%s is \"%s\"", path, name ? "@" : "",
-              name ? name : "", found);
-}
-
-static void same_vector(hid_t file, const char *path, const char *name,
-                        const double expected[3])
-{
-    const hid_t object = H5Oopen(file, path, H5P_DEFAULT);
-    const hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
-    double found[3] = {NAN, NAN, NAN}, off = 0;
-
-    H5Aread(attribute, H5T_NATIVE_DOUBLE, found);
-    H5Aclose(attribute);
-    H5Oclose(object);
-    for (int i = 0; i < 3; i++) off = fmax(off, fabs(found[i] - expected[i]));
-    tap_check(off <= 1e-15, "%s@%s is %g %g %g", path, name, found[0], found[1], found[2]);
-}
-
-/* Checks the pixels of n frames against fill(). */
-static void same_counts(hid_t file, int n)
-{
-    static int32_t found[4 * NPIX], expected[NPIX];
-    const hid_t data = H5Dopen2(file, "/entry/data/data", H5P_DEFAULT);
-    int wrong = 0;
-
-    H5Dread(data, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, found);
-    H5Dclose(data);
-    for (int k = 0; k < n; k++) {
-        fill(expected, k);
-        for (int i = 0; i < NPIX; i++) wrong += found[k * NPIX + i] != expected[i];
-    }
-    tap_check(wrong == 0, "%d of %d counts differ", wrong, n * NPIX);
-}
-
-/* ---- writing ---- */
-
-/* Writes n frames of fill() with phi from 12.25 in steps of 0.5. */
-static nb_status write_frames(nb_simulator *sim, const char *name,
-                              const nb_nxmx_options *options, int n)
-{
-    int32_t counts[NPIX];
-    nb_array image = nb_array_i32(counts, NSLOW, NFAST);
-    nb_nxmx *nxmx = NULL;
-    nb_status status = nb_nxmx_create(sim, in_folder(name), options, &nxmx);
-
-    for (int i = 0; i < n && status == NB_OK; i++) {
-        const double phi = 12.25 + 0.5 * i;
-
-        fill(counts, i);
-        status = nb_nxmx_append(nxmx, &phi, &image);
-    }
-    if (status == NB_OK) return nb_nxmx_close(nxmx);
-    nb_nxmx_free(nxmx);
-    return status;
-}
 
 static int sweep_contents(void)
 {
@@ -202,44 +63,47 @@ static int sweep_contents(void)
     hid_t file;
 
     empty_folder();
-    check_ok(write_frames(sim, "a.nxs", NULL, 3), "three frames");
+    check_ok(nxmx_write(sim, "a.nxs", NULL, 3), "three frames");
     tap_check(count_files(in_folder("")) == 1, "one file");
-    file = open_file("a.nxs");
-    same_text(file, "/entry/definition", NULL, "NXmx");
-    same_text(file, "/", "NX_class", "NXroot");
-    same_text(file, "/", "file_name", "a.nxs");
-    same_text(file, "/entry", "NX_class", "NXentry");
-    same_text(file, "/entry/data", "signal", "data");
-    same_text(file, DETECTOR "module", "NX_class", "NXdetector_module");
-    same_text(file, "/entry/sample/depends_on", NULL,
-              "/entry/sample/transformations/omega");
-    tap_check(strlen(text(file, "/entry/start_time", NULL)) == 20
-                  && has(file, "/entry/end_time_estimated") && has(file, "/entry/end_time"),
+    file = nxmx_open("a.nxs");
+    nxmx_same_text(file, "/entry/definition", NULL, "NXmx");
+    nxmx_same_text(file, "/", "NX_class", "NXroot");
+    nxmx_same_text(file, "/", "file_name", "a.nxs");
+    nxmx_same_text(file, "/entry", "NX_class", "NXentry");
+    nxmx_same_text(file, "/entry/data", "signal", "data");
+    nxmx_same_text(file, DETECTOR "module", "NX_class", "NXdetector_module");
+    nxmx_same_text(file, "/entry/sample/depends_on", NULL,
+                   "/entry/sample/transformations/omega");
+    tap_check(strlen(nxmx_text(file, "/entry/start_time", NULL)) == 20
+                  && nxmx_has(file, "/entry/end_time_estimated")
+                  && nxmx_has(file, "/entry/end_time"),
               "time stamps");
-    tap_check(size_of(file, "/entry/data/data", shape) == 3 && shape[0] == 3
+    tap_check(nxmx_size(file, "/entry/data/data", shape) == 3 && shape[0] == 3
                   && shape[1] == NSLOW && shape[2] == NFAST,
               "frame x slow x fast");
-    same_counts(file, 3);
-    tap_check(reals(file, "/entry/sample/transformations/omega", 3, phi) == 3
+    nxmx_same_counts(file, 3);
+    tap_check(nxmx_reals(file, "/entry/sample/transformations/omega", 3, phi) == 3
                   && phi[0] == 12.25 && phi[1] == 12.75 && phi[2] == 13.25,
               "omega %g %g %g", phi[0], phi[1], phi[2]);
-    tap_check(reals(file, "/entry/sample/transformations/omega_end", 3, phi) == 3
+    tap_check(nxmx_reals(file, "/entry/sample/transformations/omega_end", 3, phi) == 3
                   && phi[2] == 13.75,
               "it ends at %g", phi[2]);
-    same_vector(file, DETECTOR "module/fast_pixel_direction", "vector", fast);
-    same_vector(file, DETECTOR "module/slow_pixel_direction", "vector", slow);
-    same_vector(file, "/entry/sample/transformations/omega", "vector", fast);
-    (void)tap_close("pixel", real(file, DETECTOR "module/fast_pixel_direction"), 0.172, 0);
-    (void)tap_close("det_z", real(file, DETECTOR "transformations/det_z"), 70, 1e-13);
-    (void)tap_close("wavelength", real(file, BEAM "incident_wavelength"), 0.9791, 0);
-    (void)tap_close("saturation", real(file, DETECTOR "saturation_value"), 2147483646, 0);
-    (void)tap_close("underload", real(file, DETECTOR "underload_value"), 0, 0);
-    (void)tap_close("thickness, mm", real(file, DETECTOR "sensor_thickness"), 1e-6, 0);
-    (void)tap_close("total flux", real(file, BEAM "total_flux") > 0, 1, 0);
-    tap_check(reals(file, DETECTOR "module/data_size", 2, size) == 2 && size[0] == NSLOW
-                  && size[1] == NFAST,
+    nxmx_same_vector(file, DETECTOR "module/fast_pixel_direction", "vector", fast);
+    nxmx_same_vector(file, DETECTOR "module/slow_pixel_direction", "vector", slow);
+    nxmx_same_vector(file, "/entry/sample/transformations/omega", "vector", fast);
+    (void)tap_close("pixel", nxmx_real(file, DETECTOR "module/fast_pixel_direction"), 0.172,
+                    0);
+    (void)tap_close("det_z", nxmx_real(file, DETECTOR "transformations/det_z"), 70, 1e-13);
+    (void)tap_close("wavelength", nxmx_real(file, BEAM "incident_wavelength"), 0.9791, 0);
+    (void)tap_close("saturation", nxmx_real(file, DETECTOR "saturation_value"), 2147483646,
+                    0);
+    (void)tap_close("underload", nxmx_real(file, DETECTOR "underload_value"), 0, 0);
+    (void)tap_close("thickness, mm", nxmx_real(file, DETECTOR "sensor_thickness"), 1e-6, 0);
+    (void)tap_close("total flux", nxmx_real(file, BEAM "total_flux") > 0, 1, 0);
+    tap_check(nxmx_reals(file, DETECTOR "module/data_size", 2, size) == 2
+                  && size[0] == NSLOW && size[1] == NFAST,
               "data_size is slow, fast");
-    tap_check(!has(file, DETECTOR "pixel_mask"), "no mask");
+    tap_check(!nxmx_has(file, DETECTOR "pixel_mask"), "no mask");
     H5Fclose(file);
     nb_simulator_free(sim);
     return TAP_PASS;
@@ -255,7 +119,7 @@ static int whole_or_not_there(void)
     struct stat st;
     nb_nxmx *nxmx = NULL;
 
-    fill(counts, 0);
+    nxmx_fill(counts, 0);
     for (int close = 0; close < 2; close++) {
         empty_folder();
         check_ok(nb_nxmx_create(sim, in_folder("new.nxs"), NULL, &nxmx), "create");
@@ -291,7 +155,7 @@ static int compressions(void)
 
     for (int i = 0; i < 4; i++) {
         const nb_nxmx_options how = {.compression = i, .frames = 3};
-        const nb_status status = write_frames(sim, "c.nxs", &how, 3);
+        const nb_status status = nxmx_write(sim, "c.nxs", &how, 3);
         int found = 0, nfilter;
         hid_t file, data, properties;
 
@@ -302,7 +166,7 @@ static int compressions(void)
         }
         check_ok(status, "write");
         tap_check(nb_nxmx_can_compress(i), "known before");
-        file = open_file("c.nxs");
+        file = nxmx_open("c.nxs");
         data = H5Dopen2(file, "/entry/data/data", H5P_DEFAULT);
         properties = H5Dget_create_plist(data);
         nfilter = H5Pget_nfilters(properties);
@@ -317,7 +181,7 @@ static int compressions(void)
         tap_check(i == 1 ? nfilter == 0 : found, "compression %d: its filter", i);
         H5Pclose(properties);
         H5Dclose(data);
-        same_counts(file, 3);
+        nxmx_same_counts(file, 3);
         H5Fclose(file);
     }
     tap_check(!nb_nxmx_can_compress(4) && !nb_nxmx_can_compress(-1), "no others");
@@ -346,20 +210,20 @@ static int other_types(void)
     check_ok(nb_nxmx_append(nxmx, NULL, &as_counts), "append");
     check_refused(nb_nxmx_append(nxmx, NULL, &as_floats), NB_ERR_SHAPE, "uint16", "");
     check_ok(nb_nxmx_close(nxmx), "close");
-    file = open_file("n.nxs");
-    (void)reals(file, "/entry/data/data", NPIX, found);
+    file = nxmx_open("n.nxs");
+    (void)nxmx_reals(file, "/entry/data/data", NPIX, found);
     for (int i = 0; i < NPIX; i++) wrong += found[i] != 65535 - i;
-    (void)tap_close("saturation", real(file, DETECTOR "saturation_value"), 65534, 0);
-    (void)tap_close("underload", real(file, DETECTOR "underload_value"), 3, 0);
-    tap_check(!has(file, DETECTOR "bit_depth_readout"), "no number marks a bad pixel");
+    (void)tap_close("saturation", nxmx_real(file, DETECTOR "saturation_value"), 65534, 0);
+    (void)tap_close("underload", nxmx_real(file, DETECTOR "underload_value"), 3, 0);
+    tap_check(!nxmx_has(file, DETECTOR "bit_depth_readout"), "no number marks a bad pixel");
     H5Fclose(file);
     check_ok(nb_nxmx_create(sim, in_folder("f.nxs"), &photons, &nxmx), "floats");
     check_ok(nb_nxmx_append(nxmx, NULL, &as_floats), "append");
     check_ok(nb_nxmx_close(nxmx), "close");
-    file = open_file("f.nxs");
-    (void)reals(file, "/entry/data/data", NPIX, found);
+    file = nxmx_open("f.nxs");
+    (void)nxmx_reals(file, "/entry/data/data", NPIX, found);
     for (int i = 0; i < NPIX; i++) wrong += found[i] != (double)floats[i];
-    tap_check(!has(file, DETECTOR "saturation_value"), "floats do not saturate");
+    tap_check(!nxmx_has(file, DETECTOR "saturation_value"), "floats do not saturate");
     H5Fclose(file);
     tap_check(wrong == 0, "%d pixels differ", wrong);
     nb_simulator_free(sim);
@@ -379,24 +243,24 @@ static int stills_and_wavelengths(void)
     nb_nxmx *nxmx = NULL;
     hid_t file;
 
-    fill(counts, 0);
+    nxmx_fill(counts, 0);
     check_ok(nb_nxmx_create(sim, in_folder("s.nxs"), &stills, &nxmx), "stills");
     for (int i = 0; i < 2; i++) check_ok(nb_nxmx_append(nxmx, x[i], &image), "append");
     check_ok(nb_nxmx_close(nxmx), "close");
-    file = open_file("s.nxs");
-    same_text(file, "/entry/sample/depends_on", NULL, ".");
-    tap_check(!has(file, "/entry/sample/transformations"), "no axis");
-    tap_check(reals(file, BEAM "incident_wavelength", 2, found) == 2 && found[0] == 1.1
+    file = nxmx_open("s.nxs");
+    nxmx_same_text(file, "/entry/sample/depends_on", NULL, ".");
+    tap_check(!nxmx_has(file, "/entry/sample/transformations"), "no axis");
+    tap_check(nxmx_reals(file, BEAM "incident_wavelength", 2, found) == 2 && found[0] == 1.1
                   && found[1] == 1.2,
               "wavelengths %g %g", found[0], found[1]);
     H5Fclose(file);
     check_ok(nb_nxmx_create(sim, in_folder("t.nxs"), &steps, &nxmx), "own steps");
     for (int i = 0; i < 2; i++) check_ok(nb_nxmx_append(nxmx, x[i], &image), "append");
     check_ok(nb_nxmx_close(nxmx), "close");
-    file = open_file("t.nxs");
+    file = nxmx_open("t.nxs");
     /* backwards about an axis is forwards about its reverse */
-    same_vector(file, "/entry/sample/transformations/omega", "vector", reverse);
-    tap_check(reals(file, "/entry/sample/transformations/omega", 2, found) == 2
+    nxmx_same_vector(file, "/entry/sample/transformations/omega", "vector", reverse);
+    tap_check(nxmx_reals(file, "/entry/sample/transformations/omega", 2, found) == 2
                   && found[0] == -5 && found[1] == -3,
               "omega %g %g", found[0], found[1]);
     H5Fclose(file);
@@ -421,7 +285,7 @@ static int spectra(void)
     scene.scan.osc = 0;
     scene.given |= NB_GIVEN_OSC;
     sim = make(&scene, "source_wavelength[1]");
-    fill(counts, 0);
+    nxmx_fill(counts, 0);
     for (int n = 1; n <= 2; n++) {
         double found[4] = {0}, weight[4] = {0};
         hsize_t size[3] = {0};
@@ -431,16 +295,16 @@ static int spectra(void)
         check_ok(nb_nxmx_create(sim, in_folder("w.nxs"), NULL, &nxmx), "create");
         for (int i = 0; i < n; i++) check_ok(nb_nxmx_append(nxmx, x + i, &image), "append");
         check_ok(nb_nxmx_close(nxmx), "close");
-        file = open_file("w.nxs");
-        same_text(file, BEAM "incident_wavelength", "variant",
-                  "incident_wavelength_1Dspectrum");
-        tap_check(size_of(file, name, size) == n && size[n - 1] == 2, "%d axes", n);
-        (void)reals(file, name, 4, found);
-        (void)reals(file, BEAM "incident_wavelength_1Dspectrum_weight", 4, weight);
+        file = nxmx_open("w.nxs");
+        nxmx_same_text(file, BEAM "incident_wavelength", "variant",
+                       "incident_wavelength_1Dspectrum");
+        tap_check(nxmx_size(file, name, size) == n && size[n - 1] == 2, "%d axes", n);
+        (void)nxmx_reals(file, name, 4, found);
+        (void)nxmx_reals(file, BEAM "incident_wavelength_1Dspectrum_weight", 4, weight);
         tap_check(found[0] == 1 && found[1] == 1.1 && weight[0] == 0.5 && weight[1] == 0.5,
                   "%g x %g A and %g x %g A", weight[0], found[0], weight[1], found[1]);
         if (n == 2) tap_check(found[2] == 1 && found[3] == 1.2, "the second frame's");
-        (void)reals(file, BEAM "incident_wavelength", 4, found);
+        (void)nxmx_reals(file, BEAM "incident_wavelength", 4, found);
         (void)tap_close("mean wavelength", found[0], 1.05, 1e-15);
         H5Fclose(file);
     }
@@ -463,9 +327,9 @@ static int masked_pixels(void)
     scene.detector.roi[1] = NFAST;
     scene.detector.roi[3] = NSLOW;
     sim = make(&scene, "phi0");
-    check_ok(write_frames(sim, "m.nxs", NULL, 1), "write");
-    file = open_file("m.nxs");
-    (void)reals(file, DETECTOR "pixel_mask", NPIX, found);
+    check_ok(nxmx_write(sim, "m.nxs", NULL, 1), "write");
+    file = nxmx_open("m.nxs");
+    (void)nxmx_reals(file, DETECTOR "pixel_mask", NPIX, found);
     for (int i = 0; i < NPIX; i++) wrong += (found[i] == 0) != (mask[i] && i % NFAST >= 2);
     tap_check(wrong == 0, "%d pixels are masked otherwise", wrong);
     H5Fclose(file);
@@ -556,9 +420,9 @@ static int frames_refused(void)
 
     empty_folder();
     check_ok(nb_nxmx_create(sim, in_folder("r.nxs"), &two, &nxmx), "create");
-    fill(counts, 0);
+    nxmx_fill(counts, 0);
     check_ok(nb_nxmx_append(nxmx, first, &image), "first");
-    fill(counts, 1);
+    nxmx_fill(counts, 1);
     check_refused(nb_nxmx_append(nxmx, second, NULL), NB_ERR_ARGUMENT, "image is NULL", "");
     bad.shape[0] = NSLOW + 1;
     check_refused(nb_nxmx_append(nxmx, second, &bad), NB_ERR_SHAPE, "8 x 11", "7 x 11");
@@ -580,8 +444,8 @@ static int frames_refused(void)
     check_ok(nb_nxmx_append(nxmx, second, &image), "second");
     check_refused(nb_nxmx_append(nxmx, third, &image), NB_ERR_ARGUMENT, "frame 3 of 2", "");
     check_ok(nb_nxmx_close(nxmx), "close");
-    file = open_file("r.nxs");
-    same_counts(file, 2);
+    file = nxmx_open("r.nxs");
+    nxmx_same_counts(file, 2);
     H5Fclose(file);
     tap_check(count_files(in_folder("")) == 1, "one file");
     nb_simulator_free(sim);
@@ -608,7 +472,7 @@ static int cut_off(void)
         low = old;
         low.rlim_cur = (rlim_t)room;
         (void)setrlimit(RLIMIT_FSIZE, &low);
-        status = write_frames(sim, "old.nxs", &raw, 4);
+        status = nxmx_write(sim, "old.nxs", &raw, 4);
         (void)setrlimit(RLIMIT_FSIZE, &old);
         if (status == NB_OK) {
             tap_check(room > 10000, "%d bytes are enough", room);
@@ -618,9 +482,9 @@ static int cut_off(void)
         tap_check(holds(in_folder("old.nxs"), "old", 3) && count_files(in_folder("")) == 1,
                   "at %d bytes: the old file stays, and no other", room);
     }
-    check_ok(write_frames(sim, "old.nxs", &raw, 4), "with room again");
-    file = open_file("old.nxs");
-    same_counts(file, 4);
+    check_ok(nxmx_write(sim, "old.nxs", &raw, 4), "with room again");
+    file = nxmx_open("old.nxs");
+    nxmx_same_counts(file, 4);
     H5Fclose(file);
     nb_simulator_free(sim);
     return TAP_PASS;
@@ -645,7 +509,7 @@ static void *write_many(void *name)
         for (int i = 0; i < 4 && status == NB_OK; i++) {
             const double phi = 12.25 + 0.5 * i;
 
-            fill(counts, i);
+            nxmx_fill(counts, i);
             status = nb_nxmx_append(nxmx, &phi, &image);
         }
         if (status == NB_OK) status = nb_nxmx_close(nxmx);
@@ -677,8 +541,8 @@ static int several_threads(void)
         (void)pthread_join(thread[i], &done);
         tap_check(done != NULL, "thread %d wrote its files", i);
         (void)snprintf(name, sizeof name, "%d.nxs", i);
-        file = open_file(name);
-        same_counts(file, 4);
+        file = nxmx_open(name);
+        nxmx_same_counts(file, 4);
         H5Fclose(file);
     }
     tap_check(count_files(in_folder("")) == THREADS, "no other file");

@@ -275,7 +275,7 @@ nb_status cbf_write(nb_context *ctx, const char *path, const struct exposure *ex
                     counts->name ? counts->name : "counts");
     NB_TRY(cbf_check(ctx, exposure));
     n = length_of(counts, pixels);
-    bytes = malloc(n);
+    bytes = malloc(n + 1);
     if (!bytes) return fail_memory(ctx, path);
     compress(counts, pixels, bytes);
     compose(&header, path, exposure, overload, n);

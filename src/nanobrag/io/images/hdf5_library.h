@@ -79,7 +79,7 @@
 
 /* members with the names of HDF5: hdf5.H5Fclose(file), *hdf5.H5T_C_S1_g */
 struct hdf5_library {
-#define HDF5_MEMBER(name) __typeof__(name) *name;
+#define HDF5_MEMBER(name) __typeof__(name) *(name);
     HDF5_FUNCTIONS(HDF5_MEMBER)
     HDF5_NUMBERS(HDF5_MEMBER)
 #undef HDF5_MEMBER
