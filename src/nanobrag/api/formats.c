@@ -158,12 +158,12 @@ nb_status nb_cbf_check(nb_simulator *sim, const double *x)
 {
     STANDARD_FLOATS;
     struct exposure exposure;
-    int backwards;
     nb_status status;
 
     if (!sim) return NB_ERR_ARGUMENT;
     status = expose(sim, x, &exposure);
-    if (status == NB_OK) status = cbf_check(sim->ctx, &exposure, &backwards);
+    exposure_turn_forwards(&exposure);
+    if (status == NB_OK) status = cbf_check(sim->ctx, &exposure);
     exposure_free(&exposure);
     return status;
 }
@@ -184,6 +184,7 @@ nb_status nb_cbf_write(nb_simulator *sim, const double *x, const char *path,
                     "miniCBF: overload %g, expected 0 to 2147483647", overload);
     if (overload == 0) overload = default_overload(counts->type, counts->bits);
     status = expose(sim, x, &exposure);
+    exposure_turn_forwards(&exposure);
     if (status == NB_OK) status = cbf_write(sim->ctx, path, &exposure, overload, counts);
     exposure_free(&exposure);
     return status;

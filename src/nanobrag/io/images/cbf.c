@@ -45,14 +45,13 @@ static int is_along(const double a[3], const double b[3])
     return 1;
 }
 
-nb_status cbf_check(nb_context *ctx, const struct exposure *exposure, int *backwards)
+nb_status cbf_check(nb_context *ctx, const struct exposure *exposure)
 {
     static const double beam[3] = {0, 0, -1}, source[3] = {0, 0, 1};
     const struct laboratory_panel *panel = exposure->panel;
     const double *spindle = exposure->laboratory.spindle;
     double normal[3], reverse[3];
 
-    *backwards = 0;
     if (exposure->laboratory.npanel != 1)
         return fail_geometry(ctx, "a detector of several panels");
     NB_TRY(exposure_check_flat(ctx, exposure, "miniCBF"));
@@ -64,10 +63,9 @@ nb_status cbf_check(nb_context *ctx, const struct exposure *exposure, int *backw
     if (!is_along(normal, beam)) return fail_geometry(ctx, "a tilted detector");
     if (exposure->width == 0 || is_along(spindle, panel->fast)) return NB_OK;
     linear_scale(-1, panel->fast, reverse);
-    if (!is_along(spindle, reverse))
-        return fail_geometry(ctx, "a spindle that is not along the fast axis");
-    *backwards = 1;
-    return NB_OK;
+    return fail_geometry(ctx, is_along(spindle, reverse)
+                                  ? "a crystal that turns backwards about the fast axis"
+                                  : "a spindle that is not along the fast axis");
 }
 
 /* ---- the header ---- */
@@ -145,9 +143,9 @@ static void add_time(struct header *header)
 
 /* Adds what the image was taken with. */
 static void add_exposure(struct header *header, const struct exposure *exposure,
-                         int backwards, double overload)
+                         double overload)
 {
-    const double pixel = exposure->panel->pixel, sign = backwards ? -1 : 1;
+    const double pixel = exposure->panel->pixel;
     char x[NUMBER], y[NUMBER];
 
     add(header, "# Detector: simulated by nanobrag %s", NANOBRAG_VERSION);
@@ -161,15 +159,14 @@ static void add_exposure(struct header *header, const struct exposure *exposure,
     add(header, "# Beam_xy (%s, %s) pixels", exact(exposure->beam_fast / pixel, x),
         exact(exposure->beam_slow / pixel, y));
     add_number(header, "Flux", exposure->flux, "photons/s");
-    add_number(header, "Start_angle", sign * exposure->phi, "deg.");
-    add_number(header, "Angle_increment", sign * exposure->width, "deg.");
+    add_number(header, "Start_angle", exposure->phi, "deg.");
+    add_number(header, "Angle_increment", exposure->width, "deg.");
     add_number(header, "Polarization", exposure->laboratory.polarization_fraction, "");
 }
 
 /* Composes everything before the pixels, of which there are n bytes. */
 static void compose(struct header *header, const char *path,
-                    const struct exposure *exposure, int backwards, double overload,
-                    size_t n)
+                    const struct exposure *exposure, double overload, size_t n)
 {
     header->n = 0;
     add(header, "###CBF: VERSION 1.5, nanobrag %s", NANOBRAG_VERSION);
@@ -179,7 +176,7 @@ static void compose(struct header *header, const char *path,
     add(header, "_array_data.header_convention \"GENERIC_MINI\"");
     add(header, "_array_data.header_contents");
     add(header, ";");
-    add_exposure(header, exposure, backwards, overload);
+    add_exposure(header, exposure, overload);
     add(header, ";");
     add(header, "%s", "");
     add(header, "_array_data.data");
@@ -270,19 +267,18 @@ nb_status cbf_write(nb_context *ctx, const char *path, const struct exposure *ex
     struct file_out file;
     unsigned char *bytes;
     size_t n;
-    int backwards;
     nb_status status;
 
     NB_TRY(array_check_counts(ctx, counts, NB_CPU, exposure->nslow, exposure->nfast));
     if (!array_is_dense(counts))
         return fail(ctx, NB_ERR_SHAPE, "%s: not a dense image",
                     counts->name ? counts->name : "counts");
-    NB_TRY(cbf_check(ctx, exposure, &backwards));
+    NB_TRY(cbf_check(ctx, exposure));
     n = length_of(counts, pixels);
-    bytes = malloc(n);
+    bytes = malloc(n + 1);
     if (!bytes) return fail_memory(ctx, path);
     compress(counts, pixels, bytes);
-    compose(&header, path, exposure, backwards, overload, n);
+    compose(&header, path, exposure, overload, n);
     status = file_begin(ctx, path, &file);
     if (status == NB_OK) {
         file_preallocate(&file, header.n + sizeof start + n + sizeof end);

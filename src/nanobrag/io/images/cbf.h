@@ -10,9 +10,9 @@
 
 #include "io/images/exposure.h"
 
-/* Refuses a geometry that the format cannot state: NB_ERR_UNSUPPORTED. *backwards is 1 if
- * the crystal turns about the reverse of the fast axis. */
-nb_status cbf_check(nb_context *ctx, const struct exposure *exposure, int *backwards);
+/* Refuses a geometry that the format cannot state: NB_ERR_UNSUPPORTED. In both functions
+ * the exposure turns forwards. */
+nb_status cbf_check(nb_context *ctx, const struct exposure *exposure);
 
 /* Writes an image; `overload` is the largest valid count. Errors: as nb_cbf_write(). */
 nb_status cbf_write(nb_context *ctx, const char *path, const struct exposure *exposure,

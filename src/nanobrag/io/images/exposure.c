@@ -123,6 +123,16 @@ nb_status exposure_of(nb_context *ctx, const nb_scene *scene, const nb_descripti
     return NB_OK;
 }
 
+void exposure_turn_forwards(struct exposure *exposure)
+{
+    double *const spindle = exposure->laboratory.spindle;
+
+    if (!(exposure->width < 0)) return;
+    linear_scale(-1, spindle, spindle);
+    exposure->phi = -exposure->phi;
+    exposure->width = -exposure->width;
+}
+
 void exposure_free(struct exposure *exposure)
 {
     free(exposure->panel);

@@ -52,6 +52,10 @@ nb_status exposure_of(nb_context *ctx, const nb_scene *scene, const nb_descripti
                       struct exposure *out);
 void exposure_free(struct exposure *exposure);
 
+/* States a rotation backwards as one forwards about the reverse of the spindle, because
+ * dxtbx takes no negative width. */
+void exposure_turn_forwards(struct exposure *exposure);
+
 /* Refuses what no format of flat panels can state: NB_ERR_UNSUPPORTED. `format` is its
  * name. */
 nb_status exposure_check_flat(nb_context *ctx, const struct exposure *exposure,

@@ -17,26 +17,49 @@ struct hdf5_library hdf5;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char failure[HDF5_WHY]; /* empty: the library is open */
 
-/* Returns 0 if the library lacks a symbol. */
-static int find(void *handle, const char *name, void *to)
+static int fail_lacking(const char *name)
+{
+    (void)snprintf(failure, sizeof failure, "%s lacks %s; build again with it",
+                   NANOBRAG_HDF5_NAME, name);
+    return 0;
+}
+
+/* Each returns 0 if the library lacks the symbol. */
+static int find_function(void *handle, const char *name, void *to)
 {
     void *const at = dlsym(handle, name);
 
-    if (!at)
-        (void)snprintf(failure, sizeof failure, "%s lacks %s; build again with it",
-                       NANOBRAG_HDF5_NAME, name);
     memcpy(to, &at, sizeof at);
-    return at != NULL;
+    return at ? 1 : fail_lacking(name);
 }
 
-static int find_all(void *handle)
+/* Finds a number, once the library has started. A program that is linked to HDF5 itself may
+ * hold a copy of it, which the library then uses in place of its own. */
+static int find_number(void *handle, const char *name, hid_t **to)
+{
+    void *const program = dlopen(NULL, RTLD_LAZY);
+
+    *to = dlsym(handle, name);
+    if (program && (!*to || hdf5.H5Iget_type(**to) <= 0)) *to = dlsym(program, name);
+    if (program) (void)dlclose(program);
+    return *to && hdf5.H5Iget_type(**to) > 0 ? 1 : fail_lacking(name);
+}
+
+static int find_functions(void *handle)
 {
 #define HDF5_FIND(name)                                                                    \
-    if (!find(handle, #name, (void *)&hdf5.name)) return 0;
+    if (!find_function(handle, #name, (void *)&hdf5.name)) return 0;
     HDF5_FUNCTIONS(HDF5_FIND)
-    HDF5_NUMBERS(HDF5_FIND)
 #undef HDF5_FIND
     return 1;
+}
+
+static void find_numbers(void *handle)
+{
+#define HDF5_FIND(name)                                                                    \
+    if (!find_number(handle, #name, &hdf5.name)) return;
+    HDF5_NUMBERS(HDF5_FIND)
+#undef HDF5_FIND
 }
 
 static void open_library(void)
@@ -50,9 +73,11 @@ static void open_library(void)
         (void)snprintf(failure, sizeof failure,
                        "HDF5 (%s) is not installed here; install it (Debian: libhdf5-dev)",
                        NANOBRAG_HDF5_NAME);
-    else if (find_all(handle)
-             && (hdf5.H5open() < 0 || hdf5.H5get_libversion(&major, &minor, &release) < 0
-                 || major != H5_VERS_MAJOR || minor != H5_VERS_MINOR))
+    if (!handle || !find_functions(handle)) return;
+    if (hdf5.H5open() >= 0 && hdf5.H5get_libversion(&major, &minor, &release) >= 0
+        && major == H5_VERS_MAJOR && minor == H5_VERS_MINOR)
+        find_numbers(handle);
+    else
         (void)snprintf(failure, sizeof failure,
                        "HDF5 is version %u.%u here, but this program was built for %d.%d; "
                        "build it again",

@@ -10,7 +10,8 @@
 
 #include <hdf5.h>
 
-/* Macros of HDF5 for constants begin with these, which call it: hdf5_library_open() does. */
+/* Macros of HDF5 for constants begin with these, which call it: hdf5_library_open() does.
+ */
 #undef H5CHECK
 #undef H5OPEN
 #define H5CHECK
@@ -34,6 +35,7 @@
     X(H5FDunregister)                                                                      \
     X(H5Fclose)                                                                            \
     X(H5Fcreate)                                                                           \
+    X(H5Iget_type)                                                                         \
     X(H5Gclose)                                                                            \
     X(H5Gcreate2)                                                                          \
     X(H5Lcreate_hard)                                                                      \
@@ -77,7 +79,7 @@
 
 /* members with the names of HDF5: hdf5.H5Fclose(file), *hdf5.H5T_C_S1_g */
 struct hdf5_library {
-#define HDF5_MEMBER(name) __typeof__(name) *name;
+#define HDF5_MEMBER(name) __typeof__(name) *(name);
     HDF5_FUNCTIONS(HDF5_MEMBER)
     HDF5_NUMBERS(HDF5_MEMBER)
 #undef HDF5_MEMBER

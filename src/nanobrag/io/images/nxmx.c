@@ -442,6 +442,7 @@ nb_status nxmx_append(struct nxmx *nxmx, struct exposure *exposure, const nb_arr
         exposure->phi = nxmx->options.start + (double)nxmx->n * nxmx->options.step;
         exposure->width = nxmx->options.step;
     }
+    exposure_turn_forwards(exposure);
     NB_TRY(check_frame(nxmx, exposure, image));
     NB_TRY(remember(nxmx, exposure));
     hdf5_turn_begin(&turn);

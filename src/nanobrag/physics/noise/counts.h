@@ -63,7 +63,10 @@ PHYS_FN int phys_rounded(float photons, double scale, double offset,
 PHYS_FN int phys_rounded32(double photons, double scale, double offset,
                            struct phys_tally *tally)
 {
-    return phys_clamped(photons * scale + offset + 0.5, PHYS_COUNT32, tally);
+    const double value = photons * scale + offset, v = value + 0.5;
+
+    tally->overloads += value > PHYS_COUNT32;
+    return v > 0 ? v < PHYS_COUNT32 ? (int)v : PHYS_COUNT32 : 0;
 }
 
 #endif
