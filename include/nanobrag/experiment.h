@@ -85,6 +85,9 @@ typedef struct nb_expt_options {
      * '#' the one file that holds all. DIALS looks for a relative one where it runs. NULL:
      * the file names no images */
     const char *files;
+    /* 1: everything is turned about the beam until the fast axis points along +x. Headers
+     * of miniCBF and SMV, which state no directions, mean the same */
+    int fast_along_x;
     const char *space_group; /* Hermann-Mauguin symbol; NULL: P 1 */
     double pedestal; /* added to each pixel */
     double trusted[2]; /* smallest and largest count that was measured, without the
@@ -99,8 +102,9 @@ typedef struct nb_expt_options {
  *   path     [in]  ends in .expt by convention
  *   options  [in]  NULL: all defaults
  *
- * Of a spectrum the mean wavelength is written; DIALS has no word for polarization factor 1
- * (nb_beam.unpolarised), and the fraction is then 0.5.
+ * dxtbx takes no negative oscillation: such a sweep is one forwards about the reverse of
+ * the axis. Of a spectrum the mean wavelength is written; DIALS has no word for
+ * polarization factor 1 (nb_beam.unpolarised), and the fraction is then 0.5.
  *
  * Errors: those of a writer (io.h); NB_ERR_ARGUMENT also for negative images or first, an
  * unknown space group or a parameter outside its bounds, NB_ERR_SCENE and NB_ERR_UNIT_CELL

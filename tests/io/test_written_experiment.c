@@ -231,6 +231,36 @@ static void cannot(const char *what, const nb_scene *scene, const nb_expt_option
     tap_check(n == 0, "and there is no file");
 }
 
+/* With fast_along_x the whole is turned about the beam. */
+static int fast_along_x(void)
+{
+    const char *path = in_folder("x.expt");
+    const nb_expt_options options = {.fast_along_x = 1};
+
+    if (!has("cjson")) return tap_skip("this build has no cJSON");
+    for (int convention = NB_MOSFLM; convention <= NB_CUSTOM; convention++) {
+        static double first[PIXELS], again[PIXELS];
+        struct worst image = {0}, axis = {0};
+        nb_scene s = base(), read;
+        nb_experiment e;
+
+        s.detector.convention = convention;
+        s.detector.rotation[2] = 7; /* about the beam, or about the slow axis */
+        s.detector.rotation[0] = 5;
+        check_ok(write_scene(&s, &options, path), "an experiment");
+        check_ok(nb_expt_read(ctx, path, 0, &e), "it");
+        worst_add(&axis, e.scene.detector.vectors[0][1], 0, 1);
+        worst_check(&axis, 1e-15, "convention %d: the fast axis across x", convention);
+        tap_check(e.scene.detector.vectors[0][0] < -0.9, "and along -x, +x of dxtbx");
+        read = take(&s, &e);
+        probe_image(&s, first);
+        probe_image(&read, again);
+        worst_add_all(&image, again, first, PIXELS, probe_peak(first, PIXELS));
+        worst_check(&image, 2e-12, "convention %d: the image, of its peak", convention);
+    }
+    return 0;
+}
+
 static int space_groups(void)
 {
     const char *path = in_folder("g.expt");
@@ -308,7 +338,7 @@ static int refused(void)
     cannot("-1 images", &s, &negative, NB_ERR_ARGUMENT, "-1 images");
     cannot("from -1 on", &s, &wrong_first, NB_ERR_ARGUMENT, "number -1");
     s.detector.curved = 1;
-    cannot("a curved detector", &s, NULL, NB_ERR_UNSUPPORTED, "flat");
+    cannot("a curved detector", &s, NULL, NB_ERR_UNSUPPORTED, "curved");
     s = base();
     s.detector.vectors[0][1] = 0.1;
     s.detector.vectors[0][2] = 1;
@@ -339,6 +369,7 @@ int main(int argc, char **argv)
         {"other_scenes", other_scenes},
         {"mosaic", mosaic},
         {"images", images},
+        {"fast_along_x", fast_along_x},
         {"space_groups", space_groups},
         {"hall_symbols", hall_symbols},
         {"refused", refused},

@@ -1,16 +1,18 @@
 /*
- * api/formats.c - NXmx and miniCBF: what a simulator's images were taken with, given to the
- * writers of io/images/.
+ * api/formats.c - NXmx, miniCBF and experiments of DIALS: what a simulator's images were
+ * taken with, given to the writers of io/images/ and io/experiment/.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
 #include <stdlib.h>
 
+#include <nanobrag/experiment.h>
 #include <nanobrag/formats.h>
 
 #include "base/context.h"
 #include "base/floats.h"
+#include "io/experiment/models.h"
 #include "io/images/cbf.h"
 #include "io/images/exposure.h"
 #include "io/images/nxmx.h"
@@ -186,6 +188,28 @@ nb_status nb_cbf_write(nb_simulator *sim, const double *x, const char *path,
     status = expose(sim, x, &exposure);
     exposure_turn_forwards(&exposure);
     if (status == NB_OK) status = cbf_write(sim->ctx, path, &exposure, overload, counts);
+    exposure_free(&exposure);
+    return status;
+}
+
+/* ---- experiments of DIALS ---- */
+
+nb_status nb_expt_write(nb_simulator *sim, const double *x, const char *path,
+                        const nb_expt_options *options)
+{
+    STANDARD_FLOATS;
+    static const nb_expt_options defaults = {0};
+    struct exposure exposure;
+    nb_scene scene;
+    nb_status status;
+
+    if (!sim) return NB_ERR_ARGUMENT;
+    if (!path) return fail(sim->ctx, NB_ERR_ARGUMENT, "an .expt needs a path");
+    status = expose(sim, x, &exposure);
+    if (status == NB_OK) status = nb_resolved(sim, x, &scene);
+    if (status == NB_OK)
+        status =
+            expt_write(sim->ctx, path, &scene, &exposure, options ? options : &defaults);
     exposure_free(&exposure);
     return status;
 }

@@ -244,7 +244,7 @@ int truth_check(struct run *run)
     double cosine = 0;
     for (int i = 0; i < 3; i++) cosine += d->fast[i] * d->slow[i];
     const char *const why = run->resolved.detector.curved ? "is curved"
-                            : fabs(cosine) > 1e-9 ? "has axes that are not at right angles"
+                            : fabs(cosine) > 1e-8 ? "has axes that are not at right angles"
                                                   : NULL;
     if (!s->truth || !why) return 0;
     if (!run->truth_name)
@@ -268,6 +268,7 @@ int truth_write(struct run *run)
                                .space_group = space_group(&run->inputs)};
     char *const files = kind >= 0 ? template_of(s, kind, &options.first) : NULL;
     options.files = files;
+    options.fast_along_x = is_smv(s, kind) || image_format(s) == IMAGE_CBF;
     if (is_smv(s, kind)) { /* 65535 counts stand for what is beyond */
         options.pedestal = s->adc;
         options.trusted[0] = -s->adc;

@@ -25,11 +25,12 @@ nb_status nb_expt_read(nb_context *ctx, const char *path, int i, nb_experiment *
     return refuse(ctx);
 }
 
-nb_status expt_write(nb_context *ctx, const nb_scene *scene, const char *path,
-                     const nb_expt_options *options)
+nb_status expt_write(nb_context *ctx, const char *path, const nb_scene *scene,
+                     struct exposure *exposure, const nb_expt_options *options)
 {
-    (void)scene;
     (void)path;
+    (void)scene;
+    (void)exposure;
     (void)options;
     return refuse(ctx);
 }

@@ -15,15 +15,12 @@
 #include "io/laboratory.h"
 #include "scene/linear.h"
 
-/* dxtbx refuses axes with a larger cosine */
-static const double square_within = 1e-9;
-
 /* What is written. */
 struct experiment {
     struct document d;
     const nb_scene *scene;
     const nb_expt_options *options;
-    struct laboratory laboratory;
+    struct exposure *exposure;
     char hall[GEMMI_NAME];
     int nimage, first;
     int is_sweep;
@@ -31,27 +28,15 @@ struct experiment {
 
 /* ---- models ---- */
 
-/* Returns the mean wavelength, of listed sources by their weights, A. */
-static double mean_wavelength(const nb_beam *beam)
-{
-    double sum = 0, weights = 0;
-
-    for (int i = 0; i < beam->nsource; i++) {
-        sum += beam->source[i].weight * beam->source[i].wavelength;
-        weights += beam->source[i].weight;
-    }
-    return weights > 0 ? sum / weights : beam->wavelength;
-}
-
 static void put_beam(struct experiment *e)
 {
-    const struct laboratory *l = &e->laboratory;
+    const struct laboratory *l = &e->exposure->laboratory;
     struct document *d = &e->d;
     cJSON *beam = document_object(d, document_array(d, d->root, "beam"), NULL);
 
     document_string(d, beam, "__id__", "monochromatic");
     document_reals(d, beam, "direction", l->source, 3);
-    document_real(d, beam, "wavelength", mean_wavelength(&e->scene->beam));
+    document_real(d, beam, "wavelength", e->exposure->wavelength);
     document_real(d, beam, "divergence", 0);
     document_real(d, beam, "sigma_divergence", 0);
     document_reals(d, beam, "polarization_normal", l->polarization_normal, 3);
@@ -62,14 +47,13 @@ static void put_beam(struct experiment *e)
 
 static void put_sensor(struct experiment *e, cJSON *to)
 {
-    const nb_detector *sensor = &e->scene->detector;
+    const int has_sensor = e->exposure->thickness > 0;
     struct document *d = &e->d;
-    const int has_sensor = sensor->thickness > 0 && isfinite(sensor->attenuation);
     cJSON *strategy;
 
-    document_real(d, to, "thickness", sensor->thickness / 1000);
+    document_real(d, to, "thickness", e->exposure->thickness);
     document_string(d, to, "material", "");
-    document_real(d, to, "mu", has_sensor ? 1000 / sensor->attenuation : 0);
+    document_real(d, to, "mu", e->exposure->attenuation);
     strategy = document_object(d, to, "px_mm_strategy");
     document_string(d, strategy, "type",
                     has_sensor ? "ParallaxCorrectionPxMmStrategy" : "SimplePxMmStrategy");
@@ -103,24 +87,14 @@ static void put_panel(struct experiment *e, cJSON *panels, int i,
     put_sensor(e, panel);
 }
 
-static nb_status put_detector(nb_context *ctx, struct experiment *e)
+static void put_detector(struct experiment *e)
 {
     struct document *d = &e->d;
     cJSON *detector = document_object(d, document_array(d, d->root, "detector"), NULL);
     cJSON *panels = document_array(d, detector, "panels");
 
-    for (int i = 0; i < e->laboratory.npanel; i++) {
-        struct laboratory_panel panel;
-
-        NB_TRY(laboratory_panel(ctx, e->scene, &e->laboratory, i, &panel));
-        if (!(fabs(linear_dot(panel.fast, panel.slow)) < square_within))
-            return fail(ctx, NB_ERR_UNSUPPORTED,
-                        "an .expt holds only detectors whose fast and slow axes are at "
-                        "right angles; here their cosine is %g",
-                        linear_dot(panel.fast, panel.slow));
-        put_panel(e, panels, i, &panel);
-    }
-    return NB_OK;
+    for (int i = 0; i < e->exposure->laboratory.npanel; i++)
+        put_panel(e, panels, i, e->exposure->panel + i);
 }
 
 static void put_goniometer(struct experiment *e)
@@ -131,16 +105,15 @@ static void put_goniometer(struct experiment *e)
 
     if (!e->is_sweep) return;
     goniometer = document_object(d, list, NULL);
-    document_reals(d, goniometer, "rotation_axis", e->laboratory.spindle, 3);
+    document_reals(d, goniometer, "rotation_axis", e->exposure->laboratory.spindle, 3);
     document_reals(d, goniometer, "fixed_rotation", identity, 9);
     document_reals(d, goniometer, "setting_rotation", identity, 9);
 }
 
 static void put_scan(struct experiment *e)
 {
-    const nb_scan *scan = &e->scene->scan;
     const double range[2] = {e->first, (double)e->first + e->nimage - 1};
-    const double oscillation[2] = {scan->phi0, scan->osc};
+    const double oscillation[2] = {e->exposure->phi, e->exposure->width};
     struct document *d = &e->d;
     cJSON *list = document_array(d, d->root, "scan"), *to, *exposures, *epochs;
 
@@ -152,7 +125,7 @@ static void put_scan(struct experiment *e)
     exposures = document_array(d, to, "exposure_time");
     epochs = document_array(d, to, "epochs");
     for (int i = 0; i < e->nimage; i++) {
-        document_real(d, exposures, NULL, e->scene->beam.exposure);
+        document_real(d, exposures, NULL, e->exposure->seconds);
         document_real(d, epochs, NULL, 0);
     }
     (void)document_object(d, to, "valid_image_ranges");
@@ -162,6 +135,7 @@ static void put_crystal(struct experiment *e)
 {
     static const char *const keys[] = {"real_space_a", "real_space_b", "real_space_c"};
     const nb_crystal *crystal = &e->scene->crystal;
+    const struct laboratory *l = &e->exposure->laboratory;
     struct document *d = &e->d;
     cJSON *to = document_object(d, document_array(d, d->root, "crystal"), NULL);
 
@@ -169,10 +143,9 @@ static void put_crystal(struct experiment *e)
     for (int i = 0; i < 3; i++) {
         double axis[3];
 
-        linear_copy(e->laboratory.real_axes[i], axis);
+        linear_copy(l->real_axes[i], axis);
         if (!e->is_sweep)
-            linear_rotate(e->laboratory.spindle, linear_radian(e->scene->scan.phi0), axis,
-                          axis);
+            linear_rotate(l->spindle, linear_radian(e->exposure->phi), axis, axis);
         document_reals(d, to, keys[i], axis, 3);
     }
     document_string(d, to, "space_group_hall_symbol", e->hall);
@@ -273,6 +246,27 @@ static void put_experiments(struct experiment *e)
 
 /* ---- the whole ---- */
 
+/* Turns everything about the beam until the fast axis of the first panel points along +x.
+ */
+static void turn_fast_along_x(struct exposure *exposure)
+{
+    static const double z[3] = {0, 0, 1};
+    struct laboratory *l = &exposure->laboratory;
+    const double angle = -atan2(exposure->panel[0].fast[1], exposure->panel[0].fast[0]);
+
+    if (angle == 0) return;
+    linear_rotate(z, angle, l->polarization_normal, l->polarization_normal);
+    linear_rotate(z, angle, l->spindle, l->spindle);
+    for (int i = 0; i < 3; i++) linear_rotate(z, angle, l->real_axes[i], l->real_axes[i]);
+    for (int i = 0; i < l->npanel; i++) {
+        struct laboratory_panel *panel = exposure->panel + i;
+
+        linear_rotate(z, angle, panel->fast, panel->fast);
+        linear_rotate(z, angle, panel->slow, panel->slow);
+        linear_rotate(z, angle, panel->origin, panel->origin);
+    }
+}
+
 static nb_status check(nb_context *ctx, const nb_scene *scene,
                        const nb_expt_options *options)
 {
@@ -283,10 +277,6 @@ static nb_status check(nb_context *ctx, const nb_scene *scene,
         return fail(ctx, NB_ERR_ARGUMENT,
                     "%d images from number %d on, expected 0 to %d of both",
                     options->images, options->first, MOST);
-    if (scene->detector.curved)
-        return fail(ctx, NB_ERR_UNSUPPORTED,
-                    "an .expt holds only flat detectors, not the curved one of "
-                    "-curved_det");
     if (scene->beam.unpolarised)
         log_line(ctx, NB_LOG_WARNING, "expt",
                  "DIALS always applies a polarization factor, which -nopolar leaves out; "
@@ -313,31 +303,29 @@ static nb_status find_group(nb_context *ctx, const char *name, char hall[GEMMI_N
     return NB_OK;
 }
 
-nb_status expt_write(nb_context *ctx, const nb_scene *scene, const char *path,
-                     const nb_expt_options *options)
+nb_status expt_write(nb_context *ctx, const char *path, const nb_scene *scene,
+                     struct exposure *exposure, const nb_expt_options *options)
 {
-    static const nb_expt_options defaults = {0};
-    struct experiment e = {.scene = scene, .options = options ? options : &defaults};
-    nb_status status;
+    struct experiment e = {.scene = scene, .exposure = exposure, .options = options};
 
-    NB_TRY(check(ctx, scene, e.options));
-    NB_TRY(find_group(ctx, e.options->space_group, e.hall));
-    NB_TRY(laboratory_of(ctx, scene, &e.laboratory));
-    e.nimage = e.options->images > 0 ? e.options->images : 1;
-    e.first = e.options->first > 0 ? e.options->first : 1;
-    e.is_sweep = scene->scan.osc != 0;
+    NB_TRY(check(ctx, scene, options));
+    NB_TRY(exposure_check_flat(ctx, exposure, "an .expt"));
+    NB_TRY(find_group(ctx, options->space_group, e.hall));
+    e.nimage = options->images > 0 ? options->images : 1;
+    e.first = options->first > 0 ? options->first : 1;
+    e.is_sweep = exposure->width != 0;
+    exposure_turn_forwards(exposure);
+    if (options->fast_along_x) turn_fast_along_x(exposure);
     e.d = document_begin();
     document_string(&e.d, e.d.root, "__id__", "ExperimentList");
     put_experiments(&e);
     put_imagesets(&e);
     put_beam(&e);
-    status = put_detector(ctx, &e);
+    put_detector(&e);
     put_goniometer(&e);
     put_scan(&e);
     put_crystal(&e);
     (void)document_array(&e.d, e.d.root, "profile");
     (void)document_array(&e.d, e.d.root, "scaling_model");
-    if (status == NB_OK) return document_write(ctx, &e.d, path, path);
-    cJSON_Delete(e.d.root);
-    return status;
+    return document_write(ctx, &e.d, path, path);
 }

@@ -8,6 +8,7 @@
 #include <nanobrag/experiment.h>
 
 #include "io/file.h"
+#include "io/images/exposure.h"
 
 struct models {
     unsigned found; /* NB_FOUND_... */
@@ -43,8 +44,9 @@ file_parser expt_parse;
 /* Parses n bytes of an XPARM.XDS; `to` is an nb_experiment. */
 file_parser xparm_parse;
 
-/* Writes a resolved scene as an .expt. */
-nb_status expt_write(nb_context *ctx, const nb_scene *scene, const char *path,
-                     const nb_expt_options *options);
+/* Writes a resolved scene, whose first image was taken with `exposure`, as an .expt. The
+ * exposure is turned where that is needed. */
+nb_status expt_write(nb_context *ctx, const char *path, const nb_scene *scene,
+                     struct exposure *exposure, const nb_expt_options *options);
 
 #endif

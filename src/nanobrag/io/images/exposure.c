@@ -10,8 +10,8 @@
 #include "base/context.h"
 #include "scene/linear.h"
 
-/* dxtbx refuses axes of pixels that are farther from right angles than this. */
-static const double skew_most = 1e-6;
+/* dxtbx refuses axes of pixels whose cosine is above 1e-7. */
+static const double skew_most = 1e-8;
 
 static int by_wavelength(const void *a, const void *b)
 {
