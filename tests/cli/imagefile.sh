@@ -8,7 +8,7 @@ names()
 {
     tr '\n' ' ' < listing
 }
-sweep="$scene -osc 1 -phisteps 2 -images 3 -seed 1"
+sweep="$scene -osc 1 -phisteps 2 -images 3 -seed 1 -notruth"
 
 # SMV is -noisefile, or without noise -intfile
 run $scene -seed 1 -imagefile a_1.img -noisefile b_1.img
@@ -105,6 +105,11 @@ for signal in INT TERM; do
     is "tells what is kept" \
         grep -q 'interrupted; [0-9]* of 100000 images are finished and kept, .*, x.nxs$' err
     is "no temporary file is left" test -z "$(find work -name '.*.tmp')"
+    if "$program" -version | grep -q cjson; then
+        done=$(sed -n 's/.*interrupted; \([0-9]*\) of.*/\1/p' err)
+        is "the experiment has its $done images" \
+            grep -q "image_range\":.*\[1, $done\]" work/x_truth.expt
+    fi
     is "the file is complete" test "$(head -c 4 work/x.nxs | tail -c 3)" = HDF
     if python3 -c 'import h5py' 2> none || /usr/bin/python3 -c 'import h5py' 2> none; then
         python=python3

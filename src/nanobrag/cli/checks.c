@@ -250,7 +250,7 @@ static void check_header(struct run *run)
     if (what)
         message_warning(run->messages,
                         "the SMV header cannot carry %s: other programs will read a wrong "
-                        "geometry from it; -json has the true one",
+                        "geometry from it; -truth has the true one for DIALS",
                         what);
     if (run->s->adc != floor(run->s->adc))
         message_warning(run->messages,
