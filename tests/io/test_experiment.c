@@ -377,6 +377,8 @@ static int wrong(void)
          NB_ERR_FORMAT, "\"oscillation\""},
         {"\"real_space_b\"", "\"real_b\"", NB_ERR_FORMAT, "\"real_space_b\""},
         {"[0, 40, 0]", "[60, 0, 0]", NB_ERR_FORMAT, "lie in a plane"},
+        {"[0, 40, 0]", "[0, 4e-320, 0]", NB_ERR_FORMAT, "axis b of the crystal"},
+        {"[0, 40, 0]", "[0, 1e200, 0]", NB_ERR_FORMAT, "axis b of the crystal"},
         {"\"mosaicity\": 0.05", "\"mosaicity\": \"low\"", NB_ERR_FORMAT, "\"mosaicity\""},
     };
     nb_experiment e;
@@ -501,7 +503,7 @@ static int xparm_wrong(void)
          NB_ERR_FORMAT, "at right angles"},
         {"       1.000000       0.000000       0.000000\n       0.000000       1.000000",
          "1 0 0\n 0.001 1", NB_ERR_FORMAT, "at right angles"},
-        {"      30.000000", "       0.000000", NB_ERR_FORMAT, "lie in a plane"},
+        {"      30.000000", "       0.000000", NB_ERR_FORMAT, "axis a of the crystal"},
     };
     nb_experiment e;
 

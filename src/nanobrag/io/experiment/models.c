@@ -11,6 +11,9 @@
 /* Cosine of the angle between the axes of a detector that counts as a right angle. */
 static const double square_within = 1e-6;
 
+/* Lengths of the axes of a crystal that make sense, A. */
+static const double shortest_axis = 1e-2, longest_axis = 1e6;
+
 static void apply(const double turn[3][3], const double v[3], double out[3])
 {
     const double x[3] = {v[0], v[1], v[2]};
@@ -90,14 +93,22 @@ static nb_status set_crystal(nb_context *ctx, const char *name, const struct mod
 
     if (m->found & NB_FOUND_MOSAIC) crystal->mosaic[0] = m->mosaic;
     if (!(m->found & NB_FOUND_CRYSTAL)) return NB_OK;
-    for (int i = 0; i < 3; i++) apply(turn, m->real_axes[i], real[i]);
+    for (int i = 0; i < 3; i++) {
+        const double length = linear_norm(m->real_axes[i]);
+
+        if (!(length >= shortest_axis && length <= longest_axis))
+            return fail(ctx, NB_ERR_FORMAT,
+                        "%s: the axis %c of the crystal has a length of %g A, expected %g "
+                        "to %g",
+                        name, 'a' + i, length, shortest_axis, longest_axis);
+        apply(turn, m->real_axes[i], real[i]);
+    }
     linear_cross(real[1], real[2], star);
     volume = linear_dot(real[0], star);
     if (!(fabs(volume)
           > 1e-6 * linear_norm(real[0]) * linear_norm(real[1]) * linear_norm(real[2])))
         return fail(ctx, NB_ERR_FORMAT,
-                    "%s: the axes a, b and c of the crystal lie in a plane or have no "
-                    "length; correct them",
+                    "%s: the axes a, b and c of the crystal lie in a plane; correct them",
                     name);
     for (int i = 0; i < 3; i++) {
         linear_cross(real[(i + 1) % 3], real[(i + 2) % 3], star);
