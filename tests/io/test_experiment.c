@@ -195,15 +195,15 @@ static int groups(void)
         "{\"children\": [{\"panel\": 1}]},\n"
         "{\"fast_axis\": [0, 1, 0], \"slow_axis\": [-2, 0, 0], \"origin\": [10, 20, 30],\n"
         "\"children\": [{\"panel\": 7}, {\"panel\": 0}]}]}}],\n";
-    /* turns the outer group makes about x, the inner one about z, by the angles of the
-     * cosines above */
+    /* The outer group is turned about x, the inner one about z. */
     const double outer = atan2(0.6, 0.8) / PROBE_RADIAN, inner = 90;
     double fast[3], slow[3], origin[3];
     nb_experiment e;
-    nb_detector *d = &e.scene.detector;
+    const nb_detector *d;
 
     if (!has("cjson")) return tap_skip("this build has no cJSON");
     e = read_with("}]}],\n", hierarchy);
+    d = &e.scene.detector;
     probe_turn(z, inner, x, fast);
     probe_turn(x, outer, fast, fast);
     probe_turn(z, inner, VECTOR(0, -1, 0), slow);
@@ -310,84 +310,83 @@ static int varying(void)
 
 /* ---- what is refused ---- */
 
+static const struct {
+    const char *old, *changed;
+    nb_status status;
+    const char *part;
+} wrongs[] = {
+    {"\"ExperimentList\"", "\"DataBlock\"", NB_ERR_FORMAT, "ExperimentList"},
+    {"\"scaling_model\": []}", "\"scaling_model\": [}", NB_ERR_FORMAT, "line 20: not JSON"},
+    {"{\"__id__\"", "[\"__id__\"", NB_ERR_FORMAT, "not JSON"},
+    {"\"experiment\"", "\"experiments\"", NB_ERR_FORMAT, "no experiment"},
+    {"\"beam\": 0", "\"beam\": 1", NB_ERR_FORMAT, "names a beam"},
+    {"\"beam\": 0", "\"beam\": -1", NB_ERR_FORMAT, "names a beam"},
+    {"\"beam\": 0", "\"beam\": 0.5", NB_ERR_FORMAT, "names a beam"},
+    {"\"beam\": 0", "\"beam\": NaN, \"crystal\": \"c.json\"", NB_ERR_UNSUPPORTED,
+     "another file"},
+    {"\"beam\": [{", "\"beam\": [7, {", NB_ERR_FORMAT, "no object"},
+    {"[0, 0, 2]", "[0, 0]", NB_ERR_FORMAT, "\"direction\""},
+    {"[0, 0, 2]", "[0, 0, NaN]", NB_ERR_FORMAT, "three finite numbers"},
+    {"[0, 0, 2]", "[0, 0, 0]", NB_ERR_FORMAT, "the beam is"},
+    {"[0, 0, 2]", "[0, 0, 1e999]", NB_ERR_FORMAT, "\"direction\""},
+    {"[0, 0, 2]", "[0, 1, 0]", NB_ERR_FORMAT, "electric field"},
+    {"0.98", "0", NB_ERR_FORMAT, "\"wavelength\""},
+    {"0.98", "\"one\"", NB_ERR_FORMAT, "a finite number"},
+    {"0.95", "1.5", NB_ERR_FORMAT, "\"polarization_fraction\""},
+    {"\"fast_axis\": [1, 0, 0]", "\"fast_axis\": [0, 0, 0]", NB_ERR_FORMAT,
+     "\"fast_axis\""},
+    {"\"slow_axis\": [0, -1, 0]", "\"slow_axis\": [0.1, -1, 0]", NB_ERR_FORMAT,
+     "right angles"},
+    {"[-11, 8, -70]", "[-11, 8, 0]", NB_ERR_FORMAT, "in the plane of the panel"},
+    {"[-11, 8, -70]", "[-11, 8, \"far\"]", NB_ERR_FORMAT, "\"origin\""},
+    {"[60, 50]", "[60.5, 50]", NB_ERR_FORMAT, "\"image_size\""},
+    {"[60, 50]", "[0, 50]", NB_ERR_FORMAT, "\"image_size\""},
+    {"[60, 50]", "[6e9, 50]", NB_ERR_FORMAT, "\"image_size\""},
+    {"[0.5, 0.5]", "[0.5, 0.6]", NB_ERR_UNSUPPORTED, "square"},
+    {"[0.5, 0.5]", "[0, 0]", NB_ERR_FORMAT, "\"pixel_size\""},
+    {"\"panels\": [{", "\"panels\": [{}, {", NB_ERR_UNSUPPORTED, "2 panels"},
+    {"\"panels\"", "\"planes\"", NB_ERR_FORMAT, "\"panels\""},
+    {"Strategy\"}}]}", "Strategy\"}}], \"hierarchy\": {\"children\": [{\"panel\": 3}]}}",
+     NB_ERR_FORMAT, "panel 0 is in no group"},
+    {"Strategy\"}}]}",
+     "Strategy\"}}], \"hierarchy\": {\"fast_axis\": [1, 2], \"children\": []}}",
+     NB_ERR_FORMAT, "group of panels"},
+    {"\"rotation_axis\": [1, 0, 0]", "\"rotation_axis\": [0, 0, 0]", NB_ERR_FORMAT,
+     "axis of rotation"},
+    {"\"fixed_rotation\": [1,", "\"fixed_rotation\": [-1,", NB_ERR_FORMAT,
+     "a rotation matrix"},
+    {"\"setting_rotation\": [1,", "\"setting_rotation\": [", NB_ERR_FORMAT,
+     "\"setting_rotation\""},
+    {"\"rotation_axis\"", "\"axes\": [], \"rotation_axis\"", NB_ERR_FORMAT, "\"axes\""},
+    {"\"rotation_axis\"", "\"axes\": [[1, 0, 0]], \"rotation_axis\"", NB_ERR_FORMAT,
+     "\"angles\""},
+    {"\"rotation_axis\"",
+     "\"axes\": [[1, 0, 0]], \"angles\": [1], \"scan_axis\": 1, \"rotation_axis\"",
+     NB_ERR_FORMAT, "\"scan_axis\""},
+    {"\"rotation_axis\"",
+     "\"axes\": [[0, 0, 0]], \"angles\": [1], \"scan_axis\": 0, \"rotation_axis\"",
+     NB_ERR_FORMAT, "\"axes\""},
+    {"[11, 40]", "[11, 10]", NB_ERR_FORMAT, "\"image_range\""},
+    {"[11, 40]", "[11, 1e12]", NB_ERR_FORMAT, "\"image_range\""},
+    {"[12.5, 0.25]", "[12.5]", NB_ERR_FORMAT, "\"oscillation\""},
+    {"\"oscillation\": [12.5, 0.25]", "\"properties\": {\"oscillation\": [1, \"x\"]}",
+     NB_ERR_FORMAT, "\"oscillation\""},
+    {"\"real_space_b\"", "\"real_b\"", NB_ERR_FORMAT, "\"real_space_b\""},
+    {"[0, 40, 0]", "[60, 0, 0]", NB_ERR_FORMAT, "lie in a plane"},
+    {"[0, 40, 0]", "[0, 4e-320, 0]", NB_ERR_FORMAT, "axis b of the crystal"},
+    {"[0, 40, 0]", "[0, 1e200, 0]", NB_ERR_FORMAT, "axis b of the crystal"},
+    {"\"mosaicity\": 0.05", "\"mosaicity\": \"low\"", NB_ERR_FORMAT, "\"mosaicity\""},
+};
+
 static int wrong(void)
 {
-    static const struct {
-        const char *old, *changed;
-        nb_status status;
-        const char *part;
-    } rows[] = {
-        {"\"ExperimentList\"", "\"DataBlock\"", NB_ERR_FORMAT, "ExperimentList"},
-        {"\"scaling_model\": []}", "\"scaling_model\": [}", NB_ERR_FORMAT,
-         "line 20: not JSON"},
-        {"{\"__id__\"", "[\"__id__\"", NB_ERR_FORMAT, "not JSON"},
-        {"\"experiment\"", "\"experiments\"", NB_ERR_FORMAT, "no experiment"},
-        {"\"beam\": 0", "\"beam\": 1", NB_ERR_FORMAT, "names a beam"},
-        {"\"beam\": 0", "\"beam\": -1", NB_ERR_FORMAT, "names a beam"},
-        {"\"beam\": 0", "\"beam\": 0.5", NB_ERR_FORMAT, "names a beam"},
-        {"\"beam\": 0", "\"beam\": NaN, \"crystal\": \"c.json\"", NB_ERR_UNSUPPORTED,
-         "another file"},
-        {"\"beam\": [{", "\"beam\": [7, {", NB_ERR_FORMAT, "no object"},
-        {"[0, 0, 2]", "[0, 0]", NB_ERR_FORMAT, "\"direction\""},
-        {"[0, 0, 2]", "[0, 0, NaN]", NB_ERR_FORMAT, "three finite numbers"},
-        {"[0, 0, 2]", "[0, 0, 0]", NB_ERR_FORMAT, "the beam is"},
-        {"[0, 0, 2]", "[0, 0, 1e999]", NB_ERR_FORMAT, "\"direction\""},
-        {"[0, 0, 2]", "[0, 1, 0]", NB_ERR_FORMAT, "electric field"},
-        {"0.98", "0", NB_ERR_FORMAT, "\"wavelength\""},
-        {"0.98", "\"one\"", NB_ERR_FORMAT, "a finite number"},
-        {"0.95", "1.5", NB_ERR_FORMAT, "\"polarization_fraction\""},
-        {"\"fast_axis\": [1, 0, 0]", "\"fast_axis\": [0, 0, 0]", NB_ERR_FORMAT,
-         "\"fast_axis\""},
-        {"\"slow_axis\": [0, -1, 0]", "\"slow_axis\": [0.1, -1, 0]", NB_ERR_FORMAT,
-         "right angles"},
-        {"[-11, 8, -70]", "[-11, 8, 0]", NB_ERR_FORMAT, "in the plane of the panel"},
-        {"[-11, 8, -70]", "[-11, 8, \"far\"]", NB_ERR_FORMAT, "\"origin\""},
-        {"[60, 50]", "[60.5, 50]", NB_ERR_FORMAT, "\"image_size\""},
-        {"[60, 50]", "[0, 50]", NB_ERR_FORMAT, "\"image_size\""},
-        {"[60, 50]", "[6e9, 50]", NB_ERR_FORMAT, "\"image_size\""},
-        {"[0.5, 0.5]", "[0.5, 0.6]", NB_ERR_UNSUPPORTED, "square"},
-        {"[0.5, 0.5]", "[0, 0]", NB_ERR_FORMAT, "\"pixel_size\""},
-        {"\"panels\": [{", "\"panels\": [{}, {", NB_ERR_UNSUPPORTED, "2 panels"},
-        {"\"panels\"", "\"planes\"", NB_ERR_FORMAT, "\"panels\""},
-        {"Strategy\"}}]}",
-         "Strategy\"}}], \"hierarchy\": {\"children\": [{\"panel\": 3}]}}", NB_ERR_FORMAT,
-         "panel 0 is in no group"},
-        {"Strategy\"}}]}",
-         "Strategy\"}}], \"hierarchy\": {\"fast_axis\": [1, 2], \"children\": []}}",
-         NB_ERR_FORMAT, "group of panels"},
-        {"\"rotation_axis\": [1, 0, 0]", "\"rotation_axis\": [0, 0, 0]", NB_ERR_FORMAT,
-         "axis of rotation"},
-        {"\"fixed_rotation\": [1,", "\"fixed_rotation\": [-1,", NB_ERR_FORMAT,
-         "a rotation matrix"},
-        {"\"setting_rotation\": [1,", "\"setting_rotation\": [", NB_ERR_FORMAT,
-         "\"setting_rotation\""},
-        {"\"rotation_axis\"", "\"axes\": [], \"rotation_axis\"", NB_ERR_FORMAT, "\"axes\""},
-        {"\"rotation_axis\"", "\"axes\": [[1, 0, 0]], \"rotation_axis\"", NB_ERR_FORMAT,
-         "\"angles\""},
-        {"\"rotation_axis\"",
-         "\"axes\": [[1, 0, 0]], \"angles\": [1], \"scan_axis\": 1, \"rotation_axis\"",
-         NB_ERR_FORMAT, "\"scan_axis\""},
-        {"\"rotation_axis\"",
-         "\"axes\": [[0, 0, 0]], \"angles\": [1], \"scan_axis\": 0, \"rotation_axis\"",
-         NB_ERR_FORMAT, "\"axes\""},
-        {"[11, 40]", "[11, 10]", NB_ERR_FORMAT, "\"image_range\""},
-        {"[11, 40]", "[11, 1e12]", NB_ERR_FORMAT, "\"image_range\""},
-        {"[12.5, 0.25]", "[12.5]", NB_ERR_FORMAT, "\"oscillation\""},
-        {"\"oscillation\": [12.5, 0.25]", "\"properties\": {\"oscillation\": [1, \"x\"]}",
-         NB_ERR_FORMAT, "\"oscillation\""},
-        {"\"real_space_b\"", "\"real_b\"", NB_ERR_FORMAT, "\"real_space_b\""},
-        {"[0, 40, 0]", "[60, 0, 0]", NB_ERR_FORMAT, "lie in a plane"},
-        {"[0, 40, 0]", "[0, 4e-320, 0]", NB_ERR_FORMAT, "axis b of the crystal"},
-        {"[0, 40, 0]", "[0, 1e200, 0]", NB_ERR_FORMAT, "axis b of the crystal"},
-        {"\"mosaicity\": 0.05", "\"mosaicity\": \"low\"", NB_ERR_FORMAT, "\"mosaicity\""},
-    };
     nb_experiment e;
 
     if (!has("cjson")) return tap_skip("this build has no cJSON");
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        char *text = text_with(expt_text, rows[i].old, rows[i].changed);
+    for (size_t i = 0; i < COUNT(wrongs); i++) {
+        char *text = text_with(expt_text, wrongs[i].old, wrongs[i].changed);
 
-        check_refused(parse(text, 0, &e), rows[i].status, rows[i].part, "input");
+        check_refused(parse(text, 0, &e), wrongs[i].status, wrongs[i].part, "input");
         tap_check(e.found == 0, "and nothing is found");
         free(text);
     }
@@ -398,18 +397,23 @@ static int wrong(void)
 static int deep(void)
 {
     enum { GROUPS = 60, NESTED = 5000 };
+    static const char begin[] = "Strategy\"}}], \"hierarchy\": ",
+                      group[] = "{\"children\": [";
     char *nested = malloc(NESTED + 1), *text;
-    char hierarchy[64 * GROUPS + 64] = "Strategy\"}}], \"hierarchy\": ";
+    char hierarchy[64 * GROUPS + 64];
+    size_t n = sizeof begin - 1;
     nb_experiment e;
 
     if (!has("cjson")) {
         free(nested);
         return tap_skip("this build has no cJSON");
     }
-    for (int i = 0; i < GROUPS; i++) strcat(hierarchy, "{\"children\": [");
-    strcat(hierarchy, "{\"panel\": 0}");
-    for (int i = 0; i < GROUPS; i++) strcat(hierarchy, "]}");
-    strcat(hierarchy, "}");
+    memcpy(hierarchy, begin, n);
+    for (int i = 0; i < GROUPS; i++, n += sizeof group - 1)
+        memcpy(hierarchy + n, group, sizeof group);
+    n += (size_t)snprintf(hierarchy + n, 32, "{\"panel\": 0}");
+    for (int i = 0; i < GROUPS; i++, n += 2) memcpy(hierarchy + n, "]}", 3);
+    memcpy(hierarchy + n, "}", 2);
     text = text_with(expt_text, "Strategy\"}}]}", hierarchy);
     check_refused(parse(text, 0, &e), NB_ERR_FORMAT, "nested", "input");
     free(text);

@@ -177,7 +177,8 @@ int truth_default(struct run *run)
     if (!run->truth_name) return message_failure(run->messages, "out of memory");
     memcpy(run->truth_name, name, n);
     /* a name of digits alone leaves no stem */
-    strcpy(run->truth_name + n, end > base ? ending : ending + 1);
+    const size_t without = end > base ? 0 : 1;
+    memcpy(run->truth_name + n, ending + without, sizeof ending - without);
     s->truth = run->truth_name;
     return 0;
 }

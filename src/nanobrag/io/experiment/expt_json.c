@@ -27,7 +27,7 @@ static size_t unknown_number(const char *at, size_t n)
 /* Copies JSON, with null for those words outside strings. *length is that of the copy. */
 static char *without_unknown(const char *bytes, size_t n, size_t *length)
 {
-    char *copy = malloc(n + n / 3 + 8), *to = copy;
+    char *copy = calloc(n + n / 3 + 8, 1), *to = copy;
     int in_string = 0;
 
     for (size_t i = 0; copy && i < n; i++) {
