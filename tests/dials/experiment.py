@@ -6,10 +6,8 @@ What is expected is worked out here from -json, or by dxtbx itself.
 
 SPDX-License-Identifier: MIT
 """
-import json
 import math
 import os
-import subprocess
 import sys
 
 import numpy as np
@@ -20,51 +18,14 @@ from dxtbx.model.experiment_list import ExperimentListFactory
 from dxtbx.serialize import xds
 from scitbx.array_family import flex
 
+from measured import Worst, check, described, failures, run
+
 CRYSTAL = ("-cell 50 60 70 80 95 100 -misset 10 20 30 -default_F 40 -N 5 -gauss_xtal "
            "-fluence 1e28 -oversample 1 -lambda 1.03").split()
 DETECTOR = "-detpixels_f 61 -detpixels_s 53 -pixel 1.7 -distance 83".split()
 SWEEP = "-osc 0.7 -phi 13 -phisteps 2 -images 3".split()
 BACKWARDS = "-osc -0.7 -phi 13 -phisteps 2 -images 3".split()
 STILL = "-osc 0 -phi 13".split()
-failures = 0
-
-
-def check(good, text):
-    global failures
-    failures += not good
-    print("%s %s" % ("ok    " if good else "not ok", text))
-
-
-class Worst:
-    """the largest deviation of a quantity over many runs, and where it was met"""
-
-    def __init__(self, name, allowed):
-        self.name, self.allowed = name, allowed
-        self.off, self.where, self.count = 0.0, "exact", 0
-
-    def see(self, where, measured, expected):
-        off = float(np.max(np.abs(np.subtract(measured, expected))))
-        self.count += 1
-        if not off <= self.off:
-            self.off, self.where = off, where
-
-    def report(self):
-        check(self.count > 0 and self.off <= self.allowed,
-              "%s: %d compared, off by at most %.2g (%s), allowed %g"
-              % (self.name, self.count, self.off, self.where, self.allowed))
-
-
-def run(program, *options):
-    done = subprocess.run([program, *options, "-quiet"], text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    if done.returncode:
-        raise SystemExit("not ok %s: %s" % (" ".join(done.args), done.stderr))
-
-
-def described(program, *options):
-    run(program, *options, "-json", "run.json")
-    with open("run.json") as file:
-        return json.load(file)
 
 
 def load(name):
@@ -118,7 +79,7 @@ def check_written(program):
         for name, options in {**SCENES, "off axis": off_axis}.items():
             for scan in (SWEEP, BACKWARDS, STILL):
                 where = "-%s, %s, %s" % (convention, name, " ".join(scan))
-                truth = described(program, *CRYSTAL, *DETECTOR, *scan, "-" + convention,
+                truth = described(program, "run.json", *CRYSTAL, *DETECTOR, *scan, "-" + convention,
                                   *options, "-truth", "truth.expt")
                 compare(where, truth, load("truth.expt"), scan is not STILL,
                         detector, beam, axis, crystal)
@@ -250,7 +211,7 @@ def check_read(program):
             name, where = "in.expt", "goniometer %d, crystal %d" % (i, k)
             save(name, beam=beam_model, detector=panels, goniometer=goniometer, scan=scan,
                  crystal=sample)
-            found = described(program, "-expt", name, "-default_F", "40", "-N", "5",
+            found = described(program, "run.json", "-expt", name, "-default_F", "40", "-N", "5",
                               "-gauss_xtal", "-oversample", "1", "-phisteps", "1")
             stated = found["detector"]
             detector.see(where, [stated[key] for key in
@@ -303,7 +264,7 @@ def check_xds(program):
     rest = ("-default_F 40 -N 5 -gauss_xtal -fluence 1e28 -oversample 1 -phisteps 2 "
             "-polar 0 -nopolar").split()
     for name in ("plain", "tilted", "beam"):
-        truth = described(program, *CRYSTAL, *DETECTOR, *SWEEP, "-nopolar", *SCENES[name],
+        truth = described(program, "run.json", *CRYSTAL, *DETECTOR, *SWEEP, "-nopolar", *SCENES[name],
                           "-doublefile", "one_001.bin", "-intfile", "one_001.img", "-truth",
                           "truth.expt")
         one = ExperimentListFactory.from_json_file("truth.expt")[0]
@@ -312,7 +273,7 @@ def check_xds(program):
         text = xds.to_xds(one.imageset).xparm_xds(*one.crystal.get_real_space_vectors(), 1)
         with open("XPARM.XDS", "w") as file:
             file.write(text)
-        found = described(program, "-xparm", "XPARM.XDS", *rest, "-doublefile", "two.bin")
+        found = described(program, "run.json", "-xparm", "XPARM.XDS", *rest, "-doublefile", "two.bin")
         for key in ("distance_mm", "close_distance_mm", "direct_beam_mm",
                     "nearest_point_mm"):
             place.see("%s, %s" % (name, key), found["detector"][key],
@@ -330,8 +291,7 @@ def main():
     check_read(program)
     check_round_trip(program)
     check_xds(program)
-    print("%d failed" % failures)
-    return 1 if failures else 0
+    return failures()
 
 
 if __name__ == "__main__":

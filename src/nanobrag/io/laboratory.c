@@ -14,49 +14,28 @@
 static const double from_x[3][3] = {{0, 0, 1}, {0, 1, 0}, {-1, 0, 0}};
 static const double from_z[3][3] = {{-1, 0, 0}, {0, 1, 0}, {0, 0, -1}};
 
-static void apply(const double turn[3][3], const double v[3], double out[3])
-{
-    const double x[3] = {v[0], v[1], v[2]};
-
-    for (int i = 0; i < 3; i++) out[i] = linear_dot(turn[i], x);
-}
-
-/* Computes the turn that takes the beam, a unit vector, to 0 0 -1. Of the two rows above it
+/* Computes the turn that takes the beam, a unit vector, to 0 0 -1. Of the two above it
  * begins with that of the convention, whose own beam is thus turned without rounding. */
 static void turn_beam(int convention, const double beam[3], double turn[3][3])
 {
+    static const double forward[3] = {0, 0, -1};
     const int along_x =
         convention == NB_MOSFLM || convention == NB_DENZO || convention == NB_CUSTOM;
-    double b[3], axis[3];
+    double b[3];
 
     memcpy(turn, along_x ? from_x : from_z, sizeof from_x);
-    apply((const double(*)[3])turn, beam, b);
-    linear_cross(b, (const double[3]){0, 0, -1}, axis);
-    if (linear_norm(axis) > 0) {
-        const double angle = atan2(linear_norm(axis), -b[2]);
-
-        linear_unit(axis, axis);
-        for (int j = 0; j < 3; j++) { /* a column is where one axis goes */
-            double column[3] = {turn[0][j], turn[1][j], turn[2][j]};
-
-            linear_rotate(axis, angle, column, column);
-            for (int i = 0; i < 3; i++) turn[i][j] = column[i];
-        }
-    } else if (b[2] > 0) /* half a turn about y */
-        for (int j = 0; j < 3; j++) {
-            turn[0][j] = -turn[0][j];
-            turn[2][j] = -turn[2][j];
-        }
+    linear_apply((const double(*)[3])turn, beam, b);
+    linear_rotate_to_z(b, forward, turn);
 }
 
 void laboratory_turn(const struct laboratory *laboratory, const double v[3], double out[3])
 {
-    apply((const double(*)[3])laboratory->turn, v, out);
+    linear_apply((const double(*)[3])laboratory->turn, v, out);
 }
 
 void laboratory_nexus(const double v[3], double out[3])
 {
-    apply(from_z, v, out);
+    linear_apply(from_z, v, out);
 }
 
 nb_status laboratory_of(nb_context *ctx, const nb_scene *scene, struct laboratory *out)

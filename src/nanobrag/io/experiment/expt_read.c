@@ -87,24 +87,6 @@ struct goniometer {
     double axis[3], fixed[3][3], setting[3][3];
 };
 
-static void multiply(const double a[3][3], const double v[3], double out[3])
-{
-    const double x[3] = {v[0], v[1], v[2]};
-
-    for (int i = 0; i < 3; i++) out[i] = linear_dot(a[i], x);
-}
-
-/* Puts a rotation about an axis, degree, before the matrix: R a. */
-static void turn_columns(const double axis[3], double degree, double a[3][3])
-{
-    for (int k = 0; k < 3; k++) {
-        double column[3] = {a[0][k], a[1][k], a[2][k]};
-
-        linear_rotate(axis, linear_radian(degree), column, column);
-        for (int i = 0; i < 3; i++) a[i][k] = column[i];
-    }
-}
-
 static nb_status read_axis(const struct expt *e, const cJSON *axes, int i, double out[3])
 {
     NB_TRY(expt_numbers(e, cJSON_GetArrayItem(axes, i), "goniometer", "axes", out, 3, 3));
@@ -132,9 +114,9 @@ static nb_status read_axes(const struct expt *e, const cJSON *from, struct gonio
     for (int i = 0; i < n; i++) {
         NB_TRY(read_axis(e, axes, i, axis));
         if (i < (int)scan_axis)
-            turn_columns(axis, angle[i], g->fixed);
+            linear_rotate_columns(axis, linear_radian(angle[i]), g->fixed);
         else if (i > (int)scan_axis)
-            turn_columns(axis, angle[i], g->setting);
+            linear_rotate_columns(axis, linear_radian(angle[i]), g->setting);
         else
             linear_copy(axis, g->axis);
     }
@@ -172,10 +154,10 @@ static nb_status read_goniometer(const struct expt *e, const cJSON *from,
 /* S R(phi, axis) F A = R(phi, S axis) S F A */
 static void use_goniometer(const struct goniometer *g, struct models *m)
 {
-    multiply(g->setting, g->axis, m->axis);
+    linear_apply(g->setting, g->axis, m->axis);
     for (int i = 0; i < 3; i++) {
-        multiply(g->fixed, m->real_axes[i], m->real_axes[i]);
-        multiply(g->setting, m->real_axes[i], m->real_axes[i]);
+        linear_apply(g->fixed, m->real_axes[i], m->real_axes[i]);
+        linear_apply(g->setting, m->real_axes[i], m->real_axes[i]);
     }
     m->found |= NB_FOUND_AXIS;
 }

@@ -14,13 +14,6 @@ static const double square_within = 1e-6;
 /* Lengths of the axes of a crystal that make sense, A. */
 static const double shortest_axis = 1e-2, longest_axis = 1e6;
 
-static void apply(const double turn[3][3], const double v[3], double out[3])
-{
-    const double x[3] = {v[0], v[1], v[2]};
-
-    for (int i = 0; i < 3; i++) out[i] = linear_dot(turn[i], x);
-}
-
 /* Turns a vector and makes its length 1. Returns NB_ERR_FORMAT if it has none. */
 static nb_status direction(nb_context *ctx, const char *name, const char *what,
                            const double turn[3][3], const double v[3], double out[3])
@@ -30,7 +23,7 @@ static nb_status direction(nb_context *ctx, const char *name, const char *what,
                     "%s: the %s is %g %g %g, expected a vector with a direction", name,
                     what, v[0], v[1], v[2]);
     linear_unit(v, out);
-    apply(turn, out, out);
+    linear_apply(turn, out, out);
     return NB_OK;
 }
 
@@ -65,7 +58,7 @@ static nb_status set_detector(nb_context *ctx, const char *name, const struct mo
                     name, linear_dot(fast, slow));
     linear_cross(fast, slow, normal);
     linear_unit(normal, normal);
-    apply(turn, m->origin, origin);
+    linear_apply(turn, m->origin, origin);
     if (linear_dot(origin, normal) < 0) linear_scale(-1, normal, normal);
     d->pixel = m->pixel;
     d->nfast = m->nfast;
@@ -101,7 +94,7 @@ static nb_status set_crystal(nb_context *ctx, const char *name, const struct mod
                         "%s: the axis %c of the crystal has a length of %g A, expected %g "
                         "to %g",
                         name, 'a' + i, length, shortest_axis, longest_axis);
-        apply(turn, m->real_axes[i], real[i]);
+        linear_apply(turn, m->real_axes[i], real[i]);
     }
     linear_cross(real[1], real[2], star);
     volume = linear_dot(real[0], star);

@@ -130,43 +130,25 @@ static nb_status place_detector(nb_context *ctx, const char *name, const struct 
     return NB_OK;
 }
 
-/* Rows of the smallest turn that takes the beam to +z; of a beam along -z, half a turn
- * about y. */
-static void turn_beam(const double beam[3], double turn[3][3])
-{
-    static const double z[3] = {0, 0, 1}, y[3] = {0, 1, 0};
-    double b[3], axis[3], angle = 0;
-
-    linear_unit(beam, b);
-    linear_cross(b, z, axis);
-    if (linear_norm(axis) > 0 || b[2] < 0) angle = atan2(linear_norm(axis), b[2]);
-    if (linear_norm(axis) == 0) linear_copy(y, axis);
-    linear_unit(axis, axis);
-    for (int k = 0; k < 3; k++) {
-        double column[3] = {k == 0, k == 1, k == 2};
-
-        if (angle != 0) linear_rotate(axis, angle, column, column);
-        for (int i = 0; i < 3; i++) turn[i][k] = column[i];
-    }
-}
-
 static nb_status to_experiment(nb_context *ctx, const char *name, const struct xparm *x,
                                nb_experiment *out)
 {
+    static const double forward[3] = {0, 0, 1};
     struct models m = {.found = NB_FOUND_BEAM | NB_FOUND_DETECTOR | NB_FOUND_AXIS
                                 | NB_FOUND_SCAN | NB_FOUND_CRYSTAL,
                        .wavelength = x->beam[0],
                        .phi0 = x->start[1],
                        .osc = x->start[2]};
     char symbol[GEMMI_NAME], hall[GEMMI_NAME], number[16];
-    double turn[3][3];
+    double turn[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, beam[3];
     nb_status status;
 
     linear_copy(x->beam + 1, m.beam);
     linear_copy(x->start + 3, m.axis);
     memcpy(m.real_axes, x->axes, sizeof m.real_axes);
     NB_TRY(place_detector(ctx, name, x, &m));
-    turn_beam(m.beam, turn);
+    linear_unit(m.beam, beam);
+    linear_rotate_to_z(beam, forward, turn);
     NB_TRY(models_to_scene(ctx, name, &m, (const double(*)[3])turn, NB_XDS, out));
     out->count = out->images = 1;
     if (x->cell[0] >= 1 && x->cell[0] < 1e5) {
