@@ -38,7 +38,7 @@ static void fill(int32_t *counts)
     for (int s = 0; s < NSLOW; s++)
         for (int f = 0; f < NFAST; f++) {
             const uint64_t at = (uint64_t)s * NFAST + (uint64_t)f;
-            const double y = (s - NSLOW / 2) / 8192.0, x = (f - NFAST / 2) / 512.0;
+            const double y = s / (NSLOW / 2.0) - 1, x = f / (NFAST / 2.0) - 1;
             const int spot = s % 61 < 3 && f % 53 < 3;
             const double mean = 2 + 28 * exp(-2 * (x * x + y * y)) + (spot ? 300 : 0);
 

@@ -367,17 +367,18 @@ static nb_status read_mtz(void)
     return status;
 }
 
-/* ---- experiments; without cJSON there is nothing to refuse but in XPARM.XDS ---- */
-static int reads_experiments(void)
-{
-    return strstr(nb_features(), "cjson") != NULL;
-}
+/* ---- formats and experiments ---- */
 
+/* Returns NB_OK for a scene that no format can state, and without HDF5 or cJSON. */
+static nb_status if_stated(nb_status status)
+{
+    return status == NB_ERR_UNSUPPORTED ? NB_OK : status;
+}
 static nb_status read_expt(void)
 {
     nb_experiment e;
 
-    return reads_experiments() ? nb_expt_read(own, in_folder("a.expt"), 0, &e) : NB_OK;
+    return if_stated(nb_expt_read(own, in_folder("a.expt"), 0, &e));
 }
 static nb_status read_xparm(void)
 {
@@ -385,17 +386,32 @@ static nb_status read_xparm(void)
 
     return nb_xparm_read(own, in_folder("XPARM.XDS"), &e);
 }
-/* A detector that is curved or oblique is not supported. */
 static nb_status write_expt(void)
 {
     const nb_expt_options options = {.images = 3,
                                      .files = "a_##.img",
                                      .space_group = "P 1 21 1"};
-    nb_status status = NB_OK;
 
-    if (reads_experiments())
-        status = nb_expt_write(sim, NULL, in_folder("w.expt"), &options);
-    return status == NB_ERR_UNSUPPORTED ? NB_OK : status;
+    return if_stated(nb_expt_write(sim, NULL, in_folder("w.expt"), &options));
+}
+static nb_status write_nxmx(void)
+{
+    const nb_nxmx_options how = {.type = NB_UINT, .bits = 16};
+    nb_nxmx *made = NULL;
+    nb_status status = nb_nxmx_create(sim, in_folder("a.nxs"), &how, &made);
+
+    if (status == NB_OK) status = nb_nxmx_append(made, NULL, &counts);
+    if (status == NB_OK) return nb_nxmx_close(made);
+    nb_nxmx_free(made);
+    return if_stated(status);
+}
+static nb_status check_cbf(void)
+{
+    return if_stated(nb_cbf_check(sim, NULL));
+}
+static nb_status write_cbf(void)
+{
+    return if_stated(nb_cbf_write(sim, NULL, in_folder("a_1.cbf"), 0, &counts));
 }
 
 /* attack/covered.sh compares the names with the headers. */
@@ -428,6 +444,11 @@ static const struct call {
              {"nb_fit_read", attacked_fit_filed, 0},
              {"nb_fisher", attacked_fit_expected, 0},
              {"nb_digitize", digitize, 1},
+             {"nb_nxmx_create", write_nxmx, 1},
+             {"nb_nxmx_append", write_nxmx, 1},
+             {"nb_nxmx_close", write_nxmx, 1},
+             {"nb_cbf_check", check_cbf, 1},
+             {"nb_cbf_write", write_cbf, 1},
              {"nb_statistics_get", statistics, 1},
              {"nb_describe", described, 1},
              {"nb_trace_pixel", traced, 1},

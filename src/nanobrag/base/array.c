@@ -109,10 +109,13 @@ nb_status array_check_on_device(nb_context *ctx, const nb_array *array, const ch
 nb_status array_check_counts(nb_context *ctx, const nb_array *array, int device,
                              int64_t nslow, int64_t nfast)
 {
-    const int wide = array && array->type == NB_INT;
+    int known;
 
     NB_TRY(check_place(ctx, array, "counts", device));
-    if (array->bits != (wide ? 32 : 16) || array->type == NB_FLOAT)
+    if (!array) return NB_ERR_ARGUMENT;
+    known = (array->type == NB_UINT && array->bits == 16)
+            || (array->type == NB_INT && array->bits == 32);
+    if (!known)
         return fail(ctx, NB_ERR_SHAPE,
                     "%s: element type %d of %d bits, expected uint16 or int32",
                     name_of(array, "counts"), array->type, array->bits);

@@ -9,6 +9,8 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "base/context.h"
+
 #if H5_VERSION_GE(1, 13, 0)
 #include <H5FDdevelop.h>
 #endif
@@ -30,6 +32,7 @@ static H5FD_t *target_open(const char *name, unsigned flags, hid_t properties, h
     struct target *target = calloc(1, sizeof *target);
 
     (void)name, (void)flags, (void)most;
+    if (info && !target) info->out->status = fail_memory(info->out->ctx, info->out->path);
     if (!info || !target) {
         free(target);
         return NULL;

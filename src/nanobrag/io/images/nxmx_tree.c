@@ -200,9 +200,10 @@ static void put_each(struct hdf5_tree *tree, const char *path, size_t n, const d
         hdf5_reals(tree, path, n, at, units);
 }
 
-/* Writes half of the spectra of all frames: their wavelengths, or their weights. */
-static void put_spectra(struct hdf5_tree *tree, const char *path,
-                        const struct nxmx_frame *frame, size_t n, size_t m, size_t half)
+/* Writes half of the spectra of all frames: their wavelengths, or their weights. Returns 0
+ * without memory. */
+static int put_spectra(struct hdf5_tree *tree, const char *path,
+                       const struct nxmx_frame *frame, size_t n, size_t m, size_t half)
 {
     const char *const units = half == 0 ? "angstrom" : NULL;
     double *all;
@@ -215,22 +216,20 @@ static void put_spectra(struct hdf5_tree *tree, const char *path,
         equal++;
     if (equal == n) {
         hdf5_reals(tree, path, m, frame[0].spectrum + half * m, units);
-        return;
+        return 1;
     }
     all = malloc(n * m * sizeof *all);
-    if (!all) {
-        (void)hdf5_checked(tree, -1);
-        return;
-    }
+    if (!all) return 0;
     for (size_t i = 0; i < n; i++)
         memcpy(all + i * m, frame[i].spectrum + half * m, m * sizeof *all);
     hdf5_numbers(tree, path, (struct hdf5_numbers){all, HDF5_REAL, n, m}, units);
     free(all);
+    return 1;
 }
 
-/* Writes the beam; `work` has room for 4 n numbers. */
-static void put_beam(struct hdf5_tree *tree, const struct exposure *first,
-                     const struct nxmx_frame *frame, size_t n, double *work)
+/* Writes the beam; `work` has room for 4 n numbers. Returns 0 without memory. */
+static int put_beam(struct hdf5_tree *tree, const struct exposure *first,
+                    const struct nxmx_frame *frame, size_t n, double *work)
 {
     const double size[2] = {first->beam_size, first->beam_size};
     const size_t m = first->spectrum.n;
@@ -240,8 +239,9 @@ static void put_beam(struct hdf5_tree *tree, const struct exposure *first,
     put_each(tree, WAVELENGTH, n, work, "angstrom");
     if (m > 1) {
         hdf5_attribute(tree, WAVELENGTH, "variant", SPECTRUM);
-        put_spectra(tree, BEAM "/" SPECTRUM, frame, n, m, 0);
-        put_spectra(tree, BEAM "/" SPECTRUM "_weight", frame, n, m, 1);
+        if (!put_spectra(tree, BEAM "/" SPECTRUM, frame, n, m, 0)
+            || !put_spectra(tree, BEAM "/" SPECTRUM "_weight", frame, n, m, 1))
+            return 0;
     }
     for (size_t i = 0; i < n; i++) work[i] = frame[i].fluence / first->seconds;
     put_each(tree, BEAM "/flux", n, work, "1/s/m^2");
@@ -253,6 +253,7 @@ static void put_beam(struct hdf5_tree *tree, const struct exposure *first,
         memcpy(work + 4 * i, frame[i].stokes, sizeof frame[i].stokes);
     hdf5_numbers(tree, BEAM "/incident_polarisation_stokes",
                  (struct hdf5_numbers){work, HDF5_REAL, n, 4}, NULL);
+    return 1;
 }
 
 /* Writes the spindle, for a sweep; `work` has room for n numbers. */
@@ -278,9 +279,10 @@ int nxmx_tree_end(struct hdf5_tree *tree, const struct exposure *first,
                   const struct nxmx_frame *frame, size_t n, int sweep, const char *end)
 {
     double *const work = malloc(4 * n * sizeof *work);
+    int enough;
 
     if (!work) return 0;
-    put_beam(tree, first, frame, n, work);
+    enough = put_beam(tree, first, frame, n, work);
     if (sweep)
         put_goniometer(tree, first, frame, n, work);
     else
@@ -288,5 +290,5 @@ int nxmx_tree_end(struct hdf5_tree *tree, const struct exposure *first,
     hdf5_text(tree, "/entry/end_time", end);
     hdf5_text(tree, "/entry/end_time_estimated", end);
     free(work);
-    return 1;
+    return enough;
 }
