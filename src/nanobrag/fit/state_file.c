@@ -22,104 +22,44 @@
 #include "io/file.h"
 
 #ifdef NANOBRAG_CJSON
-#include <cjson/cJSON.h>
+#include "io/json/document.h"
 
 enum { FORMAT = 1 };
 static const size_t file_limit = (size_t)1 << 30;
 
 /* ---- writing ---- */
 
-/* A document in the making: what could not be added for want of memory is counted, so that
- * no file lacks it. */
-struct document {
-    cJSON *root;
-    int lost;
-};
-
-static cJSON *put(struct document *d, cJSON *to, const char *key, cJSON *item)
-{
-    const int added =
-        item && to
-        && (key ? cJSON_AddItemToObject(to, key, item) : cJSON_AddItemToArray(to, item));
-
-    if (added) return item;
-    cJSON_Delete(item);
-    d->lost++;
-    return NULL;
-}
-
-static cJSON *put_object(struct document *d, cJSON *to, const char *key)
-{
-    return put(d, to, key, cJSON_CreateObject());
-}
-
-static cJSON *put_array(struct document *d, cJSON *to, const char *key)
-{
-    return put(d, to, key, cJSON_CreateArray());
-}
-
-static void put_real(struct document *d, cJSON *to, const char *key, double value)
-{
-    char text[40];
-
-    (void)snprintf(text, sizeof text, "%.17g", value);
-    put(d, to, key, isfinite(value) ? cJSON_CreateRaw(text) : cJSON_CreateNull());
-}
-
-static void put_flag(struct document *d, cJSON *to, const char *key, int value)
-{
-    put(d, to, key, cJSON_CreateBool(value));
-}
-
-static void put_reals(struct document *d, cJSON *to, const char *key, const double *values,
-                      size_t n)
-{
-    cJSON *array = put_array(d, to, key);
-
-    for (size_t i = 0; i < n; i++) put_real(d, array, NULL, values[i]);
-}
-
-/* Adds a string, of which bytes that are not ASCII become '?', or null. */
-static void put_text(struct document *d, cJSON *to, const char *key, const char *text)
-{
-    cJSON *item = text ? cJSON_CreateString(text) : cJSON_CreateNull();
-
-    for (char *c = item ? item->valuestring : NULL; c && *c; c++)
-        if ((unsigned char)*c > 126) *c = '?';
-    put(d, to, key, item);
-}
-
 static void put_values(struct document *d, const nb_fit *fit, const nb_fit_result *r)
 {
-    cJSON *array = put_array(d, d->root, "values");
+    cJSON *array = document_array(d, d->root, "values");
 
     for (size_t i = 0; i < r->nvalue; i++) {
         const nb_fit_value *v = r->value + i;
-        cJSON *entry = put_object(d, array, NULL);
+        cJSON *entry = document_object(d, array, NULL);
 
-        put_text(d, entry, "name", v->param.name);
-        if (v->shot >= 0) put_text(d, entry, "shot", fit->name[v->shot]);
-        put_real(d, entry, "value", v->value);
-        put_real(d, entry, "error", v->error);
-        put_text(d, entry, "unit", v->param.unit);
-        put_real(d, entry, "start", fit->start[i]);
-        put_real(d, entry, "bound", v->bound);
-        put_flag(d, entry, "held", v->is_held);
+        document_text(d, entry, "name", v->param.name);
+        if (v->shot >= 0) document_text(d, entry, "shot", fit->name[v->shot]);
+        document_real(d, entry, "value", v->value);
+        document_real(d, entry, "error", v->error);
+        document_text(d, entry, "unit", v->param.unit);
+        document_real(d, entry, "start", fit->start[i]);
+        document_real(d, entry, "bound", v->bound);
+        document_flag(d, entry, "held", v->is_held);
     }
 }
 
 static void put_shots(struct document *d, const nb_fit *fit, const nb_fit_result *r)
 {
-    cJSON *array = put_array(d, d->root, "shots");
+    cJSON *array = document_array(d, d->root, "shots");
 
     for (size_t shot = 0; shot < fit->layout.nshot; shot++) {
-        cJSON *entry = put_object(d, array, NULL);
+        cJSON *entry = document_object(d, array, NULL);
 
-        put_text(d, entry, "name", fit->name[shot]);
-        put_text(d, entry, "left_out", fit->left_out[shot]);
-        put_real(d, entry, "loss", r->shot[shot].loss);
-        put_real(d, entry, "pixels", (double)r->shot[shot].pixels);
-        put_reals(d, entry, "identity", fit->identity + shot * IDENTITY_NUMBERS,
+        document_text(d, entry, "name", fit->name[shot]);
+        document_text(d, entry, "left_out", fit->left_out[shot]);
+        document_real(d, entry, "loss", r->shot[shot].loss);
+        document_real(d, entry, "pixels", (double)r->shot[shot].pixels);
+        document_reals(d, entry, "identity", fit->identity + shot * IDENTITY_NUMBERS,
                   IDENTITY_NUMBERS);
     }
 }
@@ -139,70 +79,57 @@ static void track_numbers(const struct fit_track *t, double *out)
 static void put_state(struct document *d, const nb_fit *fit)
 {
     const struct fit_layout *l = &fit->layout;
-    cJSON *state = put_object(d, d->root, "state"), *tracks;
+    cJSON *state = document_object(d, d->root, "state"), *tracks;
 
-    put_real(d, state, "alone", fit->alone);
-    put_real(d, state, "was_alone", fit->was_alone);
-    put_reals(d, state, "x", fit->best.x, l->n);
-    put_reals(d, state, "kept", fit->kept.x, l->n);
-    put_reals(d, state, "lower", fit->lower, l->n);
-    put_reals(d, state, "upper", fit->upper, l->n);
-    put_reals(d, state, "centre", fit->centre, l->n);
-    put_reals(d, state, "weight", fit->weight, l->n);
-    put_reals(d, state, "history", fit->history, (size_t)fit->joint);
-    tracks = put_array(d, state, "tracks");
+    document_real(d, state, "alone", fit->alone);
+    document_real(d, state, "was_alone", fit->was_alone);
+    document_reals(d, state, "x", fit->best.x, l->n);
+    document_reals(d, state, "kept", fit->kept.x, l->n);
+    document_reals(d, state, "lower", fit->lower, l->n);
+    document_reals(d, state, "upper", fit->upper, l->n);
+    document_reals(d, state, "centre", fit->centre, l->n);
+    document_reals(d, state, "weight", fit->weight, l->n);
+    document_reals(d, state, "history", fit->history, (size_t)fit->joint);
+    tracks = document_array(d, state, "tracks");
     for (size_t i = 0; i < (fit->alone ? l->nshot : 1); i++) {
         double numbers[TRACK_NUMBERS];
 
         track_numbers(fit->track + i, numbers);
-        put_reals(d, tracks, NULL, numbers, TRACK_NUMBERS);
+        document_reals(d, tracks, NULL, numbers, TRACK_NUMBERS);
     }
 }
 
-/* Returns the text, to be released with cJSON_free(), or NULL for want of memory. */
-static char *compose(const nb_fit *fit, const nb_fit_result *r)
+/* Makes the document; what it lacks for want of memory, it counts. */
+static struct document compose(const nb_fit *fit, const nb_fit_result *r)
 {
-    struct document d = {.root = cJSON_CreateObject()};
-    char *text;
+    struct document d = document_begin();
 
-    put_real(&d, d.root, "nanobrag_fit", FORMAT);
-    put_text(&d, d.root, "nanobrag", nb_version());
-    put_text(&d, d.root, "names", fit->names);
-    put_real(&d, d.root, "method", fit->method);
-    put_real(&d, d.root, "end", fit->end);
-    put_text(&d, d.root, "why", r->why);
-    put_real(&d, d.root, "passes", fit->passes);
-    put_real(&d, d.root, "loss", r->loss);
-    put_real(&d, d.root, "condition", r->condition);
+    document_real(&d, d.root, "nanobrag_fit", FORMAT);
+    document_text(&d, d.root, "nanobrag", nb_version());
+    document_text(&d, d.root, "names", fit->names);
+    document_real(&d, d.root, "method", fit->method);
+    document_real(&d, d.root, "end", fit->end);
+    document_text(&d, d.root, "why", r->why);
+    document_real(&d, d.root, "passes", fit->passes);
+    document_real(&d, d.root, "loss", r->loss);
+    document_real(&d, d.root, "condition", r->condition);
     put_values(&d, fit, r);
     put_shots(&d, fit, r);
     put_state(&d, fit);
-    text = d.lost ? NULL : cJSON_Print(d.root);
-    cJSON_Delete(d.root);
-    return text;
+    return d;
 }
 
 nb_status nb_fit_write(nb_fit *fit, const char *path)
 {
     STANDARD_FLOATS;
     nb_fit_result r;
-    struct file_out file;
-    nb_status status;
-    char *text;
+    struct document d;
 
     if (!fit) return NB_ERR_ARGUMENT;
     if (!path) return fail(fit->ctx, NB_ERR_ARGUMENT, "a fit needs the path of a file");
     NB_TRY(nb_fit_result_get(fit, &r));
-    text = compose(fit, &r);
-    if (!text) return fail_memory(fit->ctx, "the file of a fit");
-    status = file_begin(fit->ctx, path, &file);
-    if (status == NB_OK) {
-        file_put(&file, text, strlen(text));
-        file_put(&file, "\n", 1);
-        status = file_end(&file);
-    }
-    cJSON_free(text);
-    return status;
+    d = compose(fit, &r);
+    return document_write(fit->ctx, &d, path, "the file of a fit");
 }
 
 /* ---- reading ---- */

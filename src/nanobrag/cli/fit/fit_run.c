@@ -66,9 +66,10 @@ static int check_data(const struct settings *s, struct messages *messages)
 /* A fit writes no image of the start. */
 static int check_images(const struct settings *s, struct messages *messages)
 {
-    static const int outputs[] = {OPT_FLOATFILE, OPT_DOUBLEFILE, OPT_INTFILE,
-                                  OPT_NOISEFILE, OPT_PGMFILE,    OPT_PNGFILE,
-                                  OPT_GRADIENT,  OPT_JACOBIAN,   OPT_HKLGRADFILE};
+    static const int outputs[] = {OPT_FLOATFILE,  OPT_DOUBLEFILE, OPT_INTFILE,
+                                  OPT_NOISEFILE,  OPT_PGMFILE,    OPT_PNGFILE,
+                                  OPT_IMAGEFILE,  OPT_GRADIENT,   OPT_JACOBIAN,
+                                  OPT_HKLGRADFILE};
     for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
         if (s->given[outputs[i]])
             return message_usage(messages,

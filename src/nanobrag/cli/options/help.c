@@ -198,7 +198,7 @@ static const struct common {
     {OPT_ROI, NULL, "pixels to render"},
     {OPT_MASK, NULL, "0: not rendered"},
     {OPT_OVERSAMPLE, NULL, "sub-pixels per edge"},
-    {OPT_NOISEFILE, NULL, "with noise, SMV"},
+    {OPT_IMAGEFILE, NULL, ".nxs .cbf .img"},
     {OPT_SEED, NULL, "of the noise"},
     {OPT_FLOATFILE, NULL, "photons, float32"},
     {OPT_PNGFILE, NULL, "picture"},

@@ -25,7 +25,7 @@ static double wavelength(const struct settings *s)
 static int read_matrix(struct settings *s, struct messages *messages, nb_context *ctx)
 {
     if (!s->matrix) return 0;
-    double *const matrix = s->scene.crystal.matrix;
+    double *const matrix = s->scene.crystal.matrix, *const cell = s->scene.crystal.cell;
     const nb_status status = nb_matrix_read(ctx, s->matrix, matrix);
     if (status != NB_OK) return input_failed(messages, ctx, status);
     int any = 0;
@@ -34,6 +34,9 @@ static int read_matrix(struct settings *s, struct messages *messages, nb_context
         matrix[i] /= wavelength(s);
     }
     if (!any) return message_usage(messages, "%s: the matrix is all zero", s->matrix);
+    /* the cell of -expt goes with the matrix that this one replaces */
+    if ((s->stated & NB_FOUND_CRYSTAL) && !s->given[OPT_CELL] && !s->pdb && !s->mtz)
+        memset(cell, 0, sizeof s->scene.crystal.cell);
     return 0;
 }
 
@@ -258,7 +261,8 @@ static int read_boxes(struct inputs *in, struct settings *s, struct messages *me
 static int no_cell(const struct settings *s, struct messages *messages)
 {
     if (!s->given[OPT_BENCH_COMPILE])
-        return message_usage(messages, "no unit cell: give -cell, -mat, -pdb or -mtz");
+        return message_usage(messages,
+                             "no unit cell: give -cell, -mat, -pdb, -mtz or -expt");
     return message_usage(messages,
                          "no unit cell: options of a scene, as %s, replace the scenes of "
                          "-bench_compile; give -cell or -mat too, or leave them out",
@@ -270,7 +274,8 @@ int inputs_read(struct inputs *in, struct settings *s, struct messages *messages
 {
     int code = crystal_read(in, s, messages, ctx);
     if (code) return code;
-    if (!s->matrix && !s->given[OPT_CELL] && !s->pdb && !s->mtz)
+    if (!s->matrix && !s->given[OPT_CELL] && !s->pdb && !s->mtz
+        && !(s->stated & NB_FOUND_CRYSTAL))
         return no_cell(s, messages);
     code = set_mask(in, s, messages);
     if (!code) code = read_matrix(s, messages, ctx);

@@ -15,7 +15,7 @@ void settings_start(struct settings *s, int compat)
 {
     *s = (struct settings){.compat = compat};
     nb_scene_set_profile(&s->scene, compat ? NB_PROFILE_NANOBRAGG : NB_PROFILE_NANOBRAG);
-    s->named = -1;
+    s->named = s->frame = -1;
     s->convention = NB_MOSFLM;
     s->reference_pivot = NB_PIVOT_BEAM;
     s->pixel = 0.1;
@@ -37,6 +37,11 @@ void settings_start(struct settings *s, int compat)
         s->out[OUT_FLOAT] = "floatimage.bin";
         s->out[OUT_INT] = "intimage.img";
     }
+}
+
+int settings_draw(const struct settings *s)
+{
+    return s->noise || (s->out[OUT_IMAGE] && !s->plain);
 }
 
 /* ---- what the column `sets` of options.def calls ---- */
@@ -134,6 +139,14 @@ static int read_png_scale(struct settings *s, const char *text)
 static void set_png_scale(struct settings *s, const char *text)
 {
     if (!read_png_scale(s, text) && !s->wrong_scale) s->wrong_scale = text;
+}
+
+static int compression_named(const char *word)
+{
+    return strcmp(word, "none") == 0    ? NB_COMPRESSION_NONE
+           : strcmp(word, "lz4") == 0   ? NB_COMPRESSION_LZ4
+           : strcmp(word, "bslz4") == 0 ? NB_COMPRESSION_BSLZ4
+                                        : NB_COMPRESSION_DEFLATE;
 }
 
 static int psf_named(const char *word)

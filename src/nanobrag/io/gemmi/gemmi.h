@@ -126,6 +126,15 @@ struct gemmi_mtz {
 nb_status gemmi_space_group(const char *name, const double cell[6],
                             struct gemmi_crystal *out, char why[GEMMI_WHY]);
 
+/* How a space group is named: by its Hermann-Mauguin symbol, its Hall symbol, or as text
+ * its number in International Tables (that of CCP4 above 230). */
+enum gemmi_naming { GEMMI_HERMANN_MAUGUIN, GEMMI_HALL, GEMMI_NUMBER };
+
+/* Finds a space group and its symbols. Returns NB_ERR_ARGUMENT if it is unknown,
+ * NB_ERR_MEMORY. */
+nb_status gemmi_symbols(enum gemmi_naming naming, const char *name,
+                        char hermann_mauguin[GEMMI_NAME], char hall[GEMMI_NAME]);
+
 /* Returns 1 if a reflection lies in the asymmetric unit that CCP4 uses for the group. */
 int gemmi_in_asymmetric_unit(const struct gemmi_crystal *crystal, const int hkl[3]);
 

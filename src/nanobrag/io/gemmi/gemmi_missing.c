@@ -85,6 +85,15 @@ nb_status gemmi_space_group(const char *name, const double cell[6],
     return refuse(why);
 }
 
+nb_status gemmi_symbols(enum gemmi_naming naming, const char *name,
+                        char hermann_mauguin[GEMMI_NAME], char hall[GEMMI_NAME])
+{
+    (void)naming;
+    (void)name;
+    hermann_mauguin[0] = hall[0] = '\0';
+    return NB_ERR_UNSUPPORTED;
+}
+
 int gemmi_in_asymmetric_unit(const struct gemmi_crystal *crystal, const int hkl[3])
 {
     (void)crystal;
