@@ -12,7 +12,7 @@
 #include "attack/attacked_fits.h"
 #include "attack/drawn_scene.h"
 #include "compile/tune/tuning_cache.h"
-#include "io/experiment_texts.h"
+#include "io/experiments.h"
 #include "support/compiled.h"
 #include "support/files.h"
 #include "support/renders.h"

@@ -1,6 +1,6 @@
 /*
- * test_experiment.c - what is read from experiments of DIALS and XDS, compared with numbers
- * worked out by hand; what is refused; and that a written experiment gives the same image.
+ * test_experiment.c - what is read from experiments of DIALS, compared with numbers worked
+ * out by hand, and what is refused.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -11,30 +11,10 @@
 
 #include "io/experiment/models.h"
 #include "io/experiment/mosaicity.h"
-#include "io/experiment_texts.h"
+#include "io/experiments.h"
 #include "scene/probe.h"
 #include "support/files.h"
 #include "support/worst.h"
-
-/* A tolerance is 3 to 20 times the rounding: of vectors of length 1, and of mm or A. */
-static const double unit_allowed = 2e-15, length_allowed = 1e-13;
-
-#define VECTOR(...) ((const double[3]){__VA_ARGS__})
-
-static int has(const char *feature)
-{
-    return strstr(nb_features(), feature) != NULL;
-}
-
-static void same(const char *what, const double *found, const double *expected,
-                 double allowed)
-{
-    struct worst w = {0};
-
-    worst_add_all(&w, found, expected, 3, 1);
-    worst_check(&w, allowed, "%s is %.9g %.9g %.9g, expected %.9g %.9g %.9g", what,
-                found[0], found[1], found[2], expected[0], expected[1], expected[2]);
-}
 
 static nb_status parse(const char *text, int i, nb_experiment *out)
 {
@@ -59,30 +39,6 @@ static nb_experiment read_with(const char *old, const char *changed)
     return e;
 }
 
-/* Axis i of the crystal of an experiment: a row of the inverse of its matrix. */
-static void real_axis(const nb_experiment *e, int i, double out[3])
-{
-    double star[3][3], real[3][3];
-
-    for (int k = 0; k < 3; k++)
-        for (int j = 0; j < 3; j++) star[j][k] = e->scene.crystal.matrix[3 * k + j];
-    probe_dual(star, real);
-    memcpy(out, real[i], sizeof real[i]);
-}
-
-static void same_crystal(const nb_experiment *e, const double *a, const double *b,
-                         const double *c)
-{
-    const double *const expected[] = {a, b, c};
-    static const char *const names[] = {"a", "b", "c"};
-    double found[3];
-
-    for (int i = 0; i < 3; i++) {
-        real_axis(e, i, found);
-        same(names[i], found, expected[i], length_allowed);
-    }
-}
-
 /* ---- reading ---- */
 
 static int plain(void)
@@ -90,37 +46,37 @@ static int plain(void)
     const nb_scene *s;
     nb_experiment e;
 
-    if (!has("cjson")) return tap_skip("this build has no cJSON");
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
     e = read_text(expt_text);
     s = &e.scene;
     tap_check(e.found == 255 && e.count == 1 && e.images == 30, "all is found");
     tap_check(s->detector.convention == NB_DIALS, "the frame is that of dials");
     tap_close("wavelength", s->beam.wavelength, 0.98, 0);
-    same("beam", s->beam.direction, VECTOR(0, 0, 1), 0);
-    tap_close("Kahn factor", s->beam.polarization, 0.9, unit_allowed);
+    same_vector("beam", s->beam.direction, VECTOR(0, 0, 1), 0);
+    tap_close("Kahn factor", s->beam.polarization, 0.9, EXPERIMENT_UNIT);
     tap_close("electric field along x", fabs(s->beam.polarization_axis[0]), 1, 0);
-    same("fast axis", s->detector.vectors[0], VECTOR(-1, 0, 0), 0);
-    same("slow axis", s->detector.vectors[1], VECTOR(0, -1, 0), 0);
-    same("normal", s->detector.vectors[2], VECTOR(0, 0, 1), 0);
+    same_vector("fast axis", s->detector.vectors[0], VECTOR(-1, 0, 0), 0);
+    same_vector("slow axis", s->detector.vectors[1], VECTOR(0, -1, 0), 0);
+    same_vector("normal", s->detector.vectors[2], VECTOR(0, 0, 1), 0);
     tap_check(s->detector.origin_kind == NB_ORIGIN_CLOSE
                   && s->detector.pivot == NB_PIVOT_SAMPLE && s->detector.nfast == 60
                   && s->detector.nslow == 50,
               "60 x 50 pixels around the near point");
-    same("near point", s->detector.origin, VECTOR(11, 8, 0), length_allowed);
-    tap_close("close distance", s->detector.close_distance, 70, length_allowed);
+    same_vector("near point", s->detector.origin, VECTOR(11, 8, 0), EXPERIMENT_LENGTH);
+    tap_close("close distance", s->detector.close_distance, 70, EXPERIMENT_LENGTH);
     tap_close("pixel", s->detector.pixel, 0.5, 0);
-    tap_close("thickness", s->detector.thickness, 320, length_allowed);
-    tap_close("attenuation", s->detector.attenuation, 250, length_allowed);
-    same("spindle", s->scan.axis, VECTOR(-1, 0, 0), 0);
+    tap_close("thickness", s->detector.thickness, 320, EXPERIMENT_LENGTH);
+    tap_close("attenuation", s->detector.attenuation, 250, EXPERIMENT_LENGTH);
+    same_vector("spindle", s->scan.axis, VECTOR(-1, 0, 0), 0);
     tap_close("phi0", s->scan.phi0, 12.5, 0);
     tap_close("osc", s->scan.osc, 0.25, 0);
     same_crystal(&e, VECTOR(-30, 0, 0), VECTOR(0, 40, 0), VECTOR(10, 0, -50));
-    same("edges", s->crystal.cell, VECTOR(30, 40, sqrt(2600)), length_allowed);
-    same("angles", s->crystal.cell + 3,
-         VECTOR(90, acos(-10 / sqrt(2600)) / PROBE_RADIAN, 90), length_allowed);
+    same_vector("edges", s->crystal.cell, VECTOR(30, 40, sqrt(2600)), EXPERIMENT_LENGTH);
+    same_vector("angles", s->crystal.cell + 3,
+                VECTOR(90, acos(-10 / sqrt(2600)) / PROBE_RADIAN, 90), EXPERIMENT_LENGTH);
     tap_close("mosaic spread", s->crystal.mosaic[0], 0.05 / MOSAICITY_OF_SPREAD,
-              unit_allowed);
-    tap_check(!strcmp(e.space_group, has("gemmi") ? "P 1 21 1" : ""), "group '%s'",
+              EXPERIMENT_UNIT);
+    tap_check(!strcmp(e.space_group, has_feature("gemmi") ? "P 1 21 1" : ""), "group '%s'",
               e.space_group);
     return 0;
 }
@@ -144,7 +100,7 @@ static int missing_members(void)
     };
     nb_experiment e;
 
-    if (!has("cjson")) return tap_skip("this build has no cJSON");
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
     for (size_t i = 0; i < COUNT(rows); i++) {
         e = read_with(rows[i].old, rows[i].changed);
         tap_check(e.found == (255 & ~rows[i].lost), "without %s", rows[i].old);
@@ -152,11 +108,11 @@ static int missing_members(void)
     e = read_with("\"polarization_normal\": [0, 1, 0], \"polarization_fraction\": 0.95,",
                   "");
     tap_close("Kahn factor of dxtbx's own fraction", e.scene.beam.polarization, 0.998,
-              unit_allowed);
+              EXPERIMENT_UNIT);
     e = read_with("\"mosaicity\": 0.05",
                   "\"ML_half_mosaicity_deg\": 0.06, \"ML_domain_size_ang\": 500");
     tap_close("spread of a top hat", e.scene.crystal.mosaic[0],
-              0.06 / sqrt(3) / MOSAICITY_OF_SPREAD, unit_allowed);
+              0.06 / sqrt(3) / MOSAICITY_OF_SPREAD, EXPERIMENT_UNIT);
     return 0;
 }
 
@@ -174,7 +130,7 @@ static int scans(void)
         {"\"oscillation\": [-170, -1]", -170, -1},
     };
 
-    if (!has("cjson")) return tap_skip("this build has no cJSON");
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
     for (size_t i = 0; i < COUNT(rows); i++) {
         const nb_experiment e = read_with("\"oscillation\": [12.5, 0.25]", rows[i].text);
 
@@ -201,7 +157,7 @@ static int groups(void)
     nb_experiment e;
     const nb_detector *d;
 
-    if (!has("cjson")) return tap_skip("this build has no cJSON");
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
     e = read_with("}]}],\n", hierarchy);
     d = &e.scene.detector;
     probe_turn(z, inner, x, fast);
@@ -212,10 +168,14 @@ static int groups(void)
     for (int i = 0; i < 3; i++) origin[i] += VECTOR(10, 20, 30)[i];
     probe_turn(x, outer, origin, origin);
     for (int i = 0; i < 3; i++) origin[i] += VECTOR(1, 2, -3)[i];
-    same("fast axis", d->vectors[0], VECTOR(-fast[0], fast[1], -fast[2]), unit_allowed);
-    same("slow axis", d->vectors[1], VECTOR(-slow[0], slow[1], -slow[2]), unit_allowed);
-    tap_close("near point, fast", d->origin[0], -probe_dot(origin, fast), length_allowed);
-    tap_close("near point, slow", d->origin[1], -probe_dot(origin, slow), length_allowed);
+    same_vector("fast axis", d->vectors[0], VECTOR(-fast[0], fast[1], -fast[2]),
+                EXPERIMENT_UNIT);
+    same_vector("slow axis", d->vectors[1], VECTOR(-slow[0], slow[1], -slow[2]),
+                EXPERIMENT_UNIT);
+    tap_close("near point, fast", d->origin[0], -probe_dot(origin, fast),
+              EXPERIMENT_LENGTH);
+    tap_close("near point, slow", d->origin[1], -probe_dot(origin, slow),
+              EXPERIMENT_LENGTH);
     return 0;
 }
 
@@ -237,7 +197,7 @@ static int goniometers(void)
     static const double real[3][3] = {{30, 0, 0}, {0, 40, 0}, {-10, 0, 50}};
     double turned[3][3], axis[3];
 
-    if (!has("cjson")) return tap_skip("this build has no cJSON");
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
     probe_turn(y, lean, x, axis);
     for (int i = 0; i < 3; i++) {
         probe_turn(z, 90, real[i], turned[i]);
@@ -249,7 +209,8 @@ static int goniometers(void)
         const nb_experiment e = read_with(plain_one, several ? axes : matrices);
 
         tap_note("%s", several ? "axes" : "matrices");
-        same("axis", e.scene.scan.axis, VECTOR(-axis[0], axis[1], -axis[2]), unit_allowed);
+        same_vector("axis", e.scene.scan.axis, VECTOR(-axis[0], axis[1], -axis[2]),
+                    EXPERIMENT_UNIT);
         same_crystal(&e, turned[0], turned[1], turned[2]);
     }
     return 0;
@@ -263,7 +224,7 @@ static int which_one(void)
     char *text;
     nb_experiment e;
 
-    if (!has("cjson")) return tap_skip("this build has no cJSON");
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
     text = text_with(expt_text, ", \"crystal\": 0}]", two);
     check_ok(parse(text, 1, &e), "the second");
     tap_check(e.count == 2
@@ -281,7 +242,7 @@ static int varying(void)
 {
     nb_experiment e;
 
-    if (!has("cjson")) return tap_skip("this build has no cJSON");
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
     probe_forget();
     check_ok(expt_parse(probe_context(), "input", expt_text, strlen(expt_text),
                         &(struct expt_request){0, &e}),
@@ -382,7 +343,7 @@ static int wrong(void)
 {
     nb_experiment e;
 
-    if (!has("cjson")) return tap_skip("this build has no cJSON");
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
     for (size_t i = 0; i < COUNT(wrongs); i++) {
         char *text = text_with(expt_text, wrongs[i].old, wrongs[i].changed);
 
@@ -404,7 +365,7 @@ static int deep(void)
     size_t n = sizeof begin - 1;
     nb_experiment e;
 
-    if (!has("cjson")) {
+    if (!has_feature("cjson")) {
         free(nested);
         return tap_skip("this build has no cJSON");
     }
@@ -426,114 +387,13 @@ static int deep(void)
     return 0;
 }
 
-/* ---- XPARM.XDS ---- */
-
-static nb_status parse_xparm(const char *text, nb_experiment *out)
-{
-    return xparm_parse(ctx, "input", text, strlen(text), out);
-}
-
-static int xparm(void)
-{
-    const nb_scene *s;
-    nb_experiment e;
-
-    check_ok(parse_xparm(xparm_text, &e), "the text");
-    s = &e.scene;
-    tap_check(e.found
-                  == (NB_FOUND_BEAM | NB_FOUND_DETECTOR | NB_FOUND_AXIS | NB_FOUND_SCAN
-                      | NB_FOUND_CRYSTAL),
-              "all is found");
-    tap_check(s->detector.convention == NB_XDS, "the frame is that of xds");
-    tap_close("wavelength", s->beam.wavelength, 0.98, 0);
-    same("beam", s->beam.direction, VECTOR(0, 0, 1), 0);
-    same("fast axis", s->detector.vectors[0], VECTOR(1, 0, 0), 0);
-    same("slow axis", s->detector.vectors[1], VECTOR(0, 1, 0), 0);
-    same("near point", s->detector.origin, VECTOR(11, 8, 0), length_allowed);
-    tap_close("close distance", s->detector.close_distance, 70, length_allowed);
-    tap_check(s->detector.nfast == 60 && s->detector.nslow == 50, "60 x 50 pixels");
-    tap_close("pixel", s->detector.pixel, 0.5, 0);
-    same("spindle", s->scan.axis, VECTOR(1, 0, 0), 0);
-    tap_close("phi0", s->scan.phi0, 12.5, 0);
-    tap_close("osc", s->scan.osc, 0.25, 0);
-    same_crystal(&e, VECTOR(30, 0, 0), VECTOR(0, 40, 0), VECTOR(-10, 0, 50));
-    tap_check(!strcmp(e.space_group, has("gemmi") ? "P 1 21 1" : ""), "group '%s'",
-              e.space_group);
-    return 0;
-}
-
-/* A beam along x becomes one along z by a quarter of a turn about y: x to z, z to -x. */
-static int xparm_turned(void)
-{
-    char *text = text_with(xparm_text, "0.000000       0.000000       1.020408", "2.0 0 0");
-    nb_experiment e;
-
-    check_ok(parse_xparm(text, &e), "a beam along x");
-    free(text);
-    same("beam", e.scene.beam.direction, VECTOR(0, 0, 1), unit_allowed);
-    same("fast axis", e.scene.detector.vectors[0], VECTOR(0, 0, 1), unit_allowed);
-    same("slow axis", e.scene.detector.vectors[1], VECTOR(0, 1, 0), unit_allowed);
-    same("spindle", e.scene.scan.axis, VECTOR(0, 0, 1), unit_allowed);
-    same_crystal(&e, VECTOR(0, 0, 30), VECTOR(0, 40, 0), VECTOR(-50, 0, -10));
-    text = text_with(xparm_text, "0.000000       0.000000       1.020408", "0 0 -1");
-    check_ok(parse_xparm(text, &e), "a beam along -z");
-    free(text);
-    same("beam", e.scene.beam.direction, VECTOR(0, 0, 1), unit_allowed);
-    same("slow axis", e.scene.detector.vectors[1], VECTOR(0, 1, 0), unit_allowed);
-    same("spindle", e.scene.scan.axis, VECTOR(-1, 0, 0), unit_allowed);
-    return 0;
-}
-
-static int xparm_wrong(void)
-{
-    static const struct {
-        const char *old, *changed;
-        nb_status status;
-        const char *part;
-    } rows[] = {
-        {"XPARM.XDS", "XYCORR", NB_ERR_FORMAT, "not an XPARM.XDS"},
-        {"0.2500 ", "0.2.5 ", NB_ERR_FORMAT, "line 2: '0.2.5'"},
-        {"0.980000", "nan", NB_ERR_FORMAT, "line 3: 'nan'"},
-        {"0.980000", "-0.98", NB_ERR_FORMAT, "the wavelength is -0.98"},
-        {"1.020408", "0", NB_ERR_FORMAT, "the beam is"},
-        {"         1        60", "         4        60", NB_ERR_UNSUPPORTED, "4 segments"},
-        {"        60        50", "        60.5      50", NB_ERR_FORMAT, "60.5 x 50"},
-        {"0.500000    0.500000", "0.500000    0.400000", NB_ERR_UNSUPPORTED, "square"},
-        {"0.500000    0.500000", "0 0", NB_ERR_FORMAT, "above 0"},
-        {"70.000000", "0", NB_ERR_FORMAT, "in the plane"},
-        {"22.500000      16.500000      70.000000", "22.5 16.5", NB_ERR_FORMAT,
-         "line 9: 2 numbers, expected 3"},
-        {"       0.000000       0.000000       1.000000\n         1         1", "",
-         NB_ERR_FORMAT, "at right angles"},
-        {"       1.000000       0.000000       0.000000\n       0.000000       1.000000",
-         "1 0 0\n 0.001 1", NB_ERR_FORMAT, "at right angles"},
-        {"      30.000000", "       0.000000", NB_ERR_FORMAT, "axis a of the crystal"},
-    };
-    nb_experiment e;
-
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        char *text = text_with(xparm_text, rows[i].old, rows[i].changed);
-
-        check_refused(parse_xparm(text, &e), rows[i].status, rows[i].part, "input");
-        free(text);
-    }
-    check_refused(parse_xparm(" XPARM.XDS    VERSION\n", &e), NB_ERR_FORMAT,
-                  "the file ends here", "line 1");
-    check_refused(parse_xparm("", &e), NB_ERR_FORMAT, "XPARM.XDS", "input");
-    return 0;
-}
-
 static int null_arguments(void)
 {
     nb_experiment e;
 
-    check_refused(nb_xparm_read(ctx, NULL, &e), NB_ERR_ARGUMENT, "path", "");
-    check_refused(nb_xparm_read(ctx, "a", NULL), NB_ERR_ARGUMENT, "out", "");
-    check_refused(nb_xparm_read(ctx, in_folder("none"), &e), NB_ERR_FILE, "none", "");
-    tap_check(nb_xparm_read(NULL, "a", &e) == NB_ERR_ARGUMENT, "no context");
     tap_check(nb_expt_read(NULL, "a", 0, &e) == NB_ERR_ARGUMENT, "no context");
     tap_check(nb_expt_write(NULL, NULL, "a", NULL) == NB_ERR_ARGUMENT, "no simulator");
-    if (!has("cjson")) {
+    if (!has_feature("cjson")) {
         check_refused(nb_expt_read(ctx, "a", 0, &e), NB_ERR_UNSUPPORTED, "cJSON", "");
         return 0;
     }
@@ -590,9 +450,6 @@ int main(int argc, char **argv)
         {"varying", varying},
         {"wrong", wrong},
         {"deep", deep},
-        {"xparm", xparm},
-        {"xparm_turned", xparm_turned},
-        {"xparm_wrong", xparm_wrong},
         {"null_arguments", null_arguments},
         {"mosaicity", mosaicity},
     };

@@ -10,17 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/experiment_texts.h"
+#include "io/experiments.h"
 #include "scene/probe.h"
 #include "support/files.h"
 #include "support/worst.h"
 
 enum { FAST = 40, SLOW = 37, PIXELS = FAST * SLOW };
-
-static int has(const char *feature)
-{
-    return strstr(nb_features(), feature) != NULL;
-}
 
 static nb_scene base(void)
 {
@@ -94,7 +89,7 @@ static int round_trip(void)
 {
     char what[64];
 
-    if (!has("cjson")) return tap_skip("this build has no cJSON");
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
     for (int convention = NB_MOSFLM; convention <= NB_CUSTOM; convention++) {
         nb_scene s = base();
 
@@ -125,7 +120,7 @@ static int other_scenes(void)
 {
     nb_scene s = base();
 
-    if (!has("cjson")) return tap_skip("this build has no cJSON");
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
     s.detector.thickness = 300;
     s.detector.attenuation = 200;
     back("a sensor", &s);
@@ -149,7 +144,7 @@ static int mosaic(void)
     nb_scene s = base();
     nb_experiment e;
 
-    if (!has("cjson")) return tap_skip("this build has no cJSON");
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
     s.crystal.mosaic[0] = 0.4;
     s.crystal.ndomains = 3;
     check_ok(write_scene(&s, NULL, path), "a mosaic crystal");
@@ -190,7 +185,7 @@ static int images(void)
     nb_scene s = base();
     nb_experiment e;
 
-    if (!has("cjson")) return tap_skip("this build has no cJSON");
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
     check_ok(write_scene(&s, &options, path), "a sweep");
     check_ok(nb_expt_read(ctx, path, 0, &e), "it");
     tap_check(e.count == 1 && e.images == 5, "%d experiment of %d images", e.count,
@@ -237,7 +232,7 @@ static int fast_along_x(void)
     const char *path = in_folder("x.expt");
     const nb_expt_options options = {.fast_along_x = 1};
 
-    if (!has("cjson")) return tap_skip("this build has no cJSON");
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
     for (int convention = NB_MOSFLM; convention <= NB_CUSTOM; convention++) {
         static double first[PIXELS], again[PIXELS];
         struct worst image = {0}, axis = {0};
@@ -268,12 +263,13 @@ static int space_groups(void)
     nb_expt_options options = {.space_group = "C 1 2 1"};
     nb_experiment e;
 
-    if (!has("cjson")) return tap_skip("this build has no cJSON");
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
     check_ok(write_scene(&s, NULL, path), "no group");
     tap_check(contains(path, "\"P 1\""), "it is P 1");
     check_ok(write_scene(&s, &options, path), "C 1 2 1");
-    tap_check(contains(path, has("gemmi") ? "\"C 2y\"" : "\"P 1\""), "its Hall symbol");
-    if (!has("gemmi")) return 0;
+    tap_check(contains(path, has_feature("gemmi") ? "\"C 2y\"" : "\"P 1\""),
+              "its Hall symbol");
+    if (!has_feature("gemmi")) return 0;
     check_ok(nb_expt_read(ctx, path, 0, &e), "it");
     tap_check(!strcmp(e.space_group, "C 1 2 1"), "it comes back: %s", e.space_group);
     options.space_group = "Q 1";
@@ -307,7 +303,8 @@ static int hall_symbols(void)
     const nb_scene s = base();
     nb_experiment e;
 
-    if (!has("cjson") || !has("gemmi")) return tap_skip("no cJSON, or no gemmi");
+    if (!has_feature("cjson") || !has_feature("gemmi"))
+        return tap_skip("no cJSON, or no gemmi");
     for (size_t i = 0; i < COUNT(rows); i++) {
         char symbol[64], *text, *changed;
         size_t n;
@@ -331,7 +328,7 @@ static int refused(void)
     const nb_expt_options negative = {.images = -1}, wrong_first = {.first = -1};
     nb_scene s = base();
 
-    if (!has("cjson")) {
+    if (!has_feature("cjson")) {
         cannot("without cJSON", &s, NULL, NB_ERR_UNSUPPORTED, "cJSON");
         return 0;
     }
@@ -354,7 +351,7 @@ static int warned(void)
 {
     nb_scene s = base();
 
-    if (!has("cjson")) return tap_skip("this build has no cJSON");
+    if (!has_feature("cjson")) return tap_skip("this build has no cJSON");
     s.beam.unpolarised = 1;
     probe_forget();
     check_ok(write_scene(&s, NULL, in_folder("w.expt")), "without polarization");

@@ -1,9 +1,14 @@
-/* experiment_texts.c - files of experiments. SPDX-License-Identifier: MIT */
-#include "io/experiment_texts.h"
+/* experiments.c - files of experiments. SPDX-License-Identifier: MIT */
+#include "io/experiments.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <nanobrag/nanobrag.h>
+
+#include "scene/probe.h"
+#include "support/worst.h"
 
 const char expt_text[] =
     "{\"__id__\": \"ExperimentList\",\n"
@@ -55,4 +60,32 @@ char *text_with(const char *text, const char *old, const char *changed)
     }
     (void)snprintf(copy, n, "%.*s%s%s", (int)(at - text), text, changed, at + strlen(old));
     return copy;
+}
+
+int has_feature(const char *feature)
+{
+    return strstr(nb_features(), feature) != NULL;
+}
+
+void same_vector(const char *what, const double *found, const double *expected,
+                 double allowed)
+{
+    struct worst w = {0};
+
+    worst_add_all(&w, found, expected, 3, 1);
+    worst_check(&w, allowed, "%s is %.9g %.9g %.9g, expected %.9g %.9g %.9g", what,
+                found[0], found[1], found[2], expected[0], expected[1], expected[2]);
+}
+
+void same_crystal(const nb_experiment *e, const double *a, const double *b, const double *c)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    const double *const expected[] = {a, b, c};
+    double star[3][3], real[3][3];
+
+    for (int k = 0; k < 3; k++)
+        for (int j = 0; j < 3; j++) star[j][k] = e->scene.crystal.matrix[3 * k + j];
+    probe_dual(star, real);
+    for (int i = 0; i < 3; i++)
+        same_vector(names[i], real[i], expected[i], EXPERIMENT_LENGTH);
 }
