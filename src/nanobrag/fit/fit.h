@@ -155,7 +155,9 @@ struct fit_track {
     int passes; /* in this stage */
     int is_swapped; /* by fit_swap_kept() */
     double damping, loss, gain, predicted;
-    double kept_loss; /* in attempt 1, that of attempt 0; else infinite */
+    /* of attempt 0, in attempt 1; loss: else infinite */
+    double kept_loss, kept_gain;
+    int kept_end;
 };
 
 struct fit_stage {
@@ -200,7 +202,7 @@ struct nb_fit {
     int is_likelihood; /* 1: the loss of a right model is known */
     int can_broaden; /* 1: a mosaic spread can be widened */
     int first_named; /* 1: the names of parameters are known */
-    int has_gauge; /* 1: scale and all structure factors are free */
+    int has_gauge; /* 1: all structure factors are free, and scales without restraint */
     double f_rms; /* of structure factors at the start */
     int alone, was_alone; /* 1: shots are being fitted alone, or were before */
     int passes, joint, run_passes, is_running, reload;
@@ -284,11 +286,15 @@ void fit_restrain(const nb_fit *fit, struct fit_point *point);
 
 /* ---- normal.c ---- */
 
-/* Returns the diagonal element of J^T W J of parameter i. */
+/* Returns the diagonal element of J^T W J of parameter i; and its slope. */
 double fit_diagonal(const nb_fit *fit, const struct fit_point *point, size_t i);
+double fit_gradient(const nb_fit *fit, const struct fit_point *point, size_t i);
 
 /* Returns 1 if parameter i of a fit of all shots stays, whatever the data tell of it. */
 int normal_is_fixed(const nb_fit *fit, size_t i);
+
+/* Returns the size that structure factor f may have, as far as the start tells. */
+double normal_f_size(const nb_fit *fit, size_t f);
 
 /* Returns 1 if the data tell too little of structure factor f to move it. */
 int normal_f_is_held(const nb_fit *fit, size_t f);
@@ -329,6 +335,11 @@ void track_advance(nb_fit *fit, struct fit_track *track);
 
 /* Begins a second attempt, with broadened spots first, if there may be one. */
 int track_again(nb_fit *fit, struct fit_track *track);
+
+/* Whether what attempt 0 of a track has found is better than what attempt 1 has so far; and
+ * the loss of the better one, which is the track's result. */
+int track_kept_is_better(const nb_fit *fit, const struct fit_track *track);
+double track_loss(const nb_fit *fit, const struct fit_track *track);
 
 /* ---- ask.c ---- */
 

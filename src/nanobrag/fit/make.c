@@ -411,7 +411,8 @@ static nb_status sort_shared(nb_fit *fit, const nb_shot *shot, const char *share
     return NB_OK;
 }
 
-/* A scale and all structure factors that scatter are one number too many. */
+/* A scale and all structure factors that scatter are one number too many, whose choice
+ * changes nothing: unless L-BFGS, which keeps no matrix, is to find them. */
 static nb_status find_gauge(nb_fit *fit, const nb_shot *shot)
 {
     const struct fit_layout *l = &fit->layout;
@@ -420,7 +421,9 @@ static nb_status find_gauge(nb_fit *fit, const nb_shot *shot)
     int has_scale = 0;
 
     for (size_t i = 0; i < l->n; i++) has_scale |= fit->is_scale[i];
-    if (!has_scale || l->nf == 0 || shot->scene->crystal.default_f != 0) return NB_OK;
+    if (!has_scale || l->nf == 0 || fit->method != NB_FIT_LM
+        || shot->scene->crystal.default_f != 0)
+        return NB_OK;
     NB_TRY(simulator(fit, shot, "F", &sim));
     all = nb_nparam(sim);
     nb_simulator_free(sim);

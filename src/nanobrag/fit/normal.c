@@ -35,6 +35,16 @@ double fit_diagonal(const nb_fit *fit, const struct fit_point *p, size_t i)
     return l->is_f[i] ? p->sum[at->diagonal + row] : p->sum[at->matrix + row * (l->nd + 1)];
 }
 
+double fit_gradient(const nb_fit *fit, const struct fit_point *p, size_t i)
+{
+    const struct fit_layout *l = &fit->layout;
+    const struct fit_offsets *at = &fit->at;
+    const size_t j = i - l->ns;
+
+    if (i < l->ns) return p->sum[at->gradient + i];
+    return p->own[j / l->no * at->own_end + at->own_gradient + j % l->no];
+}
+
 /* ---- what a system is made of ---- */
 
 static void link_blocks(nb_fit *fit, size_t first, size_t n)
@@ -71,8 +81,7 @@ static double coupling(const nb_fit *fit, size_t i, size_t f)
         .own[shot * fit->at.own_end + fit->at.own_f + (i - l->nd) % l->no * l->nf + f];
 }
 
-/* The size that a structure factor may have, as far as the start tells. */
-static double f_size(const nb_fit *fit, size_t f)
+double normal_f_size(const nb_fit *fit, size_t f)
 {
     return fmax(fabs(fit->start[fit->layout.f[f]]), fit->f_rms / 2);
 }
@@ -81,8 +90,9 @@ static double f_size(const nb_fit *fit, size_t f)
  */
 int normal_f_is_held(const nb_fit *fit, size_t f)
 {
-    const double diagonal = fit->best.sum[fit->at.diagonal + f];
-    const double size = f_size(fit, f), now = fit->best.x[fit->layout.f[f]];
+    const size_t i = fit->layout.f[f];
+    const double diagonal = fit_diagonal(fit, &fit->best, i);
+    const double size = normal_f_size(fit, f), now = fit->best.x[i];
 
     return !(diagonal * pow(size, 4) > now * now);
 }
@@ -193,7 +203,7 @@ size_t normal_at_x(const struct fit_layout *l, size_t i)
     return i < l->nd ? l->dense[i] : i - l->nd + l->ns;
 }
 
-/* Where scale and all structure factors are free, the first scale stays. */
+/* Where the mean of F is held, the first scale stays in each step. */
 static size_t scale_that_stays(const nb_fit *fit)
 {
     for (size_t i = 0; fit->has_gauge && i < fit->layout.n; i++) {

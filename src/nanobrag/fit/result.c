@@ -77,7 +77,10 @@ static void explain(const nb_fit *fit, char *why, size_t size)
                            track->gain);
         break;
     case NB_FIT_STUCK:
-        (void)snprintf(why, size,
+        if (fit->method == NB_FIT_LBFGS)
+            (void)snprintf(why, size, "stuck: no step along the line lowers the loss");
+        else
+            (void)snprintf(why, size,
                        "stuck: even the shortest steps raise the loss, though it should "
                        "fall by %.2g",
                        track->gain);
@@ -281,7 +284,7 @@ static void set_values(nb_fit *fit, const struct fit_result_memory *r)
         v->is_held = (is_known ? normal_is_fixed(fit, i) : fit->is_fixed[i])
                      || (is_known
                          && (!(fit_diagonal(fit, &fit->best, i) > 0)
-                             || (i < l->ns && l->is_f[i] && l->has_matrix
+                             || (i < l->ns && l->is_f[i]
                                  && normal_f_is_held(fit, l->row[i]))));
     }
 }
@@ -359,7 +362,7 @@ nb_status nb_fit_result_get(nb_fit *fit, nb_fit_result *out)
     if (!out) return fail(fit->ctx, NB_ERR_ARGUMENT, "a result needs a place to go");
     if (fit->passes == 0)
         return fail(fit->ctx, NB_ERR_ARGUMENT, "the fit has completed no pass");
-    if (fit->method == NB_FIT_LM) NB_TRY(fit_reload(fit));
+    NB_TRY(fit_reload(fit));
     swap_kept(fit);
     status = write_result(fit, out);
     swap_kept(fit);

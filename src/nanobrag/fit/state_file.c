@@ -125,13 +125,14 @@ static void put_shots(struct document *d, const nb_fit *fit, const nb_fit_result
 }
 
 /* The members of a track, in the order of a file. */
-enum { TRACK_NUMBERS = 9 };
+enum { TRACK_NUMBERS = 11 };
 
 static void track_numbers(const struct fit_track *t, double *out)
 {
-    const double numbers[TRACK_NUMBERS] = {t->stage, t->attempt, t->fresh,
-                                           t->end,   t->passes,  t->damping,
-                                           t->loss,  t->gain,    t->kept_loss};
+    const double numbers[TRACK_NUMBERS] = {t->stage,     t->attempt,   t->fresh,
+                                           t->end,       t->passes,    t->damping,
+                                           t->loss,      t->gain,      t->kept_loss,
+                                           t->kept_gain, t->kept_end};
 
     memcpy(out, numbers, sizeof numbers);
 }
@@ -366,7 +367,9 @@ static int get_track(const cJSON *row, struct fit_track *t)
     if (!get_reals(row, NULL, n, TRACK_NUMBERS)) return 0;
     for (int i = 0; i < 5; i++)
         if (!(n[i] >= 0 && n[i] < 1e9)) return 0;
-    if (n[0] > 8 || n[1] > 2 || n[2] > 1 || n[3] > NB_FIT_FAILED || !(n[5] > 0)) return 0;
+    if (n[0] > 8 || n[1] > 2 || n[2] > 1 || n[3] > NB_FIT_FAILED || !(n[5] > 0)
+        || !(n[10] >= 0 && n[10] <= NB_FIT_FAILED))
+        return 0;
     *t = (struct fit_track){.stage = (int)n[0],
                             .attempt = (int)n[1],
                             .fresh = (int)n[2],
@@ -375,7 +378,9 @@ static int get_track(const cJSON *row, struct fit_track *t)
                             .damping = n[5],
                             .loss = n[6],
                             .gain = n[7],
-                            .kept_loss = n[8]};
+                            .kept_loss = n[8],
+                            .kept_gain = n[9],
+                            .kept_end = (int)n[10]};
     return 1;
 }
 
