@@ -269,11 +269,144 @@ static int gauge(void)
     return TAP_PASS;
 }
 
+/* A fluence is one number too many beside all F, as long as the data tell of each. */
+static int free_fluence(void)
+{
+    static struct factors set;
+    nb_context *ctx = renders_context(1);
+    nb_hkl *hkl[2];
+
+    make_factors(&set);
+    stills_make(&stills, ctx, 1, 0, 0);
+    factor_stills(ctx, &set, hkl, 5e28);
+    keep_seen(&set, ctx);
+    nb_hkl_free(hkl[0]);
+    nb_hkl_free(hkl[1]);
+    factor_stills(ctx, &set, hkl, 5e28);
+    stills.scene[0].background.water = 0;
+    stills.shot[0].target.kind = NB_GAUSSIAN;
+    for (int k = 0; k < 2; k++) {
+        const nb_fit_options options = {.shared = k ? "F fluence cell_a" : "F fluence"};
+        nb_fit *fit = stills_fit(&stills, ctx, &options);
+        const nb_fit_result r = stills_run(fit, NB_OK);
+        const nb_fit_value *fluence = r.value + set.n;
+
+        tap_check(r.nfree == 1 && isinf(fluence->error) && !fluence->is_held,
+                  "%zu free, %s, %g +- %g", r.nfree, r.nfree ? r.free[0] : "",
+                  fluence->value, fluence->error);
+        if (k) tap_check(fluence[1].error < 0.1, "cell_a +- %g", fluence[1].error);
+        tap_check(r.value[0].error < 0.1 * set.f[0], "F +- %g", r.value[0].error);
+        nb_fit_free(fit);
+    }
+    nb_hkl_free(hkl[0]);
+    nb_hkl_free(hkl[1]);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+/* Sets a still of reflections with errors of a tenth, and a scale that is off. */
+static void one_still(nb_context *ctx, struct factors *set, nb_hkl **hkl)
+{
+    make_factors(set);
+    for (size_t i = 0; i < set->n; i++)
+        set->start[i] = set->f[i] + (set->start[i] - set->f[i]) / 2;
+    stills_make(&stills, ctx, 1, 0, 0);
+    factor_stills(ctx, set, hkl, 5e28);
+    stills.scene[0].crystal.scale = 0.8;
+}
+
+/* A scale that is restrained, or has bounds, with all F: the F take up what it may not, so
+ * that the loss is that of a fit without. */
+static int restrained_scale(void)
+{
+    static const nb_restraint restraints[] =
+        {{.name = "scale", .centre = 0.8, .sigma = 1e-3},
+         {.name = "scale", .lower = 0.79, .upper = 0.81}};
+    static struct factors set;
+    nb_context *ctx = renders_context(1);
+    double loss = 0;
+    nb_hkl *hkl[2];
+
+    one_still(ctx, &set, hkl);
+    for (int k = 0; k < 3; k++) {
+        const nb_fit_options options = {.shared = "F scale",
+                                        .restraint = k ? restraints + k - 1 : NULL,
+                                        .nrestraint = k > 0};
+        nb_fit *fit = stills_fit(&stills, ctx, &options);
+        const nb_fit_result r = stills_run(fit, NB_OK);
+        const nb_fit_value *scale = r.value + set.n;
+
+        tap_check(r.end == NB_FIT_CONVERGED, "end %d, loss %.6f", r.end, r.loss);
+        if (k == 0)
+            loss = r.loss;
+        else
+            tap_close("loss, of one without", r.loss, loss, 0.05);
+        if (k == 1) tap_check(fabs(scale->value - 0.8) < 1e-3, "scale %.6f", scale->value);
+        if (k == 2)
+            tap_check(scale->value >= 0.79 && scale->value <= 0.81, "scale %.6f",
+                      scale->value);
+        tap_check((strstr(r.why, "mean of F") != NULL) == (k == 0), "%s", r.why);
+        nb_fit_free(fit);
+    }
+    nb_hkl_free(hkl[0]);
+    nb_hkl_free(hkl[1]);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+/* L-BFGS comes down to the loss of Levenberg and Marquardt, though the data tell nothing of
+ * most F, which stay. */
+static int by_lbfgs(void)
+{
+    static struct factors set;
+    nb_context *ctx = renders_context(1);
+    double loss = 0, before;
+    size_t moved = 0, held = 0;
+    nb_hkl *hkl[2];
+
+    one_still(ctx, &set, hkl);
+    for (int method = NB_FIT_LM; method <= NB_FIT_LBFGS; method++) {
+        const nb_fit_options options = {.shared = "F scale", .method = method};
+        nb_fit *fit = NULL;
+        nb_fit_result r;
+
+        if (nb_fit_create(ctx, 1, stills.shot, &options, &fit) == NB_ERR_UNSUPPORTED) {
+            tap_note("%s", nb_context_message(ctx));
+            break;
+        }
+        if (nb_fit_evaluate(fit, NULL, &before, NULL) != NB_OK) abort();
+        r = stills_run(fit, NB_OK);
+        tap_check(r.end == NB_FIT_CONVERGED && r.loss < before / 2,
+                  "loss %.6f, from %.6f, after %d passes", r.loss, before, r.passes);
+        if (method == NB_FIT_LM)
+            loss = r.loss;
+        else
+            /* both may stop where 1e-3 for each F is left to gain */
+            tap_close("loss, of the other method", r.loss, loss, 1e-3 * (double)set.n);
+        for (size_t i = 0; method == NB_FIT_LBFGS && i < r.nvalue; i++) {
+            held += r.value[i].is_held;
+            moved += r.value[i].is_held && r.value[i].value != r.value[i].param.value;
+        }
+        if (method == NB_FIT_LBFGS)
+            tap_check(held > 100 && moved == 0 && !strstr(r.why, "mean of F")
+                          && !r.value[set.n].is_held,
+                      "%zu are held, %zu of them have moved: %s", held, moved, r.why);
+        nb_fit_free(fit);
+    }
+    nb_hkl_free(hkl[0]);
+    nb_hkl_free(hkl[1]);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {{"structure_factors", structure_factors},
                                             {"first_step", first_step},
-                                            {"gauge", gauge}};
+                                            {"gauge", gauge},
+                                            {"free_fluence", free_fluence},
+                                            {"restrained_scale", restrained_scale},
+                                            {"by_lbfgs", by_lbfgs}};
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -131,24 +131,6 @@ static int noisy(void)
     return TAP_PASS;
 }
 
-static int same_bits(void)
-{
-    double found[2][N];
-
-    for (int t = 0; t < 2; t++) {
-        nb_context *ctx = prepare(near, 1, 1 + t);
-        nb_fit *fit = made(ctx, &plain);
-        const nb_fit_result r = run(ctx, fit, NB_OK);
-
-        for (size_t i = 0; i < N; i++) found[t][i] = r.value[i].value;
-        nb_fit_free(fit);
-        nb_context_free(ctx);
-    }
-    tap_check(memcmp(found[0], found[1], sizeof found[0]) == 0,
-              "the same bits with 1 and 2 threads");
-    return TAP_PASS;
-}
-
 /* The matrix of the fit is that of each shot in its place. */
 static int evaluated(void)
 {
@@ -492,10 +474,10 @@ static int bad_input(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        {"noisy", noisy},           {"same_bits", same_bits}, {"evaluated", evaluated},
-        {"at_a_bound", at_a_bound}, {"from_far", from_far},   {"stopped", stopped},
-        {"limited", limited},       {"left_free", left_free}, {"bad_input", bad_input},
-        {"uphill", uphill},         {"resumed", resumed},
+        {"noisy", noisy},       {"evaluated", evaluated}, {"at_a_bound", at_a_bound},
+        {"from_far", from_far}, {"stopped", stopped},     {"limited", limited},
+        {"uphill", uphill},     {"left_free", left_free}, {"bad_input", bad_input},
+        {"resumed", resumed},
     };
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);

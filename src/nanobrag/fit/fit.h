@@ -105,6 +105,10 @@ struct fit_system {
     const double *shared; /*                                             (ns x ns) */
     const double *const *own; /* each (no x no)                           (nblock) */
     const double *const *cross; /* each (no x ns)                         (nblock) */
+    /* that of the matrix before others were eliminated; NULL: none were
+                                                                  (ns + nblock x no) */
+    const double *diagonal;
+    size_t neliminated;
 };
 
 struct fit_bounds {
@@ -119,8 +123,9 @@ void solver_free(struct fit_solver *solver);
 
 /*
  * Sets the step of Levenberg and Marquardt, in the units of the parameters, and returns the
- * loss that it is predicted to gain. What is at a bound and would leave it is held. With
- * `stops` a step ends at the bounds.
+ * loss that it is predicted to gain: NAN, with a step of 0, for a matrix whose eigenvalues
+ * are not found. What is at a bound and would leave it is held. With `stops` a step ends at
+ * the bounds.
  */
 double solver_step(struct fit_solver *solver, const struct fit_system *system,
                    const struct fit_bounds *bounds, double damping, int stops,
@@ -139,7 +144,7 @@ struct fit_errors {
     void *user;
 };
 
-/* Returns 0 if there is no memory. */
+/* Returns 0 if there is no memory. Where no eigenvalues are found, errors are NAN. */
 int solver_errors(struct fit_solver *solver, const struct fit_system *system,
                   const unsigned char *is_fixed, struct fit_errors *out);
 
@@ -216,7 +221,7 @@ struct nb_fit {
     size_t history_room;
     /* ---- workspace ---- */
     const double **own, **cross;
-    double *gradient, *step, *dense_step, *bounds, *folded;
+    double *gradient, *step, *dense_step, *bounds, *folded, *diagonal;
     unsigned char *fixed;
     struct fit_solver *solver, *solver_alone;
     struct fit_worker *worker;

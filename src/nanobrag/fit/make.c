@@ -184,6 +184,7 @@ static void list(struct arena *memory, void *user)
     fit->dense_step = arena_take(memory, dense, sizeof *fit->dense_step);
     fit->bounds = arena_take(memory, 3 * dense, sizeof *fit->bounds);
     fit->folded = arena_take(memory, folded * folded, sizeof *fit->folded);
+    fit->diagonal = arena_take(memory, folded, sizeof *fit->diagonal);
     for (int i = 0; i < fit->nworker; i++) take_worker(memory, fit, fit->worker + i);
 }
 

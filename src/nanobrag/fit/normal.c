@@ -139,6 +139,7 @@ static void fold(nb_fit *fit, size_t n, double damping)
     double *k = fit->dense_step; /* not in use yet */
 
     gather_matrix(fit, n);
+    for (size_t i = 0; i < n; i++) fit->diagonal[i] = fit->folded[i * (n + 1)];
     for (size_t f = 0; f < l->nf; f++) {
         const double inverse = f_inverse(fit, f, damping);
 
@@ -193,6 +194,8 @@ struct fit_system normal_joint(nb_fit *fit, double damping)
     system.nblock = system.no = 0;
     fold(fit, system.ns, damping);
     system.shared = fit->folded;
+    system.diagonal = fit->diagonal;
+    system.neliminated = l->nf;
     return system;
 }
 

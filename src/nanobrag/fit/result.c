@@ -79,11 +79,13 @@ static void explain(const nb_fit *fit, char *why, size_t size)
     case NB_FIT_STUCK:
         if (fit->method == NB_FIT_LBFGS)
             (void)snprintf(why, size, "stuck: no step along the line lowers the loss");
+        else if (isnan(track->gain))
+            (void)snprintf(why, size, "stuck: the derivatives are not finite");
         else
             (void)snprintf(why, size,
-                       "stuck: even the shortest steps raise the loss, though it should "
-                       "fall by %.2g",
-                       track->gain);
+                           "stuck: even the shortest steps raise the loss, though it "
+                           "should fall by %.2g",
+                           track->gain);
         break;
     case NB_FIT_PASSES:
         (void)snprintf(why, size, "ended after %d passes, the limit", fit->run_passes);
@@ -281,11 +283,11 @@ static void set_values(nb_fit *fit, const struct fit_result_memory *r)
         v->value = fit->best.x[i];
         v->error = r->error[i];
         v->bound = (v->value == fit->upper[i]) - (v->value == fit->lower[i]);
-        v->is_held = (is_known ? normal_is_fixed(fit, i) : fit->is_fixed[i])
-                     || (is_known
-                         && (!(fit_diagonal(fit, &fit->best, i) > 0)
-                             || (i < l->ns && l->is_f[i]
-                                 && normal_f_is_held(fit, l->row[i]))));
+        v->is_held =
+            (is_known ? normal_is_fixed(fit, i) : fit->is_fixed[i])
+            || (is_known
+                && (!(fit_diagonal(fit, &fit->best, i) > 0)
+                    || (i < l->ns && l->is_f[i] && normal_f_is_held(fit, l->row[i]))));
     }
 }
 

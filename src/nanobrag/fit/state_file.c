@@ -129,10 +129,9 @@ enum { TRACK_NUMBERS = 11 };
 
 static void track_numbers(const struct fit_track *t, double *out)
 {
-    const double numbers[TRACK_NUMBERS] = {t->stage,     t->attempt,   t->fresh,
-                                           t->end,       t->passes,    t->damping,
-                                           t->loss,      t->gain,      t->kept_loss,
-                                           t->kept_gain, t->kept_end};
+    const double numbers[TRACK_NUMBERS] = {t->stage,     t->attempt,   t->fresh,   t->end,
+                                           t->passes,    t->damping,   t->loss,    t->gain,
+                                           t->kept_loss, t->kept_gain, t->kept_end};
 
     memcpy(out, numbers, sizeof numbers);
 }
