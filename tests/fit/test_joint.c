@@ -322,6 +322,7 @@ static int failing_late(void)
     tap_check(nb_fit_run(fit) == NB_ERR_ARGUMENT
                   && strstr(nb_context_message(ctx), "every shot"),
               "%s", nb_context_message(ctx));
+    tap_check(nb_fit_run(fit) == NB_ERR_ARGUMENT, "and again");
     nb_fit_free(fit);
     l = (struct loading){.fails_from = 1, .all = 1, .status = NB_ERR_FILE};
     tap_check(nb_fit_create(ctx, 3, NULL, &options, &fit) == NB_ERR_FILE && !fit, "%s",
@@ -329,6 +330,44 @@ static int failing_late(void)
     l = (struct loading){.fails_from = 1, .status = NB_ERR_MEMORY};
     tap_check(nb_fit_create(ctx, 3, NULL, &options, &fit) == NB_ERR_MEMORY && !fit, "%s",
               nb_context_message(ctx));
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+/* A part tells why a shot failed, to fits that did not evaluate it. */
+static int reason_in_parts(void)
+{
+    nb_context *ctx = renders_context(1);
+    struct loading l = {.fails_from = 2, .status = NB_ERR_FILE};
+    const nb_fit_options options = {.shared = "cell_a", .load = load, .user = &l};
+    const nb_fit_options sound = {.shared = "cell_a"};
+    nb_fit *fit[2];
+    nb_fit_request request;
+    nb_fit_result r;
+    double *part;
+    const double *told;
+    size_t size;
+
+    stills_make(&stills, ctx, 3, 1, 1);
+    fit[0] = stills_fit(&stills, ctx, &options);
+    fit[1] = stills_fit(&stills, ctx, &sound);
+    for (int i = 0; i < 2; i++)
+        if (nb_fit_ask(fit[i], &request) != NB_OK || request.done) abort();
+    part = malloc(request.most * sizeof *part);
+    if (!part || nb_fit_part(fit[0], 0, 3, part, &size) != NB_OK || size > request.most)
+        abort();
+    told = part;
+    size--;
+    refused(fit[1], nb_fit_tell(fit[1], 1, &told, &size), "part 0");
+    size++;
+    if (nb_fit_tell(fit[1], 1, &told, &size) != NB_OK
+        || nb_fit_result_get(fit[1], &r) != NB_OK)
+        abort();
+    tap_check(r.shot[1].left_out && strstr(r.shot[1].left_out, "shot 1 could not be loaded"),
+              "left out: %s", r.shot[1].left_out);
+    free(part);
+    nb_fit_free(fit[0]);
+    nb_fit_free(fit[1]);
     nb_context_free(ctx);
     return TAP_PASS;
 }
@@ -499,6 +538,7 @@ int main(int argc, char **argv)
         {"failing_threads", failing},
         {"failing_late", failing_late},
         {"failing_memory_threads", failing_memory},
+        {"reason_in_parts", reason_in_parts},
         {"shared_against_own", shared_against_own},
         {"impossible_steps", impossible_steps},
         {"cancelled_from_a_thread", cancelled_from_a_thread},

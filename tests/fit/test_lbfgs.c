@@ -146,9 +146,17 @@ static int written_and_read(void)
     loss = r.loss, shot[0] = r.shot[0].loss, shot[1] = r.shot[1].loss;
     tap_check(nb_fit_write(fit, "lbfgs.json") == NB_OK, "written");
     nb_fit_free(fit);
+    options.method = NB_FIT_LM;
+    fit = made(ctx, &options);
+    tap_check(nb_fit_read(fit, "lbfgs.json") == NB_ERR_SCENE
+                  && strstr(nb_context_message(ctx), "by L-BFGS"),
+              "refused: %s", nb_context_message(ctx));
+    nb_fit_free(fit);
+    options.method = NB_FIT_LBFGS;
     fit = made(ctx, &options);
     tap_check(nb_fit_read(fit, "lbfgs.json") == NB_OK, "read");
     if (nb_fit_result_get(fit, &r) != NB_OK) abort();
+    tap_check(strstr(r.why, "after 6 passes") != NULL, "%s", r.why);
     for (size_t i = 0; i < r.nvalue; i++)
         wrong += r.value[i].value != value[i] || r.value[i].error != error[i]
                  || r.value[i].is_held;

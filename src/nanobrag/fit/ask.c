@@ -200,9 +200,18 @@ static nb_status begin_joint(nb_fit *fit)
     return NB_OK;
 }
 
+static nb_status check_left(nb_fit *fit)
+{
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++)
+        if (!fit->left_out[shot]) return NB_OK;
+    return fail(fit->ctx, NB_ERR_ARGUMENT, "every shot failed, the first because %s",
+                fit->left_out[0]);
+}
+
 /* Sets the trial, or fit->end. */
 static nb_status next(nb_fit *fit)
 {
+    NB_TRY(check_left(fit));
     if (fit->reload) {
         const struct fit_point *at = fit->reload == RELOAD_KEPT ? &fit->kept : &fit->best;
 
@@ -288,14 +297,6 @@ static nb_status leave_out(nb_fit *fit, size_t shot, nb_status status)
 {
     return fit_leave_out(fit, shot,
                          fit->failure[shot] ? fit->failure[shot] : nb_status_text(status));
-}
-
-static nb_status check_left(nb_fit *fit)
-{
-    for (size_t shot = 0; shot < fit->layout.nshot; shot++)
-        if (!fit->left_out[shot]) return NB_OK;
-    return fail(fit->ctx, NB_ERR_ARGUMENT, "every shot failed, the first because %s",
-                fit->left_out[0]);
 }
 
 static nb_status take_alone(nb_fit *fit)

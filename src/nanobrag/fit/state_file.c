@@ -20,6 +20,7 @@
 #include "base/floats.h"
 #include "fit/fit.h"
 #include "io/file.h"
+#include "io/text.h"
 
 #ifdef NANOBRAG_CJSON
 #include <cjson/cJSON.h>
@@ -60,10 +61,12 @@ static cJSON *put_array(struct document *d, cJSON *to, const char *key)
 
 static void put_real(struct document *d, cJSON *to, const char *key, double value)
 {
-    char text[40];
+    char text[TEXT_REAL];
 
-    (void)snprintf(text, sizeof text, "%.17g", value);
-    put(d, to, key, isfinite(value) ? cJSON_CreateRaw(text) : cJSON_CreateNull());
+    if (!isfinite(value))
+        put(d, to, key, cJSON_CreateNull());
+    else
+        put(d, to, key, text_real(text, 17, value) ? cJSON_CreateRaw(text) : NULL);
 }
 
 static void put_flag(struct document *d, cJSON *to, const char *key, int value)
@@ -141,6 +144,7 @@ static void put_state(struct document *d, const nb_fit *fit)
     const struct fit_layout *l = &fit->layout;
     cJSON *state = put_object(d, d->root, "state"), *tracks;
 
+    put_real(d, state, "run_passes", fit->run_passes);
     put_real(d, state, "alone", fit->alone);
     put_real(d, state, "was_alone", fit->was_alone);
     put_reals(d, state, "x", fit->best.x, l->n);
@@ -243,7 +247,7 @@ static int get_whole(const cJSON *from, const char *key, int least, int most, in
 
 /* What a file holds, read as a whole before any of it is taken. */
 struct stored {
-    int passes, end, alone, was_alone, njoint;
+    int passes, run_passes, end, alone, was_alone, njoint;
     double *x, *kept, *history;
     struct fit_track *track;
     char **left_out;
@@ -318,7 +322,9 @@ static nb_status check_shots(nb_fit *fit, const char *path, const cJSON *root,
         return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit of %d shots, not of %zu", path,
                     cJSON_GetArraySize(shots), fit->layout.nshot);
     cJSON_ArrayForEach(entry, shots) NB_TRY(check_shot(fit, path, entry, shot++, stored));
-    return NB_OK;
+    for (shot = 0; shot < fit->layout.nshot; shot++)
+        if (!stored->left_out[shot]) return NB_OK;
+    return refuse(fit, path, "a shot that is not left out");
 }
 
 static nb_status check_numbers(nb_fit *fit, const char *path, const cJSON *state,
@@ -423,6 +429,7 @@ static nb_status get_state(nb_fit *fit, const char *path, const cJSON *root,
 
     if (!get_whole(root, "passes", 1, 1000000000, &stored->passes)
         || !get_whole(root, "end", NB_FIT_NOT_RUN, NB_FIT_FAILED, &stored->end)
+        || !get_whole(state, "run_passes", 0, stored->passes, &stored->run_passes)
         || !get_whole(state, "alone", 0, fit_begins_alone(fit), &stored->alone)
         || !get_whole(state, "was_alone", 0, fit_begins_alone(fit), &stored->was_alone)
         || !get_reals(state, "x", stored->x, n)
@@ -440,13 +447,23 @@ static nb_status get_state(nb_fit *fit, const char *path, const cJSON *root,
     return get_history(fit, path, state, stored);
 }
 
+static const char *method_name(int method)
+{
+    return method == NB_FIT_LM ? "Levenberg and Marquardt" : "L-BFGS";
+}
+
 static nb_status take_all(nb_fit *fit, const char *path, const cJSON *root,
                           struct stored *stored)
 {
-    int format;
+    int format, method;
 
     if (!get_whole(root, "nanobrag_fit", FORMAT, FORMAT, &format))
         return refuse(fit, path, "\"nanobrag_fit\": 1");
+    if (!get_whole(root, "method", NB_FIT_LM, NB_FIT_LBFGS, &method))
+        return refuse(fit, path, "\"method\"");
+    if (method != fit->method)
+        return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit by %s, not by %s", path,
+                    method_name(method), method_name(fit->method));
     NB_TRY(check_names(fit, path, root));
     NB_TRY(check_shots(fit, path, root, stored));
     NB_TRY(check_starts(fit, path, root));
@@ -475,6 +492,7 @@ static void become(nb_fit *fit, struct stored *stored)
     stored->history = NULL;
     fit->joint = stored->njoint;
     fit->passes = stored->passes;
+    fit->run_passes = stored->run_passes;
     fit->end = stored->end;
     fit->alone = stored->alone;
     fit->was_alone = stored->was_alone;
@@ -517,8 +535,7 @@ static nb_status unsupported(nb_fit *fit)
     if (!fit) return NB_ERR_ARGUMENT;
     return fail(fit->ctx, NB_ERR_UNSUPPORTED,
                 "this build has no cJSON, which files of fits need; install libcjson-dev "
-                "and "
-                "build again");
+                "and build again");
 }
 
 nb_status nb_fit_write(nb_fit *fit, const char *path)
