@@ -12,8 +12,8 @@
  * with the matrix J^T W J, scaled by its diagonal. Own parameters are eliminated shot by
  * shot (Schur complement), so that time and memory grow linearly with the number of shots;
  * structure factors, whose block is taken as diagonal, are eliminated likewise. Where scale
- * and all structure factors are free, and no scale is restrained, the mean of F is held, and
- * errors are those that hold if the first scale is known, whose own is 0. A step ends
+ * and all structure factors are free, and no scale is restrained, the mean of F is held,
+ * and errors are those that hold if the first scale is known, whose own is 0. A step ends
  * at the bounds, and the damping follows the ratio of the loss gained to the loss
  * predicted. A step to where the loss is infinite or the scene impossible is refused, and
  * shortened. L-BFGS (NB_FIT_LBFGS) keeps no matrix and takes some ten times as many passes.
@@ -120,11 +120,11 @@ typedef struct nb_fit_options {
     const nb_restraint *restraint; /* copied                        (nrestraint) */
     size_t nrestraint;
     /* Brings a shot into memory; `out` is all 0. What it points to stays as it is until
-     * unload() is called with it. Called from any thread of the library, one call at a time.
-     * An error other than NB_ERR_MEMORY and NB_ERR_CANCELLED leaves the shot out, if there
-     * are others: in nb_fit_create(), while shots are fitted alone, and in the first pass of
-     * all together. Later, by L-BFGS and in nb_fisher() it ends the run. NULL: the shots are
-     * in the array */
+     * unload() is called with it. Called from any thread of the library, one call at a
+     * time. An error other than NB_ERR_MEMORY and NB_ERR_CANCELLED leaves the shot out, if
+     * there are others: in nb_fit_create(), while shots are fitted alone, and in the first
+     * pass of all together. Later, by L-BFGS and in nb_fisher() it ends the run. NULL: the
+     * shots are in the array */
     nb_status (*load)(void *user, int64_t shot, nb_shot *out);
     void (*unload)(void *user, int64_t shot, nb_shot *loaded); /* NULL: nothing to do */
     /* Called after each pass, from the thread that called the library; a non-zero result
@@ -287,8 +287,8 @@ typedef struct nb_fit_request {
  * Errors: those of nb_fit_run(); NB_ERR_ARGUMENT also for shots out of range, parts that
  * answer another request, that miss a shot or have it twice, or that come from a fit which
  * has left out other shots. After these the request stays open. Every other error ends the
- * run: NB_ERR_CANCELLED and NB_ERR_MEMORY of nb_fit_part(), and of nb_fit_tell() a cancel by
- * the progress handler and the failure of a shot, whose message is that of the fit that
+ * run: NB_ERR_CANCELLED and NB_ERR_MEMORY of nb_fit_part(), and of nb_fit_tell() a cancel
+ * by the progress handler and the failure of a shot, whose message is that of the fit that
  * evaluated it (up to 287 bytes).
  */
 NB_API nb_status nb_fit_ask(nb_fit *fit, nb_fit_request *out);
@@ -397,8 +397,8 @@ NB_API nb_status nb_fit_write(nb_fit *fit, const char *path);
  *
  * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_FILE, NB_ERR_FORMAT (not such a file),
  * NB_ERR_SCENE (the file is of other parameters, shots or starts or by the other method;
- * the message names the first difference), NB_ERR_MEMORY, NB_ERR_UNSUPPORTED. After an error the fit is
- * unchanged.
+ * the message names the first difference), NB_ERR_MEMORY, NB_ERR_UNSUPPORTED. After an
+ * error the fit is unchanged.
  */
 NB_API nb_status nb_fit_read(nb_fit *fit, const char *path);
 

@@ -31,8 +31,8 @@ NB_BEGIN_DECLS
  *
  * A shot that fails, and is left out or ends the run, does so in all processes, with the
  * message of the one that evaluated it, up to 287 bytes. Any other error in one process,
- * such as a cancel by nb_fit_cancel() or by a progress handler, ends the run of all with its
- * status as soon as each has evaluated its range. The message of an error comes after
+ * such as a cancel by nb_fit_cancel() or by a progress handler, ends the run of all with
+ * its status as soon as each has evaluated its range. The message of an error comes after
  * "rank N: ", with N the first process that had it.
  *
  * Errors: those of nb_fit_ask(), nb_fit_part() and nb_fit_tell(), the same in all

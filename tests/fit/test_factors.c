@@ -262,6 +262,72 @@ static int gauge(void)
     tap_close("mean of F over that of the start", after / before, 1, 1e-12);
     tap_close("scale", r.value[set.n].value, stills_truth(STILLS_SHARED + 3), 0.03);
     tap_check(worst < 5, "F at most %.2f errors off", worst);
+    tap_check(!r.value[set.n].is_held && r.value[set.n].error == 0,
+              "the scale moves, and its error is %g", r.value[set.n].error);
+    nb_fit_free(fit);
+    nb_hkl_free(hkl[0]);
+    nb_hkl_free(hkl[1]);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
+/* Errors are the roots of the covariance, which is the inverse of the matrix in which F
+ * stand beside the dense parameters. */
+static int factors_beside_dense(void)
+{
+    static struct factors set;
+    enum { MOST = 200 };
+    static double matrix[MOST * MOST], diagonal[MOST], coupling[MOST * MOST], dense[9];
+    nb_normal out = {.matrix = dense, .diagonal = diagonal, .coupling = coupling};
+    nb_context *ctx = renders_context(1);
+    const nb_fit_options options = {.shared = "F cell_a", .own = "misset_x"};
+    double worst_error = 0, worst = 0, loss;
+    nb_hkl *hkl[2];
+    nb_fit_result r;
+    nb_fit *fit;
+    size_t n;
+
+    make_factors(&set);
+    stills_make(&stills, ctx, 1, 0, 0);
+    factor_stills(ctx, &set, hkl, 5e28);
+    keep_seen(&set, ctx);
+    nb_hkl_free(hkl[0]);
+    nb_hkl_free(hkl[1]);
+    stills_make(&stills, ctx, 2, 0, 0);
+    factor_stills(ctx, &set, hkl, 5e28);
+    if (nb_fisher(ctx, 2, stills.shot, &options, &fit) != NB_OK
+        || nb_fit_result_get(fit, &r) != NB_OK || r.nvalue > MOST || !r.covariance)
+        abort();
+    n = r.nvalue;
+    if (nb_fit_evaluate(fit, NULL, &loss, &out) != NB_OK) abort();
+    for (size_t i = 0; i < n; i++) {
+        const int is_f = i < set.n;
+
+        matrix[i * n + i] = diagonal[i];
+        for (size_t j = 0; j < 3; j++) {
+            if (!is_f) matrix[i * n + set.n + j] = dense[(i - set.n) * 3 + j];
+            if (is_f)
+                matrix[i * n + set.n + j] = matrix[(set.n + j) * n + i] =
+                    coupling[j * set.n + i];
+        }
+    }
+    /* each row of matrix x covariance is one of the unit matrix, in units of the diagonal
+     */
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = -(double)(i == j);
+
+            for (size_t k = 0; k < n; k++)
+                sum += matrix[i * n + k] * r.covariance[k * n + j];
+            worst =
+                fmax(worst, fabs(sum) * sqrt(matrix[j * (n + 1)] / matrix[i * (n + 1)]));
+        }
+    for (size_t i = 0; i < n; i++)
+        worst_error =
+            fmax(worst_error, fabs(r.value[i].error / sqrt(r.covariance[i * (n + 1)]) - 1));
+    tap_check(r.nfree == 0 && set.n > 5, "%zu F, %zu free", set.n, r.nfree);
+    tap_close("matrix x covariance - 1", worst, 0, 2e-13);
+    tap_close("error over root of the covariance - 1", worst_error, 0, 4e-15);
     nb_fit_free(fit);
     nb_hkl_free(hkl[0]);
     nb_hkl_free(hkl[1]);
@@ -405,6 +471,7 @@ int main(int argc, char **argv)
                                             {"first_step", first_step},
                                             {"gauge", gauge},
                                             {"free_fluence", free_fluence},
+                                            {"factors_beside_dense", factors_beside_dense},
                                             {"restrained_scale", restrained_scale},
                                             {"by_lbfgs", by_lbfgs}};
 

@@ -508,9 +508,9 @@ static int bad_input(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        {"noisy", noisy},       {"evaluated", evaluated}, {"at_a_bound", at_a_bound},
-        {"from_far", from_far}, {"stopped", stopped},     {"limited", limited},
-        {"uphill", uphill},     {"left_free", left_free}, {"bad_input", bad_input},
+        {"noisy", noisy},       {"evaluated", evaluated},       {"at_a_bound", at_a_bound},
+        {"from_far", from_far}, {"stopped", stopped},           {"limited", limited},
+        {"uphill", uphill},     {"left_free", left_free},       {"bad_input", bad_input},
         {"resumed", resumed},   {"nothing_left", nothing_left},
     };
 

@@ -363,7 +363,8 @@ static int reason_in_parts(void)
     if (nb_fit_tell(fit[1], 1, &told, &size) != NB_OK
         || nb_fit_result_get(fit[1], &r) != NB_OK)
         abort();
-    tap_check(r.shot[1].left_out && strstr(r.shot[1].left_out, "shot 1 could not be loaded"),
+    tap_check(r.shot[1].left_out
+                  && strstr(r.shot[1].left_out, "shot 1 could not be loaded"),
               "left out: %s", r.shot[1].left_out);
     free(part);
     nb_fit_free(fit[0]);

@@ -193,14 +193,14 @@ struct nb_fit {
     char **name;
     char **left_out; /* why; NULL: it is not */
     char **failure; /* message of the last evaluation that failed; NULL: none */
-    int64_t *pixels; /* rendered ones */
+    int64_t *pixels; /* rendered ones of weight above 0 */
     double *identity; /*                               (nshot x IDENTITY_NUMBERS) */
     struct fit_track *track; /* while they are fitted alone; else the first is of all */
     /* ---- of each parameter ---- */
     nb_fit_value *value;
     double *start, *lower, *upper;
     double *centre, *weight; /* of its restraint, with 1/sigma^2; 0: none */
-    unsigned char *is_width, *is_fixed, *is_scale;
+    unsigned char *is_width, *is_scale;
     /* ---- the state ---- */
     int method, end;
     int is_expected; /* 1: images at x stand for observed ones */
@@ -251,6 +251,10 @@ nb_status identity_take(nb_fit *fit, nb_simulator *sim, const nb_shot *shot, dou
 nb_status fit_load(nb_fit *fit, nb_context *ctx, size_t shot, nb_shot *out);
 void fit_unload(nb_fit *fit, size_t shot, nb_shot *loaded);
 
+/* Counts the pixels that a shot's simulator renders and whose weight is above 0. */
+nb_status fit_count_pixels(nb_context *ctx, nb_simulator *sim, const nb_target *target,
+                           int64_t *out);
+
 /* Evaluates a shot at the worker's x with spots at least `broad` degrees wide; 0: as they
  * are. Sets worker->sum and worker->own. */
 nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *worker, size_t shot,
@@ -295,8 +299,10 @@ void fit_restrain(const nb_fit *fit, struct fit_point *point);
 double fit_diagonal(const nb_fit *fit, const struct fit_point *point, size_t i);
 double fit_gradient(const nb_fit *fit, const struct fit_point *point, size_t i);
 
-/* Returns 1 if parameter i of a fit of all shots stays, whatever the data tell of it. */
-int normal_is_fixed(const nb_fit *fit, size_t i);
+/* Returns 1 if parameter i of a fit of all shots takes part in no step, whatever the data
+ * tell of it; and 1 if that is because the data tell nothing of it. */
+int normal_stays(const nb_fit *fit, size_t i);
+int normal_is_held(const nb_fit *fit, size_t i);
 
 /* Returns the size that structure factor f may have, as far as the start tells. */
 double normal_f_size(const nb_fit *fit, size_t f);
@@ -304,9 +310,14 @@ double normal_f_size(const nb_fit *fit, size_t f);
 /* Returns 1 if the data tell too little of structure factor f to move it. */
 int normal_f_is_held(const nb_fit *fit, size_t f);
 
-/* Returns the variance of structure factor f, given the covariance of the n dense
- * parameters; infinite if it is held. */
-double normal_f_variance(nb_fit *fit, size_t f, const double *covariance, size_t n);
+/* Returns the covariance of structure factor f with dense parameter j and with structure
+ * factor g, given that of the n dense parameters; 0 if it is held. And its error, which is
+ * infinite then. */
+double normal_f_dense(const nb_fit *fit, size_t f, const double *covariance, size_t n,
+                      size_t j);
+double normal_f_covariance(const nb_fit *fit, size_t f, size_t g, const double *covariance,
+                           size_t n);
+double normal_f_error(const nb_fit *fit, size_t f, const double *covariance, size_t n);
 
 /* Returns the normal equations at the best point of a shot's own parameters, or of all, in
  * workspace of the fit. Structure factors are eliminated, with this damping. */

@@ -144,20 +144,12 @@ static double unit_of(const nb_fit *fit, size_t i)
     return diagonal > 0 ? fmin(1 / sqrt(diagonal), far) : 1;
 }
 
-static int is_held(const nb_fit *fit, size_t i)
-{
-    const struct fit_layout *l = &fit->layout;
-
-    if (fit->is_fixed[i] || !(fit_diagonal(fit, &fit->best, i) > 0)) return 1;
-    return i < l->ns && l->is_f[i] && normal_f_is_held(fit, l->row[i]);
-}
-
 /* A parameter without influence keeps its value: its bounds meet there. */
 static void set_bounds(const nb_fit *fit, const double *scale, double *u, double *lower,
                        double *upper)
 {
     for (size_t i = 0; i < fit->layout.n; i++) {
-        const int stays = is_held(fit, i);
+        const int stays = normal_is_held(fit, i);
 
         u[i] = fit->best.x[i] / scale[i];
         lower[i] = stays ? u[i] : fit->lower[i] / scale[i];

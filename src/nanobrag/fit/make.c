@@ -94,8 +94,7 @@ static nb_status choose_method(nb_fit *fit)
     if (fit->method == NB_FIT_LM && dense > FIT_DENSE_MOST)
         return fail(fit->ctx, NB_ERR_UNSUPPORTED,
                     "the method of Levenberg and Marquardt takes at most %d parameters "
-                    "that "
-                    "are not structure factors, this fit has %zu; use L-BFGS",
+                    "that are not structure factors, this fit has %zu; use L-BFGS",
                     FIT_DENSE_MOST, dense);
     if (fit->method == NB_FIT_LBFGS && !lbfgs_is_available())
         return fail(fit->ctx, NB_ERR_UNSUPPORTED,
@@ -161,7 +160,6 @@ static void list(struct arena *memory, void *user)
     fit->centre = arena_take(memory, l->n, sizeof *fit->centre);
     fit->weight = arena_take(memory, l->n, sizeof *fit->weight);
     fit->is_width = arena_take(memory, l->n, 1);
-    fit->is_fixed = arena_take(memory, l->n, 1);
     fit->is_scale = arena_take(memory, l->n, 1);
     fit->fixed = arena_take(memory, l->n, 1);
     fit->pixels = arena_take(memory, l->nshot, sizeof *fit->pixels);
@@ -278,15 +276,14 @@ static int is_likelihood(const nb_target *target)
 static nb_status take_shot(nb_fit *fit, size_t shot, const nb_shot *loaded)
 {
     nb_simulator *sim = NULL;
-    nb_description d;
     nb_status status = simulator(fit, loaded, fit->names, &sim);
 
     if (status == NB_OK) status = take_start(fit, shot, sim);
-    if (status == NB_OK) status = nb_describe(sim, NULL, &d);
+    if (status == NB_OK)
+        status = fit_count_pixels(fit->ctx, sim, &loaded->target, fit->pixels + shot);
     if (status == NB_OK)
         status = identity_take(fit, sim, loaded, fit->identity + shot * IDENTITY_NUMBERS);
     if (status == NB_OK) {
-        fit->pixels[shot] = d.pixels;
         fit->is_likelihood &= is_likelihood(&loaded->target);
         fit->can_broaden &= loaded->scene->crystal.domain_weight == NULL;
     }

@@ -48,7 +48,8 @@ static void write_reason(const char *reason, double *to)
         for (size_t k = BYTES; k-- > 0;) {
             const size_t at = i * BYTES + k;
 
-            to[i] = 256 * to[i] + (at < n && at + 1 < REASON ? (unsigned char)reason[at] : 0);
+            to[i] =
+                256 * to[i] + (at < n && at + 1 < REASON ? (unsigned char)reason[at] : 0);
         }
     }
 }

@@ -60,8 +60,7 @@ nb_status fit_set_restraint(nb_fit *fit, const nb_restraint *r)
     if (found) return NB_OK;
     return fail(fit->ctx, NB_ERR_ARGUMENT,
                 "%s is restrained, but it is no free parameter; a restraint names one, "
-                "such "
-                "as cell_a",
+                "such as cell_a",
                 r->name);
 }
 
