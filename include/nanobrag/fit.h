@@ -205,7 +205,8 @@ typedef struct nb_fit_result {
     size_t ncorrelated;
     const nb_fit_correlation *correlated;
     /* Directions that the data leave free: sums of parameters, each in units of 1/sqrt of
-     * its diagonal element of J^T W J, such as "0.71 scale - 0.71 fluence" */
+     * its diagonal element of J^T W J, such as "0.71 scale - 0.71 fluence"; the first 50.
+     * That of structure factors and others shows the others only */
     size_t nfree;
     const char *const *free; /*                                               (nfree) */
     /* Largest over smallest eigenvalue without them, of the blocks of own parameters and of

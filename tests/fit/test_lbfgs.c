@@ -130,7 +130,7 @@ static int written_and_read(void)
                               .own = "misset scale",
                               .method = NB_FIT_LBFGS,
                               .passes = 6};
-    double value[STILLS_VALUES], error[STILLS_VALUES], shot[2], loss;
+    double value[STILLS_VALUES] = {0}, error[STILLS_VALUES] = {0}, shot[2], loss;
     nb_fit_result r;
     nb_fit *fit;
     int wrong = 0;

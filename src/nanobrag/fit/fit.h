@@ -1,12 +1,20 @@
 /*
  * fit.h - the members of a fit, and what its files share.
  *
- *   ask.c       which x is evaluated next; what comes back goes to the tracks
- *   track.c     Levenberg-Marquardt on one set of parameters
- *   system.c    its steps: the normal equations, bounds, free directions
- *   evaluate.c  the shots of a request, shared out among threads
- *   shots.c     one shot: loaded, simulated, compared
- *   sums.c      the tree of sums over shots
+ *   make.c        parameters, starts and memory
+ *   restraints.c  priors on parameters
+ *   ask.c         which x is evaluated next; what comes back goes to the tracks
+ *   track.c       Levenberg-Marquardt on one set of parameters
+ *   normal.c      its normal equations; system.c solves them, by eigen.c
+ *   lbfgs.c       the other minimiser
+ *   evaluate.c    the shots of a request, shared out among threads
+ *   parts.c       the same, shared out among processes
+ *   shots.c       one shot: loaded, simulated, compared
+ *   sums.c        the tree of sums over shots
+ *   leave_out.c   shots that fail or stand out
+ *   result.c      values, errors and how a fit ended
+ *   compare.c     images of a result beside the observed ones
+ *   state_file.c  a fit in a file; identity.c tells one from another
  *
  * SPDX-License-Identifier: MIT
  */

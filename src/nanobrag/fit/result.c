@@ -13,7 +13,7 @@
 #include "base/floats.h"
 #include "fit/fit.h"
 
-/* Free directions that are written out; more are counted. */
+/* Free directions that are reported at most. */
 enum { DIRECTIONS_MOST = 50, DIRECTION_TEXT = 400 };
 
 struct fit_result_memory {
