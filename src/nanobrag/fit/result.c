@@ -88,7 +88,10 @@ static void explain(const nb_fit *fit, char *why, size_t size)
                            track->gain);
         break;
     case NB_FIT_PASSES:
-        (void)snprintf(why, size, "ended after %d passes, the limit", fit->run_passes);
+        if (fit->run_passes == 0) /* of a file */
+            (void)snprintf(why, size, "ended at the limit of passes");
+        else
+            (void)snprintf(why, size, "ended after %d passes, the limit", fit->run_passes);
         break;
     case NB_FIT_SECONDS:
         (void)snprintf(why, size, "ended after %g s, the limit", fit->options.seconds);

@@ -144,7 +144,6 @@ static void put_state(struct document *d, const nb_fit *fit)
     const struct fit_layout *l = &fit->layout;
     cJSON *state = put_object(d, d->root, "state"), *tracks;
 
-    put_real(d, state, "run_passes", fit->run_passes);
     put_real(d, state, "alone", fit->alone);
     put_real(d, state, "was_alone", fit->was_alone);
     put_reals(d, state, "x", fit->best.x, l->n);
@@ -247,7 +246,7 @@ static int get_whole(const cJSON *from, const char *key, int least, int most, in
 
 /* What a file holds, read as a whole before any of it is taken. */
 struct stored {
-    int passes, run_passes, end, alone, was_alone, njoint;
+    int passes, end, alone, was_alone, njoint;
     double *x, *kept, *history;
     struct fit_track *track;
     char **left_out;
@@ -429,7 +428,6 @@ static nb_status get_state(nb_fit *fit, const char *path, const cJSON *root,
 
     if (!get_whole(root, "passes", 1, 1000000000, &stored->passes)
         || !get_whole(root, "end", NB_FIT_NOT_RUN, NB_FIT_FAILED, &stored->end)
-        || !get_whole(state, "run_passes", 0, stored->passes, &stored->run_passes)
         || !get_whole(state, "alone", 0, fit_begins_alone(fit), &stored->alone)
         || !get_whole(state, "was_alone", 0, fit_begins_alone(fit), &stored->was_alone)
         || !get_reals(state, "x", stored->x, n)
@@ -492,7 +490,7 @@ static void become(nb_fit *fit, struct stored *stored)
     stored->history = NULL;
     fit->joint = stored->njoint;
     fit->passes = stored->passes;
-    fit->run_passes = stored->run_passes;
+    fit->run_passes = 0; /* no run was seen here */
     fit->end = stored->end;
     fit->alone = stored->alone;
     fit->was_alone = stored->was_alone;
