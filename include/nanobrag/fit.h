@@ -12,8 +12,8 @@
  * with the matrix J^T W J, scaled by its diagonal. Own parameters are eliminated shot by
  * shot (Schur complement), so that time and memory grow linearly with the number of shots;
  * structure factors, whose block is taken as diagonal, are eliminated likewise. Where scale
- * and all structure factors are free, the mean of F is held, and errors are those that hold
- * if the first scale is known. A step ends
+ * and all structure factors are free, and no scale is restrained, the mean of F is held,
+ * and errors are those that hold if the first scale is known, whose own is 0. A step ends
  * at the bounds, and the damping follows the ratio of the loss gained to the loss
  * predicted. A step to where the loss is infinite or the scene impossible is refused, and
  * shortened. L-BFGS (NB_FIT_LBFGS) keeps no matrix and takes some ten times as many passes.
@@ -120,9 +120,11 @@ typedef struct nb_fit_options {
     const nb_restraint *restraint; /* copied                        (nrestraint) */
     size_t nrestraint;
     /* Brings a shot into memory; `out` is all 0. What it points to stays as it is until
-     * unload() is called with it. An error leaves the shot out, if there are others. Called
-     * from any thread of the library, one call at a time. NULL: the shots are in the array
-     */
+     * unload() is called with it. Called from any thread of the library, one call at a
+     * time. An error other than NB_ERR_MEMORY and NB_ERR_CANCELLED leaves the shot out, if
+     * there are others: in nb_fit_create(), while shots are fitted alone, and in the first
+     * pass of all together. Later, by L-BFGS and in nb_fisher() it ends the run. NULL: the
+     * shots are in the array */
     nb_status (*load)(void *user, int64_t shot, nb_shot *out);
     void (*unload)(void *user, int64_t shot, nb_shot *loaded); /* NULL: nothing to do */
     /* Called after each pass, from the thread that called the library; a non-zero result
@@ -162,8 +164,10 @@ typedef struct nb_fit_value {
      * that of each parameter while all others are known */
     double error;
     int bound; /* -1: at its lower bound, 1: at its upper one, else 0 */
-    int is_held; /* 1: at its start, because the loss does not depend on it, or hardly on a
-                    structure factor: F^2 would have an error of more than twice itself */
+    /* 1: no step moves it, because the loss does not depend on it, or hardly on a structure
+     * factor: F^2 would have an error of more than twice itself. Where the mean of F is
+     * held, it still has the factor that all F have in common */
+    int is_held;
 } nb_fit_value;
 
 typedef struct nb_fit_correlation {
@@ -186,23 +190,29 @@ typedef struct nb_fit_result {
     const char *why; /* how the last run ended, one sentence */
     int passes; /* of all runs */
     int joint; /* of these, how many evaluated all shots together */
-    double loss; /* at the values, of shots and restraints */
+    /* at the values, of shots and restraints; after a pass with broadened spots, and none
+     * without before, that of these */
+    double loss;
     double gain; /* as in nb_fit_state */
     const double *history; /* lowest loss after each pass of all shots together (joint) */
     size_t nshared, nown; /* parameters of all shots, and of each shot */
     size_t nvalue;
     const nb_fit_value *value; /*                                            (nvalue) */
-    /* (J^T W J)^-1, without the directions that the data leave free; NULL: there are more
-     * than 200 values                                              (nvalue x nvalue) */
+    /* (J^T W J)^-1, without the directions that the data leave free, and with 0 for what is
+     * held; NULL: there are more than 200 values                   (nvalue x nvalue) */
     const double *covariance;
     /* pairs of parameters whose correlation is over 0.95 in size, the largest first */
     size_t ncorrelated;
     const nb_fit_correlation *correlated;
     /* Directions that the data leave free: sums of parameters, each in units of 1/sqrt of
-     * its diagonal element of J^T W J, such as "0.71 scale - 0.71 fluence" */
+     * its diagonal element of J^T W J, such as "0.71 scale - 0.71 fluence"; the first 50.
+     * That of structure factors and others shows the others only */
     size_t nfree;
     const char *const *free; /*                                               (nfree) */
-    double condition; /* of the matrix scaled by its diagonal, without them */
+    /* Largest over smallest eigenvalue without them, of the blocks of own parameters and of
+     * what is left for the shared ones (or for all that are not structure factors), each
+     * parameter in units of 1/sqrt of its diagonal element; NAN: there is none */
+    double condition;
     int64_t nshot;
     const nb_fit_shot *shot; /*                                               (nshot) */
 } nb_fit_result;
@@ -216,7 +226,8 @@ typedef struct nb_fit_result {
  *   options  [in]   copied; shared or own names a parameter
  *   out      [out]  free with nb_fit_free(), before the context
  *
- * Each shot is loaded once, for its start and its names.
+ * Each shot is loaded once, for its start and its names; twice, where it fails before the
+ * first that can be loaded.
  *
  * Errors: those of nb_simulator_create(), where a name in shared and own counts as named
  * twice, and of load for a single shot or for all; NB_ERR_ARGUMENT also for no parameter at
@@ -276,8 +287,10 @@ typedef struct nb_fit_request {
  *
  * Errors: those of nb_fit_run(); NB_ERR_ARGUMENT also for shots out of range, parts that
  * answer another request, that miss a shot or have it twice, or that come from a fit which
- * has left out other shots. NB_ERR_CANCELLED and NB_ERR_MEMORY of nb_fit_part() end the
- * run; after another error of nb_fit_part() and nb_fit_tell() the request stays open.
+ * has left out other shots. After these the request stays open. Every other error ends the
+ * run: NB_ERR_CANCELLED and NB_ERR_MEMORY of nb_fit_part(), and of nb_fit_tell() a cancel
+ * by the progress handler and the failure of a shot, whose message is that of the fit that
+ * evaluated it (up to 287 bytes).
  */
 NB_API nb_status nb_fit_ask(nb_fit *fit, nb_fit_request *out);
 NB_API nb_status nb_fit_part(nb_fit *fit, int64_t first, int64_t nshot, double *part,
@@ -317,9 +330,11 @@ NB_API nb_status nb_fit_evaluate(nb_fit *fit, const double *x, double *value,
                                  nb_normal *out);
 
 /*
- * Read values, errors and how the fit ended.
+ * Read values, errors and how the fit ended. The first call after nb_fit_read() evaluates
+ * all shots.
  *
- * Errors: NB_ERR_ARGUMENT (fit or out is NULL, or no pass was completed).
+ * Errors: NB_ERR_ARGUMENT (fit or out is NULL, or no pass was completed), NB_ERR_MEMORY;
+ * after nb_fit_read() also those of nb_fit_run().
  */
 NB_API nb_status nb_fit_result_get(nb_fit *fit, nb_fit_result *out);
 
@@ -371,19 +386,20 @@ NB_API nb_status nb_fit_misfit_get(nb_fit *fit, int64_t shot, nb_fit_misfit *out
  * another run needs to go on as if this one had not stopped. The file is replaced by
  * rename.
  *
- * Errors: NB_ERR_ARGUMENT (a NULL, or no pass was completed), NB_ERR_FILE, NB_ERR_MEMORY,
- * NB_ERR_UNSUPPORTED (a build without cJSON).
+ * Errors: those of nb_fit_result_get(), NB_ERR_FILE, NB_ERR_UNSUPPORTED (a build without
+ * cJSON).
  */
 NB_API nb_status nb_fit_write(nb_fit *fit, const char *path);
 
 /*
- * Continue from a file of nb_fit_write(): the next run gives the bits of a run that was not
- * stopped. The fit was made from the same shots and options; limits may differ.
+ * Continue from a file of nb_fit_write(): the next run of NB_FIT_LM gives the bits of a run
+ * that was not stopped; L-BFGS begins anew from the values. The fit was made from the same
+ * shots and options; limits may differ.
  *
  * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_FILE, NB_ERR_FORMAT (not such a file),
- * NB_ERR_SCENE (the file is of other parameters, shots or starts; the message names the
- * first difference), NB_ERR_MEMORY, NB_ERR_UNSUPPORTED. After an error the fit is
- * unchanged.
+ * NB_ERR_SCENE (the file is of other parameters, shots or starts or by the other method;
+ * the message names the first difference), NB_ERR_MEMORY, NB_ERR_UNSUPPORTED. After an
+ * error the fit is unchanged.
  */
 NB_API nb_status nb_fit_read(nb_fit *fit, const char *path);
 

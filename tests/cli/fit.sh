@@ -165,8 +165,10 @@ refuses 2 'fit nothing' $bad -fit scale -fisher -fitfile x.json
 head -c 16384 /dev/zero > zero.bin
 printf '\000\000\300\177' > nan.bin
 tail -c 16380 f1.bin >> nan.bin
-inputs="n_001.img zero.bin nan.bin"
+head -c 4000 n_001.img > short.img
+inputs="n_001.img zero.bin nan.bin short.img"
 refuses 2 'every pixel is masked' $bad -fit scale -data n_001.img -data_mask zero.bin
+refuses 2 'short.img: the file ends before its last pixel' $bad -fit scale -data n_001.img -data_mask short.img
 refuses 2 'pixel fast 0 slow 0 is nan' $bad -fit scale -data nan.bin
 for text in '{' '{}' '[]' '[1]' '[{"misset": 1}]' '[{"data": "n_001.img", "misset": 1}]' \
     '[{"data": "n_001.img", "foo": 1}]' '[{"data": "n_001.img", "scale": "1"}]'; do

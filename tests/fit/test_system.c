@@ -41,8 +41,7 @@ static struct fit_bounds bounds_of(const struct problem *p)
 }
 
 /* The matrix becomes J^T J of random rows; a row belongs to one block and sees its own
- * parameters and the shared ones, which have scales from 1e-4 to 1e4. With `free` >= 0 that
- * parameter is in each row twice the first parameter that the row sees, less the second. */
+ * parameters and the shared ones, which have scales from 1e-2 to 1e2. */
 static void make(struct problem *p, size_t ns, size_t no, size_t nblock, int rows)
 {
     const size_t n = ns + no * nblock;
@@ -64,7 +63,8 @@ static void make(struct problem *p, size_t ns, size_t no, size_t nblock, int row
         p->upper[i] = INFINITY;
     }
     p->system =
-        (struct fit_system){ns, no, nblock, p->gradient, p->shared, p->owns, p->crosses};
+        (struct fit_system){ns,         no,   nblock, p->gradient, p->shared, p->owns,
+                            p->crosses, NULL, 0};
 }
 
 /* Sorts the dense matrix into its blocks. */
@@ -405,11 +405,11 @@ static void tie(struct problem *p, size_t a, size_t b, size_t c)
 
 static int free_directions(void)
 {
-    /* shared alone; own alone, in one block; shared with the own ones of the only block */
-    static const size_t cases[][6] = {{4, 0, 0, 0, 1, 3},
-                                      {2, 4, 2, 2, 3, 5},
-                                      {3, 3, 1, 2, 3, 4},
-                                      {0, 4, 2, 5, 6, 7}};
+    /* shared alone; own alone, in one block; shared with the own ones of the only block,
+     * and the same where nothing else is shared */
+    static const size_t cases[][6] = {{4, 0, 0, 0, 1, 3}, {2, 4, 2, 2, 3, 5},
+                                      {3, 3, 1, 2, 3, 4}, {0, 4, 2, 5, 6, 7},
+                                      {1, 2, 1, 1, 2, 0}, {1, 4, 1, 2, 4, 0}};
 
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         const size_t *c = cases[k];
@@ -472,7 +472,7 @@ static int without_influence(void)
     struct fit_errors out = {.error = error, .correlated = note_pair, .user = &pairs};
     struct problem p;
     struct fit_bounds bounds;
-    double matrix[4] = {1, NAN, NAN, 1}, values[2] = {3, 3}, work[69];
+    double matrix[4] = {1, NAN, NAN, 1}, values[2] = {3, 3}, work[69], gain;
 
     make(&p, 3, 2, 2, 12);
     for (size_t i = 0; i < p.n; i++)
@@ -486,10 +486,22 @@ static int without_influence(void)
     if (!solver_errors(solver, &p.system, p.is_fixed, &out)) abort();
     tap_check(isinf(error[1]) && isinf(error[6]) && isfinite(error[0]) && out.nfree == 0,
               "errors %g and %g", error[1], error[6]);
+    for (int k = 0; k < 2; k++) { /* on the diagonal, or beside it */
+        const double before = p.own[0][k];
+
+        p.own[0][k] = k ? INFINITY : NAN;
+        gain = solver_step(solver, &p.system, &bounds, 0.1, 1, step);
+        tap_check(isnan(gain) && step[0] == 0 && step[3] == 0,
+                  "with %g in the matrix: gain %g", p.own[0][k], gain);
+        if (!solver_errors(solver, &p.system, p.is_fixed, &out)) abort();
+        tap_check(isnan(error[0]) && isnan(out.condition) && out.nfree == 0, "error %g",
+                  error[0]);
+        p.own[0][k] = before;
+    }
     solver_free(solver);
     solver_free(NULL);
-    eigen_symmetric(2, matrix, values, work);
-    tap_check(values[0] == 0 && values[1] == 0 && eigen_work(2) <= 69,
+    tap_check(!eigen_symmetric(2, matrix, values, work) && values[0] == 0 && values[1] == 0
+                  && eigen_work(2) <= 69,
               "eigenvalues of NaN: %g, %g", values[0], values[1]);
     return TAP_PASS;
 }

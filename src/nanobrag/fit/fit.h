@@ -1,12 +1,20 @@
 /*
  * fit.h - the members of a fit, and what its files share.
  *
- *   ask.c       which x is evaluated next; what comes back goes to the tracks
- *   track.c     Levenberg-Marquardt on one set of parameters
- *   system.c    its steps: the normal equations, bounds, free directions
- *   evaluate.c  the shots of a request, shared out among threads
- *   shots.c     one shot: loaded, simulated, compared
- *   sums.c      the tree of sums over shots
+ *   make.c        parameters, starts and memory
+ *   restraints.c  priors on parameters
+ *   ask.c         which x is evaluated next; what comes back goes to the tracks
+ *   track.c       Levenberg-Marquardt on one set of parameters
+ *   normal.c      its normal equations; system.c solves them, by eigen.c
+ *   lbfgs.c       the other minimiser
+ *   evaluate.c    the shots of a request, shared out among threads
+ *   parts.c       the same, shared out among processes
+ *   shots.c       one shot: loaded, simulated, compared
+ *   sums.c        the tree of sums over shots
+ *   leave_out.c   shots that fail or stand out
+ *   result.c      values, errors and how a fit ended
+ *   compare.c     images of a result beside the observed ones
+ *   state_file.c  a fit in a file; identity.c tells one from another
  *
  * SPDX-License-Identifier: MIT
  */
@@ -105,6 +113,10 @@ struct fit_system {
     const double *shared; /*                                             (ns x ns) */
     const double *const *own; /* each (no x no)                           (nblock) */
     const double *const *cross; /* each (no x ns)                         (nblock) */
+    /* that of the matrix before others were eliminated; NULL: none were
+                                                                  (ns + nblock x no) */
+    const double *diagonal;
+    size_t neliminated;
 };
 
 struct fit_bounds {
@@ -119,8 +131,9 @@ void solver_free(struct fit_solver *solver);
 
 /*
  * Sets the step of Levenberg and Marquardt, in the units of the parameters, and returns the
- * loss that it is predicted to gain. What is at a bound and would leave it is held. With
- * `stops` a step ends at the bounds.
+ * loss that it is predicted to gain: NAN, with a step of 0, for a matrix whose eigenvalues
+ * are not found. What is at a bound and would leave it is held. With `stops` a step ends at
+ * the bounds.
  */
 double solver_step(struct fit_solver *solver, const struct fit_system *system,
                    const struct fit_bounds *bounds, double damping, int stops,
@@ -139,7 +152,7 @@ struct fit_errors {
     void *user;
 };
 
-/* Returns 0 if there is no memory. */
+/* Returns 0 if there is no memory. Where no eigenvalues are found, errors are NAN. */
 int solver_errors(struct fit_solver *solver, const struct fit_system *system,
                   const unsigned char *is_fixed, struct fit_errors *out);
 
@@ -155,7 +168,9 @@ struct fit_track {
     int passes; /* in this stage */
     int is_swapped; /* by fit_swap_kept() */
     double damping, loss, gain, predicted;
-    double kept_loss; /* in attempt 1, that of attempt 0; else infinite */
+    /* of attempt 0, in attempt 1; loss: else infinite */
+    double kept_loss, kept_gain;
+    int kept_end;
 };
 
 struct fit_stage {
@@ -186,21 +201,21 @@ struct nb_fit {
     char **name;
     char **left_out; /* why; NULL: it is not */
     char **failure; /* message of the last evaluation that failed; NULL: none */
-    int64_t *pixels; /* rendered ones */
+    int64_t *pixels; /* rendered ones of weight above 0 */
     double *identity; /*                               (nshot x IDENTITY_NUMBERS) */
     struct fit_track *track; /* while they are fitted alone; else the first is of all */
     /* ---- of each parameter ---- */
     nb_fit_value *value;
     double *start, *lower, *upper;
     double *centre, *weight; /* of its restraint, with 1/sigma^2; 0: none */
-    unsigned char *is_width, *is_fixed, *is_scale;
+    unsigned char *is_width, *is_scale;
     /* ---- the state ---- */
     int method, end;
     int is_expected; /* 1: images at x stand for observed ones */
     int is_likelihood; /* 1: the loss of a right model is known */
     int can_broaden; /* 1: a mosaic spread can be widened */
     int first_named; /* 1: the names of parameters are known */
-    int has_gauge; /* 1: scale and all structure factors are free */
+    int has_gauge; /* 1: all structure factors are free, and scales without restraint */
     double f_rms; /* of structure factors at the start */
     int alone, was_alone; /* 1: shots are being fitted alone, or were before */
     int passes, joint, run_passes, is_running, reload;
@@ -214,7 +229,7 @@ struct nb_fit {
     size_t history_room;
     /* ---- workspace ---- */
     const double **own, **cross;
-    double *gradient, *step, *dense_step, *bounds, *folded;
+    double *gradient, *step, *dense_step, *bounds, *folded, *diagonal;
     unsigned char *fixed;
     struct fit_solver *solver, *solver_alone;
     struct fit_worker *worker;
@@ -243,6 +258,10 @@ nb_status identity_take(nb_fit *fit, nb_simulator *sim, const nb_shot *shot, dou
 /* Loads a shot, under a lock; unload it afterwards. */
 nb_status fit_load(nb_fit *fit, nb_context *ctx, size_t shot, nb_shot *out);
 void fit_unload(nb_fit *fit, size_t shot, nb_shot *loaded);
+
+/* Counts the pixels that a shot's simulator renders and whose weight is above 0. */
+nb_status fit_count_pixels(nb_context *ctx, nb_simulator *sim, const nb_target *target,
+                           int64_t *out);
 
 /* Evaluates a shot at the worker's x with spots at least `broad` degrees wide; 0: as they
  * are. Sets worker->sum and worker->own. */
@@ -284,18 +303,29 @@ void fit_restrain(const nb_fit *fit, struct fit_point *point);
 
 /* ---- normal.c ---- */
 
-/* Returns the diagonal element of J^T W J of parameter i. */
+/* Returns the diagonal element of J^T W J of parameter i; and its slope. */
 double fit_diagonal(const nb_fit *fit, const struct fit_point *point, size_t i);
+double fit_gradient(const nb_fit *fit, const struct fit_point *point, size_t i);
 
-/* Returns 1 if parameter i of a fit of all shots stays, whatever the data tell of it. */
-int normal_is_fixed(const nb_fit *fit, size_t i);
+/* Returns 1 if parameter i of a fit of all shots takes part in no step, whatever the data
+ * tell of it; and 1 if that is because the data tell nothing of it. */
+int normal_stays(const nb_fit *fit, size_t i);
+int normal_is_held(const nb_fit *fit, size_t i);
+
+/* Returns the size that structure factor f may have, as far as the start tells. */
+double normal_f_size(const nb_fit *fit, size_t f);
 
 /* Returns 1 if the data tell too little of structure factor f to move it. */
 int normal_f_is_held(const nb_fit *fit, size_t f);
 
-/* Returns the variance of structure factor f, given the covariance of the n dense
- * parameters; infinite if it is held. */
-double normal_f_variance(nb_fit *fit, size_t f, const double *covariance, size_t n);
+/* Returns the covariance of structure factor f with dense parameter j and with structure
+ * factor g, given that of the n dense parameters; 0 if it is held. And its error, which is
+ * infinite then. */
+double normal_f_dense(const nb_fit *fit, size_t f, const double *covariance, size_t n,
+                      size_t j);
+double normal_f_covariance(const nb_fit *fit, size_t f, size_t g, const double *covariance,
+                           size_t n);
+double normal_f_error(const nb_fit *fit, size_t f, const double *covariance, size_t n);
 
 /* Returns the normal equations at the best point of a shot's own parameters, or of all, in
  * workspace of the fit. Structure factors are eliminated, with this damping. */
@@ -329,6 +359,11 @@ void track_advance(nb_fit *fit, struct fit_track *track);
 
 /* Begins a second attempt, with broadened spots first, if there may be one. */
 int track_again(nb_fit *fit, struct fit_track *track);
+
+/* Whether what attempt 0 of a track has found is better than what attempt 1 has so far; and
+ * the loss of the better one, which is the track's result. */
+int track_kept_is_better(const nb_fit *fit, const struct fit_track *track);
+double track_loss(const nb_fit *fit, const struct fit_track *track);
 
 /* ---- ask.c ---- */
 

@@ -94,8 +94,7 @@ static nb_status choose_method(nb_fit *fit)
     if (fit->method == NB_FIT_LM && dense > FIT_DENSE_MOST)
         return fail(fit->ctx, NB_ERR_UNSUPPORTED,
                     "the method of Levenberg and Marquardt takes at most %d parameters "
-                    "that "
-                    "are not structure factors, this fit has %zu; use L-BFGS",
+                    "that are not structure factors, this fit has %zu; use L-BFGS",
                     FIT_DENSE_MOST, dense);
     if (fit->method == NB_FIT_LBFGS && !lbfgs_is_available())
         return fail(fit->ctx, NB_ERR_UNSUPPORTED,
@@ -161,7 +160,6 @@ static void list(struct arena *memory, void *user)
     fit->centre = arena_take(memory, l->n, sizeof *fit->centre);
     fit->weight = arena_take(memory, l->n, sizeof *fit->weight);
     fit->is_width = arena_take(memory, l->n, 1);
-    fit->is_fixed = arena_take(memory, l->n, 1);
     fit->is_scale = arena_take(memory, l->n, 1);
     fit->fixed = arena_take(memory, l->n, 1);
     fit->pixels = arena_take(memory, l->nshot, sizeof *fit->pixels);
@@ -184,6 +182,7 @@ static void list(struct arena *memory, void *user)
     fit->dense_step = arena_take(memory, dense, sizeof *fit->dense_step);
     fit->bounds = arena_take(memory, 3 * dense, sizeof *fit->bounds);
     fit->folded = arena_take(memory, folded * folded, sizeof *fit->folded);
+    fit->diagonal = arena_take(memory, folded, sizeof *fit->diagonal);
     for (int i = 0; i < fit->nworker; i++) take_worker(memory, fit, fit->worker + i);
 }
 
@@ -277,15 +276,14 @@ static int is_likelihood(const nb_target *target)
 static nb_status take_shot(nb_fit *fit, size_t shot, const nb_shot *loaded)
 {
     nb_simulator *sim = NULL;
-    nb_description d;
     nb_status status = simulator(fit, loaded, fit->names, &sim);
 
     if (status == NB_OK) status = take_start(fit, shot, sim);
-    if (status == NB_OK) status = nb_describe(sim, NULL, &d);
+    if (status == NB_OK)
+        status = fit_count_pixels(fit->ctx, sim, &loaded->target, fit->pixels + shot);
     if (status == NB_OK)
         status = identity_take(fit, sim, loaded, fit->identity + shot * IDENTITY_NUMBERS);
     if (status == NB_OK) {
-        fit->pixels[shot] = d.pixels;
         fit->is_likelihood &= is_likelihood(&loaded->target);
         fit->can_broaden &= loaded->scene->crystal.domain_weight == NULL;
     }
@@ -411,7 +409,8 @@ static nb_status sort_shared(nb_fit *fit, const nb_shot *shot, const char *share
     return NB_OK;
 }
 
-/* A scale and all structure factors that scatter are one number too many. */
+/* A scale and all structure factors that scatter are one number too many, whose choice
+ * changes nothing: unless L-BFGS, which keeps no matrix, is to find them. */
 static nb_status find_gauge(nb_fit *fit, const nb_shot *shot)
 {
     const struct fit_layout *l = &fit->layout;
@@ -420,7 +419,9 @@ static nb_status find_gauge(nb_fit *fit, const nb_shot *shot)
     int has_scale = 0;
 
     for (size_t i = 0; i < l->n; i++) has_scale |= fit->is_scale[i];
-    if (!has_scale || l->nf == 0 || shot->scene->crystal.default_f != 0) return NB_OK;
+    if (!has_scale || l->nf == 0 || fit->method != NB_FIT_LM
+        || shot->scene->crystal.default_f != 0)
+        return NB_OK;
     NB_TRY(simulator(fit, shot, "F", &sim));
     all = nb_nparam(sim);
     nb_simulator_free(sim);

@@ -13,7 +13,7 @@
 #include "base/floats.h"
 #include "fit/fit.h"
 
-/* Free directions that are written out; more are counted. */
+/* Free directions that are reported at most. */
 enum { DIRECTIONS_MOST = 50, DIRECTION_TEXT = 400 };
 
 struct fit_result_memory {
@@ -77,13 +77,21 @@ static void explain(const nb_fit *fit, char *why, size_t size)
                            track->gain);
         break;
     case NB_FIT_STUCK:
-        (void)snprintf(why, size,
-                       "stuck: even the shortest steps raise the loss, though it should "
-                       "fall by %.2g",
-                       track->gain);
+        if (fit->method == NB_FIT_LBFGS)
+            (void)snprintf(why, size, "stuck: no step along the line lowers the loss");
+        else if (isnan(track->gain))
+            (void)snprintf(why, size, "stuck: the derivatives are not finite");
+        else
+            (void)snprintf(why, size,
+                           "stuck: even the shortest steps raise the loss, though it "
+                           "should fall by %.2g",
+                           track->gain);
         break;
     case NB_FIT_PASSES:
-        (void)snprintf(why, size, "ended after %d passes, the limit", fit->run_passes);
+        if (fit->run_passes == 0) /* of a file */
+            (void)snprintf(why, size, "ended at the limit of passes");
+        else
+            (void)snprintf(why, size, "ended after %d passes, the limit", fit->run_passes);
         break;
     case NB_FIT_SECONDS:
         (void)snprintf(why, size, "ended after %g s, the limit", fit->options.seconds);
@@ -176,6 +184,7 @@ static nb_status errors_alone(nb_fit *fit, struct fit_result_memory *r)
     const struct fit_layout *l = &fit->layout;
 
     for (size_t i = 0; i < l->ns; i++) r->error[i] = NAN;
+    memset(fit->fixed, 0, l->no);
     for (size_t shot = 0; shot < l->nshot; shot++) {
         const size_t first = l->ns + shot * l->no;
         const struct fit_system system = normal_alone(fit, shot);
@@ -183,7 +192,7 @@ static nb_status errors_alone(nb_fit *fit, struct fit_result_memory *r)
                                     .correlated = add_correlated,
                                     .user = r};
 
-        if (!solver_errors(fit->solver_alone, &system, fit->is_fixed + first, &errors))
+        if (!solver_errors(fit->solver_alone, &system, fit->fixed, &errors))
             return fail_memory(fit->ctx, "the errors of a fit");
     }
     r->ncorrelated = 0; /* with what is shared they are other ones */
@@ -196,6 +205,23 @@ static void spread(const nb_fit *fit, size_t n, const double *from, double *to)
     for (size_t i = 0; i < n; i++) to[normal_at_x(&fit->layout, i)] = from[i];
 }
 
+/* Fills in the rows of structure factor f, which the system leaves out. */
+static void set_covariance_f(nb_fit *fit, size_t n, const double *dense, size_t f,
+                             double *covariance)
+{
+    const struct fit_layout *l = &fit->layout;
+    const size_t i = l->f[f];
+
+    for (size_t j = 0; j < n; j++) {
+        const size_t k = normal_at_x(l, j);
+
+        covariance[i * l->n + k] = covariance[k * l->n + i] =
+            normal_f_dense(fit, f, dense, n, j);
+    }
+    for (size_t g = 0; g < l->nf; g++)
+        covariance[i * l->n + l->f[g]] = normal_f_covariance(fit, f, g, dense, n);
+}
+
 /* The system leaves out structure factors: its results are sorted into those of all. */
 static void sort_with_f(nb_fit *fit, size_t n, const struct fit_errors *errors,
                         struct fit_result_memory *r)
@@ -203,11 +229,13 @@ static void sort_with_f(nb_fit *fit, size_t n, const struct fit_errors *errors,
     const struct fit_layout *l = &fit->layout;
 
     for (size_t f = 0; f < l->nf; f++)
-        r->error[l->f[f]] = sqrt(normal_f_variance(fit, f, errors->covariance, n));
+        r->error[l->f[f]] = normal_f_error(fit, f, errors->covariance, n);
     spread(fit, n, errors->error, r->error);
     for (size_t i = 0; r->covariance && i < n * n; i++)
         r->covariance[normal_at_x(l, i / n) * l->n + normal_at_x(l, i % n)] =
             errors->covariance[i];
+    for (size_t f = 0; r->covariance && f < l->nf; f++)
+        set_covariance_f(fit, n, errors->covariance, f, r->covariance);
     for (size_t i = 0; i < r->ncorrelated; i++) {
         r->correlated[i].i = normal_at_x(l, r->correlated[i].i);
         r->correlated[i].j = normal_at_x(l, r->correlated[i].j);
@@ -232,7 +260,7 @@ static nb_status errors_joint(nb_fit *fit, struct fit_result_memory *r, nb_fit_r
 
     if (!memory) return fail_memory(fit->ctx, "the errors of a fit");
     for (size_t i = 0; i < n; i++)
-        fit->fixed[i] = (unsigned char)normal_is_fixed(fit, normal_at_x(l, i));
+        fit->fixed[i] = (unsigned char)normal_stays(fit, normal_at_x(l, i));
     if (!solver_errors(fit->solver, &system, fit->fixed, &errors)) {
         free(memory);
         return fail_memory(fit->ctx, "the errors of a fit");
@@ -278,11 +306,7 @@ static void set_values(nb_fit *fit, const struct fit_result_memory *r)
         v->value = fit->best.x[i];
         v->error = r->error[i];
         v->bound = (v->value == fit->upper[i]) - (v->value == fit->lower[i]);
-        v->is_held = (is_known ? normal_is_fixed(fit, i) : fit->is_fixed[i])
-                     || (is_known
-                         && (!(fit_diagonal(fit, &fit->best, i) > 0)
-                             || (i < l->ns && l->is_f[i] && l->has_matrix
-                                 && normal_f_is_held(fit, l->row[i]))));
+        v->is_held = is_known && normal_is_held(fit, i);
     }
 }
 
@@ -359,7 +383,7 @@ nb_status nb_fit_result_get(nb_fit *fit, nb_fit_result *out)
     if (!out) return fail(fit->ctx, NB_ERR_ARGUMENT, "a result needs a place to go");
     if (fit->passes == 0)
         return fail(fit->ctx, NB_ERR_ARGUMENT, "the fit has completed no pass");
-    if (fit->method == NB_FIT_LM) NB_TRY(fit_reload(fit));
+    NB_TRY(fit_reload(fit));
     swap_kept(fit);
     status = write_result(fit, out);
     swap_kept(fit);

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/context.h"
+#include "base/window.h"
 #include "fit/fit.h"
 
 /* Mosaic domains of a broadened scene that has fewer. */
@@ -39,6 +41,46 @@ void fit_unload(nb_fit *fit, size_t shot, nb_shot *loaded)
     (void)pthread_mutex_lock(&fit->loading);
     fit->options.unload(fit->options.user, (int64_t)shot, loaded);
     (void)pthread_mutex_unlock(&fit->loading);
+}
+
+/* Whether weights can be read here; nb_loss() reports other ones. */
+static int is_readable(const nb_array *weight, const nb_description *d)
+{
+    return weight && weight->device == NB_CPU && weight->data && weight->ndim == 2
+           && weight->shape[0] == d->nslow && weight->shape[1] == d->nfast
+           && weight->type == NB_FLOAT && (weight->bits == 32 || weight->bits == 64);
+}
+
+nb_status fit_count_pixels(nb_context *ctx, nb_simulator *sim, const nb_target *target,
+                           int64_t *out)
+{
+    nb_description d;
+    nb_scene scene;
+    struct window_pixels pixels;
+    struct window window;
+
+    NB_TRY(nb_describe(sim, NULL, &d));
+    *out = d.pixels;
+    if (!is_readable(target->weight, &d)) return NB_OK;
+    NB_TRY(nb_resolved(sim, NULL, &scene));
+    pixels = (struct window_pixels){.nslow = d.nslow,
+                                    .nfast = d.nfast,
+                                    .mask = scene.detector.mask,
+                                    .box = scene.detector.box,
+                                    .nbox = scene.detector.nbox};
+    memcpy(pixels.roi, scene.detector.roi, sizeof pixels.roi);
+    if (!window_make(&pixels, &window)) return fail_memory(ctx, "the pixels of a shot");
+    for (int t = 0; t < window.ntile; t++) {
+        const struct tile *tile = window.tile + t;
+
+        for (int r = 0; r < tile->height; r++)
+            for (int i = 0; i < tile->width; i++)
+                if (tile->shown[r] >> i & 1)
+                    *out -=
+                        !(array_get(target->weight, tile->slow + r, tile->fast + i) > 0);
+    }
+    window_free(&window);
+    return NB_OK;
 }
 
 /* Sets a scene whose spots are at least so broad. */

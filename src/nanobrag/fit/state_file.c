@@ -65,13 +65,13 @@ static void put_shots(struct document *d, const nb_fit *fit, const nb_fit_result
 }
 
 /* The members of a track, in the order of a file. */
-enum { TRACK_NUMBERS = 9 };
+enum { TRACK_NUMBERS = 11 };
 
 static void track_numbers(const struct fit_track *t, double *out)
 {
-    const double numbers[TRACK_NUMBERS] = {t->stage, t->attempt, t->fresh,
-                                           t->end,   t->passes,  t->damping,
-                                           t->loss,  t->gain,    t->kept_loss};
+    const double numbers[TRACK_NUMBERS] = {t->stage,     t->attempt,   t->fresh,   t->end,
+                                           t->passes,    t->damping,   t->loss,    t->gain,
+                                           t->kept_loss, t->kept_gain, t->kept_end};
 
     memcpy(out, numbers, sizeof numbers);
 }
@@ -245,7 +245,9 @@ static nb_status check_shots(nb_fit *fit, const char *path, const cJSON *root,
         return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit of %d shots, not of %zu", path,
                     cJSON_GetArraySize(shots), fit->layout.nshot);
     cJSON_ArrayForEach(entry, shots) NB_TRY(check_shot(fit, path, entry, shot++, stored));
-    return NB_OK;
+    for (shot = 0; shot < fit->layout.nshot; shot++)
+        if (!stored->left_out[shot]) return NB_OK;
+    return refuse(fit, path, "a shot that is not left out");
 }
 
 static nb_status check_numbers(nb_fit *fit, const char *path, const cJSON *state,
@@ -293,7 +295,9 @@ static int get_track(const cJSON *row, struct fit_track *t)
     if (!get_reals(row, NULL, n, TRACK_NUMBERS)) return 0;
     for (int i = 0; i < 5; i++)
         if (!(n[i] >= 0 && n[i] < 1e9)) return 0;
-    if (n[0] > 8 || n[1] > 2 || n[2] > 1 || n[3] > NB_FIT_FAILED || !(n[5] > 0)) return 0;
+    if (n[0] > 8 || n[1] > 2 || n[2] > 1 || n[3] > NB_FIT_FAILED || !(n[5] > 0)
+        || !(n[10] >= 0 && n[10] <= NB_FIT_FAILED))
+        return 0;
     *t = (struct fit_track){.stage = (int)n[0],
                             .attempt = (int)n[1],
                             .fresh = (int)n[2],
@@ -302,7 +306,9 @@ static int get_track(const cJSON *row, struct fit_track *t)
                             .damping = n[5],
                             .loss = n[6],
                             .gain = n[7],
-                            .kept_loss = n[8]};
+                            .kept_loss = n[8],
+                            .kept_gain = n[9],
+                            .kept_end = (int)n[10]};
     return 1;
 }
 
@@ -363,13 +369,23 @@ static nb_status get_state(nb_fit *fit, const char *path, const cJSON *root,
     return get_history(fit, path, state, stored);
 }
 
+static const char *method_name(int method)
+{
+    return method == NB_FIT_LM ? "Levenberg and Marquardt" : "L-BFGS";
+}
+
 static nb_status take_all(nb_fit *fit, const char *path, const cJSON *root,
                           struct stored *stored)
 {
-    int format;
+    int format, method;
 
     if (!get_whole(root, "nanobrag_fit", FORMAT, FORMAT, &format))
         return refuse(fit, path, "\"nanobrag_fit\": 1");
+    if (!get_whole(root, "method", NB_FIT_LM, NB_FIT_LBFGS, &method))
+        return refuse(fit, path, "\"method\"");
+    if (method != fit->method)
+        return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit by %s, not by %s", path,
+                    method_name(method), method_name(fit->method));
     NB_TRY(check_names(fit, path, root));
     NB_TRY(check_shots(fit, path, root, stored));
     NB_TRY(check_starts(fit, path, root));
@@ -398,6 +414,7 @@ static void become(nb_fit *fit, struct stored *stored)
     stored->history = NULL;
     fit->joint = stored->njoint;
     fit->passes = stored->passes;
+    fit->run_passes = 0; /* no run was seen here */
     fit->end = stored->end;
     fit->alone = stored->alone;
     fit->was_alone = stored->was_alone;
@@ -440,8 +457,7 @@ static nb_status unsupported(nb_fit *fit)
     if (!fit) return NB_ERR_ARGUMENT;
     return fail(fit->ctx, NB_ERR_UNSUPPORTED,
                 "this build has no cJSON, which files of fits need; install libcjson-dev "
-                "and "
-                "build again");
+                "and build again");
 }
 
 nb_status nb_fit_write(nb_fit *fit, const char *path)

@@ -78,34 +78,51 @@ static int is_bad(const nb_fit *fit, const struct fit_track *track)
 
 int track_again(nb_fit *fit, struct fit_track *track)
 {
-    const double loss = track->loss;
+    const struct fit_track was = *track;
 
     if (fit->options.coarse != NB_COARSE_AUTO || track->attempt > 0 || !fit->can_broaden)
         return 0;
     fit_keep(fit, track);
     track_begin(track);
     track->attempt = 1;
-    track->kept_loss = loss;
+    track->kept_loss = was.loss;
+    track->kept_gain = was.gain;
+    track->kept_end = was.end;
     return 1;
+}
+
+/* The loss of broadened spots, which lasts until the next evaluation, says nothing. */
+int track_kept_is_better(const nb_fit *fit, const struct fit_track *track)
+{
+    if (track->attempt != 1) return 0;
+    return track->fresh || track_stage(fit, track).kind == NB_FIT_COARSE
+           || track->kept_loss < track->loss;
+}
+
+double track_loss(const nb_fit *fit, const struct fit_track *track)
+{
+    return track_kept_is_better(fit, track) ? track->kept_loss : track->loss;
 }
 
 /* Keeps the better of two attempts. */
 static void choose(nb_fit *fit, struct fit_track *track)
 {
     if (track->attempt != 1) return;
-    track->attempt = 2;
-    if (track->kept_loss < track->loss) {
+    if (track_kept_is_better(fit, track)) {
         fit_take_kept(fit, track);
         track->loss = track->kept_loss;
+        track->gain = track->kept_gain;
+        track->end = track->kept_end;
     }
+    track->attempt = 2;
     track->kept_loss = INFINITY;
 }
 
 /* Returns 1 if the track goes on, from another point or stage. */
 static int finish(nb_fit *fit, struct fit_track *track, int end)
 {
-    if (is_bad(fit, track) && track_again(fit, track)) return 1;
     track->end = end;
+    if (is_bad(fit, track) && track_again(fit, track)) return 1;
     choose(fit, track);
     return 0;
 }

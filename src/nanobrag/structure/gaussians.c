@@ -89,10 +89,9 @@ nb_status sampling_choose(const struct request *request, struct sampling *out)
         const double points = 2 * RATE * model->crystal.cell[k] / dmin;
 
         if (!(points < SIDE_MOST))
-            return fail(request->ctx, NB_ERR_MEMORY,
+            return fail(request->ctx, NB_ERR_ARGUMENT,
                         "structure factors to %g A: the grid would have more than %d "
-                        "points "
-                        "along an axis; raise dmin",
+                        "points along an axis; raise dmin",
                         dmin, (int)SIDE_MOST);
         out->n[k] = planner_fast_size((int)ceil(points));
     }

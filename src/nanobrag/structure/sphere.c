@@ -116,14 +116,14 @@ nb_status sphere_create(nb_context *ctx, const nb_structure *structure, double d
         places *= 2.0 * out->max[i] + 1;
     }
     if (!(places <= PLACES_MOST))
-        return fail(ctx, NB_ERR_FORMAT,
+        return fail(ctx, NB_ERR_ARGUMENT,
                     "structure factors to %g A: more than %d reflections; raise dmin", dmin,
                     (int)PLACES_MOST);
     out->n = list(out, (const double(*)[3])mean, (const double(*)[3])metric, limit);
     if (out->n == 0)
         return fail(ctx, NB_ERR_ARGUMENT,
-                    "structure factors to %g A: the cell has no reflection there; lower "
-                    "dmin",
+                    "structure factors to %g A: the cell has no reflection there; "
+                    "lower dmin",
                     dmin);
     out->hkl = malloc(out->n * sizeof *out->hkl);
     out->s2 = malloc(out->n * sizeof *out->s2);

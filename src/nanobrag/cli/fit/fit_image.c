@@ -80,6 +80,12 @@ static nb_status wrong_size(const struct run *run, const char *path, int nfast, 
     return NB_ERR_SHAPE;
 }
 
+static nb_status cut_off(const char *path, char why[FIT_WHY])
+{
+    (void)snprintf(why, FIT_WHY, "%s: the file ends before its last pixel", path);
+    return NB_ERR_FORMAT;
+}
+
 static nb_status read_smv(const struct run *run, nb_context *ctx, const char *path,
                           struct fit_image *out, char why[FIT_WHY])
 {
@@ -94,10 +100,9 @@ static nb_status read_smv(const struct run *run, nb_context *ctx, const char *pa
     nb_status result = NB_OK;
     if (nfast != d->nfast || nslow != d->nslow)
         result = wrong_size(run, path, nfast, nslow, why);
-    else if (!pixels) {
-        (void)snprintf(why, FIT_WHY, "%s: the file ends before its last pixel", path);
-        result = NB_ERR_FORMAT;
-    } else if (!(c.overload > c.pedestal)) {
+    else if (!pixels)
+        result = cut_off(path, why);
+    else if (!(c.overload > c.pedestal)) {
         (void)snprintf(why, FIT_WHY,
                        "%s: the saturation of %g counts is not above the pedestal of %g",
                        path, c.overload, c.pedestal);
@@ -157,10 +162,11 @@ static nb_status read_mask(const struct run *run, nb_context *ctx, struct fit_im
         const nb_status status = nb_smv_read(ctx, path, &smv);
         if (status != NB_OK) return failed(ctx, status, why);
         nb_smv_image(smv, &nfast, &nslow, &pixels);
-        const int fits = nfast == d->nfast && nslow == d->nslow && pixels;
-        for (size_t i = 0; fits && i < n; i++) out->weight[i] = pixels[i] != 0;
+        const int fits = nfast == d->nfast && nslow == d->nslow, is_whole = pixels != NULL;
+        for (size_t i = 0; fits && is_whole && i < n; i++) out->weight[i] = pixels[i] != 0;
         nb_smv_free(smv);
         if (!fits) return wrong_size(run, path, nfast, nslow, why);
+        if (!is_whole) return cut_off(path, why);
     } else {
         const nb_status status = read_raw(run, ctx, path, out->weight, why);
         if (status != NB_OK) return status;

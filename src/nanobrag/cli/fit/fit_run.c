@@ -234,8 +234,9 @@ static int on_pass(void *user, const nb_fit_state *state)
     const char *const path = job->run->s->fit.fitfile;
     job->passes = state->passes;
     print_pass(job, state);
-    if (path && nb_fit_write(job->fit, path) != NB_OK) {
-        job->code = message_status(job->run->messages, NB_ERR_FILE,
+    const nb_status status = path ? nb_fit_write(job->fit, path) : NB_OK;
+    if (status != NB_OK) {
+        job->code = message_status(job->run->messages, status,
                                    nb_context_message(job->run->ctx), 1);
         return 1;
     }

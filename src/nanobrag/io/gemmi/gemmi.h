@@ -99,10 +99,11 @@ struct gemmi_mask {
 /* Steps of the mask, A: fine enough for the margin of 0.9 A by which it is shrunk. */
 #define GEMMI_MASK_STEP 0.6
 
-/* Makes the mask of the bulk solvent in steps of at most GEMMI_MASK_STEP and dmin/3.
- * Returns NB_ERR_MEMORY, NB_ERR_FORMAT. */
+/* Makes the mask of the bulk solvent in steps of at most GEMMI_MASK_STEP and dmin/3, with
+ * at least so many points along each axis. Returns NB_ERR_MEMORY, NB_ERR_FORMAT. */
 nb_status gemmi_solvent_mask(const struct gemmi_model *model, double dmin,
-                             struct gemmi_mask *out, char why[GEMMI_WHY]);
+                             const int least[3], struct gemmi_mask *out,
+                             char why[GEMMI_WHY]);
 
 /* Reads MTZ or an mmCIF of reflections from memory. `label` names the column of F, or is
  * NULL. Returns NB_ERR_FORMAT, NB_ERR_MEMORY. */

@@ -53,10 +53,12 @@ int gemmi_element(const char *symbol)
 }
 
 nb_status gemmi_solvent_mask(const struct gemmi_model *model, double dmin,
-                             struct gemmi_mask *out, char why[GEMMI_WHY])
+                             const int least[3], struct gemmi_mask *out,
+                             char why[GEMMI_WHY])
 {
     (void)model;
     (void)dmin;
+    (void)least;
     memset(out, 0, sizeof *out);
     return refuse(why);
 }

@@ -2,11 +2,11 @@
 #include "io/json/document.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/context.h"
 #include "io/file.h"
+#include "io/text.h"
 
 static cJSON *put(struct document *d, cJSON *to, const char *key, cJSON *item)
 {
@@ -37,10 +37,12 @@ cJSON *document_array(struct document *d, cJSON *to, const char *key)
 
 void document_real(struct document *d, cJSON *to, const char *key, double value)
 {
-    char text[40];
+    char text[TEXT_REAL];
 
-    (void)snprintf(text, sizeof text, "%.17g", value);
-    put(d, to, key, isfinite(value) ? cJSON_CreateRaw(text) : cJSON_CreateNull());
+    if (!isfinite(value))
+        put(d, to, key, cJSON_CreateNull());
+    else
+        put(d, to, key, text_real(text, 17, value) ? cJSON_CreateRaw(text) : NULL);
 }
 
 void document_flag(struct document *d, cJSON *to, const char *key, int value)
