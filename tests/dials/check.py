@@ -1,6 +1,6 @@
 """check.py - what DIALS made of the sweep of closed_loop.sh against what went into it.
 
-Run by the python of DIALS in the directory of that sweep:  check.py JSON HKL
+Run by the python of DIALS in the directory of that sweep:  check.py JSON HKL FORMAT
 The cell and the orientation are worked out here from the command line that JSON repeats,
 not taken from the program; structure factors come from HKL.
 
@@ -90,12 +90,13 @@ def direct_beam(experiment):
     return np.array(panel.get_ray_intersection_px(experiment.beam.get_s0()))
 
 
-def check_import(truth, beam):
+def check_import(truth, beam, image_format):
     imported = load("imported.expt")
     first, last = imported.scan.get_image_range()
     close("images", [first, last], [1, 60], 0)
     close("oscillation", imported.scan.get_oscillation(), [0, 0.5], 1e-9, " degree")
-    close("pedestal, the default of -adc", imported.detector[0].get_pedestal(), 40, 0)
+    pedestal = 40 if image_format == "img" else 0  # the default of -adc
+    close("pedestal", imported.detector[0].get_pedestal(), pedestal, 0)
     close("wavelength", imported.beam.get_wavelength(),
           truth["beam"]["wavelength_angstrom"], 1e-9, " A")
     close("direct beam in the header", direct_beam(imported), beam, 1e-3, " pixel")
@@ -166,7 +167,7 @@ def main():
     cell = numbers_after(truth["command"], "-cell", 6)
     axes = reciprocal_axes(cell, numbers_after(truth["command"], "-misset", 3))
     beam = np.divide(truth["detector"]["direct_beam_mm"], truth["detector"]["pixel_mm"])
-    check_import(truth, beam)
+    check_import(truth, beam, sys.argv[3])
     check_indexing()
     check_refined(truth, beam, axes, cell)
     check_merged(axes, sys.argv[2])
