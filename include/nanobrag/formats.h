@@ -113,7 +113,8 @@ NB_API int nb_nxmx_can_compress(int compression);
 /*
  * Write a miniCBF of the convention GENERIC_MINI. It holds no direction, so that readers
  * take the detector to be flat, at right angles to the beam and seen from the crystal, with
- * the spindle along its fast axis; what is otherwise is refused. A sensor is not stated.
+ * the spindle along its fast axis; what is otherwise is refused. A sensor is silicon or
+ * CdTe.
  *
  *   x         [in]  parameters that the image was computed at; NULL: the values of the
  *                   scene                                              (nparam)
@@ -129,7 +130,8 @@ NB_API nb_status nb_cbf_write(nb_simulator *sim, const double *x, const char *pa
 
 /*
  * Check whether a miniCBF can state the geometry of the image at x, before the image is
- * computed.
+ * computed. Where the sensor absorbs otherwise than dxtbx will assume for it, by over 1 %,
+ * the log has a warning.
  *
  * Errors: those of nb_cbf_write() that come from x.
  */

@@ -347,9 +347,10 @@ static int attenuation_of_dxtbx(void)
                             1e-14);
     tap_check(attenuation_at(MATERIAL_SI, 13) == 0 && attenuation_at(MATERIAL_SI, 0.1) == 0,
               "beyond the table: 0");
-    tap_check(attenuation_nearest(4, 1) == MATERIAL_SI
-                  && attenuation_nearest(45, 1) == MATERIAL_CDTE
-                  && attenuation_nearest(1000, 1) == MATERIAL_GAAS,
+    tap_check(attenuation_nearest(MATERIALS, 4, 1) == MATERIAL_SI
+                  && attenuation_nearest(MATERIALS, 45, 1) == MATERIAL_CDTE
+                  && attenuation_nearest(MATERIALS, 1000, 1) == MATERIAL_GAAS
+                  && attenuation_nearest(MATERIALS_CBF, 1000, 1) == MATERIAL_CDTE,
               "the nearest one");
     return TAP_PASS;
 }

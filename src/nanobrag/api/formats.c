@@ -13,6 +13,7 @@
 #include "base/context.h"
 #include "base/floats.h"
 #include "io/experiment/models.h"
+#include "io/images/attenuation.h"
 #include "io/images/cbf.h"
 #include "io/images/exposure.h"
 #include "io/images/nxmx.h"
@@ -166,6 +167,8 @@ nb_status nb_cbf_check(nb_simulator *sim, const double *x)
     status = expose(sim, x, &exposure);
     exposure_turn_forwards(&exposure);
     if (status == NB_OK) status = cbf_check(sim->ctx, &exposure);
+    if (status == NB_OK)
+        exposure_warn_of_sensor(sim->ctx, "miniCBF", &exposure, MATERIALS_CBF);
     exposure_free(&exposure);
     return status;
 }

@@ -73,12 +73,12 @@ double attenuation_at(int material, double wavelength)
            * pow(energy / row[i - 1].energy, slope);
 }
 
-int attenuation_nearest(double attenuation, double wavelength)
+int attenuation_nearest(int n, double attenuation, double wavelength)
 {
     double least = INFINITY;
     int nearest = MATERIAL_SI;
 
-    for (int i = 0; i < MATERIALS; i++) {
+    for (int i = 0; i < n; i++) {
         const double at = attenuation_at(i, wavelength);
         const double off = at > 0 ? fabs(log(attenuation / at)) : INFINITY;
 

@@ -7,8 +7,8 @@
 #ifndef NB_IO_IMAGES_ATTENUATION_H
 #define NB_IO_IMAGES_ATTENUATION_H
 
-/* the materials that dxtbx knows */
-enum { MATERIAL_SI, MATERIAL_CDTE, MATERIAL_GAAS, MATERIALS };
+/* the materials that dxtbx knows; the first two are those of miniCBF */
+enum { MATERIAL_SI, MATERIAL_CDTE, MATERIAL_GAAS, MATERIALS, MATERIALS_CBF = 2 };
 
 /* Returns the name of a material in NXmx and dxtbx. */
 const char *attenuation_name(int material);
@@ -18,7 +18,8 @@ const char *attenuation_name(int material);
  * line of the logarithms, as cctbx does; 0 for a photon below 1 keV or above 100 keV. */
 double attenuation_at(int material, double wavelength);
 
-/* Returns the material whose attenuation is nearest to `attenuation`, 1/mm. */
-int attenuation_nearest(double attenuation, double wavelength);
+/* Returns that of the first n materials whose attenuation is nearest to `attenuation`,
+ * 1/mm. */
+int attenuation_nearest(int n, double attenuation, double wavelength);
 
 #endif

@@ -22,6 +22,7 @@
 #include "base/array.h"
 #include "base/context.h"
 #include "io/file.h"
+#include "io/images/attenuation.h"
 #include "scene/linear.h"
 
 enum { HEADER_MAX = 4096, NUMBER = 32 };
@@ -141,6 +142,19 @@ static void add_time(struct header *header)
         add(header, "# %s.000", text);
 }
 
+/* Adds the sensor, without which dxtbx takes the detector for no array of pixels and looks
+ * for larger spots. */
+static void add_sensor(struct header *header, const struct exposure *exposure)
+{
+    double thickness;
+    const int material = exposure_sensor(exposure, MATERIALS_CBF, &thickness);
+    char text[NUMBER];
+
+    add(header, "# %s sensor, thickness %s m",
+        material == MATERIAL_SI ? "Silicon" : attenuation_name(material),
+        exact(thickness / 1000, text));
+}
+
 /* Adds what the image was taken with. */
 static void add_exposure(struct header *header, const struct exposure *exposure,
                          double overload)
@@ -153,6 +167,7 @@ static void add_exposure(struct header *header, const struct exposure *exposure,
     add(header, "# Pixel_size %s m x %s m", exact(pixel / 1000, x), exact(pixel / 1000, y));
     add_number(header, "Exposure_time", exposure->seconds, "s");
     add_number(header, "Exposure_period", exposure->seconds, "s");
+    add_sensor(header, exposure);
     add(header, "# Count_cutoff %.0f counts", overload);
     add_number(header, "Wavelength", exposure->wavelength, "A");
     add_number(header, "Detector_distance", exposure->distance / 1000, "m");

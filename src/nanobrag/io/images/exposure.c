@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/context.h"
+#include "base/log.h"
+#include "io/images/attenuation.h"
 #include "scene/linear.h"
 
 /* dxtbx refuses axes of pixels whose cosine is above 1e-7. */
@@ -121,6 +123,31 @@ nb_status exposure_of(nb_context *ctx, const nb_scene *scene, const nb_descripti
     out->width = scene->scan.osc;
     set_beam(scene, d, out);
     return NB_OK;
+}
+
+int exposure_sensor(const struct exposure *exposure, int n, double *thickness)
+{
+    static const double none = 1e-6; /* dxtbx refuses 0 */
+
+    *thickness = exposure->thickness > 0 ? exposure->thickness : none;
+    if (!(exposure->thickness > 0)) return MATERIAL_SI;
+    return attenuation_nearest(n, exposure->attenuation, exposure->wavelength);
+}
+
+void exposure_warn_of_sensor(nb_context *ctx, const char *path,
+                             const struct exposure *exposure, int n)
+{
+    double thickness;
+    const int material = exposure_sensor(exposure, n, &thickness);
+    const double theirs = attenuation_at(material, exposure->wavelength);
+
+    if (!(exposure->thickness > 0) || fabs(theirs / exposure->attenuation - 1) <= 0.01)
+        return;
+    log_line(ctx, NB_LOG_WARNING, "format",
+             "%s: the sensor is written as %s, which dxtbx takes to absorb within %.4g um "
+             "at this wavelength, not within %.4g um as the image was computed; its "
+             "positions of spots will be off",
+             path, attenuation_name(material), 1000 / theirs, 1000 / exposure->attenuation);
 }
 
 void exposure_turn_forwards(struct exposure *exposure)

@@ -56,6 +56,15 @@ void exposure_free(struct exposure *exposure);
  * dxtbx takes no negative width. */
 void exposure_turn_forwards(struct exposure *exposure);
 
+/* Returns the material, of the first n of attenuation.h, and the thickness, mm, that stand
+ * for the sensor in dxtbx. Without a sensor model it is thin, so that dxtbx corrects no
+ * position for its depth. */
+int exposure_sensor(const struct exposure *exposure, int n, double *thickness);
+
+/* Warns where dxtbx will take that sensor to absorb otherwise by over 1 %. */
+void exposure_warn_of_sensor(nb_context *ctx, const char *path,
+                             const struct exposure *exposure, int n);
+
 /* Refuses what no format of flat panels can state: NB_ERR_UNSUPPORTED. `format` is its
  * name. */
 nb_status exposure_check_flat(nb_context *ctx, const struct exposure *exposure,

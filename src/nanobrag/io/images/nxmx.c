@@ -14,7 +14,6 @@
 
 #include "base/array.h"
 #include "base/context.h"
-#include "base/log.h"
 #include "io/file.h"
 #include "io/images/attenuation.h"
 
@@ -287,29 +286,13 @@ static void put_pixels(struct nxmx *nxmx, const nb_array *image)
     }
 }
 
-/* Warns where dxtbx, which knows the attenuation of materials, will assume another one. */
-static void warn_of_sensor(const struct nxmx *nxmx)
-{
-    const struct exposure *first = &nxmx->first;
-    const int material = attenuation_nearest(first->attenuation, first->wavelength);
-    const double theirs = attenuation_at(material, first->wavelength);
-
-    if (!(first->thickness > 0) || fabs(theirs / first->attenuation - 1) <= 0.01) return;
-    log_line(nxmx->ctx, NB_LOG_WARNING, "format",
-             "%s: the sensor is written as %s, which dxtbx takes to absorb within %.4g um "
-             "at this wavelength, not within %.4g um as the image was computed; its "
-             "positions of spots will be off",
-             nxmx->path, attenuation_name(material), 1000 / theirs,
-             1000 / first->attenuation);
-}
-
 /* Writes what the first frame tells. */
 static nb_status begin_data(struct nxmx *nxmx)
 {
     const nb_nxmx_options *o = &nxmx->options;
     int enough;
 
-    warn_of_sensor(nxmx);
+    exposure_warn_of_sensor(nxmx->ctx, nxmx->path, &nxmx->first, MATERIALS);
     nxmx_tree_detector(&nxmx->tree, &nxmx->first);
     /* A reader takes the two largest numbers of a depth of readout to mark bad pixels, and
      * counts of 16 bits use them all. */

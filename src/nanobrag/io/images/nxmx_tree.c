@@ -31,9 +31,6 @@
  * that, or nowhere: an offset relative to it would lose digits, mm. */
 static const double distance_most = 1e5;
 
-/* dxtbx refuses a thickness of 0, and corrects for the depth of the sensor otherwise, mm */
-static const double no_sensor = 1e-6;
-
 enum { PATH_LENGTH = 128, USER_MASK = 1 << 8 /* bit of pixel_mask: masked by the user */ };
 
 void nxmx_tree_begin(struct hdf5_tree *tree, const char *name, const char *start)
@@ -116,13 +113,11 @@ static void put_module(struct hdf5_tree *tree, const struct exposure *first, int
 
 static void put_sensor(struct hdf5_tree *tree, const struct exposure *first)
 {
-    const int modelled = first->thickness > 0;
-    const int material =
-        modelled ? attenuation_nearest(first->attenuation, first->wavelength) : MATERIAL_SI;
+    double thickness;
+    const int material = exposure_sensor(first, MATERIALS, &thickness);
 
     hdf5_text(tree, DETECTOR "/sensor_material", attenuation_name(material));
-    hdf5_real(tree, DETECTOR "/sensor_thickness", modelled ? first->thickness : no_sensor,
-              "mm");
+    hdf5_real(tree, DETECTOR "/sensor_thickness", thickness, "mm");
 }
 
 void nxmx_tree_detector(struct hdf5_tree *tree, const struct exposure *first)
