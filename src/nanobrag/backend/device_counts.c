@@ -61,8 +61,8 @@ nb_status device_count(struct request *r)
     if (array_is_on_device(r->image))
         NB_TRY(gpu_count(sim->ctx, scene, &counting, &from, &to, &tally));
     else
-        NB_TRY(gpu_count_from_host(sim->ctx, scene, &counting, r->image, r->counts,
-                                   &tally));
+        NB_TRY(
+            gpu_count_from_host(sim->ctx, scene, &counting, r->image, r->counts, &tally));
     if (r->how->photons) *r->how->photons = digitize_photons(&tally);
     if (r->how->overloads) *r->how->overloads = (int64_t)tally.overloads;
     return NB_OK;
