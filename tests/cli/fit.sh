@@ -84,6 +84,36 @@ run $still $off -fit $free -data n_001.img -distance 101 -resume part.json
 is "not with another scene" grep -q "origin of n_001.img is 100 there and 101 here" err
 is "exit status 2" [ "$code" -eq 2 ]
 
+# ---- outputs that are inputs ----
+# keeps FILE PATTERN ARGUMENTS...: refuses, and FILE is what it was
+keeps()
+{
+    file=$1
+    shift
+    refuses 2 "$@"
+    is "and $file is what it was" cmp -s "$file" "work/$file"
+}
+overwritten='is an input and would be overwritten'
+inputs="n_001.img n_002.img f1.bin part.json"
+keeps n_001.img "$overwritten" $still $off -fit $free -data n_001.img -fitfile n_001.img
+keeps n_001.img "$overwritten" $still $off -fit $free -data n_001.img -fitimage ./n_001.img
+keeps n_001.img "$overwritten" $still $off -fit $free -data n_001.img -json n_001.img
+keeps n_002.img "$overwritten" $still $off -fit $free -data n_001.img -data n_002.img \
+    -fitimage n_001.img
+keeps f1.bin "$overwritten" $still $off -fit $free -data n_001.img -data_mask f1.bin \
+    -fitfile f1.bin
+keeps part.json "$overwritten" $still $off -fit $free -data n_001.img -resume part.json \
+    -fitimage part.json
+refuses 2 'two outputs have the same name' $still $off -fit $free -data n_001.img -data n_002.img \
+    -fitimage m.bin -fitfile m_00002.bin
+printf '[{"data": "n_001.img"}]' > shots.json
+inputs="n_001.img shots.json"
+keeps n_001.img "$overwritten" $still $off -fit $free -shots shots.json -fitfile n_001.img
+keeps shots.json "$overwritten" $still $off -fit $free -shots shots.json -fitfile shots.json
+inputs="n_001.img part.json"
+run $still $off -fit $free -data n_001.img -resume part.json -fitfile part.json
+is "-fitfile may be the file of -resume" [ "$code" -eq 0 ]
+
 # ---- an interrupt ----
 rm -rf work
 mkdir work

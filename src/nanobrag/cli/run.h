@@ -120,6 +120,14 @@ int run_program(struct messages *messages, int argc, char **argv,
 /* Refuse outputs that could not be written at the end. Returns 0 or the exit status. */
 int outputs_check(const struct settings *s, struct messages *messages);
 
+/* 1 when two names mean one file, directly, through its folder or through a link. */
+int outputs_same_file(const char *a, const char *b);
+
+/* Refuse an output that would overwrite a file that an option names as input. Returns 0 or
+ * the exit status. */
+int outputs_keep_inputs(const struct settings *s, struct messages *messages,
+                        const char *name);
+
 /* 1 for the name "-". */
 int outputs_to_stdout(const char *path);
 

@@ -305,6 +305,7 @@ static int prepare(struct fit_job *job)
     if (!code) code = names_of(job, OPT_FIT_EACH, run->s->fit.own, &job->own);
     if (!code) code = read_restraints(job);
     if (!code) code = fit_sources_read(run, &job->sources);
+    if (!code) code = fit_sources_check(run, &job->sources);
     if (code) return code;
     if (job->sources.n <= KEPT_MOST) job->kept = calloc(job->sources.n, sizeof *job->kept);
     const nb_context_options options = {.threads = 1};

@@ -40,6 +40,10 @@ struct fit_image {
 int fit_sources_read(struct run *run, struct fit_sources *out);
 void fit_sources_free(struct fit_sources *sources);
 
+/* Refuses outputs that would overwrite an image or another input of the fit. Returns 0 or
+ * the exit status. */
+int fit_sources_check(const struct run *run, const struct fit_sources *sources);
+
 /* ---- fit_image.c ---- */
 
 /* Reads an image and makes its scene, in a context of its own since that of the fit is in

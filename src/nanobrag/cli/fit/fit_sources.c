@@ -196,6 +196,53 @@ static int read_shots(struct run *run, struct fit_sources *out)
 
 #endif
 
+/* ---- outputs that would overwrite them ---- */
+
+/* An output must be none of the images, and no other input; -fitfile may be the file of
+ * -resume, which it replaces. */
+static int keep_images(const struct run *run, const struct fit_sources *sources,
+                       const char *name)
+{
+    const char *const resume = run->s->fit.resume, *input = NULL;
+    if (resume && name != run->s->fit.fitfile && outputs_same_file(name, resume))
+        input = resume;
+    for (size_t i = 0; i < sources->n; i++)
+        if (sources->at[i].file && outputs_same_file(name, sources->at[i].file))
+            input = sources->at[i].file;
+    if (input)
+        return message_usage(run->messages, "%s is an input and would be overwritten",
+                             input);
+    return outputs_keep_inputs(run->s, run->messages, name);
+}
+
+/* The images of -fitimage are files of their own, whose names are known only now. */
+static int check_fitimages(const struct run *run, const struct fit_sources *sources)
+{
+    const char *const others[] = {run->s->fit.fitfile, run->s->json};
+    int code = 0;
+    for (size_t i = 0; run->s->fit.fitimage && i < sources->n && !code; i++) {
+        char *const name = output_name(run->s->fit.fitimage, (int)i, sources->n > 1);
+        if (!name) return message_failure(run->messages, "out of memory");
+        code = keep_images(run, sources, name);
+        for (int k = 0; k < 2 && !code; k++)
+            if (others[k] && outputs_same_file(name, others[k]))
+                code =
+                    message_usage(run->messages, "two outputs have the same name %s", name);
+        free(name);
+    }
+    return code;
+}
+
+int fit_sources_check(const struct run *run, const struct fit_sources *sources)
+{
+    const char *const names[] = {run->s->fit.fitfile, run->s->json};
+    int code = 0;
+    for (int i = 0; i < 2 && !code; i++)
+        if (names[i] && !outputs_to_stdout(names[i]))
+            code = keep_images(run, sources, names[i]);
+    return code ? code : check_fitimages(run, sources);
+}
+
 int fit_sources_read(struct run *run, struct fit_sources *out)
 {
     const struct event_list *const events = run->events;
