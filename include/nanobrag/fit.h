@@ -113,7 +113,9 @@ typedef struct nb_fit_options {
     int method; /* enum nb_fit_method; NB_FIT_AUTO: NB_FIT_LM up to 200 shared and 200 own
                    parameters, or 200 in all with structure factors; else NB_FIT_LBFGS */
     int coarse; /* enum nb_coarse */
-    int passes; /* a run ends after so many; 0: 50, and 500 for NB_FIT_LBFGS */
+    /* a run ends after so many of all shots together; 0: 50, and 500 for NB_FIT_LBFGS. Of
+     * shots alone there are at most 20 in each stage, and 6 for each broadened width */
+    int passes;
     double seconds; /* a run begins no pass after so many seconds; 0: no limit */
     double enough; /* predicted gain of loss that ends the fit; 0: 1e-3 and, for structure
                       factors, 1e-3 for each that the data tell of */
@@ -157,7 +159,8 @@ typedef struct nb_fit_value {
     int64_t shot; /* whose own it is; -1: shared */
     double value; /* in the unit of the parameter, as is its error */
     /* Standard deviation if the loss is a negative log-likelihood, as NB_GAUSSIAN is with
-     * weights 1/variance; INFINITY: the data leave it free. Bounds do not narrow it.
+     * weights 1/variance; INFINITY: the data leave it free. Bounds do not narrow it. NAN: a
+     * shared one that was not moved, because the run ended while shots were fitted alone.
      * Of structure factors, the error while the other ones are known; with NB_FIT_LBFGS,
      * that of each parameter while all others are known */
     double error;

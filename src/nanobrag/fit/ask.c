@@ -413,7 +413,7 @@ nb_status fit_take(nb_fit *fit)
     if (fit->reload) return fit_stopped(fit, take_reloaded(fit));
     NB_TRY(fit_stopped(fit, fit->alone ? take_alone(fit) : take_joint(fit)));
     fit->passes++;
-    fit->run_passes++;
+    fit->run_passes += !fit->alone;
     return fit_stopped(fit, report(fit));
 }
 

@@ -203,7 +203,9 @@ struct nb_fit {
     int has_gauge; /* 1: scale and all structure factors are free */
     double f_rms; /* of structure factors at the start */
     int alone, was_alone; /* 1: shots are being fitted alone, or were before */
-    int passes, joint, run_passes, is_running, reload;
+    int passes, joint; /* so far; and of these, those of all shots together */
+    int run_passes; /* of all shots together, in this run */
+    int is_running, reload;
     double restart; /* clock at the start of a run, s */
     double seconds; /* that a run has taken, as of the last answer */
     unsigned requests, request; /* made so far; that in progress, 0: none */
@@ -232,6 +234,10 @@ nb_status fit_create(nb_context *ctx, int64_t nshot, const nb_shot *shot,
 
 /* Returns 1 if shots are fitted alone first. */
 int fit_begins_alone(const nb_fit *fit);
+
+/* Returns 1 while nothing is known of shared parameters: shots were fitted alone, and all
+ * together not yet. */
+int fit_knows_own_only(const nb_fit *fit);
 
 /* ---- identity.c ---- */
 

@@ -472,6 +472,11 @@ int fit_begins_alone(const nb_fit *fit)
     return fit->method == NB_FIT_LM && fit->layout.nshot > 1 && fit->layout.no > 0;
 }
 
+int fit_knows_own_only(const nb_fit *fit)
+{
+    return fit->alone || (fit->was_alone && fit->joint == 0);
+}
+
 static nb_status fill(nb_fit *fit, const nb_shot *shot, const nb_fit_options *options)
 {
     const char *shared = options->shared ? options->shared : "";

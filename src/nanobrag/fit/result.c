@@ -83,7 +83,8 @@ static void explain(const nb_fit *fit, char *why, size_t size)
                        track->gain);
         break;
     case NB_FIT_PASSES:
-        (void)snprintf(why, size, "ended after %d passes, the limit", fit->run_passes);
+        (void)snprintf(why, size, "ended after %d passes%s, the limit", fit->run_passes,
+                       fit->was_alone ? " of all shots together" : "");
         break;
     case NB_FIT_SECONDS:
         (void)snprintf(why, size, "ended after %g s, the limit", fit->options.seconds);
@@ -258,7 +259,7 @@ static nb_status set_errors(nb_fit *fit, struct fit_result_memory *r, nb_fit_res
         conditional_errors(fit, r->error);
         return NB_OK;
     }
-    if (fit->alone) return errors_alone(fit, r);
+    if (fit_knows_own_only(fit)) return errors_alone(fit, r);
     NB_TRY(errors_joint(fit, r, out));
     qsort(r->correlated, r->ncorrelated, sizeof *r->correlated, by_size);
     out->covariance = r->covariance;
@@ -273,7 +274,7 @@ static void set_values(nb_fit *fit, const struct fit_result_memory *r)
 
     for (size_t i = 0; i < l->n; i++) {
         nb_fit_value *v = fit->value + i;
-        const int is_known = !fit->alone || i >= l->ns;
+        const int is_known = !fit_knows_own_only(fit) || i >= l->ns;
 
         v->value = fit->best.x[i];
         v->error = r->error[i];
@@ -299,13 +300,20 @@ static void set_shots(const nb_fit *fit, struct fit_result_memory *r)
     }
 }
 
+/* Of shots that were fitted alone it is the sum of theirs. */
 static double loss_of(const nb_fit *fit)
 {
-    const size_t n = fit->alone ? fit->layout.nshot : 1;
+    const struct fit_layout *l = &fit->layout;
     double loss = 0;
 
-    for (size_t i = 0; i < n; i++)
-        if (!fit->alone || !fit->left_out[i]) loss += fit->track[i].loss;
+    if (!fit_knows_own_only(fit)) return fit->track->loss;
+    for (size_t i = 0; i < l->nshot; i++) {
+        if (fit->left_out[i]) continue;
+        loss += fit->alone
+                    ? fit->track[i].loss
+                    : fit->best.own[i * fit->at.own_end]
+                          + fit_restraints(fit, fit->best.x, l->ns + i * l->no, l->no);
+    }
     return loss;
 }
 

@@ -36,6 +36,7 @@ void fit_number(double value, double error, char out[FIT_NUMBER])
 
 static const char *remark(const nb_fit_value *v)
 {
+    if (isnan(v->error)) return "not fitted: the fit ended too early";
     if (v->is_held) return "held, the image does not depend on it";
     if (v->bound < 0) return "at its lower bound";
     if (v->bound > 0) return "at its upper bound";
