@@ -384,9 +384,10 @@ NB_API nb_status nb_fit_write(nb_fit *fit, const char *path);
  * stopped. The fit was made from the same shots and options; limits may differ.
  *
  * Errors: NB_ERR_ARGUMENT (a NULL), NB_ERR_FILE, NB_ERR_FORMAT (not such a file),
- * NB_ERR_SCENE (the file is of other parameters, shots or starts; the message names the
- * first difference), NB_ERR_MEMORY, NB_ERR_UNSUPPORTED. After an error the fit is
- * unchanged.
+ * NB_ERR_SCENE (the file is of other parameters, shots or starts, in any member of scene,
+ * target or accuracy, compared to ten digits; the message names the first difference; of a
+ * shot that could not be loaded, then or now, nothing is compared), NB_ERR_MEMORY,
+ * NB_ERR_UNSUPPORTED. After an error the fit is unchanged.
  */
 NB_API nb_status nb_fit_read(nb_fit *fit, const char *path);
 

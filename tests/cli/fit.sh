@@ -81,8 +81,39 @@ inputs="n_001.img part.json"
 run $still $off -fit $free -data n_001.img -resume part.json -fitfile whole.json
 is "goes on with the bits of a fit that was not stopped" cmp_fits
 run $still $off -fit $free -data n_001.img -distance 101 -resume part.json
-is "not with another scene" grep -q "origin of n_001.img is 100 there and 101 here" err
+is "not with another scene" grep -q "of n_001.img, the distance is 100 there and 101 here" err
 is "exit status 2" [ "$code" -eq 2 ]
+# other PATTERN ARGUMENTS...: the fit is not gone on with
+other()
+{
+    pattern=$1
+    shift
+    refuses 2 "of another scene: of n_001.img, $pattern" $still $off -fit $free -data n_001.img \
+        -resume part.json "$@"
+}
+cp n_001.img same.img
+size=$(wc -c < n_001.img) # the last two pixels are other ones
+head -c $((size - 4)) n_001.img > data.img
+printf '\050\000\051\000' >> data.img
+printf '1 0 0 100\n0 1 0 100\n' > my.hkl
+printf '0 63 0 62\n' > boxes.txt
+inputs="n_001.img part.json my.hkl f1.bin boxes.txt"
+other 'misset_x is 10.1 there and 10.2 here' -misset 10.2 19.9 30.1
+other 'phi0 is 0 there and 5 here' -phi 5
+other 'the density of the background is 1 there and 1.1 here' -density 1.1
+other "the crystal's fudge is 1 there and 1.2 here" -fudge 1.2
+other 'the list of structure factors is another one' -hkl my.hkl
+other 'default_f is 100 there and 101 here' -default_F 101
+other 'b_factor is 0 there and 10 here' -param b_factor=10
+other 'the kind of point spread is 0 there and 1 here' -psf gauss -psf_fwhm 1
+other 'the seed of the mosaic domains is' -mosaic_seed 5
+other 'whether the beam is unpolarised is 0 there and 1 here' -nopolar
+other 'the loss is 1 there and 3 here' -loss huber
+other 'the weight of pixels is another one' -data_mask f1.bin
+other 'the list of boxes is another one' -boxes boxes.txt
+mv data.img n_001.img
+other 'the observed image is another one'
+mv same.img n_001.img
 
 # ---- outputs that are inputs ----
 # keeps FILE PATTERN ARGUMENTS...: refuses, and FILE is what it was

@@ -168,9 +168,6 @@ struct fit_worker { /* what a thread needs to evaluate shots */
     double *x, *gradient, *matrix, *diagonal, *coupling, *sum, *own;
 };
 
-/* Numbers by which a shot is told from another. */
-enum { IDENTITY_NUMBERS = 35 };
-
 /* After nb_fit_read(): what is evaluated again first, in descending order. */
 enum { RELOAD_NOTHING, RELOAD_BEST, RELOAD_KEPT };
 
@@ -187,7 +184,8 @@ struct nb_fit {
     char **left_out; /* why; NULL: it is not */
     char **failure; /* message of the last evaluation that failed; NULL: none */
     int64_t *pixels; /* rendered ones */
-    double *identity; /*                               (nshot x IDENTITY_NUMBERS) */
+    double *identity; /*                               (nshot x identity_count()) */
+    unsigned char *is_loaded; /* 0: it could not be, and its identity is unknown */
     struct fit_track *track; /* while they are fitted alone; else the first is of all */
     /* ---- of each parameter ---- */
     nb_fit_value *value;
@@ -241,8 +239,15 @@ int fit_knows_own_only(const nb_fit *fit);
 
 /* ---- identity.c ---- */
 
-const char *identity_name(size_t i);
+/* Writes the numbers by which a shot is told from another             (identity_count()) */
+size_t identity_count(void);
 nb_status identity_take(nb_fit *fit, nb_simulator *sim, const nb_shot *shot, double *out);
+
+/* Returns 1 if two numbers are the same but for rounding. */
+int identity_same(double a, double b);
+
+/* Returns 1 if two shots differ, with the first difference as a clause. */
+int identity_differs(const double *there, const double *here, char *what, size_t size);
 
 /* ---- shots.c ---- */
 

@@ -168,7 +168,8 @@ static void list(struct arena *memory, void *user)
     fit->name = arena_take(memory, l->nshot, sizeof *fit->name);
     fit->left_out = arena_take(memory, l->nshot, sizeof *fit->left_out);
     fit->failure = arena_take(memory, l->nshot, sizeof *fit->failure);
-    fit->identity = arena_take(memory, l->nshot * IDENTITY_NUMBERS, sizeof *fit->identity);
+    fit->identity = arena_take(memory, l->nshot * identity_count(), sizeof *fit->identity);
+    fit->is_loaded = arena_take(memory, l->nshot, 1);
     fit->track = arena_take(memory, l->nshot, sizeof *fit->track);
     l->dense = arena_take(memory, l->nd, sizeof *l->dense);
     l->f = arena_take(memory, l->nf, sizeof *l->f);
@@ -283,8 +284,9 @@ static nb_status take_shot(nb_fit *fit, size_t shot, const nb_shot *loaded)
     if (status == NB_OK) status = take_start(fit, shot, sim);
     if (status == NB_OK) status = nb_describe(sim, NULL, &d);
     if (status == NB_OK)
-        status = identity_take(fit, sim, loaded, fit->identity + shot * IDENTITY_NUMBERS);
+        status = identity_take(fit, sim, loaded, fit->identity + shot * identity_count());
     if (status == NB_OK) {
+        fit->is_loaded[shot] = 1;
         fit->pixels[shot] = d.pixels;
         fit->is_likelihood &= is_likelihood(&loaded->target);
         fit->can_broaden &= loaded->scene->crystal.domain_weight == NULL;

@@ -3,8 +3,8 @@
  * state of the minimiser, from which another run goes on as if this one had not stopped.
  * Matrices are not written: they are computed again from the values, with the same bits.
  *
- * Reals are written with 17 digits, which read back exactly; those that are not finite are
- * null.
+ * Reals are written with 17 digits, which read back exactly, and with 12 where they only
+ * tell one scene from another; those that are not finite are null.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -58,12 +58,18 @@ static cJSON *put_array(struct document *d, cJSON *to, const char *key)
     return put(d, to, key, cJSON_CreateArray());
 }
 
-static void put_real(struct document *d, cJSON *to, const char *key, double value)
+static void put_digits(struct document *d, cJSON *to, const char *key, double value,
+                       int digits)
 {
     char text[40];
 
-    (void)snprintf(text, sizeof text, "%.17g", value);
+    (void)snprintf(text, sizeof text, "%.*g", digits, value);
     put(d, to, key, isfinite(value) ? cJSON_CreateRaw(text) : cJSON_CreateNull());
+}
+
+static void put_real(struct document *d, cJSON *to, const char *key, double value)
+{
+    put_digits(d, to, key, value, 17);
 }
 
 static void put_flag(struct document *d, cJSON *to, const char *key, int value)
@@ -108,6 +114,20 @@ static void put_values(struct document *d, const nb_fit *fit, const nb_fit_resul
     }
 }
 
+/* What tells a shot from another; null for one that could not be loaded. */
+static void put_identity(struct document *d, cJSON *to, const nb_fit *fit, size_t shot)
+{
+    cJSON *array;
+
+    if (!fit->is_loaded[shot]) {
+        put(d, to, "identity", cJSON_CreateNull());
+        return;
+    }
+    array = put_array(d, to, "identity");
+    for (size_t i = 0; i < identity_count(); i++)
+        put_digits(d, array, NULL, fit->identity[shot * identity_count() + i], 12);
+}
+
 static void put_shots(struct document *d, const nb_fit *fit, const nb_fit_result *r)
 {
     cJSON *array = put_array(d, d->root, "shots");
@@ -119,8 +139,7 @@ static void put_shots(struct document *d, const nb_fit *fit, const nb_fit_result
         put_text(d, entry, "left_out", fit->left_out[shot]);
         put_real(d, entry, "loss", r->shot[shot].loss);
         put_real(d, entry, "pixels", (double)r->shot[shot].pixels);
-        put_reals(d, entry, "identity", fit->identity + shot * IDENTITY_NUMBERS,
-                  IDENTITY_NUMBERS);
+        put_identity(d, entry, fit, shot);
     }
 }
 
@@ -247,7 +266,8 @@ struct stored {
     double *x, *kept, *history;
     struct fit_track *track;
     char **left_out;
-    double *scratch; /*                                        (max(n, IDENTITY_NUMBERS)) */
+    double *scratch; /*                                      (n + identity_count()) */
+    unsigned char *is_known; /* shots that were loaded, there and here     (nshot) */
 };
 
 static void stored_free(struct stored *stored, size_t nshot)
@@ -259,6 +279,7 @@ static void stored_free(struct stored *stored, size_t nshot)
     free(stored->history);
     free(stored->track);
     free(stored->scratch);
+    free(stored->is_known);
 }
 
 static int stored_make(const nb_fit *fit, struct stored *stored)
@@ -269,9 +290,10 @@ static int stored_make(const nb_fit *fit, struct stored *stored)
     stored->kept = calloc(l->n, sizeof *stored->kept);
     stored->track = calloc(l->nshot, sizeof *stored->track);
     stored->left_out = calloc(l->nshot, sizeof *stored->left_out);
-    stored->scratch = calloc(l->n + IDENTITY_NUMBERS, sizeof *stored->scratch);
-    return stored->x && stored->kept && stored->track && stored->left_out
-           && stored->scratch;
+    stored->scratch = calloc(l->n + identity_count(), sizeof *stored->scratch);
+    stored->is_known = calloc(l->nshot, 1);
+    return stored->x && stored->kept && stored->track && stored->left_out && stored->scratch
+           && stored->is_known;
 }
 
 /* ---- is it the same fit? ---- */
@@ -290,18 +312,18 @@ static nb_status check_shot(nb_fit *fit, const char *path, const cJSON *entry, s
                             struct stored *stored)
 {
     const cJSON *why = cJSON_GetObjectItemCaseSensitive(entry, "left_out");
-    const double *own = fit->identity + shot * IDENTITY_NUMBERS;
+    const cJSON *identity = cJSON_GetObjectItemCaseSensitive(entry, "identity");
+    const double *own = fit->identity + shot * identity_count();
+    char what[200];
 
-    if (!get_reals(entry, "identity", stored->scratch, IDENTITY_NUMBERS))
+    if (!cJSON_IsNull(identity)
+        && !get_reals(identity, NULL, stored->scratch, identity_count()))
         return refuse(fit, path, "\"identity\" of a shot");
-    for (size_t i = 0; i < IDENTITY_NUMBERS; i++) {
-        /* of a shot that could not be loaded nothing is known */
-        if (fit->left_out[shot] || stored->scratch[i] == own[i]) continue;
-        return fail(fit->ctx, NB_ERR_SCENE,
-                    "%s: it is a fit of another scene: %s of %s is %.10g there and %.10g "
-                    "here",
-                    path, identity_name(i), fit->name[shot], stored->scratch[i], own[i]);
-    }
+    /* of a shot that could not be loaded, there or here, nothing is known */
+    stored->is_known[shot] = !cJSON_IsNull(identity) && fit->is_loaded[shot];
+    if (stored->is_known[shot] && identity_differs(stored->scratch, own, what, sizeof what))
+        return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit of another scene: of %s, %s",
+                    path, fit->name[shot], what);
     if (!cJSON_IsString(why)) return NB_OK;
     stored->left_out[shot] = strdup(why->valuestring);
     return stored->left_out[shot] ? NB_OK : fail_memory(fit->ctx, "the file of a fit");
@@ -327,7 +349,7 @@ static nb_status check_numbers(nb_fit *fit, const char *path, const cJSON *state
 {
     if (!get_reals(state, key, scratch, fit->layout.n)) return refuse(fit, path, key);
     for (size_t i = 0; i < fit->layout.n; i++) {
-        if (scratch[i] == own[i] || (isinf(scratch[i]) && isinf(own[i]))) continue;
+        if (identity_same(scratch[i], own[i])) continue;
         return fail(fit->ctx, NB_ERR_SCENE,
                     "%s: it is another fit: the %s of %s is %.10g there and %.10g here",
                     path, what, fit->value[i].param.name, scratch[i], own[i]);
@@ -335,7 +357,8 @@ static nb_status check_numbers(nb_fit *fit, const char *path, const cJSON *state
     return NB_OK;
 }
 
-static nb_status check_starts(nb_fit *fit, const char *path, const cJSON *root)
+static nb_status check_starts(nb_fit *fit, const char *path, const cJSON *root,
+                              const struct stored *stored)
 {
     const cJSON *values = cJSON_GetObjectItemCaseSensitive(root, "values"), *entry;
     size_t i = 0;
@@ -345,9 +368,11 @@ static nb_status check_starts(nb_fit *fit, const char *path, const cJSON *root)
     cJSON_ArrayForEach(entry, values)
     {
         const cJSON *start = cJSON_GetObjectItemCaseSensitive(entry, "start");
+        const int64_t shot = fit->value[i].shot;
 
         if (!cJSON_IsNumber(start)) return refuse(fit, path, "\"start\" of a value");
-        if (start->valuedouble != fit->start[i])
+        if ((shot < 0 || stored->is_known[shot])
+            && !identity_same(start->valuedouble, fit->start[i]))
             return fail(fit->ctx, NB_ERR_SCENE,
                         "%s: it is a fit from another start: %s is %.10g there and %.10g "
                         "here",
@@ -445,7 +470,7 @@ static nb_status take_all(nb_fit *fit, const char *path, const cJSON *root,
         return refuse(fit, path, "\"nanobrag_fit\": 1");
     NB_TRY(check_names(fit, path, root));
     NB_TRY(check_shots(fit, path, root, stored));
-    NB_TRY(check_starts(fit, path, root));
+    NB_TRY(check_starts(fit, path, root, stored));
     return get_state(fit, path, root, stored);
 }
 
