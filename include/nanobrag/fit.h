@@ -154,13 +154,30 @@ enum nb_fit_end {
     NB_FIT_FAILED
 };
 
+/*
+ * Where errors come from.
+ *
+ *   NB_FIT_ERRORS_CURVATURE  (J^T W J)^-1: the loss is a negative log-likelihood
+ *   NB_FIT_ERRORS_VARIANCE   B^-1 M B^-1, B = J^T diag(<L''>) J, M = J^T diag(<L'^2>) J:
+ *                            the loss is NB_HUBER, NB_CAUCHY, or NB_GAUSSIAN without
+ *                            weights but 0 and 1, and so no likelihood (Huber, Proc.
+ *                            5th Berkeley Symp. 1, 1967, 221). The loss L of each pixel
+ *                            is expected over a normal distribution, of variance
+ *                            1/weight, or where all weights are 0 or 1 of that of
+ *                            counting, I + sigma_readout^2
+ *   NB_FIT_ERRORS_NONE       such a loss while a run goes on; with structure factors,
+ *                            planes or more than 200 values; or with weights on a device.
+ *                            Errors are NAN, or INFINITY of what the data leave free
+ */
+enum nb_fit_errors { NB_FIT_ERRORS_CURVATURE, NB_FIT_ERRORS_VARIANCE, NB_FIT_ERRORS_NONE };
+
 typedef struct nb_fit_value {
     nb_param param; /* name, unit, bounds, and its value at the start */
     int64_t shot; /* whose own it is; -1: shared */
     double value; /* in the unit of the parameter, as is its error */
-    /* Standard deviation if the loss is a negative log-likelihood, as NB_GAUSSIAN is with
-     * weights 1/variance; INFINITY: the data leave it free. Bounds do not narrow it. NAN: a
-     * shared one that was not moved, because the run ended while shots were fitted alone.
+    /* Standard deviation (enum nb_fit_errors); INFINITY: the data leave it free. Bounds do
+     * not narrow it. NAN: it is not known, as that of a shared one that was not moved
+     * because the run ended while shots were fitted alone.
      * Of structure factors, the error while the other ones are known; with NB_FIT_LBFGS,
      * that of each parameter while all others are known */
     double error;
@@ -195,8 +212,10 @@ typedef struct nb_fit_result {
     size_t nshared, nown; /* parameters of all shots, and of each shot */
     size_t nvalue;
     const nb_fit_value *value; /*                                            (nvalue) */
-    /* (J^T W J)^-1, without the directions that the data leave free; NULL: there are more
-     * than 200 values                                              (nvalue x nvalue) */
+    int errors; /* enum nb_fit_errors: where errors and covariance come from */
+    const char *errors_why; /* the same as a clause, with the reason */
+    /* without the directions that the data leave free; NULL: there are more than 200
+     * values, or no errors                                         (nvalue x nvalue) */
     const double *covariance;
     /* pairs of parameters whose correlation is over 0.95 in size, the largest first */
     size_t ncorrelated;
@@ -332,7 +351,9 @@ NB_API nb_status nb_fit_result_get(nb_fit *fit, nb_fit_result *out);
  *   NB_FIT_MODEL     I, photons; with planes of background (nb_target)
  *   NB_FIT_RESIDUAL  y - I, photons
  *   NB_FIT_Z         (y - I) sqrt(curvature of the loss at I), which has variance 1 for
- *                    likelihoods of the right variance
+ *                    likelihoods of the right variance. NB_GAUSSIAN, NB_HUBER and
+ *                    NB_CAUCHY: (y - I)/sqrt(v) with v = 1/weight, or the variance of
+ *                    counting v = I + sigma_readout^2 where all weights are 0 or 1
  *
  *   what  [in]   enum nb_fit_image_kind
  *   out   [out]  float32 or float64; 0 where nothing is rendered; residual and z are 0 also

@@ -59,6 +59,11 @@ z = array.array("f", open("work/z.bin", "rb").read())
 rms = (sum(x * x for x in z) / len(z)) ** 0.5
 print("# rms %.3f, 0.9 to 1.1 allowed" % rms)
 raise SystemExit(not 0.9 < rms < 1.1)'
+run $still $off -fit $free -data n_001.img -loss gauss -fitfile fit.json
+is "squares have errors by the variance of counting" grep -q '^errors .*by the variance' out
+is "and residuals too" grep -q '^residuals .*: [01]\.[019][0-9]* rms' out
+cp work/fit.json .
+[ -z "$have_python" ] || is "within its errors" within fit.json $truth
 run $still $off -fit $free -data f1.bin -loss gauss -fitfile fit.json
 is "raw floats" [ "$code" -eq 0 ]
 cp n_001.img mask.img

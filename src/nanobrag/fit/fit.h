@@ -23,6 +23,9 @@
 
 enum { FIT_DENSE_MOST = 200 };
 
+/* Correlations above this are listed. */
+#define FIT_CORRELATED 0.95
+
 /*
  * The parameters of a fit. Those of one shot's simulator are the m = ns + no numbers
  * "shared, own"; nf of the shared ones are structure factors, the other nd are dense.
@@ -196,6 +199,8 @@ struct nb_fit {
     int method, end;
     int is_expected; /* 1: images at x stand for observed ones */
     int is_likelihood; /* 1: the loss of a right model is known */
+    int needs_variance; /* 1: of a loss that is no likelihood (errors.c) */
+    int has_planes, on_device; /* 1: a target has planes; its weights lie on a device */
     int can_broaden; /* 1: a mosaic spread can be widened */
     int first_named; /* 1: the names of parameters are known */
     int has_gauge; /* 1: scale and all structure factors are free */
@@ -220,6 +225,7 @@ struct nb_fit {
     struct fit_worker *worker;
     int nworker;
     struct fit_result_memory *result;
+    double *sandwich; /* where errors were found, errors, covariance; NULL: nowhere yet */
     nb_misfit *misfit; /* of boxes */
     atomic_int cancelled;
     pthread_mutex_t loading; /* held while load or unload runs */
@@ -258,13 +264,13 @@ void fit_unload(nb_fit *fit, size_t shot, nb_shot *loaded);
 /* Evaluates a shot at the worker's x with spots at least `broad` degrees wide; 0: as they
  * are. Sets worker->sum and worker->own. */
 nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *worker, size_t shot,
-                            double broad, int wants_derivatives);
+                            double broad, int wants);
 
 /* ---- evaluate.c ---- */
 
-/* What is evaluated: the shots of the request in progress; all that are not left out; or
- * the loss of these alone. */
-enum fit_wants { FIT_REQUESTED, FIT_ALL, FIT_VALUE };
+/* What is evaluated: the shots of the request in progress; all that are not left out; the
+ * loss of these alone; or their matrices B and M (errors.c). */
+enum fit_wants { FIT_REQUESTED, FIT_ALL, FIT_VALUE, FIT_BREAD, FIT_MEAT };
 
 /* fit_point.status of a shot that was not evaluated. */
 enum { FIT_SKIPPED = NB_STATUS_COUNT };
@@ -279,8 +285,29 @@ nb_status fit_evaluate_all(nb_fit *fit, struct fit_point *point, int wants, doub
 /* Returns the failure of the first shot that failed at a point. */
 nb_status fit_shot_failed(nb_fit *fit, const struct fit_point *point);
 
+/* Adds the matrices of the trial to members of `out`, as nb_fit_evaluate(). */
+void fit_deliver_matrix(const nb_fit *fit, const nb_normal *out);
+
 /* Returns the loss of all shots at a point, and of their restraints. */
 double fit_total(const nb_fit *fit, const struct fit_point *point);
+
+/* ---- errors.c ---- */
+
+/* Returns 1 if the weights of a target are 1/variance, and not only 0 or 1 as in a mask. */
+int errors_has_variances(const nb_target *target);
+
+/* Returns 1 if the loss is no likelihood, so that errors need the variance of what is
+ * observed. */
+int errors_need_variance(const nb_target *target);
+
+/* Returns the variance of what was observed where `photons` are expected, for a loss that
+ * does not say. */
+double errors_variance(const nb_target *target, int has_variances, double photons,
+                       double weight);
+
+/* Adds the matrix M (FIT_MEAT) or B (FIT_BREAD) of a shot at the worker's x. */
+nb_status errors_normal(struct fit_worker *worker, nb_simulator *sim,
+                        const nb_target *target, int wants, nb_normal *out);
 
 /* ---- restraints.c ---- */
 

@@ -275,6 +275,11 @@ static int is_likelihood(const nb_target *target)
     return target->kind == NB_POISSON || target->kind == NB_POISSON_READOUT;
 }
 
+static int is_on_device(const nb_array *image)
+{
+    return image && image->device != NB_CPU;
+}
+
 static nb_status take_shot(nb_fit *fit, size_t shot, const nb_shot *loaded)
 {
     nb_simulator *sim = NULL;
@@ -289,6 +294,9 @@ static nb_status take_shot(nb_fit *fit, size_t shot, const nb_shot *loaded)
         fit->is_loaded[shot] = 1;
         fit->pixels[shot] = d.pixels;
         fit->is_likelihood &= is_likelihood(&loaded->target);
+        fit->needs_variance |= errors_need_variance(&loaded->target);
+        fit->has_planes |= loaded->target.background != 0;
+        fit->on_device |= is_on_device(loaded->target.weight);
         fit->can_broaden &= loaded->scene->crystal.domain_weight == NULL;
     }
     nb_simulator_free(sim);
@@ -552,6 +560,7 @@ void nb_fit_free(nb_fit *fit)
     result_free(fit->result);
     arena_free(&fit->memory);
     free(fit->misfit);
+    free(fit->sandwich);
     free(fit->history);
     free(fit->worker);
     free(fit->shot);

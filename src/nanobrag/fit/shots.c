@@ -124,7 +124,7 @@ static nb_status compare_with_itself(struct fit_worker *w, nb_simulator *sim,
 }
 
 static nb_status evaluate(nb_fit *fit, struct fit_worker *w, const nb_shot *shot,
-                          double broad, nb_normal *out, double *loss)
+                          double broad, int wants, nb_normal *out, double *loss)
 {
     const nb_scene broad_scene = broadened(shot->scene, broad);
     nb_simulator *sim = NULL;
@@ -132,7 +132,9 @@ static nb_status evaluate(nb_fit *fit, struct fit_worker *w, const nb_shot *shot
                                            fit->names, shot->options, &sim);
 
     if (broad > 0) broaden_x(fit, w->x, broad);
-    if (status == NB_OK && fit->is_expected)
+    if (status == NB_OK && (wants == FIT_BREAD || wants == FIT_MEAT))
+        status = errors_normal(w, sim, &shot->target, wants, out);
+    else if (status == NB_OK && fit->is_expected)
         status = compare_with_itself(w, sim, shot->target, out, loss);
     else if (status == NB_OK)
         status = nb_loss(sim, w->x, &shot->target, loss, out);
@@ -141,10 +143,10 @@ static nb_status evaluate(nb_fit *fit, struct fit_worker *w, const nb_shot *shot
 }
 
 nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *w, size_t shot, double broad,
-                            int wants_derivatives)
+                            int wants)
 {
     const struct fit_layout *l = &fit->layout;
-    const int has_matrix = wants_derivatives && l->has_matrix;
+    const int has_matrix = wants != FIT_VALUE && l->has_matrix;
     nb_normal out = {.gradient = w->gradient,
                      .diagonal = w->diagonal,
                      .matrix = has_matrix ? w->matrix : NULL,
@@ -160,7 +162,8 @@ nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *w, size_t shot, doub
         memset(w->coupling, 0, l->md * l->nf * sizeof *w->coupling);
     }
     NB_TRY(fit_load(fit, w->ctx, shot, &loaded));
-    status = evaluate(fit, w, &loaded, broad, wants_derivatives ? &out : NULL, &loss);
+    status =
+        evaluate(fit, w, &loaded, broad, wants, wants == FIT_VALUE ? NULL : &out, &loss);
     fit_unload(fit, shot, &loaded);
     if (status != NB_OK) return status;
     sort_sum(fit, w, loss);

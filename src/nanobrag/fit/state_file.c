@@ -190,6 +190,7 @@ static char *compose(const nb_fit *fit, const nb_fit_result *r)
     put_real(&d, d.root, "method", fit->method);
     put_real(&d, d.root, "end", fit->end);
     put_text(&d, d.root, "why", r->why);
+    put_text(&d, d.root, "errors", r->errors_why);
     put_real(&d, d.root, "passes", fit->passes);
     put_real(&d, d.root, "loss", r->loss);
     put_real(&d, d.root, "condition", r->condition);

@@ -34,9 +34,10 @@ void fit_number(double value, double error, char out[FIT_NUMBER])
         (void)snprintf(out, FIT_NUMBER, "%.6g(%.2g)", value, error);
 }
 
-static const char *remark(const nb_fit_value *v)
+static const char *remark(const nb_fit_result *r, const nb_fit_value *v)
 {
-    if (isnan(v->error)) return "not fitted: the fit ended too early";
+    if (isnan(v->error) && r->errors == NB_FIT_ERRORS_CURVATURE)
+        return "not fitted: the fit ended too early";
     if (v->is_held) return "held, the image does not depend on it";
     if (v->bound < 0) return "at its lower bound";
     if (v->bound > 0) return "at its upper bound";
@@ -51,7 +52,7 @@ static void print_value(const nb_fit_result *r, const nb_fit_value *v)
                    v->shot < 0 ? "" : r->shot[v->shot].name);
     printf("  %-28s %-22s %-10s from %.7g%s%s\n", name, number,
            strcmp(v->param.unit, "1") ? v->param.unit : "", v->param.value,
-           *remark(v) ? ", " : "", remark(v));
+           *remark(r, v) ? ", " : "", remark(r, v));
 }
 
 static void print_factors(const nb_fit_result *r)
@@ -101,6 +102,12 @@ static void print_correlated(const nb_fit_result *r)
         printf("free         the data do not tell %s\n", r->free[i]);
 }
 
+/* Where errors come from, if not from a likelihood. */
+static void print_errors(const nb_fit_result *r)
+{
+    if (r->errors != NB_FIT_ERRORS_CURVATURE) printf("errors       %s\n", r->errors_why);
+}
+
 static void print_left_out(const nb_fit_result *r)
 {
     for (int64_t i = 0; i < r->nshot; i++)
@@ -146,6 +153,7 @@ void fit_report(const struct fit_job *job, const nb_fit_result *r)
                r->why, r->passes, r->loss, (long long)pixels_of(r), (long long)r->nshot,
                r->nshot == 1 ? "" : "s");
     print_values(job, r);
+    print_errors(r);
     print_correlated(r);
     print_left_out(r);
     print_misfit(job, r);
