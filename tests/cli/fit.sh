@@ -74,6 +74,9 @@ is "a mask; -quiet prints nothing" [ "$code" -eq 0 -a ! -s out ]
 # ---- stopped and gone on ----
 run $still $off -fit $free -data n_001.img -fit_passes 2 -fitfile part.json
 is "a limit" grep -q 'ended after 2 passes' out
+is "is exit status 1" [ "$code" -eq 1 ]
+is "with a warning" grep -q 'warning: the fit has not converged (ended after 2 passes' err
+is "and with a file" [ -s work/part.json ]
 cp work/part.json .
 inputs="n_001.img part.json"
 run $still $off -fit $free -data n_001.img -resume part.json -fitfile whole.json
@@ -150,6 +153,39 @@ inputs="n_001.img part.json"
 run $still $off -fit $free -data n_001.img -resume part.json -fitfile part.json
 is "-fitfile may be the file of -resume" [ "$code" -eq 0 ]
 
+# ---- results that are not to be trusted ----
+inputs="n_001.img"
+run $still -mosaic 0.5 -misset 40 50 60 -fit scale -data n_001.img -quiet
+is "a wrong model is no failure" [ "$code" -eq 0 ]
+is "but has a warning, with -quiet too" grep -q 'warning: the residuals are [0-9.e+]* standard' err
+run $still $off -fit $free -data n_001.img
+is "a right one has none" [ "$(grep -c -e 'residuals' -e 'header' -e 'left out' err)" -eq 0 ]
+# contradicts PATTERN ARGUMENTS...: a warning that the header says so
+contradicts()
+{
+    pattern=$1
+    shift
+    run $still $off -fit scale -data n_001.img "$@"
+    is "the header contradicts $*" grep -q "n_001.img: its header says $pattern; check" err
+}
+contradicts 'a pixel of 1.2 mm, the scene 1.25' -pixel 1.25
+contradicts 'a wavelength of 1 A, the scene 1.02' -lambda 1.02
+contradicts 'a distance of 100 mm, the scene 110' -distance 110
+contradicts 'a beam centre at 38.4, 38.4 mm, the scene 20.6, 30.6 from its corner' -Xbeam 30 -Ybeam 20
+# a gap of the detector
+printf '\000\000\200\277' > gap.bin
+tail -c 16380 f1.bin >> gap.bin
+printf '\000\000\300\177' > nan.bin
+tail -c 16380 f1.bin >> nan.bin
+inputs="gap.bin nan.bin"
+run $still $off -fit $free -data gap.bin
+is "pixels below 0 are left out" grep -q 'warning: 1 pixel of 1 image is left out' err
+run $still $off -fit $free -data gap.bin -loss readout -readout 0.1
+is "and those six times the read-out noise below" grep -q 'warning: 1 pixel of 1 image is' err
+run $still $off -fit $free -data gap.bin -loss readout -readout 0.2
+is "but not others" [ "$(grep -c 'left out' err)" -eq 0 ]
+accepts '^fit  *converged' $still $off -fit $free -data nan.bin -data_mask nan.bin
+
 # ---- an interrupt ----
 rm -rf work
 mkdir work
@@ -177,6 +213,8 @@ J
 inputs="n_001.img n_002.img shots.json"
 run $still -mosaic 0.5 -fit cell_a,mosaic -fit_each misset,scale -shots shots.json -fitfile both.json
 is "two images together" [ "$code" -eq 0 ]
+is "with the residuals of each" [ "$(grep -c '^  n_00[12].img  *[01].[019][0-9]* rms' out)" -eq 2 ]
+is "and of all" grep -q '^  all  *[01].[019][0-9]* rms' out
 cp work/both.json .
 [ -z "$have_python" ] || is "within errors" within both.json cell_a=50 mosaic=0.4 misset_x=10 scale=1
 printf '[{"data": "n_001.img"}, {"data": "gone.img"}]' > shots.json
@@ -229,8 +267,6 @@ refuses 2 'exclude each other' $bad -fit scale -data n_001.img -floatfile x.bin
 refuses 2 'give one' $bad -fit scale -data n_001.img -shots shots.json
 refuses 2 'fit nothing' $bad -fit scale -fisher -fitfile x.json
 head -c 16384 /dev/zero > zero.bin
-printf '\000\000\300\177' > nan.bin
-tail -c 16380 f1.bin >> nan.bin
 inputs="n_001.img zero.bin nan.bin"
 refuses 2 'every pixel is masked' $bad -fit scale -data n_001.img -data_mask zero.bin
 refuses 2 'pixel fast 0 slow 0 is nan' $bad -fit scale -data nan.bin

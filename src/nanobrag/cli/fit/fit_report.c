@@ -115,24 +115,6 @@ static void print_left_out(const nb_fit_result *r)
             printf("left out     %s: %s\n", r->shot[i].name, r->shot[i].left_out);
 }
 
-static void print_misfit(const struct fit_job *job, const nb_fit_result *r)
-{
-    nb_fit_misfit misfit;
-    int64_t shot = 0;
-    while (shot < r->nshot && r->shot[shot].left_out) shot++;
-    if (shot == r->nshot || job->run->s->fit.fisher
-        || nb_fit_misfit_get(job->fit, shot, &misfit) != NB_OK)
-        return;
-    printf("residuals    of %s, over their standard deviation: %.3f rms, %+.4f on average\n"
-           "             rms by resolution, A:",
-           r->shot[shot].name, misfit.all.rms, misfit.all.mean);
-    for (int i = 0; i < NB_FIT_SHELLS; i++)
-        if (misfit.shell[i].pixels > 0)
-            printf(" %.2f-%.2f %.2f%s", misfit.shell[i].dmax, misfit.shell[i].dmin,
-                   misfit.shell[i].rms, i + 1 < NB_FIT_SHELLS ? "," : "");
-    printf("\n");
-}
-
 static int64_t pixels_of(const nb_fit_result *r)
 {
     int64_t n = 0;
@@ -141,7 +123,8 @@ static int64_t pixels_of(const nb_fit_result *r)
     return n;
 }
 
-void fit_report(const struct fit_job *job, const nb_fit_result *r)
+void fit_report(const struct fit_job *job, const nb_fit_result *r,
+                const struct fit_residuals *residuals)
 {
     if (job->run->s->quiet) return;
     if (job->run->s->fit.fisher)
@@ -156,6 +139,6 @@ void fit_report(const struct fit_job *job, const nb_fit_result *r)
     print_errors(r);
     print_correlated(r);
     print_left_out(r);
-    print_misfit(job, r);
+    fit_residuals_print(residuals, r);
     (void)fflush(stdout);
 }

@@ -157,10 +157,16 @@ static int read_restraints(struct fit_job *job)
 
 /* ---- callbacks ---- */
 
-static void note_saturated(struct fit_job *job, const struct fit_image *image)
+/* Notes what is worth a warning of an image that is read for the first time. */
+static void note_image(struct fit_job *job, const struct fit_image *image, const char *file)
 {
     job->saturated += image->saturated;
     job->nsaturated += image->saturated > 0;
+    job->negative += image->negative;
+    job->nnegative += image->negative > 0;
+    if (*image->mismatch && job->nmismatch++ == 0)
+        (void)snprintf(job->mismatch, sizeof job->mismatch, "%.800s: its header says %s",
+                       file, image->mismatch);
 }
 
 static nb_shot shot_of(const struct fit_job *job, size_t i, const struct fit_image *image)
@@ -195,7 +201,8 @@ static nb_status load(void *user, int64_t shot, nb_shot *out)
             if (job->sources.n > 1) message_warning(job->run->messages, "%s", job->why);
             return status;
         }
-        if (!job->fit) note_saturated(job, image);
+        if (!job->fit && job->sources.at[i].file)
+            note_image(job, image, job->sources.at[i].file);
     }
     *out = shot_of(job, i, image);
     return NB_OK;
@@ -314,6 +321,35 @@ static int prepare(struct fit_job *job)
     return 0;
 }
 
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void warn_of_images(const struct fit_job *job)
+{
+    struct messages *const messages = job->run->messages;
+    char others[60] = "";
+    if (job->saturated > 0)
+        message_warning(messages,
+                        "%lld pixels of %zu image%s are saturated: they count as \"at "
+                        "least "
+                        "so many photons\"",
+                        (long long)job->saturated, job->nsaturated,
+                        plural(job->nsaturated));
+    if (job->negative > 0)
+        message_warning(messages,
+                        "%lld pixel%s of %zu image%s left out, with fewer photons than can "
+                        "be counted: check -pedestal, unless they are gaps of the detector",
+                        (long long)job->negative, job->negative == 1 ? "" : "s",
+                        job->nnegative, job->nnegative == 1 ? " is" : "s are");
+    if (job->nmismatch > 1)
+        (void)snprintf(others, sizeof others, " (and so on, for %zu images)",
+                       job->nmismatch);
+    if (job->nmismatch > 0)
+        message_warning(messages, "%s%s; check which is right", job->mismatch, others);
+}
+
 static int create(struct fit_job *job)
 {
     struct run *const run = job->run;
@@ -323,13 +359,7 @@ static int create(struct fit_job *job)
                                  ? nb_fisher(run->ctx, n, NULL, &options, &job->fit)
                                  : nb_fit_create(run->ctx, n, NULL, &options, &job->fit);
     if (status != NB_OK) return failed(job, status);
-    if (job->saturated > 0)
-        message_warning(run->messages,
-                        "%lld pixels of %zu image%s are saturated: they count as \"at "
-                        "least "
-                        "so many photons\"",
-                        (long long)job->saturated, job->nsaturated,
-                        job->nsaturated == 1 ? "" : "s");
+    warn_of_images(job);
     if (!run->s->fit.resume) return 0;
     const nb_status read = nb_fit_read(job->fit, run->s->fit.resume);
     return read == NB_OK ? 0 : failed(job, read);
@@ -383,11 +413,17 @@ static void tell_interrupt(const struct fit_job *job)
 static int finish(struct fit_job *job)
 {
     struct run *const run = job->run;
+    struct fit_residuals residuals;
     nb_fit_result result;
-    const nb_status status = nb_fit_result_get(job->fit, &result);
+    nb_status status = nb_fit_result_get(job->fit, &result);
     if (status != NB_OK) return failed(job, status);
-    fit_report(job, &result);
-    int code = 0;
+    int code = fit_residuals_gather(job, &result, &residuals);
+    if (code) return code;
+    status = nb_fit_result_get(job->fit, &result);
+    if (status == NB_OK) fit_report(job, &result, &residuals);
+    const int verdict = status == NB_OK ? fit_verdict(job, &result, &residuals) : 0;
+    fit_residuals_free(&residuals);
+    if (status != NB_OK) return failed(job, status);
     if (run->s->fit.fitfile) {
         const nb_status written = nb_fit_write(job->fit, run->s->fit.fitfile);
         if (written != NB_OK)
@@ -397,7 +433,7 @@ static int finish(struct fit_job *job)
     run->fit = job;
     if (!code && run->s->json) code = json_write(run, run->s->json);
     run->fit = NULL;
-    return code;
+    return code ? code : verdict;
 }
 
 static int minimise(struct fit_job *job)
