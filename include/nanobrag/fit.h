@@ -62,6 +62,8 @@ typedef struct nb_shot {
     nb_target target;
     const nb_options *options; /* NULL: all defaults */
     const char *name; /* in messages and results, such as that of a file; NULL: "shot N" */
+    const char *failure; /* [out] of nb_fit_options.load: why it failed, one line with what
+                            it is about; NULL: the text of its status */
 } nb_shot;
 
 /* A prior on one parameter. On an own parameter it holds for each shot. */
@@ -122,8 +124,9 @@ typedef struct nb_fit_options {
     const nb_restraint *restraint; /* copied                        (nrestraint) */
     size_t nrestraint;
     /* Brings a shot into memory; `out` is all 0. What it points to stays as it is until
-     * unload() is called with it. An error leaves the shot out, if there are others. Called
-     * from any thread of the library, one call at a time. NULL: the shots are in the array
+     * unload() is called with it. An error leaves the shot out, if there are others; name
+     * and failure may be set, and are read before the next call. Called from any thread of
+     * the library, one call at a time. NULL: the shots are in the array
      */
     nb_status (*load)(void *user, int64_t shot, nb_shot *out);
     void (*unload)(void *user, int64_t shot, nb_shot *loaded); /* NULL: nothing to do */
@@ -177,7 +180,7 @@ typedef struct nb_fit_value {
     double value; /* in the unit of the parameter, as is its error */
     /* Standard deviation (enum nb_fit_errors); INFINITY: the data leave it free. Bounds do
      * not narrow it. NAN: it is not known, as that of a shared one that was not moved
-     * because the run ended while shots were fitted alone.
+     * because the run ended while shots were fitted alone, or of a shot that is left out.
      * Of structure factors, the error while the other ones are known; with NB_FIT_LBFGS,
      * that of each parameter while all others are known */
     double error;

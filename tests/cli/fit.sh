@@ -217,9 +217,23 @@ is "with the residuals of each" [ "$(grep -c '^  n_00[12].img  *[01].[019][0-9]*
 is "and of all" grep -q '^  all  *[01].[019][0-9]* rms' out
 cp work/both.json .
 [ -z "$have_python" ] || is "within errors" within both.json cell_a=50 mosaic=0.4 misset_x=10 scale=1
-printf '[{"data": "n_001.img"}, {"data": "gone.img"}]' > shots.json
-run $still $off -fit $free -shots shots.json
-is "an image that is missing is left out" grep -q '^left out *shot 1' out
+printf '[{"data": "gone.img"}, {"data": "n_001.img"}]' > shots.json
+run $still $off -fit cell_a,mosaic -fit_each misset,scale -shots shots.json -fitfile one.json
+is "an image that is missing is left out by its name" \
+    grep -q '^left out  *gone.img: cannot read' out
+is "with a warning" grep -q 'warning: .*gone.img' err
+is "and without values" [ "$(grep -c '^  misset_x' out)" -eq 1 ]
+is "and is not counted" grep -q 'pixels of 1 of 2 images' out
+cp work/one.json .
+cp n_002.img gone.img
+inputs="n_001.img gone.img shots.json one.json"
+run $still $off -fit cell_a,mosaic -fit_each misset,scale -shots shots.json -resume one.json
+is "and stays left out" grep -q '^left out  *gone.img: cannot read' out
+run $still $off -fit cell_a,mosaic -fit_each misset,scale -shots shots.json -fitfile two.json
+cp work/two.json .
+inputs="n_001.img shots.json two.json"
+refuses 2 'gone.img: cannot read' $still $off -fit cell_a,mosaic -fit_each misset,scale \
+    -shots shots.json -resume two.json
 
 # ---- boxes, with planes of background that the scene does not know ----
 inputs="n_001.img"

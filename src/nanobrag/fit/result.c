@@ -435,6 +435,11 @@ static void set_values(nb_fit *fit, const struct fit_result_memory *r)
         v->value = fit->best.x[i];
         v->error = r->error[i];
         v->bound = (v->value == fit->upper[i]) - (v->value == fit->lower[i]);
+        if (v->shot >= 0 && fit->left_out[v->shot]) {
+            v->error = NAN;
+            v->is_held = 0;
+            continue;
+        }
         v->is_held = (is_known ? normal_is_fixed(fit, i) : fit->is_fixed[i])
                      || (is_known
                          && (!(fit_diagonal(fit, &fit->best, i) > 0)

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ enum { DOMAINS_BROAD = 60 };
 
 nb_status fit_load(nb_fit *fit, nb_context *ctx, size_t shot, nb_shot *out)
 {
+    char failure[CONTEXT_MESSAGE];
     nb_status status;
 
     memset(out, 0, sizeof *out);
@@ -26,11 +28,12 @@ nb_status fit_load(nb_fit *fit, nb_context *ctx, size_t shot, nb_shot *out)
     }
     (void)pthread_mutex_lock(&fit->loading);
     status = fit->options.load(fit->options.user, (int64_t)shot, out);
+    (void)snprintf(failure, sizeof failure, "%s", out->failure ? out->failure : "");
     (void)pthread_mutex_unlock(&fit->loading);
-    if (status != NB_OK)
-        return fail(ctx, status, "shot %zu could not be loaded: %s", shot,
-                    nb_status_text(status));
-    return NB_OK;
+    if (status == NB_OK) return NB_OK;
+    if (*failure) return fail(ctx, status, "%s", failure);
+    return fail(ctx, status, "shot %zu could not be loaded: %s", shot,
+                nb_status_text(status));
 }
 
 void fit_unload(nb_fit *fit, size_t shot, nb_shot *loaded)

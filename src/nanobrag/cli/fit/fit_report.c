@@ -78,6 +78,7 @@ static void print_values(const struct fit_job *job, const nb_fit_result *r)
     size_t own = 0;
     for (size_t i = 0; i < r->nvalue; i++) {
         const nb_fit_value *v = &r->value[i];
+        if (v->shot >= 0 && r->shot[v->shot].left_out) continue;
         own += v->shot >= 0;
         if (is_factor(v) || (own > OWN_MOST && v->shot >= 0)) continue;
         print_value(r, v);
@@ -110,16 +111,25 @@ static void print_errors(const nb_fit_result *r)
 
 static void print_left_out(const nb_fit_result *r)
 {
-    for (int64_t i = 0; i < r->nshot; i++)
-        if (r->shot[i].left_out)
-            printf("left out     %s: %s\n", r->shot[i].name, r->shot[i].left_out);
+    for (int64_t i = 0; i < r->nshot; i++) {
+        const char *const why = r->shot[i].left_out, *const name = r->shot[i].name;
+        /* what a file has wrong begins with its name */
+        const int begins = why && strncmp(why, name, strlen(name)) == 0;
+        if (why)
+            printf("left out     %s%s%s\n", begins ? "" : r->shot[i].name,
+                   begins ? "" : ": ", why);
+    }
 }
 
-static int64_t pixels_of(const nb_fit_result *r)
+static int64_t pixels_of(const nb_fit_result *r, int64_t *images)
 {
     int64_t n = 0;
-    for (int64_t i = 0; i < r->nshot; i++)
-        if (!r->shot[i].left_out) n += r->shot[i].pixels;
+    *images = 0;
+    for (int64_t i = 0; i < r->nshot; i++) {
+        if (r->shot[i].left_out) continue;
+        n += r->shot[i].pixels;
+        ++*images;
+    }
     return n;
 }
 
@@ -127,14 +137,18 @@ void fit_report(const struct fit_job *job, const nb_fit_result *r,
                 const struct fit_residuals *residuals)
 {
     if (job->run->s->quiet) return;
+    int64_t images;
+    const int64_t pixels = pixels_of(r, &images);
     if (job->run->s->fit.fisher)
-        printf("expected     errors of a fit to %lld pixel%s\n", (long long)pixels_of(r),
-               pixels_of(r) == 1 ? "" : "s");
-    else
+        printf("expected     errors of a fit to %lld pixel%s\n", (long long)pixels,
+               pixels == 1 ? "" : "s");
+    else {
         printf("fit          %s\n"
-               "             %d passes, loss %.8g for %lld pixels of %lld image%s\n",
-               r->why, r->passes, r->loss, (long long)pixels_of(r), (long long)r->nshot,
-               r->nshot == 1 ? "" : "s");
+               "             %d pass%s, loss %.8g for %lld pixels of ",
+               r->why, r->passes, r->passes == 1 ? "" : "es", r->loss, (long long)pixels);
+        if (images < r->nshot) printf("%lld of ", (long long)images);
+        printf("%lld image%s\n", (long long)r->nshot, r->nshot == 1 ? "" : "s");
+    }
     print_values(job, r);
     print_errors(r);
     print_correlated(r);

@@ -191,6 +191,7 @@ static nb_status load(void *user, int64_t shot, nb_shot *out)
     struct fit_job *const job = user;
     const size_t i = (size_t)shot;
     struct fit_image *image = job->kept ? &job->kept[i] : malloc(sizeof *image);
+    out->name = job->sources.at[i].file;
     if (!image) return NB_ERR_MEMORY;
     if (!job->kept || !image->sim) {
         const nb_status status =
@@ -198,7 +199,7 @@ static nb_status load(void *user, int64_t shot, nb_shot *out)
         if (status != NB_OK) {
             fit_image_free(image);
             if (!job->kept) free(image);
-            if (job->sources.n > 1) message_warning(job->run->messages, "%s", job->why);
+            out->failure = job->why;
             return status;
         }
         if (!job->fit && job->sources.at[i].file)
@@ -273,9 +274,9 @@ static int failed(struct fit_job *job, nb_status status)
     progress_line_end(&run->progress);
     if (job->code) return job->code;
     if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
-    if (*job->why && job->sources.n == 1)
-        return message_status(run->messages, status, job->why, 0);
-    return message_status(run->messages, status, nb_context_message(run->ctx), 0);
+    const char *const message = nb_context_message(run->ctx);
+    const int is_loader = *job->why && (job->sources.n == 1 || strstr(message, job->why));
+    return message_status(run->messages, status, is_loader ? job->why : message, 0);
 }
 
 /* The names of a list as the library takes them, separated by blanks: it refuses one that
