@@ -394,9 +394,10 @@ typedef struct nb_fit_misfit {
 NB_API nb_status nb_fit_misfit_get(nb_fit *fit, int64_t shot, nb_fit_misfit *out);
 
 /*
- * Write where a fit stands, as JSON: values with errors for the reader, and all that
- * another run needs to go on as if this one had not stopped. The file is replaced by
- * rename.
+ * Write where a fit stands, as JSON: for the reader values with errors, correlations, free
+ * directions and, once a run has ended, covariance and residuals of each shot by
+ * resolution; and all that another run needs to go on as if this one had not stopped. The
+ * file is replaced by rename.
  *
  * Errors: NB_ERR_ARGUMENT (a NULL, or no pass was completed), NB_ERR_FILE, NB_ERR_MEMORY,
  * NB_ERR_UNSUPPORTED (a build without cJSON).

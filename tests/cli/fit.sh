@@ -216,6 +216,19 @@ is "two images together" [ "$code" -eq 0 ]
 is "with the residuals of each" [ "$(grep -c '^  n_00[12].img  *[01].[019][0-9]* rms' out)" -eq 2 ]
 is "and of all" grep -q '^  all  *[01].[019][0-9]* rms' out
 cp work/both.json .
+[ -z "$have_python" ] || is "the file has correlations, covariance and residuals" python3 -c '
+import json
+d = json.load(open("both.json"))
+n = len(d["values"])
+error = [v["error"] for v in d["values"]]
+worst = max(abs(d["covariance"][i][i] ** 0.5 / error[i] - 1) for i in range(n))
+rms = [s["residuals"]["z_rms"] for s in d["shots"]]
+pairs = [(p["first"], p["second"], round(p["value"], 3)) for p in d["correlated"]]
+print("# names %r, free %r, correlated %r, rms %r, roots of variances off by %.1e, 1e-12 allowed"
+      % (d["names"], d["free"], pairs, rms, worst))
+raise SystemExit(d["names"] != "cell_a mosaic misset scale" or d["free"] != []
+                 or not worst < 1e-12 or len(d["shots"][1]["shells"]) < 5
+                 or not all(0.9 < r < 1.1 for r in rms))'
 [ -z "$have_python" ] || is "within errors" within both.json cell_a=50 mosaic=0.4 misset_x=10 scale=1
 printf '[{"data": "gone.img"}, {"data": "n_001.img"}]' > shots.json
 run $still $off -fit cell_a,mosaic -fit_each misset,scale -shots shots.json -fitfile one.json
@@ -255,6 +268,8 @@ is "a table against distance" [ "$(grep -c '^ *[0-9]' out)" -eq 3 ]
 inputs="f1.bin"
 run $still $off -water 0 -fit cell_a,scale,fluence -data f1.bin -loss gauss
 is "what the data leave free" grep -q '^free  *the data do not tell .*scale.*fluence' out
+run $still $off -water 0 -fit cell_a,scale,fluence -data f1.bin -loss gauss -fitfile fit.json
+is "also in the file" grep -q '"free":.*scale.*fluence' work/fit.json
 
 # ---- bad input ----
 bad="$still -mosaic 0.4"

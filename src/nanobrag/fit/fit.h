@@ -243,7 +243,7 @@ int fit_begins_alone(const nb_fit *fit);
  * together not yet. */
 int fit_knows_own_only(const nb_fit *fit);
 
-/* ---- identity.c ---- */
+/* ---- file/identity.c ---- */
 
 /* Writes the numbers by which a shot is told from another             (identity_count()) */
 size_t identity_count(void);

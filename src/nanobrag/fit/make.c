@@ -452,7 +452,7 @@ static nb_status copy_options(nb_fit *fit, const nb_shot *shot,
     if (!fit->names || (!options->load && !fit->shot))
         return fail_memory(fit->ctx, "a fit");
     if (fit->shot) memcpy(fit->shot, shot, fit->layout.nshot * sizeof *fit->shot);
-    (void)snprintf(fit->names, size, "%s %s", shared, own);
+    (void)snprintf(fit->names, size, "%s%s%s", shared, *shared && *own ? " " : "", own);
     fit->options = *options;
     fit->options.shared = fit->options.own = NULL;
     fit->options.restraint = NULL;

@@ -18,6 +18,7 @@
 
 #include "base/context.h"
 #include "base/floats.h"
+#include "fit/file/document.h"
 #include "fit/fit.h"
 #include "io/file.h"
 
@@ -28,120 +29,6 @@ enum { FORMAT = 1 };
 static const size_t file_limit = (size_t)1 << 30;
 
 /* ---- writing ---- */
-
-/* A document in the making: what could not be added for want of memory is counted, so that
- * no file lacks it. */
-struct document {
-    cJSON *root;
-    int lost;
-};
-
-static cJSON *put(struct document *d, cJSON *to, const char *key, cJSON *item)
-{
-    const int added =
-        item && to
-        && (key ? cJSON_AddItemToObject(to, key, item) : cJSON_AddItemToArray(to, item));
-
-    if (added) return item;
-    cJSON_Delete(item);
-    d->lost++;
-    return NULL;
-}
-
-static cJSON *put_object(struct document *d, cJSON *to, const char *key)
-{
-    return put(d, to, key, cJSON_CreateObject());
-}
-
-static cJSON *put_array(struct document *d, cJSON *to, const char *key)
-{
-    return put(d, to, key, cJSON_CreateArray());
-}
-
-static void put_digits(struct document *d, cJSON *to, const char *key, double value,
-                       int digits)
-{
-    char text[40];
-
-    (void)snprintf(text, sizeof text, "%.*g", digits, value);
-    put(d, to, key, isfinite(value) ? cJSON_CreateRaw(text) : cJSON_CreateNull());
-}
-
-static void put_real(struct document *d, cJSON *to, const char *key, double value)
-{
-    put_digits(d, to, key, value, 17);
-}
-
-static void put_flag(struct document *d, cJSON *to, const char *key, int value)
-{
-    put(d, to, key, cJSON_CreateBool(value));
-}
-
-static void put_reals(struct document *d, cJSON *to, const char *key, const double *values,
-                      size_t n)
-{
-    cJSON *array = put_array(d, to, key);
-
-    for (size_t i = 0; i < n; i++) put_real(d, array, NULL, values[i]);
-}
-
-/* Adds a string, of which bytes that are not ASCII become '?', or null. */
-static void put_text(struct document *d, cJSON *to, const char *key, const char *text)
-{
-    cJSON *item = text ? cJSON_CreateString(text) : cJSON_CreateNull();
-
-    for (char *c = item ? item->valuestring : NULL; c && *c; c++)
-        if ((unsigned char)*c > 126) *c = '?';
-    put(d, to, key, item);
-}
-
-static void put_values(struct document *d, const nb_fit *fit, const nb_fit_result *r)
-{
-    cJSON *array = put_array(d, d->root, "values");
-
-    for (size_t i = 0; i < r->nvalue; i++) {
-        const nb_fit_value *v = r->value + i;
-        cJSON *entry = put_object(d, array, NULL);
-
-        put_text(d, entry, "name", v->param.name);
-        if (v->shot >= 0) put_text(d, entry, "shot", fit->name[v->shot]);
-        put_real(d, entry, "value", v->value);
-        put_real(d, entry, "error", v->error);
-        put_text(d, entry, "unit", v->param.unit);
-        put_real(d, entry, "start", fit->start[i]);
-        put_real(d, entry, "bound", v->bound);
-        put_flag(d, entry, "held", v->is_held);
-    }
-}
-
-/* What tells a shot from another; null for one that could not be loaded. */
-static void put_identity(struct document *d, cJSON *to, const nb_fit *fit, size_t shot)
-{
-    cJSON *array;
-
-    if (!fit->is_loaded[shot]) {
-        put(d, to, "identity", cJSON_CreateNull());
-        return;
-    }
-    array = put_array(d, to, "identity");
-    for (size_t i = 0; i < identity_count(); i++)
-        put_digits(d, array, NULL, fit->identity[shot * identity_count() + i], 12);
-}
-
-static void put_shots(struct document *d, const nb_fit *fit, const nb_fit_result *r)
-{
-    cJSON *array = put_array(d, d->root, "shots");
-
-    for (size_t shot = 0; shot < fit->layout.nshot; shot++) {
-        cJSON *entry = put_object(d, array, NULL);
-
-        put_text(d, entry, "name", fit->name[shot]);
-        put_text(d, entry, "left_out", fit->left_out[shot]);
-        put_real(d, entry, "loss", r->shot[shot].loss);
-        put_real(d, entry, "pixels", (double)r->shot[shot].pixels);
-        put_identity(d, entry, fit, shot);
-    }
-}
 
 /* The members of a track, in the order of a file. */
 enum { TRACK_NUMBERS = 9 };
@@ -158,53 +45,64 @@ static void track_numbers(const struct fit_track *t, double *out)
 static void put_state(struct document *d, const nb_fit *fit)
 {
     const struct fit_layout *l = &fit->layout;
-    cJSON *state = put_object(d, d->root, "state"), *tracks;
+    cJSON *state = document_object(d, d->root, "state"), *tracks;
 
-    put_real(d, state, "alone", fit->alone);
-    put_real(d, state, "was_alone", fit->was_alone);
-    put_reals(d, state, "x", fit->best.x, l->n);
-    put_reals(d, state, "kept", fit->kept.x, l->n);
-    put_reals(d, state, "lower", fit->lower, l->n);
-    put_reals(d, state, "upper", fit->upper, l->n);
-    put_reals(d, state, "centre", fit->centre, l->n);
-    put_reals(d, state, "weight", fit->weight, l->n);
-    put_reals(d, state, "history", fit->history, (size_t)fit->joint);
-    tracks = put_array(d, state, "tracks");
+    document_real(d, state, "alone", fit->alone);
+    document_real(d, state, "was_alone", fit->was_alone);
+    document_reals(d, state, "x", fit->best.x, l->n);
+    document_reals(d, state, "kept", fit->kept.x, l->n);
+    document_reals(d, state, "lower", fit->lower, l->n);
+    document_reals(d, state, "upper", fit->upper, l->n);
+    document_reals(d, state, "centre", fit->centre, l->n);
+    document_reals(d, state, "weight", fit->weight, l->n);
+    document_reals(d, state, "history", fit->history, (size_t)fit->joint);
+    tracks = document_array(d, state, "tracks");
     for (size_t i = 0; i < (fit->alone ? l->nshot : 1); i++) {
         double numbers[TRACK_NUMBERS];
 
         track_numbers(fit->track + i, numbers);
-        put_reals(d, tracks, NULL, numbers, TRACK_NUMBERS);
+        document_reals(d, tracks, NULL, numbers, TRACK_NUMBERS);
     }
 }
 
 /* Returns the text, to be released with cJSON_free(), or NULL for want of memory. */
-static char *compose(const nb_fit *fit, const nb_fit_result *r)
+static char *compose(const nb_fit *fit, const nb_fit_result *r, const nb_fit_misfit *misfit)
 {
     struct document d = {.root = cJSON_CreateObject()};
     char *text;
 
-    put_real(&d, d.root, "nanobrag_fit", FORMAT);
-    put_text(&d, d.root, "nanobrag", nb_version());
-    put_text(&d, d.root, "names", fit->names);
-    put_real(&d, d.root, "method", fit->method);
-    put_real(&d, d.root, "end", fit->end);
-    put_text(&d, d.root, "why", r->why);
-    put_text(&d, d.root, "errors", r->errors_why);
-    put_real(&d, d.root, "passes", fit->passes);
-    put_real(&d, d.root, "loss", r->loss);
-    put_real(&d, d.root, "condition", r->condition);
-    put_values(&d, fit, r);
-    put_shots(&d, fit, r);
+    document_real(&d, d.root, "nanobrag_fit", FORMAT);
+    document_text(&d, d.root, "nanobrag", nb_version());
+    document_text(&d, d.root, "names", fit->names);
+    document_real(&d, d.root, "method", fit->method);
+    document_real(&d, d.root, "end", fit->end);
+    document_real(&d, d.root, "passes", fit->passes);
+    document_findings(&d, fit, r, misfit);
     put_state(&d, fit);
     text = d.lost ? NULL : cJSON_Print(d.root);
     cJSON_Delete(d.root);
     return text;
 }
 
+/* Compares images with their data once a run has ended; a shot that cannot be has none. */
+static nb_status compare_all(nb_fit *fit, nb_fit_misfit **out)
+{
+    const size_t n = fit->layout.nshot;
+
+    *out = NULL;
+    if (fit->end == NB_FIT_NOT_RUN || fit->is_expected) return NB_OK;
+    *out = calloc(n, sizeof **out);
+    if (!*out) return fail_memory(fit->ctx, "the file of a fit");
+    for (size_t i = 0; i < n; i++)
+        if (!fit->left_out[i] && nb_fit_misfit_get(fit, (int64_t)i, *out + i) != NB_OK)
+            memset(*out + i, 0, sizeof **out);
+    return NB_OK;
+}
+
 nb_status nb_fit_write(nb_fit *fit, const char *path)
 {
     STANDARD_FLOATS;
+    nb_fit_misfit *misfit;
     nb_fit_result r;
     struct file_out file;
     nb_status status;
@@ -213,7 +111,11 @@ nb_status nb_fit_write(nb_fit *fit, const char *path)
     if (!fit) return NB_ERR_ARGUMENT;
     if (!path) return fail(fit->ctx, NB_ERR_ARGUMENT, "a fit needs the path of a file");
     NB_TRY(nb_fit_result_get(fit, &r));
-    text = compose(fit, &r);
+    NB_TRY(compare_all(fit, &misfit));
+    status = nb_fit_result_get(fit, &r);
+    text = status == NB_OK ? compose(fit, &r, misfit) : NULL;
+    free(misfit);
+    NB_TRY(status);
     if (!text) return fail_memory(fit->ctx, "the file of a fit");
     status = file_begin(fit->ctx, path, &file);
     if (status == NB_OK) {

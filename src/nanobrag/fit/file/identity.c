@@ -1,5 +1,5 @@
 /*
- * fit/identity.c - numbers by which a shot is told from another: every member of its
+ * fit/file/identity.c - numbers by which a shot is told from another: every member of its
  * resolved scene, its loss, its accuracy, and a checksum of each list and image. A file of
  * a fit holds them, so that a fit of something else is refused, with the name of what
  * differs.
