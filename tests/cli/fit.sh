@@ -271,6 +271,47 @@ is "what the data leave free" grep -q '^free  *the data do not tell .*scale.*flu
 run $still $off -water 0 -fit cell_a,scale,fluence -data f1.bin -loss gauss -fitfile fit.json
 is "also in the file" grep -q '"free":.*scale.*fluence' work/fit.json
 
+# ---- the crystal system ----
+inputs=
+run -cell 50 60 70 90 90 90 -default_F 100 -N 8 -gauss_xtal -detpixels 64 -pixel 1.2 -oversample 1 \
+    -water 0.02 -crystal_system orthorhombic -fit cell -fisher
+is "three edges of an orthorhombic cell" [ "$(grep -c '^  cell_' out)" -eq 3 ]
+refuses 2 'beta of the unit cell is 100, but in a tetragonal crystal it is 90' $still \
+    -mosaic 0.4 -cell 50 50 70 90 100 90 -crystal_system tetragonal -fit scale -fisher
+if "$program" -version | grep -q gemmi; then
+    model="-pdb $data/2erl.pdb -N 6 -gauss_xtal -detpixels 64 -pixel 1.6 -lambda 1.2 -distance 120 \
+        -oversample 1 -water 0.02 -fisher"
+    run $model -fit cell
+    is "C 2 ties alpha and gamma" [ "$(grep '^  cell_' out | cut -c 1-12 | paste -s -d, -)" = \
+        "  cell_a    ,  cell_b    ,  cell_c    ,  cell_beta " ]
+    is "with a note" grep -q 'monoclinic, by the space group C 1 2 1; -crystal_system' err
+    run $model -fit cell -crystal_system triclinic
+    is "triclinic frees them" [ "$(grep -c '^  cell_' out)" -eq 6 ]
+    refuses 2 'cell_alpha is free, but a monoclinic crystal fixes it' $model -fit cell_alpha
+    while IFS=: read -r a b c alpha beta gamma group free_edges; do
+        printf 'CRYST1%9.3f%9.3f%9.3f%7.2f%7.2f%7.2f %-11s%4d\n' "$a" "$b" "$c" "$alpha" "$beta" \
+            "$gamma" "$group" 1 > group.pdb
+        echo 'ATOM      1  CA  ALA A   1       1.000   2.000   3.000  1.00 10.00           C' \
+            >> group.pdb
+        inputs=group.pdb
+        run -pdb group.pdb -N 6 -gauss_xtal -detpixels 64 -pixel 1.6 -oversample 1 -water 0.02 \
+            -fisher -fit cell
+        is "$group has $free_edges free numbers" [ "$(grep -c '^  cell_' out)" -eq "$free_edges" ]
+    done << 'GROUPS'
+20:30:40:80:95:100:P 1:6
+20:30:40:90:95:90:P 1 21 1:4
+20:30:40:90:90:90:P 1 1 2:6
+20:30:40:90:90:90:P 21 21 21:3
+20:20:40:90:90:90:P 43 21 2:2
+20:20:40:90:90:120:P 32 2 1:2
+20:20:40:90:90:120:H 3:2
+20:20:20:80:80:80:R 3:2
+20:20:40:90:90:120:P 61 2 2:2
+20:20:20:90:90:90:I 4 3 2:1
+20:20:20:90:90:90:F 2 3:1
+GROUPS
+fi
+
 # ---- bad input ----
 bad="$still -mosaic 0.4"
 inputs="n_001.img f1.bin"

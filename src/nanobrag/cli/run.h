@@ -53,6 +53,10 @@ void inputs_set_factors(struct inputs *in, struct settings *s);
 int crystal_read(struct inputs *in, struct settings *s, struct messages *messages,
                  nb_context *ctx);
 
+/* Set the crystal system, by -crystal_system or by the space group (crystal_system.c). */
+void crystal_system_set(const struct inputs *in, struct settings *s,
+                        struct messages *messages);
+
 /* Calculate the structure factors of -pdb, once the scene is set otherwise. */
 int factors_calculate(struct inputs *in, struct settings *s, struct messages *messages,
                       nb_context *ctx);

@@ -270,6 +270,7 @@ int inputs_read(struct inputs *in, struct settings *s, struct messages *messages
 {
     int code = crystal_read(in, s, messages, ctx);
     if (code) return code;
+    crystal_system_set(in, s, messages);
     if (!s->matrix && !s->given[OPT_CELL] && !s->pdb && !s->mtz)
         return no_cell(s, messages);
     code = set_mask(in, s, messages);
