@@ -255,6 +255,30 @@ is "planes in boxes" [ "$code" -eq 0 ]
 cp work/fit.json .
 [ -z "$have_python" ] || is "within errors" within fit.json $truth
 
+run $still $off -fit $free -data n_001.img -boxes auto -fitfile fit.json
+cp work/fit.json auto.json
+run $still $off -fit $free -data n_001.img -boxes auto:200:12 -fitfile fit.json
+is "-boxes auto is auto:200:12" cmp auto.json work/fit.json
+
+# ---- on a terminal, the line of progress is gone before the report ----
+[ -z "$have_python" ] || is "the progress is gone before the report" python3 - "$program" $still \
+    $off -oversample 4 -fit $free -data n_001.img << 'PY'
+import os, pty, sys
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+text = b""
+try:
+    while more := os.read(fd, 65536):
+        text += more
+except OSError:
+    pass
+os.waitpid(pid, 0)
+line = text[:text.index(b"fit          ")].split(b"\n")[-1]
+print("# before the report: %r" % line[-60:])
+sys.exit(b"% of the pass" not in text or not (line == b"" or line.endswith(b"\r\x1b[K")))
+PY
+
 # ---- restraints, and errors without data ----
 inputs="n_001.img"
 run $still $off -fit $free -data n_001.img -restrain mosaic=0.45..0.6

@@ -419,6 +419,7 @@ static int finish(struct fit_job *job)
     nb_status status = nb_fit_result_get(job->fit, &result);
     if (status != NB_OK) return failed(job, status);
     int code = fit_residuals_gather(job, &result, &residuals);
+    progress_line_end(&run->progress);
     if (code) return code;
     status = nb_fit_result_get(job->fit, &result);
     if (status == NB_OK) fit_report(job, &result, &residuals);
