@@ -289,6 +289,7 @@ inputs=
 accepts '^  cell_a  *50.00*([0-9]*)' $still -misset 10 20 30 -mosaic 0.4 -fit $free -fisher
 run $still -misset 10 20 30 -mosaic 0.4 -fit $free -fisher_scan distance=80:120:20
 is "a table against distance" [ "$(grep -c '^ *[0-9]' out)" -eq 3 ]
+is "with units" grep -q '^mm  *A  *degree' out
 inputs="f1.bin"
 run $still $off -water 0 -fit cell_a,scale,fluence -data f1.bin -loss gauss
 is "what the data leave free" grep -q '^free  *the data do not tell .*scale.*fluence' out
@@ -340,8 +341,31 @@ fi
 bad="$still -mosaic 0.4"
 inputs="n_001.img f1.bin"
 refuses 2 'no parameter "foo"' $bad -fit foo -data n_001.img
-refuses 2 'scale is named twice' $bad -fit scale,scale -data n_001.img
-refuses 2 'scale is named twice' $bad -fit scale -fit_each scale -data n_001.img
+refuses 2 '^nanobrag: -fit: parameter scale is named twice' $bad -fit scale,scale -data n_001.img
+refuses 2 '-fit and -fit_each: parameter scale is named twice' $bad -fit scale -fit_each scale \
+    -data n_001.img
+# without a line of the table
+scan_refuses()
+{
+    refuses 2 "$1" $bad -fit scale -fisher_scan "$2"
+    is "prints no table" [ "$(grep -c -i -e expected -e distance out)" -eq 0 ]
+}
+scan_refuses 'there is no parameter "distnce"; the nearest is distance' distnce=80:100:10
+scan_refuses 'it is 3 parameters; name one, as misset_x' misset=1:2:1
+scan_refuses 'distance: expected values of 1e-06 to 1e+09' distance=0:10:5
+refuses 2 'leave one out' $bad -fit scale -fisher_scan distance=80:100:10 -json x.json
+refuses 2 '-shots none.json: cannot be read: No such file' $bad -fit scale -shots none.json
+# entry PATTERN LIST
+entry()
+{
+    printf '%s' "$2" > shots.json
+    inputs="n_001.img shots.json"
+    refuses 2 "shots.json: entry $1" $bad -fit scale -shots shots.json
+    inputs="n_001.img f1.bin"
+}
+entry '1: there is no parameter "scal"; the nearest is scale$' '[{"data": "n_001.img", "scal": 1}]'
+entry '2: mosaic is -1, expected 0 to ' '[{"data": "n_001.img"}, {"data": "n_001.img", "mosaic": -1}]'
+entry '1: misset: 3 numbers, but 2 given$' '[{"data": "n_001.img", "misset": [1, 2]}]'
 refuses 2 'cannot read' $bad -fit scale -data none.img
 refuses 2 '64 x 64 pixels, the detector 32 x 32' $bad -detpixels 32 -fit scale -data n_001.img
 refuses 2 'bytes, expected' $bad -detpixels 32 -fit scale -data f1.bin
@@ -375,6 +399,6 @@ inputs="n_001.img boxes.txt"
 refuses 2 'boxes.txt' $bad -fit scale -data n_001.img -boxes boxes.txt
 printf '{"nanobrag_fit": 1}' > fit.json
 inputs="n_001.img fit.json"
-refuses 2 'fit.json' $bad -fit scale -data n_001.img -resume fit.json
+refuses 2 'fit.json: .* expected the file of a fit$' $bad -fit scale -data n_001.img -resume fit.json
 
 finish

@@ -132,8 +132,7 @@ nb_status nb_fit_write(nb_fit *fit, const char *path)
 static nb_status refuse(nb_fit *fit, const char *path, const char *what)
 {
     return fail(fit->ctx, NB_ERR_FORMAT,
-                "%s: %s is missing or wrong; expected a file of nb_fit_write() (-fitfile)",
-                path, what);
+                "%s: %s is missing or wrong; expected the file of a fit", path, what);
 }
 
 /* Reads n numbers, where null is infinite. Returns 0 if they are not there. */

@@ -275,6 +275,9 @@ static int failed(struct fit_job *job, nb_status status)
     if (job->code) return job->code;
     if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
     const char *const message = nb_context_message(run->ctx);
+    if (strstr(message, "named twice"))
+        return message_usage(run->messages, "%s: %s",
+                             run->s->fit.own ? "-fit and -fit_each" : "-fit", message);
     const int is_loader = *job->why && (job->sources.n == 1 || strstr(message, job->why));
     return message_status(run->messages, status, is_loader ? job->why : message, 0);
 }

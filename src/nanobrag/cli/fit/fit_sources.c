@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,9 +82,12 @@ static int add_member(struct run *run, size_t entry, const cJSON *member,
     const size_t n = numbers ? numbers_of(member, numbers, MOST) : 0;
     double *values = realloc(source->values, (source->nvalue + n + 1) * sizeof *values);
     if (values) source->values = values;
+    char unknown[PARAMS_WHAT];
     int code = 0;
     if (!numbers || !names || !values)
         code = message_failure(run->messages, "out of memory for %s", run->s->fit.shots);
+    else if (!params_known(member->string, unknown))
+        code = wrong(run, entry, unknown);
     else if (n == 0) {
         char what[200];
         (void)snprintf(what, sizeof what, "\"%.100s\" is no number and no array of numbers",
@@ -98,6 +102,22 @@ static int add_member(struct run *run, size_t entry, const cJSON *member,
     return code;
 }
 
+/* Every number lies within the bounds of its parameter. */
+static int check_bounds(struct run *run, size_t entry, const struct fit_source *source,
+                        const nb_simulator *sim)
+{
+    nb_param p;
+    char what[300];
+    for (size_t i = 0; i < source->nvalue && nb_param_at(sim, i, &p) == NB_OK; i++) {
+        const double value = source->values[i];
+        if (value >= p.lower && value <= p.upper) continue;
+        (void)snprintf(what, sizeof what, "%.64s is %.12g, expected %g to %g", p.name,
+                       value, p.lower, p.upper);
+        return wrong(run, entry, what);
+    }
+    return 0;
+}
+
 /* A simulator says whether the names are parameters, and how many they are. */
 static int check_names(struct run *run, size_t entry, const struct fit_source *source)
 {
@@ -106,14 +126,22 @@ static int check_names(struct run *run, size_t entry, const struct fit_source *s
     const nb_status status =
         nb_simulator_create(run->ctx, &run->resolved, source->names, &run->s->how, &sim);
     const size_t n = nb_nparam(sim);
+    int code = 0;
+    if (status != NB_OK)
+        code = wrong(run, entry, nb_context_message(run->ctx));
+    else if (n == source->nvalue)
+        code = check_bounds(run, entry, source, sim);
+    else {
+        const int length =
+            (int)strlen(source->names) - 1; /* without the blank at its end */
+        char what[300];
+        (void)snprintf(what, sizeof what, "%.*s: %zu number%s, but %zu given",
+                       length < 150 ? length : 150, source->names, n, n == 1 ? "" : "s",
+                       source->nvalue);
+        code = wrong(run, entry, what);
+    }
     nb_simulator_free(sim);
-    if (status != NB_OK) return wrong(run, entry, nb_context_message(run->ctx));
-    if (n == source->nvalue) return 0;
-    char what[300];
-    (void)snprintf(what, sizeof what,
-                   "%.150s are %zu parameters, but %zu numbers are given", source->names, n,
-                   source->nvalue);
-    return wrong(run, entry, what);
+    return code;
 }
 
 static int add_entry(struct run *run, size_t entry, const cJSON *from,
@@ -141,6 +169,7 @@ static char *read_text(const char *path)
     FILE *file = fopen(path, "rb");
     char *text = NULL;
     size_t n = 0, room = 0;
+    errno = file ? 0 : errno;
     while (file && n < MOST) {
         if (n + 1 >= room) {
             room = 2 * room + 65536;
@@ -161,7 +190,9 @@ static int read_shots(struct run *run, struct fit_sources *out)
 {
     const char *const path = run->s->fit.shots;
     char *const text = read_text(path);
-    if (!text) return message_usage(run->messages, "%s: cannot be read", path);
+    if (!text)
+        return message_usage(run->messages, "-shots %s: cannot be read: %s", path,
+                             strerror(errno ? errno : ENOMEM));
     const char *end = NULL;
     cJSON *root = cJSON_ParseWithOpts(text, &end, 0);
     int code = 0;
