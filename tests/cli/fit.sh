@@ -296,6 +296,24 @@ is "what the data leave free" grep -q '^free  *the data do not tell .*scale.*flu
 run $still $off -water 0 -fit cell_a,scale,fluence -data f1.bin -loss gauss -fitfile fit.json
 is "also in the file" grep -q '"free":.*scale.*fluence' work/fit.json
 
+# ---- what is said of values that are held ----
+inputs="n_001.img"
+run $still $off -param scale=0 -fit $free -data n_001.img
+is "what moved is not said to be held" [ "$(cat out err | grep -c -e 'keeps its value' -e held)" -eq 0 ]
+for i in 0 1 2 3 4; do for j in 0 1 2 3 4 5; do for k in 0 1 2 3 4 5 6; do
+    echo "$i $j $k $((60 + (i * 7 + j * 5 + k * 3) % 40))"
+done; done; done > some.hkl
+inputs=some.hkl
+run $still -default_F 0 -hkl some.hkl -misset 10 20 30 -mosaic 0.4 -noisefile f.img -seed 3
+cp work/f.img .
+inputs="some.hkl f.img"
+run $still -default_F 0 -hkl some.hkl -misset 10.02 20 30 -mosaic 0.4 -fit misset,scale,F -data f.img
+is "a scale beside all F is not held" grep -q '^  scale .* its error is in those of F' out
+is "and many F are summed up" grep -q '^  F: the data tell of' out
+run $still -default_F 0 -hkl some.hkl -misset 10.02 20 30 -mosaic 0.4 -fit 'misset,F[1,2,3],F[0,0,0]' \
+    -data f.img
+is "a few F are listed" [ "$(grep -c '^  F\[[01],[02],[03]\]' out)" -eq 2 ]
+
 # ---- the crystal system ----
 inputs=
 run -cell 50 60 70 90 90 90 -default_F 100 -N 8 -gauss_xtal -detpixels 64 -pixel 1.2 -oversample 1 \

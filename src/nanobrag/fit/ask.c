@@ -254,6 +254,7 @@ static nb_status ask(nb_fit *fit, nb_fit_request *out)
     NB_TRY(next(fit));
     out->done = fit->end != NB_FIT_NOT_RUN;
     if (out->done) {
+        if (!fit_knows_own_only(fit)) fit_warn_of_held(fit);
         fit->is_running = 0;
         fit->request = 0;
         return NB_OK;
@@ -364,7 +365,6 @@ static nb_status take_joint(nb_fit *fit)
     NB_TRY(check_joint(fit, &is_refused));
     if (!is_refused) loss = fit_total(fit, &fit->trial);
     if (track_judge(fit->track, loss)) fit_accept(fit);
-    if (fit->joint == 0) fit_warn_of_held(fit);
     track_advance(fit, fit->track);
     return fit_note_history(fit);
 }

@@ -10,11 +10,20 @@
 
 #include "cli/fit/fit_run.h"
 
-/* Structure factors are too many for a table. */
+/* More structure factors than this are too many for a table. */
+enum { FACTORS_MOST = 20 };
+
 static int is_factor(const nb_fit_value *v)
 {
     int hkl[3];
     return params_is_factor(v->param.name, hkl);
+}
+
+static size_t count_factors(const nb_fit_result *r)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->nvalue; i++) n += is_factor(&r->value[i]);
+    return n;
 }
 
 void fit_number(double value, double error, char out[FIT_NUMBER])
@@ -38,7 +47,10 @@ static const char *remark(const nb_fit_result *r, const nb_fit_value *v)
 {
     if (isnan(v->error) && r->errors == NB_FIT_ERRORS_CURVATURE)
         return "not fitted: the fit ended too early";
-    if (v->is_held) return "held, the image does not depend on it";
+    if (v->is_held && is_factor(v)) return "held, the data hardly tell of it";
+    if (v->is_held && v->value == v->param.value)
+        return "held, the image does not depend on it";
+    if (v->error == 0) return "its error is in those of F";
     if (v->bound < 0) return "at its lower bound";
     if (v->bound > 0) return "at its upper bound";
     return isinf(v->error) ? "free: the data do not tell it" : "";
@@ -75,18 +87,19 @@ static void print_factors(const nb_fit_result *r)
 static void print_values(const struct fit_job *job, const nb_fit_result *r)
 {
     enum { OWN_MOST = 100 };
+    const int lists_factors = count_factors(r) <= FACTORS_MOST;
     size_t own = 0;
     for (size_t i = 0; i < r->nvalue; i++) {
         const nb_fit_value *v = &r->value[i];
         if (v->shot >= 0 && r->shot[v->shot].left_out) continue;
         own += v->shot >= 0;
-        if (is_factor(v) || (own > OWN_MOST && v->shot >= 0)) continue;
+        if ((is_factor(v) && !lists_factors) || (own > OWN_MOST && v->shot >= 0)) continue;
         print_value(r, v);
     }
     if (own > OWN_MOST)
         printf("  and %zu more of single images%s\n", own - OWN_MOST,
                job->run->s->fit.fitfile ? ", in the file" : ": -fitfile writes them all");
-    print_factors(r);
+    if (!lists_factors) print_factors(r);
 }
 
 static void print_correlated(const nb_fit_result *r)
