@@ -314,6 +314,25 @@ run $still -default_F 0 -hkl some.hkl -misset 10.02 20 30 -mosaic 0.4 -fit 'miss
     -data f.img
 is "a few F are listed" [ "$(grep -c '^  F\[[01],[02],[03]\]' out)" -eq 2 ]
 
+# ---- options without effect ----
+idle()
+{
+    pattern=$1
+    shift
+    run $still $off -fit scale -data n_001.img "$@"
+    is "$*: $pattern" grep -q -e "warning: $pattern" err
+}
+inputs="n_001.img"
+idle '-readout has no effect without -loss readout' -readout 3
+idle '-loss readout without -readout: the read-out noise is 0' -loss readout
+idle '-delta has no effect without -loss huber or cauchy' -delta 3
+idle '-fitimage_kind has no effect without -fitimage' -fitimage_kind z
+idle '-fit is given 2 times: the last one counts; names are separated by commas' -fit misset
+idle 'n_001.img is given more than once' -data n_001.img
+idle '-planes beside -water' -boxes auto:20:8 -planes
+run $still $off -fit scale -fisher -coarse on
+is "-coarse has no effect on -fisher" grep -q 'warning: -coarse has no effect on errors' err
+
 # ---- the crystal system ----
 inputs=
 run -cell 50 60 70 90 90 90 -default_F 100 -N 8 -gauss_xtal -detpixels 64 -pixel 1.2 -oversample 1 \

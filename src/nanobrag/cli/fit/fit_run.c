@@ -29,10 +29,12 @@ static int needs_fit(const struct settings *s, struct messages *messages, int op
 
 static int check_needs(const struct settings *s, struct messages *messages)
 {
-    static const int fits[] = {OPT_DATA,        OPT_SHOTS,    OPT_DATA_MASK,  OPT_RESTRAIN,
-                               OPT_FITFILE,     OPT_FITIMAGE, OPT_RESUME,     OPT_FISHER,
-                               OPT_FISHER_SCAN, OPT_LOSS,     OPT_SATURATION, OPT_READOUT,
-                               OPT_GAIN,        OPT_PEDESTAL, OPT_DELTA};
+    static const int fits[] = {OPT_DATA,         OPT_SHOTS,      OPT_DATA_MASK,
+                               OPT_RESTRAIN,     OPT_FITFILE,    OPT_FITIMAGE,
+                               OPT_RESUME,       OPT_FISHER,     OPT_FISHER_SCAN,
+                               OPT_LOSS,         OPT_SATURATION, OPT_READOUT,
+                               OPT_GAIN,         OPT_PEDESTAL,   OPT_DELTA,
+                               OPT_FITIMAGE_KIND};
     if (s->fit.shared || s->fit.own) return 0;
     for (size_t i = 0; i < sizeof fits / sizeof *fits; i++) {
         const int code = needs_fit(s, messages, fits[i]);
@@ -86,6 +88,41 @@ static int check_stdout(const struct settings *s, struct messages *messages)
     return 0;
 }
 
+static void warn_idle(struct messages *messages, int is_idle, int option, const char *why)
+{
+    if (is_idle)
+        message_warning(messages, "%s has no effect %s", option_at(option)->name, why);
+}
+
+/* Warns of options that another one leaves without effect. */
+static void check_effects(const struct settings *s, struct messages *messages)
+{
+    static const int once[] = {OPT_FIT, OPT_FIT_EACH, OPT_FITFILE, OPT_SHOTS,
+                               OPT_DATA_MASK};
+    static const int runs[] = {OPT_COARSE, OPT_FIT_PASSES, OPT_FIT_SECONDS};
+    const int *const given = s->given;
+    const int spares = s->fit.loss == NB_HUBER || s->fit.loss == NB_CAUCHY;
+    warn_idle(messages, given[OPT_READOUT] && s->fit.loss != NB_POISSON_READOUT,
+              OPT_READOUT, "without -loss readout");
+    warn_idle(messages, given[OPT_DELTA] && !spares, OPT_DELTA,
+              "without -loss huber or cauchy");
+    if (s->fit.loss == NB_POISSON_READOUT && !(s->fit.readout > 0))
+        message_warning(messages,
+                        "-loss readout without -readout: the read-out noise is 0 photons");
+    if (s->fit.planes && s->scene.background.water > 0)
+        message_warning(messages,
+                        "-planes beside -water: planes, which are nowhere negative, cannot "
+                        "take back water that is too much; leave out one of them");
+    for (size_t i = 0; i < sizeof once / sizeof *once; i++)
+        if (given[once[i]] > 1)
+            message_warning(messages, "%s is given %d times: the last one counts%s",
+                            option_at(once[i])->name, given[once[i]],
+                            i < 2 ? "; names are separated by commas" : "");
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+        warn_idle(messages, given[runs[i]] && s->fit.fisher, runs[i],
+                  "on errors that are expected without a fit");
+}
+
 int fit_check(const struct settings *s, struct messages *messages)
 {
     int code = check_needs(s, messages);
@@ -94,6 +131,7 @@ int fit_check(const struct settings *s, struct messages *messages)
     if (!code) code = check_images(s, messages);
     if (!code) code = check_stdout(s, messages);
     if (!code && s->fit.fisher_scan) code = fisher_scan_check(s, messages);
+    if (!code) check_effects(s, messages);
     return code;
 }
 

@@ -264,10 +264,33 @@ static int check_fitimages(const struct run *run, const struct fit_sources *sour
     return code;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Warns of an image that is there twice: it counts as two. */
+static int warn_of_twins(const struct run *run, const struct fit_sources *sources)
+{
+    const char **names = malloc((sources->n + 1) * sizeof *names);
+    size_t n = 0;
+    if (!names) return message_failure(run->messages, "out of memory");
+    for (size_t i = 0; i < sources->n; i++)
+        if (sources->at[i].file) names[n++] = sources->at[i].file;
+    qsort(names, n, sizeof *names, by_name);
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(names[i], names[i - 1]) == 0)
+            message_warning(run->messages,
+                            "%s is given more than once: it counts as several images",
+                            names[i]);
+    free(names);
+    return 0;
+}
+
 int fit_sources_check(const struct run *run, const struct fit_sources *sources)
 {
     const char *const names[] = {run->s->fit.fitfile, run->s->json};
-    int code = 0;
+    int code = warn_of_twins(run, sources);
     for (int i = 0; i < 2 && !code; i++)
         if (names[i] && !outputs_to_stdout(names[i]))
             code = keep_images(run, sources, names[i]);

@@ -195,6 +195,7 @@ static const int without_effect[][2] = {
     {OPT_EXPOSURE, OPT_FLUX},
     {OPT_PNG_SCALE, OPT_PNGFILE},
     {OPT_PNG_SIZE, OPT_PNGFILE},
+    {OPT_FITIMAGE_KIND, OPT_FITIMAGE},
 };
 
 static void warn_without_effect(const struct settings *s, struct messages *messages)
