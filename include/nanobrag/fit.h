@@ -72,7 +72,10 @@ typedef struct nb_restraint {
     /* sigma > 0 adds (value - centre)^2/(2 sigma^2) to the loss; in the unit of the
      * parameter, as are the bounds */
     double centre, sigma;
-    double lower, upper; /* bounds besides those of nb_param; both 0: none */
+    /* bounds besides those of nb_param and of a fit: half and twice the start for an edge
+     * of the cell, 30 degree off it for its angles, 180 for misset and rotation, and 20
+     * degree of mosaic spread or twice the start; both 0: none */
+    double lower, upper;
 } nb_restraint;
 
 enum nb_fit_method { NB_FIT_AUTO, NB_FIT_LM, NB_FIT_LBFGS };
@@ -175,7 +178,7 @@ enum nb_fit_end {
 enum nb_fit_errors { NB_FIT_ERRORS_CURVATURE, NB_FIT_ERRORS_VARIANCE, NB_FIT_ERRORS_NONE };
 
 typedef struct nb_fit_value {
-    nb_param param; /* name, unit, bounds, and its value at the start */
+    nb_param param; /* name, unit, bounds of a fit, and its value at the start */
     int64_t shot; /* whose own it is; -1: shared */
     double value; /* in the unit of the parameter, as is its error */
     /* Standard deviation (enum nb_fit_errors); INFINITY: the data leave it free. Bounds do
@@ -210,6 +213,10 @@ typedef struct nb_fit_result {
     int passes; /* of all runs */
     int joint; /* of these, how many evaluated all shots together */
     double loss; /* at the values, of shots and restraints */
+    /* pixels less values that are neither held nor at a bound: 2 loss/freedom is about 1
+     * for a good model and NB_POISSON, with some photons in each pixel, NB_POISSON_READOUT
+     * and NB_GAUSSIAN with weights 1/variance */
+    int64_t freedom;
     double gain; /* as in nb_fit_state */
     const double *history; /* lowest loss after each pass of all shots together (joint) */
     size_t nshared, nown; /* parameters of all shots, and of each shot */
@@ -246,10 +253,11 @@ typedef struct nb_fit_result {
  * Errors: those of nb_simulator_create(), where a name in shared and own counts as named
  * twice, and of load for a single shot or for all; NB_ERR_ARGUMENT also for no parameter at
  * all, an unknown method or coarse, a negative limit, shots whose parameters differ in
- * name, or a restraint that names no free parameter, has a negative sigma, or bounds that
- * exclude each other or the start; NB_ERR_UNSUPPORTED also for structure factors among the
- * own parameters, NB_FIT_LM with more parameters than NB_FIT_AUTO allows it, and a build
- * without LAPACK, or without NLopt for NB_FIT_LBFGS.
+ * name, weights that are negative or no numbers or all 0, or a restraint that names no free
+ * parameter, has a negative sigma, or bounds that exclude each other or the start;
+ * NB_ERR_UNSUPPORTED also for structure factors among the own parameters, NB_FIT_LM with
+ * more parameters than NB_FIT_AUTO allows it, and a build without LAPACK, or without NLopt
+ * for NB_FIT_LBFGS.
  */
 NB_API nb_status nb_fit_create(nb_context *ctx, int64_t nshot, const nb_shot *shot,
                                const nb_fit_options *options, nb_fit **out);

@@ -29,16 +29,17 @@
 
 /* ---- kinds of losses ---- */
 
-static int is_on_host(const nb_array *image)
+int errors_can_read(const nb_array *image)
 {
-    return !image || (image->device == NB_CPU && image->ndim == 2);
+    return image && image->device == NB_CPU && image->data && image->ndim == 2
+           && image->type == NB_FLOAT && (image->bits == 32 || image->bits == 64);
 }
 
 int errors_has_variances(const nb_target *target)
 {
     const nb_array *w = target->weight;
 
-    if (!w || !is_on_host(w)) return w != NULL;
+    if (!errors_can_read(w)) return w != NULL;
     for (int64_t s = 0; s < w->shape[0]; s++)
         for (int64_t f = 0; f < w->shape[1]; f++) {
             const double weight = array_get(w, s, f);
@@ -46,6 +47,26 @@ int errors_has_variances(const nb_target *target)
             if (weight != 0 && weight != 1) return 1;
         }
     return 0;
+}
+
+nb_status errors_check_weights(nb_context *ctx, const nb_target *target)
+{
+    const nb_array *w = target->weight;
+    int counts = 0;
+
+    if (!errors_can_read(w)) return NB_OK; /* nb_loss() says what is wrong */
+    for (int64_t s = 0; s < w->shape[0]; s++)
+        for (int64_t f = 0; f < w->shape[1]; f++) {
+            const double weight = array_get(w, s, f);
+
+            if (!(weight >= 0 && weight < INFINITY))
+                return fail(ctx, NB_ERR_ARGUMENT,
+                            "weight[%lld][%lld] is %g, expected a number of at least 0",
+                            (long long)s, (long long)f, weight);
+            counts |= weight > 0;
+        }
+    if (counts) return NB_OK;
+    return fail(ctx, NB_ERR_ARGUMENT, "no pixel counts: every weight is 0");
 }
 
 int errors_need_variance(const nb_target *target)

@@ -293,6 +293,12 @@ double fit_total(const nb_fit *fit, const struct fit_point *point);
 
 /* ---- errors.c ---- */
 
+/* Returns 1 if an image lies on the host and its pixels can be read; NULL cannot. */
+int errors_can_read(const nb_array *image);
+
+/* Refuses weights that are no numbers or negative, and those that leave no pixel. */
+nb_status errors_check_weights(nb_context *ctx, const nb_target *target);
+
 /* Returns 1 if the weights of a target are 1/variance, and not only 0 or 1 as in a mask. */
 int errors_has_variances(const nb_target *target);
 

@@ -239,8 +239,30 @@ static int makes_broad(const nb_param *param)
     return 0;
 }
 
-static void set_value(nb_fit *fit, size_t i, const nb_param *param, int64_t shot)
+/* Bounds of params.h are those of an image that can be computed; a fit that comes to these
+ * is lost. */
+static nb_param within_reason(const nb_param *param)
 {
+    nb_param p = *param;
+    double low = -INFINITY, high = INFINITY;
+
+    if (!strcmp(p.group, "cell") && !strcmp(p.unit, "A"))
+        low = p.value / 2, high = 2 * p.value;
+    else if (!strcmp(p.group, "cell"))
+        low = p.value - 30, high = p.value + 30;
+    else if (!strcmp(p.group, "misset") || !strcmp(p.group, "rotation"))
+        low = p.value - 180, high = p.value + 180;
+    else if (!strcmp(p.group, "mosaic") || !strcmp(p.group, "mosaic_axes"))
+        high = fmax(20, 2 * p.value);
+    p.lower = fmax(p.lower, low);
+    p.upper = fmin(p.upper, high);
+    return p;
+}
+
+static void set_value(nb_fit *fit, size_t i, const nb_param *from, int64_t shot)
+{
+    const nb_param narrow = within_reason(from), *param = &narrow;
+
     fit->value[i] = (nb_fit_value){.param = *param, .shot = shot, .value = param->value};
     fit->start[i] = fit->best.x[i] = param->value;
     fit->lower[i] = param->lower;
@@ -287,6 +309,11 @@ static nb_status take_shot(nb_fit *fit, size_t shot, const nb_shot *loaded)
     nb_status status = simulator(fit, loaded, fit->names, &sim);
 
     if (status == NB_OK) status = take_start(fit, shot, sim);
+    if (status == NB_OK) status = errors_check_weights(fit->ctx, &loaded->target);
+    if (status == NB_OK && loaded->target.weight && !is_on_device(loaded->target.weight)
+        && !errors_can_read(loaded->target.weight))
+        status = fail(fit->ctx, NB_ERR_ARGUMENT,
+                      "the weight of a fit has no data, or is no image of floats");
     if (status == NB_OK) status = nb_describe(sim, NULL, &d);
     if (status == NB_OK)
         status = identity_take(fit, sim, loaded, fit->identity + shot * identity_count());

@@ -487,6 +487,22 @@ static void swap_kept(nb_fit *fit)
     for (size_t i = 0; i < n; i++) fit_swap_kept(fit, fit->track + i);
 }
 
+/* Pixels less values that were fitted to them. */
+static int64_t freedom_of(const nb_fit *fit)
+{
+    int64_t freedom = 0;
+
+    for (size_t shot = 0; shot < fit->layout.nshot; shot++)
+        if (!fit->left_out[shot]) freedom += fit->pixels[shot];
+    for (size_t i = 0; i < fit->layout.n; i++) {
+        const nb_fit_value *v = fit->value + i;
+
+        if (v->shot >= 0 && fit->left_out[v->shot]) continue;
+        freedom -= !v->is_held && v->bound == 0;
+    }
+    return freedom;
+}
+
 static nb_status write_result(nb_fit *fit, nb_fit_result *out)
 {
     struct fit_result_memory *r = result_make(fit);
@@ -516,6 +532,7 @@ static nb_status write_result(nb_fit *fit, nb_fit_result *out)
     qsort(r->correlated, r->ncorrelated, sizeof *r->correlated, by_size);
     set_values(fit, r);
     set_shots(fit, r);
+    out->freedom = freedom_of(fit);
     out->correlated = r->correlated;
     out->ncorrelated = r->ncorrelated;
     return NB_OK;

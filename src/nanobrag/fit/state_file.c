@@ -247,10 +247,15 @@ static nb_status check_shots(nb_fit *fit, const char *path, const cJSON *root,
 
 static nb_status check_numbers(nb_fit *fit, const char *path, const cJSON *state,
                                const char *key, const char *what, const double *own,
-                               double *scratch)
+                               const struct stored *stored)
 {
+    double *scratch = stored->scratch;
+
     if (!get_reals(state, key, scratch, fit->layout.n)) return refuse(fit, path, key);
     for (size_t i = 0; i < fit->layout.n; i++) {
+        const int64_t shot = fit->value[i].shot;
+
+        if (shot >= 0 && !stored->is_known[shot]) continue;
         if (identity_same(scratch[i], own[i])) continue;
         return fail(fit->ctx, NB_ERR_SCENE,
                     "%s: it is another fit: the %s of %s is %.10g there and %.10g here",
@@ -352,14 +357,11 @@ static nb_status get_state(nb_fit *fit, const char *path, const cJSON *root,
         || !get_reals(state, "kept", stored->kept, n) || !is_finite(stored->x, n)
         || !is_finite(stored->kept, n) || !get_tracks(fit, state, stored))
         return refuse(fit, path, "the state of the fit");
-    NB_TRY(check_numbers(fit, path, state, "lower", "lower bound", fit->lower,
-                         stored->scratch));
-    NB_TRY(check_numbers(fit, path, state, "upper", "upper bound", fit->upper,
-                         stored->scratch));
-    NB_TRY(check_numbers(fit, path, state, "centre", "restraint", fit->centre,
-                         stored->scratch));
+    NB_TRY(check_numbers(fit, path, state, "lower", "lower bound", fit->lower, stored));
+    NB_TRY(check_numbers(fit, path, state, "upper", "upper bound", fit->upper, stored));
+    NB_TRY(check_numbers(fit, path, state, "centre", "restraint", fit->centre, stored));
     NB_TRY(check_numbers(fit, path, state, "weight", "restraint's 1/sigma^2", fit->weight,
-                         stored->scratch));
+                         stored));
     return get_history(fit, path, state, stored);
 }
 

@@ -63,6 +63,8 @@ void fit_residuals_free(struct fit_residuals *residuals)
 
 /* ---- printing ---- */
 
+enum { DIGITS = 40 };
+
 static double loss_of_pixel(const nb_misfit *m)
 {
     return m->pixels > 0 ? m->loss / (double)m->pixels : -INFINITY;
@@ -85,6 +87,21 @@ static int64_t next_worst(const struct fit_residuals *residuals, int64_t n, int6
     return found;
 }
 
+/* To three digits behind the point, or three in all of a large number. */
+static const char *digits(double value, int sign, char out[DIGITS])
+{
+    (void)snprintf(out, DIGITS, fabs(value) < 1000 ? "%+.4f" : "%+.3g", value);
+    if (!sign) (void)snprintf(out, DIGITS, fabs(value) < 1000 ? "%.3f" : "%.3g", value);
+    return out;
+}
+
+static void print_image(const char *name, const nb_misfit *m)
+{
+    char rms[DIGITS], mean[DIGITS];
+    printf("  %-28s %s rms, %s on average, loss %.4g for each pixel\n", name,
+           digits(m->rms, 0, rms), digits(m->mean, 1, mean), loss_of_pixel(m));
+}
+
 /* Ten images at the most, the worst first. */
 static void print_images(const struct fit_residuals *residuals, const nb_fit_result *r)
 {
@@ -94,30 +111,31 @@ static void print_images(const struct fit_residuals *residuals, const nb_fit_res
     printf("residuals    over their standard deviation, and loss, the worst first\n");
     while (printed < MOST && (at = next_worst(residuals, r->nshot, at)) >= 0) {
         const nb_misfit *const m = &residuals->image[at];
-        printf("  %-28s %.3f rms, %+.4f on average, loss %.4g for each pixel\n",
-               r->shot[at].name, m->rms, m->mean, loss_of_pixel(m));
+        print_image(r->shot[at].name, m);
         printed++;
     }
     if (residuals->nimage > printed)
         printf("  and %zu images more\n", residuals->nimage - printed);
-    printf("  %-28s %.3f rms, %+.4f on average, loss %.4g for each pixel\n", "all",
-           residuals->all.rms, residuals->all.mean, loss_of_pixel(&residuals->all));
+    print_image("all", &residuals->all);
 }
 
 void fit_residuals_print(const struct fit_residuals *residuals, const nb_fit_result *r)
 {
+    char rms[DIGITS], mean[DIGITS];
     if (residuals->nimage == 0) return;
     if (r->nshot > 1)
         print_images(residuals, r);
     else
-        printf("residuals    of %s, over their standard deviation: %.3f rms, %+.4f on "
+        printf("residuals    of %s, over their standard deviation: %s rms, %s on "
                "average\n",
-               r->shot[0].name, residuals->all.rms, residuals->all.mean);
+               r->shot[0].name, digits(residuals->all.rms, 0, rms),
+               digits(residuals->all.mean, 1, mean));
     const char *before = "             rms by resolution, A:";
     for (int i = 0; i < NB_FIT_SHELLS; i++) {
         const nb_misfit *const m = &residuals->shell[i];
         if (m->pixels == 0) continue;
-        printf("%s %.2f-%.2f %.2f", before, m->dmax, m->dmin, m->rms);
+        printf("%s %.2f-%.2f ", before, m->dmax, m->dmin);
+        printf(m->rms < 1000 ? "%.2f" : "%.3g", m->rms);
         before = ",";
     }
     printf("\n");

@@ -193,7 +193,7 @@ static double sum_of_image(const nb_array *image)
 {
     double sum = 0;
 
-    if (!image || image->device != NB_CPU || image->ndim != 2) return 0;
+    if (!errors_can_read(image)) return 0;
     for (int64_t s = 0; s < image->shape[0]; s++)
         for (int64_t f = 0; f < image->shape[1]; f++) {
             const double v = array_get(image, s, f);
