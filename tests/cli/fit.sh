@@ -201,7 +201,8 @@ done
 kill -INT $child
 wait $child
 is "an interrupted fit ends with status 130" [ $? -eq 130 ]
-is "says how to go on" grep -q 'interrupted after [0-9]* passes; fit.json holds them' err
+is "says how to go on" grep -q 'interrupted after [0-9]* pass.*; fit.json holds them' err
+is "prints the best values so far" grep -q '^  cell_a  *[0-9.]*(' out
 is "and leaves a whole file" grep -q '"tracks"' work/fit.json
 is "alone" [ "$(ls -A work | paste -s -d ' ' -)" = "fit.json n_001.img" ]
 
@@ -375,6 +376,10 @@ GROUPS
 fi
 
 # ---- bad input ----
+printf '\211PNG\r\n' > picture.img
+inputs=picture.img
+refuses 2 'picture.img: is a PNG file; expected an SMV image, or raw floats' $still -mosaic 0.4 \
+    -fit scale -data picture.img
 bad="$still -mosaic 0.4"
 inputs="n_001.img f1.bin"
 refuses 2 'no parameter "foo"' $bad -fit foo -data n_001.img

@@ -83,7 +83,8 @@ static void explain(const nb_fit *fit, char *why, size_t size)
                        track->gain);
         break;
     case NB_FIT_PASSES:
-        (void)snprintf(why, size, "ended after %d passes%s, the limit", fit->run_passes,
+        (void)snprintf(why, size, "ended after %d pass%s%s, the limit", fit->run_passes,
+                       fit->run_passes == 1 ? "" : "es",
                        fit->was_alone ? " of all shots together" : "");
         break;
     case NB_FIT_SECONDS:

@@ -180,11 +180,37 @@ static nb_status read_raw(const struct run *run, nb_context *ctx, const char *pa
     return status;
 }
 
+/* The kind of a file that is neither SMV nor raw floats, by its first bytes; NULL: it may
+ * be raw floats. */
+static const char *other_kind(const char *path)
+{
+    static const struct {
+        const char *name, *begin;
+    } kinds[] = {{"PNG", "\211PNG"}, {"HDF5", "\211HDF"}, {"TIFF", "II*"},
+                 {"TIFF", "MM"},     {"CBF", "###CBF"},   {"gzip", "\037\213"}};
+    char begin[8] = "";
+    FILE *const file = fopen(path, "rb");
+    const size_t n = file ? fread(begin, 1, sizeof begin - 1, file) : 0;
+    if (file) (void)fclose(file);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds && n > 0; i++)
+        if (strncmp(begin, kinds[i].begin, strlen(kinds[i].begin)) == 0)
+            return kinds[i].name;
+    return NULL;
+}
+
 static nb_status read_photons(const struct run *run, nb_context *ctx,
                               const struct fit_source *source, struct fit_image *out,
                               char why[FIT_WHY])
 {
     if (is_smv(source->file)) return read_smv(run, ctx, source, out, why);
+    const char *const kind = other_kind(source->file);
+    if (kind) {
+        (void)snprintf(why, FIT_WHY,
+                       "%s: is a %s file; expected an SMV image, or raw floats as "
+                       "-floatfile writes them",
+                       source->file, kind);
+        return NB_ERR_FORMAT;
+    }
     out->saturation = run->s->fit.saturation;
     return read_raw(run, ctx, source->file, out->photons, why);
 }

@@ -146,8 +146,7 @@ static int64_t pixels_of(const nb_fit_result *r, int64_t *images)
     return n;
 }
 
-void fit_report(const struct fit_job *job, const nb_fit_result *r,
-                const struct fit_residuals *residuals)
+void fit_report_values(const struct fit_job *job, const nb_fit_result *r)
 {
     if (job->run->s->quiet) return;
     int64_t images;
@@ -166,6 +165,14 @@ void fit_report(const struct fit_job *job, const nb_fit_result *r,
     print_errors(r);
     print_correlated(r);
     print_left_out(r);
+    (void)fflush(stdout);
+}
+
+void fit_report(const struct fit_job *job, const nb_fit_result *r,
+                const struct fit_residuals *residuals)
+{
+    if (job->run->s->quiet) return;
+    fit_report_values(job, r);
     fit_residuals_print(residuals, r);
     (void)fflush(stdout);
 }

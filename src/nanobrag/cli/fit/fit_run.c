@@ -444,12 +444,16 @@ static int write_images(struct fit_job *job)
 static void tell_interrupt(const struct fit_job *job)
 {
     const char *const path = job->run->s->fit.fitfile;
+    nb_fit_result result;
+    if (job->passes > 0 && nb_fit_result_get(job->fit, &result) == NB_OK)
+        fit_report_values(job, &result);
     (void)fflush(stdout);
-    (void)fprintf(stderr, "nanobrag: interrupted after %d passes", job->passes);
+    (void)fprintf(stderr, "nanobrag: interrupted after %d pass%s", job->passes,
+                  job->passes == 1 ? "" : "es");
     if (path && job->passes > 0)
         (void)fprintf(stderr, "; %s holds them, go on by -resume %s\n", path, path);
     else
-        (void)fprintf(stderr, "; nothing was written\n");
+        (void)fprintf(stderr, "; no file was written\n");
 }
 
 static int finish(struct fit_job *job)

@@ -114,6 +114,8 @@ int fit_verdict(const struct fit_job *job, const nb_fit_result *result,
 
 /* ---- fit_report.c ---- */
 
+/* Prints what was found, without the residuals; and with them. */
+void fit_report_values(const struct fit_job *job, const nb_fit_result *result);
 void fit_report(const struct fit_job *job, const nb_fit_result *result,
                 const struct fit_residuals *residuals);
 
