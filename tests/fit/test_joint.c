@@ -6,7 +6,6 @@
  */
 #include <math.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,39 +240,6 @@ static int outlier(void)
     return TAP_PASS;
 }
 
-/* Until all stills were evaluated together, shared values have no errors. */
-static int nothing_shared_yet(void)
-{
-    nb_context *ctx = renders_context(1);
-    nb_fit_request request;
-    int alone = 0, between = 0;
-    nb_fit *fit;
-
-    stills_make(&stills, ctx, 3, 1, 0.3);
-    fit = stills_fit(&stills, ctx, &stills_options);
-    for (int joint = 0; !joint;) {
-        nb_fit_result r;
-
-        if (nb_fit_ask(fit, &request) != NB_OK || request.done) abort();
-        if (nb_fit_result_get(fit, &r) == NB_OK) {
-            joint = r.joint > 0;
-            alone += !joint;
-            between += !joint && !isnan(r.gain);
-            for (size_t i = 0; i < STILLS_SHARED + STILLS_OWN; i++)
-                tap_check(isnan(r.value[i].error) == (i < STILLS_SHARED && !joint),
-                          "after %d passes, %d together: error of %s %g", r.passes, r.joint,
-                          r.value[i].param.name, r.value[i].error);
-            tap_check(isfinite(r.loss) && r.loss > 0, "loss %g", r.loss);
-        }
-        if (answer(fit, &request, 0) != NB_OK) abort();
-    }
-    tap_check(alone > 0 && between == 1, "%d results alone, %d before the first together",
-              alone, between);
-    nb_fit_free(fit);
-    nb_context_free(ctx);
-    return TAP_PASS;
-}
-
 struct loading {
     int fails_from; /* which load of shot 1 is the first that fails */
     int all; /* 1: those of the other shots too */
@@ -332,47 +298,6 @@ static int failing(void)
                   l.held, l.wrong);
         nb_fit_free(fit);
     }
-    nb_context_free(ctx);
-    return TAP_PASS;
-}
-
-/* A still that could not be loaded when the file was written, or cannot be when it is read,
- * is no other scene; one that could, both times, is compared. */
-static int read_without_one(void)
-{
-    nb_context *ctx = renders_context(1);
-
-    for (int fails_there = 0; fails_there <= 1; fails_there++) {
-        struct loading l = {.fails_from = fails_there ? 1 : 1000, .status = NB_ERR_FILE};
-        nb_fit_options options = stills_options;
-        nb_fit *first, *second;
-        nb_fit_result r;
-
-        options.load = load, options.unload = unload, options.user = &l;
-        options.passes = 1;
-        stills_make(&stills, ctx, 3, 1, 0.5);
-        first = stills_fit(&stills, ctx, &options);
-        (void)stills_run(first, NB_OK);
-        if (nb_fit_write(first, "one.json") != NB_OK) abort();
-        l = (struct loading){.fails_from = fails_there ? 1000 : 1, .status = NB_ERR_FILE};
-        second = stills_fit(&stills, ctx, &options);
-        tap_check(nb_fit_read(second, "one.json") == NB_OK, "fails %s: %s",
-                  fails_there ? "there" : "here", nb_context_message(ctx));
-        nb_fit_free(second);
-        stills.photons[2][5] += 1;
-        second = stills_fit(&stills, ctx, &options);
-        tap_check(nb_fit_read(second, "one.json") == NB_ERR_SCENE
-                      && strstr(nb_context_message(ctx),
-                                "of shot 2, the observed image is another one"),
-                  "one photon more: %s", nb_context_message(ctx));
-        l.fails_from = 1000;
-        if (nb_fit_result_get(first, &r) != NB_OK) abort();
-        tap_check(!r.shot[1].left_out == !fails_there, "left out: %s",
-                  r.shot[1].left_out ? r.shot[1].left_out : "nothing");
-        nb_fit_free(first);
-        nb_fit_free(second);
-    }
-    (void)remove("one.json");
     nb_context_free(ctx);
     return TAP_PASS;
 }
@@ -658,10 +583,8 @@ int main(int argc, char **argv)
         {"wrong_parts", wrong_parts},
         {"ended_elsewhere", ended_elsewhere},
         {"outlier", outlier},
-        {"nothing_shared_yet", nothing_shared_yet},
         {"failing_threads", failing},
         {"failing_late", failing_late},
-        {"read_without_one", read_without_one},
         {"impossible_steps", impossible_steps},
         {"restraints_added", restraints_added},
         {"restrained", restrained},

@@ -14,8 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAMS = ["test_sums", "test_system", "test_joint", "test_errors", "test_fit", "test_minimiser",
-            "test_factors"]
+PROGRAMS = ["test_sums", "test_system", "test_joint", "test_alone", "test_errors", "test_limits",
+            "test_fit", "test_minimiser", "test_factors"]
 
 # what is wrong, file, text that stands there once, text in its place
 MUTANTS = [
