@@ -14,8 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-PROGRAMS = ["test_sums", "test_system", "test_joint", "test_fit", "test_minimiser", "test_factors",
-            "test_lbfgs", "test_restraints"]
+PROGRAMS = ["test_sums", "test_system", "test_joint", "test_alone", "test_errors", "test_limits",
+            "test_fit", "test_minimiser", "test_factors", "test_lbfgs", "test_restraints"]
 
 # what is wrong, file, text that stands there once, text in its place
 MUTANTS = [
@@ -157,6 +157,16 @@ MUTANTS = [
     ("L-BFGS off its bounds by rounding", "lbfgs.c",
      "    if (u >= search->upper[i]) return fit->upper[i];\n    return fmin(fmax(u * search->scale[i], fit->lower[i]), fit->upper[i]);\n",
      "    return u * search->scale[i];\n"),
+    ("errors of squares of one photon", "errors.c",
+     "return photons + target->sigma_readout", "return 1 + 0 * photons + target->sigma_readout"),
+    ("errors with a wrong B", "errors.c",
+     "sum.second += density * l * off / variance;", "sum.second += density * l * off / variance * 1.3;"),
+    ("errors with M on one side alone", "result.c",
+     "const double *a = side ? meat : inverse, *b = side ? inverse : meat;",
+     "const double *a = side ? meat : inverse, *b = meat;"),
+    ("errors of shared values before all shots were together", "make.c",
+     "return fit->alone || (fit->was_alone && fit->joint == 0);", "return fit->alone;"),
+    ("passes of shots alone count", "ask.c", "fit->run_passes += !fit->alone;", "fit->run_passes++;"),
     ("z with the wrong variance", "compare.c", "residual * to_z : residual", "residual * to_z * 1.01 : residual"),
     ("an expected image that is the observed one of nobody", "shots.c",
      "status = nb_forward(sim, w->x, &image);", "status = nb_forward(sim, w->x, &image);\n    for (size_t i = 0; i < 64 * 64; i++) photons[i] *= 1.2;"),

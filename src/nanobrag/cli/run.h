@@ -54,6 +54,10 @@ void inputs_set_factors(struct inputs *in, struct settings *s);
 int crystal_read(struct inputs *in, struct settings *s, struct messages *messages,
                  nb_context *ctx);
 
+/* Set the crystal system, by -crystal_system or by the space group (crystal_system.c). */
+void crystal_system_set(const struct inputs *in, struct settings *s,
+                        struct messages *messages);
+
 /* Calculate the structure factors of -pdb, once the scene is set otherwise. */
 int factors_calculate(struct inputs *in, struct settings *s, struct messages *messages,
                       nb_context *ctx);
@@ -141,6 +145,14 @@ int run_program(struct messages *messages, int argc, char **argv,
 
 /* Refuse outputs that could not be written at the end. Returns 0 or the exit status. */
 int outputs_check(const struct settings *s, struct messages *messages);
+
+/* 1 when two names mean one file, directly, through its folder or through a link. */
+int outputs_same_file(const char *a, const char *b);
+
+/* Refuse an output that would overwrite a file that an option names as input. Returns 0 or
+ * the exit status. */
+int outputs_keep_inputs(const struct settings *s, struct messages *messages,
+                        const char *name);
 
 /* 1 for the name "-". */
 int outputs_to_stdout(const char *path);

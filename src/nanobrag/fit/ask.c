@@ -270,6 +270,7 @@ static nb_status ask(nb_fit *fit, nb_fit_request *out)
     NB_TRY(next(fit));
     out->done = fit->end != NB_FIT_NOT_RUN;
     if (out->done) {
+        if (!fit_knows_own_only(fit)) fit_warn_of_held(fit);
         fit->is_running = 0;
         fit->request = 0;
         return NB_OK;
@@ -372,7 +373,6 @@ static nb_status take_joint(nb_fit *fit)
     NB_TRY(check_joint(fit, &is_refused));
     if (!is_refused) loss = fit_total(fit, &fit->trial);
     if (track_judge(fit->track, loss)) fit_accept(fit);
-    if (fit->joint == 0) fit_warn_of_held(fit);
     track_advance(fit, fit->track);
     return fit_note_history(fit);
 }
@@ -419,7 +419,7 @@ nb_status fit_take(nb_fit *fit)
     if (fit->reload) return fit_stopped(fit, take_reloaded(fit));
     NB_TRY(fit_stopped(fit, fit->alone ? take_alone(fit) : take_joint(fit)));
     fit->passes++;
-    fit->run_passes++;
+    fit->run_passes += !fit->alone;
     return fit_stopped(fit, report(fit));
 }
 

@@ -103,7 +103,7 @@ static void evaluate_one(struct evaluation *e, struct fit_worker *w, size_t shot
 
     if (is_wanted) {
         for (size_t i = 0; i < l->m; i++) w->x[i] = e->x[fit_index(l, shot, i)];
-        status = fit_evaluate_shot(fit, w, shot, broad, e->wants != FIT_VALUE);
+        status = fit_evaluate_shot(fit, w, shot, broad, e->wants);
     }
     if (status != NB_OK) note_failure(e, w, shot, status);
     if (!is_wanted || status != NB_OK) {
@@ -245,7 +245,7 @@ static void deliver_vectors(const nb_fit *fit, const nb_normal *out)
     }
 }
 
-static void deliver_matrix(const nb_fit *fit, const nb_normal *out)
+void fit_deliver_matrix(const nb_fit *fit, const nb_normal *out)
 {
     const struct fit_layout *l = &fit->layout;
     const struct fit_offsets *at = &fit->at;
@@ -285,6 +285,6 @@ nb_status nb_fit_evaluate(nb_fit *fit, const double *x, double *value, nb_normal
     NB_TRY(fit_evaluate_all(fit, &fit->trial, wants, value));
     if (!out) return NB_OK;
     deliver_vectors(fit, out);
-    deliver_matrix(fit, out);
+    fit_deliver_matrix(fit, out);
     return NB_OK;
 }

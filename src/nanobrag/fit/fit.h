@@ -31,6 +31,9 @@
 
 enum { FIT_DENSE_MOST = 200 };
 
+/* Correlations above this are listed. */
+#define FIT_CORRELATED 0.95
+
 /*
  * The parameters of a fit. Those of one shot's simulator are the m = ns + no numbers
  * "shared, own"; nf of the shared ones are structure factors, the other nd are dense.
@@ -183,9 +186,6 @@ struct fit_worker { /* what a thread needs to evaluate shots */
     double *x, *gradient, *matrix, *diagonal, *coupling, *sum, *own;
 };
 
-/* Numbers by which a shot is told from another. */
-enum { IDENTITY_NUMBERS = 35 };
-
 /* After nb_fit_read(): what is evaluated again first, in descending order. */
 enum { RELOAD_NOTHING, RELOAD_BEST, RELOAD_KEPT };
 
@@ -202,7 +202,8 @@ struct nb_fit {
     char **left_out; /* why; NULL: it is not */
     char **failure; /* message of the last evaluation that failed; NULL: none */
     int64_t *pixels; /* rendered ones of weight above 0 */
-    double *identity; /*                               (nshot x IDENTITY_NUMBERS) */
+    double *identity; /*                               (nshot x identity_count()) */
+    unsigned char *is_loaded; /* 0: it could not be, and its identity is unknown */
     struct fit_track *track; /* while they are fitted alone; else the first is of all */
     /* ---- of each parameter ---- */
     nb_fit_value *value;
@@ -213,12 +214,16 @@ struct nb_fit {
     int method, end;
     int is_expected; /* 1: images at x stand for observed ones */
     int is_likelihood; /* 1: the loss of a right model is known */
+    int needs_variance; /* 1: of a loss that is no likelihood (errors.c) */
+    int has_planes, on_device; /* 1: a target has planes; its weights lie on a device */
     int can_broaden; /* 1: a mosaic spread can be widened */
     int first_named; /* 1: the names of parameters are known */
     int has_gauge; /* 1: all structure factors are free, and scales without restraint */
     double f_rms; /* of structure factors at the start */
     int alone, was_alone; /* 1: shots are being fitted alone, or were before */
-    int passes, joint, run_passes, is_running, reload;
+    int passes, joint; /* so far; and of these, those of all shots together */
+    int run_passes; /* of all shots together, in this run */
+    int is_running, reload;
     double restart; /* clock at the start of a run, s */
     double seconds; /* that a run has taken, as of the last answer */
     unsigned requests, request; /* made so far; that in progress, 0: none */
@@ -235,6 +240,7 @@ struct nb_fit {
     struct fit_worker *worker;
     int nworker;
     struct fit_result_memory *result;
+    double *sandwich; /* where errors were found, errors, covariance; NULL: nowhere yet */
     nb_misfit *misfit; /* of boxes */
     atomic_int cancelled;
     pthread_mutex_t loading; /* held while load or unload runs */
@@ -248,10 +254,21 @@ nb_status fit_create(nb_context *ctx, int64_t nshot, const nb_shot *shot,
 /* Returns 1 if shots are fitted alone first. */
 int fit_begins_alone(const nb_fit *fit);
 
-/* ---- identity.c ---- */
+/* Returns 1 while nothing is known of shared parameters: shots were fitted alone, and all
+ * together not yet. */
+int fit_knows_own_only(const nb_fit *fit);
 
-const char *identity_name(size_t i);
+/* ---- file/identity.c ---- */
+
+/* Writes the numbers by which a shot is told from another             (identity_count()) */
+size_t identity_count(void);
 nb_status identity_take(nb_fit *fit, nb_simulator *sim, const nb_shot *shot, double *out);
+
+/* Returns 1 if two numbers are the same but for rounding. */
+int identity_same(double a, double b);
+
+/* Returns 1 if two shots differ, with the first difference as a clause. */
+int identity_differs(const double *there, const double *here, char *what, size_t size);
 
 /* ---- shots.c ---- */
 
@@ -266,13 +283,13 @@ nb_status fit_count_pixels(nb_context *ctx, nb_simulator *sim, const nb_target *
 /* Evaluates a shot at the worker's x with spots at least `broad` degrees wide; 0: as they
  * are. Sets worker->sum and worker->own. */
 nb_status fit_evaluate_shot(nb_fit *fit, struct fit_worker *worker, size_t shot,
-                            double broad, int wants_derivatives);
+                            double broad, int wants);
 
 /* ---- evaluate.c ---- */
 
-/* What is evaluated: the shots of the request in progress; all that are not left out; or
- * the loss of these alone. */
-enum fit_wants { FIT_REQUESTED, FIT_ALL, FIT_VALUE };
+/* What is evaluated: the shots of the request in progress; all that are not left out; the
+ * loss of these alone; or their matrices B and M (errors.c). */
+enum fit_wants { FIT_REQUESTED, FIT_ALL, FIT_VALUE, FIT_BREAD, FIT_MEAT };
 
 /* fit_point.status of a shot that was not evaluated. */
 enum { FIT_SKIPPED = NB_STATUS_COUNT };
@@ -287,8 +304,35 @@ nb_status fit_evaluate_all(nb_fit *fit, struct fit_point *point, int wants, doub
 /* Returns the failure of the first shot that failed at a point. */
 nb_status fit_shot_failed(nb_fit *fit, const struct fit_point *point);
 
+/* Adds the matrices of the trial to members of `out`, as nb_fit_evaluate(). */
+void fit_deliver_matrix(const nb_fit *fit, const nb_normal *out);
+
 /* Returns the loss of all shots at a point, and of their restraints. */
 double fit_total(const nb_fit *fit, const struct fit_point *point);
+
+/* ---- errors.c ---- */
+
+/* Returns 1 if an image lies on the host and its pixels can be read; NULL cannot. */
+int errors_can_read(const nb_array *image);
+
+/* Refuses weights that are no numbers or negative, and those that leave no pixel. */
+nb_status errors_check_weights(nb_context *ctx, const nb_target *target);
+
+/* Returns 1 if the weights of a target are 1/variance, and not only 0 or 1 as in a mask. */
+int errors_has_variances(const nb_target *target);
+
+/* Returns 1 if the loss is no likelihood, so that errors need the variance of what is
+ * observed. */
+int errors_need_variance(const nb_target *target);
+
+/* Returns the variance of what was observed where `photons` are expected, for a loss that
+ * does not say. */
+double errors_variance(const nb_target *target, int has_variances, double photons,
+                       double weight);
+
+/* Adds the matrix M (FIT_MEAT) or B (FIT_BREAD) of a shot at the worker's x. */
+nb_status errors_normal(struct fit_worker *worker, nb_simulator *sim,
+                        const nb_target *target, int wants, nb_normal *out);
 
 /* ---- restraints.c ---- */
 

@@ -166,7 +166,8 @@ static void list(struct arena *memory, void *user)
     fit->name = arena_take(memory, l->nshot, sizeof *fit->name);
     fit->left_out = arena_take(memory, l->nshot, sizeof *fit->left_out);
     fit->failure = arena_take(memory, l->nshot, sizeof *fit->failure);
-    fit->identity = arena_take(memory, l->nshot * IDENTITY_NUMBERS, sizeof *fit->identity);
+    fit->identity = arena_take(memory, l->nshot * identity_count(), sizeof *fit->identity);
+    fit->is_loaded = arena_take(memory, l->nshot, 1);
     fit->track = arena_take(memory, l->nshot, sizeof *fit->track);
     l->dense = arena_take(memory, l->nd, sizeof *l->dense);
     l->f = arena_take(memory, l->nf, sizeof *l->f);
@@ -237,8 +238,30 @@ static int makes_broad(const nb_param *param)
     return 0;
 }
 
-static void set_value(nb_fit *fit, size_t i, const nb_param *param, int64_t shot)
+/* Bounds of params.h are those of an image that can be computed; a fit that comes to these
+ * is lost. */
+static nb_param within_reason(const nb_param *param)
 {
+    nb_param p = *param;
+    double low = -INFINITY, high = INFINITY;
+
+    if (!strcmp(p.group, "cell") && !strcmp(p.unit, "A"))
+        low = p.value / 2, high = 2 * p.value;
+    else if (!strcmp(p.group, "cell"))
+        low = p.value - 30, high = p.value + 30;
+    else if (!strcmp(p.group, "misset") || !strcmp(p.group, "rotation"))
+        low = p.value - 180, high = p.value + 180;
+    else if (!strcmp(p.group, "mosaic") || !strcmp(p.group, "mosaic_axes"))
+        high = fmax(20, 2 * p.value);
+    p.lower = fmax(p.lower, low);
+    p.upper = fmin(p.upper, high);
+    return p;
+}
+
+static void set_value(nb_fit *fit, size_t i, const nb_param *from, int64_t shot)
+{
+    const nb_param narrow = within_reason(from), *param = &narrow;
+
     fit->value[i] = (nb_fit_value){.param = *param, .shot = shot, .value = param->value};
     fit->start[i] = fit->best.x[i] = param->value;
     fit->lower[i] = param->lower;
@@ -273,18 +296,32 @@ static int is_likelihood(const nb_target *target)
     return target->kind == NB_POISSON || target->kind == NB_POISSON_READOUT;
 }
 
+static int is_on_device(const nb_array *image)
+{
+    return image && image->device != NB_CPU;
+}
+
 static nb_status take_shot(nb_fit *fit, size_t shot, const nb_shot *loaded)
 {
     nb_simulator *sim = NULL;
     nb_status status = simulator(fit, loaded, fit->names, &sim);
 
     if (status == NB_OK) status = take_start(fit, shot, sim);
+    if (status == NB_OK) status = errors_check_weights(fit->ctx, &loaded->target);
+    if (status == NB_OK && loaded->target.weight && !is_on_device(loaded->target.weight)
+        && !errors_can_read(loaded->target.weight))
+        status = fail(fit->ctx, NB_ERR_ARGUMENT,
+                      "the weight of a fit has no data, or is no image of floats");
     if (status == NB_OK)
         status = fit_count_pixels(fit->ctx, sim, &loaded->target, fit->pixels + shot);
     if (status == NB_OK)
-        status = identity_take(fit, sim, loaded, fit->identity + shot * IDENTITY_NUMBERS);
+        status = identity_take(fit, sim, loaded, fit->identity + shot * identity_count());
     if (status == NB_OK) {
+        fit->is_loaded[shot] = 1;
         fit->is_likelihood &= is_likelihood(&loaded->target);
+        fit->needs_variance |= errors_need_variance(&loaded->target);
+        fit->has_planes |= loaded->target.background != 0;
+        fit->on_device |= is_on_device(loaded->target.weight);
         fit->can_broaden &= loaded->scene->crystal.domain_weight == NULL;
     }
     nb_simulator_free(sim);
@@ -443,7 +480,7 @@ static nb_status copy_options(nb_fit *fit, const nb_shot *shot,
     if (!fit->names || (!options->load && !fit->shot))
         return fail_memory(fit->ctx, "a fit");
     if (fit->shot) memcpy(fit->shot, shot, fit->layout.nshot * sizeof *fit->shot);
-    (void)snprintf(fit->names, size, "%s %s", shared, own);
+    (void)snprintf(fit->names, size, "%s%s%s", shared, *shared && *own ? " " : "", own);
     fit->options = *options;
     fit->options.shared = fit->options.own = NULL;
     fit->options.restraint = NULL;
@@ -471,6 +508,11 @@ static nb_status lay_out(nb_fit *fit, size_t first, const nb_shot *shot, const c
 int fit_begins_alone(const nb_fit *fit)
 {
     return fit->method == NB_FIT_LM && fit->layout.nshot > 1 && fit->layout.no > 0;
+}
+
+int fit_knows_own_only(const nb_fit *fit)
+{
+    return fit->alone || (fit->was_alone && fit->joint == 0);
 }
 
 static nb_status fill(nb_fit *fit, const nb_shot *shot, const nb_fit_options *options)
@@ -546,6 +588,7 @@ void nb_fit_free(nb_fit *fit)
     result_free(fit->result);
     arena_free(&fit->memory);
     free(fit->misfit);
+    free(fit->sandwich);
     free(fit->history);
     free(fit->worker);
     free(fit->shot);

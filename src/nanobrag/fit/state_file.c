@@ -3,8 +3,8 @@
  * state of the minimiser, from which another run goes on as if this one had not stopped.
  * Matrices are not written: they are computed again from the values, with the same bits.
  *
- * Reals are written with 17 digits, which read back exactly; those that are not finite are
- * null.
+ * Reals are written with 17 digits, which read back exactly, and with 12 where they only
+ * tell one scene from another; those that are not finite are null.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -22,47 +22,12 @@
 #include "io/file.h"
 
 #ifdef NANOBRAG_CJSON
-#include "io/json/document.h"
+#include "fit/file/findings.h"
 
 enum { FORMAT = 1 };
 static const size_t file_limit = (size_t)1 << 30;
 
 /* ---- writing ---- */
-
-static void put_values(struct document *d, const nb_fit *fit, const nb_fit_result *r)
-{
-    cJSON *array = document_array(d, d->root, "values");
-
-    for (size_t i = 0; i < r->nvalue; i++) {
-        const nb_fit_value *v = r->value + i;
-        cJSON *entry = document_object(d, array, NULL);
-
-        document_text(d, entry, "name", v->param.name);
-        if (v->shot >= 0) document_text(d, entry, "shot", fit->name[v->shot]);
-        document_real(d, entry, "value", v->value);
-        document_real(d, entry, "error", v->error);
-        document_text(d, entry, "unit", v->param.unit);
-        document_real(d, entry, "start", fit->start[i]);
-        document_real(d, entry, "bound", v->bound);
-        document_flag(d, entry, "held", v->is_held);
-    }
-}
-
-static void put_shots(struct document *d, const nb_fit *fit, const nb_fit_result *r)
-{
-    cJSON *array = document_array(d, d->root, "shots");
-
-    for (size_t shot = 0; shot < fit->layout.nshot; shot++) {
-        cJSON *entry = document_object(d, array, NULL);
-
-        document_text(d, entry, "name", fit->name[shot]);
-        document_text(d, entry, "left_out", fit->left_out[shot]);
-        document_real(d, entry, "loss", r->shot[shot].loss);
-        document_real(d, entry, "pixels", (double)r->shot[shot].pixels);
-        document_reals(d, entry, "identity", fit->identity + shot * IDENTITY_NUMBERS,
-                  IDENTITY_NUMBERS);
-    }
-}
 
 /* The members of a track, in the order of a file. */
 enum { TRACK_NUMBERS = 11 };
@@ -100,7 +65,8 @@ static void put_state(struct document *d, const nb_fit *fit)
 }
 
 /* Makes the document; what it lacks for want of memory, it counts. */
-static struct document compose(const nb_fit *fit, const nb_fit_result *r)
+static struct document compose(const nb_fit *fit, const nb_fit_result *r,
+                               const nb_fit_misfit *misfit)
 {
     struct document d = document_begin();
 
@@ -109,27 +75,46 @@ static struct document compose(const nb_fit *fit, const nb_fit_result *r)
     document_text(&d, d.root, "names", fit->names);
     document_real(&d, d.root, "method", fit->method);
     document_real(&d, d.root, "end", fit->end);
-    document_text(&d, d.root, "why", r->why);
     document_real(&d, d.root, "passes", fit->passes);
-    document_real(&d, d.root, "loss", r->loss);
-    document_real(&d, d.root, "condition", r->condition);
-    put_values(&d, fit, r);
-    put_shots(&d, fit, r);
+    findings_put(&d, fit, r, misfit);
     put_state(&d, fit);
     return d;
+}
+
+/* Compares images with their data once a run has ended; a shot that cannot be has none. */
+static nb_status compare_all(nb_fit *fit, nb_fit_misfit **out)
+{
+    const size_t n = fit->layout.nshot;
+
+    *out = NULL;
+    if (fit->end == NB_FIT_NOT_RUN || fit->is_expected) return NB_OK;
+    *out = calloc(n, sizeof **out);
+    if (!*out) return fail_memory(fit->ctx, "the file of a fit");
+    for (size_t i = 0; i < n; i++)
+        if (!fit->left_out[i] && nb_fit_misfit_get(fit, (int64_t)i, *out + i) != NB_OK)
+            memset(*out + i, 0, sizeof **out);
+    return NB_OK;
 }
 
 nb_status nb_fit_write(nb_fit *fit, const char *path)
 {
     STANDARD_FLOATS;
+    nb_fit_misfit *misfit;
     nb_fit_result r;
     struct document d;
+    nb_status status;
 
     if (!fit) return NB_ERR_ARGUMENT;
     if (!path) return fail(fit->ctx, NB_ERR_ARGUMENT, "a fit needs the path of a file");
     NB_TRY(nb_fit_result_get(fit, &r));
-    d = compose(fit, &r);
-    return document_write(fit->ctx, &d, path, "the file of a fit");
+    NB_TRY(compare_all(fit, &misfit));
+    status = nb_fit_result_get(fit, &r);
+    if (status == NB_OK) {
+        d = compose(fit, &r, misfit);
+        status = document_write(fit->ctx, &d, path, "the file of a fit");
+    }
+    free(misfit);
+    return status;
 }
 
 /* ---- reading ---- */
@@ -137,8 +122,7 @@ nb_status nb_fit_write(nb_fit *fit, const char *path)
 static nb_status refuse(nb_fit *fit, const char *path, const char *what)
 {
     return fail(fit->ctx, NB_ERR_FORMAT,
-                "%s: %s is missing or wrong; expected a file of nb_fit_write() (-fitfile)",
-                path, what);
+                "%s: %s is missing or wrong; expected the file of a fit", path, what);
 }
 
 /* Reads n numbers, where null is infinite. Returns 0 if they are not there. */
@@ -174,7 +158,8 @@ struct stored {
     double *x, *kept, *history;
     struct fit_track *track;
     char **left_out;
-    double *scratch; /*                                        (max(n, IDENTITY_NUMBERS)) */
+    double *scratch; /*                                      (n + identity_count()) */
+    unsigned char *is_known; /* shots that were loaded, there and here     (nshot) */
 };
 
 static void stored_free(struct stored *stored, size_t nshot)
@@ -186,6 +171,7 @@ static void stored_free(struct stored *stored, size_t nshot)
     free(stored->history);
     free(stored->track);
     free(stored->scratch);
+    free(stored->is_known);
 }
 
 static int stored_make(const nb_fit *fit, struct stored *stored)
@@ -196,9 +182,10 @@ static int stored_make(const nb_fit *fit, struct stored *stored)
     stored->kept = calloc(l->n, sizeof *stored->kept);
     stored->track = calloc(l->nshot, sizeof *stored->track);
     stored->left_out = calloc(l->nshot, sizeof *stored->left_out);
-    stored->scratch = calloc(l->n + IDENTITY_NUMBERS, sizeof *stored->scratch);
-    return stored->x && stored->kept && stored->track && stored->left_out
-           && stored->scratch;
+    stored->scratch = calloc(l->n + identity_count(), sizeof *stored->scratch);
+    stored->is_known = calloc(l->nshot, 1);
+    return stored->x && stored->kept && stored->track && stored->left_out && stored->scratch
+           && stored->is_known;
 }
 
 /* ---- is it the same fit? ---- */
@@ -217,18 +204,18 @@ static nb_status check_shot(nb_fit *fit, const char *path, const cJSON *entry, s
                             struct stored *stored)
 {
     const cJSON *why = cJSON_GetObjectItemCaseSensitive(entry, "left_out");
-    const double *own = fit->identity + shot * IDENTITY_NUMBERS;
+    const cJSON *identity = cJSON_GetObjectItemCaseSensitive(entry, "identity");
+    const double *own = fit->identity + shot * identity_count();
+    char what[200];
 
-    if (!get_reals(entry, "identity", stored->scratch, IDENTITY_NUMBERS))
+    if (!cJSON_IsNull(identity)
+        && !get_reals(identity, NULL, stored->scratch, identity_count()))
         return refuse(fit, path, "\"identity\" of a shot");
-    for (size_t i = 0; i < IDENTITY_NUMBERS; i++) {
-        /* of a shot that could not be loaded nothing is known */
-        if (fit->left_out[shot] || stored->scratch[i] == own[i]) continue;
-        return fail(fit->ctx, NB_ERR_SCENE,
-                    "%s: it is a fit of another scene: %s of %s is %.10g there and %.10g "
-                    "here",
-                    path, identity_name(i), fit->name[shot], stored->scratch[i], own[i]);
-    }
+    /* of a shot that could not be loaded, there or here, nothing is known */
+    stored->is_known[shot] = !cJSON_IsNull(identity) && fit->is_loaded[shot];
+    if (stored->is_known[shot] && identity_differs(stored->scratch, own, what, sizeof what))
+        return fail(fit->ctx, NB_ERR_SCENE, "%s: it is a fit of another scene: of %s, %s",
+                    path, fit->name[shot], what);
     if (!cJSON_IsString(why)) return NB_OK;
     stored->left_out[shot] = strdup(why->valuestring);
     return stored->left_out[shot] ? NB_OK : fail_memory(fit->ctx, "the file of a fit");
@@ -252,11 +239,16 @@ static nb_status check_shots(nb_fit *fit, const char *path, const cJSON *root,
 
 static nb_status check_numbers(nb_fit *fit, const char *path, const cJSON *state,
                                const char *key, const char *what, const double *own,
-                               double *scratch)
+                               const struct stored *stored)
 {
+    double *scratch = stored->scratch;
+
     if (!get_reals(state, key, scratch, fit->layout.n)) return refuse(fit, path, key);
     for (size_t i = 0; i < fit->layout.n; i++) {
-        if (scratch[i] == own[i] || (isinf(scratch[i]) && isinf(own[i]))) continue;
+        const int64_t shot = fit->value[i].shot;
+
+        if (shot >= 0 && !stored->is_known[shot]) continue;
+        if (identity_same(scratch[i], own[i])) continue;
         return fail(fit->ctx, NB_ERR_SCENE,
                     "%s: it is another fit: the %s of %s is %.10g there and %.10g here",
                     path, what, fit->value[i].param.name, scratch[i], own[i]);
@@ -264,7 +256,8 @@ static nb_status check_numbers(nb_fit *fit, const char *path, const cJSON *state
     return NB_OK;
 }
 
-static nb_status check_starts(nb_fit *fit, const char *path, const cJSON *root)
+static nb_status check_starts(nb_fit *fit, const char *path, const cJSON *root,
+                              const struct stored *stored)
 {
     const cJSON *values = cJSON_GetObjectItemCaseSensitive(root, "values"), *entry;
     size_t i = 0;
@@ -274,9 +267,11 @@ static nb_status check_starts(nb_fit *fit, const char *path, const cJSON *root)
     cJSON_ArrayForEach(entry, values)
     {
         const cJSON *start = cJSON_GetObjectItemCaseSensitive(entry, "start");
+        const int64_t shot = fit->value[i].shot;
 
         if (!cJSON_IsNumber(start)) return refuse(fit, path, "\"start\" of a value");
-        if (start->valuedouble != fit->start[i])
+        if ((shot < 0 || stored->is_known[shot])
+            && !identity_same(start->valuedouble, fit->start[i]))
             return fail(fit->ctx, NB_ERR_SCENE,
                         "%s: it is a fit from another start: %s is %.10g there and %.10g "
                         "here",
@@ -358,14 +353,11 @@ static nb_status get_state(nb_fit *fit, const char *path, const cJSON *root,
         || !get_reals(state, "kept", stored->kept, n) || !is_finite(stored->x, n)
         || !is_finite(stored->kept, n) || !get_tracks(fit, state, stored))
         return refuse(fit, path, "the state of the fit");
-    NB_TRY(check_numbers(fit, path, state, "lower", "lower bound", fit->lower,
-                         stored->scratch));
-    NB_TRY(check_numbers(fit, path, state, "upper", "upper bound", fit->upper,
-                         stored->scratch));
-    NB_TRY(check_numbers(fit, path, state, "centre", "restraint", fit->centre,
-                         stored->scratch));
+    NB_TRY(check_numbers(fit, path, state, "lower", "lower bound", fit->lower, stored));
+    NB_TRY(check_numbers(fit, path, state, "upper", "upper bound", fit->upper, stored));
+    NB_TRY(check_numbers(fit, path, state, "centre", "restraint", fit->centre, stored));
     NB_TRY(check_numbers(fit, path, state, "weight", "restraint's 1/sigma^2", fit->weight,
-                         stored->scratch));
+                         stored));
     return get_history(fit, path, state, stored);
 }
 
@@ -388,7 +380,7 @@ static nb_status take_all(nb_fit *fit, const char *path, const cJSON *root,
                     method_name(method), method_name(fit->method));
     NB_TRY(check_names(fit, path, root));
     NB_TRY(check_shots(fit, path, root, stored));
-    NB_TRY(check_starts(fit, path, root));
+    NB_TRY(check_starts(fit, path, root, stored));
     return get_state(fit, path, root, stored);
 }
 

@@ -26,7 +26,6 @@
 static const double free_below = 1e-12;
 /* A parameter with more than this of itself, squared, in a free direction is free. */
 static const double free_share = 1e-6;
-static const double correlated_above = 0.95;
 /* Of the largest element of a scaled gradient: smaller ones may be rounding. */
 static const double rounding = 1e-12;
 
@@ -533,7 +532,7 @@ static int report_correlated(const struct inverse *inverse, struct fit_errors *o
                 continue;
             value = covariance(inverse, i, j)
                     / sqrt(covariance(inverse, i, i) * covariance(inverse, j, j));
-            if (fabs(value) > correlated_above && !out->correlated(out->user, i, j, value))
+            if (fabs(value) > FIT_CORRELATED && !out->correlated(out->user, i, j, value))
                 return 0;
         }
     return 1;

@@ -22,7 +22,8 @@ static const double settled = 0.01;
  * held where it may be wrong. */
 static const double settled_alone = 1e-4;
 
-/* Passes with spots of one width, and of the last stage alone: they need not settle. */
+/* Passes with spots of one width, and of the other stages of a shot that is fitted alone:
+ * they need not settle. */
 enum { COARSE_PASSES = 6, ALONE_PASSES = 20 };
 
 /* Degrees; each is met by spots that the one before has brought near. */
@@ -136,8 +137,9 @@ void track_advance(nb_fit *fit, struct fit_track *track)
         const double share = !is_last ? settled : fit->alone ? settled_alone : 0;
         const double enough = fmax(normal_enough(fit), share * track->loss);
         const int is_stuck = track->damping > damping_most;
-        const int is_over = (stage.kind == NB_FIT_COARSE && track->passes >= COARSE_PASSES)
-                            || (is_last && fit->alone && track->passes >= ALONE_PASSES);
+        const int is_coarse_stage = stage.kind == NB_FIT_COARSE;
+        const int is_over = (is_coarse_stage && track->passes >= COARSE_PASSES)
+                            || (fit->alone && track->passes >= ALONE_PASSES);
 
         track->gain = fit_step(fit, track, 0, 0, fit->step);
         if (!(track->gain < enough) && !is_stuck && !is_over) return;

@@ -29,10 +29,12 @@ static int needs_fit(const struct settings *s, struct messages *messages, int op
 
 static int check_needs(const struct settings *s, struct messages *messages)
 {
-    static const int fits[] = {OPT_DATA,        OPT_SHOTS,    OPT_DATA_MASK,  OPT_RESTRAIN,
-                               OPT_FITFILE,     OPT_FITIMAGE, OPT_RESUME,     OPT_FISHER,
-                               OPT_FISHER_SCAN, OPT_LOSS,     OPT_SATURATION, OPT_READOUT,
-                               OPT_GAIN,        OPT_PEDESTAL, OPT_DELTA};
+    static const int fits[] = {OPT_DATA,         OPT_SHOTS,      OPT_DATA_MASK,
+                               OPT_RESTRAIN,     OPT_FITFILE,    OPT_FITIMAGE,
+                               OPT_RESUME,       OPT_FISHER,     OPT_FISHER_SCAN,
+                               OPT_LOSS,         OPT_SATURATION, OPT_READOUT,
+                               OPT_GAIN,         OPT_PEDESTAL,   OPT_DELTA,
+                               OPT_FITIMAGE_KIND};
     if (s->fit.shared || s->fit.own) return 0;
     for (size_t i = 0; i < sizeof fits / sizeof *fits; i++) {
         const int code = needs_fit(s, messages, fits[i]);
@@ -87,6 +89,41 @@ static int check_stdout(const struct settings *s, struct messages *messages)
     return 0;
 }
 
+static void warn_idle(struct messages *messages, int is_idle, int option, const char *why)
+{
+    if (is_idle)
+        message_warning(messages, "%s has no effect %s", option_at(option)->name, why);
+}
+
+/* Warns of options that another one leaves without effect. */
+static void check_effects(const struct settings *s, struct messages *messages)
+{
+    static const int once[] = {OPT_FIT, OPT_FIT_EACH, OPT_FITFILE, OPT_SHOTS,
+                               OPT_DATA_MASK};
+    static const int runs[] = {OPT_COARSE, OPT_FIT_PASSES, OPT_FIT_SECONDS};
+    const int *const given = s->given;
+    const int spares = s->fit.loss == NB_HUBER || s->fit.loss == NB_CAUCHY;
+    warn_idle(messages, given[OPT_READOUT] && s->fit.loss != NB_POISSON_READOUT,
+              OPT_READOUT, "without -loss readout");
+    warn_idle(messages, given[OPT_DELTA] && !spares, OPT_DELTA,
+              "without -loss huber or cauchy");
+    if (s->fit.loss == NB_POISSON_READOUT && !(s->fit.readout > 0))
+        message_warning(messages,
+                        "-loss readout without -readout: the read-out noise is 0 photons");
+    if (s->fit.planes && s->scene.background.water > 0)
+        message_warning(messages,
+                        "-planes beside -water: planes, which are nowhere negative, cannot "
+                        "take back water that is too much; leave out one of them");
+    for (size_t i = 0; i < sizeof once / sizeof *once; i++)
+        if (given[once[i]] > 1)
+            message_warning(messages, "%s is given %d times: the last one counts%s",
+                            option_at(once[i])->name, given[once[i]],
+                            i < 2 ? "; names are separated by commas" : "");
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+        warn_idle(messages, given[runs[i]] && s->fit.fisher, runs[i],
+                  "on errors that are expected without a fit");
+}
+
 int fit_check(const struct settings *s, struct messages *messages)
 {
     int code = check_needs(s, messages);
@@ -95,6 +132,7 @@ int fit_check(const struct settings *s, struct messages *messages)
     if (!code) code = check_images(s, messages);
     if (!code) code = check_stdout(s, messages);
     if (!code && s->fit.fisher_scan) code = fisher_scan_check(s, messages);
+    if (!code) check_effects(s, messages);
     return code;
 }
 
@@ -158,10 +196,16 @@ static int read_restraints(struct fit_job *job)
 
 /* ---- callbacks ---- */
 
-static void note_saturated(struct fit_job *job, const struct fit_image *image)
+/* Notes what is worth a warning of an image that is read for the first time. */
+static void note_image(struct fit_job *job, const struct fit_image *image, const char *file)
 {
     job->saturated += image->saturated;
     job->nsaturated += image->saturated > 0;
+    job->negative += image->negative;
+    job->nnegative += image->negative > 0;
+    if (*image->mismatch && job->nmismatch++ == 0)
+        (void)snprintf(job->mismatch, sizeof job->mismatch, "%.800s: its header says %s",
+                       file, image->mismatch);
 }
 
 static nb_shot shot_of(const struct fit_job *job, size_t i, const struct fit_image *image)
@@ -186,6 +230,7 @@ static nb_status load(void *user, int64_t shot, nb_shot *out)
     struct fit_job *const job = user;
     const size_t i = (size_t)shot;
     struct fit_image *image = job->kept ? &job->kept[i] : malloc(sizeof *image);
+    out->name = job->sources.at[i].file;
     if (!image) return NB_ERR_MEMORY;
     if (!job->kept || !image->sim) {
         const nb_status status =
@@ -193,10 +238,11 @@ static nb_status load(void *user, int64_t shot, nb_shot *out)
         if (status != NB_OK) {
             fit_image_free(image);
             if (!job->kept) free(image);
-            if (job->sources.n > 1) message_warning(job->run->messages, "%s", job->why);
+            out->failure = job->why;
             return status;
         }
-        if (!job->fit) note_saturated(job, image);
+        if (!job->fit && job->sources.at[i].file)
+            note_image(job, image, job->sources.at[i].file);
     }
     *out = shot_of(job, i, image);
     return NB_OK;
@@ -268,9 +314,12 @@ static int failed(struct fit_job *job, nb_status status)
     progress_line_end(&run->progress);
     if (job->code) return job->code;
     if (status == NB_ERR_CANCELLED) return EXIT_INTERRUPTED;
-    if (*job->why && job->sources.n == 1)
-        return message_status(run->messages, status, job->why, 0);
-    return message_status(run->messages, status, nb_context_message(run->ctx), 0);
+    const char *const message = nb_context_message(run->ctx);
+    if (strstr(message, "named twice"))
+        return message_usage(run->messages, "%s: %s",
+                             run->s->fit.own ? "-fit and -fit_each" : "-fit", message);
+    const int is_loader = *job->why && (job->sources.n == 1 || strstr(message, job->why));
+    return message_status(run->messages, status, is_loader ? job->why : message, 0);
 }
 
 /* The names of a list as the library takes them, separated by blanks: it refuses one that
@@ -307,12 +356,42 @@ static int prepare(struct fit_job *job)
     if (!code) code = names_of(job, OPT_FIT_EACH, run->s->fit.own, &job->own);
     if (!code) code = read_restraints(job);
     if (!code) code = fit_sources_read(run, &job->sources);
+    if (!code) code = fit_sources_check(run, &job->sources);
     if (code) return code;
     if (job->sources.n <= KEPT_MOST) job->kept = calloc(job->sources.n, sizeof *job->kept);
     const nb_context_options options = {.threads = 1};
     if (nb_context_create(NB_API_VERSION, &options, &job->loading) != NB_OK)
         return message_failure(run->messages, "out of memory for a fit");
     return 0;
+}
+
+static const char *plural(size_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void warn_of_images(const struct fit_job *job)
+{
+    struct messages *const messages = job->run->messages;
+    char others[60] = "";
+    if (job->saturated > 0)
+        message_warning(messages,
+                        "%lld pixels of %zu image%s are saturated: they count as \"at "
+                        "least "
+                        "so many photons\"",
+                        (long long)job->saturated, job->nsaturated,
+                        plural(job->nsaturated));
+    if (job->negative > 0)
+        message_warning(messages,
+                        "%lld pixel%s of %zu image%s left out, with fewer photons than can "
+                        "be counted: check -pedestal, unless they are gaps of the detector",
+                        (long long)job->negative, job->negative == 1 ? "" : "s",
+                        job->nnegative, job->nnegative == 1 ? " is" : "s are");
+    if (job->nmismatch > 1)
+        (void)snprintf(others, sizeof others, " (and so on, for %zu images)",
+                       job->nmismatch);
+    if (job->nmismatch > 0)
+        message_warning(messages, "%s%s; check which is right", job->mismatch, others);
 }
 
 static int create(struct fit_job *job)
@@ -324,13 +403,7 @@ static int create(struct fit_job *job)
                                  ? nb_fisher(run->ctx, n, NULL, &options, &job->fit)
                                  : nb_fit_create(run->ctx, n, NULL, &options, &job->fit);
     if (status != NB_OK) return failed(job, status);
-    if (job->saturated > 0)
-        message_warning(run->messages,
-                        "%lld pixels of %zu image%s are saturated: they count as \"at "
-                        "least "
-                        "so many photons\"",
-                        (long long)job->saturated, job->nsaturated,
-                        job->nsaturated == 1 ? "" : "s");
+    warn_of_images(job);
     if (!run->s->fit.resume) return 0;
     const nb_status read = nb_fit_read(job->fit, run->s->fit.resume);
     return read == NB_OK ? 0 : failed(job, read);
@@ -373,22 +446,33 @@ static int write_images(struct fit_job *job)
 static void tell_interrupt(const struct fit_job *job)
 {
     const char *const path = job->run->s->fit.fitfile;
+    nb_fit_result result;
+    if (job->passes > 0 && nb_fit_result_get(job->fit, &result) == NB_OK)
+        fit_report_values(job, &result);
     (void)fflush(stdout);
-    (void)fprintf(stderr, "nanobrag: interrupted after %d passes", job->passes);
+    (void)fprintf(stderr, "nanobrag: interrupted after %d pass%s", job->passes,
+                  job->passes == 1 ? "" : "es");
     if (path && job->passes > 0)
         (void)fprintf(stderr, "; %s holds them, go on by -resume %s\n", path, path);
     else
-        (void)fprintf(stderr, "; nothing was written\n");
+        (void)fprintf(stderr, "; no file was written\n");
 }
 
 static int finish(struct fit_job *job)
 {
     struct run *const run = job->run;
+    struct fit_residuals residuals;
     nb_fit_result result;
-    const nb_status status = nb_fit_result_get(job->fit, &result);
+    nb_status status = nb_fit_result_get(job->fit, &result);
     if (status != NB_OK) return failed(job, status);
-    fit_report(job, &result);
-    int code = 0;
+    int code = fit_residuals_gather(job, &result, &residuals);
+    progress_line_end(&run->progress);
+    if (code) return code;
+    status = nb_fit_result_get(job->fit, &result);
+    if (status == NB_OK) fit_report(job, &result, &residuals);
+    const int verdict = status == NB_OK ? fit_verdict(job, &result, &residuals) : 0;
+    fit_residuals_free(&residuals);
+    if (status != NB_OK) return failed(job, status);
     if (run->s->fit.fitfile) {
         const nb_status written = nb_fit_write(job->fit, run->s->fit.fitfile);
         if (written != NB_OK)
@@ -398,7 +482,7 @@ static int finish(struct fit_job *job)
     run->fit = job;
     if (!code && run->s->json) code = json_write(run, run->s->json);
     run->fit = NULL;
-    return code;
+    return code ? code : verdict;
 }
 
 static int minimise(struct fit_job *job)

@@ -196,6 +196,7 @@ static const int without_effect[][2] = {
     {OPT_PNG_SCALE, OPT_PNGFILE},
     {OPT_COMPRESSION, OPT_IMAGEFILE},
     {OPT_PNG_SIZE, OPT_PNGFILE},
+    {OPT_FITIMAGE_KIND, OPT_FITIMAGE},
 };
 
 static void warn_without_effect(const struct settings *s, struct messages *messages)

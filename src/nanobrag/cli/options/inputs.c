@@ -222,10 +222,10 @@ static int set_box(const struct settings *s, struct messages *messages, size_t i
 static int ask_for_boxes(struct inputs *in, struct settings *s, struct messages *messages)
 {
     enum { MOST = 1000000, EDGE = 1000 };
+    const char *const boxes = strcmp(s->boxes, "auto") == 0 ? "auto:200:12" : s->boxes;
     int end = 0;
-    const int read =
-        sscanf(s->boxes, "auto:%7d:%4d%n", &s->boxes_most, &s->boxes_edge, &end);
-    if (read != 2 || s->boxes[end] != '\0' || s->boxes_most < 1 || s->boxes_most > MOST
+    const int read = sscanf(boxes, "auto:%7d:%4d%n", &s->boxes_most, &s->boxes_edge, &end);
+    if (read != 2 || boxes[end] != '\0' || s->boxes_most < 1 || s->boxes_most > MOST
         || s->boxes_edge < 1 || s->boxes_edge > EDGE)
         return message_usage(messages,
                              "-boxes %s: expected auto:N:EDGE, as auto:200:12 for 12 x 12 "
@@ -241,7 +241,8 @@ static int read_boxes(struct inputs *in, struct settings *s, struct messages *me
                       nb_context *ctx)
 {
     if (!s->boxes) return 0;
-    if (strncmp(s->boxes, "auto:", 5) == 0) return ask_for_boxes(in, s, messages);
+    if (strcmp(s->boxes, "auto") == 0 || strncmp(s->boxes, "auto:", 5) == 0)
+        return ask_for_boxes(in, s, messages);
     nb_table *table;
     const nb_status status = nb_table_read(ctx, s->boxes, 4, &table);
     if (status != NB_OK) return input_failed(messages, ctx, status);
@@ -274,6 +275,7 @@ int inputs_read(struct inputs *in, struct settings *s, struct messages *messages
 {
     int code = crystal_read(in, s, messages, ctx);
     if (code) return code;
+    crystal_system_set(in, s, messages);
     if (!s->matrix && !s->given[OPT_CELL] && !s->pdb && !s->mtz
         && !(s->stated & NB_FOUND_CRYSTAL))
         return no_cell(s, messages);

@@ -183,6 +183,16 @@ static int loss_named(const char *word)
                                          : NB_POISSON;
 }
 
+static int system_named(const char *word)
+{
+    static const char *const names[] = {"auto",         "triclinic",  "monoclinic",
+                                        "orthorhombic", "tetragonal", "hexagonal",
+                                        "rhombohedral", "cubic"};
+    int i = NB_CUBIC;
+    while (i > NB_SYSTEM_NONE && strcmp(word, names[i]) != 0) i--;
+    return i;
+}
+
 static int coarse_named(const char *word)
 {
     return strcmp(word, "on") == 0    ? NB_COARSE_ON

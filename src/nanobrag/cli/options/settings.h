@@ -61,6 +61,7 @@ struct fit_settings {
 
 struct settings {
     int compat;
+    int crystal_system; /* enum nb_system; NB_SYSTEM_NONE: by the space group */
     int given[OPT_COUNT]; /* how often each option was given */
     nb_scene scene;
 

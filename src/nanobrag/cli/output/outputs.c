@@ -110,8 +110,7 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* 1 when two names mean one file, directly, through its folder or through a link. */
-static int same_file(const char *a, const char *b)
+int outputs_same_file(const char *a, const char *b)
 {
     struct stat sa, sb;
     if (strcmp(a, b) == 0) return 1;
@@ -122,21 +121,29 @@ static int same_file(const char *a, const char *b)
            && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
+int outputs_keep_inputs(const struct settings *s, struct messages *messages,
+                        const char *name)
+{
+    const char *const inputs[] = {s->hkl,       s->matrix,       s->sources, s->stol,
+                                  s->boxes,     s->img,          s->mask,    s->cotangent,
+                                  s->pdb,       s->mtz,          s->expt,    s->xparm,
+                                  s->fit.shots, s->fit.data_mask};
+    for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
+        if (inputs[k] && outputs_same_file(name, inputs[k]))
+            return message_usage(messages, "%s is an input and would be overwritten", name);
+    return 0;
+}
+
 static int check_clashes(const struct settings *s, struct messages *messages,
                          const char **names, int n)
 {
-    const char *const inputs[] = {s->hkl,   s->matrix, s->sources, s->stol,
-                                  s->boxes, s->img,    s->mask,    s->cotangent,
-                                  s->pdb,   s->mtz,    s->expt,    s->xparm};
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < i; k++)
-            if (same_file(names[i], names[k]) && strncmp(names[i], "/dev/", 5) != 0)
+            if (outputs_same_file(names[i], names[k]) && strncmp(names[i], "/dev/", 5) != 0)
                 return message_usage(messages, "two outputs have the same name %s",
                                      names[i]);
-        for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
-            if (inputs[k] && same_file(names[i], inputs[k]))
-                return message_usage(messages, "%s is an input and would be overwritten",
-                                     names[i]);
+        const int code = outputs_keep_inputs(s, messages, names[i]);
+        if (code) return code;
     }
     return 0;
 }
@@ -187,7 +194,7 @@ static int check_singles(const struct settings *s, struct messages *messages)
             char *name = output_name_of(s, kind, i);
             int clash = -1;
             for (int k = 0; name && k < SINGLES; k++)
-                if (singles[k] && same_file(name, singles[k])) clash = k;
+                if (singles[k] && outputs_same_file(name, singles[k])) clash = k;
             free(name);
             if (clash >= 0)
                 return message_usage(messages,

@@ -35,14 +35,25 @@ cJSON *document_array(struct document *d, cJSON *to, const char *key)
     return put(d, to, key, cJSON_CreateArray());
 }
 
-void document_real(struct document *d, cJSON *to, const char *key, double value)
+void document_digits(struct document *d, cJSON *to, const char *key, double value,
+                     int digits)
 {
     char text[TEXT_REAL];
 
     if (!isfinite(value))
-        put(d, to, key, cJSON_CreateNull());
+        document_null(d, to, key);
     else
-        put(d, to, key, text_real(text, 17, value) ? cJSON_CreateRaw(text) : NULL);
+        put(d, to, key, text_real(text, digits, value) ? cJSON_CreateRaw(text) : NULL);
+}
+
+void document_real(struct document *d, cJSON *to, const char *key, double value)
+{
+    document_digits(d, to, key, value, 17);
+}
+
+void document_null(struct document *d, cJSON *to, const char *key)
+{
+    put(d, to, key, cJSON_CreateNull());
 }
 
 void document_flag(struct document *d, cJSON *to, const char *key, int value)

@@ -28,6 +28,11 @@ void document_real(struct document *d, cJSON *to, const char *key, double value)
 void document_reals(struct document *d, cJSON *to, const char *key, const double *values,
                     size_t n);
 
+/* The same with so many digits. */
+void document_digits(struct document *d, cJSON *to, const char *key, double value,
+                     int digits);
+
+void document_null(struct document *d, cJSON *to, const char *key);
 void document_flag(struct document *d, cJSON *to, const char *key, int value);
 
 /* Adds a string, of which bytes that are not ASCII become '?', or null. */
