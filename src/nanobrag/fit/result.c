@@ -288,7 +288,8 @@ static nb_status set_errors(nb_fit *fit, struct fit_result_memory *r, nb_fit_res
     }
     if (fit->alone) return errors_alone(fit, r);
     NB_TRY(errors_joint(fit, r, out));
-    qsort(r->correlated, r->ncorrelated, sizeof *r->correlated, by_size);
+    if (r->ncorrelated > 0)
+        qsort(r->correlated, r->ncorrelated, sizeof *r->correlated, by_size);
     out->covariance = r->covariance;
     return NB_OK;
 }
