@@ -85,6 +85,13 @@ static void factor_stills(nb_context *ctx, const struct factors *set, nb_hkl **h
     }
 }
 
+static void put_away(nb_context *ctx, nb_hkl **hkl)
+{
+    nb_hkl_free(hkl[0]);
+    nb_hkl_free(hkl[1]);
+    nb_context_free(ctx);
+}
+
 static int falls(void *user, const nb_fit_state *state)
 {
     double *losses = user; /* number of passes; the last loss; how often it rose, stayed */
@@ -137,9 +144,7 @@ static int structure_factors(void)
               "rms of their pulls %.3f", sqrt(squares / (double)good));
     tap_check(strstr(r.why, "mean of F") != NULL, "%s", r.why);
     nb_fit_free(fit);
-    nb_hkl_free(hkl[0]);
-    nb_hkl_free(hkl[1]);
-    nb_context_free(ctx);
+    put_away(ctx, hkl);
     return TAP_PASS;
 }
 
@@ -205,9 +210,7 @@ static int first_step(void)
     tap_close("step in F^2, relative", worst[1], 0, 1e-12);
     free(part);
     nb_fit_free(fit);
-    nb_hkl_free(hkl[0]);
-    nb_hkl_free(hkl[1]);
-    nb_context_free(ctx);
+    put_away(ctx, hkl);
     return TAP_PASS;
 }
 
@@ -232,6 +235,20 @@ static void keep_seen(struct factors *set, nb_context *ctx)
     nb_fit_free(fit);
 }
 
+/* Sets n stills of the reflections that one tells of, from their true F. */
+static void seen_stills(nb_context *ctx, int n, struct factors *set, nb_hkl **hkl)
+{
+    make_factors(set);
+    memcpy(set->start, set->f, sizeof set->start);
+    stills_make(&stills, ctx, 1, 0, 0);
+    factor_stills(ctx, set, hkl, 5e28);
+    keep_seen(set, ctx);
+    nb_hkl_free(hkl[0]);
+    nb_hkl_free(hkl[1]);
+    stills_make(&stills, ctx, n, 0, 0);
+    factor_stills(ctx, set, hkl, 5e28);
+}
+
 /* A scale that is off: all F move alike, and the scale takes it up, so that F is the truth
  * again after few passes. */
 static int gauge(void)
@@ -244,14 +261,7 @@ static int gauge(void)
     nb_fit_result r;
     nb_fit *fit;
 
-    make_factors(&set);
-    memcpy(set.start, set.f, sizeof set.start);
-    stills_make(&stills, ctx, 1, 0, 0);
-    factor_stills(ctx, &set, hkl, 5e28);
-    keep_seen(&set, ctx);
-    nb_hkl_free(hkl[0]);
-    nb_hkl_free(hkl[1]);
-    factor_stills(ctx, &set, hkl, 5e28);
+    seen_stills(ctx, 1, &set, hkl);
     stills.scene[0].crystal.scale *= 0.8;
     fit = stills_fit(&stills, ctx, &options);
     r = stills_run(fit, NB_OK);
@@ -265,9 +275,7 @@ static int gauge(void)
     tap_check(!r.value[set.n].is_held && r.value[set.n].error == 0,
               "the scale moves, and its error is %g", r.value[set.n].error);
     nb_fit_free(fit);
-    nb_hkl_free(hkl[0]);
-    nb_hkl_free(hkl[1]);
-    nb_context_free(ctx);
+    put_away(ctx, hkl);
     return TAP_PASS;
 }
 
@@ -287,14 +295,7 @@ static int factors_beside_dense(void)
     nb_fit *fit;
     size_t n;
 
-    make_factors(&set);
-    stills_make(&stills, ctx, 1, 0, 0);
-    factor_stills(ctx, &set, hkl, 5e28);
-    keep_seen(&set, ctx);
-    nb_hkl_free(hkl[0]);
-    nb_hkl_free(hkl[1]);
-    stills_make(&stills, ctx, 2, 0, 0);
-    factor_stills(ctx, &set, hkl, 5e28);
+    seen_stills(ctx, 2, &set, hkl);
     if (nb_fisher(ctx, 2, stills.shot, &options, &fit) != NB_OK
         || nb_fit_result_get(fit, &r) != NB_OK || r.nvalue > MOST || !r.covariance)
         abort();
@@ -329,9 +330,7 @@ static int factors_beside_dense(void)
     tap_close("matrix x covariance - 1", worst, 0, 2e-13);
     tap_close("error over root of the covariance - 1", worst_error, 0, 4e-15);
     nb_fit_free(fit);
-    nb_hkl_free(hkl[0]);
-    nb_hkl_free(hkl[1]);
-    nb_context_free(ctx);
+    put_away(ctx, hkl);
     return TAP_PASS;
 }
 
@@ -342,13 +341,7 @@ static int free_fluence(void)
     nb_context *ctx = renders_context(1);
     nb_hkl *hkl[2];
 
-    make_factors(&set);
-    stills_make(&stills, ctx, 1, 0, 0);
-    factor_stills(ctx, &set, hkl, 5e28);
-    keep_seen(&set, ctx);
-    nb_hkl_free(hkl[0]);
-    nb_hkl_free(hkl[1]);
-    factor_stills(ctx, &set, hkl, 5e28);
+    seen_stills(ctx, 1, &set, hkl);
     stills.scene[0].background.water = 0;
     stills.shot[0].target.kind = NB_GAUSSIAN;
     for (int k = 0; k < 2; k++) {
@@ -364,9 +357,7 @@ static int free_fluence(void)
         tap_check(r.value[0].error < 0.1 * set.f[0], "F +- %g", r.value[0].error);
         nb_fit_free(fit);
     }
-    nb_hkl_free(hkl[0]);
-    nb_hkl_free(hkl[1]);
-    nb_context_free(ctx);
+    put_away(ctx, hkl);
     return TAP_PASS;
 }
 
@@ -379,6 +370,24 @@ static void one_still(nb_context *ctx, struct factors *set, nb_hkl **hkl)
     stills_make(&stills, ctx, 1, 0, 0);
     factor_stills(ctx, set, hkl, 5e28);
     stills.scene[0].crystal.scale = 0.8;
+}
+
+/* What is held has its start; with the mean of F, but for a factor of all. */
+static void check_held(const nb_fit_result *r, size_t nf, int has_factor)
+{
+    double factor = 1, worst = 0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < nf; i++) {
+        const nb_fit_value *v = r->value + i;
+
+        if (!v->is_held) continue;
+        if (n++ == 0 && has_factor) factor = v->value / v->param.value;
+        worst = fmax(worst, fabs(v->value / v->param.value / factor - 1));
+    }
+    tap_check(n > 100 && (factor == 1) == !has_factor, "%zu are held, with a factor of %g",
+              n, factor);
+    tap_close("of the others, relative", worst, 0, has_factor ? 2e-15 : 0);
 }
 
 /* A scale that is restrained, or has bounds, with all F: the F take up what it may not, so
@@ -412,11 +421,10 @@ static int restrained_scale(void)
             tap_check(scale->value >= 0.79 && scale->value <= 0.81, "scale %.6f",
                       scale->value);
         tap_check((strstr(r.why, "mean of F") != NULL) == (k == 0), "%s", r.why);
+        check_held(&r, set.n, k == 0);
         nb_fit_free(fit);
     }
-    nb_hkl_free(hkl[0]);
-    nb_hkl_free(hkl[1]);
-    nb_context_free(ctx);
+    put_away(ctx, hkl);
     return TAP_PASS;
 }
 
@@ -459,9 +467,7 @@ static int by_lbfgs(void)
                       "%zu are held, %zu of them have moved: %s", held, moved, r.why);
         nb_fit_free(fit);
     }
-    nb_hkl_free(hkl[0]);
-    nb_hkl_free(hkl[1]);
-    nb_context_free(ctx);
+    put_away(ctx, hkl);
     return TAP_PASS;
 }
 

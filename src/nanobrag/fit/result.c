@@ -554,7 +554,8 @@ static nb_status write_result(nb_fit *fit, nb_fit_result *out)
     explain(fit, r->why, sizeof r->why);
     NB_TRY(set_errors(fit, r, out));
     if (fit->needs_variance) NB_TRY(set_sandwich(fit, r, out));
-    qsort(r->correlated, r->ncorrelated, sizeof *r->correlated, by_size);
+    if (r->ncorrelated > 0)
+        qsort(r->correlated, r->ncorrelated, sizeof *r->correlated, by_size);
     set_values(fit, r);
     set_shots(fit, r);
     out->freedom = freedom_of(fit);
