@@ -44,8 +44,7 @@ static nb_status check_finite(nb_context *ctx, const char *what, size_t n, const
         if (!isfinite(at[i]))
             return fail(ctx, NB_ERR_ARGUMENT,
                         "derivatives of structure factors: %s[%zu] is %g, expected a "
-                        "finite "
-                        "number",
+                        "finite number",
                         what, i, at[i]);
     return NB_OK;
 }
