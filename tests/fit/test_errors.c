@@ -160,6 +160,38 @@ static int counted_z(void)
     return TAP_PASS;
 }
 
+/* Of a still by counts and one by squares with their variances, by way of Huber: the errors
+ * are those of both by counts. */
+static int mixed(void)
+{
+    static float weight[STILLS_PIXELS];
+    nb_context *ctx = renders_context(1);
+    const nb_array w = nb_array_f32(weight, STILLS_SIDE, STILLS_SIDE);
+    double error[2][STILLS_SHARED + 2 * STILLS_OWN];
+
+    for (int k = 0; k < 2; k++) {
+        nb_fit_result r;
+        nb_fit *fit;
+
+        stills_make(&stills, ctx, 2, 0, 0);
+        for (int p = 0; p < STILLS_PIXELS; p++)
+            weight[p] = (float)(1 / stills.photons[1][p]);
+        if (k == 1)
+            stills.shot[1].target = (nb_target){.kind = NB_HUBER,
+                                                .delta = 1e9,
+                                                .observed = stills.observed + 1,
+                                                .weight = &w};
+        fit = stills_fit(&stills, ctx, &stills_options);
+        r = stills_run(fit, NB_OK);
+        for (size_t i = 0; i < r.nvalue; i++) error[k][i] = r.value[i].error;
+        nb_fit_free(fit);
+    }
+    for (size_t i = 0; i < STILLS_SHARED + 2 * STILLS_OWN; i++)
+        tap_close("error over that by counts", error[1][i] / error[0][i], 1, 1e-4);
+    nb_context_free(ctx);
+    return TAP_PASS;
+}
+
 /* Where they cannot be had, errors are NAN, and the result says why. */
 static int none(void)
 {
@@ -210,10 +242,8 @@ static int none(void)
 int main(int argc, char **argv)
 {
     static const struct tap_case cases[] = {
-        {"pulls", pulls},
-        {"weighted", weighted},
-        {"counted_z", counted_z},
-        {"none", none},
+        {"pulls", pulls}, {"weighted", weighted}, {"counted_z", counted_z},
+        {"mixed", mixed}, {"none", none},
     };
 
     return tap_main(argc, argv, cases, sizeof cases / sizeof *cases);

@@ -161,7 +161,7 @@ MUTANTS = [
     ("errors of squares of one photon", "errors.c",
      "return photons + target->sigma_readout", "return 1 + 0 * photons + target->sigma_readout"),
     ("errors with a wrong B", "errors.c",
-     "sum.second += density * l * off / variance;", "sum.second += density * l * off / variance * 1.3;"),
+     "sum.second += density[i] * l * off / variance;", "sum.second += density[i] * l * off / variance * 1.3;"),
     ("errors with M on one side alone", "result.c",
      "const double *a = side ? meat : inverse, *b = side ? inverse : meat;",
      "const double *a = side ? meat : inverse, *b = meat;"),

@@ -89,33 +89,50 @@ struct derivatives {
     double square, second;
 };
 
-/* L' for weight 1. */
+/* L' of NB_HUBER or NB_CAUCHY for weight 1. */
 static double slope(const struct phys_loss_model *model, double off)
 {
     const double delta = model->delta;
 
     if (model->kind == PHYS_LOSS_HUBER) return fmin(fmax(off, -delta), delta);
-    if (model->kind == PHYS_LOSS_CAUCHY) return off / (1 + off / delta * (off / delta));
-    return off;
+    return off / (1 + off / delta * (off / delta));
 }
 
-/* By the trapezoidal rule. <L''> is <L' (I - y)>/variance (Stein, Ann. Statist. 9, 1981,
- * 1135). */
-static struct derivatives expected(const struct phys_loss_model *model, double variance,
-                                   double weight)
+/* Points of the trapezoidal rule, of which each stands for t and -t, and their weights for
+ * a normal distribution of t. */
+enum { POINTS = 60 };
+static const double step = 0.1;
+
+static void make_density(double density[POINTS])
 {
-    static const double step = 0.1, last = 6, per_root = 0.39894228040143267794;
+    static const double per_root = 0.39894228040143267794; /* 1/sqrt(2 pi) */
+
+    for (int i = 0; i < POINTS; i++)
+        density[i] = 2 * step * per_root * exp(-pow((i + 1) * step, 2) / 2);
+}
+
+/* Of a pixel of weight 1. <L''> is <L' (I - y)>/variance (Stein, Ann. Statist. 9, 1981,
+ * 1135). */
+static struct derivatives expected(const struct phys_loss_model *model, double photons,
+                                   double variance, const double density[POINTS])
+{
+    const double sigma = sqrt(variance);
     struct derivatives sum = {0, 0};
 
     if (!(variance > 0)) return sum;
-    for (int i = 1; i * step <= last; i++) {
-        const double t = i * step, off = t * sqrt(variance), l = slope(model, off);
-        const double density = 2 * step * per_root * exp(-t * t / 2); /* of t and -t */
-
-        sum.square += density * l * l;
-        sum.second += density * l * off / variance;
+    if (model->kind == PHYS_LOSS_GAUSSIAN) return (struct derivatives){variance, 1};
+    if (model->kind == PHYS_LOSS_POISSON || model->kind == PHYS_LOSS_POISSON_READOUT) {
+        sum.second = phys_loss(*model, photons, photons, 1).curvature;
+        sum.square = sum.second;
+        return sum;
     }
-    return (struct derivatives){weight * weight * sum.square, weight * sum.second};
+    for (int i = 0; i < POINTS; i++) {
+        const double off = (i + 1) * step * sigma, l = slope(model, off);
+
+        sum.square += density[i] * l * l;
+        sum.second += density[i] * l * off / variance;
+    }
+    return sum;
 }
 
 /* ---- an image ---- */
@@ -125,7 +142,9 @@ static void weigh(const nb_target *t, int wants, const nb_array *image)
 {
     const struct phys_loss_model model = target_model(t);
     const int has_variances = errors_has_variances(t);
+    double density[POINTS];
 
+    make_density(density);
     for (int64_t s = 0; s < image->shape[0]; s++)
         for (int64_t f = 0; f < image->shape[1]; f++) {
             const double photons = array_get(image, s, f);
@@ -134,9 +153,10 @@ static void weigh(const nb_target *t, int wants, const nb_array *image)
 
             /* a pixel that is full tells nothing of more photons */
             if (weight > 0 && photons < model.saturation)
-                d = expected(&model, errors_variance(t, has_variances, photons, weight),
-                             weight);
-            array_set(image, s, f, wants == FIT_MEAT ? d.square : d.second);
+                d = expected(&model, photons,
+                             errors_variance(t, has_variances, photons, weight), density);
+            array_set(image, s, f,
+                      wants == FIT_MEAT ? weight * weight * d.square : weight * d.second);
         }
 }
 
