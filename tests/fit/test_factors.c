@@ -338,12 +338,16 @@ static int factors_beside_dense(void)
 static int free_fluence(void)
 {
     static struct factors set;
+    static double weights[STILLS_PIXELS];
+    nb_array weight = nb_array_f64(weights, STILLS_SIDE, STILLS_SIDE);
     nb_context *ctx = renders_context(1);
     nb_hkl *hkl[2];
 
     seen_stills(ctx, 1, &set, hkl);
     stills.scene[0].background.water = 0;
     stills.shot[0].target.kind = NB_GAUSSIAN;
+    for (int p = 0; p < STILLS_PIXELS; p++) weights[p] = 0.5; /* variances of 2 */
+    stills.shot[0].target.weight = &weight;
     for (int k = 0; k < 2; k++) {
         const nb_fit_options options = {.shared = k ? "F fluence cell_a" : "F fluence"};
         nb_fit *fit = stills_fit(&stills, ctx, &options);
