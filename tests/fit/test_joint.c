@@ -72,7 +72,7 @@ static nb_status answer(nb_fit *fit, const nb_fit_request *request, unsigned cut
 static int parts_same_bits(void)
 {
     nb_context *ctx = renders_context(1);
-    double truth[STILLS_VALUES];
+    double truth[STILLS_VALUES] = {0};
     nb_fit_result r;
     nb_fit *fit;
     int wrong = 0, passes = 0;

@@ -138,7 +138,7 @@ int fit_check(const struct settings *s, struct messages *messages)
 
 /* ---- restraints ---- */
 
-/* Reads NAME=CENTRE:SIGMA or NAME=LOWER..UPPER; the name is cut out of `text`. */
+/* Reads NAME=CENTRE:SIGMA or NAME=LOWER..UPPER; `name` has room for the first. */
 static int read_restraint(struct messages *messages, const char *text, char *name,
                           nb_restraint *out)
 {
@@ -165,7 +165,6 @@ static int read_restraint(struct messages *messages, const char *text, char *nam
                              text);
     memcpy(name, text, (size_t)(equals - text));
     name[equals - text] = 0;
-    out->name = name;
     if (range)
         out->lower = a, out->upper = b;
     else
@@ -184,12 +183,10 @@ static int read_restraints(struct fit_job *job)
         char *const name = malloc(strlen(text) + 1);
         if (!name) return message_failure(job->run->messages, "out of memory");
         nb_restraint *const r = &job->restraint[job->nrestraint];
-        const int code = read_restraint(job->run->messages, text, name, r);
-        if (code) {
-            free(name);
-            return code;
-        }
+        r->name = name;
         job->nrestraint++;
+        const int code = read_restraint(job->run->messages, text, name, r);
+        if (code) return code;
     }
     return 0;
 }
