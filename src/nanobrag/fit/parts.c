@@ -155,7 +155,7 @@ static int is_part(const nb_fit *fit, const double *part, size_t size)
     return part && size >= HEAD && part[REQUEST] == fit->request && part[SECONDS] >= 0
            && is_count(part[FIRST], (double)all)
            && is_count(part[NSHOT], (double)all - part[FIRST])
-           && is_count(part[NNODE], (double)((size - HEAD) / node))
+           && is_count(part[NNODE], floor((double)(size - HEAD) / (double)node))
            && has_shots(fit, part + HEAD + (size_t)part[NNODE] * node, part + size,
                         (size_t)part[NSHOT]);
 }
