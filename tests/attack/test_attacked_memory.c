@@ -331,7 +331,7 @@ static nb_status model_jvp(nb_structure *structure, nb_hkl *made)
 }
 static nb_status read_model(void)
 {
-    nb_structure *structure;
+    nb_structure *structure = NULL;
     const nb_status status =
         reads_models() ? nb_structure_read(own, in_folder("a.pdb"), &structure) : NB_OK;
 
