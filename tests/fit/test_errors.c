@@ -65,10 +65,11 @@ static void repeat(nb_context *ctx, nb_target target, const char *name)
             ratio[i] += r.value[i].error / DRAWS;
             all += pull * pull / DRAWS / VALUES;
         }
-        nb_fit_free(fit);
+        if (k + 1 < DRAWS) nb_fit_free(fit);
     }
     for (size_t i = 0; i < VALUES; i++)
         tap_note("%s, %s: pulls of %.2f rms", name, r.value[i].param.name, sqrt(square[i]));
+    nb_fit_free(fit);
     tap_check(sqrt(all) > 0.8 && sqrt(all) < 1.25,
               "%s: pulls of %.3f rms, 0.8 to 1.25 allowed", name, sqrt(all));
     if (nb_fisher(ctx, 1, stills.shot, &options, &fit) != NB_OK

@@ -49,7 +49,7 @@ static void fill_table(double x, int max, complex_pair *middle)
 
 static size_t table_size(const struct sphere *sphere)
 {
-    return (size_t)(2 * (sphere->max[0] + sphere->max[1] + sphere->max[2]) + 3);
+    return 2 * (size_t)(sphere->max[0] + sphere->max[1] + sphere->max[2]) + 3;
 }
 
 static void set_atom(const struct request *request, size_t i, const double *dot,
