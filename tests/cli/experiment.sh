@@ -61,8 +61,8 @@ alike "-Xbeam places its detector" "-xparm ../XPARM.XDS -Xbeam 20 -Ybeam 19 $ren
     -close_distance 70 -Xbeam 20 -Ybeam 19 -phi 12.5 -osc 0.25 $render"
 refuses 2 'No such file' -xparm missing $render -floatfile f
 refuses 2 'not an XPARM.XDS' -xparm ../xds.mat $render -floatfile f
-sed 8q XPARM.XDS > cut
-refuses 2 'cut, line 8: the file ends here, expected ORGX' -xparm ../cut $render -floatfile f
+sed 8q XPARM.XDS > cut.XDS
+refuses 2 'cut.XDS, line 8: the file ends here, expected ORGX' -xparm ../cut.XDS $render -floatfile f
 sed '9s/70.000000/seventy/' XPARM.XDS > word
 refuses 2 "word, line 9: 'seventy' is no finite number" -xparm ../word $render -floatfile f
 refuses 2 'is an input' -xparm ../XPARM.XDS $render -floatfile ../XPARM.XDS

@@ -19,7 +19,7 @@ static int lbfgs(void)
 {
     nb_context *ctx = renders_context(2);
     nb_fit_options options = {.shared = "cell_a mosaic", .own = "misset fluence"};
-    double value[STILLS_VALUES], error[STILLS_VALUES], worst = 0, loss = 0;
+    double value[STILLS_VALUES] = {0}, error[STILLS_VALUES] = {0}, worst = 0, loss = 0;
     nb_fit_request request;
     nb_fit_result r;
     nb_fit *fit;

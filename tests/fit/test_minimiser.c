@@ -457,7 +457,7 @@ static int bad_images(void)
 static int expected_errors(void)
 {
     nb_context *ctx = renders_context(1);
-    double error[STILLS_VALUES], worst = 0;
+    double error[STILLS_VALUES] = {0}, worst = 0;
     nb_shot blind[2];
     nb_fit_result r;
     nb_fit *fit;

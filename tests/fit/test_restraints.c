@@ -78,7 +78,7 @@ static int restrained(void)
     nb_context *ctx = renders_context(1);
     nb_fit_options options = stills_options;
     nb_fit_result r;
-    double error[STILLS_VALUES], value[STILLS_VALUES], loss;
+    double error[STILLS_VALUES] = {0}, value[STILLS_VALUES] = {0}, loss;
     nb_fit *fit;
 
     for (int k = 0; k < 2; k++) {

@@ -329,17 +329,53 @@ static int is_reported(const struct problem *p, size_t i, size_t j)
     return i < ns || (i - ns) / no == (j - ns) / no;
 }
 
+struct tally {
+    double error, covariance; /* the largest relative differences */
+    size_t strong, found, wrong; /* pairs, and what is wrong */
+};
+
+/* Compares errors, covariances and correlated pairs with the inverse of the matrix. */
+static void compare_errors(const struct problem *p, const struct fit_errors *out,
+                           const struct pairs *pairs, struct tally *tally)
+{
+    long double inverse[MOST][MOST] = {{0}};
+
+    invert(p, inverse);
+    for (size_t i = 0; i < p->n; i++) {
+        const double truth = sqrt((double)inverse[i][i]);
+
+        if (truth > 0)
+            tally->error = fmax(tally->error, fabs(out->error[i] / truth - 1));
+        else
+            tally->wrong += out->error[i] != 0;
+        for (size_t j = 0; j < p->n; j++) {
+            const double size = sqrt((double)(inverse[i][i] * inverse[j][j])) + 1e-300;
+            const double off = fabs(out->covariance[i * p->n + j] - (double)inverse[i][j]);
+
+            tally->covariance = fmax(tally->covariance, off / (size > 1e-300 ? size : 1));
+            tally->strong +=
+                j > i && fabs((double)inverse[i][j] / size) > 0.95 && is_reported(p, i, j);
+        }
+    }
+    for (size_t i = 0; i < pairs->n; i++) {
+        const struct pair *q = pairs->pair + i;
+        const double size = sqrt((double)(inverse[q->i][q->i] * inverse[q->j][q->j]));
+
+        tally->found++;
+        tally->wrong +=
+            q->i >= q->j || fabs(q->value - (double)inverse[q->i][q->j] / size) > 1e-6;
+    }
+}
+
 static int errors(void)
 {
     for (int k = 0; k < SHAPES; k++) {
         const size_t ns = shapes[k].ns, no = shapes[k].no, nb = shapes[k].nblock;
         struct fit_solver *solver = solver_make(ns, no, nb);
-        double worst = 0, worst_error = 0;
-        size_t strong = 0, found = 0, wrong = 0;
+        struct tally tally = {0};
 
         for (int trial = 0; solver && trial < 40; trial++) {
             double error[MOST], covariance[MOST * MOST], directions[MOST];
-            long double inverse[MOST][MOST];
             struct pairs pairs = {.n = 0};
             struct problem p;
             struct fit_errors out = {.error = error,
@@ -352,45 +388,18 @@ static int errors(void)
             make(&p, ns, no, nb, (int)(ns + no) + 1);
             if (trial % 3 == 1) p.is_fixed[trial % p.n] = 1;
             sort(&p);
-            invert(&p, inverse);
             if (!solver_errors(solver, &p.system, p.is_fixed, &out)) abort();
             tap_check(out.nfree == 0 && out.condition >= 1, "%zu free, condition %g",
                       out.nfree, out.condition);
-            for (size_t i = 0; i < p.n; i++) {
-                const double truth = sqrt((double)inverse[i][i]);
-
-                if (truth > 0)
-                    worst_error = fmax(worst_error, fabs(error[i] / truth - 1));
-                else
-                    wrong += error[i] != 0;
-                for (size_t j = 0; j < p.n; j++) {
-                    const double size =
-                        sqrt((double)(inverse[i][i] * inverse[j][j])) + 1e-300;
-                    const double r = (double)inverse[i][j] / size;
-
-                    worst =
-                        fmax(worst, fabs(covariance[i * p.n + j] - (double)inverse[i][j])
-                                        / (size > 1e-300 ? size : 1));
-                    if (j > i && fabs(r) > 0.95 && is_reported(&p, i, j)) strong++;
-                }
-            }
-            for (size_t i = 0; i < pairs.n; i++) {
-                const struct pair *q = pairs.pair + i;
-                const double size =
-                    sqrt((double)(inverse[q->i][q->i] * inverse[q->j][q->j]));
-
-                found++;
-                wrong += q->i >= q->j
-                         || fabs(q->value - (double)inverse[q->i][q->j] / size) > 1e-6;
-            }
+            compare_errors(&p, &out, &pairs, &tally);
         }
         tap_note("%zu shared, %zu x %zu own", ns, nb, no);
         /* eps times the condition of these matrices, of hardly more rows than columns */
-        tap_close("error, relative", worst_error, 0, 1.5e-12);
-        tap_close("covariance, relative", worst, 0, 3e-12);
-        tap_check(found == strong && wrong == 0,
-                  "%zu pairs reported, %zu strongly correlated, %zu wrong", found, strong,
-                  wrong);
+        tap_close("error, relative", tally.error, 0, 1.5e-12);
+        tap_close("covariance, relative", tally.covariance, 0, 3e-12);
+        tap_check(tally.found == tally.strong && tally.wrong == 0,
+                  "%zu pairs reported, %zu strongly correlated, %zu wrong", tally.found,
+                  tally.strong, tally.wrong);
         solver_free(solver);
     }
     return TAP_PASS;
