@@ -119,22 +119,26 @@ static const char *name_of(const nb_fit *fit, size_t i)
     return fit->value[i].param.name;
 }
 
-/* Writes a direction as a sum of parameters, the largest first. */
+/* Writes a direction as a sum of parameters, the largest first and positive. Those of one
+ * size but for rounding keep their order, so that the text is the same on every machine. */
 static void write_direction(const nb_fit *fit, double *v, char *text)
 {
     const size_t n = fit->layout.n;
     size_t used = 0;
+    double sign = 1;
 
     for (int term = 0; term < 8; term++) {
         size_t largest = 0;
         const int is_own = fit->layout.nshot > 1;
 
         for (size_t i = 1; i < n; i++)
-            if (fabs(v[i]) > fabs(v[largest])) largest = i;
+            if (fabs(v[i]) > (1 + 1e-6) * fabs(v[largest])) largest = i;
         if (!(fabs(v[largest]) > 0.05)) return;
+        if (term == 0) sign = copysign(1, v[largest]);
         used += (size_t)snprintf(text + used, DIRECTION_TEXT - used, "%s%.2f %s",
-                                 term == 0 ? (v[largest] < 0 ? "-" : "")
-                                           : (v[largest] < 0 ? " - " : " + "),
+                                 term == 0               ? ""
+                                 : sign * v[largest] < 0 ? " - "
+                                                         : " + ",
                                  fabs(v[largest]), name_of(fit, largest));
         if (is_own && fit->value[largest].shot >= 0 && used < DIRECTION_TEXT)
             used += (size_t)snprintf(text + used, DIRECTION_TEXT - used, " of %.24s",
