@@ -90,7 +90,8 @@ static int scenes_in_float(void)
         compared_in_float(named.name, c);
         gpu_case_close(c);
     }
-    compared_float_count(4);
+    /* top hats, the quirk of a curved detector, and the poles of a broken count of cells */
+    compared_float_count(5);
     return TAP_PASS;
 }
 
