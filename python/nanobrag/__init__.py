@@ -31,6 +31,7 @@ from ._errors import (
     UnsupportedError,
 )
 from ._files import Hkl, SmvHeader, read_matrix, read_smv, write_smv
+from ._fit import Fit, FitResult, Shot, fisher
 from ._gradcheck import Gradcheck
 from ._least_squares import LeastSquares
 from ._lib import ffi as _ffi
@@ -38,6 +39,7 @@ from ._lib import lib as _lib
 from ._parameters import Parameters, registry
 from ._scene import Scene
 from ._simulator import Counts, Loss, Simulator
+from ._structure import Structure
 from ._structs import *  # noqa: F403
 from ._structs import __all__ as _structs_all
 
@@ -51,8 +53,8 @@ def features() -> str:
 
 __all__ = [  # noqa: PLE0604
     "ArgumentError", "CancelledError", "CommandError", "Counts", "DeviceError", "DomainError",
-    "DonatedError", "FileError", "FormatError", "Gradcheck", "Hkl", "LeastSquares", "Loss",
+    "DonatedError", "FileError", "Fit", "FitResult", "FormatError", "Gradcheck", "Hkl", "LeastSquares", "Loss",
     "NanobragError", "NanobragWarning", "OutOfMemoryError", "Parameters", "Scene", "SceneError",
-    "ShapeError", "Simulator", "SmvHeader", "UnitCellError", "UnsupportedError", "__version__",
-    "features", "read_matrix", "read_smv", "registry", "write_smv", *_structs_all,
+    "ShapeError", "Shot", "Simulator", "SmvHeader", "Structure", "UnitCellError", "UnsupportedError", "__version__",
+    "features", "fisher", "read_matrix", "read_smv", "registry", "write_smv", *_structs_all,
 ]  # fmt: skip

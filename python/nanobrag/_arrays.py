@@ -100,6 +100,14 @@ def _from_dlpack(obj: Any, c: Any, name: str, kind: str, write: bool) -> Any:
     return capsule
 
 
+def is_dense(image: Any, shape: tuple[int, int]) -> bool:
+    """Whether an image is a dense, writeable array of numpy in double."""
+    if type(image) is not np.ndarray or image.dtype is not _F64 or image.shape != shape:
+        return False
+    flags = image.flags
+    return flags.c_contiguous and flags.writeable
+
+
 def describe(obj: Any, c: Any, name: str, *, write: bool, kind: str = "f") -> Any:
     """Set an nb_array to the memory of `obj`; returns what keeps that memory alive."""
     if type(obj) is np.ndarray and obj.dtype is _F64 and kind == "f" and obj.ndim == 2:
@@ -132,6 +140,8 @@ def describe(obj: Any, c: Any, name: str, *, write: bool, kind: str = "f") -> An
 
 def vector(x: Any, n: int, name: str) -> NDArray[np.float64]:
     """One row of n numbers in double, or several, on the host and dense."""
+    if type(x) is np.ndarray and x.dtype is _F64 and x.shape == (n,) and x.flags.c_contiguous:
+        return x
     if type(x) is not np.ndarray:
         device = getattr(x, "__dlpack_device__", None)
         if device is not None and device()[0] == _DL_CUDA:

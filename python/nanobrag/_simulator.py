@@ -176,6 +176,10 @@ class Simulator:
         self.ndense = int(lib.nb_ndense(self._c))
         description = self.describe()
         self.shape = (description.nslow, description.nfast)
+        # what most calls pass, in which only the address changes
+        self._dense = ffi.new("nb_array *")
+        self._dense[0] = lib.nb_array_f64(ffi.NULL, *self.shape)
+        self._dense.name = self._image_name = ffi.new("char[]", b"image")
 
     @classmethod
     def from_cli(cls, command: str | Sequence[str], free: str | Sequence[str] = "", **more: Any) -> Simulator:
@@ -289,14 +293,19 @@ class Simulator:
             SceneError: x gives an impossible geometry or (UnitCellError) a flat cell.
             ShapeError, TypeError, ValueError: `out` cannot be used.
         """
-        if x is not None and np.ndim(x) == 2:
+        if x is not None and (x.ndim if type(x) is np.ndarray else np.ndim(x)) == 2:
             return self._batch(x, out, dtype)
         image = np.empty(self.shape, dtype) if out is None else out
         with self._context:
             pointer = self._pointer()
             at, keep = self._at(x)
-            held = _arrays.describe(image, self._image, "image", write=True)
-            self._run(lib.nb_forward, pointer, at, self._image)
+            if _arrays.is_dense(image, self.shape):
+                c = self._dense
+                held = c.data = ffi.from_buffer(image)
+            else:
+                c = self._image
+                held = _arrays.describe(image, c, "image", write=True)
+            self._run(lib.nb_forward, pointer, at, c)
             del keep, held
         return image
 

@@ -1656,7 +1656,7 @@ class FitShot(Record):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FitResult(Record):
+class FitResultMembers(Record):
     """The fit owns the arrays; they are valid until the next call with it.
 
     Attributes:
@@ -1764,10 +1764,10 @@ class FitMisfit(Record):
 __all__ = [
     "Anomalous", "Atom", "Background", "BackgroundKind", "Beam", "Coarse", "Compile",
     "CompileStats", "Convention", "Crystal", "CrystalInfo", "Description", "Detector", "Fcalc",
-    "FcalcMethod", "FitCorrelation", "FitEnd", "FitImage", "FitMethod", "FitMisfit",
-    "FitResult", "FitShot", "FitStage", "FitState", "FitValue", "Given", "GradcheckLoss",
-    "GradcheckRow", "GradcheckSummary", "HklInfo", "Interpolation", "LogLevel", "LossKind",
-    "Misfit", "Mtz", "Options", "Origin", "Parameter", "Pivot", "PixelTrace", "PointSpread",
-    "PointSpreadKind", "Precision", "Profile", "Quirk", "Restraint", "Scan", "Shape", "Smooth",
-    "Source", "Statistics", "Status", "Strategy", "System", "Target", "Verdict"
+    "FcalcMethod", "FitCorrelation", "FitEnd", "FitImage", "FitMethod", "FitMisfit", "FitShot",
+    "FitStage", "FitState", "FitValue", "Given", "GradcheckLoss", "GradcheckRow",
+    "GradcheckSummary", "HklInfo", "Interpolation", "LogLevel", "LossKind", "Misfit", "Mtz",
+    "Options", "Origin", "Parameter", "Pivot", "PixelTrace", "PointSpread", "PointSpreadKind",
+    "Precision", "Profile", "Quirk", "Restraint", "Scan", "Shape", "Smooth", "Source",
+    "Statistics", "Status", "Strategy", "System", "Target", "Verdict"
 ]

@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 import headers  # noqa: E402
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "python" / "nanobrag" / "_structs.py"
 
 # what a user makes: C name -> Python name
@@ -31,7 +31,7 @@ OUTPUT = {
     "nb_gradcheck_row": "GradcheckRow", "nb_gradcheck_summary": "GradcheckSummary",
     "nb_hkl_info": "HklInfo", "nb_crystal_info": "CrystalInfo", "nb_atom": "Atom",
     "nb_fit_state": "FitState", "nb_fit_value": "FitValue", "nb_fit_correlation": "FitCorrelation",
-    "nb_fit_shot": "FitShot", "nb_fit_result": "FitResult", "nb_misfit": "Misfit",
+    "nb_fit_shot": "FitShot", "nb_fit_result": "FitResultMembers", "nb_misfit": "Misfit",
     "nb_fit_misfit": "FitMisfit",
 }  # fmt: skip
 # what stands in the signature of a function of the package, and where (tests/test_headers.py)
@@ -239,7 +239,7 @@ def generate() -> str:
         known = block.kind == "enum" or block.tag in INPUT or block.tag in OUTPUT or block.tag in ARGUMENTS
         assert known, f"struct {block.tag} is in no table of generate.py"
     names = {n for n, _ in ENUMS.values()} | set(INPUT.values()) | set(OUTPUT.values())
-    listed = textwrap.fill(", ".join(f'"{n}"' for n in sorted(names - {"SceneMembers"})), 96,
+    listed = textwrap.fill(", ".join(f'"{n}"' for n in sorted(names - {"SceneMembers", "FitResultMembers"})), 96,
                            initial_indent="    ", subsequent_indent="    ")
     return out + f"\n\n__all__ = [\n{listed}\n]\n"
 
