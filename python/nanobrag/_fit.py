@@ -210,16 +210,18 @@ class Fit:
     ) -> None:
         self.shots: Sequence[Shot] = [shots] if isinstance(shots, Shot) else shots
         self.progress = progress
+        self._names = free_names(shared), free_names(own)
+        self._nvalue: int | None = None
         self._context = Context(threads=threads)
         self._ask = _Ask(self._context, self.shots)
         self._handle = ffi.new_handle(self._ask)
         keep: list[Any] = []
         c = ffi.new("nb_shot[]", max(len(self.shots), 1))
         options = ffi.new("nb_fit_options *")
-        for name, names in (("shared", shared), ("own", own)):
-            words = ffi.new("char[]", free_names(names).encode())
+        for name, names in zip(("shared", "own"), self._names, strict=True):
+            words = ffi.new("char[]", names.encode())
             keep.append(words)
-            setattr(options, name, words if free_names(names).strip() else ffi.NULL)
+            setattr(options, name, words if names.strip() else ffi.NULL)
         options.method = choice(FitMethod, method, "method")
         options.coarse = choice(Coarse, coarse, "coarse")
         options.passes, options.seconds, options.enough = passes, seconds, enough
@@ -343,10 +345,11 @@ class Fit:
     @property
     def nvalue(self) -> int:
         """The number of parameters of the fit."""
-        request = ffi.new("nb_fit_request *")
-        with self._context:
-            self._call(lib.nb_fit_ask, self._pointer(), request)
-        return int(request.nvalue)
+        if self._nvalue is None:
+            scene, nshot = self.shots[0].scene, len(self.shots)
+            counts = [Simulator(scene, names, threads=1).nparam for names in self._names]
+            self._nvalue = counts[0] + nshot * counts[1]
+        return self._nvalue
 
     def ask(self) -> tuple[bool, Floats, int]:
         """For a caller that shares out the shots: whether the run has ended, where the loss is

@@ -45,7 +45,7 @@ CASES = {
     "x_nan": (lambda s: s([np.nan, 0, 0, 50, 100]), ValueError, "misset_x"),
     "x_infinite": (lambda s: s([0, 0, 0, np.inf, 100]), ValueError, "cell_a"),
     "x_bounds": (lambda s: s([0, 0, 0, 50, -1.0]), ValueError, "distance"),
-    "dx_nan": (lambda s: s.jvp(None, [np.nan] * 5), ValueError, "finite"),
+    "dx_nan": (lambda s: s.jvp(None, [np.nan] * 5), ValueError, "not a number"),
     "dx_short": (lambda s: s.jvp(None, [1.0]), ValueError, r"\(5,\)"),
     "jvp_out": (lambda s: s.jvp(None, np.ones(5), out=np.zeros((2, 2))), ValueError, "2 x 2"),
     "jvp_count": (lambda s: s.jvp(None, np.ones((2, 5)), out=np.zeros((3, 64, 64))), ValueError, "expected 2"),
@@ -67,7 +67,7 @@ CASES = {
     "boxes": (lambda s: s.boxes(0, 3), ValueError, "edge"),
     "source": (lambda s: s.source(7), ValueError, "source"),
     "pixel": (lambda s: s.trace(100, 0), ValueError, "pixel"),
-    "coverage": (lambda s: s.gradcheck(coverage=-1), ValueError, "coverage"),
+    "coverage": (lambda s: s.gradcheck(coverage=-1), ValueError, "error bars"),
     "x_setter": (lambda s: setattr(s, "x", np.zeros((2, 5))), ValueError, r"\(5,\)"),
 }  # fmt: skip
 

@@ -77,6 +77,7 @@ class Lazy:
         return shot(TRUTH, (10.03, 20, 30), scale=1 + 0.2 * i, seed=i + 1)
 
 
+@pytest.mark.filterwarnings("ignore:shot 2 is left out")
 def test_several_shots_lazily_and_by_parts():
     lazy = Lazy()
     fit = Fit(lazy, "cell_a", "misset scale")
