@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -76,6 +77,19 @@ def free_names(free: str | Sequence[str]) -> str:
 def as_target(target: Any) -> Target:
     """A target, or an observed image with a Gaussian loss."""
     return target if isinstance(target, Target) else Target(kind=LossKind.GAUSSIAN, observed=target)
+
+
+# simulators by number, for operators that take no objects
+_simulators: weakref.WeakValueDictionary[str, Simulator] = weakref.WeakValueDictionary()
+_numbers = itertools.count(1)
+
+
+def simulator_of(key: str) -> Simulator:
+    """The simulator of a number."""
+    found = _simulators.get(key)
+    if found is None:
+        raise ValueError("the simulator of this operator was freed; keep a reference to it")
+    return found
 
 
 class TargetOfC:
@@ -174,6 +188,9 @@ class Simulator:
         self._x: Floats | None = None
         self.nparam = int(lib.nb_nparam(self._c))
         self.ndense = int(lib.nb_ndense(self._c))
+        # what an operator of torch or jax knows it by
+        self.key = str(next(_numbers))
+        _simulators[self.key] = self
         description = self.describe()
         self.shape = (description.nslow, description.nfast)
         # what most calls pass, in which only the address changes

@@ -6,16 +6,7 @@ from __future__ import annotations
 import nanobrag
 import numpy as np
 import pytest
-from conftest import SCENES
 from nanobrag import Target
-
-
-@pytest.fixture(params=SCENES)
-def varied(request) -> nanobrag.Simulator:
-    command, free = SCENES[request.param]
-    sim = nanobrag.Simulator.from_cli(command, free, threads=2)
-    assert sim.nparam >= 15
-    return sim
 
 
 def test_tangent_and_adjoint_are_transposes(varied):
