@@ -38,6 +38,7 @@ from ._lib import ffi as _ffi
 from ._lib import lib as _lib
 from ._parameters import Parameters, registry
 from ._scene import Scene
+from ._show import resolution, show
 from ._simulator import Counts, Loss, Simulator
 from ._structure import Structure
 from ._structs import *  # noqa: F403
@@ -56,5 +57,5 @@ __all__ = [  # noqa: PLE0604
     "DonatedError", "FileError", "Fit", "FitResult", "FormatError", "Gradcheck", "Hkl", "LeastSquares", "Loss",
     "NanobragError", "NanobragWarning", "OutOfMemoryError", "Parameters", "Scene", "SceneError",
     "ShapeError", "Shot", "Simulator", "SmvHeader", "Structure", "UnitCellError", "UnsupportedError", "__version__",
-    "features", "fisher", "read_matrix", "read_smv", "registry", "write_smv", *_structs_all,
+    "features", "fisher", "read_matrix", "read_smv", "registry", "resolution", "show", "write_smv", *_structs_all,
 ]  # fmt: skip

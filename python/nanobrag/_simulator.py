@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import weakref
 from collections.abc import Sequence
@@ -665,6 +666,17 @@ class Simulator:
     def __repr__(self) -> str:
         state = "" if self._finalizer.alive else ", closed"
         return f"<Simulator: {self.shape[0]} x {self.shape[1]} pixels, {self.nparam} free parameters{state}>"
+
+
+    def _repr_html_(self) -> str:
+        if not self._finalizer.alive:
+            return f"<code>{html.escape(repr(self))}</code>"
+        description = self.describe()
+        lines = (
+            f"<b>{self.shape[0]} x {self.shape[1]} pixels</b> at {description.distance:g} mm, {description.kernel} "
+            f"kernel on {html.escape(description.device)}, {description.evaluations:.3g} samples"
+        )
+        return f"<div>{lines}</div>{self.parameters._repr_html_() if self.nparam else ''}"
 
 
 def _rebuilt(scene: Scene, free: str, options: dict[str, Any], x: Floats | None) -> Simulator:
