@@ -40,9 +40,9 @@ from ._parameters import Parameters, registry
 from ._scene import Scene
 from ._show import resolution, show
 from ._simulator import Counts, Loss, Simulator
-from ._structure import Structure
 from ._structs import *  # noqa: F403
 from ._structs import __all__ as _structs_all
+from ._structure import Structure
 
 __version__: str = _ffi.string(_lib.nb_version()).decode()
 
@@ -52,7 +52,7 @@ def features() -> str:
     return str(_ffi.string(_lib.nb_features()).decode())
 
 
-__all__ = [  # noqa: PLE0604
+__all__ = [
     "ArgumentError", "CancelledError", "CommandError", "Counts", "DeviceError", "DomainError",
     "DonatedError", "FileError", "Fit", "FitResult", "FormatError", "Gradcheck", "Hkl", "LeastSquares", "Loss",
     "NanobragError", "NanobragWarning", "OutOfMemoryError", "Parameters", "Scene", "SceneError",

@@ -51,9 +51,7 @@ def _from_numpy(array: NDArray[Any], c: Any, name: str, kind: str, write: bool) 
     else:
         slow, fast = array.strides
         if slow % dtype.itemsize or fast % dtype.itemsize:
-            raise ValueError(
-                f"{name} has strides of {slow} and {fast} bytes; expected multiples of {dtype.itemsize}"
-            )
+            raise ValueError(f"{name} has strides of {slow} and {fast} bytes; expected multiples of {dtype.itemsize}")
         c.stride[0], c.stride[1] = slow // dtype.itemsize, fast // dtype.itemsize
     return array
 
@@ -84,8 +82,10 @@ def _from_dlpack(obj: Any, c: Any, name: str, kind: str, write: bool) -> Any:
         raise ValueError(f"{name} is read-only; pass an array that may be written to")
     if device not in (_DL_CPU, _DL_CUDA, _DL_CUDA_HOST, _DL_CUDA_MANAGED):
         raise TypeError(f"{name} lies on a device of DLPack's type {device}; expected the host or CUDA")
-    if {0: "i", 1: "u", 2: "f"}.get(tensor.code) != kind or tensor.lanes != 1 or tensor.bits not in (
-        (32, 64) if kind == "f" else (16,)
+    if (
+        {0: "i", 1: "u", 2: "f"}.get(tensor.code) != kind
+        or tensor.lanes != 1
+        or tensor.bits not in ((32, 64) if kind == "f" else (16,))
     ):
         wanted = "float32 or float64" if kind == "f" else "uint16"
         raise TypeError(f"{name} has the type code {tensor.code} of {tensor.bits} bits; expected {wanted}")

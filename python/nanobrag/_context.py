@@ -111,9 +111,7 @@ def _free(pointer: Any, *_: Any) -> None:
 class Context:
     """An nb_context, used by one thread at a time: ``with context: context.run(...)``."""
 
-    def __init__(
-        self, threads: int = 0, device: str | None = None, compile: Compile | int = Compile.ON
-    ) -> None:
+    def __init__(self, threads: int = 0, device: str | None = None, compile: Compile | int = Compile.ON) -> None:
         self._ask = _Ask()
         self._handle = ffi.new_handle(self._ask)
         self._watch = ffi.new("nbpy_watch *", {"handle": self._handle})

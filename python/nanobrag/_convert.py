@@ -7,8 +7,8 @@ import dataclasses
 import operator
 from collections.abc import Sequence
 from enum import IntEnum, IntFlag
-from functools import lru_cache
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,8 @@ _RECORDS: dict[str, type] = {
 _COUNTS = {"nbox": "box", "nsource": "source", "nstol": "stol", "nanomalous": "anomalous"}
 
 
-@lru_cache(maxsize=None)
-def _enums(kind: type) -> dict[str, type[IntEnum] | type[IntFlag]]:
+@cache
+def _enums(kind: Any) -> dict[str, type[IntEnum] | type[IntFlag]]:
     """The enum of each member that has one, from its annotation."""
     found = {}
     for f in dataclasses.fields(kind):
@@ -131,7 +131,7 @@ def _set_number(c: Any, key: Any, kind: Any, value: Any, path: str) -> None:
         raise ValueError(f"{path}: {value} does not fit into {kind.cname} of C") from None
 
 
-def _pointed(obj: Struct, name: str, value: Any, c: Any, keep: list[Any], path: str) -> Any:
+def _pointed(obj: Any, name: str, value: Any, c: Any, keep: list[Any], path: str) -> Any:
     """What a pointer of a struct is set to, and the count beside it."""
     if name == "hkl":
         from ._files import Hkl
@@ -155,7 +155,7 @@ def _pointed(obj: Struct, name: str, value: Any, c: Any, keep: list[Any], path: 
         return array
     if name == "mask":
         rows = np.asarray(value)
-        shape = (getattr(obj, "nslow"), getattr(obj, "nfast"))
+        shape = (obj.nslow, obj.nfast)
         if rows.dtype != np.bool_ and rows.dtype != np.uint8:
             raise TypeError(f"{path} has the type {rows.dtype}; expected bool or uint8")
         if rows.shape != shape:
@@ -170,15 +170,15 @@ def _pointed(obj: Struct, name: str, value: Any, c: Any, keep: list[Any], path: 
     else:
         assert name == "domain_weight", name
         rows = table(value, np.float64, 0, path)
-        if len(rows) != getattr(obj, "ndomains"):
-            raise ValueError(f"{path} has {len(rows)} weights for ndomains = {getattr(obj, 'ndomains')}")
+        if len(rows) != obj.ndomains:
+            raise ValueError(f"{path} has {len(rows)} weights for ndomains = {obj.ndomains}")
     keep.append(rows)
     return ffi.cast("void *", rows.ctypes.data)
 
 
 def fill(obj: Struct, c: Any, keep: list[Any], path: str = "") -> None:
     """Set a struct of C from its dataclass; `keep` keeps alive what it points to."""
-    enums = _enums(type(obj))
+    enums = _enums(cast(Any, type(obj)))
     for name, member in ffi.typeof(c).fields if ffi.typeof(c).kind == "struct" else ffi.typeof(c).item.fields:
         if _COUNTS.get(name) is not None and hasattr(obj, _COUNTS[name]):
             continue
@@ -242,7 +242,7 @@ def _tuples(value: Any) -> Any:
 def record(kind: type[R], c: Any, **more: Any) -> R:
     """A dataclass from its struct of C; `more` has the members that are pointers to several."""
     values: dict[str, Any] = dict(more)
-    enums = _enums(kind)
+    enums = _enums(cast(Any, kind))
     own = {f.name: f for f in dataclasses.fields(kind)}  # type: ignore[arg-type]
     ctype = ffi.typeof(c)
     for name, member in ctype.fields if ctype.kind == "struct" else ctype.item.fields:

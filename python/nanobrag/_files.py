@@ -163,13 +163,13 @@ class Hkl:
 
     def __getitem__(self, hkl: tuple[int, int, int]) -> float:
         out = ffi.new("double *")
-        h, k, l = hkl  # noqa: E741
+        h, k, l = hkl
         if not lib.nb_hkl_get(self.pointer, h, k, l, out):
             raise KeyError(hkl)
         return float(out[0])
 
     def __contains__(self, hkl: tuple[int, int, int]) -> bool:
-        h, k, l = hkl  # noqa: E741
+        h, k, l = hkl
         return bool(lib.nb_hkl_get(self.pointer, h, k, l, ffi.NULL))
 
     def __repr__(self) -> str:
@@ -179,7 +179,8 @@ class Hkl:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Hkl):
             return NotImplemented
-        return all(np.array_equal(a, b) for a, b in zip(self.arrays(), other.arrays(), strict=True))
+        mine, others = self.arrays(), other.arrays()
+        return np.array_equal(mine[0], others[0]) and np.array_equal(mine[1], others[1])
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -317,7 +317,7 @@ class Fit:
             A `Loss`, whose value is inf where there is no finite one.
         """
         n = self.nvalue
-        results: dict[str, Floats] = {}
+        results: dict[str, Any] = {}
         if gradient:
             results["gradient"] = np.zeros(n)
         if normal:
@@ -331,9 +331,7 @@ class Fit:
         at = ffi.NULL if row is None else _arrays.pointer(row)
         with self._context:
             pointer = self._pointer()
-            status = self._context.status(
-                lib.nb_fit_evaluate, pointer, at, value, c if results else ffi.NULL
-            )
+            status = self._context.status(lib.nb_fit_evaluate, pointer, at, value, c if results else ffi.NULL)
             if status not in (lib.NB_OK, lib.NB_ERR_DOMAIN):
                 raise self._context.error(status)
             message = self._context.message() if status else ""
@@ -353,7 +351,8 @@ class Fit:
 
     def ask(self) -> tuple[bool, Floats, int]:
         """For a caller that shares out the shots: whether the run has ended, where the loss is
-        to be evaluated (nvalue), and of how many shots (`part`)."""
+        to be evaluated (nvalue), and of how many shots (`part`).
+        """
         request = ffi.new("nb_fit_request *")
         with self._context:
             self._call(lib.nb_fit_ask, self._pointer(), request)
@@ -383,7 +382,12 @@ class Fit:
         return Simulator(self.shots[shot].scene, threads=1).shape
 
     def image(
-        self, shot: int = 0, what: FitImage | str = FitImage.MODEL, out: Any = None, *, dtype: Any = np.float64
+        self,
+        shot: int = 0,
+        what: FitImage | str = FitImage.MODEL,
+        out: Any = None,
+        *,
+        dtype: Any = np.float64,
     ) -> Any:
         """An image of one shot at the values found so far.
 
@@ -407,9 +411,7 @@ class Fit:
         out = ffi.new("nb_fit_misfit *")
         with self._context:
             self._call(lib.nb_fit_misfit_get, self._pointer(), shot, out)
-            return record(
-                FitMisfit, out, box=tuple(record(Misfit, out.box[i]) for i in range(out.nbox))
-            )
+            return record(FitMisfit, out, box=tuple(record(Misfit, out.box[i]) for i in range(out.nbox)))
 
     def write(self, path: Path) -> None:
         """Write where the fit stands, as JSON; `read` goes on from it."""
@@ -444,7 +446,10 @@ def _bar() -> tuple[Callable[[FitState], object] | None, Callable[[], None]]:
 
 
 def fisher(
-    shots: Shot | Sequence[Shot], shared: str | Sequence[str] = "", own: str | Sequence[str] = "", **options: Any
+    shots: Shot | Sequence[Shot],
+    shared: str | Sequence[str] = "",
+    own: str | Sequence[str] = "",
+    **options: Any,
 ) -> FitResult:
     """The result that a fit of perfect data would have: errors before the experiment.
 

@@ -70,9 +70,7 @@ class Gradcheck:
         return "\n".join(self.lines)
 
 
-def run_gradcheck(
-    run: Callable[..., None], pointer: Any, at: Any, bar: Any, given: dict[str, float]
-) -> Gradcheck:
+def run_gradcheck(run: Callable[..., None], pointer: Any, at: Any, bar: Any, given: dict[str, float]) -> Gradcheck:
     """Call nb_gradcheck() with the lock held."""
     options = ffi.new("nb_gradcheck_options *")
     try:
@@ -94,5 +92,7 @@ def run_gradcheck(
         lib.nb_gradcheck_line(rows + i, line, 1024)
         lines.append(string(line))
     return Gradcheck(
-        tuple(record(GradcheckRow, rows[i]) for i in range(n)), tuple(lines), record(GradcheckSummary, summary)
+        tuple(record(GradcheckRow, rows[i]) for i in range(n)),
+        tuple(lines),
+        record(GradcheckSummary, summary),
     )

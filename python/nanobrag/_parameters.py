@@ -99,7 +99,7 @@ def registry() -> Parameters:
     >>> registry()["cell_a"].unit
     'A'
     """
-    rows = []
+    rows: list[Parameter] = []
     c = ffi.new("nb_param *")
     while lib.nb_param_registry(len(rows), c):
         rows.append(record(Parameter, c))

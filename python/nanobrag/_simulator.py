@@ -174,7 +174,11 @@ class Simulator:
             strategy=choice(Strategy, strategy, "strategy"),
             tolerance=tolerance,
         )
-        self._settings = {"threads": threads, "device": device, "compile": choice(Compile, compile, "compile")}
+        self._settings: dict[str, Any] = {
+            "threads": threads,
+            "device": device,
+            "compile": choice(Compile, compile, "compile"),
+        }
         self._context = Context(**self._settings)
         keep: list[Any] = []
         options = ffi.new("nb_options *")
@@ -294,7 +298,7 @@ class Simulator:
     # ---- images ----
 
     def __call__(self, x: Any = None, out: Any = None, *, dtype: Any = np.float64) -> Any:
-        """image = I(x), photons per pixel.
+        """Image I(x), photons per pixel.
 
         Args:
             x: parameters (nparam,), or several rows (n, nparam); None: those of `x`.
@@ -404,8 +408,8 @@ class Simulator:
         """
         return self.jvp(x, np.eye(self.nparam), dtype=dtype)
 
-    def _normal(self, gradient: bool, normal: bool) -> tuple[Any, dict[str, Floats]]:
-        results: dict[str, Floats] = {}
+    def _normal(self, gradient: bool, normal: bool) -> tuple[Any, dict[str, Any]]:
+        results: dict[str, Any] = {}
         nfactor = self.nparam - self.ndense
         if gradient:
             results["gradient"] = np.zeros(self.nparam)
@@ -437,9 +441,7 @@ class Simulator:
         with self._context:
             pointer = self._pointer()
             at, keep = self._at(x)
-            status = self._context.status(
-                lib.nb_loss, pointer, at, made.c, value, out if results else ffi.NULL
-            )
+            status = self._context.status(lib.nb_loss, pointer, at, made.c, value, out if results else ffi.NULL)
             if status not in (lib.NB_OK, lib.NB_ERR_DOMAIN):
                 raise self._context.error(status)
             message = self._context.message() if status else ""
@@ -461,7 +463,8 @@ class Simulator:
             A `Loss` whose value is nan.
         """
         out, results = self._normal(residual is not None, True)
-        images, keep = {}, []
+        images: dict[str, Any] = {}
+        keep: list[Any] = []
         for name, image in (("weight", weight), ("residual", residual)):
             images[name] = ffi.NULL
             if image is not None:
@@ -553,9 +556,7 @@ class Simulator:
         box, n = np.zeros((most, 4), dtype=np.intc), ffi.new("size_t *")
         with self._context:
             at, keep = self._at(x)
-            self._run(
-                lib.nb_boxes, self._pointer(), at, edge, most, ffi.from_buffer("int[]", box), n, what="boxes"
-            )
+            self._run(lib.nb_boxes, self._pointer(), at, edge, most, ffi.from_buffer("int[]", box), n, what="boxes")
             del keep
         return box[: n[0]].copy()
 
@@ -666,7 +667,6 @@ class Simulator:
     def __repr__(self) -> str:
         state = "" if self._finalizer.alive else ", closed"
         return f"<Simulator: {self.shape[0]} x {self.shape[1]} pixels, {self.nparam} free parameters{state}>"
-
 
     def _repr_html_(self) -> str:
         if not self._finalizer.alive:

@@ -3,6 +3,7 @@
 """The structs and enums of the library as dataclasses; the text is that of the C headers."""
 
 # ruff: noqa: E501
+# fmt: off
 from __future__ import annotations
 
 from collections.abc import Sequence

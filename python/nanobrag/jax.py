@@ -27,7 +27,10 @@ __all__ = ["simulate"]
 
 _TARGET = "nanobrag"
 _FORWARD, _JVP, _VJP = range(3)
-_DTYPES = {lib.NBPY_XLA_F32: np.dtype(np.float32), lib.NBPY_XLA_F64: np.dtype(np.float64)}
+_DTYPES: dict[int, np.dtype[Any]] = {
+    lib.NBPY_XLA_F32: np.dtype(np.float32),
+    lib.NBPY_XLA_F64: np.dtype(np.float64),
+}
 _INVALID_ARGUMENT, _INTERNAL = 3, 13
 
 
@@ -184,7 +187,7 @@ ad.primitive_transposes[_adjoint] = _transpose(_tangent)
 
 
 def simulate(sim: Simulator, x: Any) -> Any:
-    """image = I(x), photons per pixel, with derivatives by x.
+    """Image I(x), photons per pixel, with derivatives by x.
 
     Args:
         sim: a simulator with free parameters; jit keeps it alive with what it compiled.

@@ -235,15 +235,17 @@ def _pictures(images: dict[str, NDArray[Any]], corner: tuple[int, int] = (0, 0),
     shown = {name: _blocks(images[name], factor, name == "z") for name in names}
     fast = corner[0] + factor * np.arange(shown[names[0]].shape[1]) + (factor - 1) / 2
     slow = corner[1] + factor * np.arange(shown[names[0]].shape[0]) + (factor - 1) / 2
-    lit = np.concatenate([shown[n][shown[n] > 0] for n in names if n != "z"] or [np.zeros(0)])
+    lit = np.concatenate([shown[n][shown[n] > 0] for n in names if n != "z"] or [np.zeros(0, np.float32)])
     top = float(np.percentile(lit, 99.5)) if lit.size else 1.0
     unit = f" (blocks of {factor} x {factor})" if factor > 1 else ""
-    titles = {"observed": "observed, photons", "model": "model, photons", "z": "z = residual/standard deviation"}
+    titles = {
+        "observed": "observed, photons",
+        "model": "model, photons",
+        "z": "z = residual/standard deviation",
+    }
     figure = make_subplots(1, len(names), subplot_titles=[titles[n] + unit for n in names], horizontal_spacing=0.06)
     others = np.stack([shown[name] for name in names], axis=-1)
-    hover = "fast %{x}, slow %{y}<br>" + "<br>".join(
-        f"{name} %{{customdata[{i}]:.4g}}" for i, name in enumerate(names)
-    )
+    hover = "fast %{x}, slow %{y}<br>" + "<br>".join(f"{name} %{{customdata[{i}]:.4g}}" for i, name in enumerate(names))
     for i, name in enumerate(names):
         scale: dict[str, Any] = {"zmin": 0, "zmax": top, "colorscale": "Greys"}
         if name == "z":
@@ -256,7 +258,9 @@ def _pictures(images: dict[str, NDArray[Any]], corner: tuple[int, int] = (0, 0),
             1, i + 1,
         )  # fmt: skip
     figure.update_xaxes(matches="x", constrain="domain", title="fast, pixel")
-    figure.update_yaxes(matches="y", autorange="reversed", constrain="domain", scaleanchor="x")
+    figure.update_yaxes(matches="y", autorange="reversed", constrain="domain")
+    for i in range(len(names)):
+        figure.update_yaxes(scaleanchor=f"x{i + 1 if i else ''}", row=1, col=i + 1)
     figure.update_layout(height=height, dragmode="zoom")
     return figure
 
@@ -414,7 +418,7 @@ def page(
         content = collect(content)
     if "nanobrag_gradcheck" in content:
         return _gradcheck_page(content)
-    images = {name: _unpacked(packed) for name, packed in content.get("images", {}).items()}
+    images: dict[str, NDArray[Any]] = {name: _unpacked(packed) for name, packed in content.get("images", {}).items()}
     for name, image in (("observed", observed), ("model", model)):
         if image is not None:
             images[name] = np.asarray(image, np.float32)
@@ -458,7 +462,7 @@ def main(argv: list[str] | None = None) -> int:
         content = read(options.json)
         observed = _image(options.observed, None) if options.observed else None
         shape = observed.shape if observed is not None else None
-        model = _image(options.model, shape) if options.model else None  # type: ignore[arg-type]
+        model = _image(options.model, shape) if options.model else None
         write(content, options.output, observed=observed, model=model)
     except ImportError as error:
         print(f"nanobrag.report: {error}: pip install plotly", file=sys.stderr)

@@ -97,9 +97,7 @@ def _loss(
     values: dict[str, Any] = dict(zip(_NUMBERS, numbers, strict=True))
     values["background"] = int(values["background"])
     _in_stream(sim, observed)
-    target = Target(
-        kind=kind, observed=_memory(observed), weight=None if weight is None else _memory(weight), **values
-    )
+    target = Target(kind=kind, observed=_memory(observed), weight=None if weight is None else _memory(weight), **values)
     found = sim.loss(_rows(x)[0], target, gradient=True, normal=normal)
     matrix = found.matrix if found.matrix is not None else np.zeros((0, 0))
     return (
@@ -127,9 +125,7 @@ for _name, _function in (
     _library.impl(_name, _function, "CUDA")
 torch.library.register_fake("nanobrag::simulate", _fake_images, lib=_library)
 torch.library.register_fake("nanobrag::simulate_jvp", _fake_images, lib=_library)
-torch.library.register_fake(
-    "nanobrag::simulate_vjp", lambda x, bar, key: torch.empty_like(x), lib=_library
-)
+torch.library.register_fake("nanobrag::simulate_vjp", lambda x, bar, key: torch.empty_like(x), lib=_library)
 torch.library.register_fake("nanobrag::loss", _fake_loss, lib=_library)
 
 _ops = torch.ops.nanobrag
@@ -144,14 +140,14 @@ _SECOND = (
 _Function: Any = torch.autograd.function._SingleLevelFunction
 
 
-class _Simulate(_Function):  # type: ignore[misc]
+class _Simulate(_Function):
     @staticmethod
     def forward(ctx: Any, x: torch.Tensor, key: str) -> torch.Tensor:
         ctx.key = key
         ctx.save_for_backward(x)
         ctx.save_for_forward(x)
         with torch._C._AutoDispatchBelowAutograd():
-            return _ops.simulate(x, key)  # type: ignore[no-any-return]
+            return _ops.simulate(x, key)
 
     @staticmethod
     def backward(ctx: Any, bar: torch.Tensor) -> Any:
@@ -162,7 +158,7 @@ class _Simulate(_Function):  # type: ignore[misc]
         return _ops.simulate_jvp(ctx.saved_tensors[0], dx, ctx.key)
 
 
-class _Linear(_Function):  # type: ignore[misc]
+class _Linear(_Function):
     """J dx and J^T bar, each of which is linear in its second argument and gives the other."""
 
     @staticmethod
@@ -188,7 +184,7 @@ class _Linear(_Function):  # type: ignore[misc]
         return op(ctx.saved_tensors[0], dy, ctx.key)
 
 
-class _Loss(_Function):  # type: ignore[misc]
+class _Loss(_Function):
     @staticmethod
     def forward(ctx: Any, *args: Any) -> Any:
         with torch._C._AutoDispatchBelowAutograd():
@@ -238,15 +234,10 @@ def _vmap_linear(op: Any) -> Any:
     return rule
 
 
-def _vmap_loss(
-    info: Any, in_dims: Any, x: torch.Tensor, observed: torch.Tensor, weight: Any, *rest: Any
-) -> Any:
+def _vmap_loss(info: Any, in_dims: Any, x: torch.Tensor, observed: torch.Tensor, weight: Any, *rest: Any) -> Any:
     rows = [_to_front(t, d, info.batch_size) if t is not None else None
             for t, d in zip((x, observed, weight), in_dims[:3], strict=True)]  # fmt: skip
-    each = [
-        _ops.loss(*(None if r is None else r[i].contiguous() for r in rows), *rest)
-        for i in range(info.batch_size)
-    ]
+    each = [_ops.loss(*(None if r is None else r[i].contiguous() for r in rows), *rest) for i in range(info.batch_size)]
     return tuple(torch.stack(parts) for parts in zip(*each, strict=True)), (0, 0, 0)
 
 
@@ -269,7 +260,7 @@ def _check(sim: Simulator, x: torch.Tensor, axes: bool) -> None:
 
 
 def simulate(sim: Simulator, x: torch.Tensor) -> torch.Tensor:
-    """image = I(x), photons per pixel, with derivatives by x.
+    """Image I(x), photons per pixel, with derivatives by x.
 
     Args:
         sim: a simulator with free parameters.
@@ -284,7 +275,7 @@ def simulate(sim: Simulator, x: torch.Tensor) -> torch.Tensor:
         NanobragError: those of `Simulator.__call__`.
     """
     _check(sim, x, True)
-    return _ops.simulate(x, sim.key)  # type: ignore[no-any-return]
+    return _ops.simulate(x, sim.key)
 
 
 class LossResult(tuple[torch.Tensor, torch.Tensor]):

@@ -7,9 +7,10 @@ import os
 import subprocess
 from pathlib import Path
 
-import nanobrag
 import numpy as np
 import pytest
+
+import nanobrag
 
 ROOT = Path(__file__).parents[2]
 CELL = "-cell 50 60 70 80 95 103 -default_F 100 -misset 10 20 30 -fluence 1e28 -seed 1"

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-import nanobrag
 import numpy as np
 import pytest
+
+import nanobrag
 from nanobrag import Target
 
 
@@ -78,7 +79,13 @@ def test_scipy_finds_the_start_again(scene):
     sim.x = truth + [0.02, -0.02, 0.01, 0.05, 0.1]
     problem = sim.least_squares(observed)
     found = optimize.least_squares(
-        problem.fun, problem.x0, problem.jac, bounds=problem.bounds, x_scale=problem.x_scale, xtol=1e-12, ftol=1e-14
+        problem.fun,
+        problem.x0,
+        problem.jac,
+        bounds=problem.bounds,
+        x_scale=problem.x_scale,
+        xtol=1e-12,
+        ftol=1e-14,
     )
     assert found.cost < 1e-12
     assert np.allclose(found.x, truth, atol=1e-6)

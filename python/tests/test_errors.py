@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-import nanobrag
 import numpy as np
 import pytest
 from conftest import BASE
+
+import nanobrag
 from nanobrag import Crystal, Detector, Scene, Simulator, Target
 
 IMAGE = (64, 64)
@@ -82,7 +83,10 @@ def test_bad_input_of_a_call(name, sim):
     assert sim().max() > 0
 
 
-SMALL = {"crystal": Crystal(cell=(50, 60, 70, 90, 90, 90), default_f=100), "detector": Detector(nslow=8, nfast=8)}
+SMALL = {
+    "crystal": Crystal(cell=(50, 60, 70, 90, 90, 90), default_f=100),
+    "detector": Detector(nslow=8, nfast=8),
+}
 SCENES = {
     "no_cell": (lambda: Simulator(Scene()), nanobrag.UnitCellError, "cell"),
     "flat_cell": (lambda: Simulator(Scene(crystal=Crystal(cell=(50, 60, 70, 90, 90, 180), default_f=1))),

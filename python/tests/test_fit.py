@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-import time
 import threading
+import time
 from pathlib import Path
 
-import nanobrag
 import numpy as np
 import pytest
+
+import nanobrag
 from nanobrag import Fcalc, Fit, Hkl, Restraint, Shot, Structure, Target, fisher
 
 DATA = Path(__file__).parents[2] / "examples" / "data"
@@ -201,7 +202,14 @@ def test_files_of_reflections(tmp_path):
 
 def test_smv_images(tmp_path):
     counts = np.arange(12, dtype=np.uint16).reshape(3, 4)
-    header = {"DIM": 2, "BYTE_ORDER": "little_endian", "TYPE": "unsigned_short", "SIZE1": 4, "SIZE2": 3, "DISTANCE": 99.5}
+    header = {
+        "DIM": 2,
+        "BYTE_ORDER": "little_endian",
+        "TYPE": "unsigned_short",
+        "SIZE1": 4,
+        "SIZE2": 3,
+        "DISTANCE": 99.5,
+    }
     nanobrag.write_smv(tmp_path / "a.img", counts, header)
     again, read = nanobrag.read_smv(tmp_path / "a.img")
     assert np.array_equal(again, counts)

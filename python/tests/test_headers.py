@@ -9,8 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import nanobrag
 import pytest
+
+import nanobrag
 from nanobrag import _structs
 from nanobrag._lib import ffi
 

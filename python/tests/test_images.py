@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-import nanobrag
 import numpy as np
 import pytest
 from conftest import BASE, CELL
+
+import nanobrag
 from nanobrag._lib import ffi, lib
 
 COMMANDS = {

@@ -3,21 +3,22 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import nanobrag
 import numpy as np
 import pytest
+
+import nanobrag
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 jax = pytest.importorskip("jax", reason="JAX is not here")
 jnp = jax.numpy
-import nanobrag.jax as nj  # noqa: E402
 from jax.test_util import check_grads  # noqa: E402
+
+import nanobrag.jax as nj  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -114,8 +115,6 @@ def test_a_simulator_that_was_freed_is_refused(scene):
     sim.close()
     with pytest.raises(Exception, match="closed"):
         compiled(x).block_until_ready()
-    del sim
-    gc.collect()
 
 
 def test_layouts_are_those_of_xla(tmp_path):
@@ -137,14 +136,12 @@ def test_layouts_are_those_of_xla(tmp_path):
         "XLA_FFI_Attrs": ("nbpy_xla_attrs", ["size", "types", "names", "attrs"]),
         "XLA_FFI_CallFrame": ("nbpy_xla_frame", ["api", "ctx", "stage", "args", "rets", "attrs"]),
     }
-    lines = ['#include <stddef.h>', f'#include "{header}"', "#include <stdint.h>", cdef.FOREIGN]
+    lines = ["#include <stddef.h>", f'#include "{header}"', "#include <stdint.h>", cdef.FOREIGN]
     for theirs, (ours, members) in pairs.items():
-        lines += [
-            f'_Static_assert(offsetof({theirs}, {m}) == offsetof({ours}, {m}), "{theirs}.{m}");' for m in members
-        ]
+        lines += [f'_Static_assert(offsetof({theirs}, {m}) == offsetof({ours}, {m}), "{theirs}.{m}");' for m in members]
     lines += [
         '_Static_assert(offsetof(XLA_FFI_Api, XLA_FFI_Error_Create) == offsetof(nbpy_xla_api, error_create), "");',
-        '_Static_assert(offsetof(XLA_FFI_Metadata_Extension, metadata)'
+        "_Static_assert(offsetof(XLA_FFI_Metadata_Extension, metadata)"
         ' == offsetof(nbpy_xla_metadata_extension, metadata), "");',
         '_Static_assert(XLA_FFI_DataType_F32 == NBPY_XLA_F32 && XLA_FFI_DataType_F64 == NBPY_XLA_F64, "");',
         '_Static_assert(XLA_FFI_Extension_Metadata == 1 && XLA_FFI_API_MAJOR == 0, "");',

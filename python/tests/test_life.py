@@ -16,9 +16,10 @@ import textwrap
 import threading
 import time
 
-import nanobrag
 import numpy as np
 import pytest
+
+import nanobrag
 
 LONG = (
     "-cell 50 60 70 90 90 90 -default_F 100 -N 5 -fluence 1e28 -detpixels 2048 -pixel 0.04 -mosaic 1 "

@@ -10,14 +10,15 @@ import shutil
 import subprocess
 import sys
 
-import nanobrag
 import numpy as np
 import pytest
 from conftest import BASE, program
+
+import nanobrag
 from nanobrag import Fit, Shot, Target
 
 pytest.importorskip("plotly", reason="plotly is not here")
-from nanobrag import report  # noqa: E402
+from nanobrag import report
 
 OPTIONS = (
     "-cell 50 60 70 90 90 90 -default_F 100 -N 5 -gauss_xtal -fluence 1e28 -mosaic 0.3 -mosaic_domains 10 "

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import gc
 
-import nanobrag
 import numpy as np
 import pytest
+
+import nanobrag
 
 try:
     import torch
 except (ImportError, OSError) as error:  # a wheel without the libraries that it loads is an OSError
     pytest.skip(f"PyTorch is not here: {error}", allow_module_level=True)
 
-import nanobrag.torch as nt  # noqa: E402
+import nanobrag.torch as nt
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
 

@@ -12,7 +12,7 @@ import textwrap
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-import headers  # noqa: E402
+import headers
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "python" / "nanobrag" / "_structs.py"
@@ -88,6 +88,7 @@ HEAD = '''\
 """The structs and enums of the library as dataclasses; the text is that of the C headers."""
 
 # ruff: noqa: E501
+# fmt: off
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -121,8 +122,10 @@ def enum_key(block: headers.Block) -> str:
 def write_enum(block: headers.Block) -> str:
     name, prefix = ENUMS[enum_key(block)]
     base = "IntFlag" if name in FLAGS else "IntEnum"
-    doc = block.comment or {"nb_status": "What a call of the library returns.",
-                            "nb_verdict": "What a check of derivatives finds."}.get(block.tag, f"enum {block.tag}")
+    doc = block.comment or {
+        "nb_status": "What a call of the library returns.",
+        "nb_verdict": "What a check of derivatives finds.",
+    }.get(block.tag, f"enum {block.tag}")
     out = f'\n\nclass {name}({base}):\n    """{paragraphs(doc, "    ").strip()}"""\n\n'
     for at, member in enumerate(block.members):
         if member.name == "NB_ERR_MEMORY":
@@ -239,8 +242,12 @@ def generate() -> str:
         known = block.kind == "enum" or block.tag in INPUT or block.tag in OUTPUT or block.tag in ARGUMENTS
         assert known, f"struct {block.tag} is in no table of generate.py"
     names = {n for n, _ in ENUMS.values()} | set(INPUT.values()) | set(OUTPUT.values())
-    listed = textwrap.fill(", ".join(f'"{n}"' for n in sorted(names - {"SceneMembers", "FitResultMembers"})), 96,
-                           initial_indent="    ", subsequent_indent="    ")
+    listed = textwrap.fill(
+        ", ".join(f'"{n}"' for n in sorted(names - {"SceneMembers", "FitResultMembers"})),
+        96,
+        initial_indent="    ",
+        subsequent_indent="    ",
+    )
     return out + f"\n\n__all__ = [\n{listed}\n]\n"
 
 

@@ -49,7 +49,7 @@ def tidy(comment: str) -> str:
     """The text of a comment on one line, with the unit or shape of its right column in brackets."""
     text = re.sub(r"^[ \t]*\*(?=\s|$)", "  ", comment.strip()[2:-2].rstrip(), flags=re.M)
     unit = re.search(rf"(?:^|\s\s)\s*({UNITS})$", text) or re.search(rf" ({UNITS})$", text)
-    if unit and "  " in unit.group() or unit and text.strip() == unit.group(1):
+    if unit and ("  " in unit.group() or text.strip() == unit.group(1)):
         text = f"{text[: unit.start()]} [{unit.group(1).strip('()')}]"
     return " ".join(text.split())
 
