@@ -31,7 +31,7 @@ def fitted():
     """A fit in boxes, in which one pixel is wrong."""
     sim = nanobrag.Simulator.from_cli(f"{OPTIONS} 10 20 30")
     observed = sim.digitize(sim(), noise=True, seed=1).counts.astype(np.float64)
-    boxes = sim.boxes(12, 30)
+    boxes = sim.boxes(12, 120)
     fast0, fast1, slow0, slow1 = boxes[5]
     wrong = (fast0 + fast1) // 2, (slow0 + slow1) // 2
     observed[wrong[1], wrong[0]] += 400
@@ -114,9 +114,8 @@ def test_a_page_of_a_fit(fitted, browser, tmp_path):
     assert all(word in hover for word in ("fast", "observed", "model", "z"))
     picture = os.environ.get("NANOBRAG_SCREENSHOT")
     if picture:
-        tab.evaluate("Plotly.relayout('images', {'xaxis.autorange': true, 'yaxis.autorange': 'reversed'})")
-        tab.evaluate("window.scrollTo(0, 0)")
-        tab.wait_for_timeout(500)
+        tab.reload()
+        tab.wait_for_timeout(1500)
         tab.screenshot(path=picture)
     tab.close()
 
