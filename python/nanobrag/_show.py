@@ -29,7 +29,7 @@ def resolution(geometry: Simulator | Description) -> Floats:
     >>> from nanobrag import Simulator, resolution
     >>> sim = Simulator.from_cli("-cell 50 60 70 90 90 90 -default_F 1 -detpixels 32 -pixel 1")
     >>> print(f"{resolution(sim).min():.1f} A")
-    4.5 A
+    4.4 A
     """
     wavelength = 1.0
     description = geometry
