@@ -16,8 +16,9 @@
 
 # %%
 import matplotlib.pyplot as plt
-import nanobrag
 import numpy as np
+
+import nanobrag
 
 scene = nanobrag.Scene.from_cli(
     "-cell 53.91 23.10 23.10 90 110.4 90 -default_F 100 -N 6 -gauss_xtal -mosaic 0.5 -mosaic_domains 10 "

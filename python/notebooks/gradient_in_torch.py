@@ -16,10 +16,11 @@
 
 # %%
 import matplotlib.pyplot as plt
-import nanobrag
-import nanobrag.torch
 import numpy as np
 import torch
+
+import nanobrag
+import nanobrag.torch
 
 cell = "-cell 30 34 38 90 90 90 -N 8 -gauss_xtal -mosaic 0.4 -mosaic_domains 8 -misset 10 20 30"
 camera = "-default_F 1 -fluence 1e29 -lambda 1.2 -distance 60 -detpixels 96 -pixel 0.8"

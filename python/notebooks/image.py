@@ -15,8 +15,9 @@
 # from Python. The structure factors come from the model of atoms.
 
 # %%
-import nanobrag
 import numpy as np
+
+import nanobrag
 
 data = "../../examples/data/2erl.pdb"
 sim = nanobrag.Simulator.from_cli(

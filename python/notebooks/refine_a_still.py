@@ -15,9 +15,10 @@
 # leaves it.
 
 # %%
-import nanobrag
 import numpy as np
 import scipy.optimize
+
+import nanobrag
 
 options = (
     "-hkl ../../examples/data/2erl_p1.hkl -N 6 -gauss_xtal -mosaic 0.5 -mosaic_domains 10 -lambda 1.2 "

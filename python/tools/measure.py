@@ -11,8 +11,9 @@ import sys
 import threading
 import time
 
-import nanobrag
 import numpy as np
+
+import nanobrag
 from nanobrag._lib import ffi, lib
 
 OPTIONS = "-cell 50 60 70 90 90 90 -default_F 100 -N 5 -misset 10 20 30 -fluence 1e28 -detpixels 64 -pixel 0.4"
