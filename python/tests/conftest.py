@@ -80,7 +80,7 @@ def run_program(tmp_path_factory: pytest.TempPathFactory):
 
     def run(options: str, shape: tuple[int, int]) -> np.ndarray:
         path = folder / "image.bin"
-        subprocess.run([program(), *options.split(), "-floatfile", str(path), "-quiet"], check=True)
+        subprocess.run([program(), *options.split(), "-floatfile", str(path), "-quiet"], check=True, cwd=folder)
         return np.fromfile(path, np.float32).reshape(shape)
 
     return run
